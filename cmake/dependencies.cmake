@@ -1,0 +1,68 @@
+# Third-party libraries. Each becomes one target that only the rooms named in rooms.cmake link.
+# A missing library is an error that names the package to install.
+
+find_package(Threads REQUIRED)
+
+function(tapml_require found package what)
+  if(NOT found)
+    message(FATAL_ERROR "${what} was not found; install the Debian package ${package}, or run scripts/setup")
+  endif()
+endfunction()
+
+# Header-only JSON reader.
+find_path(TAPML_JSON_INCLUDE nlohmann/json.hpp)
+tapml_require("${TAPML_JSON_INCLUDE}" nlohmann-json3-dev "nlohmann/json.hpp")
+add_library(tapml_dep_json INTERFACE)
+
+# OpenCL installable-client-driver loader.
+find_path(TAPML_OPENCL_INCLUDE CL/cl.h)
+find_library(TAPML_OPENCL_LIBRARY OpenCL)
+tapml_require("${TAPML_OPENCL_INCLUDE}" opencl-headers "CL/cl.h")
+tapml_require("${TAPML_OPENCL_LIBRARY}" ocl-icd-opencl-dev "libOpenCL")
+add_library(tapml_dep_opencl INTERFACE)
+target_link_libraries(tapml_dep_opencl INTERFACE "${TAPML_OPENCL_LIBRARY}")
+target_compile_definitions(tapml_dep_opencl INTERFACE CL_TARGET_OPENCL_VERSION=300)
+
+# Unicode regular expressions, 8-bit code units.
+find_path(TAPML_PCRE2_INCLUDE pcre2.h)
+find_library(TAPML_PCRE2_LIBRARY pcre2-8)
+tapml_require("${TAPML_PCRE2_INCLUDE}" libpcre2-dev "pcre2.h")
+tapml_require("${TAPML_PCRE2_LIBRARY}" libpcre2-dev "libpcre2-8")
+add_library(tapml_dep_pcre2 INTERFACE)
+target_link_libraries(tapml_dep_pcre2 INTERFACE "${TAPML_PCRE2_LIBRARY}")
+target_compile_definitions(tapml_dep_pcre2 INTERFACE PCRE2_CODE_UNIT_WIDTH=8)
+
+# LLVM, as one shared library. Its CMake package is not used: it drags in every optional
+# dependency that LLVM was configured with.
+find_path(TAPML_LLVM_INCLUDE llvm/IR/Module.h PATHS /usr/lib/llvm-19/include NO_DEFAULT_PATH)
+find_library(TAPML_LLVM_LIBRARY NAMES LLVM-19 LLVM PATHS /usr/lib/llvm-19/lib NO_DEFAULT_PATH)
+tapml_require("${TAPML_LLVM_INCLUDE}" llvm-19-dev "LLVM 19 headers")
+tapml_require("${TAPML_LLVM_LIBRARY}" llvm-19-dev "libLLVM-19")
+add_library(tapml_dep_llvm INTERFACE)
+target_include_directories(tapml_dep_llvm SYSTEM INTERFACE "${TAPML_LLVM_INCLUDE}")
+target_link_libraries(tapml_dep_llvm INTERFACE "${TAPML_LLVM_LIBRARY}")
+
+# GLSL to SPIR-V.
+find_path(TAPML_SHADERC_INCLUDE shaderc/shaderc.h)
+find_library(TAPML_SHADERC_LIBRARY NAMES shaderc_shared shaderc)
+tapml_require("${TAPML_SHADERC_INCLUDE}" libshaderc-dev "shaderc/shaderc.h")
+tapml_require("${TAPML_SHADERC_LIBRARY}" libshaderc-dev "libshaderc")
+add_library(tapml_dep_shaderc INTERFACE)
+target_link_libraries(tapml_dep_shaderc INTERFACE "${TAPML_SHADERC_LIBRARY}")
+
+# Command line options and formatted messages.
+find_path(TAPML_CLI11_INCLUDE CLI/CLI.hpp)
+tapml_require("${TAPML_CLI11_INCLUDE}" libcli11-dev "CLI/CLI.hpp")
+add_library(tapml_dep_cli11 INTERFACE)
+
+find_path(TAPML_FMT_INCLUDE fmt/format.h)
+find_library(TAPML_FMT_LIBRARY fmt)
+tapml_require("${TAPML_FMT_INCLUDE}" libfmt-dev "fmt/format.h")
+tapml_require("${TAPML_FMT_LIBRARY}" libfmt-dev "libfmt")
+add_library(tapml_dep_fmt INTERFACE)
+target_link_libraries(tapml_dep_fmt INTERFACE "${TAPML_FMT_LIBRARY}")
+
+mark_as_advanced(
+  TAPML_JSON_INCLUDE TAPML_OPENCL_INCLUDE TAPML_OPENCL_LIBRARY TAPML_PCRE2_INCLUDE
+  TAPML_PCRE2_LIBRARY TAPML_LLVM_INCLUDE TAPML_LLVM_LIBRARY TAPML_SHADERC_INCLUDE
+  TAPML_SHADERC_LIBRARY TAPML_CLI11_INCLUDE TAPML_FMT_INCLUDE TAPML_FMT_LIBRARY)

@@ -1,0 +1,62 @@
+# One static library for each room. The order and the edges are those of the table in
+# docs/architecture.md; scripts/check_rooms holds the includes to the same table.
+
+set(TAPML_ROOMS "")
+
+# tapml_room(<name> [DEPS <room>...] [PRIVATE <target>...])
+# All of src/<name>/**/*.cpp becomes tapml_<name>, linked to the rooms in DEPS (seen by users of the
+# room too) and to the third-party targets in PRIVATE (not seen). A room without sources is only
+# headers.
+function(tapml_room name)
+  cmake_parse_arguments(PARSE_ARGV 1 room "" "" "DEPS;PRIVATE")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/${name}/*.cpp")
+  list(TRANSFORM room_DEPS PREPEND tapml_)
+  if(sources)
+    add_library(tapml_${name} STATIC ${sources})
+    target_include_directories(tapml_${name} PUBLIC "${CMAKE_SOURCE_DIR}/src")
+    target_link_libraries(tapml_${name} PUBLIC ${room_DEPS} PRIVATE ${room_PRIVATE})
+  else()
+    add_library(tapml_${name} INTERFACE)
+    target_include_directories(tapml_${name} INTERFACE "${CMAKE_SOURCE_DIR}/src")
+    target_link_libraries(tapml_${name} INTERFACE ${room_DEPS} ${room_PRIVATE})
+  endif()
+  set(TAPML_ROOMS ${TAPML_ROOMS} ${name} PARENT_SCOPE)
+endfunction()
+
+# The runtime stem: no LLVM, no exceptions.
+tapml_room(base PRIVATE Threads::Threads)
+tapml_room(tensor DEPS base)
+tapml_room(abi DEPS tensor)
+tapml_room(io DEPS tensor PRIVATE tapml_dep_json)
+tapml_room(exec DEPS io abi)
+tapml_room(runtime DEPS exec PRIVATE Threads::Threads)
+tapml_room(device DEPS runtime PRIVATE tapml_dep_opencl Threads::Threads)
+tapml_room(llm DEPS runtime PRIVATE tapml_dep_pcre2)
+
+# The compiler.
+tapml_room(ir DEPS abi)
+tapml_room(arith DEPS ir)
+tapml_room(tir DEPS arith)
+tapml_room(relax DEPS tir)
+tapml_room(text DEPS relax io)
+tapml_room(target DEPS ir)
+tapml_room(analysis DEPS text)
+tapml_room(op DEPS analysis)
+tapml_room(build DEPS op)
+tapml_room(interp DEPS op)
+tapml_room(schedule DEPS analysis target)
+tapml_room(passes DEPS build interp schedule)
+tapml_room(codegen DEPS analysis target runtime PRIVATE tapml_dep_llvm tapml_dep_shaderc)
+tapml_room(pipeline DEPS passes codegen)
+tapml_room(models DEPS build)
+tapml_room(frontend DEPS models text)
+tapml_room(topdown DEPS pipeline frontend llm)
+
+# The program.
+file(GLOB_RECURSE cli_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/cli/*.cpp")
+if(cli_sources)
+  add_executable(tapml ${cli_sources})
+  target_include_directories(tapml PRIVATE "${CMAKE_SOURCE_DIR}/src")
+  target_link_libraries(tapml PRIVATE tapml_topdown tapml_device tapml_dep_cli11 tapml_dep_fmt)
+  set_target_properties(tapml PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}")
+endif()

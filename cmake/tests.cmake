@@ -1,0 +1,62 @@
+# One GoogleTest program for each folder of tests/ that has *_test.cpp files. Each is one CTest entry,
+# so that its cases share one start of the process (LLVM and OpenCL start slowly).
+
+find_package(GTest REQUIRED)
+
+# Helpers of the tests.
+file(GLOB_RECURSE support_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/support/*.cpp")
+set(all_rooms ${TAPML_ROOMS})
+list(TRANSFORM all_rooms PREPEND tapml_)
+if(support_sources)
+  add_library(tapml_test_support STATIC ${support_sources})
+  target_link_libraries(tapml_test_support PUBLIC ${all_rooms} GTest::gtest)
+  set(support_scope PUBLIC)
+else()
+  add_library(tapml_test_support INTERFACE)
+  set(support_scope INTERFACE)
+endif()
+target_include_directories(
+  tapml_test_support ${support_scope} "${CMAKE_SOURCE_DIR}/tests" "${CMAKE_SOURCE_DIR}/src")
+target_compile_definitions(
+  tapml_test_support ${support_scope} TAPML_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+
+# tapml_test(<folder> LABEL <label> LINK <target>... [TIMEOUT <seconds>] [PROGRAM])
+# PROGRAM: the tests start the tapml program; its path is the definition TAPML_PROGRAM.
+function(tapml_test folder)
+  cmake_parse_arguments(PARSE_ARGV 1 test "PROGRAM" "LABEL;TIMEOUT" "LINK")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/${folder}/*.cpp")
+  if(NOT sources OR (test_PROGRAM AND NOT TARGET tapml))
+    return()
+  endif()
+  if(NOT test_TIMEOUT)
+    set(test_TIMEOUT 300)
+  endif()
+  add_executable(test_${folder} ${sources})
+  # tests/<folder> may hold private helpers beside the tests.
+  target_include_directories(test_${folder} PRIVATE "${CMAKE_SOURCE_DIR}/tests/${folder}")
+  target_link_libraries(
+    test_${folder} PRIVATE tapml_test_support ${test_LINK} GTest::gtest GTest::gtest_main)
+  set_target_properties(
+    test_${folder} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+  if(test_PROGRAM)
+    target_compile_definitions(test_${folder} PRIVATE TAPML_PROGRAM="$<TARGET_FILE:tapml>")
+    add_dependencies(test_${folder} tapml)
+  endif()
+  add_test(NAME ${folder} COMMAND test_${folder})
+  set_tests_properties(
+    ${folder}
+    PROPERTIES LABELS ${test_LABEL} TIMEOUT ${test_TIMEOUT} WORKING_DIRECTORY "${CMAKE_BINARY_DIR}")
+  set_property(GLOBAL APPEND PROPERTY TAPML_${test_LABEL}_TARGETS test_${folder})
+endfunction()
+
+foreach(room IN LISTS TAPML_ROOMS)
+  tapml_test(${room} LABEL unit LINK tapml_${room})
+endforeach()
+tapml_test(conformance LABEL unit LINK tapml_device tapml_codegen)
+tapml_test(error LABEL e2e LINK ${all_rooms} PROGRAM TIMEOUT 600)
+tapml_test(e2e LABEL e2e LINK ${all_rooms} PROGRAM TIMEOUT 1200)
+tapml_test(cli LABEL e2e LINK ${all_rooms} PROGRAM TIMEOUT 600)
+
+# Everything that `ctest -L unit` runs, and nothing else.
+get_property(unit_targets GLOBAL PROPERTY TAPML_unit_TARGETS)
+add_custom_target(unit_tests DEPENDS ${unit_targets})

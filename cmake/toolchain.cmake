@@ -1,0 +1,56 @@
+# Language level, compiler flags, compiler cache and linker. GCC 12 is the default compiler; Clang 19
+# works too (cmake -DCMAKE_CXX_COMPILER=clang++-19).
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Debug CACHE STRING "Debug or Release" FORCE)
+endif()
+
+set(CMAKE_CXX_STANDARD 23)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+# Debug keeps assertions and line tables, and optimizes a little: numeric tests at -O0 cost more time
+# than -O1 costs the compiler.
+set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1")
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+
+# Floating-point contraction would make results depend on the compiler.
+add_compile_options(
+  -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers
+  -Werror=return-type -Werror=uninitialized -ffp-contract=off)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # GCC 12 reports these inside the standard library's own inlined code.
+  add_compile_options(-Wno-stringop-overflow -Wno-array-bounds -Wno-restrict -Wno-maybe-uninitialized)
+endif()
+if(TAPML_WERROR)
+  add_compile_options(-Werror)
+endif()
+add_compile_options($<$<CXX_COMPILER_ID:GNU>:-fdiagnostics-color=auto>)
+
+if(TAPML_CCACHE)
+  find_program(TAPML_CCACHE_PROGRAM ccache)
+  mark_as_advanced(TAPML_CCACHE_PROGRAM)
+  if(TAPML_CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${TAPML_CCACHE_PROGRAM}")
+  endif()
+endif()
+
+# mold and lld link LLVM-sized programs several times faster than GNU ld.
+find_program(TAPML_MOLD mold)
+find_program(TAPML_LLD NAMES ld.lld-19 ld.lld)
+mark_as_advanced(TAPML_MOLD TAPML_LLD)
+if(TAPML_MOLD)
+  add_link_options(-fuse-ld=mold)
+elseif(TAPML_LLD AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  add_link_options(--ld-path=${TAPML_LLD})
+elseif(TAPML_LLD)
+  get_filename_component(lld_name "${TAPML_LLD}" NAME)
+  if(lld_name STREQUAL "ld.lld")
+    add_link_options(-fuse-ld=lld)
+  endif()
+endif()
+# Static libraries are linked whole or not at all by reference, so unused sections may go.
+add_compile_options(-ffunction-sections -fdata-sections)
+add_link_options(-Wl,--gc-sections)

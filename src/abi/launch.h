@@ -1,0 +1,24 @@
+// How an implementation runs on a device: an ordered list of device-kernel launches.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "abi/scalar_program.h"
+
+namespace tapml {
+
+// One device kernel. `extent` is the number of independent work items (iterations of the outermost
+// parallel loop) over the implementation's scalars. On cpu the kernel is called with ranges
+// [begin, end) that partition it; on GPU-like platforms the kernel is grid-stride, so any number of
+// work groups is right and `extent` only chooses a good one.
+struct LaunchInfo {
+  std::string entry;               // symbol in the module
+  ScalarProgram extent;            // work items; 0 launches nothing
+  int64_t workgroup_threads = 1;   // local size (GPU-like platforms)
+  std::vector<int32_t> buffers;    // indices into the implementation's parameters
+  std::vector<int32_t> scalars;    // indices into the implementation's scalars
+};
+
+}  // namespace tapml

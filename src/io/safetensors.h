@@ -1,0 +1,33 @@
+// The safetensors format: 8 bytes of little-endian header length, a JSON header, raw tensors.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "tensor/host_tensor.h"
+
+namespace tapml {
+
+struct SafetensorsFile {
+  // By name; views into the bytes that were given (no copy).
+  std::map<std::string, HostTensor> tensors;
+  std::map<std::string, std::string> metadata;
+};
+
+// Reads a whole file image that `owner` keeps alive. Every fault is a UserError that names `source`
+// and the tensor: truncated, header too long (100 MB at most), not JSON, wrong or unknown dtype,
+// negative or overflowing shape, offsets reversed, overlapping, out of range or leaving holes, a
+// byte count that does not fit dtype and shape, data misaligned for its dtype.
+Result<SafetensorsFile> parse_safetensors(std::span<const std::byte> bytes,
+                                          std::shared_ptr<const void> owner,
+                                          std::string_view source);
+
+// The file image of `tensors`, deterministic (sorted by name, header padded to 8 bytes).
+// bool, i8..i64, u8..u64, f16, bf16, f32 and f64 only.
+std::vector<std::byte> write_safetensors(const std::map<std::string, HostTensor>& tensors,
+                                         const std::map<std::string, std::string>& metadata = {});
+
+}  // namespace tapml
