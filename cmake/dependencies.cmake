@@ -1,4 +1,4 @@
-# Third-party libraries. Each becomes one target that only the rooms named in rooms.cmake link.
+# Third-party libraries. Each becomes one target (an INTERFACE library) that only the rooms named in rooms.cmake link.
 # A missing library is an error that names the package to install.
 
 find_package(Threads REQUIRED)
@@ -42,13 +42,22 @@ add_library(tapml_dep_llvm INTERFACE)
 target_include_directories(tapml_dep_llvm SYSTEM INTERFACE "${TAPML_LLVM_INCLUDE}")
 target_link_libraries(tapml_dep_llvm INTERFACE "${TAPML_LLVM_LIBRARY}")
 
-# GLSL to SPIR-V.
+# GLSL to SPIR-V. Debian's shared libshaderc does not name the libraries that it needs, so the static
+# archives are linked; glslang and SPIRV-Tools refer to each other, hence the group.
 find_path(TAPML_SHADERC_INCLUDE shaderc/shaderc.h)
-find_library(TAPML_SHADERC_LIBRARY NAMES shaderc_shared shaderc)
 tapml_require("${TAPML_SHADERC_INCLUDE}" libshaderc-dev "shaderc/shaderc.h")
-tapml_require("${TAPML_SHADERC_LIBRARY}" libshaderc-dev "libshaderc")
+set(shaderc_archives "")
+foreach(archive shaderc_combined glslang MachineIndependent OSDependent OGLCompiler GenericCodeGen HLSL
+        SPIRV SPIRV-Tools-opt SPIRV-Tools)
+  find_library(TAPML_SHADERC_${archive} lib${archive}.a)
+  mark_as_advanced(TAPML_SHADERC_${archive})
+  tapml_require(
+    "${TAPML_SHADERC_${archive}}" "libshaderc-dev (with glslang-dev and spirv-tools)" "lib${archive}.a")
+  list(APPEND shaderc_archives "${TAPML_SHADERC_${archive}}")
+endforeach()
 add_library(tapml_dep_shaderc INTERFACE)
-target_link_libraries(tapml_dep_shaderc INTERFACE "${TAPML_SHADERC_LIBRARY}")
+target_link_libraries(
+  tapml_dep_shaderc INTERFACE -Wl,--start-group ${shaderc_archives} -Wl,--end-group Threads::Threads)
 
 # Command line options and formatted messages.
 find_path(TAPML_CLI11_INCLUDE CLI/CLI.hpp)
@@ -64,5 +73,4 @@ target_link_libraries(tapml_dep_fmt INTERFACE "${TAPML_FMT_LIBRARY}")
 
 mark_as_advanced(
   TAPML_JSON_INCLUDE TAPML_OPENCL_INCLUDE TAPML_OPENCL_LIBRARY TAPML_PCRE2_INCLUDE
-  TAPML_PCRE2_LIBRARY TAPML_LLVM_INCLUDE TAPML_LLVM_LIBRARY TAPML_SHADERC_INCLUDE
-  TAPML_SHADERC_LIBRARY TAPML_CLI11_INCLUDE TAPML_FMT_INCLUDE TAPML_FMT_LIBRARY)
+  TAPML_PCRE2_LIBRARY TAPML_LLVM_INCLUDE TAPML_LLVM_LIBRARY TAPML_SHADERC_INCLUDE TAPML_CLI11_INCLUDE TAPML_FMT_INCLUDE TAPML_FMT_LIBRARY)
