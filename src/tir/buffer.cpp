@@ -1,0 +1,52 @@
+#include "tir/buffer.h"
+
+#include "ir/exceptions.h"
+
+namespace tapml::tir {
+
+const char* scope_name(Scope scope) {
+  switch (scope) {
+    case Scope::kGlobal:
+      return "global";
+    case Scope::kShared:
+      return "shared";
+    case Scope::kLocal:
+      return "local";
+  }
+  return "global";
+}
+
+Buffer make_buffer(std::string name, DType dtype, Dims shape, Scope scope) {
+  auto node = std::make_shared<BufferNode>();
+  node->name = std::move(name);
+  node->dtype = dtype;
+  node->shape = std::move(shape);
+  node->scope = scope;
+  return node;
+}
+
+PrimExpr load(const Buffer& buffer, std::vector<PrimExpr> indices) {
+  if (indices.size() != buffer->shape.size()) {
+    throw_internal("load of buffer " + buffer->name + " with " + std::to_string(indices.size()) +
+                   " indices; it has " + std::to_string(buffer->shape.size()) + " dimensions");
+  }
+  return make_node(ExprKind::kLoad, buffer->dtype, std::move(indices), "", buffer);
+}
+
+Buffer load_buffer(const PrimExpr& expr) {
+  return std::static_pointer_cast<const BufferNode>(expr->object);
+}
+
+PrimExpr linear_index(const Buffer& buffer, const std::vector<PrimExpr>& indices) {
+  PrimExpr index = 0;
+  for (size_t i = 0; i < indices.size(); ++i) index = index * buffer->shape[i] + indices[i];
+  return index;
+}
+
+PrimExpr buffer_size(const Buffer& buffer) {
+  PrimExpr size = 1;
+  for (const PrimExpr& dim : buffer->shape) size = size * dim;
+  return size;
+}
+
+}  // namespace tapml::tir
