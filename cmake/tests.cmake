@@ -60,3 +60,12 @@ tapml_test(cli LABEL e2e LINK ${all_rooms} PROGRAM TIMEOUT 600)
 # Everything that `ctest -L unit` runs, and nothing else.
 get_property(unit_targets GLOBAL PROPERTY TAPML_unit_TARGETS)
 add_custom_target(unit_tests DEPENDS ${unit_targets})
+
+# The include discipline of src/, and the tests of the script that checks it.
+find_package(Python3 COMPONENTS Interpreter)
+if(Python3_FOUND)
+  add_test(NAME rooms COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/scripts/check_rooms")
+  add_test(NAME rooms_violations
+           COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/tests/scripts/check_rooms_test.py")
+  set_tests_properties(rooms rooms_violations PROPERTIES LABELS unit TIMEOUT 60)
+endif()

@@ -1,0 +1,64 @@
+# The front door. Each target does all of its own set-up.
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test unit bench format format-check lint wasm check-rooms clean
+
+# Written sources, tracked or about to be.
+sources = git ls-files -z -co --exclude-standard -- 'src/*.h' 'src/*.cpp' 'tests/*.h' 'tests/*.cpp' \
+          'bench/*.h' 'bench/*.cpp'
+
+# Warnings are errors where nobody would read them.
+configure_dev = cmake --preset dev --log-level=WARNING $(if $(CI),-DTAPML_WERROR=ON)
+
+help:  ## list the targets
+	@echo "make <target>:"
+	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+setup:  ## install the Debian packages that are missing
+	@scripts/setup
+
+demo: release  ## bring the demo model up on OpenCL, kernel by kernel; writes out/demo/report.html
+	@scripts/demo
+
+.PHONY: release
+release: setup  ## build the program, build/tapml
+	@echo "== release build (build/)"
+	@cmake --preset release --log-level=WARNING
+	@cmake --build --preset release
+
+.PHONY: dev
+dev: setup  ## build everything with assertions (build/dev/)
+	@echo "== development build (build/dev/)"
+	@$(configure_dev)
+	@cmake --build --preset dev
+
+test: dev  ## build and run all tests
+	@echo "== tests"
+	@ctest --preset dev
+
+unit: setup  ## build and run the unit tests only
+	@$(configure_dev)
+	@cmake --build --preset dev --target unit_tests
+	@ctest --preset dev -L unit
+
+bench: release  ## measure compile time and decode speed of the demo model
+	@scripts/bench
+
+format: setup  ## format all C++ files in place
+	@$(sources) | xargs -0 -r clang-format-19 -i
+
+format-check: setup  ## fail when a C++ file is not formatted
+	@$(sources) | xargs -0 -r clang-format-19 --dry-run -Werror
+	@echo "format-check: $$($(sources) | tr -dc '\0' | wc -c) files are formatted"
+
+lint: dev  ## run clang-tidy over src/
+	@run-clang-tidy-19 -quiet -p build/dev -extra-arg=-Wno-unknown-warning-option '^$(CURDIR)/src/.*'
+
+check-rooms:  ## check the includes of src/ against the room table
+	@scripts/check_rooms
+
+wasm: setup  ## build the WebAssembly part of the runtime and check that nothing in it throws
+	@scripts/build_wasm
+
+clean:  ## remove build/ and out/
+	@rm -rf build out

@@ -1,0 +1,80 @@
+"""Tests of scripts/check_rooms: it accepts what the table allows and finds planted violations."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "check_rooms"
+
+TABLE = """
+| room | holds | may include | state |
+| --- | --- | --- | --- |
+| base/ | a | – | here |
+| io/ | b | base | here |
+| text/ | c | io | here |
+| cli/ | d | anything | here |
+
+| header | rooms |
+| --- | --- |
+| `llvm/` | text |
+"""
+
+
+class CheckRooms(unittest.TestCase):
+    def run_on(self, files, table=TABLE):
+        """(exit code, output) of the script on a tree with these files."""
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for name, content in {"docs/architecture.md": table, **files}.items():
+                path = root / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(content, encoding="utf-8")
+            done = subprocess.run([sys.executable, SCRIPT, "--root", root],
+                                  capture_output=True, text=True, check=False)
+            return done.returncode, done.stdout + done.stderr
+
+    def test_allowed_directly_and_through_a_room(self):
+        code, output = self.run_on({
+            "src/base/a.h": "#pragma once\n",
+            "src/text/c.cpp": '#include "base/a.h"\n#include "io/b.h"\n#include "text/c.h"\n'
+                              '#include <llvm/IR/Module.h>\n',
+            "src/cli/main.cpp": '#include "text/c.h"\n',
+        })
+        self.assertEqual(code, 0, output)
+        self.assertIn("3 files", output)
+
+    def test_include_down_the_table(self):
+        code, output = self.run_on({"src/io/b.cpp": '// x\n#include "text/c.h"\n'})
+        self.assertEqual(code, 1, output)
+        self.assertIn('src/io/b.cpp:2: io/ may not include "text/c.h"; it may include: base', output)
+
+    def test_third_party_header_outside_its_room(self):
+        code, output = self.run_on({"src/io/b.cpp": "#include <llvm/IR/Module.h>\n"})
+        self.assertEqual(code, 1, output)
+        self.assertIn("src/io/b.cpp:1: io/ may not include <llvm/IR/Module.h>", output)
+
+    def test_host_header_in_the_wasm_part(self):
+        code, output = self.run_on({
+            "src/io/b.cpp": '#include "base/host/thread.h"\n',
+            "src/io/host/b.cpp": '#include "base/host/thread.h"\n',
+        })
+        self.assertEqual(code, 1, output)
+        self.assertIn("src/io/b.cpp:1:", output)
+        self.assertNotIn("src/io/host/b.cpp", output)
+
+    def test_unknown_room_and_long_file(self):
+        code, output = self.run_on({"src/attic/x.cpp": "", "src/base/a.cpp": "\n" * 1001})
+        self.assertEqual(code, 1, output)
+        self.assertIn("src/attic/x.cpp:1: not in a room", output)
+        self.assertIn("src/base/a.cpp:1001: 1001 lines", output)
+
+    def test_table_with_an_edge_downwards(self):
+        code, output = self.run_on({}, TABLE.replace("| b | base |", "| b | text |"))
+        self.assertEqual(code, 2, output)
+        self.assertIn("'text', which is not a room above it", output)
+
+
+if __name__ == "__main__":
+    unittest.main()
