@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -15,6 +16,8 @@ using Shape = std::vector<int64_t>;
 
 // Number of elements; an error where a dimension is negative or the product overflows int64.
 Result<int64_t> checked_element_count(std::span<const int64_t> shape);
+// Number of bytes, checked the same way.
+Result<int64_t> checked_byte_count(DType dtype, std::span<const int64_t> shape);
 // Number of elements of a shape that is known to be valid.
 int64_t element_count(std::span<const int64_t> shape);
 // "[2, 3, n]"-like text of a concrete shape.
@@ -71,7 +74,7 @@ HostTensor HostTensor::from(DType dtype, Shape shape, std::span<const T> values)
   return tensor;
 }
 
-// Lower-case hex SHA-256 of "dtype|shape|" followed by the bytes.
+// Lower-case hex SHA-256 of "dtype|shape|" (such as "f32|[2, 3]|") followed by the bytes.
 std::string content_hash(const HostTensor& tensor);
 
 }  // namespace tapml
