@@ -279,15 +279,16 @@ Stmt refresh_vars(const Stmt& stmt) {
 namespace {
 
 // One region per access: a point where the indices are plain.
-void add_region(std::vector<Region>& regions, const Buffer& buffer,
+bool add_region(std::vector<Region>& regions, const Buffer& buffer,
                 const std::vector<PrimExpr>& indices) {
   for (const Region& known : regions) {
     if (known.buffer != buffer) continue;
     bool same = true;
     for (size_t i = 0; i < indices.size(); ++i) same &= same_expr(known.begins[i], indices[i]);
-    if (same) return;
+    if (same) return false;
   }
   regions.push_back({buffer, indices, std::vector<PrimExpr>(indices.size(), PrimExpr(1))});
+  return true;
 }
 
 // Variables that are bound inside the body widen an index to the whole dimension.
@@ -317,7 +318,7 @@ void infer_regions(BlockNode& block) {
   auto access = [&](std::vector<Region>& regions, const Buffer& buffer,
                     const std::vector<PrimExpr>& indices) {
     if (local.contains(buffer.get())) return;
-    add_region(regions, buffer, indices);
+    if (!add_region(regions, buffer, indices)) return;
     Region& region = regions.back();
     for (size_t i = 0; i < indices.size(); ++i) {
       if (!uses_any(region.begins[i], inner)) continue;

@@ -1,0 +1,37 @@
+// Walking and rewriting graph-level functions.
+#pragma once
+
+#include <functional>
+#include <map>
+
+#include "relax/expr.h"
+
+namespace tapml::relax {
+
+// Calls f on every binding of the body, in order, branches and nested sequences included.
+void visit_bindings(const Expr& body, const std::function<void(const Binding&, bool dataflow)>& f);
+// Calls f on every expression, outside in.
+void visit(const Expr& expr, const std::function<void(const Expr&)>& f);
+
+// Replaces variables by expressions, bottom-up; bindings' own variables are left alone.
+using ExprMap = std::map<const VarNode*, Expr>;
+Expr substitute(const Expr& expr, const ExprMap& values);
+// Rewrites symbolic variables everywhere below, also in the annotations of bound variables (which
+// become new variables then).
+Expr substitute_symbols(const Expr& expr, const VarMap& values);
+
+// How often each variable is used (not counting its binding).
+std::map<const VarNode*, int> use_counts(const Expr& body);
+
+// The blocks and result of a function's body.
+const SeqNode& body_of(const Function& function);
+
+// Symbolic variables of the parameters, in order of first occurrence.
+std::vector<Var> signature_vars(const Function& function);
+
+// Solves `param` (annotation with symbolic variables) against `argument`: extends `values` by the
+// variables that stand alone in a dimension of `param`. Returns false where the two are provably
+// of different kind, rank, dtype or constant dimension. Callers check the remaining expressions.
+bool unify(const Annotation& param, const Annotation& argument, VarMap& values);
+
+}  // namespace tapml::relax
