@@ -1,0 +1,58 @@
+#include "base/host/terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace tapml {
+
+bool is_terminal(int fd) { return isatty(fd) == 1; }
+
+int terminal_width(int fd) {
+  winsize size{};
+  if (is_terminal(fd) && ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  return 80;
+}
+
+bool terminal_has_colors(int fd) {
+  const char* no_color = std::getenv("NO_COLOR");
+  if (no_color != nullptr && *no_color != '\0') return false;
+  const char* term = std::getenv("TERM");
+  if (term == nullptr || std::string_view(term) == "dumb") return false;
+  return is_terminal(fd);
+}
+
+std::string styled(std::string_view text, Style style, bool enabled) {
+  if (!enabled) return std::string(text);
+  const char* code = "0";
+  switch (style) {
+    case Style::kBold:
+      code = "1";
+      break;
+    case Style::kDim:
+      code = "2";
+      break;
+    case Style::kRed:
+      code = "31";
+      break;
+    case Style::kGreen:
+      code = "32";
+      break;
+    case Style::kYellow:
+      code = "33";
+      break;
+    case Style::kBlue:
+      code = "34";
+      break;
+  }
+  return std::string("\x1b[") + code + "m" + std::string(text) + "\x1b[0m";
+}
+
+size_t display_width(std::string_view text) {
+  size_t width = 0;
+  for (char c : text) width += (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  return width;
+}
+
+}  // namespace tapml

@@ -1,0 +1,23 @@
+// What the terminal behind a file descriptor can show.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tapml {
+
+bool is_terminal(int fd);
+// Columns; 80 where it is no terminal or does not say.
+int terminal_width(int fd);
+// True on a terminal that knows colors, unless the environment sets NO_COLOR to anything.
+bool terminal_has_colors(int fd);
+
+enum class Style { kBold, kDim, kRed, kGreen, kYellow, kBlue };
+
+// `text` in that style, or as it is where `enabled` is false.
+std::string styled(std::string_view text, Style style, bool enabled);
+
+// Columns that UTF-8 text takes, counting one for each code point.
+size_t display_width(std::string_view text);
+
+}  // namespace tapml

@@ -1,0 +1,160 @@
+#include "base/host/thread_pool.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace tapml {
+
+namespace {
+
+// Ranges a thread: enough to even out uneven iterations, few enough to stay cheap.
+constexpr int64_t kRangesPerThread = 4;
+// About 50 microseconds: longer than the gap between two kernels, shorter than anyone notices.
+constexpr int kWorkerSpins = 1500;
+constexpr int kCallerSpins = 4000;
+
+void pause_briefly() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// `ticket` packs what workers need to join a loop in one atomic step: the loop's number, whether it
+// still takes workers, and how many are inside.
+constexpr uint64_t kActiveMask = 0xffff;
+constexpr uint64_t kOpen = 0x10000;
+constexpr uint64_t kLoopStep = 0x20000;
+
+}  // namespace
+
+struct ThreadPool::State {
+  // The loop. Written by the caller only while no worker is inside and none may enter.
+  RangeCall call = nullptr;
+  void* context = nullptr;
+  int64_t extent = 0;
+  int64_t range = 1;
+  alignas(64) std::atomic<int64_t> next{0};
+
+  alignas(64) std::atomic<uint64_t> ticket{0};
+  alignas(64) std::atomic<bool> busy{false};  // a caller owns the loop fields
+  std::atomic<int> sleepers{0};
+  std::atomic<bool> stop{false};
+  bool spin = true;
+  std::mutex mutex;
+  std::condition_variable wake;
+  std::vector<std::thread> workers;
+
+  void work() {
+    while (true) {
+      int64_t begin = next.fetch_add(range, std::memory_order_relaxed);
+      if (begin >= extent) return;
+      call(context, begin, std::min(begin + range, extent));
+    }
+  }
+
+  // True where there may be something new for a worker that last saw `seen`.
+  bool news(uint64_t seen) const {
+    uint64_t now = ticket.load();
+    return stop.load() || ((now & kOpen) != 0 && now / kLoopStep != seen);
+  }
+
+  void wait_for_news(uint64_t seen) {
+    for (int i = 0; spin && i < kWorkerSpins; ++i) {
+      if (news(seen)) return;
+      pause_briefly();
+    }
+    std::unique_lock lock(mutex);
+    // Counted before the last look: a caller that opens a loop after that look sees the sleeper.
+    sleepers.fetch_add(1);
+    wake.wait(lock, [&] { return news(seen); });
+    sleepers.fetch_sub(1);
+  }
+
+  void worker_main() {
+    uint64_t seen = 0;
+    while (true) {
+      wait_for_news(seen);
+      if (stop.load()) return;
+      uint64_t now = ticket.load();
+      bool joined = false;
+      while ((now & kOpen) != 0 && now / kLoopStep != seen && !joined) {
+        joined = ticket.compare_exchange_weak(now, now + 1);
+      }
+      if (!joined) continue;
+      seen = now / kLoopStep;
+      work();
+      ticket.fetch_sub(1);
+    }
+  }
+};
+
+int ThreadPool::available_cores() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+ThreadPool::ThreadPool(int threads) : threads_(threads > 0 ? threads : available_cores()) {
+  threads_ = std::min(threads_, static_cast<int>(kActiveMask) - 1);
+  if (threads_ == 1) return;
+  state_ = std::make_unique<State>();
+  // With more threads than cores a spinning worker would hold up one that has work.
+  state_->spin = threads_ <= available_cores();
+  for (int i = 1; i < threads_; ++i) {
+    state_->workers.emplace_back([state = state_.get()] { state->worker_main(); });
+  }
+}
+
+ThreadPool::~ThreadPool() {
+  if (!state_) return;
+  {
+    std::lock_guard lock(state_->mutex);
+    state_->stop.store(true);
+  }
+  state_->wake.notify_all();
+  for (std::thread& worker : state_->workers) worker.join();
+}
+
+void ThreadPool::run(int64_t extent, int64_t grain, void* context, RangeCall call) {
+  if (extent <= 0) return;
+  int64_t range = std::max<int64_t>(
+      {1, grain, (extent - 1) / (static_cast<int64_t>(threads_) * kRangesPerThread) + 1});
+  if (!state_ || range >= extent || state_->busy.exchange(true)) {
+    call(context, 0, extent);
+    return;
+  }
+  State& state = *state_;
+  state.call = call;
+  state.context = context;
+  state.extent = extent;
+  state.range = range;
+  state.next.store(0, std::memory_order_relaxed);
+  state.ticket.fetch_add(kLoopStep + kOpen);
+  if (state.sleepers.load() > 0) {
+    {
+      std::lock_guard lock(state.mutex);
+    }
+    state.wake.notify_all();
+  }
+  state.work();
+  // Workers that have not joined by now are not waited for: nothing is left for them.
+  state.ticket.fetch_sub(kOpen);
+  for (int spins = 0; (state.ticket.load() & kActiveMask) != 0; ++spins) {
+    if (spins < kCallerSpins) {
+      pause_briefly();
+    } else {
+      std::this_thread::yield();
+    }
+  }
+  state.busy.store(false);
+}
+
+}  // namespace tapml
