@@ -1,0 +1,59 @@
+// Building graph-level functions in A-normal form with forward deduction.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "op/operator.h"
+#include "relax/visit.h"
+
+namespace tapml::build {
+
+// Annotation of any call, from the callee's signature or the operator's rule alone: operators,
+// call_tir and call_dps_library (explicit outputs), functions of `module` by their signature,
+// function values by their Callable annotation.
+relax::Annotation deduce_call(const relax::CallNode& call, const Module& module);
+
+// Emits bindings into one function. Usage:
+//   FunctionBuilder f(module);
+//   Variable x = f.param("x", tensor_annotation({n, 4}, DType::kF32));
+//   f.begin_dataflow();
+//   Variable y = f.emit_op("silu", {x});
+//   Variable z = f.emit_output(...); f.end_dataflow();
+//   FunctionRef main = f.finish(z, attrs);
+class FunctionBuilder {
+ public:
+  explicit FunctionBuilder(const Module& module) : module_(module) {}
+
+  relax::Variable param(const std::string& name, relax::Annotation annotation);
+  void begin_dataflow();
+  void end_dataflow();
+  // Origins of the bindings emitted until the next call.
+  void set_origin(Origin origin) { origin_ = std::move(origin); }
+
+  // Binds `value` to a fresh variable with the deduced annotation. Operands that are not atoms are
+  // bound first. `name` is a hint; dataflow variables unless `output`.
+  relax::Variable emit(relax::Expr value, const std::string& name = "", bool output = false);
+  relax::Variable emit_op(const std::string& op, std::vector<relax::Expr> args, AttrMap attrs = {},
+                          const std::string& name = "", bool output = false);
+  relax::Variable emit_match_cast(relax::Expr value, relax::Annotation annotation,
+                                  const std::string& name = "", bool output = false);
+  // `result` is an atom or tuple of atoms; its annotation is the function's.
+  relax::FunctionRef finish(relax::Expr result, AttrMap attrs = {});
+
+ private:
+  std::string unique(const std::string& hint);
+
+  const Module& module_;
+  std::vector<relax::Variable> params_;
+  std::vector<relax::Block> blocks_;
+  Origin origin_;
+  std::map<std::string, int> names_;
+  bool in_dataflow_ = false;
+};
+
+// Re-deduces every binding of every function and throws InternalError where the stored annotation
+// disagrees (provably different), naming function, binding and both annotations.
+void check_annotations(const Module& module, const std::string& after_pass = "");
+
+}  // namespace tapml::build

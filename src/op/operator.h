@@ -1,0 +1,107 @@
+// The operator table: everything the system knows of a graph operator stands in one entry.
+// Printer, builder, interpreter, legalizer, fuzzer and tests read the table.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "op/reference.h"
+#include "relax/expr.h"
+#include "tir/prim_func.h"
+
+namespace tapml::op {
+
+enum class ArgumentKind : uint8_t {
+  kTensor,
+  kShape,   // a ShapeExpr (or shape value): its integers are symbolic
+  kPrim,    // one symbolic integer
+  kTensors  // a tuple of tensors; last argument only
+};
+
+struct ArgumentSpec {
+  const char* name;
+  ArgumentKind kind;
+  const char* doc;
+};
+
+enum class AttributeKind : uint8_t { kBool, kInt, kFloat, kString, kDType, kInts, kFloats };
+
+struct AttributeSpec {
+  const char* name;
+  AttributeKind kind;
+  bool required;
+  AttrValue fallback;  // used when absent and not required
+  const char* doc;
+};
+
+// The call that a rule looks at: arguments with their annotations, attributes with defaults filled.
+struct CallView {
+  const struct OperatorInfo& info;
+  std::vector<relax::Expr> args;
+  std::vector<relax::Annotation> annotations;  // one per argument
+  AttrMap attrs;
+
+  // Argument i as a tensor of known rank, shape and dtype; UserError that names operator, argument,
+  // what was expected and what was found.
+  const relax::TensorAnnotation& tensor(size_t i) const;
+  Dims shape(size_t i) const;             // its dims (known), throws as tensor()
+  DType dtype(size_t i) const;            // its dtype (known)
+  Dims shape_argument(size_t i) const;    // integers of a kShape / kPrim argument
+  bool flag(const char* name) const;
+  int64_t integer(const char* name) const;
+  double number(const char* name) const;
+  const std::vector<int64_t>& integers(const char* name) const;
+  // Throws a UserError about this call: "matmul: <message>".
+  [[noreturn]] void error(const std::string& message, const std::string& expected = "",
+                          const std::string& found = "") const;
+};
+
+// Deduces the result annotation. Best effort: a coarse annotation (ndim, dtype) where arguments are
+// coarse; UserError for arguments that can never be right.
+using DeduceRule = relax::Annotation (*)(const CallView& call);
+
+// Tensor program of the call: parameters are the tensor arguments in order (kTensors flattened),
+// `in` (or `inout`, see OperatorInfo::inout), then the outputs that own their storage, `out`.
+// Annotations are fully known. Symbolic integers of shape arguments appear as scalars.
+using LegalizeRule = tir::PrimFuncRef (*)(const CallView& call);
+
+// f64 evaluation with the running error bound. `outputs` have their dtype and shape set and values
+// zeroed; inout outputs start as a copy of their argument.
+using ReferenceRule = void (*)(const AttrMap& attrs, std::span<const RefArg> args,
+                               std::span<RefTensor> outputs);
+
+// What a generator of random programs must know to call the operator validly.
+struct GeneratorInfo {
+  std::vector<int> ranks;         // ranks that argument 0 may have
+  std::vector<DType> dtypes;      // dtypes that argument 0 may have
+  double low = -2, high = 2;      // useful range of random float inputs
+};
+
+struct OperatorInfo {
+  const char* name;
+  const char* doc;  // one paragraph: what it computes, shapes, dtypes, source
+  std::vector<ArgumentSpec> args;
+  std::vector<AttributeSpec> attrs;
+  int outputs = 1;
+  // inout[j] = i: output j is argument i updated in place; -1: fresh storage. Empty: all fresh.
+  std::vector<int64_t> inout;
+  DeduceRule deduce;
+  LegalizeRule legalize;
+  ReferenceRule reference;
+  GeneratorInfo generator;
+  bool pure = true;  // value semantics at graph level; inout operators are pure there
+};
+
+// All operators, in order of their families' files.
+std::span<const OperatorInfo* const> operator_table();
+const OperatorInfo* find_operator(std::string_view name);
+
+// Checks argument count and kinds and attribute names and types, fills defaults. `annotations` are
+// those of the arguments. UserError that names the operator and what is known.
+CallView view_call(const relax::CallNode& call);
+// Operators other than the cross-level call_tir family.
+relax::Annotation deduce(const relax::CallNode& call);
+
+}  // namespace tapml::op
