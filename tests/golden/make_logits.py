@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""Writes the golden logits: PyTorch with transformers in f32, eager attention, one thread.
+
+Makes logits/<name>/{config.json, golden.safetensors} for two random configurations, whose weights
+come from rng.py, and logits/demo/golden.safetensors for the model in models/demo, and rng.json, known
+values of the generator. README.md names the tensors.
+
+Usage: make_logits.py [name ...]     (all without a name; names: llama3_gqa, mqa_tied, demo)
+Needs torch, transformers, safetensors, tokenizers, numpy.
+"""
+
+import json
+import os
+import pathlib
+import sys
+
+import numpy as np
+import torch
+from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer
+from transformers import LlamaConfig, LlamaForCausalLM
+
+import rng
+
+HERE = pathlib.Path(__file__).resolve().parent
+DEMO = HERE.parent.parent / "models/demo"
+
+# The older form of the configuration: rope_theta and rope_scaling apart, torch_dtype, no head_dim.
+# Wavelengths of its rotations fall into all three bands of the llama3 rule.
+LLAMA3_GQA = {
+    "architectures": ["LlamaForCausalLM"],
+    "attention_bias": False,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+    "hidden_act": "silu",
+    "hidden_size": 96,
+    "initializer_range": 0.02,
+    "intermediate_size": 172,
+    "max_position_embeddings": 256,
+    "mlp_bias": False,
+    "model_type": "llama",
+    "num_attention_heads": 6,
+    "num_hidden_layers": 3,
+    "num_key_value_heads": 2,
+    "pretraining_tp": 1,
+    "rms_norm_eps": 1e-05,
+    "rope_scaling": {
+        "factor": 8.0,
+        "high_freq_factor": 4.0,
+        "low_freq_factor": 1.0,
+        "original_max_position_embeddings": 64,
+        "rope_type": "llama3",
+    },
+    "rope_theta": 500000.0,
+    "tie_word_embeddings": False,
+    "torch_dtype": "float32",
+    "transformers_version": "4.43.0",
+    "use_cache": True,
+    "vocab_size": 331,
+}
+
+# The form of transformers 5: rope_parameters, dtype.
+MQA_TIED = {
+    "architectures": ["LlamaForCausalLM"],
+    "attention_bias": False,
+    "attention_dropout": 0.0,
+    "bos_token_id": 1,
+    "dtype": "float16",
+    "eos_token_id": 2,
+    "head_dim": 16,
+    "hidden_act": "silu",
+    "hidden_size": 80,
+    "initializer_range": 0.02,
+    "intermediate_size": 220,
+    "max_position_embeddings": 128,
+    "mlp_bias": False,
+    "model_type": "llama",
+    "num_attention_heads": 5,
+    "num_hidden_layers": 2,
+    "num_key_value_heads": 1,
+    "pretraining_tp": 1,
+    "rms_norm_eps": 1e-06,
+    "rope_parameters": {"rope_theta": 10000.0, "rope_type": "default"},
+    "tie_word_embeddings": True,
+    "transformers_version": "5.0.0",
+    "use_cache": True,
+    "vocab_size": 409,
+}
+
+RANDOM = {"llama3_gqa": (LLAMA3_GQA, 1001, 48), "mqa_tied": (MQA_TIED, 1002, 24)}
+
+# What the demo model continues; the first one is `prompt`, the next `prompt.1`, ...
+PROMPTS = (
+    "In the beginning, God",
+    "The king said to the woman,",
+    "Emma was",
+    "“I am very glad",
+)
+TEXT = "He said to them, “Go out into the city, and find a man who has a house.” They went out."
+GREEDY = 200
+
+
+def write_atomic(path, data):
+    part = path.with_name(path.name + ".part")
+    part.write_bytes(data if isinstance(data, bytes) else data.encode())
+    os.replace(part, path)
+
+
+def save(path, tensors, metadata):
+    part = path.with_name(path.name + ".part")
+    save_file({k: v.contiguous() for k, v in tensors.items()}, str(part), metadata=metadata)
+    part.chmod(0o644)
+    os.replace(part, path)
+
+
+def reference(folder, weights):
+    """The f32 model of folder/config.json with exactly these weights (widened from their storage)."""
+    config = LlamaConfig.from_pretrained(folder)
+    config.dtype = torch.float32
+    config._attn_implementation = "eager"
+    model = LlamaForCausalLM(config).to(torch.float32).eval()
+    missing, unexpected = model.load_state_dict({k: v.float() for k, v in weights.items()}, strict=False)
+    assert not unexpected, unexpected
+    assert missing == (["lm_head.weight"] if config.tie_word_embeddings else []), missing
+    model.tie_weights()
+    return model
+
+
+@torch.no_grad()
+def logits_of(model, tokens):
+    """Logits [P, vocab] of the tokens, without a cache."""
+    return model(torch.tensor([tokens]), use_cache=False).logits[0]
+
+
+def random_weights(config, seed):
+    """Every tensor of the configuration under its Hugging Face name, rounded to the storage dtype."""
+    dtype = getattr(torch, config.get("dtype") or config["torch_dtype"])
+    hidden, inner = config["hidden_size"], config["intermediate_size"]
+    heads, groups = config["num_attention_heads"], config["num_key_value_heads"]
+    head = config.get("head_dim", hidden // heads)
+    shapes = {"model.embed_tokens.weight": (config["vocab_size"], hidden)}
+    for i in range(config["num_hidden_layers"]):
+        p = f"model.layers.{i}."
+        shapes |= {
+            p + "input_layernorm.weight": (hidden,),
+            p + "self_attn.q_proj.weight": (heads * head, hidden),
+            p + "self_attn.k_proj.weight": (groups * head, hidden),
+            p + "self_attn.v_proj.weight": (groups * head, hidden),
+            p + "self_attn.o_proj.weight": (hidden, heads * head),
+            p + "post_attention_layernorm.weight": (hidden,),
+            p + "mlp.gate_proj.weight": (inner, hidden),
+            p + "mlp.up_proj.weight": (inner, hidden),
+            p + "mlp.down_proj.weight": (hidden, inner),
+        }
+    shapes["model.norm.weight"] = (hidden,)
+    if not config["tie_word_embeddings"]:
+        shapes["lm_head.weight"] = (config["vocab_size"], hidden)
+    return {n: torch.from_numpy(rng.weight(seed, n, s)).to(dtype) for n, s in shapes.items()}
+
+
+def make_random(name):
+    config, seed, count = RANDOM[name]
+    folder = HERE / "logits" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomic(folder / "config.json", json.dumps(config, indent=2) + "\n")
+    model = reference(folder, random_weights(config, seed))
+    tokens = (rng.words(seed, "tokens", count) % np.uint32(config["vocab_size"])).astype(np.int32)
+    logits = logits_of(model, tokens.tolist())
+    save(folder / "golden.safetensors", {
+        "seed": torch.tensor([seed], dtype=torch.int32),
+        "tokens": torch.from_numpy(tokens),
+        "logits": logits,
+    }, {"seed": str(seed)})
+    print(f"{name}: {list(logits.shape)}, max |logit| {logits.abs().max():.4f}")
+
+
+def make_demo():
+    folder = HERE / "logits/demo"
+    folder.mkdir(parents=True, exist_ok=True)
+    tokenizer = Tokenizer.from_file(str(DEMO / "tokenizer.json"))
+    model = reference(DEMO, load_file(str(DEMO / "model.safetensors")))
+    tokens = tokenizer.encode(TEXT).ids
+    tensors = {"tokens": torch.tensor(tokens, dtype=torch.int32), "logits": logits_of(model, tokens)}
+    metadata = {"text": TEXT}
+    for at, prompt in enumerate(PROMPTS):
+        suffix = f".{at}" if at else ""
+        ids = tokenizer.encode(prompt).ids
+        size = len(ids)
+        margins = []
+        while len(ids) < size + GREEDY:
+            top = logits_of(model, ids)[-1].topk(2)
+            ids.append(int(top.indices[0]))
+            margins.append(float(top.values[0] - top.values[1]))
+        tensors["prompt" + suffix] = torch.tensor(ids[:size], dtype=torch.int32)
+        tensors["greedy" + suffix] = torch.tensor(ids[size:], dtype=torch.int32)
+        tensors["margins" + suffix] = torch.tensor(margins, dtype=torch.float32)
+        metadata["prompt" + suffix] = prompt
+        print(f"demo: least margin {min(margins):.5f}\n  {tokenizer.decode(ids)!r}")
+    save(folder / "golden.safetensors", tensors, metadata)
+    logits = tensors["logits"]
+    print(f"demo: {list(logits.shape)}, max |logit| {logits.abs().max():.4f}")
+
+
+def make_rng():
+    cases = []
+    for seed, name in ((0, "x"), (1001, "model.embed_tokens.weight"), (1002, "model.norm.weight")):
+        cases.append({"seed": seed, "name": name, "key": list(rng.key_of(seed, name)),
+                      "words": rng.words(seed, name, 10).tolist(),
+                      "unit": [float(v) for v in rng.unit(seed, name, 10)]})
+    write_atomic(HERE / "rng.json", json.dumps(cases, indent=1) + "\n")
+
+
+def main():
+    torch.set_num_threads(1)
+    rng.check()
+    make_rng()
+    for name in sys.argv[1:] or [*RANDOM, "demo"]:
+        if name == "demo":
+            make_demo()
+        else:
+            make_random(name)
+
+
+if __name__ == "__main__":
+    main()
