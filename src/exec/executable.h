@@ -1,0 +1,138 @@
+// A compiled Module: every field is plain data, so that it can be sent, stored and read anywhere.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "abi/access.h"
+#include "abi/attributes.h"
+#include "abi/launch.h"
+#include "abi/model_interface.h"
+#include "abi/origin.h"
+#include "abi/scalar_program.h"
+#include "tensor/host_tensor.h"
+
+namespace tapml {
+
+// A tensor parameter of a kernel; dims are computed from the kernel's scalars.
+struct ParamInfo {
+  std::string name;
+  DType dtype = DType::kF32;
+  AccessMode mode = AccessMode::kIn;
+  std::vector<ScalarProgram> dims;
+};
+
+// The signature table: what a kernel is, apart from how a target implements it.
+// ABI: tensors in order of `params`, scalars (i64) in order of `scalars`.
+struct KernelInfo {
+  std::string name;  // <ops>_<8 hex>
+  std::vector<ParamInfo> params;
+  std::vector<std::string> scalars;
+  std::string spec;  // text of a Module that holds the spec (and hand-written loops, if any)
+};
+
+// How this executable's target runs kernel `kernel`.
+struct Implementation {
+  int32_t kernel = 0;  // index into Executable::kernels
+  int32_t module = 0;  // index into Executable::modules
+  // Scratch tensors; `launches` number them after the kernel's parameters.
+  std::vector<ParamInfo> workspaces;
+  std::vector<LaunchInfo> launches;  // run one after the other
+  std::string provider;              // "schedule:<rule>", later "library:<name>", "user:<file>"
+};
+
+// Code in the form that a platform loads.
+struct ModuleBlob {
+  std::string platform;  // "cpu", "opencl", "null"
+  std::string format;    // "elf-object", "opencl-c", "spirv"
+  std::vector<std::byte> bytes;
+  std::vector<std::string> entries;
+  std::string cpu;       // cpu: LLVM's name of the CPU it was built for
+  std::string features;  // cpu: feature string it was built for
+};
+
+enum class Opcode : uint8_t {
+  kCheck,         // check register `a` against checks[b]; stores symbolic dimensions in slots
+  kComputeSlot,   // slot `a` = programs[b]
+  kAllocStorage,  // register `a` = storage of programs[b] bytes
+  kMakeTensor,    // register `a` = tensor of layouts[c] in the storage of register b
+  kMakeShape,     // register `a` = shape of programs[list...]
+  kMakeTuple,     // register `a` = tuple of registers list...
+  kGetItem,       // register `a` = field c of the tuple in register b
+  kView,          // register `a` = the tensor of register b with the dims of layouts[c]
+  kLoadConstant,  // register `a` = constants[b]
+  kMove,          // register `a` = register b
+  kCallKernel,    // call site a; tensors: registers list..., scalars: programs[list2...]
+  kCallFunction,  // register `a` = functions[b](registers list...)
+  kRelease,       // register `a` holds nothing any more
+  kJump,          // to instruction b
+  kBranchIfNot,   // register a (bool) false: to instruction b
+  kReturn,        // register a
+};
+
+struct Instruction {
+  Opcode op = Opcode::kReturn;
+  int32_t a = 0, b = 0, c = 0;
+  std::vector<int32_t> list, list2;
+};
+
+// What a value must look like at a function boundary or a match_cast. A dimension either defines
+// its slot (first occurrence) or must equal a program over slots.
+struct DimCheck {
+  int32_t define_slot = -1;
+  ScalarProgram equals;   // when define_slot < 0
+  std::string expression;  // as written, for messages: "n + 1"
+};
+
+struct ValueCheck {
+  enum class Kind : uint8_t { kAny, kTensor, kShape, kTuple } kind = Kind::kAny;
+  bool has_dtype = false;
+  DType dtype = DType::kF32;
+  int32_t ndim = -1;
+  bool has_dims = false;
+  std::vector<DimCheck> dims;
+  std::vector<ValueCheck> fields;
+  std::string where;  // "parameter x of main", "match_cast y of main", "result of main"
+};
+
+struct TensorLayout {
+  DType dtype = DType::kF32;
+  std::vector<int32_t> dims;  // programs
+};
+
+struct CallSiteInfo {
+  int32_t kernel = 0;
+  std::string function;  // that the call stands in
+  Origin origin;
+};
+
+struct VmFunction {
+  std::string name;
+  std::vector<std::string> params;
+  int32_t registers = 0;  // parameters come first
+  int32_t slots = 0;      // of its frame of the shape heap
+  std::vector<Instruction> code;
+  std::vector<ValueCheck> checks;
+  std::vector<ScalarProgram> programs;
+  std::vector<TensorLayout> layouts;
+};
+
+struct Executable {
+  std::string target;           // as the user wrote it: "cpu:threads=2"
+  std::string boundary_policy;  // two that differ do not migrate into each other
+  std::vector<KernelInfo> kernels;
+  std::vector<Implementation> implementations;  // at most one per kernel
+  std::vector<ModuleBlob> modules;
+  std::vector<CallSiteInfo> call_sites;
+  std::vector<VmFunction> functions;
+  std::vector<HostTensor> constants;
+  ModelInterface model;
+
+  const VmFunction* find_function(std::string_view name) const;
+  int32_t find_kernel(std::string_view name) const;                      // -1: none
+  const Implementation* find_implementation(int32_t kernel) const;  // null: none
+};
+
+}  // namespace tapml

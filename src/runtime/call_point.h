@@ -1,0 +1,121 @@
+// The one point that every kernel call passes (architecture contract 4).
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+
+#include "runtime/tensor.h"
+
+namespace tapml::runtime {
+
+// A call site of the program, resolved at load.
+struct CallSite {
+  int32_t id = 0;
+  const KernelInfo* kernel = nullptr;
+  std::string function;
+  Origin origin;
+};
+
+struct KernelCall {
+  const CallSite& site;
+  int64_t sequence;              // number of this call in the run, from 0
+  std::span<const Tensor> args;  // in order of the kernel's parameters
+  std::span<const int64_t> scalars;
+};
+
+// Looks at calls. It must not change what it sees: an observed run is the same program.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  // Whether this call's values are needed; only then are before() and after() called, and only then
+  // does the call point wait.
+  virtual bool wants(const CallSite& site, int64_t sequence) noexcept = 0;
+  virtual Status before(const KernelCall& call) noexcept = 0;
+  virtual Status after(const KernelCall& call) noexcept = 0;
+};
+
+// Runs the kernels of one executable on one session: loads its modules, owns its workspaces.
+class KernelRunner {
+ public:
+  static Result<std::unique_ptr<KernelRunner>> create(
+      Session& session, std::shared_ptr<const Executable> executable) noexcept;
+  ~KernelRunner();
+
+  Session& session() const;
+  const Executable& executable() const;
+  bool has(int32_t kernel) const noexcept;
+  // Enqueues kernel `kernel` (index into the executable's table). Arguments live on this session;
+  // their dtypes and shapes are checked against the signature, limits before the launch. Versions
+  // of out and inout storages are bumped.
+  Status enqueue(int32_t kernel, std::span<const Tensor> args, std::span<const int64_t> scalars,
+                 StreamId stream = kDefaultStream) noexcept;
+
+ private:
+  KernelRunner();
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Sends calls elsewhere: a kernel that it names runs on the target's runner instead of the source's.
+class Dispatcher {
+ public:
+  virtual ~Dispatcher() = default;
+  struct Route {
+    KernelRunner* runner = nullptr;  // null: the source computes
+    int32_t kernel = 0;              // index in the runner's executable
+  };
+  virtual Route route(const CallSite& site) noexcept = 0;
+};
+
+// Copies of tensors on another session, valid while (storage id, version) stand.
+class Residency {
+ public:
+  explicit Residency(Session& target) : target_(target) {}
+  // A tensor on the target with the bytes of `source`, copied only when not there already.
+  Result<Tensor> on_target(const Tensor& source) noexcept;
+  // Memory for an output that the target is about to write, in place of `source`.
+  Result<Tensor> output_for(const Tensor& source) noexcept;
+  // `copy` on the target now holds what `source` (just written) holds.
+  void keep(const Tensor& source, const Tensor& copy) noexcept;
+
+ private:
+  struct Entry {
+    uint64_t version = 0;
+    std::weak_ptr<Storage> source;
+    Tensor copy;
+  };
+  struct Key {
+    uint64_t storage;
+    int64_t offset, bytes;
+    auto operator<=>(const Key&) const = default;
+  };
+  Session& target_;
+  std::map<Key, Entry> entries_;
+};
+
+// Kernels, and later library routines and effectful builtins, are called through call() alone.
+class CallPoint {
+ public:
+  explicit CallPoint(KernelRunner& source) : source_(source) {}
+  void set_observer(Observer* observer) { observer_ = observer; }
+  void set_dispatcher(Dispatcher* dispatcher) { dispatcher_ = dispatcher; }
+  // Enqueues. With a dispatcher that routes the call away, the target's outputs are brought back
+  // into `args` and the source computes nothing.
+  Status call(const CallSite& site, std::span<const Tensor> args,
+              std::span<const int64_t> scalars) noexcept;
+  int64_t calls() const { return sequence_; }
+  int64_t dispatched() const { return dispatched_; }
+
+ private:
+  Status dispatch(const Dispatcher::Route& route, const CallSite& site,
+                  std::span<const Tensor> args, std::span<const int64_t> scalars) noexcept;
+
+  KernelRunner& source_;
+  Observer* observer_ = nullptr;
+  Dispatcher* dispatcher_ = nullptr;
+  std::map<Session*, Residency> residency_;
+  int64_t sequence_ = 0, dispatched_ = 0;
+};
+
+}  // namespace tapml::runtime

@@ -1,0 +1,86 @@
+// A Session is a device at hand or far away (architecture contract 5). The caller names all
+// handles, so that a remote needs no reply before the next request; streams are ordered; errors of
+// enqueued work surface at the next wait.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "abi/device_info.h"
+#include "exec/executable.h"
+
+namespace tapml::runtime {
+
+enum class BufferId : uint64_t {};
+enum class ModuleId : uint64_t {};
+enum class KernelId : uint64_t {};
+enum class StreamId : uint64_t {};
+enum class EventId : uint64_t {};
+
+// The stream that every session has from the start.
+inline constexpr StreamId kDefaultStream{0};
+
+using Deadline = std::optional<std::chrono::steady_clock::time_point>;  // none: wait for ever
+
+struct BufferRange {
+  BufferId buffer{};
+  int64_t offset = 0;  // bytes
+};
+
+struct LaunchRequest {
+  KernelId kernel{};
+  std::span<const BufferRange> buffers;
+  std::span<const int64_t> scalars;
+  int64_t extent = 0;
+  int64_t workgroup_threads = 1;
+};
+
+// All calls are safe from several threads. Unknown handles are InternalErrors.
+class Session {
+ public:
+  virtual ~Session() = default;
+
+  virtual const DeviceInfo& info() const noexcept = 0;
+  // A handle that this session has not used yet.
+  uint64_t new_handle() noexcept { return next_handle_.fetch_add(1); }
+
+  virtual Status allocate(BufferId id, int64_t bytes) noexcept = 0;
+  virtual void release(BufferId id) noexcept = 0;
+  virtual Status load_module(ModuleId id, const ModuleBlob& blob) noexcept = 0;
+  virtual void unload_module(ModuleId id) noexcept = 0;
+  virtual Status get_kernel(KernelId id, ModuleId module, const std::string& entry) noexcept = 0;
+  virtual Status create_stream(StreamId id) noexcept = 0;
+  virtual void destroy_stream(StreamId id) noexcept = 0;
+
+  // Enqueued. `bytes` are taken before the call returns.
+  virtual Status write(StreamId stream, BufferRange to, std::span<const std::byte> bytes) noexcept = 0;
+  virtual Status copy(StreamId stream, BufferRange from, BufferRange to, int64_t size) noexcept = 0;
+  virtual Status fill_zero(StreamId stream, BufferRange to, int64_t size) noexcept = 0;
+  virtual Status launch(StreamId stream, const LaunchRequest& request) noexcept = 0;
+  // An event is reached when everything enqueued on `stream` before it is done.
+  virtual Status record(StreamId stream, EventId event) noexcept = 0;
+  virtual Status wait_event(StreamId stream, EventId event) noexcept = 0;  // enqueued
+
+  // These wait; kTimeout when the deadline passes first.
+  virtual Status read(StreamId stream, BufferRange from, std::span<std::byte> bytes,
+                      Deadline deadline = {}) noexcept = 0;
+  virtual Status synchronize(StreamId stream, Deadline deadline = {}) noexcept = 0;
+
+  // Direct address of a buffer where the host shares memory with the device, else null.
+  virtual std::byte* host_address(BufferId) noexcept { return nullptr; }
+
+  // A copy of every buffer's bytes; restore() puts them back (buffers made since are left alone).
+  struct Snapshot {
+    std::vector<std::pair<BufferId, std::vector<std::byte>>> buffers;
+  };
+  virtual Result<Snapshot> snapshot() noexcept = 0;
+  virtual Status restore(const Snapshot& snapshot) noexcept = 0;
+
+ private:
+  std::atomic<uint64_t> next_handle_{1};
+};
+
+}  // namespace tapml::runtime
