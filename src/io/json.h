@@ -1,12 +1,12 @@
 // JSON values that remember where they stood, so that every complaint can name line and column.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/result.h"
@@ -37,13 +37,13 @@ class Json {
   bool is_object() const { return kind_ == JsonKind::kObject; }
   const char* kind_name() const;  // "null", "a string", "an object", ...
 
-  // Unchecked: the kind must match.
-  bool as_bool() const { return integer_ != 0; }
-  int64_t as_integer() const { return integer_; }
-  double as_double() const { return kind_ == JsonKind::kInteger ? double(integer_) : float_; }
-  const std::string& as_string() const { return text_; }
-  const std::vector<Json>& items() const { return items_; }
-  const std::vector<std::pair<std::string, Json>>& members() const { return members_; }
+  // Unchecked: the kind must match; another kind gives false, 0 or an empty value.
+  bool as_bool() const { return is_bool() && as_integer() != 0; }
+  int64_t as_integer() const;
+  double as_double() const;
+  const std::string& as_string() const;
+  const std::vector<Json>& items() const;
+  const std::vector<std::pair<std::string, Json>>& members() const;
 
   // Member of an object, or nullptr.
   const Json* find(std::string_view key) const;
@@ -60,19 +60,29 @@ class Json {
   std::string dump(int indent = -1) const;
 
  private:
-  friend class JsonBuilder;
+  friend class JsonParser;
+  using Members = std::vector<std::pair<std::string, Json>>;
   JsonKind kind_ = JsonKind::kNull;
-  int64_t integer_ = 0;
-  double float_ = 0;
-  std::string text_;
-  std::vector<Json> items_;
-  std::vector<std::pair<std::string, Json>> members_;
-  int64_t line_ = 0, column_ = 0;
+  int32_t line_ = 0, column_ = 0;
+  // int64 holds bool as well; null holds nothing.
+  std::variant<std::monostate, int64_t, double, std::string, std::vector<Json>, Members> value_;
+};
+
+struct JsonLimits {
+  int max_depth = 512;  // nesting of arrays and objects; 1,000 at most
+  // Values in all: memory is about 60 times that, however short the text of a value is.
+  size_t max_values = size_t{1} << 25;
 };
 
 // Parses a whole document. `source` names it in errors ("config.json"). UserError for a syntax
-// error, duplicate keys, invalid UTF-8, an integer beyond int64 that is not a float, and nesting
-// deeper than `max_depth`.
-Result<Json> parse_json(std::string_view text, std::string_view source, int max_depth = 512);
+// error, duplicate keys, invalid UTF-8, a number beyond double, and what exceeds the limits. An
+// integer beyond int64 becomes a float: published configurations hold 10^30 for "no limit".
+Result<Json> parse_json(std::string_view text, std::string_view source, JsonLimits limits = {});
+
+// "config.json:3:18": where a value stood in `source`, or only the source when it was built.
+std::string json_place(std::string_view source, const Json& value);
+
+// The value as a message shows it: short, on one line.
+std::string json_excerpt(const Json& value);
 
 }  // namespace tapml

@@ -1,0 +1,183 @@
+#include "io/host/files.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "base/strings.h"
+
+namespace tapml {
+
+namespace {
+
+// Closes the descriptor at the end of its scope.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+  // 0, or errno of the close.
+  int close() { return ::close(std::exchange(fd_, -1)) == 0 ? 0 : errno; }
+
+ private:
+  int fd_;
+};
+
+bool out_of_space(int error) { return error == ENOSPC || error == EDQUOT || error == EFBIG; }
+
+Error write_error(const std::string& path, int error) {
+  if (out_of_space(error)) {
+    return platform_error(PlatformFault::kOutOfMemory, "the disk is full: cannot write " + path,
+                          path, "free some space, or write elsewhere");
+  }
+  std::string folder = std::filesystem::path(path).parent_path().string();
+  if (folder.empty()) folder = ".";
+  if (error == ENOENT || error == ENOTDIR) {
+    return user_error("cannot write " + path + ": its folder does not exist", path,
+                      "an existing folder", folder, "make the folder first");
+  }
+  if (error == EISDIR || error == EEXIST || error == ENOTEMPTY) {
+    return user_error("cannot write " + path + ": it is a folder", path, "the path of a file",
+                      "a folder");
+  }
+  return user_error("cannot write " + path, path, "a folder that can be written",
+                    std::strerror(error));
+}
+
+Error read_error(const std::string& path, int error) {
+  if (error == ENOENT || error == ENOTDIR) {
+    return user_error(path + " does not exist", path, "a file", "nothing");
+  }
+  return user_error("cannot read " + path, path, "a file that can be read", std::strerror(error));
+}
+
+struct OpenFile {
+  std::unique_ptr<Descriptor> descriptor;
+  size_t size = 0;
+};
+
+Result<OpenFile> open_regular(const std::string& path) {
+  // Non-blocking: opening a pipe must not wait for a writer that never comes.
+  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return fail(read_error(path, errno));
+  OpenFile file{std::make_unique<Descriptor>(fd), 0};
+  struct stat info = {};
+  if (::fstat(fd, &info) != 0) return fail(read_error(path, errno));
+  if (!S_ISREG(info.st_mode)) {
+    return fail(user_error(path + " is not a regular file", path, "a file",
+                           S_ISDIR(info.st_mode) ? "a folder" : "a device, pipe or socket"));
+  }
+  file.size = static_cast<size_t>(info.st_size);
+  return file;
+}
+
+// 0, or errno.
+int write_all(int fd, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    // One call may not take more than about 2 GiB.
+    size_t piece = std::min(bytes.size(), size_t{1} << 30);
+    ssize_t written = ::write(fd, bytes.data(), piece);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    bytes = bytes.subspan(static_cast<size_t>(written));
+  }
+  return 0;
+}
+
+// A name beside `path` that no other writer uses: of this process by the counter, of others by the
+// process id.
+std::string temporary_name(const std::string& path) {
+  static std::atomic<unsigned> counter{0};
+  std::filesystem::path whole(path);
+  std::string name = "." + whole.filename().string() + ".tmp-" + std::to_string(::getpid()) + "-" +
+                     std::to_string(counter.fetch_add(1));
+  return (whole.parent_path() / name).string();
+}
+
+}  // namespace
+
+Result<MappedFile> map_file(const std::string& path) {
+  TAPML_ASSIGN(OpenFile file, open_regular(path));
+  if (file.size == 0) return MappedFile{};  // mmap refuses an empty range
+  void* memory = ::mmap(nullptr, file.size, PROT_READ, MAP_PRIVATE, file.descriptor->get(), 0);
+  if (memory == MAP_FAILED) {
+    if (errno == ENOMEM) {
+      return fail(
+          platform_error(PlatformFault::kOutOfMemory, "no address space to map " + path, path));
+    }
+    return fail(read_error(path, errno));
+  }
+  size_t size = file.size;
+  return MappedFile{{static_cast<const std::byte*>(memory), size},
+                    std::shared_ptr<const void>(memory, [size](const void* block) {
+                      ::munmap(const_cast<void*>(block), size);
+                    })};
+}
+
+Result<std::string> read_text_file(const std::string& path, size_t max_bytes) {
+  TAPML_ASSIGN(OpenFile file, open_regular(path));
+  if (file.size > max_bytes) {
+    return fail(user_error(path + " is too large", path,
+                           "at most " + std::to_string(max_bytes) + " bytes",
+                           std::to_string(file.size) + " bytes"));
+  }
+  std::string text(file.size, '\0');
+  size_t filled = 0;
+  while (filled < text.size()) {
+    ssize_t got = ::read(file.descriptor->get(), text.data() + filled, text.size() - filled);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail(read_error(path, errno));
+    if (got == 0) break;  // the file shrank meanwhile
+    filled += static_cast<size_t>(got);
+  }
+  text.resize(filled);
+  return text;
+}
+
+Status write_file_atomic(const std::string& path, std::span<const std::byte> bytes) {
+  struct stat existing = {};
+  if (::stat(path.c_str(), &existing) == 0 && S_ISDIR(existing.st_mode)) {
+    return fail(write_error(path, EISDIR));
+  }
+  std::string temporary = temporary_name(path);
+  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (file.get() < 0) return fail(write_error(path, errno));
+  int error = write_all(file.get(), bytes);
+  if (error == 0 && ::fsync(file.get()) != 0) error = errno;
+  int close_error = file.close();
+  if (error == 0) error = close_error;
+  if (error == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) error = errno;
+  if (error != 0) {
+    ::unlink(temporary.c_str());
+    return fail(write_error(path, error));
+  }
+  return {};
+}
+
+Status write_text_atomic(const std::string& path, std::string_view text) {
+  return write_file_atomic(path, std::as_bytes(std::span(text)));
+}
+
+Status make_folder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  bool is_folder = !error && std::filesystem::is_directory(path, error);
+  if (is_folder) return {};
+  if (error && out_of_space(error.value())) return fail(write_error(path, error.value()));
+  return fail(user_error("cannot make the folder " + path, path, "a path where folders can be made",
+                         error ? error.message() : "a file of that name"));
+}
+
+}  // namespace tapml
