@@ -1,0 +1,61 @@
+// One entry a platform. Limits here are what code may rely on before a device is asked.
+#include "target/target.h"
+
+namespace tapml::target {
+
+namespace {
+
+std::set<DType> all_dtypes() {
+  return {DType::kBool, DType::kI8,  DType::kI16, DType::kI32,  DType::kI64, DType::kU8, DType::kU16,
+          DType::kU32,  DType::kU64, DType::kF16, DType::kBF16, DType::kF32, DType::kF64};
+}
+
+Description cpu() {
+  Description d;
+  d.platform = "cpu";
+  d.doc = "the host's CPU: LLVM machine code on a thread pool";
+  d.code = CodeKind::kNative;
+  d.vector_bytes = 64;
+  d.limits.buffer_alignment = 64;
+  d.features.storage_dtypes = all_dtypes();
+  d.features.compute_dtypes = all_dtypes();
+  d.features.compute_dtypes.erase(DType::kF16);
+  d.features.compute_dtypes.erase(DType::kBF16);
+  return d;
+}
+
+Description opencl() {
+  Description d;
+  d.platform = "opencl";
+  d.doc = "OpenCL C 1.2 on the first device of the first platform";
+  d.code = CodeKind::kOpenClC;
+  d.gpu_like = true;
+  d.workgroup_threads = 64;
+  d.limits.max_workgroup_threads = 256;
+  d.limits.max_local_memory = 32 << 10;
+  d.limits.buffer_alignment = 128;
+  d.features.storage_dtypes = all_dtypes();
+  d.features.compute_dtypes = all_dtypes();
+  d.features.compute_dtypes.erase(DType::kF16);
+  d.features.compute_dtypes.erase(DType::kBF16);
+  d.features.local_memory = true;
+  return d;
+}
+
+Description null() {
+  Description d;
+  d.platform = "null";
+  d.doc = "checks and counts calls, computes nothing";
+  d.features.storage_dtypes = all_dtypes();
+  d.features.compute_dtypes = all_dtypes();
+  return d;
+}
+
+}  // namespace
+
+const std::vector<Description>& descriptions() {
+  static const std::vector<Description> kDescriptions = {cpu(), opencl(), null()};
+  return kDescriptions;
+}
+
+}  // namespace tapml::target

@@ -1,0 +1,92 @@
+#include "target/target.h"
+
+#include <charconv>
+
+#include "ir/exceptions.h"
+
+namespace tapml::target {
+
+namespace {
+
+// Options that each platform understands.
+const std::map<std::string, std::vector<std::string>>& known_options() {
+  static const std::map<std::string, std::vector<std::string>> kOptions = {
+      {"cpu", {"threads"}}, {"opencl", {"device"}}, {"null", {}}};
+  return kOptions;
+}
+
+std::string join(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+}  // namespace
+
+Target parse_target(std::string_view text) {
+  Target target;
+  target.text = std::string(text);
+  std::string where = "target \"" + target.text + "\"";
+  std::string_view rest = text;
+  if (size_t at = rest.find('@'); at != std::string_view::npos) {
+    target.place = std::string(rest.substr(at + 1));
+    rest = rest.substr(0, at);
+    if (target.place.empty()) throw_user("empty place after '@'", where, "an address");
+  }
+  std::string_view kind = rest.substr(0, rest.find(':'));
+  const Description* description = find_description(kind);
+  if (!description) {
+    std::vector<std::string> names;
+    for (const Description& d : descriptions()) names.push_back(d.platform);
+    throw_user("unknown target \"" + std::string(kind) + "\"", where, "one of " + join(names),
+               kind.empty() ? "nothing" : std::string(kind),
+               "`tapml devices` lists what is here");
+  }
+  target.description = *description;
+  if (kind.size() == rest.size()) return target;
+  std::string_view options = rest.substr(kind.size() + 1);
+  const std::vector<std::string>& known = known_options().at(target.description.platform);
+  while (true) {
+    std::string_view option = options.substr(0, options.find(','));
+    size_t equals = option.find('=');
+    std::string key(option.substr(0, equals));
+    bool is_known = false;
+    for (const std::string& name : known) is_known |= name == key;
+    if (!is_known) {
+      throw_user("unknown option \"" + key + "\" of target " + std::string(kind), where,
+                 known.empty() ? "no options" : "one of " + join(known), key);
+    }
+    if (equals == std::string_view::npos || equals + 1 == option.size()) {
+      throw_user("option \"" + key + "\" has no value", where, key + "=<value>",
+                 std::string(option));
+    }
+    target.options[key] = std::string(option.substr(equals + 1));
+    if (option.size() == options.size()) break;
+    options = options.substr(option.size() + 1);
+  }
+  return target;
+}
+
+int64_t Target::integer_option(const std::string& key, int64_t fallback, int64_t low,
+                               int64_t high) const {
+  auto it = options.find(key);
+  if (it == options.end()) return fallback;
+  int64_t value = 0;
+  const char* end = it->second.data() + it->second.size();
+  auto [stop, error] = std::from_chars(it->second.data(), end, value);
+  if (error != std::errc() || stop != end || value < low || value > high) {
+    throw_user("bad value of option \"" + key + "\"", "target \"" + text + "\"",
+               "an integer from " + std::to_string(low) + " to " + std::to_string(high),
+               it->second);
+  }
+  return value;
+}
+
+const Description* find_description(std::string_view platform) {
+  for (const Description& description : descriptions()) {
+    if (description.platform == platform) return &description;
+  }
+  return nullptr;
+}
+
+}  // namespace tapml::target

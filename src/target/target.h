@@ -1,0 +1,53 @@
+// Targets: which platform a Module is compiled for, and what that platform can do.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "abi/device_info.h"
+
+namespace tapml::target {
+
+// How a platform's code is made.
+enum class CodeKind : uint8_t {
+  kNative,   // LLVM to host machine code
+  kOpenClC,  // source text
+  kGlsl,     // source text, to SPIR-V by shaderc
+  kNone,     // nothing is generated (null)
+};
+
+// What the scheduler and the emitters must know of a platform.
+struct Description {
+  std::string platform;
+  std::string doc;
+  CodeKind code = CodeKind::kNone;
+  bool gpu_like = false;      // grid-stride launches, work groups
+  bool accurate_math = false;  // its exp, sin, ... are documented within 2 ULP: lower_math is off
+  int64_t workgroup_threads = 64;
+  int64_t vector_bytes = 16;  // width that loops are shaped for
+  Limits limits;
+  Features features;
+};
+
+// `kind[:key=value,...][@place]`, for example "cpu:threads=1" or "opencl@host:9000".
+struct Target {
+  std::string text;  // as written
+  Description description;
+  std::map<std::string, std::string> options;
+  std::string place;  // empty: here
+
+  // An integer option; UserError when it is there but is not an integer in [low, high].
+  int64_t integer_option(const std::string& key, int64_t fallback, int64_t low,
+                         int64_t high) const;
+};
+
+// The known platforms, by name.
+const std::vector<Description>& descriptions();
+const Description* find_description(std::string_view platform);
+
+// UserError for an unknown platform (lists the known), an unknown option or a malformed text.
+Target parse_target(std::string_view text);
+
+}  // namespace tapml::target
