@@ -1,0 +1,78 @@
+// Tokens that are found in the text itself, before words are cut: special tokens and others.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/json_reader.h"
+#include "llm/tokenizer/bpe.h"
+#include "llm/tokenizer/regex.h"
+
+namespace tapml::tokenizer {
+
+struct AddedToken {
+  std::string content;
+  int32_t id = -1;
+  bool special = false;
+  bool single_word = false;  // only where no word character touches it
+  bool lstrip = false;       // takes the white space before it along
+  bool rstrip = false;       // and behind it
+  bool normalized = true;    // looked for after normalization, so after the others
+};
+
+// A piece of a text: an added token's id, or -1 and the text between tokens.
+struct TextPiece {
+  int32_t id = -1;
+  Span span;
+};
+
+// Immutable once read.
+class AddedTokens {
+ public:
+  // Reads `added_tokens` of a tokenizer.json, which may be absent. UserError for malformed entries,
+  // an empty content, one content or id twice, and an id that the vocabulary gives to another
+  // token.
+  static Result<AddedTokens> read(const JsonObjectReader& file, const TokenIds& vocab,
+                                  const RegexEngine& engine);
+
+  const std::vector<AddedToken>& tokens() const { return tokens_; }
+
+  // Cuts `text` (valid UTF-8) at the tokens it holds: leftmost first, then longest; the tokens that
+  // are not normalized first. Pieces are in order; none is empty.
+  Result<std::vector<TextPiece>> split(std::string_view text) const;
+
+ private:
+  // A byte trie over the contents of some of the tokens.
+  class Trie {
+   public:
+    void add(std::string_view content, int32_t token);
+    // The longest content that starts at `at`: index of its token, or -1.
+    int32_t longest_at(std::string_view text, size_t at) const;
+
+   private:
+    struct Node {
+      int32_t first_child = -1;
+      int32_t next_sibling = -1;
+      int32_t token = -1;
+      char byte = 0;
+    };
+    int32_t child(int32_t node, char byte) const;
+    std::vector<Node> nodes_ = std::vector<Node>(1);
+    bool starts_[256] = {};
+  };
+
+  static Result<AddedToken> read_token(const JsonObjectReader& field);
+  Status split_part(const Trie& trie, std::string_view text, Span part,
+                    std::vector<TextPiece>& out) const;
+  Result<bool> stands_alone(std::string_view text, Span match) const;
+  Result<bool> is_word(std::string_view character) const;
+
+  std::vector<AddedToken> tokens_;
+  Trie raw_, normalized_;
+  std::unique_ptr<Regex> word_;  // only where a token asks
+};
+
+}  // namespace tapml::tokenizer

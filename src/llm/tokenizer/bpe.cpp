@@ -1,0 +1,277 @@
+#include "llm/tokenizer/bpe.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/strings.h"
+#include "llm/tokenizer/byte_alphabet.h"
+
+namespace tapml::tokenizer {
+namespace {
+
+// Longer words are rare and would fill the cache with text that never comes back.
+constexpr size_t kMaxCachedWord = 64;
+constexpr size_t kMaxCachedWords = 16384;
+
+uint64_t pair_key(int32_t left, int32_t right) {
+  return (uint64_t{static_cast<uint32_t>(left)} << 32) | static_cast<uint32_t>(right);
+}
+
+// The two tokens of a merge, in either of the forms that files have; nothing when it is neither.
+std::optional<std::pair<std::string_view, std::string_view>> split_merge(const Json& item) {
+  if (item.is_string()) {
+    const std::string_view text = item.as_string();
+    const size_t space = text.find(' ');
+    if (space == text.npos || text.find(' ', space + 1) != text.npos) return std::nullopt;
+    return std::pair(text.substr(0, space), text.substr(space + 1));
+  }
+  if (item.is_array() && item.items().size() == 2 && item.items()[0].is_string() &&
+      item.items()[1].is_string()) {
+    return std::pair(std::string_view(item.items()[0].as_string()),
+                     std::string_view(item.items()[1].as_string()));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void MergeTable::reserve(size_t count) {
+  size_t slots = 16;
+  while (slots < count * 2) slots *= 2;
+  if (slots > slots_.size()) grow(slots);
+}
+
+size_t MergeTable::slot_of(uint64_t key) const {
+  const size_t mask = slots_.size() - 1;
+  uint64_t mixed = key * 0x9E3779B97F4A7C15u;
+  size_t slot = static_cast<size_t>(mixed ^ (mixed >> 32)) & mask;
+  while (slots_[slot].key != kEmpty && slots_[slot].key != key) slot = (slot + 1) & mask;
+  return slot;
+}
+
+void MergeTable::grow(size_t slots) {
+  std::vector<Slot> old(slots);
+  old.swap(slots_);
+  for (const Slot& slot : old) {
+    if (slot.key != kEmpty) slots_[slot_of(slot.key)] = slot;
+  }
+}
+
+void MergeTable::insert(int32_t left, int32_t right, Merge merge) {
+  reserve(used_ + 1);
+  Slot& slot = slots_[slot_of(pair_key(left, right))];
+  if (slot.key == kEmpty) ++used_;
+  slot = {pair_key(left, right), merge};
+}
+
+const MergeTable::Merge* MergeTable::find(int32_t left, int32_t right) const {
+  if (slots_.empty()) return nullptr;
+  const Slot& slot = slots_[slot_of(pair_key(left, right))];
+  return slot.key == kEmpty ? nullptr : &slot.merge;
+}
+
+Result<BpeModel> BpeModel::read(const JsonObjectReader& model) {
+  TAPML_ASSIGN(const std::optional<std::string> type, model.optional_string("type"));
+  // Files of the first releases have no type; what has merges is BPE.
+  const bool bpe_like = type ? *type == "BPE" : model.has("vocab") && model.has("merges");
+  if (!bpe_like) {
+    return fail(model.field_error("type", "is not a supported tokenizer model", "\"BPE\""));
+  }
+  BpeModel bpe;
+  TAPML_TRY(bpe.read_options(model));
+  TAPML_TRY(bpe.read_vocab(model));
+  TAPML_TRY(bpe.read_merges(model));
+  TAPML_TRY(bpe.index_bytes(model));
+  return bpe;
+}
+
+Status BpeModel::read_options(const JsonObjectReader& model) {
+  TAPML_ASSIGN(ignore_merges_, model.bool_or("ignore_merges", false));
+  TAPML_ASSIGN(fuse_unknown_, model.bool_or("fuse_unk", false));
+  TAPML_ASSIGN(const bool byte_fallback, model.bool_or("byte_fallback", false));
+  if (byte_fallback) {
+    return fail(model.field_error(
+        "byte_fallback", "is not supported: byte-level vocabularies have no need of it", "false"));
+  }
+  for (const std::string_view key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
+    TAPML_ASSIGN(const std::string mark, model.string_or(key, ""));
+    if (!mark.empty()) {
+      return fail(model.field_error(key, "is not supported", "null or an empty string"));
+    }
+  }
+  TAPML_ASSIGN(const double dropout, model.float_or("dropout", 0));
+  if (dropout != 0) {
+    return fail(model.field_error("dropout", "is not supported: encoding must be deterministic",
+                                  "null or 0"));
+  }
+  return {};
+}
+
+Status BpeModel::read_vocab(const JsonObjectReader& model) {
+  TAPML_ASSIGN(const JsonObjectReader vocab, model.required_object("vocab"));
+  const auto& members = vocab.json().members();
+  if (members.empty()) {
+    return fail(model.field_error("vocab", "is empty", "at least one token"));
+  }
+  std::vector<bool> used;
+  vocab_.reserve(members.size());
+  for (const auto& [token, id] : members) {
+    if (!id.is_integer() || id.as_integer() < 0 || id.as_integer() > kMaxTokenId) {
+      return fail(vocab.item_error(id, quoted(token), "is no id",
+                                   "an integer from 0 to " + std::to_string(kMaxTokenId)));
+    }
+    const auto index = static_cast<size_t>(id.as_integer());
+    if (index >= used.size()) used.resize(std::max(index + 1, used.size() * 2));
+    if (used[index]) {
+      return fail(
+          vocab.item_error(id, quoted(token), "has the id of another token", "an id of its own"));
+    }
+    used[index] = true;
+    vocab_.emplace(token, static_cast<int32_t>(index));
+  }
+  return {};
+}
+
+Status BpeModel::read_merges(const JsonObjectReader& model) {
+  TAPML_ASSIGN(const std::vector<Json>* items, model.required_array("merges"));
+  merges_.reserve(items->size());
+  uint32_t rank = 0;
+  std::string joined;
+  for (size_t i = 0; i < items->size(); ++i) {
+    const Json& item = (*items)[i];
+    const auto wrong = [&](std::string_view problem, std::string expected) {
+      return fail(model.item_error(item, "merges[" + std::to_string(i) + "]", problem,
+                                   std::move(expected)));
+    };
+    // The first line of a merges.txt is sometimes kept.
+    if (item.is_string() && item.as_string().starts_with("#version")) continue;
+    const auto pair = split_merge(item);
+    if (!pair) return wrong("is not a merge", "\"a b\" or [\"a\", \"b\"]");
+    joined.assign(pair->first).append(pair->second);
+    const std::string_view texts[3] = {pair->first, pair->second, joined};
+    int32_t ids[3];
+    for (int part = 0; part < 3; ++part) {
+      const auto found = vocab_.find(texts[part]);
+      if (found == vocab_.end()) {
+        return wrong((part == 2 ? "makes " : "names ") + quoted(texts[part]) +
+                         ", which is not in the vocabulary",
+                     "tokens of model.vocab");
+      }
+      ids[part] = found->second;
+    }
+    merges_.insert(ids[0], ids[1], {rank++, ids[2]});
+  }
+  return {};
+}
+
+Status BpeModel::index_bytes(const JsonObjectReader& model) {
+  bool all_known = true;
+  for (int byte = 0; byte < 256; ++byte) {
+    const char c = static_cast<char>(byte);
+    const auto found = vocab_.find(spell_bytes({&c, 1}));
+    byte_ids_[byte] = found == vocab_.end() ? -1 : found->second;
+    all_known = all_known && found != vocab_.end();
+  }
+  TAPML_ASSIGN(const std::optional<std::string> unknown, model.optional_string("unk_token"));
+  // An unknown token that is never needed may be one that does not exist (some files have "").
+  if (unknown && !all_known) {
+    const auto found = vocab_.find(*unknown);
+    if (found == vocab_.end()) {
+      return fail(
+          model.field_error("unk_token", "is not in the vocabulary", "a token of model.vocab"));
+    }
+    unknown_id_ = found->second;
+  }
+  if (ignore_merges_) {
+    std::string bytes;
+    for (const auto& [token, id] : vocab_) {
+      bytes.clear();
+      if (unspell_bytes(token, bytes)) words_.emplace(bytes, id);
+    }
+  }
+  return {};
+}
+
+void BpeModel::encode(std::string_view word, Scratch& scratch, std::vector<int32_t>& ids) const {
+  if (word.empty()) return;
+  if (ignore_merges_) {
+    if (const auto found = words_.find(word); found != words_.end()) {
+      ids.push_back(found->second);
+      return;
+    }
+  }
+  const bool cacheable = word.size() <= kMaxCachedWord;
+  if (cacheable) {
+    if (const auto found = scratch.cache.find(word); found != scratch.cache.end()) {
+      const auto begin = scratch.cached_ids.begin() + found->second.begin;
+      ids.insert(ids.end(), begin, begin + found->second.count);
+      return;
+    }
+  }
+  start_symbols(word, scratch);
+  merge_symbols(scratch);
+  const size_t before = ids.size();
+  for (const auto& symbol : scratch.symbols) {
+    if (symbol.alive) ids.push_back(symbol.token);
+  }
+  if (cacheable && scratch.cache.size() < kMaxCachedWords) {
+    const auto begin = static_cast<uint32_t>(scratch.cached_ids.size());
+    scratch.cached_ids.insert(scratch.cached_ids.end(), ids.begin() + before, ids.end());
+    scratch.cache.emplace(word, Scratch::Cached{begin, static_cast<uint32_t>(ids.size() - before)});
+  }
+}
+
+void BpeModel::start_symbols(std::string_view word, Scratch& scratch) const {
+  auto& symbols = scratch.symbols;
+  symbols.clear();
+  bool after_unknown = false;
+  for (const char c : word) {
+    int32_t token = byte_ids_[static_cast<uint8_t>(c)];
+    const bool unknown = token < 0;
+    if (unknown) {
+      if (unknown_id_ < 0) continue;
+      if (fuse_unknown_ && after_unknown) continue;
+      token = unknown_id_;
+    }
+    after_unknown = unknown;
+    const auto index = static_cast<int32_t>(symbols.size());
+    symbols.push_back({token, index - 1, index + 1, true});
+  }
+  if (!symbols.empty()) symbols.back().next = -1;
+}
+
+void BpeModel::consider(Scratch& scratch, int32_t left) const {
+  if (left < 0 || scratch.symbols[left].next < 0) return;
+  const auto& symbol = scratch.symbols[left];
+  const auto* merge = merges_.find(symbol.token, scratch.symbols[symbol.next].token);
+  if (merge == nullptr) return;
+  scratch.heap.push_back({merge->rank, left, merge->result});
+  std::push_heap(scratch.heap.begin(), scratch.heap.end());
+}
+
+void BpeModel::merge_symbols(Scratch& scratch) const {
+  auto& symbols = scratch.symbols;
+  auto& heap = scratch.heap;
+  heap.clear();
+  for (size_t i = 0; i < symbols.size(); ++i) consider(scratch, static_cast<int32_t>(i));
+  while (!heap.empty()) {
+    std::pop_heap(heap.begin(), heap.end());
+    const Scratch::Candidate top = heap.back();
+    heap.pop_back();
+    auto& left = symbols[top.position];
+    if (!left.alive || left.next < 0) continue;
+    auto& right = symbols[left.next];
+    // Neighbours may have changed since the candidate was queued.
+    const auto* merge = merges_.find(left.token, right.token);
+    if (merge == nullptr || merge->result != top.result) continue;
+    left.token = top.result;
+    right.alive = false;
+    left.next = right.next;
+    if (left.next >= 0) symbols[left.next].previous = top.position;
+    consider(scratch, left.previous);
+    consider(scratch, top.position);
+  }
+}
+
+}  // namespace tapml::tokenizer

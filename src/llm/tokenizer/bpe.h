@@ -1,0 +1,115 @@
+// Byte-pair encoding of one word at a time, on bytes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "io/json_reader.h"
+
+namespace tapml::tokenizer {
+
+// The largest id that is accepted: ids index tables, so a hostile file must not choose their size.
+constexpr int64_t kMaxTokenId = (int64_t{1} << 22) - 1;
+
+// For unordered maps that are asked with views.
+struct StringHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+};
+using TokenIds = std::unordered_map<std::string, int32_t, StringHash, std::equal_to<>>;
+
+// Rank and result of every merge, keyed by the pair of tokens that it joins.
+class MergeTable {
+ public:
+  struct Merge {
+    uint32_t rank = 0;
+    int32_t result = -1;
+  };
+
+  void reserve(size_t count);
+  // A later merge of the same pair replaces the earlier one.
+  void insert(int32_t left, int32_t right, Merge merge);
+  // nullptr when the pair does not merge.
+  const Merge* find(int32_t left, int32_t right) const;
+
+ private:
+  struct Slot {
+    uint64_t key = kEmpty;
+    Merge merge;
+  };
+  static constexpr uint64_t kEmpty = ~uint64_t{0};
+
+  size_t slot_of(uint64_t key) const;
+  void grow(size_t slots);
+
+  std::vector<Slot> slots_;
+  size_t used_ = 0;
+};
+
+// The model of a byte-level BPE tokenizer; immutable once read.
+class BpeModel {
+ public:
+  // Buffers that one thread reuses from word to word, with a bounded cache of whole words.
+  class Scratch {
+   private:
+    friend class BpeModel;
+    struct Symbol {
+      int32_t token;
+      int32_t previous, next;  // -1 at the ends
+      bool alive;
+    };
+    struct Candidate {
+      uint32_t rank;
+      int32_t position;
+      int32_t result;
+      // A heap's top is its greatest element: lowest rank first, then leftmost.
+      bool operator<(const Candidate& other) const {
+        return rank != other.rank ? rank > other.rank : position > other.position;
+      }
+    };
+    struct Cached {
+      uint32_t begin, count;  // in cached_ids
+    };
+    std::vector<Symbol> symbols;
+    std::vector<Candidate> heap;
+    std::unordered_map<std::string, Cached, StringHash, std::equal_to<>> cache;
+    std::vector<int32_t> cached_ids;
+  };
+
+  // Reads the object `model` of a tokenizer.json. UserError for another type of model, options that
+  // byte-level BPE does not have, ids that are negative, too large or given twice, and merges that
+  // are malformed or name unknown tokens.
+  static Result<BpeModel> read(const JsonObjectReader& model);
+
+  // The vocabulary, token text (in the byte alphabet) to id; added tokens are not in it.
+  const TokenIds& vocab() const { return vocab_; }
+
+  // Appends the ids of one word. A byte without a token becomes the unknown token, or nothing when
+  // the model has none.
+  void encode(std::string_view word, Scratch& scratch, std::vector<int32_t>& ids) const;
+
+ private:
+  Status read_options(const JsonObjectReader& model);
+  Status read_vocab(const JsonObjectReader& model);
+  Status read_merges(const JsonObjectReader& model);
+  Status index_bytes(const JsonObjectReader& model);
+  void start_symbols(std::string_view word, Scratch& scratch) const;
+  void merge_symbols(Scratch& scratch) const;
+  void consider(Scratch& scratch, int32_t left) const;
+
+  TokenIds vocab_;
+  MergeTable merges_;
+  std::array<int32_t, 256> byte_ids_{};
+  // Words by their bytes; filled only when whole words go before merges.
+  TokenIds words_;
+  bool ignore_merges_ = false;
+  bool fuse_unknown_ = false;
+  int32_t unknown_id_ = -1;
+};
+
+}  // namespace tapml::tokenizer

@@ -1,0 +1,83 @@
+#include "llm/tokenizer/post_processor.h"
+
+#include <optional>
+#include <string>
+
+#include "base/strings.h"
+#include "llm/tokenizer/bpe.h"
+#include "llm/tokenizer/object_items.h"
+
+namespace tapml::tokenizer {
+namespace {
+
+// The ids of a special token that a template uses; `field` is the TemplateProcessing.
+Result<std::vector<int32_t>> special_ids(const JsonObjectReader& field,
+                                         const JsonObjectReader& use) {
+  TAPML_ASSIGN(const std::string name, use.required_string("id"));
+  TAPML_ASSIGN(const auto special_tokens, field.required_object("special_tokens"));
+  if (!special_tokens.has(name)) {
+    return fail(use.field_error("id", "names a special token that the template does not define",
+                                "a member of special_tokens"));
+  }
+  TAPML_ASSIGN(const auto definition, special_tokens.required_object(name));
+  TAPML_ASSIGN(const auto ids, definition.required_int_array("ids", 0, kMaxTokenId));
+  return std::vector<int32_t>(ids.begin(), ids.end());
+}
+
+}  // namespace
+
+Result<PostProcessor> PostProcessor::read(const JsonObjectReader& file) {
+  PostProcessor result;
+  TAPML_ASSIGN(const auto field, file.optional_object("post_processor"));
+  if (field) TAPML_TRY(result.add(*field));
+  return result;
+}
+
+Status PostProcessor::add(const JsonObjectReader& field) {
+  TAPML_ASSIGN(const std::string type, field.required_string("type"));
+  if (type == "ByteLevel") return {};
+  if (type == "TemplateProcessing") return add_template(field);
+  if (type == "Sequence") {
+    TAPML_ASSIGN(const auto items, object_items(field, "processors"));
+    for (const JsonObjectReader& item : items) TAPML_TRY(add(item));
+    return {};
+  }
+  return fail(field.field_error("type", "is not a supported post-processor",
+                                "TemplateProcessing, ByteLevel or Sequence"));
+}
+
+Status PostProcessor::add_template(const JsonObjectReader& field) {
+  TAPML_ASSIGN(const auto items, object_items(field, "single"));
+  std::vector<int32_t> before, after;
+  int texts = 0;
+  for (const JsonObjectReader& item : items) {
+    TAPML_ASSIGN(const auto text, item.optional_object("Sequence"));
+    if (text) {
+      TAPML_ASSIGN(const std::string which, text->required_string("id"));
+      if (which != "A") {
+        return fail(
+            text->field_error("id", "names a text that a single one does not have", "\"A\""));
+      }
+      ++texts;
+      continue;
+    }
+    if (!item.has("SpecialToken")) {
+      return fail(field.item_error(item.json(), "single", "holds a part of an unknown kind",
+                                   "an object with \"Sequence\" or \"SpecialToken\""));
+    }
+    TAPML_ASSIGN(const auto use, item.required_object("SpecialToken"));
+    TAPML_ASSIGN(const std::vector<int32_t> ids, special_ids(field, use));
+    auto& side = texts == 0 ? before : after;
+    side.insert(side.end(), ids.begin(), ids.end());
+  }
+  if (texts != 1) {
+    return fail(field.field_error("single", "holds the text " + std::to_string(texts) + " times",
+                                  "one \"Sequence\""));
+  }
+  // A later processor wraps what the earlier ones made.
+  before_.insert(before_.begin(), before.begin(), before.end());
+  after_.insert(after_.end(), after.begin(), after.end());
+  return {};
+}
+
+}  // namespace tapml::tokenizer

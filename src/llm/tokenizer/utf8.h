@@ -1,0 +1,42 @@
+// UTF-8 in small steps: validation, code points, and the lossy form that decoders print.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tapml::tokenizer {
+
+enum class Utf8Status { kValid, kInvalid, kIncomplete };
+
+// What starts at a position: a whole code point, an ill-formed maximal subpart (1 to 3 bytes, as
+// the Unicode standard counts them for replacement), or a sequence that the end of the text cuts.
+struct Utf8Step {
+  Utf8Status status = Utf8Status::kInvalid;
+  size_t length = 1;
+  char32_t code_point = 0;
+};
+
+// Reads one step at `position`, which must lie inside `text`.
+Utf8Step next_utf8(std::string_view text, size_t position);
+
+// Byte offset of the first ill-formed sequence, or npos when `text` is valid UTF-8.
+size_t find_invalid_utf8(std::string_view text);
+
+// Appends the encoding of a Unicode scalar value.
+void append_utf8(std::string& out, char32_t code_point);
+
+// Turns a stream of bytes into valid UTF-8: each ill-formed maximal subpart becomes U+FFFD, and a
+// sequence that is not complete yet is held back until more bytes or `finish` arrive.
+class Utf8Stream {
+ public:
+  void push(std::string_view bytes, std::string& out);
+  // Ends the stream: what is held back becomes U+FFFD.
+  void finish(std::string& out);
+
+ private:
+  std::string pending_;
+};
+
+}  // namespace tapml::tokenizer
