@@ -1,0 +1,39 @@
+#include "base/strings.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace tapml {
+namespace {
+
+TEST(StringsTest, QuotedEscapesAndCuts) {
+  EXPECT_EQ(quoted("plain"), "\"plain\"");
+  EXPECT_EQ(quoted("a\"b\\c\n\x01\x7f\xff"), "\"a\\\"b\\\\c\\n\\x01\\x7f\\xff\"");
+  EXPECT_EQ(quoted("abcdef", 3), "\"abc...\"");
+  EXPECT_EQ(quoted("abc", 3), "\"abc\"");
+  // No half of a character stays at the cut.
+  EXPECT_EQ(quoted("ab\xc3\xa9", 3), "\"ab...\"");
+}
+
+TEST(StringsTest, Utf8SequencesAreStrict) {
+  EXPECT_EQ(utf8_sequence_length("a", 0), 1u);
+  EXPECT_EQ(utf8_sequence_length("\xc3\xa9", 0), 2u);
+  EXPECT_EQ(utf8_sequence_length("\xe2\x82\xac", 0), 3u);
+  EXPECT_EQ(utf8_sequence_length("\xf0\x9f\x98\x80", 0), 4u);
+  EXPECT_EQ(utf8_sequence_length("\xf4\x8f\xbf\xbf", 0), 4u);
+  for (std::string_view bad :
+       {"", "\x80", "\xc0\x80", "\xc1\xbf", "\xc3", "\xc3(", "\xe0\x80\x80", "\xed\xa0\x80",
+        "\xe2\x82", "\xf0\x80\x80\x80", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff"}) {
+    EXPECT_EQ(utf8_sequence_length(bad, 0), 0u) << quoted(bad);
+  }
+}
+
+TEST(StringsTest, JoinChoices) {
+  std::array<std::string_view, 3> choices = {"a", "b", "c"};
+  EXPECT_EQ(join_choices(choices), "a, b or c");
+  EXPECT_EQ(join_choices(std::span(choices).first(1)), "a");
+}
+
+}  // namespace
+}  // namespace tapml
