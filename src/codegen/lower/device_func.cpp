@@ -1,0 +1,189 @@
+#include "codegen/lower/device_func.h"
+
+#include "arith/analyzer.h"
+#include "ir/exceptions.h"
+#include "tir/visit.h"
+
+namespace tapml::codegen {
+
+using namespace tir;  // NOLINT: this file is about tir alone
+
+namespace {
+
+// A block's body with its iterators substituted by their bindings.
+Stmt open_block(const BlockNode& block) {
+  VarMap values;
+  PrimExpr first_step = make_bool(true);
+  for (const BlockIter& iter : block.iters) {
+    values[iter.var.get()] = iter.binding;
+    if (iter.type == IterType::kReduce) first_step = logical_and(first_step, eq(iter.binding, 0));
+  }
+  Stmt body = substitute(block.body, values);
+  if (block.init) {
+    Stmt init = substitute(block.init, values);
+    body = make_seq({first_step.is_int(1) ? init : make_if(first_step, init), body});
+  }
+  if (block.predicate) {
+    PrimExpr predicate = tapml::substitute(block.predicate, values);
+    if (!predicate.is_int(1)) body = make_if(predicate, body);
+  }
+  return body;
+}
+
+Stmt open_blocks(const Stmt& stmt) {
+  return rewrite(stmt, {}, [](const Stmt& s) -> Stmt {
+    return s->kind == StmtKind::kBlock ? open_block(as<BlockNode>(s)) : nullptr;
+  });
+}
+
+// Simplifies every expression under the ranges of the loops around it.
+class RangeSimplifier {
+ public:
+  explicit RangeSimplifier(const std::vector<Var>& scalars) {
+    for (const Var& scalar : scalars) analyzer_.bind(scalar, 0, std::nullopt);
+  }
+
+  void bind(const Var& var, const PrimExpr& extent) { analyzer_.bind_range(var, extent); }
+
+  PrimExpr expr(const PrimExpr& e) {
+    return rewrite_expr(e, [this](const PrimExpr& part) {
+      return part.dtype() == DType::kI64 || part.dtype() == DType::kBool
+                 ? analyzer_.simplify(part)
+                 : PrimExpr();
+    });
+  }
+
+  Stmt operator()(const Stmt& stmt) {
+    if (!stmt) return stmt;
+    switch (stmt->kind) {
+      case StmtKind::kFor: {
+        auto node = std::make_shared<ForNode>(as<ForNode>(stmt));
+        node->extent = expr(node->extent);
+        bind(node->var, node->extent);
+        node->body = (*this)(node->body);
+        if (!node->body || node->extent.is_int(0)) return nullptr;
+        if (node->extent.is_int(1)) return substitute(node->body, {{node->var.get(), 0}});
+        return node;
+      }
+      case StmtKind::kSeq: {
+        std::vector<Stmt> stmts;
+        for (const Stmt& s : as<SeqNode>(stmt).stmts) {
+          if (Stmt kept = (*this)(s)) stmts.push_back(kept);
+        }
+        return stmts.empty() ? nullptr : make_seq(std::move(stmts));
+      }
+      case StmtKind::kStore: {
+        auto node = std::make_shared<StoreNode>(as<StoreNode>(stmt));
+        for (PrimExpr& index : node->indices) index = expr(index);
+        node->value = expr(node->value);
+        return node;
+      }
+      case StmtKind::kIf: {
+        const auto& node = as<IfNode>(stmt);
+        PrimExpr condition = expr(node.condition);
+        if (condition.is_int(1)) return (*this)(node.then_body);
+        if (condition.is_int(0)) return (*this)(node.else_body);
+        Stmt then_body = (*this)(node.then_body), else_body = (*this)(node.else_body);
+        if (then_body) return make_if(condition, then_body, else_body);
+        return else_body ? make_if(logical_not(condition), else_body) : nullptr;
+      }
+      case StmtKind::kAlloc: {
+        const auto& node = as<AllocNode>(stmt);
+        Stmt body = (*this)(node.body);
+        return body ? make_alloc(node.buffer, body) : nullptr;
+      }
+      default:
+        return stmt;
+    }
+  }
+
+ private:
+  arith::Analyzer analyzer_;
+};
+
+// Buffers and scalars that a launch really touches, in the implementation's order.
+void collect_arguments(DeviceFunc& launch, const std::vector<Param>& all,
+                       const std::vector<Var>& scalars) {
+  std::set<const BufferNode*> used = loaded_buffers(launch.body);
+  used.merge(stored_buffers(launch.body));
+  std::vector<Var> vars;
+  collect_vars(launch.extent, vars);
+  visit(launch.body, {}, [&](const PrimExpr& e) { collect_vars(e, vars); });
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (!used.contains(all[i].buffer.get())) continue;
+    launch.buffers.push_back(all[i]);
+    launch.buffer_indices.push_back(static_cast<int32_t>(i));
+    // Row-major strides come from the shape.
+    for (const PrimExpr& dim : all[i].buffer->shape) collect_vars(dim, vars);
+  }
+  for (size_t i = 0; i < scalars.size(); ++i) {
+    for (const Var& var : vars) {
+      if (!var.same_as(scalars[i])) continue;
+      launch.scalars.push_back(scalars[i]);
+      launch.scalar_indices.push_back(static_cast<int32_t>(i));
+      break;
+    }
+  }
+}
+
+}  // namespace
+
+LoweredKernel lower_prim_func(const PrimFunc& func, const std::string& prefix) {
+  LoweredKernel lowered;
+  Stmt body = func.body;
+  // Allocations at the top may be nested among sequences: peel from outside.
+  std::vector<Stmt> pending = {body}, nests;
+  while (!pending.empty()) {
+    Stmt stmt = pending.front();
+    pending.erase(pending.begin());
+    if (stmt->kind == StmtKind::kSeq) {
+      const auto& stmts = as<SeqNode>(stmt).stmts;
+      pending.insert(pending.begin(), stmts.begin(), stmts.end());
+    } else if (stmt->kind == StmtKind::kAlloc &&
+               as<AllocNode>(stmt).buffer->scope == Scope::kGlobal) {
+      lowered.workspaces.push_back(as<AllocNode>(stmt).buffer);
+      pending.insert(pending.begin(), as<AllocNode>(stmt).body);
+    } else {
+      nests.push_back(stmt);
+    }
+  }
+  std::vector<Param> all = func.params;
+  for (const Buffer& workspace : lowered.workspaces) {
+    all.push_back({workspace, AccessMode::kWorkspace});
+  }
+  int64_t workgroup = attr_or<int64_t>(func.attrs, "workgroup_threads", 1);
+  for (const Stmt& nest : nests) {
+    DeviceFunc launch;
+    launch.entry = prefix + "_" + std::to_string(lowered.launches.size());
+    Stmt inner = nest;
+    launch.item = make_var("item");
+    launch.extent = 1;
+    launch.workgroup_threads = workgroup;
+    if (nest->kind == StmtKind::kFor) {
+      const auto& loop = as<ForNode>(nest);
+      if (loop.for_kind == ForKind::kParallel || loop.for_kind == ForKind::kWorkgroup) {
+        launch.item = loop.var;
+        launch.extent = loop.extent;
+        inner = loop.body;
+        if (loop.for_kind == ForKind::kWorkgroup) launch.thread = make_var("thread");
+      }
+    }
+    RangeSimplifier simplifier(func.scalars);
+    launch.extent = simplifier.expr(launch.extent);
+    simplifier.bind(launch.item, launch.extent);
+    launch.body = simplifier(open_blocks(inner));
+    if (!launch.body) continue;
+    visit(launch.body, [&](const Stmt& s) {
+      if (s->kind == StmtKind::kAlloc && as<AllocNode>(s).buffer->scope == Scope::kGlobal) {
+        throw_internal("workspace " + as<AllocNode>(s).buffer->name +
+                           " is allocated inside a loop nest",
+                       "kernel " + prefix);
+      }
+    });
+    collect_arguments(launch, all, func.scalars);
+    lowered.launches.push_back(std::move(launch));
+  }
+  return lowered;
+}
+
+}  // namespace tapml::codegen

@@ -1,0 +1,40 @@
+// The last form before code: one function a launch, no blocks, flat control flow.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tir/prim_func.h"
+
+namespace tapml::codegen {
+
+// One device kernel. `buffers` are the parameters of the implementation that it touches, in the
+// order of `buffer_indices` (kernel parameters first, then workspaces); `scalars` likewise.
+// The body runs once for every `item` in [0, extent), in any order and in parallel.
+struct DeviceFunc {
+  std::string entry;
+  std::vector<tir::Param> buffers;
+  std::vector<int32_t> buffer_indices;
+  std::vector<Var> scalars;
+  std::vector<int32_t> scalar_indices;
+  Var item;
+  PrimExpr extent;
+  // GPU-like platforms: > 1 and `thread` set where the item is a work group and its invocations
+  // share memory; else the invocations stride over the items.
+  int64_t workgroup_threads = 1;
+  Var thread;  // null unless items are work groups
+  tir::Stmt body;
+};
+
+// A scheduled implementation taken apart: its workspaces and its launches in order.
+struct LoweredKernel {
+  std::vector<tir::Buffer> workspaces;
+  std::vector<DeviceFunc> launches;
+};
+
+// Replaces blocks by their bodies (iterators by bindings, predicates and inits by conditions),
+// lifts top-level global allocations to workspaces and cuts the top-level sequence into launches
+// named `<prefix>_<n>`. InternalError for a global allocation below the top level.
+LoweredKernel lower_prim_func(const tir::PrimFunc& func, const std::string& prefix);
+
+}  // namespace tapml::codegen
