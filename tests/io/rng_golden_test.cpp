@@ -1,0 +1,34 @@
+// The counter-based generator against the values that its Python twin wrote.
+#include <gtest/gtest.h>
+
+#include "base/rng.h"
+#include "io/host/files.h"
+#include "io/json_reader.h"
+
+namespace tapml {
+namespace {
+
+TEST(RngGoldenTest, EqualsPython) {
+  auto text = read_text_file(std::string(TAPML_SOURCE_DIR) + "/tests/golden/rng.json");
+  ASSERT_TRUE(text) << text.error().to_string();
+  auto cases = parse_json(*text, "rng.json");
+  ASSERT_TRUE(cases) << cases.error().to_string();
+  ASSERT_GE(cases->items().size(), 3u);
+  for (const Json& item : cases->items()) {
+    JsonObjectReader r(item, "rng.json");
+    PhiloxKey key = philox_key(static_cast<uint64_t>(r.required_int("seed").value()),
+                               r.required_string("name").value());
+    auto words = r.required_int_array("words").value();
+    auto units = r.required_float_array("unit").value();
+    EXPECT_EQ(r.required_int_array("key").value(), (std::vector<int64_t>{key[0], key[1]}));
+    std::vector<uint32_t> drawn(words.size());
+    fill_random_words(drawn, key);
+    std::vector<float> uniform(units.size());
+    fill_uniform(uniform, key);
+    for (size_t i = 0; i < words.size(); ++i) EXPECT_EQ(drawn[i], words[i]) << i;
+    for (size_t i = 0; i < units.size(); ++i) EXPECT_EQ(uniform[i], units[i]) << i;
+  }
+}
+
+}  // namespace
+}  // namespace tapml
