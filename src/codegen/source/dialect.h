@@ -1,0 +1,59 @@
+// What differs between the C-like languages that kernels are written in. The emitter
+// (emitter.h) holds everything else.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "codegen/lower/device_func.h"
+
+namespace tapml::codegen {
+
+class Dialect {
+ public:
+  virtual ~Dialect() = default;
+
+  // Text before the first function of a file: extensions, helpers.
+  virtual std::string prelude() const = 0;
+  // Type of a value in a register. f16 and bf16 are held in f32, rounded after every step.
+  virtual std::string type_name(DType dtype) const = 0;
+  virtual std::string int_literal(int64_t value, DType dtype) const = 0;
+  virtual std::string float_literal(double value, DType dtype) const = 0;
+
+  // Opens the function up to and including its loop over items; `buffer_names` are unique.
+  virtual std::string begin_kernel(const DeviceFunc& function,
+                                   const std::vector<std::string>& buffer_names,
+                                   const std::vector<std::string>& scalar_names,
+                                   const std::string& item_name,
+                                   const std::vector<std::string>& shared_declarations) const = 0;
+  virtual std::string end_kernel() const = 0;
+
+  // Access to a parameter: a pointer in some languages, an indexed binding in others.
+  virtual std::string load(const std::string& buffer, const std::string& index,
+                           DType dtype) const = 0;
+  virtual std::string store(const std::string& buffer, const std::string& index, DType dtype,
+                            const std::string& value) const = 0;
+
+  // Memory of one invocation or one work group.
+  virtual std::string local_declaration(const std::string& name, DType dtype,
+                                        int64_t elements) const;
+  virtual std::string shared_declaration(const std::string& name, DType dtype,
+                                         int64_t elements) const = 0;
+  virtual std::string barrier() const = 0;
+  virtual std::string thread_index() const = 0;
+
+  // Value of `text` (of `from`) as `to`; floats to integers saturate, NaN gives 0.
+  virtual std::string convert(const std::string& text, DType from, DType to) const = 0;
+  // Same bits.
+  virtual std::string reinterpret(const std::string& text, DType from, DType to) const = 0;
+  // Call of an intrinsic (ir/intrinsics.h) other than reinterpret and the bit operations.
+  virtual std::string intrinsic(const std::string& name, const std::vector<std::string>& args,
+                                DType dtype) const = 0;
+  // Rounds a f32 register to the nearest value of f16 or bf16.
+  virtual std::string round_narrow(const std::string& text, DType dtype) const = 0;
+};
+
+const Dialect& opencl_c_dialect();
+const Dialect& glsl_dialect();
+
+}  // namespace tapml::codegen

@@ -1,0 +1,192 @@
+// OpenCL C 1.2. Buffers are pointers; each comes as a memory object and a byte offset.
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+#include "codegen/source/dialect.h"
+#include "ir/exceptions.h"
+
+namespace tapml::codegen {
+
+namespace {
+
+std::string float_bits(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, 4);
+  char text[32];
+  std::snprintf(text, sizeof text, "as_float(0x%08xu)", bits);
+  return text;
+}
+
+class OpenClC : public Dialect {
+ public:
+  std::string prelude() const override {
+    return "float tapml_round_bf16(float x) {\n"
+           "  uint bits = as_uint(x);\n"
+           "  uint rounded = bits + 0x7fffu + ((bits >> 16) & 1u);\n"
+           "  return as_float((x != x ? bits | 0x400000u : rounded) & 0xffff0000u);\n"
+           "}\n"
+           "float tapml_round_f16(float x) {\n"
+           "  ushort h;\n"
+           "  vstore_half_rte(x, 0, (half*)&h);\n"
+           "  return vload_half(0, (const half*)&h);\n"
+           "}\n";
+  }
+
+  std::string type_name(DType dtype) const override {
+    switch (dtype) {
+      case DType::kBool:
+        return "bool";
+      case DType::kI8:
+        return "char";
+      case DType::kI16:
+        return "short";
+      case DType::kI32:
+        return "int";
+      case DType::kI64:
+        return "long";
+      case DType::kU8:
+        return "uchar";
+      case DType::kU16:
+        return "ushort";
+      case DType::kU32:
+        return "uint";
+      case DType::kU64:
+        return "ulong";
+      case DType::kF64:
+        return "double";
+      default:
+        return "float";
+    }
+  }
+
+  std::string int_literal(int64_t value, DType dtype) const override {
+    if (dtype == DType::kBool) return value ? "true" : "false";
+    if (dtype == DType::kI64) {
+      // The most negative value has no literal of its own.
+      if (value == INT64_MIN) return "(-9223372036854775807L - 1L)";
+      return value < 0 ? "(" + std::to_string(value) + "L)" : std::to_string(value) + "L";
+    }
+    std::string text = "(" + type_name(dtype) + ")(" + std::to_string(value) + ")";
+    return dtype == DType::kI32 && value >= 0 ? std::to_string(value) : "(" + text + ")";
+  }
+
+  std::string float_literal(double value, DType dtype) const override {
+    if (dtype == DType::kF64) {
+      char text[64];
+      if (!std::isfinite(value)) {
+        uint64_t bits;
+        std::memcpy(&bits, &value, 8);
+        std::snprintf(text, sizeof text, "as_double(0x%016lxul)", static_cast<unsigned long>(bits));
+      } else {
+        std::snprintf(text, sizeof text, "(%a)", value);
+      }
+      return text;
+    }
+    float narrow = static_cast<float>(value);
+    if (dtype == DType::kBF16) narrow = bf16_to_f32(f32_to_bf16(narrow));
+    if (dtype == DType::kF16) narrow = f16_to_f32(f32_to_f16(narrow));
+    if (!std::isfinite(narrow)) return float_bits(narrow);
+    char text[64];
+    std::snprintf(text, sizeof text, "(%af)", static_cast<double>(narrow));
+    return text;
+  }
+
+  std::string begin_kernel(const DeviceFunc& function, const std::vector<std::string>& buffers,
+                           const std::vector<std::string>& scalars, const std::string& item,
+                           const std::vector<std::string>& shared) const override {
+    std::string text = "__kernel void " + function.entry + "(";
+    for (const std::string& buffer : buffers) text += "__global uchar* restrict base_" + buffer + ", ";
+    for (const std::string& buffer : buffers) text += "long offset_" + buffer + ", ";
+    for (const std::string& scalar : scalars) text += "long " + scalar + ", ";
+    text += "long extent) {\n";
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      const tir::Param& param = function.buffers[i];
+      bool written = param.mode != AccessMode::kIn && param.mode != AccessMode::kPrepared;
+      std::string type = std::string("__global ") + (written ? "" : "const ") +
+                         memory_type(param.buffer->dtype) + "*";
+      text += "  " + type + " " + buffers[i] + " = (" + type + ")(base_" + buffers[i] +
+              " + offset_" + buffers[i] + ");\n";
+    }
+    for (const std::string& declaration : shared) text += "  " + declaration + "\n";
+    bool groups = static_cast<bool>(function.thread);
+    return text + "  for (long " + item + " = " + (groups ? "get_group_id(0)" : "get_global_id(0)") +
+           "; " + item + " < extent; " + item + " += " +
+           (groups ? "get_num_groups(0)" : "get_global_size(0)") + ") {\n";
+  }
+
+  std::string end_kernel() const override { return "  }\n}\n"; }
+
+  std::string load(const std::string& buffer, const std::string& index,
+                   DType dtype) const override {
+    if (dtype == DType::kF16) return "vload_half(" + index + ", " + buffer + ")";
+    std::string element = buffer + "[" + index + "]";
+    if (dtype == DType::kBF16) return "as_float((uint)" + element + " << 16)";
+    return dtype == DType::kBool ? "(" + element + " != 0)" : element;
+  }
+
+  std::string store(const std::string& buffer, const std::string& index, DType dtype,
+                    const std::string& value) const override {
+    if (dtype == DType::kF16) return "vstore_half_rte(" + value + ", " + index + ", " + buffer + ");";
+    std::string element = buffer + "[" + index + "] = ";
+    if (dtype == DType::kBF16) return element + "(ushort)(as_uint((float)" + value + ") >> 16);";
+    if (dtype == DType::kBool) return element + "(uchar)(" + value + " ? 1 : 0);";
+    return element + value + ";";
+  }
+
+  std::string shared_declaration(const std::string& name, DType dtype,
+                                 int64_t elements) const override {
+    return "__local " + type_name(dtype) + " " + name + "[" + std::to_string(elements) + "];";
+  }
+  std::string barrier() const override { return "barrier(CLK_LOCAL_MEM_FENCE);"; }
+  std::string thread_index() const override { return "get_local_id(0)"; }
+
+  std::string convert(const std::string& text, DType from, DType to) const override {
+    if (from == to) return text;
+    if (to == DType::kBF16 || to == DType::kF16) {
+      return round_narrow("(float)(" + text + ")", to);
+    }
+    if (is_float(from) && is_integer(to)) {
+      return "convert_" + type_name(to) + "_sat_rtz(" + text + ")";
+    }
+    if (to == DType::kBool) return "((" + text + ") != 0)";
+    return "((" + type_name(to) + ")(" + text + "))";
+  }
+
+  std::string reinterpret(const std::string& text, DType, DType to) const override {
+    return "as_" + type_name(to) + "(" + text + ")";
+  }
+
+  std::string intrinsic(const std::string& name, const std::vector<std::string>& args,
+                        DType dtype) const override {
+    if (name == "rsqrt") return "(" + float_literal(1, dtype) + " / sqrt(" + args[0] + "))";
+    if (name == "fma") return "fma(" + args[0] + ", " + args[1] + ", " + args[2] + ")";
+    if (name == "round") return "rint(" + args[0] + ")";
+    if (name == "abs") {
+      if (is_float(dtype)) return "fabs(" + args[0] + ")";
+      return "((" + type_name(dtype) + ")abs(" + args[0] + "))";
+    }
+    if (name == "sqrt" || name == "floor" || name == "trunc") return name + "(" + args[0] + ")";
+    throw_internal("intrinsic " + name + " has no OpenCL C (lower_math replaces it)");
+  }
+
+  std::string round_narrow(const std::string& text, DType dtype) const override {
+    return (dtype == DType::kBF16 ? "tapml_round_bf16(" : "tapml_round_f16(") + text + ")";
+  }
+
+ private:
+  std::string memory_type(DType dtype) const {
+    if (dtype == DType::kF16) return "half";
+    if (dtype == DType::kBF16) return "ushort";
+    return dtype == DType::kBool ? "uchar" : type_name(dtype);
+  }
+};
+
+}  // namespace
+
+const Dialect& opencl_c_dialect() {
+  static const OpenClC kDialect;
+  return kDialect;
+}
+
+}  // namespace tapml::codegen
