@@ -1,0 +1,55 @@
+// From a Module to an Executable: the ordered pass lists, by phase.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "exec/executable.h"
+#include "ir/module.h"
+#include "target/target.h"
+#include "tir/prim_func.h"
+
+namespace tapml::pipeline {
+
+// Called after every pass; any may be empty.
+struct Instruments {
+  // Text dumps go to this folder as NN_<pass>.txt, when set.
+  std::string dump_folder;
+  // Runs the verifier and the annotation check after every pass.
+  bool verify = false;
+  // Seconds by pass, appended in order.
+  std::vector<std::pair<std::string, double>>* times = nullptr;
+};
+
+// A pass by name, as `tapml opt --passes` knows it.
+struct PassInfo {
+  const char* name;
+  const char* phase;
+  const char* doc;
+  Module (*run)(const Module& module);
+};
+// Target-independent passes, in the order of the pipeline.
+const std::vector<PassInfo>& pass_table();
+
+// import .. fuse: afterwards the kernels are fixed. Idempotent (a Module of that phase is returned
+// as it is).
+Module fix_kernels(const Module& module, const Instruments& instruments = {});
+
+struct ImplementOptions {
+  Instruments instruments;
+  // Sees each implementation after scheduling and before code generation, and returns the one to
+  // use. User kernels and planted bugs come in here.
+  std::function<tir::PrimFuncRef(const std::string& kernel, tir::PrimFuncRef scheduled)> rewrite;
+};
+
+// Kernels fixed -> executable for `target`: implement, plan memory, lower, generate code.
+std::shared_ptr<const Executable> implement(const Module& fixed, const target::Target& target,
+                                            const ImplementOptions& options = {});
+
+// Both.
+std::shared_ptr<const Executable> compile(const Module& module, const target::Target& target,
+                                          const ImplementOptions& options = {});
+
+}  // namespace tapml::pipeline
