@@ -1,0 +1,40 @@
+// Search for a lower bound of a polynomial by eliminating its atoms.
+#pragma once
+
+#include <vector>
+
+#include "arith/prover.h"
+
+namespace tapml::arith {
+
+// One search: its effort counts down over all calls.
+class Elimination {
+ public:
+  Elimination(const AtomTable& atoms, const Facts& facts, const Prover& prover)
+      : atoms_(atoms), facts_(facts), prover_(prover) {}
+
+  // The best lower bound of p that is found; the search stops once it reaches `goal`.
+  int64_t lower(const Polynomial& p, int64_t goal);
+
+ private:
+  enum class Sign { kUnknown, kNonnegative, kNonpositive };
+
+  int64_t search(const Polynomial& p, int64_t goal, int depth);
+  int64_t eliminate(const Polynomial& p, AtomId atom, int64_t goal, int depth);
+  int64_t use_products(const Polynomial& p, int64_t goal, int depth);
+  Sign sign(const Polynomial& p, int depth);
+  // A bound of p / scale.
+  int64_t scaled(const Polynomial& p, int64_t scale, int64_t goal, int depth);
+  bool closed(const Polynomial& p) const;  // free of eliminated atoms
+  std::vector<AtomId> candidates(const Polynomial& p) const;
+  void bounds_of(AtomId atom, std::vector<SymbolicBound>& lower,
+                 std::vector<SymbolicBound>& upper) const;
+
+  const AtomTable& atoms_;
+  const Facts& facts_;
+  const Prover& prover_;
+  std::vector<AtomId> eliminated_;
+  int budget_ = 160;
+};
+
+}  // namespace tapml::arith

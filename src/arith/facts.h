@@ -1,0 +1,56 @@
+// What is known about atoms: constant ranges, bounds by polynomials, and residues.
+#pragma once
+
+#include <vector>
+
+#include "arith/interval.h"
+#include "arith/polynomial.h"
+
+namespace tapml::arith {
+
+// scale * atom >= bound (or <= bound); scale is positive and bound free of the atom.
+struct SymbolicBound {
+  int64_t scale = 1;
+  Polynomial bound;
+  bool operator==(const SymbolicBound&) const = default;
+};
+
+// The set {modulus * k + residue}; modulus 0 is the single value `residue`.
+struct Residue {
+  int64_t modulus = 1;
+  int64_t residue = 0;
+};
+
+struct AtomFacts {
+  Range range;
+  std::vector<SymbolicBound> lower;
+  std::vector<SymbolicBound> upper;
+  Residue residue;
+};
+
+class Facts {
+ public:
+  // Nothing known: null.
+  const AtomFacts* find(AtomId atom) const;
+  // Order in which atoms became known; later ones (inner loops) are eliminated first. -1: unknown.
+  int rank(AtomId atom) const;
+  bool empty() const { return entries_.empty() && products_.empty(); }
+
+  void restrict(AtomId atom, Range range);
+  void set_residue(AtomId atom, Residue residue);
+  void add_upper(AtomId atom, SymbolicBound bound);
+  void add_lower(AtomId atom, SymbolicBound bound);
+  // p >= 0, recorded for every atom and product that it bounds.
+  void add_nonnegative(const Polynomial& p);
+  // Facts with products of atoms, each p >= 0.
+  const std::vector<Polynomial>& products() const { return products_; }
+
+ private:
+  AtomFacts& entry(AtomId atom);
+
+  std::vector<int32_t> index_;  // by atom; -1 where nothing is known
+  std::vector<AtomFacts> entries_;
+  std::vector<Polynomial> products_;
+};
+
+}  // namespace tapml::arith

@@ -1,0 +1,15 @@
+// Folding of float constants, only where the result is exact.
+#pragma once
+
+#include "ir/expr.h"
+
+namespace tapml::arith {
+
+// `e`, or what it folds to: x*1, x/1, x-0, and +, -, * of constants and casts of integer constants
+// whose result is exactly a value of the type.
+PrimExpr fold_float(const PrimExpr& e);
+
+// The value is one of `dtype` (finite).
+bool representable(double value, DType dtype);
+
+}  // namespace tapml::arith

@@ -1,0 +1,58 @@
+// Closed integer intervals.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+#include "tensor/dtype.h"
+
+namespace tapml::arith {
+
+// What callers see: an absent side is unbounded.
+struct Interval {
+  std::optional<int64_t> lo;
+  std::optional<int64_t> hi;
+  bool operator==(const Interval&) const = default;
+};
+
+// What the room computes with: kNegInf and kPosInf stand for "unbounded" and every operation
+// saturates towards them, so that a Range always contains the exact (unbounded) integer result.
+struct Range {
+  static constexpr int64_t kNegInf = std::numeric_limits<int64_t>::min();
+  static constexpr int64_t kPosInf = std::numeric_limits<int64_t>::max();
+  int64_t lo = kNegInf;
+  int64_t hi = kPosInf;
+
+  static Range point(int64_t value) { return {value, value}; }
+  bool is_point() const { return lo == hi; }
+  bool bounded() const { return lo != kNegInf && hi != kPosInf; }
+  bool contains(int64_t value) const { return lo <= value && value <= hi; }
+  bool operator==(const Range&) const = default;
+};
+
+// A lower bound saturates; kNegInf absorbs. Upper bounds are negated lower bounds.
+int64_t saturating_add(int64_t a, int64_t b);
+int64_t saturating_mul(int64_t a, int64_t b);
+int64_t saturating_neg(int64_t a);
+// Quotient rounded up, infinities kept; `b` is positive.
+int64_t ceil_div(int64_t a, int64_t b);
+
+Range operator+(Range a, Range b);
+Range operator*(Range a, Range b);
+Range operator-(Range a);
+Range range_min(Range a, Range b);
+Range range_max(Range a, Range b);
+Range intersect(Range a, Range b);  // may come out empty (lo > hi) for contradictory facts
+Range unite(Range a, Range b);
+// Quotient and remainder over all divisors in `b` except 0; a divisor range of [0, x] is read as
+// [1, x], because the expression has no value at 0.
+Range range_floordiv(Range a, Range b);
+Range range_floormod(Range a, Range b);
+// Values of an integer or bool type; unbounded for i64 and for the upper side of u64.
+Range dtype_range(DType dtype);
+
+Interval to_interval(Range range);
+Range to_range(const Interval& interval);
+
+}  // namespace tapml::arith

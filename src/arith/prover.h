@@ -1,0 +1,33 @@
+// Bounds and signs of polynomials from facts.
+#pragma once
+
+#include "arith/atoms.h"
+#include "arith/facts.h"
+
+namespace tapml::arith {
+
+class Prover {
+ public:
+  Prover(const AtomTable& atoms, const Facts& facts) : atoms_(atoms), facts_(facts) {}
+
+  // By interval arithmetic alone: fast, and blind to what terms share.
+  Range interval(const Polynomial& p) const;
+  Range interval(AtomId atom) const;
+
+  // By elimination too: an atom that p depends on is replaced by its symbolic bounds, as the sign
+  // of its factor directs, until intervals decide. Sound, not complete; the effort is bounded.
+  bool nonnegative(const Polynomial& p) const;
+  bool positive(const Polynomial& p) const { return nonnegative(p - 1); }
+  Range bounds(const Polynomial& p) const;
+
+  // A set of residues that holds every value of p.
+  Residue residue(const Polynomial& p) const;
+  Residue residue(AtomId atom) const;
+  bool divisible(const Polynomial& p, int64_t divisor) const;
+
+ private:
+  const AtomTable& atoms_;
+  const Facts& facts_;
+};
+
+}  // namespace tapml::arith

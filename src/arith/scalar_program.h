@@ -1,0 +1,16 @@
+// Integer expressions as programs that the runtime evaluates.
+#pragma once
+
+#include <span>
+
+#include "abi/scalar_program.h"
+#include "ir/expr.h"
+
+namespace tapml::arith {
+
+// The program of an integer expression; slot i of its evaluation is variables[i]. Holds constants,
+// variables, + - * // % min max, and casts between integer types (which the program does not
+// check). An InternalError for a variable that is not listed and for any other node.
+ScalarProgram compile_scalar(const PrimExpr& expr, std::span<const Var> variables);
+
+}  // namespace tapml::arith

@@ -1,0 +1,250 @@
+#include "arith/simplifier.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "arith/evaluate.h"
+#include "arith/float_fold.h"
+
+namespace tapml::arith {
+
+bool fits(const Polynomial& p, DType dtype) {
+  if (!p.valid()) return false;
+  Range range = dtype_range(dtype);
+  return range.contains(p.constant()) &&
+         std::all_of(p.terms().begin(), p.terms().end(),
+                     [&](const Term& t) { return range.contains(t.coefficient); });
+}
+
+Polynomial Simplifier::atom(const PrimExpr& e, std::vector<Polynomial> args) {
+  AtomId id = atoms_.intern(e, std::move(args));
+  Range range = prover().interval(id);
+  if (range.is_point()) return range.lo;
+  return Polynomial::atom(id);
+}
+
+Polynomial Simplifier::atom(ExprKind kind, const Polynomial& a, const Polynomial& b, DType dtype) {
+  PrimExpr e = make_binary(kind, atoms_.rebuild(a, dtype), atoms_.rebuild(b, dtype));
+  return atom(e, {a, b});
+}
+
+PrimExpr Simplifier::simplify(const PrimExpr& e) {
+  if (e.kind() == ExprKind::kInt || e.kind() == ExprKind::kFloat) return e;
+  PrimExpr result;
+  if (has_polynomials(e.dtype())) {
+    result = atoms_.rebuild(polynomial(e), e.dtype());
+  } else if (e.dtype() == DType::kBool) {
+    result = condition(e);
+  } else {
+    result = other(e);
+  }
+  return same_expr(result, e) ? e : result;
+}
+
+Polynomial Simplifier::polynomial(const PrimExpr& e) { return recombine(sum(e), e.dtype()); }
+
+Polynomial Simplifier::difference(const PrimExpr& a, const PrimExpr& b) {
+  return recombine(sum(a) - sum(b), a.dtype());
+}
+
+Polynomial Simplifier::sum(const PrimExpr& e) {
+  if (e.is_int()) return e->int_value;
+  if (!has_polynomials(e.dtype())) {
+    PrimExpr simple = simplify(e);
+    return simple.is_int() ? Polynomial(simple->int_value) : atom(simple);
+  }
+  auto checked = [&](Polynomial p) { return fits(p, e.dtype()) ? p : opaque(e); };
+  switch (e.kind()) {
+    case ExprKind::kVar:
+      return atom(e);
+    case ExprKind::kAdd:
+      return checked(sum(e.operand(0)) + sum(e.operand(1)));
+    case ExprKind::kSub:
+      return checked(sum(e.operand(0)) - sum(e.operand(1)));
+    case ExprKind::kMul:
+      return checked(sum(e.operand(0)) * sum(e.operand(1)));
+    case ExprKind::kFloorDiv:
+      return checked(floordiv(polynomial(e.operand(0)), polynomial(e.operand(1)), e.dtype()));
+    case ExprKind::kFloorMod:
+      return checked(floormod(polynomial(e.operand(0)), polynomial(e.operand(1)), e.dtype()));
+    case ExprKind::kMin:
+    case ExprKind::kMax:
+      return checked(
+          extremum(e.kind(), polynomial(e.operand(0)), polynomial(e.operand(1)), e.dtype()));
+    case ExprKind::kSelect:
+      return select_value(e);
+    case ExprKind::kCast:
+      return cast_value(e);
+    case ExprKind::kLet: {
+      PrimExpr simple = let_value(e);
+      return simple.kind() == ExprKind::kLet ? atom(simple) : sum(simple);
+    }
+    default: {
+      PrimExpr simple = other(e);
+      return simple.is_int() ? Polynomial(simple->int_value) : atom(simple);
+    }
+  }
+}
+
+// Arithmetic that would not fit stays as it is written, over simplified operands.
+Polynomial Simplifier::opaque(const PrimExpr& e) { return atom(operands_simplified(e)); }
+
+// i32 to i64, value by value: an i64 atom is the cast of an i32 atom.
+Polynomial Simplifier::widen(const Polynomial& p) {
+  Polynomial result = p.constant();
+  for (const Term& t : p.terms()) {
+    Polynomial product = t.coefficient;
+    for (AtomId id : t.monomial) {
+      const Atom from = atoms_[id];
+      Range i32 = dtype_range(DType::kI32);
+      auto exact = [&](const Polynomial& arg) {
+        return intersect(prover().interval(arg), i32) == prover().interval(arg);
+      };
+      Polynomial wide;
+      bool descend = from.args.size() == 2 && exact(from.args[0]) && exact(from.args[1]);
+      if (descend && from.kind() == ExprKind::kFloorDiv) {
+        wide = floordiv(widen(from.args[0]), widen(from.args[1]), DType::kI64);
+      } else if (descend && from.kind() == ExprKind::kFloorMod) {
+        wide = floormod(widen(from.args[0]), widen(from.args[1]), DType::kI64);
+      } else if (descend && (from.kind() == ExprKind::kMin || from.kind() == ExprKind::kMax)) {
+        wide = extremum(from.kind(), widen(from.args[0]), widen(from.args[1]), DType::kI64);
+      } else {
+        wide = atom(cast(DType::kI64, from.expr), {Polynomial::atom(id)});
+      }
+      product = product * wide;
+    }
+    result = result + product;
+  }
+  return result;
+}
+
+Polynomial Simplifier::cast_value(const PrimExpr& e) {
+  const PrimExpr& operand = e.operand(0);
+  DType to = e.dtype();
+  DType from = operand.dtype();
+  if (from == to) return sum(operand);
+  Range range = dtype_range(to);
+  if (has_polynomials(from)) {
+    Polynomial p = polynomial(operand);
+    if (p.is_constant() && range.contains(p.constant())) return p;
+    if (auto single = p.single_atom(); single && p.constant() == 0) {
+      // There and back again.
+      const PrimExpr inner = atoms_[*single].expr;
+      if (inner.kind() == ExprKind::kCast && inner.operand(0).dtype() == to) {
+        Range value = prover().interval(polynomial(inner.operand(0)));
+        if (value == intersect(value, dtype_range(from))) return sum(inner.operand(0));
+      }
+    }
+    if (from == DType::kI32) {
+      Range value = prover().interval(p);
+      if (value == intersect(value, dtype_range(from))) {
+        Polynomial wide = widen(p);
+        if (wide.valid()) return wide;
+      }
+    }
+    return atom(cast(to, atoms_.rebuild(p, from)), {p});
+  }
+  PrimExpr simple = simplify(operand);
+  if (simple.is_int() && range.contains(simple->int_value) && from != DType::kU64) {
+    return simple->int_value;
+  }
+  if (simple.kind() == ExprKind::kFloat) {
+    double value = simple->float_value;
+    if (std::trunc(value) == value && std::fabs(value) <= 1 << 30) {
+      return static_cast<int64_t>(value);
+    }
+  }
+  return atom(cast(to, simple));
+}
+
+Polynomial Simplifier::select_value(const PrimExpr& e) {
+  PrimExpr chosen = simplify(e.operand(0));
+  if (chosen.is_int()) return sum(e.operand(chosen->int_value != 0 ? 1 : 2));
+  Polynomial a = given(chosen, true, [&] { return polynomial(e.operand(1)); });
+  Polynomial b = given(chosen, false, [&] { return polynomial(e.operand(2)); });
+  if (a == b) return a;
+  DType dtype = e.dtype();
+  PrimExpr value = make_node(ExprKind::kSelect, dtype,
+                             {chosen, atoms_.rebuild(a, dtype), atoms_.rebuild(b, dtype)});
+  return atom(value, {a, b});
+}
+
+PrimExpr Simplifier::let_value(const PrimExpr& e) {
+  const Var& var = e.operand(0);
+  PrimExpr value = simplify(e.operand(1));
+  const PrimExpr& body = e.operand(2);
+  if (value.is_int() || value.is_var() || value.kind() == ExprKind::kFloat) {
+    return simplify(substitute(body, {{var.get(), value}}));
+  }
+  PrimExpr simple = has_polynomials(var.dtype())
+                        ? given(eq(var, value), true, [&] { return simplify(body); })
+                        : simplify(body);
+  bool used = false;
+  visit_expr(simple, [&](const PrimExpr& part) { used |= part.same_as(var); });
+  if (!used) return simple;
+  return make_node(ExprKind::kLet, e.dtype(), {var, value, simple});
+}
+
+PrimExpr Simplifier::operands_simplified(const PrimExpr& e) {
+  std::vector<PrimExpr> operands;
+  operands.reserve(e->operands.size());
+  bool changed = false;
+  for (const PrimExpr& operand : e->operands) {
+    operands.push_back(simplify(operand));
+    changed |= !operands.back().same_as(operand);
+  }
+  if (!changed) return e;
+  return make_node(e.kind(), e.dtype(), std::move(operands), e->name, e->object);
+}
+
+// What is neither a polynomial nor a condition: floats, wrapping integers, loads, calls.
+PrimExpr Simplifier::other(const PrimExpr& e) {
+  switch (e.kind()) {
+    case ExprKind::kInt:
+    case ExprKind::kFloat:
+    case ExprKind::kVar:
+      return e;
+    case ExprKind::kLet:
+      return let_value(e);
+    case ExprKind::kSelect: {
+      PrimExpr chosen = simplify(e.operand(0));
+      if (chosen.is_int()) return simplify(e.operand(chosen->int_value != 0 ? 1 : 2));
+      PrimExpr a = given(chosen, true, [&] { return simplify(e.operand(1)); });
+      PrimExpr b = given(chosen, false, [&] { return simplify(e.operand(2)); });
+      if (same_expr(a, b)) return a;
+      return make_node(ExprKind::kSelect, e.dtype(), {chosen, a, b});
+    }
+    case ExprKind::kCast: {
+      PrimExpr simple = operands_simplified(e);
+      const PrimExpr& operand = simple.operand(0);
+      if (operand.dtype() == e.dtype()) return operand;
+      if (operand.is_int() && is_integer(e.dtype()) && operand.dtype() != DType::kU64 &&
+          dtype_range(e.dtype()).contains(operand->int_value)) {
+        return make_int(operand->int_value, e.dtype());
+      }
+      if (is_float(e.dtype())) return fold_float(simple);
+      return simple;
+    }
+    default:
+      break;
+  }
+  PrimExpr simple = operands_simplified(e);
+  if (is_float(e.dtype())) return fold_float(simple);
+  bool constant = !simple->operands.empty() &&
+                  std::all_of(simple->operands.begin(), simple->operands.end(),
+                              [](const PrimExpr& operand) { return operand.is_int(); });
+  if (constant && simple.kind() != ExprKind::kLoad) {
+    if (auto value = evaluate(simple, {})) return make_int(*value, e.dtype());
+  }
+  if (is_integer(e.dtype()) && simple->operands.size() == 2) {
+    // x+0, x*1 and the like hold for wrapping integers too.
+    const PrimExpr& a = simple.operand(0);
+    const PrimExpr& b = simple.operand(1);
+    if (simple.kind() == ExprKind::kAdd) return a + b;
+    if (simple.kind() == ExprKind::kSub) return a - b;
+    if (simple.kind() == ExprKind::kMul) return a * b;
+  }
+  return simple;
+}
+
+}  // namespace tapml::arith

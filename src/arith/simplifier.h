@@ -1,0 +1,84 @@
+// The rewriting half of the analyzer: one simplifier serves one query.
+#pragma once
+
+#include <utility>
+
+#include "arith/prover.h"
+
+namespace tapml::arith {
+
+class Simplifier {
+ public:
+  Simplifier(AtomTable& atoms, const Facts& facts) : atoms_(atoms), facts_(&facts) {}
+
+  PrimExpr simplify(const PrimExpr& e);
+  // Canonical polynomial of an integer expression of any type without wrap-around; expressions of
+  // other integer types become one atom or a constant.
+  Polynomial polynomial(const PrimExpr& e);
+  // a - b in canonical form.
+  Polynomial difference(const PrimExpr& a, const PrimExpr& b);
+  bool prove(const PrimExpr& condition, bool expected = true);
+  // Records in `into` what follows from `condition` being `truth`.
+  void learn(const PrimExpr& condition, bool truth, Facts& into);
+  void learn_nonnegative(const Polynomial& p, Facts& into);
+  void learn_residue(const Polynomial& a, const Polynomial& b, Facts& into);
+  Prover prover() const { return Prover(atoms_, *facts_); }
+
+ private:
+  // simplifier.cpp: the walk.
+  Polynomial sum(const PrimExpr& e);
+  Polynomial opaque(const PrimExpr& e);
+  Polynomial cast_value(const PrimExpr& e);
+  Polynomial widen(const Polynomial& p);
+  Polynomial select_value(const PrimExpr& e);
+  PrimExpr let_value(const PrimExpr& e);
+  PrimExpr operands_simplified(const PrimExpr& e);
+  PrimExpr other(const PrimExpr& e);
+  // Runs `body` with `condition` known to be `truth`.
+  template <class F>
+  auto given(const PrimExpr& condition, bool truth, F&& body);
+
+  // quotient.cpp
+  Polynomial floordiv(const Polynomial& dividend, const Polynomial& d, DType dtype);
+  Polynomial floormod(const Polynomial& dividend, const Polynomial& d, DType dtype);
+  std::optional<int64_t> constant_quotient(const Polynomial& p, const Polynomial& d) const;
+  std::vector<Term> split_factors(const Polynomial& p, const Polynomial& d) const;
+  std::optional<std::pair<Polynomial, Polynomial>> split(const Polynomial& p, const Term& g) const;
+  Polynomial strip_remainders(const Polynomial& p, const Polynomial& d) const;
+  Polynomial recombine(Polynomial p, DType dtype);
+  int cost(const Polynomial& p) const;
+
+  // extremum.cpp: min and max.
+  Polynomial extremum(ExprKind kind, const Polynomial& a, const Polynomial& b, DType dtype);
+  void flatten(ExprKind kind, const Polynomial& p, std::vector<Polynomial>& into) const;
+
+  // condition.cpp
+  PrimExpr condition(const PrimExpr& e);
+  PrimExpr comparison(const PrimExpr& e);
+  PrimExpr order(const PrimExpr& e, const PrimExpr& a, const PrimExpr& b);
+  PrimExpr equality(const PrimExpr& e, const PrimExpr& a, const PrimExpr& b);
+  bool may_rearrange(const Polynomial& p, const Polynomial& left, const Polynomial& right,
+                     DType dtype) const;
+
+  // An atom, or the constant that it is known to be.
+  Polynomial atom(const PrimExpr& e, std::vector<Polynomial> args = {});
+  Polynomial atom(ExprKind kind, const Polynomial& a, const Polynomial& b, DType dtype);
+
+  AtomTable& atoms_;
+  const Facts* facts_;
+};
+
+// Every coefficient is a value of `dtype`.
+bool fits(const Polynomial& p, DType dtype);
+
+template <class F>
+auto Simplifier::given(const PrimExpr& condition, bool truth, F&& body) {
+  Facts extended = *facts_;
+  learn(condition, truth, extended);
+  const Facts* outer = std::exchange(facts_, &extended);
+  auto result = body();
+  facts_ = outer;
+  return result;
+}
+
+}  // namespace tapml::arith
