@@ -80,8 +80,11 @@ class Residency {
   void keep(const Tensor& source, const Tensor& copy) noexcept;
 
  private:
+  // One range of a source storage. `version` is kStale while the copy does not hold its bytes.
+  static constexpr uint64_t kStale = ~uint64_t{0};
   struct Entry {
-    uint64_t version = 0;
+    uint64_t version = kStale;
+    uint64_t source_generation = 0, target_generation = 0;  // Session::generation()
     std::weak_ptr<Storage> source;
     Tensor copy;
   };
@@ -90,6 +93,10 @@ class Residency {
     int64_t offset, bytes;
     auto operator<=>(const Key&) const = default;
   };
+  // The entry of `source`'s range, with memory for a copy; entries without use are dropped.
+  Result<Entry*> entry_for(const Tensor& source) noexcept;
+  bool holds(const Entry& entry, const Tensor& source) const noexcept;
+
   Session& target_;
   std::map<Key, Entry> entries_;
 };

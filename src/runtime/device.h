@@ -28,7 +28,7 @@ class DeviceKernel {
 class DeviceModule {
  public:
   virtual ~DeviceModule() = default;
-  // PlatformError kAbsent-free lookup: UserError-free; InternalError when the entry is missing.
+  // InternalError when the entry is missing.
   virtual Result<std::shared_ptr<DeviceKernel>> kernel(const std::string& entry) noexcept = 0;
 };
 
@@ -41,7 +41,14 @@ struct LaunchArgs {
   std::span<const BufferArg> buffers;
   std::span<const int64_t> scalars;
   int64_t extent = 0;  // work items, see LaunchInfo
+  // Local size. On cpu: the least number of iterations worth a thread of their own.
   int64_t workgroup_threads = 1;
+};
+
+// A point in a queue that other queues of the device can wait for.
+class DeviceEvent {
+ public:
+  virtual ~DeviceEvent() = default;
 };
 
 // An in-order queue: what is enqueued runs in that order. Work may also run inline, at once.
@@ -58,13 +65,20 @@ class DeviceQueue {
   // Waits for everything enqueued before and reads.
   virtual Status read(DeviceMemory& from, int64_t offset, std::span<std::byte> bytes) noexcept = 0;
   virtual Status synchronize() noexcept = 0;
+  // Whether everything enqueued is done, without waiting. Queues that run inline always are.
+  virtual Result<bool> done() noexcept { return true; }
+  // Reached when everything enqueued before is done; null: it is already. The default fits queues
+  // that run inline.
+  virtual Result<std::shared_ptr<DeviceEvent>> record() noexcept { return nullptr; }
+  // What is enqueued after this runs once `event` is reached.
+  virtual Status wait(DeviceEvent& event) noexcept { return {}; }
 };
 
 class Device {
  public:
   virtual ~Device() = default;
   virtual const DeviceInfo& info() const noexcept = 0;
-  // Zero bytes are allowed. kOutOfMemory or kLimit.
+  // Zero bytes are allowed; the contents are unspecified. kOutOfMemory or kLimit.
   virtual Result<std::shared_ptr<DeviceMemory>> allocate(int64_t bytes) noexcept = 0;
   virtual Result<std::shared_ptr<DeviceModule>> load(const ModuleBlob& blob) noexcept = 0;
   virtual Result<std::unique_ptr<DeviceQueue>> create_queue() noexcept = 0;

@@ -60,7 +60,8 @@ class Session {
   virtual Status copy(StreamId stream, BufferRange from, BufferRange to, int64_t size) noexcept = 0;
   virtual Status fill_zero(StreamId stream, BufferRange to, int64_t size) noexcept = 0;
   virtual Status launch(StreamId stream, const LaunchRequest& request) noexcept = 0;
-  // An event is reached when everything enqueued on `stream` before it is done.
+  // An event is reached when everything enqueued on `stream` before it is done. Recording an event
+  // again replaces it.
   virtual Status record(StreamId stream, EventId event) noexcept = 0;
   virtual Status wait_event(StreamId stream, EventId event) noexcept = 0;  // enqueued
 
@@ -72,15 +73,22 @@ class Session {
   // Direct address of a buffer where the host shares memory with the device, else null.
   virtual std::byte* host_address(BufferId) noexcept { return nullptr; }
 
-  // A copy of every buffer's bytes; restore() puts them back (buffers made since are left alone).
+  // A copy of every buffer's bytes; restore() puts them back (buffers made since are left alone,
+  // buffers released since stay released).
   struct Snapshot {
     std::vector<std::pair<BufferId, std::vector<std::byte>>> buffers;
   };
   virtual Result<Snapshot> snapshot() noexcept = 0;
   virtual Status restore(const Snapshot& snapshot) noexcept = 0;
+  // Counts restores: copies of this session's buffers held elsewhere are stale after one.
+  uint64_t generation() const noexcept { return generation_.load(); }
+
+ protected:
+  void contents_replaced() noexcept { generation_.fetch_add(1); }
 
  private:
   std::atomic<uint64_t> next_handle_{1};
+  std::atomic<uint64_t> generation_{0};
 };
 
 }  // namespace tapml::runtime

@@ -1,0 +1,31 @@
+// The processor that this program runs on.
+#pragma once
+
+#include <memory>
+
+#include "runtime/device.h"
+#include "runtime/kernel_loader.h"
+
+namespace tapml::device {
+
+// Queues run inline: work is done when the call that enqueues it returns. A kernel's iterations are
+// shared out to a pool of threads; a launch's workgroup_threads is the least number of iterations
+// that is worth a thread of their own. Memory is aligned to 64 bytes and padded, so that whole
+// vectors may be loaded up to its end.
+class CpuDevice final : public runtime::Device {
+ public:
+  // `threads`: 0 for all cores. `loader` turns module blobs into code; without one, load() fails.
+  CpuDevice(int threads, std::shared_ptr<runtime::KernelLoader> loader);
+  ~CpuDevice() override;
+
+  const DeviceInfo& info() const noexcept override;
+  Result<std::shared_ptr<runtime::DeviceMemory>> allocate(int64_t bytes) noexcept override;
+  Result<std::shared_ptr<runtime::DeviceModule>> load(const ModuleBlob& blob) noexcept override;
+  Result<std::unique_ptr<runtime::DeviceQueue>> create_queue() noexcept override;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tapml::device

@@ -1,0 +1,160 @@
+#include "device/null/null_device.h"
+
+#include <cstring>
+#include <limits>
+#include <new>
+#include <utility>
+
+namespace tapml::device {
+
+namespace {
+
+using runtime::BufferArg;
+using runtime::DeviceKernel;
+using runtime::DeviceMemory;
+using runtime::DeviceModule;
+using runtime::DeviceQueue;
+using runtime::LaunchArgs;
+
+constexpr size_t kAlignment = 64;
+
+class NullMemory final : public DeviceMemory {
+ public:
+  NullMemory(std::byte* data, int64_t size, std::shared_ptr<NullCounts> counts)
+      : data_(data), size_(size), counts_(std::move(counts)) {}
+  ~NullMemory() override {
+    ::operator delete(data_, std::align_val_t{kAlignment});
+    ++counts_->releases;
+  }
+  int64_t size() const noexcept override { return size_; }
+  std::byte* host_address() noexcept override { return data_; }
+
+ private:
+  std::byte* data_;
+  int64_t size_;
+  std::shared_ptr<NullCounts> counts_;
+};
+
+class NullKernel final : public DeviceKernel {};
+
+class NullModule final : public DeviceModule {
+ public:
+  explicit NullModule(std::vector<std::string> entries) : entries_(std::move(entries)) {}
+  Result<std::shared_ptr<DeviceKernel>> kernel(const std::string& entry) noexcept override {
+    for (const std::string& known : entries_) {
+      if (known == entry) return std::make_shared<NullKernel>();
+    }
+    return fail(internal_error("the module has no entry " + entry));
+  }
+
+ private:
+  std::vector<std::string> entries_;
+};
+
+class NullQueue final : public DeviceQueue {
+ public:
+  NullQueue(Limits limits, std::shared_ptr<NullCounts> counts)
+      : limits_(limits), counts_(std::move(counts)) {}
+
+  Status write(DeviceMemory& to, int64_t offset,
+               std::span<const std::byte> bytes) noexcept override {
+    ++counts_->writes;
+    counts_->written_bytes += static_cast<int64_t>(bytes.size());
+    std::memcpy(to.host_address() + offset, bytes.data(), bytes.size());
+    return {};
+  }
+  Status copy(DeviceMemory& from, int64_t from_offset, DeviceMemory& to, int64_t to_offset,
+              int64_t size) noexcept override {
+    ++counts_->copies;
+    std::memmove(to.host_address() + to_offset, from.host_address() + from_offset,
+                 static_cast<size_t>(size));
+    return {};
+  }
+  Status fill_zero(DeviceMemory& to, int64_t offset, int64_t size) noexcept override {
+    ++counts_->fills;
+    std::memset(to.host_address() + offset, 0, static_cast<size_t>(size));
+    return {};
+  }
+  Status launch(DeviceKernel&, const LaunchArgs& args) noexcept override {
+    ++counts_->launches;
+    if (args.extent < 1 || args.workgroup_threads < 1) {
+      return fail(internal_error("a launch without work"));
+    }
+    if (args.workgroup_threads > limits_.max_workgroup_threads) {
+      return fail(platform_error(
+          PlatformFault::kLimit,
+          "a work group of " + std::to_string(args.workgroup_threads) + " threads is too large"));
+    }
+    for (const BufferArg& buffer : args.buffers) {
+      if (!buffer.memory || buffer.offset < 0 || buffer.offset > buffer.memory->size()) {
+        return fail(internal_error("a buffer argument outside of its memory"));
+      }
+    }
+    return {};
+  }
+  Status read(DeviceMemory& from, int64_t offset, std::span<std::byte> bytes) noexcept override {
+    ++counts_->reads;
+    std::memcpy(bytes.data(), from.host_address() + offset, bytes.size());
+    return {};
+  }
+  Status synchronize() noexcept override {
+    ++counts_->synchronizes;
+    return {};
+  }
+
+ private:
+  Limits limits_;
+  std::shared_ptr<NullCounts> counts_;
+};
+
+}  // namespace
+
+Limits NullDevice::default_limits() {
+  Limits limits;
+  limits.max_workgroup_threads = 1024;
+  limits.buffer_alignment = kAlignment;
+  return limits;
+}
+
+NullDevice::NullDevice(Limits limits) : counts_(std::make_shared<NullCounts>()) {
+  info_.platform = "null";
+  info_.name = "computes nothing";
+  info_.version = "1";
+  info_.limits = limits;
+  for (int i = 0; i <= static_cast<int>(DType::kF64); ++i) {
+    info_.features.storage_dtypes.insert(static_cast<DType>(i));
+    info_.features.compute_dtypes.insert(static_cast<DType>(i));
+  }
+}
+
+Result<std::shared_ptr<DeviceMemory>> NullDevice::allocate(int64_t bytes) noexcept {
+  int64_t most = info_.limits.max_allocation_bytes;
+  if (most > 0 && bytes > most) {
+    return fail(platform_error(PlatformFault::kLimit, "an allocation of " + std::to_string(bytes) +
+                                                          " bytes; this device allows " +
+                                                          std::to_string(most)));
+  }
+  // Never empty: a buffer of zero bytes has an address too.
+  void* data = nullptr;
+  if (static_cast<uint64_t>(bytes) < std::numeric_limits<size_t>::max() - 2 * kAlignment) {
+    size_t padded = (static_cast<size_t>(bytes) / kAlignment + 1) * kAlignment;
+    data = ::operator new(padded, std::align_val_t{kAlignment}, std::nothrow);
+  }
+  if (!data) {
+    return fail(platform_error(PlatformFault::kOutOfMemory,
+                               "no memory for " + std::to_string(bytes) + " bytes"));
+  }
+  ++counts_->allocations;
+  return std::make_shared<NullMemory>(static_cast<std::byte*>(data), bytes, counts_);
+}
+
+Result<std::shared_ptr<DeviceModule>> NullDevice::load(const ModuleBlob& blob) noexcept {
+  ++counts_->modules;
+  return std::make_shared<NullModule>(blob.entries);
+}
+
+Result<std::unique_ptr<DeviceQueue>> NullDevice::create_queue() noexcept {
+  return std::make_unique<NullQueue>(info_.limits, counts_);
+}
+
+}  // namespace tapml::device

@@ -1,0 +1,117 @@
+#include "exec/validate.h"
+
+#include <set>
+#include <string_view>
+
+#include "exec/validate_function.h"
+
+namespace tapml {
+
+namespace {
+
+Error refused(const std::string& where, const std::string& what) {
+  return internal_error("the executable is malformed: " + what, where);
+}
+
+Status check_param(const ParamInfo& param, const KernelInfo& kernel, bool workspace) {
+  std::string where =
+      "kernel " + kernel.name + (workspace ? ", workspace " : ", parameter ") + param.name;
+  if (!is_known(param.dtype)) return fail(refused(where, "its dtype is unknown"));
+  bool mode_fits = workspace ? param.mode == AccessMode::kWorkspace
+                             : param.mode == AccessMode::kIn || param.mode == AccessMode::kOut ||
+                                   param.mode == AccessMode::kInOut;
+  if (!mode_fits) return fail(refused(where, "its access mode does not fit"));
+  if (param.dims.size() > kMaxRank) return fail(refused(where, "it has too many dimensions"));
+  for (size_t i = 0; i < param.dims.size(); ++i) {
+    TAPML_TRY(check_program(param.dims[i], kernel.scalars.size(),
+                            where + ", dimension " + std::to_string(i)));
+  }
+  return {};
+}
+
+Status check_kernels(const Executable& executable) {
+  std::set<std::string_view> names;
+  for (const KernelInfo& kernel : executable.kernels) {
+    if (!names.insert(kernel.name).second) {
+      return fail(refused("kernel " + kernel.name, "two kernels have this name"));
+    }
+    for (const ParamInfo& param : kernel.params) TAPML_TRY(check_param(param, kernel, false));
+  }
+  return {};
+}
+
+Status check_launch(const LaunchInfo& launch, const KernelInfo& kernel, size_t tensors,
+                    const ModuleBlob& module) {
+  std::string where = "kernel " + kernel.name + ", launch of " + launch.entry;
+  bool listed = false;
+  for (const std::string& entry : module.entries) listed |= entry == launch.entry;
+  if (!listed) return fail(refused(where, "its module does not list this entry"));
+  TAPML_TRY(check_program(launch.extent, kernel.scalars.size(), where + ", extent"));
+  if (launch.workgroup_threads < 1) {
+    return fail(refused(where, "a work group of " + std::to_string(launch.workgroup_threads)));
+  }
+  for (int32_t buffer : launch.buffers) TAPML_TRY(check_index(buffer, tensors, where, "buffer"));
+  for (int32_t scalar : launch.scalars) {
+    TAPML_TRY(check_index(scalar, kernel.scalars.size(), where, "scalar"));
+  }
+  return {};
+}
+
+Status check_implementations(const Executable& executable) {
+  std::set<int32_t> implemented;
+  for (size_t i = 0; i < executable.implementations.size(); ++i) {
+    const Implementation& implementation = executable.implementations[i];
+    std::string where = "implementation " + std::to_string(i);
+    TAPML_TRY(check_index(implementation.kernel, executable.kernels.size(), where, "kernel"));
+    const KernelInfo& kernel = executable.kernels[implementation.kernel];
+    where = "kernel " + kernel.name;
+    if (!implemented.insert(implementation.kernel).second) {
+      return fail(refused(where, "it has two implementations"));
+    }
+    TAPML_TRY(check_index(implementation.module, executable.modules.size(), where, "module"));
+    for (const ParamInfo& workspace : implementation.workspaces) {
+      TAPML_TRY(check_param(workspace, kernel, true));
+    }
+    size_t tensors = kernel.params.size() + implementation.workspaces.size();
+    for (const LaunchInfo& launch : implementation.launches) {
+      TAPML_TRY(check_launch(launch, kernel, tensors, executable.modules[implementation.module]));
+    }
+  }
+  return {};
+}
+
+Status check_constants(const Executable& executable) {
+  for (size_t i = 0; i < executable.constants.size(); ++i) {
+    const HostTensor& constant = executable.constants[i];
+    std::string where = "constant " + std::to_string(i);
+    if (!is_known(constant.dtype())) return fail(refused(where, "its dtype is unknown"));
+    auto bytes = checked_byte_count(constant.dtype(), constant.shape());
+    if (!bytes) return fail(refused(where, bytes.error().message));
+    if (*bytes > 0 && constant.bytes().data() == nullptr) {
+      return fail(refused(where, "it has no bytes"));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Status validate(const Executable& executable) {
+  TAPML_TRY(check_kernels(executable));
+  TAPML_TRY(check_implementations(executable));
+  TAPML_TRY(check_constants(executable));
+  for (size_t i = 0; i < executable.call_sites.size(); ++i) {
+    TAPML_TRY(check_index(executable.call_sites[i].kernel, executable.kernels.size(),
+                          "call site " + std::to_string(i), "kernel"));
+  }
+  std::set<std::string_view> names;
+  for (const VmFunction& function : executable.functions) {
+    if (!names.insert(function.name).second) {
+      return fail(refused("function " + function.name, "two functions have this name"));
+    }
+    TAPML_TRY(check_function(executable, function));
+  }
+  return {};
+}
+
+}  // namespace tapml

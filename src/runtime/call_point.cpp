@@ -1,0 +1,71 @@
+#include "runtime/call_point.h"
+
+namespace tapml::runtime {
+
+namespace {
+
+// The bytes of `copy` on another session, now also in `original`. Waits for the target.
+Status bring_back(const Tensor& copy, const Tensor& original) {
+  TAPML_ASSIGN(HostTensor bytes, download(copy));
+  TAPML_TRY(original.storage->session().write(
+      kDefaultStream, {original.storage->buffer(), original.offset}, bytes.bytes()));
+  original.storage->written();
+  return {};
+}
+
+}  // namespace
+
+Status CallPoint::call(const CallSite& site, std::span<const Tensor> args,
+                       std::span<const int64_t> scalars) noexcept {
+  KernelCall call{site, sequence_++, args, scalars};
+  bool observed = observer_ != nullptr && observer_->wants(site, call.sequence);
+  if (observed) {
+    // What came before must not be blamed on this call, neither its errors nor its time.
+    TAPML_TRY(source_.session().synchronize(kDefaultStream));
+    TAPML_TRY(observer_->before(call));
+  }
+  Dispatcher::Route route;
+  if (dispatcher_) route = dispatcher_->route(site);
+  if (route.runner != nullptr && route.runner != &source_) {
+    TAPML_TRY(dispatch(route, site, args, scalars));
+    ++dispatched_;
+  } else {
+    int32_t kernel = static_cast<int32_t>(site.kernel - source_.executable().kernels.data());
+    TAPML_TRY(source_.enqueue(kernel, args, scalars));
+  }
+  if (observed) {
+    TAPML_TRY(source_.session().synchronize(kDefaultStream));
+    TAPML_TRY(observer_->after(call));
+  }
+  return {};
+}
+
+Status CallPoint::dispatch(const Dispatcher::Route& route, const CallSite& site,
+                           std::span<const Tensor> args,
+                           std::span<const int64_t> scalars) noexcept {
+  Session& target = route.runner->session();
+  if (&target == &source_.session()) return route.runner->enqueue(route.kernel, args, scalars);
+  const std::vector<ParamInfo>& params = site.kernel->params;
+  if (args.size() != params.size()) {
+    return fail(internal_error("a call with " + std::to_string(args.size()) + " tensors for " +
+                                   std::to_string(params.size()) + " parameters",
+                               "kernel " + site.kernel->name));
+  }
+  Residency& residency = residency_.try_emplace(&target, target).first->second;
+  std::vector<Tensor> copies(args.size());
+  for (size_t i = 0; i < args.size(); ++i) {
+    TAPML_ASSIGN(copies[i], params[i].mode == AccessMode::kOut ? residency.output_for(args[i])
+                                                               : residency.on_target(args[i]));
+  }
+  TAPML_TRY(route.runner->enqueue(route.kernel, copies, scalars));
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (params[i].mode != AccessMode::kIn) TAPML_TRY(bring_back(copies[i], args[i]));
+  }
+  // Only now are the versions final: two outputs may share a storage.
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (params[i].mode != AccessMode::kIn) residency.keep(args[i], copies[i]);
+  }
+  return {};
+}
+
+}  // namespace tapml::runtime

@@ -1,0 +1,111 @@
+#include "runtime/kernel_arguments.h"
+
+namespace tapml::runtime {
+
+namespace {
+
+std::string where_of(const KernelInfo& kernel, const ParamInfo& param) {
+  return "kernel " + kernel.name + ", parameter " + param.name;
+}
+
+Error wrong_call(std::string message, std::string where, std::string expected, std::string found) {
+  Error error = internal_error(std::move(message), std::move(where));
+  error.expected = std::move(expected);
+  error.found = std::move(found);
+  return error;
+}
+
+// "n = 4, m = 2": what the dimensions were computed from.
+std::string scalars_to_string(const KernelInfo& kernel, std::span<const int64_t> scalars) {
+  std::string text;
+  for (size_t i = 0; i < scalars.size(); ++i) {
+    if (i > 0) text += ", ";
+    text += kernel.scalars[i] + " = " + std::to_string(scalars[i]);
+  }
+  return text;
+}
+
+Result<Shape> param_shape(const ParamInfo& param, std::span<const int64_t> scalars) {
+  Shape shape(param.dims.size());
+  for (size_t i = 0; i < shape.size(); ++i) {
+    TAPML_ASSIGN(shape[i], evaluate(param.dims[i], scalars));
+  }
+  return shape;
+}
+
+Error wrong_shape(const KernelInfo& kernel, const ParamInfo& param, const Tensor& arg,
+                  std::span<const int64_t> scalars) {
+  auto shape = param_shape(param, scalars);
+  if (!shape) return std::move(shape).error();
+  std::string expected = shape_to_string(*shape);
+  if (!scalars.empty()) expected += " (with " + scalars_to_string(kernel, scalars) + ")";
+  return wrong_call("an argument of kernel " + kernel.name + " has the wrong shape",
+                    where_of(kernel, param), expected, shape_to_string(arg.shape));
+}
+
+Status check_argument(const KernelInfo& kernel, const ParamInfo& param, const Tensor& arg,
+                      std::span<const int64_t> scalars, const Session& session) {
+  if (!arg.storage || &arg.storage->session() != &session) {
+    return fail(internal_error(
+        arg.storage ? "an argument lives on another session" : "an argument has no storage",
+        where_of(kernel, param)));
+  }
+  if (arg.dtype != param.dtype) {
+    return fail(wrong_call("an argument of kernel " + kernel.name + " has the wrong dtype",
+                           where_of(kernel, param), dtype_name(param.dtype),
+                           dtype_name(arg.dtype)));
+  }
+  if (arg.shape.size() != param.dims.size()) {
+    return fail(wrong_shape(kernel, param, arg, scalars));
+  }
+  for (size_t i = 0; i < arg.shape.size(); ++i) {
+    TAPML_ASSIGN(int64_t dim, evaluate(param.dims[i], scalars));
+    if (dim != arg.shape[i]) return fail(wrong_shape(kernel, param, arg, scalars));
+  }
+  TAPML_ASSIGN(int64_t bytes, checked_byte_count(arg.dtype, arg.shape));
+  if (arg.offset < 0 || arg.offset > arg.storage->bytes() ||
+      bytes > arg.storage->bytes() - arg.offset ||
+      arg.offset % static_cast<int64_t>(dtype_bytes(arg.dtype)) != 0) {
+    return fail(wrong_call(
+        "an argument lies outside of its storage or between its elements", where_of(kernel, param),
+        "a place in " + std::to_string(arg.storage->bytes()) + " bytes",
+        std::to_string(bytes) + " bytes at offset " + std::to_string(arg.offset)));
+  }
+  if (bytes > session.info().limits.max_binding_bytes) {
+    return check_binding(bytes, session.info().limits, where_of(kernel, param));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status check_binding(int64_t bytes, const Limits& limits, const std::string& where) noexcept {
+  if (limits.max_binding_bytes == 0 || bytes <= limits.max_binding_bytes) return {};
+  return fail(platform_error(PlatformFault::kLimit,
+                             "a tensor of " + std::to_string(bytes) +
+                                 " bytes is more than a kernel may bind at once on this device (" +
+                                 std::to_string(limits.max_binding_bytes) + " bytes)",
+                             where));
+}
+
+Status check_arguments(const KernelInfo& kernel, std::span<const Tensor> args,
+                       std::span<const int64_t> scalars, const Session& session) noexcept {
+  if (args.size() != kernel.params.size() || scalars.size() != kernel.scalars.size()) {
+    return fail(wrong_call("a call of kernel " + kernel.name + " does not fit its signature",
+                           "kernel " + kernel.name,
+                           std::to_string(kernel.params.size()) + " tensors and " +
+                               std::to_string(kernel.scalars.size()) + " scalars",
+                           std::to_string(args.size()) + " and " + std::to_string(scalars.size())));
+  }
+  for (size_t i = 0; i < args.size(); ++i) {
+    TAPML_TRY(check_argument(kernel, kernel.params[i], args[i], scalars, session));
+  }
+  return {};
+}
+
+Result<int64_t> param_bytes(const ParamInfo& param, std::span<const int64_t> scalars) noexcept {
+  TAPML_ASSIGN(Shape shape, param_shape(param, scalars));
+  return checked_byte_count(param.dtype, shape);
+}
+
+}  // namespace tapml::runtime

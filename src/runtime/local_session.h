@@ -1,0 +1,85 @@
+// A Session over a Device of this process.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+
+#include "runtime/device.h"
+#include "runtime/lock.h"
+#include "runtime/session.h"
+
+namespace tapml::runtime {
+
+// Requests that make no sense (unknown handle, range outside its buffer) are refused at once and
+// leave no trace. Errors of the enqueued work itself are kept by its stream: the rest of the stream
+// is skipped, and the next wait on it returns the error and starts the stream afresh, except after
+// kLost, which stays.
+class LocalSession final : public Session {
+ public:
+  // Several sessions may share a device.
+  static Result<std::unique_ptr<LocalSession>> create(std::shared_ptr<Device> device) noexcept;
+  ~LocalSession() override;
+
+  const DeviceInfo& info() const noexcept override { return device_->info(); }
+  Device& device() const noexcept { return *device_; }
+
+  Status allocate(BufferId id, int64_t bytes) noexcept override;
+  void release(BufferId id) noexcept override;
+  Status load_module(ModuleId id, const ModuleBlob& blob) noexcept override;
+  void unload_module(ModuleId id) noexcept override;
+  Status get_kernel(KernelId id, ModuleId module, const std::string& entry) noexcept override;
+  Status create_stream(StreamId id) noexcept override;
+  void destroy_stream(StreamId id) noexcept override;  // the default stream stays
+
+  Status write(StreamId stream, BufferRange to, std::span<const std::byte> bytes) noexcept override;
+  Status copy(StreamId stream, BufferRange from, BufferRange to, int64_t size) noexcept override;
+  Status fill_zero(StreamId stream, BufferRange to, int64_t size) noexcept override;
+  Status launch(StreamId stream, const LaunchRequest& request) noexcept override;
+  Status record(StreamId stream, EventId event) noexcept override;
+  Status wait_event(StreamId stream, EventId event) noexcept override;
+
+  Status read(StreamId stream, BufferRange from, std::span<std::byte> bytes,
+              Deadline deadline = {}) noexcept override;
+  Status synchronize(StreamId stream, Deadline deadline = {}) noexcept override;
+  std::byte* host_address(BufferId id) noexcept override;
+
+  Result<Snapshot> snapshot() noexcept override;
+  Status restore(const Snapshot& snapshot) noexcept override;
+
+ private:
+  struct Stream {
+    Lock lock;
+    std::unique_ptr<DeviceQueue> queue;
+    std::optional<Error> error;  // of enqueued work, not yet returned by a wait
+  };
+  struct Event {
+    std::shared_ptr<DeviceEvent> reached;  // null: reached when it was recorded
+    std::optional<Error> error;            // of the recording stream, at that point
+  };
+  // `entry` is for messages.
+  struct Kernel {
+    std::shared_ptr<DeviceKernel> kernel;
+    std::string entry;
+  };
+
+  explicit LocalSession(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+
+  Result<std::shared_ptr<Stream>> find_stream(StreamId id) noexcept;
+  Result<std::shared_ptr<DeviceMemory>> find_range(BufferRange range, int64_t size,
+                                                   const char* what) noexcept;
+  template <class Work>
+  Status enqueue(StreamId stream, Work&& work) noexcept;
+  Status finish(Stream& stream, Deadline deadline) noexcept;
+  Status surface(Stream& stream) noexcept;
+  Status finish_all() noexcept;
+
+  std::shared_ptr<Device> device_;
+  Lock lock_;  // guards the tables
+  std::unordered_map<uint64_t, std::shared_ptr<DeviceMemory>> buffers_;
+  std::unordered_map<uint64_t, std::shared_ptr<DeviceModule>> modules_;
+  std::unordered_map<uint64_t, Kernel> kernels_;
+  std::unordered_map<uint64_t, std::shared_ptr<Stream>> streams_;
+  std::unordered_map<uint64_t, Event> events_;
+};
+
+}  // namespace tapml::runtime

@@ -1,0 +1,37 @@
+// Mutual exclusion where there are threads. WebAssembly's part of the runtime has none, and its C++
+// library has no <mutex>; this is the one place that knows.
+#pragma once
+
+#if !defined(__wasm__)
+#include <mutex>
+#include <thread>
+#endif
+
+namespace tapml::runtime {
+
+#if defined(__wasm__)
+class Lock {
+ public:
+  void lock() noexcept {}
+  void unlock() noexcept {}
+};
+inline void yield_thread() noexcept {}
+#else
+using Lock = std::mutex;
+// Lets another thread run, in loops that poll.
+inline void yield_thread() noexcept { std::this_thread::yield(); }
+#endif
+
+// Holds a Lock for a scope.
+class LockGuard {
+ public:
+  explicit LockGuard(Lock& lock) noexcept : lock_(lock) { lock_.lock(); }
+  ~LockGuard() { lock_.unlock(); }
+  LockGuard(const LockGuard&) = delete;
+  LockGuard& operator=(const LockGuard&) = delete;
+
+ private:
+  Lock& lock_;
+};
+
+}  // namespace tapml::runtime

@@ -1,0 +1,63 @@
+#include "runtime/call_point.h"
+
+namespace tapml::runtime {
+
+namespace {
+
+Tensor view_of(const Tensor& copy, const Tensor& source) {
+  return Tensor{copy.storage, 0, source.dtype, source.shape};
+}
+
+}  // namespace
+
+bool Residency::holds(const Entry& entry, const Tensor& source) const noexcept {
+  return entry.version == source.storage->version() &&
+         entry.source_generation == source.storage->session().generation() &&
+         entry.target_generation == target_.generation();
+}
+
+Result<Residency::Entry*> Residency::entry_for(const Tensor& source) noexcept {
+  if (!source.storage) return fail(internal_error("a tensor without storage is copied"));
+  Key key{source.storage->id(), source.offset, source.byte_size()};
+  auto found = entries_.find(key);
+  if (found != entries_.end()) return &found->second;
+  // Memory for one more range: the right moment to let go of what no one can ask for again, and of
+  // other cuts of the same storage from before it was reused.
+  std::erase_if(entries_, [&](const auto& item) {
+    return item.second.source.expired() ||
+           (item.first.storage == key.storage && item.second.version != source.storage->version());
+  });
+  TAPML_ASSIGN(std::shared_ptr<Storage> storage, Storage::allocate(target_, key.bytes));
+  Entry entry;
+  entry.source = source.storage;
+  entry.copy = Tensor{std::move(storage), 0, source.dtype, source.shape};
+  return &entries_.emplace(key, std::move(entry)).first->second;
+}
+
+Result<Tensor> Residency::on_target(const Tensor& source) noexcept {
+  TAPML_ASSIGN(Entry * entry, entry_for(source));
+  if (!holds(*entry, source)) {
+    entry->version = kStale;
+    TAPML_ASSIGN(HostTensor bytes, download(source));
+    TAPML_TRY(target_.write(kDefaultStream, {entry->copy.storage->buffer(), 0}, bytes.bytes()));
+    keep(source, entry->copy);
+  }
+  return view_of(entry->copy, source);
+}
+
+Result<Tensor> Residency::output_for(const Tensor& source) noexcept {
+  TAPML_ASSIGN(Entry * entry, entry_for(source));
+  entry->version = kStale;
+  return view_of(entry->copy, source);
+}
+
+void Residency::keep(const Tensor& source, const Tensor& copy) noexcept {
+  Entry& entry = entries_[{source.storage->id(), source.offset, source.byte_size()}];
+  entry.version = source.storage->version();
+  entry.source_generation = source.storage->session().generation();
+  entry.target_generation = target_.generation();
+  entry.source = source.storage;
+  entry.copy = view_of(copy, source);
+}
+
+}  // namespace tapml::runtime

@@ -1,0 +1,63 @@
+#include "runtime/tensor.h"
+
+#include <limits>
+
+namespace tapml::runtime {
+
+namespace {
+
+// Whole 16-byte vectors may be loaded up to the end of a tensor.
+constexpr int64_t kPadding = 16;
+
+uint64_t next_storage_id() {
+  static std::atomic<uint64_t> next{1};
+  return next.fetch_add(1);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Storage>> Storage::allocate(Session& session, int64_t bytes) noexcept {
+  if (bytes < 0) {
+    return fail(internal_error("a storage of " + std::to_string(bytes) + " bytes"));
+  }
+  if (bytes > std::numeric_limits<int64_t>::max() - kPadding) {
+    return fail(platform_error(PlatformFault::kLimit,
+                               "a storage of " + std::to_string(bytes) + " bytes is too large"));
+  }
+  int64_t padded = (bytes + kPadding - 1) / kPadding * kPadding;
+  BufferId buffer{session.new_handle()};
+  TAPML_TRY(session.allocate(buffer, padded));
+  std::shared_ptr<Storage> storage(new Storage);
+  storage->session_ = &session;
+  storage->buffer_ = buffer;
+  storage->bytes_ = padded;
+  storage->id_ = next_storage_id();
+  return storage;
+}
+
+Storage::~Storage() {
+  if (session_) session_->release(buffer_);
+}
+
+Result<Tensor> make_tensor(Session& session, DType dtype, Shape shape) noexcept {
+  TAPML_ASSIGN(int64_t bytes, checked_byte_count(dtype, shape));
+  TAPML_ASSIGN(std::shared_ptr<Storage> storage, Storage::allocate(session, bytes));
+  return Tensor{std::move(storage), 0, dtype, std::move(shape)};
+}
+
+Result<Tensor> upload(Session& session, const HostTensor& tensor, StreamId stream) noexcept {
+  TAPML_ASSIGN(Tensor copy, make_tensor(session, tensor.dtype(), tensor.shape()));
+  TAPML_TRY(session.write(stream, {copy.storage->buffer(), 0}, tensor.bytes()));
+  copy.storage->written();
+  return copy;
+}
+
+Result<HostTensor> download(const Tensor& tensor, StreamId stream) noexcept {
+  if (!tensor.storage) return fail(internal_error("a tensor without storage is read"));
+  HostTensor copy = HostTensor::zeros(tensor.dtype, tensor.shape);
+  TAPML_TRY(tensor.storage->session().read(stream, {tensor.storage->buffer(), tensor.offset},
+                                           copy.mutable_bytes()));
+  return copy;
+}
+
+}  // namespace tapml::runtime

@@ -1,0 +1,114 @@
+#include "runtime/value_check.h"
+
+namespace tapml::runtime {
+
+namespace {
+
+std::string describe(const Value& value) {
+  if (const Tensor* tensor = value.tensor()) {
+    return std::string("a tensor ") + dtype_name(tensor->dtype) + shape_to_string(tensor->shape);
+  }
+  if (const Shape* shape = value.shape()) return "a shape " + shape_to_string(*shape);
+  if (const ValueList* fields = value.tuple()) {
+    return "a tuple of " + std::to_string(fields->size()) + " fields";
+  }
+  return "nothing";
+}
+
+std::string describe(const ValueCheck& check) {
+  switch (check.kind) {
+    case ValueCheck::Kind::kAny:
+      return "anything";
+    case ValueCheck::Kind::kTensor: {
+      std::string text = "a tensor";
+      if (check.has_dtype) text += std::string(" of ") + dtype_name(check.dtype);
+      if (check.ndim >= 0) text += " with " + std::to_string(check.ndim) + " dimensions";
+      return text;
+    }
+    case ValueCheck::Kind::kShape: {
+      std::string text = "a shape";
+      if (check.ndim >= 0) text += " with " + std::to_string(check.ndim) + " dimensions";
+      return text;
+    }
+    case ValueCheck::Kind::kTuple:
+      return "a tuple of " + std::to_string(check.fields.size()) + " fields";
+  }
+  return "nothing";
+}
+
+Error wrong_value(const std::string& where, const ValueCheck& check, const Value& value) {
+  return user_error(where + " is not what the program expects", where, describe(check),
+                    describe(value));
+}
+
+Status check_dims(const ValueCheck& check, const Value& value, const Shape& dims,
+                  const std::string& where, std::span<int64_t> slots) {
+  if ((check.ndim >= 0 && dims.size() != static_cast<size_t>(check.ndim)) ||
+      (check.has_dims && dims.size() != check.dims.size())) {
+    ValueCheck rank = check;
+    if (rank.ndim < 0) rank.ndim = static_cast<int32_t>(check.dims.size());
+    return fail(wrong_value(where, rank, value));
+  }
+  if (!check.has_dims) return {};
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const DimCheck& dim = check.dims[i];
+    if (dim.define_slot >= 0) {
+      slots[static_cast<size_t>(dim.define_slot)] = dims[i];
+      continue;
+    }
+    TAPML_ASSIGN(int64_t expected, evaluate(dim.equals, slots));
+    if (dims[i] == expected) continue;
+    std::string number = std::to_string(expected);
+    std::string text = dim.expression.empty() || dim.expression == number
+                           ? number
+                           : dim.expression + " = " + number;
+    return fail(user_error("dimension " + std::to_string(i) + " of " + where + " is " +
+                               std::to_string(dims[i]) + ", not " + text,
+                           where + ", dimension " + std::to_string(i), text,
+                           std::to_string(dims[i]) + " (" + describe(value) + ")"));
+  }
+  return {};
+}
+
+Status check_at(const ValueCheck& check, const Value& value, const std::string& where,
+                std::span<int64_t> slots) {
+  switch (check.kind) {
+    case ValueCheck::Kind::kAny:
+      return {};
+    case ValueCheck::Kind::kTensor: {
+      const Tensor* tensor = value.tensor();
+      if (!tensor || (check.has_dtype && tensor->dtype != check.dtype)) {
+        return fail(wrong_value(where, check, value));
+      }
+      return check_dims(check, value, tensor->shape, where, slots);
+    }
+    case ValueCheck::Kind::kShape: {
+      const Shape* shape = value.shape();
+      if (!shape) return fail(wrong_value(where, check, value));
+      return check_dims(check, value, *shape, where, slots);
+    }
+    case ValueCheck::Kind::kTuple: {
+      const ValueList* fields = value.tuple();
+      if (!fields || fields->size() != check.fields.size()) {
+        return fail(wrong_value(where, check, value));
+      }
+      for (size_t i = 0; i < fields->size(); ++i) {
+        const ValueCheck& field = check.fields[i];
+        TAPML_TRY(check_at(
+            field, (*fields)[i],
+            field.where.empty() ? "field " + std::to_string(i) + " of " + where : field.where,
+            slots));
+      }
+      return {};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Status check_value(const ValueCheck& check, const Value& value, std::span<int64_t> slots) noexcept {
+  return check_at(check, value, check.where, slots);
+}
+
+}  // namespace tapml::runtime
