@@ -1,0 +1,190 @@
+#include "schedule/emit.h"
+
+#include "arith/analyzer.h"
+#include "tir/visit.h"
+
+namespace tapml::schedule {
+
+using namespace tir;  // NOLINT: this file is about tir alone
+
+VarMap decode(const std::vector<BlockIter>& iters, const PrimExpr& item) {
+  VarMap values;
+  PrimExpr rest = item;
+  for (size_t i = iters.size(); i-- > 0;) {
+    values[iters[i].var.get()] = i == 0 ? rest : floormod(rest, iters[i].extent);
+    rest = floordiv(rest, iters[i].extent);
+  }
+  return values;
+}
+
+PrimExpr product(const std::vector<BlockIter>& iters) {
+  PrimExpr size = 1;
+  for (const BlockIter& iter : iters) size = size * iter.extent;
+  return arith::Analyzer().simplify(size);
+}
+
+namespace {
+
+Var fresh(const Var& var) { return make_var(var->name, var.dtype()); }
+
+// The stage's reduction loops around `body`; `at` learns their variables first.
+struct ReductionLoops {
+  std::vector<Var> vars;
+  std::vector<PrimExpr> extents;
+
+  ReductionLoops(const Stage& stage, VarMap& at) {
+    for (const BlockIter& iter : stage.reduction) {
+      vars.push_back(fresh(iter.var));
+      extents.push_back(tapml::substitute(iter.extent, at));
+      at[iter.var.get()] = vars.back();
+    }
+  }
+
+  Stmt wrap(Stmt body, bool vectorize) const {
+    for (size_t i = vars.size(); i-- > 0;) {
+      bool inner = i + 1 == vars.size();
+      body = make_for(vars[i], extents[i], std::move(body),
+                      inner && vectorize ? ForKind::kVectorized : ForKind::kSerial);
+    }
+    return body;
+  }
+};
+
+// `expr` with the stage's own element read from `cell` of the accumulator instead.
+PrimExpr read_accumulator(const PrimExpr& expr, const Stage& stage, const Buffer& accumulator,
+                          const PrimExpr& cell) {
+  return rewrite_expr(expr, [&](const PrimExpr& e) {
+    return e.kind() == ExprKind::kLoad && load_buffer(e) == stage.out ? load(accumulator, {cell})
+                                                                      : PrimExpr();
+  });
+}
+
+std::vector<PrimExpr> substitute_all(const std::vector<PrimExpr>& exprs, const VarMap& values) {
+  std::vector<PrimExpr> result;
+  for (const PrimExpr& e : exprs) result.push_back(tapml::substitute(e, values));
+  return result;
+}
+
+// Statement bodies (not one store) run as they are, initialized first.
+Stmt emit_general(const Stage& stage, VarMap at) {
+  Stmt init = stage.init ? refresh_vars(tir::substitute(stage.init, at)) : nullptr;
+  ReductionLoops loops(stage, at);
+  Stmt body = loops.wrap(refresh_vars(tir::substitute(stage.body, at)), false);
+  return init ? make_seq({init, body}) : body;
+}
+
+// A vector of neighbouring points at once: the last spatial loop innermost, inside the reduction.
+Stmt emit_row_reduction(const Stage& stage, VarMap at) {
+  const BlockIter& lane = stage.spatial.back();
+  Buffer accumulator =
+      make_buffer(stage.out->name + "_acc", stage.out->dtype, {lane.extent}, Scope::kLocal);
+  auto lanes = [&](const std::function<Stmt(const Var&, VarMap)>& body) {
+    Var var = fresh(lane.var);
+    VarMap inner = at;
+    inner[lane.var.get()] = var;
+    return make_for(var, lane.extent, body(var, inner), ForKind::kVectorized);
+  };
+  Stmt init = lanes([&](const Var& var, const VarMap& inner) {
+    return make_store(accumulator, {var}, tapml::substitute(stage.init_value, inner));
+  });
+  ReductionLoops loops(stage, at);
+  Stmt update = lanes([&](const Var& var, const VarMap& inner) {
+    PrimExpr value = tapml::substitute(stage.value, inner);
+    return make_store(accumulator, {var}, read_accumulator(value, stage, accumulator, var));
+  });
+  Stmt write = lanes([&](const Var& var, const VarMap& inner) {
+    PrimExpr value = tapml::substitute(stage.final_value, inner);
+    return make_store(stage.final_out, substitute_all(stage.final_indices, inner),
+                      read_accumulator(value, stage, accumulator, var));
+  });
+  return make_alloc(accumulator, make_seq({init, loops.wrap(update, false), write}));
+}
+
+}  // namespace
+
+bool runs_along_lane(const Stage& stage) {
+  if (!stage.simple || !stage.reduces() || stage.spatial.empty()) return false;
+  const BlockIter& lane = stage.spatial.back();
+  if (!lane.extent.is_int() || lane.extent->int_value > 512 || lane.extent->int_value < 4) {
+    return false;
+  }
+  bool along = false, across = false;
+  const Var& step = stage.reduction.back().var;
+  visit_expr(stage.value, [&](const PrimExpr& e) {
+    if (e.kind() != ExprKind::kLoad || load_buffer(e) == stage.out || e->operands.empty()) return;
+    const PrimExpr& last = e->operands.back();
+    along |= last.same_as(lane.var);
+    // A load whose last index moves with the reduction but that is the same for all lanes is fine.
+    bool uses_lane = false;
+    for (const PrimExpr& index : e->operands) {
+      for (const Var& var : free_vars(index)) uses_lane |= var.same_as(lane.var);
+    }
+    if (uses_lane && last.same_as(step)) across = true;
+  });
+  return along && !across;
+}
+
+Stmt emit_point(const Stage& stage, const VarMap& at_point, const PointOptions& options) {
+  VarMap at = at_point;
+  if (!stage.simple) return emit_general(stage, at);
+  if (!stage.reduces()) {
+    return make_store(stage.final_out, substitute_all(stage.final_indices, at),
+                      tapml::substitute(stage.final_value, at));
+  }
+  Buffer accumulator =
+      make_buffer(stage.out->name + "_acc", stage.out->dtype, {1}, Scope::kLocal);
+  Stmt init = make_store(accumulator, {0}, tapml::substitute(stage.init_value, at));
+  PrimExpr final_value = read_accumulator(tapml::substitute(stage.final_value, at), stage,
+                                          accumulator, 0);
+  std::vector<PrimExpr> final_indices = substitute_all(stage.final_indices, at);
+  ReductionLoops loops(stage, at);
+  PrimExpr value =
+      read_accumulator(tapml::substitute(stage.value, at), stage, accumulator, 0);
+  Stmt update = make_store(accumulator, {0}, value);
+  return make_alloc(accumulator,
+                    make_seq({init, loops.wrap(update, options.vectorize),
+                              make_store(stage.final_out, final_indices, final_value)}));
+}
+
+Stmt emit_nest(const Stage& stage, size_t first, VarMap at, bool vectorize) {
+  if (vectorize && first < stage.spatial.size() && runs_along_lane(stage)) {
+    std::vector<Var> vars;
+    std::vector<PrimExpr> extents;
+    for (size_t i = first; i + 1 < stage.spatial.size(); ++i) {
+      vars.push_back(fresh(stage.spatial[i].var));
+      extents.push_back(tapml::substitute(stage.spatial[i].extent, at));
+      at[stage.spatial[i].var.get()] = vars.back();
+    }
+    Stmt body = emit_row_reduction(stage, at);
+    for (size_t i = vars.size(); i-- > 0;) body = make_for(vars[i], extents[i], body);
+    return body;
+  }
+  std::vector<Var> vars;
+  std::vector<PrimExpr> extents;
+  for (size_t i = first; i < stage.spatial.size(); ++i) {
+    vars.push_back(fresh(stage.spatial[i].var));
+    extents.push_back(tapml::substitute(stage.spatial[i].extent, at));
+    at[stage.spatial[i].var.get()] = vars.back();
+  }
+  Stmt body = emit_point(stage, at, {.vectorize = vectorize});
+  bool lanes = vectorize && stage.simple && !stage.reduces();
+  for (size_t i = vars.size(); i-- > 0;) {
+    bool inner = i + 1 == vars.size();
+    body = make_for(vars[i], extents[i], body,
+                    inner && lanes ? ForKind::kVectorized : ForKind::kSerial);
+  }
+  return body;
+}
+
+PrimFuncRef finish(const PrimFunc& func, const StagedProgram& program, Stmt body,
+                   int64_t workgroup_threads) {
+  for (size_t i = program.intermediates.size(); i-- > 0;) {
+    body = make_alloc(program.intermediates[i], body);
+  }
+  auto result = std::make_shared<PrimFunc>(func);
+  result->body = std::move(body);
+  if (workgroup_threads > 1) result->attrs["workgroup_threads"] = workgroup_threads;
+  return result;
+}
+
+}  // namespace tapml::schedule

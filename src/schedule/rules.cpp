@@ -1,0 +1,58 @@
+#include "schedule/rules.h"
+
+#include "schedule/rules/rules.h"
+
+namespace tapml::schedule {
+
+namespace {
+
+// A body of any form as one launch each nest; outermost loops stay what they are.
+Scheduled as_written(const tir::PrimFunc& func) {
+  return {std::make_shared<tir::PrimFunc>(func), "as_written"};
+}
+
+LaunchPlan cpu_stage(const Stage& stage) {
+  if (auto plan = cpu_matmul(stage)) return *plan;
+  if (auto plan = cpu_reduction(stage)) return *plan;
+  if (auto plan = cpu_elementwise(stage)) return *plan;
+  return one_item_a_point(stage);
+}
+
+Scheduled stage_by_stage(const tir::PrimFunc& func, const StagedProgram& program,
+                         LaunchPlan (*plan_of)(const Stage&), int64_t workgroup_threads) {
+  std::vector<tir::Stmt> nests;
+  std::string rules;
+  for (const Stage& stage : program.stages) {
+    LaunchPlan plan = plan_of(stage);
+    nests.push_back(plan.nest);
+    if (rules.find(plan.rule) == std::string::npos) {
+      rules += (rules.empty() ? "" : "+") + std::string(plan.rule);
+    }
+  }
+  return {finish(func, program, tir::make_seq(std::move(nests)), workgroup_threads), rules};
+}
+
+}  // namespace
+
+Scheduled fallback(const tir::PrimFunc& func, const target::Target& target) {
+  auto program = find_stages(func);
+  if (!program) return as_written(func);
+  inline_producers(*program);
+  fold_epilogues(*program);
+  int64_t threads = target.description.gpu_like ? target.description.workgroup_threads : 1;
+  return stage_by_stage(func, *program, one_item_a_point, threads);
+}
+
+Scheduled schedule_for(const tir::PrimFunc& func, const target::Target& target) {
+  if (target.description.gpu_like) return fallback(func, target);
+  auto program = find_stages(func);
+  if (!program) return as_written(func);
+  inline_producers(*program);
+  fold_epilogues(*program);
+  if (auto plan = cpu_rows(*program)) {
+    return {finish(func, *program, plan->nest), plan->rule};
+  }
+  return stage_by_stage(func, *program, cpu_stage, 1);
+}
+
+}  // namespace tapml::schedule

@@ -1,0 +1,31 @@
+// The rules, each a function of one stage or one program. Private to schedule/.
+#pragma once
+
+#include <optional>
+
+#include "schedule/emit.h"
+#include "target/target.h"
+
+namespace tapml::schedule {
+
+// One launch that computes `stage` (a loop of kind parallel, or a single point).
+struct LaunchPlan {
+  tir::Stmt nest;
+  const char* rule;
+};
+
+// Every stage on every platform: one item a spatial point.
+LaunchPlan one_item_a_point(const Stage& stage);
+
+// cpu: pointwise stages. Items are pieces of the last axis; lanes run along it.
+std::optional<LaunchPlan> cpu_elementwise(const Stage& stage);
+// cpu: reductions; items are the spatial points but the lanes.
+std::optional<LaunchPlan> cpu_reduction(const Stage& stage);
+// cpu: out[rows..., column] = sum over k of a[rows..., k] * b[column, k]: register tiles of
+// rows x columns, lanes along k; left-over rows and columns one by one.
+std::optional<LaunchPlan> cpu_matmul(const Stage& stage);
+// cpu: stages that share their leading iterators (softmax, rms_norm, attention): one item a row
+// runs all of them; what a row leaves for itself stays warm.
+std::optional<LaunchPlan> cpu_rows(const StagedProgram& program);
+
+}  // namespace tapml::schedule

@@ -1,0 +1,318 @@
+#include "schedule/stage.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "arith/analyzer.h"
+#include "ir/intrinsics.h"
+#include "tir/visit.h"
+
+namespace tapml::schedule {
+
+using namespace tir;  // NOLINT: this file is about tir alone
+
+namespace {
+
+std::vector<PrimExpr> substitute_all(const std::vector<PrimExpr>& exprs, const VarMap& values) {
+  std::vector<PrimExpr> result;
+  for (const PrimExpr& e : exprs) result.push_back(tapml::substitute(e, values));
+  return result;
+}
+
+bool loads_from(const PrimExpr& expr, const BufferNode* buffer) {
+  bool found = false;
+  visit_expr(expr, [&](const PrimExpr& e) {
+    found |= e.kind() == ExprKind::kLoad && load_buffer(e).get() == buffer;
+  });
+  return found;
+}
+
+// Loads of `buffer` that the stage makes, its own accumulation aside.
+std::vector<PrimExpr> loads_of(const Stage& stage, const BufferNode* buffer) {
+  std::vector<PrimExpr> loads;
+  auto scan = [&](const PrimExpr& root) {
+    if (!root) return;
+    visit_expr(root, [&](const PrimExpr& e) {
+      if (e.kind() == ExprKind::kLoad && load_buffer(e).get() == buffer) loads.push_back(e);
+    });
+  };
+  if (stage.simple) {
+    if (stage.out.get() != buffer) scan(stage.value);
+    scan(stage.init_value);
+    if (stage.final_out && stage.out.get() != buffer) scan(stage.final_value);
+    for (const PrimExpr& index : stage.final_indices) scan(index);
+  } else {
+    visit(stage.body, {}, scan);
+    visit(stage.init, {}, scan);
+  }
+  return loads;
+}
+
+std::optional<Stage> stage_of(const Stmt& nest) {
+  std::map<const ExprNode*, PrimExpr> loops;
+  Stmt stmt = nest;
+  while (stmt->kind == StmtKind::kFor) {
+    const auto& loop = as<ForNode>(stmt);
+    if (loop.for_kind != ForKind::kSerial) return std::nullopt;
+    loops[loop.var.get()] = loop.extent;
+    stmt = loop.body;
+  }
+  if (stmt->kind != StmtKind::kBlock) return std::nullopt;
+  const auto& block = as<BlockNode>(stmt);
+  if (block.predicate || block.iters.size() != loops.size()) return std::nullopt;
+  Stage stage;
+  stage.name = block.name;
+  arith::Analyzer analyzer;
+  for (const BlockIter& iter : block.iters) {
+    auto loop = loops.find(iter.binding.get());
+    if (loop == loops.end() || !analyzer.prove_equal(loop->second, iter.extent)) return std::nullopt;
+    (iter.type == IterType::kSpatial ? stage.spatial : stage.reduction).push_back(iter);
+  }
+  stage.init = block.init;
+  stage.body = block.body;
+  if (block.body->kind == StmtKind::kStore) {
+    const auto& store = as<StoreNode>(block.body);
+    stage.out = store.buffer;
+    stage.indices = store.indices;
+    stage.value = store.value;
+    stage.simple = true;
+    if (block.init) {
+      stage.simple = block.init->kind == StmtKind::kStore;
+      if (stage.simple) {
+        const auto& init = as<StoreNode>(block.init);
+        stage.simple = init.buffer == store.buffer;
+        for (size_t i = 0; stage.simple && i < store.indices.size(); ++i) {
+          stage.simple = same_expr(init.indices[i], store.indices[i]);
+        }
+        stage.init_value = init.value;
+      }
+    }
+    if (stage.reduces() && !stage.init_value) stage.simple = false;
+    // A reduction's element must be read back only where it is written.
+    Stage whole;
+    whole.body = block.body;
+    for (const PrimExpr& load : loads_of(whole, stage.out.get())) {
+      for (size_t i = 0; i < load->operands.size(); ++i) {
+        stage.simple &= same_expr(load.operand(i), stage.indices[i]);
+      }
+      stage.simple &= stage.reduces();
+    }
+    if (stage.simple) {
+      stage.final_out = stage.out;
+      stage.final_indices = stage.indices;
+      stage.final_value = stage.reduces() ? load(stage.out, stage.indices) : stage.value;
+    }
+  }
+  return stage;
+}
+
+}  // namespace
+
+std::optional<StagedProgram> find_stages(const PrimFunc& func) {
+  StagedProgram program;
+  std::vector<Stmt> pending = {func.body};
+  while (!pending.empty()) {
+    Stmt stmt = pending.front();
+    pending.erase(pending.begin());
+    if (stmt->kind == StmtKind::kSeq) {
+      const auto& stmts = as<SeqNode>(stmt).stmts;
+      pending.insert(pending.begin(), stmts.begin(), stmts.end());
+    } else if (stmt->kind == StmtKind::kAlloc) {
+      if (as<AllocNode>(stmt).buffer->scope != Scope::kGlobal) return std::nullopt;
+      program.intermediates.push_back(as<AllocNode>(stmt).buffer);
+      pending.insert(pending.begin(), as<AllocNode>(stmt).body);
+    } else {
+      std::optional<Stage> stage = stage_of(stmt);
+      if (!stage) return std::nullopt;
+      program.stages.push_back(std::move(*stage));
+    }
+  }
+  return program;
+}
+
+Stage substitute(const Stage& stage, const VarMap& values) {
+  Stage result = stage;
+  auto expr = [&](PrimExpr& e) {
+    if (e) e = tapml::substitute(e, values);
+  };
+  for (auto* iters : {&result.spatial, &result.reduction}) {
+    for (BlockIter& iter : *iters) expr(iter.extent);
+  }
+  result.indices = substitute_all(stage.indices, values);
+  result.final_indices = substitute_all(stage.final_indices, values);
+  expr(result.value);
+  expr(result.init_value);
+  expr(result.final_value);
+  if (result.init) result.init = tir::substitute(result.init, values);
+  if (result.body) result.body = tir::substitute(result.body, values);
+  return result;
+}
+
+namespace {
+
+// Position in `indices` of each spatial iterator, when the indices are exactly the iterators.
+bool indices_are_iterators(const Stage& stage, const std::vector<PrimExpr>& indices) {
+  if (indices.size() != stage.spatial.size()) return false;
+  std::set<const ExprNode*> seen;
+  for (const PrimExpr& index : indices) {
+    bool found = false;
+    for (const BlockIter& iter : stage.spatial) found |= iter.var.same_as(index);
+    if (!found || !seen.insert(index.get()).second) return false;
+  }
+  return true;
+}
+
+bool is_costly(const PrimExpr& value) {
+  bool costly = false;
+  int loads = 0;
+  visit_expr(value, [&](const PrimExpr& e) {
+    if (e.kind() == ExprKind::kDiv) costly = true;
+    if (e.kind() == ExprKind::kLoad) ++loads;
+    if (e.kind() == ExprKind::kCall) {
+      const IntrinsicInfo* info = find_intrinsic(e->name);
+      costly |= info && (info->needs_math || info->name == std::string("sqrt") ||
+                         info->name == std::string("rsqrt"));
+    }
+  });
+  return costly || loads > 2;
+}
+
+PrimExpr inline_into(const PrimExpr& expr, const Stage& producer) {
+  if (!expr) return expr;
+  return rewrite_expr(expr, [&](const PrimExpr& e) {
+    if (e.kind() != ExprKind::kLoad || load_buffer(e) != producer.out) return PrimExpr();
+    VarMap values;
+    for (size_t i = 0; i < e->operands.size(); ++i) {
+      values[producer.indices[i].get()] = e.operand(i);
+    }
+    return tapml::substitute(producer.value, values);
+  });
+}
+
+void inline_into(Stage& stage, const Stage& producer) {
+  stage.value = inline_into(stage.value, producer);
+  stage.init_value = inline_into(stage.init_value, producer);
+  stage.final_value = inline_into(stage.final_value, producer);
+  for (PrimExpr& index : stage.indices) index = inline_into(index, producer);
+  for (PrimExpr& index : stage.final_indices) index = inline_into(index, producer);
+  auto rewrite_stmt = [&](const Stmt& stmt) {
+    return stmt ? rewrite(stmt, [&](const PrimExpr& e) { return inline_into(e, producer); }) : stmt;
+  };
+  stage.init = rewrite_stmt(stage.init);
+  stage.body = rewrite_stmt(stage.body);
+}
+
+bool is_intermediate(const StagedProgram& program, const Buffer& buffer) {
+  return std::find(program.intermediates.begin(), program.intermediates.end(), buffer) !=
+         program.intermediates.end();
+}
+
+void remove_stage(StagedProgram& program, size_t index, const Buffer& dead) {
+  program.stages.erase(program.stages.begin() + static_cast<std::ptrdiff_t>(index));
+  std::erase(program.intermediates, dead);
+}
+
+}  // namespace
+
+void inline_producers(StagedProgram& program) {
+  for (size_t p = 0; p < program.stages.size();) {
+    const Stage producer = program.stages[p];
+    bool can = producer.simple && !producer.reduces() && is_intermediate(program, producer.out) &&
+               indices_are_iterators(producer, producer.indices);
+    int writers = 0;
+    std::vector<size_t> consumers;
+    for (size_t c = 0; can && c < program.stages.size(); ++c) {
+      const Stage& stage = program.stages[c];
+      if (stage.simple ? stage.final_out == producer.out || stage.out == producer.out
+                       : stored_buffers(stage.body).contains(producer.out.get())) {
+        ++writers;
+      }
+      if (c != p && !loads_of(stage, producer.out.get()).empty()) consumers.push_back(c);
+    }
+    can = can && writers == 1 && !consumers.empty() && consumers.front() > p;
+    if (can && is_costly(producer.value)) {
+      // Worth it only where each element is read once, by a pointwise consumer.
+      const Stage& consumer = program.stages[consumers.front()];
+      can = consumers.size() == 1 && !consumer.reduces();
+      auto loads = loads_of(consumer, producer.out.get());
+      for (const PrimExpr& load : loads) {
+        can = can && same_expr(load, loads.front()) &&
+              indices_are_iterators(consumer, load->operands);
+      }
+    }
+    if (!can) {
+      ++p;
+      continue;
+    }
+    for (size_t c : consumers) inline_into(program.stages[c], producer);
+    remove_stage(program, p, producer.out);
+  }
+}
+
+void fold_epilogues(StagedProgram& program) {
+  for (size_t r = 0; r < program.stages.size(); ++r) {
+    while (true) {
+      const Stage reduction = program.stages[r];
+      Buffer result = reduction.final_out;
+      if (!reduction.simple || !reduction.reduces() || !is_intermediate(program, result) ||
+          !indices_are_iterators(reduction, reduction.final_indices)) {
+        break;
+      }
+      std::vector<size_t> consumers;
+      for (size_t c = 0; c < program.stages.size(); ++c) {
+        if (c != r && !loads_of(program.stages[c], result.get()).empty()) consumers.push_back(c);
+      }
+      if (consumers.size() != 1 || consumers[0] < r) break;
+      const Stage consumer = program.stages[consumers[0]];
+      if (!consumer.simple || consumer.reduces()) break;
+      // The consumer's iterators in terms of the reduction's, by the element that it reads.
+      VarMap values;
+      bool pointwise = true;
+      arith::Analyzer analyzer;
+      for (const PrimExpr& load : loads_of(consumer, result.get())) {
+        pointwise &= indices_are_iterators(consumer, load->operands);
+        for (size_t i = 0; pointwise && i < load->operands.size(); ++i) {
+          auto [it, is_new] =
+              values.emplace(load.operand(i).get(), reduction.final_indices[i]);
+          pointwise &= is_new || it->second.same_as(reduction.final_indices[i]);
+        }
+      }
+      pointwise &= values.size() == consumer.spatial.size();
+      for (const BlockIter& iter : consumer.spatial) {
+        auto it = values.find(iter.var.get());
+        if (it == values.end()) {
+          pointwise = false;
+          break;
+        }
+        for (const BlockIter& own : reduction.spatial) {
+          if (own.var.same_as(it->second)) {
+            pointwise &= analyzer.prove_equal(own.extent, iter.extent);
+          }
+        }
+      }
+      // What the epilogue reads must be there before the reduction runs.
+      for (size_t between = r + 1; pointwise && between < consumers[0]; ++between) {
+        const Stage& stage = program.stages[between];
+        if (!stage.simple || !loads_of(consumer, stage.final_out.get()).empty()) pointwise = false;
+      }
+      if (!pointwise) break;
+      Stage& merged = program.stages[r];
+      PrimExpr own_value = reduction.final_value;
+      PrimExpr value = rewrite_expr(tapml::substitute(consumer.value, values),
+                                    [&](const PrimExpr& e) {
+                                      return e.kind() == ExprKind::kLoad && load_buffer(e) == result
+                                                 ? own_value
+                                                 : PrimExpr();
+                                    });
+      merged.final_value = value;
+      merged.final_out = consumer.out;
+      merged.final_indices = substitute_all(consumer.indices, values);
+      if (result != reduction.out) std::erase(program.intermediates, result);
+      remove_stage(program, consumers[0], result);
+      if (consumers[0] < r) --r;
+    }
+  }
+}
+
+}  // namespace tapml::schedule
