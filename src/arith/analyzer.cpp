@@ -52,7 +52,9 @@ PrimExpr Analyzer::simplify(const PrimExpr& expr) { return state_->simplifier().
 
 Interval Analyzer::bounds(const PrimExpr& expr) {
   Simplifier simplifier = state_->simplifier();
-  return to_interval(simplifier.prover().bounds(simplifier.polynomial(expr)));
+  Polynomial p = simplifier.polynomial(expr);
+  if (p.is_constant()) return {p.constant(), p.constant()};
+  return to_interval(simplifier.prover().bounds(p));
 }
 
 bool Analyzer::prove(const PrimExpr& condition) { return state_->simplifier().prove(condition); }

@@ -24,9 +24,11 @@ int64_t Elimination::search(const Polynomial& p, int64_t goal, int depth) {
     Polynomial q;
     for (const Term& t : p.terms()) q.add_term({t.monomial, t.coefficient / g});
     int64_t k = p.constant();
-    int64_t inner_goal = goal == Range::kPosInf ? goal : ceil_div(saturating_add(goal, -k), g);
-    int64_t inner = search(q, inner_goal, depth);
-    return std::max(best, saturating_add(saturating_mul(inner, g), k));
+    if (k == INT64_MIN) return best;
+    int64_t inner_goal = goal;
+    if (goal != Range::kPosInf) inner_goal = ceil_div(saturating_add(goal, -k), g);
+    Range inner{search(q, inner_goal, depth), Range::kPosInf};
+    return std::max(best, (inner * Range::point(g) + Range::point(k)).lo);
   }
   for (AtomId atom : candidates(p)) {
     best = std::max(best, eliminate(p, atom, goal, depth - 1));

@@ -59,13 +59,12 @@ void Facts::add_nonnegative(const Polynomial& p) {
     Linear split = split_linear(p, atom);
     if (!split.factor.is_constant() || t.coefficient == INT64_MIN) continue;
     if (split.rest.is_constant()) {
-      int64_t k = split.rest.constant();
-      if (t.coefficient > 0) {
-        restrict(atom, {ceil_div(saturating_neg(k), t.coefficient), Range::kPosInf});
-      } else {
-        int64_t hi = saturating_neg(ceil_div(saturating_neg(k), -t.coefficient));
-        restrict(atom, {Range::kNegInf, hi});
-      }
+      // c*v + k >= 0
+      __int128 k = split.rest.constant();
+      __int128 c = t.coefficient < 0 ? -static_cast<__int128>(t.coefficient) : t.coefficient;
+      __int128 floor = k >= 0 ? k / c : -((-k + c - 1) / c);  // of k / |c|
+      restrict(atom, t.coefficient > 0 ? Range::of(-floor, static_cast<__int128>(1) << 100)
+                                       : Range::of(-(static_cast<__int128>(1) << 100), floor));
     } else if (t.coefficient > 0) {
       add_lower(atom, {t.coefficient, -split.rest});
     } else {

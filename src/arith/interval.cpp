@@ -12,26 +12,23 @@ constexpr int64_t kPosInf = Range::kPosInf;
 bool infinite(int64_t a) { return a == kNegInf || a == kPosInf; }
 }  // namespace
 
+Range Range::of(__int128 lo, __int128 hi) {
+  Range range;
+  if (lo >= -kLimit) range.lo = lo > kLimit ? kLimit : static_cast<int64_t>(lo);
+  if (hi <= kLimit) range.hi = hi < -kLimit ? -kLimit : static_cast<int64_t>(hi);
+  return range;
+}
+
 int64_t saturating_add(int64_t a, int64_t b) {
-  if (infinite(a)) return a;
-  if (infinite(b)) return b;
   int64_t sum;
   if (!__builtin_add_overflow(a, b, &sum)) return sum;
   return a > 0 ? kPosInf : kNegInf;
 }
 
 int64_t saturating_mul(int64_t a, int64_t b) {
-  if (a == 0 || b == 0) return 0;
   int64_t product;
-  bool overflow = __builtin_mul_overflow(a, b, &product);
-  if (!overflow && !infinite(a) && !infinite(b)) return product;
+  if (!__builtin_mul_overflow(a, b, &product)) return product;
   return (a > 0) == (b > 0) ? kPosInf : kNegInf;
-}
-
-int64_t saturating_neg(int64_t a) {
-  if (a == kNegInf) return kPosInf;
-  if (a == kPosInf) return kNegInf;
-  return -a;
 }
 
 int64_t ceil_div(int64_t a, int64_t b) {
@@ -39,17 +36,32 @@ int64_t ceil_div(int64_t a, int64_t b) {
   return -floor_div(-a, b);
 }
 
-Range operator+(Range a, Range b) {
-  return {saturating_add(a.lo, b.lo), saturating_add(a.hi, b.hi)};
+namespace {
+
+// Far outside of all sums of finite sides, and still far from the limits of the type.
+constexpr __int128 kInfinity = static_cast<__int128>(1) << 100;
+
+__int128 wide(int64_t a) { return a == kNegInf ? -kInfinity : a == kPosInf ? kInfinity : a; }
+
+__int128 product(int64_t a, int64_t b) {
+  if (a == 0 || b == 0) return 0;
+  if (infinite(a) || infinite(b)) return (a > 0) == (b > 0) ? kInfinity : -kInfinity;
+  return static_cast<__int128>(a) * b;
 }
 
-Range operator-(Range a) { return {saturating_neg(a.hi), saturating_neg(a.lo)}; }
+}  // namespace
+
+Range operator+(Range a, Range b) {
+  return Range::of(wide(a.lo) + wide(b.lo), wide(a.hi) + wide(b.hi));
+}
+
+Range operator-(Range a) { return Range::of(-wide(a.hi), -wide(a.lo)); }
 
 Range operator*(Range a, Range b) {
-  int64_t corners[] = {saturating_mul(a.lo, b.lo), saturating_mul(a.lo, b.hi),
-                       saturating_mul(a.hi, b.lo), saturating_mul(a.hi, b.hi)};
+  __int128 corners[] = {product(a.lo, b.lo), product(a.lo, b.hi), product(a.hi, b.lo),
+                        product(a.hi, b.hi)};
   auto [lo, hi] = std::minmax_element(std::begin(corners), std::end(corners));
-  return {*lo, *hi};
+  return Range::of(*lo, *hi);
 }
 
 Range range_min(Range a, Range b) { return {std::min(a.lo, b.lo), std::min(a.hi, b.hi)}; }
@@ -78,7 +90,7 @@ Range range_floordiv(Range a, Range b) {
   if (b.lo > b.hi || a.lo > a.hi) return {};
   if (b.lo > 0) return divide_by_positive(a, b);
   if (b.hi < 0) return divide_by_positive(-a, -b);
-  return unite(divide_by_positive(a, {1, b.hi}), divide_by_positive(-a, {1, saturating_neg(b.lo)}));
+  return unite(divide_by_positive(a, {1, b.hi}), divide_by_positive(-a, {1, (-b).hi}));
 }
 
 Range range_floormod(Range a, Range b) {
@@ -87,12 +99,12 @@ Range range_floormod(Range a, Range b) {
   if (b.lo > b.hi || a.lo > a.hi) return {};
   if (b.lo > 0) {
     if (a.lo >= 0 && a.hi < b.lo) return a;
-    Range result{0, saturating_add(b.hi, -1)};
+    Range result = Range::of(0, wide(b.hi) - 1);
     if (a.lo >= 0) result.hi = std::min(result.hi, a.hi);
     return result;
   }
   if (b.hi < 0) return -range_floormod(-a, -b);
-  return {saturating_add(b.lo, 1), saturating_add(b.hi, -1)};
+  return Range::of(wide(b.lo) + 1, wide(b.hi) - 1);
 }
 
 Range dtype_range(DType dtype) {
@@ -126,7 +138,7 @@ Interval to_interval(Range range) {
 }
 
 Range to_range(const Interval& interval) {
-  return {interval.lo.value_or(kNegInf), interval.hi.value_or(kPosInf)};
+  return Range::of(interval.lo.value_or(kNegInf), interval.hi.value_or(kPosInf));
 }
 
 }  // namespace tapml::arith

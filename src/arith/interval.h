@@ -16,27 +16,31 @@ struct Interval {
   bool operator==(const Interval&) const = default;
 };
 
-// What the room computes with: kNegInf and kPosInf stand for "unbounded" and every operation
-// saturates towards them, so that a Range always contains the exact (unbounded) integer result.
+// What the room computes with. A finite side lies within +-kLimit, so that it cannot be mistaken
+// for the marks of an unbounded one; every operation rounds outwards to keep that, and a Range
+// always contains the exact integer result.
 struct Range {
   static constexpr int64_t kNegInf = std::numeric_limits<int64_t>::min();
   static constexpr int64_t kPosInf = std::numeric_limits<int64_t>::max();
+  static constexpr int64_t kLimit = int64_t{1} << 62;
   int64_t lo = kNegInf;
   int64_t hi = kPosInf;
 
-  static Range point(int64_t value) { return {value, value}; }
+  static Range of(__int128 lo, __int128 hi);
+  static Range point(int64_t value) { return of(value, value); }
+  static Range at_least(int64_t lo) { return of(lo, kPosInf); }
+  static Range at_most(int64_t hi) { return of(kNegInf, hi); }
   bool is_point() const { return lo == hi; }
   bool bounded() const { return lo != kNegInf && hi != kPosInf; }
   bool contains(int64_t value) const { return lo <= value && value <= hi; }
   bool operator==(const Range&) const = default;
 };
 
-// A lower bound saturates; kNegInf absorbs. Upper bounds are negated lower bounds.
+// Quotient rounded up, the marks of infinity kept; `b` is positive.
+int64_t ceil_div(int64_t a, int64_t b);
+// Sum and product that stop at the limits of int64: for goals of a search, not for bounds.
 int64_t saturating_add(int64_t a, int64_t b);
 int64_t saturating_mul(int64_t a, int64_t b);
-int64_t saturating_neg(int64_t a);
-// Quotient rounded up, infinities kept; `b` is positive.
-int64_t ceil_div(int64_t a, int64_t b);
 
 Range operator+(Range a, Range b);
 Range operator*(Range a, Range b);

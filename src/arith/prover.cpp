@@ -56,7 +56,7 @@ Range Prover::interval(const Polynomial& p) const {
         power = power * range;
         even = !even;
       }
-      if (even) power.lo = std::max<int64_t>(power.lo, 0);
+      if (even) power = intersect(power, {0, Range::kPosInf});
       product = product * power;
       it = next - 1;
     }
@@ -76,8 +76,8 @@ Range Prover::bounds(const Polynomial& p) const {
   Range quick = interval(p);
   if (quick.is_point()) return quick;
   int64_t lo = Elimination(atoms_, facts_, *this).lower(p, Range::kPosInf);
-  int64_t hi = saturating_neg(Elimination(atoms_, facts_, *this).lower(-p, Range::kPosInf));
-  return intersect(quick, {lo, hi});
+  Range negated{Elimination(atoms_, facts_, *this).lower(-p, Range::kPosInf), Range::kPosInf};
+  return intersect(intersect(quick, {lo, Range::kPosInf}), -negated);
 }
 
 namespace {

@@ -1,4 +1,5 @@
-// Rules of floor division and floor modulus.
+// Rules of floor division and floor modulus. A divisor that is not negative is positive wherever
+// the expression has a value.
 #include <algorithm>
 #include <numeric>
 
@@ -32,7 +33,8 @@ std::optional<int64_t> Simplifier::constant_quotient(const Polynomial& p,
   return std::nullopt;
 }
 
-// Common factors of the divisor and of single terms of p, largest first.
+// Common factors of the divisor and of single terms of p, largest first; what they leave of the
+// divisor is positive.
 std::vector<Term> Simplifier::split_factors(const Polynomial& p, const Polynomial& d) const {
   std::vector<Term> factors;
   auto divisor = d.single_term();
@@ -41,7 +43,8 @@ std::vector<Term> Simplifier::split_factors(const Polynomial& p, const Polynomia
     Term g = gcd(t, *divisor);
     if (g.coefficient < 0) g.coefficient = -g.coefficient;
     bool trivial = g.coefficient == 1 && g.monomial.degree() == 0;
-    if (!trivial && std::find(factors.begin(), factors.end(), g) == factors.end()) {
+    if (trivial || !prover().nonnegative(divide_exact(d, g))) continue;
+    if (std::find(factors.begin(), factors.end(), g) == factors.end()) {
       factors.push_back(g);
     }
   }
@@ -110,7 +113,7 @@ Polynomial Simplifier::floordiv(const Polynomial& dividend, const Polynomial& d,
   }
   if (auto id = p.single_atom()) {
     const Atom inner = atoms_[*id];
-    if (inner.kind() == ExprKind::kFloorDiv && inner.args.size() == 2 && prover().positive(d)) {
+    if (inner.kind() == ExprKind::kFloorDiv && inner.args.size() == 2 && prover().nonnegative(d)) {
       // (a//b + k) // d == (a + k*b) // (b*d)
       Polynomial a = inner.args[0] + inner.args[1].times({{}, p.constant()});
       Polynomial b = inner.args[1] * d;
@@ -119,7 +122,8 @@ Polynomial Simplifier::floordiv(const Polynomial& dividend, const Polynomial& d,
     if (inner.kind() == ExprKind::kFloorMod && inner.args.size() == 2 && p.constant() == 0) {
       // (a % (c*d)) // d == (a//d) % c
       Division cut = divide(inner.args[1], d);
-      if (cut.remainder.is_constant(0) && prover().positive(d) && prover().positive(cut.quotient)) {
+      if (cut.remainder.is_constant(0) && prover().nonnegative(d) &&
+          prover().nonnegative(cut.quotient)) {
         return floormod(floordiv(inner.args[0], d, dtype), cut.quotient, dtype);
       }
     }
