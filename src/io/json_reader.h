@@ -30,6 +30,7 @@ class JsonObjectReader {
 
   const Json& json() const { return *json_; }
   const std::string& source() const { return source_; }
+  const std::string& path() const { return path_; }
   // The member, or nullptr where it is absent or null.
   const Json* find(std::string_view key) const;
   bool has(std::string_view key) const { return find(key) != nullptr; }
