@@ -32,7 +32,7 @@ struct AttributeSpec {
   const char* name;
   AttributeKind kind;
   bool required;
-  AttrValue fallback;  // used when absent and not required
+  AttrValue fallback;  // used when absent and not required; of another type than `kind`: stays absent
   const char* doc;
 };
 
@@ -78,6 +78,9 @@ struct GeneratorInfo {
   std::vector<DType> dtypes;      // dtypes that argument 0 may have
   double low = -2, high = 2;      // useful range of random float inputs
 };
+
+// Value of OperatorInfo::outputs where the deduced tuple says how many there are.
+inline constexpr int kTupleOfOutputs = 0;
 
 struct OperatorInfo {
   const char* name;

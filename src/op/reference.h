@@ -27,10 +27,10 @@ struct RefTensor {
   HostTensor to_host() const;
 };
 
-// One argument of an operator call at evaluation time: a tensor, or the integers of a shape value
-// or prim value.
+// One argument of an operator call at evaluation time: a tensor (tuples of tensors flattened; not
+// null for tensor arguments), or the integers of a shape value or prim value.
 struct RefArg {
-  RefTensor tensor;
+  const RefTensor* tensor = nullptr;
   std::vector<int64_t> ints;
 };
 

@@ -1,0 +1,241 @@
+// The paged key-value cache: append and causal grouped-query attention.
+//
+// Position t of batch b lives in row t % page_size of page page_table[b, t / page_size]. `lengths`
+// counts the tokens in the cache before the call. Entries of the page table behind the last used
+// position are never read.
+#include "op/families.h"
+#include "op/lowering.h"
+#include "op/reference/rules.h"
+
+namespace tapml::op {
+
+namespace {
+
+enum AppendArgument : size_t { kPool, kNew, kAppendTable, kAppendLengths };
+enum AttentionArgument : size_t { kQuery, kKeyPool, kValuePool, kTable, kLengths };
+
+// Checks a page table and lengths against the batch size of tensor argument `tokens`.
+void check_table(const CallView& call, size_t table, size_t lengths, size_t tokens) {
+  expect_ndim(call, table, 2);
+  expect_ndim(call, lengths, 1);
+  expect_dtype(call, table, DType::kI32);
+  expect_dtype(call, lengths, DType::kI32);
+  Known fresh = known_tensor(call, tokens);
+  if (!fresh.shape) return;
+  for (size_t argument : {table, lengths}) {
+    Known known = known_tensor(call, argument);
+    if (!known.shape) continue;
+    expect_same_dim(call, fresh.shape->front(), known.shape->front(),
+                    std::string(call.info.args[tokens].name) + ".0 and " +
+                        call.info.args[argument].name + ".0");
+  }
+}
+
+relax::Annotation deduce_append(const CallView& call) {
+  expect_ndim(call, kPool, 4);
+  expect_ndim(call, kNew, 4);
+  expect_float(call, kPool);
+  expect_float(call, kNew);
+  Known pool = known_tensor(call, kPool), fresh = known_tensor(call, kNew);
+  check_table(call, kAppendTable, kAppendLengths, kNew);
+  if (pool.shape && fresh.shape) {
+    for (size_t d : {2, 3}) {
+      std::string index = std::to_string(d);
+      expect_same_dim(call, (*pool.shape)[d], (*fresh.shape)[d],
+                      "pool." + index + " and new." + index);
+    }
+  }
+  return tensor_result(pool);
+}
+
+// Page and row of position `position` of batch b.
+std::pair<PrimExpr, PrimExpr> slot_of(const tir::Buffer& table, const PrimExpr& page_size,
+                                      const PrimExpr& b, const PrimExpr& position) {
+  return {load_index(table, {b, floordiv(position, page_size)}), floormod(position, page_size)};
+}
+
+tir::PrimFuncRef legalize_append(const CallView& call) {
+  Lowering lowering(call);
+  const tir::Buffer& pool = lowering.arg(kPool);
+  const tir::Buffer& fresh = lowering.arg(kNew);
+  const tir::Buffer& table = lowering.arg(kAppendTable);
+  const tir::Buffer& lengths = lowering.arg(kAppendLengths);
+  lowering.add(tir::block("kv_append", fresh->shape, [&](const std::vector<Var>& i) {
+    PrimExpr position = load_index(lengths, {i[0]}) + i[1];
+    auto [page, row] = slot_of(table, pool->shape[1], i[0], position);
+    return tir::make_store(pool, {page, row, i[2], i[3]},
+                           cast(pool->dtype, tir::load(fresh, {i[0], i[1], i[2], i[3]})));
+  }));
+  return lowering.finish();
+}
+
+relax::Annotation deduce_attention(const CallView& call) {
+  for (size_t argument : {kQuery, kKeyPool, kValuePool}) {
+    expect_ndim(call, argument, 4);
+    expect_float(call, argument);
+  }
+  Known query = known_tensor(call, kQuery);
+  Known keys = known_tensor(call, kKeyPool), values = known_tensor(call, kValuePool);
+  check_table(call, kTable, kLengths, kQuery);
+  if (keys.shape && values.shape) {
+    for (size_t d = 0; d < 4; ++d) {
+      std::string index = std::to_string(d);
+      expect_same_dim(call, (*keys.shape)[d], (*values.shape)[d],
+                      "k_pool." + index + " and v_pool." + index);
+    }
+  }
+  if (query.shape && keys.shape) {
+    const PrimExpr &heads = (*query.shape)[2], &kv_heads = (*keys.shape)[2];
+    expect_same_dim(call, (*query.shape)[3], (*keys.shape)[3], "q.3 and k_pool.3");
+    if (heads.is_int() && kv_heads.is_int() &&
+        (kv_heads->int_value == 0 || heads->int_value % kv_heads->int_value != 0)) {
+      call.error("the query heads do not divide into groups",
+                 "a multiple of the " + to_string(kv_heads) + " key-value heads", to_string(heads));
+    }
+  }
+  return tensor_result(query);
+}
+
+// Five steps over workspaces of [b, h, n, t] and [b, h, n], t = positions that the page table can
+// hold: dot products, their scaled maximum, exponentials, their sum, and the weighted sum of
+// values. Positions that a query may not see are skipped by selects that keep their loads from
+// being evaluated.
+class AttentionProgram {
+ public:
+  explicit AttentionProgram(const CallView& call)
+      : lowering_(call),
+        query_(lowering_.arg(kQuery)),
+        keys_(lowering_.arg(kKeyPool)),
+        values_(lowering_.arg(kValuePool)),
+        table_(lowering_.arg(kTable)),
+        lengths_(lowering_.arg(kLengths)),
+        out_(lowering_.output("out", query_->shape, query_->dtype)),
+        compute_(accumulation_dtype(query_->dtype)),
+        scale_(number(call.number("scale"), compute_)) {}
+
+  tir::PrimFuncRef build() {
+    Dims rows = {query_->shape[0], query_->shape[2], query_->shape[1]};
+    positions_ = simplified(table_->shape[1] * keys_->shape[1]);
+    Dims all = rows;
+    all.push_back(positions_);
+    tir::Buffer dots = lowering_.workspace("dots", all, compute_);
+    tir::Buffer peak = lowering_.workspace("peak", rows, compute_);
+    tir::Buffer exps = lowering_.workspace("exps", all, compute_);
+    tir::Buffer total = lowering_.workspace("total", rows, compute_);
+    add_dots(dots);
+    lowering_.add(tir::reduce("attention_max", peak, {positions_}, lowest(compute_), max_of,
+                              [&](const std::vector<Var>& i, const std::vector<Var>& r) {
+                                PrimExpr dot = tir::load(dots, {i[0], i[1], i[2], r[0]});
+                                return select(visible(i[0], i[2], r[0]), dot * scale_,
+                                              lowest(compute_));
+                              }));
+    lowering_.add(tir::compute("attention_exp", exps, [&](const std::vector<Var>& i) {
+      PrimExpr shifted = tir::load(dots, i) * scale_ - tir::load(peak, {i[0], i[1], i[2]});
+      return select(visible(i[0], i[2], i[3]), make_call("exp", compute_, {shifted}),
+                    number(0, compute_));
+    }));
+    lowering_.add(tir::reduce("attention_sum", total, {positions_}, number(0, compute_), sum_of,
+                              [&](const std::vector<Var>& i, const std::vector<Var>& r) {
+                                return tir::load(exps, {i[0], i[1], i[2], r[0]});
+                              }));
+    add_values(exps, total);
+    return lowering_.finish();
+  }
+
+ private:
+  PrimExpr visible(const PrimExpr& b, const PrimExpr& token, const PrimExpr& position) const {
+    return le(position, load_index(lengths_, {b}) + token);
+  }
+  // Key-value head of query head `head`.
+  PrimExpr group_of(const PrimExpr& head) const {
+    PrimExpr size = simplified(floordiv(query_->shape[2], keys_->shape[2]));
+    return floordiv(head, size);
+  }
+  PrimExpr cached(const tir::Buffer& pool, const PrimExpr& b, const PrimExpr& position,
+                  const PrimExpr& head, const PrimExpr& d) const {
+    auto [page, row] = slot_of(table_, pool->shape[1], b, position);
+    return cast(compute_, tir::load(pool, {page, row, group_of(head), d}));
+  }
+
+  void add_dots(const tir::Buffer& dots) {
+    lowering_.add(tir::reduce("attention_dots", dots, {query_->shape[3]}, number(0, compute_),
+                              sum_of, [&](const std::vector<Var>& i, const std::vector<Var>& r) {
+                                const Var &b = i[0], &head = i[1], &token = i[2], &position = i[3];
+                                PrimExpr product = load_wide(query_, {b, token, head, r[0]}) *
+                                                   cached(keys_, b, position, head, r[0]);
+                                return select(visible(b, token, position), product,
+                                              number(0, compute_));
+                              }));
+  }
+
+  void add_values(const tir::Buffer& exps, const tir::Buffer& total) {
+    tir::Buffer sums = lowering_.workspace("sums", out_->shape, compute_);
+    lowering_.add(tir::reduce("attention_values", sums, {positions_}, number(0, compute_), sum_of,
+                              [&](const std::vector<Var>& i, const std::vector<Var>& r) {
+                                const Var &b = i[0], &token = i[1], &head = i[2], &d = i[3];
+                                PrimExpr weighted = tir::load(exps, {b, head, token, r[0]}) *
+                                                    cached(values_, b, r[0], head, d);
+                                return select(visible(b, token, r[0]), weighted,
+                                              number(0, compute_));
+                              }));
+    lowering_.add(tir::compute("attention", out_, [&](const std::vector<Var>& i) {
+      PrimExpr mean = fdiv(tir::load(sums, i), tir::load(total, {i[0], i[2], i[1]}));
+      return cast(out_->dtype, mean);
+    }));
+  }
+
+  Lowering lowering_;
+  tir::Buffer query_, keys_, values_, table_, lengths_, out_;
+  DType compute_;
+  PrimExpr scale_;
+  PrimExpr positions_;
+};
+
+tir::PrimFuncRef legalize_attention(const CallView& call) { return AttentionProgram(call).build(); }
+
+}  // namespace
+
+std::span<const OperatorInfo> attention_operators() {
+  static const std::vector<OperatorInfo> kOperators = [] {
+    const ArgumentSpec table = {"page_table", ArgumentKind::kTensor,
+                                "i32[b, p], pages of each batch in order"};
+    const ArgumentSpec lengths = {"lengths", ArgumentKind::kTensor,
+                                  "i32[b], tokens in the cache before this call"};
+    std::vector<OperatorInfo> list = {
+        {.name = "kv_append",
+         .doc =
+             "Writes token i of batch b to position lengths[b] + i of the paged cache: row "
+             "position % page_size of page page_table[b, position / page_size]. Updates the pool "
+             "in place; no two tokens may have the same slot.",
+         .args = {{"pool", ArgumentKind::kTensor, "[pages, page_size, kv_heads, d], float"},
+                  {"new", ArgumentKind::kTensor, "[b, n, kv_heads, d], float"},
+                  table,
+                  lengths},
+         .attrs = {},
+         .inout = {0},
+         .deduce = deduce_append,
+         .legalize = legalize_append,
+         .reference = reference::kv_append,
+         .generator = {{4}, {DType::kF32, DType::kF16, DType::kBF16}}},
+        {.name = "paged_attention",
+         .doc = "Causal grouped-query attention over the paged cache, after kv_append: query i of "
+                "batch b attends to positions 0 .. lengths[b] + i with weights softmax(scale * "
+                "q.k); query head h uses key-value head h / (heads / kv_heads). Computed in f32.",
+         .args = {{"q", ArgumentKind::kTensor, "[b, n, heads, d], float"},
+                  {"k_pool", ArgumentKind::kTensor, "[pages, page_size, kv_heads, d], float"},
+                  {"v_pool", ArgumentKind::kTensor, "as k_pool"},
+                  table,
+                  lengths},
+         .attrs = {{"scale", AttributeKind::kFloat, true, {}, "factor of q.k, often 1/sqrt(d)"}},
+         .inout = {},
+         .deduce = deduce_attention,
+         .legalize = legalize_attention,
+         .reference = reference::paged_attention,
+         .generator = {{4}, {DType::kF32, DType::kF16, DType::kBF16}}},
+    };
+    return list;
+  }();
+  return kOperators;
+}
+
+}  // namespace tapml::op

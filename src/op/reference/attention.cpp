@@ -1,0 +1,148 @@
+// References of rotary positions and of the paged key-value cache.
+#include <algorithm>
+
+#include "ir/exceptions.h"
+#include "op/reference/helpers.h"
+
+namespace tapml::op::reference {
+
+void rope(const AttrMap&, Args args, Outputs outputs) {
+  const RefTensor &x = *args[0].tensor, &lengths = *args[1].tensor, &freq = *args[2].tensor;
+  double u32 = unit_roundoff(DType::kF32), unit = compute_unit(x.dtype);
+  auto batch = static_cast<size_t>(x.shape[0]), tokens = static_cast<size_t>(x.shape[1]);
+  auto heads = static_cast<size_t>(x.shape[2]), width = static_cast<size_t>(x.shape[3]);
+  size_t half = width / 2;
+  std::vector<double> cosine(half), sine(half), error(half);
+  for (size_t row = 0; row < batch * tokens; ++row) {
+    double position = lengths.values[row / tokens] + static_cast<double>(row % tokens);
+    for (size_t j = 0; j < half; ++j) {
+      double angle = position * freq.values[j];
+      cosine[j] = std::cos(angle);
+      sine[j] = std::sin(angle);
+      // The angle is an f32 product, so its rounding shows in full in sine and cosine.
+      error[j] = std::min(
+          2.0, (1 + 0x1p-12) * u32 * std::fabs(angle) + 4 * u32 + scaled(position, freq.bound[j]));
+    }
+    for (size_t head = 0; head < heads; ++head) {
+      size_t start = (row * heads + head) * width;
+      for (size_t j = 0; j < half; ++j) {
+        double a = x.values[start + j], b = x.values[start + j + half];
+        double ea = x.bound[start + j], eb = x.bound[start + j + half];
+        double c = cosine[j], s = sine[j], e = error[j];
+        double carried = (std::fabs(a) + std::fabs(b) + ea + eb) * e;
+        auto rounding = [&](double p, double q) {
+          return 2 * kRoundFactor * unit * (std::fabs(p) + std::fabs(q));
+        };
+        put(outputs[0], start + j, a * c - b * s,
+            carried + ea * std::fabs(c) + eb * std::fabs(s) + rounding(a * c, b * s));
+        put(outputs[0], start + j + half, b * c + a * s,
+            carried + eb * std::fabs(c) + ea * std::fabs(s) + rounding(b * c, a * s));
+      }
+    }
+  }
+}
+
+namespace {
+
+// Positions of the paged cache of one call.
+struct Pages {
+  const RefTensor& table;
+  int64_t page_count, page_size;
+
+  Pages(const RefTensor& table, const RefTensor& pool)
+      : table(table), page_count(pool.shape[0]), page_size(pool.shape[1]) {}
+
+  // Row of the pool, counted over all pages, of position `position` of batch b.
+  size_t row(size_t b, int64_t position, const char* op) const {
+    int64_t slots = table.shape[1];
+    if (position < 0 || position >= slots * page_size) {
+      throw_user(std::string(op) + ": a position is outside the page table", "",
+                 "0 to " + std::to_string(slots * page_size - 1), std::to_string(position));
+    }
+    auto entry = b * static_cast<size_t>(slots) + static_cast<size_t>(position / page_size);
+    auto page = static_cast<int64_t>(table.values[entry]);
+    if (page < 0 || page >= page_count) {
+      throw_user(std::string(op) + ": an entry of the page table is outside the pool", "",
+                 "0 to " + std::to_string(page_count - 1), std::to_string(page));
+    }
+    return static_cast<size_t>(page * page_size + position % page_size);
+  }
+};
+
+}  // namespace
+
+void kv_append(const AttrMap&, Args args, Outputs outputs) {
+  const RefTensor &fresh = *args[1].tensor, &table = *args[2].tensor, &lengths = *args[3].tensor;
+  RefTensor& pool = outputs[0];
+  Pages pages(table, pool);
+  auto batch = static_cast<size_t>(fresh.shape[0]), tokens = static_cast<size_t>(fresh.shape[1]);
+  auto width = static_cast<size_t>(fresh.shape[2] * fresh.shape[3]);
+  for (size_t b = 0; b < batch; ++b) {
+    for (size_t i = 0; i < tokens; ++i) {
+      auto position = static_cast<int64_t>(lengths.values[b]) + static_cast<int64_t>(i);
+      size_t to = pages.row(b, position, "kv_append") * width;
+      size_t from = (b * tokens + i) * width;
+      for (size_t j = 0; j < width; ++j) put_moved(pool, to + j, fresh, from + j);
+    }
+  }
+}
+
+void paged_attention(const AttrMap& attrs, Args args, Outputs outputs) {
+  const RefTensor &q = *args[0].tensor, &keys = *args[1].tensor, &values = *args[2].tensor;
+  const RefTensor &table = *args[3].tensor, &lengths = *args[4].tensor;
+  double scale = *find_attr<double>(attrs, "scale");
+  double unit = compute_unit(q.dtype);
+  Pages pages(table, keys);
+  auto batch = static_cast<size_t>(q.shape[0]), tokens = static_cast<size_t>(q.shape[1]);
+  auto heads = static_cast<size_t>(q.shape[2]), width = static_cast<size_t>(q.shape[3]);
+  auto kv_heads = static_cast<size_t>(keys.shape[2]);
+  size_t group = heads / std::max<size_t>(kv_heads, 1);
+
+  std::vector<size_t> rows;
+  std::vector<double> weights, errors;
+  for (size_t b = 0; b < batch; ++b) {
+    auto before = static_cast<int64_t>(lengths.values[b]);
+    rows.clear();
+    for (int64_t t = 0; t < before + static_cast<int64_t>(tokens); ++t) {
+      rows.push_back(pages.row(b, t, "paged_attention"));
+    }
+    for (size_t i = 0; i < tokens; ++i) {
+      size_t seen = static_cast<size_t>(before) + i + 1;
+      for (size_t head = 0; head < heads; ++head) {
+        size_t query = ((b * tokens + i) * heads + head) * width;
+        auto cached = [&](size_t t) { return (rows[t] * kv_heads + head / group) * width; };
+        weights.assign(seen, 0);
+        errors.assign(seen, 0);
+        for (size_t t = 0; t < seen; ++t) {
+          size_t key = cached(t);
+          double dot = 0, magnitude = 0, reach = 0;
+          for (size_t d = 0; d < width; ++d) {
+            double a = q.values[query + d], k = keys.values[key + d];
+            dot += a * k;
+            magnitude += std::fabs(a * k);
+            reach += (std::fabs(a) + q.bound[query + d]) * (std::fabs(k) + keys.bound[key + d]);
+          }
+          weights[t] = dot * scale;
+          errors[t] = (reach - magnitude + sum_error(unit, width, reach)) * std::fabs(scale) +
+                      scaled(dot * scale, 2 * kRoundFactor * unit);
+        }
+        softmax_row(weights, errors, unit);
+        for (size_t d = 0; d < width; ++d) {
+          double value = 0, magnitude = 0, reach = 0;
+          for (size_t t = 0; t < seen; ++t) {
+            size_t at = cached(t) + d;
+            double v = values.values[at];
+            value += weights[t] * v;
+            magnitude += weights[t] * std::fabs(v);
+            reach += (weights[t] + errors[t]) * (std::fabs(v) + values.bound[at]);
+          }
+          double error =
+              reach - magnitude + sum_error(unit, seen, reach) + scaled(value, kMathFactor * unit);
+          put(outputs[0], query + d, value, error);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace tapml::op::reference

@@ -1,0 +1,126 @@
+#include "op/reference/helpers.h"
+
+#include <algorithm>
+
+namespace tapml::op::reference {
+
+double compute_unit(DType dtype) { return unit_roundoff(accumulation_dtype(dtype)); }
+
+double underflow(DType dtype) {
+  switch (dtype) {
+    case DType::kF16:
+      return 0x1p-24;
+    case DType::kBF16:
+    case DType::kF32:
+      return 0x1p-126;
+    case DType::kF64:
+      return 0x1p-1022;
+    default:
+      return 0;
+  }
+}
+
+double largest(DType dtype) {
+  switch (dtype) {
+    case DType::kF16:
+      return 65504;
+    case DType::kBF16:
+      return 0x1.fep127;
+    case DType::kF32:
+      return 0x1.fffffep127;
+    case DType::kF64:
+      return std::numeric_limits<double>::max();
+    default:
+      return kInfinity;
+  }
+}
+
+void put_exact(RefTensor& out, size_t i, double value, double bound) {
+  out.values[i] = value;
+  out.bound[i] = std::isnan(bound) ? kInfinity : bound;
+}
+
+void put(RefTensor& out, size_t i, double value, double error) {
+  if (std::isnan(error)) error = kInfinity;
+  if (!is_float(out.dtype) || !std::isfinite(value)) return put_exact(out, i, value, error);
+  double unit = unit_roundoff(out.dtype);
+  // Magnitudes from here up round to infinity.
+  double limit = largest(out.dtype) * (1 + unit / 2);
+  double magnitude = std::fabs(value);
+  if (out.dtype == DType::kF64) limit = kInfinity;
+  if (magnitude - error >= limit) {
+    return put_exact(out, i, std::copysign(kInfinity, value), 0);
+  }
+  if (magnitude + error >= limit) return put_exact(out, i, value, kInfinity);
+  double rounding = kRoundFactor * unit * (magnitude + error) + underflow(out.dtype);
+  put_exact(out, i, value, error + rounding);
+}
+
+void put_moved(RefTensor& out, size_t i, const RefTensor& from, size_t j) {
+  bool rounds = is_float(out.dtype) && unit_roundoff(out.dtype) > unit_roundoff(from.dtype);
+  bool f16_range = out.dtype == DType::kF16 && from.dtype == DType::kBF16;
+  if (rounds || f16_range) {
+    put(out, i, from.values[j], from.bound[j]);
+  } else {
+    put_exact(out, i, from.values[j], from.bound[j]);
+  }
+}
+
+double sum_error(double unit, size_t count, double magnitude) {
+  return scaled(magnitude, kSumFactor * unit * std::sqrt(static_cast<double>(count)));
+}
+
+bool is_exact(const RefTensor& tensor) {
+  return std::all_of(tensor.bound.begin(), tensor.bound.end(), [](double b) { return b == 0; });
+}
+
+std::vector<int64_t> row_major_strides(const Shape& shape) {
+  std::vector<int64_t> strides(shape.size());
+  int64_t stride = 1;
+  for (size_t d = shape.size(); d-- > 0;) {
+    strides[d] = stride;
+    stride *= shape[d];
+  }
+  return strides;
+}
+
+std::vector<int64_t> broadcast_strides(const Shape& from, const Shape& to) {
+  std::vector<int64_t> own = row_major_strides(from);
+  std::vector<int64_t> strides(to.size(), 0);
+  size_t missing = to.size() - from.size();
+  for (size_t d = 0; d < from.size(); ++d) strides[missing + d] = from[d] == 1 ? 0 : own[d];
+  return strides;
+}
+
+AxisView::AxisView(const Shape& shape, int64_t axis) {
+  auto at = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(shape.size()) : axis);
+  for (size_t d = 0; d < shape.size(); ++d) {
+    (d < at ? outer : d == at ? extent : inner) *= static_cast<size_t>(shape[d]);
+  }
+}
+
+void softmax_row(std::vector<double>& scores, std::vector<double>& errors, double unit) {
+  double peak = -kInfinity;
+  for (double score : scores) peak = std::max(peak, score);
+  double total = 0;
+  for (size_t k = 0; k < scores.size(); ++k) {
+    double shifted = scores[k] - peak;
+    // The difference is rounded before exp magnifies what was lost.
+    errors[k] += kRoundFactor * unit * std::fabs(shifted);
+    scores[k] = std::exp(shifted);
+    total += scores[k];
+  }
+  double least_total = 0;
+  for (size_t k = 0; k < scores.size(); ++k) {
+    scores[k] /= total;
+    if (scores[k] > 0) least_total += scores[k] * std::exp(-errors[k]);
+  }
+  double own = 2 * kMathFactor * unit + sum_error(unit, scores.size(), 1);
+  for (size_t k = 0; k < scores.size(); ++k) {
+    double growth = std::exp(errors[k]) / least_total * (1 + own) - 1;
+    errors[k] = scores[k] == 0 && std::isfinite(growth) ? 0 : std::min(1.0, scores[k] * growth);
+    if (std::isnan(errors[k])) errors[k] = 1;
+  }
+}
+
+}  // namespace tapml::op::reference
