@@ -1,0 +1,114 @@
+#include "device/opencl/cl_describe.h"
+
+#include <algorithm>
+
+namespace tapml::device {
+
+namespace {
+
+std::string device_text(cl_device_id device, cl_device_info what) {
+  size_t size = 0;
+  if (clGetDeviceInfo(device, what, 0, nullptr, &size) != CL_SUCCESS || size == 0) return "";
+  std::string text(size, '\0');
+  if (clGetDeviceInfo(device, what, size, text.data(), nullptr) != CL_SUCCESS) return "";
+  while (!text.empty() && (text.back() == '\0' || text.back() == ' ')) text.pop_back();
+  return text;
+}
+
+bool has_extension(const std::string& extensions, const std::string& name) {
+  return (" " + extensions + " ").find(" " + name + " ") != std::string::npos;
+}
+
+int rank_of(cl_device_type type) {
+  if (type & CL_DEVICE_TYPE_GPU) return 2;
+  if (type & CL_DEVICE_TYPE_ACCELERATOR) return 1;
+  return 0;
+}
+
+Limits limits_of(cl_device_id device) {
+  // The argument memory of a kernel; a buffer takes an address and an offset there.
+  constexpr int64_t kBytesPerBuffer = sizeof(cl_mem) + sizeof(cl_long);
+  Limits limits;
+  auto most =
+      static_cast<int64_t>(cl_device_number<cl_ulong>(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE));
+  limits.max_workgroup_threads =
+      static_cast<int64_t>(cl_device_number<size_t>(device, CL_DEVICE_MAX_WORK_GROUP_SIZE));
+  limits.max_local_memory =
+      static_cast<int64_t>(cl_device_number<cl_ulong>(device, CL_DEVICE_LOCAL_MEM_SIZE));
+  limits.max_binding_bytes = most;
+  limits.max_allocation_bytes = most;
+  limits.max_bindings =
+      static_cast<int64_t>(cl_device_number<size_t>(device, CL_DEVICE_MAX_PARAMETER_SIZE)) /
+      kBytesPerBuffer;
+  limits.buffer_alignment =
+      std::max<int64_t>(1, cl_device_number<cl_uint>(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8);
+  limits.threads =
+      std::max<int64_t>(1, cl_device_number<cl_uint>(device, CL_DEVICE_MAX_COMPUTE_UNITS));
+  return limits;
+}
+
+Features features_of(cl_device_id device) {
+  std::string extensions = device_text(device, CL_DEVICE_EXTENSIONS);
+  Features features;
+  for (int i = 0; i <= static_cast<int>(DType::kF64); ++i) {
+    auto dtype = static_cast<DType>(i);
+    if (dtype == DType::kF64) {
+      auto support = cl_device_number<cl_device_fp_config>(device, CL_DEVICE_DOUBLE_FP_CONFIG);
+      if (support == 0) continue;
+    }
+    // Half floats are stored with vload_half and vstore_half everywhere, bfloat16 as bits.
+    features.storage_dtypes.insert(dtype);
+    if (dtype == DType::kBF16) continue;
+    if (dtype == DType::kF16 && !has_extension(extensions, "cl_khr_fp16")) continue;
+    features.compute_dtypes.insert(dtype);
+  }
+  features.local_memory = true;
+  return features;
+}
+
+}  // namespace
+
+Result<std::vector<ClDevice>> find_cl_devices() {
+  std::vector<ClDevice> devices;
+  cl_uint platform_count = 0;
+  cl_int code = clGetPlatformIDs(0, nullptr, &platform_count);
+  if (code != CL_SUCCESS) {
+    Error error = cl_error(code, "clGetPlatformIDs");
+    if (error.fault == PlatformFault::kAbsent) return devices;
+    return fail(std::move(error));
+  }
+  std::vector<cl_platform_id> platforms(platform_count);
+  TAPML_TRY(
+      cl_status(clGetPlatformIDs(platform_count, platforms.data(), nullptr), "clGetPlatformIDs"));
+  for (cl_platform_id platform : platforms) {
+    cl_uint count = 0;
+    // A driver without a device of its own says so with an error.
+    if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &count) != CL_SUCCESS) continue;
+    std::vector<cl_device_id> ids(count);
+    if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, ids.data(), nullptr) != CL_SUCCESS) {
+      continue;
+    }
+    for (cl_device_id id : ids) {
+      devices.push_back({platform, id, cl_device_number<cl_device_type>(id, CL_DEVICE_TYPE)});
+    }
+  }
+  return devices;
+}
+
+const ClDevice& best_cl_device(const std::vector<ClDevice>& devices) {
+  return *std::max_element(
+      devices.begin(), devices.end(),
+      [](const ClDevice& a, const ClDevice& b) { return rank_of(a.type) < rank_of(b.type); });
+}
+
+DeviceInfo describe_cl_device(const ClDevice& device) {
+  DeviceInfo info;
+  info.platform = "opencl";
+  info.name = device_text(device.device, CL_DEVICE_NAME);
+  info.version = device_text(device.device, CL_DEVICE_VERSION);
+  info.limits = limits_of(device.device);
+  info.features = features_of(device.device);
+  return info;
+}
+
+}  // namespace tapml::device

@@ -1,0 +1,82 @@
+#include "device/opencl/cl_context.h"
+
+namespace tapml::device {
+
+namespace {
+
+using runtime::DeviceKernel;
+using runtime::DeviceModule;
+
+constexpr size_t kLogLines = 20;
+
+std::string first_lines(const std::string& text, size_t lines) {
+  size_t end = 0;
+  for (size_t i = 0; i < lines && end != std::string::npos; ++i) {
+    end = text.find('\n', end == 0 ? 0 : end + 1);
+  }
+  return text.substr(0, end);
+}
+
+std::string build_log(cl_program program, cl_device_id device) {
+  size_t size = 0;
+  if (clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size) !=
+      CL_SUCCESS) {
+    return "";
+  }
+  std::string log(size, '\0');
+  clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr);
+  while (!log.empty() && (log.back() == '\0' || log.back() == '\n')) log.pop_back();
+  return log;
+}
+
+class ClModule final : public DeviceModule {
+ public:
+  ClModule(std::shared_ptr<ClContext> context, ClObject<cl_program> program)
+      : context_(std::move(context)), program_(std::move(program)) {}
+
+  Result<std::shared_ptr<DeviceKernel>> kernel(const std::string& entry) noexcept override {
+    cl_int code = CL_SUCCESS;
+    ClObject<cl_kernel> kernel(clCreateKernel(program_.get(), entry.c_str(), &code));
+    if (code == CL_INVALID_KERNEL_NAME) {
+      return fail(internal_error("the module has no entry " + entry, "opencl"));
+    }
+    TAPML_TRY(cl_status(code, "clCreateKernel"));
+    cl_uint arguments = 0;
+    TAPML_TRY(cl_status(
+        clGetKernelInfo(kernel.get(), CL_KERNEL_NUM_ARGS, sizeof(arguments), &arguments, nullptr),
+        "clGetKernelInfo"));
+    size_t max_group = 0;
+    TAPML_TRY(cl_status(
+        clGetKernelWorkGroupInfo(kernel.get(), context_->device.device, CL_KERNEL_WORK_GROUP_SIZE,
+                                 sizeof(max_group), &max_group, nullptr),
+        "clGetKernelWorkGroupInfo"));
+    return std::make_shared<ClKernel>(std::move(kernel), entry, arguments, max_group);
+  }
+
+ private:
+  std::shared_ptr<ClContext> context_;
+  ClObject<cl_program> program_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<DeviceModule>> build_cl_module(std::shared_ptr<ClContext> context,
+                                                      std::span<const std::byte> source) {
+  const char* text = reinterpret_cast<const char*>(source.data());
+  size_t length = source.size();
+  cl_int code = CL_SUCCESS;
+  ClObject<cl_program> program(
+      clCreateProgramWithSource(context->context.get(), 1, &text, &length, &code));
+  TAPML_TRY(cl_status(code, "clCreateProgramWithSource"));
+  cl_device_id device = context->device.device;
+  code = clBuildProgram(program.get(), 1, &device, "-cl-std=CL1.2", nullptr, nullptr);
+  if (code == CL_BUILD_PROGRAM_FAILURE) {
+    Error error = internal_error("the OpenCL driver refuses the source of a module", "opencl");
+    error.found = first_lines(build_log(program.get(), device), kLogLines);
+    return fail(std::move(error));
+  }
+  TAPML_TRY(cl_status(code, "clBuildProgram"));
+  return std::make_shared<ClModule>(std::move(context), std::move(program));
+}
+
+}  // namespace tapml::device

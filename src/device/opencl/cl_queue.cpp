@@ -1,0 +1,230 @@
+#include <algorithm>
+
+#include "device/opencl/cl_context.h"
+
+namespace tapml::device {
+
+namespace {
+
+using runtime::BufferArg;
+using runtime::DeviceEvent;
+using runtime::DeviceKernel;
+using runtime::DeviceMemory;
+using runtime::DeviceQueue;
+using runtime::LaunchArgs;
+
+// Smaller writes are copied aside and need no wait.
+constexpr size_t kStagedBytes = 64 << 10;
+constexpr size_t kMaxStaged = 256;
+
+cl_mem handle_of(DeviceMemory& memory) { return static_cast<ClMemory&>(memory).handle(); }
+
+class ClEvent final : public DeviceEvent {
+ public:
+  explicit ClEvent(ClObject<cl_event> event) : event(std::move(event)) {}
+  const ClObject<cl_event> event;
+};
+
+// Bytes on their way to the device.
+struct Staged {
+  std::vector<std::byte> bytes;
+  ClObject<cl_event> written;
+};
+
+// Ok(true) when the event is reached; its command's error when that failed.
+Result<bool> is_reached(cl_event event) {
+  cl_int state = CL_COMPLETE;
+  TAPML_TRY(cl_status(
+      clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(state), &state, nullptr),
+      "clGetEventInfo"));
+  if (state < 0) return fail(cl_error(state, "a command"));
+  return state == CL_COMPLETE;
+}
+
+class ClQueue final : public DeviceQueue {
+ public:
+  ClQueue(std::shared_ptr<ClContext> context, ClObject<cl_command_queue> queue)
+      : context_(std::move(context)), queue_(std::move(queue)) {}
+  ~ClQueue() override { clFinish(queue_.get()); }
+
+  Status write(DeviceMemory& to, int64_t offset,
+               std::span<const std::byte> bytes) noexcept override {
+    marker_.reset();
+    if (bytes.size() > kStagedBytes) {
+      return cl_status(
+          clEnqueueWriteBuffer(queue_.get(), handle_of(to), CL_TRUE, static_cast<size_t>(offset),
+                               bytes.size(), bytes.data(), 0, nullptr, nullptr),
+          "clEnqueueWriteBuffer");
+    }
+    TAPML_TRY(drop_written());
+    Staged staged;
+    staged.bytes.assign(bytes.begin(), bytes.end());
+    cl_event event = nullptr;
+    TAPML_TRY(cl_status(
+        clEnqueueWriteBuffer(queue_.get(), handle_of(to), CL_FALSE, static_cast<size_t>(offset),
+                             staged.bytes.size(), staged.bytes.data(), 0, nullptr, &event),
+        "clEnqueueWriteBuffer"));
+    staged.written.reset(event);
+    staged_.push_back(std::move(staged));
+    return {};
+  }
+
+  Status copy(DeviceMemory& from, int64_t from_offset, DeviceMemory& to, int64_t to_offset,
+              int64_t size) noexcept override {
+    marker_.reset();
+    int64_t distance = from_offset > to_offset ? from_offset - to_offset : to_offset - from_offset;
+    if (&from == &to && distance < size)
+      return copy_overlapping(from, from_offset, to_offset, size);
+    return copy_apart(handle_of(from), from_offset, handle_of(to), to_offset, size);
+  }
+
+  Status fill_zero(DeviceMemory& to, int64_t offset, int64_t size) noexcept override {
+    marker_.reset();
+    // The longest pattern that the place allows is the fastest.
+    const cl_uint zeros[4] = {};
+    size_t pattern = (offset | size) % 16 == 0 ? 16 : (offset | size) % 4 == 0 ? 4 : 1;
+    return cl_status(clEnqueueFillBuffer(queue_.get(), handle_of(to), zeros, pattern,
+                                         static_cast<size_t>(offset), static_cast<size_t>(size), 0,
+                                         nullptr, nullptr),
+                     "clEnqueueFillBuffer");
+  }
+
+  Status launch(DeviceKernel& kernel, const LaunchArgs& args) noexcept override {
+    marker_.reset();
+    auto& code = static_cast<ClKernel&>(kernel);
+    if (code.arguments != 2 * args.buffers.size() + args.scalars.size() + 1) {
+      return fail(internal_error("kernel " + code.entry + " declares " +
+                                     std::to_string(code.arguments) + " arguments for " +
+                                     std::to_string(args.buffers.size()) + " buffers and " +
+                                     std::to_string(args.scalars.size()) + " scalars",
+                                 "opencl"));
+    }
+    auto threads = static_cast<size_t>(args.workgroup_threads);
+    if (threads > code.max_group) {
+      return fail(platform_error(PlatformFault::kLimit,
+                                 "kernel " + code.entry + " asks for work groups of " +
+                                     std::to_string(threads) + " threads; the driver allows it " +
+                                     std::to_string(code.max_group),
+                                 "opencl"));
+    }
+    int64_t groups = std::min((args.extent - 1) / args.workgroup_threads + 1, context_->max_groups);
+    size_t global = static_cast<size_t>(groups) * threads;
+    std::lock_guard guard(code.lock);
+    TAPML_TRY(set_arguments(code.kernel.get(), args));
+    return cl_status(clEnqueueNDRangeKernel(queue_.get(), code.kernel.get(), 1, nullptr, &global,
+                                            &threads, 0, nullptr, nullptr),
+                     "clEnqueueNDRangeKernel");
+  }
+
+  Status read(DeviceMemory& from, int64_t offset, std::span<std::byte> bytes) noexcept override {
+    TAPML_TRY(cl_status(
+        clEnqueueReadBuffer(queue_.get(), handle_of(from), CL_TRUE, static_cast<size_t>(offset),
+                            bytes.size(), bytes.data(), 0, nullptr, nullptr),
+        "clEnqueueReadBuffer"));
+    staged_.clear();
+    return {};
+  }
+
+  Status synchronize() noexcept override {
+    TAPML_TRY(cl_status(clFinish(queue_.get()), "clFinish"));
+    return drop_written();
+  }
+
+  Result<bool> done() noexcept override {
+    if (!marker_) {
+      cl_event event = nullptr;
+      TAPML_TRY(cl_status(clEnqueueMarkerWithWaitList(queue_.get(), 0, nullptr, &event),
+                          "clEnqueueMarkerWithWaitList"));
+      marker_.reset(event);
+      TAPML_TRY(cl_status(clFlush(queue_.get()), "clFlush"));
+    }
+    return is_reached(marker_.get());
+  }
+
+  Result<std::shared_ptr<DeviceEvent>> record() noexcept override {
+    cl_event event = nullptr;
+    TAPML_TRY(cl_status(clEnqueueMarkerWithWaitList(queue_.get(), 0, nullptr, &event),
+                        "clEnqueueMarkerWithWaitList"));
+    auto recorded = std::make_shared<ClEvent>(ClObject<cl_event>(event));
+    // Another queue may wait for it, and does not flush this one.
+    TAPML_TRY(cl_status(clFlush(queue_.get()), "clFlush"));
+    return recorded;
+  }
+
+  Status wait(DeviceEvent& event) noexcept override {
+    marker_.reset();
+    cl_event awaited = static_cast<ClEvent&>(event).event.get();
+    return cl_status(clEnqueueBarrierWithWaitList(queue_.get(), 1, &awaited, nullptr),
+                     "clEnqueueBarrierWithWaitList");
+  }
+
+ private:
+  Status copy_apart(cl_mem from, int64_t from_offset, cl_mem to, int64_t to_offset, int64_t size) {
+    return cl_status(clEnqueueCopyBuffer(queue_.get(), from, to, static_cast<size_t>(from_offset),
+                                         static_cast<size_t>(to_offset), static_cast<size_t>(size),
+                                         0, nullptr, nullptr),
+                     "clEnqueueCopyBuffer");
+  }
+
+  // OpenCL refuses copies between ranges that overlap: the bytes make a detour.
+  Status copy_overlapping(DeviceMemory& memory, int64_t from, int64_t to, int64_t size) {
+    cl_int code = CL_SUCCESS;
+    ClObject<cl_mem> aside(clCreateBuffer(context_->context.get(), CL_MEM_READ_WRITE,
+                                          static_cast<size_t>(size), nullptr, &code));
+    TAPML_TRY(cl_status(code, "clCreateBuffer"));
+    TAPML_TRY(copy_apart(handle_of(memory), from, aside.get(), 0, size));
+    return copy_apart(aside.get(), 0, handle_of(memory), to, size);
+  }
+
+  static Status set_arguments(cl_kernel kernel, const LaunchArgs& args) {
+    cl_uint index = 0;
+    for (const BufferArg& buffer : args.buffers) {
+      cl_mem memory = handle_of(*buffer.memory);
+      TAPML_TRY(
+          cl_status(clSetKernelArg(kernel, index++, sizeof(memory), &memory), "clSetKernelArg"));
+    }
+    for (const BufferArg& buffer : args.buffers) {
+      TAPML_TRY(set_long(kernel, index++, buffer.offset));
+    }
+    for (int64_t scalar : args.scalars) TAPML_TRY(set_long(kernel, index++, scalar));
+    return set_long(kernel, index, args.extent);
+  }
+
+  static Status set_long(cl_kernel kernel, cl_uint index, int64_t number) {
+    cl_long value = number;
+    return cl_status(clSetKernelArg(kernel, index, sizeof(value), &value), "clSetKernelArg");
+  }
+
+  // Frees staged bytes that have arrived; waits for the oldest where there are too many.
+  Status drop_written() {
+    if (staged_.size() >= kMaxStaged) {
+      cl_event oldest = staged_.front().written.get();
+      TAPML_TRY(cl_status(clWaitForEvents(1, &oldest), "clWaitForEvents"));
+    }
+    size_t arrived = 0;
+    while (arrived < staged_.size()) {
+      TAPML_ASSIGN(bool reached, is_reached(staged_[arrived].written.get()));
+      if (!reached) break;
+      ++arrived;
+    }
+    staged_.erase(staged_.begin(), staged_.begin() + static_cast<std::ptrdiff_t>(arrived));
+    return {};
+  }
+
+  std::shared_ptr<ClContext> context_;
+  std::vector<Staged> staged_;  // oldest first
+  ClObject<cl_event> marker_;   // behind everything enqueued; none where that is not so
+  ClObject<cl_command_queue> queue_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<DeviceQueue>> create_cl_queue(std::shared_ptr<ClContext> context) {
+  cl_int code = CL_SUCCESS;
+  ClObject<cl_command_queue> queue(
+      clCreateCommandQueue(context->context.get(), context->device.device, 0, &code));
+  TAPML_TRY(cl_status(code, "clCreateCommandQueue"));
+  return std::make_unique<ClQueue>(std::move(context), std::move(queue));
+}
+
+}  // namespace tapml::device
