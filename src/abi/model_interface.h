@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "abi/attributes.h"
 #include "tensor/dtype.h"
 
 namespace tapml {
@@ -28,5 +29,10 @@ struct ModelInterface {
   // its own inputs.
   std::vector<std::string> weights;
 };
+
+// The interface as attributes of a Module ("model.*"), and back; fields that are absent keep their
+// defaults.
+AttrMap model_interface_attrs(const ModelInterface& model);
+ModelInterface model_interface_of(const AttrMap& attrs);
 
 }  // namespace tapml

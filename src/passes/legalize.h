@@ -1,0 +1,17 @@
+// Operators to kernels (Relax paper, section 4.1; contract 2).
+#pragma once
+
+#include "ir/module.h"
+
+namespace tapml::passes {
+
+// Outlines every operator call of the functions that are not kernels as a pair of spec and
+// implementation, and calls it by call_tir, or call_tir_inplace for operators that update an
+// argument. Equal specs are shared. Views (reshape) stay operators: they compute nothing.
+// UserError for a call whose argument shapes are not known.
+Module legalize(const Module& module);
+
+// Operators that only look at the same bytes another way.
+bool is_view(const std::string& op);
+
+}  // namespace tapml::passes

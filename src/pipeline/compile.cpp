@@ -1,0 +1,183 @@
+#include "pipeline/compile.h"
+
+#include <set>
+
+#include "arith/scalar_program.h"
+#include "codegen/llvm/native.h"
+#include "codegen/lower/device_func.h"
+#include "codegen/source/emitter.h"
+#include "codegen/vm/lower.h"
+#include "ir/exceptions.h"
+#include "passes/kernel.h"
+#include "passes/lower_math.h"
+#include "passes/plan_memory.h"
+#include "pipeline/run.h"
+#include "relax/kernel_call.h"
+#include "relax/visit.h"
+#include "schedule/rules.h"
+#include "text/printer.h"
+
+namespace tapml::pipeline {
+
+namespace {
+
+constexpr const char* kPhase = "phase";
+constexpr const char* kKernelsFixed = "fuse";
+constexpr const char* kBoundaryPolicy = "boundary_policy";
+
+// The signature table's entry: parameters as the kernel's callers know them.
+KernelInfo kernel_info(const Module& module, const std::string& name) {
+  const tir::PrimFunc& func = passes::kernel_implementation(module, name);
+  KernelInfo info;
+  info.name = name;
+  for (const tir::Param& param : func.params) {
+    ParamInfo out;
+    out.name = param.buffer->name;
+    out.dtype = param.buffer->dtype;
+    out.mode = param.mode;
+    for (const PrimExpr& dim : param.buffer->shape) {
+      out.dims.push_back(arith::compile_scalar(dim, func.scalars));
+    }
+    info.params.push_back(std::move(out));
+  }
+  for (const Var& scalar : func.scalars) info.scalars.push_back(scalar->name);
+  Module alone;
+  alone.functions[name] = module.functions.at(name);
+  std::string implementation = name + "_impl";
+  alone.functions[implementation] = module.functions.at(implementation);
+  info.spec = text::print(alone);
+  return info;
+}
+
+// Schedules, lowers and generates code for all kernels of one executable.
+class KernelBuilder {
+ public:
+  KernelBuilder(const target::Target& target, const ImplementOptions& options,
+                Executable& executable)
+      : target_(target), options_(options), executable_(executable) {}
+
+  void add(const std::string& name, const tir::PrimFunc& func, int32_t kernel) {
+    double start = seconds_now();
+    schedule::Scheduled scheduled = schedule::schedule_for(func, target_);
+    if (options_.rewrite) scheduled.func = options_.rewrite(name, scheduled.func);
+    tir::PrimFuncRef final_func = scheduled.func;
+    if (!target_.description.accurate_math) final_func = passes::lower_math(*final_func);
+    codegen::LoweredKernel lowered = codegen::lower_prim_func(*final_func, name);
+    Implementation implementation;
+    implementation.kernel = kernel;
+    implementation.provider = "schedule:" + scheduled.rule;
+    for (const tir::Buffer& workspace : lowered.workspaces) {
+      ParamInfo info;
+      info.name = workspace->name;
+      info.dtype = workspace->dtype;
+      info.mode = AccessMode::kWorkspace;
+      for (const PrimExpr& dim : workspace->shape) {
+        info.dims.push_back(arith::compile_scalar(dim, final_func->scalars));
+      }
+      implementation.workspaces.push_back(std::move(info));
+    }
+    for (codegen::DeviceFunc& launch : lowered.launches) {
+      implementation.launches.push_back({launch.entry,
+                                         arith::compile_scalar(launch.extent, final_func->scalars),
+                                         launch.workgroup_threads, launch.buffer_indices,
+                                         launch.scalar_indices});
+      functions_.push_back(std::move(launch));
+    }
+    executable_.implementations.push_back(std::move(implementation));
+    schedule_seconds_ += seconds_now() - start;
+  }
+
+  void finish() {
+    add_time(options_.instruments, "schedule", schedule_seconds_);
+    double start = seconds_now();
+    executable_.modules.push_back(generate());
+    add_time(options_.instruments, "codegen", seconds_now() - start);
+  }
+
+ private:
+  ModuleBlob generate() const {
+    switch (target_.description.code) {
+      case target::CodeKind::kNative:
+        return codegen::compile_native(functions_);
+      case target::CodeKind::kOpenClC:
+        return codegen::compile_opencl(functions_);
+      case target::CodeKind::kNone: {
+        ModuleBlob blob;
+        blob.platform = target_.description.platform;
+        blob.format = "none";
+        for (const auto& function : functions_) blob.entries.push_back(function.entry);
+        return blob;
+      }
+      case target::CodeKind::kGlsl:
+        break;
+    }
+    throw_platform(PlatformFault::kAbsent,
+                   "no code generation for target " + target_.description.platform);
+  }
+
+  const target::Target& target_;
+  const ImplementOptions& options_;
+  Executable& executable_;
+  std::vector<codegen::DeviceFunc> functions_;
+  double schedule_seconds_ = 0;
+};
+
+}  // namespace
+
+Module fix_kernels(const Module& module, const Instruments& instruments) {
+  if (attr_or<std::string>(module.attrs, kPhase, "import") == kKernelsFixed) return module;
+  Module current = module;
+  int number = 0;
+  for (const PassInfo& pass : pass_table()) {
+    if (std::string(pass.phase) == "plan") break;
+    current = run_pass(current, pass.name, pass.run, instruments, number);
+  }
+  current.attrs[kPhase] = std::string(kKernelsFixed);
+  if (!current.attrs.contains(kBoundaryPolicy)) {
+    current.attrs[kBoundaryPolicy] = std::string("default-1");
+  }
+  return current;
+}
+
+std::shared_ptr<const Executable> implement(const Module& fixed, const target::Target& target,
+                                            const ImplementOptions& options) {
+  auto executable = std::make_shared<Executable>();
+  executable->target = target.text;
+  executable->boundary_policy = attr_or<std::string>(fixed.attrs, kBoundaryPolicy, "");
+  executable->model = model_interface_of(fixed.attrs);
+  codegen::VmContext context;
+  KernelBuilder builder(target, options, *executable);
+  for (const auto& [name, function] : fixed.functions) {
+    if (!passes::is_kernel(function.get())) continue;
+    const tir::PrimFunc& func = passes::kernel_implementation(fixed, name);
+    auto index = static_cast<int32_t>(executable->kernels.size());
+    context.kernels[name] = {index, &func};
+    executable->kernels.push_back(kernel_info(fixed, name));
+    builder.add(name, func, index);
+  }
+  builder.finish();
+  int number = 50;
+  Module planned =
+      run_pass(fixed, "plan_memory", passes::plan_memory, options.instruments, number);
+  double start = seconds_now();
+  std::vector<std::pair<std::string, const relax::Function*>> functions;
+  for (const auto& [name, function] : planned.functions) {
+    const relax::Function* source = relax::as_relax_function(function.get());
+    if (!source || passes::is_kernel(source)) continue;
+    context.functions[name] = static_cast<int32_t>(functions.size());
+    functions.emplace_back(name, source);
+  }
+  for (const auto& [name, function] : functions) {
+    executable->functions.push_back(
+        codegen::lower_function(name, *function, context, *executable));
+  }
+  add_time(options.instruments, "lower", seconds_now() - start);
+  return executable;
+}
+
+std::shared_ptr<const Executable> compile(const Module& module, const target::Target& target,
+                                          const ImplementOptions& options) {
+  return implement(fix_kernels(module, options.instruments), target, options);
+}
+
+}  // namespace tapml::pipeline

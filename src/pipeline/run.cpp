@@ -1,0 +1,37 @@
+#include "pipeline/run.h"
+
+#include <chrono>
+#include <cstdio>
+
+#include "io/host/files.h"
+#include "ir/exceptions.h"
+#include "text/printer.h"
+
+namespace tapml::pipeline {
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+void add_time(const Instruments& instruments, const std::string& name, double seconds) {
+  if (instruments.times) instruments.times->emplace_back(name, seconds);
+}
+
+Module run_pass(const Module& module, const std::string& name,
+                const std::function<Module(const Module&)>& pass, const Instruments& instruments,
+                int& number) {
+  double start = seconds_now();
+  Module result = pass(module);
+  add_time(instruments, name, seconds_now() - start);
+  ++number;
+  if (!instruments.dump_folder.empty()) {
+    char prefix[8];
+    std::snprintf(prefix, sizeof prefix, "%02d_", number);
+    unwrap(make_folder(instruments.dump_folder));
+    unwrap(write_text_atomic(instruments.dump_folder + "/" + prefix + name + ".txt",
+                             text::print(result)));
+  }
+  return result;
+}
+
+}  // namespace tapml::pipeline
