@@ -14,12 +14,16 @@ namespace tapml::build {
 // function values by their Callable annotation.
 relax::Annotation deduce_call(const relax::CallNode& call, const Module& module);
 
+// Annotation of any bound value: calls as above, ifs by the join of their branches, atoms as they are.
+relax::Annotation annotation_of_value(const relax::Expr& value, const Module& module);
+
 // Emits bindings into one function. Usage:
 //   FunctionBuilder f(module);
 //   Variable x = f.param("x", tensor_annotation({n, 4}, DType::kF32));
 //   f.begin_dataflow();
 //   Variable y = f.emit_op("silu", {x});
-//   Variable z = f.emit_output(...); f.end_dataflow();
+//   Variable z = f.emit_op("exp", {y}, {}, "z", /*output=*/true);
+//   f.end_dataflow();
 //   FunctionRef main = f.finish(z, attrs);
 class FunctionBuilder {
  public:
@@ -43,6 +47,9 @@ class FunctionBuilder {
 
  private:
   std::string unique(const std::string& hint);
+  relax::Expr atom(const relax::Expr& expr);
+  relax::Variable bind(relax::Expr value, relax::Annotation annotation,
+                       relax::Annotation match_cast, const std::string& name, bool output);
 
   const Module& module_;
   std::vector<relax::Variable> params_;

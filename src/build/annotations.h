@@ -1,0 +1,24 @@
+// Comparing, joining and coarsening annotations.
+#pragma once
+
+#include <set>
+
+#include "relax/annotation.h"
+
+namespace tapml::build {
+
+// Symbolic variables by identity.
+using SymbolSet = std::set<const tapml::ExprNode*>;
+
+// False where no value can have both annotations: another kind, rank, dtype, field count, or a
+// dimension that is provably different.
+bool compatible(const relax::Annotation& a, const relax::Annotation& b);
+
+// The finest annotation that holds for values of both (the join of an if's branches).
+relax::Annotation join(const relax::Annotation& a, const relax::Annotation& b);
+
+// The annotation without symbolic variables outside `visible`: shapes that use others are coarsened
+// to their rank.
+relax::Annotation restrict_vars(const relax::Annotation& annotation, const SymbolSet& visible);
+
+}  // namespace tapml::build
