@@ -131,7 +131,14 @@ Polynomial Polynomial::operator-(const Polynomial& other) const {
   return result;
 }
 
-void Polynomial::add_term(const Term& term) { add_scaled(of(term), 1); }
+void Polynomial::add_term(const Term& term) {
+  bool last = terms_.empty() || terms_.back().monomial > term.monomial;
+  if (valid_ && last && term.monomial.degree() > 0 && terms_.size() < kMaxTerms) {
+    if (term.coefficient != 0) terms_.push_back(term);
+    return;
+  }
+  add_scaled(of(term), 1);
+}
 
 Polynomial Polynomial::times(const Term& term) const {
   if (!valid_) return *this;

@@ -78,7 +78,7 @@ class Polynomial {
   Polynomial times(const Term& term) const;
   bool operator==(const Polynomial&) const = default;
 
-  void add_term(const Term& term);  // in any order; O(terms)
+  void add_term(const Term& term);  // in any order, in descending order fastest
 
  private:
   void add_scaled(const Polynomial& other, int64_t scale);

@@ -183,9 +183,11 @@ Polynomial Simplifier::floormod(const Polynomial& dividend, const Polynomial& d,
   return atom(ExprKind::kFloorMod, p, d, dtype);
 }
 
+// The constant does not count, so that both sides of a comparison settle on the same form wherever
+// the constant stands.
 int Simplifier::cost(const Polynomial& p) const {
   constexpr int kDivision = 4;
-  int total = p.constant() != 0;
+  int total = 0;
   for (const Term& t : p.terms()) {
     total += 1;
     for (AtomId id : t.monomial) {

@@ -89,6 +89,17 @@ Polynomial Simplifier::sum(const PrimExpr& e) {
 // Arithmetic that would not fit stays as it is written, over simplified operands.
 Polynomial Simplifier::opaque(const PrimExpr& e) { return atom(operands_simplified(e)); }
 
+// The x of an atom that is the cast of an x of type `dtype` and holds all its values.
+std::optional<Polynomial> Simplifier::uncast(AtomId id, DType dtype) const {
+  const Atom& atom = atoms_[id];
+  bool found = atom.kind() == ExprKind::kCast && atom.args.size() == 1 &&
+               atom.expr.operand(0).dtype() == dtype;
+  if (!found) return std::nullopt;
+  Range value = prover().interval(atom.args[0]);
+  if (value != intersect(value, dtype_range(atom.expr.dtype()))) return std::nullopt;
+  return atom.args[0];
+}
+
 // i32 to i64, value by value: an i64 atom is the cast of an i32 atom.
 Polynomial Simplifier::widen(const Polynomial& p) {
   Polynomial result = p.constant();
@@ -108,6 +119,8 @@ Polynomial Simplifier::widen(const Polynomial& p) {
         wide = floormod(widen(from.args[0]), widen(from.args[1]), DType::kI64);
       } else if (descend && (from.kind() == ExprKind::kMin || from.kind() == ExprKind::kMax)) {
         wide = extremum(from.kind(), widen(from.args[0]), widen(from.args[1]), DType::kI64);
+      } else if (auto origin = uncast(id, DType::kI64)) {
+        wide = *origin;
       } else {
         wide = atom(cast(DType::kI64, from.expr), {Polynomial::atom(id)});
       }
@@ -128,12 +141,7 @@ Polynomial Simplifier::cast_value(const PrimExpr& e) {
     Polynomial p = polynomial(operand);
     if (p.is_constant() && range.contains(p.constant())) return p;
     if (auto single = p.single_atom(); single && p.constant() == 0) {
-      // There and back again.
-      const PrimExpr inner = atoms_[*single].expr;
-      if (inner.kind() == ExprKind::kCast && inner.operand(0).dtype() == to) {
-        Range value = prover().interval(polynomial(inner.operand(0)));
-        if (value == intersect(value, dtype_range(from))) return sum(inner.operand(0));
-      }
+      if (auto origin = uncast(*single, to)) return *origin;
     }
     if (from == DType::kI32) {
       Range value = prover().interval(p);

@@ -29,6 +29,7 @@ class Simplifier {
   Polynomial sum(const PrimExpr& e);
   Polynomial opaque(const PrimExpr& e);
   Polynomial cast_value(const PrimExpr& e);
+  std::optional<Polynomial> uncast(AtomId id, DType dtype) const;
   Polynomial widen(const Polynomial& p);
   Polynomial select_value(const PrimExpr& e);
   PrimExpr let_value(const PrimExpr& e);

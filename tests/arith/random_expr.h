@@ -56,11 +56,12 @@ class RandomExpr {
     return vars;
   }
 
-  PrimExpr integer(const std::vector<RandomVar>& vars, int depth) {
-    auto sub = [&] { return integer(vars, depth - 1); };
+  // The variables are i64; an i32 expression is over their casts.
+  PrimExpr integer(const std::vector<RandomVar>& vars, int depth, DType dtype = DType::kI64) {
+    auto sub = [&] { return integer(vars, depth - 1, dtype); };
     auto leaf = [&]() -> PrimExpr {
-      if (pick(0, 3) == 0) return pick(-9, 9);
-      return vars[static_cast<size_t>(pick(0, static_cast<int64_t>(vars.size()) - 1))].var;
+      if (pick(0, 3) == 0) return make_int(pick(-9, 9), dtype);
+      return variable(vars, dtype);
     };
     if (depth <= 0) return leaf();
     switch (pick(0, 15)) {
@@ -76,45 +77,51 @@ class RandomExpr {
       case 6:
         return make_binary(ExprKind::kMul, sub(), leaf());
       case 7:
-        return make_binary(ExprKind::kMul, sub(), make_int(pick(-4, 8)));
+        return make_binary(ExprKind::kMul, sub(), make_int(pick(-4, 8), dtype));
       case 8:
       case 9:
-        return make_binary(ExprKind::kFloorDiv, sub(), divisor(vars));
+        return make_binary(ExprKind::kFloorDiv, sub(), divisor(vars, dtype));
       case 10:
       case 11:
-        return make_binary(ExprKind::kFloorMod, sub(), divisor(vars));
+        return make_binary(ExprKind::kFloorMod, sub(), divisor(vars, dtype));
       case 12:
         return make_binary(ExprKind::kMin, sub(), sub());
       case 13:
         return make_binary(ExprKind::kMax, sub(), sub());
       case 14:
-        return select(condition(vars, depth - 1), sub(), sub());
-      default:
-        // Either way round, through the narrow type.
-        return make_node(ExprKind::kCast, DType::kI64,
-                         {make_node(ExprKind::kCast, DType::kI32, {sub()})});
+        return select(condition(vars, depth - 1, dtype), sub(), sub());
+      default: {
+        DType other = dtype == DType::kI64 ? DType::kI32 : DType::kI64;
+        return make_node(ExprKind::kCast, dtype, {integer(vars, depth - 1, other)});
+      }
     }
   }
 
-  PrimExpr condition(const std::vector<RandomVar>& vars, int depth) {
+  PrimExpr condition(const std::vector<RandomVar>& vars, int depth, DType dtype = DType::kI64) {
     ExprKind kinds[] = {ExprKind::kEq, ExprKind::kNe, ExprKind::kLt, ExprKind::kLe};
     if (depth > 0 && pick(0, 4) == 0) {
-      PrimExpr a = condition(vars, depth - 1), b = condition(vars, depth - 1);
+      PrimExpr a = condition(vars, depth - 1, dtype), b = condition(vars, depth - 1, dtype);
       if (pick(0, 3) == 0) return make_node(ExprKind::kNot, DType::kBool, {a});
       return make_binary(pick(0, 1) ? ExprKind::kAnd : ExprKind::kOr, a, b);
     }
-    return make_binary(kinds[pick(0, 3)], integer(vars, depth), integer(vars, depth - 1));
+    PrimExpr left = integer(vars, depth, dtype);
+    return make_binary(kinds[pick(0, 3)], left, integer(vars, depth - 1, dtype));
   }
 
  private:
-  PrimExpr divisor(const std::vector<RandomVar>& vars) {
-    int64_t choice = pick(0, 7);
+  PrimExpr variable(const std::vector<RandomVar>& vars, DType dtype) {
     const Var& var = vars[static_cast<size_t>(pick(0, static_cast<int64_t>(vars.size()) - 1))].var;
+    return cast(dtype, var);
+  }
+
+  PrimExpr divisor(const std::vector<RandomVar>& vars, DType dtype) {
+    int64_t choice = pick(0, 7);
+    PrimExpr var = variable(vars, dtype);
     if (choice == 0) return var;
-    if (choice == 1) return make_binary(ExprKind::kMul, var, make_int(pick(1, 4)));
-    if (choice == 2) return make_binary(ExprKind::kAdd, var, make_int(1));
-    if (choice == 3) return make_int(pick(-4, -1));
-    return make_int(pick(1, 8));
+    if (choice == 1) return make_binary(ExprKind::kMul, var, make_int(pick(1, 4), dtype));
+    if (choice == 2) return make_binary(ExprKind::kAdd, var, make_int(1, dtype));
+    if (choice == 3) return make_int(pick(-4, -1), dtype);
+    return make_int(pick(1, 8), dtype);
   }
 
   std::mt19937_64 rng_;
