@@ -1,4 +1,5 @@
-// The JSON reader (RFC 8259): recursive descent with a depth limit, positions for every value.
+// The JSON reader (RFC 8259). It keeps the open arrays and objects on a stack of its own: nesting
+// costs no call depth, which WebAssembly has little of.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -69,8 +70,14 @@ class JsonParser {
       position_ = line_start_ = 3;
     }
     skip_space();
+    // Each turn reads the beginning of one value.
     Json value;
-    TAPML_TRY(parse_value(value, 0));
+    for (bool complete = false; !complete;) {
+      TAPML_ASSIGN(bool opened, begin_value(value));
+      if (!opened) {
+        TAPML_ASSIGN(complete, end_values(value));
+      }
+    }
     skip_space();
     if (position_ < text_.size()) return fail(expected("the end of the file"));
     return value;
@@ -115,112 +122,133 @@ class JsonParser {
     }
   }
 
-  Status parse_value(Json& out, int depth) {
+  // An array or object whose end is not yet read.
+  struct Level {
+    bool is_object = false;
+    Position at{};
+    std::vector<Json> items;
+    std::vector<std::pair<std::string, Json>> members;  // the last one still lacks its value
+    std::vector<Position> key_positions;
+  };
+
+  static void set_position(Json& value, Position at) {
+    value.line_ = at.line;
+    value.column_ = at.column;
+  }
+
+  // Reads a scalar or an empty array or object into `out` (false), or opens a level (true) and
+  // stands before its first value.
+  Result<bool> begin_value(Json& out) {
     Position at = here();
     if (++values_ > limits_.max_values) {
       return fail(user_error(std::string(source_) + " has too many values", place(at),
                              "at most " + std::to_string(limits_.max_values) + " values"));
     }
+    char c = peek();
+    if (c != '{' && c != '[') {
+      TAPML_TRY(parse_scalar(out));
+      set_position(out, at);
+      return false;
+    }
+    if (levels_.size() >= static_cast<size_t>(std::max(limits_.max_depth, 0))) {
+      return fail(user_error(
+          std::string(source_) + " is nested too deeply", place(at),
+          "at most " + std::to_string(limits_.max_depth) + " levels of arrays and objects"));
+    }
+    bool is_object = c == '{';
+    ++position_;
+    skip_space();
+    if (peek() == (is_object ? '}' : ']')) {
+      ++position_;
+      out = is_object ? Json::object() : Json::array();
+      set_position(out, at);
+      return false;
+    }
+    Level& level = levels_.emplace_back();
+    level.is_object = is_object;
+    level.at = at;
+    if (is_object) {
+      TAPML_TRY(parse_key(level, "a key in double quotes or '}'"));
+    }
+    return true;
+  }
+
+  // Puts a complete value where it belongs and closes the levels that end behind it. True where the
+  // document's own value is complete (then in `value`), false where another value follows.
+  Result<bool> end_values(Json& value) {
+    while (!levels_.empty()) {
+      Level& level = levels_.back();
+      if (level.is_object) {
+        level.members.back().second = std::move(value);
+      } else {
+        level.items.push_back(std::move(value));
+      }
+      skip_space();
+      char c = peek();
+      if (c == ',') {
+        ++position_;
+        skip_space();
+        if (level.is_object) {
+          TAPML_TRY(parse_key(level, "a key in double quotes"));
+        }
+        return false;
+      }
+      if (c != (level.is_object ? '}' : ']')) {
+        return fail(expected(level.is_object ? "',' or '}'" : "',' or ']'"));
+      }
+      ++position_;
+      if (level.is_object) {
+        TAPML_TRY(check_unique(level.members, level.key_positions));
+        value = Json::object(std::move(level.members));
+      } else {
+        value = Json::array(std::move(level.items));
+      }
+      set_position(value, level.at);
+      levels_.pop_back();
+    }
+    return true;
+  }
+
+  // The key and the colon; stands before the value then.
+  Status parse_key(Level& level, const char* expectation) {
+    if (peek() != '"') return fail(expected(expectation));
+    level.key_positions.push_back(here());
+    TAPML_TRY(parse_string(level.members.emplace_back().first));
+    skip_space();
+    if (peek() != ':') return fail(expected("':'"));
+    ++position_;
+    skip_space();
+    return {};
+  }
+
+  Status parse_scalar(Json& out) {
     switch (peek()) {
-      case '{':
-      case '[':
-        if (depth >= limits_.max_depth) {
-          return fail(user_error(
-              std::string(source_) + " is nested too deeply", place(at),
-              "at most " + std::to_string(limits_.max_depth) + " levels of arrays and objects"));
-        }
-        if (peek() == '{') {
-          TAPML_TRY(parse_object(out, depth + 1));
-        } else {
-          TAPML_TRY(parse_array(out, depth + 1));
-        }
-        break;
       case '"': {
         std::string text;
         TAPML_TRY(parse_string(text));
         out = Json::string(std::move(text));
-        break;
+        return {};
       }
       case 't':
         TAPML_TRY(parse_word("true"));
         out = Json::boolean(true);
-        break;
+        return {};
       case 'f':
         TAPML_TRY(parse_word("false"));
         out = Json::boolean(false);
-        break;
+        return {};
       case 'n':
         TAPML_TRY(parse_word("null"));
         out = Json::null();
-        break;
+        return {};
       default:
-        TAPML_TRY(parse_number(out));
+        return parse_number(out);
     }
-    out.line_ = at.line;
-    out.column_ = at.column;
-    return {};
   }
 
   Status parse_word(std::string_view word) {
     if (text_.substr(position_, word.size()) != word) return fail(expected(std::string(word)));
     position_ += word.size();
-    return {};
-  }
-
-  Status parse_array(Json& out, int depth) {
-    ++position_;
-    std::vector<Json> items;
-    skip_space();
-    if (peek() == ']') {
-      ++position_;
-      out = Json::array();
-      return {};
-    }
-    while (true) {
-      TAPML_TRY(parse_value(items.emplace_back(), depth));
-      skip_space();
-      char c = peek();
-      if (c != ',' && c != ']') return fail(expected("',' or ']'"));
-      ++position_;
-      if (c == ']') break;
-      skip_space();
-    }
-    out = Json::array(std::move(items));
-    return {};
-  }
-
-  Status parse_object(Json& out, int depth) {
-    ++position_;
-    std::vector<std::pair<std::string, Json>> members;
-    std::vector<Position> key_positions;
-    skip_space();
-    if (peek() == '}') {
-      ++position_;
-      out = Json::object();
-      return {};
-    }
-    while (true) {
-      if (peek() != '"') {
-        return fail(
-            expected(members.empty() ? "a key in double quotes or '}'" : "a key in double quotes"));
-      }
-      key_positions.push_back(here());
-      auto& [key, value] = members.emplace_back();
-      TAPML_TRY(parse_string(key));
-      skip_space();
-      if (peek() != ':') return fail(expected("':'"));
-      ++position_;
-      skip_space();
-      TAPML_TRY(parse_value(value, depth));
-      skip_space();
-      char c = peek();
-      if (c != ',' && c != '}') return fail(expected("',' or '}'"));
-      ++position_;
-      if (c == '}') break;
-      skip_space();
-    }
-    TAPML_TRY(check_unique(members, key_positions));
-    out = Json::object(std::move(members));
     return {};
   }
 
@@ -393,6 +421,7 @@ class JsonParser {
   size_t continuation_bytes_ = 0;  // on this line, so that columns count characters
   int32_t line_ = 1;
   size_t values_ = 0;
+  std::vector<Level> levels_;
 };
 
 Result<Json> parse_json(std::string_view text, std::string_view source, JsonLimits limits) {
