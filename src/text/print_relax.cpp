@@ -232,7 +232,7 @@ void Printer::expr(const Expr& expr) {
       sequence(expr, "yield");
       break;
     case relax::ExprKind::kFunction:
-      out_ += "def ";
+      out_ += as<FunctionNode>(expr)->function->pure ? "def " : "impure def ";
       signature_and_body(*as<FunctionNode>(expr)->function);
       break;
   }

@@ -7,7 +7,8 @@
 namespace tapml::text {
 
 Printer::Nest::Nest(Printer&, int& depth) : depth_(depth) {
-  if (++depth_ > kMaxNesting) {
+  if (++depth_ > kMaxLevels) {
+    --depth_;
     throw_user("the program is nested deeper than the text format allows", "",
                "at most " + std::to_string(kMaxNesting) + " levels");
   }

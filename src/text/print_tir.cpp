@@ -181,6 +181,8 @@ void Printer::prim_func(const PrimFunc& func, const std::string& name) {
     items.push_back(std::move(out_));
     out_ = std::move(kept);
   };
+  // The shapes of the buffers use the scalars that stand behind them.
+  for (const Var& var : func.scalars) names_.define(var.get(), var->name);
   for (const Param& param : func.params) {
     item([&] {
       if (param.mode != AccessMode::kIn) out_ += std::string(access_mode_name(param.mode)) + " ";

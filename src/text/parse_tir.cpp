@@ -1,0 +1,241 @@
+// Tensor programs.
+#include <array>
+
+#include "text/parser_impl.h"
+
+namespace tapml::text {
+
+using namespace tir;  // NOLINT: every name below is one of tir's
+
+namespace {
+
+constexpr std::array<ForKind, 6> kForKinds = {ForKind::kSerial,     ForKind::kParallel,
+                                              ForKind::kVectorized, ForKind::kUnrolled,
+                                              ForKind::kWorkgroup,  ForKind::kThread};
+constexpr std::array<Scope, 3> kScopes = {Scope::kGlobal, Scope::kShared, Scope::kLocal};
+
+}  // namespace
+
+// Buffers' shapes come before the scalars that they use, so these are found first.
+void Parser::define_scalar_params() {
+  int depth = 0;
+  for (size_t i = 0; peek(i).kind != TokenKind::kEnd; ++i) {
+    if (at("(", i)) ++depth;
+    if (at(")", i) && --depth == 0) return;
+    if (depth != 1 || !at_name(i) || !at(":", i + 1)) continue;
+    if (auto type = peek_dtype(i + 2)) {
+      define(peek(i), {.scalar = make_var(name_text(peek(i)), *type)});
+    }
+  }
+}
+
+std::shared_ptr<const PrimFunc> Parser::prim_func() {
+  scope_.push();
+  auto func = std::make_shared<PrimFunc>();
+  if (!at("(")) unexpected("'(' after the function's name");
+  define_scalar_params();
+  expect("(");
+  while (!accept(")")) {
+    Param param;
+    // A mode is followed by the parameter's name, the name by a colon.
+    if (!at(":", 1)) {
+      auto mode = peek().kind == TokenKind::kName ? parse_access_mode(peek().text) : std::nullopt;
+      if (!mode) unexpected("a parameter: in, out, inout, workspace or prepared, then its name");
+      param.mode = *mode;
+      advance();
+    }
+    const Token& name = expect_name("a parameter's name");
+    expect(":", "the parameter's name");
+    if (peek_dtype()) {
+      dtype();
+      func->scalars.push_back(lookup(name)->scalar);
+    } else {
+      param.buffer = buffer_type(name_text(name));
+      define(name, {.buffer = param.buffer});
+      func->params.push_back(std::move(param));
+    }
+    if (!at(")") && !accept(",")) unexpected("',' or ')'");
+  }
+  if (at_attrs()) func->attrs = attrs();
+  func->body = braced_stmts();
+  scope_.pop();
+  return func;
+}
+
+Buffer Parser::buffer_type(const std::string& name) {
+  expect("Buffer");
+  expect("(");
+  Dims shape = dims();
+  expect(",", "the buffer's shape");
+  DType type = dtype();
+  Scope scope = Scope::kGlobal;
+  if (accept(",")) {
+    bool found = false;
+    for (Scope candidate : kScopes) {
+      if (!at(scope_name(candidate))) continue;
+      scope = candidate;
+      found = true;
+    }
+    if (!found) unexpected("global, shared or local");
+    advance();
+  }
+  expect(")");
+  return make_buffer(name, type, std::move(shape), scope);
+}
+
+const Buffer& Parser::buffer(const Token& name) {
+  const Symbol* symbol = lookup(name);
+  if (!symbol) fail_undefined(name, "a buffer in scope");
+  if (!symbol->buffer) {
+    fail(name, "'" + name_text(name) + "' is " + symbol->kind() + " and cannot be indexed",
+         "a buffer");
+  }
+  return symbol->buffer;
+}
+
+void Parser::check_rank(const Token& name, const BufferNode& buffer, size_t indices) const {
+  if (indices == buffer.shape.size()) return;
+  source_.fail(name.offset, "wrong number of indices of buffer '" + name_text(name) + "'",
+               std::to_string(buffer.shape.size()), std::to_string(indices));
+}
+
+Stmt Parser::braced_stmts() {
+  expect("{");
+  scope_.push();
+  Stmt body = stmts();
+  scope_.pop();
+  expect("}", "the statements");
+  return body;
+}
+
+Stmt Parser::stmts() {
+  Recursion recursion(*this, stmt_depth_);
+  std::vector<Stmt> list;
+  while (!at("}") && peek().kind != TokenKind::kEnd) {
+    if (!accept("alloc")) {
+      list.push_back(stmt());
+      continue;
+    }
+    const Token& name = expect_name("the buffer's name");
+    expect(":", "the buffer's name");
+    Buffer buffer = buffer_type(name_text(name));
+    define(name, {.buffer = buffer});
+    Stmt body = stmts();
+    list.push_back(make_alloc(std::move(buffer), std::move(body)));
+  }
+  return make_seq(std::move(list));
+}
+
+Stmt Parser::stmt() {
+  if (at("for")) return loop();
+  if (at("if")) return branch();
+  if (at("block")) return block();
+  if (at("{")) return braced_stmts();
+  if (accept("barrier")) return make_barrier();
+  if (at_name()) return store();
+  unexpected("a statement: for, if, block, alloc, barrier, a store or '}'");
+}
+
+Stmt Parser::loop() {
+  expect("for");
+  const Token& name = expect_name("the loop variable");
+  DType type = DType::kI64;
+  if (accept(":")) type = dtype();
+  expect("in", "the loop variable");
+  const ForKind* kind = nullptr;
+  for (const ForKind& candidate : kForKinds) {
+    if (at(for_kind_name(candidate))) kind = &candidate;
+  }
+  if (!kind) unexpected("serial, parallel, vectorized, unrolled, workgroup or thread");
+  advance();
+  expect("(");
+  PrimExpr extent = scalar();
+  expect(")");
+  scope_.push();
+  Var var = make_var(name_text(name), type);
+  define(name, {.scalar = var});
+  Stmt body = braced_stmts();
+  scope_.pop();
+  return make_for(std::move(var), std::move(extent), std::move(body), *kind);
+}
+
+Stmt Parser::branch() {
+  expect("if");
+  PrimExpr condition = scalar();
+  Stmt then_body = braced_stmts();
+  Stmt else_body;
+  if (accept("else")) else_body = braced_stmts();
+  return make_if(std::move(condition), std::move(then_body), std::move(else_body));
+}
+
+Stmt Parser::store() {
+  const Token& name = advance();
+  const Buffer target = buffer(name);
+  expect("[", "the buffer's name");
+  std::vector<PrimExpr> indices = scalar_list("]");
+  check_rank(name, *target, indices.size());
+  expect("=", "the indices");
+  PrimExpr value = scalar();
+  return make_store(target, std::move(indices), std::move(value));
+}
+
+BlockIter Parser::block_iter() {
+  BlockIter iter;
+  const Token& name = expect_name("a block iterator");
+  expect(":", "the iterator's name");
+  DType type = peek_dtype() ? dtype() : DType::kI64;
+  if (accept("reduce")) {
+    iter.type = IterType::kReduce;
+  } else if (!accept("spatial")) {
+    unexpected("spatial or reduce");
+  }
+  expect("(");
+  iter.extent = scalar();
+  expect(")");
+  expect("=", "the iterator's extent");
+  iter.binding = scalar();
+  iter.var = make_var(name_text(name), type);
+  define(name, {.scalar = iter.var});
+  return iter;
+}
+
+std::vector<Region> Parser::regions() {
+  std::vector<Region> list;
+  do {
+    const Token& name = expect_name("a buffer");
+    Region region;
+    region.buffer = buffer(name);
+    expect("[", "the buffer's name");
+    while (!accept("]")) {
+      region.begins.push_back(scalar());
+      region.extents.push_back(accept("+:") ? scalar() : PrimExpr(1));
+      if (!at("]") && !accept(",")) unexpected("'+:', ',' or ']'");
+    }
+    check_rank(name, *region.buffer, region.begins.size());
+    list.push_back(std::move(region));
+  } while (accept(","));
+  return list;
+}
+
+Stmt Parser::block() {
+  expect("block");
+  auto node = std::make_shared<BlockNode>();
+  node->name = string("the block's name as a string");
+  scope_.push();
+  expect("(", "the block's name");
+  while (!accept(")")) {
+    node->iters.push_back(block_iter());
+    if (!at(")") && !accept(",")) unexpected("',' or ')'");
+  }
+  expect("{");
+  if (accept("where")) node->predicate = scalar();
+  if (accept("reads")) node->reads = regions();
+  if (accept("writes")) node->writes = regions();
+  if (accept("init")) node->init = braced_stmts();
+  node->body = stmts();
+  expect("}", "the block's statements");
+  scope_.pop();
+  return node;
+}
+
+}  // namespace tapml::text

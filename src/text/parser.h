@@ -1,0 +1,24 @@
+// Text to module: the inverse of text/printer.h. It builds exactly the nodes that are written and
+// never deduces. docs/text-format.md holds the grammar.
+#pragma once
+
+#include <string_view>
+
+#include "ir/module.h"
+#include "text/common.h"
+
+namespace tapml::text {
+
+struct ParseOptions {
+  // Where constants that stand as a content hash are looked up.
+  const SideTensors* side = nullptr;
+  // False: a name stays usable after its scope has ended. For tests that write programs which the
+  // verifier must refuse.
+  bool scoped = true;
+};
+
+// `file_name` names the text in messages. UserError with file:line:col, the source line and a caret
+// where it stops making sense, what was expected there and what was found.
+Module parse(std::string_view source, std::string_view file_name, ParseOptions options = {});
+
+}  // namespace tapml::text

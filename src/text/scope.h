@@ -1,0 +1,58 @@
+// Names that are visible while a function is parsed.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/expr.h"
+#include "relax/expr.h"
+#include "tir/buffer.h"
+
+namespace tapml::text {
+
+// What a name stands for: exactly one member is set.
+struct Symbol {
+  Var scalar;
+  relax::Variable variable;
+  tir::Buffer buffer;
+  size_t offset = 0;  // where it was bound
+  bool open = true;   // false: its scope has ended
+
+  const char* kind() const {
+    return scalar ? "a scalar" : variable ? "a graph-level variable" : "a buffer";
+  }
+};
+
+// One namespace a function. Inner scopes may not hide a name that is still visible; after a scope
+// has ended its names may be bound again.
+class ScopeStack {
+ public:
+  void push() { scopes_.emplace_back(); }
+  void pop() {
+    for (const std::string& name : scopes_.back()) symbols_[name].open = false;
+    scopes_.pop_back();
+  }
+  void close(const std::string& name) { symbols_[name].open = false; }
+
+  // The symbol of a name, open or not; null when nothing has bound it.
+  const Symbol* find(const std::string& name) const {
+    auto it = symbols_.find(name);
+    return it == symbols_.end() ? nullptr : &it->second;
+  }
+  // The name must not be open.
+  void define(const std::string& name, Symbol symbol) {
+    symbols_[name] = std::move(symbol);
+    scopes_.back().push_back(name);
+  }
+  void clear() {
+    symbols_.clear();
+    scopes_.clear();
+  }
+
+ private:
+  std::unordered_map<std::string, Symbol> symbols_;
+  std::vector<std::vector<std::string>> scopes_;
+};
+
+}  // namespace tapml::text
