@@ -1,0 +1,447 @@
+// Expressions of tensor programs.
+#include <bit>
+#include <cmath>
+
+#include "interp/tir_code.h"
+#include "ir/exceptions.h"
+
+namespace tapml::interp {
+
+namespace {
+
+// ---- Nodes made from plain functions
+
+template <class Base, class F>
+struct Leaf final : Base {
+  explicit Leaf(F f) : f(std::move(f)) {}
+  auto run(Frame& frame) const -> decltype(std::declval<const Base&>().run(frame)) override {
+    return f(frame);
+  }
+  F f;
+};
+
+template <class F>
+IntPtr make_int_code(F f) {
+  return std::make_unique<Leaf<IntCode, F>>(std::move(f));
+}
+template <class F>
+FloatPtr make_float_code(F f) {
+  return std::make_unique<Leaf<FloatCode, F>>(std::move(f));
+}
+
+// f(a, b) on integers, wrapped to dtype.
+template <class F>
+IntPtr int_binary(DType dtype, IntPtr a, IntPtr b, F f) {
+  if (dtype == DType::kI64 || dtype == DType::kU64) {
+    return make_int_code([a = std::move(a), b = std::move(b), f](Frame& frame) {
+      return static_cast<int64_t>(f(a->run(frame), b->run(frame)));
+    });
+  }
+  return make_int_code([dtype, a = std::move(a), b = std::move(b), f](Frame& frame) {
+    return wrap_integer(dtype, static_cast<int64_t>(f(a->run(frame), b->run(frame))));
+  });
+}
+
+// f(a) or f(a, b) on floats, rounded to dtype; f32, the common case, without a switch.
+template <class F>
+FloatPtr float_unary(DType dtype, FloatPtr a, F f) {
+  if (dtype == DType::kF32) {
+    return make_float_code([a = std::move(a), f](Frame& frame) -> double {
+      return static_cast<float>(f(a->run(frame)));
+    });
+  }
+  return make_float_code([dtype, a = std::move(a), f](Frame& frame) -> double {
+    return round_float(dtype, f(a->run(frame)));
+  });
+}
+
+template <class F>
+FloatPtr float_binary(DType dtype, FloatPtr a, FloatPtr b, F f) {
+  if (dtype == DType::kF32) {
+    return make_float_code([a = std::move(a), b = std::move(b), f](Frame& frame) -> double {
+      double x = a->run(frame);
+      return static_cast<float>(f(x, b->run(frame)));
+    });
+  }
+  return make_float_code([dtype, a = std::move(a), b = std::move(b), f](Frame& frame) -> double {
+    double x = a->run(frame);
+    return round_float(dtype, f(x, b->run(frame)));
+  });
+}
+
+int64_t checked_divisor(int64_t divisor) {
+  if (divisor == 0) throw_internal("division by zero in a tensor program");
+  return divisor;
+}
+
+// Wrapping arithmetic without signed overflow.
+int64_t wrapping_add(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+int64_t wrapping_sub(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+}
+int64_t wrapping_mul(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
+
+template <class F>
+IntPtr compare_ints(bool wide_unsigned, IntPtr a, IntPtr b, F f) {
+  return make_int_code([wide_unsigned, a = std::move(a), b = std::move(b), f](Frame& frame) {
+    int64_t x = a->run(frame), y = b->run(frame);
+    bool result = wide_unsigned ? f(static_cast<uint64_t>(x), static_cast<uint64_t>(y)) : f(x, y);
+    return static_cast<int64_t>(result);
+  });
+}
+
+template <class F>
+IntPtr compare(ExprCompiler& compiler, const PrimExpr& expr, F f) {
+  const PrimExpr &a = expr.operand(0), &b = expr.operand(1);
+  if (is_float(a.dtype())) {
+    return make_int_code(
+        [a = compiler.floating(a), b = compiler.floating(b), f](Frame& frame) -> int64_t {
+          double x = a->run(frame);
+          return f(x, b->run(frame)) ? 1 : 0;
+        });
+  }
+  return compare_ints(a.dtype() == DType::kU64, compiler.integer(a), compiler.integer(b), f);
+}
+
+int64_t float_to_integer(DType dtype, double value) {
+  if (std::isnan(value)) return 0;
+  double whole = std::trunc(value);
+  if (dtype == DType::kBool) return value != 0 ? 1 : 0;
+  if (whole >= 0x1p63) {
+    bool fits = dtype == DType::kU64 && whole < 0x1p64;
+    return fits ? static_cast<int64_t>(static_cast<uint64_t>(whole)) : INT64_MAX;
+  }
+  if (whole < -0x1p63) return INT64_MIN;
+  return wrap_integer(dtype, static_cast<int64_t>(whole));
+}
+
+double integer_to_double(DType dtype, int64_t value) {
+  return dtype == DType::kU64 ? static_cast<double>(static_cast<uint64_t>(value))
+                              : static_cast<double>(value);
+}
+
+[[noreturn]] void unsupported(const PrimExpr& expr) {
+  throw_internal("the interpreter cannot evaluate " + to_string(expr));
+}
+
+}  // namespace
+
+size_t ExprCompiler::slot(const Var& var) {
+  auto& slots = is_float(var.dtype()) ? floats_ : ints_;
+  return slots.try_emplace(var.get(), slots.size()).first->second;
+}
+
+size_t ExprCompiler::buffer_slot(const tir::Buffer& buffer, bool declare) {
+  auto it = buffers_.find(buffer.get());
+  if (it != buffers_.end()) return it->second;
+  if (!declare) throw_internal("buffer " + buffer->name + " is used, but not allocated");
+  return buffers_.try_emplace(buffer.get(), buffers_.size()).first->second;
+}
+
+Frame ExprCompiler::make_frame() const {
+  Frame frame;
+  frame.ints.resize(ints_.size());
+  frame.floats.resize(floats_.size());
+  frame.buffers.resize(buffers_.size());
+  return frame;
+}
+
+IntPtr ExprCompiler::offset(const tir::Buffer& buffer, const std::vector<PrimExpr>& indices) {
+  size_t slot = buffer_slot(buffer);
+  std::vector<IntPtr> codes;
+  for (const PrimExpr& index : indices) codes.push_back(integer(index));
+  std::string name = buffer->name;
+  return make_int_code([slot, name, codes = std::move(codes)](Frame& frame) {
+    int64_t position = 0;
+    for (size_t d = 0; d < codes.size(); ++d) {
+      int64_t index = codes[d]->run(frame);
+      int64_t extent = frame.buffers[slot].dims[d];
+      if (index < 0 || index >= extent) {
+        throw_internal("index " + std::to_string(index) + " is outside dimension " +
+                       std::to_string(d) + " of buffer " + name + ", which has extent " +
+                       std::to_string(extent));
+      }
+      position = position * extent + index;
+    }
+    return position;
+  });
+}
+
+IntPtr ExprCompiler::integer(const PrimExpr& expr) {
+  DType dtype = expr.dtype();
+  if (is_float(dtype)) throw_internal("a float where an integer is expected: " + to_string(expr));
+  auto binary = [&](auto f) {
+    return int_binary(dtype, integer(expr.operand(0)), integer(expr.operand(1)), f);
+  };
+  bool wide_unsigned = dtype == DType::kU64;
+  switch (expr.kind()) {
+    case ExprKind::kInt:
+      return make_int_code([value = expr->int_value](Frame&) { return value; });
+    case ExprKind::kVar:
+      return make_int_code([slot = slot(expr)](Frame& frame) { return frame.ints[slot]; });
+    case ExprKind::kAdd:
+      return binary(wrapping_add);
+    case ExprKind::kSub:
+      return binary(wrapping_sub);
+    case ExprKind::kMul:
+      return binary(wrapping_mul);
+    case ExprKind::kFloorDiv:
+      return binary([wide_unsigned](int64_t a, int64_t b) {
+        checked_divisor(b);
+        if (!wide_unsigned) return floor_div(a, b);
+        return static_cast<int64_t>(static_cast<uint64_t>(a) / static_cast<uint64_t>(b));
+      });
+    case ExprKind::kFloorMod:
+      return binary([wide_unsigned](int64_t a, int64_t b) {
+        checked_divisor(b);
+        if (!wide_unsigned) return floor_mod(a, b);
+        return static_cast<int64_t>(static_cast<uint64_t>(a) % static_cast<uint64_t>(b));
+      });
+    case ExprKind::kMin:
+      return binary([wide_unsigned](int64_t a, int64_t b) {
+        bool less = wide_unsigned ? static_cast<uint64_t>(b) < static_cast<uint64_t>(a) : b < a;
+        return less ? b : a;
+      });
+    case ExprKind::kMax:
+      return binary([wide_unsigned](int64_t a, int64_t b) {
+        bool less = wide_unsigned ? static_cast<uint64_t>(a) < static_cast<uint64_t>(b) : a < b;
+        return less ? b : a;
+      });
+    case ExprKind::kEq:
+      return compare(*this, expr, [](auto a, auto b) { return a == b; });
+    case ExprKind::kNe:
+      return compare(*this, expr, [](auto a, auto b) { return a != b; });
+    case ExprKind::kLt:
+      return compare(*this, expr, [](auto a, auto b) { return a < b; });
+    case ExprKind::kLe:
+      return compare(*this, expr, [](auto a, auto b) { return a <= b; });
+    case ExprKind::kAnd:
+    case ExprKind::kOr:
+      return make_int_code([a = integer(expr.operand(0)), b = integer(expr.operand(1)),
+                            is_and = expr.kind() == ExprKind::kAnd](Frame& frame) -> int64_t {
+        bool first = a->run(frame) != 0;
+        if (first != is_and) return first ? 1 : 0;
+        return b->run(frame) != 0 ? 1 : 0;
+      });
+    case ExprKind::kNot:
+      return make_int_code([a = integer(expr.operand(0))](Frame& frame) -> int64_t {
+        return a->run(frame) == 0 ? 1 : 0;
+      });
+    case ExprKind::kSelect:
+      return make_int_code([condition = integer(expr.operand(0)), a = integer(expr.operand(1)),
+                            b = integer(expr.operand(2))](Frame& frame) {
+        return condition->run(frame) != 0 ? a->run(frame) : b->run(frame);
+      });
+    case ExprKind::kCast: {
+      const PrimExpr& from = expr.operand(0);
+      if (is_float(from.dtype())) {
+        return make_int_code([dtype, a = floating(from)](Frame& frame) {
+          return float_to_integer(dtype, a->run(frame));
+        });
+      }
+      return make_int_code(
+          [dtype, a = integer(from)](Frame& frame) { return wrap_integer(dtype, a->run(frame)); });
+    }
+    case ExprKind::kLoad: {
+      tir::Buffer buffer = tir::load_buffer(expr);
+      return make_int_code([dtype, buffer_index = buffer_slot(buffer),
+                            at = offset(buffer, expr->operands)](Frame& frame) {
+        int64_t position = at->run(frame);
+        return load_integer(dtype, frame.buffers[buffer_index].data, position);
+      });
+    }
+    case ExprKind::kLet: {
+      const Var& var = expr.operand(0);
+      size_t target = slot(var);
+      if (is_float(var.dtype())) {
+        return make_int_code([target, value = floating(expr.operand(1)),
+                              body = integer(expr.operand(2))](Frame& frame) {
+          frame.floats[target] = value->run(frame);
+          return body->run(frame);
+        });
+      }
+      return make_int_code([target, value = integer(expr.operand(1)),
+                            body = integer(expr.operand(2))](Frame& frame) {
+        frame.ints[target] = value->run(frame);
+        return body->run(frame);
+      });
+    }
+    case ExprKind::kCall:
+      return integer_call(expr);
+    default:
+      unsupported(expr);
+  }
+}
+
+FloatPtr ExprCompiler::floating(const PrimExpr& expr) {
+  DType dtype = expr.dtype();
+  if (!is_float(dtype)) throw_internal("an integer where a float is expected: " + to_string(expr));
+  auto binary = [&](auto f) {
+    return float_binary(dtype, floating(expr.operand(0)), floating(expr.operand(1)), f);
+  };
+  switch (expr.kind()) {
+    case ExprKind::kFloat:
+      return make_float_code(
+          [value = round_float(dtype, expr->float_value)](Frame&) { return value; });
+    case ExprKind::kVar:
+      return make_float_code([slot = slot(expr)](Frame& frame) { return frame.floats[slot]; });
+    case ExprKind::kAdd:
+      return binary([](double a, double b) { return a + b; });
+    case ExprKind::kSub:
+      return binary([](double a, double b) { return a - b; });
+    case ExprKind::kMul:
+      return binary([](double a, double b) { return a * b; });
+    case ExprKind::kDiv:
+      return binary([](double a, double b) { return a / b; });
+    case ExprKind::kMin:
+      return binary([](double a, double b) { return b < a ? b : a; });
+    case ExprKind::kMax:
+      return binary([](double a, double b) { return a < b ? b : a; });
+    case ExprKind::kSelect:
+      return make_float_code([condition = integer(expr.operand(0)), a = floating(expr.operand(1)),
+                              b = floating(expr.operand(2))](Frame& frame) {
+        return condition->run(frame) != 0 ? a->run(frame) : b->run(frame);
+      });
+    case ExprKind::kCast: {
+      const PrimExpr& from = expr.operand(0);
+      if (is_float(from.dtype())) {
+        return float_unary(dtype, floating(from), [](double a) { return a; });
+      }
+      return make_float_code(
+          [dtype, source = from.dtype(), a = integer(from)](Frame& frame) -> double {
+            return round_float(dtype, integer_to_double(source, a->run(frame)));
+          });
+    }
+    case ExprKind::kLoad: {
+      tir::Buffer buffer = tir::load_buffer(expr);
+      return make_float_code([dtype, buffer_index = buffer_slot(buffer),
+                              at = offset(buffer, expr->operands)](Frame& frame) {
+        int64_t position = at->run(frame);
+        return load_float(dtype, frame.buffers[buffer_index].data, position);
+      });
+    }
+    case ExprKind::kLet: {
+      const Var& var = expr.operand(0);
+      size_t target = slot(var);
+      if (is_float(var.dtype())) {
+        return make_float_code([target, value = floating(expr.operand(1)),
+                                body = floating(expr.operand(2))](Frame& frame) {
+          frame.floats[target] = value->run(frame);
+          return body->run(frame);
+        });
+      }
+      return make_float_code([target, value = integer(expr.operand(1)),
+                              body = floating(expr.operand(2))](Frame& frame) {
+        frame.ints[target] = value->run(frame);
+        return body->run(frame);
+      });
+    }
+    case ExprKind::kCall:
+      return float_call(expr);
+    default:
+      unsupported(expr);
+  }
+}
+
+IntPtr ExprCompiler::integer_call(const PrimExpr& expr) {
+  const std::string& name = expr->name;
+  DType dtype = expr.dtype();
+  if (name == "isnan") {
+    return make_int_code([a = floating(expr.operand(0))](Frame& frame) -> int64_t {
+      return std::isnan(a->run(frame)) ? 1 : 0;
+    });
+  }
+  if (name == "reinterpret") {
+    const PrimExpr& from = expr.operand(0);
+    if (!is_float(from.dtype())) {
+      return make_int_code(
+          [dtype, a = integer(from)](Frame& frame) { return wrap_integer(dtype, a->run(frame)); });
+    }
+    return make_int_code([dtype, source = from.dtype(), a = floating(from)](Frame& frame) {
+      std::byte bits[8] = {};
+      store_float(source, bits, 0, a->run(frame));
+      return load_integer(dtype, bits, 0);
+    });
+  }
+  if (name == "abs") {
+    return make_int_code([dtype, a = integer(expr.operand(0))](Frame& frame) {
+      int64_t value = a->run(frame);
+      return wrap_integer(dtype, value < 0 ? wrapping_sub(0, value) : value);
+    });
+  }
+  if (expr->operands.size() != 2) unsupported(expr);
+  auto binary = [&](auto f) {
+    return int_binary(dtype, integer(expr.operand(0)), integer(expr.operand(1)), f);
+  };
+  if (name == "bit_and") return binary([](int64_t a, int64_t b) { return a & b; });
+  if (name == "bit_or") return binary([](int64_t a, int64_t b) { return a | b; });
+  if (name == "bit_xor") return binary([](int64_t a, int64_t b) { return a ^ b; });
+  if (name == "shift_left") {
+    return binary([](int64_t a, int64_t b) {
+      return static_cast<int64_t>(static_cast<uint64_t>(a) << (b & 63));
+    });
+  }
+  if (name == "shift_right") {
+    bool wide_unsigned = dtype == DType::kU64;
+    return binary([wide_unsigned](int64_t a, int64_t b) {
+      return wide_unsigned ? static_cast<int64_t>(static_cast<uint64_t>(a) >> (b & 63))
+                           : a >> (b & 63);
+    });
+  }
+  unsupported(expr);
+}
+
+FloatPtr ExprCompiler::float_call(const PrimExpr& expr) {
+  const std::string& name = expr->name;
+  DType dtype = expr.dtype();
+  if (name == "reinterpret") {
+    const PrimExpr& from = expr.operand(0);
+    if (is_float(from.dtype())) return floating(from);
+    return make_float_code([dtype, source = from.dtype(), a = integer(from)](Frame& frame) {
+      std::byte bits[8] = {};
+      store_integer(source, bits, 0, a->run(frame));
+      return load_float(dtype, bits, 0);
+    });
+  }
+  if (name == "fma") {
+    return make_float_code([dtype, a = floating(expr.operand(0)), b = floating(expr.operand(1)),
+                            c = floating(expr.operand(2))](Frame& frame) -> double {
+      double x = a->run(frame), y = b->run(frame), z = c->run(frame);
+      if (dtype == DType::kF32) {
+        return std::fma(static_cast<float>(x), static_cast<float>(y), static_cast<float>(z));
+      }
+      return round_float(dtype, std::fma(x, y, z));
+    });
+  }
+  if (name == "pow") {
+    return float_binary(dtype, floating(expr.operand(0)), floating(expr.operand(1)),
+                        [](double a, double b) { return std::pow(a, b); });
+  }
+  if (expr->operands.size() != 1) unsupported(expr);
+  auto unary = [&](double (*f)(double)) {
+    return float_unary(dtype, floating(expr.operand(0)), f);
+  };
+  if (name == "exp") return unary(std::exp);
+  if (name == "log") return unary(std::log);
+  if (name == "tanh") return unary(std::tanh);
+  if (name == "sin") return unary(std::sin);
+  if (name == "cos") return unary(std::cos);
+  if (name == "erf") return unary(std::erf);
+  if (name == "sqrt") return unary(std::sqrt);
+  if (name == "floor") return unary(std::floor);
+  if (name == "trunc") return unary(std::trunc);
+  if (name == "round") return unary(std::nearbyint);
+  if (name == "abs") return unary(std::fabs);
+  if (name == "rsqrt") {
+    return float_unary(
+        dtype, float_unary(dtype, floating(expr.operand(0)), [](double a) { return std::sqrt(a); }),
+        [](double a) { return 1 / a; });
+  }
+  unsupported(expr);
+}
+
+}  // namespace tapml::interp

@@ -1,0 +1,339 @@
+// Statements of tensor programs, and running one on host tensors.
+#include <cstring>
+
+#include "interp/interpreter.h"
+#include "interp/tir_code.h"
+#include "ir/exceptions.h"
+#include "tir/visit.h"
+
+namespace tapml::interp {
+
+namespace {
+
+bool any_barrier(const std::vector<StmtPtr>& stmts) {
+  for (const StmtPtr& stmt : stmts) {
+    if (stmt && stmt->has_barrier) return true;
+  }
+  return false;
+}
+
+struct SeqCode final : StmtCode {
+  explicit SeqCode(std::vector<StmtPtr> list) : stmts(std::move(list)) {
+    has_barrier = any_barrier(stmts);
+  }
+  void run(Frame& frame) const override {
+    for (const StmtPtr& stmt : stmts) stmt->run(frame);
+  }
+  void run_group(std::vector<Frame>& frames) const override {
+    if (!has_barrier) return StmtCode::run_group(frames);
+    for (const StmtPtr& stmt : stmts) stmt->run_group(frames);
+  }
+  std::vector<StmtPtr> stmts;
+};
+
+struct ForCode final : StmtCode {
+  void run(Frame& frame) const override {
+    int64_t count = extent->run(frame);
+    if (is_thread && body->has_barrier) return run_threads(frame, count);
+    if (reduces && count <= 0) {
+      // A sum of no terms is its initial value.
+      ++frame.init_only;
+      frame.ints[slot] = 0;
+      body->run(frame);
+      --frame.init_only;
+      return;
+    }
+    if (reduces && frame.init_only > 0) count = 1;
+    for (int64_t i = 0; i < count; ++i) {
+      frame.ints[slot] = i;
+      body->run(frame);
+    }
+  }
+
+  void run_threads(Frame& frame, int64_t count) const {
+    std::vector<Frame> frames(static_cast<size_t>(count), frame);
+    for (int64_t i = 0; i < count; ++i) frames[static_cast<size_t>(i)].ints[slot] = i;
+    body->run_group(frames);
+  }
+
+  // Around a barrier, every invocation of the group makes the same steps.
+  void run_group(std::vector<Frame>& frames) const override {
+    if (!has_barrier || frames.empty()) return StmtCode::run_group(frames);
+    int64_t count = extent->run(frames[0]);
+    for (Frame& frame : frames) {
+      if (extent->run(frame) != count) {
+        throw_internal("a loop around a barrier differs between invocations");
+      }
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      for (Frame& frame : frames) frame.ints[slot] = i;
+      body->run_group(frames);
+    }
+  }
+
+  size_t slot = 0;
+  IntPtr extent;
+  StmtPtr body;
+  bool is_thread = false;
+  bool reduces = false;  // the loop of a reduction iterator of a block with init
+};
+
+struct StoreCode final : StmtCode {
+  void run(Frame& frame) const override {
+    if (floating) {
+      double element = floating->run(frame);
+      int64_t at = offset->run(frame);
+      store_float(dtype, frame.buffers[slot].data, at, element);
+    } else {
+      int64_t element = integer->run(frame);
+      int64_t at = offset->run(frame);
+      store_integer(dtype, frame.buffers[slot].data, at, element);
+    }
+  }
+  DType dtype = DType::kF32;
+  size_t slot = 0;
+  IntPtr offset, integer;
+  FloatPtr floating;
+};
+
+struct IfCode final : StmtCode {
+  void run(Frame& frame) const override {
+    if (condition->run(frame) != 0) {
+      then_body->run(frame);
+    } else if (else_body) {
+      else_body->run(frame);
+    }
+  }
+  void run_group(std::vector<Frame>& frames) const override {
+    if (!has_barrier || frames.empty()) return StmtCode::run_group(frames);
+    bool taken = condition->run(frames[0]) != 0;
+    for (Frame& frame : frames) {
+      if ((condition->run(frame) != 0) != taken) {
+        throw_internal("a branch around a barrier differs between invocations");
+      }
+    }
+    if (taken) {
+      then_body->run_group(frames);
+    } else if (else_body) {
+      else_body->run_group(frames);
+    }
+  }
+  IntPtr condition;
+  StmtPtr then_body, else_body;
+};
+
+struct AllocCode final : StmtCode {
+  // Fresh memory holds NaN (or -1): reading what was never written shows.
+  std::vector<std::byte> allocate(Frame& frame) const {
+    BufferSlot& buffer = frame.buffers[slot];
+    buffer.dims.clear();
+    for (const IntPtr& dim : dims) buffer.dims.push_back(dim->run(frame));
+    Result<int64_t> bytes = checked_byte_count(dtype, buffer.dims);
+    std::vector<std::byte> memory(static_cast<size_t>(unwrap(std::move(bytes))) + 1,
+                                  std::byte{0xff});
+    buffer.data = memory.data();
+    return memory;
+  }
+  void run(Frame& frame) const override {
+    std::vector<std::byte> memory = allocate(frame);
+    body->run(frame);
+  }
+  void run_group(std::vector<Frame>& frames) const override {
+    if (!has_barrier) return StmtCode::run_group(frames);
+    std::vector<std::vector<std::byte>> memory;
+    for (Frame& frame : frames) {
+      if (shared && !memory.empty()) {
+        frame.buffers[slot] = frames[0].buffers[slot];
+      } else {
+        memory.push_back(allocate(frame));
+      }
+    }
+    body->run_group(frames);
+  }
+  DType dtype = DType::kF32;
+  size_t slot = 0;
+  bool shared = false;
+  std::vector<IntPtr> dims;
+  StmtPtr body;
+};
+
+struct BlockCode final : StmtCode {
+  struct Iter {
+    size_t slot;
+    bool reduce;
+    IntPtr binding;
+  };
+
+  // Sets the iterators; true where the block runs, `first` where it is the first reduction step.
+  bool enter(Frame& frame, bool& first) const {
+    first = true;
+    for (const Iter& iter : iters) {
+      int64_t value = iter.binding->run(frame);
+      frame.ints[iter.slot] = value;
+      if (iter.reduce && value != 0) first = false;
+    }
+    return !predicate || predicate->run(frame) != 0;
+  }
+  void run(Frame& frame) const override {
+    bool first = false;
+    if (!enter(frame, first)) return;
+    if (init && first) init->run(frame);
+    if (frame.init_only == 0) body->run(frame);
+  }
+  void run_group(std::vector<Frame>& frames) const override {
+    if (!has_barrier) return StmtCode::run_group(frames);
+    for (Frame& frame : frames) {
+      bool first = false;
+      if (!enter(frame, first)) throw_internal("a barrier inside a guarded block");
+      if (init && first) init->run(frame);
+    }
+    body->run_group(frames);
+  }
+  std::vector<Iter> iters;
+  IntPtr predicate;
+  StmtPtr init, body;
+};
+
+struct BarrierCode final : StmtCode {
+  BarrierCode() { has_barrier = true; }
+  void run(Frame&) const override { throw_internal("a barrier outside a loop over threads"); }
+  void run_group(std::vector<Frame>&) const override {}
+};
+
+// The block under `stmt` when only loops are around it.
+const tir::BlockNode* nested_block(const tir::Stmt& stmt) {
+  const tir::StmtNode* node = stmt.get();
+  while (node->kind == tir::StmtKind::kFor) {
+    node = static_cast<const tir::ForNode*>(node)->body.get();
+  }
+  return node->kind == tir::StmtKind::kBlock ? static_cast<const tir::BlockNode*>(node) : nullptr;
+}
+
+bool loops_over_reduction(const tir::ForNode& loop) {
+  const tir::BlockNode* block = nested_block(loop.body);
+  if (!block || !block->init) return false;
+  for (const tir::BlockIter& iter : block->iters) {
+    if (iter.type == tir::IterType::kReduce && iter.binding.same_as(loop.var)) return true;
+  }
+  return false;
+}
+
+StmtPtr compile_for(ExprCompiler& compiler, const tir::ForNode& node) {
+  auto code = std::make_unique<ForCode>();
+  code->slot = compiler.slot(node.var);
+  code->extent = compiler.integer(node.extent);
+  code->body = compile_stmt(compiler, node.body);
+  code->is_thread = node.for_kind == tir::ForKind::kThread;
+  code->reduces = loops_over_reduction(node);
+  // The loop over threads is where a barrier is at home.
+  code->has_barrier = code->body->has_barrier && !code->is_thread;
+  return code;
+}
+
+StmtPtr compile_store(ExprCompiler& compiler, const tir::StoreNode& node) {
+  auto code = std::make_unique<StoreCode>();
+  code->dtype = node.buffer->dtype;
+  if (node.value.dtype() != code->dtype) {
+    throw_internal("a store to buffer " + node.buffer->name + " of another dtype");
+  }
+  code->slot = compiler.buffer_slot(node.buffer);
+  code->offset = compiler.offset(node.buffer, node.indices);
+  if (is_float(code->dtype)) {
+    code->floating = compiler.floating(node.value);
+  } else {
+    code->integer = compiler.integer(node.value);
+  }
+  return code;
+}
+
+StmtPtr compile_block(ExprCompiler& compiler, const tir::BlockNode& node) {
+  auto code = std::make_unique<BlockCode>();
+  for (const tir::BlockIter& iter : node.iters) {
+    code->iters.push_back({compiler.slot(iter.var), iter.type == tir::IterType::kReduce,
+                           compiler.integer(iter.binding)});
+  }
+  if (node.predicate) code->predicate = compiler.integer(node.predicate);
+  if (node.init) code->init = compile_stmt(compiler, node.init);
+  code->body = compile_stmt(compiler, node.body);
+  code->has_barrier = code->body->has_barrier;
+  return code;
+}
+
+}  // namespace
+
+StmtPtr compile_stmt(ExprCompiler& compiler, const tir::Stmt& stmt) {
+  switch (stmt->kind) {
+    case tir::StmtKind::kFor:
+      return compile_for(compiler, tir::as<tir::ForNode>(stmt));
+    case tir::StmtKind::kSeq: {
+      std::vector<StmtPtr> stmts;
+      for (const tir::Stmt& inner : tir::as<tir::SeqNode>(stmt).stmts) {
+        stmts.push_back(compile_stmt(compiler, inner));
+      }
+      return std::make_unique<SeqCode>(std::move(stmts));
+    }
+    case tir::StmtKind::kStore:
+      return compile_store(compiler, tir::as<tir::StoreNode>(stmt));
+    case tir::StmtKind::kIf: {
+      const auto& node = tir::as<tir::IfNode>(stmt);
+      auto code = std::make_unique<IfCode>();
+      code->condition = compiler.integer(node.condition);
+      code->then_body = compile_stmt(compiler, node.then_body);
+      if (node.else_body) code->else_body = compile_stmt(compiler, node.else_body);
+      code->has_barrier =
+          code->then_body->has_barrier || (code->else_body && code->else_body->has_barrier);
+      return code;
+    }
+    case tir::StmtKind::kAlloc: {
+      const auto& node = tir::as<tir::AllocNode>(stmt);
+      auto code = std::make_unique<AllocCode>();
+      code->dtype = node.buffer->dtype;
+      code->slot = compiler.buffer_slot(node.buffer, true);
+      code->shared = node.buffer->scope != tir::Scope::kLocal;
+      for (const PrimExpr& dim : node.buffer->shape) code->dims.push_back(compiler.integer(dim));
+      code->body = compile_stmt(compiler, node.body);
+      code->has_barrier = code->body->has_barrier;
+      return code;
+    }
+    case tir::StmtKind::kBlock:
+      return compile_block(compiler, tir::as<tir::BlockNode>(stmt));
+    case tir::StmtKind::kBarrier:
+      return std::make_unique<BarrierCode>();
+  }
+  throw_internal("unknown statement");
+}
+
+void run_prim_func(const tir::PrimFunc& func, std::vector<HostTensor>& params,
+                   const std::vector<int64_t>& scalars) {
+  if (params.size() != func.params.size() || scalars.size() != func.scalars.size()) {
+    throw_internal("a tensor program with " + std::to_string(func.params.size()) +
+                   " parameters and " + std::to_string(func.scalars.size()) + " scalars is given " +
+                   std::to_string(params.size()) + " and " + std::to_string(scalars.size()));
+  }
+  ExprCompiler compiler;
+  std::vector<size_t> scalar_slots, buffer_slots;
+  std::vector<std::vector<IntPtr>> shapes;
+  for (const Var& var : func.scalars) scalar_slots.push_back(compiler.slot(var));
+  for (const tir::Param& param : func.params) {
+    buffer_slots.push_back(compiler.buffer_slot(param.buffer, true));
+    shapes.emplace_back();
+    for (const PrimExpr& dim : param.buffer->shape) shapes.back().push_back(compiler.integer(dim));
+  }
+  StmtPtr body = compile_stmt(compiler, func.body);
+  Frame frame = compiler.make_frame();
+  for (size_t i = 0; i < scalars.size(); ++i) frame.ints[scalar_slots[i]] = scalars[i];
+  for (size_t i = 0; i < params.size(); ++i) {
+    const tir::BufferNode& buffer = *func.params[i].buffer;
+    std::vector<int64_t> dims;
+    for (const IntPtr& dim : shapes[i]) dims.push_back(dim->run(frame));
+    if (params[i].dtype() != buffer.dtype || params[i].shape() != dims) {
+      throw_internal("parameter " + buffer.name + " is " + dtype_name(buffer.dtype) +
+                     shape_to_string(dims) + ", but is given " + dtype_name(params[i].dtype()) +
+                     shape_to_string(params[i].shape()));
+    }
+    frame.buffers[buffer_slots[i]] = {params[i].mutable_bytes().data(), dims};
+  }
+  body->run(frame);
+}
+
+}  // namespace tapml::interp
