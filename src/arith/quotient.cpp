@@ -72,6 +72,17 @@ std::optional<std::pair<Polynomial, Polynomial>> Simplifier::split(const Polynom
   return std::pair(std::move(first), std::move(second));
 }
 
+// d - 1 - p, when p subtracts only and d is positive.
+std::optional<Polynomial> Simplifier::mirror(const Polynomial& p, const Polynomial& d,
+                                             DType dtype) const {
+  for (const Term& t : p.terms()) {
+    if (t.coefficient > 0) return std::nullopt;
+  }
+  Polynomial mirrored = d - p - 1;
+  if (p.is_constant() || !fits(mirrored, dtype) || !prover().nonnegative(d)) return std::nullopt;
+  return mirrored;
+}
+
 Polynomial Simplifier::floordiv(const Polynomial& dividend, const Polynomial& d, DType dtype) {
   const Polynomial p = recombine(dividend, dtype);
   if (d.is_constant(0)) return atom(ExprKind::kFloorDiv, p, d, dtype);
@@ -92,6 +103,8 @@ Polynomial Simplifier::floordiv(const Polynomial& dividend, const Polynomial& d,
     }
   }
   if (auto q = constant_quotient(p, d)) return *q;
+  // -a // d == -((a + d - 1) // d), so that rounding up has one form.
+  if (auto mirrored = mirror(p, d, dtype)) return -floordiv(*mirrored, d, dtype);
 
   // (g*a + k) // (g*c) == (a + k//g) // c
   Term shared = content(d);
@@ -166,6 +179,8 @@ Polynomial Simplifier::floormod(const Polynomial& dividend, const Polynomial& d,
     if (set.modulus % d.constant() == 0) return floor_mod(set.residue, d.constant());
   }
   if (auto q = constant_quotient(p, d)) return p - d.times({{}, *q});
+  // -a % d == d - 1 - (a + d - 1) % d
+  if (auto mirrored = mirror(p, d, dtype)) return d - 1 - floormod(*mirrored, d, dtype);
   Polynomial stripped = strip_remainders(p, d);
   if (fits(stripped, dtype) && stripped != p) return floormod(stripped, d, dtype);
 

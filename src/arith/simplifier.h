@@ -45,6 +45,7 @@ class Simplifier {
   std::optional<int64_t> constant_quotient(const Polynomial& p, const Polynomial& d) const;
   std::vector<Term> split_factors(const Polynomial& p, const Polynomial& d) const;
   std::optional<std::pair<Polynomial, Polynomial>> split(const Polynomial& p, const Term& g) const;
+  std::optional<Polynomial> mirror(const Polynomial& p, const Polynomial& d, DType dtype) const;
   Polynomial strip_remainders(const Polynomial& p, const Polynomial& d) const;
   Polynomial recombine(Polynomial p, DType dtype);
   int cost(const Polynomial& p) const;

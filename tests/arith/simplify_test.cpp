@@ -67,7 +67,10 @@ TEST_F(Simplify, DivisionByConstants) {
   EXPECT_EQ(text(floormod(x * 8 + j, 16)), "x%2*8 + j");
   EXPECT_EQ(text(floordiv(x * 6, 4)), "x + x//2");
   EXPECT_EQ(text(floordiv(x + 5, 4)), "(x + 1)//4 + 1");
-  EXPECT_EQ(text(floordiv(x, -4)), "x*-1//4");
+  EXPECT_EQ(text(floordiv(x, -4)), "(x + 3)//4*-1");
+  EXPECT_EQ(text(PrimExpr(0) - floordiv(PrimExpr(0) - n, 4)), "(n + 3)//4");
+  EXPECT_EQ(text(PrimExpr(0) - floordiv(PrimExpr(0) - x, n)), "(x - 1)//n + 1");
+  EXPECT_EQ(text(floormod(PrimExpr(0) - x, 4)), "3 - (x + 3)%4");
   EXPECT_EQ(text(floormod(floormod(x, 12), 4)), "x%4");
   EXPECT_EQ(text(floordiv(floormod(x, 12), 4)), "x//4%3");
   EXPECT_EQ(text(x - floordiv(x, 4) * 4), "x%4");
