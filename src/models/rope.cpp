@@ -1,0 +1,47 @@
+#include <cmath>
+#include <numbers>
+
+#include "models/llama.h"
+
+namespace tapml::models {
+
+namespace {
+
+// Llama 3's rule: a rotation whose wavelength exceeds original_context / low_freq_factor is slowed
+// down by `factor`; one shorter than original_context / high_freq_factor is kept; between the two
+// the frequency is blended linearly in the number of turns over the original context.
+float llama3_frequency(const RopeConfig& rope, float frequency) {
+  const auto original = static_cast<float>(rope.original_context);
+  const auto factor = static_cast<float>(rope.factor);
+  const auto low = static_cast<float>(rope.low_freq_factor);
+  const auto low_wavelength =
+      static_cast<float>(static_cast<double>(rope.original_context) / rope.low_freq_factor);
+  const auto high_wavelength =
+      static_cast<float>(static_cast<double>(rope.original_context) / rope.high_freq_factor);
+  const float wavelength = static_cast<float>(2 * std::numbers::pi) / frequency;
+  if (wavelength > low_wavelength) return frequency / factor;
+  if (wavelength < high_wavelength) return frequency;
+  const float smooth = (original / wavelength - low) /
+                       static_cast<float>(rope.high_freq_factor - rope.low_freq_factor);
+  return (1.0f - smooth) * frequency / factor + smooth * frequency;
+}
+
+}  // namespace
+
+std::vector<float> rope_frequencies(const RopeConfig& rope, int64_t head_dim) {
+  std::vector<float> frequencies;
+  for (int64_t j = 0; j < head_dim / 2; ++j) {
+    const float exponent = static_cast<float>(2 * j) / static_cast<float>(head_dim);
+    const auto power = static_cast<float>(std::pow(rope.theta, static_cast<double>(exponent)));
+    float frequency = 1.0f / power;
+    if (rope.scaling == RopeConfig::Scaling::kLinear) {
+      frequency /= static_cast<float>(rope.factor);
+    } else if (rope.scaling == RopeConfig::Scaling::kLlama3) {
+      frequency = llama3_frequency(rope, frequency);
+    }
+    frequencies.push_back(frequency);
+  }
+  return frequencies;
+}
+
+}  // namespace tapml::models

@@ -1,0 +1,31 @@
+#include "models/table.h"
+
+#include "base/strings.h"
+#include "ir/exceptions.h"
+
+namespace tapml::models {
+
+std::span<const Architecture> architecture_table() {
+  static const Architecture kTable[] = {
+      {.name = "llama",
+       .doc = "Llama 1 to 3 and what shares their form (TinyLlama, SmolLM, ...).",
+       .weights = [](const ModelConfig& config) {
+         return llama_weights(std::get<LlamaConfig>(config));
+       },
+       .build = [](const ModelConfig& config, const WeightDTypes& dtypes) {
+         return build_llama(std::get<LlamaConfig>(config), dtypes);
+       }},
+  };
+  return kTable;
+}
+
+const Architecture& find_architecture(std::string_view name) {
+  std::vector<std::string_view> known;
+  for (const Architecture& architecture : architecture_table()) {
+    if (architecture.name == name) return architecture;
+    known.push_back(architecture.name);
+  }
+  throw_user("unknown architecture " + quoted(name), "", join_choices(known), quoted(name));
+}
+
+}  // namespace tapml::models

@@ -1,0 +1,27 @@
+// The architectures, in one table.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <variant>
+
+#include "models/llama.h"
+
+namespace tapml::models {
+
+// One alternative for each kind of configuration.
+using ModelConfig = std::variant<LlamaConfig>;
+
+struct Architecture {
+  const char* name;  // ModelInterface::architecture
+  const char* doc;
+  std::vector<WeightSpec> (*weights)(const ModelConfig& config);
+  Module (*build)(const ModelConfig& config, const WeightDTypes& dtypes);
+};
+
+std::span<const Architecture> architecture_table();
+
+// UserError that lists the architectures that are known.
+const Architecture& find_architecture(std::string_view name);
+
+}  // namespace tapml::models
