@@ -1,0 +1,137 @@
+#include "conformance/platforms.h"
+
+#include <array>
+#include <string_view>
+
+#include "conformance/native_kernels.h"
+#include "device/cpu/cpu_device.h"
+#include "device/null/null_device.h"
+#include "device/opencl/opencl_device.h"
+
+namespace tapml::test {
+
+namespace {
+
+using runtime::BufferId;
+using runtime::BufferRange;
+using runtime::Device;
+using runtime::KernelId;
+using runtime::LaunchRequest;
+using runtime::LocalSession;
+using runtime::ModuleId;
+using runtime::Session;
+using runtime::StreamId;
+
+// The kernels of native_kernels.h in OpenCL C.
+constexpr std::string_view kOpenClSource = R"(
+#define FLOATS(b, o) ((__global float*)((__global char*)(b) + (o)))
+#define INTS(b, o) ((__global int*)((__global char*)(b) + (o)))
+#define UINTS(b, o) ((__global uint*)((__global char*)(b) + (o)))
+#define FOR_EACH(i) for (long i = get_global_id(0); i < extent; i += get_global_size(0))
+
+__kernel void add(__global void* a, __global void* b, __global void* c, long oa, long ob, long oc,
+                  long extent) {
+  FOR_EACH(i) FLOATS(c, oc)[i] = FLOATS(a, oa)[i] + FLOATS(b, ob)[i];
+}
+__kernel void scale(__global void* x, long ox, long s, long extent) {
+  FOR_EACH(i) FLOATS(x, ox)[i] *= (float)s;
+}
+__kernel void ramp(__global void* x, long ox, long first, long step, long extent) {
+  FOR_EACH(i) INTS(x, ox)[i] = (int)(first + i * step);
+}
+__kernel void fold(__global void* x, long ox, long s, long extent) {
+  FOR_EACH(i) UINTS(x, ox)[i] = UINTS(x, ox)[i] * 3u + (uint)s;
+}
+__kernel void sentinel(__global void* a, __global void* b, __global void* c, long oa, long ob,
+                       long oc, long which, long extent) {
+  FOR_EACH(i) {
+    if (which == 0) FLOATS(a, oa)[i] = -1000.0f;
+    if (which == 1) FLOATS(b, ob)[i] = -1000.0f;
+    if (which == 2) FLOATS(c, oc)[i] = -1000.0f;
+  }
+}
+)";
+
+ModuleBlob opencl_blob() {
+  ModuleBlob blob;
+  blob.platform = "opencl";
+  blob.format = "opencl-c";
+  auto bytes = std::as_bytes(std::span(kOpenClSource));
+  blob.bytes.assign(bytes.begin(), bytes.end());
+  blob.entries = native_entries();
+  return blob;
+}
+
+Result<std::shared_ptr<Device>> create_null() { return std::make_shared<device::NullDevice>(); }
+Result<std::shared_ptr<Device>> create_cpu() {
+  return std::make_shared<device::CpuDevice>(2, std::make_shared<NativeLoader>());
+}
+Result<std::shared_ptr<Device>> create_opencl() { return device::create_opencl_device(); }
+
+constexpr std::array<Platform, 3> kPlatforms = {{
+    {"null", false, false, create_null, [] { return native_blob("null"); }},
+    {"cpu", true, false, create_cpu, [] { return native_blob("cpu"); }},
+    {"opencl", true, true, create_opencl, opencl_blob},
+}};
+
+// One device a platform for the whole process: drivers start slowly.
+Result<std::shared_ptr<Device>> shared_device(const Platform& platform) {
+  static std::map<std::string, Result<std::shared_ptr<Device>>> devices;
+  auto found = devices.find(platform.name);
+  if (found == devices.end()) found = devices.emplace(platform.name, platform.create()).first;
+  return found->second;
+}
+
+}  // namespace
+
+std::span<const Platform> conformance_platforms() { return kPlatforms; }
+
+void Conformance::SetUp() {
+  auto device = shared_device(GetParam());
+  if (!device && GetParam().may_be_absent && device.error().fault == PlatformFault::kAbsent) {
+    GTEST_SKIP() << GetParam().name << " is not on this machine: " << device.error().to_string();
+  }
+  ASSERT_TRUE(device) << device.error().to_string();
+  device_ = *device;
+  session_ = new_session();
+  ASSERT_TRUE(session_);
+}
+
+std::unique_ptr<Session> Conformance::new_session() {
+  auto session = LocalSession::create(device_);
+  EXPECT_TRUE(session) << session.error().to_string();
+  return session ? std::move(*session) : nullptr;
+}
+
+BufferId Conformance::buffer(int64_t bytes) {
+  BufferId id{session().new_handle()};
+  Status status = session().allocate(id, bytes);
+  EXPECT_TRUE(status) << status.error().to_string();
+  return id;
+}
+
+KernelId Conformance::kernel(const std::string& entry) {
+  if (module_ == ModuleId{}) {
+    module_ = ModuleId{session().new_handle()};
+    Status loaded = session().load_module(module_, GetParam().module());
+    EXPECT_TRUE(loaded) << loaded.error().to_string();
+  }
+  KernelId id{session().new_handle()};
+  Status status = session().get_kernel(id, module_, entry);
+  EXPECT_TRUE(status) << status.error().to_string();
+  return id;
+}
+
+Status Conformance::launch(KernelId kernel, std::vector<BufferRange> buffers,
+                           std::vector<int64_t> scalars, int64_t extent, int64_t workgroup_threads,
+                           StreamId stream) {
+  LaunchRequest request;
+  request.kernel = kernel;
+  request.buffers = buffers;
+  request.scalars = scalars;
+  request.extent = extent;
+  request.workgroup_threads = workgroup_threads;
+  return session().launch(stream, request);
+}
+
+}  // namespace tapml::test

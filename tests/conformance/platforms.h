@@ -1,0 +1,73 @@
+// The platforms that the conformance suite runs on, and what its tests share.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "runtime/device.h"
+#include "runtime/local_session.h"
+
+namespace tapml::test {
+
+struct Platform {
+  const char* name;
+  bool computes;       // its kernels write their outputs
+  bool may_be_absent;  // depends on a driver of the machine
+  Result<std::shared_ptr<runtime::Device>> (*create)();
+  // A module with the kernels of native_kernels.h.
+  ModuleBlob (*module)();
+};
+
+std::span<const Platform> conformance_platforms();
+
+// Every test of a Conformance suite runs once a platform, each with a session of its own on the
+// platform's one device.
+class Conformance : public ::testing::TestWithParam<Platform> {
+ protected:
+  void SetUp() override;
+
+  bool computes() const { return GetParam().computes; }
+  runtime::Session& session() { return *session_; }
+  std::unique_ptr<runtime::Session> new_session();
+
+  // A new buffer; fails the test where it cannot be had.
+  runtime::BufferId buffer(int64_t bytes);
+  runtime::KernelId kernel(const std::string& entry);
+
+  template <class T>
+  void write(runtime::BufferRange to, const std::vector<T>& values,
+             runtime::StreamId stream = runtime::kDefaultStream) {
+    Status status = session().write(stream, to, std::as_bytes(std::span(values)));
+    ASSERT_TRUE(status) << status.error().to_string();
+  }
+  template <class T>
+  std::vector<T> read(runtime::BufferRange from, size_t count,
+                      runtime::StreamId stream = runtime::kDefaultStream) {
+    std::vector<T> values(count);
+    Status status = session().read(stream, from, std::as_writable_bytes(std::span(values)));
+    EXPECT_TRUE(status) << status.error().to_string();
+    return values;
+  }
+  Status launch(runtime::KernelId kernel, std::vector<runtime::BufferRange> buffers,
+                std::vector<int64_t> scalars, int64_t extent, int64_t workgroup_threads = 64,
+                runtime::StreamId stream = runtime::kDefaultStream);
+
+  std::shared_ptr<runtime::Device> device_;
+  std::unique_ptr<runtime::Session> session_;
+  runtime::ModuleId module_{};
+};
+
+inline void PrintTo(const Platform& platform, std::ostream* stream) { *stream << platform.name; }
+
+inline std::string platform_name(const ::testing::TestParamInfo<Platform>& info) {
+  return info.param.name;
+}
+
+#define TAPML_CONFORMANCE(suite)                                                               \
+  INSTANTIATE_TEST_SUITE_P(Platforms, suite,                                                   \
+                           ::testing::ValuesIn(::tapml::test::conformance_platforms().begin(), \
+                                               ::tapml::test::conformance_platforms().end()),  \
+                           ::tapml::test::platform_name)
+
+}  // namespace tapml::test
