@@ -1,0 +1,65 @@
+// The structural verifier: what every module must satisfy between passes, whatever the phase.
+// (That annotations agree with deduction is checked by build/.)
+//
+// Graph level:
+//   R1   A variable is bound once, before its uses; one bound in a branch stays in it.
+//   R2   A symbolic variable is bound by a parameter or a match_cast (as a whole dimension or prim
+//        value) before it is used.
+//   R3   A dataflow variable is bound in a dataflow block and used only there.
+//   R4   A-normal form: operands, conditions and results are variables, constants, shapes, prim
+//        values, names or tuples of these; bodies and branches are sequences; nothing is missing.
+//   R5   A global name is a function of the module.
+//   R6   call_tir and its kin name a kernel (a spec and the tensor program that implements it, or a
+//        tensor program alone); arguments and outputs agree with both in count, dtype and rank.
+//   R7   call_tir_inplace consumes a variable that nothing uses later; inout_indices has an entry
+//        for each output, each -1 or the number of an argument, none twice.
+//   R8   A dataflow block has no control flow, no match_cast on functions, and no impure call.
+//   R9   Variables, outputs and functions are annotated; what a function returns fits its result
+//        annotation in kind, rank and dtype.
+//   R10  Dimensions and symbolic integers are i64 and load nothing.
+//
+// Tensor programs:
+//   T1   A buffer is bound once (parameter or alloc) and used only where it lives.
+//   T2   An access has one index for each dimension; indices and dimensions are integers.
+//   T3   A store's value has the buffer's dtype.
+//   T4   A scalar variable is bound once (scalar parameter, loop, block iterator, let) and used
+//   only
+//        where it is visible.
+//   T5   A block's bindings use what is visible around it; its body uses only its own iterators,
+//        variables bound inside it, and the scalar parameters.
+//   T6   `in` and `prepared` parameters are never stored to.
+//   T7   `out` parameters are stored to.
+//   T8   Parallel and work-group loops stand in no other parallel or work-group loop; unrolled and
+//        thread loops have constant extents, shared and local buffers constant shapes.
+//   T9   Operands have the number and dtypes that their operation asks for; constants fit theirs.
+//   T10  Statements are complete: extents, bindings, values and bodies are present.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/module.h"
+
+namespace tapml::analysis {
+
+struct Violation {
+  std::string invariant;  // "R5"
+  std::string function;
+  std::string place;  // the binding, or the statement
+  std::string message;
+
+  // "R5 in main, binding lv0: no function is called @f".
+  std::string to_string() const;
+};
+
+// All violations, in the order of functions and bindings.
+std::vector<Violation> find_violations(const Module& module);
+
+// InternalError that names invariant, function, binding and pass for the first violation and counts
+// the rest. `after_pass` is the pass that made the module.
+void verify(const Module& module, const std::string& after_pass = "");
+
+// The same for a module that a person wrote: UserError. `source` names the file.
+void verify_input(const Module& module, const std::string& source);
+
+}  // namespace tapml::analysis

@@ -1,0 +1,38 @@
+// The verifier's two halves and what they share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/verifier.h"
+#include "relax/expr.h"
+#include "tir/prim_func.h"
+
+namespace tapml::analysis {
+
+// Collects the violations of one function.
+class Report {
+ public:
+  Report(std::string function, std::vector<Violation>& violations)
+      : function_(std::move(function)), violations_(violations) {}
+  void at(std::string place) { place_ = std::move(place); }
+  const std::string& place() const { return place_; }
+  void add(const char* invariant, std::string message) {
+    violations_.push_back({invariant, function_, place_, std::move(message)});
+  }
+
+ private:
+  std::string function_;
+  std::string place_;
+  std::vector<Violation>& violations_;
+};
+
+void verify_graph(const Module& module, const relax::Function& function, Report& report);
+void verify_prim_func(const tir::PrimFunc& func, Report& report);
+// T9 (and T2 for loads) for one expression tree; variables are not looked at.
+void verify_expr(const PrimExpr& expr, Report& report);
+// R6 and R7 (but for later uses) of one call of the call_tir family.
+void verify_kernel_call(const Module& module, const std::string& op, const relax::CallNode& call,
+                        Report& report);
+
+}  // namespace tapml::analysis

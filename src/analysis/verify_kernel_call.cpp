@@ -1,0 +1,235 @@
+// Invariants R6 and R7 at one call of the call_tir family.
+#include <set>
+
+#include "analysis/verifier_impl.h"
+#include "relax/kernel_call.h"
+
+namespace tapml::analysis {
+
+using namespace relax;  // NOLINT: this file is about relax alone
+
+namespace {
+
+// A value as one side of the comparison sees it: unknown parts agree with anything.
+struct TensorType {
+  std::string what;
+  int ndim = kUnknownNdim;
+  std::optional<DType> dtype;
+};
+
+class KernelCall {
+ public:
+  KernelCall(const Module& module, const std::string& op, const CallNode& call, Report& report)
+      : module_(module), op_(op), call_(call), report_(report) {}
+
+  void run() {
+    if (!shape_of_call() || !callee()) return;
+    if (op_ == "call_tir_inplace") {
+      inout();
+    } else if (call_.attrs.contains("inout_indices")) {
+      report_.add("R7", op_ + " has inout_indices, which only call_tir_inplace takes");
+    }
+    if (spec_) check_spec();
+    check_implementation();
+  }
+
+ private:
+  void fail(std::string message) { report_.add("R6", op_ + " " + std::move(message)); }
+
+  // call_tir(@K, (tensors...)[, shape]) and call_tir_dps(@K, (inputs...), (outputs...)[, shape]).
+  bool shape_of_call() {
+    bool dps = op_ == "call_tir_dps";
+    size_t tuples = dps ? 2 : 1;
+    const auto& args = call_.args;
+    bool good = args.size() > tuples && args.size() <= tuples + 2 && as<GlobalVarNode>(args[0]);
+    for (size_t i = 1; good && i <= tuples; ++i) good = as<TupleNode>(args[i]) != nullptr;
+    if (good && args.size() == tuples + 2) good = as<ShapeNode>(args[tuples + 1]) != nullptr;
+    if (!good) {
+      fail(dps ? "takes a function, a tuple of inputs, a tuple of outputs and maybe a shape"
+               : "takes a function, a tuple of tensors and maybe a shape");
+      return false;
+    }
+    for (const Expr& field : as<TupleNode>(args[1])->fields) inputs_.push_back(type_of(field));
+    if (args.size() == tuples + 2) symbols_ = as<ShapeNode>(args[tuples + 1])->dims.size();
+    if (dps) {
+      for (const Expr& field : as<TupleNode>(args[2])->fields) outputs_.push_back(type_of(field));
+      return true;
+    }
+    if (call_.annotations.empty()) {
+      fail("has no annotation of its outputs");
+      return false;
+    }
+    for (const Annotation& annotation : call_.annotations) {
+      outputs_.push_back(type_of(annotation, "an output"));
+    }
+    return true;
+  }
+
+  static TensorType type_of(const Annotation& annotation, const std::string& what) {
+    TensorType type{what, kUnknownNdim, std::nullopt};
+    if (const auto* tensor = as_tensor(annotation)) {
+      type.ndim = tensor->ndim;
+      type.dtype = tensor->dtype;
+    }
+    return type;
+  }
+
+  static TensorType type_of(const Expr& arg) {
+    const auto* var = as<VarNode>(arg);
+    if (var) return type_of(var->annotation, "'" + var->name + "'");
+    if (const auto* constant = as<ConstantNode>(arg)) {
+      return {"a constant", static_cast<int>(constant->value.shape().size()),
+              constant->value.dtype()};
+    }
+    return {"an argument", kUnknownNdim, std::nullopt};
+  }
+
+  bool callee() {
+    const std::string& name = as<GlobalVarNode>(call_.args[0])->name;
+    const BaseFunction* function = module_.find(name);
+    if (!function) return false;  // R5 says so
+    spec_ = as_relax_function(function);
+    implementation_ = tir::as_prim_func(function);
+    if (!spec_) return true;
+    const auto* attr = find_attr<std::string>(spec_->attrs, "implementation");
+    implementation_ = attr ? tir::as_prim_func(module_.find(*attr)) : nullptr;
+    if (!attr_or(spec_->attrs, "kernel", false)) {
+      fail("names @" + name + ", which is no kernel (attribute \"kernel\")");
+    } else if (!attr) {
+      fail("names @" + name + ", which has no attribute \"implementation\"");
+    } else if (!implementation_) {
+      fail("names @" + name + ", whose implementation @" + *attr + " is no tensor program");
+    } else {
+      return true;
+    }
+    return false;
+  }
+
+  void inout() {
+    const auto* indices = find_attr<std::vector<int64_t>>(call_.attrs, "inout_indices");
+    if (!indices) return report_.add("R7", "call_tir_inplace has no list inout_indices");
+    if (indices->size() != outputs_.size()) {
+      report_.add("R7", "inout_indices has " + std::to_string(indices->size()) + " entries for " +
+                            std::to_string(outputs_.size()) + " outputs");
+      return;
+    }
+    std::set<int64_t> seen;
+    for (int64_t index : *indices) {
+      if (index == -1) continue;
+      if (index < 0 || index >= static_cast<int64_t>(inputs_.size())) {
+        report_.add("R7", "inout_indices names argument " + std::to_string(index) + " of " +
+                              std::to_string(inputs_.size()));
+        return;
+      }
+      if (!seen.insert(index).second) {
+        report_.add("R7", "inout_indices names argument " + std::to_string(index) + " twice");
+        return;
+      }
+      if (!as<VarNode>(as<TupleNode>(call_.args[1])->fields[index])) {
+        report_.add("R7", "the argument that call_tir_inplace consumes is no variable");
+      }
+    }
+    inout_ = *indices;
+  }
+
+  void compare(const TensorType& ours, const TensorType& theirs) {
+    if (ours.ndim != kUnknownNdim && theirs.ndim != kUnknownNdim && ours.ndim != theirs.ndim) {
+      fail("passes " + ours.what + " of rank " + std::to_string(ours.ndim) + " as " + theirs.what +
+           " of rank " + std::to_string(theirs.ndim));
+    } else if (ours.dtype && theirs.dtype && *ours.dtype != *theirs.dtype) {
+      fail("passes " + ours.what + " of dtype " + dtype_name(*ours.dtype) + " as " + theirs.what +
+           " of dtype " + dtype_name(*theirs.dtype));
+    }
+  }
+
+  void compare(const std::vector<TensorType>& ours, const std::vector<TensorType>& theirs,
+               const std::string& what) {
+    if (ours.size() != theirs.size()) {
+      return fail("passes " + std::to_string(ours.size()) + " " + what + ", the callee has " +
+                  std::to_string(theirs.size()));
+    }
+    for (size_t i = 0; i < ours.size(); ++i) compare(ours[i], theirs[i]);
+  }
+
+  void check_spec() {
+    std::vector<TensorType> params, results;
+    size_t symbols = 0;
+    for (const Variable& param : spec_->params) {
+      if (const auto* shape = as_shape(param->annotation)) {
+        symbols += shape->ndim == kUnknownNdim ? 0 : static_cast<size_t>(shape->ndim);
+      } else {
+        params.push_back(type_of(param->annotation, "the spec's parameter '" + param->name + "'"));
+      }
+    }
+    compare(inputs_, params, "tensors");
+    if (symbols != symbols_) {
+      fail("passes " + std::to_string(symbols_) + " symbolic integers, the spec has " +
+           std::to_string(symbols));
+    }
+    if (op_ == "call_tir_dps") return;  // outputs that are updated in place are inputs there
+    if (const auto* tuple = as_tuple(spec_->result)) {
+      for (const Annotation& field : tuple->fields) {
+        results.push_back(type_of(field, "the spec's result"));
+      }
+    } else {
+      results.push_back(type_of(spec_->result, "the spec's result"));
+    }
+    compare(outputs_, results, "outputs");
+    const auto* own = find_attr<std::vector<int64_t>>(spec_->attrs, "inout_indices");
+    if ((own ? *own : std::vector<int64_t>()) != inout_) {
+      report_.add("R7", "the spec and the call have different inout_indices");
+    }
+  }
+
+  void check_implementation() {
+    std::vector<TensorType> params, results;
+    std::vector<AccessMode> modes;
+    for (const tir::Param& param : implementation_->params) {
+      bool input = param.mode == AccessMode::kIn || param.mode == AccessMode::kInOut;
+      if (!input && param.mode != AccessMode::kOut) continue;
+      (input ? params : results)
+          .push_back({"the implementation's '" + param.buffer->name + "'",
+                      static_cast<int>(param.buffer->shape.size()), param.buffer->dtype});
+      if (input) modes.push_back(param.mode);
+    }
+    compare(inputs_, params, "tensors");
+    std::vector<TensorType> fresh;
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      if (i >= inout_.size() || inout_[i] < 0) fresh.push_back(outputs_[i]);
+    }
+    compare(fresh, results, "outputs of their own");
+    if (op_ != "call_tir_dps" && modes.size() == inputs_.size()) {
+      std::set<int64_t> consumed(inout_.begin(), inout_.end());
+      for (size_t i = 0; i < modes.size(); ++i) {
+        bool updates = consumed.contains(static_cast<int64_t>(i));
+        if (updates == (modes[i] == AccessMode::kInOut)) continue;
+        fail("passes " + inputs_[i].what + (updates ? " to be updated" : " to be read") + " as " +
+             params[i].what + " of mode " + access_mode_name(modes[i]));
+      }
+    }
+    size_t extra = underived_scalars(*implementation_).size();
+    if (!spec_ && extra != symbols_) {
+      fail("passes " + std::to_string(symbols_) + " symbolic integers, the callee needs " +
+           std::to_string(extra));
+    }
+  }
+
+  const Module& module_;
+  const std::string& op_;
+  const CallNode& call_;
+  Report& report_;
+  const Function* spec_ = nullptr;
+  const tir::PrimFunc* implementation_ = nullptr;
+  std::vector<TensorType> inputs_, outputs_;
+  std::vector<int64_t> inout_;
+  size_t symbols_ = 0;
+};
+
+}  // namespace
+
+void verify_kernel_call(const Module& module, const std::string& op, const CallNode& call,
+                        Report& report) {
+  KernelCall(module, op, call, report).run();
+}
+
+}  // namespace tapml::analysis

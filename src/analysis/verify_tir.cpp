@@ -1,0 +1,275 @@
+// Invariants T1 to T10.
+#include <map>
+#include <set>
+
+#include "analysis/verifier_impl.h"
+#include "text/printer.h"
+#include "tir/visit.h"
+
+namespace tapml::analysis {
+
+using namespace tir;  // NOLINT: this file is about tir alone
+
+namespace {
+
+class PrimFuncVerifier {
+ public:
+  PrimFuncVerifier(const PrimFunc& func, Report& report) : func_(func), report_(report) {}
+
+  void run() {
+    for (const Var& var : func_.scalars) {
+      bind(var, "a scalar parameter");
+      scalars_.insert(var.get());
+    }
+    for (const Param& param : func_.params) {
+      if (!param.buffer) {
+        report_.add("T10", "a parameter has no buffer");
+        return;
+      }
+      report_.at("parameter " + param.buffer->name);
+      bind_buffer(*param.buffer);
+      modes_[param.buffer.get()] = param.mode;
+    }
+    report_.at("");
+    stmt(func_.body);
+    for (const Param& param : func_.params) {
+      if (param.mode != AccessMode::kOut || stored_.contains(param.buffer.get())) continue;
+      report_.at("parameter " + param.buffer->name);
+      report_.add("T7", "the out parameter is never stored to");
+    }
+  }
+
+ private:
+  void bind(const Var& var, const char* what) {
+    if (!var || !var.is_var()) return report_.add("T4", std::string(what) + " is no variable");
+    if (!known_.insert(var.get()).second) {
+      report_.add("T4", "the variable '" + var->name + "' is bound twice");
+    }
+    visible_.insert(var.get());
+  }
+  void unbind(const Var& var) { visible_.erase(var.get()); }
+
+  void bind_buffer(const BufferNode& buffer) {
+    if (!known_buffers_.insert(&buffer).second) {
+      report_.add("T1", "the buffer '" + buffer.name + "' is bound twice");
+    }
+    for (const PrimExpr& dim : buffer.shape) {
+      if (!value(dim, "T10", "a dimension is missing")) continue;
+      if (!is_integer(dim.dtype())) {
+        report_.add("T2", "the dimension " + text::print(dim) + " is no integer");
+      }
+      if (buffer.scope != Scope::kGlobal && !dim.is_int()) {
+        report_.add("T8", "the " + std::string(scope_name(buffer.scope)) + " buffer '" +
+                              buffer.name + "' has the dimension " + text::print(dim) +
+                              ", which is not constant");
+      }
+    }
+    live_.insert(&buffer);
+  }
+
+  void use_buffer(const BufferNode& buffer) {
+    if (!live_.contains(&buffer)) {
+      report_.add("T1", "the buffer '" + buffer.name + "' is used where it is not bound");
+    }
+  }
+
+  void use_vars(const PrimExpr& e) {
+    if (!e) return;
+    if (e.kind() == ExprKind::kLet && e->operands.size() == 3 && e.operand(0)) {
+      use_vars(e.operand(1));
+      bind(e.operand(0), "the variable of a let");
+      inner_.insert(e.operand(0).get());
+      use_vars(e.operand(2));
+      inner_.erase(e.operand(0).get());
+      unbind(e.operand(0));
+      return;
+    }
+    if (e.is_var()) {
+      if (!visible_.contains(e.get())) {
+        report_.add("T4", "the variable '" + e->name + "' is used where it is not bound");
+      } else if (in_block_ && !scalars_.contains(e.get()) && !inner_.contains(e.get())) {
+        report_.add("T5",
+                    "the body uses '" + e->name +
+                        "', which is neither an iterator of the block nor a scalar parameter");
+      }
+    }
+    if (e.kind() == ExprKind::kLoad && e->object) {
+      use_buffer(static_cast<const BufferNode&>(*e->object));
+    }
+    for (const PrimExpr& operand : e->operands) use_vars(operand);
+  }
+
+  // False for an expression that is missing.
+  bool value(const PrimExpr& e, const char* invariant, const char* message) {
+    if (!e) {
+      report_.add(invariant, message);
+      return false;
+    }
+    verify_expr(e, report_);
+    use_vars(e);
+    return true;
+  }
+
+  void condition(const PrimExpr& e, const char* what) {
+    if (value(e, "T10", "a condition is missing") && e.dtype() != DType::kBool) {
+      report_.add("T9", std::string(what) + " is no bool");
+    }
+  }
+
+  void integer(const PrimExpr& e, const Var& var, const char* what) {
+    if (!value(e, "T10", (std::string(what) + " is missing").c_str()) || !var) return;
+    if (!is_integer(e.dtype()) || e.dtype() != var.dtype()) {
+      report_.add("T9", std::string(what) + " has dtype " + dtype_name(e.dtype()) +
+                            ", its variable '" + var->name + "' " + dtype_name(var.dtype()));
+    }
+  }
+
+  void indices(const BufferNode& buffer, const std::vector<PrimExpr>& list) {
+    if (list.size() != buffer.shape.size()) {
+      report_.add("T2", "'" + buffer.name + "' is accessed with " + std::to_string(list.size()) +
+                            " indices for " + std::to_string(buffer.shape.size()) + " dimensions");
+    }
+    for (const PrimExpr& index : list) {
+      if (value(index, "T10", "an index is missing") && !is_integer(index.dtype())) {
+        report_.add("T2",
+                    "'" + buffer.name + "' has an index of dtype " + dtype_name(index.dtype()));
+      }
+    }
+  }
+
+  void loop(const ForNode& node) {
+    std::string outer = report_.place();
+    report_.at("for " + (node.var ? node.var->name : ""));
+    integer(node.extent, node.var, "the extent");
+    bool outermost = node.for_kind == ForKind::kParallel || node.for_kind == ForKind::kWorkgroup;
+    if (outermost && in_parallel_) {
+      report_.add("T8", std::string("a ") + for_kind_name(node.for_kind) +
+                            " loop stands in another parallel or work-group loop");
+    }
+    bool constant = node.for_kind == ForKind::kUnrolled || node.for_kind == ForKind::kThread;
+    if (constant && node.extent && !node.extent.is_int()) {
+      report_.add("T8", std::string("the extent of a loop of kind ") +
+                            for_kind_name(node.for_kind) +
+                            " is not constant: " + text::print(node.extent));
+    }
+    bool saved = in_parallel_;
+    in_parallel_ |= outermost;
+    bind(node.var, "the loop variable");
+    if (in_block_) inner_.insert(node.var.get());
+    stmt(node.body);
+    unbind(node.var);
+    in_parallel_ = saved;
+    report_.at(outer);
+  }
+
+  void store(const StoreNode& node) {
+    if (!node.buffer) return report_.add("T10", "a store has no buffer");
+    use_buffer(*node.buffer);
+    stored_.insert(node.buffer.get());
+    auto mode = modes_.find(node.buffer.get());
+    if (mode != modes_.end() &&
+        (mode->second == AccessMode::kIn || mode->second == AccessMode::kPrepared)) {
+      report_.add("T6", "the parameter '" + node.buffer->name + "' of mode " +
+                            access_mode_name(mode->second) + " is stored to");
+    }
+    indices(*node.buffer, node.indices);
+    if (value(node.value, "T10", "a store has no value") &&
+        node.value.dtype() != node.buffer->dtype) {
+      report_.add("T3", "a value of dtype " + std::string(dtype_name(node.value.dtype())) +
+                            " is stored to '" + node.buffer->name + "' of dtype " +
+                            dtype_name(node.buffer->dtype));
+    }
+  }
+
+  void regions(const std::vector<Region>& list) {
+    for (const Region& region : list) {
+      if (!region.buffer) {
+        report_.add("T10", "a region has no buffer");
+        continue;
+      }
+      use_buffer(*region.buffer);
+      indices(*region.buffer, region.begins);
+      indices(*region.buffer, region.extents);
+    }
+  }
+
+  void block(const BlockNode& node) {
+    std::string outer_place = report_.place();
+    report_.at("block \"" + node.name + "\"");
+    for (const BlockIter& iter : node.iters) {
+      integer(iter.extent, iter.var, "an iterator's extent");
+      integer(iter.binding, iter.var, "an iterator's binding");
+    }
+    // The predicate guards what a split of the loops around made too much.
+    if (node.predicate) condition(node.predicate, "the predicate");
+    bool was_in_block = in_block_;
+    std::set<const tapml::ExprNode*> outer_inner = std::move(inner_);
+    inner_.clear();
+    in_block_ = true;
+    for (const BlockIter& iter : node.iters) {
+      bind(iter.var, "a block iterator");
+      inner_.insert(iter.var.get());
+    }
+    regions(node.reads);
+    regions(node.writes);
+    if (node.init) stmt(node.init);
+    stmt(node.body);
+    for (const BlockIter& iter : node.iters) unbind(iter.var);
+    in_block_ = was_in_block;
+    inner_ = std::move(outer_inner);
+    report_.at(outer_place);
+  }
+
+  void stmt(const Stmt& s) {
+    if (!s) return report_.add("T10", "a body is missing");
+    switch (s->kind) {
+      case StmtKind::kFor:
+        loop(as<ForNode>(s));
+        break;
+      case StmtKind::kSeq:
+        for (const Stmt& inner : as<SeqNode>(s).stmts) stmt(inner);
+        break;
+      case StmtKind::kStore:
+        store(as<StoreNode>(s));
+        break;
+      case StmtKind::kIf: {
+        const auto& node = as<IfNode>(s);
+        condition(node.condition, "the condition of an if");
+        stmt(node.then_body);
+        if (node.else_body) stmt(node.else_body);
+        break;
+      }
+      case StmtKind::kAlloc: {
+        const auto& node = as<AllocNode>(s);
+        if (!node.buffer) return report_.add("T10", "an alloc has no buffer");
+        bind_buffer(*node.buffer);
+        stmt(node.body);
+        live_.erase(node.buffer.get());
+        break;
+      }
+      case StmtKind::kBlock:
+        block(as<BlockNode>(s));
+        break;
+      case StmtKind::kBarrier:
+        break;
+    }
+  }
+
+  const PrimFunc& func_;
+  Report& report_;
+  std::set<const tapml::ExprNode*> known_, visible_, scalars_;
+  // Variables that the innermost block's body may use, beside scalar parameters.
+  std::set<const tapml::ExprNode*> inner_;
+  std::set<const BufferNode*> known_buffers_, live_, stored_;
+  std::map<const BufferNode*, AccessMode> modes_;
+  bool in_block_ = false;
+  bool in_parallel_ = false;
+};
+
+}  // namespace
+
+void verify_prim_func(const PrimFunc& func, Report& report) {
+  PrimFuncVerifier(func, report).run();
+}
+
+}  // namespace tapml::analysis

@@ -1,0 +1,361 @@
+#include "analysis/verifier.h"
+
+#include <gtest/gtest.h>
+
+#include "ir/exceptions.h"
+#include "relax/visit.h"
+#include "text/parser.h"
+#include "tir/visit.h"
+
+namespace tapml::analysis {
+namespace {
+
+using relax::Function;
+
+// Names may be used after their scope here: the verifier is to find that, not the parser.
+Module module_of(const std::string& text) { return text::parse(text, "test", {.scoped = false}); }
+
+// The one violation of a module that breaks one invariant alone.
+void expect_violation(const Module& module, const std::string& expected) {
+  std::vector<Violation> found = find_violations(module);
+  std::string all;
+  for (const Violation& v : found) all += v.to_string() + "\n";
+  ASSERT_EQ(found.size(), 1u) << all;
+  EXPECT_EQ(found[0].to_string(), expected);
+}
+
+struct Case {
+  const char* name;
+  const char* violation;
+  const char* text;
+};
+
+class Verifier : public testing::TestWithParam<Case> {};
+
+TEST_P(Verifier, FindsTheBrokenInvariantAlone) {
+  expect_violation(module_of(GetParam().text), GetParam().violation);
+}
+
+// A kernel with one input and one output, to be called as @relu.
+#define RELU                                                                         \
+  "def relu(x: Tensor((n, 4), f32)) -> Tensor((n, 4), f32)"                          \
+  " {kernel: true, implementation: \"relu_impl\"} {"                                 \
+  " y: Tensor((n, 4), f32) = relu(x) return y }\n"                                   \
+  "prim def relu_impl(x: Buffer((n, 4), f32), out y: Buffer((n, 4), f32), n: i64) {" \
+  " for i in serial(n) { for j in serial(4) { y[i, j] = max(x[i, j], f32(0)) } } }\n"
+
+// A kernel that updates its first argument.
+#define BUMP                                                                \
+  "def bump(x: Tensor((4,), f32), s: Tensor((), f32)) -> Tensor((4,), f32)" \
+  " {kernel: true, implementation: \"bump_impl\", inout_indices: [0]} {"    \
+  " y: Tensor((4,), f32) = add(x, s) return y }\n"                          \
+  "prim def bump_impl(inout x: Buffer((4,), f32), s: Buffer((), f32)) {"    \
+  " for i in serial(4) { x[i] = x[i] + s[] } }\n"
+
+const Case kGraphCases[] = {
+    {"R1BranchVariableOutside",
+     "R1 in f, result: the variable 't' is used outside the branch that binds it",
+     R"(def f(x: Object) -> Object {
+          y: Object = if (x) { t: Object = g(x) yield t } else { yield x }
+          return t })"},
+    {"R2OnlyInsideAnExpression",
+     "R2 in f, parameter x: the symbolic variable 'n' is bound by no parameter or match_cast "
+     "before",
+     "def f(x: Tensor((n*2,), f32)) -> Object { return x }"},
+    {"R2OfABranch",
+     "R2 in f, binding z: the symbolic variable 'm' is bound by no parameter or match_cast before",
+     R"(def f(x: Object) -> Object {
+          y: Object = if (x) { t: Object = match_cast(x, Tensor((m,), f32)) yield t }
+                      else { yield x }
+          z: Object = g(shape(m))
+          return z })"},
+    {"R3DataflowVariableOutside",
+     "R3 in f, result: the variable 'a' is used outside its dataflow block",
+     "def f(x: Object) -> Object { dataflow { a: Object = g(x) } return a }"},
+    {"R4NestedCall", "R4 in f, binding y: an argument is no atom: h(x)",
+     "def f(x: Object) -> Object { y: Object = g(h(x)) return y }"},
+    {"R4CallAsResult", "R4 in f, result: the result is no atom: g(x)",
+     "def f(x: Object) -> Object { return g(x) }"},
+    {"R4CallAsCallee", "R4 in f, binding y: the callee is no name: g(x)",
+     "def f(x: Object) -> Object { y: Object = (g(x))(x) return y }"},
+    {"R4BranchWithoutSequence", "R4 in f, binding y: a branch is no sequence",
+     "def f(x: Object) -> Object { y: Object = if (x) { yield x } else x return y }"},
+    {"R4BoundSequence",
+     "R4 in f, binding y: a sequence is bound to a variable; it stands only as a body or branch",
+     "def f(x: Object) -> Object { y: Object = { yield x } return y }"},
+    {"R5UnknownFunction", "R5 in f, binding y: no function is called @g",
+     "def f(x: Object) -> Object { y: Object = @g(x) return y }"},
+    {"R5UnknownKernel", "R5 in f, binding y: no function is called @g",
+     "def f(x: Object) -> Object { y: Object = call_tir(@g, (x,), Object) return y }"},
+    {"R6NoKernel",
+     "R6 in f, binding y: call_tir names @g, which is no kernel (attribute \"kernel\")",
+     "def g(x: Object) -> Object { return x }\n"
+     "def f(x: Object) -> Object { y: Object = call_tir(@g, (x,), Object) return y }"},
+    {"R6NoImplementation",
+     "R6 in f, binding y: call_tir names @g, whose implementation @h is no tensor program",
+     "def g(x: Object) -> Object {kernel: true, implementation: \"h\"} { return x }\n"
+     "def f(x: Object) -> Object { y: Object = call_tir(@g, (x,), Object) return y }"},
+    {"R6NotATuple",
+     "R6 in f, binding y: call_tir takes a function, a tuple of tensors and maybe a shape",
+     RELU "def f(x: Object) -> Object { y: Object = call_tir(@relu, x, Object) return y }"},
+    {"R6Rank",
+     "R6 in f, binding y: call_tir passes 'x' of rank 1 as the implementation's 'x' of rank 2",
+     "prim def k(x: Buffer((n, 4), f32), out y: Buffer((n, 4), f32), n: i64) { y[0, 0] = x[0, 0] "
+     "}\n"
+     "def f(x: Tensor((4,), f32)) -> Object {"
+     " y: Tensor((1, 4), f32) = call_tir(@k, (x,), Tensor((1, 4), f32)) return y }"},
+    {"R6DType",
+     "R6 in f, binding y: call_tir passes an output of dtype bf16 as the implementation's 'y' of "
+     "dtype f32",
+     "prim def k(x: Buffer((4,), f32), out y: Buffer((4,), f32)) { y[0] = x[0] }\n"
+     "def f(x: Tensor((4,), f32)) -> Object {"
+     " y: Object = call_tir(@k, (x,), Tensor((4,), bf16)) return y }"},
+    {"R6Symbols", "R6 in f, binding y: call_tir passes 0 symbolic integers, the callee needs 1",
+     "prim def k(x: Buffer((4,), f32), out y: Buffer((n,), f32), n: i64) { y[0] = x[0] }\n"
+     "def f(x: Tensor((4,), f32)) -> Object {"
+     " y: Object = call_tir(@k, (x,), Tensor((4,), f32)) return y }"},
+    {"R7UsedLater", "R7 in f, binding z: the variable 'x' is used after 'y' consumed it",
+     BUMP R"(def f(x: Tensor((4,), f32), s: Tensor((), f32)) -> Object {
+          y: Object = call_tir_inplace(@bump, (x, s), Tensor((4,), f32)) {inout_indices: [0]}
+          z: Object = g(x)
+          return y })"},
+    {"R7AliasUsedLater", "R7 in f, binding z: the variable 'a' is used after 'y' consumed it",
+     BUMP R"(def f(x: Tensor((4,), f32), s: Tensor((), f32)) -> Object {
+          a: Tensor((4,), f32) = x
+          y: Object = call_tir_inplace(@bump, (x, s), Tensor((4,), f32)) {inout_indices: [0]}
+          z: Object = g(a)
+          return y })"},
+    {"R7NoSuchArgument", "R7 in f, binding y: inout_indices names argument 2 of 2",
+     "prim def k(x: Buffer((4,), f32), s: Buffer((4,), f32), out y: Buffer((4,), f32)) {"
+     " y[0] = x[0] }\n"
+     "def f(x: Tensor((4,), f32), s: Tensor((4,), f32)) -> Object {"
+     " y: Object = call_tir_inplace(@k, (x, s), Tensor((4,), f32)) {inout_indices: [2]} return y "
+     "}"},
+    {"R7Twice", "R7 in f, binding y: the call consumes 'x' and takes it a second time",
+     "prim def k(inout x: Buffer((4,), f32), s: Buffer((4,), f32)) { x[0] = s[0] }\n"
+     "def f(x: Tensor((4,), f32)) -> Object {"
+     " y: Object = call_tir_inplace(@k, (x, x), Tensor((4,), f32)) {inout_indices: [0]} return y "
+     "}"},
+    {"R8ImpureFunction", "R8 in f, binding y: a dataflow block calls @g, which is impure",
+     "impure def g(x: Object) -> Object { return x }\n"
+     "def f(x: Object) -> Object { dataflow { y: Object = @g(x) output y } return y }"},
+    {"R8PackedFunction", "R8 in f, binding y: a dataflow block calls extern \"p\", which is impure",
+     "def f(x: Object) -> Object { dataflow { y: Object = extern \"p\"(x) output y } return y }"},
+    {"R8ControlFlow", "R8 in f, binding y: a dataflow block has an if",
+     "def f(x: Object) -> Object { dataflow { y: Object = if (x) { yield x } else { yield x }"
+     " output y } return y }"},
+    {"R9Rank",
+     "R9 in f, result: returns Tensor((n,), f32) where the function says Tensor((n, 1), f32)",
+     "def f(x: Tensor((n,), f32)) -> Tensor((n, 1), f32) { return x }"},
+    {"R9Kind", "R9 in f, result: returns Shape((n,)) where the function says Tensor(f32)",
+     "def f(x: Shape((n,))) -> Tensor(f32) { return x }"},
+    {"R10Dimension", "R10 in f, binding y: the dimension i32(4) has dtype i32",
+     "def f(x: Object) -> Object { y: Object = g(shape(i32(4))) return y }"},
+};
+
+const Case kTirCases[] = {
+    {"T1OutsideItsAlloc", "T1 in k: the buffer 't' is used where it is not bound",
+     R"(prim def k(out b: Buffer((4,), f32)) {
+          { alloc t: Buffer((1,), f32, local) t[0] = f32(0) }
+          b[0] = t[0] })"},
+    {"T2FloatIndex", "T2 in k: 'b' has an index of dtype f32",
+     "prim def k(out b: Buffer((4,), f32)) { b[f32(0)] = f32(0) }"},
+    {"T3StoredDType", "T3 in k: a value of dtype i64 is stored to 'b' of dtype f32",
+     "prim def k(out b: Buffer((4,), f32)) { b[0] = 0 }"},
+    {"T4LoopVariableOutside", "T4 in k: the variable 'i' is used where it is not bound",
+     "prim def k(out b: Buffer((4,), i64)) { for i in serial(4) { b[i] = i } b[0] = i }"},
+    {"T5LoopVariableInBlock",
+     "T5 in k, block \"x\": the body uses 'i', which is neither an iterator of the block nor a "
+     "scalar parameter",
+     R"(prim def k(out b: Buffer((4,), i64)) {
+          for i in serial(4) { block "x" (vi: spatial(4) = i) { b[vi] = i } } })"},
+    {"T6StoredInput", "T6 in k: the parameter 'a' of mode in is stored to",
+     "prim def k(a: Buffer((4,), i64)) { a[0] = 1 }"},
+    {"T7OutputNotStored", "T7 in k, parameter b: the out parameter is never stored to",
+     "prim def k(out b: Buffer((4,), i64)) { }"},
+    {"T8ParallelInParallel",
+     "T8 in k, for j: a parallel loop stands in another parallel or work-group loop",
+     R"(prim def k(out b: Buffer((4, 4), i64)) {
+          for i in parallel(4) { for j in parallel(4) { b[i, j] = 0 } } })"},
+    {"T8UnrolledExtent", "T8 in k, for i: the extent of a loop of kind unrolled is not constant: n",
+     "prim def k(out b: Buffer((n,), i64), n: i64) { for i in unrolled(n) { b[i] = 0 } }"},
+    {"T8LocalShape", "T8 in k: the local buffer 't' has the dimension n, which is not constant",
+     "prim def k(out b: Buffer((n,), i64), n: i64) {"
+     " alloc t: Buffer((n,), i64, local) b[0] = t[0] }"},
+    {"T9FloatDivisionOfIntegers", "T9 in k: 4 / 2 is a float division of integers; // rounds down",
+     "prim def k(out b: Buffer((4,), i64)) { b[0] = 4 / 2 }"},
+    {"T9ConditionNoBool", "T9 in k: the condition of an if is no bool",
+     "prim def k(out b: Buffer((4,), i64)) { if 1 { b[0] = 0 } }"},
+    {"T9ConstantRange", "T9 in k: i8(200) is out of the range of its dtype",
+     "prim def k(out b: Buffer((4,), i8)) { b[0] = i8(200) }"},
+    {"T9Reinterpret", "T9 in k: reinterpret(i32, a[0]) changes the width",
+     "prim def k(a: Buffer((4,), f64), out b: Buffer((4,), i32)) { b[0] = reinterpret(i32, a[0]) "
+     "}"},
+};
+
+std::string case_name(const testing::TestParamInfo<Case>& info) { return info.param.name; }
+INSTANTIATE_TEST_SUITE_P(Graph, Verifier, testing::ValuesIn(kGraphCases), case_name);
+INSTANTIATE_TEST_SUITE_P(TensorProgram, Verifier, testing::ValuesIn(kTirCases), case_name);
+
+constexpr const char* kGood = RELU BUMP R"(
+def main(x: Tensor((n, 4), f32), p: Tensor((4,), f32), s: Tensor((), f32))
+    -> Tuple(Tensor((n, 4), f32), Tensor((4,), f32)) {
+  dataflow {
+    a: Tensor((n, 4), f32) = call_tir(@relu, (x,), Tensor((n, 4), f32))
+    b: Tensor((n, 4), f32) = silu(a)
+    output b
+  }
+  c: Tensor((m, 4), f32) = match_cast(b, Tensor((m, 4), f32))
+  d: Shape((m*2,)) = shape(m*2)
+  q: Tensor((4,), f32) = call_tir_inplace(@bump, (p, s), Tensor((4,), f32)) {inout_indices: [0]}
+  e: Tensor((n, 4), f32) = if (s) {
+    t: Tensor((n, 4), f32) = exp(b)
+    yield t
+  } else {
+    yield b
+  }
+  return (e, q)
+}
+prim def sum(a: Buffer((n, 8), f32), out b: Buffer((n,), f32), n: i64) {
+  alloc t: Buffer((n, 8), f32)
+  for i in parallel((n + 3)//4) {
+    for u in unrolled(4) {
+      block "copy" (vi: spatial(n) = i*4 + u) {
+        where i*4 + u < n
+        reads a[vi, 0 +: 8]
+        writes t[vi, 0 +: 8]
+        for j in vectorized(8) {
+          t[vi, j] = let x: f32 = a[vi, j] in exp(x)*cast(f32, n)
+        }
+      }
+    }
+  }
+  for i in serial(n) {
+    for r in serial(8) {
+      block "sum" (vi: spatial(n) = i, vr: reduce(8) = r) {
+        reads t[vi, vr]
+        writes b[vi]
+        init { b[vi] = f32(0) }
+        b[vi] = b[vi] + t[vi, vr]
+      }
+    }
+  }
+}
+)";
+
+TEST(VerifierModule, AcceptsAGoodModule) {
+  for (const Violation& v : find_violations(module_of(kGood))) ADD_FAILURE() << v.to_string();
+  EXPECT_NO_THROW(verify(module_of(kGood), "import"));
+}
+
+// What text cannot say is made from a module that was parsed.
+Module with_body(const Module& module, const std::string& name,
+                 const std::function<void(Function&, relax::SeqNode&)>& change) {
+  Module result = module;
+  auto function = std::make_shared<Function>(*relax::as_relax_function(module.find(name)));
+  auto seq = std::make_shared<relax::SeqNode>(relax::body_of(*function));
+  change(*function, *seq);
+  function->body = seq;
+  result.functions[name] = function;
+  return result;
+}
+
+const char* const kTwoBindings =
+    "def f(x: Object) -> Object { a: Object = g(x) b: Object = g(a) return b }";
+
+TEST(VerifierModule, R1UseBeforeBinding) {
+  Module module = with_body(module_of(kTwoBindings), "f", [](Function&, relax::SeqNode& seq) {
+    std::swap(seq.blocks[0].bindings[0], seq.blocks[0].bindings[1]);
+  });
+  expect_violation(module, "R1 in f, binding b: the variable 'a' is used before it is bound");
+}
+
+TEST(VerifierModule, R1BoundTwice) {
+  Module module = with_body(module_of(kTwoBindings), "f", [](Function&, relax::SeqNode& seq) {
+    seq.blocks[0].bindings.push_back(seq.blocks[0].bindings[0]);
+  });
+  expect_violation(module, "R1 in f, binding a: the variable 'a' is bound twice");
+}
+
+TEST(VerifierModule, R9NoAnnotation) {
+  Module module = with_body(module_of(kTwoBindings), "f",
+                            [](Function& f, relax::SeqNode&) { f.result = nullptr; });
+  expect_violation(module, "R9 in f, result annotation: the function has no annotation");
+}
+
+TEST(VerifierModule, R7OfOneBranchLeavesTheOtherAlone) {
+  Module module = module_of(BUMP R"(
+    def f(x: Tensor((4,), f32), s: Tensor((), f32)) -> Object {
+      y: Object = if (s) {
+        a: Tensor((4,), f32) =
+            call_tir_inplace(@bump, (x, s), Tensor((4,), f32)) {inout_indices: [0]}
+        yield a
+      } else {
+        yield x
+      }
+      return y
+    })");
+  EXPECT_TRUE(find_violations(module).empty());
+}
+
+Module with_prim_body(tir::Stmt body, std::vector<tir::Param> params) {
+  auto func = std::make_shared<tir::PrimFunc>();
+  func->params = std::move(params);
+  func->body = std::move(body);
+  Module module;
+  module.functions["k"] = func;
+  return module;
+}
+
+TEST(VerifierModule, T2IndexCount) {
+  auto b = tir::make_buffer("b", DType::kF32, {4, 4});
+  expect_violation(
+      with_prim_body(tir::make_store(b, {0}, make_float(0, DType::kF32)), {{b, AccessMode::kOut}}),
+      "T2 in k: 'b' is accessed with 1 indices for 2 dimensions");
+}
+
+TEST(VerifierModule, T4BoundTwice) {
+  auto b = tir::make_buffer("b", DType::kI64, {4});
+  Var i = make_var("i");
+  tir::Stmt loop = tir::make_for(i, 4, tir::make_store(b, {i}, 0));
+  expect_violation(with_prim_body(tir::make_seq({loop, loop}), {{b, AccessMode::kOut}}),
+                   "T4 in k, for i: the variable 'i' is bound twice");
+}
+
+TEST(VerifierModule, T9OperandDTypes) {
+  auto b = tir::make_buffer("b", DType::kI64, {4});
+  PrimExpr sum = make_node(ExprKind::kAdd, DType::kI64, {1, make_int(1, DType::kI32)});
+  expect_violation(with_prim_body(tir::make_store(b, {0}, sum), {{b, AccessMode::kOut}}),
+                   "T9 in k: 1 + i32(1) has operands of different dtypes, i64 and i32");
+}
+
+TEST(VerifierModule, T10MissingBody) {
+  auto b = tir::make_buffer("b", DType::kI64, {4});
+  expect_violation(with_prim_body(tir::make_for(make_var("i"), 4, nullptr), {}),
+                   "T10 in k, for i: a body is missing");
+}
+
+TEST(VerifierModule, NamesThePassAndCountsTheRest) {
+  Module module = module_of(
+      "prim def k(out b: Buffer((4,), i64)) { }\nprim def l(out b: Buffer((4,), i64)) { }");
+  try {
+    verify(module, "fuse");
+    FAIL();
+  } catch (const CompilerException& e) {
+    EXPECT_EQ(e.error().kind, ErrorKind::kInternal);
+    EXPECT_EQ(e.error().where, "after pass fuse");
+    EXPECT_EQ(e.error().message,
+              "the module breaks invariant T7 in k, parameter b: the out parameter is never "
+              "stored to (and 1 more violation)");
+  }
+  try {
+    verify_input(module, "m.tapml");
+    FAIL();
+  } catch (const CompilerException& e) {
+    EXPECT_EQ(e.error().kind, ErrorKind::kUser);
+    EXPECT_EQ(e.error().where, "m.tapml");
+  }
+}
+
+}  // namespace
+}  // namespace tapml::analysis
