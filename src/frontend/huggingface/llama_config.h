@@ -1,0 +1,12 @@
+// The fields of LlamaForCausalLM's configuration.
+#pragma once
+
+#include "io/json_reader.h"
+#include "models/table.h"
+
+namespace tapml::frontend {
+
+// UserError for everything that LlamaConfig cannot express.
+models::ModelConfig read_llama_config(const JsonObjectReader& json);
+
+}  // namespace tapml::frontend
