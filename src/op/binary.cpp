@@ -66,7 +66,7 @@ PrimExpr operand(const Lowering& lowering, size_t index, const tir::Buffer& out,
 tir::PrimFuncRef elementwise(const CallView& call,
                              const std::function<PrimExpr(PrimExpr, PrimExpr)>& function) {
   Lowering lowering(call);
-  const auto& result = known_result(call, call.info.deduce(call));
+  relax::TensorAnnotation result = known_result(call, call.info.deduce(call));
   DType compute = accumulation_dtype(promoted(call, call.dtype(0), call.dtype(1)));
   tir::Buffer out = lowering.output("out", *result.shape, *result.dtype);
   lowering.add(tir::compute(call.info.name, out, [&](const std::vector<Var>& i) {
@@ -95,7 +95,7 @@ PrimExpr is_equal(PrimExpr a, PrimExpr b) { return eq(a, b); }
 
 tir::PrimFuncRef legalize_where(const CallView& call) {
   Lowering lowering(call);
-  const auto& result = known_result(call, deduce_where(call));
+  relax::TensorAnnotation result = known_result(call, deduce_where(call));
   tir::Buffer out = lowering.output("out", *result.shape, *result.dtype);
   lowering.add(tir::compute("where", out, [&](const std::vector<Var>& i) {
     return select(operand(lowering, 0, out, i), operand(lowering, 1, out, i),

@@ -30,7 +30,7 @@ relax::Annotation deduce_take(const CallView& call) {
 
 tir::PrimFuncRef legalize_take(const CallView& call) {
   Lowering lowering(call);
-  const auto& result = known_result(call, deduce_take(call));
+  relax::TensorAnnotation result = known_result(call, deduce_take(call));
   const tir::Buffer& x = lowering.arg(0);
   const tir::Buffer& indices = lowering.arg(1);
   auto axis = normalized_axis(call, call.integer("axis"), static_cast<int>(x->shape.size()));

@@ -99,7 +99,7 @@ relax::Annotation deduce_permute(const CallView& call) {
 
 tir::PrimFuncRef legalize_permute(const CallView& call) {
   Lowering lowering(call);
-  const auto& result = known_result(call, deduce_permute(call));
+  relax::TensorAnnotation result = known_result(call, deduce_permute(call));
   const tir::Buffer& x = lowering.arg(0);
   std::vector<int64_t> axes = permutation(call, static_cast<int>(x->shape.size()));
   tir::Buffer out = lowering.output("out", *result.shape, x->dtype);
@@ -155,7 +155,7 @@ relax::Annotation deduce_concat(const CallView& call) {
 
 tir::PrimFuncRef legalize_concat(const CallView& call) {
   Lowering lowering(call);
-  const auto& result = known_result(call, deduce_concat(call));
+  relax::TensorAnnotation result = known_result(call, deduce_concat(call));
   auto axis = static_cast<size_t>(
       normalized_axis(call, call.integer("axis"), static_cast<int>(result.shape->size())));
   tir::Buffer out = lowering.output("out", *result.shape, *result.dtype);
@@ -314,7 +314,7 @@ relax::Annotation deduce_slice(const CallView& call) {
 
 tir::PrimFuncRef legalize_slice(const CallView& call) {
   Lowering lowering(call);
-  const auto& result = known_result(call, deduce_slice(call));
+  relax::TensorAnnotation result = known_result(call, deduce_slice(call));
   const tir::Buffer& x = lowering.arg(0);
   SlicePlan plan(call, static_cast<int>(x->shape.size()));
   tir::Buffer out = lowering.output("out", *result.shape, x->dtype);

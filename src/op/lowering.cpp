@@ -60,7 +60,7 @@ tir::PrimFuncRef Lowering::finish() {
   return tir::make_prim_func(std::move(params_), std::move(body));
 }
 
-const relax::TensorAnnotation& known_result(const CallView& call, const relax::Annotation& result) {
+relax::TensorAnnotation known_result(const CallView& call, const relax::Annotation& result) {
   const auto* tensor = relax::as_tensor(result);
   if (!tensor || !tensor->shape || !tensor->dtype) {
     call.error("the result is not known well enough to make a tensor program",

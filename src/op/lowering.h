@@ -29,7 +29,7 @@ class Lowering {
 };
 
 // The deduced result as a tensor of known shape and dtype.
-const relax::TensorAnnotation& known_result(const CallView& call, const relax::Annotation& result);
+relax::TensorAnnotation known_result(const CallView& call, const relax::Annotation& result);
 
 // Element of `buffer` in the type that arithmetic on it is done in (f32 for f16 and bf16).
 PrimExpr load_wide(const tir::Buffer& buffer, std::vector<PrimExpr> indices);

@@ -54,7 +54,7 @@ relax::Annotation deduce(const CallView& call) {
 
 tir::PrimFuncRef legalize(const CallView& call) {
   Lowering lowering(call);
-  const auto& result = known_result(call, deduce(call));
+  relax::TensorAnnotation result = known_result(call, deduce(call));
   const tir::Buffer& a = lowering.arg(0);
   const tir::Buffer& b = lowering.arg(1);
   tir::Buffer out = lowering.output("out", *result.shape, *result.dtype);
