@@ -42,7 +42,8 @@ unit: setup  ## build and run the unit tests only
 	@ctest --preset dev -L unit
 
 bench: release  ## measure compile time and decode speed of the demo model
-	@scripts/bench
+	@cmake --build --preset release --target demo_bench
+	@build/bench/demo_bench models/demo
 
 format: setup  ## format all C++ files in place
 	@$(sources) | xargs -0 -r clang-format-19 -i
