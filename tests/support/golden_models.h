@@ -1,0 +1,84 @@
+// The models of tests/golden/logits: configuration, weights and what PyTorch computes.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "abi/model_interface.h"
+#include "base/rng.h"
+#include "frontend/huggingface/model.h"
+#include "io/host/files.h"
+#include "io/safetensors.h"
+#include "ir/exceptions.h"
+
+namespace tapml::testing {
+
+struct GoldenModel {
+  frontend::HuggingFaceModel model;             // with weights
+  std::map<std::string, HostTensor> reference;  // the tensors of golden.safetensors
+
+  ModelInterface interface() const { return model_interface_of(model.module.attrs); }
+};
+
+inline std::map<std::string, HostTensor> read_tensors(const std::string& path) {
+  MappedFile file = unwrap(map_file(path));
+  return unwrap(parse_safetensors(file.bytes, file.owner, path)).tensors;
+}
+
+// A tensor of tests/golden/rng.py: norms around 1, the rest around 0.
+inline HostTensor random_weight(uint64_t seed, const models::WeightSpec& spec, DType dtype) {
+  HostTensor tensor = HostTensor::zeros(dtype, spec.shape);
+  std::vector<float> units(static_cast<size_t>(tensor.size()));
+  fill_uniform(units, philox_key(seed, spec.name));
+  const bool is_norm = spec.shape.size() == 1;
+  for (size_t i = 0; i < units.size(); ++i) {
+    const float value = is_norm ? 1.0f + 0.1f * units[i] : 0.08f * units[i];
+    tensor.set_f64(static_cast<int64_t>(i), value);
+  }
+  return tensor;
+}
+
+// "llama3_gqa", "mqa_tied" or "demo".
+inline GoldenModel golden_model(const std::string& name) {
+  const std::string root = TAPML_SOURCE_DIR;
+  const std::string folder = root + "/tests/golden/logits/" + name;
+  GoldenModel golden;
+  golden.reference = read_tensors(folder + "/golden.safetensors");
+  if (name == "demo") {
+    golden.model = frontend::read_model(root + "/models/demo");
+    return golden;
+  }
+  golden.model = frontend::read_config(folder + "/config.json");
+  const auto seed = static_cast<uint64_t>(golden.reference.at("seed").values<int32_t>()[0]);
+  const auto& architecture = models::find_architecture(golden.model.config.architecture);
+  for (const models::WeightSpec& spec : architecture.weights(golden.model.config.model)) {
+    golden.model.weights[spec.name] = random_weight(seed, spec, golden.model.config.dtype);
+  }
+  return golden;
+}
+
+// How far logits may be from the reference: 1e-4 times the largest logit, at least 1e-4.
+inline double logit_tolerance(const HostTensor& expected) {
+  double largest = 1;
+  for (int64_t i = 0; i < expected.size(); ++i) {
+    largest = std::max(largest, std::abs(expected.at_f64(i)));
+  }
+  return 1e-4 * largest;
+}
+
+// Largest |actual - expected|, where `actual` may be a part that starts at element `first`.
+inline double largest_difference(const HostTensor& actual, const HostTensor& expected,
+                                 int64_t first = 0) {
+  double largest = 0;
+  for (int64_t i = 0; i < actual.size(); ++i) {
+    const double difference = std::abs(actual.at_f64(i) - expected.at_f64(first + i));
+    largest = std::isnan(difference) ? INFINITY : std::max(largest, difference);
+  }
+  return largest;
+}
+
+}  // namespace tapml::testing

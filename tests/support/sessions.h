@@ -1,0 +1,31 @@
+// Sessions of this machine's platforms, for tests.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "codegen/llvm/native.h"
+#include "device/cpu/cpu_device.h"
+#include "device/null/null_device.h"
+#include "device/opencl/opencl_device.h"
+#include "runtime/local_session.h"
+
+namespace tapml::testing {
+
+// A session for "cpu", "opencl" or "null"; null where the platform is absent.
+inline std::unique_ptr<runtime::LocalSession> open_session(const std::string& platform) {
+  std::shared_ptr<runtime::Device> device;
+  if (platform == "cpu") {
+    device = std::make_shared<device::CpuDevice>(0, codegen::make_jit_loader());
+  } else if (platform == "opencl") {
+    auto opened = device::create_opencl_device();
+    if (!opened) return nullptr;
+    device = *opened;
+  } else {
+    device = std::make_shared<device::NullDevice>();
+  }
+  auto session = runtime::LocalSession::create(std::move(device));
+  return session ? std::move(*session) : nullptr;
+}
+
+}  // namespace tapml::testing
