@@ -163,14 +163,12 @@ class LlamaFunction {
 FunctionRef build_sample(const LlamaConfig& config, const Module& module) {
   build::FunctionBuilder builder(module);
   Var b = make_var("b");
-  Variable logits =
-      builder.param("logits", tensor_annotation({b, config.vocabulary}, DType::kF32));
+  Variable logits = builder.param("logits", tensor_annotation({b, config.vocabulary}, DType::kF32));
   builder.param("parameters", tensor_annotation({b, 2}, DType::kF32));
   Variable state = builder.param("state", tensor_annotation({2}, DType::kI64));
   builder.begin_dataflow();
   builder.set_origin({"sample"});
-  Variable tokens =
-      builder.emit_op("argmax", {logits}, {{"axis", int64_t{-1}}}, "sampled", true);
+  Variable tokens = builder.emit_op("argmax", {logits}, {{"axis", int64_t{-1}}}, "sampled", true);
   return builder.finish(make_tuple({tokens, state}));
 }
 
@@ -228,10 +226,8 @@ Module build_llama(const LlamaConfig& config, const WeightDTypes& dtypes) {
   FunctionRef decode = build(1, LogitsOf::kLastToken);
   FunctionRef logits_all = build(make_var("n"), LogitsOf::kAllTokens);
   FunctionRef sample = build_sample(config, module);
-  module.functions = {{"prefill", prefill},
-                      {"decode", decode},
-                      {"logits_all", logits_all},
-                      {"sample", sample}};
+  module.functions = {
+      {"prefill", prefill}, {"decode", decode}, {"logits_all", logits_all}, {"sample", sample}};
   return module;
 }
 

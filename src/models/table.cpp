@@ -9,12 +9,12 @@ std::span<const Architecture> architecture_table() {
   static const Architecture kTable[] = {
       {.name = "llama",
        .doc = "Llama 1 to 3 and what shares their form (TinyLlama, SmolLM, ...).",
-       .weights = [](const ModelConfig& config) {
-         return llama_weights(std::get<LlamaConfig>(config));
-       },
-       .build = [](const ModelConfig& config, const WeightDTypes& dtypes) {
-         return build_llama(std::get<LlamaConfig>(config), dtypes);
-       }},
+       .weights =
+           [](const ModelConfig& config) { return llama_weights(std::get<LlamaConfig>(config)); },
+       .build =
+           [](const ModelConfig& config, const WeightDTypes& dtypes) {
+             return build_llama(std::get<LlamaConfig>(config), dtypes);
+           }},
   };
   return kTable;
 }

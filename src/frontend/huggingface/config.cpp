@@ -34,7 +34,8 @@ const ConfigReader& find_reader(const JsonObjectReader& json) {
   }
   std::vector<std::string_view> known;
   for (const ConfigReader& reader : kReaders) {
-    const char* name = std::string_view(key) == "model_type" ? reader.model_type : reader.class_name;
+    const char* name =
+        std::string_view(key) == "model_type" ? reader.model_type : reader.class_name;
     for (const std::string& wanted : names) {
       if (wanted == name) return reader;
     }

@@ -23,9 +23,9 @@ constexpr int64_t kMaxHeadDim = int64_t{1} << 14;
 void check_divides(const JsonObjectReader& json, const char* key, int64_t value, int64_t divisor,
                    const char* divisor_key) {
   if (value % divisor == 0) return;
-  throw_error(json.field_error(
-      key, std::string("is not a multiple of ") + tapml::quoted(divisor_key),
-      "a multiple of " + std::to_string(divisor)));
+  throw_error(json.field_error(key,
+                               std::string("is not a multiple of ") + tapml::quoted(divisor_key),
+                               "a multiple of " + std::to_string(divisor)));
 }
 
 // A switch that must be off because the model code has no such path.
@@ -46,10 +46,9 @@ void read_heads(const JsonObjectReader& json, LlamaConfig& config) {
   }
   if (config.head_dim % 2 != 0) {
     const char* key = json.has("head_dim") ? "head_dim" : "hidden_size";
-    throw_error(json.field_error(key,
-                                 "gives heads of an odd width, which rotary positions cannot turn",
-                                 "an even width of a head, not " +
-                                     std::to_string(config.head_dim)));
+    throw_error(
+        json.field_error(key, "gives heads of an odd width, which rotary positions cannot turn",
+                         "an even width of a head, not " + std::to_string(config.head_dim)));
   }
 }
 

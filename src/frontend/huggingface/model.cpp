@@ -19,9 +19,10 @@ void check_folder(const std::string& folder) {
   std::error_code error;
   const bool exists = fs::exists(folder, error);
   if (exists && fs::is_directory(folder, error)) return;
-  throw_user(exists ? folder + " is not a folder" : "the model folder " + folder + " does not exist",
-             folder, "a folder with config.json, model.safetensors and tokenizer.json",
-             exists ? "a file" : "nothing");
+  throw_user(
+      exists ? folder + " is not a folder" : "the model folder " + folder + " does not exist",
+      folder, "a folder with config.json, model.safetensors and tokenizer.json",
+      exists ? "a file" : "nothing");
 }
 
 std::vector<int32_t> find_eos(const std::string& folder, const HuggingFaceConfig& config) {
@@ -71,8 +72,8 @@ HuggingFaceModel read_config(const std::string& config_path) {
   model.config = read_config_file(config_path);
   model.eos = model.config.eos;
   const models::Architecture& architecture = models::find_architecture(model.config.architecture);
-  model.module = architecture.build(model.config.model,
-                                    {.fallback = model.config.dtype, .by_name = {}});
+  model.module =
+      architecture.build(model.config.model, {.fallback = model.config.dtype, .by_name = {}});
   warn_of_unreachable_eos(model);
   return model;
 }

@@ -100,8 +100,8 @@ Found read_folder(const std::string& folder) {
 void check_weight(const models::WeightSpec& spec, const HostTensor& tensor,
                   const std::string& file) {
   if (tensor.shape() != spec.shape) {
-    throw_user("weight " + tapml::quoted(spec.name) + " has another shape than config.json implies", file,
-               shape_to_string(spec.shape), shape_to_string(tensor.shape()));
+    throw_user("weight " + tapml::quoted(spec.name) + " has another shape than config.json implies",
+               file, shape_to_string(spec.shape), shape_to_string(tensor.shape()));
   }
   const DType dtype = tensor.dtype();
   if (dtype != DType::kF32 && dtype != DType::kF16 && dtype != DType::kBF16) {
@@ -116,8 +116,7 @@ bool is_derived(const std::string& name) { return name.ends_with(".rotary_emb.in
 
 }  // namespace
 
-LoadedWeights load_weights(const std::string& folder,
-                           const std::vector<models::WeightSpec>& wanted,
+LoadedWeights load_weights(const std::string& folder, const std::vector<models::WeightSpec>& wanted,
                            const std::vector<std::string>& ignored) {
   Found found = read_folder(folder);
   LoadedWeights loaded;

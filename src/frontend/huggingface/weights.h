@@ -19,8 +19,7 @@ struct LoadedWeights {
 // tensors of `wanted`; nothing is copied. UserError for files that are missing or broken, a weight
 // that is missing or has another shape, and a dtype other than f32, f16 and bf16. Tensors that
 // nobody wants are a warning, except those of `ignored`.
-LoadedWeights load_weights(const std::string& folder,
-                           const std::vector<models::WeightSpec>& wanted,
+LoadedWeights load_weights(const std::string& folder, const std::vector<models::WeightSpec>& wanted,
                            const std::vector<std::string>& ignored = {});
 
 }  // namespace tapml::frontend

@@ -1,0 +1,358 @@
+#include "llm/engine.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+namespace tapml::llm {
+
+using runtime::Tensor;
+using runtime::Value;
+
+namespace {
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+constexpr const char* kFunctions[] = {"prefill", "decode", "logits_all", "sample"};
+
+Status check_model(const Executable& executable) {
+  const ModelInterface& model = executable.model;
+  const KvLayout& kv = model.kv;
+  const bool complete = model.vocabulary > 0 && model.context > 0 && kv.layers > 0 &&
+                        kv.kv_heads > 0 && kv.head_dim > 0 && kv.page_size > 0;
+  if (!complete) {
+    return fail(user_error("the executable is not a language model", executable.target,
+                           "a model interface with vocabulary, context and cache layout",
+                           "none, or an incomplete one"));
+  }
+  for (const char* name : kFunctions) {
+    if (executable.find_function(name)) continue;
+    return fail(user_error("the executable lacks a function of a language model", executable.target,
+                           name, "no such function"));
+  }
+  return {};
+}
+
+Status check_options(const EngineOptions& options, const ModelInterface& model) {
+  if (options.capacity < 0 || options.capacity > model.context) {
+    return fail(user_error(
+        "the cache's capacity is out of range", "capacity",
+        "from 1 to " + std::to_string(model.context) + " tokens, or 0 for the whole context",
+        std::to_string(options.capacity)));
+  }
+  if (options.prefill_chunk < 1) {
+    return fail(user_error("the size of a piece of the prompt is out of range", "prefill_chunk",
+                           "at least 1 token", std::to_string(options.prefill_chunk)));
+  }
+  return {};
+}
+
+HostTensor int_tensor(Shape shape, std::span<const int32_t> values) {
+  return HostTensor::from(DType::kI32, std::move(shape), values);
+}
+
+// Rows of f32 logits that are put together on the host.
+class LogitRows {
+ public:
+  explicit LogitRows(int64_t vocabulary) : vocabulary_(vocabulary) {}
+
+  void append(const HostTensor& logits) {
+    auto values = logits.values<float>();
+    values_.insert(values_.end(), values.begin(), values.end());
+  }
+  HostTensor take() const {
+    const auto rows = static_cast<int64_t>(values_.size()) / vocabulary_;
+    return HostTensor::from(DType::kF32, {rows, vocabulary_}, std::span<const float>(values_));
+  }
+  HostTensor last() const {
+    std::span<const float> all(values_);
+    return HostTensor::from(DType::kF32, {1, vocabulary_},
+                            all.last(static_cast<size_t>(vocabulary_)));
+  }
+
+ private:
+  int64_t vocabulary_;
+  std::vector<float> values_;
+};
+
+}  // namespace
+
+const char* stop_reason_name(StopReason reason) {
+  switch (reason) {
+    case StopReason::kEos:
+      return "eos";
+    case StopReason::kMaxTokens:
+      return "max_tokens";
+    case StopReason::kContextFull:
+      return "context";
+    case StopReason::kCaller:
+      return "caller";
+  }
+  return "unknown";
+}
+
+struct Engine::State {
+  State(runtime::Session& session, std::unique_ptr<runtime::VirtualMachine> machine,
+        const EngineOptions& options)
+      : session(session),
+        vm(std::move(machine)),
+        model(vm->executable().model),
+        capacity(options.capacity ? options.capacity : model.context),
+        prefill_chunk(options.prefill_chunk),
+        allocator((capacity + model.kv.page_size - 1) / model.kv.page_size),
+        pages(allocator, model.kv.page_size) {}
+
+  Status load(const std::map<std::string, HostTensor>& host_weights);
+  Status check_tokens(std::span<const int32_t> tokens) const;
+  Result<Tensor> step(const char* function, std::span<const int32_t> tokens);
+
+  runtime::Session& session;
+  std::unique_ptr<runtime::VirtualMachine> vm;
+  const ModelInterface& model;
+  int64_t capacity, prefill_chunk;
+  PageAllocator allocator;
+  SequencePages pages;
+  std::vector<Value> pools, weights;
+  Value sampler_parameters, sampler_state;
+  int64_t length = 0;
+  double load_seconds = 0;
+};
+
+Status Engine::State::load(const std::map<std::string, HostTensor>& host_weights) {
+  for (const std::string& name : model.weights) {
+    auto it = host_weights.find(name);
+    if (it == host_weights.end()) {
+      return fail(user_error("weight " + name + " is missing", vm->executable().target,
+                             std::to_string(model.weights.size()) + " weights",
+                             std::to_string(host_weights.size()) + ", this one not among them"));
+    }
+    TAPML_ASSIGN(Tensor tensor, runtime::upload(session, it->second));
+    weights.emplace_back(std::move(tensor));
+  }
+  const KvLayout& kv = model.kv;
+  for (int64_t i = 0; i < 2 * kv.layers; ++i) {
+    Shape shape = {allocator.pages(), kv.page_size, kv.kv_heads, kv.head_dim};
+    TAPML_ASSIGN(Tensor pool, runtime::make_tensor(session, kv.dtype, std::move(shape)));
+    // Slots that nobody has written are never read, but what is carved of a pool must not depend on
+    // what the memory held before.
+    TAPML_TRY(session.fill_zero(runtime::kDefaultStream, {pool.storage->buffer(), pool.offset},
+                                pool.byte_size()));
+    pool.storage->written();
+    pools.emplace_back(std::move(pool));
+  }
+  return session.synchronize(runtime::kDefaultStream);
+}
+
+Status Engine::State::check_tokens(std::span<const int32_t> tokens) const {
+  if (tokens.empty()) {
+    return fail(user_error("the prompt is empty", "prompt", "at least one token", "none"));
+  }
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (tokens[i] >= 0 && tokens[i] < model.vocabulary) continue;
+    return fail(user_error("token " + std::to_string(i) + " is outside the vocabulary", "prompt",
+                           "from 0 to " + std::to_string(model.vocabulary - 1),
+                           std::to_string(tokens[i])));
+  }
+  const auto count = static_cast<int64_t>(tokens.size());
+  if (count > capacity - length) {
+    std::string found = std::to_string(count) + " tokens";
+    if (length > 0) found += " behind " + std::to_string(length);
+    const bool whole = capacity == model.context;
+    return fail(user_error(
+        whole ? "the text is longer than the model's context" : "the text is longer than the cache",
+        "prompt", "at most " + std::to_string(capacity) + " tokens", std::move(found),
+        whole ? "shorten the prompt" : "shorten the prompt, or make the cache larger"));
+  }
+  return {};
+}
+
+// Runs prefill, decode or logits_all over tokens that were checked and returns the logits.
+Result<Tensor> Engine::State::step(const char* function, std::span<const int32_t> tokens) {
+  const auto count = static_cast<int64_t>(tokens.size());
+  TAPML_TRY(pages.reserve(length + count));
+  const std::vector<int32_t>& table = pages.table();
+  const auto start = static_cast<int32_t>(length);
+  std::vector<Value> args;
+  args.reserve(3 + pools.size() + weights.size());
+  for (const HostTensor& input :
+       {int_tensor({1, count}, tokens), int_tensor({1, static_cast<int64_t>(table.size())}, table),
+        int_tensor({1}, std::span(&start, 1))}) {
+    TAPML_ASSIGN(Tensor tensor, runtime::upload(session, input));
+    args.emplace_back(std::move(tensor));
+  }
+  args.insert(args.end(), pools.begin(), pools.end());
+  args.insert(args.end(), weights.begin(), weights.end());
+  TAPML_ASSIGN(Value result, vm->call(function, args));
+  const runtime::ValueList* fields = result.tuple();
+  if (!fields || fields->size() != 1 + pools.size() || !fields->front().tensor()) {
+    return fail(
+        internal_error("a model function returned something else than logits and pools", function));
+  }
+  std::copy(fields->begin() + 1, fields->end(), pools.begin());
+  length += count;
+  return *fields->front().tensor();
+}
+
+Engine::Engine() = default;
+Engine::~Engine() = default;
+
+Result<std::unique_ptr<Engine>> Engine::create(runtime::Session& session,
+                                               std::shared_ptr<const Executable> executable,
+                                               const std::map<std::string, HostTensor>& weights,
+                                               const EngineOptions& options) {
+  const double start = seconds_now();
+  TAPML_TRY(check_model(*executable));
+  TAPML_TRY(check_options(options, executable->model));
+  TAPML_ASSIGN(auto vm, runtime::VirtualMachine::create(session, std::move(executable)));
+  std::unique_ptr<Engine> engine(new Engine());
+  engine->state_ = std::make_unique<State>(session, std::move(vm), options);
+  TAPML_TRY(engine->state_->load(weights));
+  TAPML_TRY(engine->set_sampler({}));
+  engine->state_->load_seconds = seconds_now() - start;
+  return engine;
+}
+
+const ModelInterface& Engine::model() const { return state_->model; }
+runtime::VirtualMachine& Engine::vm() const { return *state_->vm; }
+int64_t Engine::capacity() const { return state_->capacity; }
+int64_t Engine::length() const { return state_->length; }
+double Engine::load_seconds() const { return state_->load_seconds; }
+
+void Engine::reset() {
+  state_->pages.clear();
+  state_->length = 0;
+}
+
+Result<Tensor> Engine::prefill(std::span<const int32_t> tokens) {
+  TAPML_TRY(state_->check_tokens(tokens));
+  const auto chunk = static_cast<size_t>(state_->prefill_chunk);
+  for (; tokens.size() > chunk; tokens = tokens.subspan(chunk)) {
+    TAPML_TRY(state_->step("prefill", tokens.first(chunk)));
+  }
+  return state_->step("prefill", tokens);
+}
+
+Result<Tensor> Engine::decode(int32_t token) {
+  const std::span<const int32_t> tokens(&token, 1);
+  TAPML_TRY(state_->check_tokens(tokens));
+  return state_->step("decode", tokens);
+}
+
+Result<HostTensor> Engine::logits_all(std::span<const int32_t> tokens) {
+  TAPML_TRY(state_->check_tokens(tokens));
+  LogitRows rows(state_->model.vocabulary);
+  while (!tokens.empty()) {
+    const size_t count = std::min(tokens.size(), static_cast<size_t>(state_->prefill_chunk));
+    TAPML_ASSIGN(Tensor logits, state_->step("logits_all", tokens.first(count)));
+    TAPML_ASSIGN(HostTensor host, runtime::download(logits));
+    rows.append(host);
+    tokens = tokens.subspan(count);
+  }
+  return rows.take();
+}
+
+Status Engine::set_sampler(const SamplerOptions& options) {
+  TAPML_TRY(check_sampler_options(options));
+  TAPML_ASSIGN(Tensor parameters,
+               runtime::upload(state_->session, llm::sampler_parameters(options, 1)));
+  TAPML_ASSIGN(Tensor generator, runtime::upload(state_->session, llm::sampler_state(options)));
+  state_->sampler_parameters = std::move(parameters);
+  state_->sampler_state = std::move(generator);
+  return {};
+}
+
+Result<int32_t> Engine::sample(const Tensor& logits) {
+  const std::vector<Value> args = {logits, state_->sampler_parameters, state_->sampler_state};
+  TAPML_ASSIGN(Value result, state_->vm->call("sample", args));
+  const runtime::ValueList* fields = result.tuple();
+  if (!fields || fields->size() != 2 || !fields->front().tensor()) {
+    return fail(internal_error("sample returned something else than tokens and state"));
+  }
+  TAPML_ASSIGN(HostTensor tokens, runtime::download(*fields->front().tensor()));
+  if (tokens.dtype() != DType::kI32 || tokens.size() != 1) {
+    return fail(internal_error("sample returned something else than one i32 token"));
+  }
+  state_->sampler_state = (*fields)[1];
+  return tokens.values<int32_t>()[0];
+}
+
+// One call of generate().
+class Engine::Generator {
+ public:
+  Generator(Engine& engine, const GenerateOptions& options)
+      : engine_(engine), options_(options), rows_(engine.model().vocabulary) {}
+
+  Result<Generation> run(std::span<const int32_t> prompt) {
+    double start = seconds_now();
+    TAPML_ASSIGN(Tensor logits, run_prompt(prompt));
+    bool more = options_.max_tokens > 0;
+    int32_t token = 0;
+    if (more) {
+      TAPML_ASSIGN(token, engine_.sample(logits));
+      more = accept(token);
+    } else {
+      TAPML_TRY(engine_.vm().session().synchronize(runtime::kDefaultStream));
+    }
+    result_.prefill_seconds = seconds_now() - start;
+    start = seconds_now();
+    while (more) {
+      TAPML_ASSIGN(logits, engine_.decode(token));
+      if (options_.keep_logits) {
+        TAPML_ASSIGN(HostTensor row, runtime::download(logits));
+        rows_.append(row);
+      }
+      TAPML_ASSIGN(token, engine_.sample(logits));
+      ++result_.decode_steps;
+      more = accept(token);
+    }
+    result_.decode_seconds = seconds_now() - start;
+    if (options_.keep_logits) result_.logits = rows_.take();
+    return std::move(result_);
+  }
+
+ private:
+  Result<Tensor> run_prompt(std::span<const int32_t> prompt) {
+    if (!options_.keep_logits) return engine_.prefill(prompt);
+    TAPML_ASSIGN(HostTensor all, engine_.logits_all(prompt));
+    rows_.append(all);
+    return runtime::upload(engine_.vm().session(), rows_.last());
+  }
+
+  // Takes a sampled token; whether the text goes on.
+  bool accept(int32_t token) {
+    const auto& eos = options_.eos;
+    if (std::find(eos.begin(), eos.end(), token) != eos.end()) return stop(StopReason::kEos);
+    result_.tokens.push_back(token);
+    if (options_.on_token && !options_.on_token(token)) return stop(StopReason::kCaller);
+    if (static_cast<int64_t>(result_.tokens.size()) >= options_.max_tokens) {
+      return stop(StopReason::kMaxTokens);
+    }
+    if (engine_.length() >= engine_.capacity()) return stop(StopReason::kContextFull);
+    return true;
+  }
+
+  bool stop(StopReason reason) {
+    result_.reason = reason;
+    return false;
+  }
+
+  Engine& engine_;
+  const GenerateOptions& options_;
+  LogitRows rows_;
+  Generation result_;
+};
+
+Result<Generation> Engine::generate(std::span<const int32_t> prompt,
+                                    const GenerateOptions& options) {
+  if (options.max_tokens < 0) {
+    return fail(user_error("the number of tokens to generate is negative", "max_tokens",
+                           "at least 0", std::to_string(options.max_tokens)));
+  }
+  reset();
+  TAPML_TRY(set_sampler(options.sampler));
+  return Generator(*this, options).run(prompt);
+}
+
+}  // namespace tapml::llm

@@ -1,0 +1,89 @@
+// Runs a compiled language model (architecture contract 7): one sequence over a paged cache.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "llm/page_table.h"
+#include "llm/sampler.h"
+#include "runtime/vm.h"
+
+namespace tapml::llm {
+
+struct EngineOptions {
+  // Tokens that the cache can hold; 0: the model's context. At most the context.
+  int64_t capacity = 0;
+  // Longer inputs pass in pieces of so many tokens, which bounds the memory of attention.
+  int64_t prefill_chunk = 512;
+};
+
+struct GenerateOptions {
+  int64_t max_tokens = 128;  // 0: only the prompt runs
+  std::vector<int32_t> eos;  // tokens that end the text
+  SamplerOptions sampler;
+  // Keeps the logits of every token that was run (the prompt goes through logits_all then).
+  bool keep_logits = false;
+  // Sees each generated token, the stop token not; false ends the text.
+  std::function<bool(int32_t token)> on_token;
+};
+
+enum class StopReason : uint8_t { kEos, kMaxTokens, kContextFull, kCaller };
+const char* stop_reason_name(StopReason reason);  // "eos", "max_tokens", "context", "caller"
+
+struct Generation {
+  std::vector<int32_t> tokens;  // without the stop token
+  StopReason reason = StopReason::kMaxTokens;
+  // f32[P + N - 1, vocabulary] of P prompt tokens and N sampled ones (the stop token counts); with
+  // keep_logits only.
+  HostTensor logits;
+  double prefill_seconds = 0;  // until the first token is known
+  double decode_seconds = 0;   // of the tokens after it
+  int64_t decode_steps = 0;
+};
+
+// Every method is an ordinary run of the executable's functions through the virtual machine's call
+// point, where observers and dispatchers see it. Not for use from several threads.
+class Engine {
+ public:
+  // Loads the executable on `session` and uploads `weights` once. UserError for an executable that
+  // is no language model, a weight that is missing, and options out of range.
+  static Result<std::unique_ptr<Engine>> create(runtime::Session& session,
+                                                std::shared_ptr<const Executable> executable,
+                                                const std::map<std::string, HostTensor>& weights,
+                                                const EngineOptions& options = {});
+  ~Engine();
+
+  const ModelInterface& model() const;
+  runtime::VirtualMachine& vm() const;
+  int64_t capacity() const;
+  int64_t length() const;  // tokens in the cache
+  double load_seconds() const;
+
+  // Forgets the sequence: its pages are free again.
+  void reset();
+  // Appends tokens and returns the logits f32[1, vocabulary] of the last one, on the session; waits
+  // for nothing. UserError for no tokens, a token outside the vocabulary, and more than fit.
+  Result<runtime::Tensor> prefill(std::span<const int32_t> tokens);
+  Result<runtime::Tensor> decode(int32_t token);
+  // Appends tokens and returns the logits of each of them, f32[tokens, vocabulary].
+  Result<HostTensor> logits_all(std::span<const int32_t> tokens);
+  // The token that `sample` draws from logits f32[1, vocabulary]; advances the generator.
+  Result<int32_t> sample(const runtime::Tensor& logits);
+  // Parameters and fresh generator of sample().
+  Status set_sampler(const SamplerOptions& options);
+
+  // Forgets the sequence, runs the prompt and continues it.
+  Result<Generation> generate(std::span<const int32_t> prompt, const GenerateOptions& options);
+
+ private:
+  Engine();
+  struct State;
+  class Generator;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tapml::llm

@@ -1,0 +1,44 @@
+#include "llm/page_table.h"
+
+#include <algorithm>
+#include <functional>
+#include <string>
+
+namespace tapml::llm {
+
+PageAllocator::PageAllocator(int64_t pages) : pages_(pages) {
+  for (int64_t page = 0; page < pages; ++page) free_.push_back(static_cast<int32_t>(page));
+}
+
+Result<int32_t> PageAllocator::take() {
+  if (free_.empty()) {
+    return fail(platform_error(
+        PlatformFault::kOutOfMemory,
+        "the key-value cache is full: all " + std::to_string(pages_) + " pages are in use", "",
+        "make the cache larger, or the text shorter"));
+  }
+  std::pop_heap(free_.begin(), free_.end(), std::greater<>());
+  const int32_t page = free_.back();
+  free_.pop_back();
+  return page;
+}
+
+void PageAllocator::give_back(int32_t page) {
+  free_.push_back(page);
+  std::push_heap(free_.begin(), free_.end(), std::greater<>());
+}
+
+Status SequencePages::reserve(int64_t tokens) {
+  while (static_cast<int64_t>(table_.size()) * page_size_ < tokens) {
+    TAPML_ASSIGN(int32_t page, allocator_.take());
+    table_.push_back(page);
+  }
+  return {};
+}
+
+void SequencePages::clear() {
+  for (int32_t page : table_) allocator_.give_back(page);
+  table_.clear();
+}
+
+}  // namespace tapml::llm

@@ -1,0 +1,47 @@
+// Pages of the KV cache, handed out on the host.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/result.h"
+
+namespace tapml::llm {
+
+// The free pages of one set of pools; page i is row i of every pool.
+class PageAllocator {
+ public:
+  explicit PageAllocator(int64_t pages);
+
+  int64_t pages() const { return pages_; }
+  int64_t free_pages() const { return static_cast<int64_t>(free_.size()); }
+  // The lowest free page; PlatformError (kOutOfMemory) when there is none.
+  Result<int32_t> take();
+  void give_back(int32_t page);
+
+ private:
+  int64_t pages_;
+  std::vector<int32_t> free_;  // a heap whose top is the lowest page
+};
+
+// The pages of one sequence, in the order of its tokens.
+class SequencePages {
+ public:
+  SequencePages(PageAllocator& allocator, int64_t page_size)
+      : allocator_(allocator), page_size_(page_size) {}
+  ~SequencePages() { clear(); }
+  SequencePages(const SequencePages&) = delete;
+  SequencePages& operator=(const SequencePages&) = delete;
+
+  // Takes pages until `tokens` tokens fit.
+  Status reserve(int64_t tokens);
+  void clear();
+  const std::vector<int32_t>& table() const { return table_; }
+
+ private:
+  PageAllocator& allocator_;
+  int64_t page_size_;
+  std::vector<int32_t> table_;
+};
+
+}  // namespace tapml::llm
