@@ -1,0 +1,154 @@
+#include "topdown/replay.h"
+
+#include <chrono>
+
+#include "interp/interpreter.h"
+#include "ir/exceptions.h"
+#include "passes/kernel.h"
+#include "relax/kernel_call.h"
+#include "text/parser.h"
+
+namespace tapml::topdown {
+
+Judge::Judge(const Suite& suite) : suite_(suite) {
+  for (const SuiteKernel& kernel : suite.kernels) {
+    Module alone = text::parse(kernel.spec, "spec of " + kernel.name);
+    for (auto& [name, function] : alone.functions) module_.functions[name] = function;
+    passes::kernel_implementation(module_, kernel.name);  // it is one, or this throws
+  }
+  module_.attrs["phase"] = std::string("fuse");
+  module_.attrs["boundary_policy"] = suite.boundary_policy;
+}
+
+const std::vector<op::RefTensor>& Judge::outputs(size_t index) {
+  if (auto it = answers_.find(index); it != answers_.end()) return it->second;
+  const SuiteCall& call = suite_.calls[index];
+  const SuiteKernel& kernel = suite_.kernels[static_cast<size_t>(call.kernel)];
+  const relax::Function& spec = passes::kernel_spec(module_, kernel.name);
+  const tir::PrimFunc& program = passes::kernel_implementation(module_, kernel.name);
+  std::vector<interp::Value> args;
+  for (size_t i = 0; i < kernel.params.size(); ++i) {
+    if (kernel.modes[i] == AccessMode::kOut) continue;
+    args.push_back(
+        interp::Value::tensor(op::RefTensor::from(suite_.tensors.at(call.before[i]))));
+  }
+  if (spec.params.size() > args.size()) {
+    std::vector<int64_t> symbols;
+    for (const Var& var : relax::underived_scalars(program)) {
+      for (size_t i = 0; i < program.scalars.size() && i < call.scalars.size(); ++i) {
+        if (program.scalars[i].same_as(var)) symbols.push_back(call.scalars[i]);
+      }
+    }
+    args.push_back(interp::Value::shape(std::move(symbols)));
+  }
+  interp::Value result = interp::call(module_, kernel.name, args);
+  std::vector<op::RefTensor> fields;
+  if (std::holds_alternative<op::RefTensor>(result.data)) {
+    fields.push_back(result.as_tensor());
+  } else {
+    for (const interp::Value& field : result.as_tuple()) fields.push_back(field.as_tensor());
+  }
+  // Results in the order of the spec; parameters in that of the signature.
+  const auto* inout = find_attr<std::vector<int64_t>>(spec.attrs, passes::kInoutAttr);
+  std::map<size_t, size_t> result_of;  // parameter to result
+  std::vector<size_t> out_params, in_params;
+  for (size_t i = 0; i < kernel.modes.size(); ++i) {
+    (kernel.modes[i] == AccessMode::kOut ? out_params : in_params).push_back(i);
+  }
+  size_t next = 0;
+  for (size_t j = 0; j < fields.size(); ++j) {
+    int64_t source = inout && j < inout->size() ? (*inout)[j] : -1;
+    result_of[source >= 0 ? in_params.at(static_cast<size_t>(source)) : out_params.at(next++)] = j;
+  }
+  std::vector<op::RefTensor> ordered;
+  for (size_t i = 0; i < kernel.modes.size(); ++i) {
+    if (auto it = result_of.find(i); it != result_of.end()) ordered.push_back(fields[it->second]);
+  }
+  return answers_[index] = std::move(ordered);
+}
+
+Result<std::vector<HostTensor>> run_call(const Suite& suite, size_t index,
+                                         runtime::KernelRunner& runner) {
+  const SuiteCall& call = suite.calls[index];
+  const SuiteKernel& kernel = suite.kernels[static_cast<size_t>(call.kernel)];
+  int32_t number = runner.executable().find_kernel(kernel.name);
+  if (number < 0 || !runner.has(number)) {
+    return fail(internal_error("the target has no kernel " + kernel.name));
+  }
+  std::vector<runtime::Tensor> args;
+  for (size_t i = 0; i < kernel.params.size(); ++i) {
+    bool fresh = kernel.modes[i] == AccessMode::kOut;
+    const HostTensor& tensor = suite.tensors.at(fresh ? call.after[i] : call.before[i]);
+    if (fresh) {
+      // Not zero: an output that is not written shows.
+      HostTensor garbage = HostTensor::zeros(tensor.dtype(), tensor.shape());
+      for (std::byte& byte : garbage.mutable_bytes()) byte = std::byte{0x7b};
+      TAPML_ASSIGN(runtime::Tensor arg, runtime::upload(runner.session(), garbage));
+      args.push_back(std::move(arg));
+    } else {
+      TAPML_ASSIGN(runtime::Tensor arg, runtime::upload(runner.session(), tensor));
+      args.push_back(std::move(arg));
+    }
+  }
+  TAPML_TRY(runner.enqueue(number, args, call.scalars));
+  std::vector<HostTensor> outputs;
+  for (size_t i = 0; i < kernel.params.size(); ++i) {
+    if (kernel.modes[i] == AccessMode::kIn) continue;
+    TAPML_ASSIGN(HostTensor output, runtime::download(args[i]));
+    outputs.push_back(std::move(output));
+  }
+  return outputs;
+}
+
+Result<KernelVerdict> replay_kernel(const Suite& suite, Judge& judge, int32_t kernel,
+                                    runtime::KernelRunner& runner) {
+  auto start = std::chrono::steady_clock::now();
+  const SuiteKernel& info = suite.kernels[static_cast<size_t>(kernel)];
+  KernelVerdict verdict;
+  verdict.kernel = info.name;
+  if (const Implementation* implementation = runner.executable().find_implementation(
+          runner.executable().find_kernel(info.name))) {
+    verdict.provider = implementation->provider;
+  }
+  std::vector<size_t> written;
+  for (size_t i = 0; i < info.modes.size(); ++i) {
+    if (info.modes[i] != AccessMode::kIn) written.push_back(i);
+  }
+  for (size_t c = 0; c < suite.calls.size(); ++c) {
+    const SuiteCall& call = suite.calls[c];
+    if (call.kernel != kernel) continue;
+    ++verdict.calls;
+    verdict.origin = merge_origins(verdict.origin, call.origin);
+    verdict.shapes.insert(shape_to_string(suite.tensors.at(call.after[written[0]]).shape()));
+    auto outputs = run_call(suite, c, runner);
+    if (!outputs) {
+      if (outputs.error().kind == ErrorKind::kPlatform) return fail(outputs.error());
+      verdict.passed = false;
+      verdict.failure = outputs.error().message;
+      break;
+    }
+    const std::vector<op::RefTensor>* expected = nullptr;
+    auto judged = guard([&] { expected = &judge.outputs(c); });
+    if (!judged) return fail(judged.error());
+    for (size_t o = 0; o < written.size(); ++o) {
+      Comparison comparison = compare((*outputs)[o], suite.tensors.at(call.after[written[o]]),
+                                      (*expected)[o]);
+      verdict.source_wrong |= comparison.outcome == Outcome::kSourceWrong ||
+                              comparison.source.max_ratio > 1;
+      bool worse = verdict.worst_sequence < 0 ||
+                   comparison.target.max_ratio > verdict.worst.target.max_ratio ||
+                   comparison.target.mask_mismatches > verdict.worst.target.mask_mismatches;
+      if (worse) {
+        verdict.worst = comparison;
+        verdict.worst_output = info.params[written[o]];
+        verdict.worst_sequence = call.sequence;
+      }
+      verdict.passed &= comparison.target_ok;
+    }
+  }
+  verdict.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return verdict;
+}
+
+}  // namespace tapml::topdown

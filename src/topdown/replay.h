@@ -1,0 +1,56 @@
+// Replaying carved tests on a target, judged at operator level.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <set>
+
+#include "pipeline/compile.h"
+#include "runtime/call_point.h"
+#include "topdown/compare.h"
+#include "topdown/suite.h"
+
+namespace tapml::topdown {
+
+// What the tests of one kernel say.
+struct KernelVerdict {
+  std::string kernel;
+  Origin origin;                    // all layers behind its calls
+  int64_t calls = 0;
+  std::set<std::string> shapes;     // of the first output
+  Comparison worst;                 // of the call and output with the largest error against its bound
+  std::string worst_output;         // parameter name
+  int64_t worst_sequence = -1;      // position of that call in the run
+  bool source_wrong = false;
+  bool passed = true;
+  std::string failure;              // why it could not be run, if so
+  std::string provider;             // how the target implements it
+  double seconds = 0;               // running and judging
+};
+
+// Evaluates specs in f64; remembers each call's answer, so that several targets share it.
+class Judge {
+ public:
+  explicit Judge(const Suite& suite);
+  // The kernel's outputs after `call` (index into the suite's calls), one per out or inout
+  // parameter, in the parameters' order.
+  const std::vector<op::RefTensor>& outputs(size_t call);
+  // The kernels as a Module whose boundaries are fixed: what a target implements.
+  const Module& module() const { return module_; }
+
+ private:
+  const Suite& suite_;
+  Module module_;
+  std::map<size_t, std::vector<op::RefTensor>> answers_;
+};
+
+// Runs kernel `kernel` of the suite on `runner` for every carved call. A platform error stays an
+// error; a kernel that cannot run is a verdict.
+Result<KernelVerdict> replay_kernel(const Suite& suite, Judge& judge, int32_t kernel,
+                                    runtime::KernelRunner& runner);
+
+// Outputs of the suite's call on `runner`, one per out or inout parameter.
+Result<std::vector<HostTensor>> run_call(const Suite& suite, size_t call,
+                                         runtime::KernelRunner& runner);
+
+}  // namespace tapml::topdown
