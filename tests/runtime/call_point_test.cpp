@@ -1,0 +1,287 @@
+#include "runtime/call_point.h"
+
+#include <gtest/gtest.h>
+
+#include "conformance/programs.h"
+#include "runtime/vm.h"
+#include "test_device.h"
+
+namespace tapml::test {
+namespace {
+
+using runtime::CallSite;
+using runtime::Dispatcher;
+using runtime::KernelCall;
+using runtime::KernelRunner;
+using runtime::Observer;
+using runtime::Residency;
+using runtime::Tensor;
+using runtime::Value;
+using runtime::VirtualMachine;
+
+// Keeps the last argument of the calls that it wants, before and after.
+class Recorder final : public Observer {
+ public:
+  bool wants(const CallSite& site, int64_t sequence) noexcept override {
+    asked.push_back({site.id, sequence});
+    return all || site.id == only;
+  }
+  Status before(const KernelCall& call) noexcept override { return keep(call, befores); }
+  Status after(const KernelCall& call) noexcept override {
+    scalars.assign(call.scalars.begin(), call.scalars.end());
+    return keep(call, afters);
+  }
+
+  bool all = false;
+  int32_t only = -1;
+  std::vector<std::pair<int32_t, int64_t>> asked;
+  std::vector<std::vector<float>> befores, afters;
+  std::vector<int64_t> scalars;
+
+ private:
+  static Status keep(const KernelCall& call, std::vector<std::vector<float>>& where) {
+    TAPML_ASSIGN(HostTensor host, runtime::download(call.args.back()));
+    where.push_back(floats(host));
+    return {};
+  }
+};
+
+// Sends the named kernels to a runner.
+class Router final : public Dispatcher {
+ public:
+  Router(KernelRunner& runner, std::vector<std::string> names)
+      : runner_(runner), names_(std::move(names)) {}
+  Route route(const CallSite& site) noexcept override {
+    for (const std::string& name : names_) {
+      if (name == site.kernel->name) return {&runner_, runner_.executable().find_kernel(name)};
+    }
+    return {};
+  }
+
+ private:
+  KernelRunner& runner_;
+  std::vector<std::string> names_;
+};
+
+class CallPointTest : public ::testing::Test {
+ protected:
+  void make(const std::string& source_entry = "add") {
+    machine_ = std::move(*VirtualMachine::create(
+        *source_, share(chain_program(native_blob("source"), source_entry))));
+    target_runner_ =
+        std::move(*KernelRunner::create(*target_, share(kernels_only(native_blob("target")))));
+    x_ = *runtime::upload(*source_, f32({1, 2}));
+    y_ = *runtime::upload(*source_, f32({10, 20}));
+  }
+  std::vector<float> run() {
+    std::vector<Value> args = {x_, y_};
+    auto result = machine_->call("main", args);
+    EXPECT_TRUE(result) << result.error().to_string();
+    return result ? floats(*runtime::download(*result->tensor())) : std::vector<float>{};
+  }
+
+  TestSession source_{"source"}, target_{"target"};
+  std::unique_ptr<VirtualMachine> machine_;
+  std::unique_ptr<KernelRunner> target_runner_;
+  Tensor x_, y_;
+};
+
+const std::vector<float> kExpected = {63, 126};
+
+TEST_F(CallPointTest, AnObserverSeesValuesAndChangesNothing) {
+  make();
+  std::vector<float> plain = run();
+  Recorder recorder;
+  recorder.all = true;
+  machine_->call_point().set_observer(&recorder);
+  EXPECT_EQ(run(), plain);
+  EXPECT_EQ(recorder.afters, (std::vector<std::vector<float>>{{11, 22}, {21, 42}, {63, 126}}));
+  EXPECT_EQ(recorder.befores[2], (std::vector<float>{21, 42}));
+  EXPECT_EQ(recorder.scalars, (std::vector<int64_t>{2, 3}));
+  EXPECT_EQ(recorder.asked, (std::vector<std::pair<int32_t, int64_t>>{{0, 3}, {1, 4}, {2, 5}}));
+}
+
+TEST_F(CallPointTest, OnlyAWantedCallWaits) {
+  make();
+  source_.behaviour().deferred = true;
+  Recorder recorder;
+  machine_->call_point().set_observer(&recorder);
+  std::vector<Value> args = {x_, y_};
+  ASSERT_TRUE(machine_->call("main", args));
+  EXPECT_EQ(source_.behaviour().synchronizes, 0);
+  EXPECT_EQ(source_.behaviour().reads, 0);
+  EXPECT_EQ(recorder.asked.size(), 3u);
+  recorder.only = 1;
+  EXPECT_EQ(run(), kExpected);
+  EXPECT_EQ(recorder.afters, (std::vector<std::vector<float>>{{21, 42}}));
+  EXPECT_EQ(source_.behaviour().synchronizes, 2);
+}
+
+TEST_F(CallPointTest, AnErrorIsNotBlamedOnTheObservedCall) {
+  make();
+  Recorder recorder;
+  recorder.only = 2;
+  machine_->call_point().set_observer(&recorder);
+  source_.behaviour().launch_error = internal_error("the first kernel broke");
+  std::vector<Value> args = {x_, y_};
+  auto result = machine_->call("main", args);
+  ASSERT_FALSE(result);
+  EXPECT_TRUE(recorder.befores.empty());
+}
+
+TEST_F(CallPointTest, TheTargetComputesInsteadOfTheSource) {
+  make("sentinel");  // the source's add would spoil its output
+  Router router(*target_runner_, {"add_00000001"});
+  machine_->call_point().set_dispatcher(&router);
+  EXPECT_EQ(run(), kExpected);
+  EXPECT_EQ(machine_->call_point().dispatched(), 2);
+  EXPECT_EQ(source_.behaviour().launched, std::vector<std::string>{"scale"});
+  EXPECT_EQ(target_.behaviour().launched, (std::vector<std::string>{"add", "add"}));
+  machine_->call_point().set_dispatcher(nullptr);
+  EXPECT_NE(run(), kExpected) << "the sentinel shows where it runs";
+}
+
+TEST_F(CallPointTest, OnlyNewBytesTravel) {
+  make();
+  Router router(*target_runner_, {"add_00000001"});
+  machine_->call_point().set_dispatcher(&router);
+  int64_t uploads = target_.behaviour().writes;
+  EXPECT_EQ(run(), kExpected);
+  EXPECT_EQ(target_.behaviour().writes - uploads, 2) << "x and y; the sum between stays there";
+  uploads = target_.behaviour().writes;
+  EXPECT_EQ(run(), kExpected);
+  EXPECT_EQ(target_.behaviour().writes - uploads, 0) << "both are there";
+
+  // A write on the source makes the copy stale.
+  float seven = 7;
+  ASSERT_TRUE((*source_).write(runtime::kDefaultStream, {x_.storage->buffer(), 0},
+                               std::as_bytes(std::span(&seven, 1))));
+  x_.storage->written();
+  EXPECT_EQ(run(), (std::vector<float>{81, 126}));
+  EXPECT_EQ(target_.behaviour().writes - uploads, 1);
+}
+
+TEST_F(CallPointTest, InOutTravelsBothWays) {
+  make();
+  Router router(*target_runner_, {"scale_00000002"});
+  machine_->call_point().set_dispatcher(&router);
+  EXPECT_EQ(run(), kExpected);
+  EXPECT_EQ(source_.behaviour().launched, (std::vector<std::string>{"add", "add"}));
+  EXPECT_EQ(target_.behaviour().launched, std::vector<std::string>{"scale"});
+}
+
+TEST_F(CallPointTest, EveryKernelOnTheTarget) {
+  make("sentinel");
+  Router router(*target_runner_, {"add_00000001", "scale_00000002"});
+  machine_->call_point().set_dispatcher(&router);
+  int64_t uploads = target_.behaviour().writes;
+  EXPECT_EQ(run(), kExpected);
+  EXPECT_EQ(target_.behaviour().writes - uploads, 2);
+  EXPECT_TRUE(source_.behaviour().launched.empty());
+  EXPECT_EQ(machine_->call_point().dispatched(), 3);
+}
+
+TEST_F(CallPointTest, AHybridObservesTheSame) {
+  make("sentinel");
+  Router router(*target_runner_, {"add_00000001"});
+  Recorder recorder;
+  recorder.all = true;
+  machine_->call_point().set_dispatcher(&router);
+  machine_->call_point().set_observer(&recorder);
+  EXPECT_EQ(run(), kExpected);
+  EXPECT_EQ(recorder.afters, (std::vector<std::vector<float>>{{11, 22}, {21, 42}, {63, 126}}));
+}
+
+TEST_F(CallPointTest, ATargetOnTheSameSessionCopiesNothing) {
+  make("sentinel");
+  auto runner = KernelRunner::create(*source_, share(kernels_only(native_blob("source"))));
+  ASSERT_TRUE(runner);
+  Router router(**runner, {"add_00000001"});
+  machine_->call_point().set_dispatcher(&router);
+  int64_t writes = source_.behaviour().writes;
+  EXPECT_EQ(run(), kExpected);
+  EXPECT_EQ(source_.behaviour().writes, writes);
+  EXPECT_EQ(machine_->call_point().dispatched(), 2);
+}
+
+TEST_F(CallPointTest, AnErrorOfTheTargetEndsTheCall) {
+  make();
+  Router router(*target_runner_, {"add_00000001"});
+  machine_->call_point().set_dispatcher(&router);
+  target_.behaviour().launch_error = platform_error(PlatformFault::kLost, "it is gone");
+  std::vector<Value> args = {x_, y_};
+  auto result = machine_->call("main", args);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().fault, PlatformFault::kLost);
+  machine_->call_point().set_dispatcher(nullptr);
+  EXPECT_EQ(run(), kExpected) << "the source is not harmed";
+}
+
+TEST_F(CallPointTest, AKernelThatTheTargetLacks) {
+  make();
+  Executable partial = kernels_only(native_blob("target"));
+  partial.implementations.erase(partial.implementations.begin());
+  auto runner = KernelRunner::create(*target_, share(std::move(partial)));
+  ASSERT_TRUE(runner);
+  Router router(**runner, {"add_00000001"});
+  machine_->call_point().set_dispatcher(&router);
+  std::vector<Value> args = {x_, y_};
+  auto result = machine_->call("main", args);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().where, "kernel add_00000001");
+}
+
+TEST(ResidencyTest, CopiesStandWhileStorageAndSessionsDo) {
+  TestSession source, target;
+  Residency residency(*target);
+  Tensor tensor = *runtime::upload(*source, f32({1, 2}));
+  int64_t& uploads = target.behaviour().writes;
+  ASSERT_TRUE(residency.on_target(tensor));
+  ASSERT_TRUE(residency.on_target(tensor));
+  EXPECT_EQ(uploads, 1);
+
+  auto snapshot = (*source).snapshot();
+  ASSERT_TRUE((*source).restore(*snapshot));
+  ASSERT_TRUE(residency.on_target(tensor));
+  EXPECT_EQ(uploads, 2) << "a restore of the source may have changed the bytes";
+
+  auto copies = (*target).snapshot();
+  ASSERT_TRUE((*target).restore(*copies));
+  int64_t before = uploads;
+  ASSERT_TRUE(residency.on_target(tensor));
+  EXPECT_EQ(uploads, before + 1) << "a restore of the target too";
+
+  // An output that was never kept is not taken for a copy.
+  ASSERT_TRUE(residency.output_for(tensor));
+  before = uploads;
+  auto copy = residency.on_target(tensor);
+  ASSERT_TRUE(copy);
+  EXPECT_EQ(uploads, before + 1);
+  EXPECT_EQ(floats(*runtime::download(*copy)), (std::vector<float>{1, 2}));
+}
+
+TEST(ResidencyTest, RangesOfAStorageAndTheirMemory) {
+  TestSession source, target;
+  Residency residency(*target);
+  {
+    Tensor whole = *runtime::upload(*source, f32({1, 2, 3, 4}));
+    Tensor tail{whole.storage, 8, DType::kF32, {2}};
+    auto copy = residency.on_target(tail);
+    ASSERT_TRUE(copy);
+    EXPECT_EQ(copy->offset, 0);
+    EXPECT_EQ(floats(*runtime::download(*copy)), (std::vector<float>{3, 4}));
+    ASSERT_TRUE(residency.on_target(whole));
+    EXPECT_EQ(target.behaviour().live_bytes, 32);
+    // Another cut of a storage that was written since: the older copies are of no use.
+    whole.storage->written();
+    Tensor head{whole.storage, 0, DType::kF32, {1}};
+    ASSERT_TRUE(residency.on_target(head));
+    EXPECT_EQ(target.behaviour().live_bytes, 16 + 16 /* the copy above, still held */);
+  }
+  Tensor next = *runtime::upload(*source, f32({5}));
+  ASSERT_TRUE(residency.on_target(next));
+  EXPECT_EQ(target.behaviour().live_bytes, 16) << "copies go with their sources";
+}
+
+}  // namespace
+}  // namespace tapml::test

@@ -1,0 +1,161 @@
+#include <gtest/gtest.h>
+
+#include "conformance/programs.h"
+#include "runtime/call_point.h"
+#include "test_device.h"
+
+namespace tapml::test {
+namespace {
+
+using runtime::KernelRunner;
+using runtime::Tensor;
+
+class KernelRunnerTest : public ::testing::Test {
+ protected:
+  void make(Executable program) {
+    auto runner = KernelRunner::create(*test_, share(std::move(program)));
+    ASSERT_TRUE(runner) << runner.error().to_string();
+    runner_ = std::move(*runner);
+  }
+  Tensor tensor(std::vector<float> values) { return *runtime::upload(*test_, f32(values)); }
+  Error error(int32_t kernel, std::vector<Tensor> args, std::vector<int64_t> scalars) {
+    Status status = runner_->enqueue(kernel, args, scalars);
+    EXPECT_FALSE(status);
+    return status ? Error{} : status.error();
+  }
+
+  TestSession test_;
+  std::unique_ptr<KernelRunner> runner_;
+};
+
+TEST_F(KernelRunnerTest, RunsAndBumpsWhatIsWritten) {
+  make(kernels_only(native_blob()));
+  EXPECT_TRUE(runner_->has(kAdd));
+  EXPECT_FALSE(runner_->has(3));
+  EXPECT_FALSE(runner_->has(-1));
+  Tensor a = tensor({1, 2}), b = tensor({10, 20}), c = tensor({0, 0});
+  Status status = runner_->enqueue(kAdd, std::vector{a, b, c}, std::vector<int64_t>{2});
+  ASSERT_TRUE(status) << status.error().to_string();
+  EXPECT_EQ(floats(*runtime::download(c)), (std::vector<float>{11, 22}));
+  EXPECT_EQ(a.storage->version(), 1u);
+  EXPECT_EQ(c.storage->version(), 2u);
+  ASSERT_TRUE(runner_->enqueue(kScale, std::vector{c}, std::vector<int64_t>{2, 2}));
+  EXPECT_EQ(floats(*runtime::download(c)), (std::vector<float>{22, 44}));
+  EXPECT_EQ(c.storage->version(), 3u);
+}
+
+TEST_F(KernelRunnerTest, WorkspacesShareOneArenaThatOnlyGrows) {
+  make(kernels_only(native_blob()));
+  auto run = [&](int64_t n) {
+    Tensor a = tensor(std::vector<float>(n, 1)), b = tensor(std::vector<float>(n, 2));
+    Tensor c = tensor(std::vector<float>(n, 0));
+    int64_t before = test_.behaviour().allocations;
+    Status status = runner_->enqueue(kTwice, std::vector{a, b, c}, std::vector<int64_t>{n});
+    EXPECT_TRUE(status) << status.error().to_string();
+    EXPECT_EQ(floats(*runtime::download(c)), std::vector<float>(n, 5));
+    return test_.behaviour().allocations - before;
+  };
+  EXPECT_EQ(run(10), 1);
+  EXPECT_EQ(test_.behaviour().live_bytes, 512) << "two workspaces on steps of 256 bytes";
+  EXPECT_EQ(run(10), 0);
+  EXPECT_EQ(run(100), 1);
+  EXPECT_EQ(run(3), 0);
+  EXPECT_EQ(test_.behaviour().live_bytes, 1024);
+}
+
+TEST_F(KernelRunnerTest, MistakesNameKernelAndParameter) {
+  make(kernels_only(native_blob()));
+  Tensor a = tensor({1, 2}), b = tensor({1, 2}), c = tensor({1, 2});
+  Error found = error(kAdd, {a, b}, {2});
+  EXPECT_EQ(found.kind, ErrorKind::kInternal);
+  EXPECT_EQ(found.expected, "3 tensors and 1 scalars");
+  EXPECT_EQ(error(kAdd, {a, b, c}, {}).where, "kernel add_00000001");
+
+  found = error(kAdd, {a, tensor({1, 2, 3}), c}, {2});
+  EXPECT_EQ(found.where, "kernel add_00000001, parameter b");
+  EXPECT_EQ(found.expected, "[2] (with n = 2)");
+  EXPECT_EQ(found.found, "[3]");
+
+  Tensor wrong = b;
+  wrong.shape = {2, 1};
+  EXPECT_EQ(error(kAdd, {a, wrong, c}, {2}).found, "[2, 1]");
+  wrong = b;
+  wrong.dtype = DType::kI32;
+  found = error(kAdd, {a, wrong, c}, {2});
+  EXPECT_EQ(found.expected, "f32");
+  EXPECT_EQ(found.found, "i32");
+  wrong = b;
+  wrong.offset = 12;
+  EXPECT_NE(error(kAdd, {a, wrong, c}, {2}).message.find("outside"), std::string::npos);
+  wrong.offset = 2;
+  EXPECT_NE(error(kAdd, {a, wrong, c}, {2}).message.find("outside"), std::string::npos);
+
+  TestSession other;
+  Tensor far = *runtime::upload(*other, f32({1, 2}));
+  found = error(kAdd, {a, far, c}, {2});
+  EXPECT_EQ(found.message, "an argument lives on another session");
+  EXPECT_EQ(error(kAdd, {a, Tensor{}, c}, {2}).message, "an argument has no storage");
+  EXPECT_FALSE(runner_->enqueue(99, {}, {}));
+  EXPECT_EQ(test_.behaviour().launches, 0);
+}
+
+TEST_F(KernelRunnerTest, AKernelWithoutImplementation) {
+  Executable program = kernels_only(native_blob());
+  program.implementations.erase(program.implementations.begin());
+  make(std::move(program));
+  EXPECT_FALSE(runner_->has(kAdd));
+  Tensor a = tensor({1});
+  EXPECT_EQ(error(kAdd, {a, a, a}, {1}).where, "kernel add_00000001");
+}
+
+TEST_F(KernelRunnerTest, LimitsAreCheckedBeforeTheLaunch) {
+  test_.device->limits().max_binding_bytes = 64;
+  make(kernels_only(native_blob()));
+  Tensor a = tensor(std::vector<float>(17)), fits = tensor(std::vector<float>(16));
+  Error found = error(kAdd, {a, a, a}, {17});
+  EXPECT_EQ(found.fault, PlatformFault::kLimit);
+  EXPECT_EQ(found.where, "kernel add_00000001, parameter a");
+  EXPECT_EQ(test_.behaviour().launches, 0);
+  EXPECT_TRUE(runner_->enqueue(kAdd, std::vector{fits, fits, fits}, std::vector<int64_t>{16}));
+}
+
+TEST_F(KernelRunnerTest, LimitsOfLaunchesAreCheckedAtLoad) {
+  test_.device->limits().max_bindings = 2;
+  auto runner = KernelRunner::create(*test_, share(kernels_only(native_blob())));
+  ASSERT_FALSE(runner);
+  EXPECT_EQ(runner.error().fault, PlatformFault::kLimit);
+  EXPECT_EQ(runner.error().where, "kernel add_00000001, launch of add");
+  test_.device->limits().max_bindings = 0;
+  test_.device->limits().max_workgroup_threads = 16;
+  runner = KernelRunner::create(*test_, share(kernels_only(native_blob())));
+  ASSERT_FALSE(runner);
+  EXPECT_NE(runner.error().message.find("a work group of 32 threads"), std::string::npos);
+}
+
+TEST_F(KernelRunnerTest, AWorkspaceThatDoesNotFitNamesTheKernel) {
+  make(kernels_only(native_blob()));
+  Tensor a = tensor({1, 2});
+  test_.behaviour().fail_allocations = 1;
+  Error found = error(kTwice, {a, a, a}, {2});
+  EXPECT_EQ(found.fault, PlatformFault::kOutOfMemory);
+  EXPECT_EQ(found.where, "workspaces of kernel twice_00000003");
+  EXPECT_TRUE(runner_->enqueue(kTwice, std::vector{a, a, a}, std::vector<int64_t>{2}));
+}
+
+TEST_F(KernelRunnerTest, ANegativeExtentIsRefused) {
+  Executable program = kernels_only(native_blob());
+  program.implementations[0].launches[0].extent = constant(-1);
+  make(std::move(program));
+  Tensor a = tensor({1});
+  EXPECT_EQ(error(kAdd, {a, a, a}, {1}).kind, ErrorKind::kInternal);
+}
+
+TEST_F(KernelRunnerTest, AMalformedExecutableIsNotLoaded) {
+  Executable program = kernels_only(native_blob());
+  program.implementations[0].module = 5;
+  EXPECT_FALSE(KernelRunner::create(*test_, share(std::move(program))));
+  EXPECT_FALSE(KernelRunner::create(*test_, nullptr));
+}
+
+}  // namespace
+}  // namespace tapml::test
