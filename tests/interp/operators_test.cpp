@@ -31,8 +31,8 @@ TEST(Operators, UnaryFunctions) {
 }
 
 TEST(Operators, UnaryFunctionsOutsideTheUsualRange) {
-  HostTensor far = tensor_of(kF32, {12}, {-300, -104, -103, -89, -88.5, -87, 87, 88.5, 89, 300,
-                                          -INFINITY, INFINITY});
+  HostTensor far = tensor_of(
+      kF32, {12}, {-300, -104, -103, -89, -88.5, -87, 87, 88.5, 89, 300, -INFINITY, INFINITY});
   for (const char* name : {"exp", "sigmoid", "tanh"}) expect_within_bounds({name, {far}, {}});
   HostTensor finite = tensor_of(kF32, {10}, {-300, -104, -103, -89, -88.5, -87, 87, 88.5, 89, 300});
   expect_within_bounds({"silu", {finite}, {}});
@@ -44,8 +44,7 @@ TEST(Operators, UnaryFunctionsOutsideTheUsualRange) {
 TEST(Operators, Cast) {
   for (DType to : {kF32, kF16, kBF16, DType::kI32, DType::kI64, DType::kBool, DType::kF64}) {
     for (DType from : {kF32, kF16, kBF16, DType::kI32, DType::kI64, DType::kBool}) {
-      expect_within_bounds(
-          {"cast", {random_tensor(from, {2, 9}, "cast", -7, 7)}, {{"dtype", to}}});
+      expect_within_bounds({"cast", {random_tensor(from, {2, 9}, "cast", -7, 7)}, {{"dtype", to}}});
     }
   }
 }
@@ -54,12 +53,12 @@ TEST(Operators, BinaryFunctionsBroadcast) {
   struct Shapes {
     Shape a, b;
   };
-  const Shapes shapes[] = {{{}, {}},           {{0}, {0}},           {{17}, {17}},
-                           {{3, 5}, {5}},      {{5}, {3, 5}},        {{3, 1, 4}, {2, 1}},
-                           {{2, 3, 4}, {}},    {{1, 1}, {7, 6}},     {{4, 1}, {1, 3}},
-                           {{0, 3}, {1, 3}},   {{2, 0, 1}, {2, 1, 5}}};
-  for (const char* name : {"add", "subtract", "multiply", "divide", "maximum", "minimum",
-                           "greater", "less", "equal"}) {
+  const Shapes shapes[] = {
+      {{}, {}},         {{0}, {0}},          {{17}, {17}},          {{3, 5}, {5}},
+      {{5}, {3, 5}},    {{3, 1, 4}, {2, 1}}, {{2, 3, 4}, {}},       {{1, 1}, {7, 6}},
+      {{4, 1}, {1, 3}}, {{0, 3}, {1, 3}},    {{2, 0, 1}, {2, 1, 5}}};
+  for (const char* name : {"add", "subtract", "multiply", "divide", "maximum", "minimum", "greater",
+                           "less", "equal"}) {
     for (const Shapes& s : shapes) {
       HostTensor a = random_tensor(kF32, s.a, "a", -3, 3);
       expect_within_bounds({name, {a, random_tensor(kF32, s.b, "b", 0.5, 3)}, {}});
@@ -89,11 +88,10 @@ TEST(Operators, Matmul) {
   struct Shapes {
     Shape a, b;
   };
-  const Shapes shapes[] = {{{1, 1}, {1, 1}},          {{1, 17}, {17, 33}},
-                           {{5, 3}, {3, 7}},          {{0, 4}, {4, 3}},
-                           {{2, 0}, {0, 3}},          {{2, 3, 16}, {16, 5}},
-                           {{2, 3, 4}, {2, 4, 5}},    {{2, 1, 3, 4}, {3, 4, 2}},
-                           {{3, 4}, {2, 4, 5}},       {{64, 65}, {65, 3}}};
+  const Shapes shapes[] = {{{1, 1}, {1, 1}},       {{1, 17}, {17, 33}},       {{5, 3}, {3, 7}},
+                           {{0, 4}, {4, 3}},       {{2, 0}, {0, 3}},          {{2, 3, 16}, {16, 5}},
+                           {{2, 3, 4}, {2, 4, 5}}, {{2, 1, 3, 4}, {3, 4, 2}}, {{3, 4}, {2, 4, 5}},
+                           {{64, 65}, {65, 3}}};
   for (const Shapes& s : shapes) {
     for (bool transposed : {false, true}) {
       Shape b = s.b;
@@ -160,8 +158,9 @@ TEST(Operators, RmsNorm) {
 TEST(Operators, Softmax) {
   for (DType dtype : kFloatTypes) {
     for (int64_t axis : {-1, 0, 1}) {
-      expect_within_bounds(
-          {"softmax", {random_tensor(dtype, {3, 17}, "x", -20, 20)}, {{"axis", axis == -1 ? -1 : axis}}});
+      expect_within_bounds({"softmax",
+                            {random_tensor(dtype, {3, 17}, "x", -20, 20)},
+                            {{"axis", axis == -1 ? -1 : axis}}});
     }
   }
   expect_within_bounds({"softmax", {random_tensor(kF32, {1, 1}, "x")}, {}});
@@ -171,10 +170,12 @@ TEST(Operators, Reshape) {
   struct Shapes {
     Shape from, to;
   };
-  const Shapes shapes[] = {{{6, 4}, {3, 8}},       {{2, 12}, {2, 3, 4}}, {{2, 3, 4}, {2, 12}},
-                           {{24}, {2, 3, 4}},      {{2, 3, 4}, {24}},    {{1}, {}},
-                           {{}, {1, 1}},           {{5, 1, 7}, {5, 7}},  {{0, 3}, {3, 0}},
-                           {{2, 3, 4, 5}, {2, 4, 3, 5}}, {{2, 2, 9}, {4, 3, 3}}};
+  const Shapes shapes[] = {{{6, 4}, {3, 8}},      {{2, 12}, {2, 3, 4}},
+                           {{2, 3, 4}, {2, 12}},  {{24}, {2, 3, 4}},
+                           {{2, 3, 4}, {24}},     {{1}, {}},
+                           {{}, {1, 1}},          {{5, 1, 7}, {5, 7}},
+                           {{0, 3}, {3, 0}},      {{2, 3, 4, 5}, {2, 4, 3, 5}},
+                           {{2, 2, 9}, {4, 3, 3}}};
   for (const Shapes& s : shapes) {
     expect_within_bounds({"reshape", {random_tensor(kF32, s.from, "x"), s.to}, {}});
   }
@@ -182,7 +183,8 @@ TEST(Operators, Reshape) {
 
 TEST(Operators, PermuteConcatSplitSlice) {
   HostTensor x = random_tensor(kBF16, {2, 3, 5, 4}, "x");
-  for (const Ints& axes : {Ints{0, 1, 2, 3}, Ints{0, 2, 1, 3}, Ints{3, 2, 1, 0}, Ints{-1, 0, 1, 2}}) {
+  for (const Ints& axes :
+       {Ints{0, 1, 2, 3}, Ints{0, 2, 1, 3}, Ints{3, 2, 1, 0}, Ints{-1, 0, 1, 2}}) {
     expect_within_bounds({"permute", {x}, {{"axes", axes}}});
   }
   std::vector<HostTensor> parts = {random_tensor(kF32, {2, 3, 2}, "p"),
@@ -208,7 +210,8 @@ TEST(Operators, TakeAndFull) {
   expect_within_bounds({"take", {table, i32({2}, {4, 0})}, {{"axis", int64_t{1}}}});
   HostTensor wide = tensor_of(DType::kI64, {}, {5});
   expect_within_bounds({"take", {table, wide}, {}});
-  expect_within_bounds({"take", {random_tensor(kF32, {9, 5}, "t"), indices}, {{"out_dtype", kF16}}});
+  expect_within_bounds(
+      {"take", {random_tensor(kF32, {9, 5}, "t"), indices}, {{"out_dtype", kF16}}});
   for (DType dtype : {kF32, kBF16, DType::kI32, DType::kBool}) {
     expect_within_bounds({"full", {Ints{2, 3}}, {{"value", 1.1}, {"dtype", dtype}}});
   }
@@ -266,8 +269,8 @@ TEST(Operators, PagedAttentionDoesNotReadWhatIsNotVisible) {
   HostTensor keys = random_tensor(kF32, cache.pool, "k");
   HostTensor values = random_tensor(kF32, cache.pool, "v");
   HostTensor q = random_tensor(kF32, {2, 1, 2, 8}, "q");
-  OperatorCase test{"paged_attention", {q, keys, values, cache.table, cache.lengths},
-                    {{"scale", 0.5}}};
+  OperatorCase test{
+      "paged_attention", {q, keys, values, cache.table, cache.lengths}, {{"scale", 0.5}}};
   std::vector<HostTensor> clean = run_legalized(test, true);
   // Page 4 holds positions 0 to 3 of batch 0, which sees 0 to 2; page 3 belongs to nobody.
   for (HostTensor* pool : {&keys, &values}) {

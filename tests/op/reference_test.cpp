@@ -1,0 +1,223 @@
+// References against values worked out by hand or with NumPy.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "ir/exceptions.h"
+#include "op/operator.h"
+
+namespace tapml::op {
+namespace {
+
+constexpr DType kF32 = DType::kF32, kF16 = DType::kF16, kI32 = DType::kI32;
+constexpr double kU32 = 0x1p-24;
+using Ints = std::vector<int64_t>;
+
+RefTensor tensor(Shape shape, std::vector<double> values, double bound = 0, DType dtype = kF32) {
+  RefTensor tensor = RefTensor::zeros(dtype, std::move(shape));
+  EXPECT_EQ(tensor.values.size(), values.size());
+  tensor.values = std::move(values);
+  tensor.bound.assign(tensor.values.size(), bound);
+  return tensor;
+}
+
+RefTensor run(const char* op, const std::vector<RefTensor>& tensors, RefTensor out,
+              const AttrMap& attrs = {}, const std::vector<Ints>& ints = {}) {
+  std::vector<RefArg> args;
+  for (const RefTensor& tensor : tensors) args.push_back({&tensor, {}});
+  for (const Ints& list : ints) args.push_back({nullptr, list});
+  std::vector<RefTensor> outputs = {std::move(out)};
+  find_operator(op)->reference(attrs, args, outputs);
+  return outputs[0];
+}
+
+RefTensor run_unary(const char* op, std::vector<double> values, double bound = 0) {
+  Shape shape = {static_cast<int64_t>(values.size())};
+  return run(op, {tensor(shape, std::move(values), bound)}, RefTensor::zeros(kF32, shape));
+}
+
+void expect_values(const RefTensor& found, const std::vector<double>& expected,
+                   double tolerance = 1e-12) {
+  ASSERT_EQ(found.values.size(), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_NEAR(found.values[i], expected[i], tolerance) << i;
+  }
+}
+
+TEST(Reference, Unary) {
+  expect_values(run_unary("negative", {1.5, -2, 0}), {-1.5, 2, 0});
+  expect_values(run_unary("exp", {0, 1, -1}), {1, 2.718281828459045, 0.36787944117144233});
+  expect_values(run_unary("sqrt", {4, 2}), {2, 1.4142135623730951});
+  expect_values(run_unary("rsqrt", {4, 0.25}), {0.5, 2});
+  expect_values(run_unary("sigmoid", {0, 2, -2}), {0.5, 0.8807970779778823, 0.11920292202211755});
+  expect_values(run_unary("silu", {0, 2, -2}), {0, 1.7615941559557646, -0.2384058440442351});
+  expect_values(run_unary("tanh", {0.5}), {0.46211715726000973});
+  expect_values(run_unary("sin", {1}), {0.8414709848078965});
+  expect_values(run_unary("cos", {1}), {0.5403023058681398});
+}
+
+TEST(Reference, RoundingBounds) {
+  RefTensor y = run_unary("exp", {1});
+  EXPECT_NEAR(y.bound[0], (8 + 2) * kU32 * std::exp(1), 1e-12);
+  // The result of negative is exact, so its bound is the input's.
+  EXPECT_EQ(run_unary("negative", {3}, 0.25).bound[0], 0.25);
+  // |exp(x + e) - exp(x)| for a wide input.
+  EXPECT_NEAR(run_unary("exp", {0}, 1).bound[0], std::exp(1) - 1, 1e-5);
+  EXPECT_EQ(run_unary("rsqrt", {0.5}, 0.5).bound[0], INFINITY);
+  EXPECT_NEAR(run_unary("silu", {30}, 0.1).bound[0], 0.1025, 1e-4);
+}
+
+TEST(Reference, OverflowIsInfiniteOrOpen) {
+  RefTensor y = run_unary("exp", {88, 89, 88.72283905206835});
+  EXPECT_TRUE(std::isfinite(y.values[0]) && std::isfinite(y.bound[0]));
+  EXPECT_EQ(y.values[1], INFINITY);
+  EXPECT_EQ(y.bound[1], 0);
+  EXPECT_EQ(y.bound[2], INFINITY);
+  RefTensor h = run("cast", {tensor({3}, {65504, 65520, 1e6})}, RefTensor::zeros(kF16, {3}));
+  EXPECT_EQ(h.values, (std::vector<double>{65504, INFINITY, INFINITY}));
+  EXPECT_TRUE(std::isfinite(h.bound[0]));
+  h = run("cast", {tensor({1}, {65500}, 100)}, RefTensor::zeros(kF16, {1}));
+  EXPECT_EQ(h.bound[0], INFINITY);
+}
+
+TEST(Reference, BinaryBroadcastsAndPropagates) {
+  RefTensor a = tensor({2, 1}, {1, 2}, 0.5), b = tensor({3}, {10, 20, 30}, 0.25);
+  RefTensor sum = run("add", {a, b}, RefTensor::zeros(kF32, {2, 3}));
+  expect_values(sum, {11, 21, 31, 12, 22, 32});
+  EXPECT_NEAR(sum.bound[0], 0.75, 1e-5);
+  RefTensor product = run("multiply", {a, b}, RefTensor::zeros(kF32, {2, 3}));
+  expect_values(product, {10, 20, 30, 20, 40, 60});
+  EXPECT_NEAR(product.bound[0], 1 * 0.25 + 10 * 0.5 + 0.125, 1e-5);
+  RefTensor quotient = run("divide", {b, a}, RefTensor::zeros(kF32, {2, 3}));
+  expect_values(quotient, {10, 20, 30, 5, 10, 15});
+  EXPECT_NEAR(quotient.bound[0], 10.25 / 0.5 - 10, 1e-4);
+  RefTensor unsure = tensor({1}, {0.2}, 0.5);
+  EXPECT_EQ(run("divide", {b, unsure}, RefTensor::zeros(kF32, {3})).bound[0], INFINITY);
+  expect_values(run("maximum", {a, b}, RefTensor::zeros(kF32, {2, 3})), {10, 20, 30, 10, 20, 30});
+}
+
+TEST(Reference, ComparisonsAreUnsureWhereBoundsOverlap) {
+  RefTensor a = tensor({3}, {1, 1.1, 2}, 0.1), b = tensor({3}, {1, 1, 1}, 0.1);
+  RefTensor y = run("greater", {a, b}, RefTensor::zeros(DType::kBool, {3}));
+  expect_values(y, {0, 1, 1});
+  EXPECT_EQ(y.bound, (std::vector<double>{1, 1, 0}));
+  RefTensor x = tensor({3}, {5, 6, 7}), z = tensor({3}, {1, 1, 1});
+  RefTensor chosen = run("where", {y, x, z}, RefTensor::zeros(kF32, {3}));
+  expect_values(chosen, {1, 6, 7});
+  EXPECT_EQ(chosen.bound, (std::vector<double>{4, 5, 0}));
+}
+
+TEST(Reference, Matmul) {
+  RefTensor a = tensor({2, 3}, {1, 2, 3, 4, 5, 6}), b = tensor({3, 2}, {1, -1, 0, 2, 5, 3});
+  RefTensor y = run("matmul", {a, b}, RefTensor::zeros(kF32, {2, 2}));
+  expect_values(y, {16, 12, 34, 24});
+  // S of element (0, 1) is 1 + 4 + 9.
+  EXPECT_NEAR(y.bound[1], 8 * kU32 * std::sqrt(3) * 14 + 2 * kU32 * 12, 1e-9);
+  RefTensor bt = tensor({2, 3}, {1, 0, 5, -1, 2, 3});
+  expect_values(run("matmul", {a, bt}, RefTensor::zeros(kF32, {2, 2}), {{"transpose_b", true}}),
+                {16, 12, 34, 24});
+  RefTensor wide = tensor({2, 3}, {1, 2, 3, 4, 5, 6}, 0.5);
+  RefTensor moved = run("matmul", {wide, b}, RefTensor::zeros(kF32, {2, 2}));
+  EXPECT_NEAR(moved.bound[0], 0.5 * (1 + 0 + 5), 1e-4);
+  // Batches: [2, 1, 2] x [2, 2, 1].
+  RefTensor p = tensor({2, 1, 2}, {1, 2, 3, 4}), q = tensor({2, 2, 1}, {5, 6, 7, 8});
+  expect_values(run("matmul", {p, q}, RefTensor::zeros(kF32, {2, 1, 1})), {17, 53});
+}
+
+TEST(Reference, Reductions) {
+  RefTensor x = tensor({2, 3}, {1, 2, 3, -4, 5, 6}, 0.5);
+  RefTensor total = run("sum", {x}, RefTensor::zeros(kF32, {2}), {{"axes", Ints{1}}});
+  expect_values(total, {6, 7});
+  EXPECT_NEAR(total.bound[0], 1.5, 1e-4);
+  expect_values(run("sum", {x}, RefTensor::zeros(kF32, {}), {{"axes", Ints{}}}), {13});
+  expect_values(run("mean", {x}, RefTensor::zeros(kF32, {1, 3}), {{"axes", Ints{-2}}}),
+                {-1.5, 3.5, 4.5});
+  RefTensor most = run("max", {x}, RefTensor::zeros(kF32, {2}), {{"axes", Ints{1}}});
+  expect_values(most, {3, 6});
+  EXPECT_EQ(most.bound, (std::vector<double>{0.5, 0.5}));
+}
+
+TEST(Reference, ArgmaxIsTieAware) {
+  auto argmax = [](std::vector<double> values, double bound) {
+    Shape shape = {static_cast<int64_t>(values.size())};
+    return run("argmax", {tensor(shape, std::move(values), bound)}, RefTensor::zeros(kI32, {}));
+  };
+  EXPECT_EQ(argmax({1, 3, 3, 2}, 0).values[0], 1);
+  EXPECT_EQ(argmax({1, 3, 3, 2}, 0).bound[0], 0);
+  EXPECT_EQ(argmax({1, 3, 2.9, 2}, 0.1).bound[0], 1);
+  EXPECT_EQ(argmax({2.9, 1, 1, 3, 1}, 0.1).bound[0], 3);
+  EXPECT_EQ(argmax({1, 3, 2, 2}, 0.1).bound[0], 0);
+}
+
+TEST(Reference, RmsNormAndSoftmax) {
+  RefTensor x = tensor({1, 2}, {3, 4}), weight = tensor({2}, {1, 2});
+  RefTensor y = run("rms_norm", {x, weight}, RefTensor::zeros(kF32, {1, 2}), {{"epsilon", 0.5}});
+  expect_values(y, {3 / std::sqrt(13), 8 / std::sqrt(13)});
+  EXPECT_LT(y.bound[1], 1e-5);
+  RefTensor p = run("softmax", {tensor({3}, {1, 2, 3})}, RefTensor::zeros(kF32, {3}));
+  expect_values(p, {0.09003057317038046, 0.24472847105479767, 0.6652409557748219});
+  // A common error of 0.1 may double as a difference of 0.2 at most.
+  RefTensor q = run("softmax", {tensor({2}, {0, 0}, 0.1)}, RefTensor::zeros(kF32, {2}));
+  EXPECT_NEAR(q.bound[0], 0.5 * (std::exp(0.2) - 1), 1e-5);
+}
+
+TEST(Reference, Movement) {
+  RefTensor x = tensor({2, 3}, {1, 2, 3, 4, 5, 6}, 0.5);
+  RefTensor turned = run("permute", {x}, RefTensor::zeros(kF32, {3, 2}), {{"axes", Ints{1, 0}}});
+  expect_values(turned, {1, 4, 2, 5, 3, 6});
+  EXPECT_EQ(turned.bound[0], 0.5);
+  expect_values(run("concat", {x, tensor({2, 1}, {7, 8})}, RefTensor::zeros(kF32, {2, 4}),
+                    {{"axis", int64_t{1}}}),
+                {1, 2, 3, 7, 4, 5, 6, 8});
+  AttrMap columns = {{"axes", Ints{1}}, {"strides", Ints{2}}};
+  expect_values(run("slice", {x}, RefTensor::zeros(kF32, {2, 2}), columns, {{0}, {3}}),
+                {1, 3, 4, 6});
+  EXPECT_THROW(run("slice", {x}, RefTensor::zeros(kF32, {2, 2}), columns, {{0}, {4}}),
+               CompilerException);
+  RefTensor indices = tensor({2}, {1, 1}, 0, kI32);
+  expect_values(run("take", {x, indices}, RefTensor::zeros(kF32, {2, 3})), {4, 5, 6, 4, 5, 6});
+  RefTensor outside = tensor({2}, {1, 2}, 0, kI32);
+  EXPECT_THROW(run("take", {x, outside}, RefTensor::zeros(kF32, {2, 3})), CompilerException);
+}
+
+// Half-split pairs: (x0, x2) and (x1, x3); position 2 turns them by 2 and by 0.2 radians.
+TEST(Reference, Rope) {
+  RefTensor x = tensor({1, 1, 1, 4}, {1, 2, 3, 4});
+  RefTensor y = run("rope", {x, tensor({1}, {2}, 0, kI32), tensor({2}, {1, 0.1})},
+                    RefTensor::zeros(kF32, {1, 1, 1, 4}));
+  expect_values(y, {std::cos(2) - 3 * std::sin(2), 2 * std::cos(0.2) - 4 * std::sin(0.2),
+                    3 * std::cos(2) + std::sin(2), 4 * std::cos(0.2) + 2 * std::sin(0.2)});
+  EXPECT_LT(y.bound[0], 1e-5);
+}
+
+TEST(Reference, KvAppendWritesThroughThePageTable) {
+  RefTensor pool = RefTensor::zeros(kF32, {3, 2, 1, 1});
+  RefTensor fresh = tensor({1, 2, 1, 1}, {7, 8});
+  RefTensor table = tensor({1, 2}, {2, 0}, 0, kI32), lengths = tensor({1}, {1}, 0, kI32);
+  // Position 1 is row 1 of page 2, position 2 is row 0 of page 0.
+  expect_values(run("kv_append", {pool, fresh, table, lengths}, pool), {8, 0, 0, 0, 0, 7});
+  RefTensor full = tensor({1}, {3}, 0, kI32);
+  EXPECT_THROW(run("kv_append", {pool, fresh, table, full}, pool), CompilerException);
+}
+
+// Two queries over positions {0, 1} and {0, 1, 2}; both heads share one key-value head.
+TEST(Reference, PagedAttention) {
+  RefTensor q = tensor({1, 2, 2, 1}, {1, 2, 0, -1});
+  RefTensor keys = tensor({2, 2, 1, 1}, {3, 99, 1, 2}),
+            values = tensor({2, 2, 1, 1}, {30, 9, 10, 20});
+  RefTensor table = tensor({1, 2}, {1, 0}, 0, kI32), lengths = tensor({1}, {1}, 0, kI32);
+  RefTensor y = run("paged_attention", {q, keys, values, table, lengths},
+                    RefTensor::zeros(kF32, {1, 2, 2, 1}), {{"scale", 0.5}});
+  auto mix = [](double factor, int count) {
+    double sum = 0, total = 0;
+    for (int t = 1; t <= count; ++t) {
+      sum += std::exp(factor * t) * 10 * t;
+      total += std::exp(factor * t);
+    }
+    return sum / total;
+  };
+  expect_values(y, {mix(0.5, 2), mix(1, 2), mix(0, 3), mix(-0.5, 3)}, 1e-9);
+}
+
+}  // namespace
+}  // namespace tapml::op
