@@ -1,0 +1,70 @@
+// Top-down migration: Algorithm 1 of the TapML paper. Kernel by kernel the model moves from the
+// source platform to the target; each step is validated alone (carved tests) and in the whole model
+// (a hybrid run); at the end the target runs alone.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ir/module.h"
+#include "llm/engine.h"
+#include "topdown/plant.h"
+#include "topdown/replay.h"
+
+namespace tapml::topdown {
+
+// A platform with its session.
+struct Platform {
+  target::Target target;
+  runtime::Session* session = nullptr;
+};
+
+struct MigrateOptions {
+  int64_t max_tokens = 64;        // of the free-running continuations
+  int64_t validation_tokens = 4;  // decode steps that are carved, and teacher-forced in each hybrid
+  std::vector<int32_t> eos;
+  std::string plant;              // KERNEL:KIND, or empty
+  // Called as the work goes on; `total` may be 0 while it is not known.
+  std::function<void(const std::string& step, int64_t done, int64_t total)> progress;
+};
+
+// The whole model's logits, teacher-forced on the source's tokens.
+struct ModelCheck {
+  bool passed = true;
+  double max_abs = 0;  // against the judge
+  double bound = 0;    // 4 |source - judge| + 1e-4 max(1, max |logit|)
+  double source_error = 0;
+  int64_t top1_changes = 0;  // positions where the likeliest token differs with a margin above the bound
+};
+
+struct MigrationStep {
+  KernelVerdict verdict;
+  ModelCheck hybrid;      // with this kernel and all migrated before it on the target
+  bool migrated = false;  // else it stays on the source
+  int64_t dispatched = 0;  // kernel calls that ran on the target in the hybrid run
+};
+
+struct Migration {
+  std::string source, target;
+  DeviceInfo source_info, target_info;
+  std::vector<MigrationStep> steps;  // in order of first call
+  std::vector<int32_t> source_tokens, target_tokens;
+  bool target_ran = false;  // all kernels migrated, so the target ran the whole model
+  ModelCheck whole;         // the target alone
+  bool tie = false;         // tokens diverged first where the judge's margin is within the bound
+  int64_t first_divergence = -1;
+  double seconds = 0;
+
+  bool passed() const;
+  std::vector<const MigrationStep*> culprits() const;  // kernels left on the source
+};
+
+// UserError, PlatformError or InternalError are thrown (compiler room); a kernel that differs is a
+// result.
+Migration migrate(const Module& module, const std::map<std::string, HostTensor>& weights,
+                  const std::vector<int32_t>& prompt, const Platform& source,
+                  const Platform& target, const MigrateOptions& options);
+
+}  // namespace tapml::topdown
