@@ -13,24 +13,34 @@ namespace {
 using tir::Buffer;
 using tir::BufferNode;
 
+// At the store's own index of a tensor of the same shape; in a dimension of extent 1 all indices
+// are the same.
+bool reads_own_index(const Computation& c, const PrimExpr& load, arith::Analyzer& analyzer) {
+  const tir::BufferNode& source = *tir::load_buffer(load);
+  if (source.shape.size() != c.out->shape.size()) return false;
+  for (size_t i = 0; i < source.shape.size(); ++i) {
+    if (!analyzer.prove_equal(source.shape[i], c.out->shape[i])) return false;
+    if (!source.shape[i].is_int(1) && !same_expr(load->operands[i], c.indices[i])) return false;
+  }
+  return true;
+}
+
 // How one read looks from the place of the store.
 PatternKind read_kind(const Computation& c, const PrimExpr& load) {
-  const Buffer source = tir::load_buffer(load);
   arith::Analyzer analyzer;
+  if (reads_own_index(c, load, analyzer)) return PatternKind::kElementWise;
+  const tir::BufferNode& source = *tir::load_buffer(load);
   size_t next = 0;  // the output's dimensions that are matched so far
-  size_t matched = 0;
   for (size_t i = 0; i < load->operands.size(); ++i) {
     const PrimExpr& index = load->operands[i];
-    if (index.is_int(0) && source->shape[i].is_int(1)) continue;
+    if (index.is_int(0) && source.shape[i].is_int(1)) continue;
     while (next < c.indices.size() && !same_expr(c.indices[next], index)) ++next;
     if (next == c.indices.size()) return PatternKind::kInjective;
     // A read of the beginning of a longer dimension is a slice.
-    if (!analyzer.prove_equal(source->shape[i], c.out->shape[next])) return PatternKind::kInjective;
+    if (!analyzer.prove_equal(source.shape[i], c.out->shape[next])) return PatternKind::kInjective;
     ++next;
-    ++matched;
   }
-  bool whole = matched == c.indices.size() && source->shape.size() == c.out->shape.size();
-  return whole ? PatternKind::kElementWise : PatternKind::kBroadcast;
+  return PatternKind::kBroadcast;
 }
 
 std::vector<PrimExpr> loads_of(const PrimExpr& value) {

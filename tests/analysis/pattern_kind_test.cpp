@@ -42,6 +42,13 @@ const Case kCases[] = {
     {"EqualShapesWrittenApart", "ElementWise",
      R"(prim def f(a: Buffer((n*2,), f32), out y: Buffer((n + n,), f32), n: i64) {
           for i in serial(n*2) { y[i] = a[i] } })"},
+    {"DimensionOfOne", "ElementWise",
+     R"(prim def f(a: Buffer((n, 1), f32), b: Buffer((n, 1), f32), out y: Buffer((n, 1), f32),
+                   n: i64) {
+          for i in serial(n) { for j in serial(1) { y[i, j] = a[i, 0] + b[i, j] } } })"},
+    {"NewDimension", "Broadcast",
+     R"(prim def f(a: Buffer((n,), f32), out y: Buffer((n, 1), f32), n: i64) {
+          for i in serial(n) { y[i, 0] = a[i] } })"},
     {"BroadcastAdd", "Broadcast",
      R"(prim def f(a: Buffer((m, 1), f32), b: Buffer((n,), f32), out y: Buffer((m, n), f32),
                    m: i64, n: i64) {
