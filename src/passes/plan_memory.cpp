@@ -199,6 +199,7 @@ class Planner {
 
 Module plan_memory(const Module& module) {
   Module result = module;
+  result.attrs["phase"] = std::string("plan");
   for (const auto& [name, function] : module.functions) {
     const Function* source = as_relax_function(function.get());
     if (source && !is_kernel(source)) result.functions[name] = Planner(*source).run();

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <cstdio>
 
+#include "analysis/verifier.h"
+#include "build/block_builder.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
 #include "text/printer.h"
@@ -17,6 +19,13 @@ void add_time(const Instruments& instruments, const std::string& name, double se
   if (instruments.times) instruments.times->emplace_back(name, seconds);
 }
 
+namespace {
+// Memory planning leaves the language of annotated values: its operators are the virtual machine's.
+bool planned(const Module& module) {
+  return attr_or<std::string>(module.attrs, "phase", "") == "plan";
+}
+}  // namespace
+
 Module run_pass(const Module& module, const std::string& name,
                 const std::function<Module(const Module&)>& pass, const Instruments& instruments,
                 int& number) {
@@ -30,6 +39,10 @@ Module run_pass(const Module& module, const std::string& name,
     unwrap(make_folder(instruments.dump_folder));
     unwrap(write_text_atomic(instruments.dump_folder + "/" + prefix + name + ".txt",
                              text::print(result)));
+  }
+  if (instruments.verify && !planned(result)) {
+    analysis::verify(result, name);
+    build::check_annotations(result, name);
   }
   return result;
 }

@@ -1,0 +1,57 @@
+// What the subcommands share: exit codes, output, errors. One file per subcommand.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/error.h"
+#include "io/json.h"
+
+namespace CLI {
+class App;
+}
+
+namespace tapml::cli {
+
+// Exit codes of every subcommand (docs/cli.md).
+enum ExitCode : int {
+  kDone = 0,
+  kDifference = 1,
+  kBadInput = 2,
+  kDefect = 3,
+  kPlatform = 4,
+  kInterrupted = 130,
+};
+
+int exit_code(const Error& error);
+
+// Every subcommand has --json: one document on stdout and nothing else there.
+struct Output {
+  bool json = false;
+  // A line on stdout unless --json.
+  void line(const std::string& text) const;
+  void text(const std::string& text) const;  // without a line end, flushed
+  void document(const Json& json) const;     // only with --json
+  // The error on stderr, or as the "error" of a JSON document; returns its exit code.
+  int error(const Error& error) const;
+};
+
+// Adds a subcommand: its options write into a state that `run` closes over. `selected` receives the
+// function to run when the subcommand was chosen.
+using Runner = std::function<int()>;
+struct Registration {
+  CLI::App& app;
+  Runner& selected;
+  Output& output;
+};
+
+void add_run(Registration registration);
+void add_compile(Registration registration);
+void add_opt(Registration registration);
+void add_carve(Registration registration);
+void add_replay(Registration registration);
+void add_migrate(Registration registration);
+void add_devices(Registration registration);
+
+}  // namespace tapml::cli

@@ -1,0 +1,43 @@
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+
+#include "base/host/interrupt.h"
+#include "base/host/terminal.h"
+#include "base/log.h"
+#include "cli/command.h"
+#include "ir/exceptions.h"
+
+int main(int argc, char** argv) {
+  using namespace tapml;
+  install_interrupt_handler();
+  set_log_sink([](LogLevel level, std::string_view message) {
+    std::fprintf(stderr, "%s: %.*s\n", log_level_name(level), static_cast<int>(message.size()),
+                 message.data());
+  });
+
+  CLI::App app("tapml brings machine-learning models up on new platforms, kernel by kernel.");
+  app.name("tapml");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "tapml 0.1.0");
+  cli::Runner selected;
+  cli::Output output;
+  cli::Registration registration{app, selected, output};
+  cli::add_run(registration);
+  cli::add_compile(registration);
+  cli::add_opt(registration);
+  cli::add_carve(registration);
+  cli::add_replay(registration);
+  cli::add_migrate(registration);
+  cli::add_devices(registration);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
+    for (int i = 1; i < argc; ++i) output.json |= std::string_view(argv[i]) == "--json";
+    return output.error(user_error(e.what(), "command line", "", "", "tapml --help"));
+  }
+  auto code = guard([&] { return selected(); });
+  return code ? *code : output.error(code.error());
+}

@@ -1,0 +1,131 @@
+// tapml migrate: the main job, Algorithm 1 of the TapML paper.
+#include <CLI/CLI.hpp>
+
+#include "base/host/interrupt.h"
+#include "base/host/progress.h"
+#include "base/host/terminal.h"
+#include "cli/command.h"
+#include "cli/model.h"
+#include "cli/platforms.h"
+#include "io/host/files.h"
+#include "ir/exceptions.h"
+#include "topdown/migrate.h"
+#include "topdown/report.h"
+
+namespace tapml::cli {
+
+namespace {
+
+struct MigrateCommand {
+  std::string model, from = "cpu", to = "opencl", prompt, report, plant;
+  int64_t max_tokens = 64;
+};
+
+void print_culprits(const topdown::Migration& migration, const Output& output) {
+  bool colors = terminal_has_colors(1);
+  for (const topdown::MigrationStep* step : migration.culprits()) {
+    output.line(styled("culprit: kernel " + step->verdict.kernel, Style::kRed, colors) + " (" +
+                topdown::outcome_of(*step) + ")");
+    output.line("  layers behind it: " + origin_summary(step->verdict.origin));
+    if (!step->verdict.failure.empty()) output.line("  " + step->verdict.failure);
+  }
+}
+
+int run(const MigrateCommand& command, const Output& output) {
+  target::Target from = target::parse_target(command.from);
+  target::Target to = target::parse_target(command.to);
+  if (!command.plant.empty()) topdown::parse_plant(command.plant);
+  auto source_session = open_session(from);
+  auto target_session = open_session(to);
+  LoadedModel model = load_model(command.model);
+  std::vector<int32_t> prompt = encode_prompt(model, command.prompt);
+  if (!command.report.empty()) unwrap(make_folder(command.report));
+
+  Progress progress = Progress::to_stderr(output.json);
+  topdown::MigrateOptions options;
+  options.max_tokens = command.max_tokens;
+  options.eos = model.files.eos;
+  options.plant = command.plant;
+  bool stepping = false;
+  options.progress = [&](const std::string& step, int64_t done, int64_t total) {
+    unwrap(check_interrupted());
+    if (total == 0) {
+      progress.begin(step);
+    } else if (done == total) {
+      progress.end(std::to_string(total) + " kernels");
+    } else {
+      if (!stepping) progress.begin("migrate", total);
+      stepping = true;
+      progress.step(step);
+    }
+  };
+  topdown::Migration migration =
+      topdown::migrate(model.files.module, model.files.weights, prompt,
+                       {from, source_session.get()}, {to, target_session.get()}, options);
+  progress.end();
+
+  topdown::ReportTexts texts;
+  texts.model = command.model;
+  texts.prompt = command.prompt;
+  texts.source_text = model.tokenizer.decode(migration.source_tokens);
+  texts.target_text = model.tokenizer.decode(migration.target_tokens);
+  texts.command = "tapml migrate " + command.model + " --from " + command.from + " --to " +
+                  command.to;
+  bool colors = terminal_has_colors(1);
+  output.line(styled(command.from + ": ", Style::kBold, colors) + command.prompt +
+              texts.source_text);
+  output.line("");
+  output.line(topdown::verdict_header());
+  for (const topdown::MigrationStep& step : migration.steps) {
+    output.line(topdown::verdict_row(step.verdict, topdown::outcome_of(step), colors));
+  }
+  output.line("");
+  if (migration.target_ran) {
+    output.line(styled(command.to + ": ", Style::kBold, colors) + command.prompt +
+                texts.target_text);
+    if (migration.first_divergence < 0) {
+      output.line("identical token for token (" +
+                  std::to_string(migration.target_tokens.size()) + " tokens)");
+    } else {
+      output.line("first different token: " + std::to_string(migration.first_divergence) +
+                  (migration.tie ? ", a tie within the error bound" : ""));
+    }
+  }
+  print_culprits(migration, output);
+  Json json = topdown::migration_json(migration);
+  json.set("source_text", Json::string(texts.source_text));
+  json.set("target_text", Json::string(texts.target_text));
+  if (!command.report.empty()) {
+    std::string page = command.report + "/report.html";
+    unwrap(write_text_atomic(page, topdown::migration_html(migration, texts)));
+    unwrap(write_text_atomic(command.report + "/report.json", json.dump(1) + "\n"));
+    output.line("report: " + page);
+  }
+  output.document(json);
+  return migration.passed() ? kDone : kDifference;
+}
+
+}  // namespace
+
+void add_migrate(Registration registration) {
+  auto* app = registration.app.add_subcommand(
+      "migrate", "Move a model to a platform kernel by kernel, each step validated");
+  app->footer(
+      "Example: tapml migrate models/demo --from cpu --to opencl --prompt \"And God said\"");
+  auto command = std::make_shared<MigrateCommand>();
+  app->add_option("model", command->model, "Hugging Face model directory")->required();
+  app->add_option("--from", command->from, "The trusted platform")->capture_default_str();
+  app->add_option("--to", command->to, "The new platform")->capture_default_str();
+  app->add_option("--prompt", command->prompt, "Text to run")->required();
+  app->add_option("--max-tokens", command->max_tokens, "Tokens of the continuations")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  app->add_option("--report", command->report, "Folder for report.html and report.json");
+  app->add_option("--plant", command->plant, "KERNEL:KIND, plants a bug into the target");
+  app->add_flag("--json", registration.output.json, "One JSON document on stdout");
+  app->callback([command, registration] {
+    registration.selected = [command, registration] { return run(*command, registration.output); };
+  });
+}
+
+}  // namespace tapml::cli

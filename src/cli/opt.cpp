@@ -1,0 +1,75 @@
+// tapml opt: passes over the textual form.
+#include <CLI/CLI.hpp>
+
+#include "analysis/verifier.h"
+#include "cli/command.h"
+#include "io/host/files.h"
+#include "ir/exceptions.h"
+#include "pipeline/compile.h"
+#include "text/parser.h"
+#include "text/printer.h"
+
+namespace tapml::cli {
+
+namespace {
+
+struct OptOptions {
+  std::string text;
+  std::vector<std::string> passes;
+  bool verify = false, list = false;
+};
+
+const pipeline::PassInfo& find_pass(const std::string& name) {
+  std::string known;
+  for (const pipeline::PassInfo& pass : pipeline::pass_table()) {
+    if (name == pass.name) return pass;
+    known += (known.empty() ? "" : ", ") + std::string(pass.name);
+  }
+  throw_user("unknown pass", "--passes", "some of " + known, name);
+}
+
+int list_passes(const Output& output) {
+  std::vector<Json> list;
+  for (const pipeline::PassInfo& pass : pipeline::pass_table()) {
+    output.line(std::string(pass.name) + "  (" + pass.phase + ")  " + pass.doc);
+    list.push_back(Json::object({{"name", Json::string(pass.name)},
+                                 {"phase", Json::string(pass.phase)},
+                                 {"doc", Json::string(pass.doc)}}));
+  }
+  output.document(Json::object({{"passes", Json::array(std::move(list))}}));
+  return kDone;
+}
+
+int run(const OptOptions& options, const Output& output) {
+  if (options.list) return list_passes(output);
+  if (options.text.empty()) throw_user("no text module is given", "command line", "TEXT");
+  Module module = text::parse(unwrap(read_text_file(options.text)), options.text);
+  if (options.verify) analysis::verify_input(module, options.text);
+  for (const std::string& name : options.passes) {
+    module = find_pass(name).run(module);
+    if (options.verify) analysis::verify(module, name);
+  }
+  std::string text = text::print(module);
+  output.text(text);
+  output.document(Json::object({{"text", Json::string(text)}}));
+  return kDone;
+}
+
+}  // namespace
+
+void add_opt(Registration registration) {
+  auto* command = registration.app.add_subcommand("opt", "Run passes over a text module");
+  command->footer("Example: tapml opt program.txt --passes legalize,dead_code --verify");
+  auto options = std::make_shared<OptOptions>();
+  command->add_option("text", options->text, "Text module");
+  command->add_option("--passes", options->passes, "Passes in order, separated by commas")
+      ->delimiter(',');
+  command->add_flag("--verify", options->verify, "Check the invariants before and after");
+  command->add_flag("--list-passes", options->list, "Print the known passes");
+  command->add_flag("--json", registration.output.json, "One JSON document on stdout");
+  command->callback([options, registration] {
+    registration.selected = [options, registration] { return run(*options, registration.output); };
+  });
+}
+
+}  // namespace tapml::cli

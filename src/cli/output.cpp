@@ -1,0 +1,63 @@
+#include <cstdio>
+
+#include "base/host/interrupt.h"
+#include "base/host/terminal.h"
+#include "cli/command.h"
+
+namespace tapml::cli {
+
+int exit_code(const Error& error) {
+  if (interrupted()) return kInterrupted;
+  switch (error.kind) {
+    case ErrorKind::kUser:
+      return kBadInput;
+    case ErrorKind::kPlatform:
+      return kPlatform;
+    case ErrorKind::kInternal:
+      return kDefect;
+  }
+  return kDefect;
+}
+
+void Output::line(const std::string& text) const {
+  if (!json) std::printf("%s\n", text.c_str());
+}
+
+void Output::text(const std::string& text) const {
+  if (json) return;
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);
+}
+
+void Output::document(const Json& document) const {
+  if (json) std::printf("%s\n", document.dump(2).c_str());
+}
+
+int Output::error(const Error& error) const {
+  if (json) {
+    std::string kind = error_kind_name(error.kind);
+    if (error.fault != PlatformFault::kNone) {
+      kind += std::string(": ") + platform_fault_name(error.fault);
+    }
+    document(Json::object({{"error", Json::object({{"kind", Json::string(kind)},
+                                                   {"message", Json::string(error.message)},
+                                                   {"where", Json::string(error.where)},
+                                                   {"expected", Json::string(error.expected)},
+                                                   {"found", Json::string(error.found)},
+                                                   {"hint", Json::string(error.hint)}})}}));
+    return exit_code(error);
+  }
+  if (interrupted()) {
+    std::fprintf(stderr, "interrupted\n");
+    return kInterrupted;
+  }
+  const char* what = error.kind == ErrorKind::kInternal   ? "internal error (a defect of tapml)"
+                     : error.kind == ErrorKind::kPlatform ? "platform error"
+                                                          : "error";
+  std::fprintf(stderr, "%s: %s\n",
+               styled(what, Style::kRed, terminal_has_colors(2)).c_str(),
+               error.to_string().c_str());
+  return exit_code(error);
+}
+
+}  // namespace tapml::cli

@@ -1,0 +1,73 @@
+// tapml replay: a suite's tests on a target.
+#include <CLI/CLI.hpp>
+
+#include "base/host/interrupt.h"
+#include "base/host/progress.h"
+#include "base/host/terminal.h"
+#include "cli/command.h"
+#include "cli/platforms.h"
+#include "ir/exceptions.h"
+#include "topdown/replay.h"
+#include "topdown/report.h"
+
+namespace tapml::cli {
+
+namespace {
+
+struct ReplayOptions {
+  std::string suite, target = "cpu", kernel;
+};
+
+int run(const ReplayOptions& options, const Output& output) {
+  target::Target target = target::parse_target(options.target);
+  auto session = open_session(target);
+  topdown::Suite suite = unwrap(topdown::load_suite(options.suite));
+  if (!options.kernel.empty() && suite.find_kernel(options.kernel) < 0) {
+    std::string known;
+    for (const auto& kernel : suite.kernels) known += (known.empty() ? "" : ", ") + kernel.name;
+    throw_user("the suite has no such kernel", "--kernel", "one of " + known, options.kernel);
+  }
+  Progress progress = Progress::to_stderr(output.json);
+  progress.begin("compile for " + options.target);
+  topdown::Judge judge(suite);
+  auto executable = pipeline::implement(judge.module(), target);
+  auto runner = unwrap(runtime::KernelRunner::create(*session, executable));
+  progress.begin("replay", static_cast<int64_t>(suite.kernels.size()));
+  bool passed = true;
+  bool colors = terminal_has_colors(1);
+  std::vector<Json> rows;
+  output.line(topdown::verdict_header());
+  for (int32_t k = 0; k < static_cast<int32_t>(suite.kernels.size()); ++k) {
+    const std::string& name = suite.kernels[static_cast<size_t>(k)].name;
+    if (!options.kernel.empty() && options.kernel != name) continue;
+    unwrap(check_interrupted());
+    progress.step(name);
+    topdown::KernelVerdict verdict =
+        unwrap(topdown::replay_kernel(suite, judge, k, *runner));
+    passed &= verdict.passed;
+    output.line(topdown::verdict_row(verdict, verdict.passed ? "pass" : "differs", colors));
+    rows.push_back(topdown::verdict_json(verdict));
+  }
+  progress.end(passed ? "all within their bounds" : "differences found");
+  output.document(Json::object({{"target", Json::string(options.target)},
+                                {"passed", Json::boolean(passed)},
+                                {"kernels", Json::array(std::move(rows))}}));
+  return passed ? kDone : kDifference;
+}
+
+}  // namespace
+
+void add_replay(Registration registration) {
+  auto* command = registration.app.add_subcommand("replay", "Run a suite's tests on a target");
+  command->footer("Example: tapml replay out/suite --target opencl");
+  auto options = std::make_shared<ReplayOptions>();
+  command->add_option("suite", options->suite, "Folder of the suite")->required();
+  command->add_option("--target", options->target, "kind[:key=value,...]")->capture_default_str();
+  command->add_option("--kernel", options->kernel, "Only this kernel");
+  command->add_flag("--json", registration.output.json, "One JSON document on stdout");
+  command->callback([options, registration] {
+    registration.selected = [options, registration] { return run(*options, registration.output); };
+  });
+}
+
+}  // namespace tapml::cli

@@ -1,0 +1,34 @@
+// What a migration or replay found, for people and for programs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "io/json.h"
+#include "topdown/migrate.h"
+
+namespace tapml::topdown {
+
+// One row a kernel: kernel, model layers behind it, calls, shapes, largest error against the judge
+// with its bound, verdict, time. For a terminal; `colors` marks the verdicts.
+std::string verdict_header();
+std::string verdict_row(const KernelVerdict& verdict, const std::string& outcome, bool colors);
+
+Json verdict_json(const KernelVerdict& verdict);
+Json migration_json(const Migration& migration);
+
+// Texts that a report shows beside the numbers.
+struct ReportTexts {
+  std::string model;
+  std::string prompt;
+  std::string source_text, target_text;  // continuations
+  std::string command;
+};
+
+// One self-contained page: verdict, continuations, table, environment.
+std::string migration_html(const Migration& migration, const ReportTexts& texts);
+
+// "migrated", "differs", "hybrid differs", "cannot run".
+std::string outcome_of(const MigrationStep& step);
+
+}  // namespace tapml::topdown
