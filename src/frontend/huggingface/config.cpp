@@ -41,6 +41,12 @@ const ConfigReader& find_reader(const JsonObjectReader& json) {
     }
     known.push_back(name);
   }
+  // Of a list, the first name is the one that is refused.
+  const Json& value = json.has(key) ? *json.find(key) : json.json();
+  if (value.is_array() && !value.items().empty()) {
+    throw_error(json.item_error(value.items()[0], std::string(key) + "[0]",
+                                "is not an architecture that is known", join_choices(known)));
+  }
   throw_error(json.field_error(key, "names no architecture that is known", join_choices(known)));
 }
 

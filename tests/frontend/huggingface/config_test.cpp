@@ -1,0 +1,219 @@
+// config.json and generation_config.json: both published forms, and what is refused.
+#include "frontend/huggingface/config.h"
+
+#include <gtest/gtest.h>
+
+#include "support/expect_error.h"
+
+namespace tapml::frontend {
+namespace {
+
+using models::LlamaConfig;
+using models::RopeConfig;
+using testing::expect_user_error;
+
+Json base_config() {
+  auto json = parse_json(R"({
+    "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_act": "silu",
+    "vocab_size": 100, "hidden_size": 48, "intermediate_size": 64, "num_hidden_layers": 2,
+    "num_attention_heads": 6, "num_key_value_heads": 2, "max_position_embeddings": 256,
+    "rms_norm_eps": 1e-5, "rope_theta": 500000.0, "torch_dtype": "bfloat16", "eos_token_id": 2
+  })",
+                         "base");
+  return *json;
+}
+
+Json without(const Json& json, const std::string& key) {
+  std::vector<std::pair<std::string, Json>> members;
+  for (const auto& member : json.members()) {
+    if (member.first != key) members.push_back(member);
+  }
+  return Json::object(std::move(members));
+}
+
+// `value` is JSON text.
+Json with(Json json, const std::string& key, const std::string& value) {
+  json.set(key, *parse_json(value, "value"));
+  return json;
+}
+
+HuggingFaceConfig parse(const Json& json) { return parse_config(json.dump(2), "config.json"); }
+LlamaConfig llama(const Json& json) { return std::get<LlamaConfig>(parse(json).model); }
+
+TEST(HuggingFaceConfig, ReadsTheFormOfTransformers4) {
+  HuggingFaceConfig config = parse(base_config());
+  EXPECT_EQ(config.architecture, "llama");
+  EXPECT_EQ(config.dtype, DType::kBF16);
+  EXPECT_EQ(config.eos, std::vector<int32_t>{2});
+  const LlamaConfig& model = std::get<LlamaConfig>(config.model);
+  EXPECT_EQ(model.vocabulary, 100);
+  EXPECT_EQ(model.hidden, 48);
+  EXPECT_EQ(model.intermediate, 64);
+  EXPECT_EQ(model.layers, 2);
+  EXPECT_EQ(model.heads, 6);
+  EXPECT_EQ(model.kv_heads, 2);
+  EXPECT_EQ(model.head_dim, 8);
+  EXPECT_EQ(model.context, 256);
+  EXPECT_EQ(model.rms_norm_epsilon, 1e-5);
+  EXPECT_EQ(model.rope.theta, 500000);
+  EXPECT_EQ(model.rope.scaling, RopeConfig::Scaling::kNone);
+  EXPECT_FALSE(model.tied_embeddings);
+}
+
+TEST(HuggingFaceConfig, ReadsTheFormOfTransformers5) {
+  Json json = without(without(base_config(), "rope_theta"), "torch_dtype");
+  json = with(json, "dtype", "\"float16\"");
+  json = with(json, "rope_parameters", R"({"rope_theta": 2e4, "rope_type": "llama3", "factor": 8,
+      "low_freq_factor": 1, "high_freq_factor": 4, "original_max_position_embeddings": 64})");
+  HuggingFaceConfig config = parse(json);
+  EXPECT_EQ(config.dtype, DType::kF16);
+  const RopeConfig& rope = std::get<LlamaConfig>(config.model).rope;
+  EXPECT_EQ(rope.theta, 2e4);
+  EXPECT_EQ(rope.scaling, RopeConfig::Scaling::kLlama3);
+  EXPECT_EQ(rope.factor, 8);
+  EXPECT_EQ(rope.low_freq_factor, 1);
+  EXPECT_EQ(rope.high_freq_factor, 4);
+  EXPECT_EQ(rope.original_context, 64);
+}
+
+TEST(HuggingFaceConfig, ReadsRopeScaling) {
+  Json linear = with(base_config(), "rope_scaling", R"({"type": "linear", "factor": 2.5})");
+  EXPECT_EQ(llama(linear).rope.scaling, RopeConfig::Scaling::kLinear);
+  EXPECT_EQ(llama(linear).rope.factor, 2.5);
+  EXPECT_EQ(llama(linear).rope.theta, 500000);
+  Json none = with(base_config(), "rope_scaling", "null");
+  EXPECT_EQ(llama(none).rope.scaling, RopeConfig::Scaling::kNone);
+  Json plain = with(base_config(), "rope_scaling", R"({"rope_type": "default"})");
+  EXPECT_EQ(llama(plain).rope.scaling, RopeConfig::Scaling::kNone);
+}
+
+TEST(HuggingFaceConfig, DefaultsOfFieldsThatMayBeAbsent) {
+  Json json = base_config();
+  for (const char* key : {"num_key_value_heads", "rope_theta", "torch_dtype", "hidden_act",
+                          "eos_token_id", "model_type"}) {
+    json = without(json, key);
+  }
+  HuggingFaceConfig config = parse(json);
+  const LlamaConfig& model = std::get<LlamaConfig>(config.model);
+  EXPECT_EQ(model.kv_heads, 6);
+  EXPECT_EQ(model.rope.theta, 10000);
+  EXPECT_EQ(config.dtype, DType::kF32);
+  EXPECT_TRUE(config.eos.empty());
+  // The kind of model in place of the class.
+  EXPECT_EQ(parse(without(base_config(), "architectures")).architecture, "llama");
+  // Heads of another width than hidden_size / num_attention_heads.
+  EXPECT_EQ(llama(with(base_config(), "head_dim", "32")).head_dim, 32);
+}
+
+TEST(HuggingFaceConfig, Eos) {
+  auto eos = [](const char* value) {
+    return parse(with(base_config(), "eos_token_id", value)).eos;
+  };
+  EXPECT_EQ(eos("null"), std::vector<int32_t>{});
+  EXPECT_EQ(eos("7"), std::vector<int32_t>{7});
+  EXPECT_EQ(eos("[7, 9]"), (std::vector<int32_t>{7, 9}));
+  EXPECT_EQ(eos("[]"), std::vector<int32_t>{});
+  for (const char* bad : {"\"7\"", "7.5", "-1", "[1, -1]", "[1.5]", "{}", "4294967296", "true"}) {
+    expect_user_error([&] { eos(bad); }, {"eos_token_id", "config.json"});
+  }
+}
+
+TEST(HuggingFaceConfig, GenerationEos) {
+  auto eos = [](const char* text) { return parse_generation_eos(text, "generation_config.json"); };
+  EXPECT_EQ(eos(R"({"eos_token_id": [1, 2]})"), (std::vector<int32_t>{1, 2}));
+  EXPECT_EQ(eos(R"({"eos_token_id": 3})"), std::vector<int32_t>{3});
+  EXPECT_EQ(eos(R"({"eos_token_id": null})"), std::vector<int32_t>{});
+  EXPECT_EQ(eos(R"({"do_sample": false})"), std::nullopt);
+  expect_user_error([&] { eos(R"({"eos_token_id": "x"})"); },
+                    {"generation_config.json", "eos_token_id"});
+  expect_user_error([&] { eos("[]"); }, {"generation_config.json", "object"});
+}
+
+// Field and a value that is refused.
+struct BadField {
+  const char* key;
+  const char* value;
+};
+
+class BadConfigField : public ::testing::TestWithParam<BadField> {};
+
+TEST_P(BadConfigField, NamesFieldPlaceAndFault) {
+  const BadField& bad = GetParam();
+  expect_user_error([&] { parse(with(base_config(), bad.key, bad.value)); },
+                    {bad.key, "config.json:"});
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Fields, BadConfigField,
+    ::testing::Values(
+        // zero, negative, huge, fractional, of another type, null
+        BadField{"vocab_size", "0"}, BadField{"vocab_size", "-1"},
+        BadField{"vocab_size", "1000000000000000000000000"}, BadField{"vocab_size", "100.0"},
+        BadField{"vocab_size", "\"100\""}, BadField{"vocab_size", "null"},
+        BadField{"hidden_size", "0"}, BadField{"hidden_size", "47"},
+        BadField{"hidden_size", "9223372036854775807"}, BadField{"hidden_size", "[48]"},
+        BadField{"intermediate_size", "0"}, BadField{"intermediate_size", "1e9"},
+        BadField{"num_hidden_layers", "0"}, BadField{"num_hidden_layers", "1000000"},
+        BadField{"num_hidden_layers", "true"}, BadField{"num_attention_heads", "0"},
+        BadField{"num_attention_heads", "5"}, BadField{"num_key_value_heads", "0"},
+        BadField{"num_key_value_heads", "7"}, BadField{"num_attention_heads", "-6"},
+        BadField{"head_dim", "7"}, BadField{"head_dim", "0"}, BadField{"head_dim", "8.5"},
+        BadField{"max_position_embeddings", "0"}, BadField{"max_position_embeddings", "{}"},
+        BadField{"rms_norm_eps", "0"}, BadField{"rms_norm_eps", "-1e-5"},
+        BadField{"rms_norm_eps", "\"1e-5\""}, BadField{"rope_theta", "0"},
+        BadField{"rope_theta", "1e300"}, BadField{"tie_word_embeddings", "1"},
+        BadField{"attention_bias", "true"}, BadField{"mlp_bias", "true"},
+        BadField{"attention_bias", "\"no\""}, BadField{"rope_scaling", "[]"},
+        BadField{"rope_scaling", "{}"}, BadField{"rope_parameters", "3"},
+        BadField{"partial_rotary_factor", "0.5"}, BadField{"torch_dtype", "16"},
+        BadField{"quantization_config", "{}"}, BadField{"architectures", "[]"},
+        BadField{"architectures", "\"LlamaForCausalLM\""}, BadField{"architectures", "[3]"}));
+
+TEST(HuggingFaceConfig, MissingFields) {
+  for (const char* key : {"vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers",
+                          "num_attention_heads", "max_position_embeddings", "rms_norm_eps"}) {
+    expect_user_error([&] { parse(without(base_config(), key)); }, {key, "is missing"});
+  }
+}
+
+TEST(HuggingFaceConfig, UnknownNamesListTheKnown) {
+  auto refuses = [](const char* key, const char* value, std::vector<std::string> parts) {
+    expect_user_error([&] { parse(with(base_config(), key, value)); }, std::move(parts));
+  };
+  refuses("architectures", "[\"MambaForCausalLM\"]", {"MambaForCausalLM", "LlamaForCausalLM"});
+  refuses("hidden_act", "\"gelu\"", {"gelu", "silu"});
+  refuses("rope_scaling", R"({"rope_type": "yarn", "factor": 2})",
+          {"rope_scaling.rope_type", "yarn", "default, linear or llama3"});
+  refuses("rope_parameters", R"({"rope_type": "dynamic"})", {"dynamic", "llama3"});
+  refuses("torch_dtype", "\"float8\"", {"float8", "float32, float16 or bfloat16"});
+  Json by_type = with(without(base_config(), "architectures"), "model_type", "\"rwkv\"");
+  expect_user_error([&] { parse(by_type); }, {"model_type", "rwkv", "llama"});
+  Json nothing = without(without(base_config(), "architectures"), "model_type");
+  expect_user_error([&] { parse(nothing); }, {"architectures", "missing", "LlamaForCausalLM"});
+}
+
+TEST(HuggingFaceConfig, Llama3ScalingFields) {
+  auto refuses = [](const char* scaling, const char* key) {
+    expect_user_error([&] { parse(with(base_config(), "rope_scaling", scaling)); },
+                      {std::string("rope_scaling.") + key, "config.json"});
+  };
+  refuses(R"({"rope_type": "llama3"})", "factor");
+  refuses(R"({"rope_type": "llama3", "factor": 0.5})", "factor");
+  refuses(R"({"rope_type": "llama3", "factor": 8, "low_freq_factor": 4, "high_freq_factor": 4})",
+          "high_freq_factor");
+  refuses(R"({"rope_type": "llama3", "factor": 8, "low_freq_factor": 1, "high_freq_factor": 4})",
+          "original_max_position_embeddings");
+  refuses(R"({"rope_type": "llama3", "factor": 8, "low_freq_factor": 1, "high_freq_factor": 4,
+              "original_max_position_embeddings": 64.5})",
+          "original_max_position_embeddings");
+}
+
+TEST(HuggingFaceConfig, NotAnObjectOrNotJson) {
+  expect_user_error([] { parse_config("", "config.json"); }, {"config.json"});
+  expect_user_error([] { parse_config("{\"vocab_size\": 3", "config.json"); }, {"config.json"});
+  expect_user_error([] { parse_config("[1, 2]", "config.json"); }, {"config.json", "an object"});
+  expect_user_error([] { parse_config(std::string(100000, '['), "config.json"); }, {"config.json"});
+}
+
+}  // namespace
+}  // namespace tapml::frontend

@@ -1,0 +1,52 @@
+#include "llm/page_table.h"
+
+#include <gtest/gtest.h>
+
+#include "support/expect_error.h"
+
+namespace tapml::llm {
+namespace {
+
+using Table = std::vector<int32_t>;
+
+TEST(PageAllocator, HandsOutTheLowestFreePage) {
+  PageAllocator allocator(3);
+  EXPECT_EQ(*allocator.take(), 0);
+  EXPECT_EQ(*allocator.take(), 1);
+  allocator.give_back(0);
+  EXPECT_EQ(allocator.free_pages(), 2);
+  EXPECT_EQ(*allocator.take(), 0);
+  EXPECT_EQ(*allocator.take(), 2);
+  auto none = allocator.take();
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().kind, ErrorKind::kPlatform);
+  EXPECT_EQ(none.error().fault, PlatformFault::kOutOfMemory);
+  testing::expect_parts(none.error(), {"all 3 pages"});
+}
+
+TEST(SequencePages, GrowsByPagesAndGivesThemBack) {
+  PageAllocator allocator(4);
+  SequencePages pages(allocator, 16);
+  EXPECT_TRUE(pages.table().empty());
+  ASSERT_TRUE(pages.reserve(1));
+  EXPECT_EQ(pages.table(), (Table{0}));
+  ASSERT_TRUE(pages.reserve(16));
+  EXPECT_EQ(pages.table(), (Table{0}));
+  ASSERT_TRUE(pages.reserve(17));
+  EXPECT_EQ(pages.table(), (Table{0, 1}));
+  {
+    SequencePages other(allocator, 16);
+    ASSERT_TRUE(other.reserve(20));
+    EXPECT_EQ(other.table(), (Table{2, 3}));
+    EXPECT_FALSE(pages.reserve(33));
+  }
+  EXPECT_EQ(allocator.free_pages(), 2);
+  ASSERT_TRUE(pages.reserve(64));
+  EXPECT_EQ(pages.table(), (Table{0, 1, 2, 3}));
+  pages.clear();
+  EXPECT_EQ(allocator.free_pages(), 4);
+  EXPECT_TRUE(pages.table().empty());
+}
+
+}  // namespace
+}  // namespace tapml::llm

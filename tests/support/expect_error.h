@@ -1,0 +1,34 @@
+// Checks of the errors that bad input ends in.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "ir/exceptions.h"
+
+namespace tapml::testing {
+
+// All of `parts` stand in the error's text.
+inline void expect_parts(const Error& error, const std::vector<std::string>& parts) {
+  const std::string text = error.to_string();
+  for (const std::string& part : parts) {
+    EXPECT_NE(text.find(part), std::string::npos) << "no \"" << part << "\" in\n" << text;
+  }
+}
+
+// `run` throws a UserError whose text holds all of `parts`.
+template <class Run>
+void expect_user_error(Run&& run, const std::vector<std::string>& parts) {
+  try {
+    run();
+  } catch (const CompilerException& exception) {
+    EXPECT_EQ(exception.error().kind, ErrorKind::kUser) << exception.error().to_string();
+    expect_parts(exception.error(), parts);
+    return;
+  }
+  ADD_FAILURE() << "no error; expected one about " << (parts.empty() ? "it" : parts[0]);
+}
+
+}  // namespace tapml::testing
