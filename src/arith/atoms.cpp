@@ -25,11 +25,31 @@ size_t hash_expr(const PrimExpr& e) {
   return h;
 }
 
+int64_t count_nodes(const PrimExpr& e) {
+  int64_t nodes = 1;
+  for (const PrimExpr& operand : e->operands) nodes += count_nodes(operand);
+  return nodes;
+}
+
 }  // namespace
 
-AtomId AtomTable::intern(const PrimExpr& expr, std::vector<Polynomial> args) {
+int64_t AtomTable::nodes(const Polynomial& p) const {
+  int64_t total = 1;
+  for (const Term& t : p.terms()) {
+    total += 2;
+    for (AtomId id : t.monomial) total += (*this)[id].nodes;
+  }
+  return total;
+}
+
+std::optional<AtomId> AtomTable::find(const PrimExpr& expr) const {
   auto known = by_node_.find(expr.get());
-  if (known != by_node_.end()) return known->second;
+  if (known == by_node_.end()) return std::nullopt;
+  return known->second;
+}
+
+AtomId AtomTable::intern(const PrimExpr& expr, std::vector<Polynomial> args) {
+  if (auto known = find(expr)) return *known;
   size_t hash = 0;
   if (!expr.is_var()) {
     hash = hash_expr(expr);
@@ -39,7 +59,7 @@ AtomId AtomTable::intern(const PrimExpr& expr, std::vector<Polynomial> args) {
     }
   }
   auto id = static_cast<AtomId>(atoms_.size());
-  atoms_.push_back({expr, std::move(args)});
+  atoms_.push_back({expr, std::move(args), count_nodes(expr)});
   by_node_.emplace(expr.get(), id);
   if (!expr.is_var()) by_hash_.emplace(hash, id);
   return id;

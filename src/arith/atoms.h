@@ -2,6 +2,7 @@
 // is not a sum or a product (quotients, remainders, min, max, select, casts, loads, calls).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -19,6 +20,7 @@ struct Atom {
   PrimExpr expr;  // canonical
   // Operands as polynomials, for quotient, remainder, min, max (two) and select (the two values).
   std::vector<Polynomial> args;
+  int64_t nodes = 1;  // of the expression as a tree
   ExprKind kind() const { return expr.kind(); }
 };
 
@@ -26,12 +28,16 @@ class AtomTable {
  public:
   // The atom of a canonical expression; structurally equal expressions share one.
   AtomId intern(const PrimExpr& expr, std::vector<Polynomial> args = {});
+  // The atom whose canonical expression is this very node.
+  std::optional<AtomId> find(const PrimExpr& expr) const;
   const Atom& operator[](AtomId id) const { return atoms_[static_cast<size_t>(id)]; }
   size_t size() const { return atoms_.size(); }
 
   // The expression of a polynomial over atoms of type `dtype`, e.g. "n*4 + 1": higher degrees and
   // larger coefficients first, subtracted terms after added ones, the constant last.
   PrimExpr rebuild(const Polynomial& p, DType dtype);
+  // Nodes of the rebuilt expression, near enough to compare sizes.
+  int64_t nodes(const Polynomial& p) const;
   // The term that would be printed first if signs did not count; p is not constant.
   const Term& leading_term(const Polynomial& p);
   // An order by structure and names: negative, 0 or positive. Variables first, integers last.

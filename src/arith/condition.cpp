@@ -58,11 +58,16 @@ bool Simplifier::may_rearrange(const Polynomial& p, const Polynomial& left, cons
   return true;
 }
 
+PrimExpr Simplifier::rebuilt(const Polynomial& p, DType dtype) {
+  return atoms_.rebuild(recombine(p, dtype), dtype);
+}
+
 PrimExpr Simplifier::order(const PrimExpr& e, const PrimExpr& a, const PrimExpr& b) {
   DType dtype = a.dtype();
   bool strict = e.kind() == ExprKind::kLt;
-  Polynomial d = difference(b, a) - Polynomial(strict ? 1 : 0);
-  auto raw = [&] { return make_binary(e.kind(), simplify(a), simplify(b)); };
+  Polynomial x = sum(a), y = sum(b);
+  Polynomial d = recombine(y - x, dtype) - Polynomial(strict ? 1 : 0);
+  auto raw = [&] { return make_binary(e.kind(), rebuilt(x, dtype), rebuilt(y, dtype)); };
   if (!d.valid()) return raw();
   if (prover().nonnegative(d)) return make_bool(true);
   if (prover().nonnegative(-d - 1)) return make_bool(false);
@@ -92,11 +97,12 @@ PrimExpr Simplifier::order(const PrimExpr& e, const PrimExpr& a, const PrimExpr&
 PrimExpr Simplifier::equality(const PrimExpr& e, const PrimExpr& a, const PrimExpr& b) {
   DType dtype = a.dtype();
   bool equal = e.kind() == ExprKind::kEq;
-  Polynomial d = difference(a, b);
+  Polynomial x = sum(a), y = sum(b);
+  Polynomial d = recombine(x - y, dtype);
   auto raw = [&] {
-    PrimExpr x = simplify(a), y = simplify(b);
-    if (atoms_.compare(y, x) < 0) std::swap(x, y);
-    return make_binary(e.kind(), x, y);
+    PrimExpr left = rebuilt(x, dtype), right = rebuilt(y, dtype);
+    if (atoms_.compare(right, left) < 0) std::swap(left, right);
+    return make_binary(e.kind(), left, right);
   };
   if (!d.valid()) return raw();
   if (d.is_constant()) return make_bool((d.constant() == 0) == equal);
@@ -128,17 +134,40 @@ PrimExpr Simplifier::comparison(const PrimExpr& e) {
   const PrimExpr& b = e.operand(1);
   bool equality_kind = e.kind() == ExprKind::kEq || e.kind() == ExprKind::kNe;
   if (has_order(a.dtype())) return equality_kind ? equality(e, a, b) : order(e, a, b);
-  PrimExpr x = simplify(a), y = simplify(b);
+  PrimExpr x = canonical(a), y = canonical(b);
   if (a.dtype() == DType::kBool && equality_kind) {
     bool equal = e.kind() == ExprKind::kEq;
     if (x.is_int()) std::swap(x, y);
     if (same_expr(x, y)) return make_bool(equal);
-    if (y.is_int()) return is_truth(y, equal) ? x : condition(logical_not(x));
+    if (y.is_int()) return is_truth(y, equal) ? x : negation(x);
   }
   if (a.dtype() == DType::kU64 && same_expr(x, y)) {
     return make_bool(e.kind() == ExprKind::kEq || e.kind() == ExprKind::kLe);
   }
   return make_binary(e.kind(), x, y);
+}
+
+// Of a canonical condition.
+PrimExpr Simplifier::negation(const PrimExpr& a) {
+  if (a.is_int()) return make_bool(a->int_value == 0);
+  if (a.kind() == ExprKind::kNot) return a.operand(0);
+  if (!is_comparison(a.kind()) || is_float(a.operand(0).dtype())) {
+    return make_node(ExprKind::kNot, DType::kBool, {a});
+  }
+  const PrimExpr& x = a.operand(0);
+  const PrimExpr& y = a.operand(1);
+  bool trust = std::exchange(trust_atoms_, true);
+  PrimExpr result;
+  if (a.kind() == ExprKind::kEq) {
+    result = comparison(make_binary(ExprKind::kNe, x, y));
+  } else if (a.kind() == ExprKind::kNe) {
+    result = comparison(make_binary(ExprKind::kEq, x, y));
+  } else {
+    result =
+        comparison(make_binary(a.kind() == ExprKind::kLt ? ExprKind::kLe : ExprKind::kLt, y, x));
+  }
+  trust_atoms_ = trust;
+  return result;
 }
 
 PrimExpr Simplifier::condition(const PrimExpr& e) {
@@ -152,39 +181,27 @@ PrimExpr Simplifier::condition(const PrimExpr& e) {
     case ExprKind::kOr: {
       // The second side matters only where the first has not decided.
       bool conjunction = e.kind() == ExprKind::kAnd;
-      PrimExpr a = simplify(e.operand(0));
-      if (a.is_int()) return is_truth(a, conjunction) ? simplify(e.operand(1)) : a;
-      PrimExpr b = given(a, conjunction, [&] { return simplify(e.operand(1)); });
+      PrimExpr a = canonical(e.operand(0));
+      if (a.is_int()) return is_truth(a, conjunction) ? canonical(e.operand(1)) : a;
+      PrimExpr b = given(a, conjunction, [&] { return canonical(e.operand(1)); });
       if (b.is_int()) return is_truth(b, conjunction) ? a : b;
       if (same_expr(a, b)) return a;
       return make_binary(e.kind(), a, b);
     }
-    case ExprKind::kNot: {
-      PrimExpr a = simplify(e.operand(0));
-      if (a.is_int()) return make_bool(a->int_value == 0);
-      if (a.kind() == ExprKind::kNot) return a.operand(0);
-      if (is_comparison(a.kind()) && !is_float(a.operand(0).dtype())) {
-        const PrimExpr& x = a.operand(0);
-        const PrimExpr& y = a.operand(1);
-        if (a.kind() == ExprKind::kEq) return comparison(make_binary(ExprKind::kNe, x, y));
-        if (a.kind() == ExprKind::kNe) return comparison(make_binary(ExprKind::kEq, x, y));
-        ExprKind flipped = a.kind() == ExprKind::kLt ? ExprKind::kLe : ExprKind::kLt;
-        return comparison(make_binary(flipped, y, x));
-      }
-      return make_node(ExprKind::kNot, DType::kBool, {a});
-    }
+    case ExprKind::kNot:
+      return negation(canonical(e.operand(0)));
     case ExprKind::kSelect: {
-      PrimExpr chosen = simplify(e.operand(0));
-      if (chosen.is_int()) return simplify(e.operand(chosen->int_value != 0 ? 1 : 2));
-      PrimExpr a = given(chosen, true, [&] { return simplify(e.operand(1)); });
-      PrimExpr b = given(chosen, false, [&] { return simplify(e.operand(2)); });
+      PrimExpr chosen = canonical(e.operand(0));
+      if (chosen.is_int()) return canonical(e.operand(chosen->int_value != 0 ? 1 : 2));
+      PrimExpr a = given(chosen, true, [&] { return canonical(e.operand(1)); });
+      PrimExpr b = given(chosen, false, [&] { return canonical(e.operand(2)); });
       if (same_expr(a, b)) return a;
       if (is_truth(a, true) && is_truth(b, false)) return chosen;
-      if (is_truth(a, false) && is_truth(b, true)) return condition(logical_not(chosen));
+      if (is_truth(a, false) && is_truth(b, true)) return negation(chosen);
       return make_node(ExprKind::kSelect, DType::kBool, {chosen, a, b});
     }
     case ExprKind::kCast: {
-      PrimExpr a = simplify(e.operand(0));
+      PrimExpr a = canonical(e.operand(0));
       if (a.is_int()) return make_bool(a->int_value != 0);
       return cast(DType::kBool, a);
     }

@@ -29,65 +29,108 @@ Polynomial Simplifier::atom(ExprKind kind, const Polynomial& a, const Polynomial
 }
 
 PrimExpr Simplifier::simplify(const PrimExpr& e) {
-  if (e.kind() == ExprKind::kInt || e.kind() == ExprKind::kFloat) return e;
-  PrimExpr result;
-  if (has_polynomials(e.dtype())) {
-    result = atoms_.rebuild(polynomial(e), e.dtype());
-  } else if (e.dtype() == DType::kBool) {
-    result = condition(e);
-  } else {
-    result = other(e);
-  }
+  PrimExpr result = canonical(e);
   return same_expr(result, e) ? e : result;
+}
+
+PrimExpr Simplifier::canonical(const PrimExpr& e) {
+  if (e.kind() == ExprKind::kInt || e.kind() == ExprKind::kFloat) return e;
+  if (has_polynomials(e.dtype())) return atoms_.rebuild(polynomial(e), e.dtype());
+  return e.dtype() == DType::kBool ? condition(e) : other(e);
 }
 
 Polynomial Simplifier::polynomial(const PrimExpr& e) { return recombine(sum(e), e.dtype()); }
 
-Polynomial Simplifier::difference(const PrimExpr& a, const PrimExpr& b) {
-  return recombine(sum(a) - sum(b), a.dtype());
+Polynomial Simplifier::value_of(const PrimExpr& canonical) {
+  return canonical.is_int() ? Polynomial(canonical->int_value) : atom(canonical);
+}
+
+namespace {
+bool uses(const PrimExpr& e, const Var& var) {
+  bool found = false;
+  visit_expr(e, [&](const PrimExpr& part) { found |= part.same_as(var); });
+  return found;
+}
+}  // namespace
+
+template <class T, class F>
+T Simplifier::let_value(const PrimExpr& e, F&& simplified) {
+  const Var& var = e.operand(0);
+  PrimExpr value = canonical(e.operand(1));
+  const PrimExpr& body = e.operand(2);
+  if (value.is_int() || value.is_var() || value.kind() == ExprKind::kFloat) {
+    return simplified(substitute(body, {{var.get(), value}}));
+  }
+  auto inner = [&] { return simplified(body); };
+  T result = has_polynomials(var.dtype()) ? given(eq(var, value), true, inner) : inner();
+  if constexpr (std::is_same_v<T, Polynomial>) {
+    PrimExpr rebuilt = atoms_.rebuild(result, e.dtype());
+    if (!uses(rebuilt, var)) return result;
+    return atom(make_node(ExprKind::kLet, e.dtype(), {var, value, rebuilt}));
+  } else {
+    if (!uses(result, var)) return result;
+    return make_node(ExprKind::kLet, e.dtype(), {var, value, result});
+  }
 }
 
 Polynomial Simplifier::sum(const PrimExpr& e) {
   if (e.is_int()) return e->int_value;
-  if (!has_polynomials(e.dtype())) {
-    PrimExpr simple = simplify(e);
-    return simple.is_int() ? Polynomial(simple->int_value) : atom(simple);
+  if (trust_atoms_ && !e.is_var()) {
+    if (auto known = atoms_.find(e)) return Polynomial::atom(*known);
   }
-  auto checked = [&](Polynomial p) { return fits(p, e.dtype()) ? p : opaque(e); };
+  if (!has_polynomials(e.dtype())) return value_of(canonical(e));
   switch (e.kind()) {
     case ExprKind::kVar:
       return atom(e);
-    case ExprKind::kAdd:
-      return checked(sum(e.operand(0)) + sum(e.operand(1)));
-    case ExprKind::kSub:
-      return checked(sum(e.operand(0)) - sum(e.operand(1)));
-    case ExprKind::kMul:
-      return checked(sum(e.operand(0)) * sum(e.operand(1)));
-    case ExprKind::kFloorDiv:
-      return checked(floordiv(polynomial(e.operand(0)), polynomial(e.operand(1)), e.dtype()));
-    case ExprKind::kFloorMod:
-      return checked(floormod(polynomial(e.operand(0)), polynomial(e.operand(1)), e.dtype()));
-    case ExprKind::kMin:
-    case ExprKind::kMax:
-      return checked(
-          extremum(e.kind(), polynomial(e.operand(0)), polynomial(e.operand(1)), e.dtype()));
     case ExprKind::kSelect:
       return select_value(e);
     case ExprKind::kCast:
       return cast_value(e);
-    case ExprKind::kLet: {
-      PrimExpr simple = let_value(e);
-      return simple.kind() == ExprKind::kLet ? atom(simple) : sum(simple);
-    }
-    default: {
-      PrimExpr simple = other(e);
-      return simple.is_int() ? Polynomial(simple->int_value) : atom(simple);
-    }
+    case ExprKind::kLet:
+      return let_value<Polynomial>(e, [&](const PrimExpr& body) { return polynomial(body); });
+    default:
+      return is_binary(e.kind()) ? binary(e) : value_of(other(e));
   }
 }
 
-// Arithmetic that would not fit stays as it is written, over simplified operands.
-Polynomial Simplifier::opaque(const PrimExpr& e) { return atom(operands_simplified(e)); }
+Polynomial Simplifier::binary(const PrimExpr& e) {
+  DType dtype = e.dtype();
+  bool linear =
+      e.kind() == ExprKind::kAdd || e.kind() == ExprKind::kSub || e.kind() == ExprKind::kMul;
+  Polynomial a = linear ? sum(e.operand(0)) : polynomial(e.operand(0));
+  Polynomial b = linear ? sum(e.operand(1)) : polynomial(e.operand(1));
+  Polynomial result;
+  switch (e.kind()) {
+    case ExprKind::kAdd:
+      result = a + b;
+      break;
+    case ExprKind::kSub:
+      result = a - b;
+      break;
+    case ExprKind::kMul:
+      result = a * b;
+      break;
+    case ExprKind::kFloorDiv:
+      result = floordiv(a, b, dtype);
+      break;
+    case ExprKind::kFloorMod:
+      result = floormod(a, b, dtype);
+      break;
+    default:
+      result = extremum(e.kind(), a, b, dtype);
+  }
+  // Distributing a large operand over a sum again and again would grow without end.
+  constexpr int64_t kMaxGrown = 512;
+  auto grown = [&] {
+    int64_t nodes = atoms_.nodes(result);
+    return nodes > kMaxGrown && nodes > 2 + atoms_.nodes(a) + atoms_.nodes(b);
+  };
+  if (fits(result, dtype) && !grown()) return result;
+  // Arithmetic that would not fit stays as it is written, over canonical operands.
+  a = recombine(a, dtype);
+  b = recombine(b, dtype);
+  return atom(make_binary(e.kind(), atoms_.rebuild(a, dtype), atoms_.rebuild(b, dtype)));
+}
 
 // The x of an atom that is the cast of an x of type `dtype` and holds all its values.
 std::optional<Polynomial> Simplifier::uncast(AtomId id, DType dtype) const {
@@ -166,7 +209,7 @@ Polynomial Simplifier::cast_value(const PrimExpr& e) {
 }
 
 Polynomial Simplifier::select_value(const PrimExpr& e) {
-  PrimExpr chosen = simplify(e.operand(0));
+  PrimExpr chosen = canonical(e.operand(0));
   if (chosen.is_int()) return sum(e.operand(chosen->int_value != 0 ? 1 : 2));
   Polynomial a = given(chosen, true, [&] { return polynomial(e.operand(1)); });
   Polynomial b = given(chosen, false, [&] { return polynomial(e.operand(2)); });
@@ -175,22 +218,6 @@ Polynomial Simplifier::select_value(const PrimExpr& e) {
   PrimExpr value = make_node(ExprKind::kSelect, dtype,
                              {chosen, atoms_.rebuild(a, dtype), atoms_.rebuild(b, dtype)});
   return atom(value, {a, b});
-}
-
-PrimExpr Simplifier::let_value(const PrimExpr& e) {
-  const Var& var = e.operand(0);
-  PrimExpr value = simplify(e.operand(1));
-  const PrimExpr& body = e.operand(2);
-  if (value.is_int() || value.is_var() || value.kind() == ExprKind::kFloat) {
-    return simplify(substitute(body, {{var.get(), value}}));
-  }
-  PrimExpr simple = has_polynomials(var.dtype())
-                        ? given(eq(var, value), true, [&] { return simplify(body); })
-                        : simplify(body);
-  bool used = false;
-  visit_expr(simple, [&](const PrimExpr& part) { used |= part.same_as(var); });
-  if (!used) return simple;
-  return make_node(ExprKind::kLet, e.dtype(), {var, value, simple});
 }
 
 PrimExpr Simplifier::operands_simplified(const PrimExpr& e) {
@@ -213,9 +240,9 @@ PrimExpr Simplifier::other(const PrimExpr& e) {
     case ExprKind::kVar:
       return e;
     case ExprKind::kLet:
-      return let_value(e);
+      return let_value<PrimExpr>(e, [&](const PrimExpr& body) { return simplify(body); });
     case ExprKind::kSelect: {
-      PrimExpr chosen = simplify(e.operand(0));
+      PrimExpr chosen = canonical(e.operand(0));
       if (chosen.is_int()) return simplify(e.operand(chosen->int_value != 0 ? 1 : 2));
       PrimExpr a = given(chosen, true, [&] { return simplify(e.operand(1)); });
       PrimExpr b = given(chosen, false, [&] { return simplify(e.operand(2)); });

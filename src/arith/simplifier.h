@@ -11,12 +11,11 @@ class Simplifier {
  public:
   Simplifier(AtomTable& atoms, const Facts& facts) : atoms_(atoms), facts_(&facts) {}
 
+  // `e` itself where it is in canonical form already.
   PrimExpr simplify(const PrimExpr& e);
   // Canonical polynomial of an integer expression of any type without wrap-around; expressions of
   // other integer types become one atom or a constant.
   Polynomial polynomial(const PrimExpr& e);
-  // a - b in canonical form.
-  Polynomial difference(const PrimExpr& a, const PrimExpr& b);
   bool prove(const PrimExpr& condition, bool expected = true);
   // Records in `into` what follows from `condition` being `truth`.
   void learn(const PrimExpr& condition, bool truth, Facts& into);
@@ -26,16 +25,20 @@ class Simplifier {
 
  private:
   // simplifier.cpp: the walk.
+  PrimExpr canonical(const PrimExpr& e);  // new nodes, whose atoms are those of the table
   Polynomial sum(const PrimExpr& e);
-  Polynomial opaque(const PrimExpr& e);
+  Polynomial binary(const PrimExpr& e);
+  Polynomial value_of(const PrimExpr& canonical);
   Polynomial cast_value(const PrimExpr& e);
   std::optional<Polynomial> uncast(AtomId id, DType dtype) const;
   Polynomial widen(const Polynomial& p);
   Polynomial select_value(const PrimExpr& e);
-  PrimExpr let_value(const PrimExpr& e);
+  // let: `simplified` is called for the body with what is known of the variable.
+  template <class T, class F>
+  T let_value(const PrimExpr& e, F&& simplified);
   PrimExpr operands_simplified(const PrimExpr& e);
   PrimExpr other(const PrimExpr& e);
-  // Runs `body` with `condition` known to be `truth`.
+  // Runs `body` with the canonical `condition` known to be `truth`.
   template <class F>
   auto given(const PrimExpr& condition, bool truth, F&& body);
 
@@ -56,7 +59,9 @@ class Simplifier {
 
   // condition.cpp
   PrimExpr condition(const PrimExpr& e);
+  PrimExpr negation(const PrimExpr& a);
   PrimExpr comparison(const PrimExpr& e);
+  PrimExpr rebuilt(const Polynomial& p, DType dtype);
   PrimExpr order(const PrimExpr& e, const PrimExpr& a, const PrimExpr& b);
   PrimExpr equality(const PrimExpr& e, const PrimExpr& a, const PrimExpr& b);
   bool may_rearrange(const Polynomial& p, const Polynomial& left, const Polynomial& right,
@@ -68,6 +73,8 @@ class Simplifier {
 
   AtomTable& atoms_;
   const Facts* facts_;
+  // Nodes of the table's atoms are taken as they are: set while walking what is canonical.
+  bool trust_atoms_ = false;
 };
 
 // Every coefficient is a value of `dtype`.
@@ -76,7 +83,9 @@ bool fits(const Polynomial& p, DType dtype);
 template <class F>
 auto Simplifier::given(const PrimExpr& condition, bool truth, F&& body) {
   Facts extended = *facts_;
+  bool trust = std::exchange(trust_atoms_, true);
   learn(condition, truth, extended);
+  trust_atoms_ = trust;
   const Facts* outer = std::exchange(facts_, &extended);
   auto result = body();
   facts_ = outer;
