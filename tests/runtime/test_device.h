@@ -14,6 +14,7 @@ namespace tapml::test {
 struct TestBehaviour {
   bool deferred = false;              // work runs at the next wait, not when it is enqueued
   bool hangs = false;                 // done() is never true
+  bool computes = true;               // kernels run
   std::optional<Error> launch_error;  // of the next launch, when it runs
   int64_t fail_allocations = 0;       // how many of the next ones
   int64_t launches = 0, writes = 0, written_bytes = 0, reads = 0, synchronizes = 0;
@@ -96,7 +97,8 @@ class TestQueue final : public runtime::DeviceQueue {
       }
       behaviour_->launched.push_back(entry);
       behaviour_->extents.push_back(extent);
-      find_native_kernel(entry)(buffers.data(), scalars.data(), 0, extent);
+      if (behaviour_->computes)
+        find_native_kernel(entry)(buffers.data(), scalars.data(), 0, extent);
       return {};
     });
   }
@@ -146,6 +148,7 @@ class TestDevice final : public runtime::Device {
 
   const DeviceInfo& info() const noexcept override { return info_; }
   Result<std::shared_ptr<runtime::DeviceMemory>> allocate(int64_t bytes) noexcept override {
+    if (bytes > int64_t{1} << 28) return fail(platform_error(PlatformFault::kLimit, "too large"));
     if (behaviour_->fail_allocations > 0) {
       --behaviour_->fail_allocations;
       return fail(platform_error(PlatformFault::kOutOfMemory, "no memory"));

@@ -1,0 +1,103 @@
+// The virtual machine and hybrid runs over the platforms.
+#include "runtime/vm.h"
+
+#include "conformance/platforms.h"
+#include "conformance/programs.h"
+#include "device/cpu/cpu_device.h"
+#include "device/null/null_device.h"
+
+namespace tapml::test {
+namespace {
+
+using runtime::CallSite;
+using runtime::Dispatcher;
+using runtime::KernelRunner;
+using runtime::LocalSession;
+using runtime::Session;
+using runtime::Value;
+using runtime::VirtualMachine;
+
+using VmConformance = Conformance;
+TAPML_CONFORMANCE(VmConformance);
+
+std::vector<float> call(VirtualMachine& machine, const std::vector<float>& x,
+                        const std::vector<float>& y) {
+  std::vector<Value> args = {*runtime::upload(machine.session(), f32(x)),
+                             *runtime::upload(machine.session(), f32(y))};
+  auto result = machine.call("main", args);
+  EXPECT_TRUE(result) << result.error().to_string();
+  if (!result) return {};
+  auto host = runtime::download(*result->tensor());
+  EXPECT_TRUE(host) << host.error().to_string();
+  return host ? floats(*host) : std::vector<float>{};
+}
+
+class RouteAll final : public Dispatcher {
+ public:
+  explicit RouteAll(KernelRunner& runner, int32_t only = -1) : runner_(runner), only_(only) {}
+  Route route(const CallSite& site) noexcept override {
+    int32_t kernel = runner_.executable().find_kernel(site.kernel->name);
+    if (only_ >= 0 && kernel != only_) return {};
+    return {&runner_, kernel};
+  }
+
+ private:
+  KernelRunner& runner_;
+  int32_t only_;
+};
+
+TEST_P(VmConformance, RunsAProgramForSeveralSizes) {
+  auto machine = VirtualMachine::create(session(), share(chain_program(GetParam().module())));
+  ASSERT_TRUE(machine) << machine.error().to_string();
+  for (size_t n : {1, 2, 31, 32, 33, 1000}) {
+    std::vector<float> x(n), y(n), expected(n);
+    for (size_t i = 0; i < n; ++i) {
+      x[i] = static_cast<float>(i);
+      y[i] = 0.25f;
+      expected[i] = 3 * (x[i] + 2 * y[i]);
+    }
+    std::vector<float> result = call(**machine, x, y);
+    if (computes()) {
+      EXPECT_EQ(result, expected) << "n = " << n;
+    } else {
+      EXPECT_EQ(result.size(), n);
+    }
+  }
+}
+
+TEST_P(VmConformance, HybridWithACpuThatMustNotCompute) {
+  if (!computes()) GTEST_SKIP() << "computes nothing";
+  auto cpu = std::make_shared<device::CpuDevice>(1, std::make_shared<NativeLoader>());
+  auto source = std::move(*LocalSession::create(cpu));
+  auto machine = VirtualMachine::create(*source, share(chain_program(native_blob(), "sentinel")));
+  auto target = KernelRunner::create(session(), share(kernels_only(GetParam().module())));
+  ASSERT_TRUE(machine && target);
+  RouteAll only_add(**target, kAdd);
+  (*machine)->call_point().set_dispatcher(&only_add);
+  EXPECT_EQ(call(**machine, {1, 2}, {10, 20}), (std::vector<float>{63, 126}));
+  EXPECT_EQ((*machine)->call_point().dispatched(), 2);
+  RouteAll all(**target);
+  (*machine)->call_point().set_dispatcher(&all);
+  EXPECT_EQ(call(**machine, {1, 2}, {10, 20}), (std::vector<float>{63, 126}));
+  EXPECT_EQ((*machine)->call_point().dispatched(), 5);
+}
+
+TEST(VmOnNull, CountsWhatAModelAsksFor) {
+  auto null = std::make_shared<device::NullDevice>();
+  auto session = std::move(*LocalSession::create(null));
+  auto machine = VirtualMachine::create(*session, share(chain_program(native_blob("null"))));
+  ASSERT_TRUE(machine);
+  std::vector<Value> args = {*runtime::upload(*session, f32({1, 2})),
+                             *runtime::upload(*session, f32({1, 2}))};
+  ASSERT_TRUE((*machine)->call("main", args));
+  int64_t allocations = null->counts().allocations;
+  EXPECT_EQ(allocations, 4);
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE((*machine)->call("main", args));
+  EXPECT_EQ(null->counts().allocations, allocations);
+  EXPECT_EQ(null->counts().launches, 33);
+  EXPECT_EQ(null->counts().synchronizes, 0);
+  EXPECT_EQ(null->counts().reads, 0);
+}
+
+}  // namespace
+}  // namespace tapml::test

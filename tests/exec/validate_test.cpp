@@ -1,0 +1,135 @@
+#include "exec/validate.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "conformance/programs.h"
+
+namespace tapml::test {
+namespace {
+
+// The refusal of the chain program after `spoil` changed it.
+std::string refusal(const std::function<void(Executable&)>& spoil) {
+  Executable program = chain_program(native_blob());
+  program.constants.push_back(f32({1, 2}));
+  spoil(program);
+  Status status = validate(program);
+  if (status) return "accepted";
+  EXPECT_EQ(status.error().kind, ErrorKind::kInternal);
+  return status.error().where + ": " + status.error().message;
+}
+
+#define EXPECT_REFUSED(where, what, ...)                 \
+  EXPECT_EQ(refusal([](Executable& e) { __VA_ARGS__; }), \
+            where ": the executable is malformed: " what)
+
+TEST(Validate, AcceptsWhatIsWell) {
+  EXPECT_EQ(refusal([](Executable&) {}), "accepted");
+  EXPECT_TRUE(validate(Executable{}));
+}
+
+TEST(Validate, Kernels) {
+  EXPECT_REFUSED("kernel add_00000001", "two kernels have this name",
+                 e.kernels[1].name = "add_00000001");
+  EXPECT_REFUSED("kernel add_00000001, parameter b", "its dtype is unknown",
+                 e.kernels[0].params[1].dtype = static_cast<DType>(99));
+  EXPECT_REFUSED("kernel add_00000001, parameter b", "its access mode does not fit",
+                 e.kernels[0].params[1].mode = AccessMode::kWorkspace);
+  EXPECT_REFUSED("kernel add_00000001, parameter c, dimension 0", "slot 1 of 1",
+                 e.kernels[0].params[2].dims[0] = slot(1));
+  EXPECT_REFUSED("kernel add_00000001, parameter a", "it has too many dimensions",
+                 e.kernels[0].params[0].dims.assign(65, constant(1)));
+}
+
+TEST(Validate, Implementations) {
+  EXPECT_REFUSED("implementation 0", "kernel 3 of 3", e.implementations[0].kernel = 3);
+  EXPECT_REFUSED("kernel scale_00000002", "it has two implementations",
+                 e.implementations[2] = e.implementations[1]);
+  EXPECT_REFUSED("kernel add_00000001", "module -1 of 1", e.implementations[0].module = -1);
+  EXPECT_REFUSED("kernel twice_00000003, workspace w1", "its access mode does not fit",
+                 e.implementations[2].workspaces[1].mode = AccessMode::kOut);
+  EXPECT_REFUSED("kernel twice_00000003, launch of add", "buffer 5 of 5",
+                 e.implementations[2].launches[0].buffers[2] = 5);
+  EXPECT_REFUSED("kernel scale_00000002, launch of scale", "scalar 2 of 2",
+                 e.implementations[1].launches[0].scalars[0] = 2);
+  EXPECT_REFUSED("kernel scale_00000002, launch of scale, extent",
+                 "a scalar operation lacks its operands",
+                 e.implementations[1].launches[0].extent.code = {{ScalarOp::kAdd, 0}});
+  EXPECT_REFUSED("kernel scale_00000002, launch of scale", "a work group of 0",
+                 e.implementations[1].launches[0].workgroup_threads = 0);
+  EXPECT_REFUSED("kernel scale_00000002, launch of nothing", "its module does not list this entry",
+                 e.implementations[1].launches[0].entry = "nothing");
+}
+
+TEST(Validate, CallSitesAndConstants) {
+  EXPECT_REFUSED("call site 2", "kernel 3 of 3", e.call_sites[2].kernel = 3);
+  EXPECT_REFUSED("constant 0", "a dimension of shape [-1] is negative",
+                 e.constants[0] = e.constants[0].reshaped({-1}));
+  EXPECT_REFUSED("constant 0", "it has no bytes",
+                 e.constants[0] = HostTensor::view(DType::kF32, {2}, nullptr, nullptr));
+}
+
+TEST(Validate, Functions) {
+  EXPECT_REFUSED("function main", "two functions have this name",
+                 e.functions.push_back(e.functions[0]));
+  EXPECT_REFUSED("function main", "-1 registers and 1 slots", e.functions[0].registers = -1);
+  EXPECT_REFUSED("function main", "6 registers and 2000000000 slots",
+                 e.functions[0].slots = 2000000000);
+  EXPECT_REFUSED("function main", "more parameters than registers", e.functions[0].registers = 1);
+  EXPECT_REFUSED("function main", "its code does not end in a return",
+                 e.functions[0].code.pop_back());
+  EXPECT_REFUSED("function main", "its code does not end in a return", e.functions[0].code.clear());
+  EXPECT_REFUSED("function main, program 1", "an unknown scalar operation",
+                 e.functions[0].programs[1].code[2].op = static_cast<ScalarOp>(50));
+  EXPECT_REFUSED("function main, program 2", "a scalar program does not leave one value",
+                 e.functions[0].programs[2].code.clear());
+  EXPECT_REFUSED("function main, layout 0", "program 3 of 3",
+                 e.functions[0].layouts[0].dims[0] = 3);
+  EXPECT_REFUSED("function main, check 0", "slot 1 of 1",
+                 e.functions[0].checks[0].dims[0].define_slot = 1);
+  EXPECT_REFUSED("function main, check 1", "its kind is unknown",
+                 e.functions[0].checks[1].kind = static_cast<ValueCheck::Kind>(9));
+}
+
+TEST(Validate, ChecksAreNotNestedWithoutEnd) {
+  EXPECT_REFUSED(
+      "function main, check 0", "tuples are nested too deep", ValueCheck check;
+      for (int i = 0; i < 100; ++i) {
+        ValueCheck outer;
+        outer.kind = ValueCheck::Kind::kTuple;
+        outer.fields.push_back(check);
+        check = outer;
+      } e.functions[0]
+          .checks[0] = check);
+}
+
+TEST(Validate, Instructions) {
+  EXPECT_REFUSED("function main, instruction 0", "check 2 of 2", e.functions[0].code[0].b = 2);
+  EXPECT_REFUSED("function main, instruction 2", "register 6 of 6", e.functions[0].code[2].a = 6);
+  EXPECT_REFUSED("function main, instruction 2", "program -5 of 3", e.functions[0].code[2].b = -5);
+  EXPECT_REFUSED("function main, instruction 3", "layout 1 of 1", e.functions[0].code[3].c = 1);
+  EXPECT_REFUSED("function main, instruction 4", "call site 3 of 3", e.functions[0].code[4].a = 3);
+  EXPECT_REFUSED("function main, instruction 4",
+                 "kernel add_00000001 takes 3 tensors and 1 scalars, not 2 and 1",
+                 e.functions[0].code[4].list.pop_back());
+  EXPECT_REFUSED("function main, instruction 4", "program 3 of 3",
+                 e.functions[0].code[4].list2[0] = 3);
+  EXPECT_REFUSED("function main, instruction 8", "its opcode is unknown",
+                 e.functions[0].code[8].op = static_cast<Opcode>(200));
+  EXPECT_REFUSED("function main, instruction 8", "slot 3 of 1",
+                 (e.functions[0].code[8] = {Opcode::kComputeSlot, 3, 0}));
+  EXPECT_REFUSED("function main, instruction 8", "constant 1 of 1",
+                 (e.functions[0].code[8] = {Opcode::kLoadConstant, 0, 1}));
+  EXPECT_REFUSED("function main, instruction 8", "instruction 12 of 12",
+                 (e.functions[0].code[8] = {Opcode::kJump, 0, 12}));
+  EXPECT_REFUSED("function main, instruction 8", "it jumps back",
+                 (e.functions[0].code[8] = {Opcode::kBranchIfNot, 0, 8}));
+  EXPECT_REFUSED("function main, instruction 8", "function 1 of 1",
+                 (e.functions[0].code[8] = {Opcode::kCallFunction, 0, 1, 0, {0, 0}}));
+  EXPECT_REFUSED("function main, instruction 8", "function main takes 2 arguments, not 1",
+                 (e.functions[0].code[8] = {Opcode::kCallFunction, 0, 0, 0, {0}}));
+}
+
+}  // namespace
+}  // namespace tapml::test
