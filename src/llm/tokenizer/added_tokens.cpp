@@ -29,8 +29,9 @@ size_t previous_start(std::string_view text, size_t end) {
   return start;
 }
 
-size_t space_before(std::string_view text, size_t end) {
-  while (end > 0) {
+// Where the white space before `end` begins, no further back than `limit`.
+size_t space_before(std::string_view text, size_t end, size_t limit) {
+  while (end > limit) {
     const size_t start = previous_start(text, end);
     if (!is_space(next_utf8(text, start).code_point)) break;
     end = start;
@@ -152,6 +153,7 @@ Status AddedTokens::split_part(const Trie& trie, std::string_view text, Span par
   const std::string_view whole = text.substr(0, part.end);
   const std::string_view local = whole.substr(part.begin);
   size_t done = 0;
+  size_t space_end = 0;
   for (size_t at = 0; at < local.size();) {
     const int32_t index = trie.longest_at(local, at);
     if (index < 0) {
@@ -165,10 +167,17 @@ Status AddedTokens::split_part(const Trie& trie, std::string_view text, Span par
       TAPML_ASSIGN(const bool alone, stands_alone(local, match));
       if (!alone) continue;
     }
-    if (token.lstrip) match.begin = std::max(space_before(local, match.begin), done);
-    if (token.rstrip) match.end = space_after(local, match.end);
+    if (token.lstrip) match.begin = std::max(space_before(local, match.begin, done), done);
+    if (token.rstrip) {
+      // Matches inside one run of white space share its end: no second walk over it.
+      if (match.end > space_end) space_end = space_after(local, match.end);
+      match.end = space_end;
+    }
     if (done < match.begin) out.push_back({-1, {part.begin + done, part.begin + match.begin}});
-    out.push_back({token.id, {part.begin + match.begin, part.begin + match.end}});
+    // White space that an earlier token took along may hold all of this one.
+    if (match.begin < match.end) {
+      out.push_back({token.id, {part.begin + match.begin, part.begin + match.end}});
+    }
     done = match.end;
   }
   if (done < local.size()) out.push_back({-1, {part.begin + done, part.end}});

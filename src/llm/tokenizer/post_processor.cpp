@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/strings.h"
 #include "llm/tokenizer/bpe.h"
@@ -36,7 +37,12 @@ Result<PostProcessor> PostProcessor::read(const JsonObjectReader& file) {
 Status PostProcessor::add(const JsonObjectReader& field) {
   TAPML_ASSIGN(const std::string type, field.required_string("type"));
   if (type == "ByteLevel") return {};
-  if (type == "TemplateProcessing") return add_template(field);
+  if (type == "TemplateProcessing") {
+    if (std::exchange(has_template_, true)) {
+      return fail(field.field_error("type", "is given a second time", "one TemplateProcessing"));
+    }
+    return add_template(field);
+  }
   if (type == "Sequence") {
     TAPML_ASSIGN(const auto items, object_items(field, "processors"));
     for (const JsonObjectReader& item : items) TAPML_TRY(add(item));
@@ -48,7 +54,6 @@ Status PostProcessor::add(const JsonObjectReader& field) {
 
 Status PostProcessor::add_template(const JsonObjectReader& field) {
   TAPML_ASSIGN(const auto items, object_items(field, "single"));
-  std::vector<int32_t> before, after;
   int texts = 0;
   for (const JsonObjectReader& item : items) {
     TAPML_ASSIGN(const auto text, item.optional_object("Sequence"));
@@ -67,16 +72,13 @@ Status PostProcessor::add_template(const JsonObjectReader& field) {
     }
     TAPML_ASSIGN(const auto use, item.required_object("SpecialToken"));
     TAPML_ASSIGN(const std::vector<int32_t> ids, special_ids(field, use));
-    auto& side = texts == 0 ? before : after;
+    auto& side = texts == 0 ? before_ : after_;
     side.insert(side.end(), ids.begin(), ids.end());
   }
   if (texts != 1) {
     return fail(field.field_error("single", "holds the text " + std::to_string(texts) + " times",
                                   "one \"Sequence\""));
   }
-  // A later processor wraps what the earlier ones made.
-  before_.insert(before_.begin(), before.begin(), before.end());
-  after_.insert(after_.end(), after.begin(), after.end());
   return {};
 }
 

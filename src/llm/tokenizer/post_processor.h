@@ -13,9 +13,9 @@ namespace tapml::tokenizer {
 class PostProcessor {
  public:
   // Reads `post_processor` of a tokenizer.json: null, TemplateProcessing, ByteLevel (which changes
-  // no ids) and Sequence of these. UserError for other types, malformed templates, special tokens
-  // that the template does not define, and a template of one text that does not hold it exactly
-  // once.
+  // no ids) and Sequence of these. UserError for other types, a second template, malformed
+  // templates, special tokens that the template does not define, and a template of one text that
+  // does not hold it exactly once.
   static Result<PostProcessor> read(const JsonObjectReader& file);
 
   const std::vector<int32_t>& before() const { return before_; }
@@ -25,6 +25,7 @@ class PostProcessor {
   Status add(const JsonObjectReader& field);
   Status add_template(const JsonObjectReader& field);
 
+  bool has_template_ = false;
   std::vector<int32_t> before_, after_;
 };
 

@@ -154,6 +154,9 @@ Status PreTokenizer::add_split(const JsonObjectReader& field, const RegexEngine&
     step.regex = std::move(*regex);
   } else if (pattern.has("String")) {
     TAPML_ASSIGN(step.literal, pattern.required_string("String"));
+    if (step.literal.empty()) {
+      return fail(pattern.field_error("String", "is empty", "the text to split at"));
+    }
   } else {
     return fail(field.field_error("pattern", "is of an unknown kind",
                                   "an object with \"Regex\" or \"String\""));
@@ -176,7 +179,7 @@ Status PreTokenizer::split_word(const SplitStep& step, std::string_view word,
   std::vector<Span> matches;
   if (step.regex != nullptr) {
     TAPML_TRY(step.regex->find_all(word, matches));
-  } else if (!step.literal.empty()) {
+  } else {
     for (size_t at = word.find(step.literal); at != word.npos;
          at = word.find(step.literal, at + step.literal.size())) {
       matches.push_back({at, at + step.literal.size()});

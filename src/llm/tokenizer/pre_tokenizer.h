@@ -28,6 +28,11 @@ std::vector<Span> apply_behavior(const std::vector<SplitPart>& parts, SplitBehav
 // The words of one text. Most are views into it; changed ones live here.
 class Words {
  public:
+  Words() = default;
+  // A copy's views would point into the original.
+  Words(Words&&) = default;
+  Words& operator=(Words&&) = default;
+
   const std::vector<std::string_view>& views() const { return views_; }
 
  private:

@@ -1,5 +1,9 @@
 #include "llm/tokenizer/regex_dialect.h"
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 namespace tapml::tokenizer {
 namespace {
 
@@ -13,7 +17,66 @@ constexpr std::string_view kNotSpace =
     "\\x{3001}-\\x{d7ff}\\x{e000}-\\x{10ffff}";
 // PCRE2's own \w lacks marks and connectors and has numbers that are not decimal digits.
 constexpr std::string_view kWord = "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}";
+// Outside brackets Oniguruma's \w and \b also take the Latin-1 numbers that are not digits.
+constexpr std::string_view kWordAlone =
+    "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\xb2\\xb3\\xb9\\xbc-\\xbe";
 constexpr std::string_view kHexDigit = "0-9a-fA-F";
+
+// [:name:] inside a class.
+constexpr std::pair<std::string_view, std::string_view> kPosixClasses[] = {
+    {"[:alnum:]", "\\p{Alphabetic}\\p{Nd}"},
+    {"[:alpha:]", "\\p{Alphabetic}"},
+    {"[:blank:]", "\\p{Zs}\\t"},
+    {"[:cntrl:]", "\\p{Cc}"},
+    {"[:digit:]", "\\p{Nd}"},
+    {"[:lower:]", "\\p{Lowercase}"},
+    {"[:punct:]", "\\p{P}\\p{S}"},
+    {"[:space:]", kSpace},
+    {"[:upper:]", "\\p{Uppercase}"},
+    {"[:word:]", kWord},
+    {"[:xdigit:]", kHexDigit},
+};
+
+// Names of more than two letters in \p{...} that are not scripts, as compared: lower case, no
+// marks.
+constexpr std::string_view kNotScripts[] = {"alphabetic",
+                                            "any",
+                                            "ascii",
+                                            "cased",
+                                            "caseignorable",
+                                            "dash",
+                                            "diacritic",
+                                            "emoji",
+                                            "emojicomponent",
+                                            "emojimodifier",
+                                            "emojimodifierbase",
+                                            "emojipresentation",
+                                            "extendedpictographic",
+                                            "extender",
+                                            "hexdigit",
+                                            "idcontinue",
+                                            "idstart",
+                                            "ideographic",
+                                            "lowercase",
+                                            "math",
+                                            "quotationmark",
+                                            "radical",
+                                            "regionalindicator",
+                                            "unifiedideograph",
+                                            "uppercase",
+                                            "variationselector",
+                                            "whitespace",
+                                            "xidcontinue",
+                                            "xidstart"};
+
+bool names_script(std::string_view name) {
+  std::string plain;
+  for (const char c : name) {
+    if (c == ' ' || c == '_' || c == '-') continue;
+    plain.push_back(c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
+  }
+  return plain.size() > 2 && std::ranges::find(kNotScripts, plain) == std::end(kNotScripts);
+}
 
 class Translator {
  public:
@@ -69,10 +132,10 @@ class Translator {
         emit(as_class(kSpace, true), 2);
         break;
       case 'w':
-        emit(as_class(kWord), 2);
+        emit(as_class(kWordAlone), 2);
         break;
       case 'W':
-        emit(as_class(kWord, true), 2);
+        emit(as_class(kWordAlone, true), 2);
         break;
       case 'h':
         emit(as_class(kHexDigit), 2);
@@ -82,7 +145,7 @@ class Translator {
         break;
       case 'b':
       case 'B': {
-        const std::string word = as_class(kWord);
+        const std::string word = as_class(kWordAlone);
         const std::string same = peek(1) == 'b' ? "!" : "=";
         const std::string other = peek(1) == 'b' ? "=" : "!";
         emit("(?:(?<=" + word + ")(?" + same + word + ")|(?<!" + word + ")(?" + other + word + "))",
@@ -99,11 +162,17 @@ class Translator {
     return {};
   }
 
-  // \p{...} is copied whole, so that its braces are not taken for an interval.
+  // \p{...} goes over whole, so that its braces are not taken for an interval. A bare script name
+  // means the script there, its extensions here.
   void property() {
     const size_t close = peek(2) == '{' ? pattern_.find('}', at_) : std::string_view::npos;
-    const size_t length = close == std::string_view::npos ? 2 : close + 1 - at_;
-    emit(pattern_.substr(at_, length), length);
+    if (close == std::string_view::npos) return emit(pattern_.substr(at_, 2), 2);
+    std::string_view name = pattern_.substr(at_ + 3, close - at_ - 3);
+    const bool negated = name.starts_with('^');
+    if (negated) name.remove_prefix(1);
+    const std::string script = names_script(name) ? "sc:" : "";
+    emit("\\" + std::string(1, peek(1)) + (negated ? "{^" : "{") + script + std::string(name) + "}",
+         close + 1 - at_);
   }
 
   Status character_class() {
@@ -162,14 +231,13 @@ class Translator {
       return refuse("a class inside a class", at_);
     }
     const std::string_view whole = pattern_.substr(at_, close + 2 - at_);
-    if (whole == "[:space:]") {
-      emit(kSpace, whole.size());
-    } else if (whole == "[:word:]") {
-      emit(kWord, whole.size());
-    } else {
-      emit(whole, whole.size());
+    for (const auto& [name, items] : kPosixClasses) {
+      if (whole == name) {
+        emit(items, whole.size());
+        return {};
+      }
     }
-    return {};
+    return refuse("the class " + std::string(whole), at_);
   }
 
   // In (?imx-imx: and (?imx-imx) the letter m means what PCRE2 calls s.

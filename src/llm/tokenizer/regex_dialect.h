@@ -10,8 +10,8 @@ namespace tapml::tokenizer {
 
 // The two dialects differ in what \s, \w, \b and \h hold, in the letter for "dot matches newline",
 // and in {,n}. UserError, with the byte offset in `pattern`, for what has no counterpart: nested
-// classes, class intersection, \W or \H inside a class, and {n,m}+ (there a repetition of a
-// repetition, here a possessive one).
+// classes, class intersection, \W, \H, [:graph:] and [:print:] inside a class, and {n,m}+ (there a
+// repetition of a repetition, here a possessive one).
 Result<std::string> onig_to_pcre2(std::string_view pattern);
 
 }  // namespace tapml::tokenizer

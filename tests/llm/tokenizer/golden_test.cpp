@@ -37,7 +37,8 @@ std::vector<Json> read_lines(const std::filesystem::path& path) {
 
 std::vector<int32_t> ids_of(const Json& line, std::string_view key) {
   std::vector<int32_t> ids;
-  for (const Json& id : line.find(key)->items()) ids.push_back(static_cast<int32_t>(id.as_integer()));
+  for (const Json& id : line.find(key)->items())
+    ids.push_back(static_cast<int32_t>(id.as_integer()));
   return ids;
 }
 

@@ -1,0 +1,208 @@
+// Every fault of a tokenizer.json is a UserError that says where, what was expected and what is
+// there.
+#include <gtest/gtest.h>
+
+#include <ostream>
+
+#include "sample_tokenizer.h"
+
+namespace tapml::tokenizer {
+namespace {
+
+struct Fault {
+  const char* name;
+  // The member of the file that is replaced ("model.x" for one of the model), and its new value;
+  // an empty value takes the member away.
+  const char* member;
+  const char* value;
+  // Parts of the message and of what was expected.
+  const char* message;
+  const char* expected;
+};
+
+void PrintTo(const Fault& fault, std::ostream* out) { *out << fault.name; }
+
+Json without(const Json& object, std::string_view key) {
+  Json result = Json::object();
+  for (const auto& [name, value] : object.members()) {
+    if (name != key) result.set(name, value);
+  }
+  return result;
+}
+
+Json replaced(const Json& object, std::string_view key, std::string_view value) {
+  Json result = without(object, key);
+  if (!value.empty()) result.set(std::string(key), json_of(value));
+  return result;
+}
+
+#define TOKEN_FLAGS                                                                       \
+  "\"single_word\": false, \"lstrip\": false, \"rstrip\": false, \"normalized\": false, " \
+  "\"special\": true"
+
+const Fault kFaults[] = {
+    {"version", "version", "\"2.0\"", "\"version\" is not a known version", "\"1.0\""},
+    {"no_model", "model", "", "\"model\" is missing", "an object"},
+    {"model_kind", "model", "[1]", "\"model\" is not an object", "an object"},
+    {"model_type", "model.type", "\"Unigram\"", "\"model.type\" is not a supported tokenizer model",
+     "\"BPE\""},
+    {"model_type_kind", "model.type", "3", "\"model.type\" is not a string", "a string"},
+    {"no_vocab", "model.vocab", "", "\"model.vocab\" is missing", "an object"},
+    {"empty_vocab", "model.vocab", "{}", "\"model.vocab\" is empty", "at least one token"},
+    {"id_kind", "model.vocab", "{\"a\": \"0\"}", "is no id", "an integer from 0"},
+    {"id_negative", "model.vocab", "{\"a\": -1}", "is no id", "an integer from 0"},
+    {"id_fraction", "model.vocab", "{\"a\": 1.5}", "is no id", "an integer from 0"},
+    {"id_huge", "model.vocab", "{\"a\": 4194304}", "is no id", "an integer from 0 to 4194303"},
+    {"id_twice", "model.vocab", "{\"a\": 0, \"b\": 0}", "has the id of another token",
+     "an id of its own"},
+    {"no_merges", "model.merges", "", "\"model.merges\" is missing", "an array"},
+    {"merges_kind", "model.merges", "\"a b\"", "\"model.merges\" is not an array", "an array"},
+    {"merge_kind", "model.merges", "[\"a b\", 7]", "\"model.merges[1]\" is not a merge", "\"a b\""},
+    {"merge_three", "model.merges", "[[\"a\", \"b\", \"c\"]]", "\"model.merges[0]\" is not a merge",
+     "[\"a\", \"b\"]"},
+    {"merge_spaces", "model.merges", "[\"a b c\"]", "\"model.merges[0]\" is not a merge",
+     "\"a b\""},
+    {"merge_unknown", "model.merges", "[\"a nope\"]",
+     "\"model.merges[0]\" names \"nope\", which is not in the vocabulary", "model.vocab"},
+    {"merge_result", "model.merges", "[\"b a\"]",
+     "\"model.merges[0]\" makes \"ba\", which is not in the vocabulary", "model.vocab"},
+    {"byte_fallback", "model.byte_fallback", "true", "\"model.byte_fallback\" is not supported",
+     "false"},
+    {"ignore_merges", "model.ignore_merges", "1", "\"model.ignore_merges\" is not a boolean",
+     "true or false"},
+    {"prefix", "model.continuing_subword_prefix", "\"##\"", "is not supported", "empty string"},
+    {"suffix", "model.end_of_word_suffix", "\"</w>\"", "is not supported", "empty string"},
+    {"dropout", "model.dropout", "0.1", "\"model.dropout\" is not supported", "null or 0"},
+    {"normalizer", "normalizer", R"({"type": "NFC"})", "\"normalizer\" is not supported", "null"},
+    {"no_pre_tokenizer", "pre_tokenizer", "", "\"pre_tokenizer\" is missing", "ByteLevel"},
+    {"pre_tokenizer_type", "pre_tokenizer", R"({"type": "Metaspace"})",
+     "\"pre_tokenizer.type\" is not a supported pre-tokenizer",
+     "ByteLevel, Split, Digits, Punctuation or Sequence"},
+    {"pre_tokenizer_untyped", "pre_tokenizer", "{}", "\"pre_tokenizer.type\" is missing",
+     "a string"},
+    {"not_byte_level", "pre_tokenizer", R"({"type": "Digits"})",
+     "\"pre_tokenizer\" has no ByteLevel", "ByteLevel"},
+    {"no_prefix_space", "pre_tokenizer", R"({"type": "ByteLevel"})",
+     "\"pre_tokenizer.add_prefix_space\" is missing", "true or false"},
+    {"behavior", "pre_tokenizer",
+     R"({"type": "Split", "behavior": "Isolate", "pattern": {"String": "a"}})",
+     "\"pre_tokenizer.behavior\" is not known", "MergedWithPrevious"},
+    {"pattern_kind", "pre_tokenizer",
+     R"({"type": "Split", "behavior": "Isolated", "pattern": {"Glob": "a"}})",
+     "\"pre_tokenizer.pattern\" is of an unknown kind", "\"Regex\" or \"String\""},
+    {"pattern_empty", "pre_tokenizer",
+     R"({"type": "Split", "behavior": "Isolated", "pattern": {"String": ""}})",
+     "\"pre_tokenizer.pattern.String\" is empty", "the text to split at"},
+    {"pattern", "pre_tokenizer",
+     R"({"type": "Split", "behavior": "Isolated", "pattern": {"Regex": "a("}})",
+     "the regular expression does not compile", ""},
+    {"pattern_class", "pre_tokenizer",
+     R"({"type": "Sequence", "pretokenizers": [{"type": "Split", "behavior": "Isolated",
+         "pattern": {"Regex": "[a&&b]"}}]})",
+     "\"pre_tokenizer.pretokenizers[0].pattern\": the regular expression uses an intersection", ""},
+    {"sequence_item", "pre_tokenizer", R"({"type": "Sequence", "pretokenizers": [3]})",
+     "\"pre_tokenizer.pretokenizers[0]\" is not an object", "an object"},
+    {"added_kind", "added_tokens", "{}", "\"added_tokens\" is not an array", "an array"},
+    {"added_item", "added_tokens", "[1]", "\"added_tokens[0]\" is not an object", "an object"},
+    {"added_flag", "added_tokens", R"([{"id": 260, "content": "<s>", "special": true}])",
+     "\"added_tokens[0].single_word\" is missing", "true or false"},
+    {"added_empty", "added_tokens", R"([{"id": 260, "content": "", )" TOKEN_FLAGS "}]",
+     "\"added_tokens[0].content\" is empty", "some text"},
+    {"added_id", "added_tokens", R"([{"id": 4194304, "content": "<s>", )" TOKEN_FLAGS "}]",
+     "\"added_tokens[0].id\" is out of range", "an integer from 0 to 4194303"},
+    {"added_taken", "added_tokens", R"([{"id": 256, "content": "<s>", )" TOKEN_FLAGS "}]",
+     "\"added_tokens[0].id\" is the id of \"ab\" too", "an id of its own"},
+    {"added_renumbered", "added_tokens", R"([{"id": 300, "content": "ab", )" TOKEN_FLAGS "}]",
+     "\"added_tokens[0].id\" is not the one that model.vocab gives to \"ab\"", "the id 256"},
+    {"added_twice", "added_tokens",
+     R"([{"id": 300, "content": "x y", )" TOKEN_FLAGS
+     R"(}, {"id": 301, "content": "x y", )" TOKEN_FLAGS "}]",
+     "\"added_tokens[1].content\" is given twice", "a content of its own"},
+    {"added_same_id", "added_tokens",
+     R"([{"id": 300, "content": "x y", )" TOKEN_FLAGS
+     R"(}, {"id": 300, "content": "y z", )" TOKEN_FLAGS "}]",
+     "\"added_tokens[1].id\" is the id of \"x y\" too", "an id of its own"},
+    {"post_type", "post_processor", R"({"type": "BertProcessing"})",
+     "\"post_processor.type\" is not a supported post-processor",
+     "TemplateProcessing, ByteLevel or Sequence"},
+    {"template_undefined", "post_processor",
+     R"({"type": "TemplateProcessing", "special_tokens": {},
+         "single": [{"SpecialToken": {"id": "<s>"}}, {"Sequence": {"id": "A"}}]})",
+     "\"post_processor.single[0].SpecialToken.id\" names a special token", "special_tokens"},
+    {"template_other_text", "post_processor",
+     R"({"type": "TemplateProcessing", "special_tokens": {}, "single": [{"Sequence": {"id": "B"}}]})",
+     "\"post_processor.single[0].Sequence.id\" names a text", "\"A\""},
+    {"template_no_text", "post_processor",
+     R"({"type": "TemplateProcessing", "special_tokens": {}, "single": []})",
+     "\"post_processor.single\" holds the text 0 times", "one \"Sequence\""},
+    {"template_part", "post_processor",
+     R"({"type": "TemplateProcessing", "special_tokens": {}, "single": [{"Other": {}}]})",
+     "holds a part of an unknown kind", "\"SpecialToken\""},
+    {"template_id", "post_processor",
+     R"({"type": "TemplateProcessing", "special_tokens": {"<s>": {"ids": [999]}},
+         "single": [{"SpecialToken": {"id": "<s>"}}, {"Sequence": {"id": "A"}}]})",
+     "\"post_processor\" adds the id 999, which no token has", "model.vocab or added_tokens"},
+    {"template_ids_kind", "post_processor",
+     R"({"type": "TemplateProcessing", "special_tokens": {"<s>": {"ids": ["1"]}},
+         "single": [{"SpecialToken": {"id": "<s>"}}, {"Sequence": {"id": "A"}}]})",
+     "ids[0]\" is not an integer", "an integer"},
+    {"template_twice", "post_processor",
+     R"({"type": "Sequence", "processors": [
+         {"type": "TemplateProcessing", "special_tokens": {}, "single": [{"Sequence": {"id": "A"}}]},
+         {"type": "TemplateProcessing", "special_tokens": {}, "single": [{"Sequence": {"id": "A"}}]}]})",
+     "\"post_processor.processors[1].type\" is given a second time", "one TemplateProcessing"},
+    {"no_decoder", "decoder", "", "\"decoder\" is missing", "an object"},
+    {"decoder_type", "decoder", R"({"type": "WordPiece"})",
+     "\"decoder.type\" is not a supported decoder", "ByteLevel"},
+    {"decoder_fuse_first", "decoder",
+     R"({"type": "Sequence", "decoders": [{"type": "Fuse"}, {"type": "ByteLevel"}]})",
+     "\"decoder.decoders[0].type\" is not a supported decoder", "ByteLevel and then Fuse"},
+    {"decoder_empty", "decoder", R"({"type": "Sequence", "decoders": []})",
+     "\"decoder\" has no ByteLevel", "ByteLevel"},
+};
+
+class TokenizerFault : public ::testing::TestWithParam<Fault> {};
+
+TEST_P(TokenizerFault, IsSaid) {
+  const Fault& fault = GetParam();
+  Json file = sample_json();
+  const std::string_view member = fault.member;
+  if (member.starts_with("model.")) {
+    file.set("model", replaced(*file.find("model"), member.substr(6), fault.value));
+  } else {
+    file = replaced(file, member, fault.value);
+  }
+  const auto parsed = parse_sample(file);
+  ASSERT_FALSE(parsed.has_value());
+  const Error& error = parsed.error();
+  EXPECT_EQ(error.kind, ErrorKind::kUser);
+  EXPECT_NE(error.message.find(fault.message), std::string::npos) << error.to_string();
+  EXPECT_NE(error.expected.find(fault.expected), std::string::npos) << error.to_string();
+  EXPECT_TRUE(error.where.starts_with("tokenizer.json:")) << error.to_string();
+  EXPECT_FALSE(error.found.empty()) << error.to_string();
+}
+
+INSTANTIATE_TEST_SUITE_P(All, TokenizerFault, ::testing::ValuesIn(kFaults),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST(TokenizerFile, ThatIsNotJsonIsRefused) {
+  for (const char* text : {"", "{", "not json", "[]", "\"x\""}) {
+    const auto parsed = Tokenizer::parse(text, "tokenizer.json", pcre2_regex_engine());
+    ASSERT_FALSE(parsed.has_value()) << text;
+    EXPECT_EQ(parsed.error().kind, ErrorKind::kUser);
+    EXPECT_TRUE(parsed.error().where.starts_with("tokenizer.json")) << parsed.error().to_string();
+  }
+}
+
+TEST(TokenizerFile, UnknownTokenMustExistWhereItIsNeeded) {
+  Json file = sample_json();
+  file.set("model",
+           json_of(R"({"type": "BPE", "vocab": {"a": 0}, "merges": [], "unk_token": "U"})"));
+  const auto parsed = parse_sample(file);
+  ASSERT_FALSE(parsed.has_value());
+  EXPECT_NE(parsed.error().message.find("\"model.unk_token\" is not in the vocabulary"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace tapml::tokenizer
