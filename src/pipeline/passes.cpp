@@ -1,5 +1,7 @@
 // The target-independent pipeline, every pass by name and in order.
 #include "passes/dead_code.h"
+#include "passes/fuse_ops.h"
+#include "passes/fuse_tensor_ir.h"
 #include "passes/legalize.h"
 #include "passes/plan_memory.h"
 #include "pipeline/compile.h"
@@ -9,6 +11,10 @@ namespace tapml::pipeline {
 const std::vector<PassInfo>& pass_table() {
   static const std::vector<PassInfo> kPasses = {
       {"legalize", "legalize", "operators become kernels: a spec and loops", passes::legalize},
+      {"annotate_patterns", "annotate", "pattern kinds from the loops of every kernel",
+       passes::annotate_patterns},
+      {"fuse_ops", "fuse", "kernels that belong together are grouped", passes::fuse_ops},
+      {"fuse_tensor_ir", "fuse", "groups become single kernels", passes::fuse_tensor_ir},
       {"dead_code", "fuse", "unused bindings and kernels go", passes::eliminate_dead_code},
       {"plan_memory", "plan", "storage made explicit and reused", passes::plan_memory},
   };

@@ -1,0 +1,13 @@
+// Cross-level merging (Relax paper, section 4.2, figure 9).
+#pragma once
+
+#include "ir/module.h"
+
+namespace tapml::passes {
+
+// Turns every function that fuse_ops made into one kernel: its spec is the composition of the
+// members' operators, its implementation their loops one after the other, with the tensors between
+// them as allocations (schedules inline them). Calls become call_tir. Equal kernels are shared.
+Module fuse_tensor_ir(const Module& module);
+
+}  // namespace tapml::passes
