@@ -42,6 +42,10 @@ Status check_options(const EngineOptions& options, const ModelInterface& model) 
         "from 1 to " + std::to_string(model.context) + " tokens, or 0 for the whole context",
         std::to_string(options.capacity)));
   }
+  if (options.first_capacity < 1) {
+    return fail(user_error("the cache's first capacity is out of range", "first_capacity",
+                           "at least 1 token", std::to_string(options.first_capacity)));
+  }
   if (options.prefill_chunk < 1) {
     return fail(user_error("the size of a piece of the prompt is out of range", "prefill_chunk",
                            "at least 1 token", std::to_string(options.prefill_chunk)));
@@ -62,8 +66,8 @@ class LogitRows {
     auto values = logits.values<float>();
     values_.insert(values_.end(), values.begin(), values.end());
   }
-  HostTensor take() const {
-    const auto rows = static_cast<int64_t>(values_.size()) / vocabulary_;
+  int64_t size() const { return static_cast<int64_t>(values_.size()) / vocabulary_; }
+  HostTensor first(int64_t rows) const {
     return HostTensor::from(DType::kF32, {rows, vocabulary_}, std::span<const float>(values_));
   }
   HostTensor last() const {
@@ -101,10 +105,15 @@ struct Engine::State {
         model(vm->executable().model),
         capacity(options.capacity ? options.capacity : model.context),
         prefill_chunk(options.prefill_chunk),
-        allocator((capacity + model.kv.page_size - 1) / model.kv.page_size),
+        allocator(pages_for(std::min(capacity, options.first_capacity))),
         pages(allocator, model.kv.page_size) {}
 
   Status load(const std::map<std::string, HostTensor>& host_weights);
+  int64_t pages_for(int64_t tokens) const {
+    return (tokens + model.kv.page_size - 1) / model.kv.page_size;
+  }
+  Result<Tensor> zero_pool(int64_t pool_pages);
+  Status grow(int64_t tokens);
   Status check_tokens(std::span<const int32_t> tokens) const;
   Result<Tensor> step(const char* function, std::span<const int32_t> tokens);
 
@@ -131,18 +140,44 @@ Status Engine::State::load(const std::map<std::string, HostTensor>& host_weights
     TAPML_ASSIGN(Tensor tensor, runtime::upload(session, it->second));
     weights.emplace_back(std::move(tensor));
   }
-  const KvLayout& kv = model.kv;
-  for (int64_t i = 0; i < 2 * kv.layers; ++i) {
-    Shape shape = {allocator.pages(), kv.page_size, kv.kv_heads, kv.head_dim};
-    TAPML_ASSIGN(Tensor pool, runtime::make_tensor(session, kv.dtype, std::move(shape)));
-    // Slots that nobody has written are never read, but what is carved of a pool must not depend on
-    // what the memory held before.
-    TAPML_TRY(session.fill_zero(runtime::kDefaultStream, {pool.storage->buffer(), pool.offset},
-                                pool.byte_size()));
-    pool.storage->written();
+  for (int64_t i = 0; i < 2 * model.kv.layers; ++i) {
+    TAPML_ASSIGN(Tensor pool, zero_pool(allocator.pages()));
     pools.emplace_back(std::move(pool));
   }
   return session.synchronize(runtime::kDefaultStream);
+}
+
+// Slots that nobody has written are never read, but what is carved of a pool must not depend on
+// what the memory held before.
+Result<Tensor> Engine::State::zero_pool(int64_t pool_pages) {
+  const KvLayout& kv = model.kv;
+  TAPML_ASSIGN(Tensor pool,
+               runtime::make_tensor(session, kv.dtype,
+                                    {pool_pages, kv.page_size, kv.kv_heads, kv.head_dim}));
+  TAPML_TRY(session.fill_zero(runtime::kDefaultStream, {pool.storage->buffer(), pool.offset},
+                              pool.byte_size()));
+  pool.storage->written();
+  return pool;
+}
+
+// Makes the pools large enough for `tokens`, at least twice as large as they were, so that a long
+// context costs memory only when it is used.
+Status Engine::State::grow(int64_t tokens) {
+  if (pages_for(tokens) <= allocator.pages()) return {};
+  const int64_t target =
+      std::min(pages_for(capacity), std::max(pages_for(tokens), 2 * allocator.pages()));
+  for (Value& value : pools) {
+    const Tensor& old = *value.tensor();
+    TAPML_ASSIGN(Tensor pool, zero_pool(target));
+    TAPML_TRY(session.copy(runtime::kDefaultStream, {old.storage->buffer(), old.offset},
+                           {pool.storage->buffer(), pool.offset}, old.byte_size()));
+    pool.storage->written();
+    // The old pool may go only when its copy is done.
+    TAPML_TRY(session.synchronize(runtime::kDefaultStream));
+    value = std::move(pool);
+  }
+  allocator.grow(target);
+  return {};
 }
 
 Status Engine::State::check_tokens(std::span<const int32_t> tokens) const {
@@ -171,6 +206,7 @@ Status Engine::State::check_tokens(std::span<const int32_t> tokens) const {
 // Runs prefill, decode or logits_all over tokens that were checked and returns the logits.
 Result<Tensor> Engine::State::step(const char* function, std::span<const int32_t> tokens) {
   const auto count = static_cast<int64_t>(tokens.size());
+  TAPML_TRY(grow(length + count));
   TAPML_TRY(pages.reserve(length + count));
   const std::vector<int32_t>& table = pages.table();
   const auto start = static_cast<int32_t>(length);
@@ -225,6 +261,17 @@ void Engine::reset() {
   state_->length = 0;
 }
 
+Status Engine::clear() {
+  reset();
+  for (const Value& value : state_->pools) {
+    const Tensor& pool = *value.tensor();
+    TAPML_TRY(state_->session.fill_zero(runtime::kDefaultStream,
+                                        {pool.storage->buffer(), pool.offset}, pool.byte_size()));
+    pool.storage->written();
+  }
+  return {};
+}
+
 Result<Tensor> Engine::prefill(std::span<const int32_t> tokens) {
   TAPML_TRY(state_->check_tokens(tokens));
   const auto chunk = static_cast<size_t>(state_->prefill_chunk);
@@ -250,7 +297,7 @@ Result<HostTensor> Engine::logits_all(std::span<const int32_t> tokens) {
     rows.append(host);
     tokens = tokens.subspan(count);
   }
-  return rows.take();
+  return rows.first(rows.size());
 }
 
 Status Engine::set_sampler(const SamplerOptions& options) {
@@ -308,7 +355,9 @@ class Engine::Generator {
       more = accept(token);
     }
     result_.decode_seconds = seconds_now() - start;
-    if (options_.keep_logits) result_.logits = rows_.take();
+    if (options_.keep_logits) {
+      result_.logits = rows_.first(static_cast<int64_t>(prompt.size() + result_.tokens.size()) - 1);
+    }
     return std::move(result_);
   }
 

@@ -17,6 +17,8 @@ namespace tapml::llm {
 struct EngineOptions {
   // Tokens that the cache can hold; 0: the model's context. At most the context.
   int64_t capacity = 0;
+  // Tokens that it has room for before it grows.
+  int64_t first_capacity = 512;
   // Longer inputs pass in pieces of so many tokens, which bounds the memory of attention.
   int64_t prefill_chunk = 512;
 };
@@ -25,7 +27,7 @@ struct GenerateOptions {
   int64_t max_tokens = 128;  // 0: only the prompt runs
   std::vector<int32_t> eos;  // tokens that end the text
   SamplerOptions sampler;
-  // Keeps the logits of every token that was run (the prompt goes through logits_all then).
+  // Keeps the logits (the prompt goes through logits_all then).
   bool keep_logits = false;
   // Sees each generated token, the stop token not; false ends the text.
   std::function<bool(int32_t token)> on_token;
@@ -37,8 +39,8 @@ const char* stop_reason_name(StopReason reason);  // "eos", "max_tokens", "conte
 struct Generation {
   std::vector<int32_t> tokens;  // without the stop token
   StopReason reason = StopReason::kMaxTokens;
-  // f32[P + N - 1, vocabulary] of P prompt tokens and N sampled ones (the stop token counts); with
-  // keep_logits only.
+  // f32[P + N - 1, vocabulary] of P prompt tokens and the N in `tokens`: row i is what token i + 1
+  // was, or would have been, drawn from. With keep_logits only.
   HostTensor logits;
   double prefill_seconds = 0;  // until the first token is known
   double decode_seconds = 0;   // of the tokens after it
@@ -65,6 +67,9 @@ class Engine {
 
   // Forgets the sequence: its pages are free again.
   void reset();
+  // Forgets the sequence and zeroes the pools, so that nothing of an earlier run can stand in for
+  // what the next one must write.
+  Status clear();
   // Appends tokens and returns the logits f32[1, vocabulary] of the last one, on the session; waits
   // for nothing. UserError for no tokens, a token outside the vocabulary, and more than fit.
   Result<runtime::Tensor> prefill(std::span<const int32_t> tokens);

@@ -6,10 +6,6 @@
 
 namespace tapml::llm {
 
-PageAllocator::PageAllocator(int64_t pages) : pages_(pages) {
-  for (int64_t page = 0; page < pages; ++page) free_.push_back(static_cast<int32_t>(page));
-}
-
 Result<int32_t> PageAllocator::take() {
   if (free_.empty()) {
     return fail(platform_error(
@@ -26,6 +22,10 @@ Result<int32_t> PageAllocator::take() {
 void PageAllocator::give_back(int32_t page) {
   free_.push_back(page);
   std::push_heap(free_.begin(), free_.end(), std::greater<>());
+}
+
+void PageAllocator::grow(int64_t pages) {
+  for (; pages_ < pages; ++pages_) give_back(static_cast<int32_t>(pages_));
 }
 
 Status SequencePages::reserve(int64_t tokens) {

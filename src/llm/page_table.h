@@ -11,16 +11,18 @@ namespace tapml::llm {
 // The free pages of one set of pools; page i is row i of every pool.
 class PageAllocator {
  public:
-  explicit PageAllocator(int64_t pages);
+  explicit PageAllocator(int64_t pages) { grow(pages); }
 
   int64_t pages() const { return pages_; }
   int64_t free_pages() const { return static_cast<int64_t>(free_.size()); }
   // The lowest free page; PlatformError (kOutOfMemory) when there is none.
   Result<int32_t> take();
   void give_back(int32_t page);
+  // Adds free pages until there are `pages` in all.
+  void grow(int64_t pages);
 
  private:
-  int64_t pages_;
+  int64_t pages_ = 0;
   std::vector<int32_t> free_;  // a heap whose top is the lowest page
 };
 

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "compiled_models.h"
+#include "support/compiled_models.h"
 #include "support/expect_error.h"
 
 namespace tapml::llm {
@@ -85,6 +85,7 @@ TEST(Engine, RefusesOptionsAndModels) {
   expect_refused(create(model.executable, weights, {.capacity = 129}), {"capacity", "129"});
   expect_refused(create(model.executable, weights, {.capacity = -1}), {"capacity", "-1"});
   expect_refused(create(model.executable, weights, {.prefill_chunk = 0}), {"prefill_chunk"});
+  expect_refused(create(model.executable, weights, {.first_capacity = 0}), {"first_capacity"});
   auto fewer = weights;
   fewer.erase("model.norm.weight");
   expect_refused(create(model.executable, fewer, {}), {"model.norm.weight is missing"});

@@ -22,6 +22,12 @@ TEST(PageAllocator, HandsOutTheLowestFreePage) {
   EXPECT_EQ(none.error().kind, ErrorKind::kPlatform);
   EXPECT_EQ(none.error().fault, PlatformFault::kOutOfMemory);
   testing::expect_parts(none.error(), {"all 3 pages"});
+  allocator.grow(5);
+  EXPECT_EQ(allocator.pages(), 5);
+  EXPECT_EQ(*allocator.take(), 3);
+  allocator.grow(4);
+  EXPECT_EQ(allocator.pages(), 5);
+  EXPECT_EQ(allocator.free_pages(), 1);
 }
 
 TEST(SequencePages, GrowsByPagesAndGivesThemBack) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <ostream>
+
 #include "support/expect_error.h"
 
 namespace tapml::frontend {
@@ -134,6 +136,8 @@ struct BadField {
   const char* key;
   const char* value;
 };
+
+void PrintTo(const BadField& bad, std::ostream* out) { *out << bad.key << ": " << bad.value; }
 
 class BadConfigField : public ::testing::TestWithParam<BadField> {};
 

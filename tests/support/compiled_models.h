@@ -1,4 +1,4 @@
-// The golden models, compiled once for each platform of a test program.
+// The golden models, compiled once for each platform .
 #pragma once
 
 #include <memory>
