@@ -52,8 +52,9 @@ format-check: setup  ## fail when a C++ file is not formatted
 	@$(sources) | xargs -0 -r clang-format-19 --dry-run -Werror
 	@echo "format-check: $$($(sources) | tr -dc '\0' | wc -c) files are formatted"
 
-lint: dev  ## run clang-tidy over src/
-	@run-clang-tidy-19 -quiet -p build/dev -extra-arg=-Wno-unknown-warning-option '^$(CURDIR)/src/.*'
+lint: setup  ## run clang-tidy over src/
+	@cmake -S . -B build/lint -G Ninja --log-level=WARNING -DCMAKE_CXX_COMPILER=clang++-19
+	@run-clang-tidy-19 -quiet -p build/lint -extra-arg=-Wno-unknown-warning-option '^$(CURDIR)/src/.*'
 
 check-rooms:  ## check the includes of src/ against the room table
 	@scripts/check_rooms

@@ -3,6 +3,12 @@
 
 find_package(GTest REQUIRED)
 
+if(TAPML_PCH)
+  add_executable(tapml_pch_test "${CMAKE_BINARY_DIR}/pch/empty.cpp")
+  target_link_libraries(tapml_pch_test PRIVATE GTest::gtest)
+  target_precompile_headers(tapml_pch_test PRIVATE ${standard_headers} <gtest/gtest.h>)
+endif()
+
 # Helpers of the tests.
 file(GLOB_RECURSE support_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/support/*.cpp")
 set(all_rooms ${TAPML_ROOMS})
@@ -36,6 +42,7 @@ function(tapml_test folder)
   target_include_directories(test_${folder} PRIVATE "${CMAKE_SOURCE_DIR}/tests/${folder}")
   target_link_libraries(
     test_${folder} PRIVATE tapml_test_support ${test_LINK} GTest::gtest GTest::gtest_main)
+  tapml_precompile(test_${folder} tapml_pch_test)
   set_target_properties(
     test_${folder} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
   if(test_PROGRAM)

@@ -34,6 +34,11 @@ if(TAPML_CCACHE)
   mark_as_advanced(TAPML_CCACHE_PROGRAM)
   if(TAPML_CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     set(CMAKE_CXX_COMPILER_LAUNCHER "${TAPML_CCACHE_PROGRAM}")
+    if(TAPML_PCH)
+      # ccache trusts precompiled headers only when told that macros defined before them do not matter.
+      set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env
+          CCACHE_SLOPPINESS=pch_defines,time_macros "${TAPML_CCACHE_PROGRAM}")
+    endif()
   endif()
 endif()
 
