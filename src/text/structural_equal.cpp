@@ -256,8 +256,9 @@ class Comparer {
     return true;
   }
 
-  bool bound_variables(const relax::VarNode& a, const relax::VarNode& b) {
-    if (a.dataflow != b.dataflow) {
+  // Outside a dataflow block the variables' flag says nothing.
+  bool bound_variables(const relax::VarNode& a, const relax::VarNode& b, bool in_dataflow) {
+    if (in_dataflow && a.dataflow != b.dataflow) {
       return differ(a.dataflow ? "a dataflow variable" : "a visible variable",
                     b.dataflow ? "a dataflow variable" : "a visible variable");
     }
@@ -266,13 +267,13 @@ class Comparer {
     return true;
   }
 
-  bool bindings(const relax::Binding& a, const relax::Binding& b) {
+  bool bindings(const relax::Binding& a, const relax::Binding& b, bool in_dataflow) {
     // A match_cast binds the symbolic variables that its own variable's annotation uses.
     if (!exprs(a.value, b.value) || !annotations(a.match_cast, b.match_cast)) return false;
     if (options_.origins && a.origin != b.origin) {
       return differ("origin " + origin_summary(a.origin), "origin " + origin_summary(b.origin));
     }
-    return bound_variables(*a.var, *b.var);
+    return bound_variables(*a.var, *b.var, in_dataflow);
   }
 
   bool sequences(const relax::SeqNode& a, const relax::SeqNode& b) {
@@ -285,7 +286,7 @@ class Comparer {
       }
       for (size_t k = 0; k < x[i].bindings.size() && k < y[i].bindings.size(); ++k) {
         Step inner(*this, "binding " + x[i].bindings[k]->var->name);
-        if (!bindings(*x[i].bindings[k], *y[i].bindings[k])) return false;
+        if (!bindings(*x[i].bindings[k], *y[i].bindings[k], x[i].dataflow)) return false;
       }
       if (x[i].bindings.size() != y[i].bindings.size()) {
         return count("bindings", x[i].bindings.size(), y[i].bindings.size());
@@ -303,7 +304,7 @@ class Comparer {
     }
     for (size_t i = 0; i < a.params.size(); ++i) {
       Step step(*this, "parameter " + a.params[i]->name);
-      if (!bound_variables(*a.params[i], *b.params[i])) return false;
+      if (!bound_variables(*a.params[i], *b.params[i], false)) return false;
     }
     {
       Step step(*this, "return annotation");

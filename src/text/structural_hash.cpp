@@ -33,7 +33,7 @@ class Hasher {
     if (const auto* graph = relax::as_relax_function(&f)) {
       number(graph->pure);
       number(graph->params.size());
-      for (const relax::Variable& param : graph->params) bound(*param);
+      for (const relax::Variable& param : graph->params) bound(*param, false);
       annotation(graph->result);
       expr(graph->body);
       return;
@@ -212,8 +212,9 @@ class Hasher {
     for (const Annotation& a : list) annotation(a);
   }
 
-  void bound(const relax::VarNode& var) {
-    number(var.dataflow);
+  // Outside a dataflow block the variable's flag says nothing.
+  void bound(const relax::VarNode& var, bool in_dataflow) {
+    number(in_dataflow && var.dataflow);
     annotation(var.annotation);
     define(&var);
   }
@@ -227,7 +228,7 @@ class Hasher {
       for (const relax::Binding* binding : view.bindings) {
         expr(binding->value);
         annotation(binding->match_cast);
-        bound(*binding->var);
+        bound(*binding->var, view.dataflow);
       }
     }
     expr(seq.result);

@@ -116,6 +116,12 @@ TEST(Structural, VariablesMayBeRenamed) {
   EXPECT_EQ(structural_hash(*example_prim()), structural_hash(*example_prim()));
 }
 
+TEST(Structural, HashesStayTheSame) {
+  // Names of kernels, and so suites and caches, hang on these.
+  EXPECT_EQ(structural_hash(*example_function()), 6578100039305420002u);
+  EXPECT_EQ(structural_hash(*example_prim()), 7126918821060051321u);
+}
+
 TEST(Structural, NamesTheFirstDifference) {
   Module a, b;
   a.functions["main"] = example_function();
