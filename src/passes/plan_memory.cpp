@@ -55,11 +55,26 @@ class Planner {
       blocks.push_back(std::move(out_));
     }
     auto result = std::make_shared<Function>(function_);
-    result->body = make_seq(std::move(blocks), seq_.result);
+    result->body = without_dataflow(std::move(blocks));
     return result;
   }
 
  private:
+  // What was bound in dataflow blocks stands in plain ones now: memory has effects.
+  Expr without_dataflow(std::vector<Block> blocks) const {
+    ExprMap plain;
+    for (Block& block : blocks) {
+      for (Binding& binding : block.bindings) {
+        binding.value = substitute(binding.value, plain);
+        if (!binding.var->dataflow) continue;
+        Variable var = make_variable(binding.var->name, binding.var->annotation);
+        plain[binding.var.get()] = var;
+        binding.var = var;
+      }
+    }
+    return make_seq(std::move(blocks), substitute(seq_.result, plain));
+  }
+
   struct StorageState {
     Variable var;
     PrimExpr bytes;

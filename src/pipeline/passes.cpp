@@ -1,5 +1,6 @@
 // The target-independent pipeline, every pass by name and in order.
 #include "passes/dead_code.h"
+#include "passes/fold_constants.h"
 #include "passes/fuse_ops.h"
 #include "passes/fuse_tensor_ir.h"
 #include "passes/legalize.h"
@@ -10,6 +11,8 @@ namespace tapml::pipeline {
 
 const std::vector<PassInfo>& pass_table() {
   static const std::vector<PassInfo> kPasses = {
+      {"fold_constants", "simplify", "operators on constants become constants",
+       passes::fold_constants},
       {"legalize", "legalize", "operators become kernels: a spec and loops", passes::legalize},
       {"annotate_patterns", "annotate", "pattern kinds from the loops of every kernel",
        passes::annotate_patterns},

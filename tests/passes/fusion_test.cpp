@@ -4,6 +4,7 @@
 #include "analysis/verifier.h"
 #include "build/block_builder.h"
 #include "passes/dead_code.h"
+#include "passes/fold_constants.h"
 #include "passes/fuse_ops.h"
 #include "passes/fuse_tensor_ir.h"
 #include "passes/kernel.h"
@@ -204,6 +205,23 @@ def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
 )", "test")));
   EXPECT_EQ(kernels_of(module), (Names{"cos"}));
   EXPECT_EQ(module.functions.size(), 3u);
+}
+
+TEST(FoldConstants, EvaluatesOperatorsOnConstants) {
+  Module module = eliminate_dead_code(fold_constants(text::parse(R"(
+def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
+  dataflow {
+    a: Tensor((1,), f32) = full(shape(1)) {value: 4.0, dtype: f32}
+    b: Tensor((1,), f32) = sqrt(a)
+    c: Tensor((n,), f32) = multiply(x, b)
+    output c
+  }
+  return c
+}
+)", "test")));
+  std::string printed = text::print(module);
+  EXPECT_NE(printed.find("multiply(x, const(f32, (1,), [2.0]))"), std::string::npos) << printed;
+  EXPECT_EQ(printed.find("sqrt"), std::string::npos) << printed;
 }
 
 TEST(Passes, EveryPhasePrintsAndParses) {
