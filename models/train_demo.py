@@ -64,10 +64,10 @@ CONFIG = {
     "vocab_size": 2048,
 }
 PROMPTS = (
-    "In the beginning, God",
+    "David went",
+    "Jesus said to his disciples,",
     "Emma was",
-    "The king said to the woman,",
-    "It was",
+    "“I am very glad",
 )
 
 # ---------------------------------------------------------------------------------------------- text

@@ -91,8 +91,8 @@ RANDOM = {"llama3_gqa": (LLAMA3_GQA, 1001, 48), "mqa_tied": (MQA_TIED, 1002, 24)
 
 # What the demo model continues; the first one is `prompt`, the next `prompt.1`, ...
 PROMPTS = (
-    "In the beginning, God",
-    "The king said to the woman,",
+    "David went",
+    "Jesus said to his disciples,",
     "Emma was",
     "“I am very glad",
 )
