@@ -34,7 +34,7 @@ Module run_pass(const Module& module, const std::string& name,
   add_time(instruments, name, seconds_now() - start);
   ++number;
   if (!instruments.dump_folder.empty()) {
-    char prefix[8];
+    char prefix[16];
     std::snprintf(prefix, sizeof prefix, "%02d_", number);
     unwrap(make_folder(instruments.dump_folder));
     unwrap(write_text_atomic(instruments.dump_folder + "/" + prefix + name + ".txt",

@@ -20,14 +20,6 @@ std::vector<PrimExpr> substitute_all(const std::vector<PrimExpr>& exprs, const V
   return result;
 }
 
-bool loads_from(const PrimExpr& expr, const BufferNode* buffer) {
-  bool found = false;
-  visit_expr(expr, [&](const PrimExpr& e) {
-    found |= e.kind() == ExprKind::kLoad && load_buffer(e).get() == buffer;
-  });
-  return found;
-}
-
 // Loads of `buffer` that the stage makes, its own accumulation aside.
 std::vector<PrimExpr> loads_of(const Stage& stage, const BufferNode* buffer) {
   std::vector<PrimExpr> loads;
@@ -47,6 +39,18 @@ std::vector<PrimExpr> loads_of(const Stage& stage, const BufferNode* buffer) {
     visit(stage.init, {}, scan);
   }
   return loads;
+}
+
+// Iterators of extent 1 only stand in the way of seeing what is pointwise.
+Stage without_unit_iterators(const Stage& stage) {
+  VarMap zeros;
+  Stage result = stage;
+  std::erase_if(result.spatial, [&](const BlockIter& iter) {
+    if (!iter.extent.is_int(1)) return false;
+    zeros[iter.var.get()] = 0;
+    return true;
+  });
+  return zeros.empty() ? result : substitute(result, zeros);
 }
 
 std::optional<Stage> stage_of(const Stmt& nest) {
@@ -104,7 +108,7 @@ std::optional<Stage> stage_of(const Stmt& nest) {
       stage.final_value = stage.reduces() ? load(stage.out, stage.indices) : stage.value;
     }
   }
-  return stage;
+  return without_unit_iterators(stage);
 }
 
 }  // namespace
@@ -151,16 +155,19 @@ Stage substitute(const Stage& stage, const VarMap& values) {
 
 namespace {
 
-// Position in `indices` of each spatial iterator, when the indices are exactly the iterators.
-bool indices_are_iterators(const Stage& stage, const std::vector<PrimExpr>& indices) {
-  if (indices.size() != stage.spatial.size()) return false;
+// The indices are exactly the stage's spatial iterators, each once, in any order; dimensions of
+// extent 1 have index 0.
+bool indices_are_iterators(const Stage& stage, const std::vector<PrimExpr>& indices,
+                           const Buffer& buffer) {
   std::set<const ExprNode*> seen;
-  for (const PrimExpr& index : indices) {
+  for (size_t d = 0; d < indices.size(); ++d) {
+    const PrimExpr& index = indices[d];
+    if (index.is_int(0) && buffer->shape[d].is_int(1)) continue;
     bool found = false;
     for (const BlockIter& iter : stage.spatial) found |= iter.var.same_as(index);
     if (!found || !seen.insert(index.get()).second) return false;
   }
-  return true;
+  return seen.size() == stage.spatial.size();
 }
 
 bool is_costly(const PrimExpr& value) {
@@ -184,7 +191,7 @@ PrimExpr inline_into(const PrimExpr& expr, const Stage& producer) {
     if (e.kind() != ExprKind::kLoad || load_buffer(e) != producer.out) return PrimExpr();
     VarMap values;
     for (size_t i = 0; i < e->operands.size(); ++i) {
-      values[producer.indices[i].get()] = e.operand(i);
+      if (producer.indices[i].is_var()) values[producer.indices[i].get()] = e.operand(i);
     }
     return tapml::substitute(producer.value, values);
   });
@@ -219,7 +226,7 @@ void inline_producers(StagedProgram& program) {
   for (size_t p = 0; p < program.stages.size();) {
     const Stage producer = program.stages[p];
     bool can = producer.simple && !producer.reduces() && is_intermediate(program, producer.out) &&
-               indices_are_iterators(producer, producer.indices);
+               indices_are_iterators(producer, producer.indices, producer.out);
     int writers = 0;
     std::vector<size_t> consumers;
     for (size_t c = 0; can && c < program.stages.size(); ++c) {
@@ -238,7 +245,7 @@ void inline_producers(StagedProgram& program) {
       auto loads = loads_of(consumer, producer.out.get());
       for (const PrimExpr& load : loads) {
         can = can && same_expr(load, loads.front()) &&
-              indices_are_iterators(consumer, load->operands);
+              indices_are_iterators(consumer, load->operands, producer.out);
       }
     }
     if (!can) {
@@ -256,7 +263,7 @@ void fold_epilogues(StagedProgram& program) {
       const Stage reduction = program.stages[r];
       Buffer result = reduction.final_out;
       if (!reduction.simple || !reduction.reduces() || !is_intermediate(program, result) ||
-          !indices_are_iterators(reduction, reduction.final_indices)) {
+          !indices_are_iterators(reduction, reduction.final_indices, result)) {
         break;
       }
       std::vector<size_t> consumers;
@@ -271,8 +278,9 @@ void fold_epilogues(StagedProgram& program) {
       bool pointwise = true;
       arith::Analyzer analyzer;
       for (const PrimExpr& load : loads_of(consumer, result.get())) {
-        pointwise &= indices_are_iterators(consumer, load->operands);
+        pointwise &= indices_are_iterators(consumer, load->operands, result);
         for (size_t i = 0; pointwise && i < load->operands.size(); ++i) {
+          if (load.operand(i).is_int()) continue;  // a dimension of extent 1
           auto [it, is_new] =
               values.emplace(load.operand(i).get(), reduction.final_indices[i]);
           pointwise &= is_new || it->second.same_as(reduction.final_indices[i]);

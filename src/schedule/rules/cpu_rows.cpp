@@ -20,16 +20,18 @@ const BlockIter* spatial_iter(const Stage& stage, const PrimExpr& index) {
 // The iterators of a stage that walk over the rows, in the order of the row space.
 using RowIters = std::vector<const BlockIter*>;
 
-// Extends or checks `rows` by the first `depth` indices of an access to an intermediate.
-bool match_rows(const Stage& stage, const std::vector<PrimExpr>& indices, size_t depth,
-                RowIters& rows) {
-  if (indices.size() < depth) return false;
+// Extends or checks `rows` by the first `depth` indices of an access to an intermediate, dimensions
+// of extent 1 aside.
+bool match_rows(const Stage& stage, const Buffer& buffer, const std::vector<PrimExpr>& indices,
+                size_t depth, RowIters& rows) {
   RowIters found;
-  for (size_t d = 0; d < depth; ++d) {
+  for (size_t d = 0; d < indices.size() && found.size() < depth; ++d) {
+    if (buffer->shape[d].is_int(1)) continue;
     const BlockIter* iter = spatial_iter(stage, indices[d]);
     if (!iter || std::find(found.begin(), found.end(), iter) != found.end()) return false;
     found.push_back(iter);
   }
+  if (found.size() < depth) return false;
   if (rows.empty()) rows = found;
   return rows == found;
 }
@@ -52,7 +54,7 @@ std::optional<std::vector<RowIters>> assign_rows(const StagedProgram& program, s
             program.intermediates.end()) {
           return;
         }
-        agrees = agrees && match_rows(stage, e->operands, depth, rows);
+        agrees = agrees && match_rows(stage, buffer, e->operands, depth, rows);
       });
     };
     scan(stage.value);
@@ -62,7 +64,7 @@ std::optional<std::vector<RowIters>> assign_rows(const StagedProgram& program, s
         std::find(program.intermediates.begin(), program.intermediates.end(), stage.final_out) !=
         program.intermediates.end();
     if (writes_intermediate) {
-      agrees = agrees && match_rows(stage, stage.final_indices, depth, rows);
+      agrees = agrees && match_rows(stage, stage.final_out, stage.final_indices, depth, rows);
     }
     if (!agrees || rows.empty()) return std::nullopt;
     for (size_t d = 0; d < depth && !all.empty(); ++d) {
