@@ -82,7 +82,7 @@ struct Instruction {
 // its slot (first occurrence) or must equal a program over slots.
 struct DimCheck {
   int32_t define_slot = -1;
-  ScalarProgram equals;   // when define_slot < 0
+  ScalarProgram equals;    // when define_slot < 0
   std::string expression;  // as written, for messages: "n + 1"
 };
 
@@ -131,7 +131,7 @@ struct Executable {
   ModelInterface model;
 
   const VmFunction* find_function(std::string_view name) const;
-  int32_t find_kernel(std::string_view name) const;                      // -1: none
+  int32_t find_kernel(std::string_view name) const;                 // -1: none
   const Implementation* find_implementation(int32_t kernel) const;  // null: none
 };
 

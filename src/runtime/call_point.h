@@ -57,7 +57,8 @@ class KernelRunner {
   std::unique_ptr<State> state_;
 };
 
-// Sends calls elsewhere: a kernel that it names runs on the target's runner instead of the source's.
+// Sends calls elsewhere: a kernel that it names runs on the target's runner instead of the
+// source's.
 class Dispatcher {
  public:
   virtual ~Dispatcher() = default;

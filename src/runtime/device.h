@@ -57,7 +57,8 @@ class DeviceQueue {
  public:
   virtual ~DeviceQueue() = default;
   // `bytes` are taken before the call returns.
-  virtual Status write(DeviceMemory& to, int64_t offset, std::span<const std::byte> bytes) noexcept = 0;
+  virtual Status write(DeviceMemory& to, int64_t offset,
+                       std::span<const std::byte> bytes) noexcept = 0;
   virtual Status copy(DeviceMemory& from, int64_t from_offset, DeviceMemory& to, int64_t to_offset,
                       int64_t size) noexcept = 0;
   virtual Status fill_zero(DeviceMemory& to, int64_t offset, int64_t size) noexcept = 0;

@@ -56,7 +56,8 @@ class Session {
   virtual void destroy_stream(StreamId id) noexcept = 0;
 
   // Enqueued. `bytes` are taken before the call returns.
-  virtual Status write(StreamId stream, BufferRange to, std::span<const std::byte> bytes) noexcept = 0;
+  virtual Status write(StreamId stream, BufferRange to,
+                       std::span<const std::byte> bytes) noexcept = 0;
   virtual Status copy(StreamId stream, BufferRange from, BufferRange to, int64_t size) noexcept = 0;
   virtual Status fill_zero(StreamId stream, BufferRange to, int64_t size) noexcept = 0;
   virtual Status launch(StreamId stream, const LaunchRequest& request) noexcept = 0;
