@@ -49,6 +49,35 @@ KernelInfo kernel_info(const Module& module, const std::string& name) {
   return info;
 }
 
+// Refuses what is known to be beyond the platform's limits; sizes that depend on symbols are checked
+// before the launch, with the same error.
+void check_limits(const KernelInfo& info, const target::Target& target) {
+  const Limits& limits = target.description.limits;
+  std::string where = "kernel " + info.name + " on " + target.text;
+  auto count = static_cast<int64_t>(info.params.size());
+  if (limits.max_bindings > 0 && count > limits.max_bindings) {
+    throw_platform(PlatformFault::kLimit,
+                   "a kernel has " + std::to_string(count) + " tensors; the platform takes " +
+                       std::to_string(limits.max_bindings),
+                   where);
+  }
+  for (const ParamInfo& param : info.params) {
+    int64_t bytes = static_cast<int64_t>(dtype_bytes(param.dtype));
+    bool known = true;
+    for (const ScalarProgram& dim : param.dims) {
+      Result<int64_t> value = evaluate(dim, {});
+      known &= value.has_value() && !__builtin_mul_overflow(bytes, *value, &bytes);
+    }
+    if (known && limits.max_binding_bytes > 0 && bytes > limits.max_binding_bytes) {
+      throw_platform(PlatformFault::kLimit,
+                     "tensor " + param.name + " has " + std::to_string(bytes) +
+                         " bytes; the platform binds at most " +
+                         std::to_string(limits.max_binding_bytes),
+                     where);
+    }
+  }
+}
+
 // Schedules, lowers and generates code for all kernels of one executable.
 class KernelBuilder {
  public:
@@ -153,6 +182,7 @@ std::shared_ptr<const Executable> implement(const Module& fixed, const target::T
     auto index = static_cast<int32_t>(executable->kernels.size());
     context.kernels[name] = {index, &func};
     executable->kernels.push_back(kernel_info(fixed, name));
+    check_limits(executable->kernels.back(), target);
     builder.add(name, func, index);
   }
   builder.finish();

@@ -1,4 +1,5 @@
 // The target-independent pipeline, every pass by name and in order.
+#include "passes/chain_concat.h"
 #include "passes/dead_code.h"
 #include "passes/fold_constants.h"
 #include "passes/fuse_ops.h"
@@ -13,6 +14,7 @@ const std::vector<PassInfo>& pass_table() {
   static const std::vector<PassInfo> kPasses = {
       {"fold_constants", "simplify", "operators on constants become constants",
        passes::fold_constants},
+      {"chain_concat", "simplify", "wide concats become chains", passes::chain_concat},
       {"legalize", "legalize", "operators become kernels: a spec and loops", passes::legalize},
       {"annotate_patterns", "annotate", "pattern kinds from the loops of every kernel",
        passes::annotate_patterns},

@@ -3,6 +3,7 @@
 
 #include "analysis/verifier.h"
 #include "build/block_builder.h"
+#include "passes/chain_concat.h"
 #include "passes/dead_code.h"
 #include "passes/fold_constants.h"
 #include "passes/fuse_ops.h"
@@ -222,6 +223,31 @@ def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
   std::string printed = text::print(module);
   EXPECT_NE(printed.find("multiply(x, const(f32, (1,), [2.0]))"), std::string::npos) << printed;
   EXPECT_EQ(printed.find("sqrt"), std::string::npos) << printed;
+}
+
+TEST(ChainConcat, KeepsEveryKernelWithinSixTensors) {
+  Module module = chain_concat(text::parse(R"(
+def main(a: Tensor((n,), f32), b: Tensor((2,), f32)) -> Tensor((n * 2 + 10,), f32) {
+  dataflow {
+    y: Tensor((n * 2 + 10,), f32) = concat((a, b, b, b, b, b, a)) {axis: 0}
+    output y
+  }
+  return y
+}
+)", "test"));
+  Module expected = text::parse(R"(
+def main(a: Tensor((n,), f32), b: Tensor((2,), f32)) -> Tensor((n * 2 + 10,), f32) {
+  dataflow {
+    part: Tensor((n + 8,), f32) = concat((a, b, b, b, b)) {axis: 0}
+    y: Tensor((n * 2 + 10,), f32) = concat((part, b, a)) {axis: 0}
+    output y
+  }
+  return y
+}
+)", "expected");
+  std::string difference;
+  EXPECT_TRUE(text::structural_equal(module, expected, {.difference = &difference})) << difference;
+  build::check_annotations(module);
 }
 
 TEST(Passes, EveryPhasePrintsAndParses) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <random>
 
+#include "ir/exceptions.h"
 #include "op/operator.h"
 #include "relax/visit.h"
 #include "runtime/vm.h"
@@ -172,6 +173,23 @@ TEST_P(Pipeline, SoftmaxAndArgmax) {
   ModuleMaker a;
   Variable y = a.param("x", {n, 33}, DType::kF32);
   check(a.finish(a.op("argmax", {y})), {random_tensor({5, 33}, DType::kF32, 9)}, 0);
+}
+
+TEST(PipelineLimits, AreRefusedAtCompileTimeWherePossible) {
+  ModuleMaker m;
+  Variable x = m.param("x", {1024}, DType::kF32);
+  Module module = m.finish(m.op("exp", {x}));
+  target::Target small = target::parse_target("opencl");
+  small.description.limits.max_binding_bytes = 4095;
+  try {
+    pipeline::compile(module, small);
+    FAIL() << "not refused";
+  } catch (const CompilerException& e) {
+    EXPECT_EQ(e.error().fault, PlatformFault::kLimit);
+    EXPECT_NE(e.error().message.find("4096 bytes"), std::string::npos) << e.what();
+  }
+  small.description.limits.max_binding_bytes = 4096;
+  EXPECT_NO_THROW(pipeline::compile(module, small));
 }
 
 INSTANTIATE_TEST_SUITE_P(Platforms, Pipeline, ::testing::Values("cpu", "opencl"),

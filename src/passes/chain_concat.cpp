@@ -1,0 +1,63 @@
+#include "passes/chain_concat.h"
+
+#include "op/operator.h"
+#include "passes/kernel.h"
+#include "relax/visit.h"
+
+namespace tapml::passes {
+
+using namespace relax;  // NOLINT: this file is about relax alone
+
+namespace {
+
+// Appends the chain of `binding` (a wide concat) to `into`; the last link is bound to its variable.
+void add_chain(const Binding& binding, bool dataflow, std::vector<Binding>& into) {
+  const auto& call = *as<CallNode>(binding.value);
+  std::vector<Expr> rest = as<TupleNode>(call.args[0])->fields;
+  while (rest.size() > kConcatOperands) {
+    std::vector<Expr> first(rest.begin(), rest.begin() + kConcatOperands);
+    rest.erase(rest.begin(), rest.begin() + kConcatOperands);
+    Expr part = make_call(call.callee, {make_tuple(std::move(first))}, call.attrs);
+    Variable var = make_variable(binding.var->name + "_part",
+                                 op::deduce(*as<CallNode>(part)), dataflow);
+    into.push_back({var, part, nullptr, binding.origin});
+    rest.insert(rest.begin(), var);
+  }
+  Binding last = binding;
+  last.value = make_call(call.callee, {make_tuple(std::move(rest))}, call.attrs);
+  into.push_back(std::move(last));
+}
+
+bool is_wide_concat(const Binding& binding) {
+  if (called_operator(binding.value) != "concat") return false;
+  const auto* operands = as<TupleNode>(as<CallNode>(binding.value)->args.at(0));
+  return operands && operands->fields.size() > kConcatOperands;
+}
+
+}  // namespace
+
+Module chain_concat(const Module& module) {
+  Module result = module;
+  for (const auto& [name, function] : module.functions) {
+    const Function* source = as_relax_function(function.get());
+    if (!source || is_kernel(source)) continue;
+    std::vector<Block> blocks;
+    for (const Block& block : body_of(*source).blocks) {
+      Block copy{.dataflow = block.dataflow, .bindings = {}};
+      for (const Binding& binding : block.bindings) {
+        if (is_wide_concat(binding)) {
+          add_chain(binding, block.dataflow, copy.bindings);
+        } else {
+          copy.bindings.push_back(binding);
+        }
+      }
+      blocks.push_back(std::move(copy));
+    }
+    auto copy = std::make_shared<Function>(*source);
+    copy->body = make_seq(std::move(blocks), body_of(*source).result);
+    result.functions[name] = copy;
+  }
+  return result;
+}
+
+}  // namespace tapml::passes
