@@ -1,0 +1,87 @@
+// What every subcommand has: help with an example, --json, exit codes.
+#include <gtest/gtest.h>
+
+#include "support/program.h"
+
+namespace tapml {
+namespace {
+
+using testing::ProgramResult;
+using testing::run_program;
+
+TEST(Commands, HelpOfEachEndsInAnExample) {
+  for (const char* command : {"run", "compile", "opt", "carve", "replay", "migrate", "devices"}) {
+    ProgramResult result = run_program({command, "--help"});
+    EXPECT_EQ(result.exit_code, 0) << command;
+    EXPECT_NE(result.out.find("Example: tapml " + std::string(command)), std::string::npos)
+        << result.out;
+    EXPECT_NE(result.out.find("--json"), std::string::npos) << command;
+    EXPECT_EQ(result.err, "") << command;
+  }
+  ProgramResult all = run_program({"--help"});
+  EXPECT_EQ(all.exit_code, 0);
+  EXPECT_NE(all.out.find("migrate"), std::string::npos) << all.out;
+  ProgramResult version = run_program({"--version"});
+  EXPECT_EQ(version.exit_code, 0);
+  EXPECT_TRUE(version.out.starts_with("tapml ")) << version.out;
+}
+
+TEST(Commands, DocumentationNamesEveryOptionAndCommand) {
+  const std::string page = testing::read_bytes(std::string(TAPML_SOURCE_DIR) + "/docs/cli.md");
+  for (const char* command : {"run", "compile", "opt", "carve", "replay", "migrate", "devices"}) {
+    EXPECT_NE(page.find("\n## " + std::string(command) + "\n"), std::string::npos) << command;
+    const std::string help = run_program({command, "--help"}).out;
+    for (size_t at = 0; (at = help.find("--", at)) != std::string::npos;) {
+      const size_t end = help.find_first_not_of("abcdefghijklmnopqrstuvwxyz-", at);
+      const std::string option = help.substr(at, end - at);
+      EXPECT_NE(page.find(option), std::string::npos) << command << " " << option;
+      at = end;
+    }
+  }
+}
+
+TEST(Commands, UnknownOptionsAndCommands) {
+  testing::expect_failure({"run", testing::kDemoModel, "--prompt", "x", "--bogus"}, 2,
+                          {"--bogus", "command line", "tapml --help"});
+  testing::expect_failure({"frobnicate"}, 2, {"command line"});
+  testing::expect_failure({"run"}, 2, {"required"});
+  testing::expect_failure({"run", testing::kDemoModel, "--prompt", "x", "--max-tokens", "many"}, 2,
+                          {"--max-tokens", "many"});
+  testing::expect_failure({"migrate", testing::kDemoModel, "--prompt", "x", "--max-tokens", "0"}, 2,
+                          {"--max-tokens"});
+  EXPECT_EQ(run_program({}).exit_code, 2);
+}
+
+TEST(Devices, ListsEveryPlatform) {
+  ProgramResult result = run_program({"devices", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.all();
+  Json json = result.json();
+  std::map<std::string, bool> here;
+  for (const Json& platform : json.find("platforms")->items()) {
+    const std::string& name = platform.find("platform")->as_string();
+    here[name] = platform.find("here")->as_bool();
+    EXPECT_FALSE(platform.find("doc")->as_string().empty()) << name;
+    if (!here[name]) continue;
+    EXPECT_GT(platform.find("limits")->find("threads")->as_integer(), 0) << name;
+  }
+  EXPECT_TRUE(here.at("cpu"));
+  EXPECT_TRUE(here.at("null"));
+  EXPECT_TRUE(here.contains("opencl"));
+
+  // A platform that is not here has a reason and a way to get it; that is no failure.
+  testing::TempFolder none;
+  ProgramResult without =
+      run_program({"devices", "--json"}, {.environment = {{"OCL_ICD_VENDORS", none.path()}}});
+  ASSERT_EQ(without.exit_code, 0) << without.all();
+  json = without.json();
+  for (const Json& platform : json.find("platforms")->items()) {
+    if (platform.find("platform")->as_string() != "opencl") continue;
+    EXPECT_FALSE(platform.find("here")->as_bool());
+    EXPECT_NE(platform.find("reason")->as_string().find("install"), std::string::npos)
+        << platform.find("reason")->as_string();
+  }
+  EXPECT_NE(run_program({"devices"}).out.find("cpu: here"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tapml

@@ -1,0 +1,137 @@
+// `tapml compile` and `tapml opt`.
+#include <gtest/gtest.h>
+
+#include "support/program.h"
+
+namespace tapml {
+namespace {
+
+using testing::ProgramResult;
+using testing::run_program;
+using testing::TempFolder;
+
+const char* const kProgram = R"(module {phase: "import", boundary_policy: "default"}
+
+def main(x: Tensor((n, 4), f32), w: Tensor((4, 8), f32)) -> Tensor((n, 8), f32) {
+  dataflow {
+    a: Tensor((n, 8), f32) = matmul(x, w) {transpose_b: false}
+    b: Tensor((n, 8), f32) = silu(a)
+    output b
+  }
+  return b
+}
+)";
+
+TEST(Compile, ConfigurationWithoutWeights) {
+  TempFolder folder;
+  std::filesystem::copy_file(testing::kDemoModel + "/config.json", folder / "config.json");
+  ProgramResult result = run_program({"compile", "--config", folder / "config.json", "--target",
+                                      "opencl", "--time-passes", "--verify", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.all();
+  Json json = result.json();
+  EXPECT_EQ(json.find("target")->as_string(), "opencl");
+  EXPECT_GT(json.find("kernels")->items().size(), 20u);
+  EXPECT_GT(json.find("code_bytes")->as_integer(), 1000);
+  std::set<std::string> passes;
+  for (const Json& pass : json.find("passes")->items()) {
+    passes.insert(pass.find("pass")->as_string());
+    EXPECT_GE(pass.find("seconds")->as_double(), 0);
+  }
+  for (const char* pass : {"legalize", "fuse_ops", "plan_memory", "codegen"}) {
+    EXPECT_TRUE(passes.contains(pass)) << pass;
+  }
+}
+
+TEST(Compile, TextModuleOnEveryTargetWithDumps) {
+  TempFolder folder;
+  testing::write_bytes(folder / "program.txt", kProgram);
+  for (const char* target : {"cpu", "opencl", "null"}) {
+    const std::string dumps = folder / target;
+    ProgramResult result = run_program(
+        {"compile", folder / "program.txt", "--target", target, "--dump-ir", dumps, "--json"});
+    ASSERT_EQ(result.exit_code, 0) << result.all();
+    EXPECT_EQ(result.json().find("kernels")->items().size(), 1u) << target;
+    std::set<std::string> names = testing::names_under(dumps);
+    EXPECT_TRUE(names.contains("01_legalize.txt")) << target;
+    // Every dump is a module that the program reads again.
+    for (const std::string& name : names) {
+      ProgramResult again = run_program({"opt", dumps + "/" + name});
+      EXPECT_EQ(again.exit_code, 0) << name << "\n" << again.all();
+      EXPECT_EQ(again.out, testing::read_bytes(dumps + "/" + name)) << name;
+    }
+  }
+}
+
+TEST(Compile, NeedsExactlyOneInput) {
+  testing::expect_failure({"compile"}, 2, {"MODEL or --config", "neither"});
+  testing::expect_failure({"compile", testing::kDemoModel, "--config", "config.json"}, 2,
+                          {"MODEL or --config", "both"});
+}
+
+TEST(Opt, ListsItsPasses) {
+  ProgramResult result = run_program({"opt", "--list-passes", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.all();
+  std::vector<std::string> names;
+  Json json = result.json();
+  for (const Json& pass : json.find("passes")->items()) {
+    names.push_back(pass.find("name")->as_string());
+    EXPECT_FALSE(pass.find("doc")->as_string().empty()) << names.back();
+  }
+  ASSERT_GE(names.size(), 5u);
+  EXPECT_EQ(names.front(), "legalize");
+  ProgramResult plain = run_program({"opt", "--list-passes"});
+  for (const std::string& name : names) {
+    EXPECT_NE(plain.out.find(name + "  ("), std::string::npos) << plain.out;
+  }
+}
+
+TEST(Opt, RunsPassesInOrder) {
+  TempFolder folder;
+  testing::write_bytes(folder / "program.txt", kProgram);
+  ProgramResult same = run_program({"opt", folder / "program.txt", "--verify"});
+  ASSERT_EQ(same.exit_code, 0) << same.all();
+  EXPECT_NE(same.out.find("silu(a)"), std::string::npos) << same.out;
+
+  ProgramResult legal =
+      run_program({"opt", folder / "program.txt", "--passes", "legalize", "--verify"});
+  ASSERT_EQ(legal.exit_code, 0) << legal.all();
+  EXPECT_NE(legal.out.find("prim def silu_"), std::string::npos) << legal.out;
+
+  ProgramResult fused =
+      run_program({"opt", folder / "program.txt", "--passes",
+                   "legalize,annotate_patterns,fuse_ops,fuse_tensor_ir,dead_code", "--verify"});
+  ASSERT_EQ(fused.exit_code, 0) << fused.all();
+  EXPECT_NE(fused.out.find("matmul_silu_"), std::string::npos) << fused.out;
+  EXPECT_EQ(fused.out.find("prim def silu_"), std::string::npos) << fused.out;
+
+  ProgramResult json =
+      run_program({"opt", folder / "program.txt", "--passes", "legalize", "--json"});
+  EXPECT_EQ(json.json().find("text")->as_string(), legal.out);
+
+  // What a pass printed goes on where it stopped.
+  testing::write_bytes(folder / "legal.txt", legal.out);
+  ProgramResult rest =
+      run_program({"opt", folder / "legal.txt", "--passes",
+                   "annotate_patterns,fuse_ops,fuse_tensor_ir,dead_code", "--verify"});
+  EXPECT_EQ(rest.out, fused.out) << rest.all();
+}
+
+TEST(Opt, BadText) {
+  TempFolder folder;
+  const std::string file = folder / "program.txt";
+  testing::expect_failure({"opt"}, 2, {"no text module"});
+  testing::expect_failure({"opt", folder / "none.txt"}, 2, {"none.txt"});
+  std::string text = kProgram;
+  testing::write_bytes(file, text.replace(text.find("dataflow"), 8, "datafrow"));
+  testing::expect_failure({"opt", file}, 2, {"program.txt:4:"});
+  testing::write_bytes(file, kProgram);
+  testing::expect_failure({"opt", file, "--passes", "legalise"}, 2,
+                          {"unknown pass", "legalize", "legalise"});
+  // Parses, but the annotation is not what the operator gives.
+  text = kProgram;
+  testing::write_bytes(file, text.replace(text.find("return b"), 8, "return q"));
+  testing::expect_failure({"opt", file, "--verify"}, 2, {"program.txt"});
+}
+
+}  // namespace
+}  // namespace tapml

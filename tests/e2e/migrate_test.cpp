@@ -1,0 +1,190 @@
+// `tapml migrate` on the demo model: a clean target, planted bugs, an interruption.
+#include <gtest/gtest.h>
+
+#include "support/program.h"
+
+namespace tapml {
+namespace {
+
+using testing::integers;
+using testing::kDemoModel;
+using testing::ProgramOptions;
+using testing::ProgramResult;
+using testing::run_program;
+using testing::strings;
+using testing::TempFolder;
+
+std::vector<std::string> migrate(const std::string& prompt, const std::string& tokens) {
+  return {"migrate", kDemoModel, "--from", "cpu",          "--to",
+          "opencl",  "--prompt", prompt,   "--max-tokens", tokens};
+}
+
+std::vector<std::string> with(std::vector<std::string> args,
+                              std::initializer_list<std::string> more) {
+  args.insert(args.end(), more);
+  return args;
+}
+
+class MigrateClean : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(MigrateClean, AccusesNothing) {
+  ProgramResult result = run_program(with(migrate(GetParam(), "40"), {"--json"}));
+  ASSERT_EQ(result.exit_code, 0) << result.all();
+  EXPECT_EQ(result.err, "");
+  Json json = result.json();
+  EXPECT_TRUE(json.find("passed")->as_bool());
+  EXPECT_TRUE(json.find("culprits")->items().empty());
+  EXPECT_TRUE(json.find("target_ran_alone")->as_bool());
+  EXPECT_TRUE(json.find("whole_model")->find("passed")->as_bool());
+  if (!json.find("tie")->as_bool()) {
+    EXPECT_EQ(json.find("first_divergence")->as_integer(), -1);
+    EXPECT_EQ(integers(json.find("source_tokens")), integers(json.find("target_tokens")));
+    EXPECT_EQ(json.find("source_text")->as_string(), json.find("target_text")->as_string());
+  }
+  int64_t before = 0;
+  for (const Json& step : json.find("kernels")->items()) {
+    const std::string& name = step.find("kernel")->as_string();
+    EXPECT_EQ(step.find("outcome")->as_string(), "migrated") << name;
+    EXPECT_FALSE(step.find("source_wrong")->as_bool()) << name;
+    EXPECT_TRUE(step.find("hybrid")->find("passed")->as_bool()) << name;
+    // Each hybrid sends more calls away than the one before it. Sampling is not part of a hybrid.
+    const int64_t dispatched = step.find("dispatched")->as_integer();
+    if (name.starts_with("argmax")) {
+      EXPECT_EQ(dispatched, before);
+    } else {
+      EXPECT_GT(dispatched, before) << name;
+    }
+    before = dispatched;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Prompts, MigrateClean,
+                         ::testing::Values("Moses said to the people,", "Emma was",
+                                           "In the beginning", "“I am very glad"),
+                         [](const auto& info) { return "prompt" + std::to_string(info.index); });
+
+TEST(Migrate, WritesItsReport) {
+  TempFolder folder;
+  ProgramResult result =
+      run_program(with(migrate("Emma was", "8"), {"--report", folder / "deep/report"}));
+  ASSERT_EQ(result.exit_code, 0) << result.all();
+  EXPECT_EQ(testing::names_under(folder / "deep/report"),
+            (std::set<std::string>{"report.html", "report.json"}));
+  EXPECT_NE(result.out.find("identical token for token (8 tokens)"), std::string::npos)
+      << result.out;
+  EXPECT_NE(result.out.find("report: " + (folder / "deep/report/report.html")), std::string::npos);
+  // Piped: one plain line a phase.
+  EXPECT_NE(result.err.find("compile for opencl: done ("), std::string::npos) << result.err;
+  EXPECT_EQ(result.err.find('\r'), std::string::npos) << result.err;
+  auto json = parse_json(testing::read_bytes(folder / "deep/report/report.json"), "report.json");
+  ASSERT_TRUE(json) << json.error().to_string();
+  const std::string page = testing::read_bytes(folder / "deep/report/report.html");
+  for (const Json& step : json->find("kernels")->items()) {
+    const std::string& name = step.find("kernel")->as_string();
+    EXPECT_NE(page.find(name), std::string::npos) << name;
+    EXPECT_NE(result.out.find(name), std::string::npos) << name;
+  }
+  // Self-contained: nothing is fetched.
+  for (const char* fetch : {"http://", "https://", " src=", "<link"}) {
+    EXPECT_EQ(page.find(fetch), std::string::npos) << fetch;
+  }
+}
+
+// One kernel of every family, one kind each: found, and nothing else is accused.
+struct Plant {
+  const char* kind;
+  const char* operators;  // of the kernel's name
+  const char* layer;      // that the report must name
+  bool decode;            // of a decode step, else of the prefill
+};
+
+void PrintTo(const Plant& plant, std::ostream* out) { *out << plant.kind; }
+
+class MigratePlanted : public ::testing::TestWithParam<Plant> {
+ protected:
+  // The name of the wanted kernel in a clean migration, which all cases share.
+  static std::string kernel_of(const Plant& plant) {
+    static const Json kClean = run_program(with(migrate("Emma was", "4"), {"--json"})).json();
+    for (const Json& step : kClean.find("kernels")->items()) {
+      const std::string& name = step.find("kernel")->as_string();
+      if (name.substr(0, name.rfind('_')) != plant.operators) continue;
+      bool one_row = true;
+      for (const std::string& shape : strings(step.find("shapes"))) {
+        one_row &= shape.starts_with("[1, 1,");
+      }
+      if (one_row != plant.decode) continue;
+      for (const std::string& layer : strings(step.find("layers"))) {
+        if (layer.find(plant.layer) != std::string::npos) return name;
+      }
+    }
+    ADD_FAILURE() << "no kernel " << plant.operators;
+    return "";
+  }
+};
+
+TEST_P(MigratePlanted, IsNamedAlone) {
+  const std::string kernel = kernel_of(GetParam());
+  ProgramResult result = run_program(
+      with(migrate("Emma was", "4"), {"--plant", kernel + ":" + GetParam().kind, "--json"}));
+  ASSERT_EQ(result.exit_code, 1) << result.all();
+  Json json = result.json();
+  EXPECT_FALSE(json.find("passed")->as_bool());
+  EXPECT_EQ(strings(json.find("culprits")), std::vector<std::string>{kernel});
+  EXPECT_FALSE(json.find("target_ran_alone")->as_bool());
+  for (const Json& step : json.find("kernels")->items()) {
+    if (step.find("kernel")->as_string() != kernel) {
+      EXPECT_TRUE(step.find("migrated")->as_bool()) << step.find("kernel")->as_string();
+      continue;
+    }
+    EXPECT_EQ(step.find("outcome")->as_string(), "differs");
+    std::string layers;
+    for (const std::string& layer : strings(step.find("layers"))) layers += layer + "\n";
+    EXPECT_NE(layers.find(GetParam().layer), std::string::npos) << layers;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, MigratePlanted,
+    ::testing::Values(Plant{"wrong-constant", "rms_norm", "input_layernorm", false},
+                      Plant{"off-by-one", "matmul_add", "mlp.down_proj", true},
+                      Plant{"dropped-tail", "matmul", "mlp.up_proj", false},
+                      Plant{"swapped-operands", "paged_attention", "self_attn", true},
+                      Plant{"missing-init", "matmul_silu_multiply", "mlp", true},
+                      Plant{"wrong-accumulation", "matmul", "self_attn.q_proj", true}),
+    [](const auto& info) {
+      std::string name = info.param.kind;
+      std::replace(name.begin(), name.end(), '-', '_');
+      return name;
+    });
+
+TEST(Migrate, SaysInTextWhatIsWrong) {
+  ProgramResult result =
+      run_program(with(migrate("Emma was", "4"), {"--plant", "matmul_silu_multiply_:off-by-one"}));
+  EXPECT_EQ(result.exit_code, 2) << "two kernels begin like this\n" << result.all();
+  EXPECT_NE(result.err.find("2 matches"), std::string::npos) << result.err;
+
+  result = run_program(with(migrate("Emma was", "4"), {"--plant", "slice_:dropped-tail"}));
+  EXPECT_EQ(result.exit_code, 1) << result.all();
+  EXPECT_NE(result.out.find("culprit: kernel slice_"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("layers behind it: model.norm"), std::string::npos) << result.out;
+  EXPECT_EQ(result.out.find("identical"), std::string::npos) << result.out;
+}
+
+TEST(Migrate, AKindThatDoesNotBiteNamesThoseThatDo) {
+  testing::expect_failure(with(migrate("Emma was", "2"), {"--plant", "slice_:wrong-accumulation"}),
+                          2, {"no site of this kind", "dropped-tail"});
+}
+
+TEST(Migrate, InterruptedLeavesNoReport) {
+  TempFolder folder;
+  ProgramOptions options;
+  options.interrupt_after = "judge the whole model: done";
+  ProgramResult result =
+      run_program(with(migrate("Emma was", "8"), {"--report", folder / "report"}), options);
+  EXPECT_EQ(result.exit_code, 130) << result.all();
+  EXPECT_NE(result.err.find("interrupted"), std::string::npos) << result.err;
+  EXPECT_EQ(testing::names_under(folder / "report"), std::set<std::string>{});
+}
+
+}  // namespace
+}  // namespace tapml

@@ -1,0 +1,113 @@
+// Prompts, targets, folders and plants that cannot be.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "support/program.h"
+
+namespace tapml {
+namespace {
+
+using testing::expect_failure;
+using testing::kDemoModel;
+using testing::ProgramOptions;
+using testing::ProgramResult;
+using testing::run_program;
+using testing::TempFolder;
+
+TEST(BadPrompt, EmptyOrTooLong) {
+  std::string words;
+  for (int i = 0; i < 600; ++i) words += "and ";
+  for (const std::string command : {"run", "migrate", "carve"}) {
+    TempFolder folder;
+    auto args = [&](const std::string& prompt) {
+      std::vector<std::string> list = {command, kDemoModel, "--prompt", prompt};
+      if (command == "carve") list.insert(list.end(), {"-o", folder / "suite"});
+      return list;
+    };
+    expect_failure(args(""), 2, {"the prompt is empty", "--prompt"});
+    expect_failure(args(words), 2, {"too long", "--prompt", "fewer than 512 tokens", " tokens"});
+    EXPECT_EQ(testing::names_under(folder.path()), std::set<std::string>{});
+  }
+}
+
+TEST(BadPrompt, TextThatIsNoUtf8StillRuns) {
+  ProgramResult result =
+      run_program({"run", kDemoModel, "--prompt", "\xff\xfe", "--max-tokens", "2", "--json"});
+  // Either is in order: bytes of their own tokens, or a refusal; never a crash.
+  EXPECT_TRUE(result.exit_code == 0 || result.exit_code == 2) << result.all();
+  result.json();
+}
+
+TEST(BadTarget, UnknownMalformedOrElsewhere) {
+  auto run = [](const std::string& target, int code, const std::vector<std::string>& parts) {
+    SCOPED_TRACE(target);
+    expect_failure({"run", kDemoModel, "--prompt", "x", "--target", target}, code, parts);
+  };
+  run("abacus", 2, {"abacus", "one of", "cpu", "opencl", "tapml devices"});
+  run("", 2, {"target"});
+  run("cpu:threads=0", 2, {"threads", "0"});
+  run("cpu:threads=lots", 2, {"threads", "lots"});
+  run("cpu:sockets=2", 2, {"sockets", "threads"});
+  run("cpu:threads", 2, {"threads", "value"});
+  run("opencl:device=99", 4, {"99"});
+  run("cpu@elsewhere:9000", 4, {"elsewhere"});
+  expect_failure({"migrate", kDemoModel, "--prompt", "x", "--to", "abacus"}, 2, {"abacus"});
+  expect_failure({"compile", kDemoModel, "--target", "abacus"}, 2, {"abacus"});
+}
+
+TEST(BadTarget, NotHere) {
+  TempFolder none;
+  ProgramOptions options{.environment = {{"OCL_ICD_VENDORS", none / "nonexistent"}}};
+  expect_failure({"run", kDemoModel, "--prompt", "x", "--target", "opencl"}, 4,
+                 {"OpenCL", "install"}, options);
+  expect_failure({"migrate", kDemoModel, "--prompt", "x", "--to", "opencl"}, 4, {"OpenCL"},
+                 options);
+  // A trusted platform that computes nothing is seen, too.
+  ProgramResult result = run_program({"migrate", kDemoModel, "--prompt", "x", "--from", "cpu",
+                                      "--to", "null", "--max-tokens", "2", "--json"});
+  EXPECT_EQ(result.exit_code, 1) << result.all();
+  EXPECT_FALSE(testing::strings(result.json().find("culprits")).empty());
+}
+
+TEST(BadSampler, Options) {
+  auto run = [](const std::string& option, const std::string& value) {
+    SCOPED_TRACE(option + " " + value);
+    expect_failure({"run", kDemoModel, "--prompt", "x", option + "=" + value}, 2, {value});
+  };
+  run("--temperature", "-1");
+  run("--top-p", "0");
+  run("--top-p", "1.5");
+  run("--max-tokens", "-3");
+  run("--seed", "x");
+}
+
+// Folders that cannot be written. As root every folder can, so a file stands in the way.
+TEST(BadFolder, NothingHalfWrittenStays) {
+  TempFolder folder;
+  testing::write_bytes(folder / "file", "here");
+  const std::string inside = folder / "file/inside";
+  expect_failure({"run", kDemoModel, "--prompt", "x", "--max-tokens", "1", "--dump-logits", inside},
+                 2, {"file"});
+  expect_failure({"carve", kDemoModel, "--prompt", "x", "--max-tokens", "1", "-o", inside}, 2,
+                 {"file"});
+  expect_failure({"migrate", kDemoModel, "--prompt", "x", "--report", inside}, 2, {"file"});
+  expect_failure({"compile", "--config", kDemoModel + "/config.json", "--dump-ir", inside}, 2,
+                 {"file"});
+  EXPECT_EQ(testing::names_under(folder.path()), std::set<std::string>{"file"});
+  EXPECT_EQ(testing::read_bytes(folder / "file"), "here");
+}
+
+TEST(BadPlant, UnknownKindOrKernel) {
+  auto migrate = [](const std::string& plant, const std::vector<std::string>& parts) {
+    SCOPED_TRACE(plant);
+    expect_failure({"migrate", kDemoModel, "--prompt", "x", "--max-tokens", "1", "--plant", plant},
+                   2, parts);
+  };
+  migrate("matmul:gremlin", {"gremlin", "off-by-one", "missing-init", "--plant"});
+  migrate("matmul", {"KERNEL:KIND", "off-by-one"});
+  migrate(":", {"KERNEL:KIND"});
+  migrate("frobnicate_00000000:off-by-one", {"frobnicate_00000000", "rms_norm_"});
+}
+
+}  // namespace
+}  // namespace tapml

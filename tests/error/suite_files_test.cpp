@@ -1,0 +1,115 @@
+// Suites with missing, altered or hostile files, through `tapml replay`.
+#include <gtest/gtest.h>
+
+#include "support/program.h"
+
+namespace tapml {
+namespace {
+
+using testing::expect_failure;
+using testing::read_bytes;
+using testing::TempFolder;
+using testing::write_bytes;
+
+class BadSuite : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    carved_ = std::make_unique<TempFolder>();
+    testing::ProgramResult result =
+        testing::run_program({"carve", testing::kDemoModel, "--prompt", "Emma was", "--max-tokens",
+                              "1", "--calls", "1", "-o", *carved_ / "suite"});
+    ASSERT_EQ(result.exit_code, 0) << result.all();
+  }
+  static void TearDownTestSuite() { carved_.reset(); }
+  void SetUp() override {
+    std::filesystem::copy(*carved_ / "suite", suite_, std::filesystem::copy_options::recursive);
+    json_ = read_bytes(suite_ + "/suite.json");
+  }
+
+  void refused(const std::vector<std::string>& parts, int code = 2) {
+    expect_failure({"replay", suite_, "--target", "cpu"}, code, parts);
+  }
+  void altered(const std::string& from, const std::string& to,
+               const std::vector<std::string>& parts) {
+    SCOPED_TRACE(from + " -> " + to);
+    testing::replace_in(suite_ + "/suite.json", from, to);
+    refused(parts);
+    write_bytes(suite_ + "/suite.json", json_);
+  }
+  std::string a_tensor() const {
+    return std::filesystem::directory_iterator(suite_ + "/tensors")->path().string();
+  }
+
+  static std::unique_ptr<TempFolder> carved_;
+  TempFolder folder_;
+  const std::string suite_ = folder_ / "suite";
+  std::string json_;
+};
+
+std::unique_ptr<TempFolder> BadSuite::carved_;
+
+TEST_F(BadSuite, MissingFiles) {
+  const std::string tensor = a_tensor(), saved = read_bytes(tensor);
+  std::filesystem::remove(tensor);
+  refused({std::filesystem::path(tensor).filename().string()});
+  write_bytes(tensor, saved);
+  std::filesystem::remove(suite_ + "/suite.json");
+  refused({"suite.json"});
+}
+
+TEST_F(BadSuite, AlteredTensor) {
+  const std::string tensor = a_tensor();
+  std::string bytes = read_bytes(tensor);
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);
+  write_bytes(tensor, bytes);
+  refused({"altered", std::filesystem::path(tensor).stem().string(), "carve the suite again"});
+  write_bytes(tensor, bytes.substr(0, bytes.size() / 2));
+  refused({std::filesystem::path(tensor).filename().string()});
+  write_bytes(tensor, "");
+  refused({std::filesystem::path(tensor).filename().string()});
+}
+
+TEST_F(BadSuite, HostileSuiteJson) {
+  write_bytes(suite_ + "/suite.json", "");
+  refused({"suite.json"});
+  write_bytes(suite_ + "/suite.json", json_.substr(0, json_.size() / 2));
+  refused({"suite.json"});
+  write_bytes(suite_ + "/suite.json", std::string(100000, '['));
+  refused({"suite.json"});
+  write_bytes(suite_ + "/suite.json", "[]");
+  refused({"suite.json", "an object"});
+  write_bytes(suite_ + "/suite.json", json_);
+  altered("\"tapml-suite\"", "\"other\"", {"schema", "tapml-suite"});
+  altered("\"version\": 1", "\"version\": 2", {"another schema version", "1", "2"});
+  altered("\"kernel\": 0", "\"kernel\": 1000", {"suite.json", "kernel"});
+  altered("\"kernel\": 0", "\"kernel\": -1", {"suite.json", "kernel"});
+  altered("\"in\"", "\"sideways\"", {"suite.json", "in, out or inout"});
+  altered("\"out\"", "\"in\"", {"suite"});
+  altered("\"before\": [", "\"before\": [7, ", {"suite.json", "strings"});
+  altered("def take_", "def toke_", {"take_"});
+  altered("\"spec\": \"", "\"spec\": \"!", {"spec"});
+  // The name of a file must not lead out of the folder.
+  size_t at = json_.find("\"before\": [");
+  at = json_.find('"', at + 11) + 1;
+  altered(json_.substr(at, 64), "../../../../../../etc/passwd", {"content hash"});
+}
+
+TEST_F(BadSuite, TensorsThatDoNotFitTheirKernel) {
+  // Two tensors of a call change places, so that dtypes and shapes no longer fit the spec.
+  auto json = parse_json(json_, "suite.json");
+  ASSERT_TRUE(json);
+  const auto& call = json->find("calls")->items()[0];
+  const std::string a = call.find("before")->items()[0].as_string();
+  const std::string b = call.find("before")->items()[1].as_string();
+  ASSERT_NE(a, b);
+  altered(a, b, {"suite"});
+}
+
+TEST_F(BadSuite, UnknownKernelAndTarget) {
+  expect_failure({"replay", suite_, "--kernel", "frobnicate"}, 2,
+                 {"--kernel", "frobnicate", "one of", "rms_norm_"});
+  expect_failure({"replay", suite_, "--target", "abacus"}, 2, {"abacus"});
+}
+
+}  // namespace
+}  // namespace tapml

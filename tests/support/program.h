@@ -1,0 +1,135 @@
+// Starts the tapml program and keeps what it says. Only for tests that are declared with PROGRAM.
+#pragma once
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "io/json.h"
+#include "support/temp_folder.h"
+
+namespace tapml::testing {
+
+inline const std::string kDemoModel = std::string(TAPML_SOURCE_DIR) + "/models/demo";
+
+struct ProgramOptions {
+  std::map<std::string, std::string> environment;  // added to the test's own
+  std::string interrupt_after;  // SIGINT is sent once this text is on standard error
+  double timeout = 240;         // seconds; then the program is killed
+};
+
+struct ProgramResult {
+  int exit_code = -1;  // 128 + n where signal n ended it
+  std::string out, err;
+
+  // All that a failed check needs to show.
+  std::string all() const {
+    return "exit code " + std::to_string(exit_code) + "\n--- stdout\n" + out + "\n--- stderr\n" +
+           err;
+  }
+  // Standard output as one JSON document; a failure where it is anything else.
+  Json json() const {
+    Result<Json> document = parse_json(out, "stdout");
+    if (document) return *document;
+    ADD_FAILURE() << document.error().to_string() << "\n" << all();
+    return Json();
+  }
+};
+
+inline ProgramResult run_program(const std::vector<std::string>& args,
+                                 const ProgramOptions& options = {}) {
+  TempFolder folder;
+  const std::string out = folder / "out", err = folder / "err", program = TAPML_PROGRAM;
+  std::vector<char*> argv = {const_cast<char*>(program.c_str())};
+  for (const std::string& arg : args) argv.push_back(const_cast<char*>(arg.c_str()));
+  argv.push_back(nullptr);
+  pid_t child = fork();
+  if (child == 0) {
+    for (const auto& [name, value] : options.environment) setenv(name.c_str(), value.c_str(), 1);
+    int null = open("/dev/null", O_RDONLY);
+    int out_file = open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    int err_file = open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (dup2(null, 0) < 0 || dup2(out_file, 1) < 0 || dup2(err_file, 2) < 0) _exit(126);
+    execv(program.c_str(), argv.data());
+    _exit(127);
+  }
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  bool sent = options.interrupt_after.empty();
+  int status = 0;
+  while (waitpid(child, &status, WNOHANG) == 0) {
+    if (!sent && read_bytes(err).find(options.interrupt_after) != std::string::npos) {
+      sent = true;
+      kill(child, SIGINT);
+    }
+    if (std::chrono::duration<double>(Clock::now() - start).count() > options.timeout) {
+      kill(child, SIGKILL);
+      waitpid(child, &status, 0);
+      ADD_FAILURE() << "no end within " << options.timeout << " s";
+      break;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  ProgramResult result;
+  result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  result.out = read_bytes(out);
+  result.err = read_bytes(err);
+  EXPECT_TRUE(sent) << "never saw \"" << options.interrupt_after << "\"\n" << result.all();
+  return result;
+}
+
+// A failure is told twice: on standard error for people, as one JSON document for programs. `parts`
+// stand in the message, wherever it is.
+inline void expect_failure(std::vector<std::string> args, int exit_code,
+                           const std::vector<std::string>& parts,
+                           const ProgramOptions& options = {}) {
+  ProgramResult plain = run_program(args, options);
+  EXPECT_EQ(plain.exit_code, exit_code) << plain.all();
+  for (const std::string& part : parts) {
+    EXPECT_NE(plain.err.find(part), std::string::npos) << "no \"" << part << "\" in\n"
+                                                       << plain.all();
+  }
+  args.push_back("--json");
+  ProgramResult json = run_program(args, options);
+  EXPECT_EQ(json.exit_code, exit_code) << json.all();
+  Json document = json.json();
+  const Json* error = document.find("error");
+  ASSERT_NE(error, nullptr) << json.all();
+  for (const char* field : {"kind", "message", "where", "expected", "found", "hint"}) {
+    EXPECT_NE(error->find(field), nullptr) << "no \"" << field << "\" in\n" << json.all();
+  }
+  std::string text;
+  for (const auto& [name, value] : error->members()) text += value.as_string() + "\n";
+  for (const std::string& part : parts) {
+    EXPECT_NE(text.find(part), std::string::npos) << "no \"" << part << "\" in\n" << json.all();
+  }
+}
+
+inline std::vector<int32_t> integers(const Json* array) {
+  std::vector<int32_t> values;
+  if (array == nullptr) return values;
+  for (const Json& item : array->items()) values.push_back(static_cast<int32_t>(item.as_integer()));
+  return values;
+}
+
+inline std::vector<std::string> strings(const Json* array) {
+  std::vector<std::string> values;
+  if (array == nullptr) return values;
+  for (const Json& item : array->items()) values.push_back(item.as_string());
+  return values;
+}
+
+// A writable copy of the demo model's folder.
+inline void copy_demo_model(const std::string& folder) {
+  std::filesystem::copy(kDemoModel, folder, std::filesystem::copy_options::recursive);
+}
+
+}  // namespace tapml::testing
