@@ -15,7 +15,8 @@ constexpr int kMaxDepth = 1000;
 
 class Interpreter {
  public:
-  Interpreter(const Module& module, KernelBody body) : module_(module), body_(body) {}
+  Interpreter(const Module& module, KernelBody body, const std::vector<uint8_t>& wanted)
+      : module_(module), body_(body), wanted_(wanted) {}
 
   Item call(const std::string& name, const std::vector<Item>& args) {
     const auto* function = as_relax_function(module_.find(name));
@@ -178,6 +179,9 @@ class Interpreter {
       outputs.push_back(source >= 0 ? *items[static_cast<size_t>(source)].tensor
                                     : empty_tensor(types[i], view.info.name));
     }
+    for (op::RefTensor& output : outputs) {
+      if (output.values.size() == wanted_.size()) output.wanted = wanted_;
+    }
     view.info.reference(view.attrs, args, outputs);
     if (!tuple) return tensor_item(std::move(outputs[0]));
     Item item;
@@ -290,6 +294,7 @@ class Interpreter {
 
   const Module& module_;
   KernelBody body_;
+  const std::vector<uint8_t>& wanted_;
   std::map<const relax::ExprNode*, Item> constants_;
   int depth_ = 0;
 };
@@ -297,10 +302,10 @@ class Interpreter {
 }  // namespace
 
 Value call(const Module& module, const std::string& function, const std::vector<Value>& args,
-           KernelBody body) {
+           KernelBody body, const std::vector<uint8_t>& wanted) {
   std::vector<Item> items;
   for (const Value& arg : args) items.push_back(borrow(arg));
-  return to_value(Interpreter(module, body).call(function, items));
+  return to_value(Interpreter(module, body, wanted).call(function, items));
 }
 
 }  // namespace tapml::interp

@@ -34,8 +34,10 @@ enum class KernelBody {
 
 // Calls `function` of `module`. Arguments are checked against the signature (rank, dtype, constant
 // and symbolic dimensions): UserError that names function, parameter, dimension, expected, found.
+// `wanted` (one flag an element of the result) lets costly operators leave out what nobody looks at:
+// it goes to every operator whose result has as many elements.
 Value call(const Module& module, const std::string& function, const std::vector<Value>& args,
-           KernelBody body = KernelBody::kSpec);
+           KernelBody body = KernelBody::kSpec, const std::vector<uint8_t>& wanted = {});
 
 // Runs a tensor program on host tensors, one per parameter (out and inout ones are written).
 // Every step is rounded to the expression's dtype; an index out of range is an InternalError.

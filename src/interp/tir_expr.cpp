@@ -107,16 +107,21 @@ IntPtr compare(ExprCompiler& compiler, const PrimExpr& expr, F f) {
   return compare_ints(a.dtype() == DType::kU64, compiler.integer(a), compiler.integer(b), f);
 }
 
+// Toward zero, saturating; NaN is 0 (true as a bool: it differs from 0).
 int64_t float_to_integer(DType dtype, double value) {
+  if (dtype == DType::kBool) return value != 0 ? 1 : 0;
   if (std::isnan(value)) return 0;
   double whole = std::trunc(value);
-  if (dtype == DType::kBool) return value != 0 ? 1 : 0;
-  if (whole >= 0x1p63) {
-    bool fits = dtype == DType::kU64 && whole < 0x1p64;
-    return fits ? static_cast<int64_t>(static_cast<uint64_t>(whole)) : INT64_MAX;
+  int bits = dtype_bits(dtype);
+  if (is_unsigned_integer(dtype)) {
+    if (whole <= 0) return 0;
+    if (whole >= std::ldexp(1.0, bits)) return wrap_integer(dtype, -1);
+    return static_cast<int64_t>(static_cast<uint64_t>(whole));
   }
-  if (whole < -0x1p63) return INT64_MIN;
-  return wrap_integer(dtype, static_cast<int64_t>(whole));
+  double limit = std::ldexp(1.0, bits - 1);
+  if (whole >= limit) return bits == 64 ? INT64_MAX : (int64_t{1} << (bits - 1)) - 1;
+  if (whole < -limit) return bits == 64 ? INT64_MIN : -(int64_t{1} << (bits - 1));
+  return static_cast<int64_t>(whole);
 }
 
 double integer_to_double(DType dtype, int64_t value) {

@@ -124,8 +124,9 @@ class JsonParser {
 
   // An array or object whose end is not yet read.
   struct Level {
-    bool is_object = false;
-    Position at{};
+    Level() : is_object(false), at() {}
+    bool is_object;
+    Position at;
     std::vector<Json> items;
     std::vector<std::pair<std::string, Json>> members;  // the last one still lacks its value
     std::vector<Position> key_positions;
@@ -213,7 +214,7 @@ class JsonParser {
   Status parse_key(Level& level, const char* expectation) {
     if (peek() != '"') return fail(expected(expectation));
     level.key_positions.push_back(here());
-    TAPML_TRY(parse_string(level.members.emplace_back().first));
+    TAPML_TRY(parse_string(level.members.emplace_back(std::string(), Json()).first));
     skip_space();
     if (peek() != ':') return fail(expected("':'"));
     ++position_;

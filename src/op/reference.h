@@ -19,6 +19,11 @@ struct RefTensor {
   Shape shape;
   std::vector<double> values;
   std::vector<double> bound;
+  // One flag an element, or empty: every element counts. Costly references leave elements out that
+  // nobody wants; their values mean nothing.
+  std::vector<uint8_t> wanted;
+
+  bool wants(size_t element) const { return wanted.empty() || wanted[element] != 0; }
 
   static RefTensor zeros(DType dtype, Shape shape);
   // Exact inputs: bound 0.

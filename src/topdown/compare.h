@@ -18,6 +18,7 @@ struct Errors {
   double cosine = 1;
   double nmse = 0;           // sum of squared errors / sum of squares
   int64_t mask_mismatches = 0;  // elements that are NaN or infinite on one side only
+  int64_t judged = 0;           // elements that were looked at
 };
 
 // `slack` is added to every element's bound (4 E for a target, 0 for the source).

@@ -21,6 +21,8 @@ struct KernelVerdict {
   Comparison worst;                 // of the call and output with the largest error against its bound
   std::string worst_output;         // parameter name
   int64_t worst_sequence = -1;      // position of that call in the run
+  // Elements judged of how many; fewer than all above Judge::kSampleAbove.
+  int64_t judged = 0, elements = 0;
   bool source_wrong = false;
   bool passed = true;
   std::string failure;              // why it could not be run, if so
@@ -31,15 +33,23 @@ struct KernelVerdict {
 // Evaluates specs in f64; remembers each call's answer, so that several targets share it.
 class Judge {
  public:
-  explicit Judge(const Suite& suite);
+  // Multiply-adds of a call above which only a sample of its output is judged.
+  static constexpr int64_t kSampleAbove = 20'000'000;
+  static constexpr int64_t kSampleSize = 4096;
+
+  explicit Judge(const Suite& suite, int64_t sample_above = kSampleAbove);
   // The kernel's outputs after `call` (index into the suite's calls), one per out or inout
-  // parameter, in the parameters' order.
-  const std::vector<op::RefTensor>& outputs(size_t call);
+  // parameter, in the parameters' order. Above the limit, the elements where source and `target`
+  // (the target's outputs, same order) differ most are judged, and as many random ones.
+  std::vector<op::RefTensor> outputs(size_t call, const std::vector<HostTensor>& target);
   // The kernels as a Module whose boundaries are fixed: what a target implements.
   const Module& module() const { return module_; }
 
  private:
+  std::vector<uint8_t> sample(size_t call, const std::vector<HostTensor>& target) const;
+
   const Suite& suite_;
+  int64_t sample_above_;
   Module module_;
   std::map<size_t, std::vector<op::RefTensor>> answers_;
 };

@@ -139,6 +139,8 @@ Json verdict_json(const KernelVerdict& verdict) {
                        {"provider", Json::string(verdict.provider)},
                        {"worst_output", Json::string(verdict.worst_output)},
                        {"worst_call", Json::integer(verdict.worst_sequence)},
+                       {"judged_elements", Json::integer(verdict.judged)},
+                       {"elements", Json::integer(verdict.elements)},
                        {"allowed", real(verdict.worst.allowed)},
                        {"target", errors_json(verdict.worst.target)},
                        {"source", errors_json(verdict.worst.source)},
@@ -188,7 +190,11 @@ std::string migration_html(const Migration& migration, const ReportTexts& texts)
     rows += "<tr class=" + std::string(step.migrated ? "ok" : "bad") + "><td><code>" +
             escaped(v.kernel) + "</code></td><td class=layers>" +
             escaped(origin_summary(v.origin)) + "</td><td>" + std::to_string(v.calls) +
-            "</td><td>" + escaped(shapes_text(v)) + "</td><td>" +
+            "</td><td>" + escaped(shapes_text(v)) +
+            (v.judged < v.elements ? "<br>" + std::to_string(v.judged) + " of " +
+                                         std::to_string(v.elements) + " elements judged"
+                                   : "") +
+            "</td><td>" +
             number(v.worst.target.max_abs) + "</td><td>" + number(v.worst.allowed) +
             "</td><td>" + number(v.worst.target.max_ulp) + "</td><td>" +
             number(step.hybrid.max_abs) + "</td><td>" + escaped(outcome_of(step)) + "</td><td>" +

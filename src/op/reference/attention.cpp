@@ -110,6 +110,9 @@ void paged_attention(const AttrMap& attrs, Args args, Outputs outputs) {
       size_t seen = static_cast<size_t>(before) + i + 1;
       for (size_t head = 0; head < heads; ++head) {
         size_t query = ((b * tokens + i) * heads + head) * width;
+        bool wanted = false;
+        for (size_t d = 0; d < width; ++d) wanted |= outputs[0].wants(query + d);
+        if (!wanted) continue;
         auto cached = [&](size_t t) { return (rows[t] * kv_heads + head / group) * width; };
         weights.assign(seen, 0);
         errors.assign(seen, 0);

@@ -89,6 +89,7 @@ void matmul(const AttrMap& attrs, Args args, Outputs outputs) {
     }
     for (size_t row = 0; row < m; ++row) {
       for (size_t column = 0; column < n; ++column) {
+        if (!out.wants((i * m + row) * n + column)) continue;
         const double *x = a_values + row * k, *y = b_values + column * k;
         Sums sums = dot(x, y, k);
         if (!exact) sums.reach = reach_of(x, a_bound + row * k, y, b_bound + column * k, k);
