@@ -225,7 +225,7 @@ std::string migration_html(const Migration& migration, const ReportTexts& texts)
          ".verdict.ok{background:#e2f4e6}.verdict.bad{background:#fbe4e4}"
          "tr.bad td{background:#fbe4e4}p.bad{color:#a31212}"
          "pre{background:#f3f4f6;padding:.8rem;border-radius:.5rem;white-space:pre-wrap}"
-         ".layers{max-width:22rem;overflow-wrap:anywhere}"
+         "td{white-space:nowrap}.layers{white-space:normal;max-width:20rem;overflow-wrap:anywhere}"
          "@media(prefers-color-scheme:dark){body{background:#16191d;color:#e4e7eb}"
          "pre{background:#22262b}.verdict.ok{background:#173d22}.verdict.bad,tr.bad td"
          "{background:#4a1b1b}td,th{border-color:#343a41}p.bad{color:#ff9d9d}}"
