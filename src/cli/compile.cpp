@@ -7,6 +7,7 @@
 #include "frontend/huggingface/model.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
+#include "pipeline/check_input.h"
 #include "pipeline/compile.h"
 #include "text/parser.h"
 
@@ -28,7 +29,14 @@ Module read_module(const CompileOptions& options) {
   if (std::filesystem::is_directory(options.model)) {
     return frontend::read_model(options.model).module;
   }
-  return text::parse(unwrap(read_text_file(options.model)), options.model);
+  Module module = text::parse(unwrap(read_text_file(options.model)), options.model);
+  pipeline::check_input(module, options.model);
+  bool any = false;
+  for (const auto& [name, function] : module.functions) {
+    any |= function->level == FunctionLevel::kRelax;
+  }
+  if (!any) throw_user("the module has no graph-level function to compile", options.model, "def");
+  return module;
 }
 
 int run(const CompileOptions& options, const Output& output) {

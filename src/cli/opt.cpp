@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
+#include "pipeline/check_input.h"
 #include "pipeline/compile.h"
 #include "text/parser.h"
 #include "text/printer.h"
@@ -45,6 +46,8 @@ int run(const OptOptions& options, const Output& output) {
   if (options.text.empty()) throw_user("no text module is given", "command line", "TEXT");
   Module module = text::parse(unwrap(read_text_file(options.text)), options.text);
   if (options.verify) analysis::verify_input(module, options.text);
+  // Passes take for granted what the verifier promises.
+  if (!options.passes.empty()) pipeline::check_input(module, options.text);
   for (const std::string& name : options.passes) {
     module = find_pass(name).run(module);
     if (options.verify) analysis::verify(module, name);

@@ -18,6 +18,7 @@ namespace {
 constexpr const char* kPatternAttr = "pattern_kind";
 
 PatternKind kind_of(const Module& module, const std::string& kernel) {
+  if (!is_kernel(module.find(kernel))) return PatternKind::kOpaque;
   const tir::PrimFunc& func = kernel_implementation(module, kernel);
   const auto* name = find_attr<std::string>(func.attrs, kPatternAttr);
   for (PatternKind kind : {PatternKind::kElementWise, PatternKind::kBroadcast,
@@ -252,7 +253,7 @@ Module fuse_ops(const Module& module) {
   Module result = module;
   for (const auto& [name, function] : module.functions) {
     const Function* source = as_relax_function(function.get());
-    if (!source || is_kernel(source)) continue;
+    if (!source || is_kernel(source) || attr_or(source->attrs, kFusedAttr, false)) continue;
     auto uses = use_counts(source->body);
     std::vector<Block> blocks;
     for (const Block& block : body_of(*source).blocks) {

@@ -177,7 +177,8 @@ class FunctionLowering {
       int32_t source = atom(item->tuple);
       emit({.op = Opcode::kGetItem, .a = reg, .b = source, .c = item->index});
     } else {
-      throw_internal("expression is not an atom", "function " + out_.name);
+      throw_user("branches and function values are not compiled", "function " + out_.name,
+                 "variables, constants, shapes and tuples");
     }
     return reg;
   }
@@ -231,15 +232,22 @@ class FunctionLowering {
       for (const Expr& arg : call->args) args.push_back(atom(arg));
       emit({.op = Opcode::kCallFunction, .a = reg, .b = it->second, .list = std::move(args)});
     } else {
-      throw_internal("no instruction for " + (op.empty() ? "this call" : op),
-                     "function " + out_.name + ", binding " + binding.var->name);
+      throw_user("the virtual machine has no instruction for " +
+                     (op.empty() ? "calls of packed functions and function values" : op),
+                 "function " + out_.name + ", binding " + binding.var->name,
+                 "an operator of the operator table, a kernel or a function of the module",
+                 op.empty() ? "" : op);
     }
   }
 
   void call_kernel(const CallNode& call, const Origin& origin) {
     const std::string& name = as<GlobalVarNode>(call.args[0])->name;
     auto it = context_.kernels.find(name);
-    if (it == context_.kernels.end()) throw_internal("unknown kernel " + name);
+    if (it == context_.kernels.end()) {
+      throw_user("@" + name + " is a tensor program without a spec",
+                 "function " + out_.name, "a kernel: a graph-level spec with its implementation",
+                 "@" + name);
+    }
     const auto* inputs = as<TupleNode>(call.args[1]);
     const auto* outputs = as<TupleNode>(call.args[2]);
     std::vector<int32_t> tensors;

@@ -1,0 +1,93 @@
+// Text modules that parse but do not make sense: the input's fault, never a defect or a crash.
+#include "pipeline/check_input.h"
+
+#include <gtest/gtest.h>
+
+#include "pipeline/compile.h"
+#include "support/expect_error.h"
+#include "text/parser.h"
+
+namespace tapml::pipeline {
+namespace {
+
+const std::string kHead = "def main(x: Tensor((n, 4), f32)) -> Tensor((n, 4), f32) {\n";
+
+// Checks and compiles for the null target.
+Error error_of(const std::string& source) {
+  auto result = guard([&] {
+    Module module = text::parse(source, "m.txt");
+    check_input(module, "m.txt");
+    compile(module, target::parse_target("null"));
+  });
+  if (result) return internal_error("no error");
+  return result.error();
+}
+
+void expect_user(const std::string& source, const std::vector<std::string>& parts) {
+  Error error = error_of(source);
+  EXPECT_EQ(error.kind, ErrorKind::kUser) << error.to_string();
+  testing::expect_parts(error, parts);
+}
+
+TEST(CheckInput, AcceptsAGoodModule) {
+  Module module = text::parse(kHead + "y: Tensor((n, 4), f32) = silu(x) return y }", "m.txt");
+  EXPECT_NO_THROW(check_input(module, "m.txt"));
+  EXPECT_NO_THROW(check_input(fix_kernels(module), "m.txt"));
+}
+
+TEST(CheckInput, CallsThatAreIllFormed) {
+  expect_user(kHead + "y: Tensor((n, 4), f32) = frobnicate(x) return y }",
+              {"m.txt", "frobnicate", "silu"});
+  expect_user(kHead + "y: Tensor((n, 4), f32) = silu(x, x) return y }",
+              {"m.txt", "silu", "found: 2"});
+  expect_user(kHead + "y: Tensor((n, 4), f32) = silu(x) {foo: 1} return y }", {"foo"});
+  expect_user(
+      "def main(x: Tensor((n, 4), f32)) -> Tensor((n, 8), f32) {"
+      "y: Tensor((n, 8), f32) = silu(x) return y }",
+      {"m.txt", "binding y", "(n, 8)", "(n, 4)"});
+  expect_user(kHead + "y: Tensor((n, 4), f32) = @nope(x) return y }", {"R5", "nope"});
+  expect_user(kHead + "return silu(silu(x)) }", {"R4", "m.txt"});
+  expect_user(
+      "def main(t: Tuple(Tensor((4,), f32), Tensor((4,), f32))) -> Tensor((4,), f32) {\n"
+      "dataflow { a: Tensor((4,), f32) = add(t[0], t[1]) output a }\nreturn a }",
+      {"R4", "t[0]"});
+}
+
+TEST(CheckInput, WhatIsNotCompiled) {
+  expect_user(kHead + "y: Tensor((n, 4), f32) = extern \"zzz\"(x, Tensor((n, 4), f32)) return y }",
+              {"binding y", "packed functions"});
+  expect_user(
+      "def main(x: Tensor((4,), f32), c: Tensor((), bool)) -> Tensor((4,), f32) {\n"
+      "y: Tensor((4,), f32) = if (c) { yield x } else { yield x } return y }",
+      {"function main", "branches"});
+  for (const char* block : {"", "dataflow "}) {
+    expect_user(kHead + block +
+                    "{ y: Tensor((n, 4), f32) = call_tir(@k, (x,), Tensor((n, 4), f32))" +
+                    (*block ? " output y }" : "") + "\nreturn y " + (*block ? "" : "}") +
+                    "}\nprim def k(x: Buffer((n, 4), f32), out y: Buffer((n, 4), f32), n: i64) {\n"
+                    "for i in serial(n) { for j in serial(4) { y[i, j] = x[i, j] } } }",
+                {});
+  }
+  Module planned = text::parse("module {phase: \"plan\"}\n" + kHead + "return x }", "m.txt");
+  auto result = guard([&] { check_input(planned, "m.txt"); });
+  ASSERT_FALSE(result);
+  testing::expect_parts(result.error(), {"planned", "m.txt"});
+}
+
+TEST(FuseOps, RunTwiceChangesNothing) {
+  Module module = text::parse(kHead +
+                                  "dataflow { a: Tensor((n, 4), f32) = silu(x)\n"
+                                  "b: Tensor((n, 4), f32) = exp(a) output b }\nreturn b }",
+                              "m.txt");
+  for (const char* name :
+       {"legalize", "annotate_patterns", "fuse_ops", "fuse_ops", "fuse_tensor_ir", "dead_code"}) {
+    for (const PassInfo& pass : pass_table()) {
+      if (pass.name == std::string(name)) module = pass.run(module);
+    }
+  }
+  EXPECT_NO_THROW(check_input(module, "m.txt"));
+  EXPECT_EQ(module.functions.size(), 3u);  // main, one kernel, its implementation
+}
+
+}  // namespace
+}  // namespace tapml::pipeline
