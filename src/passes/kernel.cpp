@@ -38,20 +38,36 @@ std::string operators_of(const relax::Function& spec) {
   return text.empty() ? "identity" : text;
 }
 
-std::string add_kernel(Module& module, relax::FunctionRef spec, tir::PrimFuncRef implementation) {
+namespace {
+
+// Name number `attempt` for a spec: 8 hex digits of its hash, mixed anew each time.
+std::string kernel_name(const relax::Function& spec, uint64_t attempt) {
   char hash[16];
-  std::snprintf(hash, sizeof hash, "%08x",
-                static_cast<unsigned>(text::structural_hash(*spec) & 0xffffffffu));
-  std::string name = operators_of(*spec) + "_" + hash;
-  if (module.find(name)) return name;
-  auto named_spec = std::make_shared<relax::Function>(*spec);
-  named_spec->attrs[kKernelAttr] = true;
-  named_spec->attrs[kImplementationAttr] = name + "_impl";
-  auto named_implementation = std::make_shared<tir::PrimFunc>(*implementation);
-  named_implementation->attrs[kSpecAttr] = name;
-  module.functions[name] = std::move(named_spec);
-  module.functions[name + "_impl"] = std::move(named_implementation);
-  return name;
+  uint64_t bits = text::structural_hash(spec) + attempt * 0x9e3779b97f4a7c15u;
+  std::snprintf(hash, sizeof hash, "%08x", static_cast<unsigned>(bits & 0xffffffffu));
+  return operators_of(spec) + "_" + hash;
+}
+
+}  // namespace
+
+std::string add_kernel(Module& module, relax::FunctionRef spec, tir::PrimFuncRef implementation) {
+  for (uint64_t attempt = 0;; ++attempt) {
+    std::string name = kernel_name(*spec, attempt);
+    auto named_spec = std::make_shared<relax::Function>(*spec);
+    named_spec->attrs[kKernelAttr] = true;
+    named_spec->attrs[kImplementationAttr] = name + "_impl";
+    if (const BaseFunction* known = module.find(name)) {
+      // 32 bits can collide: only what is equal is shared.
+      if (is_kernel(known) && text::structural_equal(*known, *named_spec)) return name;
+      continue;
+    }
+    if (module.find(name + "_impl")) continue;
+    auto named_implementation = std::make_shared<tir::PrimFunc>(*implementation);
+    named_implementation->attrs[kSpecAttr] = name;
+    module.functions[name] = std::move(named_spec);
+    module.functions[name + "_impl"] = std::move(named_implementation);
+    return name;
+  }
 }
 
 }  // namespace tapml::passes
