@@ -70,7 +70,9 @@ std::optional<Stage> stage_of(const Stmt& nest) {
   arith::Analyzer analyzer;
   for (const BlockIter& iter : block.iters) {
     auto loop = loops.find(iter.binding.get());
-    if (loop == loops.end() || !analyzer.prove_equal(loop->second, iter.extent)) return std::nullopt;
+    if (loop == loops.end() || !analyzer.prove_equal(loop->second, iter.extent))
+      return std::nullopt;
+    loops.erase(loop);  // one iterator a loop, or the points are not their product
     (iter.type == IterType::kSpatial ? stage.spatial : stage.reduction).push_back(iter);
   }
   stage.init = block.init;
@@ -215,6 +217,39 @@ bool is_intermediate(const StagedProgram& program, const Buffer& buffer) {
          program.intermediates.end();
 }
 
+bool writes(const Stage& stage, const BufferNode* buffer) {
+  if (stage.simple) return stage.out.get() == buffer || stage.final_out.get() == buffer;
+  return stored_buffers(stage.body).contains(buffer) ||
+         (stage.init && stored_buffers(stage.init).contains(buffer));
+}
+
+std::set<const BufferNode*> buffers_read(const Stage& stage) {
+  std::set<const BufferNode*> result;
+  auto scan = [&](const PrimExpr& root) {
+    if (!root) return;
+    visit_expr(root, [&](const PrimExpr& e) {
+      if (e.kind() == ExprKind::kLoad) result.insert(load_buffer(e).get());
+    });
+  };
+  visit(stage.body, {}, scan);
+  if (stage.init) visit(stage.init, {}, scan);
+  if (stage.simple) {
+    for (const PrimExpr& e : {stage.value, stage.init_value, stage.final_value}) scan(e);
+    for (const PrimExpr& index : stage.final_indices) scan(index);
+  }
+  return result;
+}
+
+// Whether a stage of [begin, end) writes what `reader` reads: then its reads cannot move there.
+bool is_overwritten(const StagedProgram& program, const Stage& reader, size_t begin, size_t end) {
+  for (const BufferNode* buffer : buffers_read(reader)) {
+    for (size_t s = begin; s < end; ++s) {
+      if (writes(program.stages[s], buffer)) return true;
+    }
+  }
+  return false;
+}
+
 void remove_stage(StagedProgram& program, size_t index, const Buffer& dead) {
   program.stages.erase(program.stages.begin() + static_cast<std::ptrdiff_t>(index));
   std::erase(program.intermediates, dead);
@@ -237,7 +272,8 @@ void inline_producers(StagedProgram& program) {
       }
       if (c != p && !loads_of(stage, producer.out.get()).empty()) consumers.push_back(c);
     }
-    can = can && writers == 1 && !consumers.empty() && consumers.front() > p;
+    can = can && writers == 1 && !consumers.empty() && consumers.front() > p &&
+          !is_overwritten(program, producer, p + 1, consumers.back() + 1);
     if (can && is_costly(producer.value)) {
       // Worth it only where each element is read once, by a pointwise consumer.
       const Stage& consumer = program.stages[consumers.front()];
@@ -281,8 +317,7 @@ void fold_epilogues(StagedProgram& program) {
         pointwise &= indices_are_iterators(consumer, load->operands, result);
         for (size_t i = 0; pointwise && i < load->operands.size(); ++i) {
           if (load.operand(i).is_int()) continue;  // a dimension of extent 1
-          auto [it, is_new] =
-              values.emplace(load.operand(i).get(), reduction.final_indices[i]);
+          auto [it, is_new] = values.emplace(load.operand(i).get(), reduction.final_indices[i]);
           pointwise &= is_new || it->second.same_as(reduction.final_indices[i]);
         }
       }
@@ -304,15 +339,18 @@ void fold_epilogues(StagedProgram& program) {
         const Stage& stage = program.stages[between];
         if (!stage.simple || !loads_of(consumer, stage.final_out.get()).empty()) pointwise = false;
       }
+      // What it writes must not be read before, nor by the reduction at other points.
+      for (size_t s = r; pointwise && s < consumers[0]; ++s) {
+        pointwise = !buffers_read(program.stages[s]).contains(consumer.out.get()) &&
+                    !writes(program.stages[s], consumer.out.get());
+      }
       if (!pointwise) break;
       Stage& merged = program.stages[r];
       PrimExpr own_value = reduction.final_value;
-      PrimExpr value = rewrite_expr(tapml::substitute(consumer.value, values),
-                                    [&](const PrimExpr& e) {
-                                      return e.kind() == ExprKind::kLoad && load_buffer(e) == result
-                                                 ? own_value
-                                                 : PrimExpr();
-                                    });
+      PrimExpr value =
+          rewrite_expr(tapml::substitute(consumer.value, values), [&](const PrimExpr& e) {
+            return e.kind() == ExprKind::kLoad && load_buffer(e) == result ? own_value : PrimExpr();
+          });
       merged.final_value = value;
       merged.final_out = consumer.out;
       merged.final_indices = substitute_all(consumer.indices, values);

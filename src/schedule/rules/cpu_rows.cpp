@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "arith/analyzer.h"
 #include "schedule/rules/rules.h"
@@ -60,9 +61,8 @@ std::optional<std::vector<RowIters>> assign_rows(const StagedProgram& program, s
     scan(stage.value);
     scan(stage.init_value);
     scan(stage.final_value);
-    bool writes_intermediate =
-        std::find(program.intermediates.begin(), program.intermediates.end(), stage.final_out) !=
-        program.intermediates.end();
+    bool writes_intermediate = std::find(program.intermediates.begin(), program.intermediates.end(),
+                                         stage.final_out) != program.intermediates.end();
     if (writes_intermediate) {
       agrees = agrees && match_rows(stage, stage.final_out, stage.final_indices, depth, rows);
     }
@@ -75,6 +75,24 @@ std::optional<std::vector<RowIters>> assign_rows(const StagedProgram& program, s
   return all;
 }
 
+// Whether a stage reads a parameter that a stage writes: rows would race on it.
+bool updates_in_place(const StagedProgram& program) {
+  std::set<const BufferNode*> written;
+  for (const Stage& stage : program.stages) written.insert(stage.final_out.get());
+  for (const Buffer& intermediate : program.intermediates) written.erase(intermediate.get());
+  bool found = false;
+  for (const Stage& stage : program.stages) {
+    for (const PrimExpr& root : {stage.value, stage.init_value, stage.final_value}) {
+      if (!root) continue;
+      visit_expr(root, [&](const PrimExpr& e) {
+        if (e.kind() != ExprKind::kLoad || load_buffer(e) == stage.out) return;
+        found |= written.contains(load_buffer(e).get());
+      });
+    }
+  }
+  return found;
+}
+
 }  // namespace
 
 std::optional<LaunchPlan> cpu_rows(const StagedProgram& program) {
@@ -84,6 +102,7 @@ std::optional<LaunchPlan> cpu_rows(const StagedProgram& program) {
   for (size_t depth = deepest; depth > 0; --depth) {
     auto rows = assign_rows(program, depth);
     if (!rows) continue;
+    if (updates_in_place(program)) return std::nullopt;
     Var item = make_var("item");
     std::vector<BlockIter> space;
     for (const BlockIter* iter : rows->front()) space.push_back(*iter);
