@@ -1,8 +1,10 @@
 #include "topdown/suite.h"
 
+#include "base/hash.h"
 #include "io/host/files.h"
 #include "io/json_reader.h"
 #include "io/safetensors.h"
+#include "topdown/check_suite.h"
 
 namespace tapml::topdown {
 
@@ -35,6 +37,7 @@ Json kernel_json(const SuiteKernel& kernel) {
   return Json::object({{"name", Json::string(kernel.name)},
                        {"params", strings(kernel.params)},
                        {"modes", strings(modes)},
+                       {"spec_hash", Json::string(to_hex(sha256(kernel.spec)))},
                        {"spec", Json::string(kernel.spec)}});
 }
 
@@ -64,6 +67,7 @@ class SuiteReader {
     for (const Json& item : kernels->items()) TAPML_TRY(read_kernel(item, suite));
     TAPML_ASSIGN(const Json* calls, array(json, "calls"));
     for (const Json& item : calls->items()) TAPML_TRY(read_call(item, suite));
+    TAPML_TRY(check_suite(suite, file_));
     return suite;
   }
 
@@ -110,6 +114,11 @@ class SuiteReader {
     SuiteKernel kernel;
     TAPML_ASSIGN(kernel.name, string(json, "name"));
     TAPML_ASSIGN(kernel.spec, string(json, "spec"));
+    TAPML_ASSIGN(std::string hash, string(json, "spec_hash"));
+    if (std::string found = to_hex(sha256(kernel.spec)); found != hash) {
+      return fail(user_error("the spec of a kernel was altered", file_ + ", kernel " + kernel.name,
+                             "SHA-256 " + hash, found, "carve the suite again"));
+    }
     TAPML_ASSIGN(kernel.params, string_list(json, "params"));
     TAPML_ASSIGN(auto modes, string_list(json, "modes"));
     for (const std::string& text : modes) {
