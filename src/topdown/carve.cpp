@@ -1,5 +1,7 @@
 #include "topdown/carve.h"
 
+#include "ir/exceptions.h"
+
 namespace tapml::topdown {
 
 Carver::Carver(const Executable& executable, int64_t calls_per_kernel)
@@ -11,7 +13,7 @@ Carver::Carver(const Executable& executable, int64_t calls_per_kernel)
 
 bool Carver::wants(const runtime::CallSite&, int64_t) noexcept { return true; }
 
-Result<std::string> Carver::keep(const runtime::Tensor& tensor) noexcept {
+Result<std::string> Carver::keep(const runtime::Tensor& tensor) {
   auto key = std::tuple(tensor.storage->id(), tensor.storage->version(), tensor.offset,
                         std::string(dtype_name(tensor.dtype)) + shape_to_string(tensor.shape));
   if (auto it = known_.find(key); it != known_.end()) return it->second;
@@ -23,6 +25,15 @@ Result<std::string> Carver::keep(const runtime::Tensor& tensor) noexcept {
 }
 
 Status Carver::before(const runtime::KernelCall& call) noexcept {
+  // A full memory is an error of the run, not the end of the process.
+  return guard([&] { unwrap(keep_before(call)); });
+}
+
+Status Carver::after(const runtime::KernelCall& call) noexcept {
+  return guard([&] { unwrap(keep_after(call)); });
+}
+
+Status Carver::keep_before(const runtime::KernelCall& call) {
   const KernelInfo& info = *call.site.kernel;
   int32_t kernel = suite_.find_kernel(info.name);
   if (kernel < 0) {
@@ -55,7 +66,7 @@ Status Carver::before(const runtime::KernelCall& call) noexcept {
   return {};
 }
 
-Status Carver::after(const runtime::KernelCall& call) noexcept {
+Status Carver::keep_after(const runtime::KernelCall& call) {
   if (skip_) return {};
   const KernelInfo& info = *call.site.kernel;
   for (size_t i = 0; i < call.args.size(); ++i) {

@@ -23,7 +23,9 @@ class Carver : public runtime::Observer {
   const Suite& suite() const { return suite_; }
 
  private:
-  Result<std::string> keep(const runtime::Tensor& tensor) noexcept;
+  Status keep_before(const runtime::KernelCall& call);
+  Status keep_after(const runtime::KernelCall& call);
+  Result<std::string> keep(const runtime::Tensor& tensor);
 
   Suite suite_;
   int64_t calls_per_kernel_;
