@@ -39,5 +39,6 @@ int main(int argc, char** argv) {
     return output.error(user_error(e.what(), "command line", "", "", "tapml --help"));
   }
   auto code = guard([&] { return selected(); });
-  return code ? *code : output.error(code.error());
+  if (!code) return output.error(code.error());
+  return interrupted() ? cli::kInterrupted : *code;
 }

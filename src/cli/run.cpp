@@ -52,6 +52,8 @@ int run(const RunOptions& options, const Output& output) {
     throw_user("a negative number of tokens", "--max-tokens", "0 or more",
                std::to_string(options.max_tokens));
   }
+  // Not after minutes of generating.
+  if (!options.dump_logits.empty()) unwrap(check_writable(options.dump_logits));
   double start = now();
   LoadedModel model = load_model(options.model);
   std::vector<int32_t> prompt = encode_prompt(model, options.prompt);

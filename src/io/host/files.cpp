@@ -166,6 +166,18 @@ Status write_file_atomic(const std::string& path, std::span<const std::byte> byt
   return {};
 }
 
+Status check_writable(const std::string& path) {
+  struct stat existing = {};
+  if (::stat(path.c_str(), &existing) == 0 && S_ISDIR(existing.st_mode)) {
+    return fail(write_error(path, EISDIR));
+  }
+  std::string temporary = temporary_name(path);
+  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (file.get() < 0) return fail(write_error(path, errno));
+  ::unlink(temporary.c_str());
+  return {};
+}
+
 Status write_text_atomic(const std::string& path, std::string_view text) {
   return write_file_atomic(path, std::as_bytes(std::span(text)));
 }

@@ -24,6 +24,8 @@ Result<std::string> read_text_file(const std::string& path, size_t max_bytes = s
 // folder that does not exist or is not writable; PlatformError kOutOfMemory for a full disk.
 Status write_file_atomic(const std::string& path, std::span<const std::byte> bytes);
 Status write_text_atomic(const std::string& path, std::string_view text);
+// What write_file_atomic would say about the place, without making the file.
+Status check_writable(const std::string& path);
 // Makes the folder and its parents. UserError when that is not possible.
 Status make_folder(const std::string& path);
 
