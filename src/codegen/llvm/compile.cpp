@@ -1,5 +1,7 @@
 #include <llvm/Analysis/CGSCCPassManager.h>
 #include <llvm/Analysis/LoopAnalysisManager.h>
+#include <llvm/IR/DiagnosticHandler.h>
+#include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
@@ -46,6 +48,13 @@ std::unique_ptr<llvm::TargetMachine> host_machine() {
       triple, llvm::sys::getHostCPUName(), host_features(), options, llvm::Reloc::PIC_));
 }
 
+// A loop that may run as lanes but does not is nobody's mistake: nothing is printed about it.
+struct QuietRemarks : llvm::DiagnosticHandler {
+  bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
+    return info.getSeverity() != llvm::DS_Error;
+  }
+};
+
 std::unique_ptr<llvm::Module> emit_module(llvm::LLVMContext& context,
                                           const std::vector<DeviceFunc>& functions,
                                           llvm::TargetMachine& machine) {
@@ -82,6 +91,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
 
 ModuleBlob compile_native(const std::vector<DeviceFunc>& functions) {
   llvm::LLVMContext context;
+  context.setDiagnosticHandler(std::make_unique<QuietRemarks>());
   auto machine = host_machine();
   auto module = emit_module(context, functions, *machine);
   optimize(*module, *machine);

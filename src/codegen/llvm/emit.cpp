@@ -292,16 +292,25 @@ class Emitter {
     }
   }
 
-  // Both sides are evaluated where that is safe (no load), else only the chosen one.
+  // Whether evaluating `e` where its value is not wanted may trap: loads, integer divisions.
+  static bool may_trap(const PrimExpr& e) {
+    bool trap = false;
+    visit_expr(e, [&](const PrimExpr& part) {
+      trap |= part.kind() == ExprKind::kLoad;
+      if (part.kind() == ExprKind::kFloorDiv || part.kind() == ExprKind::kFloorMod) {
+        trap |= !part.operand(1).is_int();
+      }
+    });
+    return trap;
+  }
+
+  // Both sides are evaluated where that is safe, else only the chosen one.
   llvm::Value* select(const PrimExpr& e) {
     auto* condition = expr(e.operand(0));
-    bool loads = false;
-    for (int i : {1, 2}) {
-      visit_expr(e.operand(i), [&](const PrimExpr& part) {
-        loads |= part.kind() == ExprKind::kLoad;
-      });
+    if (!may_trap(e.operand(1)) && !may_trap(e.operand(2))) {
+      auto* a = expr(e.operand(1));
+      return builder_.CreateSelect(condition, a, expr(e.operand(2)));
     }
-    if (!loads) return builder_.CreateSelect(condition, expr(e.operand(1)), expr(e.operand(2)));
     auto* yes = new_block("chosen");
     auto* no = new_block("other");
     auto* after = new_block("selected");
@@ -323,6 +332,9 @@ class Emitter {
 
   llvm::Value* binary(const PrimExpr& e) {
     const PrimExpr &x = e.operand(0), &y = e.operand(1);
+    // The second condition only counts, and is only evaluated, where the first leaves it open.
+    if (e.kind() == ExprKind::kAnd && may_trap(y)) return select(tapml::select(x, y, make_bool(false)));
+    if (e.kind() == ExprKind::kOr && may_trap(y)) return select(tapml::select(x, make_bool(true), y));
     DType dtype = x.dtype();
     bool accumulate = accumulating_;
     accumulating_ = false;
@@ -356,10 +368,11 @@ class Emitter {
         return builder_.CreateFMul(a, b);
       case ExprKind::kDiv:
         return builder_.CreateFDiv(a, b);
+      // The first side where they are equal or not comparable, on every platform.
       case ExprKind::kMin:
-        return builder_.CreateSelect(builder_.CreateFCmpOLT(a, b), a, b);
+        return builder_.CreateSelect(builder_.CreateFCmpOLT(b, a), b, a);
       case ExprKind::kMax:
-        return builder_.CreateSelect(builder_.CreateFCmpOGT(a, b), a, b);
+        return builder_.CreateSelect(builder_.CreateFCmpOGT(b, a), b, a);
       case ExprKind::kEq:
         return builder_.CreateFCmpOEQ(a, b);
       case ExprKind::kNe:
@@ -467,6 +480,21 @@ class Emitter {
     std::vector<llvm::Value*> args;
     for (const PrimExpr& operand : e->operands) args.push_back(expr(operand));
     const std::string& name = e->name;
+    if (name == "isnan") {
+      auto* value = convert(args[0], e.operand(0).dtype(), DType::kF32);
+      if (e.operand(0).dtype() == DType::kF64) value = args[0];
+      return builder_.CreateFCmpUNO(value, value);
+    }
+    if (name == "reinterpret") return builder_.CreateBitCast(args[0], register_type(e.dtype()));
+    // Narrow floats are computed in f32.
+    bool narrow = e.dtype() == DType::kBF16 || e.dtype() == DType::kF16;
+    if (!narrow) return intrinsic(e, args, e.dtype());
+    for (llvm::Value*& arg : args) arg = convert(arg, e.dtype(), DType::kF32);
+    return convert(intrinsic(e, args, DType::kF32), DType::kF32, e.dtype());
+  }
+
+  llvm::Value* intrinsic(const PrimExpr& e, const std::vector<llvm::Value*>& args, DType dtype) {
+    const std::string& name = e->name;
     auto unary = [&](llvm::Intrinsic::ID id) { return builder_.CreateUnaryIntrinsic(id, args[0]); };
     if (name == "sqrt") return unary(llvm::Intrinsic::sqrt);
     if (name == "rsqrt") {
@@ -480,20 +508,18 @@ class Emitter {
     if (name == "trunc") return unary(llvm::Intrinsic::trunc);
     if (name == "round") return unary(llvm::Intrinsic::rint);
     if (name == "abs") {
-      if (is_float(e.dtype())) return unary(llvm::Intrinsic::fabs);
+      if (is_float(dtype)) return unary(llvm::Intrinsic::fabs);
       return builder_.CreateIntrinsic(llvm::Intrinsic::abs, {args[0]->getType()},
                                       {args[0], builder_.getFalse()});
     }
-    if (name == "isnan") return builder_.CreateFCmpUNO(args[0], args[0]);
     if (name == "shift_left") return builder_.CreateShl(args[0], args[1]);
     if (name == "shift_right") {
-      return is_signed_integer(e.dtype()) ? builder_.CreateAShr(args[0], args[1])
-                                          : builder_.CreateLShr(args[0], args[1]);
+      return is_signed_integer(dtype) ? builder_.CreateAShr(args[0], args[1])
+                                      : builder_.CreateLShr(args[0], args[1]);
     }
     if (name == "bit_and") return builder_.CreateAnd(args[0], args[1]);
     if (name == "bit_or") return builder_.CreateOr(args[0], args[1]);
     if (name == "bit_xor") return builder_.CreateXor(args[0], args[1]);
-    if (name == "reinterpret") return builder_.CreateBitCast(args[0], register_type(e.dtype()));
     throw_internal("intrinsic " + name + " has no machine code (lower_math replaces it)",
                    function_.entry);
   }

@@ -44,6 +44,8 @@ class FunctionEmitter {
     });
     depth_ = 2;
     stmt(function_.body);
+    // A group takes several items: none may write shared memory that another still reads.
+    if (!shared.empty()) line(dialect_.barrier());
     std::string body = std::move(out_);
     return dialect_.begin_kernel(function_, buffers, scalars, item, shared) + body +
            dialect_.end_kernel();
@@ -224,7 +226,21 @@ class FunctionEmitter {
   }
 
   std::string binary(const PrimExpr& e) {
-    std::string a = expr(e.operand(0)), b = expr(e.operand(1));
+    std::string a = expr(e.operand(0));
+    bool logical = e.kind() == ExprKind::kAnd || e.kind() == ExprKind::kOr;
+    size_t mark = out_.size();
+    auto saved_counters = counters_;
+    std::string b = expr(e.operand(1));
+    if (logical && out_.size() != mark) {
+      // What the second condition needs must not run where the first decides.
+      out_.resize(mark);
+      counters_ = std::move(saved_counters);
+      std::string result = unique("holds");
+      line(dialect_.type_name(DType::kBool) + " " + result + " = " + a + ";");
+      block("if (" + std::string(e.kind() == ExprKind::kAnd ? "" : "!") + result + ")",
+            [&] { line(result + " = " + expr(e.operand(1)) + ";"); });
+      return result;
+    }
     DType dtype = e.operand(0).dtype();
     auto infix = [&](const char* op) { return rounded("(" + a + " " + op + " " + b + ")", e.dtype()); };
     switch (e.kind()) {
@@ -250,9 +266,9 @@ class FunctionEmitter {
         return infix("||");
       case ExprKind::kMin:
       case ExprKind::kMax: {
-        // By comparison: the same for NaN and signed zero on every platform.
+        // The first side where they are equal or not comparable, on every platform.
         std::string x = temporary(a, dtype), y = temporary(b, dtype);
-        return "(" + x + (e.kind() == ExprKind::kMin ? " < " : " > ") + y + " ? " + x + " : " + y +
+        return "(" + y + (e.kind() == ExprKind::kMin ? " < " : " > ") + x + " ? " + y + " : " + x +
                ")";
       }
       case ExprKind::kFloorDiv:

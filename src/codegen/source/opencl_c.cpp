@@ -30,7 +30,13 @@ class OpenClC : public Dialect {
            "  ushort h;\n"
            "  vstore_half_rte(x, 0, (half*)&h);\n"
            "  return vload_half(0, (const half*)&h);\n"
-           "}\n";
+           "}\n"
+           "ushort tapml_bits_of_f16(float x) {\n"
+           "  ushort h;\n"
+           "  vstore_half_rte(x, 0, (half*)&h);\n"
+           "  return h;\n"
+           "}\n"
+           "float tapml_f16_of_bits(ushort h) { return vload_half(0, (const half*)&h); }\n";
   }
 
   std::string type_name(DType dtype) const override {
@@ -153,7 +159,14 @@ class OpenClC : public Dialect {
     return "((" + type_name(to) + ")(" + text + "))";
   }
 
-  std::string reinterpret(const std::string& text, DType, DType to) const override {
+  std::string reinterpret(const std::string& text, DType from, DType to) const override {
+    // Narrow floats live in f32 registers.
+    if (from == DType::kF16) return reinterpret("tapml_bits_of_f16(" + text + ")", DType::kU16, to);
+    if (from == DType::kBF16) {
+      return reinterpret("(ushort)(as_uint(" + text + ") >> 16)", DType::kU16, to);
+    }
+    if (to == DType::kF16) return "tapml_f16_of_bits(as_ushort(" + text + "))";
+    if (to == DType::kBF16) return "as_float((uint)as_ushort(" + text + ") << 16)";
     return "as_" + type_name(to) + "(" + text + ")";
   }
 
