@@ -90,7 +90,8 @@ class DeviceKernels {
     ASSERT_TRUE(status) << status.error().to_string();
     for (size_t i = 0; i < arguments.size(); ++i) {
       std::vector<std::byte> bytes(arguments[i].byte_size() + 2 * kGuard);
-      Status read = session_->read(runtime::kDefaultStream, {tensors[i].storage->buffer(), 0}, bytes);
+      Status read =
+          session_->read(runtime::kDefaultStream, {tensors[i].storage->buffer(), 0}, bytes);
       ASSERT_TRUE(read) << read.error().to_string();
       auto tensor = bytes.begin() + kGuard;
       auto end = tensor + static_cast<std::ptrdiff_t>(arguments[i].byte_size());

@@ -91,7 +91,8 @@ TEST_P(Numerics, NarrowStoresRoundAsTheConversions) {
   RandomStream stream(3, "bits");
   while (values.size() < 20000) values.push_back(std::bit_cast<float>(stream.next()));
   auto n = static_cast<int64_t>(values.size());
-  auto found = run(R"(
+  auto found = run(
+      R"(
 prim def k(x: Buffer((n,), f32), out b: Buffer((n,), bf16), out h: Buffer((n,), f16), n: i64) {
   for i in parallel(n) {
     b[i] = cast(bf16, x[i])
@@ -99,9 +100,7 @@ prim def k(x: Buffer((n,), f32), out b: Buffer((n,), bf16), out h: Buffer((n,), 
   }
 }
 )",
-                   {tensor(DType::kF32, values), garbage(DType::kBF16, {n}),
-                    garbage(DType::kF16, {n})},
-                   {n});
+      {tensor(DType::kF32, values), garbage(DType::kBF16, {n}), garbage(DType::kF16, {n})}, {n});
   for (size_t i = 0; i < values.size(); ++i) {
     uint16_t b = found[1].values<uint16_t>()[i], h = found[2].values<uint16_t>()[i];
     auto bits = std::bit_cast<uint32_t>(values[i]);
@@ -121,7 +120,8 @@ TEST_P(Numerics, NarrowLoadsAreExact) {
   // The interpreter holds floats in f64, where a NaN is always quiet.
   std::vector<uint16_t> quiet = all;
   for (uint16_t& bits : quiet) bits = f32_to_bf16(bf16_to_f32(bits));
-  check(R"(
+  check(
+      R"(
 prim def k(b: Buffer((65536,), bf16), h: Buffer((65536,), f16), out x: Buffer((65536,), f32),
            out y: Buffer((65536,), f32), out z: Buffer((65536,), u16), out w: Buffer((65536,), f16)) {
   for i in parallel(65536) {
@@ -132,17 +132,17 @@ prim def k(b: Buffer((65536,), bf16), h: Buffer((65536,), f16), out x: Buffer((6
   }
 }
 )",
-        {tensor(DType::kBF16, quiet), tensor(DType::kF16, all), garbage(DType::kF32, {65536}),
-         garbage(DType::kF32, {65536}), garbage(DType::kU16, {65536}),
-         garbage(DType::kF16, {65536})},
-        {});
+      {tensor(DType::kBF16, quiet), tensor(DType::kF16, all), garbage(DType::kF32, {65536}),
+       garbage(DType::kF32, {65536}), garbage(DType::kU16, {65536}), garbage(DType::kF16, {65536})},
+      {});
 }
 
 TEST_P(Numerics, NarrowFloatsComputeInF32) {
   std::vector<uint16_t> bits;
   RandomStream stream(5, "narrow");
   for (int i = 0; i < 3000; ++i) bits.push_back(static_cast<uint16_t>(stream.below(65536)));
-  check(R"(
+  check(
+      R"(
 prim def k(x: Buffer((3000,), bf16), out a: Buffer((3000,), bf16), out b: Buffer((3000,), bf16),
            out c: Buffer((3000,), bf16), out d: Buffer((3000,), bool), out e: Buffer((3000,), bf16)) {
   for i in parallel(3000) {
@@ -154,18 +154,46 @@ prim def k(x: Buffer((3000,), bf16), out a: Buffer((3000,), bf16), out b: Buffer
   }
 }
 )",
-        {tensor(DType::kBF16, bits), garbage(DType::kBF16, {3000}), garbage(DType::kBF16, {3000}),
-         garbage(DType::kBF16, {3000}), garbage(DType::kBool, {3000}),
-         garbage(DType::kBF16, {3000})},
-        {});
+      {tensor(DType::kBF16, bits), garbage(DType::kBF16, {3000}), garbage(DType::kBF16, {3000}),
+       garbage(DType::kBF16, {3000}), garbage(DType::kBool, {3000}), garbage(DType::kBF16, {3000})},
+      {});
 }
 
 TEST_P(Numerics, FloatsToIntegersSaturate) {
-  std::vector<float> values = {0,     -0.0f, 0.9f,  -0.9f,  1.5f,  -1.5f, 127.9f, 128,   -128.9f,
-                               -129,  255,   256,   32767,  32768, -32769, 65535, 65536, 2147483520,
-                               2147483648.0f, -2147483648.0f, -2147483904.0f, 4294967040.0f,
-                               4294967296.0f, 9.2233715e18f, 9.223372e18f, -9.223372e18f, -1e19f,
-                               1.8446743e19f, 1.8446744e19f, 1e30f, -1e30f, kInf, -kInf, kNan};
+  std::vector<float> values = {0,
+                               -0.0f,
+                               0.9f,
+                               -0.9f,
+                               1.5f,
+                               -1.5f,
+                               127.9f,
+                               128,
+                               -128.9f,
+                               -129,
+                               255,
+                               256,
+                               32767,
+                               32768,
+                               -32769,
+                               65535,
+                               65536,
+                               2147483520,
+                               2147483648.0f,
+                               -2147483648.0f,
+                               -2147483904.0f,
+                               4294967040.0f,
+                               4294967296.0f,
+                               9.2233715e18f,
+                               9.223372e18f,
+                               -9.223372e18f,
+                               -1e19f,
+                               1.8446743e19f,
+                               1.8446744e19f,
+                               1e30f,
+                               -1e30f,
+                               kInf,
+                               -kInf,
+                               kNan};
   auto n = static_cast<int64_t>(values.size());
   std::string params, body;
   std::vector<HostTensor> arguments = {tensor(DType::kF32, values)};

@@ -23,8 +23,7 @@ class EverySchedule : public ::testing::TestWithParam<const char*> {
 
 TEST_P(EverySchedule, IsWithinItsBound) {
   for (const KernelProgram& kernel : kernels_) {
-    tir::PrimFuncRef func =
-        passes::lower_math(*schedule::schedule_for(*kernel.func, target_).func);
+    tir::PrimFuncRef func = passes::lower_math(*schedule::schedule_for(*kernel.func, target_).func);
     for (const Sizes& sizes : kernel.sizes) {
       SCOPED_TRACE(kernel.label(sizes));
       std::vector<HostTensor> arguments = kernel.arguments(sizes);
@@ -43,7 +42,8 @@ TEST_P(EverySchedule, PrintsAndParses) {
     Module parsed = text::parse(printed, "scheduled");
     std::string difference;
     EXPECT_TRUE(text::structural_equal(module, parsed, {.difference = &difference}))
-        << kernel.name << ": " << difference << "\n" << printed;
+        << kernel.name << ": " << difference << "\n"
+        << printed;
     EXPECT_EQ(text::print(parsed), printed) << kernel.name;
   }
 }

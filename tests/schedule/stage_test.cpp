@@ -21,9 +21,10 @@ void expect_scheduled(const std::string& source, const std::string& platform,
   Scheduled scheduled = schedule_for(*parse(source), target::parse_target(platform));
   EXPECT_EQ(scheduled.rule, rule);
   std::string difference;
-  EXPECT_TRUE(text::structural_equal(*scheduled.func, *parse(expected),
-                                     {.difference = &difference}))
-      << difference << "\n" << text::print(*scheduled.func, "k");
+  EXPECT_TRUE(
+      text::structural_equal(*scheduled.func, *parse(expected), {.difference = &difference}))
+      << difference << "\n"
+      << text::print(*scheduled.func, "k");
 }
 
 constexpr const char* kAddExp = R"(

@@ -62,8 +62,8 @@ inline void casts(Kernels& out) {
 }
 
 inline void binary(Kernels& out) {
-  for (const char* name : {"add", "subtract", "multiply", "divide", "maximum", "minimum",
-                           "greater", "less", "equal"}) {
+  for (const char* name : {"add", "subtract", "multiply", "divide", "maximum", "minimum", "greater",
+                           "less", "equal"}) {
     Var n = make_var("n"), k = make_var("k");
     auto add = [&](const char* label, Dims a, DType a_dtype, Dims b, DType b_dtype,
                    std::vector<Sizes> sizes) {
@@ -129,7 +129,8 @@ inline void matmul(Kernels& out) {
 inline void reductions(Kernels& out) {
   Var n = make_var("n"), k = make_var("k");
   for (const char* name : {"sum", "mean", "max"}) {
-    auto add = [&](const char* label, Dims shape, DType dtype, Ints axes, std::vector<Sizes> sizes) {
+    auto add = [&](const char* label, Dims shape, DType dtype, Ints axes,
+                   std::vector<Sizes> sizes) {
       KernelMaker m(std::string(name) + "_" + label);
       m.op(name, {m.param(std::move(shape), dtype, uniform(-4, 4))},
            {{"axes", std::move(axes)}, {"keepdims", true}});
@@ -214,7 +215,8 @@ inline void layout(Kernels& out) {
   }
   {
     KernelMaker m("slice_symbolic");
-    m.op("slice", {m.param({4, n}, kF32), relax::make_shape({1, n - 3}), relax::make_shape({3, n})});
+    m.op("slice",
+         {m.param({4, n}, kF32), relax::make_shape({1, n - 3}), relax::make_shape({3, n})});
     out.push_back(m.single(each("n", {3, 4, 17})));
   }
   {

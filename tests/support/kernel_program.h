@@ -204,8 +204,8 @@ class KernelMaker {
     }
     block_.dataflow = true;
     relax::Variable result = block_.bindings.back().var;
-    kernel_.module.functions["main"] = relax::make_function(
-        params_, relax::make_seq({block_}, result), result->annotation);
+    kernel_.module.functions["main"] =
+        relax::make_function(params_, relax::make_seq({block_}, result), result->annotation);
   }
 
   KernelProgram kernel_;

@@ -333,8 +333,12 @@ class Emitter {
   llvm::Value* binary(const PrimExpr& e) {
     const PrimExpr &x = e.operand(0), &y = e.operand(1);
     // The second condition only counts, and is only evaluated, where the first leaves it open.
-    if (e.kind() == ExprKind::kAnd && may_trap(y)) return select(tapml::select(x, y, make_bool(false)));
-    if (e.kind() == ExprKind::kOr && may_trap(y)) return select(tapml::select(x, make_bool(true), y));
+    if (e.kind() == ExprKind::kAnd && may_trap(y)) {
+      return select(tapml::select(x, y, make_bool(false)));
+    }
+    if (e.kind() == ExprKind::kOr && may_trap(y)) {
+      return select(tapml::select(x, make_bool(true), y));
+    }
     DType dtype = x.dtype();
     bool accumulate = accumulating_;
     accumulating_ = false;
