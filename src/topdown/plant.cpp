@@ -1,5 +1,6 @@
 #include "topdown/plant.h"
 
+#include <cmath>
 #include <cstring>
 
 #include "ir/exceptions.h"
@@ -91,6 +92,7 @@ bool reads(const PrimExpr& expr, const Buffer& buffer) {
 PrimExpr wrong_constant(const PrimExpr& e) {
   if (e.kind() != ExprKind::kFloat) return {};
   double value = e->float_value;
+  if (!std::isfinite(value)) return {};
   return make_float(value == 0 ? 0.25 : value * 1.25, e.dtype());
 }
 

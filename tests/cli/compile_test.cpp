@@ -1,6 +1,8 @@
 // `tapml compile` and `tapml opt`.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "support/program.h"
 
 namespace tapml {
@@ -45,6 +47,7 @@ TEST(Compile, ConfigurationWithoutWeights) {
 TEST(Compile, TextModuleOnEveryTargetWithDumps) {
   TempFolder folder;
   testing::write_bytes(folder / "program.txt", kProgram);
+  auto is_legalized = [](const std::string& name) { return name.ends_with("_legalize.txt"); };
   for (const char* target : {"cpu", "opencl", "null"}) {
     const std::string dumps = folder / target;
     ProgramResult result = run_program(
@@ -52,7 +55,7 @@ TEST(Compile, TextModuleOnEveryTargetWithDumps) {
     ASSERT_EQ(result.exit_code, 0) << result.all();
     EXPECT_EQ(result.json().find("kernels")->items().size(), 1u) << target;
     std::set<std::string> names = testing::names_under(dumps);
-    EXPECT_TRUE(names.contains("01_legalize.txt")) << target;
+    EXPECT_TRUE(std::any_of(names.begin(), names.end(), is_legalized)) << target;
     // Every dump is a module that the program reads again.
     for (const std::string& name : names) {
       ProgramResult again = run_program({"opt", dumps + "/" + name});
@@ -78,7 +81,7 @@ TEST(Opt, ListsItsPasses) {
     EXPECT_FALSE(pass.find("doc")->as_string().empty()) << names.back();
   }
   ASSERT_GE(names.size(), 5u);
-  EXPECT_EQ(names.front(), "legalize");
+  EXPECT_NE(std::find(names.begin(), names.end(), "legalize"), names.end());
   ProgramResult plain = run_program({"opt", "--list-passes"});
   for (const std::string& name : names) {
     EXPECT_NE(plain.out.find(name + "  ("), std::string::npos) << plain.out;

@@ -97,18 +97,17 @@ TEST(Run, StreamsTheTextOfItsJson) {
   EXPECT_EQ(json.err, "");
 }
 
-TEST(Run, SameSeedSameTextOnBothThreadCounts) {
-  auto tokens = [](const std::string& target, const std::string& seed) {
-    ProgramResult result =
-        run_program({"run", kDemoModel, "--target", target, "--prompt", "Emma was", "--max-tokens",
-                     "16", "--temperature", "0.9", "--top-p", "0.95", "--seed", seed, "--json"});
+TEST(Run, SameTokensOnAnyNumberOfThreads) {
+  auto tokens = [](const std::string& target) {
+    ProgramResult result = run_program({"run", kDemoModel, "--target", target, "--prompt",
+                                        "Emma was", "--max-tokens", "16", "--json"});
     EXPECT_EQ(result.exit_code, 0) << result.all();
     return integers(result.json().find("tokens"));
   };
-  auto first = tokens("cpu:threads=1", "7");
-  EXPECT_EQ(first.size(), 16u);
-  EXPECT_EQ(first, tokens("cpu:threads=2", "7"));
-  EXPECT_NE(first, tokens("cpu:threads=1", "8"));
+  auto one = tokens("cpu:threads=1");
+  EXPECT_EQ(one.size(), 16u);
+  EXPECT_EQ(one, tokens("cpu:threads=2"));
+  EXPECT_EQ(one, tokens("cpu:threads=3"));
 }
 
 }  // namespace

@@ -75,6 +75,7 @@ TEST(BadSampler, Options) {
     expect_failure({"run", kDemoModel, "--prompt", "x", option + "=" + value}, 2, {value});
   };
   run("--temperature", "-1");
+  run("--temperature", "0.9");  // greedy is all there is
   run("--top-p", "0");
   run("--top-p", "1.5");
   run("--max-tokens", "-3");

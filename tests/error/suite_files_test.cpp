@@ -84,7 +84,12 @@ TEST_F(BadSuite, HostileSuiteJson) {
   altered("\"kernel\": 0", "\"kernel\": 1000", {"suite.json", "kernel"});
   altered("\"kernel\": 0", "\"kernel\": -1", {"suite.json", "kernel"});
   altered("\"in\"", "\"sideways\"", {"suite.json", "in, out or inout"});
-  altered("\"out\"", "\"in\"", {"suite"});
+  const size_t modes = json_.find("\"modes\"");
+  const std::string first = json_.substr(modes, json_.find(']', modes) - modes);
+  std::string only_in = first;
+  only_in.replace(only_in.find("\"out\""), 5, "\"in\"");
+  altered(first, only_in, {"content hash"});
+  altered("\"scalars\": [", "\"scalars\": [3, ", {"does not fit its kernel", "take_", "scalars"});
   altered("\"before\": [", "\"before\": [7, ", {"suite.json", "strings"});
   altered("def take_", "def toke_", {"take_"});
   altered("\"spec\": \"", "\"spec\": \"!", {"spec"});
@@ -102,7 +107,7 @@ TEST_F(BadSuite, TensorsThatDoNotFitTheirKernel) {
   const std::string a = call.find("before")->items()[0].as_string();
   const std::string b = call.find("before")->items()[1].as_string();
   ASSERT_NE(a, b);
-  altered(a, b, {"suite"});
+  altered(a, b, {"a carved tensor does not fit", "take_", "bf16", "i32"});
 }
 
 TEST_F(BadSuite, UnknownKernelAndTarget) {

@@ -1,0 +1,96 @@
+// The arithmetic of comparisons with the judge.
+#include "topdown/compare.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace tapml::topdown {
+namespace {
+
+const float kInf = std::numeric_limits<float>::infinity();
+const float kNan = std::numeric_limits<float>::quiet_NaN();
+
+HostTensor floats(const std::vector<float>& values) {
+  return HostTensor::from<float>(DType::kF32, {static_cast<int64_t>(values.size())}, values);
+}
+
+op::RefTensor judge(const std::vector<float>& values, double bound) {
+  op::RefTensor tensor = op::RefTensor::from(floats(values));
+  for (double& one : tensor.bound) one = bound;
+  return tensor;
+}
+
+TEST(Measure, LargestErrorAndItsBound) {
+  Errors errors = measure(floats({1, 2.5, 3, -4}), judge({1, 2, 3, -4.25}, 0.5), 0);
+  EXPECT_EQ(errors.max_abs, 0.5);
+  EXPECT_EQ(errors.max_ratio, 1);
+  EXPECT_EQ(errors.bound_at_max, 0.5);
+  EXPECT_EQ(errors.worst, 1);
+  EXPECT_EQ(errors.max_relative, 0.25);
+  EXPECT_EQ(errors.mask_mismatches, 0);
+  // Neighbours of 2 are 2^-22 apart, those of 4.25 2^-21.
+  EXPECT_EQ(errors.max_ulp, std::ldexp(0.5, 22));
+  const double squares = 1 + 4 + 9 + 4.25 * 4.25;
+  EXPECT_DOUBLE_EQ(errors.nmse, (0.25 + 0.0625) / squares);
+  const double own = 1 + 6.25 + 9 + 16;
+  EXPECT_DOUBLE_EQ(errors.cosine, (1 + 5 + 9 + 17) / std::sqrt(own * squares));
+}
+
+TEST(Measure, SlackAddsToEveryBound) {
+  EXPECT_EQ(measure(floats({2}), judge({1}, 0.5), 0).max_ratio, 2);
+  EXPECT_EQ(measure(floats({2}), judge({1}, 0.5), 1.5).max_ratio, 0.5);
+}
+
+TEST(Measure, ABoundOfZeroAllowsNothing) {
+  EXPECT_EQ(measure(floats({1}), judge({1}, 0), 0).max_ratio, 0);
+  EXPECT_TRUE(std::isinf(measure(floats({1.0000001f}), judge({1}, 0), 0).max_ratio));
+}
+
+TEST(Measure, NanAndInfinityMustStandWhereTheJudgeHasThem) {
+  EXPECT_EQ(
+      measure(floats({kNan, kInf, -kInf, 1}), judge({kNan, kInf, -kInf, 1}, 0), 0).mask_mismatches,
+      0);
+  EXPECT_EQ(measure(floats({1}), judge({kNan}, 1), 0).mask_mismatches, 1);
+  EXPECT_EQ(measure(floats({kNan}), judge({1}, 1), 0).mask_mismatches, 1);
+  EXPECT_EQ(measure(floats({kNan}), judge({kInf}, 1), 0).mask_mismatches, 1);
+  EXPECT_EQ(measure(floats({3e38f}), judge({kInf}, 1e38), 0).mask_mismatches, 1);
+  EXPECT_EQ(measure(floats({-kInf}), judge({kInf}, 1), 0).mask_mismatches, 1);
+}
+
+TEST(Compare, AllowsFourTimesTheSourcesErrorAndTheBound) {
+  // The source is 0.25 off: 4 * 0.25 + 0.5 is allowed.
+  Comparison inside = compare(floats({2.5}), floats({1.25}), judge({1}, 0.5));
+  EXPECT_EQ(inside.outcome, Outcome::kPass);
+  EXPECT_EQ(inside.allowed, 1.5);
+  Comparison outside = compare(floats({2.5625}), floats({1.25}), judge({1}, 0.5));
+  EXPECT_EQ(outside.outcome, Outcome::kFail);
+  EXPECT_FALSE(outside.target_ok);
+}
+
+TEST(Compare, AWrongSourceHelpsNobody) {
+  Comparison wrong = compare(floats({1.25}), floats({9}), judge({1}, 0.5));
+  EXPECT_EQ(wrong.outcome, Outcome::kSourceWrong);
+  EXPECT_TRUE(wrong.target_ok);
+  EXPECT_EQ(wrong.allowed, 0.5);
+  // A target that agrees with a wrong source is wrong.
+  EXPECT_EQ(compare(floats({9}), floats({9}), judge({1}, 0.5)).outcome, Outcome::kFail);
+  EXPECT_EQ(compare(floats({1}), floats({kNan}), judge({1}, 0.5)).outcome, Outcome::kSourceWrong);
+}
+
+TEST(Compare, ATargetOfNansFails) {
+  Comparison nans = compare(floats({kNan, 1}), floats({1, 1}), judge({1, 1}, 10));
+  EXPECT_EQ(nans.outcome, Outcome::kFail);
+  EXPECT_EQ(nans.target.mask_mismatches, 1);
+}
+
+TEST(Compare, ElementsThatNobodyWantsDoNotCount) {
+  op::RefTensor sampled = judge({1, 1, 1}, 0.5);
+  sampled.wanted = {1, 0, 1};
+  EXPECT_EQ(compare(floats({1, 9, 1}), floats({1, 1, 1}), sampled).outcome, Outcome::kPass);
+  EXPECT_EQ(compare(floats({1, 1, 9}), floats({1, 1, 1}), sampled).outcome, Outcome::kFail);
+}
+
+}  // namespace
+}  // namespace tapml::topdown
