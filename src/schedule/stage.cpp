@@ -187,6 +187,28 @@ bool is_costly(const PrimExpr& value) {
   return costly || loads > 2;
 }
 
+// Nodes of an expression seen as a tree; no more than `limit` are counted.
+size_t tree_size(const PrimExpr& expr, size_t limit) {
+  size_t size = 1;
+  for (const PrimExpr& operand : expr->operands) {
+    if (size >= limit) break;
+    size += tree_size(operand, limit - size);
+  }
+  return size;
+}
+
+// Inlined expressions stay moderate: a chain of producers that each read twice doubles every time.
+constexpr size_t kInlinedNodes = 500;
+
+bool stays_moderate(const Stage& producer, const Stage& consumer) {
+  size_t loads = loads_of(consumer, producer.out.get()).size();
+  size_t added = loads * tree_size(producer.value, kInlinedNodes);
+  if (!consumer.simple) return added < kInlinedNodes;
+  size_t own = std::max(tree_size(consumer.value, kInlinedNodes),
+                        tree_size(consumer.final_value, kInlinedNodes));
+  return own + added < kInlinedNodes;
+}
+
 PrimExpr inline_into(const PrimExpr& expr, const Stage& producer) {
   if (!expr) return expr;
   return rewrite_expr(expr, [&](const PrimExpr& e) {
@@ -284,6 +306,7 @@ void inline_producers(StagedProgram& program) {
               indices_are_iterators(consumer, load->operands, producer.out);
       }
     }
+    for (size_t c : consumers) can = can && stays_moderate(producer, program.stages[c]);
     if (!can) {
       ++p;
       continue;

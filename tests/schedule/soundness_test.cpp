@@ -69,6 +69,24 @@ TEST(Rules, RowsDoNotUpdateInPlace) {
   }
 }
 
+TEST(InlineProducers, ChainsThatDoubleStayModerate) {
+  constexpr int kSteps = 40;
+  std::string source = "prim def k(t0: Buffer((n,), f32), out t" + std::to_string(kSteps) +
+                       ": Buffer((n,), f32), n: i64) {\n",
+              body;
+  for (int i = 1; i <= kSteps; ++i) {
+    std::string from = "t" + std::to_string(i - 1), to = "t" + std::to_string(i);
+    if (i < kSteps) source += "alloc " + to + ": Buffer((n,), f32)\n";
+    body += "for i in serial(n) { block \"b\" (v: spatial(n) = i) { reads " + from + "[v] writes " +
+            to + "[v] " + to + "[v] = " + from + "[v] * (" + from + "[v] + f32(1.0)) } }\n";
+  }
+  Module module = parse(source + body + "}");
+  StagedProgram program = stages(module);
+  inline_producers(program);
+  EXPECT_GT(program.stages.size(), 1u);
+  EXPECT_LT(program.stages.size(), static_cast<size_t>(kSteps));
+}
+
 TEST(FoldEpilogues, NotWhereTheReductionReadsWhatTheConsumerWrites) {
   Module module = parse(R"(
 prim def k(inout x: Buffer((n,), f32), n: i64) {
