@@ -29,6 +29,9 @@ PatternKind kind_of(const Module& module, const std::string& kernel) {
   return PatternKind::kOpaque;
 }
 
+// Members of one group: a kernel stays far below what the text format nests.
+constexpr size_t kFusionMembers = 100;
+
 bool is_injective(PatternKind kind) { return kind <= PatternKind::kInjective; }
 
 bool same_shape(const Annotation& a, const Annotation& b) {
@@ -111,7 +114,8 @@ class BlockFuser {
       }
     }
     Group merged = merge(producer, consumer);
-    return inputs(merged).size() + 1 <= kFusionTensors && stays_in_order(merged);
+    return merged.members.size() <= kFusionMembers &&
+           inputs(merged).size() + 1 <= kFusionTensors && stays_in_order(merged);
   }
 
   static Group merge(const Group& a, const Group& b) {
