@@ -30,8 +30,9 @@ Expr fold(const Expr& value, const Annotation& annotation) {
     return nullptr;
   }
   std::optional<Shape> shape = static_shape(*result->shape);
-  if (!shape || element_count(*shape) * static_cast<int64_t>(dtype_bytes(*result->dtype)) >
-                    kFoldBytes) {
+  if (!shape) return nullptr;
+  auto bytes = checked_byte_count(*result->dtype, *shape);
+  if (!bytes || *bytes > kFoldBytes) {
     return nullptr;
   }
   const auto& call = *as<CallNode>(value);

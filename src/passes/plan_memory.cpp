@@ -148,7 +148,8 @@ class Planner {
   Variable allocate(const Annotation& annotation, Variable var, const std::string& hint) {
     const auto* tensor = as_tensor(annotation);
     if (!tensor || !tensor->shape || !tensor->dtype) {
-      throw_internal("an output of a kernel has no known shape: " + to_string(annotation));
+      throw_user("an output of a kernel has no known shape and dtype", "function body",
+                 "Tensor(shape, dtype)", to_string(annotation));
     }
     size_t storage = take_storage(storage_bytes(*tensor->shape, *tensor->dtype));
     if (!var) {

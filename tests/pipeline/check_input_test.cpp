@@ -6,6 +6,7 @@
 #include "pipeline/compile.h"
 #include "support/expect_error.h"
 #include "text/parser.h"
+#include "text/structural.h"
 
 namespace tapml::pipeline {
 namespace {
@@ -72,6 +73,35 @@ TEST(CheckInput, WhatIsNotCompiled) {
   auto result = guard([&] { check_input(planned, "m.txt"); });
   ASSERT_FALSE(result);
   testing::expect_parts(result.error(), {"planned", "m.txt"});
+}
+
+TEST(CheckInput, KernelsWithoutTheirImplementation) {
+  const std::string body = "{ y: Tensor((4,), f32) = silu(x) return y }\n";
+  const std::string head = "def k(x: Tensor((4,), f32)) -> Tensor((4,), f32) ";
+  expect_user(head + "{kernel: true}" + body, {"m.txt", "@k", "no such attribute"});
+  expect_user(head + "{kernel: true, implementation: \"other\"}" + body +
+                  "prim def other(x: Buffer((4,), f32), out y: Buffer((4,), f32)) {\n"
+                  "for i in serial(4) { y[i] = x[i] } }",
+              {"@k_impl", "@other"});
+  expect_user(
+      "module {phase: \"fuse\"}\ndef main(x: Tensor((4,), f32)) -> Tensor(ndim=1, f32) {\n"
+      "y: Tensor(ndim=1, f32) = call_tir(@k, (x,), Tensor(ndim=1, f32)) return y }\n" +
+          head + "{kernel: true, implementation: \"k_impl\"}" + body +
+          "prim def k_impl(x: Buffer((4,), f32), out y: Buffer((4,), f32)) {\n"
+          "for i in serial(4) { y[i] = x[i] } }",
+      {"no known shape"});
+}
+
+TEST(FoldConstants, LeavesWhatOverflows) {
+  Module module = text::parse(
+      "def main() -> Tensor((4294967296, 4294967296), f32) {\n"
+      "y: Tensor((4294967296, 4294967296), f32) = full(shape(4294967296, 4294967296)) "
+      "{value: 1.0, dtype: f32} return y }",
+      "m.txt");
+  for (const PassInfo& pass : pass_table()) {
+    if (pass.name != std::string("fold_constants")) continue;
+    EXPECT_TRUE(text::structural_equal(pass.run(module), module));
+  }
 }
 
 TEST(FuseOps, RunTwiceChangesNothing) {
