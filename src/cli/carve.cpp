@@ -69,6 +69,7 @@ void add_carve(Registration registration) {
       ->capture_default_str();
   command->add_option("--calls", options->calls,
                       "Most calls to keep of a kernel with the same sizes (0: all)")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 40))
       ->capture_default_str();
   command->add_flag("--json", registration.output.json, "One JSON document on stdout");
   command->callback([options, registration] {
