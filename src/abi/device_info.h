@@ -11,12 +11,12 @@ namespace tapml {
 
 struct Limits {
   int64_t max_workgroup_threads = 1;
-  int64_t max_local_memory = 0;       // bytes
-  int64_t max_binding_bytes = 0;      // one buffer argument; 0: no limit known
-  int64_t max_allocation_bytes = 0;   // one buffer; 0: no limit known
-  int64_t max_bindings = 0;           // buffers a kernel may take; 0: no limit known
-  int64_t buffer_alignment = 64;      // bytes
-  int64_t threads = 1;                // parallel host threads (cpu) or compute units
+  int64_t max_local_memory = 0;      // bytes
+  int64_t max_binding_bytes = 0;     // one buffer argument; 0: no limit known
+  int64_t max_allocation_bytes = 0;  // one buffer; 0: no limit known
+  int64_t max_bindings = 0;          // buffers a kernel may take; 0: no limit known
+  int64_t buffer_alignment = 64;     // bytes
+  int64_t threads = 1;               // parallel host threads (cpu) or compute units
 };
 
 struct Features {

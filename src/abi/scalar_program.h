@@ -12,9 +12,9 @@
 namespace tapml {
 
 enum class ScalarOp : uint8_t {
-  kConst,     // push operand
-  kSlot,      // push slots[operand]
-  kAdd,       // the rest pop two, push one
+  kConst,  // push operand
+  kSlot,   // push slots[operand]
+  kAdd,    // the rest pop two, push one
   kSub,
   kMul,
   kFloorDiv,  // an error for a zero divisor

@@ -27,8 +27,8 @@ Error platform_error(PlatformFault fault, std::string message, std::string where
 }
 
 Error internal_error(std::string message, std::string where) {
-  return Error{ErrorKind::kInternal, PlatformFault::kNone, std::move(message), std::move(where), "",
-               "",                   ""};
+  return Error{
+      ErrorKind::kInternal, PlatformFault::kNone, std::move(message), std::move(where), "", "", ""};
 }
 
 const char* error_kind_name(ErrorKind kind) {

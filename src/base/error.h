@@ -42,7 +42,7 @@ Error platform_error(PlatformFault fault, std::string message, std::string where
                      std::string hint = "");
 Error internal_error(std::string message, std::string where = "");
 
-const char* error_kind_name(ErrorKind kind);          // "user", "platform", "internal"
+const char* error_kind_name(ErrorKind kind);           // "user", "platform", "internal"
 const char* platform_fault_name(PlatformFault fault);  // "absent", "lost", ...
 
 }  // namespace tapml

@@ -14,7 +14,8 @@ namespace tapml::build {
 // function values by their Callable annotation.
 relax::Annotation deduce_call(const relax::CallNode& call, const Module& module);
 
-// Annotation of any bound value: calls as above, ifs by the join of their branches, atoms as they are.
+// Annotation of any bound value: calls as above, ifs by the join of their branches, atoms as they
+// are.
 relax::Annotation annotation_of_value(const relax::Expr& value, const Module& module);
 
 // Emits bindings into one function. Usage:

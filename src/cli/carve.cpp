@@ -1,4 +1,6 @@
 // tapml carve: one run, a test for every kernel call.
+#include "topdown/carve.h"
+
 #include <CLI/CLI.hpp>
 
 #include "base/host/interrupt.h"
@@ -9,7 +11,6 @@
 #include "ir/exceptions.h"
 #include "llm/engine.h"
 #include "pipeline/compile.h"
-#include "topdown/carve.h"
 
 namespace tapml::cli {
 
@@ -47,11 +48,11 @@ int run(const CarveOptions& options, const Output& output) {
                std::to_string(suite.kernels.size()) + " kernels");
   output.line(options.folder + ": " + std::to_string(suite.calls.size()) + " tests for " +
               std::to_string(suite.kernels.size()) + " kernels");
-  output.document(Json::object(
-      {{"suite", Json::string(options.folder)},
-       {"kernels", Json::integer(static_cast<int64_t>(suite.kernels.size()))},
-       {"calls", Json::integer(static_cast<int64_t>(suite.calls.size()))},
-       {"tensors", Json::integer(static_cast<int64_t>(suite.tensors.size()))}}));
+  output.document(
+      Json::object({{"suite", Json::string(options.folder)},
+                    {"kernels", Json::integer(static_cast<int64_t>(suite.kernels.size()))},
+                    {"calls", Json::integer(static_cast<int64_t>(suite.calls.size()))},
+                    {"tensors", Json::integer(static_cast<int64_t>(suite.tensors.size()))}}));
   return interrupted() ? kInterrupted : kDone;
 }
 
@@ -67,8 +68,9 @@ void add_carve(Registration registration) {
   command->add_option("-o,--output", options->folder, "Folder of the suite")->required();
   command->add_option("--max-tokens", options->max_tokens, "Decode steps to carve")
       ->capture_default_str();
-  command->add_option("--calls", options->calls,
-                      "Most calls to keep of a kernel with the same sizes (0: all)")
+  command
+      ->add_option("--calls", options->calls,
+                   "Most calls to keep of a kernel with the same sizes (0: all)")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 40))
       ->capture_default_str();
   command->add_flag("--json", registration.output.json, "One JSON document on stdout");

@@ -1,6 +1,7 @@
 // tapml compile: compiles a model or a text module and reports what came out.
-#include <CLI/CLI.hpp>
+#include "pipeline/compile.h"
 
+#include <CLI/CLI.hpp>
 #include <filesystem>
 
 #include "cli/command.h"
@@ -8,7 +9,6 @@
 #include "io/host/files.h"
 #include "ir/exceptions.h"
 #include "pipeline/check_input.h"
-#include "pipeline/compile.h"
 #include "text/parser.h"
 
 namespace tapml::cli {

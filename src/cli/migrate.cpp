@@ -1,4 +1,6 @@
 // tapml migrate: the main job, Algorithm 1 of the TapML paper.
+#include "topdown/migrate.h"
+
 #include <CLI/CLI.hpp>
 
 #include "base/host/interrupt.h"
@@ -9,7 +11,6 @@
 #include "cli/platforms.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
-#include "topdown/migrate.h"
 #include "topdown/report.h"
 
 namespace tapml::cli {
@@ -69,8 +70,8 @@ int run(const MigrateCommand& command, const Output& output) {
   texts.prompt = command.prompt;
   texts.source_text = model.tokenizer.decode(migration.source_tokens);
   texts.target_text = model.tokenizer.decode(migration.target_tokens);
-  texts.command = "tapml migrate " + command.model + " --from " + command.from + " --to " +
-                  command.to;
+  texts.command =
+      "tapml migrate " + command.model + " --from " + command.from + " --to " + command.to;
   bool colors = terminal_has_colors(1);
   output.line(styled(command.from + ": ", Style::kBold, colors) + command.prompt +
               texts.source_text);
@@ -84,8 +85,8 @@ int run(const MigrateCommand& command, const Output& output) {
     output.line(styled(command.to + ": ", Style::kBold, colors) + command.prompt +
                 texts.target_text);
     if (migration.first_divergence < 0) {
-      output.line("identical token for token (" +
-                  std::to_string(migration.target_tokens.size()) + " tokens)");
+      output.line("identical token for token (" + std::to_string(migration.target_tokens.size()) +
+                  " tokens)");
     } else {
       output.line("first different token: " + std::to_string(migration.first_divergence) +
                   (migration.tie ? ", a tie within the error bound" : ""));

@@ -15,8 +15,8 @@ LoadedModel load_model(const std::string& folder) {
     std::fprintf(stderr, "warning: %s\n", warning.c_str());
   }
   std::string json = unwrap(read_text_file(files.tokenizer_path));
-  Tokenizer tokenizer = unwrap(
-      Tokenizer::parse(json, files.tokenizer_path, tokenizer::pcre2_regex_engine()));
+  Tokenizer tokenizer =
+      unwrap(Tokenizer::parse(json, files.tokenizer_path, tokenizer::pcre2_regex_engine()));
   return {std::move(files), std::move(tokenizer)};
 }
 

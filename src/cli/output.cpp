@@ -54,8 +54,7 @@ int Output::error(const Error& error) const {
   const char* what = error.kind == ErrorKind::kInternal   ? "internal error (a defect of tapml)"
                      : error.kind == ErrorKind::kPlatform ? "platform error"
                                                           : "error";
-  std::fprintf(stderr, "%s: %s\n",
-               styled(what, Style::kRed, terminal_has_colors(2)).c_str(),
+  std::fprintf(stderr, "%s: %s\n", styled(what, Style::kRed, terminal_has_colors(2)).c_str(),
                error.to_string().c_str());
   return exit_code(error);
 }

@@ -1,4 +1,6 @@
 // tapml replay: a suite's tests on a target.
+#include "topdown/replay.h"
+
 #include <CLI/CLI.hpp>
 
 #include "base/host/interrupt.h"
@@ -7,7 +9,6 @@
 #include "cli/command.h"
 #include "cli/platforms.h"
 #include "ir/exceptions.h"
-#include "topdown/replay.h"
 #include "topdown/report.h"
 
 namespace tapml::cli {
@@ -42,8 +43,7 @@ int run(const ReplayOptions& options, const Output& output) {
     if (!options.kernel.empty() && options.kernel != name) continue;
     unwrap(check_interrupted());
     progress.step(name);
-    topdown::KernelVerdict verdict =
-        unwrap(topdown::replay_kernel(suite, judge, k, *runner));
+    topdown::KernelVerdict verdict = unwrap(topdown::replay_kernel(suite, judge, k, *runner));
     passed &= verdict.passed;
     output.line(topdown::verdict_row(verdict, verdict.passed ? "pass" : "differs", colors));
     rows.push_back(topdown::verdict_json(verdict));

@@ -1,6 +1,5 @@
 // tapml run: generates text.
 #include <CLI/CLI.hpp>
-
 #include <chrono>
 
 #include "base/host/interrupt.h"
@@ -38,9 +37,9 @@ void dump_logits(const std::string& path, const std::vector<int32_t>& prompt,
   std::vector<int32_t> tokens = prompt;
   tokens.insert(tokens.end(), generation.tokens.begin(), generation.tokens.end());
   auto count = static_cast<int64_t>(tokens.size());
-  auto image = write_safetensors(
-      {{"tokens", HostTensor::from<int32_t>(DType::kI32, {count}, tokens)},
-       {"logits", generation.logits}});
+  auto image =
+      write_safetensors({{"tokens", HostTensor::from<int32_t>(DType::kI32, {count}, tokens)},
+                         {"logits", generation.logits}});
   unwrap(write_file_atomic(path, image));
 }
 
@@ -79,10 +78,10 @@ int run(const RunOptions& options, const Output& output) {
   unwrap(check_interrupted());
   if (!options.dump_logits.empty()) dump_logits(options.dump_logits, prompt, generation);
 
-  double tokens_per_second = generation.decode_seconds > 0
-                                 ? static_cast<double>(generation.decode_steps) /
-                                       generation.decode_seconds
-                                 : 0;
+  double tokens_per_second =
+      generation.decode_seconds > 0
+          ? static_cast<double>(generation.decode_steps) / generation.decode_seconds
+          : 0;
   output.document(Json::object(
       {{"prompt_tokens", token_list(prompt)},
        {"tokens", token_list(generation.tokens)},

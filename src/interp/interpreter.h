@@ -22,9 +22,7 @@ struct Value {
   static Value tuple(ValueList fields);
   const op::RefTensor& as_tensor() const { return std::get<op::RefTensor>(data); }
   const std::vector<int64_t>& as_shape() const { return std::get<std::vector<int64_t>>(data); }
-  const ValueList& as_tuple() const {
-    return *std::get<std::shared_ptr<const ValueList>>(data);
-  }
+  const ValueList& as_tuple() const { return *std::get<std::shared_ptr<const ValueList>>(data); }
 };
 
 enum class KernelBody {
@@ -34,8 +32,8 @@ enum class KernelBody {
 
 // Calls `function` of `module`. Arguments are checked against the signature (rank, dtype, constant
 // and symbolic dimensions): UserError that names function, parameter, dimension, expected, found.
-// `wanted` (one flag an element of the result) lets costly operators leave out what nobody looks at:
-// it goes to every operator whose result has as many elements.
+// `wanted` (one flag an element of the result) lets costly operators leave out what nobody looks
+// at: it goes to every operator whose result has as many elements.
 Value call(const Module& module, const std::string& function, const std::vector<Value>& args,
            KernelBody body = KernelBody::kSpec, const std::vector<uint8_t>& wanted = {});
 

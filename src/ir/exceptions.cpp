@@ -16,8 +16,7 @@ void throw_internal(std::string message, std::string where) {
   throw_error(internal_error(std::move(message), std::move(where)));
 }
 
-void throw_platform(PlatformFault fault, std::string message, std::string where,
-                    std::string hint) {
+void throw_platform(PlatformFault fault, std::string message, std::string where, std::string hint) {
   throw_error(platform_error(fault, std::move(message), std::move(where), std::move(hint)));
 }
 

@@ -1,9 +1,8 @@
 #include "ir/expr.h"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
-
-#include <algorithm>
 
 #include "ir/exceptions.h"
 

@@ -18,9 +18,9 @@ struct Object {
 };
 
 enum class ExprKind : uint8_t {
-  kInt,       // int_value (bool, integer dtypes)
-  kFloat,     // float_value
-  kVar,       // name; identity is the node
+  kInt,    // int_value (bool, integer dtypes)
+  kFloat,  // float_value
+  kVar,    // name; identity is the node
   kAdd,
   kSub,
   kMul,
@@ -36,11 +36,11 @@ enum class ExprKind : uint8_t {
   kAnd,
   kOr,
   kNot,
-  kSelect,    // condition, then, else; only the chosen side is evaluated
-  kCast,      // operand to dtype
-  kCall,      // intrinsic `name` (ir/intrinsics.h) of operands
-  kLoad,      // element of `object` (a tir::Buffer) at the operand indices
-  kLet,       // operands: variable, value, body
+  kSelect,  // condition, then, else; only the chosen side is evaluated
+  kCast,    // operand to dtype
+  kCall,    // intrinsic `name` (ir/intrinsics.h) of operands
+  kLoad,    // element of `object` (a tir::Buffer) at the operand indices
+  kLet,     // operands: variable, value, body
 };
 
 class PrimExpr;
@@ -61,7 +61,7 @@ class PrimExpr {
   PrimExpr() = default;
   explicit PrimExpr(std::shared_ptr<const ExprNode> node) : node_(std::move(node)) {}
   // Symbolic integers (i64), so that shapes can be written as {n, 4}.
-  PrimExpr(int64_t value);  // NOLINT
+  PrimExpr(int64_t value);                                        // NOLINT
   PrimExpr(int value) : PrimExpr(static_cast<int64_t>(value)) {}  // NOLINT
 
   explicit operator bool() const { return node_ != nullptr; }

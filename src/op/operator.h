@@ -32,7 +32,8 @@ struct AttributeSpec {
   const char* name;
   AttributeKind kind;
   bool required;
-  AttrValue fallback;  // used when absent and not required; of another type than `kind`: stays absent
+  AttrValue
+      fallback;  // used when absent and not required; of another type than `kind`: stays absent
   const char* doc;
 };
 
@@ -46,9 +47,9 @@ struct CallView {
   // Argument i as a tensor of known rank, shape and dtype; UserError that names operator, argument,
   // what was expected and what was found.
   const relax::TensorAnnotation& tensor(size_t i) const;
-  Dims shape(size_t i) const;             // its dims (known), throws as tensor()
-  DType dtype(size_t i) const;            // its dtype (known)
-  Dims shape_argument(size_t i) const;    // integers of a kShape / kPrim argument
+  Dims shape(size_t i) const;           // its dims (known), throws as tensor()
+  DType dtype(size_t i) const;          // its dtype (known)
+  Dims shape_argument(size_t i) const;  // integers of a kShape / kPrim argument
   bool flag(const char* name) const;
   int64_t integer(const char* name) const;
   double number(const char* name) const;
@@ -74,9 +75,9 @@ using ReferenceRule = void (*)(const AttrMap& attrs, std::span<const RefArg> arg
 
 // What a generator of random programs must know to call the operator validly.
 struct GeneratorInfo {
-  std::vector<int> ranks;         // ranks that argument 0 may have
-  std::vector<DType> dtypes;      // dtypes that argument 0 may have
-  double low = -2, high = 2;      // useful range of random float inputs
+  std::vector<int> ranks;     // ranks that argument 0 may have
+  std::vector<DType> dtypes;  // dtypes that argument 0 may have
+  double low = -2, high = 2;  // useful range of random float inputs
 };
 
 // Value of OperatorInfo::outputs where the deduced tuple says how many there are.

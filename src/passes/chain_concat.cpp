@@ -18,8 +18,8 @@ void add_chain(const Binding& binding, bool dataflow, std::vector<Binding>& into
     std::vector<Expr> first(rest.begin(), rest.begin() + kConcatOperands);
     rest.erase(rest.begin(), rest.begin() + kConcatOperands);
     Expr part = make_call(call.callee, {make_tuple(std::move(first))}, call.attrs);
-    Variable var = make_variable(binding.var->name + "_part",
-                                 op::deduce(*as<CallNode>(part)), dataflow);
+    Variable var =
+        make_variable(binding.var->name + "_part", op::deduce(*as<CallNode>(part)), dataflow);
     into.push_back({var, part, nullptr, binding.origin});
     rest.insert(rest.begin(), var);
   }

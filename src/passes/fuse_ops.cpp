@@ -21,9 +21,9 @@ PatternKind kind_of(const Module& module, const std::string& kernel) {
   if (!is_kernel(module.find(kernel))) return PatternKind::kOpaque;
   const tir::PrimFunc& func = kernel_implementation(module, kernel);
   const auto* name = find_attr<std::string>(func.attrs, kPatternAttr);
-  for (PatternKind kind : {PatternKind::kElementWise, PatternKind::kBroadcast,
-                           PatternKind::kInjective, PatternKind::kCommReduce,
-                           PatternKind::kOutEWiseFusable}) {
+  for (PatternKind kind :
+       {PatternKind::kElementWise, PatternKind::kBroadcast, PatternKind::kInjective,
+        PatternKind::kCommReduce, PatternKind::kOutEWiseFusable}) {
     if (name && *name == analysis::pattern_kind_name(kind)) return kind;
   }
   return PatternKind::kOpaque;
@@ -114,8 +114,8 @@ class BlockFuser {
       }
     }
     Group merged = merge(producer, consumer);
-    return merged.members.size() <= kFusionMembers &&
-           inputs(merged).size() + 1 <= kFusionTensors && stays_in_order(merged);
+    return merged.members.size() <= kFusionMembers && inputs(merged).size() + 1 <= kFusionTensors &&
+           stays_in_order(merged);
   }
 
   static Group merge(const Group& a, const Group& b) {
@@ -165,8 +165,7 @@ class BlockFuser {
     for (const Expr& arg : arguments) note_symbols(annotation_of(arg));
     for (size_t member : group.members) {
       note_symbols(block_.bindings[member].var->annotation);
-      for (const PrimExpr& e :
-           call_tir_symbols(*as<CallNode>(block_.bindings[member].value))) {
+      for (const PrimExpr& e : call_tir_symbols(*as<CallNode>(block_.bindings[member].value))) {
         tapml::collect_vars(e, symbols);
       }
     }
@@ -183,8 +182,8 @@ class BlockFuser {
     Dims own_symbols;
     for (const Var& var : symbols) {
       const PrimExpr& own = to_own.at(var.get());
-      bool known = std::any_of(derived.begin(), derived.end(),
-                               [&](const Var& d) { return d.same_as(own); });
+      bool known =
+          std::any_of(derived.begin(), derived.end(), [&](const Var& d) { return d.same_as(own); });
       if (known) continue;
       own_symbols.push_back(own);
       caller_symbols.push_back(var);

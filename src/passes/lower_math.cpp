@@ -47,8 +47,8 @@ PrimExpr horner(PrimExpr x, std::initializer_list<double> coefficients) {
 // 2^n for -126 <= n <= 127.
 PrimExpr power_of_two(PrimExpr n) { return as_float(shl(n + i32(127), 23)); }
 
-// x = n ln2 + r with |r| <= ln2 / 2; e^r by its Taylor series (its ninth term is below half an ULP);
-// 2^n in two factors, so that denormal and overflowing results come out right.
+// x = n ln2 + r with |r| <= ln2 / 2; e^r by its Taylor series (its ninth term is below half an
+// ULP); 2^n in two factors, so that denormal and overflowing results come out right.
 PrimExpr exp_f32(PrimExpr x) {
   PrimExpr clamped = min(max(x, f32(-105)), f32(89.5));
   return bind("x", clamped, [&](PrimExpr c) {
@@ -80,8 +80,8 @@ PrimExpr log_f32(PrimExpr x) {
       return bind("f", mantissa - f32(1), [&](PrimExpr f) {
         return bind("s", fdiv(f, f + f32(2)), [&](PrimExpr s) {
           return bind("z", s * s, [&](PrimExpr z) {
-            PrimExpr series = z * horner(z, {0.66666662693, 0.40000972152, 0.28498786688,
-                                             0.24279078841});
+            PrimExpr series =
+                z * horner(z, {0.66666662693, 0.40000972152, 0.28498786688, 0.24279078841});
             PrimExpr half_square = f32(0.5) * f * f;
             PrimExpr low = fma(s, half_square + series, kf * f32(9.0580006145e-06));
             PrimExpr value = fma(kf, f32(6.9313812256e-01), (low - half_square) + f);
@@ -107,15 +107,13 @@ PrimExpr sincos_f32(PrimExpr x, int shift) {
       return bind("z", r * r, [&](PrimExpr z) {
         PrimExpr sine =
             fma(r * z, horner(z, {-1.6666654611e-1, 8.3321608736e-3, -1.9515295891e-4}), r);
-        PrimExpr cosine =
-            fma(z * z, horner(z, {4.166664568298827e-2, -1.388731625493765e-3,
-                                  2.443315711809948e-5}),
-                fma(z, f32(-0.5), f32(1)));
+        PrimExpr cosine = fma(
+            z * z, horner(z, {4.166664568298827e-2, -1.388731625493765e-3, 2.443315711809948e-5}),
+            fma(z, f32(-0.5), f32(1)));
         return bind("q", cast(kI, qf) + i32(shift), [&](PrimExpr q) {
           PrimExpr value = select(eq(bit_and(q, 1), i32(0)), sine, cosine);
-          return bind("v", value, [&](PrimExpr v) {
-            return select(eq(bit_and(q, 2), i32(0)), v, f32(0) - v);
-          });
+          return bind("v", value,
+                      [&](PrimExpr v) { return select(eq(bit_and(q, 2), i32(0)), v, f32(0) - v); });
         });
       });
     });
@@ -126,9 +124,9 @@ PrimExpr sincos_f32(PrimExpr x, int shift) {
 PrimExpr tanh_f32(PrimExpr x) {
   return bind("a", fabs(x), [&](PrimExpr a) {
     return bind("z", x * x, [&](PrimExpr z) {
-      PrimExpr small = fma(x * z, horner(z, {-3.33332819422e-1, 1.33314422036e-1,
-                                             -5.37397155531e-2, 2.06390887954e-2,
-                                             -5.70498872745e-3}),
+      PrimExpr small = fma(x * z,
+                           horner(z, {-3.33332819422e-1, 1.33314422036e-1, -5.37397155531e-2,
+                                      2.06390887954e-2, -5.70498872745e-3}),
                            x);
       PrimExpr large = f32(1) - fdiv(f32(2), exp_f32(a + a) + f32(1));
       PrimExpr positive = le(f32(0), x);

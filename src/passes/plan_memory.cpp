@@ -114,8 +114,7 @@ class Planner {
   void release_dead(size_t position) {
     for (StorageState& storage : storages_) {
       if (storage.free || storage.pinned) continue;
-      std::erase_if(storage.users,
-                    [&](const VarNode* var) { return last_use_[var] <= position; });
+      std::erase_if(storage.users, [&](const VarNode* var) { return last_use_[var] <= position; });
       storage.free = storage.users.empty();
     }
   }

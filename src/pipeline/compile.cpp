@@ -49,8 +49,8 @@ KernelInfo kernel_info(const Module& module, const std::string& name) {
   return info;
 }
 
-// Refuses what is known to be beyond the platform's limits; sizes that depend on symbols are checked
-// before the launch, with the same error.
+// Refuses what is known to be beyond the platform's limits; sizes that depend on symbols are
+// checked before the launch, with the same error.
 void check_limits(const KernelInfo& info, const target::Target& target) {
   const Limits& limits = target.description.limits;
   std::string where = "kernel " + info.name + " on " + target.text;
@@ -106,10 +106,9 @@ class KernelBuilder {
       implementation.workspaces.push_back(std::move(info));
     }
     for (codegen::DeviceFunc& launch : lowered.launches) {
-      implementation.launches.push_back({launch.entry,
-                                         arith::compile_scalar(launch.extent, final_func->scalars),
-                                         launch.workgroup_threads, launch.buffer_indices,
-                                         launch.scalar_indices});
+      implementation.launches.push_back(
+          {launch.entry, arith::compile_scalar(launch.extent, final_func->scalars),
+           launch.workgroup_threads, launch.buffer_indices, launch.scalar_indices});
       functions_.push_back(std::move(launch));
     }
     executable_.implementations.push_back(std::move(implementation));
@@ -187,8 +186,7 @@ std::shared_ptr<const Executable> implement(const Module& fixed, const target::T
   }
   builder.finish();
   int number = 50;
-  Module planned =
-      run_pass(fixed, "plan_memory", passes::plan_memory, options.instruments, number);
+  Module planned = run_pass(fixed, "plan_memory", passes::plan_memory, options.instruments, number);
   double start = seconds_now();
   std::vector<std::pair<std::string, const relax::Function*>> functions;
   for (const auto& [name, function] : planned.functions) {
@@ -198,8 +196,7 @@ std::shared_ptr<const Executable> implement(const Module& fixed, const target::T
     functions.emplace_back(name, source);
   }
   for (const auto& [name, function] : functions) {
-    executable->functions.push_back(
-        codegen::lower_function(name, *function, context, *executable));
+    executable->functions.push_back(codegen::lower_function(name, *function, context, *executable));
   }
   add_time(options.instruments, "lower", seconds_now() - start);
   return executable;

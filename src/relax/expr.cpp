@@ -84,8 +84,8 @@ Expr make_seq(std::vector<Block> blocks, Expr result) {
   return node;
 }
 
-FunctionRef make_function(std::vector<Variable> params, Expr body, Annotation result,
-                          AttrMap attrs, bool pure) {
+FunctionRef make_function(std::vector<Variable> params, Expr body, Annotation result, AttrMap attrs,
+                          bool pure) {
   auto function = std::make_shared<Function>();
   function->params = std::move(params);
   function->body = std::move(body);

@@ -31,8 +31,7 @@ std::vector<Var> underived_scalars(const tir::PrimFunc& func) {
   return result;
 }
 
-std::vector<PrimExpr> scalar_values(const tir::PrimFunc& func,
-                                    const std::vector<Annotation>& args,
+std::vector<PrimExpr> scalar_values(const tir::PrimFunc& func, const std::vector<Annotation>& args,
                                     const Dims& symbols) {
   VarMap values;
   visit_derived(func, [&](const Var& var, size_t input, size_t dim) {

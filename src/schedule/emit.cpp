@@ -131,15 +131,13 @@ Stmt emit_point(const Stage& stage, const VarMap& at_point, const PointOptions& 
     return make_store(stage.final_out, substitute_all(stage.final_indices, at),
                       tapml::substitute(stage.final_value, at));
   }
-  Buffer accumulator =
-      make_buffer(stage.out->name + "_acc", stage.out->dtype, {1}, Scope::kLocal);
+  Buffer accumulator = make_buffer(stage.out->name + "_acc", stage.out->dtype, {1}, Scope::kLocal);
   Stmt init = make_store(accumulator, {0}, tapml::substitute(stage.init_value, at));
-  PrimExpr final_value = read_accumulator(tapml::substitute(stage.final_value, at), stage,
-                                          accumulator, 0);
+  PrimExpr final_value =
+      read_accumulator(tapml::substitute(stage.final_value, at), stage, accumulator, 0);
   std::vector<PrimExpr> final_indices = substitute_all(stage.final_indices, at);
   ReductionLoops loops(stage, at);
-  PrimExpr value =
-      read_accumulator(tapml::substitute(stage.value, at), stage, accumulator, 0);
+  PrimExpr value = read_accumulator(tapml::substitute(stage.value, at), stage, accumulator, 0);
   Stmt update = make_store(accumulator, {0}, value);
   return make_alloc(accumulator,
                     make_seq({init, loops.wrap(update, options.vectorize),

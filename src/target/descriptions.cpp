@@ -6,8 +6,9 @@ namespace tapml::target {
 namespace {
 
 std::set<DType> all_dtypes() {
-  return {DType::kBool, DType::kI8,  DType::kI16, DType::kI32,  DType::kI64, DType::kU8, DType::kU16,
-          DType::kU32,  DType::kU64, DType::kF16, DType::kBF16, DType::kF32, DType::kF64};
+  return {DType::kBool, DType::kI8,  DType::kI16, DType::kI32, DType::kI64,
+          DType::kU8,   DType::kU16, DType::kU32, DType::kU64, DType::kF16,
+          DType::kBF16, DType::kF32, DType::kF64};
 }
 
 Description cpu() {

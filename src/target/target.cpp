@@ -39,8 +39,7 @@ Target parse_target(std::string_view text) {
     std::vector<std::string> names;
     for (const Description& d : descriptions()) names.push_back(d.platform);
     throw_user("unknown target \"" + std::string(kind) + "\"", where, "one of " + join(names),
-               kind.empty() ? "nothing" : std::string(kind),
-               "`tapml devices` lists what is here");
+               kind.empty() ? "nothing" : std::string(kind), "`tapml devices` lists what is here");
   }
   target.description = *description;
   if (kind.size() == rest.size()) return target;

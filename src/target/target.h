@@ -23,7 +23,7 @@ struct Description {
   std::string platform;
   std::string doc;
   CodeKind code = CodeKind::kNone;
-  bool gpu_like = false;      // grid-stride launches, work groups
+  bool gpu_like = false;       // grid-stride launches, work groups
   bool accurate_math = false;  // its exp, sin, ... are documented within 2 ULP: lower_math is off
   int64_t workgroup_threads = 64;
   int64_t vector_bytes = 16;  // width that loops are shaped for
@@ -39,8 +39,7 @@ struct Target {
   std::string place;  // empty: here
 
   // An integer option; UserError when it is there but is not an integer in [low, high].
-  int64_t integer_option(const std::string& key, int64_t fallback, int64_t low,
-                         int64_t high) const;
+  int64_t integer_option(const std::string& key, int64_t fallback, int64_t low, int64_t high) const;
 };
 
 // The known platforms, by name.

@@ -34,9 +34,8 @@ PrimFuncRef make_prim_func(std::vector<Param> params, Stmt body, AttrMap attrs) 
 }
 
 const PrimFunc* as_prim_func(const BaseFunction* function) {
-  return function && function->level == FunctionLevel::kTir
-             ? static_cast<const PrimFunc*>(function)
-             : nullptr;
+  return function && function->level == FunctionLevel::kTir ? static_cast<const PrimFunc*>(function)
+                                                            : nullptr;
 }
 
 }  // namespace tapml::tir

@@ -35,7 +35,7 @@ Errors measure(const HostTensor& value, const op::RefTensor& judge, double slack
     if (!std::isfinite(v)) continue;
     double error = std::abs(v - j);
     double bound = judge.bound[static_cast<size_t>(i)] + slack;
-    double ratio = error == 0 ? 0
+    double ratio = error == 0  ? 0
                    : bound > 0 ? error / bound
                                : std::numeric_limits<double>::infinity();
     if (errors.worst < 0 || ratio > errors.max_ratio) {
@@ -68,8 +68,7 @@ const char* outcome_name(Outcome outcome) {
   return "fail";
 }
 
-Comparison compare(const HostTensor& target, const HostTensor& source,
-                   const op::RefTensor& judge) {
+Comparison compare(const HostTensor& target, const HostTensor& source, const op::RefTensor& judge) {
   Comparison result;
   result.source = measure(source, judge, 0);
   bool source_ok = result.source.max_ratio <= 1 && result.source.mask_mismatches == 0;

@@ -9,14 +9,14 @@ namespace tapml::topdown {
 
 // How far a tensor is from the judge's.
 struct Errors {
-  double max_abs = 0;        // largest |value - judge|
-  double max_ratio = 0;      // largest |value - judge| / bound; infinity where the bound is 0
-  double bound_at_max = 0;   // the bound of the element with the largest ratio
-  int64_t worst = -1;        // that element
+  double max_abs = 0;       // largest |value - judge|
+  double max_ratio = 0;     // largest |value - judge| / bound; infinity where the bound is 0
+  double bound_at_max = 0;  // the bound of the element with the largest ratio
+  int64_t worst = -1;       // that element
   double max_relative = 0;
-  double max_ulp = 0;        // in units of the output's dtype
+  double max_ulp = 0;  // in units of the output's dtype
   double cosine = 1;
-  double nmse = 0;           // sum of squared errors / sum of squares
+  double nmse = 0;              // sum of squared errors / sum of squares
   int64_t mask_mismatches = 0;  // elements that are NaN or infinite on one side only
   int64_t judged = 0;           // elements that were looked at
 };

@@ -25,7 +25,7 @@ struct MigrateOptions {
   int64_t max_tokens = 64;        // of the free-running continuations
   int64_t validation_tokens = 4;  // decode steps that are carved, and teacher-forced in each hybrid
   std::vector<int32_t> eos;
-  std::string plant;              // KERNEL:KIND, or empty
+  std::string plant;  // KERNEL:KIND, or empty
   // Called as the work goes on; `total` may be 0 while it is not known.
   std::function<void(const std::string& step, int64_t done, int64_t total)> progress;
 };
@@ -36,13 +36,14 @@ struct ModelCheck {
   double max_abs = 0;  // against the judge
   double bound = 0;    // 4 |source - judge| + 1e-4 max(1, max |logit|)
   double source_error = 0;
-  int64_t top1_changes = 0;  // positions where the likeliest token differs with a margin above the bound
+  int64_t top1_changes =
+      0;  // positions where the likeliest token differs with a margin above the bound
 };
 
 struct MigrationStep {
   KernelVerdict verdict;
-  ModelCheck hybrid;      // with this kernel and all migrated before it on the target
-  bool migrated = false;  // else it stays on the source
+  ModelCheck hybrid;       // with this kernel and all migrated before it on the target
+  bool migrated = false;   // else it stays on the source
   int64_t dispatched = 0;  // kernel calls that ran on the target in the hybrid run
 };
 

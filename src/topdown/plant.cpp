@@ -58,9 +58,9 @@ class SiteEditor {
       return rewrite_expr(root, [&](const PrimExpr& e) { return at_site(on_expr(e)); });
     };
     auto stmts = [&](const Stmt& s) { return at_site(on_stmt(s)); };
-    result->body = rewrite(func_.body,
-                           on_expr ? std::function<PrimExpr(const PrimExpr&)>(exprs) : nullptr,
-                           on_stmt ? std::function<Stmt(const Stmt&)>(stmts) : nullptr);
+    result->body =
+        rewrite(func_.body, on_expr ? std::function<PrimExpr(const PrimExpr&)>(exprs) : nullptr,
+                on_stmt ? std::function<Stmt(const Stmt&)>(stmts) : nullptr);
     return hit_ ? result : nullptr;
   }
 
@@ -99,8 +99,7 @@ PrimExpr wrong_constant(const PrimExpr& e) {
 Stmt shorter_loop(const Stmt& s, bool items) {
   if (s->kind != StmtKind::kFor) return nullptr;
   auto node = std::make_shared<ForNode>(as<ForNode>(s));
-  bool is_items =
-      node->for_kind == ForKind::kParallel || node->for_kind == ForKind::kWorkgroup;
+  bool is_items = node->for_kind == ForKind::kParallel || node->for_kind == ForKind::kWorkgroup;
   if (is_items != items) return nullptr;
   PrimExpr dropped = items ? max(PrimExpr(1), floordiv(node->extent, 8)) : PrimExpr(1);
   node->extent = max(PrimExpr(0), node->extent - dropped);

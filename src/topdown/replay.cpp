@@ -37,7 +37,8 @@ std::vector<uint8_t> Judge::sample(size_t index, const std::vector<HostTensor>& 
   for (size_t i = 0; i < program.scalars.size() && i < call.scalars.size(); ++i) {
     scalars[program.scalars[i].get()] = call.scalars[i];
   }
-  PrimExpr flops = arith::Analyzer().simplify(substitute(analysis::cost_of(program).flops, scalars));
+  PrimExpr flops =
+      arith::Analyzer().simplify(substitute(analysis::cost_of(program).flops, scalars));
   bool large = flops.is_int() && flops->int_value / 2 > sample_above_;
   if (!large || target.size() != 1) return {};
   std::string hash;
@@ -79,8 +80,7 @@ std::vector<op::RefTensor> Judge::outputs(size_t index, const std::vector<HostTe
   std::vector<interp::Value> args;
   for (size_t i = 0; i < kernel.params.size(); ++i) {
     if (kernel.modes[i] == AccessMode::kOut) continue;
-    args.push_back(
-        interp::Value::tensor(op::RefTensor::from(suite_.tensors.at(call.before[i]))));
+    args.push_back(interp::Value::tensor(op::RefTensor::from(suite_.tensors.at(call.before[i]))));
   }
   if (spec.params.size() > args.size()) {
     std::vector<int64_t> symbols;
@@ -91,7 +91,8 @@ std::vector<op::RefTensor> Judge::outputs(size_t index, const std::vector<HostTe
     }
     args.push_back(interp::Value::shape(std::move(symbols)));
   }
-  interp::Value result = interp::call(module_, kernel.name, args, interp::KernelBody::kSpec, wanted);
+  interp::Value result =
+      interp::call(module_, kernel.name, args, interp::KernelBody::kSpec, wanted);
   std::vector<op::RefTensor> fields;
   if (std::holds_alternative<op::RefTensor>(result.data)) {
     fields.push_back(result.as_tensor());
@@ -160,8 +161,8 @@ Result<KernelVerdict> replay_kernel(const Suite& suite, Judge& judge, int32_t ke
   const SuiteKernel& info = suite.kernels[static_cast<size_t>(kernel)];
   KernelVerdict verdict;
   verdict.kernel = info.name;
-  if (const Implementation* implementation = runner.executable().find_implementation(
-          runner.executable().find_kernel(info.name))) {
+  if (const Implementation* implementation =
+          runner.executable().find_implementation(runner.executable().find_kernel(info.name))) {
     verdict.provider = implementation->provider;
   }
   std::vector<size_t> written;
@@ -184,12 +185,12 @@ Result<KernelVerdict> replay_kernel(const Suite& suite, Judge& judge, int32_t ke
     auto expected = guard([&] { return judge.outputs(c, *outputs); });
     if (!expected) return fail(expected.error());
     for (size_t o = 0; o < written.size(); ++o) {
-      Comparison comparison = compare((*outputs)[o], suite.tensors.at(call.after[written[o]]),
-                                      (*expected)[o]);
+      Comparison comparison =
+          compare((*outputs)[o], suite.tensors.at(call.after[written[o]]), (*expected)[o]);
       verdict.judged += comparison.target.judged;
       verdict.elements += (*outputs)[o].size();
-      verdict.source_wrong |= comparison.outcome == Outcome::kSourceWrong ||
-                              comparison.source.max_ratio > 1;
+      verdict.source_wrong |=
+          comparison.outcome == Outcome::kSourceWrong || comparison.source.max_ratio > 1;
       bool worse = verdict.worst_sequence < 0 ||
                    comparison.target.max_ratio > verdict.worst.target.max_ratio ||
                    comparison.target.mask_mismatches > verdict.worst.target.mask_mismatches;
@@ -201,8 +202,7 @@ Result<KernelVerdict> replay_kernel(const Suite& suite, Judge& judge, int32_t ke
       verdict.passed &= comparison.target_ok;
     }
   }
-  verdict.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  verdict.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return verdict;
 }
 

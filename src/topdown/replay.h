@@ -15,19 +15,19 @@ namespace tapml::topdown {
 // What the tests of one kernel say.
 struct KernelVerdict {
   std::string kernel;
-  Origin origin;                    // all layers behind its calls
+  Origin origin;  // all layers behind its calls
   int64_t calls = 0;
-  std::set<std::string> shapes;     // of the first output
-  Comparison worst;                 // of the call and output with the largest error against its bound
-  std::string worst_output;         // parameter name
-  int64_t worst_sequence = -1;      // position of that call in the run
+  std::set<std::string> shapes;  // of the first output
+  Comparison worst;              // of the call and output with the largest error against its bound
+  std::string worst_output;      // parameter name
+  int64_t worst_sequence = -1;   // position of that call in the run
   // Elements judged of how many; fewer than all above Judge::kSampleAbove.
   int64_t judged = 0, elements = 0;
   bool source_wrong = false;
   bool passed = true;
-  std::string failure;              // why it could not be run, if so
-  std::string provider;             // how the target implements it
-  double seconds = 0;               // running and judging
+  std::string failure;   // why it could not be run, if so
+  std::string provider;  // how the target implements it
+  double seconds = 0;    // running and judging
 };
 
 // Evaluates specs in f64; remembers each call's answer, so that several targets share it.

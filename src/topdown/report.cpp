@@ -121,8 +121,7 @@ std::string verdict_row(const KernelVerdict& verdict, const std::string& outcome
          pad(std::to_string(verdict.calls), 5) + " " + pad(shapes_text(verdict), 22) + " " +
          pad(std::isnan(error) ? "nan/inf" : number(error), 9) + " " +
          pad(number(verdict.worst.allowed), 9) + " " +
-         styled(shown, good ? Style::kGreen : Style::kRed, colors) + " " +
-         seconds(verdict.seconds);
+         styled(shown, good ? Style::kGreen : Style::kRed, colors) + " " + seconds(verdict.seconds);
 }
 
 Json verdict_json(const KernelVerdict& verdict) {
@@ -194,8 +193,7 @@ std::string migration_html(const Migration& migration, const ReportTexts& texts)
             (v.judged < v.elements ? "<br>" + std::to_string(v.judged) + " of " +
                                          std::to_string(v.elements) + " elements judged"
                                    : "") +
-            "</td><td>" +
-            number(v.worst.target.max_abs) + "</td><td>" + number(v.worst.allowed) +
+            "</td><td>" + number(v.worst.target.max_abs) + "</td><td>" + number(v.worst.allowed) +
             "</td><td>" + number(v.worst.target.max_ulp) + "</td><td>" +
             number(step.hybrid.max_abs) + "</td><td>" + escaped(outcome_of(step)) + "</td><td>" +
             escaped(v.provider) + "</td><td>" + seconds(v.seconds) + "</td></tr>\n";
@@ -232,10 +230,10 @@ std::string migration_html(const Migration& migration, const ReportTexts& texts)
          "</style><h1>" +
          escaped(texts.model) + ": " + escaped(migration.source) + " to " +
          escaped(migration.target) + "</h1><div class='verdict " + (passed ? "ok" : "bad") + "'>" +
-         verdict + "</div>" + culprits + "<h2>Continuations</h2><p>Prompt: " +
-         escaped(texts.prompt) + "</p><p>" + escaped(migration.source) + "</p><pre>" +
-         escaped(texts.source_text) + "</pre><p>" + escaped(migration.target) + " (" + divergence +
-         ")</p><pre>" + escaped(texts.target_text) +
+         verdict + "</div>" + culprits +
+         "<h2>Continuations</h2><p>Prompt: " + escaped(texts.prompt) + "</p><p>" +
+         escaped(migration.source) + "</p><pre>" + escaped(texts.source_text) + "</pre><p>" +
+         escaped(migration.target) + " (" + divergence + ")</p><pre>" + escaped(texts.target_text) +
          "</pre><h2>Kernels</h2><table><tr><th>kernel<th>layers<th>calls<th>shapes<th>largest error"
          "<th>its bound<th>ULP<th>logits error of the hybrid<th>outcome<th>implementation<th>time"
          "</tr>\n" +

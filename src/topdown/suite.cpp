@@ -74,10 +74,10 @@ class SuiteReader {
  private:
   std::unexpected<Error> wrong(const Json& at, const std::string& what,
                                const std::string& expected) const {
-    return fail(user_error("bad " + what + " in a suite",
-                           file_ + ":" + std::to_string(at.line()) + ":" +
-                               std::to_string(at.column()),
-                           expected, at.kind_name(), "carve the suite again"));
+    return fail(
+        user_error("bad " + what + " in a suite",
+                   file_ + ":" + std::to_string(at.line()) + ":" + std::to_string(at.column()),
+                   expected, at.kind_name(), "carve the suite again"));
   }
 
   Result<const Json*> member(const Json& object, const char* key) const {
@@ -168,8 +168,8 @@ class SuiteReader {
     if (suite.tensors.contains(hash)) return {};
     // A hash is also a file name: nothing else may come in here.
     if (hash.size() != 64 || hash.find_first_not_of("0123456789abcdef") != std::string::npos) {
-      return fail(user_error("malformed content hash in a suite", file_,
-                             "64 hexadecimal digits", hash, "carve the suite again"));
+      return fail(user_error("malformed content hash in a suite", file_, "64 hexadecimal digits",
+                             hash, "carve the suite again"));
     }
     std::string path = folder_ + "/tensors/" + hash + ".safetensors";
     TAPML_ASSIGN(MappedFile mapped, map_file(path));

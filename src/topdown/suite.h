@@ -33,9 +33,9 @@ struct SuiteCall {
 };
 
 struct Suite {
-  std::string source;           // target that it was carved on
+  std::string source;  // target that it was carved on
   std::string boundary_policy;
-  std::string model;            // architecture
+  std::string model;  // architecture
   std::vector<SuiteKernel> kernels;
   std::vector<SuiteCall> calls;
   std::map<std::string, HostTensor> tensors;  // by content hash

@@ -81,9 +81,9 @@ TEST(OpenClC, SelectEvaluatesOnlyTheChosenSide) {
     PrimExpr next = make_call("exp", DType::kF32, {tir::load(x, {i[0] + 1})});
     return select(lt(i[0] + 1, n), next, make_float(0, DType::kF32));
   });
-  std::string source = emit_source(
-      lowered(tir::make_prim_func({{x, AccessMode::kIn}, {y, AccessMode::kOut}}, body)),
-      opencl_c_dialect());
+  std::string source =
+      emit_source(lowered(tir::make_prim_func({{x, AccessMode::kIn}, {y, AccessMode::kOut}}, body)),
+                  opencl_c_dialect());
   // The load stands inside the branch.
   EXPECT_LT(source.find("if ("), source.find("x_0[")) << source;
 }

@@ -31,13 +31,13 @@ Module fuse(const std::string& source) {
 // The operators of every kernel that main calls, in order of the calls.
 std::vector<std::string> kernels_of(const Module& module) {
   std::vector<std::string> result;
-  relax::visit_bindings(relax::as_relax_function(module.find("main"))->body,
-                        [&](const relax::Binding& binding, bool) {
-                          if (!relax::is_call_tir(binding.value)) return;
-                          const auto& call = *relax::as<relax::CallNode>(binding.value);
-                          result.push_back(operators_of(
-                              kernel_spec(module, relax::call_tir_callee(call))));
-                        });
+  relax::visit_bindings(
+      relax::as_relax_function(module.find("main"))->body,
+      [&](const relax::Binding& binding, bool) {
+        if (!relax::is_call_tir(binding.value)) return;
+        const auto& call = *relax::as<relax::CallNode>(binding.value);
+        result.push_back(operators_of(kernel_spec(module, relax::call_tir_callee(call))));
+      });
   return result;
 }
 
@@ -53,7 +53,8 @@ def main(x: Tensor((n, 4), f32), y: Tensor((m, 4), f32)) -> Tensor((m, 4), f32) 
   }
   return b
 }
-)", "test"));
+)",
+                                       "test"));
   // One kernel and its implementation: the symbolic variables' names do not matter.
   EXPECT_EQ(module.functions.size(), 3u);
   EXPECT_EQ(kernels_of(module), (Names{"exp", "exp"}));
@@ -71,7 +72,8 @@ def main(s: Shape((n,)), x: Tensor((n * 2,), f32), y: Tensor((n * 2,), f32)) -> 
   }
   return a
 }
-)", "test"));
+)",
+                                       "test"));
   std::string printed = text::print(*module.find("main"), "main");
   EXPECT_NE(printed.find("(x, y), shape(n),"), std::string::npos) << printed;
   for (const auto& [name, function] : module.functions) {
@@ -91,7 +93,8 @@ def main(x: Tensor((n, 4), f32)) -> Tensor((n * 4,), f32) {
   }
   return a
 }
-)", "test"));
+)",
+                                       "test"));
   EXPECT_EQ(module.functions.size(), 1u);
 }
 
@@ -105,7 +108,8 @@ def main(s: Shape((n,)), x: Tensor((n * 2,), f32), y: Tensor((n * 2,), f32)) -> 
   }
   return b
 }
-)")), (Names{"add_silu"}));
+)")),
+            (Names{"add_silu"}));
 }
 
 TEST(FuseOps, EpilogueJoinsTheMatmul) {
@@ -138,7 +142,8 @@ def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
   }
   return c
 }
-)")), (Names{"exp", "silu_add"}));
+)")),
+            (Names{"exp", "silu_add"}));
 }
 
 TEST(FuseOps, NeverTwoReductionsInOneKernel) {
@@ -152,7 +157,8 @@ def main(x: Tensor((n, 4), f32), w: Tensor((4, 4), f32)) -> Tensor((n, 4), f32) 
   }
   return c
 }
-)")), (Names{"matmul", "matmul_add"}));
+)")),
+            (Names{"matmul", "matmul_add"}));
 }
 
 TEST(FuseOps, StopsAtSixTensors) {
@@ -189,7 +195,8 @@ def main(x: Tensor((n, 4), f32)) -> Tensor((n, 4), f32) {
   }
   return b
 }
-)")), (Names{"sum", "divide"}));
+)")),
+            (Names{"sum", "divide"}));
 }
 
 TEST(DeadCode, RemovesUnusedBindingsAndKernels) {
@@ -203,7 +210,8 @@ def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
   }
   return c
 }
-)", "test")));
+)",
+                                                           "test")));
   EXPECT_EQ(kernels_of(module), (Names{"cos"}));
   EXPECT_EQ(module.functions.size(), 3u);
 }
@@ -219,7 +227,8 @@ def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
   }
   return c
 }
-)", "test")));
+)",
+                                                                 "test")));
   std::string printed = text::print(module);
   EXPECT_NE(printed.find("multiply(x, const(f32, (1,), [2.0]))"), std::string::npos) << printed;
   EXPECT_EQ(printed.find("sqrt"), std::string::npos) << printed;
@@ -234,7 +243,8 @@ def main(a: Tensor((n,), f32), b: Tensor((2,), f32)) -> Tensor((n * 2 + 10,), f3
   }
   return y
 }
-)", "test"));
+)",
+                                           "test"));
   Module expected = text::parse(R"(
 def main(a: Tensor((n,), f32), b: Tensor((2,), f32)) -> Tensor((n * 2 + 10,), f32) {
   dataflow {
@@ -244,7 +254,8 @@ def main(a: Tensor((n,), f32), b: Tensor((2,), f32)) -> Tensor((n * 2 + 10,), f3
   }
   return y
 }
-)", "expected");
+)",
+                                "expected");
   std::string difference;
   EXPECT_TRUE(text::structural_equal(module, expected, {.difference = &difference})) << difference;
   build::check_annotations(module);
@@ -260,7 +271,8 @@ def main(x: Tensor((n, 4), f32), w: Tensor((8, 4), f32), y: Tensor((n, 8), f32))
   }
   return b
 }
-)", "test");
+)",
+                              "test");
   for (auto* pass : {legalize, annotate_patterns, fuse_ops, fuse_tensor_ir, eliminate_dead_code}) {
     module = pass(module);
     std::string difference;

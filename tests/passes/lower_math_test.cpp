@@ -21,11 +21,10 @@ std::vector<float> evaluate(const std::string& name, const std::vector<float>& i
   tir::Stmt body = tir::compute("math", y, [&](const std::vector<Var>& i) {
     return make_call(name, DType::kF32, {tir::load(x, {i[0]})});
   });
-  tir::PrimFuncRef func = lower_math(
-      *tir::make_prim_func({{x, AccessMode::kIn}, {y, AccessMode::kOut}}, body));
-  std::vector<HostTensor> params = {
-      HostTensor::from<float>(DType::kF32, {count}, inputs),
-      HostTensor::zeros(DType::kF32, {count})};
+  tir::PrimFuncRef func =
+      lower_math(*tir::make_prim_func({{x, AccessMode::kIn}, {y, AccessMode::kOut}}, body));
+  std::vector<HostTensor> params = {HostTensor::from<float>(DType::kF32, {count}, inputs),
+                                    HostTensor::zeros(DType::kF32, {count})};
   interp::run_prim_func(*func, params, {});
   auto values = params[1].values<float>();
   return {values.begin(), values.end()};
@@ -62,12 +61,13 @@ TEST_P(LowerMath, WithinTwoUlp) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Functions, LowerMath,
-    ::testing::Values(MathCase{"exp", std::exp, -103, 90}, MathCase{"log", std::log, 1e-30f, 1e30f},
-                      MathCase{"tanh", std::tanh, -12, 12}, MathCase{"sin", std::sin, -3, 3},
-                      MathCase{"cos", std::cos, -1.5, 1.5}),
-    [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(Functions, LowerMath,
+                         ::testing::Values(MathCase{"exp", std::exp, -103, 90},
+                                           MathCase{"log", std::log, 1e-30f, 1e30f},
+                                           MathCase{"tanh", std::tanh, -12, 12},
+                                           MathCase{"sin", std::sin, -3, 3},
+                                           MathCase{"cos", std::cos, -1.5, 1.5}),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 TEST(LowerMath, SpecialValues) {
   float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");

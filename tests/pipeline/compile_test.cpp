@@ -146,8 +146,7 @@ TEST_P(Pipeline, Mlp) {
   Variable down = m.param("down", {24, 50}, DType::kF32);
   Variable h = m.op("rms_norm", {x, norm}, {{"epsilon", 1e-5}});
   Variable g = m.op("silu", {m.op("matmul", {h, gate}, {{"transpose_b", true}})});
-  Module module =
-      m.finish(m.op("add", {x, m.op("matmul", {g, down}, {{"transpose_b", true}})}));
+  Module module = m.finish(m.op("add", {x, m.op("matmul", {g, down}, {{"transpose_b", true}})}));
   check(module,
         {random_tensor({1, 7, 24}, DType::kF32, 1), random_tensor({24}, DType::kF32, 2),
          random_tensor({50, 24}, DType::kF32, 3), random_tensor({24, 50}, DType::kF32, 4)},

@@ -21,7 +21,8 @@ def main(x: Tensor((128, 8), f32), w: Tensor((128, 8), f32)) -> Tensor((128, 128
   }
   return y
 }
-)", "test"));
+)",
+                                               "test"));
   Suite suite;
   SuiteKernel kernel;
   for (const auto& [name, function] : module.functions) {

@@ -67,8 +67,8 @@ class Emitter {
     auto* pointer = builder_.getPtrTy();
     auto* i64 = builder_.getInt64Ty();
     auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, pointer, i64, i64}, false);
-    auto* entry = llvm::Function::Create(type, llvm::Function::ExternalLinkage, function_.entry,
-                                         module_);
+    auto* entry =
+        llvm::Function::Create(type, llvm::Function::ExternalLinkage, function_.entry, module_);
     configure(entry);
     builder_.SetInsertPoint(llvm::BasicBlock::Create(context_, "start", entry));
     std::vector<llvm::Value*> args;
@@ -77,8 +77,8 @@ class Emitter {
           pointer, builder_.CreateConstInBoundsGEP1_64(pointer, entry->getArg(0), i)));
     }
     for (size_t i = 0; i < function_.scalars.size(); ++i) {
-      args.push_back(builder_.CreateLoad(
-          i64, builder_.CreateConstInBoundsGEP1_64(i64, entry->getArg(1), i)));
+      args.push_back(
+          builder_.CreateLoad(i64, builder_.CreateConstInBoundsGEP1_64(i64, entry->getArg(1), i)));
     }
     args.push_back(entry->getArg(2));
     args.push_back(entry->getArg(3));
@@ -133,16 +133,15 @@ class Emitter {
     vectorized_ = outer;
     auto* next = builder_.CreateNSWAdd(index, builder_.getInt64(1));
     index->addIncoming(next, builder_.GetInsertBlock());
-    auto* branch =
-        builder_.CreateCondBr(builder_.CreateICmpSLT(next, end), head, exit);
+    auto* branch = builder_.CreateCondBr(builder_.CreateICmpSLT(next, end), head, exit);
     if (vectorized) branch->setMetadata("llvm.loop", vectorize_metadata());
     builder_.SetInsertPoint(exit);
   }
 
   llvm::MDNode* vectorize_metadata() {
-    auto* enable = llvm::MDNode::get(
-        context_, {llvm::MDString::get(context_, "llvm.loop.vectorize.enable"),
-                   llvm::ConstantAsMetadata::get(builder_.getTrue())});
+    auto* enable =
+        llvm::MDNode::get(context_, {llvm::MDString::get(context_, "llvm.loop.vectorize.enable"),
+                                     llvm::ConstantAsMetadata::get(builder_.getTrue())});
     auto temporary = llvm::MDNode::getTemporary(context_, {});
     auto* node = llvm::MDNode::getDistinct(context_, {temporary.get(), enable});
     node->replaceOperandWith(0, node);
@@ -227,9 +226,8 @@ class Emitter {
     Buffer buffer = load_buffer(e);
     auto* value = builder_.CreateAlignedLoad(memory_type(buffer->dtype),
                                              address(buffer, e->operands), natural(buffer->dtype));
-    return buffer->dtype == DType::kBool
-               ? builder_.CreateICmpNE(value, builder_.getInt8(0))
-               : static_cast<llvm::Value*>(value);
+    return buffer->dtype == DType::kBool ? builder_.CreateICmpNE(value, builder_.getInt8(0))
+                                         : static_cast<llvm::Value*>(value);
   }
 
   void store(const StoreNode& node) {
@@ -241,7 +239,8 @@ class Emitter {
     } else {
       value = expr(node.value);
     }
-    if (node.buffer->dtype == DType::kBool) value = builder_.CreateZExt(value, builder_.getInt8Ty());
+    if (node.buffer->dtype == DType::kBool)
+      value = builder_.CreateZExt(value, builder_.getInt8Ty());
     builder_.CreateAlignedStore(value, address(node.buffer, node.indices),
                                 natural(node.buffer->dtype));
   }
@@ -472,8 +471,7 @@ class Emitter {
   llvm::Value* round_to_bf16(llvm::Value* value) {
     auto* bits = builder_.CreateBitCast(value, builder_.getInt32Ty());
     auto* odd = builder_.CreateAnd(builder_.CreateLShr(bits, 16), builder_.getInt32(1));
-    auto* rounded =
-        builder_.CreateAdd(bits, builder_.CreateAdd(odd, builder_.getInt32(0x7fff)));
+    auto* rounded = builder_.CreateAdd(bits, builder_.CreateAdd(odd, builder_.getInt32(0x7fff)));
     auto* quiet = builder_.CreateOr(bits, builder_.getInt32(0x400000));
     auto* nan = builder_.CreateFCmpUNO(value, value);
     auto* high = builder_.CreateLShr(builder_.CreateSelect(nan, quiet, rounded), 16);

@@ -48,10 +48,10 @@ class JitLoader : public runtime::KernelLoader {
                                  blob.platform + " module of format " + blob.format));
     }
     if (std::string missing = missing_feature(blob.features); !missing.empty()) {
-      return fail(platform_error(PlatformFault::kAbsent,
-                                 "code was built for a CPU with " + missing +
-                                     ", which this machine lacks",
-                                 "module for " + blob.cpu, "compile it again on this machine"));
+      return fail(
+          platform_error(PlatformFault::kAbsent,
+                         "code was built for a CPU with " + missing + ", which this machine lacks",
+                         "module for " + blob.cpu, "compile it again on this machine"));
     }
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();

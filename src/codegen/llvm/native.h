@@ -10,7 +10,8 @@
 
 namespace tapml::codegen {
 
-// One object with the C entry of every function (see runtime::CpuKernel), built for this host's CPU.
+// One object with the C entry of every function (see runtime::CpuKernel), built for this host's
+// CPU.
 ModuleBlob compile_native(const std::vector<DeviceFunc>& functions);
 // LLVM IR of the functions before optimization, for readers.
 std::string native_ir(const std::vector<DeviceFunc>& functions);

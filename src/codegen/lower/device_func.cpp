@@ -47,9 +47,8 @@ class RangeSimplifier {
 
   PrimExpr expr(const PrimExpr& e) {
     return rewrite_expr(e, [this](const PrimExpr& part) {
-      return part.dtype() == DType::kI64 || part.dtype() == DType::kBool
-                 ? analyzer_.simplify(part)
-                 : PrimExpr();
+      return part.dtype() == DType::kI64 || part.dtype() == DType::kBool ? analyzer_.simplify(part)
+                                                                         : PrimExpr();
     });
   }
 
@@ -175,9 +174,9 @@ LoweredKernel lower_prim_func(const PrimFunc& func, const std::string& prefix) {
     if (!launch.body) continue;
     visit(launch.body, [&](const Stmt& s) {
       if (s->kind == StmtKind::kAlloc && as<AllocNode>(s).buffer->scope == Scope::kGlobal) {
-        throw_internal("workspace " + as<AllocNode>(s).buffer->name +
-                           " is allocated inside a loop nest",
-                       "kernel " + prefix);
+        throw_internal(
+            "workspace " + as<AllocNode>(s).buffer->name + " is allocated inside a loop nest",
+            "kernel " + prefix);
       }
     });
     collect_arguments(launch, all, func.scalars);

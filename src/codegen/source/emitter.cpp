@@ -39,8 +39,8 @@ class FunctionEmitter {
       const Buffer& buffer = as<AllocNode>(s).buffer;
       if (buffer->scope != Scope::kShared) return;
       names_[buffer.get()] = unique(buffer->name);
-      shared.push_back(dialect_.shared_declaration(names_[buffer.get()], buffer->dtype,
-                                                   constant_size(buffer)));
+      shared.push_back(
+          dialect_.shared_declaration(names_[buffer.get()], buffer->dtype, constant_size(buffer)));
     });
     depth_ = 2;
     stmt(function_.body);
@@ -185,9 +185,8 @@ class FunctionEmitter {
       case ExprKind::kLoad: {
         Buffer buffer = load_buffer(e);
         std::string index = expr(linear_index(buffer, e->operands));
-        return buffer->scope == Scope::kGlobal
-                   ? dialect_.load(name(buffer), index, buffer->dtype)
-                   : name(buffer) + "[" + index + "]";
+        return buffer->scope == Scope::kGlobal ? dialect_.load(name(buffer), index, buffer->dtype)
+                                               : name(buffer) + "[" + index + "]";
       }
       case ExprKind::kCast: {
         const PrimExpr& from = e.operand(0);
@@ -242,7 +241,9 @@ class FunctionEmitter {
       return result;
     }
     DType dtype = e.operand(0).dtype();
-    auto infix = [&](const char* op) { return rounded("(" + a + " " + op + " " + b + ")", e.dtype()); };
+    auto infix = [&](const char* op) {
+      return rounded("(" + a + " " + op + " " + b + ")", e.dtype());
+    };
     switch (e.kind()) {
       case ExprKind::kAdd:
         return infix("+");

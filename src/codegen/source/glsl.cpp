@@ -62,8 +62,8 @@ class Glsl : public Dialect {
   std::string begin_kernel(const DeviceFunc& function, const std::vector<std::string>& buffers,
                            const std::vector<std::string>& scalars, const std::string& item,
                            const std::vector<std::string>& shared) const override {
-    std::string text = "layout(local_size_x = " + std::to_string(function.workgroup_threads) +
-                       ") in;\n";
+    std::string text =
+        "layout(local_size_x = " + std::to_string(function.workgroup_threads) + ") in;\n";
     for (size_t i = 0; i < buffers.size(); ++i) {
       const tir::Param& param = function.buffers[i];
       bool written = param.mode != AccessMode::kIn && param.mode != AccessMode::kPrepared;
@@ -77,8 +77,8 @@ class Glsl : public Dialect {
     for (const std::string& declaration : shared) text += declaration + "\n";
     bool groups = static_cast<bool>(function.thread);
     std::string first = groups ? "int(gl_WorkGroupID.x)" : "int(gl_GlobalInvocationID.x)";
-    std::string step = groups ? "int(gl_NumWorkGroups.x)"
-                              : "int(gl_NumWorkGroups.x * gl_WorkGroupSize.x)";
+    std::string step =
+        groups ? "int(gl_NumWorkGroups.x)" : "int(gl_NumWorkGroups.x * gl_WorkGroupSize.x)";
     return text + "void main() {\n  for (int " + item + " = " + first + "; " + item +
            " < extent; " + item + " += " + step + ") {\n";
   }
@@ -118,8 +118,10 @@ class Glsl : public Dialect {
   }
 
   std::string reinterpret(const std::string& text, DType from, DType to) const override {
-    if (is_float(from)) return (to == DType::kU32 ? "floatBitsToUint(" : "floatBitsToInt(") + text + ")";
-    if (is_float(to)) return (from == DType::kU32 ? "uintBitsToFloat(" : "intBitsToFloat(") + text + ")";
+    if (is_float(from))
+      return (to == DType::kU32 ? "floatBitsToUint(" : "floatBitsToInt(") + text + ")";
+    if (is_float(to))
+      return (from == DType::kU32 ? "uintBitsToFloat(" : "intBitsToFloat(") + text + ")";
     return type_name(to) + "(" + text + ")";
   }
 

@@ -102,7 +102,8 @@ class OpenClC : public Dialect {
                            const std::vector<std::string>& scalars, const std::string& item,
                            const std::vector<std::string>& shared) const override {
     std::string text = "__kernel void " + function.entry + "(";
-    for (const std::string& buffer : buffers) text += "__global uchar* restrict base_" + buffer + ", ";
+    for (const std::string& buffer : buffers)
+      text += "__global uchar* restrict base_" + buffer + ", ";
     for (const std::string& buffer : buffers) text += "long offset_" + buffer + ", ";
     for (const std::string& scalar : scalars) text += "long " + scalar + ", ";
     text += "long extent) {\n";
@@ -116,9 +117,9 @@ class OpenClC : public Dialect {
     }
     for (const std::string& declaration : shared) text += "  " + declaration + "\n";
     bool groups = static_cast<bool>(function.thread);
-    return text + "  for (long " + item + " = " + (groups ? "get_group_id(0)" : "get_global_id(0)") +
-           "; " + item + " < extent; " + item + " += " +
-           (groups ? "get_num_groups(0)" : "get_global_size(0)") + ") {\n";
+    return text + "  for (long " + item + " = " +
+           (groups ? "get_group_id(0)" : "get_global_id(0)") + "; " + item + " < extent; " + item +
+           " += " + (groups ? "get_num_groups(0)" : "get_global_size(0)") + ") {\n";
   }
 
   std::string end_kernel() const override { return "  }\n}\n"; }
@@ -133,7 +134,8 @@ class OpenClC : public Dialect {
 
   std::string store(const std::string& buffer, const std::string& index, DType dtype,
                     const std::string& value) const override {
-    if (dtype == DType::kF16) return "vstore_half_rte(" + value + ", " + index + ", " + buffer + ");";
+    if (dtype == DType::kF16)
+      return "vstore_half_rte(" + value + ", " + index + ", " + buffer + ");";
     std::string element = buffer + "[" + index + "] = ";
     if (dtype == DType::kBF16) return element + "(ushort)(as_uint((float)" + value + ") >> 16);";
     if (dtype == DType::kBool) return element + "(uchar)(" + value + " ? 1 : 0);";

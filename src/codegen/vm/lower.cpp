@@ -54,9 +54,8 @@ class FunctionLowering {
   ScalarProgram scalar_program(const PrimExpr& expr) {
     for (const Var& var : free_vars(expr)) {
       if (find_slot(var) < 0) {
-        throw_user("symbolic variable " + var->name + " has no value here",
-                   "function " + out_.name, "a parameter or match_cast that has it as a dimension",
-                   to_string(expr));
+        throw_user("symbolic variable " + var->name + " has no value here", "function " + out_.name,
+                   "a parameter or match_cast that has it as a dimension", to_string(expr));
       }
     }
     return arith::compile_scalar(expr, slots_);
@@ -208,7 +207,9 @@ class FunctionLowering {
     registers_[binding.var.get()] = reg;
     const std::string& op = called_operator(binding.value);
     if (op == "memory.alloc_storage") {
-      emit({.op = Opcode::kAllocStorage, .a = reg, .b = program(as<ShapeNode>(call->args[0])->dims[0])});
+      emit({.op = Opcode::kAllocStorage,
+            .a = reg,
+            .b = program(as<ShapeNode>(call->args[0])->dims[0])});
     } else if (op == "memory.alloc_tensor") {
       DType dtype = attr_or(call->attrs, "dtype", DType::kF32);
       int32_t storage = atom(call->args[0]);
@@ -222,7 +223,10 @@ class FunctionLowering {
         throw_internal("a view of unknown shape", "function " + out_.name);
       }
       int32_t source = atom(call->args[0]);
-      emit({.op = Opcode::kView, .a = reg, .b = source, .c = layout(*tensor->dtype, *tensor->shape)});
+      emit({.op = Opcode::kView,
+            .a = reg,
+            .b = source,
+            .c = layout(*tensor->dtype, *tensor->shape)});
     } else if (op == "call_tir_dps") {
       call_kernel(*call, binding.origin);
     } else if (const auto* global = as<GlobalVarNode>(call->callee)) {
@@ -244,9 +248,8 @@ class FunctionLowering {
     const std::string& name = as<GlobalVarNode>(call.args[0])->name;
     auto it = context_.kernels.find(name);
     if (it == context_.kernels.end()) {
-      throw_user("@" + name + " is a tensor program without a spec",
-                 "function " + out_.name, "a kernel: a graph-level spec with its implementation",
-                 "@" + name);
+      throw_user("@" + name + " is a tensor program without a spec", "function " + out_.name,
+                 "a kernel: a graph-level spec with its implementation", "@" + name);
     }
     const auto* inputs = as<TupleNode>(call.args[1]);
     const auto* outputs = as<TupleNode>(call.args[2]);

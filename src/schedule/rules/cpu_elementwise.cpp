@@ -29,8 +29,7 @@ std::optional<LaunchPlan> cpu_elementwise(const Stage& stage) {
     position = start + var;
   }
   at[lane.var.get()] = position;
-  tir::Stmt body =
-      tir::make_for(var, extent, emit_point(stage, at), tir::ForKind::kVectorized);
+  tir::Stmt body = tir::make_for(var, extent, emit_point(stage, at), tir::ForKind::kVectorized);
   return LaunchPlan{tir::make_for(item, product(outer), body, tir::ForKind::kParallel),
                     "cpu_elementwise"};
 }

@@ -85,8 +85,7 @@ class Tiles {
       return make_for(item, extent, wide, ForKind::kParallel);
     }
     Var column = make_var("column");
-    Stmt narrow = make_for(column, columns_ - first_column,
-                           rest_of_rows(1, first_column + column));
+    Stmt narrow = make_for(column, columns_ - first_column, rest_of_rows(1, first_column + column));
     return make_for(item, extent, make_if(full_columns, wide, narrow), ForKind::kParallel);
   }
 
@@ -100,15 +99,14 @@ class Tiles {
     values[column_.var.get()] = column;
     if (k) values[stage_.reduction[0].var.get()] = k;
     return rewrite_expr(tapml::substitute(expr, values), [&](const PrimExpr& e) {
-      return e.kind() == ExprKind::kLoad && load_buffer(e) == stage_.out
-                 ? load(accumulator, {cell})
-                 : PrimExpr();
+      return e.kind() == ExprKind::kLoad && load_buffer(e) == stage_.out ? load(accumulator, {cell})
+                                                                         : PrimExpr();
     });
   }
 
   Stmt tile(int64_t height, int64_t width, const PrimExpr& row, const PrimExpr& column) {
-    Buffer accumulator = make_buffer(stage_.out->name + "_acc", stage_.out->dtype,
-                                     {height * width}, Scope::kLocal);
+    Buffer accumulator =
+        make_buffer(stage_.out->name + "_acc", stage_.out->dtype, {height * width}, Scope::kLocal);
     std::vector<Stmt> init, update, write;
     Var k = make_var(stage_.reduction[0].var->name);
     for (int64_t i = 0; i < height; ++i) {
