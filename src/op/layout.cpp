@@ -201,6 +201,7 @@ std::optional<Dims> section_sizes(const CallView& call, const std::optional<Prim
       call.error("the sections do not add up to the dimension", to_string(*extent),
                  std::to_string(total));
     }
+    if (extent) expect_same_dim(call, *extent, total, "of the axis and the sum of the sections");
     return result;
   }
   if (!extent) return std::nullopt;

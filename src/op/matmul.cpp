@@ -40,6 +40,7 @@ relax::Annotation deduce(const CallView& call) {
       call.error("the reduced dimensions of a and b differ", to_string(a_k) + " (from a)",
                  to_string(k) + " (from b)");
     }
+    expect_same_dim(call, a_k, k, "reduced of a and b");
     Dims batch(a.shape->begin(), a.shape->end() - 2);
     std::optional<Dims> all = batch;
     if (!is_flat(b)) all = broadcast(call, batch, Dims(b.shape->begin(), b.shape->end() - 2));

@@ -43,6 +43,8 @@ struct CallView {
   std::vector<relax::Expr> args;
   std::vector<relax::Annotation> annotations;  // one per argument
   AttrMap attrs;
+  // Dimensions that must be equal have to be provably so; else it is enough that they may be.
+  bool strict = false;
 
   // Argument i as a tensor of known rank, shape and dtype; UserError that names operator, argument,
   // what was expected and what was found.

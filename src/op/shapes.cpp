@@ -118,9 +118,15 @@ void expect_dtype(const CallView& call, size_t index, DType dtype) {
 
 void expect_same_dim(const CallView& call, const PrimExpr& a, const PrimExpr& b,
                      const std::string& what) {
-  if (!provably_different(a, b)) return;
-  call.error("dimensions " + what + " differ", "equal dimensions",
-             to_string(a) + " and " + to_string(b));
+  if (provably_different(a, b)) {
+    call.error("dimensions " + what + " differ", "equal dimensions",
+               to_string(a) + " and " + to_string(b));
+  }
+  if (call.strict && !provably_equal(a, b)) {
+    call.error("dimensions " + what + " may differ",
+               "provably equal dimensions; a match_cast to the same symbol makes them so",
+               to_string(a) + " and " + to_string(b));
+  }
 }
 
 int64_t normalized_axis(const CallView& call, int64_t axis, int ndim) {

@@ -29,6 +29,10 @@ class Outliner {
   Expr outline(Module& module, const Annotation& result) {
     Expr spec_call = make_call(call_.callee, spec_args_, call_.attrs, {});
     const auto& node = *as<CallNode>(spec_call);
+    // Loops follow one operand's dimensions: the others' must be the same, or they would be left.
+    op::CallView strict = op::view_call(node);
+    strict.strict = true;
+    info_.deduce(strict);
     tir::PrimFuncRef implementation = info_.legalize(op::view_call(node));
     std::vector<Variable> params = params_;
     std::vector<Var> extra = underived_scalars(*implementation);

@@ -8,7 +8,7 @@ namespace tapml::passes {
 // Outlines every operator call of the functions that are not kernels as a pair of spec and
 // implementation, and calls it by call_tir, or call_tir_inplace for operators that update an
 // argument. Equal specs are shared. Views (reshape) stay operators: they compute nothing.
-// UserError for a call whose argument shapes are not known.
+// UserError for a call whose argument shapes are not known, or not known to fit each other.
 Module legalize(const Module& module);
 
 // Operators that only look at the same bytes another way.

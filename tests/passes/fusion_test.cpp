@@ -3,6 +3,7 @@
 
 #include "analysis/verifier.h"
 #include "build/block_builder.h"
+#include "ir/exceptions.h"
 #include "passes/chain_concat.h"
 #include "passes/dead_code.h"
 #include "passes/fold_constants.h"
@@ -96,6 +97,28 @@ def main(x: Tensor((n, 4), f32)) -> Tensor((n * 4,), f32) {
 )",
                                        "test"));
   EXPECT_EQ(module.functions.size(), 1u);
+}
+
+TEST(Legalize, RefusesDimensionsThatMayDiffer) {
+  Module module = text::parse(R"(
+def main(x: Tensor((m, k), f32), w: Tensor((8, n), f32)) -> Tensor((m, 8), f32) {
+  dataflow {
+    a: Tensor((m, 8), f32) = matmul(x, w) {transpose_b: true}
+    output a
+  }
+  return a
+}
+)",
+                              "test");
+  build::check_annotations(module);  // deduction only refuses what can never be right
+  try {
+    legalize(module);
+    FAIL() << "not refused";
+  } catch (const CompilerException& e) {
+    EXPECT_EQ(e.error().kind, ErrorKind::kUser);
+    EXPECT_NE(e.error().message.find("may differ"), std::string::npos) << e.what();
+    EXPECT_EQ(e.error().found, "k and n");
+  }
 }
 
 TEST(FuseOps, ElementwiseChainBecomesOneKernel) {
