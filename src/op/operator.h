@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "op/generate.h"
 #include "op/reference.h"
 #include "relax/expr.h"
 #include "tir/prim_func.h"
@@ -77,9 +78,12 @@ using ReferenceRule = void (*)(const AttrMap& attrs, std::span<const RefArg> arg
 
 // What a generator of random programs must know to call the operator validly.
 struct GeneratorInfo {
-  std::vector<int> ranks;     // ranks that argument 0 may have
+  std::vector<int> ranks;     // ranks that argument 0 may have; empty: no tensor comes first
   std::vector<DType> dtypes;  // dtypes that argument 0 may have
-  double low = -2, high = 2;  // useful range of random float inputs
+  double low = -2, high = 2;  // useful range of random elements of argument 0
+  // The rest of a call; null for operators whose further arguments are tensors like the first and
+  // that need no attribute.
+  GenerateRule rule = nullptr;
 };
 
 // Value of OperatorInfo::outputs where the deduced tuple says how many there are.

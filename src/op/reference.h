@@ -19,9 +19,21 @@ struct RefTensor {
   Shape shape;
   std::vector<double> values;
   std::vector<double> bound;
+  // Of i64 and u64 tensors the exact elements (two's complement bits), which a double cannot hold;
+  // `values` are these rounded. Empty for other dtypes.
+  std::vector<int64_t> integers;
   // One flag an element, or empty: every element counts. Costly references leave elements out that
   // nobody wants; their values mean nothing.
   std::vector<uint8_t> wanted;
+
+  // Element of an integer or bool tensor, exactly (two's complement bits for u64).
+  int64_t integer(size_t element) const {
+    return integers.empty() ? static_cast<int64_t>(values[element]) : integers[element];
+  }
+  // Sets an element of an integer or bool tensor: `value` wrapped to the dtype's width.
+  void set_integer(size_t element, int64_t value);
+  // Sets an element to a value that the dtype holds, or to the nearest integer it holds.
+  void set_value(size_t element, double value);
 
   bool wants(size_t element) const { return wanted.empty() || wanted[element] != 0; }
 

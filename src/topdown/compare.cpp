@@ -34,6 +34,12 @@ Errors measure(const HostTensor& value, const op::RefTensor& judge, double slack
     }
     if (!std::isfinite(v)) continue;
     double error = std::abs(v - j);
+    if (!judge.integers.empty()) {
+      // Differences that a double cannot tell count as one at least.
+      auto at = static_cast<size_t>(i);
+      int64_t found = value.values<int64_t>()[at];
+      if (found != judge.integers[at]) error = std::max(error, 1.0);
+    }
     double bound = judge.bound[static_cast<size_t>(i)] + slack;
     double ratio = error == 0  ? 0
                    : bound > 0 ? error / bound

@@ -36,7 +36,7 @@ double largest(DType dtype) {
 }
 
 void put_exact(RefTensor& out, size_t i, double value, double bound) {
-  out.values[i] = value;
+  out.set_value(i, value);
   out.bound[i] = std::isnan(bound) ? kInfinity : bound;
 }
 
@@ -63,7 +63,13 @@ void put_moved(RefTensor& out, size_t i, const RefTensor& from, size_t j) {
     put(out, i, from.values[j], from.bound[j]);
   } else {
     put_exact(out, i, from.values[j], from.bound[j]);
+    if (!out.integers.empty() && !from.integers.empty()) out.integers[i] = from.integers[j];
   }
+}
+
+void put_integer(RefTensor& out, size_t i, int64_t value, double bound) {
+  out.set_integer(i, value);
+  out.bound[i] = std::isnan(bound) ? kInfinity : bound;
 }
 
 double sum_error(double unit, size_t count, double magnitude) {

@@ -31,6 +31,8 @@ inline double scaled(double factor, double error) {
 void put(RefTensor& out, size_t i, double value, double error);
 // The same without a rounding: moved elements and exact results.
 void put_exact(RefTensor& out, size_t i, double value, double bound);
+// An integer or bool result, wrapped to the dtype's width.
+void put_integer(RefTensor& out, size_t i, int64_t value, double bound = 0);
 // Element i of `out` from element j of `from`, rounded where the dtype gets narrower.
 void put_moved(RefTensor& out, size_t i, const RefTensor& from, size_t j);
 

@@ -23,6 +23,7 @@ void reshape(const AttrMap&, Args args, Outputs outputs) {
   const RefTensor& x = *args[0].tensor;
   outputs[0].values = x.values;
   outputs[0].bound = x.bound;
+  outputs[0].integers = x.integers;
 }
 
 void permute(const AttrMap& attrs, Args args, Outputs outputs) {

@@ -1,0 +1,93 @@
+#include "op/generate.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "op/operator.h"
+
+namespace tapml::op {
+
+namespace {
+
+bool takes_tensor_first(const OperatorInfo& info) {
+  return !info.args.empty() && (info.args[0].kind == ArgumentKind::kTensor ||
+                                info.args[0].kind == ArgumentKind::kTensors);
+}
+
+// Further tensors like the first; nothing else can be guessed.
+bool complete(const OperatorInfo& info, GeneratedCall& call, RandomStream& rng) {
+  if (info.generator.rule) return info.generator.rule(call, rng);
+  for (size_t i = call.args.size(); i < info.args.size(); ++i) {
+    if (info.args[i].kind != ArgumentKind::kTensor) return false;
+    call.args.push_back(call.args[0]);
+  }
+  return std::none_of(info.attrs.begin(), info.attrs.end(),
+                      [](const AttributeSpec& attr) { return attr.required; });
+}
+
+bool listed(const OperatorInfo& info, DType dtype, size_t rank) {
+  const GeneratorInfo& known = info.generator;
+  return std::find(known.dtypes.begin(), known.dtypes.end(), dtype) != known.dtypes.end() &&
+         std::find(known.ranks.begin(), known.ranks.end(), static_cast<int>(rank)) !=
+             known.ranks.end();
+}
+
+}  // namespace
+
+bool generate_call(const OperatorInfo& info, DType dtype, const std::vector<int64_t>& extents,
+                   RandomStream& rng, GeneratedCall& call) {
+  call = {};
+  if (takes_tensor_first(info)) {
+    GeneratedTensor first{dtype, {}, info.generator.low, info.generator.high};
+    int rank = pick(info.generator.ranks, rng);
+    for (int d = 0; d < rank; ++d) first.shape.push_back(pick(extents, rng));
+    if (!listed(info, dtype, first.shape.size())) return false;
+    call.args.push_back({{first}, {}});
+  }
+  return complete(info, call, rng);
+}
+
+bool generate_call_of(const OperatorInfo& info, const GeneratedTensor& first, RandomStream& rng,
+                      GeneratedCall& call) {
+  call = {};
+  if (!takes_tensor_first(info) || !listed(info, first.dtype, first.shape.size())) return false;
+  call.args.push_back({{first}, {}});
+  if (!complete(info, call, rng)) return false;
+  const std::vector<GeneratedTensor>& kept = call.args[0].tensors;
+  return !kept.empty() && kept[0].dtype == first.dtype && kept[0].shape == first.shape;
+}
+
+HostTensor random_tensor(const GeneratedTensor& type, RandomStream& rng) {
+  HostTensor tensor = HostTensor::zeros(type.dtype, type.shape);
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    double value = 0;
+    if (is_float(type.dtype)) {
+      value = type.low + (type.high - type.low) * rng.unit();
+    } else if (type.dtype == DType::kBool) {
+      value = rng.chance(0.5) ? 1 : 0;
+    } else {
+      double low = is_unsigned_integer(type.dtype) ? std::max(0.0, type.low) : type.low;
+      value = static_cast<double>(rng.between(static_cast<int64_t>(std::ceil(low)),
+                                              static_cast<int64_t>(std::floor(type.high))));
+    }
+    tensor.set_f64(i, value);
+  }
+  return tensor;
+}
+
+Shape broadcast_partner(const Shape& shape, RandomStream& rng) {
+  Shape partner = shape;
+  for (int64_t& dim : partner) {
+    if (rng.chance(0.25)) dim = 1;
+  }
+  size_t dropped = rng.chance(0.3) ? rng.below(static_cast<uint32_t>(partner.size()) + 1) : 0;
+  partner.erase(partner.begin(), partner.begin() + static_cast<std::ptrdiff_t>(dropped));
+  return partner;
+}
+
+int64_t random_axis(size_t ndim, RandomStream& rng) {
+  auto rank = static_cast<int64_t>(ndim);
+  return rng.between(-rank, rank - 1);
+}
+
+}  // namespace tapml::op
