@@ -1,0 +1,241 @@
+// Programs made of generated operator calls, run on a platform and judged by the interpreter.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "build/block_builder.h"
+#include "interp/interpreter.h"
+#include "ir/exceptions.h"
+#include "op/operator.h"
+#include "passes/legalize.h"
+#include "pipeline/compile.h"
+#include "runtime/vm.h"
+#include "support/sessions.h"
+
+namespace tapml::testing {
+
+// A function of `module` and the arguments that it is called with.
+struct GeneratedProgram {
+  std::string function;
+  std::string text;  // of the call, for messages
+  std::vector<HostTensor> arguments;
+};
+
+// Dimensions as the program states them.
+enum class DimForm : uint8_t {
+  kStatic,
+  kSymbolic,  // every dimension of at least 2 by a variable, equal ones by the same
+  kFirst,     // only the first dimension of each tensor
+};
+
+inline std::string describe(const op::OperatorInfo& info, const op::GeneratedCall& call) {
+  std::string text = std::string(info.name) + "(";
+  for (const op::GeneratedArg& arg : call.args) {
+    if (text.back() != '(') text += ", ";
+    for (const op::GeneratedTensor& tensor : arg.tensors) {
+      text += dtype_name(tensor.dtype) + shape_to_string(tensor.shape);
+    }
+    if (arg.tensors.empty()) text += shape_to_string(arg.ints);
+  }
+  text += ")";
+  for (const auto& [name, value] : call.attrs) {
+    text += " " + name + "=";
+    if (const auto* integer = std::get_if<int64_t>(&value)) text += std::to_string(*integer);
+    if (const auto* flag = std::get_if<bool>(&value)) text += *flag ? "true" : "false";
+    if (const auto* number = std::get_if<double>(&value)) text += std::to_string(*number);
+    if (const auto* list = std::get_if<std::vector<int64_t>>(&value))
+      text += shape_to_string(*list);
+    if (const auto* dtype = std::get_if<DType>(&value)) text += dtype_name(*dtype);
+    if (const auto* string = std::get_if<std::string>(&value)) text += *string;
+  }
+  return text;
+}
+
+// Expressions of dimensions in one form.
+class DimNames {
+ public:
+  explicit DimNames(DimForm form) : form_(form) {}
+  Dims tensor(const Shape& shape) {
+    Dims dims;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      bool named =
+          shape[d] >= 2 && (form_ == DimForm::kSymbolic || (form_ == DimForm::kFirst && d == 0));
+      dims.push_back(named ? variable(shape[d]) : PrimExpr(shape[d]));
+      any_ |= named;
+    }
+    return dims;
+  }
+  // Integers of a shape argument: those that stand for a dimension of a tensor follow it.
+  Dims integers(const std::vector<int64_t>& ints) {
+    Dims dims;
+    for (int64_t value : ints) {
+      auto it = names_.find(value);
+      bool named = form_ == DimForm::kSymbolic && it != names_.end();
+      dims.push_back(named ? PrimExpr(it->second) : PrimExpr(value));
+    }
+    return dims;
+  }
+  bool any() const { return any_; }
+
+ private:
+  PrimExpr variable(int64_t extent) {
+    auto it = names_.find(extent);
+    if (it == names_.end()) {
+      it = names_.emplace(extent, make_var("n" + std::to_string(extent))).first;
+    }
+    return it->second;
+  }
+  DimForm form_;
+  bool any_ = false;
+  std::map<int64_t, Var> names_;
+};
+
+// Adds function `name` that calls the operator as generated. False where the form has no symbolic
+// dimension, or where deduction or legalization refuses it in this form (never for kStatic: that
+// exception passes through).
+inline bool add_generated(Module& module, const std::string& name, const op::OperatorInfo& info,
+                          const op::GeneratedCall& call, DimForm form) {
+  DimNames names(form);
+  Module own;
+  build::FunctionBuilder f(own);
+  std::vector<relax::Expr> args;
+  // Shapes after tensors: their integers may name dimensions of these.
+  std::vector<Dims> shapes;
+  for (const op::GeneratedArg& arg : call.args) {
+    for (const op::GeneratedTensor& tensor : arg.tensors)
+      shapes.push_back(names.tensor(tensor.shape));
+  }
+  if (form != DimForm::kStatic && !names.any()) return false;
+  size_t next = 0;
+  for (size_t i = 0; i < call.args.size(); ++i) {
+    const op::GeneratedArg& arg = call.args[i];
+    std::vector<relax::Expr> tensors;
+    for (const op::GeneratedTensor& tensor : arg.tensors) {
+      tensors.push_back(f.param("x" + std::to_string(next),
+                                relax::tensor_annotation(shapes[next], tensor.dtype)));
+      ++next;
+    }
+    switch (info.args[i].kind) {
+      case op::ArgumentKind::kTensor:
+        args.push_back(tensors.at(0));
+        break;
+      case op::ArgumentKind::kTensors:
+        args.push_back(relax::make_tuple(tensors));
+        break;
+      case op::ArgumentKind::kShape:
+        args.push_back(relax::make_shape(names.integers(arg.ints)));
+        break;
+      case op::ArgumentKind::kPrim:
+        args.push_back(relax::make_prim_value(names.integers(arg.ints).at(0)));
+        break;
+    }
+  }
+  try {
+    f.begin_dataflow();
+    relax::Variable result = f.emit_op(info.name, args, call.attrs, "", true);
+    f.end_dataflow();
+    own.functions["main"] = f.finish(result);
+    passes::legalize(own);
+  } catch (const CompilerException& exception) {
+    if (form == DimForm::kStatic || exception.error().kind != ErrorKind::kUser) throw;
+    return false;
+  }
+  module.functions[name] = own.functions["main"];
+  return true;
+}
+
+inline std::vector<HostTensor> random_arguments(const op::GeneratedCall& call, RandomStream& rng) {
+  std::vector<HostTensor> tensors;
+  for (const op::GeneratedArg& arg : call.args) {
+    for (const op::GeneratedTensor& type : arg.tensors) {
+      tensors.push_back(op::random_tensor(type, rng));
+    }
+  }
+  return tensors;
+}
+
+// The first element of `found` outside the judge's bound, as a message.
+inline std::optional<std::string> outside_bound(const HostTensor& found,
+                                                const op::RefTensor& expected) {
+  if (found.shape() != expected.shape || found.dtype() != expected.dtype) {
+    return std::string("is ") + dtype_name(found.dtype()) + shape_to_string(found.shape()) +
+           ", expected " + dtype_name(expected.dtype) + shape_to_string(expected.shape);
+  }
+  for (int64_t i = 0; i < found.size(); ++i) {
+    auto at = static_cast<size_t>(i);
+    double actual = found.at_f64(i), value = expected.values[at], bound = expected.bound[at];
+    if (!expected.integers.empty() && bound == 0 &&
+        found.values<int64_t>()[at] != expected.integers[at]) {
+      return "element " + std::to_string(i) + " is " + std::to_string(found.values<int64_t>()[at]) +
+             ", expected " + std::to_string(expected.integers[at]);
+    }
+    if (actual == value || std::isinf(bound)) continue;
+    if (std::isnan(actual) && std::isnan(value)) continue;
+    if (std::fabs(actual - value) <= bound) continue;
+    char text[160];
+    snprintf(text, sizeof text, "element %lld is %.9g, expected %.9g within %.3g",
+             static_cast<long long>(i), actual, value, bound);
+    return text;
+  }
+  return std::nullopt;
+}
+
+inline void collect(const interp::Value& value, std::vector<op::RefTensor>& tensors) {
+  if (std::holds_alternative<op::RefTensor>(value.data)) {
+    tensors.push_back(value.as_tensor());
+  } else if (std::holds_alternative<std::shared_ptr<const interp::ValueList>>(value.data)) {
+    for (const interp::Value& field : value.as_tuple()) collect(field, tensors);
+  }
+}
+
+inline void collect(const runtime::Value& value, std::vector<HostTensor>& tensors) {
+  if (const runtime::Tensor* tensor = value.tensor()) {
+    auto host = runtime::download(*tensor);
+    ASSERT_TRUE(host) << host.error().to_string();
+    tensors.push_back(*host);
+  } else if (const runtime::ValueList* fields = value.tuple()) {
+    for (const runtime::Value& field : *fields) collect(field, tensors);
+  }
+}
+
+// Runs each program in `executable`, compiled of `module`, and holds it against the judge.
+inline void expect_judged(runtime::Session& session, std::shared_ptr<const Executable> executable,
+                          const Module& module, const std::vector<GeneratedProgram>& programs) {
+  auto vm = runtime::VirtualMachine::create(session, std::move(executable));
+  ASSERT_TRUE(vm) << vm.error().to_string();
+  for (const GeneratedProgram& program : programs) {
+    SCOPED_TRACE(program.function + ": " + program.text);
+    std::vector<runtime::Value> args;
+    std::vector<interp::Value> judge_args;
+    for (const HostTensor& argument : program.arguments) {
+      auto tensor = runtime::upload(session, argument);
+      ASSERT_TRUE(tensor) << tensor.error().to_string();
+      args.emplace_back(*tensor);
+      judge_args.push_back(interp::Value::tensor(op::RefTensor::from(argument)));
+    }
+    std::vector<op::RefTensor> expected;
+    collect(interp::call(module, program.function, judge_args), expected);
+    auto result = (*vm)->call(program.function, args);
+    if (!result) {
+      ADD_FAILURE() << result.error().to_string();
+      continue;
+    }
+    std::vector<HostTensor> found;
+    collect(*result, found);
+    if (::testing::Test::HasFatalFailure()) return;
+    EXPECT_EQ(found.size(), expected.size());
+    for (size_t i = 0; i < std::min(found.size(), expected.size()); ++i) {
+      auto problem = outside_bound(found[i], expected[i]);
+      EXPECT_FALSE(problem) << "output " << i << " " << *problem;
+    }
+  }
+}
+
+}  // namespace tapml::testing

@@ -1,0 +1,96 @@
+// Every operator of the table, in every dtype that it claims, static and dynamic, through the whole
+// pipeline on every platform, against the judge. TAPML_WALK=full draws the full cross
+// (`make test-ops`); otherwise one wide and one narrow dtype of each operator.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "support/generated_program.h"
+
+namespace tapml::testing {
+namespace {
+
+bool is_full() {
+  const char* mode = std::getenv("TAPML_WALK");
+  return mode && std::string(mode) == "full";
+}
+
+// Sizes 1, around the tiles of schedules, and 0.
+const std::vector<std::vector<int64_t>> kExtents = {
+    {1, 2, 3, 5, 8}, {15, 16, 17, 4}, {0, 1, 7}, {31, 33, 64, 2}, {1}, {127, 129, 3}};
+
+std::vector<DType> dtypes_of(const op::OperatorInfo& info) {
+  const std::vector<DType>& all = info.generator.dtypes;
+  if (is_full() || all.size() <= 2) return all;
+  // The first and one of the others, another one for each operator.
+  size_t sum = 0;
+  for (const char* c = info.name; *c; ++c) sum = sum * 31 + static_cast<unsigned char>(*c);
+  return {all[0], all[1 + sum % (all.size() - 1)]};
+}
+
+struct Walk {
+  Module module;
+  std::vector<GeneratedProgram> programs;
+  int dynamic = 0;
+};
+
+// Calls of one operator; a failure where a dtype it claims has none.
+Walk walk(const op::OperatorInfo& info) {
+  Walk result;
+  size_t draws = is_full() ? kExtents.size() : 3;
+  for (DType dtype : dtypes_of(info)) {
+    int calls = 0;
+    for (size_t draw = 0; draw < draws; ++draw) {
+      RandomStream rng(draw, std::string(info.name) + "." + dtype_name(dtype));
+      op::GeneratedCall call;
+      bool valid = false;
+      for (int attempt = 0; attempt < 50 && !valid; ++attempt) {
+        valid = op::generate_call(info, dtype, kExtents[draw], rng, call);
+      }
+      if (!valid) continue;
+      ++calls;
+      std::vector<HostTensor> arguments = random_arguments(call, rng);
+      auto add = [&](DimForm form) {
+        std::string name = "f" + std::to_string(result.programs.size());
+        if (!add_generated(result.module, name, info, call, form)) return false;
+        result.programs.push_back(
+            {name, describe(info, call) + (form == DimForm::kStatic ? "" : " dynamic"), arguments});
+        result.dynamic += form != DimForm::kStatic;
+        return true;
+      };
+      bool dynamic = add(DimForm::kSymbolic) || add(DimForm::kFirst);
+      if (!dynamic || draw == 0 || is_full()) add(DimForm::kStatic);
+    }
+    EXPECT_GT(calls, 0) << "no call of " << info.name << " in " << dtype_name(dtype);
+  }
+  return result;
+}
+
+using Case = std::tuple<const char*, const op::OperatorInfo*>;
+
+class EveryOperator : public ::testing::TestWithParam<Case> {};
+
+TEST_P(EveryOperator, AgreesWithTheJudge) {
+  const auto& [platform, info] = GetParam();
+  auto session = open_session(platform);
+  if (!session) GTEST_SKIP() << platform << " is not here";
+  Walk cases = walk(*info);
+  if (!info->generator.ranks.empty()) {
+    EXPECT_GT(cases.dynamic, 0) << "no dynamic form";
+  }
+  auto executable = pipeline::compile(cases.module, target::parse_target(platform));
+  expect_judged(*session, executable, cases.module, cases.programs);
+}
+
+std::string case_name(const ::testing::TestParamInfo<Case>& info) {
+  return std::string(std::get<0>(info.param)) + "_" + std::get<1>(info.param)->name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Platforms, EveryOperator,
+                         ::testing::Combine(::testing::Values("cpu", "opencl"),
+                                            ::testing::ValuesIn(op::operator_table().begin(),
+                                                                op::operator_table().end())),
+                         case_name);
+
+}  // namespace
+}  // namespace tapml::testing
