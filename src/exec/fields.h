@@ -1,0 +1,155 @@
+// The fields of an executable file's structures, in the order in which they are stored. Not for users of
+// the room, except the compile cache.
+#pragma once
+
+#include "exec/archive.h"
+#include "exec/executable_file.h"
+
+namespace tapml {
+
+template <class A>
+void fields(A& a, ScalarInst& x) {
+  a.choice(x.op, ScalarOp::kMax);
+  a(x.operand);
+}
+
+template <class A>
+void fields(A& a, ScalarProgram& x) {
+  a(x.code);
+}
+
+template <class A>
+void fields(A& a, ParamInfo& x) {
+  a(x.name);
+  a.choice(x.dtype, DType::kF64);
+  a.choice(x.mode, AccessMode::kPrepared);
+  a(x.dims);
+}
+
+// Without the spec, which lies in a section of its own.
+template <class A>
+void fields(A& a, KernelInfo& x) {
+  a(x.name);
+  a(x.params);
+  a(x.scalars);
+}
+
+template <class A>
+void fields(A& a, LaunchInfo& x) {
+  a(x.entry);
+  a(x.extent);
+  a(x.workgroup_threads);
+  a(x.buffers);
+  a(x.scalars);
+}
+
+template <class A>
+void fields(A& a, Implementation& x) {
+  a(x.kernel);
+  a(x.module);
+  a(x.workspaces);
+  a(x.launches);
+  a(x.provider);
+}
+
+template <class A>
+void fields(A& a, Instruction& x) {
+  a.choice(x.op, Opcode::kReturn);
+  a(x.a);
+  a(x.b);
+  a(x.c);
+  a(x.list);
+  a(x.list2);
+}
+
+template <class A>
+void fields(A& a, DimCheck& x) {
+  a(x.define_slot);
+  a(x.equals);
+  a(x.expression);
+}
+
+template <class A>
+void fields(A& a, ValueCheck& x) {
+  a.choice(x.kind, ValueCheck::Kind::kTuple);
+  a(x.has_dtype);
+  a.choice(x.dtype, DType::kF64);
+  a(x.ndim);
+  a(x.has_dims);
+  a(x.dims);
+  a(x.fields);
+  a(x.where);
+}
+
+template <class A>
+void fields(A& a, TensorLayout& x) {
+  a.choice(x.dtype, DType::kF64);
+  a(x.dims);
+}
+
+template <class A>
+void fields(A& a, CallSiteInfo& x) {
+  a(x.kernel);
+  a(x.function);
+  a(x.origin);
+}
+
+template <class A>
+void fields(A& a, VmFunction& x) {
+  a(x.name);
+  a(x.params);
+  a(x.registers);
+  a(x.slots);
+  a(x.code);
+  a(x.checks);
+  a(x.programs);
+  a(x.layouts);
+}
+
+template <class A>
+void fields(A& a, KvLayout& x) {
+  a(x.layers);
+  a(x.kv_heads);
+  a(x.head_dim);
+  a(x.page_size);
+  a.choice(x.dtype, DType::kF64);
+}
+
+template <class A>
+void fields(A& a, ModelInterface& x) {
+  a(x.architecture);
+  a(x.vocabulary);
+  a(x.context);
+  a(x.kv);
+  a(x.weights);
+}
+
+template <class A>
+void fields(A& a, std::pair<std::string, std::string>& x) {
+  a(x.first);
+  a(x.second);
+}
+
+template <class A>
+void fields(A& a, WeightRecord& x) {
+  a(x.name);
+  a.choice(x.dtype, DType::kF64);
+  a(x.shape);
+  a(x.hash);
+}
+
+template <class A>
+void fields(A& a, WeightFile& x) {
+  a(x.name);
+  a(x.size);
+  a(x.modified);
+}
+
+template <class A>
+void fields(A& a, ModelSource& x) {
+  a(x.folder);
+  a(x.files);
+  a(x.weights);
+}
+
+}  // namespace tapml

@@ -1,0 +1,20 @@
+// Machine code as shared objects: loaded by the system's own loader, without a compiler.
+#pragma once
+
+#include <memory>
+
+#include "runtime/kernel_loader.h"
+
+namespace tapml::runtime {
+
+// Format of such modules.
+inline constexpr const char* kSharedObjectFormat = "elf-shared";
+
+// PlatformError (kAbsent) where `blob` was built for another processor architecture or for CPU
+// features that this machine lacks. `blob` need not be a shared object.
+Status check_host_code(const ModuleBlob& blob);
+
+// Loads shared objects from memory; nothing touches the file system.
+std::shared_ptr<KernelLoader> make_shared_object_loader();
+
+}  // namespace tapml::runtime
