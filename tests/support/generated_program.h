@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "arith/evaluate.h"
 #include "build/block_builder.h"
 #include "interp/interpreter.h"
 #include "ir/exceptions.h"
@@ -83,6 +84,24 @@ class DimNames {
     return dims;
   }
   bool any() const { return any_; }
+  DimForm form() const { return form_; }
+  // Whether this is how a tensor of that shape is stated.
+  bool states(const Dims& dims, const Shape& shape) const {
+    for (size_t d = 0; d < shape.size(); ++d) {
+      auto it = names_.find(shape[d]);
+      bool named = form_ == DimForm::kSymbolic && shape[d] >= 2;
+      if (named ? it == names_.end() || dims[d].get() != it->second.get() : !dims[d].is_int()) {
+        return false;
+      }
+    }
+    return true;
+  }
+  // Extents of the variables made so far.
+  arith::Values values() const {
+    arith::Values values;
+    for (const auto& [extent, var] : names_) values[var.get()] = extent;
+    return values;
+  }
 
  private:
   PrimExpr variable(int64_t extent) {
