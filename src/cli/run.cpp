@@ -1,30 +1,24 @@
 // tapml run: generates text.
 #include <CLI/CLI.hpp>
-#include <chrono>
 
 #include "base/host/interrupt.h"
 #include "cli/command.h"
 #include "cli/model.h"
-#include "cli/platforms.h"
 #include "io/host/files.h"
 #include "io/safetensors.h"
 #include "ir/exceptions.h"
 #include "llm/engine.h"
-#include "pipeline/compile.h"
 
 namespace tapml::cli {
 
 namespace {
 
 struct RunOptions {
-  std::string model, target = "cpu", prompt, dump_logits;
+  ModelOptions model;
+  std::string prompt, dump_logits;
   int64_t max_tokens = 64;
   llm::SamplerOptions sampler;
 };
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 Json token_list(const std::vector<int32_t>& tokens) {
   std::vector<Json> items;
@@ -44,8 +38,6 @@ void dump_logits(const std::string& path, const std::vector<int32_t>& prompt,
 }
 
 int run(const RunOptions& options, const Output& output) {
-  target::Target target = target::parse_target(options.target);
-  auto session = open_session(target);
   unwrap(llm::check_sampler_options(options.sampler));
   if (options.max_tokens < 0) {
     throw_user("a negative number of tokens", "--max-tokens", "0 or more",
@@ -53,19 +45,18 @@ int run(const RunOptions& options, const Output& output) {
   }
   // Not after minutes of generating.
   if (!options.dump_logits.empty()) unwrap(check_writable(options.dump_logits));
-  double start = now();
-  LoadedModel model = load_model(options.model);
-  std::vector<int32_t> prompt = encode_prompt(model, options.prompt);
-  double loaded = now();
-  auto executable = pipeline::compile(model.files.module, target);
-  double compiled = now();
-  auto engine = unwrap(llm::Engine::create(*session, executable, model.files.weights));
-  double load_seconds = loaded - start + engine->load_seconds();
+  std::vector<int32_t> prompt;
+  ReadyModel model =
+      make_ready(options.model, [&](const Tokenizer& tokenizer, const ModelInterface& interface) {
+        prompt = encode_prompt(tokenizer, interface.context, options.prompt);
+      });
+  auto engine = unwrap(llm::Engine::create(*model.session, model.executable, model.weights));
+  double load_seconds = model.load_seconds + engine->load_seconds();
 
   StreamDecoder decoder(model.tokenizer);
   llm::GenerateOptions generate;
   generate.max_tokens = options.max_tokens;
-  generate.eos = model.files.eos;
+  generate.eos = model.eos;
   generate.sampler = options.sampler;
   generate.keep_logits = !options.dump_logits.empty();
   generate.on_token = [&](int32_t token) {
@@ -86,16 +77,17 @@ int run(const RunOptions& options, const Output& output) {
       {{"prompt_tokens", token_list(prompt)},
        {"tokens", token_list(generation.tokens)},
        {"text", Json::string(model.tokenizer.decode(generation.tokens))},
-       {"target", Json::string(options.target)},
+       {"target", Json::string(model.target.text)},
        {"stop_reason", Json::string(llm::stop_reason_name(generation.reason))},
        {"timings", Json::object({{"load", Json::number(load_seconds)},
-                                 {"compile", Json::number(compiled - loaded)},
+                                 {"compile", Json::number(model.compile_seconds)},
                                  {"prefill", Json::number(generation.prefill_seconds)},
                                  {"decode", Json::number(generation.decode_seconds)},
                                  {"tokens_per_s", Json::number(tokens_per_second)}})}}));
   if (!output.json) {
     std::fprintf(stderr, "[%zu prompt tokens, %zu generated, %.1f tokens/s; compile %.2f s]\n",
-                 prompt.size(), generation.tokens.size(), tokens_per_second, compiled - loaded);
+                 prompt.size(), generation.tokens.size(), tokens_per_second,
+                 model.compile_seconds);
   }
   return kDone;
 }
@@ -106,15 +98,15 @@ void add_run(Registration registration) {
   auto* command = registration.app.add_subcommand("run", "Generate text");
   command->footer("Example: tapml run models/demo --prompt \"In the beginning\" --max-tokens 40");
   auto options = std::make_shared<RunOptions>();
-  command->add_option("model", options->model, "Hugging Face model directory")->required();
-  command->add_option("--target", options->target, "kind[:key=value,...], see tapml devices")
-      ->capture_default_str();
+  options->model.add_to(*command);
   command->add_option("--prompt", options->prompt, "Text to continue")->required();
   command->add_option("--max-tokens", options->max_tokens, "Most tokens to generate")
       ->capture_default_str();
   command->add_option("--temperature", options->sampler.temperature, "0: greedy")
       ->capture_default_str();
-  command->add_option("--top-p", options->sampler.top_p, "Nucleus, in (0, 1]")
+  command->add_option("--top-k", options->sampler.top_k, "Likeliest tokens to draw from; 0: all")
+      ->capture_default_str();
+  command->add_option("--top-p", options->sampler.top_p, "Nucleus to draw from, in (0, 1]")
       ->capture_default_str();
   command->add_option("--seed", options->sampler.seed, "Seed of the sampler")
       ->capture_default_str();

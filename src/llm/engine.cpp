@@ -116,6 +116,7 @@ struct Engine::State {
   Status grow(int64_t tokens);
   Status check_tokens(std::span<const int32_t> tokens) const;
   Result<Tensor> step(const char* function, std::span<const int32_t> tokens);
+  Result<int32_t> draw(const Tensor& logits);
 
   runtime::Session& session;
   std::unique_ptr<runtime::VirtualMachine> vm;
@@ -124,6 +125,7 @@ struct Engine::State {
   PageAllocator allocator;
   SequencePages pages;
   std::vector<Value> pools, weights;
+  SamplerOptions sampler;
   Value sampler_parameters, sampler_state;
   int64_t length = 0;
   double load_seconds = 0;
@@ -307,10 +309,22 @@ Status Engine::set_sampler(const SamplerOptions& options) {
   TAPML_ASSIGN(Tensor generator, runtime::upload(state_->session, llm::sampler_state(options)));
   state_->sampler_parameters = std::move(parameters);
   state_->sampler_state = std::move(generator);
+  state_->sampler = options;
   return {};
 }
 
+// Downloads the logits: what is drawn must not depend on how a platform computes.
+Result<int32_t> Engine::State::draw(const Tensor& logits) {
+  TAPML_ASSIGN(const HostTensor row, runtime::download(logits));
+  TAPML_ASSIGN(HostTensor generator, runtime::download(*sampler_state.tensor()));
+  TAPML_ASSIGN(const int32_t token, sample_token(row.values<float>(), sampler, generator));
+  TAPML_ASSIGN(Tensor advanced, runtime::upload(session, generator));
+  sampler_state = std::move(advanced);
+  return token;
+}
+
 Result<int32_t> Engine::sample(const Tensor& logits) {
+  if (state_->sampler.temperature > 0) return state_->draw(logits);
   const std::vector<Value> args = {logits, state_->sampler_parameters, state_->sampler_state};
   TAPML_ASSIGN(Value result, state_->vm->call("sample", args));
   const runtime::ValueList* fields = result.tuple();

@@ -76,7 +76,9 @@ class Engine {
   Result<runtime::Tensor> decode(int32_t token);
   // Appends tokens and returns the logits of each of them, f32[tokens, vocabulary].
   Result<HostTensor> logits_all(std::span<const int32_t> tokens);
-  // The token that `sample` draws from logits f32[1, vocabulary]; advances the generator.
+  // The next token after logits f32[1, vocabulary]: at temperature 0 the model's `sample`, else
+  // drawn by llm/sampler, which advances the generator. UserError for logits that nothing can be
+  // drawn from.
   Result<int32_t> sample(const runtime::Tensor& logits);
   // Parameters and fresh generator of sample().
   Status set_sampler(const SamplerOptions& options);

@@ -1,6 +1,11 @@
 #include "llm/sampler.h"
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
 #include <sstream>
+#include <vector>
 
 #include "base/rng.h"
 
@@ -8,10 +13,53 @@ namespace tapml::llm {
 
 namespace {
 
+constexpr const char* kStream = "sample";
+
 std::string number_text(double value) {
   std::ostringstream text;
   text << value;
   return text.str();
+}
+
+std::unexpected<Error> bad_logits(const std::string& problem, size_t at, std::string found) {
+  return fail(user_error(problem, "logit " + std::to_string(at),
+                         "numbers, or -infinity for tokens that must not come", std::move(found),
+                         "a weight is broken, or a kernel: tapml migrate compares every kernel"));
+}
+
+// A token's place in the order as an integer: rising keys are falling logits, then rising indices.
+uint64_t order_key(float logit, size_t index) {
+  const uint32_t bits = std::bit_cast<uint32_t>(logit == 0 ? 0.0f : logit);
+  const uint32_t rising = bits & 0x80000000u ? ~bits : bits | 0x80000000u;
+  return uint64_t{~rising} << 32 | index;
+}
+
+Result<std::vector<uint64_t>> order_keys(std::span<const float> logits) {
+  std::vector<uint64_t> keys;
+  keys.reserve(logits.size());
+  for (size_t i = 0; i < logits.size(); ++i) {
+    const float logit = logits[i];
+    if (std::isnan(logit)) return bad_logits("the model's logits are not numbers", i, "NaN");
+    if (logit == std::numeric_limits<float>::infinity()) {
+      return bad_logits("the model's logits are not finite", i, "+infinity");
+    }
+    if (std::isfinite(logit)) keys.push_back(order_key(logit, i));
+  }
+  if (keys.empty()) {
+    return bad_logits("no token can be drawn", 0,
+                      logits.empty() ? "no logits" : "-infinity everywhere");
+  }
+  return keys;
+}
+
+// The next number in [0, 1) of a generator.
+double draw_unit(HostTensor& state) {
+  const auto values = state.mutable_values<int64_t>();
+  const auto key = static_cast<uint64_t>(values[0]);
+  const auto counter = static_cast<uint64_t>(values[1]);
+  values[1] = static_cast<int64_t>(counter + 1);
+  return RandomStream({static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32)}, 2 * counter)
+      .unit();
 }
 
 }  // namespace
@@ -19,16 +67,17 @@ std::string number_text(double value) {
 Status check_sampler_options(const SamplerOptions& options) {
   // Written so that NaN fails too.
   if (!(options.temperature >= 0 && options.temperature <= 1e6)) {
-    return fail(user_error("the temperature is out of range", "temperature", "a number from 0",
-                           number_text(options.temperature)));
+    return fail(user_error("the temperature is out of range", "temperature",
+                           "a number from 0 to 1000000", number_text(options.temperature)));
   }
   if (!(options.top_p > 0 && options.top_p <= 1)) {
     return fail(user_error("top-p is out of range", "top-p", "a number above 0, at most 1",
                            number_text(options.top_p)));
   }
-  if (options.temperature > 0) {
-    return fail(user_error("random sampling is not supported", "temperature",
-                           "0, which takes the likeliest token", number_text(options.temperature)));
+  if (options.top_k < 0) {
+    return fail(user_error("top-k is out of range", "top-k",
+                           "a number of tokens, or 0 for all of them",
+                           std::to_string(options.top_k)));
   }
   return {};
 }
@@ -43,11 +92,52 @@ HostTensor sampler_parameters(const SamplerOptions& options, int64_t batch) {
 }
 
 HostTensor sampler_state(const SamplerOptions& options) {
-  const PhiloxKey key = philox_key(options.seed, "sample");
+  const PhiloxKey key = philox_key(options.seed, kStream);
   HostTensor state = HostTensor::zeros(DType::kI64, {2});
   state.mutable_values<int64_t>()[0] =
       static_cast<int64_t>(uint64_t{key[0]} | uint64_t{key[1]} << 32);
   return state;
+}
+
+double exp_nonpositive(double x) {
+  if (!(x >= -700)) return 0;
+  // x = n ln 2 + r with |r| <= ln 2 / 2; n * kLn2High is exact.
+  constexpr double kLn2High = 0x1.62e42feep-1, kLn2Low = 0x1.a39ef35793c76p-33;
+  constexpr double kInverseLn2 = 0x1.71547652b82fep+0;
+  const double n = std::floor(x * kInverseLn2 + 0.5);
+  const double r = (x - n * kLn2High) - n * kLn2Low;
+  // The Taylor series' 14th term is below 2^-57 there.
+  double sum = 1.0 / 13;
+  for (int k = 12; k >= 2; --k) sum = (1 + r * sum) / k;
+  return std::ldexp(1 + (r + r * r * sum), static_cast<int>(n));
+}
+
+Result<int32_t> sample_token(std::span<const float> logits, const SamplerOptions& options,
+                             HostTensor& state) {
+  TAPML_TRY(check_sampler_options(options));
+  TAPML_ASSIGN(std::vector<uint64_t> keys, order_keys(logits));
+  auto index_of = [](uint64_t key) { return static_cast<uint32_t>(key); };
+  if (options.temperature == 0) {
+    return static_cast<int32_t>(index_of(*std::min_element(keys.begin(), keys.end())));
+  }
+  if (options.top_k > 0 && static_cast<uint64_t>(options.top_k) < keys.size()) {
+    std::nth_element(keys.begin(), keys.begin() + options.top_k, keys.end());
+    keys.resize(static_cast<size_t>(options.top_k));
+  }
+  std::sort(keys.begin(), keys.end());
+
+  const double largest = logits[index_of(keys[0])];
+  std::vector<double> sums;
+  sums.reserve(keys.size());
+  double sum = 0;
+  for (const uint64_t key : keys) {
+    sum += exp_nonpositive((logits[index_of(key)] - largest) / options.temperature);
+    sums.push_back(sum);
+  }
+  const auto last = std::lower_bound(sums.begin(), sums.end(), options.top_p * sums.back());
+  const double threshold = draw_unit(state) * *last;
+  const auto taken = std::upper_bound(sums.begin(), last, threshold);
+  return static_cast<int32_t>(index_of(keys[static_cast<size_t>(taken - sums.begin())]));
 }
 
 }  // namespace tapml::llm

@@ -1,7 +1,22 @@
-// Inputs of the model's `sample` function; choosing the token is the model's.
+// Choosing the next token from a row of logits.
+//
+// The likeliest token (temperature 0) is the model's own `sample` function. Drawing at random is
+// done here, on the host and in f64 with nothing but correctly rounded operations, so that equal
+// logits and an equal generator give the same token on every platform:
+//
+//   1. Tokens are ordered by falling logit, equal logits by rising index (-0 equals 0).
+//   2. top-k > 0 keeps the first k of them.
+//   3. Token i of this order weighs exp((logit_i - logit_0) / temperature), by exp_nonpositive.
+//   4. top-p keeps the shortest beginning whose weights sum up to at least top-p times the sum of
+//      all that are left. Sums run in the order of 1, one addition a token.
+//   5. With S the sum of what is kept and u uniform in [0, 1), the token is the first one whose
+//      running sum exceeds u * S.
+//
+// Draw d takes u = unit() at position 2 d of the Philox stream "sample" of the seed (base/rng.h).
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "base/result.h"
 #include "tensor/host_tensor.h"
@@ -9,19 +24,30 @@
 namespace tapml::llm {
 
 struct SamplerOptions {
-  double temperature = 0;  // 0: the likeliest token
-  double top_p = 1;        // in (0, 1]
+  double temperature = 0;  // 0: the likeliest token, whatever the rest says
+  double top_p = 1;        // in (0, 1]; 1 keeps all
+  int64_t top_k = 0;       // 0 keeps all
   uint64_t seed = 0;
 };
 
-// UserError for values that are out of range, and for a temperature above 0, which `sample` does
-// not look at.
+// UserError for values that are out of range: a temperature from 0 to 1e6, top-p above 0 and at
+// most 1, top-k from 0.
 Status check_sampler_options(const SamplerOptions& options);
 
 // f32[batch, 2]: temperature and top-p of each sequence.
 HostTensor sampler_parameters(const SamplerOptions& options, int64_t batch);
 
-// i64[2]: key and counter of the counter-based generator (base/rng.h), at its start.
+// i64[2]: key and counter (draws made) of the counter-based generator, at its start.
 HostTensor sampler_state(const SamplerOptions& options);
+
+// exp(x) for x <= 0 within 1 ULP, the same bits on every platform; 0 below -700.
+double exp_nonpositive(double x);
+
+// The token that step 5 takes, or the lowest index of the largest logits at temperature 0, from the
+// f32 logits of one sequence. `state` is that of sampler_state; a draw counts its counter up.
+// -infinity marks a token that is never drawn. UserError for options out of range, no logits, NaN,
+// +infinity, and nothing but -infinity.
+Result<int32_t> sample_token(std::span<const float> logits, const SamplerOptions& options,
+                             HostTensor& state);
 
 }  // namespace tapml::llm

@@ -80,7 +80,9 @@ class LlamaFunction {
 
   Variable linear(const std::string& path, const Variable& x) {
     origin(path);
-    return op("matmul", {x, weight(path)}, {{"transpose_b", true}});
+    Variable y = op("matmul", {x, weight(path)}, {{"transpose_b", true}});
+    auto bias = weights_.find(path + ".bias");
+    return bias == weights_.end() ? y : op("add", {y, bias->second});
   }
 
   // [b, n, heads * head_dim] of a projection as [b, n, heads, head_dim].
@@ -179,18 +181,20 @@ std::vector<WeightSpec> llama_weights(const LlamaConfig& config) {
   std::vector<WeightSpec> weights = {{"model.embed_tokens.weight", {config.vocabulary, hidden}}};
   for (int64_t layer = 0; layer < config.layers; ++layer) {
     const std::string path = layer_path(layer);
-    auto add = [&](const char* name, Shape shape) {
-      weights.push_back({path + name + ".weight", std::move(shape)});
+    auto norm = [&](const char* name) { weights.push_back({path + name + ".weight", {hidden}}); };
+    auto linear = [&](const char* name, int64_t outputs, int64_t inputs, bool bias) {
+      weights.push_back({path + name + ".weight", {outputs, inputs}});
+      if (bias) weights.push_back({path + name + ".bias", {outputs}});
     };
-    add(".input_layernorm", {hidden});
-    add(".self_attn.q_proj", {config.heads * config.head_dim, hidden});
-    add(".self_attn.k_proj", {config.kv_heads * config.head_dim, hidden});
-    add(".self_attn.v_proj", {config.kv_heads * config.head_dim, hidden});
-    add(".self_attn.o_proj", {hidden, config.heads * config.head_dim});
-    add(".post_attention_layernorm", {hidden});
-    add(".mlp.gate_proj", {inner, hidden});
-    add(".mlp.up_proj", {inner, hidden});
-    add(".mlp.down_proj", {hidden, inner});
+    norm(".input_layernorm");
+    linear(".self_attn.q_proj", config.heads * config.head_dim, hidden, config.attention_bias);
+    linear(".self_attn.k_proj", config.kv_heads * config.head_dim, hidden, config.attention_bias);
+    linear(".self_attn.v_proj", config.kv_heads * config.head_dim, hidden, config.attention_bias);
+    linear(".self_attn.o_proj", hidden, config.heads * config.head_dim, config.attention_bias);
+    norm(".post_attention_layernorm");
+    linear(".mlp.gate_proj", inner, hidden, config.mlp_bias);
+    linear(".mlp.up_proj", inner, hidden, config.mlp_bias);
+    linear(".mlp.down_proj", hidden, inner, config.mlp_bias);
   }
   weights.push_back({"model.norm.weight", {hidden}});
   if (!config.tied_embeddings) weights.push_back({"lm_head.weight", {config.vocabulary, hidden}});

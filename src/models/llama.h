@@ -38,6 +38,8 @@ struct LlamaConfig {
   double rms_norm_epsilon = 1e-6;
   RopeConfig rope;
   bool tied_embeddings = false;  // lm_head uses the embedding's weight
+  bool attention_bias = false;   // on the projections to q, k, v and of the mixed heads
+  bool mlp_bias = false;         // on the three projections of the feed-forward part
   int64_t page_size = 16;        // tokens in a page of the KV cache
 };
 

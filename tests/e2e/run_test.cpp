@@ -97,6 +97,23 @@ TEST(Run, StreamsTheTextOfItsJson) {
   EXPECT_EQ(json.err, "");
 }
 
+TEST(Run, SampledTextsFollowFromTheSeed) {
+  auto tokens = [](const std::vector<std::string>& options) {
+    std::vector<std::string> args = {"run",          kDemoModel, "--prompt", "Emma was",
+                                     "--max-tokens", "24",       "--json"};
+    args.insert(args.end(), options.begin(), options.end());
+    ProgramResult result = run_program(args);
+    EXPECT_EQ(result.exit_code, 0) << result.all();
+    return integers(result.json().find("tokens"));
+  };
+  auto sampled = tokens({"--temperature", "0.9", "--top-p", "0.95", "--seed", "3"});
+  EXPECT_EQ(sampled, tokens({"--temperature", "0.9", "--top-p", "0.95", "--seed", "3"}));
+  EXPECT_NE(sampled, tokens({"--temperature", "0.9", "--top-p", "0.95", "--seed", "4"}));
+  EXPECT_NE(sampled, tokens({}));
+  EXPECT_EQ(tokens({"--seed", "18446744073709551615"}), tokens({"--top-k", "5", "--top-p", "0.5"}));
+  EXPECT_EQ(tokens({"--temperature", "2", "--top-k", "1"}), tokens({}));
+}
+
 TEST(Run, SameTokensOnAnyNumberOfThreads) {
   auto tokens = [](const std::string& target) {
     ProgramResult result = run_program({"run", kDemoModel, "--target", target, "--prompt",

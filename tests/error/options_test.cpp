@@ -75,11 +75,16 @@ TEST(BadSampler, Options) {
     expect_failure({"run", kDemoModel, "--prompt", "x", option + "=" + value}, 2, {value});
   };
   run("--temperature", "-1");
-  run("--temperature", "0.9");  // greedy is all there is
+  run("--temperature", "nan");
+  run("--temperature", "warm");
   run("--top-p", "0");
   run("--top-p", "1.5");
+  run("--top-k", "-1");
+  run("--top-k", "1.5");
   run("--max-tokens", "-3");
   run("--seed", "x");
+  run("--seed", "-1");
+  run("--seed", "18446744073709551616");
 }
 
 // Folders that cannot be written. As root every folder can, so a file stands in the way.

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Writes the golden logits: PyTorch with transformers in f32, eager attention, one thread.
 
-Makes logits/<name>/{config.json, golden.safetensors} for two random configurations, whose weights
-come from rng.py, and logits/demo/golden.safetensors for the model in models/demo, and rng.json, known
+Makes logits/<name>/{config.json, golden.safetensors} for random configurations, whose weights come
+from rng.py, and logits/demo/golden.safetensors for the model in models/demo, and rng.json, known
 values of the generator. README.md names the tensors.
 
-Usage: make_logits.py [name ...]     (all without a name; names: llama3_gqa, mqa_tied, demo)
+Usage: make_logits.py [name ...]     (all without a name; "demo", or a key of RANDOM)
 Needs torch, transformers, safetensors, tokenizers, numpy.
 """
 
@@ -87,7 +87,38 @@ MQA_TIED = {
     "vocab_size": 409,
 }
 
-RANDOM = {"llama3_gqa": (LLAMA3_GQA, 1001, 48), "mqa_tied": (MQA_TIED, 1002, 24)}
+def variant(base, **changes):
+    """The configuration `base` with other fields; None takes a field away."""
+    fields = {**base, **changes}
+    return {key: value for key, value in sorted(fields.items()) if value is not None}
+
+
+# A bias on every projection, in the older form.
+BIASED = variant(
+    LLAMA3_GQA, attention_bias=True, mlp_bias=True, hidden_size=64, intermediate_size=120,
+    max_position_embeddings=96, num_attention_heads=4, num_hidden_layers=2, rope_scaling=None,
+    rope_theta=10000.0, torch_dtype="bfloat16", vocab_size=257)
+
+# Heads whose width is not hidden_size / heads, which here is odd; as many K heads as Q heads
+# because no field says otherwise.
+WIDE_HEADS = variant(
+    MQA_TIED, dtype="float32", head_dim=24, hidden_size=75, intermediate_size=132,
+    num_attention_heads=5, num_key_value_heads=None, tie_word_embeddings=False, vocab_size=211)
+
+# One layer, heads narrower than hidden_size / heads, a bias on the attention only, linear scaling.
+ONE_LAYER = variant(
+    MQA_TIED, attention_bias=True, head_dim=8, hidden_size=72, num_attention_heads=6,
+    num_hidden_layers=1, num_key_value_heads=3,
+    rope_parameters={"factor": 4.0, "rope_theta": 10000.0, "rope_type": "linear"}, vocab_size=300)
+
+# Configuration, seed of the weights, number of tokens.
+RANDOM = {
+    "llama3_gqa": (LLAMA3_GQA, 1001, 48),
+    "mqa_tied": (MQA_TIED, 1002, 24),
+    "biased": (BIASED, 1003, 40),
+    "wide_heads": (WIDE_HEADS, 1004, 37),
+    "one_layer": (ONE_LAYER, 1005, 30),
+}
 
 # What the demo model continues; the first one is `prompt`, the next `prompt.1`, ...
 PROMPTS = (
@@ -136,8 +167,10 @@ def random_weights(config, seed):
     """Every tensor of the configuration under its Hugging Face name, rounded to the storage dtype."""
     dtype = getattr(torch, config.get("dtype") or config["torch_dtype"])
     hidden, inner = config["hidden_size"], config["intermediate_size"]
-    heads, groups = config["num_attention_heads"], config["num_key_value_heads"]
+    heads = config["num_attention_heads"]
+    groups = config.get("num_key_value_heads", heads)
     head = config.get("head_dim", hidden // heads)
+    biased = {"self_attn": config["attention_bias"], "mlp": config["mlp_bias"]}
     shapes = {"model.embed_tokens.weight": (config["vocab_size"], hidden)}
     for i in range(config["num_hidden_layers"]):
         p = f"model.layers.{i}."
@@ -152,6 +185,10 @@ def random_weights(config, seed):
             p + "mlp.up_proj.weight": (inner, hidden),
             p + "mlp.down_proj.weight": (hidden, inner),
         }
+    for name in list(shapes):
+        part = name.split(".")[-3]
+        if biased.get(part):
+            shapes[name.removesuffix("weight") + "bias"] = shapes[name][:1]
     shapes["model.norm.weight"] = (hidden,)
     if not config["tie_word_embeddings"]:
         shapes["lm_head.weight"] = (config["vocab_size"], hidden)

@@ -11,8 +11,7 @@ Philox4x32-10. For the tensor `name` of a model with the seed `seed` (a decimal 
   ten rounds; between two of them  k0 += 0x9E3779B9, k1 += 0xBB67AE85  (mod 2^32)
 
 Weights, in f32 arithmetic with one rounding at each operation, then rounded to the storage dtype
-(nearest, ties to even): a norm's weight (a tensor with one dimension) is 1 + 0.1f * unit, every
-other one 0.08f * unit. Elements are in row-major order.
+(nearest, ties to even): a norm's weight (a tensor with one dimension) is 1 + 0.1f * unit, a bias 0.1f * unit, every other one 0.08f * unit. Elements are in row-major order.
 """
 
 import hashlib
@@ -20,6 +19,7 @@ import hashlib
 import numpy as np
 
 NORM_SCALE = np.float32(0.1)
+BIAS_SCALE = np.float32(0.1)
 WEIGHT_SCALE = np.float32(0.08)
 
 
@@ -58,7 +58,12 @@ def unit(seed, name, count):
 def weight(seed, name, shape):
     """A tensor's values in f32, before the rounding to its storage dtype."""
     value = unit(seed, name, int(np.prod(shape)))
-    value = np.float32(1.0) + NORM_SCALE * value if len(shape) == 1 else WEIGHT_SCALE * value
+    if name.endswith(".bias"):
+        value = BIAS_SCALE * value
+    elif len(shape) == 1:
+        value = np.float32(1.0) + NORM_SCALE * value
+    else:
+        value = WEIGHT_SCALE * value
     return value.reshape(shape)
 
 

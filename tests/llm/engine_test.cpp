@@ -60,8 +60,8 @@ TEST(Engine, RefusesTokensThatDoNotFit) {
   options.max_tokens = -1;
   expect_refused(engine->generate(Tokens{1}, options), {"negative", "-1"});
   options = {};
-  options.sampler.temperature = 1;
-  expect_refused(engine->generate(Tokens{1}, options), {"random sampling"});
+  options.sampler.temperature = -1;
+  expect_refused(engine->generate(Tokens{1}, options), {"temperature", "-1"});
 }
 
 TEST(Engine, CapacityBoundsTheCache) {

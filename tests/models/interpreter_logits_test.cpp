@@ -90,7 +90,8 @@ TEST_P(InterpreterLogits, PrefillInChunksThenDecode) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, InterpreterLogits,
-                         ::testing::Values("llama3_gqa", "mqa_tied", "demo"),
+                         ::testing::Values("llama3_gqa", "mqa_tied", "biased", "wide_heads",
+                                           "one_layer", "demo"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(InterpreterSample, TakesTheLowestLargestAndKeepsTheState) {

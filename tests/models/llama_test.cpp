@@ -56,6 +56,29 @@ TEST(Llama, WeightsInOrder) {
             "lm_head.weight [11, 12]\n");
 }
 
+TEST(Llama, BiasesFollowTheirWeights) {
+  LlamaConfig config = small_config();
+  config.layers = 1;
+  config.attention_bias = config.mlp_bias = true;
+  std::string text, previous;
+  for (const WeightSpec& weight : llama_weights(config)) {
+    if (weight.name.ends_with(".bias")) {
+      EXPECT_EQ(previous, weight.name.substr(0, weight.name.size() - 4) + "weight");
+      text += weight.name.substr(15) + " " + shape_to_string(weight.shape) + "\n";
+    }
+    previous = weight.name;
+  }
+  EXPECT_EQ(text,
+            "self_attn.q_proj.bias [12]\nself_attn.k_proj.bias [4]\nself_attn.v_proj.bias [4]\n"
+            "self_attn.o_proj.bias [12]\nmlp.gate_proj.bias [20]\nmlp.up_proj.bias [20]\n"
+            "mlp.down_proj.bias [12]\n");
+  config.mlp_bias = false;
+  EXPECT_EQ(llama_weights(config).size(), 12u + 4u);
+  Module module = build_llama(config, {.fallback = DType::kBF16});
+  analysis::verify(module);
+  build::check_annotations(module);
+}
+
 TEST(Llama, Signatures) {
   LlamaConfig config = small_config();
   config.layers = 1;

@@ -29,20 +29,22 @@ inline std::map<std::string, HostTensor> read_tensors(const std::string& path) {
   return unwrap(parse_safetensors(file.bytes, file.owner, path)).tensors;
 }
 
-// A tensor of tests/golden/rng.py: norms around 1, the rest around 0.
+// A tensor of tests/golden/rng.py: norms around 1, biases and the rest around 0.
 inline HostTensor random_weight(uint64_t seed, const models::WeightSpec& spec, DType dtype) {
   HostTensor tensor = HostTensor::zeros(dtype, spec.shape);
   std::vector<float> units(static_cast<size_t>(tensor.size()));
   fill_uniform(units, philox_key(seed, spec.name));
-  const bool is_norm = spec.shape.size() == 1;
+  const bool is_bias = spec.name.ends_with(".bias");
+  const bool is_norm = !is_bias && spec.shape.size() == 1;
   for (size_t i = 0; i < units.size(); ++i) {
-    const float value = is_norm ? 1.0f + 0.1f * units[i] : 0.08f * units[i];
+    const float scale = is_bias || is_norm ? 0.1f : 0.08f;
+    const float value = (is_norm ? 1.0f : 0.0f) + scale * units[i];
     tensor.set_f64(static_cast<int64_t>(i), value);
   }
   return tensor;
 }
 
-// "llama3_gqa", "mqa_tied" or "demo".
+// A folder of tests/golden/logits.
 inline GoldenModel golden_model(const std::string& name) {
   const std::string root = TAPML_SOURCE_DIR;
   const std::string folder = root + "/tests/golden/logits/" + name;

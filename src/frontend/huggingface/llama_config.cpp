@@ -28,12 +28,6 @@ void check_divides(const JsonObjectReader& json, const char* key, int64_t value,
                                "a multiple of " + std::to_string(divisor)));
 }
 
-// A switch that must be off because the model code has no such path.
-void refuse(const JsonObjectReader& json, const char* key, const char* what) {
-  if (!unwrap(json.bool_or(key, false))) return;
-  throw_error(json.field_error(key, std::string("is on: ") + what + " is not supported", "false"));
-}
-
 void read_heads(const JsonObjectReader& json, LlamaConfig& config) {
   config.heads = unwrap(json.required_int("num_attention_heads", 1, kMaxHeads));
   config.kv_heads = unwrap(json.int_or("num_key_value_heads", config.heads, 1, config.heads));
@@ -120,8 +114,8 @@ models::ModelConfig read_llama_config(const JsonObjectReader& json) {
 
   static constexpr std::array<std::string_view, 2> kActivations = {"silu", "swish"};
   if (json.has("hidden_act")) unwrap(json.required_choice("hidden_act", kActivations));
-  refuse(json, "attention_bias", "a bias in the attention projections");
-  refuse(json, "mlp_bias", "a bias in the feed-forward projections");
+  config.attention_bias = unwrap(json.bool_or("attention_bias", false));
+  config.mlp_bias = unwrap(json.bool_or("mlp_bias", false));
   if (json.has("quantization_config")) {
     throw_error(json.field_error("quantization_config",
                                  "is present: quantized weights are not supported",

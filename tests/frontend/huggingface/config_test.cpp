@@ -107,6 +107,27 @@ TEST(HuggingFaceConfig, DefaultsOfFieldsThatMayBeAbsent) {
   EXPECT_EQ(llama(with(base_config(), "head_dim", "32")).head_dim, 32);
 }
 
+TEST(HuggingFaceConfig, Biases) {
+  EXPECT_FALSE(llama(base_config()).attention_bias);
+  EXPECT_FALSE(llama(base_config()).mlp_bias);
+  LlamaConfig attention = llama(with(base_config(), "attention_bias", "true"));
+  EXPECT_TRUE(attention.attention_bias);
+  EXPECT_FALSE(attention.mlp_bias);
+  LlamaConfig mlp = llama(with(base_config(), "mlp_bias", "true"));
+  EXPECT_FALSE(mlp.attention_bias);
+  EXPECT_TRUE(mlp.mlp_bias);
+  EXPECT_FALSE(llama(with(base_config(), "mlp_bias", "null")).mlp_bias);
+}
+
+TEST(HuggingFaceConfig, HeadsOfTheirOwnWidth) {
+  // Nothing then ties the hidden size to the heads.
+  Json json = with(with(base_config(), "head_dim", "10"), "hidden_size", "47");
+  EXPECT_EQ(llama(json).head_dim, 10);
+  EXPECT_EQ(llama(json).hidden, 47);
+  expect_user_error([&] { parse(with(json, "head_dim", "null")); },
+                    {"hidden_size", "is not a multiple of \"num_attention_heads\""});
+}
+
 TEST(HuggingFaceConfig, Eos) {
   auto eos = [](const char* value) {
     return parse(with(base_config(), "eos_token_id", value)).eos;
@@ -166,12 +187,14 @@ INSTANTIATE_TEST_SUITE_P(
         BadField{"rms_norm_eps", "0"}, BadField{"rms_norm_eps", "-1e-5"},
         BadField{"rms_norm_eps", "\"1e-5\""}, BadField{"rope_theta", "0"},
         BadField{"rope_theta", "1e300"}, BadField{"tie_word_embeddings", "1"},
-        BadField{"attention_bias", "true"}, BadField{"mlp_bias", "true"},
-        BadField{"attention_bias", "\"no\""}, BadField{"rope_scaling", "[]"},
-        BadField{"rope_scaling", "{}"}, BadField{"rope_parameters", "3"},
-        BadField{"partial_rotary_factor", "0.5"}, BadField{"torch_dtype", "16"},
-        BadField{"quantization_config", "{}"}, BadField{"architectures", "[]"},
-        BadField{"architectures", "\"LlamaForCausalLM\""}, BadField{"architectures", "[3]"}));
+        BadField{"attention_bias", "1"}, BadField{"attention_bias", "\"no\""},
+        BadField{"mlp_bias", "0"}, BadField{"mlp_bias", "[true]"}, BadField{"head_dim", "-8"},
+        BadField{"head_dim", "16385"}, BadField{"head_dim", "\"8\""},
+        BadField{"rope_scaling", "[]"}, BadField{"rope_scaling", "{}"},
+        BadField{"rope_parameters", "3"}, BadField{"partial_rotary_factor", "0.5"},
+        BadField{"torch_dtype", "16"}, BadField{"quantization_config", "{}"},
+        BadField{"architectures", "[]"}, BadField{"architectures", "\"LlamaForCausalLM\""},
+        BadField{"architectures", "[3]"}));
 
 TEST(HuggingFaceConfig, MissingFields) {
   for (const char* key : {"vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers",

@@ -199,6 +199,28 @@ TEST_F(HuggingFaceFolder, MissingWeights) {
            "10 of them"});
 }
 
+TEST_F(HuggingFaceFolder, BiasesAreThereExactlyWhenTheConfigurationSaysSo) {
+  tensors_["model.layers.0.mlp.up_proj.bias"] = HostTensor::zeros(DType::kF32, {12});
+  write_all();
+  ASSERT_EQ(read().warnings.size(), 1u);
+  EXPECT_NE(read().warnings[0].find("\"model.layers.0.mlp.up_proj.bias\""), std::string::npos);
+
+  std::string config = kConfig;
+  config.replace(config.rfind('}'), 1, ", \"mlp_bias\": true}");
+  write("config.json", config);
+  refuses({"weights are missing", "\"model.layers.0.mlp.gate_proj.bias\"",
+           "\"model.layers.0.mlp.down_proj.bias\"", "15 weights", "13 of them"});
+  tensors_["model.layers.0.mlp.gate_proj.bias"] = HostTensor::zeros(DType::kF32, {12});
+  tensors_["model.layers.0.mlp.down_proj.bias"] = HostTensor::zeros(DType::kF32, {12});
+  write_all();
+  refuses(
+      {"\"model.layers.0.mlp.down_proj.bias\"", "another shape", "expected: [8]", "found: [12]"});
+  tensors_["model.layers.0.mlp.down_proj.bias"] = HostTensor::zeros(DType::kF32, {8});
+  write_all();
+  EXPECT_TRUE(read().warnings.empty());
+  expect_same(read().weights, tensors_);
+}
+
 TEST_F(HuggingFaceFolder, WeightOfAnotherShape) {
   tensors_["model.norm.weight"] = HostTensor::zeros(DType::kF32, {9});
   write_all();
