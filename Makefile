@@ -41,9 +41,10 @@ unit: setup  ## build and run the unit tests only
 	@cmake --build --preset dev --target unit_tests
 	@ctest --preset dev -L unit
 
-bench: release  ## measure compile time and decode speed of the demo model
-	@cmake --build --preset release --target demo_bench
-	@build/bench/demo_bench models/demo
+bench: release  ## measure speed against peers and ceilings (ONLY=pattern for some); writes out/bench.json
+	@scripts/bench_setup
+	@cmake --build --preset release --target tapml_bench
+	@build/bench/tapml_bench $(ONLY)
 
 format: setup  ## format all C++ files in place
 	@$(sources) | xargs -0 -r clang-format-19 -i

@@ -1,0 +1,13 @@
+// The benchmarks, by what they measure. Each list is explicit in its file.
+#pragma once
+
+#include "harness.h"
+
+namespace tapml::bench {
+
+// Single operators on the processor, against its ceilings.
+std::vector<Case> kernel_cases();
+// Language models: compile, decode, prefill, the cost of the virtual machine and of carving.
+std::vector<Case> model_cases();
+
+}  // namespace tapml::bench

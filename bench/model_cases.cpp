@@ -1,0 +1,260 @@
+#include <numeric>
+
+#include "base/rng.h"
+#include "cases.h"
+#include "ceilings.h"
+#include "device/null/null_device.h"
+#include "frontend/huggingface/model.h"
+#include "ir/exceptions.h"
+#include "llm/engine.h"
+#include "models/table.h"
+#include "pipeline/compile.h"
+#include "programs.h"
+#include "topdown/carve.h"
+
+namespace tapml::bench {
+
+namespace {
+
+// Seconds of a fast program are told apart from its peer's through the same pipe.
+constexpr const char* kPython = "build/venv-bench/bin/python";
+constexpr const char* kLlama171m = "bench/models/llama_171m.json";
+constexpr const char* kDemo = "models/demo";
+
+// Weights around 0, of the generator: what they are does not bear on speed.
+void fill_weights(frontend::HuggingFaceModel& model) {
+  const auto& architecture = models::find_architecture(model.config.architecture);
+  for (const models::WeightSpec& spec : architecture.weights(model.config.model)) {
+    HostTensor tensor = HostTensor::zeros(DType::kF32, spec.shape);
+    std::span<float> values = tensor.mutable_values<float>();
+    fill_uniform(values, philox_key(1, spec.name));
+    for (float& value : values) value *= 0.03f;
+    model.weights[spec.name] = tensor;
+  }
+}
+
+// A compiled model on the processor.
+struct Model {
+  frontend::HuggingFaceModel files;
+  std::shared_ptr<runtime::LocalSession> session = cpu_session();
+  std::shared_ptr<const Executable> executable;
+  std::unique_ptr<llm::Engine> engine;
+
+  explicit Model(frontend::HuggingFaceModel read) : files(std::move(read)) {
+    executable = pipeline::compile(files.module, target::parse_target("cpu"));
+    engine = unwrap(llm::Engine::create(*session, executable, files.weights));
+  }
+
+  static std::shared_ptr<Model> random_171m() {
+    static std::weak_ptr<Model> kept;
+    if (auto model = kept.lock()) return model;
+    frontend::HuggingFaceModel files = frontend::read_config(kLlama171m);
+    fill_weights(files);
+    auto model = std::make_shared<Model>(std::move(files));
+    kept = model;
+    return model;
+  }
+
+  // Seconds a token over `steps` greedy steps after a prompt of four.
+  double decode(int64_t steps) const {
+    engine->reset();
+    unwrap(engine->set_sampler({}));
+    int32_t token =
+        unwrap(engine->sample(unwrap(engine->prefill(std::vector<int32_t>{1, 2, 3, 4}))));
+    double start = seconds_now();
+    for (int64_t i = 0; i < steps; ++i) {
+      token = unwrap(engine->sample(unwrap(engine->decode(token))));
+    }
+    return (seconds_now() - start) / static_cast<double>(steps);
+  }
+
+  // Seconds until the logits of the last of `count` tokens are there.
+  double prefill(int64_t count) const {
+    engine->reset();
+    std::vector<int32_t> tokens(static_cast<size_t>(count));
+    std::iota(tokens.begin(), tokens.end(), 1);
+    double start = seconds_now();
+    unwrap(engine->prefill(tokens));
+    unwrap(session->synchronize(runtime::kDefaultStream));
+    return seconds_now() - start;
+  }
+};
+
+// Bytes that one decode step reads: all weights but the input embedding.
+int64_t decode_bytes(const frontend::HuggingFaceModel& files) {
+  int64_t bytes = 0;
+  for (const auto& [name, tensor] : files.weights) {
+    if (name != "model.embed_tokens.weight") bytes += static_cast<int64_t>(tensor.byte_size());
+  }
+  return bytes;
+}
+
+Pair decode_171m(std::string&) {
+  auto model = Model::random_171m();
+  int64_t bytes = decode_bytes(model->files);
+  model->decode(4);
+  return {[=] { return 1e-9 * static_cast<double>(bytes) / model->decode(8); },
+          [=] { return read_gbps(bytes, cpu_threads()); }};
+}
+
+// Both figures are rates, so that more is better.
+Pair against_torch(std::string& absent, double count, std::function<double()> seconds,
+                   const std::vector<std::string>& arguments) {
+  std::vector<std::string> command = {kPython, "bench/peers/torch_llama.py"};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  auto peer = std::make_shared<Peer>(command);
+  seconds();
+  Pair pair{[=] { return count / seconds(); }, [=] { return count / peer->measure(); }};
+  if (!peer->ok()) {
+    absent = peer->why();
+    pair.peer = nullptr;
+  }
+  return pair;
+}
+
+Pair prefill_171m(std::string& absent) {
+  auto model = Model::random_171m();
+  return against_torch(absent, 512, [=] { return model->prefill(512); },
+                       {kLlama171m, "prefill", "512"});
+}
+
+Pair decode_demo(std::string& absent) {
+  auto model = std::make_shared<Model>(frontend::read_model(kDemo));
+  return against_torch(absent, 1, [=] { return model->decode(64); }, {kDemo, "decode", "64"});
+}
+
+Pair compile_demo(std::string&) {
+  auto module = std::make_shared<Module>(frontend::read_model(kDemo).module);
+  return {
+      [=] { return seconds_of([&] { pipeline::compile(*module, target::parse_target("cpu")); }); },
+      nullptr};
+}
+
+// Sums the time from before() to after() of every kernel call.
+class KernelClock final : public runtime::Observer {
+ public:
+  bool wants(const runtime::CallSite&, int64_t) noexcept override { return true; }
+  Status before(const runtime::KernelCall&) noexcept override {
+    start_ = seconds_now();
+    return {};
+  }
+  Status after(const runtime::KernelCall&) noexcept override {
+    seconds_ += seconds_now() - start_;
+    return {};
+  }
+  double take() { return std::exchange(seconds_, 0.0); }
+
+ private:
+  double start_ = 0, seconds_ = 0;
+};
+
+// What is left of a decode step besides its kernels: machine, call point, session, sampling.
+Pair decode_over_kernels(std::string&) {
+  auto model = std::make_shared<Model>(frontend::read_model(kDemo));
+  auto clock = std::make_shared<KernelClock>();
+  constexpr int64_t kSteps = 100;
+  model->decode(kSteps);
+  return {[=] { return 1e3 * model->decode(kSteps); },
+          [=] {
+            runtime::CallPoint& calls = model->engine->vm().call_point();
+            calls.set_observer(clock.get());
+            // The prefill before the steps counts too; it is a few percent of them.
+            model->decode(kSteps);
+            calls.set_observer(nullptr);
+            return 1e3 * clock->take() / kSteps;
+          }};
+}
+
+// Nanoseconds a call of the virtual machine on a device that runs nothing.
+Pair vm_overhead(std::string&) {
+  constexpr int kCalls = 500;
+  Module module;
+  build::FunctionBuilder f(module);
+  auto square = relax::tensor_annotation({1, 1}, DType::kF32);
+  relax::Variable x = f.param("x", square), w = f.param("w", square);
+  for (int i = 0; i < kCalls; ++i) x = f.emit_op("matmul", {x, w});
+  module.functions["main"] = f.finish(x);
+  auto session = std::shared_ptr<runtime::LocalSession>(
+      unwrap(runtime::LocalSession::create(std::make_shared<device::NullDevice>())));
+  auto executable = pipeline::compile(module, target::parse_target("null"));
+  auto vm = std::shared_ptr<runtime::VirtualMachine>(
+      unwrap(runtime::VirtualMachine::create(*session, executable)));
+  runtime::Tensor one = unwrap(runtime::upload(*session, HostTensor::zeros(DType::kF32, {1, 1})));
+  auto once = [=] {
+    (void)session;
+    std::vector<runtime::Value> arguments = {one, one};
+    unwrap(vm->call("main", arguments));
+  };
+  once();
+  return {[=] { return 1e9 * seconds_of(once, 5) / kCalls; }, nullptr};
+}
+
+// Seconds that carving adds to a run, over what it may add: 20 us a call and 1 GB/s of new bytes.
+Pair carving(std::string&) {
+  auto model = std::make_shared<Model>(frontend::read_model(kDemo));
+  auto allowed = std::make_shared<double>(0);
+  return {[=] {
+            double plain = seconds_of([&] { model->decode(16); });
+            topdown::Carver carver(*model->executable);
+            runtime::CallPoint& calls = model->engine->vm().call_point();
+            calls.set_observer(&carver);
+            double carved = seconds_of([&] { model->decode(16); });
+            calls.set_observer(nullptr);
+            double bytes = 0;
+            for (const auto& [hash, tensor] : carver.suite().tensors) {
+              bytes += static_cast<double>(tensor.byte_size());
+            }
+            *allowed = 20e-6 * static_cast<double>(carver.suite().calls.size()) + 1e-9 * bytes;
+            return (carved - plain) / *allowed;
+          },
+          nullptr};
+}
+
+}  // namespace
+
+std::vector<Case> model_cases() {
+  return {
+      {.name = "compile/demo",
+       .unit = "s",
+       .bound = Bound::kAtMost,
+       .bar = 3,
+       .figure = true,
+       .prepare = compile_demo,
+       .pairs = 5},
+      {.name = "decode/demo_over_kernels",
+       .unit = "ms/token",
+       .peer = "sum of kernels",
+       .bound = Bound::kAtMost,
+       .bar = 1.5,
+       .prepare = decode_over_kernels},
+      {.name = "decode/demo",
+       .unit = "tokens/s",
+       .peer = "PyTorch eager",
+       .bar = 5,
+       .prepare = decode_demo},
+      {.name = "decode/llama_171m",
+       .unit = "GB/s",
+       .peer = "read",
+       .bar = 0.8,
+       .prepare = decode_171m},
+      {.name = "prefill/llama_171m_512",
+       .unit = "tokens/s",
+       .peer = "PyTorch eager",
+       .bar = 0.8,
+       .prepare = prefill_171m},
+      {.name = "vm/call",
+       .unit = "ns",
+       .bound = Bound::kAtMost,
+       .bar = 200,
+       .figure = true,
+       .prepare = vm_overhead},
+      {.name = "carve/demo",
+       .unit = "of bound",
+       .bound = Bound::kAtMost,
+       .bar = 1,
+       .figure = true,
+       .prepare = carving},
+  };
+}
+
+}  // namespace tapml::bench

@@ -1,0 +1,53 @@
+"""A Llama in eager PyTorch with transformers, measured on request: "ready", then for every line read one
+line with seconds.
+
+Usage: torch_llama.py CONFIG_OR_FOLDER (decode|prefill) TOKENS
+decode: seconds a token over TOKENS greedy tokens after a prompt of four; prefill: seconds until the last
+token's logits of a prompt of TOKENS.
+"""
+
+import pathlib
+import sys
+import time
+
+
+def main():
+    try:
+        import torch
+        from transformers import LlamaConfig, LlamaForCausalLM
+    except ImportError as error:
+        print(f"absent: {error}", flush=True)
+        return
+    path, mode, count = pathlib.Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+    if path.is_dir():
+        model = LlamaForCausalLM.from_pretrained(path, dtype=torch.float32)
+    else:
+        model = LlamaForCausalLM(LlamaConfig.from_pretrained(path)).to(torch.float32)
+    model.eval()
+    prompt = torch.arange(1, 5 if mode == "decode" else count + 1)[None] % model.config.vocab_size
+
+    @torch.no_grad()
+    def decode():
+        out = model(prompt, use_cache=True)
+        token, cache = out.logits[:, -1:].argmax(-1), out.past_key_values
+        start = time.perf_counter()
+        for _ in range(count):
+            out = model(token, past_key_values=cache, use_cache=True)
+            token, cache = out.logits[:, -1:].argmax(-1), out.past_key_values
+        return (time.perf_counter() - start) / count
+
+    @torch.no_grad()
+    def prefill():
+        start = time.perf_counter()
+        model(prompt, use_cache=True, logits_to_keep=1).logits.sum().item()
+        return time.perf_counter() - start
+
+    measure = decode if mode == "decode" else prefill
+    measure()
+    print("ready", flush=True)
+    for _ in sys.stdin:
+        print(measure(), flush=True)
+
+
+if __name__ == "__main__":
+    main()

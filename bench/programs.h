@@ -1,0 +1,36 @@
+// Compiled programs with their inputs on a session, ready to be timed.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "build/block_builder.h"
+#include "runtime/local_session.h"
+#include "runtime/vm.h"
+
+namespace tapml::bench {
+
+int cpu_threads();
+// A session on the processor with all its threads.
+std::shared_ptr<runtime::LocalSession> cpu_session();
+
+// One function, "main", compiled for the processor.
+class Program {
+ public:
+  using Body = std::function<relax::Variable(build::FunctionBuilder&)>;
+  // `body` declares parameters and emits operators.
+  explicit Program(const Body& body);
+
+  // A random f32 tensor on the session.
+  runtime::Tensor random(Shape shape) const;
+  // Runs main and waits. Throws what the run ends with.
+  void run(const std::vector<runtime::Tensor>& arguments) const;
+
+ private:
+  std::shared_ptr<runtime::LocalSession> session_;
+  std::unique_ptr<runtime::VirtualMachine> vm_;
+};
+
+}  // namespace tapml::bench
