@@ -92,21 +92,31 @@ class ExprChecker {
   }
 
   void call(const PrimExpr& e) {
-    if (!find_intrinsic(e->name)) return fail(e, "calls no known scalar function");
+    const IntrinsicInfo* info = find_intrinsic(e->name);
+    if (!info) return fail(e, "calls no known scalar function");
     DType operand = e.operand(0).dtype();
-    if (e->name == "isnan") {
-      if (!is_float(operand)) fail(e, "asks for a float operand");
-      return result(e, DType::kBool);
-    }
     if (e->name == "reinterpret") {
       if (dtype_bytes(operand) != dtype_bytes(e.dtype())) fail(e, "changes the width");
       return;
     }
-    result(e, operand);
+    switch (info->domain) {
+      case IntrinsicDomain::kFloat:
+        if (!is_float(operand)) return fail(e, "asks for float operands");
+        break;
+      case IntrinsicDomain::kInteger:
+        if (!is_integer(operand)) return fail(e, "asks for integer operands");
+        break;
+      case IntrinsicDomain::kBits:
+        if (is_float(operand)) return fail(e, "asks for integer operands");
+        break;
+      case IntrinsicDomain::kNumber:
+        if (operand == DType::kBool) return fail(e, "asks for number operands");
+        break;
+      case IntrinsicDomain::kAny:
+        break;
+    }
     for (size_t i = 1; i < e->operands.size(); ++i) same_operands(e, i - 1);
-    bool bits = e->name.starts_with("shift_") || e->name.starts_with("bit_");
-    if (bits && is_float(operand)) return fail(e, "asks for integer operands");
-    if (!bits && e->name != "abs" && !is_float(operand)) fail(e, "asks for float operands");
+    result(e, info->result == IntrinsicResult::kBool ? DType::kBool : operand);
   }
 
   void one(const PrimExpr& e) {

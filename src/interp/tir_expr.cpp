@@ -1,89 +1,12 @@
-// Expressions of tensor programs.
-#include <bit>
+// Expressions of tensor programs; calls of scalar functions are in tir_call.cpp.
 #include <cmath>
 
-#include "interp/tir_code.h"
+#include "interp/tir_leaf.h"
 #include "ir/exceptions.h"
 
 namespace tapml::interp {
 
 namespace {
-
-// ---- Nodes made from plain functions
-
-template <class Base, class F>
-struct Leaf final : Base {
-  explicit Leaf(F f) : f(std::move(f)) {}
-  auto run(Frame& frame) const -> decltype(std::declval<const Base&>().run(frame)) override {
-    return f(frame);
-  }
-  F f;
-};
-
-template <class F>
-IntPtr make_int_code(F f) {
-  return std::make_unique<Leaf<IntCode, F>>(std::move(f));
-}
-template <class F>
-FloatPtr make_float_code(F f) {
-  return std::make_unique<Leaf<FloatCode, F>>(std::move(f));
-}
-
-// f(a, b) on integers, wrapped to dtype.
-template <class F>
-IntPtr int_binary(DType dtype, IntPtr a, IntPtr b, F f) {
-  if (dtype == DType::kI64 || dtype == DType::kU64) {
-    return make_int_code([a = std::move(a), b = std::move(b), f](Frame& frame) {
-      return static_cast<int64_t>(f(a->run(frame), b->run(frame)));
-    });
-  }
-  return make_int_code([dtype, a = std::move(a), b = std::move(b), f](Frame& frame) {
-    return wrap_integer(dtype, static_cast<int64_t>(f(a->run(frame), b->run(frame))));
-  });
-}
-
-// f(a) or f(a, b) on floats, rounded to dtype; f32, the common case, without a switch.
-template <class F>
-FloatPtr float_unary(DType dtype, FloatPtr a, F f) {
-  if (dtype == DType::kF32) {
-    return make_float_code([a = std::move(a), f](Frame& frame) -> double {
-      return static_cast<float>(f(a->run(frame)));
-    });
-  }
-  return make_float_code([dtype, a = std::move(a), f](Frame& frame) -> double {
-    return round_float(dtype, f(a->run(frame)));
-  });
-}
-
-template <class F>
-FloatPtr float_binary(DType dtype, FloatPtr a, FloatPtr b, F f) {
-  if (dtype == DType::kF32) {
-    return make_float_code([a = std::move(a), b = std::move(b), f](Frame& frame) -> double {
-      double x = a->run(frame);
-      return static_cast<float>(f(x, b->run(frame)));
-    });
-  }
-  return make_float_code([dtype, a = std::move(a), b = std::move(b), f](Frame& frame) -> double {
-    double x = a->run(frame);
-    return round_float(dtype, f(x, b->run(frame)));
-  });
-}
-
-int64_t checked_divisor(int64_t divisor) {
-  if (divisor == 0) throw_internal("division by zero in a tensor program");
-  return divisor;
-}
-
-// Wrapping arithmetic without signed overflow.
-int64_t wrapping_add(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-}
-int64_t wrapping_sub(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
-}
-int64_t wrapping_mul(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-}
 
 template <class F>
 IntPtr compare_ints(bool wide_unsigned, IntPtr a, IntPtr b, F f) {
@@ -124,9 +47,16 @@ int64_t float_to_integer(DType dtype, double value) {
   return static_cast<int64_t>(whole);
 }
 
-double integer_to_double(DType dtype, int64_t value) {
-  return dtype == DType::kU64 ? static_cast<double>(static_cast<uint64_t>(value))
-                              : static_cast<double>(value);
+// Narrow floats are reached through f32, which rounds twice.
+double integer_to_float(DType dtype, DType source, int64_t value) {
+  bool wide_unsigned = source == DType::kU64;
+  if (dtype == DType::kF64) {
+    return wide_unsigned ? static_cast<double>(static_cast<uint64_t>(value))
+                         : static_cast<double>(value);
+  }
+  float single =
+      wide_unsigned ? static_cast<float>(static_cast<uint64_t>(value)) : static_cast<float>(value);
+  return round_float(dtype, static_cast<double>(single));
 }
 
 [[noreturn]] void unsupported(const PrimExpr& expr) {
@@ -196,14 +126,12 @@ IntPtr ExprCompiler::integer(const PrimExpr& expr) {
       return binary(wrapping_mul);
     case ExprKind::kFloorDiv:
       return binary([wide_unsigned](int64_t a, int64_t b) {
-        checked_divisor(b);
-        if (!wide_unsigned) return floor_div(a, b);
+        if (b == 0 || !wide_unsigned) return floor_div(a, b);
         return static_cast<int64_t>(static_cast<uint64_t>(a) / static_cast<uint64_t>(b));
       });
     case ExprKind::kFloorMod:
       return binary([wide_unsigned](int64_t a, int64_t b) {
-        checked_divisor(b);
-        if (!wide_unsigned) return floor_mod(a, b);
+        if (b == 0 || !wide_unsigned) return floor_mod(a, b);
         return static_cast<int64_t>(static_cast<uint64_t>(a) % static_cast<uint64_t>(b));
       });
     case ExprKind::kMin:
@@ -303,9 +231,9 @@ FloatPtr ExprCompiler::floating(const PrimExpr& expr) {
     case ExprKind::kDiv:
       return binary([](double a, double b) { return a / b; });
     case ExprKind::kMin:
-      return binary([](double a, double b) { return b < a ? b : a; });
+      return binary([](double a, double b) { return b < a || b != b ? b : a; });
     case ExprKind::kMax:
-      return binary([](double a, double b) { return a < b ? b : a; });
+      return binary([](double a, double b) { return a < b || b != b ? b : a; });
     case ExprKind::kSelect:
       return make_float_code([condition = integer(expr.operand(0)), a = floating(expr.operand(1)),
                               b = floating(expr.operand(2))](Frame& frame) {
@@ -318,7 +246,7 @@ FloatPtr ExprCompiler::floating(const PrimExpr& expr) {
       }
       return make_float_code(
           [dtype, source = from.dtype(), a = integer(from)](Frame& frame) -> double {
-            return round_float(dtype, integer_to_double(source, a->run(frame)));
+            return integer_to_float(dtype, source, a->run(frame));
           });
     }
     case ExprKind::kLoad: {
@@ -350,103 +278,6 @@ FloatPtr ExprCompiler::floating(const PrimExpr& expr) {
     default:
       unsupported(expr);
   }
-}
-
-IntPtr ExprCompiler::integer_call(const PrimExpr& expr) {
-  const std::string& name = expr->name;
-  DType dtype = expr.dtype();
-  if (name == "isnan") {
-    return make_int_code([a = floating(expr.operand(0))](Frame& frame) -> int64_t {
-      return std::isnan(a->run(frame)) ? 1 : 0;
-    });
-  }
-  if (name == "reinterpret") {
-    const PrimExpr& from = expr.operand(0);
-    if (!is_float(from.dtype())) {
-      return make_int_code(
-          [dtype, a = integer(from)](Frame& frame) { return wrap_integer(dtype, a->run(frame)); });
-    }
-    return make_int_code([dtype, source = from.dtype(), a = floating(from)](Frame& frame) {
-      std::byte bits[8] = {};
-      store_float(source, bits, 0, a->run(frame));
-      return load_integer(dtype, bits, 0);
-    });
-  }
-  if (name == "abs") {
-    return make_int_code([dtype, a = integer(expr.operand(0))](Frame& frame) {
-      int64_t value = a->run(frame);
-      return wrap_integer(dtype, value < 0 ? wrapping_sub(0, value) : value);
-    });
-  }
-  if (expr->operands.size() != 2) unsupported(expr);
-  auto binary = [&](auto f) {
-    return int_binary(dtype, integer(expr.operand(0)), integer(expr.operand(1)), f);
-  };
-  if (name == "bit_and") return binary([](int64_t a, int64_t b) { return a & b; });
-  if (name == "bit_or") return binary([](int64_t a, int64_t b) { return a | b; });
-  if (name == "bit_xor") return binary([](int64_t a, int64_t b) { return a ^ b; });
-  if (name == "shift_left") {
-    return binary([](int64_t a, int64_t b) {
-      return static_cast<int64_t>(static_cast<uint64_t>(a) << (b & 63));
-    });
-  }
-  if (name == "shift_right") {
-    bool wide_unsigned = dtype == DType::kU64;
-    return binary([wide_unsigned](int64_t a, int64_t b) {
-      return wide_unsigned ? static_cast<int64_t>(static_cast<uint64_t>(a) >> (b & 63))
-                           : a >> (b & 63);
-    });
-  }
-  unsupported(expr);
-}
-
-FloatPtr ExprCompiler::float_call(const PrimExpr& expr) {
-  const std::string& name = expr->name;
-  DType dtype = expr.dtype();
-  if (name == "reinterpret") {
-    const PrimExpr& from = expr.operand(0);
-    if (is_float(from.dtype())) return floating(from);
-    return make_float_code([dtype, source = from.dtype(), a = integer(from)](Frame& frame) {
-      std::byte bits[8] = {};
-      store_integer(source, bits, 0, a->run(frame));
-      return load_float(dtype, bits, 0);
-    });
-  }
-  if (name == "fma") {
-    return make_float_code([dtype, a = floating(expr.operand(0)), b = floating(expr.operand(1)),
-                            c = floating(expr.operand(2))](Frame& frame) -> double {
-      double x = a->run(frame), y = b->run(frame), z = c->run(frame);
-      if (dtype == DType::kF32) {
-        return std::fma(static_cast<float>(x), static_cast<float>(y), static_cast<float>(z));
-      }
-      return round_float(dtype, std::fma(x, y, z));
-    });
-  }
-  if (name == "pow") {
-    return float_binary(dtype, floating(expr.operand(0)), floating(expr.operand(1)),
-                        [](double a, double b) { return std::pow(a, b); });
-  }
-  if (expr->operands.size() != 1) unsupported(expr);
-  auto unary = [&](double (*f)(double)) {
-    return float_unary(dtype, floating(expr.operand(0)), f);
-  };
-  if (name == "exp") return unary(std::exp);
-  if (name == "log") return unary(std::log);
-  if (name == "tanh") return unary(std::tanh);
-  if (name == "sin") return unary(std::sin);
-  if (name == "cos") return unary(std::cos);
-  if (name == "erf") return unary(std::erf);
-  if (name == "sqrt") return unary(std::sqrt);
-  if (name == "floor") return unary(std::floor);
-  if (name == "trunc") return unary(std::trunc);
-  if (name == "round") return unary(std::nearbyint);
-  if (name == "abs") return unary(std::fabs);
-  if (name == "rsqrt") {
-    return float_unary(
-        dtype, float_unary(dtype, floating(expr.operand(0)), [](double a) { return std::sqrt(a); }),
-        [](double a) { return 1 / a; });
-  }
-  unsupported(expr);
 }
 
 }  // namespace tapml::interp

@@ -1,5 +1,4 @@
 // Elements in memory and the rounding of each dtype.
-#include <bit>
 #include <cstring>
 
 #include "interp/tir_code.h"
@@ -20,16 +19,8 @@ void write(std::byte* data, int64_t index, T value) {
   std::memcpy(data + index * static_cast<int64_t>(sizeof(T)), &value, sizeof(T));
 }
 
-// A float whose further rounding to 16 bits is right: nearest, or odd where it is not exact.
-float narrowed(double value) {
-  auto nearest = static_cast<float>(value);
-  if (static_cast<double>(nearest) == value || value != value) return nearest;
-  auto bits = std::bit_cast<uint32_t>(nearest);
-  if (bits & 1u) return nearest;
-  // One step toward `value`: the magnitude grows or shrinks by one unit.
-  bool grow = (nearest < 0 ? -value : value) > (nearest < 0 ? -nearest : nearest);
-  return std::bit_cast<float>(grow ? bits + 1 : bits - 1);
-}
+// Narrow floats are reached through f32.
+float narrowed(double value) { return static_cast<float>(value); }
 
 }  // namespace
 

@@ -64,11 +64,14 @@ PrimExpr make_call(std::string intrinsic, DType dtype, std::vector<PrimExpr> ope
 }
 
 int64_t floor_div(int64_t a, int64_t b) {
+  if (b == 0) return 0;
+  if (b == -1) return static_cast<int64_t>(0 - static_cast<uint64_t>(a));
   int64_t q = a / b;
   return (a % b != 0 && ((a < 0) != (b < 0))) ? q - 1 : q;
 }
 
 int64_t floor_mod(int64_t a, int64_t b) {
+  if (b == 0 || b == -1) return 0;
   int64_t r = a % b;
   return (r != 0 && ((r < 0) != (b < 0))) ? r + b : r;
 }

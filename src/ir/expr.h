@@ -25,9 +25,9 @@ enum class ExprKind : uint8_t {
   kSub,
   kMul,
   kDiv,       // float division
-  kFloorDiv,  // integers, rounds toward minus infinity
-  kFloorMod,  // integers, sign of the divisor
-  kMin,
+  kFloorDiv,  // integers, rounds toward minus infinity; 0 where the divisor is 0
+  kFloorMod,  // integers, sign of the divisor; 0 where the divisor is 0
+  kMin,       // NaN where an operand is
   kMax,
   kEq,
   kNe,
@@ -120,7 +120,7 @@ PrimExpr let(Var var, PrimExpr value, PrimExpr body);
 bool is_binary(ExprKind kind);      // kAdd .. kOr
 bool is_comparison(ExprKind kind);  // kEq .. kLe
 
-// Floor semantics for negative operands; the divisor is not 0.
+// Floor semantics for negative operands; 0 where the divisor is, and INT64_MIN / -1 wraps.
 int64_t floor_div(int64_t a, int64_t b);
 int64_t floor_mod(int64_t a, int64_t b);
 

@@ -135,29 +135,84 @@ PrimExpr tanh_f32(PrimExpr x) {
   });
 }
 
-PrimExpr lower_call(const PrimExpr& call) {
-  const std::string& name = call->name;
-  if (call.dtype() == DType::kF64) {
-    throw_internal("no own math for f64 yet", "intrinsic " + name);
+PrimExpr sqrt_f32(PrimExpr x) { return make_call("sqrt", kF, {x}); }
+
+PrimExpr with_sign(PrimExpr magnitude, PrimExpr x) {
+  return bind("m", magnitude, [&](PrimExpr m) { return select(lt(x, f32(0)), f32(0) - m, m); });
+}
+
+PrimExpr atan_f32(PrimExpr x) {
+  return bind("a", fabs(x), [&](PrimExpr a) {
+    PrimExpr big = lt(f32(2.414213562373095), a), middle = lt(f32(0.4142135623730950), a);
+    PrimExpr base =
+        select(big, f32(1.5707963267948966), select(middle, f32(0.7853981633974483), f32(0)));
+    PrimExpr reduced =
+        select(big, fdiv(f32(-1), a), select(middle, fdiv(a - f32(1), a + f32(1)), a));
+    return bind("r", reduced, [&](PrimExpr r) {
+      return bind("z", r * r, [&](PrimExpr z) {
+        PrimExpr series =
+            horner(z, {-3.33329491539e-1, 1.99777106478e-1, -1.38776856032e-1, 8.05374449538e-2});
+        return with_sign(base + fma(series * z, r, r), x);
+      });
+    });
+  });
+}
+
+PrimExpr asin_f32(PrimExpr x) { return atan_f32(fdiv(x, sqrt_f32((f32(1) - x) * (f32(1) + x)))); }
+
+PrimExpr erf_f32(PrimExpr x) {
+  return bind("a", fabs(x), [&](PrimExpr a) {
+    return bind("t", fdiv(f32(1), fma(f32(0.3275911), a, f32(1))), [&](PrimExpr t) {
+      PrimExpr series =
+          t * horner(t, {0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429});
+      return with_sign(f32(1) - series * exp_f32(f32(0) - a * a), x);
+    });
+  });
+}
+
+PrimExpr pow_f32(PrimExpr x, PrimExpr y) {
+  return bind("p", exp_f32(y * log_f32(fabs(x))), [&](PrimExpr power) {
+    PrimExpr whole = eq(make_call("trunc", kF, {y}), y);
+    PrimExpr half = y * f32(0.5);
+    PrimExpr even = eq(make_call("trunc", kF, {half}), half);
+    PrimExpr below = select(whole, select(even, power, f32(0) - power), f32(kNan));
+    return select(logical_or(eq(y, f32(0)), eq(x, f32(1))), f32(1),
+                  select(lt(x, f32(0)), below, power));
+  });
+}
+
+PrimExpr unary_f32(const std::string& name, PrimExpr x) {
+  if (name == "exp") return exp_f32(x);
+  if (name == "exp2") return exp_f32(x * f32(0.6931471805599453));
+  if (name == "log") return log_f32(x);
+  if (name == "log2") return log_f32(x) * f32(1.4426950408889634);
+  if (name == "log10") return log_f32(x) * f32(0.4342944819032518);
+  if (name == "sin") return sincos_f32(x, 0);
+  if (name == "cos") return sincos_f32(x, 1);
+  if (name == "tan") return fdiv(sincos_f32(x, 0), sincos_f32(x, 1));
+  if (name == "asin") return asin_f32(x);
+  if (name == "acos") return f32(1.5707963267948966) - asin_f32(x);
+  if (name == "atan") return atan_f32(x);
+  if (name == "sinh") return (exp_f32(x) - exp_f32(f32(0) - x)) * f32(0.5);
+  if (name == "cosh") return (exp_f32(x) + exp_f32(f32(0) - x)) * f32(0.5);
+  if (name == "tanh") return tanh_f32(x);
+  if (name == "asinh") {
+    return with_sign(log_f32(fabs(x) + sqrt_f32(fma(x, x, f32(1)))), x);
   }
-  auto as_f32 = [&](size_t i) { return cast(kF, call.operand(i)); };
+  if (name == "acosh") return log_f32(x + sqrt_f32((x - f32(1)) * (x + f32(1))));
+  if (name == "atanh") return log_f32(fdiv(f32(1) + x, f32(1) - x)) * f32(0.5);
+  if (name == "erf") return erf_f32(x);
+  throw_internal("no own math for this function", "intrinsic " + name);
+}
+
+// f64 stays a call: the platform's own function.
+PrimExpr lower_call(const PrimExpr& call) {
+  if (call.dtype() == DType::kF64) return PrimExpr();
   // Operands are bound once: the formulas use them several times.
-  return bind("arg", as_f32(0), [&](PrimExpr x) {
-    PrimExpr value;
-    if (name == "exp") {
-      value = exp_f32(x);
-    } else if (name == "log") {
-      value = log_f32(x);
-    } else if (name == "sin") {
-      value = sincos_f32(x, 0);
-    } else if (name == "cos") {
-      value = sincos_f32(x, 1);
-    } else if (name == "tanh") {
-      value = tanh_f32(x);
-    } else {
-      throw_internal("no own math for this function yet", "intrinsic " + name);
-    }
-    return cast(call.dtype(), value);
+  return bind("x", cast(kF, call.operand(0)), [&](PrimExpr x) {
+    if (call->name != "pow") return cast(call.dtype(), unary_f32(call->name, x));
+    return bind("y", cast(kF, call.operand(1)),
+                [&](PrimExpr y) { return cast(call.dtype(), pow_f32(x, y)); });
   });
 }
 

@@ -1,11 +1,13 @@
 #include "codegen/llvm/emit.h"
 
 #include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/Module.h>
 
 #include <map>
+#include <set>
 
+#include "codegen/llvm/scalar.h"
+#include "codegen/lower/data.h"
 #include "ir/exceptions.h"
 #include "tir/visit.h"
 
@@ -15,12 +17,15 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
-// Values in registers: bool is i1, bf16 is its bits in i16, the rest is LLVM's own type. In memory
-// bool is i8.
+// Statements, memory and control flow; in memory bool is i8. scalar.h has the operations.
 class Emitter {
  public:
   Emitter(llvm::Module& module, const DeviceFunc& function)
-      : module_(module), context_(module.getContext()), builder_(context_), function_(function) {}
+      : module_(module),
+        context_(module.getContext()),
+        builder_(context_),
+        ops_(builder_),
+        function_(function) {}
 
   void run() {
     llvm::Function* body = declare_body();
@@ -88,25 +93,8 @@ class Emitter {
 
   // ---- types
 
-  llvm::Type* register_type(DType dtype) {
-    switch (dtype) {
-      case DType::kBool:
-        return builder_.getInt1Ty();
-      case DType::kF16:
-        return builder_.getHalfTy();
-      case DType::kBF16:
-        return builder_.getInt16Ty();
-      case DType::kF32:
-        return builder_.getFloatTy();
-      case DType::kF64:
-        return builder_.getDoubleTy();
-      default:
-        return builder_.getIntNTy(dtype_bits(dtype));
-    }
-  }
-
   llvm::Type* memory_type(DType dtype) {
-    return dtype == DType::kBool ? builder_.getInt8Ty() : register_type(dtype);
+    return dtype == DType::kBool ? builder_.getInt8Ty() : ops_.register_type(dtype);
   }
 
   // ---- control flow
@@ -245,10 +233,9 @@ class Emitter {
                                 natural(node.buffer->dtype));
   }
 
-  // buffer[i] = buffer[i] + ... (or min, max): a sum whose order is free in a vectorized loop.
+  // buffer[i] = buffer[i] + ...: a sum whose order is free in a vectorized loop.
   bool is_accumulation(const StoreNode& node) {
-    ExprKind kind = node.value.kind();
-    if (kind != ExprKind::kAdd && kind != ExprKind::kMax && kind != ExprKind::kMin) return false;
+    if (node.value.kind() != ExprKind::kAdd) return false;
     for (const PrimExpr& side : node.value->operands) {
       if (side.kind() == ExprKind::kLoad && load_buffer(side) == node.buffer) return true;
     }
@@ -262,12 +249,8 @@ class Emitter {
   llvm::Value* expr(const PrimExpr& e) {
     switch (e.kind()) {
       case ExprKind::kInt:
-        return llvm::ConstantInt::get(register_type(e.dtype()), e->int_value, true);
       case ExprKind::kFloat:
-        if (e.dtype() == DType::kBF16) {
-          return builder_.getInt16(f32_to_bf16(static_cast<float>(e->float_value)));
-        }
-        return llvm::ConstantFP::get(register_type(e.dtype()), e->float_value);
+        return ops_.constant(e);
       case ExprKind::kVar: {
         auto it = vars_.find(e.get());
         if (it == vars_.end()) throw_internal("unbound variable " + e->name, function_.entry);
@@ -275,11 +258,12 @@ class Emitter {
       }
       case ExprKind::kLet:
         vars_[e.operand(0).get()] = expr(e.operand(1));
+        if (is_data(e.operand(1))) data_vars_.insert(e.operand(0).get());
         return expr(e.operand(2));
       case ExprKind::kLoad:
         return load(e);
       case ExprKind::kCast:
-        return convert(expr(e.operand(0)), e.operand(0).dtype(), e.dtype());
+        return ops_.convert(expr(e.operand(0)), e.operand(0).dtype(), e.dtype());
       case ExprKind::kNot:
         return builder_.CreateNot(expr(e.operand(0)));
       case ExprKind::kSelect:
@@ -291,7 +275,8 @@ class Emitter {
     }
   }
 
-  // Whether evaluating `e` where its value is not wanted may trap: loads, integer divisions.
+  // Whether evaluating `e` where its value is not wanted may trap (loads), or costs much
+  // (divisions).
   static bool may_trap(const PrimExpr& e) {
     bool trap = false;
     visit_expr(e, [&](const PrimExpr& part) {
@@ -338,200 +323,39 @@ class Emitter {
     if (e.kind() == ExprKind::kOr && may_trap(y)) {
       return select(tapml::select(x, make_bool(true), y));
     }
-    DType dtype = x.dtype();
-    bool accumulate = accumulating_;
+    ScalarOps::Freedom freedom;
+    freedom.accumulate = accumulating_;
+    freedom.index = x.dtype() == DType::kI64 && !is_data(e);
     accumulating_ = false;
     auto* a = expr(x);
-    auto* b = expr(y);
-    if (dtype == DType::kBF16 || dtype == DType::kF16) {
-      auto* value = float_binary(e.kind(), convert(a, dtype, DType::kF32),
-                                 convert(b, dtype, DType::kF32), accumulate);
-      return is_comparison(e.kind()) ? value : convert(value, DType::kF32, dtype);
-    }
-    return is_float(dtype) ? float_binary(e.kind(), a, b, accumulate)
-                           : int_binary(e.kind(), dtype, a, b);
+    return ops_.binary(e.kind(), x.dtype(), a, expr(y), freedom);
   }
 
-  llvm::Value* float_binary(ExprKind kind, llvm::Value* a, llvm::Value* b, bool accumulate) {
-    llvm::IRBuilder<>::FastMathFlagGuard guard(builder_);
-    llvm::FastMathFlags flags;
-    flags.setAllowContract();
-    if (accumulate) {
-      flags.setAllowReassoc();
-      flags.setNoSignedZeros();
-      if (kind != ExprKind::kAdd) flags.setNoNaNs();
-    }
-    builder_.setFastMathFlags(flags);
-    switch (kind) {
-      case ExprKind::kAdd:
-        return builder_.CreateFAdd(a, b);
-      case ExprKind::kSub:
-        return builder_.CreateFSub(a, b);
-      case ExprKind::kMul:
-        return builder_.CreateFMul(a, b);
-      case ExprKind::kDiv:
-        return builder_.CreateFDiv(a, b);
-      // The first side where they are equal or not comparable, on every platform.
-      case ExprKind::kMin:
-        return builder_.CreateSelect(builder_.CreateFCmpOLT(b, a), b, a);
-      case ExprKind::kMax:
-        return builder_.CreateSelect(builder_.CreateFCmpOGT(b, a), b, a);
-      case ExprKind::kEq:
-        return builder_.CreateFCmpOEQ(a, b);
-      case ExprKind::kNe:
-        return builder_.CreateFCmpUNE(a, b);
-      case ExprKind::kLt:
-        return builder_.CreateFCmpOLT(a, b);
-      case ExprKind::kLe:
-        return builder_.CreateFCmpOLE(a, b);
-      default:
-        throw_internal("operation that floats do not have", function_.entry);
-    }
-  }
-
-  llvm::Value* int_binary(ExprKind kind, DType dtype, llvm::Value* a, llvm::Value* b) {
-    bool is_signed = is_signed_integer(dtype);
-    bool index = dtype == DType::kI64;
-    switch (kind) {
-      case ExprKind::kAdd:
-        return builder_.CreateAdd(a, b, "", false, index);
-      case ExprKind::kSub:
-        return builder_.CreateSub(a, b, "", false, index);
-      case ExprKind::kMul:
-        return builder_.CreateMul(a, b, "", false, index);
-      case ExprKind::kFloorDiv:
-        return is_signed ? floor_division(a, b, true) : builder_.CreateUDiv(a, b);
-      case ExprKind::kFloorMod:
-        return is_signed ? floor_division(a, b, false) : builder_.CreateURem(a, b);
-      case ExprKind::kMin:
-        return builder_.CreateSelect(
-            is_signed ? builder_.CreateICmpSLT(a, b) : builder_.CreateICmpULT(a, b), a, b);
-      case ExprKind::kMax:
-        return builder_.CreateSelect(
-            is_signed ? builder_.CreateICmpSGT(a, b) : builder_.CreateICmpUGT(a, b), a, b);
-      case ExprKind::kEq:
-        return builder_.CreateICmpEQ(a, b);
-      case ExprKind::kNe:
-        return builder_.CreateICmpNE(a, b);
-      case ExprKind::kLt:
-        return is_signed ? builder_.CreateICmpSLT(a, b) : builder_.CreateICmpULT(a, b);
-      case ExprKind::kLe:
-        return is_signed ? builder_.CreateICmpSLE(a, b) : builder_.CreateICmpULE(a, b);
-      case ExprKind::kAnd:
-        return builder_.CreateAnd(a, b);
-      case ExprKind::kOr:
-        return builder_.CreateOr(a, b);
-      default:
-        throw_internal("operation that integers do not have", function_.entry);
-    }
-  }
-
-  // Quotient or remainder that rounds toward minus infinity.
-  llvm::Value* floor_division(llvm::Value* a, llvm::Value* b, bool quotient) {
-    auto* zero = llvm::ConstantInt::get(a->getType(), 0);
-    auto* q = builder_.CreateSDiv(a, b);
-    auto* r = builder_.CreateSRem(a, b);
-    auto* inexact = builder_.CreateICmpNE(r, zero);
-    auto* opposite = builder_.CreateICmpSLT(builder_.CreateXor(r, b), zero);
-    auto* adjust = builder_.CreateAnd(inexact, opposite);
-    if (quotient) {
-      return builder_.CreateSelect(
-          adjust, builder_.CreateSub(q, llvm::ConstantInt::get(a->getType(), 1)), q);
-    }
-    return builder_.CreateSelect(adjust, builder_.CreateAdd(r, b), r);
-  }
-
-  llvm::Value* convert(llvm::Value* value, DType from, DType to) {
-    if (from == to) return value;
-    if (from == DType::kBF16) {
-      auto* bits = builder_.CreateShl(builder_.CreateZExt(value, builder_.getInt32Ty()), 16);
-      return convert(builder_.CreateBitCast(bits, builder_.getFloatTy()), DType::kF32, to);
-    }
-    if (to == DType::kBF16) return round_to_bf16(convert(value, from, DType::kF32));
-    auto* type = register_type(to);
-    if (to == DType::kBool) {
-      return is_float(from)
-                 ? builder_.CreateFCmpUNE(value, llvm::ConstantFP::get(value->getType(), 0))
-                 : builder_.CreateICmpNE(value, llvm::ConstantInt::get(value->getType(), 0));
-    }
-    bool from_signed = is_signed_integer(from);
-    if (is_float(from) && is_float(to)) return builder_.CreateFPCast(value, type);
-    if (is_float(to)) {
-      return from_signed ? builder_.CreateSIToFP(value, type) : builder_.CreateUIToFP(value, type);
-    }
-    if (is_float(from)) {
-      // Saturating, NaN to 0: the same on every platform.
-      auto id = is_signed_integer(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
-      return builder_.CreateIntrinsic(id, {type, value->getType()}, {value});
-    }
-    return builder_.CreateIntCast(value, type, from_signed);
-  }
-
-  // Round to nearest even on the bits; NaN stays a quiet NaN.
-  llvm::Value* round_to_bf16(llvm::Value* value) {
-    auto* bits = builder_.CreateBitCast(value, builder_.getInt32Ty());
-    auto* odd = builder_.CreateAnd(builder_.CreateLShr(bits, 16), builder_.getInt32(1));
-    auto* rounded = builder_.CreateAdd(bits, builder_.CreateAdd(odd, builder_.getInt32(0x7fff)));
-    auto* quiet = builder_.CreateOr(bits, builder_.getInt32(0x400000));
-    auto* nan = builder_.CreateFCmpUNO(value, value);
-    auto* high = builder_.CreateLShr(builder_.CreateSelect(nan, quiet, rounded), 16);
-    return builder_.CreateTrunc(high, builder_.getInt16Ty());
+  // Whether a value comes from a buffer or from floats; else it is index arithmetic.
+  bool is_data(const PrimExpr& e) {
+    return codegen::is_data(e,
+                            [this](const PrimExpr& var) { return data_vars_.contains(var.get()); });
   }
 
   llvm::Value* call(const PrimExpr& e) {
     std::vector<llvm::Value*> args;
     for (const PrimExpr& operand : e->operands) args.push_back(expr(operand));
-    const std::string& name = e->name;
-    if (name == "isnan") {
-      auto* value = convert(args[0], e.operand(0).dtype(), DType::kF32);
-      if (e.operand(0).dtype() == DType::kF64) value = args[0];
-      return builder_.CreateFCmpUNO(value, value);
+    llvm::Value* value = ops_.call(e->name, args, e.operand(0).dtype(), e.dtype());
+    if (!value) {
+      throw_internal("intrinsic " + e->name + " has no machine code (lower_math replaces it)",
+                     function_.entry);
     }
-    if (name == "reinterpret") return builder_.CreateBitCast(args[0], register_type(e.dtype()));
-    // Narrow floats are computed in f32.
-    bool narrow = e.dtype() == DType::kBF16 || e.dtype() == DType::kF16;
-    if (!narrow) return intrinsic(e, args, e.dtype());
-    for (llvm::Value*& arg : args) arg = convert(arg, e.dtype(), DType::kF32);
-    return convert(intrinsic(e, args, DType::kF32), DType::kF32, e.dtype());
-  }
-
-  llvm::Value* intrinsic(const PrimExpr& e, const std::vector<llvm::Value*>& args, DType dtype) {
-    const std::string& name = e->name;
-    auto unary = [&](llvm::Intrinsic::ID id) { return builder_.CreateUnaryIntrinsic(id, args[0]); };
-    if (name == "sqrt") return unary(llvm::Intrinsic::sqrt);
-    if (name == "rsqrt") {
-      return builder_.CreateFDiv(llvm::ConstantFP::get(args[0]->getType(), 1),
-                                 unary(llvm::Intrinsic::sqrt));
-    }
-    if (name == "fma") {
-      return builder_.CreateIntrinsic(llvm::Intrinsic::fma, {args[0]->getType()}, args);
-    }
-    if (name == "floor") return unary(llvm::Intrinsic::floor);
-    if (name == "trunc") return unary(llvm::Intrinsic::trunc);
-    if (name == "round") return unary(llvm::Intrinsic::rint);
-    if (name == "abs") {
-      if (is_float(dtype)) return unary(llvm::Intrinsic::fabs);
-      return builder_.CreateIntrinsic(llvm::Intrinsic::abs, {args[0]->getType()},
-                                      {args[0], builder_.getFalse()});
-    }
-    if (name == "shift_left") return builder_.CreateShl(args[0], args[1]);
-    if (name == "shift_right") {
-      return is_signed_integer(dtype) ? builder_.CreateAShr(args[0], args[1])
-                                      : builder_.CreateLShr(args[0], args[1]);
-    }
-    if (name == "bit_and") return builder_.CreateAnd(args[0], args[1]);
-    if (name == "bit_or") return builder_.CreateOr(args[0], args[1]);
-    if (name == "bit_xor") return builder_.CreateXor(args[0], args[1]);
-    throw_internal("intrinsic " + name + " has no machine code (lower_math replaces it)",
-                   function_.entry);
+    return value;
   }
 
   llvm::Module& module_;
   llvm::LLVMContext& context_;
   llvm::IRBuilder<> builder_;
+  ScalarOps ops_;
   const DeviceFunc& function_;
   std::map<const ExprNode*, llvm::Value*> vars_;
   std::map<const BufferNode*, llvm::Value*> buffers_;
+  std::set<const ExprNode*> data_vars_;
   bool vectorized_ = false;
   bool accumulating_ = false;
 };

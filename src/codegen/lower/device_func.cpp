@@ -1,5 +1,7 @@
 #include "codegen/lower/device_func.h"
 
+#include <set>
+
 #include "arith/analyzer.h"
 #include "ir/exceptions.h"
 #include "tir/visit.h"
@@ -46,10 +48,9 @@ class RangeSimplifier {
   void bind(const Var& var, const PrimExpr& extent) { analyzer_.bind_range(var, extent); }
 
   PrimExpr expr(const PrimExpr& e) {
-    return rewrite_expr(e, [this](const PrimExpr& part) {
-      return part.dtype() == DType::kI64 || part.dtype() == DType::kBool ? analyzer_.simplify(part)
-                                                                         : PrimExpr();
-    });
+    bool data = false;
+    PrimExpr result = walk(e, data);
+    return data ? result : simplified(result);
   }
 
   Stmt operator()(const Stmt& stmt) {
@@ -97,7 +98,56 @@ class RangeSimplifier {
   }
 
  private:
+  PrimExpr simplified(const PrimExpr& e) {
+    return e.dtype() == DType::kI64 || e.dtype() == DType::kBool ? analyzer_.simplify(e) : e;
+  }
+
+  // Simplifies the index arithmetic inside: the analyzer takes it as free of overflow, which data
+  // is not. `data` tells whether any of `e` is data; if not, it is left to whoever asked.
+  PrimExpr walk(const PrimExpr& e, bool& data) {
+    data = e.kind() == ExprKind::kLoad || e.kind() == ExprKind::kFloat ||
+           (e.is_var() && (is_float(e.dtype()) || data_vars_.contains(e.get())));
+    if (e->operands.empty()) return e;
+    std::vector<PrimExpr> operands;
+    std::vector<bool> is_index;
+    for (size_t i = 0; i < e->operands.size(); ++i) {
+      if (e.kind() == ExprKind::kLet && i == 0) {
+        operands.push_back(e.operand(0));
+        is_index.push_back(false);
+        continue;
+      }
+      bool part = false;
+      operands.push_back(walk(e.operand(i), part));
+      is_index.push_back(!part);
+      if (e.kind() == ExprKind::kLet && i == 1 && part) data_vars_.insert(e.operand(0).get());
+      data |= part;
+    }
+    bool whole = !data && (e.dtype() == DType::kI64 || e.dtype() == DType::kBool);
+    bool changed = false;
+    for (size_t i = 0; i < operands.size(); ++i) {
+      if (!whole && is_index[i]) operands[i] = simplified(operands[i]);
+      changed |= !operands[i].same_as(e.operand(i));
+    }
+    if (!changed) return e;
+    switch (e.kind()) {
+      case ExprKind::kAnd:
+        return logical_and(operands[0], operands[1]);
+      case ExprKind::kOr:
+        return logical_or(operands[0], operands[1]);
+      case ExprKind::kNot:
+        return logical_not(operands[0]);
+      case ExprKind::kSelect:
+        return select(operands[0], operands[1], operands[2]);
+      default: {
+        auto node = std::make_shared<tapml::ExprNode>(*e);
+        node->operands = std::move(operands);
+        return PrimExpr(std::move(node));
+      }
+    }
+  }
+
   arith::Analyzer analyzer_;
+  std::set<const tapml::ExprNode*> data_vars_;
 };
 
 // Buffers and scalars that a launch really touches, in the implementation's order.

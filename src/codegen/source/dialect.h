@@ -42,11 +42,24 @@ class Dialect {
   virtual std::string barrier() const = 0;
   virtual std::string thread_index() const = 0;
 
+  // The low bits of an integer expression as a value of `dtype`, a type that the language computes
+  // in a wider one (or does not define on overflow).
+  virtual std::string wrapped(const std::string& text, DType dtype) const = 0;
+  // a op b for +, - and *, on integers that wrap.
+  virtual std::string wrapping(const std::string& a, const char* op, const std::string& b,
+                               DType dtype) const = 0;
+  // a << n or a >> n (arithmetic for signed types) for 0 <= n < width.
+  virtual std::string shift(const std::string& a, const std::string& n, DType dtype,
+                            bool left) const = 0;
+  // 0 <= n < width.
+  virtual std::string shift_fits(const std::string& n, DType dtype) const = 0;
+  // Remainder of the division toward zero; the divisor is neither 0 nor -1.
+  virtual std::string remainder(const std::string& a, const std::string& b, DType dtype) const = 0;
   // Value of `text` (of `from`) as `to`; floats to integers saturate, NaN gives 0.
   virtual std::string convert(const std::string& text, DType from, DType to) const = 0;
   // Same bits.
   virtual std::string reinterpret(const std::string& text, DType from, DType to) const = 0;
-  // Call of an intrinsic (ir/intrinsics.h) other than reinterpret and the bit operations.
+  // Call of an intrinsic (ir/intrinsics.h) that one function of the language computes.
   virtual std::string intrinsic(const std::string& name, const std::vector<std::string>& args,
                                 DType dtype) const = 0;
   // Rounds a f32 register to the nearest value of f16 or bf16.

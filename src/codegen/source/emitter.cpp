@@ -1,8 +1,10 @@
 #include "codegen/source/emitter.h"
 
+#include <cmath>
 #include <map>
 #include <set>
 
+#include "codegen/lower/data.h"
 #include "ir/exceptions.h"
 #include "tir/visit.h"
 
@@ -180,6 +182,7 @@ class FunctionEmitter {
         std::string temporary = unique(var->name);
         line("const " + dialect_.type_name(var.dtype()) + " " + temporary + " = " + value + ";");
         vars_[var.get()] = temporary;
+        if (is_data(e.operand(1))) data_vars_.insert(var.get());
         return expr(e.operand(2));
       }
       case ExprKind::kLoad: {
@@ -244,13 +247,17 @@ class FunctionEmitter {
     auto infix = [&](const char* op) {
       return rounded("(" + a + " " + op + " " + b + ")", e.dtype());
     };
+    auto arithmetic = [&](const char* op) {
+      bool plain = !is_integer(dtype) || (dtype == DType::kI64 && !is_data(e));
+      return plain ? infix(op) : dialect_.wrapping(a, op, b, dtype);
+    };
     switch (e.kind()) {
       case ExprKind::kAdd:
-        return infix("+");
+        return arithmetic("+");
       case ExprKind::kSub:
-        return infix("-");
+        return arithmetic("-");
       case ExprKind::kMul:
-        return infix("*");
+        return arithmetic("*");
       case ExprKind::kDiv:
         return infix("/");
       case ExprKind::kEq:
@@ -267,17 +274,23 @@ class FunctionEmitter {
         return infix("||");
       case ExprKind::kMin:
       case ExprKind::kMax: {
-        // The first side where they are equal or not comparable, on every platform.
         std::string x = temporary(a, dtype), y = temporary(b, dtype);
-        return "(" + y + (e.kind() == ExprKind::kMin ? " < " : " > ") + x + " ? " + y + " : " + x +
-               ")";
+        std::string takes = y + (e.kind() == ExprKind::kMin ? " < " : " > ") + x;
+        if (is_float(dtype)) takes += " || " + y + " != " + y;  // a NaN wins
+        return "(" + takes + " ? " + y + " : " + x + ")";
       }
       case ExprKind::kFloorDiv:
+        return division(e, a, b, true, true);
       case ExprKind::kFloorMod:
-        return floor_division(e, a, b);
+        return division(e, a, b, false, true);
       default:
         throw_internal("unexpected expression", function_.entry);
     }
+  }
+
+  bool is_data(const PrimExpr& e) {
+    return codegen::is_data(e,
+                            [this](const PrimExpr& var) { return data_vars_.contains(var.get()); });
   }
 
   // A plain name or literal stays; anything else is bound to one where that is possible.
@@ -289,41 +302,103 @@ class FunctionEmitter {
     return result;
   }
 
-  std::string floor_division(const PrimExpr& e, const std::string& a, const std::string& b) {
-    bool quotient = e.kind() == ExprKind::kFloorDiv;
+  // The divisor is replaced by 1 where the language could not divide: by 0, and by -1 where the
+  // smallest integer may stand above. Then the remainder is 0 of itself, and the quotient is put
+  // right. Other constant divisors need none of this.
+  std::string division(const PrimExpr& e, const std::string& a, const std::string& b, bool quotient,
+                       bool floor) {
     DType dtype = e.dtype();
-    std::string plain = "(" + a + (quotient ? " / " : " % ") + b + ")";
-    if (is_unsigned_integer(dtype)) return plain;
-    std::string x = temporary(a, dtype), y = temporary(b, dtype);
+    bool is_signed = is_signed_integer(dtype);
+    const PrimExpr& divisor = e.operand(1);
+    bool may_be_zero = !divisor.is_int() || divisor.is_int(0);
+    bool may_overflow =
+        is_signed && (divisor.is_int() ? divisor.is_int(-1) : dtype != DType::kI64 || is_data(e));
     std::string zero = dialect_.int_literal(0, dtype), one = dialect_.int_literal(1, dtype);
-    std::string remainder = "(" + x + " % " + y + ")";
-    std::string off = "(" + remainder + " != " + zero + " && ((" + remainder + " < " + zero +
-                      ") != (" + y + " < " + zero + ")))";
-    if (quotient) {
-      return "(" + x + " / " + y + " - (" + off + " ? " + one + " : " + zero + "))";
+    std::string minus_one = is_signed ? dialect_.int_literal(-1, dtype) : "";
+    std::string x = temporary(a, dtype), y = temporary(b, dtype), d = y;
+    std::string guard = may_be_zero ? y + " == " + zero : "";
+    if (may_overflow) guard += (guard.empty() ? "" : " || ") + y + " == " + minus_one;
+    if (!guard.empty()) d = temporary("(" + guard + " ? " + one + " : " + y + ")", dtype);
+    std::string result;
+    if (!quotient || (is_signed && floor)) result = dialect_.remainder(x, d, dtype);
+    if (is_signed && floor) {
+      std::string r = temporary(result, dtype);
+      std::string off = "(" + r + " != " + zero + " && ((" + r + " < " + zero + ") != (" + d +
+                        " < " + zero + ")))";
+      result = quotient ? "(" + x + " / " + d + " - (" + off + " ? " + one + " : " + zero + "))"
+                        : "(" + r + " + (" + off + " ? " + d + " : " + zero + "))";
+    } else if (quotient) {
+      result = "(" + x + " / " + d + ")";
     }
-    return "(" + remainder + " + (" + off + " ? " + y + " : " + zero + "))";
+    if (!quotient) return result;
+    if (may_overflow) {
+      result = "(" + y + " == " + minus_one + " ? " + dialect_.wrapping(zero, "-", x, dtype) +
+               " : " + result + ")";
+    }
+    return may_be_zero ? "(" + y + " == " + zero + " ? " + zero + " : " + result + ")" : result;
+  }
+
+  std::string shift(const PrimExpr& e, const std::string& a, const std::string& b) {
+    DType dtype = e.dtype();
+    bool left = e->name == "shift_left";
+    const PrimExpr& amount = e.operand(1);
+    if (amount.is_int() && amount->int_value >= 0 && amount->int_value < dtype_bits(dtype)) {
+      return dialect_.shift(a, b, dtype, left);
+    }
+    std::string x = temporary(a, dtype), n = temporary(b, dtype);
+    std::string beyond = dialect_.int_literal(0, dtype);
+    if (!left && is_signed_integer(dtype)) {
+      beyond = dialect_.shift(x, dialect_.int_literal(dtype_bits(dtype) - 1, dtype), dtype, false);
+    }
+    return "(" + dialect_.shift_fits(n, dtype) + " ? " + dialect_.shift(x, n, dtype, left) + " : " +
+           beyond + ")";
+  }
+
+  std::string bits(const PrimExpr& e, const std::vector<std::string>& args) {
+    bool is_bool = e.dtype() == DType::kBool;
+    if (e->name == "bit_not") {
+      return is_bool ? "(!" + args[0] + ")" : dialect_.wrapped("(~" + args[0] + ")", e.dtype());
+    }
+    const char* op = e->name == "bit_and" ? "&" : e->name == "bit_or" ? "|" : "^";
+    if (is_bool) op = e->name == "bit_and" ? "&&" : e->name == "bit_or" ? "||" : "!=";
+    return "(" + args[0] + " " + op + " " + args[1] + ")";
+  }
+
+  std::string sign(const std::string& text, DType dtype) {
+    std::string x = temporary(text, dtype);
+    auto literal = [&](int value) {
+      return is_float(dtype) ? dialect_.float_literal(value, dtype)
+                             : dialect_.int_literal(value, dtype);
+    };
+    std::string zero = literal(0), below = zero;
+    if (is_float(dtype)) below = "(" + x + " == " + zero + " ? " + zero + " : " + x + ")";
+    if (!is_unsigned_integer(dtype)) {
+      below = "(" + x + " < " + zero + " ? " + literal(-1) + " : " + below + ")";
+    }
+    return "(" + x + " > " + zero + " ? " + literal(1) + " : " + below + ")";
   }
 
   std::string call(const PrimExpr& e) {
     std::vector<std::string> args;
     for (const PrimExpr& operand : e->operands) args.push_back(expr(operand));
     const std::string& name = e->name;
-    static const std::map<std::string, const char*> kInfix = {{"shift_left", "<<"},
-                                                              {"shift_right", ">>"},
-                                                              {"bit_and", "&"},
-                                                              {"bit_or", "|"},
-                                                              {"bit_xor", "^"}};
-    if (auto it = kInfix.find(name); it != kInfix.end()) {
-      return "(" + args[0] + " " + it->second + " " + args[1] + ")";
-    }
-    if (name == "reinterpret") {
-      return dialect_.reinterpret(args[0], e.operand(0).dtype(), e.dtype());
-    }
+    DType from = e.operand(0).dtype();
+    if (name.starts_with("shift_")) return shift(e, args[0], args[1]);
+    if (name.starts_with("bit_")) return bits(e, args);
+    if (name == "trunc_div") return division(e, args[0], args[1], true, false);
+    if (name == "trunc_mod") return division(e, args[0], args[1], false, false);
+    if (name == "sign") return sign(args[0], from);
+    if (name == "reinterpret") return dialect_.reinterpret(args[0], from, e.dtype());
     if (name == "isnan") {
-      std::string x = temporary(args[0], e.operand(0).dtype());
+      std::string x = temporary(args[0], from);
       return "(" + x + " != " + x + ")";
     }
+    if (name == "isinf" || name == "isfinite") {
+      std::string infinity = dialect_.float_literal(HUGE_VAL, from);
+      return "(" + dialect_.intrinsic("abs", args, from) + (name == "isinf" ? " == " : " < ") +
+             infinity + ")";
+    }
+    if (name == "abs" && is_unsigned_integer(from)) return args[0];
     return rounded(dialect_.intrinsic(name, args, e.dtype()), e.dtype());
   }
 
@@ -333,6 +408,7 @@ class FunctionEmitter {
   int depth_ = 0;
   std::map<std::string, int> counters_;
   std::map<const ExprNode*, std::string> vars_;
+  std::set<const ExprNode*> data_vars_;
   std::map<const BufferNode*, std::string> names_;
 };
 

@@ -1,5 +1,6 @@
 // GLSL 4.50 for Vulkan. Buffers are indexed bindings; scalars come as push constants and are
 // narrowed to int by the launcher, checked.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -13,7 +14,20 @@ namespace {
 
 class Glsl : public Dialect {
  public:
-  std::string prelude() const override { return "#version 450\n"; }
+  std::string prelude() const override {
+    return "#version 450\n"
+           "float tapml_round_bf16(float x) {\n"
+           "  uint bits = floatBitsToUint(x);\n"
+           "  uint rounded = bits + 0x7fffu + ((bits >> 16) & 1u);\n"
+           "  return uintBitsToFloat((x != x ? bits | 0x400000u : rounded) & 0xffff0000u);\n"
+           "}\n"
+           "int tapml_to_int(float x, float low, float beyond, int most) {\n"
+           "  return x != x ? 0 : (x >= beyond ? most : (x <= low ? int(low) : int(x)));\n"
+           "}\n"
+           "uint tapml_to_uint(float x, float beyond, uint most) {\n"
+           "  return x > 0.0 ? (x >= beyond ? most : uint(x)) : 0u;\n"
+           "}\n";
+  }
 
   std::string type_name(DType dtype) const override {
     switch (dtype) {
@@ -87,15 +101,19 @@ class Glsl : public Dialect {
 
   std::string load(const std::string& buffer, const std::string& index,
                    DType dtype) const override {
-    std::string element = buffer + "[" + index + "]";
-    // Two narrow floats a word: no 16-bit storage extension is needed to read them.
-    if (dtype == DType::kBF16 || dtype == DType::kF16) {
-      std::string word = buffer + "[(" + index + ") >> 1]";
-      std::string bits = "((" + word + " >> (((" + index + ") & 1) * 16)) & 0xffffu)";
-      return dtype == DType::kBF16 ? "uintBitsToFloat(" + bits + " << 16)"
-                                   : "unpackHalf2x16(" + bits + ").x";
-    }
-    return dtype == DType::kBool ? "(" + element + " != 0u)" : element;
+    int bits = dtype_bits(dtype);
+    if (dtype == DType::kBool) bits = 8;
+    if (bits >= 32) return buffer + "[" + index + "]";
+    // Several narrow elements a word: no 8- or 16-bit storage extension is needed to read them.
+    std::string word = buffer + "[(" + index + ") >> " + (bits == 8 ? "2" : "1") + "]";
+    std::string shift =
+        "((" + index + ") & " + (bits == 8 ? "3" : "1") + ") * " + std::to_string(bits);
+    std::string field = is_signed_integer(dtype) ? "int(" + word + ")" : word;
+    std::string value =
+        "bitfieldExtract(" + field + ", " + shift + ", " + std::to_string(bits) + ")";
+    if (dtype == DType::kBF16) return "uintBitsToFloat(" + value + " << 16)";
+    if (dtype == DType::kF16) return "unpackHalf2x16(" + value + ").x";
+    return dtype == DType::kBool ? "(" + value + " != 0u)" : value;
   }
 
   std::string store(const std::string& buffer, const std::string& index, DType dtype,
@@ -114,15 +132,68 @@ class Glsl : public Dialect {
   std::string convert(const std::string& text, DType from, DType to) const override {
     if (from == to) return text;
     if (to == DType::kBF16 || to == DType::kF16) return round_narrow("float(" + text + ")", to);
-    return type_name(to) + "(" + text + ")";
+    if (to == DType::kBool) {
+      return is_float(from) ? "(" + text + " != 0.0)" : "bool(" + text + ")";
+    }
+    // Saturates: the language leaves values out of range open.
+    if (is_float(from) && is_integer(to)) {
+      int bits = std::min(dtype_bits(to), 32);
+      int64_t beyond = int64_t{1} << (is_signed_integer(to) ? bits - 1 : bits);
+      std::string limit = float_literal(static_cast<double>(beyond), DType::kF32);
+      if (is_unsigned_integer(to)) {
+        return "tapml_to_uint(" + text + ", " + limit + ", " + int_literal(beyond - 1, to) + ")";
+      }
+      return "tapml_to_int(" + text + ", " +
+             float_literal(-static_cast<double>(beyond), DType::kF32) + ", " + limit + ", " +
+             int_literal(beyond - 1, to) + ")";
+    }
+    return wrapped(type_name(to) + "(" + text + ")", to);
   }
 
   std::string reinterpret(const std::string& text, DType from, DType to) const override {
-    if (is_float(from))
+    if (from == DType::kF16) {
+      return reinterpret("packHalf2x16(vec2(" + text + ", 0.0))", DType::kU16, to);
+    }
+    if (from == DType::kBF16) {
+      return reinterpret("(floatBitsToUint(" + text + ") >> 16)", DType::kU16, to);
+    }
+    if (to == DType::kF16) return "unpackHalf2x16(uint(" + text + ") & 0xffffu).x";
+    if (to == DType::kBF16) return "uintBitsToFloat(uint(" + text + ") << 16)";
+    if (is_float(from) && is_float(to)) return text;
+    if (is_float(from)) {
       return (to == DType::kU32 ? "floatBitsToUint(" : "floatBitsToInt(") + text + ")";
-    if (is_float(to))
+    }
+    if (is_float(to)) {
       return (from == DType::kU32 ? "uintBitsToFloat(" : "intBitsToFloat(") + text + ")";
-    return type_name(to) + "(" + text + ")";
+    }
+    return convert(text, from, to);
+  }
+
+  // Integers of 32 bits wrap by definition; narrower ones are computed in them.
+  std::string wrapped(const std::string& text, DType dtype) const override {
+    int bits = dtype_bits(dtype);
+    return bits < 32 ? "bitfieldExtract(" + text + ", 0, " + std::to_string(bits) + ")" : text;
+  }
+
+  std::string wrapping(const std::string& a, const char* op, const std::string& b,
+                       DType dtype) const override {
+    return wrapped("(" + a + " " + op + " " + b + ")", dtype);
+  }
+
+  std::string shift(const std::string& a, const std::string& n, DType dtype,
+                    bool left) const override {
+    std::string text = "(" + a + (left ? " << " : " >> ") + n + ")";
+    return left ? wrapped(text, dtype) : text;
+  }
+
+  std::string shift_fits(const std::string& n, DType dtype) const override {
+    return "uint(" + n + ") < " + std::to_string(std::min(dtype_bits(dtype), 32)) + "u";
+  }
+
+  // The language's % is undefined for negative operands.
+  std::string remainder(const std::string& a, const std::string& b, DType dtype) const override {
+    if (is_unsigned_integer(dtype)) return "(" + a + " % " + b + ")";
+    return "(" + a + " - " + a + " / " + b + " * " + b + ")";
   }
 
   std::string intrinsic(const std::string& name, const std::vector<std::string>& args,
@@ -130,7 +201,14 @@ class Glsl : public Dialect {
     if (name == "rsqrt") return "(" + float_literal(1, dtype) + " / sqrt(" + args[0] + "))";
     if (name == "fma") return "fma(" + args[0] + ", " + args[1] + ", " + args[2] + ")";
     if (name == "round") return "roundEven(" + args[0] + ")";
-    if (name == "sqrt" || name == "floor" || name == "trunc" || name == "abs") {
+    if (name == "abs" && !is_float(dtype)) return wrapped("abs(" + args[0] + ")", dtype);
+    if (name == "popcount") {
+      int bits = dtype_bits(dtype);
+      std::string value = is_unsigned_integer(dtype) ? args[0] : "uint(" + args[0] + ")";
+      if (bits < 32) value = "bitfieldExtract(" + value + ", 0, " + std::to_string(bits) + ")";
+      return type_name(dtype) + "(bitCount(" + value + "))";
+    }
+    if (name == "sqrt" || name == "floor" || name == "ceil" || name == "trunc" || name == "abs") {
       return name + "(" + args[0] + ")";
     }
     throw_internal("intrinsic " + name + " has no GLSL (lower_math replaces it)");
@@ -138,7 +216,7 @@ class Glsl : public Dialect {
 
   std::string round_narrow(const std::string& text, DType dtype) const override {
     if (dtype == DType::kF16) return "unpackHalf2x16(packHalf2x16(vec2(" + text + ", 0.0))).x";
-    refuse(dtype);
+    return "tapml_round_bf16(" + text + ")";
   }
 
  private:
@@ -148,7 +226,7 @@ class Glsl : public Dialect {
   }
 
   std::string memory_type(DType dtype) const {
-    if (dtype == DType::kBF16 || dtype == DType::kF16 || dtype == DType::kBool) return "uint";
+    if (dtype_bytes(dtype) < 4) return "uint";
     if (dtype_bytes(dtype) != 4) refuse(dtype);
     return type_name(dtype);
   }

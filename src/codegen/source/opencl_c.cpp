@@ -5,6 +5,7 @@
 
 #include "codegen/source/dialect.h"
 #include "ir/exceptions.h"
+#include "ir/intrinsics.h"
 
 namespace tapml::codegen {
 
@@ -36,7 +37,9 @@ class OpenClC : public Dialect {
            "  vstore_half_rte(x, 0, (half*)&h);\n"
            "  return h;\n"
            "}\n"
-           "float tapml_f16_of_bits(ushort h) { return vload_half(0, (const half*)&h); }\n";
+           "float tapml_f16_of_bits(ushort h) { return vload_half(0, (const half*)&h); }\n" +
+           conversions("float", "f32") + "#ifdef cl_khr_fp64\n" + conversions("double", "f64") +
+           "#endif\n";
   }
 
   std::string type_name(DType dtype) const override {
@@ -73,6 +76,7 @@ class OpenClC : public Dialect {
       if (value == INT64_MIN) return "(-9223372036854775807L - 1L)";
       return value < 0 ? "(" + std::to_string(value) + "L)" : std::to_string(value) + "L";
     }
+    if (dtype == DType::kU64) return std::to_string(static_cast<uint64_t>(value)) + "UL";
     std::string text = "(" + type_name(dtype) + ")(" + std::to_string(value) + ")";
     return dtype == DType::kI32 && value >= 0 ? std::to_string(value) : "(" + text + ")";
   }
@@ -155,21 +159,53 @@ class OpenClC : public Dialect {
       return round_narrow("(float)(" + text + ")", to);
     }
     if (is_float(from) && is_integer(to)) {
-      return "convert_" + type_name(to) + "_sat_rtz(" + text + ")";
+      // What a saturating conversion makes of NaN is advice only in the language.
+      return "tapml_" + std::string(from == DType::kF64 ? "f64" : "f32") + "_to_" + type_name(to) +
+             "(" + text + ")";
     }
     if (to == DType::kBool) return "((" + text + ") != 0)";
     return "((" + type_name(to) + ")(" + text + "))";
   }
 
   std::string reinterpret(const std::string& text, DType from, DType to) const override {
-    // Narrow floats live in f32 registers.
+    // Narrow floats live in f32 registers, and narrow integers may stand in wider expressions.
     if (from == DType::kF16) return reinterpret("tapml_bits_of_f16(" + text + ")", DType::kU16, to);
     if (from == DType::kBF16) {
       return reinterpret("(ushort)(as_uint(" + text + ") >> 16)", DType::kU16, to);
     }
-    if (to == DType::kF16) return "tapml_f16_of_bits(as_ushort(" + text + "))";
-    if (to == DType::kBF16) return "as_float((uint)as_ushort(" + text + ") << 16)";
-    return "as_" + type_name(to) + "(" + text + ")";
+    std::string exact = "(" + type_name(from) + ")(" + text + ")";
+    if (to == DType::kF16) return "tapml_f16_of_bits(as_ushort(" + exact + "))";
+    if (to == DType::kBF16) return "as_float((uint)as_ushort(" + exact + ") << 16)";
+    if (from == to || from == DType::kBool || to == DType::kBool) return convert(text, from, to);
+    return "as_" + type_name(to) + "(" + exact + ")";
+  }
+
+  std::string wrapped(const std::string& text, DType dtype) const override {
+    return dtype_bytes(dtype) < 4 ? "((" + type_name(dtype) + ")" + text + ")" : text;
+  }
+
+  // Signed overflow is undefined: the unsigned type of the same width computes it.
+  std::string wrapping(const std::string& a, const char* op, const std::string& b,
+                       DType dtype) const override {
+    if (dtype == DType::kU32 || dtype == DType::kU64) return "(" + a + " " + op + " " + b + ")";
+    std::string wide = dtype_bytes(dtype) == 8 ? "(ulong)" : "(uint)";
+    return "((" + type_name(dtype) + ")(" + wide + a + " " + op + " " + wide + b + "))";
+  }
+
+  std::string shift(const std::string& a, const std::string& n, DType dtype,
+                    bool left) const override {
+    if (!left) return "(" + a + " >> " + n + ")";
+    std::string wide = dtype_bytes(dtype) == 8 ? "(ulong)" : "(uint)";
+    return "((" + type_name(dtype) + ")(" + wide + a + " << " + n + "))";
+  }
+
+  std::string shift_fits(const std::string& n, DType dtype) const override {
+    std::string wide = dtype_bytes(dtype) == 8 ? "(ulong)" : "(uint)";
+    return wide + n + " < " + std::to_string(dtype_bits(dtype)) + "u";
+  }
+
+  std::string remainder(const std::string& a, const std::string& b, DType) const override {
+    return "(" + a + " % " + b + ")";
   }
 
   std::string intrinsic(const std::string& name, const std::vector<std::string>& args,
@@ -179,9 +215,20 @@ class OpenClC : public Dialect {
     if (name == "round") return "rint(" + args[0] + ")";
     if (name == "abs") {
       if (is_float(dtype)) return "fabs(" + args[0] + ")";
-      return "((" + type_name(dtype) + ")abs(" + args[0] + "))";
+      std::string type = "((" + type_name(dtype) + ")";
+      return type + "abs(" + type + args[0] + ")))";
     }
-    if (name == "sqrt" || name == "floor" || name == "trunc") return name + "(" + args[0] + ")";
+    if (name == "popcount") {
+      std::string type = "((" + type_name(dtype) + ")";
+      return type + "popcount(" + type + args[0] + ")))";
+    }
+    if (name == "sqrt" || name == "floor" || name == "ceil" || name == "trunc") {
+      return name + "(" + args[0] + ")";
+    }
+    const IntrinsicInfo* info = find_intrinsic(name);
+    if (dtype == DType::kF64 && info && info->needs_math) {
+      return name + "(" + args[0] + (args.size() > 1 ? ", " + args[1] : "") + ")";
+    }
     throw_internal("intrinsic " + name + " has no OpenCL C (lower_math replaces it)");
   }
 
@@ -190,6 +237,15 @@ class OpenClC : public Dialect {
   }
 
  private:
+  static std::string conversions(const char* from, const char* name) {
+    std::string text;
+    for (const char* to : {"char", "short", "int", "long", "uchar", "ushort", "uint", "ulong"}) {
+      text += std::string(to) + " tapml_" + name + "_to_" + to + "(" + from +
+              " x) { return x != x ? (" + to + ")0 : convert_" + to + "_sat_rtz(x); }\n";
+    }
+    return text;
+  }
+
   std::string memory_type(DType dtype) const {
     if (dtype == DType::kF16) return "half";
     if (dtype == DType::kBF16) return "ushort";

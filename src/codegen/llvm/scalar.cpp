@@ -1,0 +1,323 @@
+#include "codegen/llvm/scalar.h"
+
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/Module.h>
+
+#include <cmath>
+
+#include "ir/exceptions.h"
+
+namespace tapml::codegen {
+
+namespace {
+
+bool is_narrow(DType dtype) { return dtype == DType::kBF16 || dtype == DType::kF16; }
+
+llvm::Constant* integer(llvm::Value* like, int64_t value) {
+  return llvm::ConstantInt::get(like->getType(), static_cast<uint64_t>(value), true);
+}
+
+}  // namespace
+
+llvm::Type* ScalarOps::register_type(DType dtype) {
+  switch (dtype) {
+    case DType::kBool:
+      return builder_.getInt1Ty();
+    case DType::kF16:
+      return builder_.getHalfTy();
+    case DType::kBF16:
+      return builder_.getInt16Ty();
+    case DType::kF32:
+      return builder_.getFloatTy();
+    case DType::kF64:
+      return builder_.getDoubleTy();
+    default:
+      return builder_.getIntNTy(static_cast<unsigned>(dtype_bits(dtype)));
+  }
+}
+
+llvm::Value* ScalarOps::constant(const PrimExpr& e) {
+  if (e.is_int()) return llvm::ConstantInt::get(register_type(e.dtype()), e->int_value, true);
+  if (e.dtype() == DType::kF64) {
+    return llvm::ConstantFP::get(builder_.getDoubleTy(), e->float_value);
+  }
+  auto single = static_cast<float>(e->float_value);
+  if (e.dtype() == DType::kBF16) return builder_.getInt16(f32_to_bf16(single));
+  if (e.dtype() == DType::kF16) single = f16_to_f32(f32_to_f16(single));
+  return llvm::ConstantFP::get(register_type(e.dtype()), static_cast<double>(single));
+}
+
+llvm::Value* ScalarOps::binary(ExprKind kind, DType dtype, llvm::Value* a, llvm::Value* b,
+                               Freedom freedom) {
+  if (is_narrow(dtype)) {
+    auto* value = float_binary(kind, convert(a, dtype, DType::kF32), convert(b, dtype, DType::kF32),
+                               freedom.accumulate);
+    return is_comparison(kind) ? value : convert(value, DType::kF32, dtype);
+  }
+  return is_float(dtype) ? float_binary(kind, a, b, freedom.accumulate)
+                         : int_binary(kind, dtype, a, b, freedom.index);
+}
+
+llvm::Value* ScalarOps::float_binary(ExprKind kind, llvm::Value* a, llvm::Value* b,
+                                     bool accumulate) {
+  llvm::IRBuilder<>::FastMathFlagGuard guard(builder_);
+  llvm::FastMathFlags flags;
+  flags.setAllowContract();
+  if (accumulate) {
+    flags.setAllowReassoc();
+    flags.setNoSignedZeros();
+  }
+  builder_.setFastMathFlags(flags);
+  switch (kind) {
+    case ExprKind::kAdd:
+      return builder_.CreateFAdd(a, b);
+    case ExprKind::kSub:
+      return builder_.CreateFSub(a, b);
+    case ExprKind::kMul:
+      return builder_.CreateFMul(a, b);
+    case ExprKind::kDiv:
+      return builder_.CreateFDiv(a, b);
+    case ExprKind::kMin:
+    case ExprKind::kMax:
+      return extremum(kind, a, b);
+    case ExprKind::kEq:
+      return builder_.CreateFCmpOEQ(a, b);
+    case ExprKind::kNe:
+      return builder_.CreateFCmpUNE(a, b);
+    case ExprKind::kLt:
+      return builder_.CreateFCmpOLT(a, b);
+    case ExprKind::kLe:
+      return builder_.CreateFCmpOLE(a, b);
+    default:
+      throw_internal("operation that floats do not have");
+  }
+}
+
+// NaN if either is. Which of two zeros comes out is free, which saves half of the work.
+llvm::Value* ScalarOps::extremum(ExprKind kind, llvm::Value* a, llvm::Value* b) {
+  llvm::IRBuilder<>::FastMathFlagGuard guard(builder_);
+  llvm::FastMathFlags flags;
+  flags.setNoSignedZeros();
+  builder_.setFastMathFlags(flags);
+  auto id = kind == ExprKind::kMin ? llvm::Intrinsic::minimum : llvm::Intrinsic::maximum;
+  return builder_.CreateBinaryIntrinsic(id, a, b);
+}
+
+llvm::Value* ScalarOps::int_binary(ExprKind kind, DType dtype, llvm::Value* a, llvm::Value* b,
+                                   bool index) {
+  bool is_signed = is_signed_integer(dtype);
+  switch (kind) {
+    case ExprKind::kAdd:
+      return builder_.CreateAdd(a, b, "", false, index);
+    case ExprKind::kSub:
+      return builder_.CreateSub(a, b, "", false, index);
+    case ExprKind::kMul:
+      return builder_.CreateMul(a, b, "", false, index);
+    case ExprKind::kFloorDiv:
+      return division("floor_div", dtype, a, b, index);
+    case ExprKind::kFloorMod:
+      return division("floor_mod", dtype, a, b, index);
+    case ExprKind::kMin:
+      return builder_.CreateSelect(
+          is_signed ? builder_.CreateICmpSLT(a, b) : builder_.CreateICmpULT(a, b), a, b);
+    case ExprKind::kMax:
+      return builder_.CreateSelect(
+          is_signed ? builder_.CreateICmpSGT(a, b) : builder_.CreateICmpUGT(a, b), a, b);
+    case ExprKind::kEq:
+      return builder_.CreateICmpEQ(a, b);
+    case ExprKind::kNe:
+      return builder_.CreateICmpNE(a, b);
+    case ExprKind::kLt:
+      return is_signed ? builder_.CreateICmpSLT(a, b) : builder_.CreateICmpULT(a, b);
+    case ExprKind::kLe:
+      return is_signed ? builder_.CreateICmpSLE(a, b) : builder_.CreateICmpULE(a, b);
+    case ExprKind::kAnd:
+      return builder_.CreateAnd(a, b);
+    case ExprKind::kOr:
+      return builder_.CreateOr(a, b);
+    default:
+      throw_internal("operation that integers do not have");
+  }
+}
+
+// The divisor is replaced by 1 where the machine could not divide: by 0, and by -1 where INT_MIN
+// may stand above. Then the remainder is 0 of itself, and the quotient is put right. A constant
+// divisor needs none of this.
+llvm::Value* ScalarOps::division(const std::string& kind, DType dtype, llvm::Value* a,
+                                 llvm::Value* b, bool index) {
+  bool is_signed = is_signed_integer(dtype);
+  bool quotient = kind.ends_with("div");
+  auto* zero = integer(a, 0);
+  auto* constant = llvm::dyn_cast<llvm::ConstantInt>(b);
+  bool may_be_zero = !constant || constant->isZero();
+  bool may_overflow = is_signed && (constant ? constant->isMinusOne() : !index);
+  llvm::Value *is_zero = nullptr, *is_minus_one = nullptr, *divisor = b;
+  if (may_be_zero) {
+    is_zero = builder_.CreateICmpEQ(b, zero);
+    divisor = builder_.CreateSelect(is_zero, integer(a, 1), divisor);
+  }
+  if (may_overflow) {
+    is_minus_one = builder_.CreateICmpEQ(b, integer(a, -1));
+    divisor = builder_.CreateSelect(is_minus_one, integer(a, 1), divisor);
+  }
+  llvm::Value *q = nullptr, *r = nullptr;
+  if (!is_signed) {
+    q = quotient ? builder_.CreateUDiv(a, divisor) : nullptr;
+    r = quotient ? nullptr : builder_.CreateURem(a, divisor);
+  } else if (kind.starts_with("floor")) {
+    r = builder_.CreateSRem(a, divisor);
+    auto* inexact = builder_.CreateICmpNE(r, zero);
+    auto* opposite = builder_.CreateICmpSLT(builder_.CreateXor(r, divisor), zero);
+    auto* adjust = builder_.CreateAnd(inexact, opposite);
+    if (quotient) {
+      q = builder_.CreateSDiv(a, divisor);
+      q = builder_.CreateSelect(adjust, builder_.CreateSub(q, integer(a, 1)), q);
+    } else {
+      r = builder_.CreateSelect(adjust, builder_.CreateAdd(r, divisor), r);
+    }
+  } else {
+    q = quotient ? builder_.CreateSDiv(a, divisor) : nullptr;
+    r = quotient ? nullptr : builder_.CreateSRem(a, divisor);
+  }
+  if (!quotient) return r;
+  if (is_minus_one) q = builder_.CreateSelect(is_minus_one, builder_.CreateNeg(a), q);
+  if (is_zero) q = builder_.CreateSelect(is_zero, zero, q);
+  return q;
+}
+
+llvm::Value* ScalarOps::shift(const std::string& name, DType dtype, llvm::Value* a,
+                              llvm::Value* b) {
+  int64_t width = dtype_bits(dtype);
+  auto* near = builder_.CreateICmpULT(b, integer(b, width));
+  if (name == "shift_right" && is_signed_integer(dtype)) {
+    return builder_.CreateAShr(a, builder_.CreateSelect(near, b, integer(b, width - 1)));
+  }
+  auto* amount = builder_.CreateSelect(near, b, integer(b, 0));
+  auto* shifted =
+      name == "shift_left" ? builder_.CreateShl(a, amount) : builder_.CreateLShr(a, amount);
+  return builder_.CreateSelect(near, shifted, integer(a, 0));
+}
+
+llvm::Value* ScalarOps::convert(llvm::Value* value, DType from, DType to) {
+  if (from == to) return value;
+  if (from == DType::kBF16) {
+    auto* bits = builder_.CreateShl(builder_.CreateZExt(value, builder_.getInt32Ty()), 16);
+    return convert(builder_.CreateBitCast(bits, builder_.getFloatTy()), DType::kF32, to);
+  }
+  if (from == DType::kF16 && to != DType::kF32) {
+    return convert(builder_.CreateFPExt(value, builder_.getFloatTy()), DType::kF32, to);
+  }
+  // Narrow floats are reached through f32.
+  if (is_narrow(to) && from != DType::kF32) value = convert(value, from, DType::kF32);
+  if (to == DType::kBF16) return round_to_bf16(value);
+  auto* type = register_type(to);
+  if (to == DType::kF16) return builder_.CreateFPTrunc(value, type);
+  if (to == DType::kBool) {
+    return is_float(from)
+               ? builder_.CreateFCmpUNE(value, llvm::ConstantFP::get(value->getType(), 0))
+               : builder_.CreateICmpNE(value, llvm::ConstantInt::get(value->getType(), 0));
+  }
+  bool from_signed = is_signed_integer(from);
+  if (is_float(from) && is_float(to)) return builder_.CreateFPCast(value, type);
+  if (is_float(to)) {
+    return from_signed ? builder_.CreateSIToFP(value, type) : builder_.CreateUIToFP(value, type);
+  }
+  if (is_float(from)) {
+    auto id = is_signed_integer(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
+    return builder_.CreateIntrinsic(id, {type, value->getType()}, {value});
+  }
+  return builder_.CreateIntCast(value, type, from_signed);
+}
+
+// Round to nearest even on the bits; NaN stays a quiet NaN.
+llvm::Value* ScalarOps::round_to_bf16(llvm::Value* value) {
+  auto* bits = builder_.CreateBitCast(value, builder_.getInt32Ty());
+  auto* odd = builder_.CreateAnd(builder_.CreateLShr(bits, 16), builder_.getInt32(1));
+  auto* rounded = builder_.CreateAdd(bits, builder_.CreateAdd(odd, builder_.getInt32(0x7fff)));
+  auto* quiet = builder_.CreateOr(bits, builder_.getInt32(0x400000));
+  auto* nan = builder_.CreateFCmpUNO(value, value);
+  auto* high = builder_.CreateLShr(builder_.CreateSelect(nan, quiet, rounded), 16);
+  return builder_.CreateTrunc(high, builder_.getInt16Ty());
+}
+
+llvm::Value* ScalarOps::call(const std::string& name, const std::vector<llvm::Value*>& args,
+                             DType from, DType to) {
+  if (name == "reinterpret") return builder_.CreateBitCast(args[0], register_type(to));
+  if (!is_float(from)) return int_call(name, args, from);
+  if (from == DType::kF64) {
+    auto* value = float_call(name, args);
+    return value ? value : libm_call(name, args);
+  }
+  std::vector<llvm::Value*> wide;
+  for (llvm::Value* arg : args) wide.push_back(convert(arg, from, DType::kF32));
+  auto* value = float_call(name, wide);
+  return value && is_float(to) ? convert(value, DType::kF32, to) : value;
+}
+
+llvm::Value* ScalarOps::int_call(const std::string& name, const std::vector<llvm::Value*>& args,
+                                 DType dtype) {
+  llvm::Value* a = args[0];
+  if (name == "abs") {
+    if (is_unsigned_integer(dtype)) return a;
+    return builder_.CreateIntrinsic(llvm::Intrinsic::abs, {a->getType()}, {a, builder_.getFalse()});
+  }
+  if (name == "sign") {
+    auto* set = builder_.CreateZExt(builder_.CreateICmpNE(a, integer(a, 0)), a->getType());
+    if (is_unsigned_integer(dtype)) return set;
+    return builder_.CreateOr(builder_.CreateAShr(a, static_cast<uint64_t>(dtype_bits(dtype)) - 1),
+                             set);
+  }
+  if (name == "shift_left" || name == "shift_right") return shift(name, dtype, a, args[1]);
+  if (name == "trunc_div" || name == "trunc_mod") return division(name, dtype, a, args[1], false);
+  if (name == "popcount") return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, a);
+  if (name == "bit_and") return builder_.CreateAnd(a, args[1]);
+  if (name == "bit_or") return builder_.CreateOr(a, args[1]);
+  if (name == "bit_xor") return builder_.CreateXor(a, args[1]);
+  if (name == "bit_not") return builder_.CreateNot(a);
+  return nullptr;
+}
+
+llvm::Value* ScalarOps::float_call(const std::string& name, const std::vector<llvm::Value*>& args) {
+  llvm::Value* a = args[0];
+  auto number = [&](double value) { return llvm::ConstantFP::get(a->getType(), value); };
+  auto unary = [&](llvm::Intrinsic::ID id) { return builder_.CreateUnaryIntrinsic(id, a); };
+  if (name == "isnan") return builder_.CreateFCmpUNO(a, a);
+  if (name == "isinf") {
+    return builder_.CreateFCmpOEQ(unary(llvm::Intrinsic::fabs), number(HUGE_VAL));
+  }
+  if (name == "isfinite") {
+    return builder_.CreateFCmpOLT(unary(llvm::Intrinsic::fabs), number(HUGE_VAL));
+  }
+  if (name == "sqrt") return unary(llvm::Intrinsic::sqrt);
+  if (name == "rsqrt") return builder_.CreateFDiv(number(1), unary(llvm::Intrinsic::sqrt));
+  if (name == "fma") {
+    return builder_.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, args);
+  }
+  if (name == "floor") return unary(llvm::Intrinsic::floor);
+  if (name == "ceil") return unary(llvm::Intrinsic::ceil);
+  if (name == "trunc") return unary(llvm::Intrinsic::trunc);
+  if (name == "round") return unary(llvm::Intrinsic::rint);
+  if (name == "abs") return unary(llvm::Intrinsic::fabs);
+  if (name == "sign") {
+    auto* one = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, number(1), a);
+    auto* outside = builder_.CreateFCmpONE(a, number(0));
+    auto* nan = builder_.CreateFCmpUNO(a, a);
+    return builder_.CreateSelect(nan, a, builder_.CreateSelect(outside, one, number(0)));
+  }
+  return nullptr;
+}
+
+// In f64 the C library's function.
+llvm::Value* ScalarOps::libm_call(const std::string& name, const std::vector<llvm::Value*>& args) {
+  std::vector<llvm::Type*> types(args.size(), builder_.getDoubleTy());
+  auto* type = llvm::FunctionType::get(builder_.getDoubleTy(), types, false);
+  auto* module = builder_.GetInsertBlock()->getModule();
+  llvm::FunctionCallee callee = module->getOrInsertFunction(name, type);
+  auto* function = llvm::cast<llvm::Function>(callee.getCallee());
+  function->setDoesNotAccessMemory();
+  function->setDoesNotThrow();
+  function->addFnAttr(llvm::Attribute::WillReturn);
+  return builder_.CreateCall(callee, args);
+}
+
+}  // namespace tapml::codegen
