@@ -13,6 +13,15 @@ std::string rest(const std::vector<Violation>& violations) {
   return " (and " + std::to_string(more) + " more violation" + (more == 1 ? ")" : "s)");
 }
 
+std::string place_of(const Violation& violation, const text::SourceMap& places) {
+  constexpr std::string_view kBinding = "binding ";
+  if (violation.place.starts_with(kBinding)) {
+    return places.value(violation.function, violation.place.substr(kBinding.size()));
+  }
+  return violation.place.starts_with("result") ? places.result(violation.function)
+                                               : places.function(violation.function);
+}
+
 }  // namespace
 
 std::string Violation::to_string() const {
@@ -41,10 +50,11 @@ void verify(const Module& module, const std::string& after_pass) {
                  after_pass.empty() ? "" : "after pass " + after_pass);
 }
 
-void verify_input(const Module& module, const std::string& source) {
+void verify_input(const Module& module, const std::string& source, const text::SourceMap* places) {
   std::vector<Violation> violations = find_violations(module);
   if (violations.empty()) return;
-  throw_user("the module breaks invariant " + violations[0].to_string() + rest(violations), source);
+  throw_user("the module breaks invariant " + violations[0].to_string() + rest(violations),
+             places ? place_of(violations[0], *places) : source);
 }
 
 }  // namespace tapml::analysis

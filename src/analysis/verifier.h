@@ -10,7 +10,8 @@
 //        values, names or tuples of these; bodies and branches are sequences; nothing is missing.
 //   R5   A global name is a function of the module.
 //   R6   call_tir and its kin name a kernel (a spec and the tensor program that implements it, or a
-//        tensor program alone); arguments and outputs agree with both in count, dtype and rank.
+//        tensor program alone); arguments and outputs agree with both in count, dtype and rank, and
+//        no dimension is provably another one.
 //   R7   call_tir_inplace consumes a variable that nothing uses later; inout_indices has an entry
 //        for each output, each -1 or the number of an argument, none twice.
 //   R8   A dataflow block has no control flow, no match_cast on functions, and no impure call.
@@ -39,6 +40,7 @@
 #include <vector>
 
 #include "ir/module.h"
+#include "text/source_map.h"
 
 namespace tapml::analysis {
 
@@ -59,7 +61,9 @@ std::vector<Violation> find_violations(const Module& module);
 // the rest. `after_pass` is the pass that made the module.
 void verify(const Module& module, const std::string& after_pass = "");
 
-// The same for a module that a person wrote: UserError. `source` names the file.
-void verify_input(const Module& module, const std::string& source);
+// The same for a module that a person wrote: UserError. `source` names the file; with the places of
+// the parsed text the error shows the line.
+void verify_input(const Module& module, const std::string& source,
+                  const text::SourceMap* places = nullptr);
 
 }  // namespace tapml::analysis

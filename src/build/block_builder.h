@@ -60,8 +60,22 @@ class FunctionBuilder {
   bool in_dataflow_ = false;
 };
 
-// Re-deduces every binding of every function and throws InternalError where the stored annotation
-// disagrees (provably different), naming function, binding and both annotations.
+// A binding, or a function's result, whose annotation is provably not what is deduced.
+struct AnnotationFault {
+  enum class Kind { kValue, kAnnotation, kResult };
+  Kind kind;
+  std::string function;
+  std::string variable;  // the binding; empty for the result
+  // kValue: why the value can have no annotation. Else: the annotation that stands there and the
+  // one that is deduced.
+  Error error;
+  std::string stored, deduced;
+};
+
+// The first one, in the order of functions and bindings.
+std::optional<AnnotationFault> find_annotation_fault(const Module& module);
+
+// InternalError that names function, binding and both annotations for the first fault.
 void check_annotations(const Module& module, const std::string& after_pass = "");
 
 }  // namespace tapml::build

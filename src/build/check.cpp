@@ -21,34 +21,54 @@ Annotation annotation_of_value(const Expr& value, const Module& module) {
   return annotation_of(value);
 }
 
-void check_annotations(const Module& module, const std::string& after_pass) {
-  std::string suffix = after_pass.empty() ? "" : " after pass " + after_pass;
+std::optional<AnnotationFault> find_annotation_fault(const Module& module) {
+  std::optional<AnnotationFault> fault;
   for (const auto& [name, base] : module.functions) {
     const auto* function = as_relax_function(base.get());
     if (!function) continue;
-    auto fail = [&](const std::string& what, const Annotation& stored, const Annotation& deduced) {
-      throw_internal("annotation of " + what + " is " + to_string(stored) + ", but " +
-                         to_string(deduced) + " is deduced" + suffix,
-                     "@" + name);
+    auto compare = [&](AnnotationFault::Kind kind, const std::string& variable,
+                       const Annotation& stored, const Annotation& deduced) {
+      if (fault || compatible(stored, deduced)) return;
+      fault = {kind, name, variable, {}, to_string(stored), to_string(deduced)};
     };
     visit_bindings(function->body, [&](const Binding& binding, bool) {
+      if (fault) return;
+      const std::string& variable = binding.var->name;
       Annotation deduced;
       try {
         deduced = annotation_of_value(binding.value, module);
       } catch (const CompilerException& e) {
-        throw_internal("binding " + binding.var->name + " cannot be deduced" + suffix + ": " +
-                           e.error().to_string(),
-                       "@" + name);
+        fault = {AnnotationFault::Kind::kValue, name, variable, e.error(), "", ""};
+        return;
       }
       const Annotation& stored = binding.var->annotation;
-      if (binding.match_cast && !compatible(stored, binding.match_cast)) {
-        fail("binding " + binding.var->name, stored, binding.match_cast);
+      if (binding.match_cast) {
+        compare(AnnotationFault::Kind::kAnnotation, variable, stored, binding.match_cast);
       }
-      if (!compatible(stored, deduced)) fail("binding " + binding.var->name, stored, deduced);
+      compare(AnnotationFault::Kind::kAnnotation, variable, stored, deduced);
     });
-    Annotation result = annotation_of_value(function->body, module);
-    if (!compatible(function->result, result)) fail("the result", function->result, result);
+    if (fault) return fault;
+    compare(AnnotationFault::Kind::kResult, "", function->result,
+            annotation_of_value(function->body, module));
+    if (fault) return fault;
   }
+  return fault;
+}
+
+void check_annotations(const Module& module, const std::string& after_pass) {
+  const std::optional<AnnotationFault> fault = find_annotation_fault(module);
+  if (!fault) return;
+  const std::string suffix = after_pass.empty() ? "" : " after pass " + after_pass;
+  const std::string where = "@" + fault->function;
+  if (fault->kind == AnnotationFault::Kind::kValue) {
+    throw_internal("binding " + fault->variable + " cannot be deduced" + suffix + ": " +
+                       fault->error.to_string(),
+                   where);
+  }
+  const bool is_result = fault->kind == AnnotationFault::Kind::kResult;
+  throw_internal("annotation of " + (is_result ? "the result" : "binding " + fault->variable) +
+                     " is " + fault->stored + ", but " + fault->deduced + " is deduced" + suffix,
+                 where);
 }
 
 }  // namespace tapml::build

@@ -44,10 +44,12 @@ int list_passes(const Output& output) {
 int run(const OptOptions& options, const Output& output) {
   if (options.list) return list_passes(output);
   if (options.text.empty()) throw_user("no text module is given", "command line", "TEXT");
-  Module module = text::parse(unwrap(read_text_file(options.text)), options.text);
-  if (options.verify) analysis::verify_input(module, options.text);
+  text::SourceMap places;
+  Module module =
+      text::parse(unwrap(read_text_file(options.text)), options.text, {.places = &places});
+  if (options.verify) analysis::verify_input(module, options.text, &places);
   // Passes take for granted what the verifier promises.
-  if (!options.passes.empty()) pipeline::check_input(module, options.text);
+  if (!options.passes.empty()) pipeline::check_input(module, options.text, &places);
   for (const std::string& name : options.passes) {
     module = find_pass(name).run(module);
     if (options.verify) analysis::verify(module, name);

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/suggest.h"
 #include "ir/exceptions.h"
 #include "op/shapes.h"
 
@@ -184,11 +185,12 @@ CallView view_call(const relax::CallNode& call) {
   if (!callee) throw_internal("view_call of a call whose callee is not an operator");
   const OperatorInfo* info = find_operator(callee->name);
   if (!info) {
-    std::string known;
-    for (const OperatorInfo* entry : operator_table()) {
-      known += (known.empty() ? "" : ", ") + std::string(entry->name);
-    }
-    throw_user("no operator is called '" + callee->name + "'", "", known, callee->name);
+    std::vector<std::string_view> names;
+    for (const OperatorInfo* entry : operator_table()) names.push_back(entry->name);
+    const std::string near = suggestion(callee->name, names);
+    throw_user("no operator is called '" + callee->name + "'", "",
+               "an operator of docs/operators.md, one of " + std::to_string(names.size()),
+               callee->name, near);
   }
   CallView view{*info, call.args, {}, {}};
   if (call.args.size() != info->args.size()) {

@@ -10,7 +10,7 @@ namespace tapml::pipeline {
 namespace {
 
 // A function that calls itself a kernel has its implementation beside it.
-void check_kernels(const Module& module, const std::string& source) {
+void check_kernels(const Module& module, const std::string& source, const text::SourceMap* places) {
   for (const auto& [name, function] : module.functions) {
     if (!passes::is_kernel(function.get())) continue;
     const auto* implementation =
@@ -19,27 +19,47 @@ void check_kernels(const Module& module, const std::string& source) {
         tir::as_prim_func(module.find(*implementation))) {
       continue;
     }
-    throw_user("kernel @" + name + " has no implementation", source,
+    throw_user("kernel @" + name + " has no implementation",
+               places ? places->function(name) : source,
                "a tensor program @" + name + "_impl, named by the attribute \"implementation\"",
                implementation ? "@" + *implementation : "no such attribute");
   }
 }
 
+// The same check that stands between passes, but here the fault is the text's.
+void check_annotations(const Module& module, const std::string& source,
+                       const text::SourceMap* places) {
+  using Kind = build::AnnotationFault::Kind;
+  const std::optional<build::AnnotationFault> fault = build::find_annotation_fault(module);
+  if (!fault) return;
+  const std::string& function = fault->function;
+  const std::string& variable = fault->variable;
+  const std::string unseen =
+      source + ", function " + function + (variable.empty() ? "" : ", binding " + variable);
+  if (fault->kind == Kind::kValue) {
+    if (fault->error.kind != ErrorKind::kUser) throw_error(fault->error);
+    throw_user(fault->error.message, places ? places->value(function, variable) : unseen,
+               fault->error.expected, fault->error.found, fault->error.hint);
+  }
+  if (fault->kind == Kind::kAnnotation) {
+    throw_user("the annotation of '" + variable + "' is not the one of its value",
+               places ? places->annotation(function, variable) : unseen, fault->deduced,
+               fault->stored);
+  }
+  throw_user("the function '" + function + "' returns something else than it says",
+             places ? places->result(function) : unseen, fault->deduced, fault->stored);
+}
+
 }  // namespace
 
-void check_input(const Module& module, const std::string& source) {
-  analysis::verify_input(module, source);
+void check_input(const Module& module, const std::string& source, const text::SourceMap* places) {
+  analysis::verify_input(module, source, places);
   if (attr_or<std::string>(module.attrs, "phase", "") == "plan") {
     throw_user("the module's memory is already planned", source, "a module of an earlier phase",
                "phase \"plan\"");
   }
-  check_kernels(module, source);
-  // The same check that stands between passes, but here the fault is the text's.
-  auto checked = guard([&] { build::check_annotations(module); });
-  if (checked) return;
-  Error error = checked.error();
-  throw_user(error.message, source + (error.where.empty() ? "" : ": " + error.where),
-             error.expected, error.found, error.hint);
+  check_kernels(module, source, places);
+  check_annotations(module, source, places);
 }
 
 }  // namespace tapml::pipeline

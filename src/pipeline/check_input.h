@@ -4,11 +4,14 @@
 #include <string>
 
 #include "ir/module.h"
+#include "text/source_map.h"
 
 namespace tapml::pipeline {
 
 // The numbered invariants hold and every annotation agrees with what is deduced. UserError that
-// names `source` otherwise, also for a module whose memory is already planned.
-void check_input(const Module& module, const std::string& source);
+// names `source` otherwise, also for a module whose memory is already planned; with the places of
+// the parsed text it shows the line.
+void check_input(const Module& module, const std::string& source,
+                 const text::SourceMap* places = nullptr);
 
 }  // namespace tapml::pipeline

@@ -31,6 +31,7 @@ class Source {
   Source(std::string_view text, std::string_view file) : text_(text), file_(file) {}
 
   std::string_view text() const { return text_; }
+  std::string_view file() const { return file_; }
   // "file:3:8", then the line and a caret under column 8. Columns count characters from 1.
   std::string place(size_t offset) const;
   // "3:8".

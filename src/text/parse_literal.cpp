@@ -1,15 +1,61 @@
 // Attributes, numbers, strings, constants.
 #include <bit>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
+#include "base/suggest.h"
 #include "ir/exceptions.h"
 #include "text/literals.h"
 #include "text/names.h"
 #include "text/parser_impl.h"
 
 namespace tapml::text {
+
+namespace {
+
+// Names that other systems have for our dtypes.
+constexpr std::pair<std::string_view, const char*> kForeignDTypes[] = {
+    {"float64", "f64"}, {"double", "f64"}, {"float32", "f32"},   {"float", "f32"},
+    {"float16", "f16"}, {"half", "f16"},   {"bfloat16", "bf16"}, {"int64", "i64"},
+    {"int32", "i32"},   {"int16", "i16"},  {"int8", "i8"},       {"uint64", "u64"},
+    {"uint32", "u32"},  {"uint16", "u16"}, {"uint8", "u8"},      {"boolean", "bool"},
+};
+
+std::string dtype_suggestion(std::string_view name) {
+  for (const auto& [foreign, ours] : kForeignDTypes) {
+    if (name == foreign) return std::string("did you mean '") + ours + "'?";
+  }
+  return suggestion(name, {"bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16",
+                           "bf16", "f32", "f64"});
+}
+
+// "-128 to 127".
+std::string integer_range(DType type) {
+  if (type == DType::kBool) return "true or false";
+  const unsigned width = 8 * static_cast<unsigned>(dtype_bytes(type));
+  if (!is_signed_integer(type)) {
+    return "0 to " + std::to_string(std::numeric_limits<uint64_t>::max() >> (64 - width));
+  }
+  const uint64_t most = (uint64_t{1} << (width - 1)) - 1;
+  return "-" + std::to_string(most + 1) + " to " + std::to_string(most);
+}
+
+bool is_nan_of(DType type, uint64_t bits) {
+  switch (type) {
+    case DType::kF16:
+      return (bits >> 16) == 0 && (bits & 0x7fff) > 0x7c00;
+    case DType::kBF16:
+      return (bits >> 16) == 0 && (bits & 0x7fff) > 0x7f80;
+    case DType::kF32:
+      return (bits >> 32) == 0 && (bits & 0x7fffffff) > 0x7f800000;
+    default:
+      return std::isnan(std::bit_cast<double>(bits));
+  }
+}
+
+}  // namespace
 
 std::optional<DType> Parser::peek_dtype(size_t ahead) const {
   const Token& token = peek(ahead);
@@ -18,7 +64,13 @@ std::optional<DType> Parser::peek_dtype(size_t ahead) const {
 
 DType Parser::dtype() {
   std::optional<DType> dtype = peek_dtype();
-  if (!dtype) unexpected("a dtype such as f32, bf16, i64 or bool");
+  if (!dtype) {
+    const Token& token = peek();
+    if (token.kind != TokenKind::kName) unexpected("a dtype such as f32, bf16, i64 or bool");
+    fail(token, "'" + std::string(token.text.substr(0, 40)) + "' is no dtype",
+         "one of bool, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64",
+         dtype_suggestion(token.text));
+  }
   advance();
   return *dtype;
 }
@@ -33,7 +85,9 @@ uint64_t Parser::magnitude(const Token& token) const {
   uint64_t value = 0;
   auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
   if (error != std::errc() || end != digits.data() + digits.size()) {
-    fail(token, "the integer does not fit into 64 bits");
+    fail(token, "the integer does not fit into 64 bits",
+         digits.empty() ? "hexadecimal digits after 0x"
+                        : "0 to " + std::to_string(std::numeric_limits<uint64_t>::max()));
   }
   return value;
 }
@@ -45,7 +99,7 @@ int64_t Parser::integer() {
   uint64_t value = magnitude(token);
   constexpr uint64_t kLimit = uint64_t{1} << 63;
   if (value > kLimit || (value == kLimit && !negative)) {
-    fail(token, "the integer does not fit into 64 bits with a sign");
+    fail(token, "the integer does not fit into 64 bits with a sign", integer_range(DType::kI64));
   }
   return static_cast<int64_t>(negative ? 0 - value : value);
 }
@@ -55,15 +109,20 @@ int Parser::small_integer(const char* what) {
   const Token& token = advance();
   uint64_t value = magnitude(token);
   if (value > static_cast<uint64_t>(std::numeric_limits<int>::max())) {
-    fail(token, std::string(what) + " is out of range");
+    fail(token, std::string(what) + " is out of range",
+         "0 to " + std::to_string(std::numeric_limits<int>::max()));
   }
   return static_cast<int>(value);
 }
 
-std::optional<uint64_t> Parser::nan_bits() {
-  if (!accept("(")) return std::nullopt;
-  if (peek().kind != TokenKind::kInteger) unexpected("the bits of the NaN, such as 0x7fc00001");
+uint64_t Parser::nan_bits(DType type) {
+  if (!accept("(")) return canonical_nan(type);
+  const Token& token = peek();
+  if (token.kind != TokenKind::kInteger) unexpected("the bits of the NaN, such as 0x7fc00001");
   uint64_t bits = magnitude(advance());
+  if (!is_nan_of(type, bits)) {
+    fail(token, std::string("these are not the bits of a NaN of ") + dtype_name(type));
+  }
   expect(")");
   return bits;
 }
@@ -75,7 +134,7 @@ double Parser::float_literal(DType dtype) {
   if (accept("inf")) {
     value = std::numeric_limits<double>::infinity();
   } else if (!negative && accept("nan")) {
-    return std::bit_cast<double>(nan_bits().value_or(canonical_nan(DType::kF64)));
+    return std::bit_cast<double>(nan_bits(DType::kF64));
   } else if (token.kind == TokenKind::kInteger || token.kind == TokenKind::kFloat) {
     advance();
     std::optional<double> parsed = parse_float_digits(token.text, dtype);
@@ -113,7 +172,7 @@ AttrMap Parser::attrs() {
     expect(":", "the attribute's name");
     AttrValue value = attr_value();
     if (!map.emplace(key, std::move(value)).second) {
-      fail(key_token, "the attribute '" + key + "' is given twice");
+      fail(key_token, "the attribute '" + key + "' is given twice", "each attribute once");
     }
     if (!at("}") && !accept(",")) unexpected("',' or '}'");
   }
@@ -202,7 +261,7 @@ void Parser::constant_element(DType type, std::vector<std::byte>& bytes) {
   const Token& token = peek();
   if (is_float(type) && at("nan")) {
     advance();
-    bits = nan_bits().value_or(canonical_nan(type));
+    bits = nan_bits(type);
   } else if (is_float(type)) {
     double value = float_literal(type);
     auto narrow = static_cast<float>(value);
@@ -220,8 +279,10 @@ void Parser::constant_element(DType type, std::vector<std::byte>& bytes) {
     uint64_t most = is_signed_integer(type)
                         ? (uint64_t{1} << (width - 1)) - (negative ? 0 : 1)
                         : (negative ? 0 : std::numeric_limits<uint64_t>::max() >> (64 - width));
+    if (type == DType::kBool) most = 1;
     if (bits > most) {
-      fail(token, std::string("the element is out of the range of ") + dtype_name(type));
+      fail(token, std::string("the element is out of the range of ") + dtype_name(type),
+           integer_range(type));
     }
     if (negative) bits = 0 - bits;
   }

@@ -26,6 +26,7 @@ class Restore {
 }  // namespace
 
 Sized<FunctionRef> Parser::function(bool pure) {
+  const bool is_top = scope_.empty();
   scope_.push();
   std::vector<Variable> params;
   int depth = 0;
@@ -52,6 +53,7 @@ Sized<FunctionRef> Parser::function(bool pure) {
   Sized<Annotation> result{nullptr};
   {
     Restore<UnknownScalar> strict(unknown_, UnknownScalar::kError);
+    if (options_.places && is_top) options_.places->functions_[function_].result = peek().offset;
     result = annotation();
   }
   AttrMap attributes;
@@ -122,6 +124,7 @@ int Parser::binding(Block& block, Bound& bound) {
   const Token& name = expect_name("a variable");
   expect(":", "the variable");
   pending_.clear();
+  SourceMap::Binding place{.annotation = peek().offset};
   Sized<Annotation> type{nullptr};
   {
     // Symbolic variables that the match_cast on the right binds stand on the left first.
@@ -131,6 +134,8 @@ int Parser::binding(Block& block, Bound& bound) {
   std::vector<Pending> pending = std::move(pending_);
   pending_.clear();
   expect("=", "the annotation");
+  place.value = peek().offset;
+  if (options_.places) options_.places->add_binding(function_, name_text(name), place);
   Binding result;
   Sized<Expr> value{nullptr};
   int depth = type.depth;

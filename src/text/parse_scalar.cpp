@@ -1,6 +1,7 @@
 // Scalar expressions.
 #include <algorithm>
 
+#include "base/suggest.h"
 #include "ir/intrinsics.h"
 #include "text/operators.h"
 #include "text/parser_impl.h"
@@ -185,7 +186,10 @@ Sized<PrimExpr> Parser::intrinsic(const Token& name) {
   const std::string text = name_text(name);
   const IntrinsicInfo* info = find_intrinsic(text);
   if (!info) {
-    fail(name, "'" + text + "' is no scalar function", "one of " + known_intrinsics());
+    std::vector<std::string_view> names;
+    for (const IntrinsicInfo& known : intrinsic_table()) names.emplace_back(known.name);
+    fail(name, "'" + text + "' is no scalar function", "one of " + known_intrinsics(),
+         suggestion(text, names));
   }
   expect("(");
   // A result of another dtype than the first operand is written first.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/suggest.h"
 #include "text/names.h"
 #include "text/parser_impl.h"
 
@@ -92,7 +93,7 @@ void Parser::fail_undefined(const Token& token, const char* what) const {
   fail(token, "the name '" + name + "' is not defined here", what,
        ended ? "the scope of the one bound at " + source_.line_and_column(ended->offset) +
                    " has ended"
-             : "");
+             : suggestion(name, scope_.open_names()));
 }
 
 Parser::Recursion::Recursion(Parser& parser, int& depth) : depth_(depth) {
@@ -113,6 +114,7 @@ void Parser::fail_depth(const Token& at) const {
 
 Module Parser::module() {
   Module module;
+  std::map<std::string, size_t> first;
   if (accept("module") && at("{")) module.attrs = attrs();
   while (peek().kind != TokenKind::kEnd) {
     scope_.clear();
@@ -122,7 +124,13 @@ Module Parser::module() {
     const Token& name_token = peek();
     std::string name = expect_free_name("the function's name");
     if (module.functions.contains(name)) {
-      fail(name_token, "the function '" + name + "' is defined twice");
+      fail(name_token, "the function '" + name + "' is defined twice", "each function once",
+           "the first one is at " + source_.line_and_column(first[name]));
+    }
+    function_ = name;
+    first[name] = name_token.offset;
+    if (options_.places) {
+      options_.places->functions_[name] = {name_token.offset, name_token.offset};
     }
     if (is_prim) {
       module.functions[name] = prim_func();

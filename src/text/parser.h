@@ -6,6 +6,7 @@
 
 #include "ir/module.h"
 #include "text/common.h"
+#include "text/source_map.h"
 
 namespace tapml::text {
 
@@ -15,6 +16,8 @@ struct ParseOptions {
   // False: a name stays usable after its scope has ended. For tests that write programs which the
   // verifier must refuse.
   bool scoped = true;
+  // Where given: filled with the places of functions and bindings.
+  SourceMap* places = nullptr;
 };
 
 // `file_name` names the text in messages. UserError with file:line:col, the source line and a caret

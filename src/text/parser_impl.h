@@ -31,7 +31,9 @@ enum class UnknownScalar {
 class Parser {
  public:
   Parser(const Source& source, ParseOptions options)
-      : source_(source), options_(options), tokens_(tokenize(source)) {}
+      : source_(source), options_(options), tokens_(tokenize(source)) {
+    if (options_.places) options_.places->reset(source.text(), source.file());
+  }
 
   Module module();
 
@@ -77,8 +79,8 @@ class Parser {
   int small_integer(const char* what);  // 0 to 2^31 - 1
   uint64_t magnitude(const Token& token) const;
   double float_literal(DType dtype);  // signed; integers too; inf, nan, nan(bits)
-  // "nan(0x...)" after the word nan: the bits, or nothing for a plain nan.
-  std::optional<uint64_t> nan_bits();
+  // "nan(0x...)" of a float dtype, after the word nan: the bits; the canonical ones of a plain nan.
+  uint64_t nan_bits(DType type);
   std::string string(const char* what);
   HostTensor constant();
   HostTensor constant_elements(DType dtype, Shape shape, const Token& place);
@@ -140,6 +142,7 @@ class Parser {
   std::vector<Token> tokens_;
   size_t next_ = 0;
   ScopeStack scope_;
+  std::string function_;  // the one that is being parsed
   UnknownScalar unknown_ = UnknownScalar::kError;
   struct Pending {
     const Token* token;

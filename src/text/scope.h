@@ -1,7 +1,9 @@
 // Names that are visible while a function is parsed.
 #pragma once
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -40,11 +42,21 @@ class ScopeStack {
     auto it = symbols_.find(name);
     return it == symbols_.end() ? nullptr : &it->second;
   }
+  // Names that can be used here, sorted.
+  std::vector<std::string_view> open_names() const {
+    std::vector<std::string_view> names;
+    for (const auto& [name, symbol] : symbols_) {
+      if (symbol.open) names.push_back(name);
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
   // The name must not be open.
   void define(const std::string& name, Symbol symbol) {
     symbols_[name] = std::move(symbol);
     scopes_.back().push_back(name);
   }
+  bool empty() const { return scopes_.empty(); }
   void clear() {
     symbols_.clear();
     scopes_.clear();

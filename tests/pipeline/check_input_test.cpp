@@ -16,8 +16,9 @@ const std::string kHead = "def main(x: Tensor((n, 4), f32)) -> Tensor((n, 4), f3
 // Checks and compiles for the null target.
 Error error_of(const std::string& source) {
   auto result = guard([&] {
-    Module module = text::parse(source, "m.txt");
-    check_input(module, "m.txt");
+    text::SourceMap places;
+    Module module = text::parse(source, "m.txt", {.places = &places});
+    check_input(module, "m.txt", &places);
     compile(module, target::parse_target("null"));
   });
   if (result) return internal_error("no error");
@@ -38,14 +39,14 @@ TEST(CheckInput, AcceptsAGoodModule) {
 
 TEST(CheckInput, CallsThatAreIllFormed) {
   expect_user(kHead + "y: Tensor((n, 4), f32) = frobnicate(x) return y }",
-              {"m.txt", "frobnicate", "silu"});
+              {"m.txt:2:26", "frobnicate", "docs/operators.md"});
   expect_user(kHead + "y: Tensor((n, 4), f32) = silu(x, x) return y }",
               {"m.txt", "silu", "found: 2"});
   expect_user(kHead + "y: Tensor((n, 4), f32) = silu(x) {foo: 1} return y }", {"foo"});
   expect_user(
       "def main(x: Tensor((n, 4), f32)) -> Tensor((n, 8), f32) {"
       "y: Tensor((n, 8), f32) = silu(x) return y }",
-      {"m.txt", "binding y", "(n, 8)", "(n, 4)"});
+      {"m.txt:1:62", "'y'", "(n, 8)", "(n, 4)"});
   expect_user(kHead + "y: Tensor((n, 4), f32) = @nope(x) return y }", {"R5", "nope"});
   expect_user(kHead + "return silu(silu(x)) }", {"R4", "m.txt"});
   expect_user(

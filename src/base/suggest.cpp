@@ -1,0 +1,61 @@
+#include "base/suggest.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace tapml {
+
+namespace {
+
+// Names that are longer get no suggestion: comparing takes the product of two lengths.
+constexpr size_t kLongest = 64;
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+// Optimal string alignment distance; case does not count.
+size_t distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) last[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const bool same = lower(a[i - 1]) == lower(b[j - 1]);
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (same ? 0 : 1)});
+      if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
+          lower(a[i - 2]) == lower(b[j - 1])) {
+        row[j] = std::min(row[j], before[j - 2] + 1);
+      }
+    }
+    before.swap(last);
+    last.swap(row);
+  }
+  return last[b.size()];
+}
+
+}  // namespace
+
+std::string nearest_name(std::string_view name, const std::vector<std::string_view>& candidates) {
+  if (name.empty() || name.size() > kLongest) return "";
+  const size_t most = std::max<size_t>(1, name.size() / 3);
+  size_t best = most + 1;
+  std::string_view found;
+  for (const std::string_view candidate : candidates) {
+    if (candidate.empty()) continue;
+    if (candidate.size() > name.size() + most || candidate.size() + most < name.size()) continue;
+    // A single letter is near every other one.
+    if (candidate.size() < 2 && name.size() < 2 && lower(candidate[0]) != lower(name[0])) continue;
+    const size_t changes = distance(name, candidate);
+    if (changes < best && changes < std::max<size_t>(candidate.size(), 2)) {
+      best = changes;
+      found = candidate;
+    }
+  }
+  return std::string(found);
+}
+
+std::string suggestion(std::string_view name, const std::vector<std::string_view>& candidates) {
+  const std::string nearest = nearest_name(name, candidates);
+  return nearest.empty() ? "" : "did you mean '" + nearest + "'?";
+}
+
+}  // namespace tapml
