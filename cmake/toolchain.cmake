@@ -29,12 +29,25 @@ if(TAPML_WERROR)
 endif()
 add_compile_options($<$<CXX_COMPILER_ID:GNU>:-fdiagnostics-color=auto>)
 
+# Sanitizers for the whole tree, for example address,undefined. What they find ends the program, so
+# that a test fails. Left out: vptr and function, which need type information that LLVM's libraries
+# and compiled kernels do not carry.
+if(TAPML_SANITIZE)
+  add_compile_options(
+    -fsanitize=${TAPML_SANITIZE} -fno-sanitize=vptr,function -fno-sanitize-recover=all
+    -fno-omit-frame-pointer)
+  add_compile_definitions(_GLIBCXX_ASSERTIONS)
+  add_link_options(-fsanitize=${TAPML_SANITIZE})
+endif()
+
 if(TAPML_CCACHE)
   find_program(TAPML_CCACHE_PROGRAM ccache)
   mark_as_advanced(TAPML_CCACHE_PROGRAM)
   if(TAPML_CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     set(CMAKE_CXX_COMPILER_LAUNCHER "${TAPML_CCACHE_PROGRAM}")
     if(TAPML_PCH)
+      # Clang writes the time into a precompiled header unless told not to.
+      add_compile_options("$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
       # ccache trusts precompiled headers only when told that macros defined before them do not matter.
       set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env
           CCACHE_SLOPPINESS=pch_defines,time_macros "${TAPML_CCACHE_PROGRAM}")

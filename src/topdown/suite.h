@@ -3,8 +3,10 @@
 // tensors (identical ones once, by content hash) and the calls.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "abi/access.h"
@@ -47,8 +49,22 @@ struct Suite {
 // suite.json comes last.
 Status save_suite(const Suite& suite, const std::string& folder);
 
-// UserError that names the file for anything missing, altered (by content hash), malformed, or of
-// another schema version.
+// Where the tensors of a suite come from.
+struct SuiteSource {
+  // The tensor of a content hash (64 hexadecimal digits).
+  std::function<Result<HostTensor>(const std::string& hash)> tensor;
+  // False: specs may differ from their recorded hash. For fuzzing what lies behind the comparison.
+  bool check_hashes = true;
+};
+
+// Reads the text of a suite.json; `file` names it in errors. Each tensor that a call names is asked
+// for once. UserError for anything altered (by content hash), malformed, of another schema version,
+// or that does not fit together (check_suite), and what `source` returns.
+Result<Suite> parse_suite(std::string_view text, const std::string& file,
+                          const SuiteSource& source);
+
+// Reads what save_suite wrote. UserError that names the file for anything that parse_suite refuses
+// and for tensors that are missing or altered.
 Result<Suite> load_suite(const std::string& folder);
 
 }  // namespace tapml::topdown

@@ -1,0 +1,29 @@
+# libFuzzer harnesses of the readers: tests/fuzz/readers/<name>.cpp becomes fuzz_<name>. They need a
+# build whose TAPML_SANITIZE has fuzzer-no-link (preset asan). Each is a CTest entry with the label
+# fuzz, which runs the committed inputs once; `make fuzz-readers` searches for new ones.
+
+# tapml_fuzz_reader(<name> <target>...): a harness, linked to the targets.
+function(tapml_fuzz_reader name)
+  add_executable(fuzz_${name} "${CMAKE_SOURCE_DIR}/tests/fuzz/readers/${name}.cpp")
+  target_include_directories(
+    fuzz_${name} PRIVATE "${CMAKE_SOURCE_DIR}/tests/fuzz/readers" "${CMAKE_SOURCE_DIR}/src")
+  target_link_libraries(fuzz_${name} PRIVATE ${ARGN})
+  target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+  set_target_properties(
+    fuzz_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/fuzz")
+  add_test(NAME fuzz_${name}
+           COMMAND fuzz_${name} -runs=0 -timeout=5 -rss_limit_mb=2048
+                   "${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${name}")
+  set_tests_properties(fuzz_${name} PROPERTIES LABELS fuzz TIMEOUT 120)
+  set_property(GLOBAL APPEND PROPERTY TAPML_FUZZ_READERS fuzz_${name})
+endfunction()
+
+tapml_fuzz_reader(json tapml_io)
+tapml_fuzz_reader(safetensors tapml_io)
+tapml_fuzz_reader(tokenizer tapml_llm)
+tapml_fuzz_reader(config tapml_frontend tapml_analysis)
+tapml_fuzz_reader(text tapml_pipeline)
+tapml_fuzz_reader(suite tapml_topdown)
+
+get_property(fuzz_readers GLOBAL PROPERTY TAPML_FUZZ_READERS)
+add_custom_target(fuzz_readers DEPENDS ${fuzz_readers})

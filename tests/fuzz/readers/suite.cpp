@@ -1,0 +1,33 @@
+// suite.json: the reader, and the check that kernels, calls and tensors fit each other. Content
+// hashes are not compared, so that what lies behind them is reached; a tensor's dtype and shape are
+// read off its hash.
+#include "topdown/suite.h"
+
+#include <array>
+
+#include "finding.h"
+
+using namespace tapml;                // NOLINT(google-build-using-namespace)
+using namespace tapml::fuzz_readers;  // NOLINT(google-build-using-namespace)
+
+namespace {
+
+int digit(char c) { return c <= '9' ? c - '0' : c - 'a' + 10; }
+
+// The first digit is the dtype, the second the rank, then one digit for each dimension.
+Result<HostTensor> make_tensor(const std::string& hash) {
+  constexpr std::array<DType, 4> kTypes = {DType::kF32, DType::kI32, DType::kBF16, DType::kBool};
+  const DType dtype = kTypes[static_cast<size_t>(digit(hash[0])) % kTypes.size()];
+  Shape shape(static_cast<size_t>(digit(hash[1])) % 5);
+  for (size_t i = 0; i < shape.size(); ++i) shape[i] = digit(hash[2 + i]);
+  return HostTensor::zeros(dtype, shape);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const topdown::SuiteSource source = {.tensor = make_tensor, .check_hashes = false};
+  Result<topdown::Suite> suite = topdown::parse_suite(as_text(data, size), "suite.json", source);
+  if (!suite) require_user_error(suite.error());
+  return 0;
+}
