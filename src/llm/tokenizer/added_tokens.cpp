@@ -15,39 +15,6 @@ namespace {
 // Word characters as Unicode's regular expression guidelines count them.
 constexpr std::string_view kWordPattern = "[\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{200C}\\x{200D}]";
 
-// Unicode White_Space.
-bool is_space(char32_t c) {
-  return (c >= 0x09 && c <= 0x0D) || c == 0x20 || c == 0x85 || c == 0xA0 || c == 0x1680 ||
-         (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F ||
-         c == 0x3000;
-}
-
-// Where the code point that ends at `end` begins.
-size_t previous_start(std::string_view text, size_t end) {
-  size_t start = end - 1;
-  while (start > 0 && (static_cast<uint8_t>(text[start]) & 0xC0) == 0x80) --start;
-  return start;
-}
-
-// Where the white space before `end` begins, no further back than `limit`.
-size_t space_before(std::string_view text, size_t end, size_t limit) {
-  while (end > limit) {
-    const size_t start = previous_start(text, end);
-    if (!is_space(next_utf8(text, start).code_point)) break;
-    end = start;
-  }
-  return end;
-}
-
-size_t space_after(std::string_view text, size_t start) {
-  while (start < text.size()) {
-    const Utf8Step step = next_utf8(text, start);
-    if (!is_space(step.code_point)) break;
-    start += step.length;
-  }
-  return start;
-}
-
 }  // namespace
 
 int32_t AddedTokens::Trie::child(int32_t node, char byte) const {
@@ -67,17 +34,18 @@ void AddedTokens::Trie::add(std::string_view content, int32_t token) {
     }
     node = next;
   }
-  nodes_[node].token = token;
+  if (nodes_[node].token < 0) nodes_[node].token = token;
   starts_[static_cast<uint8_t>(content.front())] = true;
 }
 
-int32_t AddedTokens::Trie::longest_at(std::string_view text, size_t at) const {
-  if (!starts_[static_cast<uint8_t>(text[at])]) return -1;
-  int32_t node = 0, best = -1;
+AddedTokens::Trie::Match AddedTokens::Trie::longest_at(std::string_view text, size_t at) const {
+  Match best;
+  if (!starts_[static_cast<uint8_t>(text[at])]) return best;
+  int32_t node = 0;
   for (; at < text.size(); ++at) {
     node = child(node, text[at]);
     if (node < 0) break;
-    if (nodes_[node].token >= 0) best = nodes_[node].token;
+    if (nodes_[node].token >= 0) best = {nodes_[node].token, at + 1};
   }
   return best;
 }
@@ -99,7 +67,7 @@ Result<AddedToken> AddedTokens::read_token(const JsonObjectReader& field) {
 }
 
 Result<AddedTokens> AddedTokens::read(const JsonObjectReader& file, const TokenIds& vocab,
-                                      const RegexEngine& engine) {
+                                      const Normalizer& normalizer, const RegexEngine& engine) {
   AddedTokens added;
   if (!file.has("added_tokens")) return added;
   TAPML_ASSIGN(const auto items, object_items(file, "added_tokens"));
@@ -125,63 +93,65 @@ Result<AddedTokens> AddedTokens::read(const JsonObjectReader& file, const TokenI
       return fail(item.field_error("id", "is the id of " + quoted(owner->second) + " too",
                                    "an id of its own"));
     }
-    const auto index = static_cast<int32_t>(added.tokens_.size() - 1);
-    (token.normalized ? added.normalized_ : added.raw_).add(token.content, index);
     if (token.single_word && added.word_ == nullptr) {
       TAPML_ASSIGN(added.word_, engine.compile(kWordPattern));
+    }
+  }
+  // Where two become equal by normalization, special tokens go first.
+  for (const bool special : {true, false}) {
+    for (size_t i = 0; i < added.tokens_.size(); ++i) {
+      const AddedToken& token = added.tokens_[i];
+      if (token.special != special) continue;
+      if (!token.normalized) {
+        added.raw_.add(token.content, static_cast<int32_t>(i));
+        continue;
+      }
+      TAPML_ASSIGN(const std::string content, normalizer.normalize(token.content));
+      if (!content.empty()) added.normalized_.add(content, static_cast<int32_t>(i));
     }
   }
   return added;
 }
 
 Result<std::vector<TextPiece>> AddedTokens::split(std::string_view text) const {
-  std::vector<TextPiece> raw, pieces;
-  TAPML_TRY(split_part(raw_, text, {0, text.size()}, raw));
-  for (const TextPiece& piece : raw) {
-    if (piece.id >= 0) {
-      pieces.push_back(piece);
-    } else {
-      TAPML_TRY(split_part(normalized_, text, piece.span, pieces));
-    }
-  }
-  return pieces;
+  return split_with(raw_, text);
 }
 
-// Conditions on the neighbourhood see only the part, as if it were the whole text.
-Status AddedTokens::split_part(const Trie& trie, std::string_view text, Span part,
-                               std::vector<TextPiece>& out) const {
-  const std::string_view whole = text.substr(0, part.end);
-  const std::string_view local = whole.substr(part.begin);
+Result<std::vector<TextPiece>> AddedTokens::split_normalized(std::string_view text) const {
+  return split_with(normalized_, text);
+}
+
+Result<std::vector<TextPiece>> AddedTokens::split_with(const Trie& trie,
+                                                       std::string_view text) const {
+  std::vector<TextPiece> out;
   size_t done = 0;
   size_t space_end = 0;
-  for (size_t at = 0; at < local.size();) {
-    const int32_t index = trie.longest_at(local, at);
-    if (index < 0) {
+  for (size_t at = 0; at < text.size();) {
+    const Trie::Match found = trie.longest_at(text, at);
+    if (found.token < 0) {
       ++at;
       continue;
     }
-    const AddedToken& token = tokens_[index];
-    Span match{at, at + token.content.size()};
+    const AddedToken& token = tokens_[found.token];
+    Span match{at, found.end};
     at = match.end;
     if (token.single_word) {
-      TAPML_ASSIGN(const bool alone, stands_alone(local, match));
+      TAPML_ASSIGN(const bool alone, stands_alone(text, match));
       if (!alone) continue;
     }
-    if (token.lstrip) match.begin = std::max(space_before(local, match.begin, done), done);
+    if (token.lstrip) match.begin = std::max(space_before(text, match.begin, done), done);
     if (token.rstrip) {
       // Matches inside one run of white space share its end: no second walk over it.
-      if (match.end > space_end) space_end = space_after(local, match.end);
+      if (match.end > space_end) space_end = space_after(text, match.end);
       match.end = space_end;
     }
-    if (done < match.begin) out.push_back({-1, {part.begin + done, part.begin + match.begin}});
+    if (done < match.begin) out.push_back({-1, {done, match.begin}});
     // White space that an earlier token took along may hold all of this one.
-    if (match.begin < match.end) {
-      out.push_back({token.id, {part.begin + match.begin, part.begin + match.end}});
-    }
+    if (match.begin < match.end) out.push_back({token.id, match});
     done = match.end;
   }
-  if (done < local.size()) out.push_back({-1, {part.begin + done, part.end}});
-  return {};
+  if (done < text.size()) out.push_back({-1, {done, text.size()}});
+  return out;
 }
 
 Result<bool> AddedTokens::stands_alone(std::string_view text, Span match) const {

@@ -9,6 +9,7 @@
 
 #include "io/json_reader.h"
 #include "llm/tokenizer/bpe.h"
+#include "llm/tokenizer/normalizer.h"
 #include "llm/tokenizer/regex.h"
 
 namespace tapml::tokenizer {
@@ -20,7 +21,7 @@ struct AddedToken {
   bool single_word = false;  // only where no word character touches it
   bool lstrip = false;       // takes the white space before it along
   bool rstrip = false;       // and behind it
-  bool normalized = true;    // looked for after normalization, so after the others
+  bool normalized = true;    // looked for in the normalized text, and itself normalized
 };
 
 // A piece of a text: an added token's id, or -1 and the text between tokens.
@@ -36,21 +37,28 @@ class AddedTokens {
   // an empty content, one content or id twice, and an id that the vocabulary gives to another
   // token.
   static Result<AddedTokens> read(const JsonObjectReader& file, const TokenIds& vocab,
-                                  const RegexEngine& engine);
+                                  const Normalizer& normalizer, const RegexEngine& engine);
 
   const std::vector<AddedToken>& tokens() const { return tokens_; }
 
-  // Cuts `text` (valid UTF-8) at the tokens it holds: leftmost first, then longest; the tokens that
-  // are not normalized first. Pieces are in order; none is empty.
+  // Cuts `text` (valid UTF-8) at the tokens it holds that are not normalized: leftmost first, then
+  // longest. Pieces are in order; none is empty.
   Result<std::vector<TextPiece>> split(std::string_view text) const;
+  // The same with the normalized tokens, for a piece without token after its normalization.
+  Result<std::vector<TextPiece>> split_normalized(std::string_view text) const;
 
  private:
   // A byte trie over the contents of some of the tokens.
   class Trie {
    public:
+    // A content that is there already keeps its token.
     void add(std::string_view content, int32_t token);
-    // The longest content that starts at `at`: index of its token, or -1.
-    int32_t longest_at(std::string_view text, size_t at) const;
+    // The longest content that starts at `at`, of the token with the index `token`; -1: none.
+    struct Match {
+      int32_t token = -1;
+      size_t end = 0;
+    };
+    Match longest_at(std::string_view text, size_t at) const;
 
    private:
     struct Node {
@@ -65,8 +73,7 @@ class AddedTokens {
   };
 
   static Result<AddedToken> read_token(const JsonObjectReader& field);
-  Status split_part(const Trie& trie, std::string_view text, Span part,
-                    std::vector<TextPiece>& out) const;
+  Result<std::vector<TextPiece>> split_with(const Trie& trie, std::string_view text) const;
   Result<bool> stands_alone(std::string_view text, Span match) const;
   Result<bool> is_word(std::string_view character) const;
 

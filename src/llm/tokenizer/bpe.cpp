@@ -6,6 +6,7 @@
 
 #include "base/strings.h"
 #include "llm/tokenizer/byte_alphabet.h"
+#include "llm/tokenizer/utf8.h"
 
 namespace tapml::tokenizer {
 namespace {
@@ -32,6 +33,12 @@ std::optional<std::pair<std::string_view, std::string_view>> split_merge(const J
                      std::string_view(item.items()[1].as_string()));
   }
   return std::nullopt;
+}
+
+// "<0xHH>", the token of a byte that byte fallback uses.
+std::string byte_token(int byte) {
+  constexpr char kHex[] = "0123456789ABCDEF";
+  return {'<', '0', 'x', kHex[byte >> 4], kHex[byte & 15], '>'};
 }
 
 }  // namespace
@@ -71,7 +78,7 @@ const MergeTable::Merge* MergeTable::find(int32_t left, int32_t right) const {
   return slot.key == kEmpty ? nullptr : &slot.merge;
 }
 
-Result<BpeModel> BpeModel::read(const JsonObjectReader& model) {
+Result<BpeModel> BpeModel::read(const JsonObjectReader& model, BpeUnit unit) {
   TAPML_ASSIGN(const std::optional<std::string> type, model.optional_string("type"));
   // Files of the first releases have no type; what has merges is BPE.
   const bool bpe_like = type ? *type == "BPE" : model.has("vocab") && model.has("merges");
@@ -79,21 +86,18 @@ Result<BpeModel> BpeModel::read(const JsonObjectReader& model) {
     return fail(model.field_error("type", "is not a supported tokenizer model", "\"BPE\""));
   }
   BpeModel bpe;
+  bpe.unit_ = unit;
   TAPML_TRY(bpe.read_options(model));
   TAPML_TRY(bpe.read_vocab(model));
   TAPML_TRY(bpe.read_merges(model));
-  TAPML_TRY(bpe.index_bytes(model));
+  TAPML_TRY(bpe.index_units(model));
   return bpe;
 }
 
 Status BpeModel::read_options(const JsonObjectReader& model) {
   TAPML_ASSIGN(ignore_merges_, model.bool_or("ignore_merges", false));
   TAPML_ASSIGN(fuse_unknown_, model.bool_or("fuse_unk", false));
-  TAPML_ASSIGN(const bool byte_fallback, model.bool_or("byte_fallback", false));
-  if (byte_fallback) {
-    return fail(model.field_error(
-        "byte_fallback", "is not supported: byte-level vocabularies have no need of it", "false"));
-  }
+  TAPML_ASSIGN(byte_fallback_, model.bool_or("byte_fallback", false));
   for (const std::string_view key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
     TAPML_ASSIGN(const std::string mark, model.string_or(key, ""));
     if (!mark.empty()) {
@@ -165,13 +169,22 @@ Status BpeModel::read_merges(const JsonObjectReader& model) {
   return {};
 }
 
-Status BpeModel::index_bytes(const JsonObjectReader& model) {
-  bool all_known = true;
+Status BpeModel::index_units(const JsonObjectReader& model) {
+  const bool bytes_are_units = unit_ == BpeUnit::kByte;
+  auto id_of = [this](const std::string& token) {
+    const auto found = vocab_.find(token);
+    return found == vocab_.end() ? -1 : found->second;
+  };
+  bool all_known = bytes_are_units || byte_fallback_;
   for (int byte = 0; byte < 256; ++byte) {
     const char c = static_cast<char>(byte);
-    const auto found = vocab_.find(spell_bytes({&c, 1}));
-    byte_ids_[byte] = found == vocab_.end() ? -1 : found->second;
-    all_known = all_known && found != vocab_.end();
+    byte_ids_[byte] = id_of(bytes_are_units ? spell_bytes({&c, 1}) : byte_token(byte));
+    all_known = all_known && byte_ids_[byte] >= 0;
+  }
+  for (int c = 0; c < 128; ++c) ascii_ids_[c] = id_of(std::string(1, static_cast<char>(c)));
+  if (bytes_are_units && byte_fallback_ && !all_known) {
+    return fail(model.field_error(
+        "byte_fallback", "is not supported in a byte-level vocabulary that lacks bytes", "false"));
   }
   TAPML_ASSIGN(const std::optional<std::string> unknown, model.optional_string("unk_token"));
   // An unknown token that is never needed may be one that does not exist (some files have "").
@@ -183,7 +196,7 @@ Status BpeModel::index_bytes(const JsonObjectReader& model) {
     }
     unknown_id_ = found->second;
   }
-  if (ignore_merges_) {
+  if (ignore_merges_ && bytes_are_units) {
     std::string bytes;
     for (const auto& [token, id] : vocab_) {
       bytes.clear();
@@ -196,7 +209,8 @@ Status BpeModel::index_bytes(const JsonObjectReader& model) {
 void BpeModel::encode(std::string_view word, Scratch& scratch, std::vector<int32_t>& ids) const {
   if (word.empty()) return;
   if (ignore_merges_) {
-    if (const auto found = words_.find(word); found != words_.end()) {
+    const TokenIds& words = unit_ == BpeUnit::kByte ? words_ : vocab_;
+    if (const auto found = words.find(word); found != words.end()) {
       ids.push_back(found->second);
       return;
     }
@@ -209,7 +223,13 @@ void BpeModel::encode(std::string_view word, Scratch& scratch, std::vector<int32
       return;
     }
   }
-  start_symbols(word, scratch);
+  scratch.symbols.clear();
+  if (unit_ == BpeUnit::kByte) {
+    start_bytes(word, scratch);
+  } else {
+    start_characters(word, scratch);
+  }
+  if (!scratch.symbols.empty()) scratch.symbols.back().next = -1;
   merge_symbols(scratch);
   const size_t before = ids.size();
   for (const auto& symbol : scratch.symbols) {
@@ -222,9 +242,12 @@ void BpeModel::encode(std::string_view word, Scratch& scratch, std::vector<int32
   }
 }
 
-void BpeModel::start_symbols(std::string_view word, Scratch& scratch) const {
-  auto& symbols = scratch.symbols;
-  symbols.clear();
+void BpeModel::Scratch::append(int32_t token) {
+  const auto index = static_cast<int32_t>(symbols.size());
+  symbols.push_back({token, index - 1, index + 1, true});
+}
+
+void BpeModel::start_bytes(std::string_view word, Scratch& scratch) const {
   bool after_unknown = false;
   for (const char c : word) {
     int32_t token = byte_ids_[static_cast<uint8_t>(c)];
@@ -235,10 +258,41 @@ void BpeModel::start_symbols(std::string_view word, Scratch& scratch) const {
       token = unknown_id_;
     }
     after_unknown = unknown;
-    const auto index = static_cast<int32_t>(symbols.size());
-    symbols.push_back({token, index - 1, index + 1, true});
+    scratch.append(token);
   }
-  if (!symbols.empty()) symbols.back().next = -1;
+}
+
+int32_t BpeModel::character_id(std::string_view character) const {
+  if (character.size() == 1) return ascii_ids_[static_cast<uint8_t>(character[0])];
+  const auto found = vocab_.find(character);
+  return found == vocab_.end() ? -1 : found->second;
+}
+
+// An unknown character waits for the next known one, or for the end, while bytes pass it: that is
+// the order in which the format's own implementation puts them.
+void BpeModel::start_characters(std::string_view word, Scratch& scratch) const {
+  bool waiting = false;
+  for (size_t i = 0; i < word.size();) {
+    const std::string_view character = word.substr(i, next_utf8(word, i).length);
+    i += character.size();
+    const int32_t token = character_id(character);
+    if (token >= 0) {
+      if (std::exchange(waiting, false)) scratch.append(unknown_id_);
+      scratch.append(token);
+      continue;
+    }
+    const bool as_bytes =
+        byte_fallback_ && std::all_of(character.begin(), character.end(), [this](char c) {
+          return byte_ids_[static_cast<uint8_t>(c)] >= 0;
+        });
+    if (as_bytes) {
+      for (const char c : character) scratch.append(byte_ids_[static_cast<uint8_t>(c)]);
+    } else if (unknown_id_ >= 0) {
+      if (waiting && !fuse_unknown_) scratch.append(unknown_id_);
+      waiting = true;
+    }
+  }
+  if (waiting) scratch.append(unknown_id_);
 }
 
 void BpeModel::consider(Scratch& scratch, int32_t left) const {

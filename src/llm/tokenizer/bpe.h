@@ -1,4 +1,4 @@
-// Byte-pair encoding of one word at a time, on bytes.
+// Byte-pair encoding of one word at a time, on bytes or on characters.
 #pragma once
 
 #include <array>
@@ -51,7 +51,13 @@ class MergeTable {
   size_t used_ = 0;
 };
 
-// The model of a byte-level BPE tokenizer; immutable once read.
+// What a word's first symbols are.
+enum class BpeUnit : uint8_t {
+  kByte,       // words are bytes, the vocabulary spells them in the byte alphabet
+  kCharacter,  // words and vocabulary are plain UTF-8, as SentencePiece has it
+};
+
+// Immutable once read.
 class BpeModel {
  public:
   // Buffers that one thread reuses from word to word, with a bounded cache of whole words.
@@ -72,6 +78,8 @@ class BpeModel {
         return rank != other.rank ? rank > other.rank : position > other.position;
       }
     };
+    void append(int32_t token);
+
     struct Cached {
       uint32_t begin, count;  // in cached_ids
     };
@@ -82,31 +90,38 @@ class BpeModel {
   };
 
   // Reads the object `model` of a tokenizer.json. UserError for another type of model, options that
-  // byte-level BPE does not have, ids that are negative, too large or given twice, and merges that
-  // are malformed or name unknown tokens.
-  static Result<BpeModel> read(const JsonObjectReader& model);
+  // are not supported, ids that are negative, too large or given twice, and merges that are
+  // malformed or name unknown tokens.
+  static Result<BpeModel> read(const JsonObjectReader& model, BpeUnit unit);
 
-  // The vocabulary, token text (in the byte alphabet) to id; added tokens are not in it.
+  // The vocabulary, token text to id; added tokens are not in it.
   const TokenIds& vocab() const { return vocab_; }
 
-  // Appends the ids of one word. A byte without a token becomes the unknown token, or nothing when
-  // the model has none.
+  // Appends the ids of one word. A character without a token becomes the tokens <0xHH> of its bytes
+  // where the model falls back on them and has them all; else it, or a byte without a token,
+  // becomes the unknown token, or nothing when the model has none.
   void encode(std::string_view word, Scratch& scratch, std::vector<int32_t>& ids) const;
 
  private:
   Status read_options(const JsonObjectReader& model);
   Status read_vocab(const JsonObjectReader& model);
   Status read_merges(const JsonObjectReader& model);
-  Status index_bytes(const JsonObjectReader& model);
-  void start_symbols(std::string_view word, Scratch& scratch) const;
+  Status index_units(const JsonObjectReader& model);
+  void start_bytes(std::string_view word, Scratch& scratch) const;
+  void start_characters(std::string_view word, Scratch& scratch) const;
+  int32_t character_id(std::string_view character) const;
   void merge_symbols(Scratch& scratch) const;
   void consider(Scratch& scratch, int32_t left) const;
 
   TokenIds vocab_;
   MergeTable merges_;
+  // Tokens of single bytes: in the byte alphabet, or <0xHH>; -1 where there is none.
   std::array<int32_t, 256> byte_ids_{};
-  // Words by their bytes; filled only when whole words go before merges.
+  std::array<int32_t, 128> ascii_ids_{};  // tokens of single characters
+  // Words by their bytes; filled only when whole words go before merges and are bytes.
   TokenIds words_;
+  BpeUnit unit_ = BpeUnit::kByte;
+  bool byte_fallback_ = false;
   bool ignore_merges_ = false;
   bool fuse_unknown_ = false;
   int32_t unknown_id_ = -1;

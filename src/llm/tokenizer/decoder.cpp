@@ -1,41 +1,227 @@
 #include "llm/tokenizer/decoder.h"
 
-#include <string>
+#include <algorithm>
+#include <array>
+#include <utility>
 
+#include "llm/tokenizer/byte_alphabet.h"
+#include "llm/tokenizer/metaspace.h"
 #include "llm/tokenizer/object_items.h"
 
 namespace tapml::tokenizer {
 namespace {
 
-constexpr const char* kKnown = "ByteLevel, or a Sequence of ByteLevel and then Fuse";
+constexpr int64_t kMaxStripped = 1024;
+constexpr size_t kMaxGrowth = 4096;
 
-Status check(const JsonObjectReader& field, bool& byte_level_seen) {
-  TAPML_ASSIGN(const std::string type, field.required_string("type"));
-  if (type == "ByteLevel" && !byte_level_seen) {
-    byte_level_seen = true;
-    return {};
-  }
-  // Behind ByteLevel there is one string left, so that fusing changes nothing.
-  if (type == "Fuse" && byte_level_seen) return {};
-  if (type == "Sequence") {
-    TAPML_ASSIGN(const auto items, object_items(field, "decoders"));
-    for (const JsonObjectReader& item : items) TAPML_TRY(check(item, byte_level_seen));
-    return {};
-  }
-  return fail(field.field_error("type", "is not a supported decoder (here)", kKnown));
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return -1;
+}
+
+// The byte that a token "<0xHH>" stands for, or -1.
+int byte_of_token(std::string_view token) {
+  if (token.size() != 6 || !token.starts_with("<0x") || token[5] != '>') return -1;
+  const int high = hex_digit(token[3]), low = hex_digit(token[4]);
+  return high < 0 || low < 0 ? -1 : high * 16 + low;
+}
+
+// The size of the longest end of `text` that more text could make a whole `pattern` of.
+size_t begun_match(std::string_view text, std::string_view pattern) {
+  size_t size = std::min(text.size(), pattern.size() - 1);
+  while (size > 0 && !text.ends_with(pattern.substr(0, size))) --size;
+  return size;
 }
 
 }  // namespace
 
-Status check_decoder(const JsonObjectReader& file) {
-  bool byte_level_seen = false;
-  TAPML_ASSIGN(const JsonObjectReader decoder, file.required_object("decoder"));
-  TAPML_TRY(check(decoder, byte_level_seen));
-  if (!byte_level_seen) {
-    return fail(
-        file.field_error("decoder", "has no ByteLevel: the tokenizer is not byte-level", kKnown));
+Result<Decoder> Decoder::read(const JsonObjectReader& file) {
+  Decoder result;
+  TAPML_ASSIGN(const JsonObjectReader field, file.required_object("decoder"));
+  TAPML_TRY(result.add(field));
+  return result;
+}
+
+Status Decoder::add(const JsonObjectReader& field) {
+  TAPML_ASSIGN(const std::string type, field.required_string("type"));
+  if (type == "ByteLevel") {
+    steps_.push_back(ByteLevel{});
+  } else if (type == "ByteFallback") {
+    steps_.push_back(ByteFallback{});
+  } else if (type == "Fuse") {
+    steps_.push_back(Fuse{});
+  } else if (type == "Replace") {
+    TAPML_ASSIGN(const JsonObjectReader pattern, field.required_object("pattern"));
+    if (!pattern.has("String")) {
+      return fail(field.field_error("pattern", "is not supported in a decoder",
+                                    "an object with \"String\""));
+    }
+    Replace step;
+    TAPML_ASSIGN(step.text, pattern.required_string("String"));
+    if (step.text.empty()) {
+      return fail(pattern.field_error("String", "is empty", "the text to look for"));
+    }
+    TAPML_ASSIGN(step.content, field.required_string("content"));
+    growth_ *= std::max<size_t>(1, (step.content.size() + step.text.size() - 1) / step.text.size());
+    if (growth_ > kMaxGrowth) {
+      return fail(field.field_error(
+          "content", "makes texts too long",
+          "Replace steps that lengthen a text at most " + std::to_string(kMaxGrowth) + " times"));
+    }
+    steps_.push_back(std::move(step));
+  } else if (type == "Strip") {
+    Strip step;
+    TAPML_ASSIGN(step.content, required_character(field, "content"));
+    TAPML_ASSIGN(const int64_t start, field.required_int("start", 0, kMaxStripped));
+    TAPML_ASSIGN(const int64_t stop, field.required_int("stop", 0, kMaxStripped));
+    step.start = static_cast<size_t>(start);
+    step.stop = static_cast<size_t>(stop);
+    steps_.push_back(std::move(step));
+  } else if (type == "Metaspace") {
+    TAPML_ASSIGN(const MetaspaceOptions options, read_metaspace(field));
+    steps_.push_back(Metaspace{options.mark, options.scheme != PrependScheme::kNever});
+  } else if (type == "Sequence") {
+    TAPML_ASSIGN(const auto items, object_items(field, "decoders"));
+    for (const JsonObjectReader& item : items) TAPML_TRY(add(item));
+  } else {
+    return fail(field.field_error("type", "is not a supported decoder",
+                                  "ByteLevel, Replace, ByteFallback, Fuse, Strip, Metaspace or "
+                                  "Sequence"));
   }
   return {};
+}
+
+DecodeStream::DecodeStream(const Decoder& decoder)
+    : decoder_(&decoder), states_(decoder.steps_.size()), tokens_(decoder.steps_.size()) {}
+
+void DecodeStream::part(size_t at, std::string_view text, bool ends, std::string& out) {
+  if (at == states_.size()) {
+    out.append(text);
+    return;
+  }
+  std::visit([&](const auto& step) { run(step, at, text, ends, out); }, decoder_->steps_[at]);
+}
+
+void DecodeStream::run(const Decoder::ByteLevel&, size_t at, std::string_view text, bool ends,
+                       std::string& out) {
+  std::string& token = tokens_[at];
+  token += text;
+  if (!ends) return;
+  // Added tokens are plain text; those that happen to be in the byte alphabet read as bytes.
+  std::string bytes, valid;
+  if (!unspell_bytes(token, bytes)) bytes = token;
+  token.clear();
+  states_[at].bytes.push(bytes, valid);
+  part(at + 1, valid, false, out);
+}
+
+void DecodeStream::run(const Decoder::ByteFallback&, size_t at, std::string_view text, bool ends,
+                       std::string& out) {
+  std::string& token = tokens_[at];
+  token += text;
+  if (!ends) return;
+  const std::string whole = std::exchange(token, "");
+  if (const int byte = byte_of_token(whole); byte >= 0) {
+    states_[at].held.push_back(static_cast<char>(byte));
+    return;
+  }
+  flush_bytes(at, out);
+  part(at + 1, whole, true, out);
+}
+
+// One byte too many spoils the whole run, so that nothing of it is certain before its end.
+void DecodeStream::flush_bytes(size_t at, std::string& out) {
+  const std::string run = std::exchange(states_[at].held, "");
+  if (run.empty()) return;
+  if (find_invalid_utf8(run) == std::string::npos) return part(at + 1, run, true, out);
+  for (size_t i = 0; i < run.size(); ++i) part(at + 1, "\uFFFD", true, out);
+}
+
+void DecodeStream::run(const Decoder::Fuse&, size_t at, std::string_view text, bool,
+                       std::string& out) {
+  if (!text.empty()) part(at + 1, text, false, out);
+}
+
+void DecodeStream::run(const Decoder::Replace& step, size_t at, std::string_view text, bool ends,
+                       std::string& out) {
+  std::string& held = states_[at].held;
+  held += text;
+  std::string done;
+  size_t from = 0;
+  for (size_t match = held.find(step.text); match != held.npos;
+       match = held.find(step.text, from)) {
+    done.append(held, from, match - from).append(step.content);
+    from = match + step.text.size();
+  }
+  const size_t begun = ends ? 0 : begun_match(std::string_view(held).substr(from), step.text);
+  const size_t certain = held.size() - begun;
+  done.append(held, from, certain - from);
+  held.erase(0, certain);
+  if (ends || !done.empty()) part(at + 1, done, ends, out);
+}
+
+void DecodeStream::run(const Decoder::Strip& step, size_t at, std::string_view text, bool ends,
+                       std::string& out) {
+  State& state = states_[at];
+  std::string kept;
+  for (size_t i = 0; i < text.size();) {
+    const std::string_view character = text.substr(i, next_utf8(text, i).length);
+    i += character.size();
+    const bool match = character == step.content;
+    if (state.leading && match && state.stripped < step.start) {
+      ++state.stripped;
+      continue;
+    }
+    state.leading = false;
+    if (match && step.stop > 0) {
+      // Held back while it may be among the last ones.
+      state.held += character;
+      if (state.held.size() > step.stop * step.content.size()) {
+        kept += character;
+        state.held.erase(0, character.size());
+      }
+      continue;
+    }
+    kept += std::exchange(state.held, "");
+    kept += character;
+  }
+  if (ends) state = State();
+  if (ends || !kept.empty()) part(at + 1, kept, ends, out);
+}
+
+void DecodeStream::run(const Decoder::Metaspace& step, size_t at, std::string_view text, bool ends,
+                       std::string& out) {
+  State& state = states_[at];
+  std::string spaced;
+  for (size_t i = 0; i < text.size();) {
+    if (text.substr(i).starts_with(step.mark)) {
+      if (!state.first || !step.drops_first) spaced += ' ';
+      i += step.mark.size();
+    } else {
+      spaced += text[i++];
+    }
+  }
+  if (ends) state.first = false;
+  part(at + 1, spaced, ends, out);
+}
+
+void DecodeStream::finish(std::string& out) {
+  for (size_t at = 0; at < states_.size(); ++at) {
+    const Decoder::Step& step = decoder_->steps_[at];
+    if (std::holds_alternative<Decoder::ByteLevel>(step)) {
+      std::string rest;
+      states_[at].bytes.finish(rest);
+      part(at + 1, rest, true, out);
+    } else if (std::holds_alternative<Decoder::ByteFallback>(step)) {
+      flush_bytes(at, out);
+    } else if (std::holds_alternative<Decoder::Fuse>(step)) {
+      part(at + 1, "", true, out);
+    }
+    states_[at] = State();
+    tokens_[at].clear();
+  }
 }
 
 }  // namespace tapml::tokenizer

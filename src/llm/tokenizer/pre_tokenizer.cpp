@@ -89,15 +89,17 @@ Result<PreTokenizer> PreTokenizer::read(const JsonObjectReader& file, const Rege
   PreTokenizer result;
   TAPML_ASSIGN(const std::optional<JsonObjectReader> field, file.optional_object("pre_tokenizer"));
   if (field) TAPML_TRY(result.add(*field, engine));
-  const bool byte_level =
-      std::any_of(result.steps_.begin(), result.steps_.end(),
-                  [](const auto& step) { return std::holds_alternative<SpellStep>(step); });
-  if (!byte_level) {
-    return fail(file.field_error("pre_tokenizer",
-                                 "has no ByteLevel: the tokenizer is not byte-level",
-                                 "ByteLevel, or a Sequence with it"));
+  bool marks = false;
+  for (const auto& step : result.steps_) {
+    if (std::holds_alternative<SpellStep>(step)) result.byte_level_ = true;
+    if (std::holds_alternative<MarkStep>(step)) marks = true;
   }
-  result.ends_spelled_ = std::holds_alternative<SpellStep>(result.steps_.back());
+  if (result.byte_level_ && marks) {
+    return fail(file.field_error("pre_tokenizer", "has ByteLevel and Metaspace",
+                                 "one of them: spaces are either bytes or marks"));
+  }
+  result.ends_spelled_ =
+      !result.steps_.empty() && std::holds_alternative<SpellStep>(result.steps_.back());
   if (result.ends_spelled_) result.steps_.pop_back();
   return result;
 }
@@ -105,6 +107,7 @@ Result<PreTokenizer> PreTokenizer::read(const JsonObjectReader& file, const Rege
 Status PreTokenizer::add(const JsonObjectReader& field, const RegexEngine& engine) {
   TAPML_ASSIGN(const std::string type, field.required_string("type"));
   if (type == "ByteLevel") return add_byte_level(field, engine);
+  if (type == "Metaspace") return add_metaspace(field);
   if (type == "Split") return add_split(field, engine);
   if (type == "Digits") {
     TAPML_ASSIGN(const bool each, field.bool_or("individual_digits", false));
@@ -124,7 +127,7 @@ Status PreTokenizer::add(const JsonObjectReader& field, const RegexEngine& engin
     return {};
   }
   return fail(field.field_error("type", "is not a supported pre-tokenizer",
-                                "ByteLevel, Split, Digits, Punctuation or Sequence"));
+                                "ByteLevel, Metaspace, Split, Digits, Punctuation or Sequence"));
 }
 
 Status PreTokenizer::add_byte_level(const JsonObjectReader& field, const RegexEngine& engine) {
@@ -140,28 +143,20 @@ Status PreTokenizer::add_split(const JsonObjectReader& field, const RegexEngine&
   SplitStep step;
   TAPML_ASSIGN(step.behavior, read_behavior(field));
   TAPML_ASSIGN(step.invert, field.bool_or("invert", false));
-  TAPML_ASSIGN(const JsonObjectReader pattern, field.required_object("pattern"));
-  if (pattern.has("Regex")) {
-    TAPML_ASSIGN(const std::string text, pattern.required_string("Regex"));
-    auto regex = engine.compile(text);
-    if (!regex) {
-      // The engine knows the place in the pattern, the file where the pattern is.
-      Error error = std::move(regex).error();
-      error.message = pattern.source() + ": " + quoted(pattern.path()) + ": " + error.message;
-      error.where = json_place(pattern.source(), *pattern.find("Regex")) + ", " + error.where;
-      return fail(std::move(error));
-    }
-    step.regex = std::move(*regex);
-  } else if (pattern.has("String")) {
-    TAPML_ASSIGN(step.literal, pattern.required_string("String"));
-    if (step.literal.empty()) {
-      return fail(pattern.field_error("String", "is empty", "the text to split at"));
-    }
-  } else {
-    return fail(field.field_error("pattern", "is of an unknown kind",
-                                  "an object with \"Regex\" or \"String\""));
-  }
+  TAPML_ASSIGN(step.pattern, Pattern::read(field, engine));
   steps_.push_back(std::move(step));
+  return {};
+}
+
+Status PreTokenizer::add_metaspace(const JsonObjectReader& field) {
+  TAPML_ASSIGN(MetaspaceOptions options, read_metaspace(field));
+  steps_.push_back(MarkStep{options.mark, options.scheme});
+  if (options.split) {
+    SplitStep step;
+    step.pattern = Pattern::literal(std::move(options.mark));
+    step.behavior = SplitBehavior::kMergedWithNext;
+    steps_.push_back(std::move(step));
+  }
   return {};
 }
 
@@ -169,7 +164,7 @@ Status PreTokenizer::add_pattern(std::string_view pattern, SplitBehavior behavio
                                  const RegexEngine& engine) {
   SplitStep step;
   step.behavior = behavior;
-  TAPML_ASSIGN(step.regex, engine.compile(pattern));
+  TAPML_ASSIGN(step.pattern, Pattern::regex(pattern, engine));
   steps_.push_back(std::move(step));
   return {};
 }
@@ -177,14 +172,7 @@ Status PreTokenizer::add_pattern(std::string_view pattern, SplitBehavior behavio
 Status PreTokenizer::split_word(const SplitStep& step, std::string_view word,
                                 std::vector<std::string_view>& out) {
   std::vector<Span> matches;
-  if (step.regex != nullptr) {
-    TAPML_TRY(step.regex->find_all(word, matches));
-  } else {
-    for (size_t at = word.find(step.literal); at != word.npos;
-         at = word.find(step.literal, at + step.literal.size())) {
-      matches.push_back({at, at + step.literal.size()});
-    }
-  }
+  TAPML_TRY(step.pattern.find_all(word, matches));
   std::vector<SplitPart> parts;
   parts.reserve(matches.size() + 1);
   size_t end = 0;
@@ -200,7 +188,22 @@ Status PreTokenizer::split_word(const SplitStep& step, std::string_view word,
   return {};
 }
 
-Result<Words> PreTokenizer::split(std::string_view text) const {
+std::string PreTokenizer::marked(const MarkStep& step, std::string_view word, bool at_start) {
+  std::string out;
+  const bool prepend =
+      step.scheme == PrependScheme::kAlways || (step.scheme == PrependScheme::kFirst && at_start);
+  if (prepend && !word.starts_with(' ') && !word.starts_with(step.mark)) out = step.mark;
+  for (const char c : word) {
+    if (c == ' ') {
+      out += step.mark;
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+Result<Words> PreTokenizer::split(std::string_view text, bool at_start) const {
   Words words;
   if (!text.empty()) words.views_.push_back(text);
   std::vector<std::string_view> next;
@@ -218,15 +221,18 @@ Result<Words> PreTokenizer::split(std::string_view text) const {
       continue;
     }
     const bool spell = std::holds_alternative<SpellStep>(step);
+    const auto* mark = std::get_if<MarkStep>(&step);
     for (std::string_view& word : words.views_) {
-      if (spell) {
+      if (mark) {
+        word = keep(marked(*mark, word, at_start && &word == words.views_.data()));
+      } else if (spell) {
         word = keep(spell_bytes(word));
       } else if (!word.starts_with(' ')) {
         word = keep(" " + std::string(word));
       }
     }
   }
-  if (!ends_spelled_) {
+  if (byte_level_ && !ends_spelled_) {
     for (std::string_view& word : words.views_) {
       std::string bytes;
       unspell_bytes(word, bytes);

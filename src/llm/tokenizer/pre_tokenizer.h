@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "io/json_reader.h"
-#include "llm/tokenizer/regex.h"
+#include "llm/tokenizer/metaspace.h"
+#include "llm/tokenizer/pattern.h"
 
 namespace tapml::tokenizer {
 
@@ -44,34 +45,45 @@ class Words {
 // Immutable once read.
 class PreTokenizer {
  public:
-  // Reads `pre_tokenizer` of a tokenizer.json: ByteLevel, Split, Digits, Punctuation, and Sequence
-  // of these. UserError for other types, for fields that are missing or malformed, for patterns
-  // that do not compile, and when no ByteLevel is there.
+  // Reads `pre_tokenizer` of a tokenizer.json: null, ByteLevel, Metaspace, Split, Digits,
+  // Punctuation, and Sequence of these. UserError for other types, for fields that are missing or
+  // malformed, for patterns that do not compile, and for ByteLevel together with Metaspace.
   static Result<PreTokenizer> read(const JsonObjectReader& file, const RegexEngine& engine);
 
-  // The words of `text` (valid UTF-8), as the bytes that the model takes; views stay valid while
+  // Whether the vocabulary is in the byte alphabet and words are plain bytes.
+  bool byte_level() const { return byte_level_; }
+
+  // The words of `text` (valid UTF-8) as the model takes them: bytes, or characters where this is
+  // not byte-level. `at_start` says that the input begins with `text`. Views stay valid while
   // `text` and the result live.
-  Result<Words> split(std::string_view text) const;
+  Result<Words> split(std::string_view text, bool at_start = true) const;
 
  private:
   // ByteLevel becomes up to three steps: prefix, split, spelling in the byte alphabet.
   struct PrefixSpaceStep {};
   struct SpellStep {};
   struct SplitStep {
-    std::unique_ptr<Regex> regex;  // absent: split at `literal`
-    std::string literal;
+    Pattern pattern;
     SplitBehavior behavior = SplitBehavior::kIsolated;
     bool invert = false;
+  };
+  struct MarkStep {  // Metaspace without its split
+    std::string mark;
+    PrependScheme scheme = PrependScheme::kAlways;
   };
 
   Status add(const JsonObjectReader& field, const RegexEngine& engine);
   Status add_byte_level(const JsonObjectReader& field, const RegexEngine& engine);
   Status add_split(const JsonObjectReader& field, const RegexEngine& engine);
+  Status add_metaspace(const JsonObjectReader& field);
   Status add_pattern(std::string_view pattern, SplitBehavior behavior, const RegexEngine& engine);
   static Status split_word(const SplitStep& step, std::string_view word,
                            std::vector<std::string_view>& out);
 
-  std::vector<std::variant<PrefixSpaceStep, SplitStep, SpellStep>> steps_;
+  static std::string marked(const MarkStep& step, std::string_view word, bool at_start);
+
+  std::vector<std::variant<PrefixSpaceStep, SplitStep, SpellStep, MarkStep>> steps_;
+  bool byte_level_ = false;
   // The last step spells bytes. The model takes bytes, so that step is not carried out; where it is
   // an earlier one, the words are spelled back at the end.
   bool ends_spelled_ = false;

@@ -4,8 +4,8 @@
 #include "io/json_reader.h"
 #include "llm/tokenizer/added_tokens.h"
 #include "llm/tokenizer/bpe.h"
-#include "llm/tokenizer/byte_alphabet.h"
 #include "llm/tokenizer/decoder.h"
+#include "llm/tokenizer/normalizer.h"
 #include "llm/tokenizer/post_processor.h"
 #include "llm/tokenizer/pre_tokenizer.h"
 
@@ -15,14 +15,14 @@ namespace {
 // Keeps offsets of symbols within 32 bits.
 constexpr size_t kMaxTextBytes = size_t{1} << 30;
 
+std::string_view part_of(std::string_view text, tokenizer::Span span) {
+  return text.substr(span.begin, span.end - span.begin);
+}
+
 Status check_header(const JsonObjectReader& file) {
   TAPML_ASSIGN(const std::string version, file.string_or("version", "1.0"));
   if (version != "1.0") {
     return fail(file.field_error("version", "is not a known version of the format", "\"1.0\""));
-  }
-  // A normalizer would have to be carried out exactly; without one the text is taken as it is.
-  if (file.has("normalizer")) {
-    return fail(file.field_error("normalizer", "is not supported", "null (no normalizer)"));
   }
   return {};
 }
@@ -35,18 +35,35 @@ struct Tokenizer::State {
     bool special = false;
   };
 
-  State(tokenizer::BpeModel model_in, tokenizer::AddedTokens added_in,
-        tokenizer::PreTokenizer pre_tokenizer_in, tokenizer::PostProcessor post_processor_in)
-      : model(std::move(model_in)),
-        added(std::move(added_in)),
-        pre_tokenizer(std::move(pre_tokenizer_in)),
-        post_processor(std::move(post_processor_in)) {
+  // Fills the table of tokens once the parts are there.
+  void index_tokens() {
     for (const auto& [text, id] : model.vocab()) index(id, text);
     for (const auto& token : added.tokens()) {
       index(token.id, token.content);
       entries[entry_of[token.id]].special = token.special;
       added_ids.emplace(token.content, token.id);
     }
+  }
+
+  // Appends the ids of a piece without tokens that are found before normalization.
+  Status encode_piece(std::string_view text, bool at_start, tokenizer::BpeModel::Scratch& scratch,
+                      std::vector<int32_t>& ids) const {
+    std::string normalized;
+    if (!normalizer.is_identity()) {
+      TAPML_ASSIGN(normalized, normalizer.normalize(text));
+      text = normalized;
+    }
+    TAPML_ASSIGN(const auto pieces, added.split_normalized(text));
+    for (const auto& piece : pieces) {
+      if (piece.id >= 0) {
+        ids.push_back(piece.id);
+        continue;
+      }
+      TAPML_ASSIGN(const auto words, pre_tokenizer.split(part_of(text, piece.span),
+                                                         at_start && piece.span.begin == 0));
+      for (const std::string_view word : words.views()) model.encode(word, scratch, ids);
+    }
+    return {};
   }
 
   void index(int32_t id, const std::string& text) {
@@ -62,10 +79,12 @@ struct Tokenizer::State {
     return &entries[entry_of[id]];
   }
 
+  tokenizer::Normalizer normalizer;
+  tokenizer::PreTokenizer pre_tokenizer;
   tokenizer::BpeModel model;
   tokenizer::AddedTokens added;
-  tokenizer::PreTokenizer pre_tokenizer;
   tokenizer::PostProcessor post_processor;
+  tokenizer::Decoder decoder;
   std::vector<int32_t> entry_of;  // by id; -1 where there is no token
   std::vector<Entry> entries;
   tokenizer::TokenIds added_ids;
@@ -82,14 +101,17 @@ Result<Tokenizer> Tokenizer::parse(std::string_view json, std::string_view sourc
   const JsonObjectReader file(document, std::string(source));
   TAPML_TRY(check_header(file));
   TAPML_ASSIGN(const JsonObjectReader model_field, file.required_object("model"));
-  TAPML_ASSIGN(auto model, tokenizer::BpeModel::read(model_field));
-  TAPML_ASSIGN(auto pre_tokenizer, tokenizer::PreTokenizer::read(file, engine));
-  TAPML_ASSIGN(auto added, tokenizer::AddedTokens::read(file, model.vocab(), engine));
-  TAPML_ASSIGN(auto post_processor, tokenizer::PostProcessor::read(file));
-  TAPML_TRY(tokenizer::check_decoder(file));
-
-  auto state = std::make_unique<State>(std::move(model), std::move(added), std::move(pre_tokenizer),
-                                       std::move(post_processor));
+  auto state = std::make_unique<State>();
+  TAPML_ASSIGN(state->normalizer, tokenizer::Normalizer::read(file, engine));
+  TAPML_ASSIGN(state->pre_tokenizer, tokenizer::PreTokenizer::read(file, engine));
+  const auto unit = state->pre_tokenizer.byte_level() ? tokenizer::BpeUnit::kByte
+                                                      : tokenizer::BpeUnit::kCharacter;
+  TAPML_ASSIGN(state->model, tokenizer::BpeModel::read(model_field, unit));
+  TAPML_ASSIGN(state->added,
+               tokenizer::AddedTokens::read(file, state->model.vocab(), state->normalizer, engine));
+  TAPML_ASSIGN(state->post_processor, tokenizer::PostProcessor::read(file));
+  TAPML_ASSIGN(state->decoder, tokenizer::Decoder::read(file));
+  state->index_tokens();
   for (const auto* ids : {&state->post_processor.before(), &state->post_processor.after()}) {
     for (const int32_t id : *ids) {
       if (state->find(id) == nullptr) {
@@ -125,30 +147,20 @@ Result<std::vector<int32_t>> Tokenizer::encode(std::string_view text,
   for (const auto& piece : pieces) {
     if (piece.id >= 0) {
       ids.push_back(piece.id);
-      continue;
+    } else {
+      TAPML_TRY(
+          state_->encode_piece(part_of(text, piece.span), piece.span.begin == 0, scratch, ids));
     }
-    TAPML_ASSIGN(const auto words, state_->pre_tokenizer.split(text.substr(
-                                       piece.span.begin, piece.span.end - piece.span.begin)));
-    for (const std::string_view word : words.views()) state_->model.encode(word, scratch, ids);
   }
   if (add_special_tokens) ids.insert(ids.end(), post.after().begin(), post.after().end());
   return ids;
 }
 
-void Tokenizer::append_bytes(int32_t id, bool skip_special, std::string& out) const {
-  const State::Entry* entry = state_->find(id);
-  if (entry == nullptr || (skip_special && entry->special)) return;
-  // Added tokens are plain text; those that happen to be in the byte alphabet read as bytes.
-  if (!tokenizer::unspell_bytes(entry->text, out)) out += entry->text;
-}
-
 std::string Tokenizer::decode(std::span<const int32_t> ids, bool skip_special) const {
-  std::string bytes, out;
-  for (const int32_t id : ids) append_bytes(id, skip_special, bytes);
-  tokenizer::Utf8Stream stream;
-  stream.push(bytes, out);
-  stream.finish(out);
-  return out;
+  StreamDecoder stream(*this, skip_special);
+  std::string out;
+  for (const int32_t id : ids) stream.append(id, out);
+  return out += stream.finish();
 }
 
 int64_t Tokenizer::vocab_size() const { return static_cast<int64_t>(state_->entry_of.size()); }
@@ -171,10 +183,18 @@ bool Tokenizer::is_special(int32_t id) const {
   return entry != nullptr && entry->special;
 }
 
+StreamDecoder::StreamDecoder(const Tokenizer& tokenizer, bool skip_special)
+    : tokenizer_(&tokenizer), skip_special_(skip_special), stream_(tokenizer.state_->decoder) {}
+
+void StreamDecoder::append(int32_t id, std::string& out) {
+  const Tokenizer::State::Entry* entry = tokenizer_->state_->find(id);
+  if (entry == nullptr || (skip_special_ && entry->special)) return;
+  stream_.push(entry->text, out);
+}
+
 std::string StreamDecoder::push(int32_t id) {
-  std::string bytes, out;
-  tokenizer_->append_bytes(id, skip_special_, bytes);
-  stream_.push(bytes, out);
+  std::string out;
+  append(id, out);
   return out;
 }
 

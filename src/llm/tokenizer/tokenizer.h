@@ -1,4 +1,5 @@
-// Byte-level BPE tokenizers, read from Hugging Face's tokenizer.json.
+// BPE tokenizers, byte-level ones and those of SentencePiece's kind, read from Hugging Face's
+// tokenizer.json.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "llm/tokenizer/decoder.h"
 #include "llm/tokenizer/regex.h"
-#include "llm/tokenizer/utf8.h"
 
 namespace tapml {
 
@@ -30,9 +31,9 @@ class Tokenizer {
   ~Tokenizer();
 
   // The token ids of `text`; with `add_special_tokens`, those of the post-processor around them
-  // (BOS and the like). Special tokens that are spelled out in the text are recognized. Bytes that
-  // the vocabulary lacks become the unknown token, or nothing where there is none. UserError for
-  // text that is not UTF-8 (with the byte offset) or longer than 1 GiB.
+  // (BOS and the like). Special tokens that are spelled out in the text are recognized. What the
+  // vocabulary lacks becomes bytes or the unknown token, or nothing where there is neither.
+  // UserError for text that is not UTF-8 (with the byte offset) or longer than 1 GiB.
   Result<std::vector<int32_t>> encode(std::string_view text, bool add_special_tokens = true) const;
 
   // The text of `ids`, always valid UTF-8: ill-formed bytes become U+FFFD. Ids without a token add
@@ -42,7 +43,7 @@ class Tokenizer {
   // One more than the largest id.
   int64_t vocab_size() const;
 
-  // The id of a token as tokenizer.json writes it; words are in the byte alphabet.
+  // The id of a token as tokenizer.json writes it; byte-level words are in the byte alphabet.
   std::optional<int32_t> token_to_id(std::string_view token) const;
   // The reverse; the view lives as long as the tokenizer.
   std::optional<std::string_view> id_to_token(int32_t id) const;
@@ -53,9 +54,6 @@ class Tokenizer {
   struct State;
   explicit Tokenizer(std::unique_ptr<const State> state);
 
-  // Appends the bytes that `id` stands for, which may be a part of a character.
-  void append_bytes(int32_t id, bool skip_special, std::string& out) const;
-
   std::unique_ptr<const State> state_;
 };
 
@@ -64,18 +62,21 @@ class Tokenizer {
 class StreamDecoder {
  public:
   // The tokenizer must outlive the decoder.
-  explicit StreamDecoder(const Tokenizer& tokenizer, bool skip_special = true)
-      : tokenizer_(&tokenizer), skip_special_(skip_special) {}
+  explicit StreamDecoder(const Tokenizer& tokenizer, bool skip_special = true);
 
   // The text that `id` completes; may be empty.
   std::string push(int32_t id);
-  // The text that is left at the end: U+FFFD for a character that never became whole.
+  // The text that is left at the end, with U+FFFD for a character that never became whole; the
+  // decoder is as new then.
   std::string finish();
 
  private:
+  friend class Tokenizer;
+  void append(int32_t id, std::string& out);
+
   const Tokenizer* tokenizer_;
   bool skip_special_;
-  tokenizer::Utf8Stream stream_;
+  tokenizer::DecodeStream stream_;
 };
 
 }  // namespace tapml

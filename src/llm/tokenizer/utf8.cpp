@@ -47,6 +47,36 @@ size_t find_invalid_utf8(std::string_view text) {
   return std::string_view::npos;
 }
 
+bool is_white_space(char32_t c) {
+  return (c >= 0x09 && c <= 0x0D) || c == 0x20 || c == 0x85 || c == 0xA0 || c == 0x1680 ||
+         (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F ||
+         c == 0x3000;
+}
+
+size_t previous_start(std::string_view text, size_t end) {
+  size_t start = end - 1;
+  while (start > 0 && (static_cast<uint8_t>(text[start]) & 0xC0) == 0x80) --start;
+  return start;
+}
+
+size_t space_before(std::string_view text, size_t end, size_t limit) {
+  while (end > limit) {
+    const size_t start = previous_start(text, end);
+    if (!is_white_space(next_utf8(text, start).code_point)) break;
+    end = start;
+  }
+  return end;
+}
+
+size_t space_after(std::string_view text, size_t start) {
+  while (start < text.size()) {
+    const Utf8Step step = next_utf8(text, start);
+    if (!is_white_space(step.code_point)) break;
+    start += step.length;
+  }
+  return start;
+}
+
 void append_utf8(std::string& out, char32_t code_point) {
   const auto add = [&](uint32_t byte) { out.push_back(static_cast<char>(byte)); };
   if (code_point < 0x80) {

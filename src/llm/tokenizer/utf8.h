@@ -24,6 +24,18 @@ Utf8Step next_utf8(std::string_view text, size_t position);
 // Byte offset of the first ill-formed sequence, or npos when `text` is valid UTF-8.
 size_t find_invalid_utf8(std::string_view text);
 
+// Unicode White_Space.
+bool is_white_space(char32_t code_point);
+
+// Where the code point that ends at `end` (not 0) of a valid text begins.
+size_t previous_start(std::string_view text, size_t end);
+
+// Where the white space before `end` of a valid text begins, no further back than `limit`.
+size_t space_before(std::string_view text, size_t end, size_t limit);
+
+// Where the white space behind `start` of a valid text ends.
+size_t space_after(std::string_view text, size_t start);
+
 // Appends the encoding of a Unicode scalar value.
 void append_utf8(std::string& out, char32_t code_point);
 

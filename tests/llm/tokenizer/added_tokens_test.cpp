@@ -13,7 +13,8 @@ struct Flags {
 };
 
 // The pieces of `text`: tokens in brackets, each piece followed by "|". Ids count from 100.
-std::string pieces(std::vector<Flags> tokens, std::string_view text) {
+std::string pieces(std::vector<Flags> tokens, std::string_view text,
+                   std::string_view normalizer = "null") {
   Json list = Json::array();
   int64_t id = 100;
   for (const Flags& token : tokens) {
@@ -27,15 +28,34 @@ std::string pieces(std::vector<Flags> tokens, std::string_view text) {
   }
   Json file = Json::object();
   file.set("added_tokens", std::move(list));
-  const auto added = AddedTokens::read(JsonObjectReader(file, "test"), {}, pcre2_regex_engine());
+  const Json normalizer_file = json_of("{\"normalizer\": " + std::string(normalizer) + "}");
+  const auto normal =
+      Normalizer::read(JsonObjectReader(normalizer_file, "test"), pcre2_regex_engine());
+  if (!normal) return normal.error().to_string();
+  const auto added =
+      AddedTokens::read(JsonObjectReader(file, "test"), {}, *normal, pcre2_regex_engine());
   if (!added) return added.error().to_string();
-  const auto split = added->split(text);
-  if (!split) return split.error().to_string();
   std::string out;
-  for (const TextPiece& piece : *split) {
-    const auto part = text.substr(piece.span.begin, piece.span.end - piece.span.begin);
+  auto show = [&out](const TextPiece& piece, std::string_view part) {
     out += piece.id < 0 ? std::string(part) + "|"
                         : "[" + std::to_string(piece.id) + ":" + std::string(part) + "]|";
+  };
+  auto part_of = [](std::string_view whole, Span span) {
+    return whole.substr(span.begin, span.end - span.begin);
+  };
+  const auto raw = added->split(text);
+  if (!raw) return raw.error().to_string();
+  for (const TextPiece& piece : *raw) {
+    const std::string_view part = part_of(text, piece.span);
+    if (piece.id >= 0) {
+      show(piece, part);
+      continue;
+    }
+    const auto normalized = normal->normalize(part);
+    if (!normalized) return normalized.error().to_string();
+    const auto inner = added->split_normalized(*normalized);
+    if (!inner) return inner.error().to_string();
+    for (const TextPiece& token : *inner) show(token, part_of(*normalized, token.span));
   }
   return out;
 }
@@ -69,6 +89,19 @@ TEST(AddedTokens, RawTokensGoBeforeNormalizedOnes) {
   // Between two raw tokens the normalized one sees only its own part.
   EXPECT_EQ(pieces({{"abc", "normalized"}, {"bc"}}, "abcabc"), "a|[101:bc]|a|[101:bc]|");
   EXPECT_EQ(pieces({{"w", "normalized single_word"}, {"x"}}, "xwx"), "[101:x]|[100:w]|[101:x]|");
+}
+
+TEST(AddedTokens, NormalizedTokensAreThemselvesNormalized) {
+  const std::string_view prepend = R"({"type": "Prepend", "prepend": "_"})";
+  EXPECT_EQ(pieces({{"ab", "normalized"}, {"x"}}, "ab abxab", prepend),
+            "[100:_ab]| ab|[101:x]|[100:_ab]|");
+  const std::string_view letter =
+      R"({"type": "Replace", "pattern": {"String": "A"}, "content": "a"})";
+  EXPECT_EQ(pieces({{"aB", "normalized"}, {"AB", "normalized special"}}, "ABaBab", letter),
+            "[101:aB]|[101:aB]|ab|");
+  // Nothing is left of a token: it is never found.
+  const std::string_view strip = R"({"type": "Strip", "strip_left": true, "strip_right": true})";
+  EXPECT_EQ(pieces({{" ", "normalized"}}, " a b ", strip), "a b|");
 }
 
 }  // namespace

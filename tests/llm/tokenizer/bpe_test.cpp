@@ -7,8 +7,8 @@
 namespace tapml::tokenizer {
 namespace {
 
-BpeModel read_model(const Json& json) {
-  auto model = BpeModel::read(JsonObjectReader(json, "tokenizer.json", "model"));
+BpeModel read_model(const Json& json, BpeUnit unit = BpeUnit::kByte) {
+  auto model = BpeModel::read(JsonObjectReader(json, "tokenizer.json", "model"), unit);
   EXPECT_TRUE(model.has_value()) << (model ? "" : model.error().to_string());
   if (!model) std::abort();
   return std::move(*model);
@@ -70,6 +70,48 @@ TEST(Bpe, BytesWithoutTokenBecomeTheUnknownToken) {
   const BpeModel fused =
       read_model(two_letter_model(R"("merges": ["a b"], "unk_token": "U", "fuse_unk": true)"));
   EXPECT_EQ(encode(fused, "a??b?"), (Ids{0, 3, 1, 3}));
+}
+
+constexpr std::string_view kCharacters = R"({"type": "BPE", "unk_token": "U", "byte_fallback": true,
+    "vocab": {"U": 0, "a": 1, "\u00e9": 2, "\u4f60": 3, "a\u00e9": 4, "<0xE5>": 5, "<0xA5>": 6,
+              "<0xBD>": 7, "<0x62>": 8, "UU": 9, "<0x62>a": 10},
+    "merges": ["a \u00e9", "U U", "<0x62> a"])";
+
+BpeModel characters(std::string_view rest = "}") {
+  return read_model(json_of(std::string(kCharacters) + std::string(rest)), BpeUnit::kCharacter);
+}
+
+TEST(Bpe, CharactersMerge) {
+  const BpeModel model = characters();
+  EXPECT_EQ(encode(model, "a\u00e9\u4f60a"), (Ids{4, 3, 1}));
+  EXPECT_EQ(encode(model, ""), Ids{});
+}
+
+TEST(Bpe, UnknownCharactersBecomeTheirBytes) {
+  const BpeModel model = characters();
+  EXPECT_EQ(encode(model, "\u597d"), (Ids{5, 6, 7}));
+  // Bytes are symbols like others.
+  EXPECT_EQ(encode(model, "ba"), (Ids{10}));
+}
+
+TEST(Bpe, UnknownCharactersWithoutBytesWait) {
+  // "x" and the emoji lack bytes; the bytes of "b" pass them.
+  const BpeModel each = characters();
+  EXPECT_EQ(encode(each, "xb\u00e9"), (Ids{8, 0, 2}));
+  EXPECT_EQ(encode(each, "x\U0001F600y"), (Ids{9, 0}));  // two unknown ones merge by "U U"
+  const BpeModel fused = characters(", \"fuse_unk\": true}");
+  EXPECT_EQ(encode(fused, "x\U0001F600y"), (Ids{0}));
+  EXPECT_EQ(encode(fused, "xby\u00e9"), (Ids{8, 0, 2}));
+  EXPECT_EQ(encode(fused, "xay"), (Ids{0, 1, 0}));
+  Json without = json_of(std::string(kCharacters) + "}");
+  without.set("unk_token", Json::null());
+  EXPECT_EQ(encode(read_model(without, BpeUnit::kCharacter), "xay"), (Ids{1}));
+}
+
+TEST(Bpe, WholeWordsOfCharactersGoFirstWhereMergesAreIgnored) {
+  const BpeModel model = characters(", \"ignore_merges\": true}");
+  EXPECT_EQ(encode(model, "<0x62>"), (Ids{8}));
+  EXPECT_EQ(encode(model, "UU"), (Ids{9}));
 }
 
 TEST(Bpe, ALaterMergeOfTheSamePairWins) {

@@ -112,7 +112,8 @@ TEST_P(TokenizerGolden, IdsAndTokensAreInverse) {
   EXPECT_EQ(tokenizer_->id_to_token(-1), std::nullopt);
 }
 
-INSTANTIATE_TEST_SUITE_P(Reference, TokenizerGolden, ::testing::Values("demo", "gpt2"),
+INSTANTIATE_TEST_SUITE_P(Reference, TokenizerGolden,
+                         ::testing::Values("demo", "gpt2", "llama2", "metaspace", "partial"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

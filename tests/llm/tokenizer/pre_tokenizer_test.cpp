@@ -105,5 +105,37 @@ TEST(PreTokenizer, StepsBehindByteLevelSeeTheByteAlphabet) {
   EXPECT_EQ(words(sequence({byte_level(false, false), spelled}), "a b"), "a| |b|");
 }
 
+std::string metaspace(std::string_view fields) {
+  return R"({"type": "Metaspace", "replacement": "_")" + std::string(fields) + "}";
+}
+
+TEST(PreTokenizer, MetaspaceMarksSpaces) {
+  EXPECT_EQ(words(metaspace(""), "a b"), "_a|_b|");
+  EXPECT_EQ(words(metaspace(""), " a  b "), "_a|_|_b|_|");
+  EXPECT_EQ(words(metaspace(""), "_a\n"), "_a\n|");
+  EXPECT_EQ(words(metaspace(R"(, "split": false)"), "a  b"), "_a__b|");
+  EXPECT_EQ(words(metaspace(R"(, "prepend_scheme": "never")"), "a b"), "a|_b|");
+  EXPECT_EQ(words(metaspace(R"(, "add_prefix_space": false)"), "a b"), "a|_b|");
+  EXPECT_EQ(words(metaspace(R"(, "add_prefix_space": true)"), "a b"), "_a|_b|");
+  EXPECT_EQ(words(metaspace(""), ""), "");
+}
+
+TEST(PreTokenizer, MetaspaceFirstIsAboutTheInput) {
+  const Json file =
+      json_of("{\"pre_tokenizer\": " + metaspace(R"(, "prepend_scheme": "first")") + "}");
+  const auto read = PreTokenizer::read(JsonObjectReader(file, "test"), pcre2_regex_engine());
+  ASSERT_TRUE(read);
+  EXPECT_FALSE(read->byte_level());
+  EXPECT_EQ(read->split("a b", true)->views(), (std::vector<std::string_view>{"_a", "_b"}));
+  EXPECT_EQ(read->split("a b", false)->views(), (std::vector<std::string_view>{"a", "_b"}));
+  // Behind another step only the first word is at the beginning.
+  EXPECT_EQ(words(sequence({R"({"type": "Digits", "individual_digits": true})",
+                            metaspace(R"(, "prepend_scheme": "first")")}),
+                  "a1b c"),
+            "_a|1|b|_c|");
+}
+
+TEST(PreTokenizer, NullLeavesTheTextWhole) { EXPECT_EQ(words("null", "a b\n"), "a b\n|"); }
+
 }  // namespace
 }  // namespace tapml::tokenizer

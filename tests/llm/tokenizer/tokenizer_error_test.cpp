@@ -66,22 +66,60 @@ const Fault kFaults[] = {
      "\"model.merges[0]\" names \"nope\", which is not in the vocabulary", "model.vocab"},
     {"merge_result", "model.merges", "[\"b a\"]",
      "\"model.merges[0]\" makes \"ba\", which is not in the vocabulary", "model.vocab"},
-    {"byte_fallback", "model.byte_fallback", "true", "\"model.byte_fallback\" is not supported",
-     "false"},
+    {"byte_fallback", "model.byte_fallback", "1", "\"model.byte_fallback\" is not a boolean",
+     "true or false"},
+    {"fuse_unk", "model.fuse_unk", "\"no\"", "\"model.fuse_unk\" is not a boolean",
+     "true or false"},
+    {"unk_kind", "model.unk_token", "3", "\"model.unk_token\" is not a string", "a string"},
     {"ignore_merges", "model.ignore_merges", "1", "\"model.ignore_merges\" is not a boolean",
      "true or false"},
     {"prefix", "model.continuing_subword_prefix", "\"##\"", "is not supported", "empty string"},
     {"suffix", "model.end_of_word_suffix", "\"</w>\"", "is not supported", "empty string"},
     {"dropout", "model.dropout", "0.1", "\"model.dropout\" is not supported", "null or 0"},
-    {"normalizer", "normalizer", R"({"type": "NFC"})", "\"normalizer\" is not supported", "null"},
-    {"no_pre_tokenizer", "pre_tokenizer", "", "\"pre_tokenizer\" is missing", "ByteLevel"},
-    {"pre_tokenizer_type", "pre_tokenizer", R"({"type": "Metaspace"})",
+    {"normalizer", "normalizer", R"({"type": "Precompiled"})",
+     "\"normalizer.type\" is not a supported normalizer", "Prepend, Replace, Strip"},
+    {"normalizer_kind", "normalizer", "[]", "\"normalizer\" is not an object", "an object"},
+    {"normalizer_untyped", "normalizer", "{}", "\"normalizer.type\" is missing", "a string"},
+    {"prepend", "normalizer", R"({"type": "Prepend"})", "\"normalizer.prepend\" is missing",
+     "a string"},
+    {"replace_pattern", "normalizer", R"({"type": "Replace", "content": "x"})",
+     "\"normalizer.pattern\" is missing", "an object"},
+    {"replace_empty", "normalizer",
+     R"({"type": "Replace", "pattern": {"String": ""}, "content": "x"})",
+     "\"normalizer.pattern.String\" is empty", "the text to look for"},
+    {"replace_content", "normalizer",
+     R"({"type": "Sequence", "normalizers": [{"type": "Replace", "pattern": {"String": "a"}}]})",
+     "\"normalizer.normalizers[0].content\" is missing", "a string"},
+    {"replace_groups", "normalizer",
+     R"({"type": "Replace", "pattern": {"Regex": "a+"}, "content": "$0"})",
+     "\"normalizer.content\" refers to groups", "without $"},
+    {"replace_regex", "normalizer",
+     R"({"type": "Replace", "pattern": {"Regex": "a("}, "content": ""})",
+     "\"normalizer.pattern\": the regular expression does not compile", ""},
+    {"strip_flag", "normalizer", R"({"type": "Strip", "strip_left": true})",
+     "\"normalizer.strip_right\" is missing", "true or false"},
+    {"pre_tokenizer_type", "pre_tokenizer", R"({"type": "BertPreTokenizer"})",
      "\"pre_tokenizer.type\" is not a supported pre-tokenizer",
-     "ByteLevel, Split, Digits, Punctuation or Sequence"},
+     "ByteLevel, Metaspace, Split, Digits, Punctuation or Sequence"},
+    {"metaspace_mark", "pre_tokenizer", R"({"type": "Metaspace"})",
+     "\"pre_tokenizer.replacement\" is missing", "a string"},
+    {"metaspace_mark_empty", "pre_tokenizer", R"({"type": "Metaspace", "replacement": ""})",
+     "\"pre_tokenizer.replacement\" is not one character", "one character"},
+    {"metaspace_mark_long", "pre_tokenizer", R"({"type": "Metaspace", "replacement": "\u2581x"})",
+     "\"pre_tokenizer.replacement\" is not one character", "one character"},
+    {"metaspace_scheme", "pre_tokenizer",
+     R"({"type": "Metaspace", "replacement": "_", "prepend_scheme": "last"})",
+     "\"pre_tokenizer.prepend_scheme\" is not known", "always, first or never"},
+    {"metaspace_forms", "pre_tokenizer",
+     R"({"type": "Metaspace", "replacement": "_", "prepend_scheme": "first",
+         "add_prefix_space": false})",
+     "\"pre_tokenizer.prepend_scheme\" does not fit \"add_prefix_space\"", "\"never\""},
+    {"metaspace_bytes", "pre_tokenizer",
+     R"({"type": "Sequence", "pretokenizers": [{"type": "Metaspace", "replacement": "_"},
+         {"type": "ByteLevel", "add_prefix_space": false}]})",
+     "\"pre_tokenizer\" has ByteLevel and Metaspace", "one of them"},
     {"pre_tokenizer_untyped", "pre_tokenizer", "{}", "\"pre_tokenizer.type\" is missing",
      "a string"},
-    {"not_byte_level", "pre_tokenizer", R"({"type": "Digits"})",
-     "\"pre_tokenizer\" has no ByteLevel", "ByteLevel"},
     {"no_prefix_space", "pre_tokenizer", R"({"type": "ByteLevel"})",
      "\"pre_tokenizer.add_prefix_space\" is missing", "true or false"},
     {"behavior", "pre_tokenizer",
@@ -92,7 +130,7 @@ const Fault kFaults[] = {
      "\"pre_tokenizer.pattern\" is of an unknown kind", "\"Regex\" or \"String\""},
     {"pattern_empty", "pre_tokenizer",
      R"({"type": "Split", "behavior": "Isolated", "pattern": {"String": ""}})",
-     "\"pre_tokenizer.pattern.String\" is empty", "the text to split at"},
+     "\"pre_tokenizer.pattern.String\" is empty", "the text to look for"},
     {"pattern", "pre_tokenizer",
      R"({"type": "Split", "behavior": "Isolated", "pattern": {"Regex": "a("}})",
      "the regular expression does not compile", ""},
@@ -153,12 +191,28 @@ const Fault kFaults[] = {
      "\"post_processor.processors[1].type\" is given a second time", "one TemplateProcessing"},
     {"no_decoder", "decoder", "", "\"decoder\" is missing", "an object"},
     {"decoder_type", "decoder", R"({"type": "WordPiece"})",
-     "\"decoder.type\" is not a supported decoder", "ByteLevel"},
-    {"decoder_fuse_first", "decoder",
-     R"({"type": "Sequence", "decoders": [{"type": "Fuse"}, {"type": "ByteLevel"}]})",
-     "\"decoder.decoders[0].type\" is not a supported decoder", "ByteLevel and then Fuse"},
-    {"decoder_empty", "decoder", R"({"type": "Sequence", "decoders": []})",
-     "\"decoder\" has no ByteLevel", "ByteLevel"},
+     "\"decoder.type\" is not a supported decoder",
+     "ByteLevel, Replace, ByteFallback, Fuse, Strip, Metaspace or Sequence"},
+    {"decoder_item", "decoder", R"({"type": "Sequence", "decoders": [{"type": "Fuse"}, {}]})",
+     "\"decoder.decoders[1].type\" is missing", "a string"},
+    {"decoder_regex", "decoder", R"({"type": "Replace", "pattern": {"Regex": "a"}, "content": ""})",
+     "\"decoder.pattern\" is not supported in a decoder", "\"String\""},
+    {"decoder_replace_empty", "decoder",
+     R"({"type": "Replace", "pattern": {"String": ""}, "content": ""})",
+     "\"decoder.pattern.String\" is empty", "the text to look for"},
+    {"decoder_growth", "decoder",
+     R"({"type": "Sequence", "decoders": [
+         {"type": "Replace", "pattern": {"String": "a"}, "content": "12345678901234567"},
+         {"type": "Replace", "pattern": {"String": "1"}, "content": "12345678901234567"},
+         {"type": "Replace", "pattern": {"String": "2"}, "content": "12345678901234567"}]})",
+     "\"decoder.decoders[2].content\" makes texts too long", "at most 4096 times"},
+    {"decoder_strip", "decoder", R"({"type": "Strip", "content": "ab", "start": 1, "stop": 0})",
+     "\"decoder.content\" is not one character", "one character"},
+    {"decoder_strip_count", "decoder",
+     R"({"type": "Strip", "content": " ", "start": -1, "stop": 0})",
+     "\"decoder.start\" is out of range", "from 0 to 1024"},
+    {"decoder_metaspace", "decoder", R"({"type": "Metaspace", "replacement": ""})",
+     "\"decoder.replacement\" is not one character", "one character"},
 };
 
 class TokenizerFault : public ::testing::TestWithParam<Fault> {};
@@ -192,6 +246,55 @@ TEST(TokenizerFile, ThatIsNotJsonIsRefused) {
     EXPECT_EQ(parsed.error().kind, ErrorKind::kUser);
     EXPECT_TRUE(parsed.error().where.starts_with("tokenizer.json")) << parsed.error().to_string();
   }
+}
+
+// Cut anywhere, and with any byte replaced, a file is read or refused, never anything else.
+TEST(TokenizerFile, DamageIsRefusedOrHarmless) {
+  Json file = sample_json();
+  file.set("normalizer", json_of(R"({"type": "Sequence", "normalizers": [
+    {"type": "Prepend", "prepend": "_"},
+    {"type": "Replace", "pattern": {"String": " "}, "content": "_"}]})"));
+  file.set("pre_tokenizer",
+           json_of(R"({"type": "Metaspace", "replacement": "_", "split": false})"));
+  file.set("decoder", json_of(R"({"type": "Sequence", "decoders": [
+    {"type": "Replace", "pattern": {"String": "_"}, "content": " "}, {"type": "ByteFallback"},
+    {"type": "Fuse"}, {"type": "Strip", "content": " ", "start": 1, "stop": 0}]})"));
+  file.set("model", json_of(R"({"type": "BPE", "unk_token": "U", "byte_fallback": true,
+    "vocab": {"U": 0, "_": 1, "a": 2, "_a": 3, "<0x0A>": 4}, "merges": ["_ a"]})"));
+  file.set("added_tokens", json_of(R"([{"id": 9, "content": "<s>", )" TOKEN_FLAGS "}]"));
+  const std::string text = file.dump();
+  EXPECT_EQ(ids_of(make_tokenizer(file), "a<s>a\n?"), (Ids{3, 9, 3, 4, 0}));
+  auto check = [](const std::string& damaged) {
+    const auto parsed = Tokenizer::parse(damaged, "tokenizer.json", pcre2_regex_engine());
+    if (!parsed) {
+      EXPECT_EQ(parsed.error().kind, ErrorKind::kUser) << parsed.error().to_string();
+      return;
+    }
+    const auto ids = parsed->encode(" a<s>\u00e9");
+    ASSERT_TRUE(ids) << ids.error().to_string();
+    parsed->decode(*ids, false);
+  };
+  for (size_t size = 0; size < text.size(); ++size) {
+    const std::string cut = text.substr(0, size);
+    EXPECT_FALSE(Tokenizer::parse(cut, "tokenizer.json", pcre2_regex_engine()));
+  }
+  for (size_t at = 0; at < text.size(); ++at) {
+    for (const char byte : {'"', '0', '-', ' ', 'x', '}', '\0', '\xFF'}) {
+      std::string damaged = text;
+      damaged[at] = byte;
+      check(damaged);
+    }
+  }
+}
+
+TEST(TokenizerFile, BytesMustBeThereWhereAByteLevelModelFallsBackOnThem) {
+  Json file = sample_json();
+  file.set("model",
+           json_of(R"({"type": "BPE", "vocab": {"a": 0}, "merges": [], "byte_fallback": true})"));
+  const auto parsed = parse_sample(file);
+  ASSERT_FALSE(parsed.has_value());
+  EXPECT_NE(parsed.error().message.find("\"model.byte_fallback\" is not supported"),
+            std::string::npos);
 }
 
 TEST(TokenizerFile, UnknownTokenMustExistWhereItIsNeeded) {

@@ -1,0 +1,33 @@
+// Metaspace: a mark in place of spaces, as SentencePiece writes them. Pre-tokenizer and decoder
+// share its options.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "io/json_reader.h"
+
+namespace tapml::tokenizer {
+
+// Which texts get a mark before them that do not begin with one.
+enum class PrependScheme : uint8_t {
+  kAlways,
+  kFirst,  // only what stands at the very beginning of the input
+  kNever,
+};
+
+struct MetaspaceOptions {
+  std::string mark;  // one character
+  PrependScheme scheme = PrependScheme::kAlways;
+  bool split = true;  // words begin at marks
+};
+
+// Reads `replacement`, `prepend_scheme` and `split`, or the older form's `add_prefix_space`.
+// UserError for a mark that is not one character, an unknown scheme, and forms that disagree.
+Result<MetaspaceOptions> read_metaspace(const JsonObjectReader& field);
+
+// A string of exactly one character.
+Result<std::string> required_character(const JsonObjectReader& field, std::string_view key);
+
+}  // namespace tapml::tokenizer
