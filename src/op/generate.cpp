@@ -85,6 +85,13 @@ Shape broadcast_partner(const Shape& shape, RandomStream& rng) {
   return partner;
 }
 
+void keep_moderate(Shape& shape, int64_t limit) {
+  while (element_count(shape) > limit) {
+    int64_t& largest = *std::max_element(shape.begin(), shape.end());
+    largest = (largest + 1) / 2;
+  }
+}
+
 int64_t random_axis(size_t ndim, RandomStream& rng) {
   auto rank = static_cast<int64_t>(ndim);
   return rng.between(-rank, rank - 1);

@@ -55,6 +55,8 @@ HostTensor random_tensor(const GeneratedTensor& type, RandomStream& rng);
 Shape broadcast_partner(const Shape& shape, RandomStream& rng);
 // Some axis of a tensor of rank `ndim` >= 1, counted from the front or, as often, from the back.
 int64_t random_axis(size_t ndim, RandomStream& rng);
+// Halves the largest dimensions until there are at most `limit` elements.
+void keep_moderate(Shape& shape, int64_t limit);
 template <class T>
 const T& pick(const std::vector<T>& choices, RandomStream& rng) {
   return choices[rng.below(static_cast<uint32_t>(choices.size()))];

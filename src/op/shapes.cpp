@@ -109,6 +109,13 @@ void expect_float(const CallView& call, size_t index) {
              dtype_name(*known.dtype));
 }
 
+void expect_number(const CallView& call, size_t index) {
+  Known known = known_tensor(call, index);
+  if (!known.dtype || *known.dtype != DType::kBool) return;
+  call.error(argument_text(call, index) + " has the wrong dtype", "a float or integer dtype",
+             dtype_name(*known.dtype));
+}
+
 void expect_dtype(const CallView& call, size_t index, DType dtype) {
   Known known = known_tensor(call, index);
   if (!known.dtype || *known.dtype == dtype) return;

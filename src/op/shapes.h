@@ -39,6 +39,8 @@ void expect_min_ndim(const CallView& call, size_t index, int ndim);
 // Throws unless the dtype is a float or unknown.
 void expect_float(const CallView& call, size_t index);
 void expect_dtype(const CallView& call, size_t index, DType dtype);
+// Throws where the dtype is bool.
+void expect_number(const CallView& call, size_t index);
 // Throws where two dimensions are provably different, and in a strict call where they are not
 // provably equal; `what` says which ("x.3 and inv_freq.0").
 void expect_same_dim(const CallView& call, const PrimExpr& a, const PrimExpr& b,

@@ -106,9 +106,9 @@ TEST_F(Deduce, Matmul) {
             "matmul: the reduced dimensions of a and b differ | 4 (from a) | 5 (from b)");
   EXPECT_EQ(failure("matmul", {tensor({n, m}), tensor({m + 1, 8})}),
             "matmul: the reduced dimensions of a and b differ | m (from a) | m + 1 (from b)");
-  EXPECT_EQ(failure("matmul", {tensor({n}), tensor({n, 8})}),
-            "matmul: argument 'a' has too few dimensions | at least 2 dimensions | "
-            "Tensor((n,), f32)");
+  EXPECT_EQ(failure("matmul", {tensor({}), tensor({n, 8})}),
+            "matmul: argument 'a' has too few dimensions | at least 1 dimension | "
+            "Tensor((), f32)");
 }
 
 TEST_F(Deduce, Reductions) {

@@ -1,7 +1,7 @@
 // Reference of the matrix product.
 #include <algorithm>
 
-#include "op/reference/helpers.h"
+#include "op/reference/dot.h"
 
 namespace tapml::op::reference {
 
@@ -44,55 +44,91 @@ double reach_of(const double* a, const double* ea, const double* b, const double
   return reach;
 }
 
-// A [k, n] matrix with its columns contiguous.
-std::vector<double> transposed_copy(const double* matrix, size_t k, size_t n) {
-  std::vector<double> copy(k * n);
-  for (size_t r = 0; r < k; ++r) {
-    for (size_t c = 0; c < n; ++c) copy[c * k + r] = matrix[r * n + c];
+// Shape and storage of an operand: (rows, columns), read through its transpose flag.
+struct Operand {
+  const RefTensor& tensor;
+  Shape batch;
+  size_t rows = 1, columns = 1;
+  bool transposed = false;
+
+  Operand(const RefTensor& t, bool left, bool transpose) : tensor(t) {
+    size_t rank = t.shape.size();
+    if (rank == 1) {
+      (left ? columns : rows) = static_cast<size_t>(t.shape[0]);
+      return;
+    }
+    transposed = transpose;
+    batch.assign(t.shape.begin(), t.shape.end() - 2);
+    rows = static_cast<size_t>(t.shape[rank - (transposed ? 1 : 2)]);
+    columns = static_cast<size_t>(t.shape[rank - (transposed ? 2 : 1)]);
   }
-  return copy;
-}
+
+  size_t size() const { return rows * columns; }
+  size_t at(size_t base, size_t row, size_t column) const {
+    return base + (transposed ? column * rows + row : row * columns + column);
+  }
+};
+
+// The reduced dimension made contiguous: copies of a matrix with `lines` of `k` elements.
+struct Lines {
+  std::vector<double> values, bound;
+
+  template <class At>
+  void fill(const RefTensor& tensor, size_t lines, size_t k, bool exact, At&& at) {
+    values.resize(lines * k);
+    bound.resize(exact ? 0 : lines * k);
+    for (size_t line = 0; line < lines; ++line) {
+      for (size_t r = 0; r < k; ++r) {
+        values[line * k + r] = tensor.values[at(line, r)];
+        if (!exact) bound[line * k + r] = tensor.bound[at(line, r)];
+      }
+    }
+  }
+};
 
 }  // namespace
 
 void matmul(const AttrMap& attrs, Args args, Outputs outputs) {
   const RefTensor &a = *args[0].tensor, &b = *args[1].tensor;
   RefTensor& out = outputs[0];
-  size_t rank = out.shape.size();
-  auto m = static_cast<size_t>(out.shape[rank - 2]), n = static_cast<size_t>(out.shape[rank - 1]);
-  auto k = static_cast<size_t>(a.shape.back());
-  // Sums are kept in the wider operand's compute type.
-  double unit = std::min(compute_unit(a.dtype), compute_unit(b.dtype));
+  Operand left(a, true, attr_or(attrs, "transpose_a", false));
+  Operand right(b, false, attr_or(attrs, "transpose_b", false));
+  size_t m = left.rows, n = right.columns, k = left.columns;
+  double unit = product_unit(a, b, out);
   bool exact = is_exact(a) && is_exact(b);
-  bool transposed = attr_or(attrs, "transpose_b", false);
 
-  Shape batch(out.shape.begin(), out.shape.end() - 2);
-  Shape a_batch(a.shape.begin(), a.shape.end() - 2), b_batch(b.shape.begin(), b.shape.end() - 2);
+  Shape batch(out.shape.begin(), out.shape.end() - (a.shape.size() > 1) - (b.shape.size() > 1));
   std::vector<size_t> b_offsets(static_cast<size_t>(element_count(batch)));
-  walk(batch, broadcast_strides(b_batch, batch), 0,
-       [&](size_t i, size_t j) { b_offsets[i] = j * k * n; });
-  std::vector<double> values_copy, bound_copy;
+  walk(batch, broadcast_strides(right.batch, batch), 0,
+       [&](size_t i, size_t j) { b_offsets[i] = j * right.size(); });
+  Lines rows, columns;
   size_t copied = SIZE_MAX;
-  walk(batch, broadcast_strides(a_batch, batch), 0, [&](size_t i, size_t j) {
-    const double* a_values = a.values.data() + j * m * k;
-    const double* a_bound = a.bound.data() + j * m * k;
-    const double* b_values = b.values.data() + b_offsets[i];
-    const double* b_bound = b.bound.data() + b_offsets[i];
-    if (!transposed) {
-      if (copied != b_offsets[i]) {
-        values_copy = transposed_copy(b_values, k, n);
-        if (!exact) bound_copy = transposed_copy(b_bound, k, n);
-        copied = b_offsets[i];
+  walk(batch, broadcast_strides(left.batch, batch), 0, [&](size_t i, size_t j) {
+    size_t a_base = j * left.size(), b_base = b_offsets[i];
+    if (!is_float(out.dtype)) {
+      for (size_t cell = 0; cell < m * n; ++cell) {
+        put_product_sum(out, i * m * n + cell, a, b, unit, [&](auto&& add) {
+          for (size_t r = 0; r < k; ++r) {
+            add(left.at(a_base, cell / n, r), right.at(b_base, r, cell % n));
+          }
+        });
       }
-      b_values = values_copy.data();
-      b_bound = bound_copy.data();
+      return;
+    }
+    rows.fill(a, m, k, exact, [&](size_t row, size_t r) { return left.at(a_base, row, r); });
+    if (copied != b_base) {
+      columns.fill(b, n, k, exact, [&](size_t c, size_t r) { return right.at(b_base, r, c); });
+      copied = b_base;
     }
     for (size_t row = 0; row < m; ++row) {
       for (size_t column = 0; column < n; ++column) {
         if (!out.wants((i * m + row) * n + column)) continue;
-        const double *x = a_values + row * k, *y = b_values + column * k;
+        const double *x = rows.values.data() + row * k, *y = columns.values.data() + column * k;
         Sums sums = dot(x, y, k);
-        if (!exact) sums.reach = reach_of(x, a_bound + row * k, y, b_bound + column * k, k);
+        if (!exact) {
+          sums.reach =
+              reach_of(x, rows.bound.data() + row * k, y, columns.bound.data() + column * k, k);
+        }
         double moved = std::max(0.0, sums.reach - sums.magnitude);
         put(out, (i * m + row) * n + column, sums.value, moved + sum_error(unit, k, sums.reach));
       }

@@ -1,0 +1,107 @@
+#include "op/reference/convolution.h"
+
+#include "op/reference/dot.h"
+#include "op/reference/sliding.h"
+
+namespace tapml::op::reference {
+
+namespace {
+
+Shape spatial_of(const Shape& shape) { return {shape.begin() + 2, shape.end()}; }
+
+// Runs f(kernel element, flat position in `in`) for the window at `at`, elements inside only.
+template <class F>
+void for_window(const Sliding& sliding, const Shape& in, const Shape& kernel,
+                const std::vector<int64_t>& at, F&& f) {
+  std::vector<int64_t> zero(kernel.size(), 0);
+  std::vector<int64_t> tap(kernel.size(), 0);
+  auto taps = static_cast<size_t>(element_count(kernel));
+  for (size_t k = 0; k < taps; ++k) {
+    int64_t flat = 0;
+    bool inside = true;
+    for (size_t d = 0; d < kernel.size(); ++d) {
+      int64_t p = sliding.position(d, at[d], tap[d]);
+      inside = inside && p >= 0 && p < in[d];
+      flat = flat * in[d] + p;
+    }
+    if (inside) f(k, static_cast<size_t>(flat));
+    advance(tap, kernel);
+  }
+}
+
+}  // namespace
+
+void convolution(const AttrMap& attrs, Args args, Outputs outputs) {
+  const RefTensor &x = *args[0].tensor, &weight = *args[1].tensor;
+  RefTensor& out = outputs[0];
+  Shape in = spatial_of(x.shape), kernel = spatial_of(weight.shape), to = spatial_of(out.shape);
+  Sliding sliding(attrs, in.size());
+  auto groups = static_cast<size_t>(attr_or(attrs, "groups", int64_t{1}));
+  auto channels = static_cast<size_t>(weight.shape[1]);
+  auto filters = static_cast<size_t>(weight.shape[0]);
+  auto points = static_cast<size_t>(element_count(to));
+  auto pixels = static_cast<size_t>(element_count(in));
+  auto taps = static_cast<size_t>(element_count(kernel));
+  double unit = product_unit(x, weight, out);
+  for (size_t line = 0; points > 0 && line < out.values.size() / points; ++line) {
+    size_t image = line / filters, filter = line % filters;
+    size_t first = image * channels * groups + filter / (filters / groups) * channels;
+    std::vector<int64_t> at(to.size(), 0);
+    for (size_t p = 0; p < points; ++p, advance(at, to)) {
+      if (!out.wants(line * points + p)) continue;
+      put_product_sum(out, line * points + p, x, weight, unit, [&](auto&& add) {
+        for_window(sliding, in, kernel, at, [&](size_t tap, size_t pixel) {
+          for (size_t c = 0; c < channels; ++c) {
+            add((first + c) * pixels + pixel, (filter * channels + c) * taps + tap);
+          }
+        });
+      });
+    }
+  }
+}
+
+void transposed_convolution(const AttrMap& attrs, Args args, Outputs outputs) {
+  const RefTensor &x = *args[0].tensor, &weight = *args[1].tensor;
+  RefTensor& out = outputs[0];
+  Shape in = spatial_of(x.shape), kernel = spatial_of(weight.shape), to = spatial_of(out.shape);
+  Sliding sliding(attrs, in.size());
+  auto groups = static_cast<size_t>(attr_or(attrs, "groups", int64_t{1}));
+  auto channels = static_cast<size_t>(x.shape[1]), filters = static_cast<size_t>(weight.shape[1]);
+  auto points = static_cast<size_t>(element_count(to));
+  auto pixels = static_cast<size_t>(element_count(in));
+  auto taps = static_cast<size_t>(element_count(kernel));
+  double unit = product_unit(x, weight, out);
+  // Scattered, as the definition says: each input element meets the output elements that the
+  // convolution with these attributes would have read for it.
+  std::vector<ProductSum> sums(out.values.size());
+  std::vector<int64_t> from(in.size(), 0);
+  for (size_t pixel = 0; pixel < pixels; ++pixel, advance(from, in)) {
+    for_window(sliding, to, kernel, from, [&](size_t tap, size_t point) {
+      for (int64_t image = 0; image < x.shape[0]; ++image) {
+        for (size_t c = 0; c < channels; ++c) {
+          size_t group = c / (channels / groups);
+          size_t i = (static_cast<size_t>(image) * channels + c) * pixels + pixel;
+          for (size_t f = 0; f < filters; ++f) {
+            size_t line = static_cast<size_t>(image) * filters * groups + group * filters + f;
+            ProductSum& sum = sums[line * points + point];
+            size_t j = (c * filters + f) * taps + tap;
+            if (is_float(out.dtype)) {
+              sum.add(x, i, weight, j);
+            } else {
+              sum.add_integer(x, i, weight, j);
+            }
+          }
+        }
+      }
+    });
+  }
+  for (size_t i = 0; i < sums.size(); ++i) {
+    if (is_float(out.dtype)) {
+      put(out, i, sums[i].value, sums[i].error(unit));
+    } else {
+      put_integer(out, i, static_cast<int64_t>(sums[i].bits));
+    }
+  }
+}
+
+}  // namespace tapml::op::reference
