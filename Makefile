@@ -36,6 +36,12 @@ test: dev  ## build and run all tests
 	@echo "== tests"
 	@ctest --preset dev
 
+.PHONY: test-torch
+test-torch: setup  ## compare with PyTorch, transformers and tokenizers as they are installed now
+	@$(configure_dev)
+	@cmake --build --preset dev --target test_io test_llm test_models test_e2e test_walk
+	@scripts/test_torch
+
 unit: setup  ## build and run the unit tests only
 	@$(configure_dev)
 	@cmake --build --preset dev --target unit_tests

@@ -22,7 +22,7 @@ const std::vector<std::pair<std::string, std::string>> kPrompts = {
 class RunGolden : public ::testing::TestWithParam<const char*> {
  protected:
   std::map<std::string, HostTensor> reference_ = testing::read_tensors(
-      std::string(TAPML_SOURCE_DIR) + "/tests/golden/logits/demo/golden.safetensors");
+      testing::golden_path("logits/demo/golden.safetensors"));
 
   // Largest error of the dumped logits on the golden text, and that the dump is what it should be.
   double measured_error() {

@@ -4,12 +4,13 @@
 #include "base/rng.h"
 #include "io/host/files.h"
 #include "io/json_reader.h"
+#include "support/golden_path.h"
 
 namespace tapml {
 namespace {
 
 TEST(RngGoldenTest, EqualsPython) {
-  auto text = read_text_file(std::string(TAPML_SOURCE_DIR) + "/tests/golden/rng.json");
+  auto text = read_text_file(testing::golden_path("rng.json"));
   ASSERT_TRUE(text) << text.error().to_string();
   auto cases = parse_json(*text, "rng.json");
   ASSERT_TRUE(cases) << cases.error().to_string();

@@ -12,7 +12,7 @@
 #include "io/json_reader.h"
 #include "ir/exceptions.h"
 #include "support/expect_error.h"
-#include "support/sessions.h"
+#include "support/golden_path.h"
 
 namespace tapml::llm {
 namespace {
@@ -223,7 +223,7 @@ struct Case {
 
 // tests/golden/make_sampler.py says how logits follow from the seed.
 std::vector<Case> golden_cases() {
-  const std::string path = std::string(TAPML_SOURCE_DIR) + "/tests/golden/sampler.json";
+  const std::string path = testing::golden_path("sampler.json");
   const Json json = unwrap(parse_json(unwrap(read_text_file(path)), path));
   std::vector<Case> cases;
   for (const Json& item : json.items()) {

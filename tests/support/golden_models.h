@@ -14,6 +14,7 @@
 #include "io/host/files.h"
 #include "io/safetensors.h"
 #include "ir/exceptions.h"
+#include "support/golden_path.h"
 
 namespace tapml::testing {
 
@@ -47,7 +48,7 @@ inline HostTensor random_weight(uint64_t seed, const models::WeightSpec& spec, D
 // A folder of tests/golden/logits.
 inline GoldenModel golden_model(const std::string& name) {
   const std::string root = TAPML_SOURCE_DIR;
-  const std::string folder = root + "/tests/golden/logits/" + name;
+  const std::string folder = golden_path("logits/" + name);
   GoldenModel golden;
   golden.reference = read_tensors(folder + "/golden.safetensors");
   if (name == "demo") {

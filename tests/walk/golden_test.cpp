@@ -12,7 +12,7 @@
 namespace tapml::testing {
 namespace {
 
-std::string folder() { return std::string(TAPML_SOURCE_DIR) + "/tests/golden/ops"; }
+std::string folder() { return testing::golden_path("ops"); }
 
 std::vector<std::string> families() {
   std::vector<std::string> names;

@@ -10,6 +10,7 @@
 #include "io/json.h"
 #include "llm/tokenizer/regex_pcre2.h"
 #include "llm/tokenizer/tokenizer.h"
+#include "support/golden_path.h"
 
 namespace tapml {
 namespace {
@@ -57,7 +58,7 @@ std::string stream_decode(const Tokenizer& tokenizer, const std::vector<int32_t>
 class TokenizerGolden : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    folder_ = kSource / "tests/golden/tokenizer" / GetParam();
+    folder_ = testing::golden_path(std::string("tokenizer/") + GetParam());
     // Where the folder has no tokenizer of its own, it is about the model of that name.
     auto file = folder_ / "tokenizer.json";
     if (!std::filesystem::exists(file)) file = kSource / "models" / GetParam() / "tokenizer.json";
