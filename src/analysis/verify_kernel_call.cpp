@@ -2,7 +2,9 @@
 #include <set>
 
 #include "analysis/verifier_impl.h"
+#include "arith/analyzer.h"
 #include "relax/kernel_call.h"
+#include "relax/visit.h"
 
 namespace tapml::analysis {
 
@@ -15,6 +17,11 @@ struct TensorType {
   std::string what;
   int ndim = kUnknownNdim;
   std::optional<DType> dtype;
+  std::optional<Dims> dims;
+
+  Annotation annotation() const {
+    return dims ? tensor_annotation(*dims, dtype) : tensor_annotation_ndim(ndim, dtype);
+  }
 };
 
 class KernelCall {
@@ -50,7 +57,7 @@ class KernelCall {
       return false;
     }
     for (const Expr& field : as<TupleNode>(args[1])->fields) inputs_.push_back(type_of(field));
-    if (args.size() == tuples + 2) symbols_ = as<ShapeNode>(args[tuples + 1])->dims.size();
+    if (args.size() == tuples + 2) symbols_ = as<ShapeNode>(args[tuples + 1])->dims;
     if (dps) {
       for (const Expr& field : as<TupleNode>(args[2])->fields) outputs_.push_back(type_of(field));
       return true;
@@ -66,10 +73,11 @@ class KernelCall {
   }
 
   static TensorType type_of(const Annotation& annotation, const std::string& what) {
-    TensorType type{what, kUnknownNdim, std::nullopt};
+    TensorType type{what, kUnknownNdim, std::nullopt, std::nullopt};
     if (const auto* tensor = as_tensor(annotation)) {
       type.ndim = tensor->ndim;
       type.dtype = tensor->dtype;
+      type.dims = tensor->shape;
     }
     return type;
   }
@@ -77,11 +85,8 @@ class KernelCall {
   static TensorType type_of(const Expr& arg) {
     const auto* var = as<VarNode>(arg);
     if (var) return type_of(var->annotation, "'" + var->name + "'");
-    if (const auto* constant = as<ConstantNode>(arg)) {
-      return {"a constant", static_cast<int>(constant->value.shape().size()),
-              constant->value.dtype()};
-    }
-    return {"an argument", kUnknownNdim, std::nullopt};
+    if (as<ConstantNode>(arg)) return type_of(annotation_of(arg), "a constant");
+    return {"an argument", kUnknownNdim, std::nullopt, std::nullopt};
   }
 
   bool callee() {
@@ -132,38 +137,72 @@ class KernelCall {
     inout_ = *indices;
   }
 
-  void compare(const TensorType& ours, const TensorType& theirs) {
+  // `values`: what the call makes of the callee's symbolic variables.
+  void compare(const TensorType& ours, const TensorType& theirs, const VarMap& values) {
     if (ours.ndim != kUnknownNdim && theirs.ndim != kUnknownNdim && ours.ndim != theirs.ndim) {
       fail("passes " + ours.what + " of rank " + std::to_string(ours.ndim) + " as " + theirs.what +
            " of rank " + std::to_string(theirs.ndim));
     } else if (ours.dtype && theirs.dtype && *ours.dtype != *theirs.dtype) {
       fail("passes " + ours.what + " of dtype " + dtype_name(*ours.dtype) + " as " + theirs.what +
            " of dtype " + dtype_name(*theirs.dtype));
+    } else if (ours.dims && theirs.dims) {
+      for (size_t i = 0; i < ours.dims->size(); ++i) {
+        PrimExpr wanted = tapml::substitute((*theirs.dims)[i], values);
+        if (!provably_different((*ours.dims)[i], wanted)) continue;
+        return fail("passes " + ours.what + ", whose dimension " + std::to_string(i) + " is " +
+                    to_string((*ours.dims)[i]) + ", as " + theirs.what + ", where it is " +
+                    to_string(wanted));
+      }
     }
   }
 
+  static bool provably_different(const PrimExpr& a, const PrimExpr& b) {
+    if (a.is_int() && b.is_int()) return a->int_value != b->int_value;
+    if (same_expr(a, b)) return false;
+    arith::Analyzer analyzer;
+    for (const PrimExpr& side : {a, b}) {
+      for (const Var& var : free_vars(side)) analyzer.bind(var, 0, std::nullopt);
+    }
+    return analyzer.prove_less(a, b) || analyzer.prove_less(b, a);
+  }
+
+  // The callee's variables that stand alone in a dimension of an input, and those passed apart.
+  VarMap solve(const std::vector<TensorType>& params, const Dims& apart) const {
+    VarMap values;
+    for (size_t i = 0; i < params.size() && i < inputs_.size(); ++i) {
+      unify(params[i].annotation(), inputs_[i].annotation(), values);
+    }
+    for (size_t i = 0; i < apart.size() && i < symbols_.size(); ++i) {
+      if (apart[i].is_var()) values.emplace(apart[i].get(), symbols_[i]);
+    }
+    return values;
+  }
+
   void compare(const std::vector<TensorType>& ours, const std::vector<TensorType>& theirs,
-               const std::string& what) {
+               const VarMap& values, const std::string& what) {
     if (ours.size() != theirs.size()) {
       return fail("passes " + std::to_string(ours.size()) + " " + what + ", the callee has " +
                   std::to_string(theirs.size()));
     }
-    for (size_t i = 0; i < ours.size(); ++i) compare(ours[i], theirs[i]);
+    for (size_t i = 0; i < ours.size(); ++i) compare(ours[i], theirs[i], values);
   }
 
   void check_spec() {
     std::vector<TensorType> params, results;
     size_t symbols = 0;
+    Dims apart;
     for (const Variable& param : spec_->params) {
       if (const auto* shape = as_shape(param->annotation)) {
         symbols += shape->ndim == kUnknownNdim ? 0 : static_cast<size_t>(shape->ndim);
+        if (shape->dims) apart.insert(apart.end(), shape->dims->begin(), shape->dims->end());
       } else {
         params.push_back(type_of(param->annotation, "the spec's parameter '" + param->name + "'"));
       }
     }
-    compare(inputs_, params, "tensors");
-    if (symbols != symbols_) {
-      fail("passes " + std::to_string(symbols_) + " symbolic integers, the spec has " +
+    VarMap values = solve(params, apart);
+    compare(inputs_, params, values, "tensors");
+    if (symbols != symbols_.size()) {
+      fail("passes " + std::to_string(symbols_.size()) + " symbolic integers, the spec has " +
            std::to_string(symbols));
     }
     if (op_ == "call_tir_dps") return;  // outputs that are updated in place are inputs there
@@ -174,7 +213,7 @@ class KernelCall {
     } else {
       results.push_back(type_of(spec_->result, "the spec's result"));
     }
-    compare(outputs_, results, "outputs");
+    compare(outputs_, results, values, "outputs");
     const auto* own = find_attr<std::vector<int64_t>>(spec_->attrs, "inout_indices");
     if ((own ? *own : std::vector<int64_t>()) != inout_) {
       report_.add("R7", "the spec and the call have different inout_indices");
@@ -189,15 +228,18 @@ class KernelCall {
       if (!input && param.mode != AccessMode::kOut) continue;
       (input ? params : results)
           .push_back({"the implementation's '" + param.buffer->name + "'",
-                      static_cast<int>(param.buffer->shape.size()), param.buffer->dtype});
+                      static_cast<int>(param.buffer->shape.size()), param.buffer->dtype,
+                      param.buffer->shape});
       if (input) modes.push_back(param.mode);
     }
-    compare(inputs_, params, "tensors");
+    std::vector<Var> extra = underived_scalars(*implementation_);
+    VarMap values = solve(params, Dims(extra.begin(), extra.end()));
+    compare(inputs_, params, values, "tensors");
     std::vector<TensorType> fresh;
     for (size_t i = 0; i < outputs_.size(); ++i) {
       if (i >= inout_.size() || inout_[i] < 0) fresh.push_back(outputs_[i]);
     }
-    compare(fresh, results, "outputs of their own");
+    compare(fresh, results, values, "outputs of their own");
     if (op_ != "call_tir_dps" && modes.size() == inputs_.size()) {
       std::set<int64_t> consumed(inout_.begin(), inout_.end());
       for (size_t i = 0; i < modes.size(); ++i) {
@@ -207,10 +249,9 @@ class KernelCall {
              params[i].what + " of mode " + access_mode_name(modes[i]));
       }
     }
-    size_t extra = underived_scalars(*implementation_).size();
-    if (!spec_ && extra != symbols_) {
-      fail("passes " + std::to_string(symbols_) + " symbolic integers, the callee needs " +
-           std::to_string(extra));
+    if (!spec_ && extra.size() != symbols_.size()) {
+      fail("passes " + std::to_string(symbols_.size()) + " symbolic integers, the callee needs " +
+           std::to_string(extra.size()));
     }
   }
 
@@ -222,7 +263,7 @@ class KernelCall {
   const tir::PrimFunc* implementation_ = nullptr;
   std::vector<TensorType> inputs_, outputs_;
   std::vector<int64_t> inout_;
-  size_t symbols_ = 0;
+  Dims symbols_;
 };
 
 }  // namespace

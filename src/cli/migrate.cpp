@@ -47,6 +47,7 @@ int run(const MigrateCommand& command, const Output& output) {
   options.max_tokens = command.max_tokens;
   options.eos = model.files.eos;
   options.plant = command.plant;
+  options.cancelled = interrupted;
   bool stepping = false;
   options.progress = [&](const std::string& step, int64_t done, int64_t total) {
     unwrap(check_interrupted());

@@ -158,7 +158,24 @@ class Interpreter {
     if (op->name == "call_dps_library") {
       throw_user("the interpreter cannot evaluate library calls", "@" + scope.function);
     }
+    if (op->name == op::kTensorToShape) return read_shape(node, scope);
     return call_operator(node, evaluate_all(node.args, scope));
+  }
+
+  // The integers of a tensor as a shape.
+  Item read_shape(const CallNode& node, Scope& scope) {
+    op::deduce(node);
+    Item source = evaluate(node.args[0], scope);
+    Item shape;
+    shape.kind = ItemKind::kShape;
+    for (size_t i = 0; i < source.tensor->values.size(); ++i) {
+      shape.ints.push_back(source.tensor->integer(i));
+      if (shape.ints.back() < 0) {
+        throw_user("a tensor that is read as a shape has a negative element", "@" + scope.function,
+                   "dimensions of at least 0", std::to_string(shape.ints.back()));
+      }
+    }
+    return shape;
   }
 
   Item call_operator(const CallNode& node, const std::vector<Item>& items) {
@@ -200,6 +217,8 @@ class Interpreter {
 
   static op::RefTensor empty_tensor(const Annotation& annotation, const char* op) {
     const auto* tensor = as_tensor(annotation);
+    // A shape that depends on the data: the reference sets it.
+    if (tensor && !tensor->shape && tensor->dtype) return op::RefTensor::zeros(*tensor->dtype, {0});
     if (!tensor || !tensor->shape || !tensor->dtype) {
       throw_internal("the result of concrete arguments is not concrete: " + to_string(annotation),
                      op);
@@ -234,13 +253,22 @@ class Interpreter {
     }
     if (!func) throw_user("kernel @" + name + " has no implementation", "@" + scope.function);
     const auto* inout = find_attr<std::vector<int64_t>>(node.attrs, "inout_indices");
-    return run_loops(*func, name, args, symbols, inout ? *inout : std::vector<int64_t>());
+    std::vector<int64_t> updated = inout ? *inout : std::vector<int64_t>();
+    if (spec) return run_loops(*func, name, args, symbols, std::move(updated), false);
+    // A person wrote this program: what it does wrong is no defect of the compiler.
+    auto result = guard([&] {
+      return run_loops(*func, name, args, symbols, std::move(updated), body_ == KernelBody::kSpec);
+    });
+    if (result) return *std::move(result);
+    Error error = std::move(result).error();
+    if (error.kind != ErrorKind::kInternal) throw_error(std::move(error));
+    throw_user(error.message, "tensor program @" + name);
   }
 
   // `args` are the in and inout parameters in order. Output j is argument inout[j] where that is
-  // not negative, else the next out parameter.
+  // not negative, else the next out parameter. `judged`: in f64 with bounds.
   Item run_loops(const tir::PrimFunc& func, const std::string& name, const std::vector<Item>& args,
-                 const std::vector<int64_t>& symbols, std::vector<int64_t> inout) {
+                 const std::vector<int64_t>& symbols, std::vector<int64_t> inout, bool judged) {
     Symbols values;
     AnnotationBinder binder(values, "@" + name);
     size_t next = 0;
@@ -263,18 +291,25 @@ class Interpreter {
     }
     binder.finish();
 
-    std::vector<HostTensor> params;
+    std::vector<op::RefTensor> params;
     next = 0;
     for (const tir::Param& param : func.params) {
       if (param.mode == AccessMode::kIn || param.mode == AccessMode::kInOut) {
-        params.push_back(args[next++].tensor->to_host());
+        params.push_back(*args[next++].tensor);
       } else {
         Shape shape;
         for (const PrimExpr& dim : param.buffer->shape) shape.push_back(value_of(dim, values));
-        params.push_back(HostTensor::zeros(param.buffer->dtype, std::move(shape)));
+        params.push_back(op::RefTensor::zeros(param.buffer->dtype, std::move(shape)));
       }
     }
-    run_prim_func(func, params, scalars);
+    if (judged) {
+      judge_prim_func(func, params, scalars);
+    } else {
+      std::vector<HostTensor> host;
+      for (const op::RefTensor& param : params) host.push_back(param.to_host());
+      run_prim_func(func, host, scalars);
+      for (size_t i = 0; i < params.size(); ++i) params[i] = op::RefTensor::from(host[i]);
+    }
     std::vector<size_t> given, fresh;
     for (size_t i = 0; i < params.size(); ++i) {
       AccessMode mode = func.params[i].mode;
@@ -287,7 +322,7 @@ class Interpreter {
     size_t next_fresh = 0;
     for (int64_t source : inout) {
       size_t i = source >= 0 ? given.at(static_cast<size_t>(source)) : fresh.at(next_fresh++);
-      results.fields.push_back(tensor_item(op::RefTensor::from(params[i])));
+      results.fields.push_back(tensor_item(params[i]));
     }
     return results.fields.size() == 1 ? results.fields[0] : results;
   }

@@ -1,5 +1,6 @@
 // The judge: evaluates graph-level functions at operator level in f64 with running error bounds,
-// and tensor programs in f64 or in the program's own dtypes. It shares no code with legalization.
+// and tensor programs in the program's own dtypes, with running bounds where they are judged. It
+// shares no code with legalization.
 #pragma once
 
 #include <memory>
@@ -41,5 +42,11 @@ Value call(const Module& module, const std::string& function, const std::vector<
 // Every step is rounded to the expression's dtype; an index out of range is an InternalError.
 void run_prim_func(const tir::PrimFunc& func, std::vector<HostTensor>& params,
                    const std::vector<int64_t>& scalars);
+
+// The same as a judge: every float in f64 with a running bound on what the program's own dtypes and
+// any order of its sums may make of it (docs/verdicts.md). Parameters in their order; out and inout
+// ones are written.
+void judge_prim_func(const tir::PrimFunc& func, std::vector<op::RefTensor>& params,
+                     const std::vector<int64_t>& scalars);
 
 }  // namespace tapml::interp

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "interp/shadow.h"
 #include "tir/prim_func.h"
 
 namespace tapml::interp {
@@ -13,6 +14,7 @@ namespace tapml::interp {
 struct BufferSlot {
   std::byte* data = nullptr;
   std::vector<int64_t> dims;
+  Shadow* shadows = nullptr;  // one an element, when judging; of integers only `moved` counts
 };
 
 // State of one invocation.
@@ -22,6 +24,11 @@ struct Frame {
   std::vector<BufferSlot> buffers;
   // Above 0 while a reduction without steps runs: blocks then do only their init.
   int init_only = 0;
+  // When judging: the floats' shadows, in their slots.
+  std::vector<Shadow> shadows;
+  // Above 0 under a condition that is in doubt: nothing is known of what is stored there. Where it
+  // is not even taken, stores only leave that doubt behind.
+  int doubtful = 0, skipping = 0;
 };
 
 // Integers of every width as int64 (u64 as its bits), bools as 0 and 1.
@@ -61,6 +68,9 @@ class ExprCompiler {
   IntPtr offset(const tir::Buffer& buffer, const std::vector<PrimExpr>& indices);
 
   Frame make_frame() const;
+
+  // Statements keep the shadow of what they store.
+  bool judging = false;
 
  private:
   IntPtr integer_call(const PrimExpr& expr);

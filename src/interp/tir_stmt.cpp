@@ -1,5 +1,6 @@
 // Statements of tensor programs, and running one on host tensors.
-#include <cstring>
+#include <algorithm>
+#include <cmath>
 
 #include "interp/interpreter.h"
 #include "interp/tir_code.h"
@@ -80,6 +81,25 @@ struct ForCode final : StmtCode {
 
 struct StoreCode final : StmtCode {
   void run(Frame& frame) const override {
+    if (judging) {
+      judge(frame);
+    } else {
+      store(frame);
+    }
+  }
+  void judge(Frame& frame) const {
+    // Before the store: the value may read the element.
+    Shadow next = shadow && frame.skipping == 0 ? shadow->run(frame) : Shadow();
+    if (frame.doubtful > 0 || (doubt && doubt->run(frame))) next = Shadow::unknown(next.value);
+    Shadow& kept = frame.buffers[slot].shadows[offset->run(frame)];
+    if (frame.skipping > 0) {
+      kept.moved = next.moved;
+    } else {
+      store(frame);
+      kept = next;
+    }
+  }
+  void store(Frame& frame) const {
     if (floating) {
       double element = floating->run(frame);
       int64_t at = offset->run(frame);
@@ -94,15 +114,26 @@ struct StoreCode final : StmtCode {
   size_t slot = 0;
   IntPtr offset, integer;
   FloatPtr floating;
+  bool judging = false;
+  ShadowPtr shadow;  // of floats
+  DoubtPtr doubt;    // about the indices, and about an integer
 };
 
 struct IfCode final : StmtCode {
   void run(Frame& frame) const override {
-    if (condition->run(frame) != 0) {
-      then_body->run(frame);
-    } else if (else_body) {
-      else_body->run(frame);
+    bool first = condition->run(frame) != 0;
+    const StmtPtr& taken = first ? then_body : else_body;
+    const StmtPtr& other = first ? else_body : then_body;
+    if (!doubt || !doubt->run(frame)) {
+      if (taken) taken->run(frame);
+      return;
     }
+    ++frame.doubtful;
+    if (taken) taken->run(frame);
+    ++frame.skipping;
+    if (other) other->run(frame);
+    --frame.skipping;
+    --frame.doubtful;
   }
   void run_group(std::vector<Frame>& frames) const override {
     if (!has_barrier || frames.empty()) return StmtCode::run_group(frames);
@@ -119,28 +150,38 @@ struct IfCode final : StmtCode {
     }
   }
   IntPtr condition;
+  DoubtPtr doubt;  // when judging, and only where a float decides
   StmtPtr then_body, else_body;
 };
 
 struct AllocCode final : StmtCode {
+  struct Memory {
+    std::vector<std::byte> bytes;
+    std::vector<Shadow> shadows;
+  };
   // Fresh memory holds NaN (or -1): reading what was never written shows.
-  std::vector<std::byte> allocate(Frame& frame) const {
+  Memory allocate(Frame& frame) const {
     BufferSlot& buffer = frame.buffers[slot];
     buffer.dims.clear();
     for (const IntPtr& dim : dims) buffer.dims.push_back(dim->run(frame));
     Result<int64_t> bytes = checked_byte_count(dtype, buffer.dims);
-    std::vector<std::byte> memory(static_cast<size_t>(unwrap(std::move(bytes))) + 1,
-                                  std::byte{0xff});
-    buffer.data = memory.data();
+    Memory memory;
+    memory.bytes.assign(static_cast<size_t>(unwrap(std::move(bytes))) + 1, std::byte{0xff});
+    buffer.data = memory.bytes.data();
+    if (judging) {
+      memory.shadows.assign(static_cast<size_t>(element_count(buffer.dims)),
+                            Shadow::unknown(std::nan("")));
+      buffer.shadows = memory.shadows.data();
+    }
     return memory;
   }
   void run(Frame& frame) const override {
-    std::vector<std::byte> memory = allocate(frame);
+    Memory memory = allocate(frame);
     body->run(frame);
   }
   void run_group(std::vector<Frame>& frames) const override {
     if (!has_barrier) return StmtCode::run_group(frames);
-    std::vector<std::vector<std::byte>> memory;
+    std::vector<Memory> memory;
     for (Frame& frame : frames) {
       if (shared && !memory.empty()) {
         frame.buffers[slot] = frames[0].buffers[slot];
@@ -153,6 +194,7 @@ struct AllocCode final : StmtCode {
   DType dtype = DType::kF32;
   size_t slot = 0;
   bool shared = false;
+  bool judging = false;
   std::vector<IntPtr> dims;
   StmtPtr body;
 };
@@ -230,6 +272,18 @@ StmtPtr compile_for(ExprCompiler& compiler, const tir::ForNode& node) {
   return code;
 }
 
+void judge_store(ExprCompiler& compiler, const tir::StoreNode& node, StoreCode& code) {
+  code.judging = true;
+  std::vector<PrimExpr> decided = node.indices;
+  if (code.floating) {
+    code.shadow = compile_shadow(compiler, node.value);
+  } else {
+    decided.push_back(node.value);
+  }
+  // One doubt for all of them.
+  code.doubt = compile_doubt(compiler, make_node(ExprKind::kAdd, DType::kI64, decided));
+}
+
 StmtPtr compile_store(ExprCompiler& compiler, const tir::StoreNode& node) {
   auto code = std::make_unique<StoreCode>();
   code->dtype = node.buffer->dtype;
@@ -243,6 +297,7 @@ StmtPtr compile_store(ExprCompiler& compiler, const tir::StoreNode& node) {
   } else {
     code->integer = compiler.integer(node.value);
   }
+  if (compiler.judging) judge_store(compiler, node, *code);
   return code;
 }
 
@@ -278,6 +333,7 @@ StmtPtr compile_stmt(ExprCompiler& compiler, const tir::Stmt& stmt) {
       const auto& node = tir::as<tir::IfNode>(stmt);
       auto code = std::make_unique<IfCode>();
       code->condition = compiler.integer(node.condition);
+      if (compiler.judging) code->doubt = compile_doubt(compiler, node.condition);
       code->then_body = compile_stmt(compiler, node.then_body);
       if (node.else_body) code->else_body = compile_stmt(compiler, node.else_body);
       code->has_barrier =
@@ -290,6 +346,7 @@ StmtPtr compile_stmt(ExprCompiler& compiler, const tir::Stmt& stmt) {
       code->dtype = node.buffer->dtype;
       code->slot = compiler.buffer_slot(node.buffer, true);
       code->shared = node.buffer->scope != tir::Scope::kLocal;
+      code->judging = compiler.judging;
       for (const PrimExpr& dim : node.buffer->shape) code->dims.push_back(compiler.integer(dim));
       code->body = compile_stmt(compiler, node.body);
       code->has_barrier = code->body->has_barrier;
@@ -303,14 +360,18 @@ StmtPtr compile_stmt(ExprCompiler& compiler, const tir::Stmt& stmt) {
   throw_internal("unknown statement");
 }
 
-void run_prim_func(const tir::PrimFunc& func, std::vector<HostTensor>& params,
-                   const std::vector<int64_t>& scalars) {
+namespace {
+
+// `shadows` has one list a parameter, or is empty where nothing is judged.
+void run(const tir::PrimFunc& func, std::vector<HostTensor>& params,
+         const std::vector<int64_t>& scalars, std::vector<std::vector<Shadow>>& shadows) {
   if (params.size() != func.params.size() || scalars.size() != func.scalars.size()) {
     throw_internal("a tensor program with " + std::to_string(func.params.size()) +
                    " parameters and " + std::to_string(func.scalars.size()) + " scalars is given " +
                    std::to_string(params.size()) + " and " + std::to_string(scalars.size()));
   }
   ExprCompiler compiler;
+  compiler.judging = !shadows.empty();
   std::vector<size_t> scalar_slots, buffer_slots;
   std::vector<std::vector<IntPtr>> shapes;
   for (const Var& var : func.scalars) scalar_slots.push_back(compiler.slot(var));
@@ -321,6 +382,7 @@ void run_prim_func(const tir::PrimFunc& func, std::vector<HostTensor>& params,
   }
   StmtPtr body = compile_stmt(compiler, func.body);
   Frame frame = compiler.make_frame();
+  frame.shadows.resize(frame.floats.size());
   for (size_t i = 0; i < scalars.size(); ++i) frame.ints[scalar_slots[i]] = scalars[i];
   for (size_t i = 0; i < params.size(); ++i) {
     const tir::BufferNode& buffer = *func.params[i].buffer;
@@ -331,9 +393,50 @@ void run_prim_func(const tir::PrimFunc& func, std::vector<HostTensor>& params,
                      shape_to_string(dims) + ", but is given " + dtype_name(params[i].dtype()) +
                      shape_to_string(params[i].shape()));
     }
-    frame.buffers[buffer_slots[i]] = {params[i].mutable_bytes().data(), dims};
+    frame.buffers[buffer_slots[i]] = {params[i].mutable_bytes().data(), dims,
+                                      shadows.empty() ? nullptr : shadows[i].data()};
   }
   body->run(frame);
+}
+
+}  // namespace
+
+void run_prim_func(const tir::PrimFunc& func, std::vector<HostTensor>& params,
+                   const std::vector<int64_t>& scalars) {
+  std::vector<std::vector<Shadow>> none;
+  run(func, params, scalars, none);
+}
+
+void judge_prim_func(const tir::PrimFunc& func, std::vector<op::RefTensor>& params,
+                     const std::vector<int64_t>& scalars) {
+  std::vector<HostTensor> host;
+  std::vector<std::vector<Shadow>> shadows;
+  for (const op::RefTensor& param : params) {
+    host.push_back(param.to_host());
+    shadows.emplace_back(param.values.size() + 1);  // never empty: a frame wants an address
+    for (size_t i = 0; i < param.values.size(); ++i) {
+      Shadow& shadow = shadows.back()[i];
+      shadow = Shadow::exact(param.values[i]);
+      shadow.moved = param.bound[i];
+      shadow.magnitude += param.bound[i];
+    }
+  }
+  run(func, host, scalars, shadows);
+  for (size_t p = 0; p < params.size(); ++p) {
+    if (func.params.at(p).mode == AccessMode::kIn) continue;
+    op::RefTensor& out = params[p];
+    op::RefTensor stored = op::RefTensor::from(host[p]);
+    for (size_t i = 0; i < out.values.size(); ++i) {
+      const Shadow& shadow = shadows[p][i];
+      out.bound[i] = shadow.bound();
+      if (is_float(out.dtype)) {
+        out.values[i] = shadow.value;
+        continue;
+      }
+      out.set_integer(i, stored.integer(i));
+      if (out.dtype == DType::kBool) out.bound[i] = std::min(out.bound[i], 1.0);
+    }
+  }
 }
 
 }  // namespace tapml::interp

@@ -46,6 +46,8 @@ struct CallView {
   AttrMap attrs;
   // Dimensions that must be equal have to be provably so; else it is enough that they may be.
   bool strict = false;
+  // Set in a strict call: pairs that may differ are added here instead of refused.
+  std::vector<std::pair<PrimExpr, PrimExpr>>* undecided = nullptr;
 
   // Argument i as a tensor of known rank, shape and dtype; UserError that names operator, argument,
   // what was expected and what was found.

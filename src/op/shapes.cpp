@@ -130,6 +130,10 @@ void expect_same_dim(const CallView& call, const PrimExpr& a, const PrimExpr& b,
                to_string(a) + " and " + to_string(b));
   }
   if (call.strict && !provably_equal(a, b)) {
+    if (call.undecided) {
+      call.undecided->emplace_back(a, b);
+      return;
+    }
     call.error("dimensions " + what + " may differ",
                "provably equal dimensions; a match_cast to the same symbol makes them so",
                to_string(a) + " and " + to_string(b));
@@ -161,6 +165,20 @@ std::vector<int64_t> normalized_axes(const CallView& call, const std::vector<int
   return result;
 }
 
+namespace {
+// In a strict call: whether a dimension is 1 or `extent` is decided when the program runs.
+void expect_one_or(const CallView& call, const PrimExpr& dim, const PrimExpr& extent) {
+  if (!call.strict) return;
+  PrimExpr one_or_extent = min(max(dim - 1, 0), 1) * (extent - 1) + 1;
+  if (call.undecided) {
+    call.undecided->emplace_back(one_or_extent, dim);
+    return;
+  }
+  call.error("shapes may not broadcast", "a dimension that is provably 1 or " + to_string(extent),
+             to_string(dim));
+}
+}  // namespace
+
 std::optional<Dims> broadcast(const CallView& call, const Dims& a, const Dims& b) {
   size_t rank = std::max(a.size(), b.size());
   Dims result(rank);
@@ -183,6 +201,7 @@ std::optional<Dims> broadcast(const CallView& call, const Dims& a, const Dims& b
     } else if (x.is_int() || y.is_int()) {
       // The symbolic side must be 1 or equal: the constant either way.
       out = x.is_int() ? x : y;
+      expect_one_or(call, x.is_int() ? y : x, out);
     } else {
       known = false;
     }

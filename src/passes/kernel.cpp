@@ -1,5 +1,6 @@
 #include "passes/kernel.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "ir/exceptions.h"
@@ -26,11 +27,36 @@ const tir::PrimFunc& kernel_implementation(const Module& module, const std::stri
   return *func;
 }
 
+std::vector<std::string> programs_of(const relax::Function& spec) {
+  std::vector<std::string> names;
+  relax::visit_bindings(spec.body, [&](const relax::Binding& binding, bool) {
+    if (!relax::is_call_tir(binding.value)) return;
+    const std::string& name = relax::call_tir_callee(*relax::as<relax::CallNode>(binding.value));
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  });
+  return names;
+}
+
+Module kernel_alone(const Module& module, const std::string& name) {
+  Module alone;
+  auto copy = [&](const std::string& function) {
+    if (module.find(function)) alone.functions[function] = module.functions.at(function);
+  };
+  const relax::Function& spec = kernel_spec(module, name);
+  copy(name);
+  copy(*find_attr<std::string>(spec.attrs, kImplementationAttr));
+  for (const std::string& program : programs_of(spec)) copy(program);
+  return alone;
+}
+
 std::string operators_of(const relax::Function& spec) {
   constexpr size_t kLongest = 48;
   std::string text;
   relax::visit_bindings(spec.body, [&](const relax::Binding& binding, bool) {
-    const std::string& name = relax::called_operator(binding.value);
+    const std::string& name =
+        relax::is_call_tir(binding.value)
+            ? relax::call_tir_callee(*relax::as<relax::CallNode>(binding.value))
+            : relax::called_operator(binding.value);
     if (name.empty() || text.size() > kLongest) return;
     text += (text.empty() ? "" : "_") + name;
     if (text.size() > kLongest) text += "_etc";
@@ -40,10 +66,21 @@ std::string operators_of(const relax::Function& spec) {
 
 namespace {
 
+// What a spec computes: its operators, and the programs that it calls by name.
+uint64_t spec_hash(const Module& module, const relax::Function& spec) {
+  uint64_t hash = text::structural_hash(spec);
+  for (const std::string& name : programs_of(spec)) {
+    if (const BaseFunction* program = module.find(name)) {
+      hash = hash * 0x100000001b3u ^ text::structural_hash(*program);
+    }
+  }
+  return hash;
+}
+
 // Name number `attempt` for a spec: 8 hex digits of its hash, mixed anew each time.
-std::string kernel_name(const relax::Function& spec, uint64_t attempt) {
+std::string kernel_name(const relax::Function& spec, uint64_t hash_of_spec, uint64_t attempt) {
   char hash[16];
-  uint64_t bits = text::structural_hash(spec) + attempt * 0x9e3779b97f4a7c15u;
+  uint64_t bits = hash_of_spec + attempt * 0x9e3779b97f4a7c15u;
   std::snprintf(hash, sizeof hash, "%08x", static_cast<unsigned>(bits & 0xffffffffu));
   return operators_of(spec) + "_" + hash;
 }
@@ -51,8 +88,9 @@ std::string kernel_name(const relax::Function& spec, uint64_t attempt) {
 }  // namespace
 
 std::string add_kernel(Module& module, relax::FunctionRef spec, tir::PrimFuncRef implementation) {
+  const uint64_t hash = spec_hash(module, *spec);
   for (uint64_t attempt = 0;; ++attempt) {
-    std::string name = kernel_name(*spec, attempt);
+    std::string name = kernel_name(*spec, hash, attempt);
     auto named_spec = std::make_shared<relax::Function>(*spec);
     named_spec->attrs[kKernelAttr] = true;
     named_spec->attrs[kImplementationAttr] = name + "_impl";

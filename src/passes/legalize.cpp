@@ -3,7 +3,10 @@
 #include "build/block_builder.h"
 #include "ir/exceptions.h"
 #include "op/operator.h"
+#include "passes/decompose.h"
 #include "passes/kernel.h"
+#include "passes/outline_program.h"
+#include "passes/shape_check.h"
 #include "relax/kernel_call.h"
 #include "relax/visit.h"
 
@@ -29,10 +32,6 @@ class Outliner {
   Expr outline(Module& module, const Annotation& result) {
     Expr spec_call = make_call(call_.callee, spec_args_, call_.attrs, {});
     const auto& node = *as<CallNode>(spec_call);
-    // Loops follow one operand's dimensions: the others' must be the same, or they would be left.
-    op::CallView strict = op::view_call(node);
-    strict.strict = true;
-    info_.deduce(strict);
     tir::PrimFuncRef implementation = info_.legalize(op::view_call(node));
     std::vector<Variable> params = params_;
     std::vector<Var> extra = underived_scalars(*implementation);
@@ -123,10 +122,126 @@ class Outliner {
   VarMap to_spec_, to_caller_;
 };
 
-Expr legalize_value(Module& module, const Binding& binding) {
+// `from` with the dimensions that are `dim` said as `instead`; null where it has none.
+Annotation respelled(const Annotation& from, const PrimExpr& dim, const PrimExpr& instead) {
+  const auto* tensor = as_tensor(from);
+  if (!tensor || !tensor->shape) return nullptr;
+  Dims dims = *tensor->shape;
+  bool found = false;
+  for (PrimExpr& one : dims) {
+    if (!same_expr(one, dim)) continue;
+    one = instead;
+    found = true;
+  }
+  return found ? tensor_annotation(std::move(dims), tensor->dtype) : nullptr;
+}
+
+bool mentions(const PrimExpr& a, const PrimExpr& b) {
+  for (const Var& x : free_vars(a)) {
+    for (const Var& y : free_vars(b)) {
+      if (x.same_as(y)) return true;
+    }
+  }
+  return false;
+}
+
+// Puts checks in front of one call of an operator: its loops follow one operand's dimensions, so
+// that the others must be the same.
+class OperandChecks {
+ public:
+  OperandChecks(bool dataflow, std::vector<Binding>& before)
+      : dataflow_(dataflow), before_(before) {}
+
+  // The call whose operands provably agree where they must: where deduction cannot decide, an
+  // operand is cast, which decides at run time.
+  Expr run(Expr value) {
+    constexpr int kMostChecks = 64;
+    for (int i = 0; i < kMostChecks; ++i) {
+      const auto& call = *as<CallNode>(value);
+      std::vector<Pair> undecided;
+      op::CallView view = op::view_call(call);
+      view.strict = true;
+      view.undecided = &undecided;
+      view.info.deduce(view);
+      std::erase_if(undecided, [&](const Pair& pair) { return is_asserted(pair); });
+      if (undecided.empty()) return value;
+      Expr checked = check(call, view.info, undecided.front());
+      if (!checked) break;
+      value = checked;
+    }
+    op::CallView view = op::view_call(*as<CallNode>(value));
+    view.strict = true;
+    view.info.deduce(view);
+    return value;
+  }
+
+ private:
+  using Pair = std::pair<PrimExpr, PrimExpr>;
+
+  bool is_asserted(const Pair& pair) const {
+    for (const Pair& known : asserted_) {
+      if (same_expr(known.first, pair.first) && same_expr(known.second, pair.second)) return true;
+    }
+    return false;
+  }
+
+  // Null where neither side is a dimension of an operand.
+  Expr check(const CallNode& call, const op::OperatorInfo& info, Pair pair) {
+    // What a dimension says of itself (that it is 1 or 4) has no better spelling: the cast checks,
+    // and the operand stays what it is.
+    const bool only_asserts = mentions(pair.first, pair.second);
+    if (only_asserts) asserted_.push_back(pair);
+    for (int side = 0; side < 2; ++side, std::swap(pair.first, pair.second)) {
+      for (size_t i = call.args.size(); i-- > 0;) {
+        const auto* tuple = as<TupleNode>(call.args[i]);
+        std::vector<Expr> fields = tuple ? tuple->fields : std::vector<Expr>{call.args[i]};
+        for (size_t f = fields.size(); f-- > 0;) {
+          Annotation expected = respelled(annotation_of(fields[f]), pair.second, pair.first);
+          if (!expected) continue;
+          std::string name = i < info.args.size() ? info.args[i].name : "argument";
+          if (tuple) name += std::to_string(f);
+          Expr checked = check_shape(fields[f], expected, {name, info.name}, dataflow_, before_);
+          std::vector<Expr> args = call.args;
+          if (!only_asserts) fields[f] = checked;
+          args[i] = tuple ? make_tuple(fields) : fields[0];
+          return make_call(call.callee, std::move(args), call.attrs, call.annotations);
+        }
+      }
+    }
+    return nullptr;
+  }
+
+  bool dataflow_;
+  std::vector<Binding>& before_;
+  std::vector<Pair> asserted_;
+};
+
+// Appends what stands for `binding`: checks, and the call of a kernel.
+void legalize_binding(Module& module, Binding binding, bool dataflow,
+                      std::vector<Binding>& bindings) {
+  const auto* call = as<CallNode>(binding.value);
+  if (binding.match_cast || !call) return bindings.push_back(std::move(binding));
+  std::vector<Binding> checks;
   const std::string& name = called_operator(binding.value);
-  if (name.empty() || is_view(name) || !op::find_operator(name)) return binding.value;
-  return Outliner(*as<CallNode>(binding.value)).outline(module, binding.var->annotation);
+  Variable var = binding.var;
+  Annotation made = var->annotation;
+  if (calls_program(module, *call)) {
+    std::string program = call_tir_callee(*call);
+    binding.value = outline_program(module, *call, dataflow, checks, made);
+    if (!is_shape_certain(made, var->annotation, "result of @" + program)) {
+      // The program says what it makes; that it is what the caller wrote is checked after.
+      binding.var = make_variable("result_of_" + program, made, dataflow);
+    }
+  } else if (!name.empty() && !is_view(name) && op::find_operator(name)) {
+    Expr checked = OperandChecks(dataflow, checks).run(binding.value);
+    binding.value = Outliner(*as<CallNode>(checked)).outline(module, var->annotation);
+  }
+  for (Binding& check : checks) {
+    check.origin = binding.origin;
+    bindings.push_back(std::move(check));
+  }
+  bindings.push_back(binding);
+  if (binding.var != var) bindings.push_back({var, binding.var, var->annotation, binding.origin});
 }
 
 Expr legalize_body(Module& module, const Expr& body) {
@@ -136,16 +251,16 @@ Expr legalize_body(Module& module, const Expr& body) {
   for (const Block& block : seq->blocks) {
     Block result{.dataflow = block.dataflow, .bindings = {}};
     for (const Binding& binding : block.bindings) {
-      Binding copy = binding;
       if (const auto* branch = as<IfNode>(binding.value)) {
+        Binding copy = binding;
         auto node = std::make_shared<IfNode>(*branch);
         node->then_branch = legalize_body(module, branch->then_branch);
         node->else_branch = legalize_body(module, branch->else_branch);
         copy.value = node;
+        result.bindings.push_back(std::move(copy));
       } else {
-        copy.value = legalize_value(module, binding);
+        legalize_binding(module, binding, block.dataflow, result.bindings);
       }
-      result.bindings.push_back(std::move(copy));
     }
     blocks.push_back(std::move(result));
   }
@@ -154,7 +269,8 @@ Expr legalize_body(Module& module, const Expr& body) {
 
 }  // namespace
 
-Module legalize(const Module& module) {
+Module legalize(const Module& original) {
+  const Module module = decompose(original);
   Module result = module;
   for (const auto& [name, function] : module.functions) {
     const Function* source = as_relax_function(function.get());

@@ -8,7 +8,9 @@ namespace tapml::passes {
 // Outlines every operator call of the functions that are not kernels as a pair of spec and
 // implementation, and calls it by call_tir, or call_tir_inplace for operators that update an
 // argument. Equal specs are shared. Views (reshape) stay operators: they compute nothing.
-// UserError for a call whose argument shapes are not known, or not known to fit each other.
+// Tensor programs that call_tir names without a spec become kernels that are their own spec. Where
+// deduction cannot decide that two dimensions agree, a match_cast before the call checks it.
+// UserError for a call whose argument shapes are not known or can never fit each other.
 Module legalize(const Module& module);
 
 // Operators that only look at the same bytes another way.

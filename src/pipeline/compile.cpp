@@ -4,6 +4,7 @@
 
 #include "arith/scalar_program.h"
 #include "codegen/llvm/native.h"
+#include "codegen/lower/check_program.h"
 #include "codegen/lower/device_func.h"
 #include "codegen/source/emitter.h"
 #include "codegen/vm/lower.h"
@@ -41,11 +42,7 @@ KernelInfo kernel_info(const Module& module, const std::string& name) {
     info.params.push_back(std::move(out));
   }
   for (const Var& scalar : func.scalars) info.scalars.push_back(scalar->name);
-  Module alone;
-  alone.functions[name] = module.functions.at(name);
-  std::string implementation = name + "_impl";
-  alone.functions[implementation] = module.functions.at(implementation);
-  info.spec = text::print(alone);
+  info.spec = text::print(passes::kernel_alone(module, name));
   return info;
 }
 
@@ -78,6 +75,14 @@ void check_limits(const KernelInfo& info, const target::Target& target) {
   }
 }
 
+std::string programs_text(const relax::Function& spec) {
+  std::string text;
+  for (const std::string& name : passes::programs_of(spec)) {
+    text += (text.empty() ? "@" : ", @") + name;
+  }
+  return text;
+}
+
 // Schedules, lowers and generates code for all kernels of one executable.
 class KernelBuilder {
  public:
@@ -85,12 +90,19 @@ class KernelBuilder {
                 Executable& executable)
       : target_(target), options_(options), executable_(executable) {}
 
-  void add(const std::string& name, const tir::PrimFunc& func, int32_t kernel) {
+  // `programs`: the hand-written ones among what the kernel computes, "@f, @g".
+  void add(const std::string& name, const tir::PrimFunc& func, int32_t kernel,
+           const std::string& programs) {
     double start = seconds_now();
     schedule::Scheduled scheduled = schedule::schedule_for(func, target_);
     if (options_.rewrite) scheduled.func = options_.rewrite(name, scheduled.func);
     tir::PrimFuncRef final_func = scheduled.func;
     if (!target_.description.accurate_math) final_func = passes::lower_math(*final_func);
+    if (!programs.empty()) {
+      codegen::check_program(*final_func, target_.description,
+                             "tensor program " + programs + ", kernel " + name + " on " +
+                                 target_.text);
+    }
     codegen::LoweredKernel lowered = codegen::lower_prim_func(*final_func, name);
     Implementation implementation;
     implementation.kernel = kernel;
@@ -182,7 +194,7 @@ std::shared_ptr<const Executable> implement(const Module& fixed, const target::T
     context.kernels[name] = {index, &func};
     executable->kernels.push_back(kernel_info(fixed, name));
     check_limits(executable->kernels.back(), target);
-    builder.add(name, func, index);
+    builder.add(name, func, index, programs_text(passes::kernel_spec(fixed, name)));
   }
   builder.finish();
   int number = 50;

@@ -21,6 +21,8 @@ struct Instruments {
   bool verify = false;
   // Seconds by pass, appended in order.
   std::vector<std::pair<std::string, double>>* times = nullptr;
+  // Called between two passes and two kernels; what it throws ends the compilation.
+  std::function<void()> poll;
 };
 
 // A pass by name, as `tapml opt --passes` knows it.

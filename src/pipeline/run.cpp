@@ -29,6 +29,7 @@ bool planned(const Module& module) {
 Module run_pass(const Module& module, const std::string& name,
                 const std::function<Module(const Module&)>& pass, const Instruments& instruments,
                 int& number) {
+  if (instruments.poll) instruments.poll();
   double start = seconds_now();
   Module result = pass(module);
   add_time(instruments, name, seconds_now() - start);

@@ -28,7 +28,9 @@ class KernelCheck {
                            ? find_attr<std::string>(spec->attrs, passes::kImplementationAttr)
                            : nullptr;
     program_ = name ? tir::as_prim_func(module_.find(*name)) : nullptr;
-    if (!program_ || *name != kernel_.name + "_impl" || module_.functions.size() != 2) {
+    if (!program_ || *name != kernel_.name + "_impl" ||
+        module_.functions.size() != passes::kernel_alone(module_, kernel_.name).functions.size() ||
+        !calls_programs(*spec)) {
       wrong("the text of a kernel is not its spec and implementation",
             "@" + kernel_.name + " and @" + kernel_.name + "_impl", "");
     }
@@ -56,6 +58,15 @@ class KernelCheck {
   [[noreturn]] void wrong(const std::string& message, const std::string& expected,
                           const std::string& found) const {
     throw_user(message, where_, expected, found, "carve the suite again");
+  }
+
+  // What a spec calls beside operators are tensor programs, and never its own implementation.
+  bool calls_programs(const relax::Function& spec) const {
+    for (const std::string& name : passes::programs_of(spec)) {
+      const auto* called = tir::as_prim_func(module_.find(name));
+      if (!called || called->attrs.contains(passes::kSpecAttr)) return false;
+    }
+    return true;
   }
 
   void check_signature() const {

@@ -31,14 +31,22 @@ class MigratedKernels : public runtime::Dispatcher {
   std::map<std::string, int32_t> kernels_;
 };
 
+void check_cancelled(const MigrateOptions& options) {
+  if (options.cancelled && options.cancelled()) {
+    throw_platform(PlatformFault::kCancelled, "interrupted");
+  }
+}
+
 // Logits of the last prompt token and of every forced token after it.
 std::vector<HostTensor> forced_logits(llm::Engine& engine, const std::vector<int32_t>& prompt,
-                                      const std::vector<int32_t>& forced) {
+                                      const std::vector<int32_t>& forced,
+                                      const MigrateOptions& options) {
   std::vector<HostTensor> logits;
   // A kernel that leaves the cache as it was must not profit from an earlier run.
   unwrap(engine.clear());
   logits.push_back(unwrap(runtime::download(unwrap(engine.prefill(prompt)))));
   for (int32_t token : forced) {
+    check_cancelled(options);
     logits.push_back(unwrap(runtime::download(unwrap(engine.decode(token)))));
   }
   return logits;
@@ -167,13 +175,14 @@ class Migrator {
     std::vector<int32_t> sequence = prompt_;
     sequence.insert(sequence.end(), forced_.begin(), forced_.end());
     ModelJudge model_judge(judge_logits(module_, engine_->model(), weights_, sequence),
-                           prompt_.size(), forced_logits(*engine_, prompt_, forced_));
+                           prompt_.size(), forced_logits(*engine_, prompt_, forced_, options_));
 
     progress("compile for " + target_.target.text);
     pipeline::ImplementOptions implement;
     if (!options_.plant.empty()) {
       auto [kernel, kind] = parse_plant(options_.plant);
-      PlantedKernel planted = plant(suite_, judge, kernel, kind, target_.target, *target_.session);
+      PlantedKernel planted =
+          plant(suite_, judge, kernel, kind, target_.target, *target_.session, options_.cancelled);
       implement.rewrite = [planted](const std::string& name, tir::PrimFuncRef scheduled) {
         return name == planted.kernel ? planted.implementation : scheduled;
       };
@@ -196,7 +205,10 @@ class Migrator {
     llm::GenerateOptions generate;
     generate.max_tokens = tokens;
     generate.eos = options_.eos;
-    return unwrap(engine.generate(prompt_, generate)).tokens;
+    generate.on_token = [this](int32_t) { return !options_.cancelled || !options_.cancelled(); };
+    std::vector<int32_t> result = unwrap(engine.generate(prompt_, generate)).tokens;
+    check_cancelled(options_);
+    return result;
   }
 
   void carve(const Executable& executable) {
@@ -225,7 +237,7 @@ class Migrator {
       if (step.verdict.passed) {
         migrated.add(name);
         int64_t before = call_point.dispatched();
-        step.hybrid = model_judge.check(forced_logits(*engine_, prompt_, forced_));
+        step.hybrid = model_judge.check(forced_logits(*engine_, prompt_, forced_, options_));
         step.dispatched = call_point.dispatched() - before;
         step.migrated = step.hybrid.passed;
         if (!step.migrated) migrated.remove(name);
@@ -241,7 +253,7 @@ class Migrator {
     progress("run on " + target_.target.text);
     auto engine = unwrap(llm::Engine::create(*target_.session, executable, weights_));
     result_.target_ran = true;
-    result_.whole = model_judge.check(forced_logits(*engine, prompt_, forced_));
+    result_.whole = model_judge.check(forced_logits(*engine, prompt_, forced_, options_));
     result_.target_tokens = generate(*engine, options_.max_tokens);
     const auto &a = result_.source_tokens, &b = result_.target_tokens;
     size_t common = std::min(a.size(), b.size());

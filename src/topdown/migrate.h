@@ -28,6 +28,9 @@ struct MigrateOptions {
   std::string plant;  // KERNEL:KIND, or empty
   // Called as the work goes on; `total` may be 0 while it is not known.
   std::function<void(const std::string& step, int64_t done, int64_t total)> progress;
+  // Asked between two tokens and two planted sites: true ends the migration with a PlatformError
+  // (kCancelled).
+  std::function<bool()> cancelled;
 };
 
 // The whole model's logits, teacher-forced on the source's tokens.

@@ -238,9 +238,7 @@ class KernelOutputs {
   KernelOutputs(const Suite& suite, const Module& kernels, const std::string& kernel,
                 const target::Target& target, runtime::Session& session)
       : suite_(suite), kernel_(kernel), target_(target), session_(session) {
-    for (const std::string& name : {kernel, kernel + "_impl"}) {
-      alone_.functions[name] = kernels.functions.at(name);
-    }
+    alone_ = passes::kernel_alone(kernels, kernel);
     alone_.attrs = kernels.attrs;
   }
 
@@ -279,7 +277,8 @@ bool same_bits(const std::vector<HostTensor>& a, const std::vector<HostTensor>& 
 }  // namespace
 
 PlantedKernel plant(const Suite& suite, Judge& judge, const std::string& kernel, PlantKind kind,
-                    const target::Target& target, runtime::Session& session) {
+                    const target::Target& target, runtime::Session& session,
+                    const std::function<bool()>& cancelled) {
   std::string name = resolve_kernel(suite, kernel);
   const PrimFunc& loops = passes::kernel_implementation(judge.module(), name);
   PrimFuncRef scheduled = schedule::schedule_for(loops, target).func;
@@ -288,6 +287,7 @@ PlantedKernel plant(const Suite& suite, Judge& judge, const std::string& kernel,
   auto first_bite = [&](PlantKind one) -> std::optional<PlantedKernel> {
     std::vector<PrimFuncRef> variants = plant_variants(*scheduled, one);
     for (size_t site = 0; site < variants.size() && site < kMostSites; ++site) {
+      if (cancelled && cancelled()) throw_platform(PlatformFault::kCancelled, "interrupted");
       if (!same_bits(clean, outputs.of(variants[site]))) {
         return PlantedKernel{name, one, variants[site], static_cast<int>(site)};
       }

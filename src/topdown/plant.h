@@ -2,6 +2,7 @@
 // runs and reports never see that something was planted.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,8 +40,10 @@ struct PlantedKernel {
 
 // The first site that changes an output of the carved calls of `kernel` (its name, or the
 // beginning of exactly one kernel's name) on the target. UserError when there is no such kernel,
-// or when no site bites: it then names the kinds that do.
+// or when no site bites: it then names the kinds that do. PlatformError (kCancelled) between two
+// sites once `cancelled` says so.
 PlantedKernel plant(const Suite& suite, Judge& judge, const std::string& kernel, PlantKind kind,
-                    const target::Target& target, runtime::Session& session);
+                    const target::Target& target, runtime::Session& session,
+                    const std::function<bool()>& cancelled = {});
 
 }  // namespace tapml::topdown

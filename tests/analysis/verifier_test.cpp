@@ -114,6 +114,20 @@ const Case kGraphCases[] = {
      "prim def k(x: Buffer((4,), f32), out y: Buffer((n,), f32), n: i64) { y[0] = x[0] }\n"
      "def f(x: Tensor((4,), f32)) -> Object {"
      " y: Object = call_tir(@k, (x,), Tensor((4,), f32)) return y }"},
+    {"R6Dimension",
+     "R6 in f, binding y: call_tir passes 'x', whose dimension 1 is 5, as the implementation's "
+     "'x', "
+     "where it is 4",
+     "prim def k(x: Buffer((n, 4), f32), out y: Buffer((n, 4), f32), n: i64) { y[0, 0] = x[0, 0] "
+     "}\n"
+     "def f(x: Tensor((m, 5), f32)) -> Object {"
+     " y: Tensor((m, 4), f32) = call_tir(@k, (x,), Tensor((m, 4), f32)) return y }"},
+    {"R6OutputOfOtherVariables",
+     "R6 in f, binding y: call_tir passes an output, whose dimension 0 is m, as the "
+     "implementation's 'y', where it is m + 1",
+     "prim def k(x: Buffer((n,), f32), out y: Buffer((n + 1,), f32), n: i64) { y[0] = x[0] }\n"
+     "def f(x: Tensor((m,), f32)) -> Object {"
+     " y: Tensor((m,), f32) = call_tir(@k, (x,), Tensor((m,), f32)) return y }"},
     {"R7UsedLater", "R7 in f, binding z: the variable 'x' is used after 'y' consumed it",
      BUMP R"(def f(x: Tensor((4,), f32), s: Tensor((), f32)) -> Object {
           y: Object = call_tir_inplace(@bump, (x, s), Tensor((4,), f32)) {inout_indices: [0]}

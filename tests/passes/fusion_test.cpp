@@ -99,28 +99,6 @@ def main(x: Tensor((n, 4), f32)) -> Tensor((n * 4,), f32) {
   EXPECT_EQ(module.functions.size(), 1u);
 }
 
-TEST(Legalize, RefusesDimensionsThatMayDiffer) {
-  Module module = text::parse(R"(
-def main(x: Tensor((m, k), f32), w: Tensor((8, n), f32)) -> Tensor((m, 8), f32) {
-  dataflow {
-    a: Tensor((m, 8), f32) = matmul(x, w) {transpose_b: true}
-    output a
-  }
-  return a
-}
-)",
-                              "test");
-  build::check_annotations(module);  // deduction only refuses what can never be right
-  try {
-    legalize(module);
-    FAIL() << "not refused";
-  } catch (const CompilerException& e) {
-    EXPECT_EQ(e.error().kind, ErrorKind::kUser);
-    EXPECT_NE(e.error().message.find("may differ"), std::string::npos) << e.what();
-    EXPECT_EQ(e.error().found, "k and n");
-  }
-}
-
 TEST(FuseOps, ElementwiseChainBecomesOneKernel) {
   EXPECT_EQ(kernels_of(fuse(R"(
 def main(s: Shape((n,)), x: Tensor((n * 2,), f32), y: Tensor((n * 2,), f32)) -> Tensor((n * 2,), f32) {

@@ -62,14 +62,6 @@ TEST(CheckInput, WhatIsNotCompiled) {
       "def main(x: Tensor((4,), f32), c: Tensor((), bool)) -> Tensor((4,), f32) {\n"
       "y: Tensor((4,), f32) = if (c) { yield x } else { yield x } return y }",
       {"function main", "branches"});
-  for (const char* block : {"", "dataflow "}) {
-    expect_user(kHead + block +
-                    "{ y: Tensor((n, 4), f32) = call_tir(@k, (x,), Tensor((n, 4), f32))" +
-                    (*block ? " output y }" : "") + "\nreturn y " + (*block ? "" : "}") +
-                    "}\nprim def k(x: Buffer((n, 4), f32), out y: Buffer((n, 4), f32), n: i64) {\n"
-                    "for i in serial(n) { for j in serial(4) { y[i, j] = x[i, j] } } }",
-                {});
-  }
   Module planned = text::parse("module {phase: \"plan\"}\n" + kHead + "return x }", "m.txt");
   auto result = guard([&] { check_input(planned, "m.txt"); });
   ASSERT_FALSE(result);

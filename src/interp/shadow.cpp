@@ -1,0 +1,386 @@
+#include "interp/shadow.h"
+
+#include <algorithm>
+
+#include "interp/tir_code.h"
+#include "ir/exceptions.h"
+#include "op/reference/helpers.h"
+
+namespace tapml::interp {
+
+namespace {
+
+using op::reference::kInfinity;
+using op::reference::kMathFactor;
+
+template <class Base, class F>
+struct JudgeLeaf final : Base {
+  explicit JudgeLeaf(F f) : f(std::move(f)) {}
+  auto run(Frame& frame) const -> decltype(std::declval<const Base&>().run(frame)) override {
+    return f(frame);
+  }
+  F f;
+};
+template <class F>
+ShadowPtr make_shadow(F f) {
+  return std::make_unique<JudgeLeaf<ShadowCode, F>>(std::move(f));
+}
+template <class F>
+DoubtPtr make_doubt(F f) {
+  return std::make_unique<JudgeLeaf<DoubtCode, F>>(std::move(f));
+}
+
+// `value` computed within `error`, then rounded to dtype: the rule of op::reference::put.
+Shadow rounded(DType dtype, double value, double error, double factor = op::kRoundFactor) {
+  if (std::isnan(error)) error = kInfinity;
+  if (!std::isfinite(value)) return {value, error, 0, kInfinity};
+  double unit = unit_roundoff(dtype), magnitude = std::fabs(value);
+  double limit = dtype == DType::kF64 ? kInfinity : op::reference::largest(dtype) * (1 + unit / 2);
+  if (magnitude - error >= limit) {
+    return {std::copysign(kInfinity, value), 0, 0, kInfinity};
+  }
+  if (magnitude + error >= limit) return {value, kInfinity, 0, magnitude};
+  double bound = error + factor * unit * (magnitude + error) + op::reference::underflow(dtype);
+  return {value, bound, 0, magnitude + bound};
+}
+
+Shadow sum(DType dtype, const Shadow& a, const Shadow& b, double sign) {
+  double value = a.value + sign * b.value;
+  if (!std::isfinite(value)) return rounded(dtype, value, a.bound() + b.bound());
+  double magnitude = a.magnitude + b.magnitude;
+  double step = unit_roundoff(dtype) * magnitude;
+  Shadow result{value, a.moved + b.moved, a.squared_rounding + b.squared_rounding + step * step,
+                magnitude};
+  Shadow range = rounded(dtype, value, result.bound());
+  return std::isfinite(range.value) && std::isfinite(range.moved) ? result : range;
+}
+
+Shadow product(DType dtype, const Shadow& a, const Shadow& b) {
+  double x = a.bound(), y = b.bound();
+  double error = op::reference::scaled(a.value, y) + op::reference::scaled(b.value, x) +
+                 op::reference::scaled(x, y);
+  return rounded(dtype, a.value * b.value, error);
+}
+
+Shadow quotient(DType dtype, const Shadow& a, const Shadow& b) {
+  double value = a.value / b.value, x = a.bound(), y = b.bound();
+  if (x == 0 && y == 0) return rounded(dtype, value, 0, kMathFactor);
+  if (std::fabs(b.value) <= y) return Shadow::unknown(value);
+  double error = 0;
+  for (double p : {a.value - x, a.value + x}) {
+    for (double q : {b.value - y, b.value + y}) error = std::max(error, std::fabs(p / q - value));
+  }
+  return rounded(dtype, value, error, kMathFactor);
+}
+
+Shadow one_of(const Shadow& a, const Shadow& b, double value) {
+  if (std::isnan(a.value) || std::isnan(b.value)) return Shadow::exact(a.value + b.value);
+  double bound = std::max(a.bound(), b.bound());
+  return {value, bound, 0, std::fabs(value) + bound};
+}
+
+// An intrinsic of float operands, evaluated in f64 by the interpreter itself: a rule for each would
+// be one more list to keep.
+class Intrinsic {
+ public:
+  Intrinsic(const PrimExpr& call) : name_(call->name), dtype_(call.dtype()) {
+    std::vector<PrimExpr> operands;
+    for (const PrimExpr& operand : call->operands) {
+      (void)operand;
+      operands.push_back(make_var("x", DType::kF64));
+    }
+    for (const PrimExpr& operand : operands) slots_.push_back(compiler_.slot(operand));
+    code_ = compiler_.floating(make_call(name_, DType::kF64, operands));
+    frame_ = compiler_.make_frame();
+  }
+
+  Shadow operator()(const std::vector<Shadow>& operands) {
+    std::vector<double> at;
+    for (const Shadow& operand : operands) at.push_back(operand.value);
+    double value = evaluate(at);
+    if (name_ == "sin" || name_ == "cos") return wave(operands[0], value);
+    // The ends of the operands' boxes; exact for what is monotonic in each operand.
+    double error = 0;
+    for (size_t corner = 0; corner < size_t{1} << operands.size(); ++corner) {
+      for (size_t i = 0; i < operands.size(); ++i) {
+        double bound = operands[i].bound();
+        at[i] = operands[i].value + (corner >> i & 1 ? bound : -bound);
+        if (name_ == "sqrt" && operands[i].value >= 0) at[i] = std::max(at[i], 0.0);
+      }
+      double end = evaluate(at);
+      if (end == value || (std::isnan(end) && std::isnan(value))) continue;
+      error = std::isnan(end) ? kInfinity : std::max(error, std::fabs(end - value));
+    }
+    return rounded(dtype_, value, error, kMathFactor);
+  }
+
+ private:
+  double evaluate(const std::vector<double>& operands) {
+    for (size_t i = 0; i < operands.size(); ++i) frame_.floats[slots_[i]] = operands[i];
+    return code_->run(frame_);
+  }
+
+  Shadow wave(const Shadow& x, double value) const {
+    double unit = op::reference::compute_unit(dtype_);
+    double own = 4 * unit + 0x1p-12 * unit * std::fabs(x.value);
+    if (name_ == "sin") own = std::min(own, 8 * unit * std::fabs(x.value));
+    return rounded(dtype_, value, std::min(x.bound(), 2.0) + own);
+  }
+
+  std::string name_;
+  DType dtype_;
+  ExprCompiler compiler_;
+  std::vector<size_t> slots_;
+  FloatPtr code_;
+  Frame frame_;
+};
+
+bool might_cross(const Shadow& a, const Shadow& b) {
+  double bounds = a.bound() + b.bound();
+  return bounds > 0 && !(std::fabs(a.value - b.value) > bounds);
+}
+
+DoubtPtr either(DoubtPtr a, DoubtPtr b) {
+  if (!a) return b;
+  if (!b) return a;
+  return make_doubt([a = std::move(a), b = std::move(b)](Frame& frame) {
+    return a->run(frame) || b->run(frame);
+  });
+}
+
+DoubtPtr doubt_of_any(ExprCompiler& compiler, const std::vector<PrimExpr>& exprs) {
+  DoubtPtr result;
+  for (const PrimExpr& e : exprs) {
+    if (!is_float(e.dtype())) result = either(std::move(result), compile_doubt(compiler, e));
+  }
+  return result;
+}
+
+ShadowPtr with_doubt(DoubtPtr doubt, ShadowPtr code) {
+  if (!doubt) return code;
+  return make_shadow([doubt = std::move(doubt), code = std::move(code)](Frame& frame) {
+    Shadow result = code->run(frame);
+    return doubt->run(frame) ? Shadow::unknown(result.value) : result;
+  });
+}
+
+ShadowPtr compile_select(ExprCompiler& compiler, const PrimExpr& expr) {
+  return make_shadow([condition = compiler.integer(expr.operand(0)),
+                      doubt = compile_doubt(compiler, expr.operand(0)),
+                      a = compile_shadow(compiler, expr.operand(1)),
+                      b = compile_shadow(compiler, expr.operand(2))](Frame& frame) {
+    bool first = condition->run(frame) != 0;
+    if (!doubt || !doubt->run(frame)) return first ? a->run(frame) : b->run(frame);
+    Shadow chosen = first ? a->run(frame) : b->run(frame);
+    Shadow other = first ? b->run(frame) : a->run(frame);
+    double error = std::max(chosen.bound(), other.bound() + std::fabs(chosen.value - other.value));
+    return Shadow{chosen.value, std::isnan(error) ? kInfinity : error, 0,
+                  std::max(chosen.magnitude, other.magnitude)};
+  });
+}
+
+ShadowPtr compile_cast(ExprCompiler& compiler, const PrimExpr& expr) {
+  DType dtype = expr.dtype();
+  const PrimExpr& from = expr.operand(0);
+  if (!is_float(from.dtype())) {
+    ShadowPtr code =
+        make_shadow([dtype, source = from.dtype(), a = compiler.integer(from)](Frame& frame) {
+          int64_t bits = a->run(frame);
+          double value = source == DType::kU64 ? static_cast<double>(static_cast<uint64_t>(bits))
+                                               : static_cast<double>(bits);
+          return round_float(dtype, value) == value ? Shadow::exact(value)
+                                                    : rounded(dtype, value, 0);
+        });
+    return with_doubt(compile_doubt(compiler, from), std::move(code));
+  }
+  ShadowPtr a = compile_shadow(compiler, from);
+  if (unit_roundoff(dtype) <= unit_roundoff(from.dtype()) &&
+      !(dtype == DType::kF16 && from.dtype() == DType::kBF16)) {
+    return a;
+  }
+  return make_shadow([dtype, a = std::move(a)](Frame& frame) {
+    Shadow wide = a->run(frame);
+    if (wide.bound() == 0 && round_float(dtype, wide.value) == wide.value) return wide;
+    return rounded(dtype, wide.value, wide.bound());
+  });
+}
+
+ShadowPtr compile_call(ExprCompiler& compiler, const PrimExpr& expr) {
+  DType dtype = expr.dtype();
+  std::vector<ShadowPtr> operands;
+  for (const PrimExpr& operand : expr->operands) {
+    if (!is_float(operand.dtype())) {
+      // Bits that become a float: exact, or nothing is known.
+      ShadowPtr code = make_shadow(
+          [a = compiler.floating(expr)](Frame& frame) { return Shadow::exact(a->run(frame)); });
+      return with_doubt(doubt_of_any(compiler, expr->operands), std::move(code));
+    }
+    operands.push_back(compile_shadow(compiler, operand));
+  }
+  if (expr->name == "reinterpret") return std::move(operands.at(0));
+  if (expr->name == "abs") {
+    return make_shadow([a = std::move(operands.at(0))](Frame& frame) {
+      Shadow result = a->run(frame);
+      result.value = std::fabs(result.value);
+      return result;
+    });
+  }
+  if (expr->name == "fma") {
+    return make_shadow([dtype, a = std::move(operands.at(0)), b = std::move(operands.at(1)),
+                        c = std::move(operands.at(2))](Frame& frame) {
+      Shadow factor = a->run(frame);
+      return sum(dtype, product(dtype, factor, b->run(frame)), c->run(frame), 1);
+    });
+  }
+  auto intrinsic = std::make_shared<Intrinsic>(expr);
+  return make_shadow([intrinsic, operands = std::move(operands)](Frame& frame) {
+    std::vector<Shadow> values;
+    for (const ShadowPtr& operand : operands) values.push_back(operand->run(frame));
+    return (*intrinsic)(values);
+  });
+}
+
+ShadowPtr compile_load(ExprCompiler& compiler, const PrimExpr& expr) {
+  tir::Buffer buffer = tir::load_buffer(expr);
+  ShadowPtr code = make_shadow([slot = compiler.buffer_slot(buffer),
+                                at = compiler.offset(buffer, expr->operands)](Frame& frame) {
+    int64_t position = at->run(frame);
+    return frame.buffers[slot].shadows[position];
+  });
+  return with_doubt(doubt_of_any(compiler, expr->operands), std::move(code));
+}
+
+// Binds the variable of a let, in the program's dtypes and as a shadow, and runs `body`.
+template <class Base, class Body>
+std::unique_ptr<Base> compile_let(ExprCompiler& compiler, const PrimExpr& expr, Body body) {
+  const Var& var = expr.operand(0);
+  const PrimExpr& value = expr.operand(1);
+  size_t slot = compiler.slot(var);
+  if (!is_float(var.dtype())) {
+    auto f = [slot, value = compiler.integer(value), body = std::move(body)](Frame& frame) {
+      frame.ints[slot] = value->run(frame);
+      return body->run(frame);
+    };
+    return std::make_unique<JudgeLeaf<Base, decltype(f)>>(std::move(f));
+  }
+  auto f = [slot, value = compiler.floating(value), shadow = compile_shadow(compiler, value),
+            body = std::move(body)](Frame& frame) {
+    Shadow bound = shadow->run(frame);
+    frame.floats[slot] = value->run(frame);
+    frame.shadows[slot] = bound;
+    return body->run(frame);
+  };
+  return std::make_unique<JudgeLeaf<Base, decltype(f)>>(std::move(f));
+}
+
+template <class F>
+ShadowPtr binary(ExprCompiler& compiler, const PrimExpr& expr, F f) {
+  return make_shadow([a = compile_shadow(compiler, expr.operand(0)),
+                      b = compile_shadow(compiler, expr.operand(1)), f](Frame& frame) {
+    Shadow first = a->run(frame);
+    return f(first, b->run(frame));
+  });
+}
+
+}  // namespace
+
+double Shadow::bound() const {
+  double bound = moved + op::kSumFactor * std::sqrt(squared_rounding);
+  return std::isnan(bound) ? kInfinity : bound;
+}
+
+ShadowPtr compile_shadow(ExprCompiler& compiler, const PrimExpr& expr) {
+  DType dtype = expr.dtype();
+  switch (expr.kind()) {
+    case ExprKind::kFloat:
+      return make_shadow(
+          [value = round_float(dtype, expr->float_value)](Frame&) { return Shadow::exact(value); });
+    case ExprKind::kVar:
+      return make_shadow(
+          [slot = compiler.slot(expr)](Frame& frame) { return frame.shadows[slot]; });
+    case ExprKind::kAdd:
+      return binary(compiler, expr,
+                    [dtype](const Shadow& a, const Shadow& b) { return sum(dtype, a, b, 1); });
+    case ExprKind::kSub:
+      return binary(compiler, expr,
+                    [dtype](const Shadow& a, const Shadow& b) { return sum(dtype, a, b, -1); });
+    case ExprKind::kMul:
+      return binary(compiler, expr,
+                    [dtype](const Shadow& a, const Shadow& b) { return product(dtype, a, b); });
+    case ExprKind::kDiv:
+      return binary(compiler, expr,
+                    [dtype](const Shadow& a, const Shadow& b) { return quotient(dtype, a, b); });
+    case ExprKind::kMin:
+      return binary(compiler, expr, [](const Shadow& a, const Shadow& b) {
+        return one_of(a, b, std::min(a.value, b.value));
+      });
+    case ExprKind::kMax:
+      return binary(compiler, expr, [](const Shadow& a, const Shadow& b) {
+        return one_of(a, b, std::max(a.value, b.value));
+      });
+    case ExprKind::kSelect:
+      return compile_select(compiler, expr);
+    case ExprKind::kCast:
+      return compile_cast(compiler, expr);
+    case ExprKind::kLoad:
+      return compile_load(compiler, expr);
+    case ExprKind::kLet:
+      return with_doubt(
+          is_float(expr.operand(0).dtype()) ? nullptr : compile_doubt(compiler, expr.operand(1)),
+          compile_let<ShadowCode>(compiler, expr, compile_shadow(compiler, expr.operand(2))));
+    case ExprKind::kCall:
+      return compile_call(compiler, expr);
+    default:
+      throw_internal("the judge cannot evaluate " + to_string(expr));
+  }
+}
+
+DoubtPtr compile_doubt(ExprCompiler& compiler, const PrimExpr& expr) {
+  switch (expr.kind()) {
+    case ExprKind::kLoad: {
+      tir::Buffer buffer = tir::load_buffer(expr);
+      DoubtPtr element = make_doubt([slot = compiler.buffer_slot(buffer),
+                                     at = compiler.offset(buffer, expr->operands)](Frame& frame) {
+        int64_t position = at->run(frame);
+        return frame.buffers[slot].shadows[position].moved > 0;
+      });
+      return either(doubt_of_any(compiler, expr->operands), std::move(element));
+    }
+    case ExprKind::kLet: {
+      DoubtPtr body = compile_doubt(compiler, expr.operand(2));
+      DoubtPtr value =
+          is_float(expr.operand(0).dtype()) ? nullptr : compile_doubt(compiler, expr.operand(1));
+      if (body) body = compile_let<DoubtCode>(compiler, expr, std::move(body));
+      return either(std::move(value), std::move(body));
+    }
+    case ExprKind::kCast: {
+      const PrimExpr& from = expr.operand(0);
+      if (!is_float(from.dtype())) break;
+      return make_doubt([dtype = expr.dtype(), a = compile_shadow(compiler, from)](Frame& frame) {
+        Shadow x = a->run(frame);
+        double bound = x.bound();
+        if (dtype == DType::kBool) return bound > 0 && std::fabs(x.value) <= bound;
+        return bound > 0 && !(std::trunc(x.value - bound) == std::trunc(x.value + bound));
+      });
+    }
+    case ExprKind::kCall:
+      if (expr->operands.empty() || !is_float(expr.operand(0).dtype())) break;
+      // isnan and its like, or the bits of a float, which its f64 value does not have.
+      return make_doubt([nan = expr.dtype() == DType::kBool,
+                         a = compile_shadow(compiler, expr.operand(0))](Frame& frame) {
+        double bound = a->run(frame).bound();
+        return nan ? std::isinf(bound) : bound > 0;
+      });
+    default:
+      if (is_comparison(expr.kind()) && is_float(expr.operand(0).dtype())) {
+        return make_doubt([a = compile_shadow(compiler, expr.operand(0)),
+                           b = compile_shadow(compiler, expr.operand(1))](Frame& frame) {
+          Shadow first = a->run(frame);
+          return might_cross(first, b->run(frame));
+        });
+      }
+  }
+  return doubt_of_any(compiler, expr->operands);
+}
+
+}  // namespace tapml::interp

@@ -1,0 +1,248 @@
+// Hand-written tensor programs and run-time checks, from text to a device.
+#include <gtest/gtest.h>
+
+#include "interp/interpreter.h"
+#include "pipeline/check_input.h"
+#include "pipeline/compile.h"
+#include "runtime/vm.h"
+#include "support/expect_error.h"
+#include "support/sessions.h"
+#include "text/parser.h"
+
+namespace tapml {
+namespace {
+
+Module parse(const std::string& text) {
+  Module module = text::parse("module\n" + text, "m.txt");
+  pipeline::check_input(module, "m.txt");
+  return module;
+}
+
+HostTensor counting(DType dtype, Shape shape, double step) {
+  HostTensor tensor = HostTensor::zeros(dtype, std::move(shape));
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    tensor.set_f64(i, step * static_cast<double>(i % 13 - 4));
+  }
+  return tensor;
+}
+
+Result<std::vector<HostTensor>> run(const std::string& platform, const Module& module,
+                                    const std::vector<HostTensor>& inputs) {
+  auto session = testing::open_session(platform);
+  pipeline::ImplementOptions options;
+  options.instruments.verify = true;
+  auto executable = pipeline::compile(module, target::parse_target(platform), options);
+  TAPML_ASSIGN(auto vm, runtime::VirtualMachine::create(*session, executable));
+  std::vector<runtime::Value> args;
+  for (const HostTensor& input : inputs) {
+    TAPML_ASSIGN(runtime::Tensor tensor, runtime::upload(*session, input));
+    args.emplace_back(tensor);
+  }
+  TAPML_ASSIGN(runtime::Value result, vm->call("main", args));
+  std::vector<HostTensor> outputs;
+  if (const auto* fields = result.tuple()) {
+    for (const runtime::Value& field : *fields) {
+      TAPML_ASSIGN(HostTensor host, runtime::download(*field.tensor()));
+      outputs.push_back(std::move(host));
+    }
+    return outputs;
+  }
+  TAPML_ASSIGN(HostTensor host, runtime::download(*result.tensor()));
+  outputs.push_back(std::move(host));
+  return outputs;
+}
+
+std::vector<op::RefTensor> judge(const Module& module, const std::vector<HostTensor>& inputs) {
+  std::vector<interp::Value> args;
+  for (const HostTensor& input : inputs) {
+    args.push_back(interp::Value::tensor(op::RefTensor::from(input)));
+  }
+  interp::Value value = interp::call(module, "main", args);
+  if (std::holds_alternative<op::RefTensor>(value.data)) return {value.as_tensor()};
+  std::vector<op::RefTensor> outputs;
+  for (const interp::Value& field : value.as_tuple()) outputs.push_back(field.as_tensor());
+  return outputs;
+}
+
+class Programs : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (!testing::open_session(GetParam())) GTEST_SKIP() << GetParam() << " is not here";
+  }
+  void check(const Module& module, const std::vector<HostTensor>& inputs) {
+    auto found = run(GetParam(), module, inputs);
+    ASSERT_TRUE(found) << found.error().to_string();
+    // Twice: as it is written, and as the compiler cut it into kernels.
+    for (const Module& one : {module, pipeline::fix_kernels(module)}) {
+      std::vector<op::RefTensor> expected = judge(one, inputs);
+      ASSERT_EQ(found->size(), expected.size());
+      for (size_t o = 0; o < expected.size(); ++o) {
+        ASSERT_EQ((*found)[o].shape(), expected[o].shape);
+        for (int64_t i = 0; i < (*found)[o].size(); ++i) {
+          auto at = static_cast<size_t>(i);
+          EXPECT_LE(std::abs((*found)[o].at_f64(i) - expected[o].values[at]), expected[o].bound[at])
+              << GetParam() << ", output " << o << ", element " << i;
+          EXPECT_LT(expected[o].bound[at], 1e-3);
+        }
+      }
+    }
+  }
+};
+
+TEST_P(Programs, PlainLoopsFuseAndRun) {
+  Module module = parse(R"(
+def main(x: Tensor((n, 6), f32), w: Tensor((6,), f32)) -> Tensor((n, 6), f32) {
+  dataflow {
+    a: Tensor((n, 6), f32) = silu(x)
+    b: Tensor((n, 6), f32) = call_tir(@shifted, (a, w), Tensor((n, 6), f32))
+    c: Tensor((n, 6), f32) = exp(b)
+    output c
+  }
+  return c
+}
+prim def shifted(a: Buffer((m, k), f32), w: Buffer((k,), f32), out b: Buffer((m, k), f32),
+                 m: i64, k: i64) {
+  for i in serial(m) { for j in serial(k) { b[i, j] = a[i, j] * w[j] + f32(0.5) } }
+})");
+  for (int64_t rows : {0, 1, 5, 40}) {
+    check(module, {counting(DType::kF32, {rows, 6}, 0.1), counting(DType::kF32, {6}, 0.25)});
+  }
+}
+
+TEST_P(Programs, ScalarsThatNoShapeGivesAndSeveralOutputs) {
+  Module module = parse(R"(
+def main(x: Tensor((n, k), f32)) -> Tuple(Tensor((k,), f32), Tensor((n, k*2), f32)) {
+  y: Tuple(Tensor((k,), f32), Tensor((n, k*2), f32)) =
+      call_tir(@both, (x,), shape(k*2), Tensor((k,), f32), Tensor((n, k*2), f32))
+  return y
+}
+prim def both(x: Buffer((n, k), f32), out total: Buffer((k,), f32), out wide: Buffer((n, w), f32),
+              n: i64, k: i64, w: i64) {
+  alloc acc: Buffer((k,), f32)
+  for j in parallel(k) {
+    acc[j] = f32(0.0)
+    for i in serial(n) { acc[j] = acc[j] + x[i, j] }
+  }
+  for j in parallel(k) { total[j] = acc[j] * f32(2.0) }
+  for i in parallel(n) { for j in serial(w) {
+    if (j < k) { wide[i, j] = x[i, j] } else { wide[i, j] = f32(0.0) - x[i, j - k] }
+  } }
+})");
+  check(module, {counting(DType::kF32, {17, 5}, 0.3)});
+}
+
+TEST_P(Programs, UpdatesInPlace) {
+  Module module = parse(R"(
+def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
+  dataflow {
+    a: Tensor((n,), f32) = exp(x)
+    b: Tensor((n,), f32) = call_tir_inplace(@halve, (a,), Tensor((n,), f32)) {inout_indices: [0]}
+    output b
+  }
+  return b
+}
+prim def halve(inout a: Buffer((n,), f32), n: i64) {
+  for i in parallel(n) { a[i] = a[i] * f32(0.5) }
+})");
+  check(module, {counting(DType::kF32, {33}, 0.2)});
+}
+
+const char* const kMatmul = R"(
+def main(x: Tensor((m, k), f32), w: Tensor((n, 8), f32)) -> Tensor((m, 8), f32) {
+  dataflow {
+    y: Tensor((m, 8), f32) = matmul(x, w)
+    z: Tensor((m, 8), f32) = silu(y)
+    output z
+  }
+  return z
+})";
+
+TEST_P(Programs, DimensionsThatMayDifferAreCheckedWhenTheProgramRuns) {
+  Module module = parse(kMatmul);
+  check(module, {counting(DType::kF32, {3, 5}, 0.1), counting(DType::kF32, {5, 8}, 0.1)});
+  std::vector<HostTensor> wrong = {counting(DType::kF32, {3, 5}, 0.1),
+                                   counting(DType::kF32, {4, 8}, 0.1)};
+  auto failed = run(GetParam(), module, wrong);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().kind, ErrorKind::kUser);
+  testing::expect_parts(failed.error(),
+                        {"main", "matmul", "b_of_matmul", "dimension 0", "k = 5", "f32[4, 8]"});
+  // The interpreter refuses the same call, before and after the kernels are fixed.
+  for (const Module& one : {module, pipeline::fix_kernels(module)}) {
+    testing::expect_user_error([&] { judge(one, wrong); }, {"5", "4"});
+  }
+}
+
+TEST_P(Programs, WhatMayBroadcastDoesOrIsRefused) {
+  Module module = parse(R"(
+def main(x: Tensor((4,), f32), y: Tensor((n,), f32)) -> Tensor((4,), f32) {
+  z: Tensor((4,), f32) = add(x, y)
+  return z
+})");
+  for (int64_t n : {1, 4}) {
+    check(module, {counting(DType::kF32, {4}, 0.1), counting(DType::kF32, {n}, 0.3)});
+  }
+  for (int64_t n : {0, 2, 3, 5}) {
+    auto failed =
+        run(GetParam(), module, {counting(DType::kF32, {4}, 1), counting(DType::kF32, {n}, 1)});
+    ASSERT_FALSE(failed) << n;
+    EXPECT_EQ(failed.error().kind, ErrorKind::kUser);
+    testing::expect_parts(failed.error(), {"b_of_add", "main"});
+  }
+}
+
+TEST_P(Programs, ArgumentsOfProgramsAreCheckedToo) {
+  Module module = parse(R"(
+def main(x: Tensor((n,), f32), y: Tensor((k,), f32)) -> Tensor((n,), f32) {
+  z: Tensor((n,), f32) = call_tir(@add2, (x, y), Tensor((n,), f32))
+  return z
+}
+prim def add2(a: Buffer((m,), f32), b: Buffer((m,), f32), out c: Buffer((m,), f32), m: i64) {
+  for i in serial(m) { c[i] = a[i] + b[i] }
+})");
+  check(module, {counting(DType::kF32, {9}, 0.1), counting(DType::kF32, {9}, 0.3)});
+  auto failed =
+      run(GetParam(), module, {counting(DType::kF32, {9}, 1), counting(DType::kF32, {8}, 1)});
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().kind, ErrorKind::kUser);
+  testing::expect_parts(failed.error(), {"b_of_add2", "main", "n = 9", "f32[8]"});
+}
+
+INSTANTIATE_TEST_SUITE_P(Platforms, Programs, ::testing::Values("cpu", "opencl"),
+                         [](const auto& info) { return std::string(info.param); });
+
+Module program(const std::string& body) {
+  return parse(
+      "def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {\n"
+      "y: Tensor((n,), f32) = call_tir(@f, (x,), Tensor((n,), f32)) return y }\n"
+      "prim def f(x: Buffer((n,), f32), out y: Buffer((n,), f32), n: i64) {" +
+      body + "}");
+}
+
+void expect_refused(const std::string& body, const std::string& target,
+                    const std::vector<std::string>& parts) {
+  Module module = program(body);
+  testing::expect_user_error([&] { pipeline::compile(module, target::parse_target(target)); },
+                             parts);
+}
+
+TEST(ProgramFaults, AreTheInputsAndSayWhere) {
+  expect_refused("for i in parallel(n) { alloc t: Buffer((4,), f32) t[0] = x[i] y[i] = t[0] }",
+                 "cpu", {"@f", "buffer t", "inside a loop", "cpu"});
+  const std::string groups =
+      "for g in workgroup(n) { for t in thread(4) { if (t == 0) { y[g] = x[g] } } }";
+  expect_refused(groups, "cpu", {"@f", "work-group loop over g", "no work groups"});
+  EXPECT_NO_THROW(pipeline::compile(program(groups), target::parse_target("opencl")));
+  expect_refused("for i in parallel(n) { barrier y[i] = x[i] }", "cpu", {"@f", "barrier"});
+  expect_refused("for g in workgroup(n) { for t in thread(4096) { y[g] = x[g] } }", "opencl",
+                 {"@f", "256 threads", "4096"});
+}
+
+TEST(ProgramFaults, AnIndexOutsideIsTheProgramsFaultForTheJudge) {
+  Module module = program("for i in serial(n) { y[i] = x[i + 1] }");
+  testing::expect_user_error([&] { judge(module, {counting(DType::kF32, {3}, 1)}); },
+                             {"@f", "index 3", "buffer x"});
+}
+
+}  // namespace
+}  // namespace tapml
