@@ -1,7 +1,7 @@
 # The front door. Each target does all of its own set-up.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test unit bench format format-check lint wasm check-rooms clean
+.PHONY: help setup demo test test-ops unit install bench format format-check lint wasm check-rooms clean
 
 # Written sources, tracked or about to be.
 sources = git ls-files -z -co --exclude-standard -- 'src/*.h' 'src/*.cpp' 'tests/*.h' 'tests/*.cpp' \
@@ -68,6 +68,13 @@ check-rooms:  ## check the includes of src/ against the room table
 
 wasm: setup  ## build the WebAssembly part of the runtime and check that nothing in it throws
 	@scripts/build_wasm
+
+PREFIX ?= /usr/local
+install: release  ## install the program, libtapml and its header under PREFIX (/usr/local)
+	@cmake --install build --prefix "$(PREFIX)"
+
+test-ops: dev  ## every operator in every dtype on every platform, and many random programs
+	@TAPML_WALK=full TAPML_GRAPHS=2000 TAPML_GRAPH_SECONDS=60 ctest --preset dev -L ops --timeout 14400
 
 clean:  ## remove build/ and out/
 	@rm -rf build out

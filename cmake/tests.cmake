@@ -66,6 +66,7 @@ foreach(room IN LISTS TAPML_ROOMS)
   tapml_test(${room} LABEL unit LINK ${links})
 endforeach()
 tapml_test(walk LABEL ops LINK ${all_rooms} TIMEOUT 1200)
+tapml_test(graphs LABEL ops LINK ${all_rooms} TIMEOUT 1200)
 tapml_test(conformance LABEL unit LINK tapml_device tapml_codegen)
 tapml_test(error LABEL e2e LINK ${all_rooms} PROGRAM TIMEOUT 600)
 tapml_test(e2e LABEL e2e LINK ${all_rooms} PROGRAM TIMEOUT 1200)
@@ -83,3 +84,9 @@ if(Python3_FOUND)
            COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/tests/scripts/check_rooms_test.py")
   set_tests_properties(rooms rooms_violations PROPERTIES LABELS unit TIMEOUT 60)
 endif()
+
+# Installs this build and builds the embedding example against it.
+add_test(NAME install_example
+         COMMAND "${CMAKE_SOURCE_DIR}/tests/scripts/install_example_test.sh" "${CMAKE_BINARY_DIR}"
+                 "${CMAKE_SOURCE_DIR}")
+set_tests_properties(install_example PROPERTIES LABELS e2e TIMEOUT 300)

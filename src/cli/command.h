@@ -49,9 +49,11 @@ struct Registration {
 void add_run(Registration registration);
 void add_compile(Registration registration);
 void add_opt(Registration registration);
+void add_cache(Registration registration);
 void add_carve(Registration registration);
 void add_replay(Registration registration);
 void add_migrate(Registration registration);
+void add_profile(Registration registration);
 void add_devices(Registration registration);
 
 }  // namespace tapml::cli

@@ -3,6 +3,7 @@
 
 #include "cli/command.h"
 #include "cli/platforms.h"
+#include "topdown/profile.h"
 
 namespace tapml::cli {
 
@@ -14,7 +15,19 @@ std::string dtypes(const std::set<DType>& set) {
   return text;
 }
 
-int run(const Output& output) {
+// Streaming and arithmetic at their best, measured now.
+void measure(const std::string& platform, const Output& output, Json& json) {
+  auto session = open_session(target::parse_target(platform));
+  topdown::Ceilings ceilings = topdown::measure_ceilings(*session, platform);
+  char text[96];
+  std::snprintf(text, sizeof text, "  ceilings: %.1f GFLOP/s f32, %.1f GB/s",
+                1e-9 * ceilings.flops_per_s, 1e-9 * ceilings.bytes_per_s);
+  output.line(text);
+  json.set("ceilings", Json::object({{"flops_per_s", Json::number(ceilings.flops_per_s)},
+                                     {"bytes_per_s", Json::number(ceilings.bytes_per_s)}}));
+}
+
+int run(const Output& output, bool measured) {
   std::vector<Json> list;
   for (const PlatformStatus& status : list_platforms()) {
     output.line(status.platform + ": " + (status.here ? "here" : "not here") + " - " + status.doc);
@@ -41,6 +54,8 @@ int run(const Output& output) {
                     {"max_allocation_bytes", Json::integer(info.limits.max_allocation_bytes)}}));
       json.set("compute_dtypes", Json::string(dtypes(info.features.compute_dtypes)));
       json.set("storage_dtypes", Json::string(dtypes(info.features.storage_dtypes)));
+      // A device that runs nothing has no speed.
+      if (measured && status.platform != "null") measure(status.platform, output, json);
     } else {
       output.line("  why: " + status.reason);
       json.set("reason", Json::string(status.reason));
@@ -57,8 +72,12 @@ void add_devices(Registration registration) {
   auto* command = registration.app.add_subcommand("devices", "List the platforms");
   command->footer("Example: tapml devices --json");
   command->add_flag("--json", registration.output.json, "One JSON document on stdout");
-  command->callback([registration] {
-    registration.selected = [registration] { return run(registration.output); };
+  auto measured = std::make_shared<bool>(false);
+  command->add_flag("--measure", *measured, "Measure each platform's ceilings (seconds)");
+  command->callback([registration, measured] {
+    registration.selected = [registration, measured] {
+      return run(registration.output, *measured);
+    };
   });
 }
 

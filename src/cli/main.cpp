@@ -28,7 +28,9 @@ int main(int argc, char** argv) {
   cli::add_carve(registration);
   cli::add_replay(registration);
   cli::add_migrate(registration);
+  cli::add_profile(registration);
   cli::add_devices(registration);
+  cli::add_cache(registration);
 
   try {
     app.parse(argc, argv);

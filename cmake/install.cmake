@@ -1,0 +1,32 @@
+# libtapml: the C interface of include/tapml/ for applications, without the compiler; and what
+# `make install` puts where. An installed tree is found by find_package(tapml): target tapml::tapml.
+
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+add_library(tapml_embed SHARED "${CMAKE_SOURCE_DIR}/src/api/tapml.cpp")
+target_include_directories(
+  tapml_embed
+  PRIVATE "${CMAKE_SOURCE_DIR}/src"
+  PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
+target_link_libraries(tapml_embed PRIVATE tapml_device)
+target_compile_definitions(tapml_embed PRIVATE TAPML_VERSION="${PROJECT_VERSION}")
+# Only the C interface is seen from outside.
+target_link_options(tapml_embed PRIVATE -Wl,--exclude-libs,ALL)
+set_target_properties(
+  tapml_embed
+  PROPERTIES OUTPUT_NAME tapml EXPORT_NAME tapml VERSION ${PROJECT_VERSION}
+             SOVERSION ${PROJECT_VERSION_MAJOR} CXX_VISIBILITY_PRESET hidden
+             LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
+
+install(TARGETS tapml RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS tapml_embed EXPORT tapml LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY "${CMAKE_SOURCE_DIR}/include/tapml" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES "${CMAKE_SOURCE_DIR}/LICENSE" "${CMAKE_SOURCE_DIR}/THIRD_PARTY.md"
+        DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(EXPORT tapml NAMESPACE tapml:: FILE tapml-config.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tapml)
+write_basic_package_version_file(
+  "${CMAKE_BINARY_DIR}/tapml-config-version.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${CMAKE_BINARY_DIR}/tapml-config-version.cmake"
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tapml)

@@ -1,0 +1,141 @@
+// tapml profile: where a run spends its time, kernel by kernel.
+#include "topdown/profile.h"
+
+#include <CLI/CLI.hpp>
+
+#include "base/host/interrupt.h"
+#include "base/host/progress.h"
+#include "cli/command.h"
+#include "cli/model.h"
+#include "cli/platforms.h"
+#include "io/host/files.h"
+#include "ir/exceptions.h"
+#include "llm/engine.h"
+#include "pipeline/compile.h"
+
+namespace tapml::cli {
+
+namespace {
+
+struct ProfileOptions {
+  std::string model, target = "cpu", prompt = "The quick brown fox", trace;
+  int64_t max_tokens = 32;
+};
+
+std::string format(const char* pattern, double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, pattern, value);
+  return text;
+}
+
+std::string join(const std::vector<std::string>& words, size_t most) {
+  std::string text;
+  for (size_t i = 0; i < words.size() && i < most; ++i) text += (i ? ", " : "") + words[i];
+  if (words.size() > most) text += ", ... (" + std::to_string(words.size()) + ")";
+  return text;
+}
+
+Json document(const topdown::KernelProfile& kernel, const topdown::Ceilings& ceilings) {
+  std::vector<Json> layers;
+  for (const std::string& layer : kernel.layers) layers.push_back(Json::string(layer));
+  double share = kernel.share(ceilings);
+  return Json::object({{"kernel", Json::string(kernel.name)},
+                       {"calls", Json::integer(kernel.calls)},
+                       {"seconds", Json::number(kernel.seconds)},
+                       {"flops", Json::number(kernel.flops)},
+                       {"bytes", Json::number(kernel.bytes)},
+                       {"exact", Json::boolean(kernel.exact)},
+                       {"share_of_ceiling", share > 0 ? Json::number(share) : Json::null()},
+                       {"layers", Json::array(std::move(layers))}});
+}
+
+void print(const Output& output, const std::vector<topdown::KernelProfile>& kernels, double seconds,
+           const topdown::Ceilings& ceilings) {
+  char row[256];
+  std::snprintf(row, sizeof row, "%-40s %6s %9s %6s %9s %9s %8s  %s", "kernel", "calls", "ms",
+                "time", "GB/s", "GFLOP/s", "ceiling", "layers");
+  output.line(row);
+  for (const topdown::KernelProfile& kernel : kernels) {
+    double share = kernel.share(ceilings);
+    const char* about = kernel.exact ? "" : "~";
+    std::snprintf(row, sizeof row, "%-40s %6lld %9.3f %5.1f%% %9s %9s %8s  ", kernel.name.c_str(),
+                  static_cast<long long>(kernel.calls), 1e3 * kernel.seconds,
+                  100 * kernel.seconds / seconds,
+                  (about + format("%.2f", 1e-9 * kernel.bytes / kernel.seconds)).c_str(),
+                  (about + format("%.2f", 1e-9 * kernel.flops / kernel.seconds)).c_str(),
+                  share > 0 ? format("%.0f%%", 100 * share).c_str() : "-");
+    output.line(row + join(kernel.layers, 2));
+  }
+}
+
+int run(const ProfileOptions& options, const Output& output) {
+  target::Target target = target::parse_target(options.target);
+  auto session = open_session(target);
+  if (options.max_tokens < 0) {
+    throw_user("a negative number of tokens", "--max-tokens", "0 or more",
+               std::to_string(options.max_tokens));
+  }
+  if (!options.trace.empty()) unwrap(check_writable(options.trace));
+  LoadedModel model = load_model(options.model);
+  std::vector<int32_t> prompt = encode_prompt(model, options.prompt);
+  Progress progress = Progress::to_stderr(output.json);
+  progress.begin("compile");
+  auto executable = pipeline::compile(model.files.module, target);
+  auto engine = unwrap(llm::Engine::create(*session, executable, model.files.weights));
+  llm::GenerateOptions generate;
+  generate.max_tokens = options.max_tokens;
+  generate.on_token = [](int32_t) { return !interrupted(); };
+  // Platforms finish compiling at a kernel's first launch.
+  progress.begin("warm up");
+  unwrap(engine->generate(prompt, generate));
+  unwrap(check_interrupted());
+  progress.begin("profile");
+  topdown::Profiler profiler(*executable);
+  engine->vm().call_point().set_observer(&profiler);
+  unwrap(engine->generate(prompt, generate));
+  engine->vm().call_point().set_observer(nullptr);
+  unwrap(check_interrupted());
+  progress.begin("ceilings");
+  topdown::Ceilings ceilings = topdown::measure_ceilings(*session, options.target);
+  progress.end("done");
+
+  if (!options.trace.empty()) {
+    const std::string trace = profiler.chrome_trace().dump();
+    unwrap(write_file_atomic(options.trace, std::as_bytes(std::span(trace))));
+  }
+  std::vector<topdown::KernelProfile> kernels = profiler.kernels();
+  print(output, kernels, profiler.seconds(), ceilings);
+  output.line("sum of kernels " + format("%.3f ms", 1e3 * profiler.seconds()) + "; ceilings " +
+              format("%.1f GFLOP/s", 1e-9 * ceilings.flops_per_s) + ", " +
+              format("%.1f GB/s", 1e-9 * ceilings.bytes_per_s));
+  std::vector<Json> list;
+  for (const topdown::KernelProfile& kernel : kernels) list.push_back(document(kernel, ceilings));
+  output.document(Json::object(
+      {{"target", Json::string(options.target)},
+       {"seconds", Json::number(profiler.seconds())},
+       {"ceilings", Json::object({{"flops_per_s", Json::number(ceilings.flops_per_s)},
+                                  {"bytes_per_s", Json::number(ceilings.bytes_per_s)}})},
+       {"kernels", Json::array(std::move(list))}}));
+  return kDone;
+}
+
+}  // namespace
+
+void add_profile(Registration registration) {
+  auto* command =
+      registration.app.add_subcommand("profile", "Show where a run spends its time, by kernel");
+  command->footer("Example: tapml profile models/demo --target cpu --trace out/trace.json");
+  auto options = std::make_shared<ProfileOptions>();
+  command->add_option("model", options->model, "Hugging Face model directory")->required();
+  command->add_option("--target", options->target, "kind[:key=value,...], see tapml devices")
+      ->capture_default_str();
+  command->add_option("--prompt", options->prompt, "Text to run")->capture_default_str();
+  command->add_option("--max-tokens", options->max_tokens, "Decode steps")->capture_default_str();
+  command->add_option("--trace", options->trace, "Write a Chrome trace");
+  command->add_flag("--json", registration.output.json, "One JSON document on stdout");
+  command->callback([options, registration] {
+    registration.selected = [options, registration] { return run(*options, registration.output); };
+  });
+}
+
+}  // namespace tapml::cli

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Installs a build into a folder of its own, builds the embedding example against it, compiles its
+# program and runs it.
+#
+# Usage: install_example_test.sh BUILD_FOLDER SOURCE_FOLDER
+set -euo pipefail
+build=$1 source=$2
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cmake --install "$build" --prefix "$work/prefix" >/dev/null
+cmake -S "$source/examples/embed" -B "$work/example" -G Ninja \
+  -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_BUILD_TYPE=Release >/dev/null
+cmake --build "$work/example" >/dev/null
+"$work/prefix/bin/tapml" compile "$source/examples/embed/affine.txt" --target cpu \
+  -o "$work/affine.tapml" >/dev/null
+
+found=$("$work/example/embed" "$work/affine.tapml")
+expected=$'14 25 \n20 31 '
+if [[ $found != "$expected" ]]; then
+  printf 'the example prints\n%s\nexpected\n%s\n' "$found" "$expected"
+  exit 1
+fi
+# What an application links must not drag the compiler in.
+if ldd "$work"/prefix/lib*/libtapml.so* "$work"/prefix/lib/*/libtapml.so* 2>/dev/null | grep LLVM; then
+  echo "libtapml depends on LLVM"
+  exit 1
+fi
+if "$work/example/embed" "$source/README.md" 2>"$work/error"; then
+  echo "a file that is no executable is accepted"
+  exit 1
+fi
+grep -q "README.md" "$work/error"
+echo "installed, built and run"
