@@ -87,6 +87,14 @@ PrimExpr lowest(DType dtype) {
   return make_int(std::numeric_limits<int64_t>::min() >> (64 - dtype_bits(dtype)), dtype);
 }
 
+PrimExpr highest(DType dtype) {
+  if (is_float(dtype)) return make_float(std::numeric_limits<double>::infinity(), dtype);
+  if (dtype == DType::kBool) return make_int(1, dtype);
+  // All bits but the sign's; of u64 they are those of -1.
+  int bits = dtype_bits(dtype) - (is_signed_integer(dtype) ? 1 : 0);
+  return make_int(static_cast<int64_t>(~uint64_t{0} >> (64 - bits)), dtype);
+}
+
 void add_reduction(
     Lowering& lowering, const std::string& name, const tir::Buffer& out, DType accumulation,
     const Dims& extents, const PrimExpr& init,

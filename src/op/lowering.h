@@ -39,6 +39,8 @@ PrimExpr load_index(const tir::Buffer& buffer, std::vector<PrimExpr> indices);
 PrimExpr number(double value, DType dtype);
 // Lowest value: minus infinity for floats.
 PrimExpr lowest(DType dtype);
+// Highest value: infinity for floats.
+PrimExpr highest(DType dtype);
 
 // reduce into `out`; where `accumulation` is wider than out's dtype, through a workspace with
 // `finish` (may be empty) applied to the total in the accumulation dtype.

@@ -1,15 +1,49 @@
+#include <unordered_map>
+
 #include "op/families.h"
 
 namespace tapml::op {
 
+namespace {
+
+// In the order of docs/operators.md.
+constexpr std::span<const OperatorInfo> (*kFamilies[])() = {
+    unary_math_operators,
+    activation_operators,
+    rounding_operators,
+    cast_operators,
+    arithmetic_operators,
+    predicate_operators,
+    logic_operators,
+    matmul_operators,
+    einsum_operators,
+    convolution_operators,
+    pooling_operators,
+    resize_operators,
+    reduction_operators,
+    statistics_operators,
+    scan_operators,
+    softmax_operators,
+    normalization_operators,
+    layout_operators,
+    arrange_operators,
+    region_operators,
+    indexing_operators,
+    scatter_operators,
+    sorting_operators,
+    selection_operators,
+    position_operators,
+    attention_operators,
+    creation_operators,
+};
+
+}  // namespace
+
 std::span<const OperatorInfo* const> operator_table() {
   static const std::vector<const OperatorInfo*> kTable = [] {
     std::vector<const OperatorInfo*> table;
-    for (auto family :
-         {unary_operators(), binary_operators(), matmul_operators(), einsum_operators(), convolution_operators(), pooling_operators(), resize_operators(), reduction_operators(),
-          normalization_operators(), layout_operators(), indexing_operators(), position_operators(),
-          attention_operators(), creation_operators()}) {
-      for (const OperatorInfo& info : family) table.push_back(&info);
+    for (auto family : kFamilies) {
+      for (const OperatorInfo& info : family()) table.push_back(&info);
     }
     return table;
   }();
@@ -17,10 +51,13 @@ std::span<const OperatorInfo* const> operator_table() {
 }
 
 const OperatorInfo* find_operator(std::string_view name) {
-  for (const OperatorInfo* info : operator_table()) {
-    if (name == info->name) return info;
-  }
-  return nullptr;
+  static const std::unordered_map<std::string_view, const OperatorInfo*> kByName = [] {
+    std::unordered_map<std::string_view, const OperatorInfo*> by_name;
+    for (const OperatorInfo* info : operator_table()) by_name.emplace(info->name, info);
+    return by_name;
+  }();
+  auto it = kByName.find(name);
+  return it == kByName.end() ? nullptr : it->second;
 }
 
 }  // namespace tapml::op

@@ -35,6 +35,17 @@ double largest(DType dtype) {
   }
 }
 
+double lowest_value(DType dtype) {
+  if (is_float(dtype)) return -kInfinity;
+  return is_signed_integer(dtype) ? -std::ldexp(1.0, dtype_bits(dtype) - 1) : 0;
+}
+
+double highest_value(DType dtype) {
+  if (is_float(dtype)) return kInfinity;
+  if (dtype == DType::kBool) return 1;
+  return std::ldexp(1.0, dtype_bits(dtype) - (is_signed_integer(dtype) ? 1 : 0)) - 1;
+}
+
 void put_exact(RefTensor& out, size_t i, double value, double bound) {
   out.set_value(i, value);
   out.bound[i] = std::isnan(bound) ? kInfinity : bound;

@@ -20,6 +20,9 @@ double compute_unit(DType dtype);
 double underflow(DType dtype);
 // Largest finite magnitude; infinity for dtypes that are not floats.
 double largest(DType dtype);
+// Ends of the range: infinities for floats (the 64-bit ends are rounded to a double).
+double lowest_value(DType dtype);
+double highest_value(DType dtype);
 
 // factor * error where an error of 0 wins over an infinite factor.
 inline double scaled(double factor, double error) {

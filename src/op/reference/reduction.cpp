@@ -1,7 +1,4 @@
-// References of reductions and of the operators built on them.
-#include <algorithm>
-
-#include "op/reference/helpers.h"
+#include "op/reference/reduction.h"
 
 namespace tapml::op::reference {
 
@@ -29,79 +26,117 @@ std::vector<size_t> reduction_targets(const AttrMap& attrs, const Shape& shape) 
   return targets;
 }
 
-void add_up(const AttrMap& attrs, Args args, Outputs outputs, bool average) {
-  const RefTensor& x = *args[0].tensor;
-  RefTensor& out = outputs[0];
+// The elements of x that go into each output element, in order.
+std::vector<std::vector<size_t>> groups_of(const AttrMap& attrs, const RefTensor& x,
+                                           const RefTensor& out) {
+  std::vector<std::vector<size_t>> groups(out.values.size());
   std::vector<size_t> targets = reduction_targets(attrs, x.shape);
-  std::vector<double> values(out.values.size()), errors(values), magnitudes(values);
-  for (size_t i = 0; i < targets.size(); ++i) {
-    size_t t = targets[i];
-    values[t] += x.values[i];
-    errors[t] += x.bound[i];
-    magnitudes[t] += std::fabs(x.values[i]) + x.bound[i];
+  for (size_t i = 0; i < targets.size(); ++i) groups[targets[i]].push_back(i);
+  return groups;
+}
+
+Sample sample_of(const RefTensor& x, const std::vector<size_t>& group) {
+  Sample sample;
+  for (size_t i : group) {
+    sample.values.push_back(x.values[i]);
+    sample.bounds.push_back(x.bound[i]);
   }
-  size_t count = values.empty() ? 0 : targets.size() / values.size();
-  double unit = compute_unit(x.dtype);
-  for (size_t t = 0; t < values.size(); ++t) {
-    double error = errors[t] + sum_error(unit, count, magnitudes[t]);
-    double value = values[t];
-    if (average) {
-      value /= static_cast<double>(count);
-      error = error / static_cast<double>(count) + scaled(value, kMathFactor * unit);
+  return sample;
+}
+
+// f(t, group) for every output element.
+template <class F>
+void over_groups(const AttrMap& attrs, Args args, Outputs outputs, F&& f) {
+  auto groups = groups_of(attrs, *args[0].tensor, outputs[0]);
+  for (size_t t = 0; t < groups.size(); ++t) f(t, groups[t]);
+}
+
+// Sum of a sample and its error.
+double sum_of(const Sample& sample, double unit, double& error) {
+  double total = 0, moved = 0, magnitude = 0;
+  for (size_t k = 0; k < sample.values.size(); ++k) {
+    total += sample.values[k];
+    moved += sample.bounds[k];
+    magnitude += std::fabs(sample.values[k]) + sample.bounds[k];
+  }
+  error = moved + sum_error(unit, sample.values.size(), magnitude);
+  return total;
+}
+
+// Wrapping integers; the bounds of the operands say whether the result is sure.
+template <class F>
+void fold_integers(const AttrMap& attrs, Args args, Outputs outputs, uint64_t start, F&& f) {
+  const RefTensor& x = *args[0].tensor;
+  over_groups(attrs, args, outputs, [&](size_t t, const std::vector<size_t>& group) {
+    uint64_t value = start;
+    bool unsure = false;
+    for (size_t i : group) {
+      value = f(value, static_cast<uint64_t>(x.integer(i)));
+      unsure |= is_unsure(x, i);
     }
-    put(out, t, value, error);
+    put_integer(outputs[0], t, static_cast<int64_t>(value), unsure ? kInfinity : 0);
+  });
+}
+
+// The element that is first in the order: larger for +1, smaller for -1. NaN comes before all.
+bool comes_before(const RefTensor& x, size_t a, size_t b, int direction) {
+  if (std::isnan(x.values[b])) return false;
+  if (std::isnan(x.values[a])) return true;
+  if (x.integers.empty()) return direction * (x.values[a] - x.values[b]) > 0;
+  if (x.dtype == DType::kU64) {
+    auto u = static_cast<uint64_t>(x.integer(a)), v = static_cast<uint64_t>(x.integer(b));
+    return direction > 0 ? u > v : u < v;
   }
+  return direction > 0 ? x.integer(a) > x.integer(b) : x.integer(a) < x.integer(b);
 }
 
-double lowest_value(DType dtype) {
-  if (is_float(dtype)) return -kInfinity;
-  return is_unsigned_integer(dtype) ? 0 : -std::ldexp(1.0, dtype_bits(dtype) - 1);
+// The first element of a group (not empty) that none comes before.
+size_t best_of(const RefTensor& x, const std::vector<size_t>& group, int direction) {
+  size_t best = group[0];
+  for (size_t i : group) {
+    if (comes_before(x, i, best, direction)) best = i;
+  }
+  return best;
 }
 
-}  // namespace
-
-void sum(const AttrMap& attrs, Args args, Outputs outputs) { add_up(attrs, args, outputs, false); }
-void mean(const AttrMap& attrs, Args args, Outputs outputs) { add_up(attrs, args, outputs, true); }
-
-void max(const AttrMap& attrs, Args args, Outputs outputs) {
+void extremum(const AttrMap& attrs, Args args, Outputs outputs, int direction) {
   const RefTensor& x = *args[0].tensor;
   RefTensor& out = outputs[0];
-  std::vector<size_t> targets = reduction_targets(attrs, x.shape);
-  double low = lowest_value(x.dtype);
-  std::vector<double> least(out.values.size(), low), most(least), value(least);
-  std::vector<bool> unknown(out.values.size(), false);
-  for (size_t i = 0; i < targets.size(); ++i) {
-    size_t t = targets[i];
-    value[t] = std::max(value[t], x.values[i]);
-    least[t] = std::max(least[t], x.values[i] - x.bound[i]);
-    most[t] = std::max(most[t], x.values[i] + x.bound[i]);
-    if (std::isnan(x.values[i])) unknown[t] = true;
-  }
-  for (size_t t = 0; t < value.size(); ++t) {
-    bool settled = least[t] == most[t];
-    double bound = settled ? 0 : std::max(most[t] - value[t], value[t] - least[t]);
-    put_exact(out, t, value[t], unknown[t] ? kInfinity : bound);
-  }
+  over_groups(attrs, args, outputs, [&](size_t t, const std::vector<size_t>& group) {
+    if (group.empty()) {
+      put_exact(out, t, direction > 0 ? lowest_value(x.dtype) : highest_value(x.dtype), 0);
+      return;
+    }
+    size_t best = best_of(x, group, direction);
+    put_moved(out, t, x, best);
+    if (std::isnan(x.values[best])) return;
+    // The interval between the extremum of the near ends and that of the far ends.
+    double near = -kInfinity, far = -kInfinity;
+    for (size_t i : group) {
+      near = std::max(near, direction * x.values[i] - x.bound[i]);
+      far = std::max(far, direction * x.values[i] + x.bound[i]);
+    }
+    double value = direction * x.values[best];
+    if (near != far) out.bound[t] = std::max(far - value, value - near);
+  });
 }
 
-void argmax(const AttrMap& attrs, Args args, Outputs outputs) {
+// Where another element lies within both bounds, the choice is ambiguous: off by the distance.
+void position(const AttrMap& attrs, Args args, Outputs outputs, int direction) {
   const RefTensor& x = *args[0].tensor;
   AxisView view(x.shape, attr_or<int64_t>(attrs, "axis", -1));
   for (size_t o = 0; o < view.outer; ++o) {
     for (size_t i = 0; i < view.inner; ++i) {
-      size_t best = 0;
-      bool unknown = false;
+      std::vector<size_t> group;
+      for (size_t k = 0; k < view.extent; ++k) group.push_back(view.at(o, k, i));
+      if (group.empty()) continue;
+      size_t at = best_of(x, group, direction);
+      auto best = static_cast<size_t>(std::find(group.begin(), group.end(), at) - group.begin());
+      size_t reach = 0;
       for (size_t k = 0; k < view.extent; ++k) {
-        double value = x.values[view.at(o, k, i)];
-        unknown |= std::isnan(value);
-        if (value > x.values[view.at(o, best, i)]) best = k;
-      }
-      size_t at = view.at(o, best, i);
-      size_t reach = unknown ? view.extent : 0;
-      for (size_t k = 0; k < view.extent && !unknown; ++k) {
-        size_t other = view.at(o, k, i);
-        double slack = x.bound[at] + x.bound[other];
-        if (k == best || slack == 0 || x.values[at] - x.values[other] > slack) continue;
+        double slack = x.bound[at] + x.bound[group[k]];
+        double apart = std::fabs(x.values[at] - x.values[group[k]]);
+        if (k == best || slack == 0 || apart > slack) continue;
         reach = std::max(reach, k > best ? k - best : best - k);
       }
       put_exact(outputs[0], o * view.inner + i, static_cast<double>(best),
@@ -110,55 +145,140 @@ void argmax(const AttrMap& attrs, Args args, Outputs outputs) {
   }
 }
 
-void rms_norm(const AttrMap& attrs, Args args, Outputs outputs) {
-  const RefTensor &x = *args[0].tensor, &weight = *args[1].tensor;
-  double unit = compute_unit(x.dtype);
-  double epsilon = attr_or(attrs, "epsilon", 1e-5);
-  size_t width = weight.values.size();
-  size_t rows = width == 0 ? 0 : x.values.size() / width;
-  auto count = static_cast<double>(width);
-  for (size_t row = 0; row < rows; ++row) {
-    const double* value = x.values.data() + row * width;
-    const double* bound = x.bound.data() + row * width;
-    double squares = 0, reach = 0;
-    for (size_t j = 0; j < width; ++j) {
-      double most = std::fabs(value[j]) + bound[j];
-      squares += value[j] * value[j];
-      reach += most * most;
+// Whether the element that decides is there, surely or perhaps.
+void truth(const AttrMap& attrs, Args args, Outputs outputs, bool decides) {
+  const RefTensor& x = *args[0].tensor;
+  over_groups(attrs, args, outputs, [&](size_t t, const std::vector<size_t>& group) {
+    bool surely = false, perhaps = false, found = false;
+    for (size_t i : group) {
+      Truth element(x, i);
+      found |= element.value == decides;
+      surely |= element.value == decides && !element.unsure;
+      perhaps |= element.unsure;
     }
-    double mean = squares / count + epsilon;
-    double mean_error = (reach - squares + sum_error(unit, width, reach)) / count +
-                        (kMathFactor + kRoundFactor) * unit * mean;
-    double scale = 1 / std::sqrt(mean);
-    double least = std::max(mean - mean_error, std::max(epsilon / 2, 0x1p-126));
-    double scale_error = 1 / std::sqrt(least) - scale + kMathFactor * unit * scale;
-    for (size_t j = 0; j < width; ++j) {
-      double y = value[j] * scale * weight.values[j];
-      double most = (std::fabs(value[j]) + bound[j]) * (scale + scale_error) *
-                    (std::fabs(weight.values[j]) + weight.bound[j]);
-      double error = most - std::fabs(y) + scaled(y, 2 * kRoundFactor * unit);
-      put(outputs[0], row * width + j, y, error);
-    }
-  }
+    put_exact(outputs[0], t, found ? decides : !decides, perhaps && !surely ? 1 : 0);
+  });
 }
 
-void softmax(const AttrMap& attrs, Args args, Outputs outputs) {
-  const RefTensor& x = *args[0].tensor;
-  AxisView view(x.shape, attr_or<int64_t>(attrs, "axis", -1));
-  double unit = compute_unit(x.dtype);
-  std::vector<double> values(view.extent), errors(view.extent);
-  for (size_t o = 0; o < view.outer; ++o) {
-    for (size_t i = 0; i < view.inner; ++i) {
-      for (size_t k = 0; k < view.extent; ++k) {
-        values[k] = x.values[view.at(o, k, i)];
-        errors[k] = x.bound[view.at(o, k, i)];
-      }
-      softmax_row(values, errors, unit);
-      for (size_t k = 0; k < view.extent; ++k) {
-        put(outputs[0], view.at(o, k, i), values[k], errors[k]);
-      }
-    }
+}  // namespace
+
+Moments moments_of(const Sample& sample, double unit, double correction) {
+  Moments m;
+  auto count = static_cast<double>(sample.values.size());
+  double error = 0;
+  m.mean = sum_of(sample, unit, error) / count;
+  m.mean_error = error / count + scaled(m.mean, kMathFactor * unit);
+  Sample squares;
+  for (size_t k = 0; k < sample.values.size(); ++k) {
+    double d = sample.values[k] - m.mean;
+    double e = sample.bounds[k] + m.mean_error + scaled(d, kRoundFactor * unit);
+    squares.values.push_back(d * d);
+    squares.bounds.push_back((2 * std::fabs(d) + e) * e);
   }
+  double divisor = std::max(count - correction, 0.0);
+  m.variance = sum_of(squares, unit, error) / divisor;
+  m.variance_error = error / divisor + scaled(m.variance, kMathFactor * unit);
+  return m;
+}
+
+// A weighted mean of the elements moves the result, so no more than the largest bound does. What
+// each difference from the peak, the exponentials, their sum and its logarithm round is added.
+LogSum log_sum_of(const Sample& sample, double unit) {
+  double peak = -kInfinity, moved = 0;
+  for (size_t k = 0; k < sample.values.size(); ++k) {
+    if (std::isnan(sample.values[k])) return {sample.values[k], 0};
+    peak = std::max(peak, sample.values[k]);
+    moved = std::max(moved, sample.bounds[k]);
+  }
+  if (std::isinf(peak)) return {peak, moved};
+  double total = 0, shifts = 0;
+  for (double value : sample.values) {
+    double weight = std::exp(value - peak);
+    total += weight;
+    if (weight > 0) shifts += weight * (peak - value);
+  }
+  double log_total = std::log(total);
+  double error = moved + kRoundFactor * unit * shifts / total + 2 * kMathFactor * unit +
+                 sum_error(unit, sample.values.size(), 1) + kMathFactor * unit * log_total +
+                 kRoundFactor * unit * std::fabs(peak + log_total);
+  return {peak + log_total, error};
+}
+
+void sum(const AttrMap& attrs, Args args, Outputs outputs) {
+  if (!is_float(outputs[0].dtype)) {
+    return fold_integers(attrs, args, outputs, 0, [](uint64_t a, uint64_t b) { return a + b; });
+  }
+  const RefTensor& x = *args[0].tensor;
+  over_groups(attrs, args, outputs, [&](size_t t, const std::vector<size_t>& group) {
+    double error = 0;
+    double total = sum_of(sample_of(x, group), compute_unit(x.dtype), error);
+    put(outputs[0], t, total, error);
+  });
+}
+
+void mean(const AttrMap& attrs, Args args, Outputs outputs) {
+  const RefTensor& x = *args[0].tensor;
+  double unit = compute_unit(x.dtype);
+  over_groups(attrs, args, outputs, [&](size_t t, const std::vector<size_t>& group) {
+    double error = 0;
+    auto count = static_cast<double>(group.size());
+    double value = sum_of(sample_of(x, group), unit, error) / count;
+    put(outputs[0], t, value, error / count + scaled(value, kMathFactor * unit));
+  });
+}
+
+// A relative rounding a factor. Where the factors above or below 1 alone leave the range, so may a
+// partial product.
+void prod(const AttrMap& attrs, Args args, Outputs outputs) {
+  if (!is_float(outputs[0].dtype)) {
+    return fold_integers(attrs, args, outputs, 1, [](uint64_t a, uint64_t b) { return a * b; });
+  }
+  const RefTensor& x = *args[0].tensor;
+  DType compute = accumulation_dtype(x.dtype);
+  over_groups(attrs, args, outputs, [&](size_t t, const std::vector<size_t>& group) {
+    double value = 1, most = 1, above = 1, below = 1;
+    for (size_t i : group) {
+      double reach = std::fabs(x.values[i]) + x.bound[i];
+      value *= x.values[i];
+      most *= reach;
+      above *= std::max(reach, 1.0);
+      if (x.values[i] != 0) below *= std::min(std::fabs(x.values[i]), 1.0);
+    }
+    double rounding = kRoundFactor * unit_roundoff(compute) * static_cast<double>(group.size());
+    double error = most - std::fabs(value) + scaled(value, rounding);
+    bool leaves = above > largest(compute) || below < underflow(compute);
+    put(outputs[0], t, value, leaves && value != 0 ? kInfinity : error);
+  });
+}
+
+void max(const AttrMap& attrs, Args args, Outputs outputs) { extremum(attrs, args, outputs, 1); }
+void min(const AttrMap& attrs, Args args, Outputs outputs) { extremum(attrs, args, outputs, -1); }
+void any(const AttrMap& attrs, Args args, Outputs outputs) { truth(attrs, args, outputs, true); }
+void all(const AttrMap& attrs, Args args, Outputs outputs) { truth(attrs, args, outputs, false); }
+void argmax(const AttrMap& attrs, Args args, Outputs outputs) {
+  position(attrs, args, outputs, 1);
+}
+void argmin(const AttrMap& attrs, Args args, Outputs outputs) {
+  position(attrs, args, outputs, -1);
+}
+
+void variance(const AttrMap& attrs, Args args, Outputs outputs) {
+  const RefTensor& x = *args[0].tensor;
+  auto correction = static_cast<double>(attr_or<int64_t>(attrs, "correction", 0));
+  over_groups(attrs, args, outputs, [&](size_t t, const std::vector<size_t>& group) {
+    Moments m = moments_of(sample_of(x, group), compute_unit(x.dtype), correction);
+    // Divided by 0: NaN, or infinity where rounding leaves any square.
+    bool none = static_cast<double>(group.size()) <= correction;
+    put(outputs[0], t, m.variance, none ? kInfinity : m.variance_error);
+  });
+}
+
+void logsumexp(const AttrMap& attrs, Args args, Outputs outputs) {
+  const RefTensor& x = *args[0].tensor;
+  over_groups(attrs, args, outputs, [&](size_t t, const std::vector<size_t>& group) {
+    LogSum result = log_sum_of(sample_of(x, group), compute_unit(x.dtype));
+    put(outputs[0], t, result.value, result.error);
+  });
 }
 
 }  // namespace tapml::op::reference

@@ -1,0 +1,174 @@
+// Arithmetic of two tensors.
+#include "op/elementwise.h"
+#include "op/families.h"
+#include "op/reference/arithmetic.h"
+
+namespace tapml::op {
+
+namespace {
+
+PrimExpr plus(PrimExpr a, PrimExpr b) { return a + b; }
+PrimExpr minus(PrimExpr a, PrimExpr b) { return a - b; }
+PrimExpr times(PrimExpr a, PrimExpr b) { return a * b; }
+PrimExpr quotient(PrimExpr a, PrimExpr b) { return fdiv(a, b); }
+PrimExpr larger(PrimExpr a, PrimExpr b) { return max(a, b); }
+PrimExpr smaller(PrimExpr a, PrimExpr b) { return min(a, b); }
+
+// Integers by squaring, from the exponent's highest bit down. A negative exponent gives the integer
+// part of the real result: 1 / a for a = 1 and -1, else 0.
+PrimExpr integer_power(const PrimExpr& a, const PrimExpr& b) {
+  DType dtype = a.dtype();
+  auto constant = [&](int64_t value) { return make_int(value, dtype); };
+  bool is_signed = is_signed_integer(dtype);
+  std::function<PrimExpr(int, PrimExpr)> steps = [&](int bit, PrimExpr power) {
+    if (bit < 0) return power;
+    PrimExpr set = ne(intrinsic("bit_and", intrinsic("shift_right", b, constant(bit)), constant(1)),
+                      constant(0));
+    PrimExpr next = power * power * select(set, a, constant(1));
+    return bind("p", next, [&](PrimExpr p) { return steps(bit - 1, std::move(p)); });
+  };
+  PrimExpr power = steps(dtype_bits(dtype) - (is_signed ? 2 : 1), constant(1));
+  if (!is_signed) return power;
+  PrimExpr odd = ne(intrinsic("bit_and", b, constant(1)), constant(0));
+  PrimExpr inverse = select(eq(a, constant(1)), constant(1),
+                            select(eq(a, constant(-1)), select(odd, constant(-1), constant(1)),
+                                   constant(0)));
+  return select(lt(b, constant(0)), inverse, power);
+}
+
+PrimExpr power(PrimExpr a, PrimExpr b) {
+  if (is_float(a.dtype())) return intrinsic("pow", std::move(a), std::move(b));
+  return bind("a", std::move(a), [&](PrimExpr x) {
+    return bind("b", std::move(b), [&](PrimExpr y) { return integer_power(x, y); });
+  });
+}
+
+// x - q * y; 0 * infinity is no number.
+PrimExpr remainder_of(const PrimExpr& x, const PrimExpr& y, const PrimExpr& q) {
+  PrimExpr zero = number(0, x.dtype());
+  return select(eq(q, zero), x, make_call("fma", x.dtype(), {zero - q, y, x}));
+}
+
+// The whole number next to x / y below ("floor") or toward zero ("trunc"). Where the quotient is
+// moderate, rounding it may have moved it over a whole number; the remainder, exact by fma, tells.
+PrimExpr whole_quotient(const char* rounding, const PrimExpr& x, const PrimExpr& y) {
+  PrimExpr zero = number(0, x.dtype()), one = number(1, x.dtype());
+  bool floor = std::string_view(rounding) == "floor";
+  return bind("q", intrinsic(rounding, fdiv(x, y)), [&](PrimExpr q) {
+    return bind("r", remainder_of(x, y, q), [&](PrimExpr r) {
+      // What is left over has the sign of the divisor (floor) or of the dividend.
+      PrimExpr negative = lt(floor ? y : x, zero);
+      PrimExpr beyond = select(negative, lt(zero, r), lt(r, zero));
+      PrimExpr short_of = le(intrinsic("abs", y), intrinsic("abs", r));
+      PrimExpr step = floor ? one : select(eq(lt(x, zero), lt(y, zero)), one, zero - one);
+      return q + select(beyond, zero - step, select(short_of, step, zero));
+    });
+  });
+}
+
+// The rule of an operator that divides: f(x, y) on variables.
+using Division = PrimExpr (*)(const PrimExpr& x, const PrimExpr& y);
+template <Division F>
+PrimExpr division(PrimExpr a, PrimExpr b) {
+  return bind("x", std::move(a), [&](PrimExpr x) {
+    return bind("y", std::move(b), [&](PrimExpr y) { return F(x, y); });
+  });
+}
+
+PrimExpr floor_quotient(const PrimExpr& x, const PrimExpr& y) {
+  return is_float(x.dtype()) ? whole_quotient("floor", x, y) : floordiv(x, y);
+}
+PrimExpr trunc_quotient(const PrimExpr& x, const PrimExpr& y) {
+  return is_float(x.dtype()) ? whole_quotient("trunc", x, y) : intrinsic("trunc_div", x, y);
+}
+PrimExpr floor_remainder(const PrimExpr& x, const PrimExpr& y) {
+  if (!is_float(x.dtype())) return floormod(x, y);
+  return bind("w", whole_quotient("floor", x, y),
+              [&](const PrimExpr& q) { return remainder_of(x, y, q); });
+}
+PrimExpr trunc_remainder(const PrimExpr& x, const PrimExpr& y) {
+  if (!is_float(x.dtype())) return intrinsic("trunc_mod", x, y);
+  return bind("w", whole_quotient("trunc", x, y),
+              [&](const PrimExpr& q) { return remainder_of(x, y, q); });
+}
+
+tir::PrimFuncRef legalize_divide(const CallView& call) {
+  return broadcasting(call, real_dtype(common_dtype(call)), quotient);
+}
+
+// Some divisors of integers are 0; floats stay away from it.
+bool generate_division(GeneratedCall& call, RandomStream& rng) {
+  generate_partner(call, rng);
+  GeneratedTensor& divisor = call.args[1].tensors[0];
+  if (is_float(divisor.dtype)) {
+    divisor.low = 0.25;
+    divisor.high = 3;
+  }
+  return true;
+}
+
+// Bases above 0 and exponents of either sign for floats; small ones, some negative, for integers.
+bool generate_power(GeneratedCall& call, RandomStream& rng) {
+  generate_partner(call, rng);
+  GeneratedTensor &base = call.args[0].tensors[0], &exponent = call.args[1].tensors[0];
+  bool real = is_float(base.dtype);
+  base.low = real ? 0.1 : -9;
+  exponent.low = real ? -3 : -2;
+  exponent.high = real ? 3 : 12;
+  return true;
+}
+
+OperatorInfo entry(const char* name, const char* doc, LegalizeRule legalize,
+                   ReferenceRule reference, GenerateRule rule = generate_partner) {
+  OperatorInfo info = binary_operator(name, doc, deduce_arithmetic, legalize, reference,
+                                      number_dtypes(), -9, 9);
+  info.generator.rule = rule;
+  return info;
+}
+
+}  // namespace
+
+std::span<const OperatorInfo> arithmetic_operators() {
+  static const std::vector<OperatorInfo> kOperators = [] {
+    std::vector<OperatorInfo> list = {
+        entry("add",
+              "a + b. Two float dtypes that differ are computed and returned in f32 (f64 where one "
+              "is f64); integers have one dtype and wrap.",
+              legalize_binary<plus>, reference::add),
+        entry("subtract", "a - b; dtypes as add.", legalize_binary<minus>, reference::subtract),
+        entry("multiply", "a * b; dtypes as add.", legalize_binary<times>, reference::multiply),
+        entry("divide", "The real quotient a / b; dtypes as add, but integers give f32.",
+              legalize_divide, reference::divide, generate_division),
+        entry("floor_divide",
+              "The largest whole number not above a / b; dtypes as add. Integers: 0 where b is 0; "
+              "the least integer divided by -1 wraps to itself.",
+              legalize_binary<division<floor_quotient>>, reference::floor_divide,
+              generate_division),
+        entry("trunc_divide", "a / b without its fraction; dtypes and corner cases as floor_divide.",
+              legalize_binary<division<trunc_quotient>>, reference::trunc_divide,
+              generate_division),
+        entry("floor_mod",
+              "a - b * floor_divide(a, b): the remainder with the sign of b; dtypes as add. "
+              "Integers: 0 where b is 0. Floats: meaningless where the quotient's whole part is "
+              "not exact in the dtype that computes (2^23 and more in f32).",
+              legalize_binary<division<floor_remainder>>, reference::floor_mod, generate_division),
+        entry("mod",
+              "a - b * trunc_divide(a, b): the remainder with the sign of a, as C has it; dtypes "
+              "and corner cases as floor_mod.",
+              legalize_binary<division<trunc_remainder>>, reference::mod, generate_division),
+        entry("power",
+              "a to the power b; dtypes as add. Floats: the corners of C99's pow. Integers wrap; "
+              "a negative exponent gives the real result's whole part (0, or 1 and -1 for such a).",
+              legalize_binary<power>, reference::power, generate_power),
+        entry("maximum", "The larger of a and b, NaN where one is; dtypes as add.",
+              legalize_binary<larger>, reference::maximum),
+        entry("minimum", "The smaller of a and b, NaN where one is; dtypes as add.",
+              legalize_binary<smaller>, reference::minimum),
+    };
+    list[3].deduce = deduce_quotient;
+    return list;
+  }();
+  return kOperators;
+}
+
+}  // namespace tapml::op

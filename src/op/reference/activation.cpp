@@ -1,0 +1,61 @@
+#include "op/reference/activation.h"
+
+namespace tapml::op::reference {
+
+namespace {
+
+double logistic(double x) { return 1 / (1 + std::exp(-x)); }
+
+double gelu_by_erf(double x) { return x / 2 * std::erfc(-x / std::sqrt(2.0)); }
+double gelu_by_tanh(double x) {
+  double inner = std::sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x);
+  // (1 + tanh t) / 2 without its cancellation.
+  return x * logistic(2 * inner);
+}
+
+// The factor 1 + f is a sum next to cancellation for negative x: its error is absolute, and the
+// product with x / 2 magnifies it.
+double gelu_own(double x, double, double u) { return kMathFactor * u * std::fabs(x); }
+
+}  // namespace
+
+// exp(-x) may overflow to infinity or, past 2^126, have a quotient that is flushed to zero.
+void sigmoid(const AttrMap&, Args args, Outputs outputs) {
+  map_real(args, outputs, {logistic, [](double, double y, double u) {
+                             return 2 * kMathFactor * u * y + 0x1p-125;
+                           }});
+}
+
+void silu(const AttrMap&, Args args, Outputs outputs) {
+  map_real(args, outputs,
+           {[](double x) { return x * logistic(x); },
+            [](double x, double y, double u) {
+              return scaled(y, 2 * kMathFactor * u) + std::fabs(x) * 0x1p-125;
+            },
+            [](double x, double e, double) {
+              double s = logistic(x);
+              // The second derivative stays below 1/2.
+              return std::fabs(s * (1 + x * (1 - s))) * e + e * e / 4;
+            }});
+}
+
+void gelu(const AttrMap& attrs, Args args, Outputs outputs) {
+  bool by_tanh = attr_or<std::string>(attrs, "approximate", "none") == "tanh";
+  // Falls down to its one turn, and rises from there.
+  double turn = by_tanh ? -0.75246142 : -0.75179152;
+  map_real(args, outputs, {by_tanh ? gelu_by_tanh : gelu_by_erf, gelu_own, nullptr, {turn}});
+}
+
+void relu(const AttrMap&, Args args, Outputs outputs) {
+  const RefTensor& x = *args[0].tensor;
+  for (size_t i = 0; i < x.values.size(); ++i) {
+    if (x.values[i] < 0) {
+      // What may be above 0 is moved by no more than that.
+      put_exact(outputs[0], i, 0, std::max(x.values[i] + x.bound[i], 0.0));
+    } else {
+      put_moved(outputs[0], i, x, i);
+    }
+  }
+}
+
+}  // namespace tapml::op::reference

@@ -1,0 +1,83 @@
+// How the references of elementwise operators run over their operands.
+#pragma once
+
+#include <algorithm>
+
+#include "op/dtypes.h"
+#include "op/reference/helpers.h"
+
+namespace tapml::op::reference {
+
+// What rules look like, for their declarations.
+using Rule = void(const AttrMap& attrs, Args args, Outputs outputs);
+
+// Round-off of the type in which a function of real numbers is computed.
+inline double real_unit(DType dtype) { return compute_unit(real_dtype(dtype)); }
+
+// The bound of an element as a real number of the dtype `real`: integers may be rounded.
+double real_bound(const RefTensor& x, size_t i, DType real);
+
+// A function of one real number.
+struct RealFunction {
+  double (*value)(double x);
+  // What a correct implementation adds to a result y at x where the round-off is u.
+  double (*own)(double x, double y, double u);
+  // How far the result moves where x moves by e > 0; null: the function is monotonic between
+  // `turns`, the points where it is not, and continuous.
+  double (*moved)(double x, double e, double y) = nullptr;
+  std::vector<double> turns;
+};
+
+inline double four_ulp(double, double y, double u) { return scaled(y, kMathFactor * u); }
+inline double exactly(double, double, double) { return 0; }
+
+void map_real(Args args, Outputs outputs, const RealFunction& function);
+// Monotonic, four ULP.
+inline void map_monotonic(Args args, Outputs outputs, double (*value)(double)) {
+  map_real(args, outputs, {value, four_ulp});
+}
+
+// f(a, b) on integers of up to 64 bits, wrapped. An operand that is off makes any value possible,
+// unless `moved` (may be null) says how far the result may be.
+using IntegerFunction = int64_t (*)(int64_t a, int64_t b, DType dtype);
+using IntegerBound = double (*)(double a, double ea, double b, double eb);
+void zip_integers(Args args, Outputs outputs, IntegerFunction f, IntegerBound moved = nullptr);
+// The same of one operand.
+void map_integers(Args args, Outputs outputs, int64_t (*f)(int64_t x, DType dtype));
+
+// Calls f(i, j, k): output element i comes from element j of args[0] and k of args[1].
+template <class F>
+void walk_pairs(Args args, const RefTensor& out, F&& f) {
+  std::vector<size_t> second(out.values.size());
+  walk(out.shape, broadcast_strides(args[1].tensor->shape, out.shape), 0,
+       [&](size_t i, size_t k) { second[i] = k; });
+  walk(out.shape, broadcast_strides(args[0].tensor->shape, out.shape), 0,
+       [&](size_t i, size_t j) { f(i, j, second[i]); });
+}
+
+// f(a, ea, b, eb, u, error) returns the value and sets the error.
+template <class F>
+void zip_real(Args args, Outputs outputs, F&& f) {
+  const RefTensor &a = *args[0].tensor, &b = *args[1].tensor;
+  RefTensor& out = outputs[0];
+  double u = real_unit(out.dtype);
+  if (is_float(a.dtype)) u = std::min(real_unit(a.dtype), real_unit(b.dtype));
+  walk_pairs(args, out, [&](size_t i, size_t j, size_t k) {
+    double error = 0;
+    double value = f(a.values[j], real_bound(a, j, out.dtype), b.values[k],
+                     real_bound(b, k, out.dtype), u, error);
+    put(out, i, value, error);
+  });
+}
+
+// Whether an element is not 0, as a NaN is not, and whether that may be otherwise.
+struct Truth {
+  bool value, unsure;
+  Truth(const RefTensor& x, size_t i)
+      : value(x.values[i] != 0), unsure(x.bound[i] > 0 && !(std::fabs(x.values[i]) > x.bound[i])) {}
+};
+
+// Whether element i may be another value than it is.
+inline bool is_unsure(const RefTensor& x, size_t i) { return x.bound[i] > 0; }
+
+}  // namespace tapml::op::reference

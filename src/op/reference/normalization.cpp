@@ -1,0 +1,187 @@
+#include "op/reference/normalization.h"
+
+namespace tapml::op::reference {
+
+namespace {
+
+// A number and how far it may be off.
+struct Measured {
+  double value, error;
+};
+
+Measured element(const RefTensor& tensor, size_t i) { return {tensor.values[i], tensor.bound[i]}; }
+
+// 1 / sqrt(variance + epsilon), where the sum is no less than `least`.
+Measured inverse_root(Measured variance, double epsilon, double least, double unit) {
+  double sum = variance.value + epsilon;
+  least = std::max(least, sum - variance.error - kRoundFactor * unit * sum);
+  double value = 1 / std::sqrt(sum);
+  if (least <= 0) return {value, kInfinity};
+  return {value, 1 / std::sqrt(least) - value + kMathFactor * unit * value};
+}
+
+// (x - mean) * scale * weight + bias.
+void put_affine(RefTensor& out, size_t i, Measured x, Measured mean, Measured scale,
+                Measured weight, Measured bias, double unit) {
+  double distance = x.value - mean.value;
+  double off = x.error + mean.error + kRoundFactor * unit * std::fabs(distance);
+  double product = distance * scale.value * weight.value;
+  double most = (std::fabs(distance) + off) * (std::fabs(scale.value) + scale.error) *
+                (std::fabs(weight.value) + weight.error);
+  double y = product + bias.value;
+  double error = most - std::fabs(product) + bias.error +
+                 kRoundFactor * unit * (2 * std::fabs(product) + std::fabs(y));
+  put(out, i, y, error);
+}
+
+// Normalizes elements by the moments of their group; both maps go from an element's index.
+template <class Group, class Parameter>
+void normalize(const AttrMap& attrs, Args args, Outputs outputs, size_t groups, Group&& group_of,
+               Parameter&& parameter_of) {
+  const RefTensor &x = *args[0].tensor, &weight = *args[1].tensor, &bias = *args[2].tensor;
+  double unit = compute_unit(x.dtype), epsilon = attr_or(attrs, "epsilon", 1e-5);
+  std::vector<Sample> samples(groups);
+  for (size_t i = 0; i < x.values.size(); ++i) {
+    samples[group_of(i)].values.push_back(x.values[i]);
+    samples[group_of(i)].bounds.push_back(x.bound[i]);
+  }
+  std::vector<Measured> means, scales;
+  for (const Sample& sample : samples) {
+    Moments m = moments_of(sample, unit);
+    means.push_back({m.mean, m.mean_error});
+    // No rounding makes a sum of squares negative.
+    scales.push_back(inverse_root({m.variance, m.variance_error}, epsilon, epsilon / 2, unit));
+  }
+  for (size_t i = 0; i < x.values.size(); ++i) {
+    size_t g = group_of(i), p = parameter_of(i);
+    put_affine(outputs[0], i, element(x, i), means[g], scales[g], element(weight, p),
+               element(bias, p), unit);
+  }
+}
+
+// Number of elements of dimensions [first, last).
+size_t span_of(const Shape& shape, size_t first, size_t last) {
+  size_t count = 1;
+  for (size_t d = first; d < last; ++d) count *= static_cast<size_t>(shape[d]);
+  return count;
+}
+
+// Groups of `width` neighbouring channels of x [n, c, ...].
+void by_channels(const AttrMap& attrs, Args args, Outputs outputs, size_t width) {
+  const Shape& shape = args[0].tensor->shape;
+  size_t inner = span_of(shape, 2, shape.size()), channels = static_cast<size_t>(shape[1]);
+  size_t size = width * inner;
+  size_t groups = size == 0 ? 0 : span_of(shape, 0, shape.size()) / size;
+  normalize(
+      attrs, args, outputs, groups, [&](size_t i) { return i / size; },
+      [&](size_t i) { return i / inner % channels; });
+}
+
+}  // namespace
+
+void rms_norm(const AttrMap& attrs, Args args, Outputs outputs) {
+  const RefTensor &x = *args[0].tensor, &weight = *args[1].tensor;
+  double unit = compute_unit(x.dtype);
+  double epsilon = attr_or(attrs, "epsilon", 1e-5);
+  size_t width = weight.values.size();
+  size_t rows = width == 0 ? 0 : x.values.size() / width;
+  auto count = static_cast<double>(width);
+  for (size_t row = 0; row < rows; ++row) {
+    const double* value = x.values.data() + row * width;
+    const double* bound = x.bound.data() + row * width;
+    double squares = 0, reach = 0;
+    for (size_t j = 0; j < width; ++j) {
+      double most = std::fabs(value[j]) + bound[j];
+      squares += value[j] * value[j];
+      reach += most * most;
+    }
+    double mean = squares / count + epsilon;
+    double mean_error = (reach - squares + sum_error(unit, width, reach)) / count +
+                        (kMathFactor + kRoundFactor) * unit * mean;
+    double scale = 1 / std::sqrt(mean);
+    double least = std::max(mean - mean_error, std::max(epsilon / 2, 0x1p-126));
+    double scale_error = 1 / std::sqrt(least) - scale + kMathFactor * unit * scale;
+    for (size_t j = 0; j < width; ++j) {
+      double y = value[j] * scale * weight.values[j];
+      double most = (std::fabs(value[j]) + bound[j]) * (scale + scale_error) *
+                    (std::fabs(weight.values[j]) + weight.bound[j]);
+      double error = most - std::fabs(y) + scaled(y, 2 * kRoundFactor * unit);
+      put(outputs[0], row * width + j, y, error);
+    }
+  }
+}
+
+void softmax(const AttrMap& attrs, Args args, Outputs outputs) {
+  const RefTensor& x = *args[0].tensor;
+  AxisView view(x.shape, attr_or<int64_t>(attrs, "axis", -1));
+  double unit = compute_unit(x.dtype);
+  std::vector<double> values(view.extent), errors(view.extent);
+  for (size_t o = 0; o < view.outer; ++o) {
+    for (size_t i = 0; i < view.inner; ++i) {
+      for (size_t k = 0; k < view.extent; ++k) {
+        values[k] = x.values[view.at(o, k, i)];
+        errors[k] = x.bound[view.at(o, k, i)];
+      }
+      softmax_row(values, errors, unit);
+      for (size_t k = 0; k < view.extent; ++k) {
+        put(outputs[0], view.at(o, k, i), values[k], errors[k]);
+      }
+    }
+  }
+}
+
+// x - log(sum exp(x)).
+void log_softmax(const AttrMap& attrs, Args args, Outputs outputs) {
+  const RefTensor& x = *args[0].tensor;
+  AxisView view(x.shape, attr_or<int64_t>(attrs, "axis", -1));
+  double unit = compute_unit(x.dtype);
+  for (size_t o = 0; o < view.outer; ++o) {
+    for (size_t i = 0; i < view.inner; ++i) {
+      Sample sample;
+      double peak = -kInfinity;
+      for (size_t k = 0; k < view.extent; ++k) {
+        sample.values.push_back(x.values[view.at(o, k, i)]);
+        sample.bounds.push_back(x.bound[view.at(o, k, i)]);
+        peak = std::max(peak, sample.values.back());
+      }
+      LogSum sum = log_sum_of(sample, unit);
+      for (size_t k = 0; k < view.extent; ++k) {
+        double y = sample.values[k] - sum.value;
+        double rounding = std::fabs(sample.values[k] - peak) + std::fabs(y);
+        put(outputs[0], view.at(o, k, i), y,
+            sample.bounds[k] + sum.error + scaled(rounding, kRoundFactor * unit));
+      }
+    }
+  }
+}
+
+void layer_norm(const AttrMap& attrs, Args args, Outputs outputs) {
+  size_t size = args[1].tensor->values.size();
+  size_t groups = size == 0 ? 0 : args[0].tensor->values.size() / size;
+  normalize(
+      attrs, args, outputs, groups, [&](size_t i) { return i / size; },
+      [&](size_t i) { return i % size; });
+}
+
+void group_norm(const AttrMap& attrs, Args args, Outputs outputs) {
+  auto groups = static_cast<size_t>(*find_attr<int64_t>(attrs, "groups"));
+  by_channels(attrs, args, outputs, static_cast<size_t>(args[0].tensor->shape[1]) / groups);
+}
+
+void instance_norm(const AttrMap& attrs, Args args, Outputs outputs) {
+  by_channels(attrs, args, outputs, 1);
+}
+
+void batch_norm(const AttrMap& attrs, Args args, Outputs outputs) {
+  const RefTensor& x = *args[0].tensor;
+  double unit = compute_unit(x.dtype), epsilon = attr_or(attrs, "epsilon", 1e-5);
+  size_t inner = span_of(x.shape, 2, x.shape.size()), channels = static_cast<size_t>(x.shape[1]);
+  for (size_t i = 0; i < x.values.size(); ++i) {
+    size_t c = i / inner % channels;
+    Measured scale = inverse_root(element(*args[4].tensor, c), epsilon, 0, unit);
+    put_affine(outputs[0], i, element(x, i), element(*args[3].tensor, c), scale,
+               element(*args[1].tensor, c), element(*args[2].tensor, c), unit);
+  }
+}
+
+}  // namespace tapml::op::reference

@@ -1,0 +1,28 @@
+// References of op/reduction.cpp and op/statistics.cpp.
+#pragma once
+
+#include "op/reference/elementwise.h"
+
+namespace tapml::op::reference {
+
+Rule sum, mean, prod, max, min, any, all;
+Rule argmax, argmin, variance, logsumexp;
+
+// What the reduction of some elements is made of: (value, bound) pairs.
+struct Sample {
+  std::vector<double> values, bounds;
+};
+
+// Mean of a sample and 1 / n of the summed squares around it, in a type of round-off `unit`.
+struct Moments {
+  double mean = 0, mean_error = 0, variance = 0, variance_error = 0;
+};
+Moments moments_of(const Sample& sample, double unit, double correction = 0);
+
+// log(sum exp(x)) of a sample, and how far it may be off.
+struct LogSum {
+  double value, error;
+};
+LogSum log_sum_of(const Sample& sample, double unit);
+
+}  // namespace tapml::op::reference
