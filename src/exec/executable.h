@@ -46,11 +46,11 @@ struct Implementation {
 // Code in the form that a platform loads.
 struct ModuleBlob {
   std::string platform;  // "cpu", "opencl", "null"
-  std::string format;    // "elf-object", "opencl-c", "spirv"
+  std::string format;    // "elf-archive", "elf-shared", "opencl-c", "spirv"
   std::vector<std::byte> bytes;
   std::vector<std::string> entries;
-  std::string cpu;       // cpu: LLVM's name of the CPU it was built for
-  std::string features;  // cpu: feature string it was built for
+  std::string cpu;       // cpu: the processor architecture, "x86-64"
+  std::string features;  // cpu: what the processor must have, "+avx2,+fma"
 };
 
 enum class Opcode : uint8_t {
@@ -69,6 +69,7 @@ enum class Opcode : uint8_t {
   kRelease,       // register `a` holds nothing any more
   kJump,          // to instruction b
   kBranchIfNot,   // register a (bool) false: to instruction b
+  kReadShape,     // register `a` = shape of the elements of the integer tensor in register b; waits
   kReturn,        // register a
 };
 

@@ -161,6 +161,7 @@ class FunctionChecker {
         TAPML_TRY(reg(inst.a, where));
         return check_index(inst.b, executable_.constants.size(), where, "constant");
       case Opcode::kMove:
+      case Opcode::kReadShape:
         TAPML_TRY(reg(inst.a, where));
         return reg(inst.b, where);
       case Opcode::kCallKernel:

@@ -3,6 +3,9 @@
 // Position t of batch b lives in row t % page_size of page page_table[b, t / page_size]. `lengths`
 // counts the tokens in the cache before the call. Entries of the page table behind the last used
 // position are never read.
+#include <algorithm>
+
+#include "op/dtypes.h"
 #include "op/families.h"
 #include "op/lowering.h"
 #include "op/reference/rules.h"
@@ -193,6 +196,56 @@ class AttentionProgram {
 
 tir::PrimFuncRef legalize_attention(const CallView& call) { return AttentionProgram(call).build(); }
 
+// ---- random calls
+
+// A page table of `batches` rows that shares out `pages` pages, and lengths that leave room for
+// `count` new tokens. False where there is no room.
+bool add_cache(GeneratedCall& call, int64_t batches, int64_t count, int64_t pages,
+               int64_t page_size) {
+  int64_t per_batch = batches == 0 ? pages : pages / batches;
+  if (pages == 0 || per_batch * page_size < count) return false;
+  GeneratedTensor table{DType::kI32,
+                        {batches, per_batch},
+                        0,
+                        static_cast<double>(pages - 1),
+                        GeneratedTensor::Order::kDistinct};
+  GeneratedTensor lengths{
+      DType::kI32, {batches}, 0, static_cast<double>(per_batch * page_size - count)};
+  call.args.push_back({{table}, {}});
+  call.args.push_back({{lengths}, {}});
+  return true;
+}
+
+bool generate_append(GeneratedCall& call, RandomStream& rng) {
+  keep_moderate(call.args[0].tensors[0].shape, 4096);
+  GeneratedTensor fresh = call.args[0].tensors[0];
+  int64_t pages = fresh.shape[0], page_size = fresh.shape[1];
+  int64_t batches = std::min<int64_t>(pages, rng.between(1, 3));
+  if (batches == 0) return false;
+  fresh.shape[0] = batches;
+  fresh.shape[1] = std::min<int64_t>(pages / batches * page_size, rng.between(0, 5));
+  call.args.push_back({{fresh}, {}});
+  return add_cache(call, batches, fresh.shape[1], pages, page_size);
+}
+
+bool generate_attention(GeneratedCall& call, RandomStream& rng) {
+  GeneratedTensor& query = call.args[0].tensors[0];
+  keep_moderate(query.shape, 1024);
+  int64_t batches = query.shape[0], count = query.shape[1];
+  int64_t& heads = query.shape[2];
+  int64_t kv_heads = rng.between(1, 3);
+  heads = std::max<int64_t>(1, heads / kv_heads) * kv_heads;
+  int64_t page_size = pick<int64_t>({1, 4, 16}, rng);
+  int64_t per_batch = (count + page_size - 1) / page_size + rng.between(1, 2);
+  int64_t pages = std::max<int64_t>(1, batches) * per_batch + rng.between(0, 2);
+  GeneratedTensor pool = query;
+  pool.shape = {pages, page_size, kv_heads, query.shape[3]};
+  call.attrs["scale"] = 0.25;
+  call.args.push_back({{pool}, {}});
+  call.args.push_back({{pool}, {}});
+  return add_cache(call, batches, count, pages, page_size);
+}
+
 }  // namespace
 
 std::span<const OperatorInfo> attention_operators() {
@@ -216,7 +269,7 @@ std::span<const OperatorInfo> attention_operators() {
          .deduce = deduce_append,
          .legalize = legalize_append,
          .reference = reference::kv_append,
-         .generator = {{4}, {DType::kF32, DType::kF16, DType::kBF16}}},
+         .generator = {{4}, float_dtypes(), -2, 2, generate_append}},
         {.name = "paged_attention",
          .doc = "Causal grouped-query attention over the paged cache, after kv_append: query i of "
                 "batch b attends to positions 0 .. lengths[b] + i with weights softmax(scale * "
@@ -231,7 +284,7 @@ std::span<const OperatorInfo> attention_operators() {
          .deduce = deduce_attention,
          .legalize = legalize_attention,
          .reference = reference::paged_attention,
-         .generator = {{4}, {DType::kF32, DType::kF16, DType::kBF16}}},
+         .generator = {{4}, float_dtypes(), -2, 2, generate_attention}},
     };
     return list;
   }();

@@ -204,7 +204,37 @@ CallView view_call(const relax::CallNode& call) {
   return view;
 }
 
+namespace {
+
+// One dimension of the result for each element, where it is known how many there are.
+relax::Annotation deduce_tensor_to_shape(const relax::CallNode& call) {
+  auto fail = [](const std::string& message, const std::string& expected,
+                 const std::string& found) {
+    throw_user(std::string(kTensorToShape) + ": " + message, "", expected, found);
+  };
+  if (call.args.size() != 1) {
+    fail("wrong number of arguments", "1", std::to_string(call.args.size()));
+  }
+  relax::Annotation annotation = annotation_of(call.args[0]);
+  if (annotation->kind == relax::AnnotationKind::kObject) {
+    return relax::shape_annotation_ndim(relax::kUnknownNdim);
+  }
+  const auto* tensor = relax::as_tensor(annotation);
+  if (!tensor || (tensor->dtype && !is_integer(*tensor->dtype)) ||
+      (tensor->ndim != relax::kUnknownNdim && tensor->ndim != 1)) {
+    fail("the argument is no list of integers", "an integer tensor of rank 1",
+         to_string(annotation));
+  }
+  bool known = tensor->shape && tensor->shape->front().is_int();
+  return relax::shape_annotation_ndim(
+      known ? static_cast<int>(tensor->shape->front()->int_value) : relax::kUnknownNdim);
+}
+
+}  // namespace
+
 relax::Annotation deduce(const relax::CallNode& call) {
+  const auto* callee = relax::as<relax::OperatorNode>(call.callee);
+  if (callee && callee->name == kTensorToShape) return deduce_tensor_to_shape(call);
   CallView view = view_call(call);
   return view.info.deduce(view);
 }

@@ -57,8 +57,39 @@ bool generate_call_of(const OperatorInfo& info, const GeneratedTensor& first, Ra
   return !kept.empty() && kept[0].dtype == first.dtype && kept[0].shape == first.shape;
 }
 
+namespace {
+
+void sort_rows(HostTensor& tensor) {
+  int64_t extent = tensor.shape().empty() ? 1 : tensor.shape().back();
+  std::vector<double> row(static_cast<size_t>(extent));
+  for (int64_t start = 0; start < tensor.size(); start += extent) {
+    for (int64_t k = 0; k < extent; ++k) row[static_cast<size_t>(k)] = tensor.at_f64(start + k);
+    std::sort(row.begin(), row.end());
+    for (int64_t k = 0; k < extent; ++k) tensor.set_f64(start + k, row[static_cast<size_t>(k)]);
+  }
+}
+
+// The first elements of a random permutation of the range.
+void fill_distinct(HostTensor& tensor, const GeneratedTensor& type, RandomStream& rng) {
+  std::vector<int64_t> values;
+  for (auto v = static_cast<int64_t>(type.low); v <= static_cast<int64_t>(type.high); ++v) {
+    values.push_back(v);
+  }
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    auto left = static_cast<uint32_t>(values.size()) - static_cast<uint32_t>(i);
+    std::swap(values[static_cast<size_t>(i)], values[static_cast<size_t>(i) + rng.below(left)]);
+    tensor.set_f64(i, static_cast<double>(values[static_cast<size_t>(i)]));
+  }
+}
+
+}  // namespace
+
 HostTensor random_tensor(const GeneratedTensor& type, RandomStream& rng) {
   HostTensor tensor = HostTensor::zeros(type.dtype, type.shape);
+  if (type.order == GeneratedTensor::Order::kDistinct) {
+    fill_distinct(tensor, type, rng);
+    return tensor;
+  }
   for (int64_t i = 0; i < tensor.size(); ++i) {
     double value = 0;
     if (is_float(type.dtype)) {
@@ -72,6 +103,7 @@ HostTensor random_tensor(const GeneratedTensor& type, RandomStream& rng) {
     }
     tensor.set_f64(i, value);
   }
+  if (type.order == GeneratedTensor::Order::kAscending) sort_rows(tensor);
   return tensor;
 }
 

@@ -18,6 +18,11 @@ struct GeneratedTensor {
   DType dtype = DType::kF32;
   Shape shape;
   double low = -2, high = 2;
+  enum class Order : uint8_t {
+    kFree,
+    kAscending,  // along the last axis
+    kDistinct,   // integers: no value twice; the range has room for all elements
+  } order = Order::kFree;
 };
 
 // One argument: tensors of a kTensor (one) or kTensors argument, or integers of a kShape or kPrim.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "op/dtypes.h"
 #include "op/families.h"
 #include "op/lowering.h"
 #include "op/reference/rules.h"
@@ -330,9 +331,104 @@ tir::PrimFuncRef legalize_slice(const CallView& call) {
   return lowering.finish();
 }
 
+// ---- random calls
+
+int64_t kept_moderate(GeneratedCall& call) {
+  Shape& shape = call.args[0].tensors[0].shape;
+  keep_moderate(shape, 4096);
+  return static_cast<int64_t>(shape.size());
+}
+
+bool generate_reshape(GeneratedCall& call, RandomStream& rng) {
+  kept_moderate(call);
+  Shape shape = call.args[0].tensors[0].shape;
+  for (int step = 0; step < 3; ++step) {
+    auto rank = static_cast<uint32_t>(shape.size());
+    if (rank > 1 && rng.chance(0.5)) {
+      uint32_t d = rng.below(rank - 1);
+      shape[d] *= shape[d + 1];
+      shape.erase(shape.begin() + d + 1);
+    } else if (rank > 0 && rng.chance(0.7)) {
+      uint32_t d = rng.below(rank);
+      int64_t factor = pick<int64_t>({2, 3, 4, 5}, rng);
+      if (shape[d] % factor != 0) continue;
+      shape[d] /= factor;
+      shape.insert(shape.begin() + d + 1, factor);
+    } else {
+      shape.insert(shape.begin() + rng.below(rank + 1), 1);
+    }
+  }
+  call.args.push_back({{}, shape});
+  return true;
+}
+
+bool generate_permute(GeneratedCall& call, RandomStream& rng) {
+  int64_t rank = kept_moderate(call);
+  std::vector<int64_t> axes(static_cast<size_t>(rank));
+  std::iota(axes.begin(), axes.end(), 0);
+  for (size_t i = axes.size(); i > 1; --i) {
+    std::swap(axes[i - 1], axes[rng.below(static_cast<uint32_t>(i))]);
+  }
+  if (rank > 0 && rng.chance(0.3)) axes[0] -= rank;
+  call.attrs["axes"] = axes;
+  return true;
+}
+
+bool generate_concat(GeneratedCall& call, RandomStream& rng) {
+  int64_t rank = kept_moderate(call);
+  if (rank == 0) return false;
+  int64_t axis = random_axis(static_cast<size_t>(rank), rng);
+  int64_t others = rng.between(0, 4);
+  for (int64_t i = 0; i < others; ++i) {
+    GeneratedTensor next = call.args[0].tensors[0];
+    next.shape[static_cast<size_t>(axis < 0 ? axis + rank : axis)] = rng.between(0, 5);
+    call.args[0].tensors.push_back(next);
+  }
+  call.attrs["axis"] = axis;
+  return true;
+}
+
+bool generate_split(GeneratedCall& call, RandomStream& rng) {
+  int64_t rank = kept_moderate(call);
+  if (rank == 0) return false;
+  int64_t axis = random_axis(static_cast<size_t>(rank), rng);
+  int64_t extent =
+      call.args[0].tensors[0].shape[static_cast<size_t>(axis < 0 ? axis + rank : axis)];
+  call.attrs["axis"] = axis;
+  if (rng.chance(0.5)) {
+    int64_t sections = rng.between(1, 4);
+    if (extent % sections != 0) sections = 1;
+    call.attrs["sections"] = sections;
+  } else {
+    int64_t first = rng.between(0, extent), second = rng.between(first, extent);
+    call.attrs["sizes"] = std::vector<int64_t>{first, second - first, extent - second};
+  }
+  return true;
+}
+
+bool generate_slice(GeneratedCall& call, RandomStream& rng) {
+  int64_t rank = kept_moderate(call);
+  const Shape& shape = call.args[0].tensors[0].shape;
+  std::vector<int64_t> axes, begin, end, strides;
+  for (int64_t axis = 0; axis < rank; ++axis) {
+    if (rng.chance(0.3)) continue;
+    int64_t extent = shape[static_cast<size_t>(axis)];
+    axes.push_back(rng.chance(0.5) ? axis : axis - rank);
+    begin.push_back(rng.between(0, extent));
+    end.push_back(rng.chance(0.5) ? extent : rng.between(begin.back(), extent));
+    strides.push_back(rng.between(1, 3));
+  }
+  if (axes.empty() && rank > 0) return false;
+  call.args.push_back({{}, begin});
+  call.args.push_back({{}, end});
+  call.attrs["axes"] = axes;
+  call.attrs["strides"] = strides;
+  return true;
+}
+
 OperatorInfo layout(const char* name, const char* doc, std::vector<ArgumentSpec> args,
                     std::vector<AttributeSpec> attrs, DeduceRule deduce, LegalizeRule legalize,
-                    ReferenceRule reference) {
+                    ReferenceRule reference, GenerateRule generate) {
   return {.name = name,
           .doc = doc,
           .args = std::move(args),
@@ -341,7 +437,7 @@ OperatorInfo layout(const char* name, const char* doc, std::vector<ArgumentSpec>
           .deduce = deduce,
           .legalize = legalize,
           .reference = reference,
-          .generator = {{1, 2, 3, 4}, {DType::kF32, DType::kF16, DType::kBF16, DType::kI32}}};
+          .generator = {{0, 1, 2, 3, 4}, all_dtypes(), -100, 100, generate}};
 }
 
 }  // namespace
@@ -353,13 +449,13 @@ std::span<const OperatorInfo> layout_operators() {
     std::vector<OperatorInfo> list = {
         layout("reshape", "The elements of x in row-major order under another shape.",
                {x, {"shape", ArgumentKind::kShape, "the result's shape, as many elements as x"}},
-               {}, deduce_reshape, legalize_reshape, reference::reshape),
+               {}, deduce_reshape, legalize_reshape, reference::reshape, generate_reshape),
         layout("permute", "Dimension i of the result is dimension axes[i] of x.", {x},
                {{"axes", AttributeKind::kInts, true, {}, "a permutation of x's axes"}},
-               deduce_permute, legalize_permute, reference::permute),
+               deduce_permute, legalize_permute, reference::permute, generate_permute),
         layout("concat", "Tensors of one dtype joined along an axis; their other dimensions agree.",
                {{"xs", ArgumentKind::kTensors, "at least one tensor"}}, {axis}, deduce_concat,
-               legalize_concat, reference::concat),
+               legalize_concat, reference::concat, generate_concat),
         layout("split",
                "x cut along an axis into a tuple of tensors: `sections` equal parts (the dimension "
                "is a multiple), or parts of the given sizes.",
@@ -368,7 +464,7 @@ std::span<const OperatorInfo> layout_operators() {
                 {"sections", AttributeKind::kInt, false, int64_t{0}, "number of equal parts"},
                 {"sizes", AttributeKind::kInts, false, std::vector<int64_t>(),
                  "extents of the parts"}},
-               deduce_split, legalize_split, reference::split),
+               deduce_split, legalize_split, reference::split, generate_split),
         layout("slice",
                "Elements begin, begin + stride, ... before end along the given axes; "
                "0 <= begin <= end <= the dimension.",
@@ -379,7 +475,7 @@ std::span<const OperatorInfo> layout_operators() {
                  "axes to cut; empty: all"},
                 {"strides", AttributeKind::kInts, false, std::vector<int64_t>(),
                  "positive steps; empty: all 1"}},
-               deduce_slice, legalize_slice, reference::slice),
+               deduce_slice, legalize_slice, reference::slice, generate_slice),
     };
     list[3].outputs = kTupleOfOutputs;
     return list;

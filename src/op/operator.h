@@ -78,6 +78,22 @@ using LegalizeRule = tir::PrimFuncRef (*)(const CallView& call);
 using ReferenceRule = void (*)(const AttrMap& attrs, std::span<const RefArg> args,
                                std::span<RefTensor> outputs);
 
+// Where a decomposition puts its bindings: in front of the call that it replaces.
+class BindingSink {
+ public:
+  virtual ~BindingSink() = default;
+  // Binds the call of an operator to a fresh variable with the deduced annotation.
+  virtual relax::Variable emit(relax::Expr call, const std::string& hint) = 0;
+  // A checked cast that defines the annotation's new symbolic variables.
+  virtual relax::Variable match_cast(relax::Expr value, relax::Annotation annotation,
+                                     const std::string& hint) = 0;
+};
+
+// The call as simpler operators: the value that replaces it (an atom or a tuple of atoms), or null
+// where the call stays as it is. What has a shape that depends on data is made this way: a count,
+// read by `tensor_to_shape`, and an operator that fills a tensor of that size.
+using DecomposeRule = relax::Expr (*)(const CallView& call, BindingSink& sink);
+
 // What a generator of random programs must know to call the operator validly.
 struct GeneratorInfo {
   std::vector<int> ranks;     // ranks that argument 0 may have; empty: no tensor comes first
@@ -104,7 +120,13 @@ struct OperatorInfo {
   ReferenceRule reference;
   GeneratorInfo generator;
   bool pure = true;  // value semantics at graph level; inout operators are pure there
+  // Null for most. `legalize` may be null where this one always applies.
+  DecomposeRule decompose = nullptr;
 };
+
+// The one operator without an entry: the elements of a tensor of rank 1 and integer dtype as a shape
+// value. It waits for them; a negative one is an error of the input.
+inline constexpr const char* kTensorToShape = "tensor_to_shape";
 
 // All operators, in order of their families' files.
 std::span<const OperatorInfo* const> operator_table();

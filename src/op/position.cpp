@@ -1,4 +1,5 @@
 // Position encodings.
+#include "op/dtypes.h"
 #include "op/families.h"
 #include "op/lowering.h"
 #include "op/reference/rules.h"
@@ -53,6 +54,17 @@ tir::PrimFuncRef legalize_rope(const CallView& call) {
   return lowering.finish();
 }
 
+bool generate_rope(GeneratedCall& call, RandomStream& rng) {
+  Shape& shape = call.args[0].tensors[0].shape;
+  keep_moderate(shape, 4096);
+  shape[3] += shape[3] % 2;
+  GeneratedTensor lengths{DType::kI32, {shape[0]}, 0, 40};
+  GeneratedTensor inv_freq{DType::kF32, {shape[3] / 2}, 0.0001, 1};
+  call.args.push_back({{lengths}, {}});
+  call.args.push_back({{inv_freq}, {}});
+  return true;
+}
+
 }  // namespace
 
 std::span<const OperatorInfo> position_operators() {
@@ -70,7 +82,7 @@ std::span<const OperatorInfo> position_operators() {
        .deduce = deduce_rope,
        .legalize = legalize_rope,
        .reference = reference::rope,
-       .generator = {{4}, {DType::kF32, DType::kF16, DType::kBF16}}},
+       .generator = {{4}, float_dtypes(), -2, 2, generate_rope}},
   };
   return kOperators;
 }

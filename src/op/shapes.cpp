@@ -140,6 +140,20 @@ void expect_same_dim(const CallView& call, const PrimExpr& a, const PrimExpr& b,
   }
 }
 
+void expect_at_most(const CallView& call, const PrimExpr& a, const PrimExpr& b,
+                    const std::string& what) {
+  if (provably_less(b, a)) {
+    call.error("of " + what + " the first is larger", "at most " + to_string(b), to_string(a));
+  }
+  if (!call.strict || provably_less(a, b + 1)) return;
+  if (call.undecided) {
+    call.undecided->emplace_back(max(a, b), b);
+    return;
+  }
+  call.error("of " + what + " the first may be larger", "provably at most " + to_string(b),
+             to_string(a));
+}
+
 int64_t normalized_axis(const CallView& call, int64_t axis, int ndim) {
   int64_t front = axis < 0 ? axis + ndim : axis;
   if (front < 0 || front >= ndim) {

@@ -46,6 +46,10 @@ void expect_number(const CallView& call, size_t index);
 void expect_same_dim(const CallView& call, const PrimExpr& a, const PrimExpr& b,
                      const std::string& what);
 
+// The same for a <= b; `what` says which ("size 0 and x.0").
+void expect_at_most(const CallView& call, const PrimExpr& a, const PrimExpr& b,
+                    const std::string& what);
+
 // `axis` counted from the front; UserError where it is outside a tensor of rank `ndim`.
 int64_t normalized_axis(const CallView& call, int64_t axis, int ndim);
 // Sorted, counted from the front, without repetition (an error); empty means every axis.

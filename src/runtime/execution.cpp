@@ -103,6 +103,8 @@ Status Execution::step(const Instruction& inst) {
       return {};
     case Opcode::kBranchIfNot:
       return branch_if_not(frame, inst);
+    case Opcode::kReadShape:
+      return read_shape(frame, inst);
     case Opcode::kReturn:
       break;
   }
@@ -192,6 +194,25 @@ Status Execution::call_function(const Instruction& inst) {
   for (size_t i = 0; i < inst.list.size(); ++i) {
     entered.registers[i] = caller.registers[inst.list[i]];
   }
+  return {};
+}
+
+Status Execution::read_shape(Frame& frame, const Instruction& inst) {
+  const Tensor* source = frame.registers[inst.b].tensor();
+  if (!source || !is_integer(source->dtype) || source->shape.size() != 1) {
+    return fail(wrong_value(frame, "an integer tensor of rank 1"));
+  }
+  TAPML_ASSIGN(HostTensor values, download(*source));
+  Shape shape;
+  for (int64_t i = 0; i < values.size(); ++i) {
+    shape.push_back(static_cast<int64_t>(values.at_f64(i)));
+    if (shape.back() < 0) {
+      return fail(user_error("a tensor that is read as a shape has a negative element",
+                             "function " + frame.function->name, "dimensions of at least 0",
+                             std::to_string(shape.back())));
+    }
+  }
+  frame.registers[inst.a] = Value(std::move(shape));
   return {};
 }
 

@@ -36,6 +36,7 @@ class Execution {
   Status get_item(Frame& frame, const Instruction& inst);
   Status call_kernel(Frame& frame, const Instruction& inst);
   Status call_function(const Instruction& inst);
+  Status read_shape(Frame& frame, const Instruction& inst);
   Status branch_if_not(Frame& frame, const Instruction& inst);
   Result<Tensor> lay_out(const Frame& frame, int32_t layout, std::shared_ptr<Storage> storage,
                          int64_t offset, int64_t room) const;

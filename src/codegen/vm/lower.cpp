@@ -227,6 +227,9 @@ class FunctionLowering {
             .a = reg,
             .b = source,
             .c = layout(*tensor->dtype, *tensor->shape)});
+    } else if (op == "tensor_to_shape") {
+      int32_t source = atom(call->args[0]);
+      emit({.op = Opcode::kReadShape, .a = reg, .b = source});
     } else if (op == "call_tir_dps") {
       call_kernel(*call, binding.origin);
     } else if (const auto* global = as<GlobalVarNode>(call->callee)) {

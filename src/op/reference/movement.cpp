@@ -84,29 +84,6 @@ void slice(const AttrMap& attrs, Args args, Outputs outputs) {
   gather(x, outputs[0], strides, base);
 }
 
-void take(const AttrMap& attrs, Args args, Outputs outputs) {
-  const RefTensor &x = *args[0].tensor, &indices = *args[1].tensor;
-  AxisView view(x.shape, attr_or<int64_t>(attrs, "axis", 0));
-  size_t count = indices.values.size();
-  for (size_t o = 0; o < view.outer; ++o) {
-    for (size_t k = 0; k < count; ++k) {
-      double index = indices.values[k];
-      if (!(index >= 0 && index < static_cast<double>(view.extent))) {
-        throw_user("take: an index is outside the axis", "",
-                   "0 to " + std::to_string(static_cast<int64_t>(view.extent) - 1),
-                   std::to_string(static_cast<int64_t>(index)));
-      }
-      for (size_t i = 0; i < view.inner; ++i) {
-        size_t to = (o * count + k) * view.inner + i;
-        size_t from = view.at(o, static_cast<size_t>(index), i);
-        put_moved(outputs[0], to, x, from);
-        // A choice that is not settled may pick any row.
-        if (indices.bound[k] > 0) outputs[0].bound[to] = kInfinity;
-      }
-    }
-  }
-}
-
 void full(const AttrMap& attrs, Args, Outputs outputs) {
   RefTensor& out = outputs[0];
   double value = *find_attr<double>(attrs, "value");

@@ -1,0 +1,26 @@
+// The f64 rules of op/arrange.cpp and op/region.cpp: elements that move, exact.
+#pragma once
+
+#include "op/reference/rules.h"
+
+namespace tapml::op::reference {
+
+// expand_dims, squeeze, flatten: the elements in their order.
+void same_elements(const AttrMap& attrs, Args args, Outputs outputs);
+void broadcast_to(const AttrMap& attrs, Args args, Outputs outputs);
+void flip(const AttrMap& attrs, Args args, Outputs outputs);
+void roll(const AttrMap& attrs, Args args, Outputs outputs);
+void tile(const AttrMap& attrs, Args args, Outputs outputs);
+void repeat(const AttrMap& attrs, Args args, Outputs outputs);
+void stack(const AttrMap& attrs, Args args, Outputs outputs);
+void swap_axes(const AttrMap& attrs, Args args, Outputs outputs);
+void move_axis(const AttrMap& attrs, Args args, Outputs outputs);
+
+void strided_slice(const AttrMap& attrs, Args args, Outputs outputs);
+void dynamic_slice(const AttrMap& attrs, Args args, Outputs outputs);
+void dynamic_update_slice(const AttrMap& attrs, Args args, Outputs outputs);
+void pad(const AttrMap& attrs, Args args, Outputs outputs);
+void depth_to_space(const AttrMap& attrs, Args args, Outputs outputs);
+void space_to_depth(const AttrMap& attrs, Args args, Outputs outputs);
+
+}  // namespace tapml::op::reference

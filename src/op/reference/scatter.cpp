@@ -1,0 +1,147 @@
+// References of the operators that write at indices.
+#include <algorithm>
+
+#include "op/reference/coordinates.h"
+#include "op/reference/indexing.h"
+#include "op/reference/resolve.h"
+
+namespace tapml::op::reference {
+
+namespace {
+
+// x while it is written. Sums are taken in f64 (or wrapping integers) and rounded at the end.
+class Writer {
+ public:
+  Writer(const RefTensor& x, RefTensor& out, bool adds) : x_(x), out_(out), adds_(adds) {
+    for (size_t i = 0; i < x.values.size(); ++i) put_moved(out, i, x, i);
+    if (!adds_) return;
+    counts_.assign(x.values.size(), 0);
+    for (size_t i = 0; i < x.values.size(); ++i) {
+      magnitudes_.push_back(std::fabs(x.values[i]) + x.bound[i]);
+    }
+  }
+
+  void write(size_t to, const RefTensor& updates, size_t from) {
+    if (!adds_) return put_moved(out_, to, updates, from);
+    ++counts_[to];
+    if (!is_float(out_.dtype)) {
+      auto sum =
+          static_cast<uint64_t>(out_.integer(to)) + static_cast<uint64_t>(updates.integer(from));
+      put_integer(out_, to, static_cast<int64_t>(sum), out_.bound[to] + updates.bound[from]);
+      return;
+    }
+    out_.values[to] += updates.values[from];
+    out_.bound[to] += updates.bound[from];
+    magnitudes_[to] += std::fabs(updates.values[from]) + updates.bound[from];
+  }
+
+  void finish() {
+    if (!adds_ || !is_float(out_.dtype)) return;
+    double unit = compute_unit(out_.dtype);
+    for (size_t i = 0; i < counts_.size(); ++i) {
+      if (counts_[i] == 0) continue;
+      put(out_, i, out_.values[i], out_.bound[i] + sum_error(unit, counts_[i] + 1, magnitudes_[i]));
+    }
+  }
+
+ private:
+  const RefTensor& x_;
+  RefTensor& out_;
+  bool adds_;
+  std::vector<size_t> counts_;
+  std::vector<double> magnitudes_;
+};
+
+void open_all(RefTensor& out) { std::fill(out.bound.begin(), out.bound.end(), kInfinity); }
+
+void along_axis(const AttrMap& attrs, Args args, Outputs outputs, bool adds) {
+  const RefTensor &x = *args[0].tensor, &indices = *args[1].tensor, &updates = *args[2].tensor;
+  size_t axis = counted_from_front(*find_attr<int64_t>(attrs, "axis"), x.shape.size());
+  Writer writer(x, outputs[0], adds);
+  std::vector<Coordinates> open;
+  each_element(indices.shape, [&](size_t element, Coordinates at) {
+    if (indices.bound[element] > 0) open.push_back(at);
+    auto index = resolve(indices.integer(element), static_cast<size_t>(x.shape[axis]));
+    if (!index) return;
+    at[axis] = static_cast<int64_t>(*index);
+    writer.write(element_at(x.shape, at), updates, element);
+  });
+  writer.finish();
+  for (Coordinates& line : open) {
+    for (line[axis] = 0; line[axis] < x.shape[axis]; ++line[axis]) {
+      outputs[0].bound[element_at(x.shape, line)] = kInfinity;
+    }
+  }
+}
+
+}  // namespace
+
+void scatter(const AttrMap& attrs, Args args, Outputs outputs) {
+  along_axis(attrs, args, outputs, false);
+}
+
+void scatter_add(const AttrMap& attrs, Args args, Outputs outputs) {
+  along_axis(attrs, args, outputs, true);
+}
+
+void scatter_nd(const AttrMap& attrs, Args args, Outputs outputs) {
+  const RefTensor &x = *args[0].tensor, &indices = *args[1].tensor, &updates = *args[2].tensor;
+  Writer writer(x, outputs[0], *find_attr<bool>(attrs, "accumulate"));
+  TupleReader tuples(indices, x.shape);
+  for (size_t t = 0; t < tuples.count; ++t) {
+    auto slice = tuples.slice(t);
+    if (!slice) continue;
+    for (size_t i = 0; i < tuples.inner; ++i) {
+      writer.write(*slice * tuples.inner + i, updates, t * tuples.inner + i);
+    }
+  }
+  writer.finish();
+  if (!is_exact(indices)) open_all(outputs[0]);
+}
+
+void index_put(const AttrMap& attrs, Args args, Outputs outputs) {
+  const RefTensor &x = *args[0].tensor, &values = *args[1].tensor;
+  size_t depth = args.size() - 2;
+  // What is written: the indices' common shape, then the rest of x.
+  Shape written;
+  bool settled = true;
+  for (size_t d = 0; d < depth; ++d) {
+    const RefTensor& indices = *args[2 + d].tensor;
+    settled &= is_exact(indices);
+    if (indices.shape.size() > written.size()) {
+      written.insert(written.begin(), indices.shape.size() - written.size(), 1);
+    }
+    for (size_t k = 1; k <= indices.shape.size(); ++k) {
+      int64_t dim = indices.shape[indices.shape.size() - k];
+      if (dim != 1) written[written.size() - k] = dim;
+    }
+  }
+  size_t common = written.size();
+  written.insert(written.end(), x.shape.begin() + static_cast<std::ptrdiff_t>(depth),
+                 x.shape.end());
+  // The element of `tensor`, whose dimensions align with the end of `at`.
+  auto aligned = [](const RefTensor& tensor, const Coordinates& at) {
+    Coordinates own(at.end() - static_cast<std::ptrdiff_t>(tensor.shape.size()), at.end());
+    for (size_t d = 0; d < own.size(); ++d) {
+      if (tensor.shape[d] == 1) own[d] = 0;
+    }
+    return element_at(tensor.shape, own);
+  };
+  Writer writer(x, outputs[0], *find_attr<bool>(attrs, "accumulate"));
+  each_element(written, [&](size_t, const Coordinates& at) {
+    Coordinates tuple(at.begin(), at.begin() + static_cast<std::ptrdiff_t>(common)), to;
+    for (size_t d = 0; d < depth; ++d) {
+      const RefTensor& indices = *args[2 + d].tensor;
+      auto index =
+          resolve(indices.integer(aligned(indices, tuple)), static_cast<size_t>(x.shape[d]));
+      if (!index) return;
+      to.push_back(static_cast<int64_t>(*index));
+    }
+    to.insert(to.end(), at.begin() + static_cast<std::ptrdiff_t>(common), at.end());
+    writer.write(element_at(x.shape, to), values, aligned(values, at));
+  });
+  writer.finish();
+  if (!settled) open_all(outputs[0]);
+}
+
+}  // namespace tapml::op::reference

@@ -1,0 +1,24 @@
+// The f64 rules of op/sorting.cpp and op/selection.cpp.
+//
+// Sorted values move no further than the elements do: place k of the sorted lower ends and place k
+// of the sorted upper ends enclose it. An index is settled where its element's box is apart from
+// all others (exact elements may be equal: their order is then known); else it is open.
+#pragma once
+
+#include "op/reference/rules.h"
+
+namespace tapml::op::reference {
+
+void sort(const AttrMap& attrs, Args args, Outputs outputs);
+void argsort(const AttrMap& attrs, Args args, Outputs outputs);
+void topk(const AttrMap& attrs, Args args, Outputs outputs);
+void searchsorted(const AttrMap& attrs, Args args, Outputs outputs);
+
+void nonzero(const AttrMap& attrs, Args args, Outputs outputs);
+void nonzero_count(const AttrMap& attrs, Args args, Outputs outputs);
+void nonzero_fill(const AttrMap& attrs, Args args, Outputs outputs);
+void unique(const AttrMap& attrs, Args args, Outputs outputs);
+void unique_count(const AttrMap& attrs, Args args, Outputs outputs);
+void unique_fill(const AttrMap& attrs, Args args, Outputs outputs);
+
+}  // namespace tapml::op::reference

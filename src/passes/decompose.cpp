@@ -1,0 +1,99 @@
+#include "passes/decompose.h"
+
+#include "build/block_builder.h"
+#include "op/operator.h"
+#include "passes/kernel.h"
+#include "relax/visit.h"
+
+namespace tapml::passes {
+
+using namespace relax;  // NOLINT: this file is about relax alone
+
+namespace {
+
+// Appends to the bindings of one block.
+class BlockSink final : public op::BindingSink {
+ public:
+  BlockSink(const Module& module, bool dataflow, std::vector<Binding>& into)
+      : module_(module), dataflow_(dataflow), into_(into) {}
+
+  Variable emit(Expr call, const std::string& hint) override {
+    Variable var = make_variable(hint, build::annotation_of_value(call, module_), dataflow_);
+    add({var, std::move(call), nullptr, origin_});
+    return var;
+  }
+
+  Variable match_cast(Expr value, Annotation annotation, const std::string& hint) override {
+    Variable var = make_variable(hint, annotation, dataflow_);
+    into_.push_back({var, std::move(value), annotation, origin_});
+    return var;
+  }
+
+  // Adds `binding`, or what it is made of.
+  void add(Binding binding) {
+    const op::OperatorInfo* info =
+        binding.match_cast ? nullptr : op::find_operator(called_operator(binding.value));
+    if (info && info->decompose) {
+      origin_ = binding.origin;
+      size_t before = into_.size();
+      Expr value = info->decompose(op::view_call(*as<CallNode>(binding.value)), *this);
+      if (value) {
+        // The last of the new bindings takes the old one's variable where both say the same.
+        const auto* var = as<VarNode>(value);
+        bool renames = var && into_.size() > before && into_.back().var.get() == var &&
+                       !into_.back().match_cast &&
+                       to_string(var->annotation) == to_string(binding.var->annotation);
+        if (renames) {
+          into_.back().var = binding.var;
+          return;
+        }
+        binding.value = value;
+      }
+    }
+    into_.push_back(std::move(binding));
+  }
+
+ private:
+  const Module& module_;
+  bool dataflow_;
+  std::vector<Binding>& into_;
+  Origin origin_;
+};
+
+Expr decompose_body(const Module& module, const Expr& body) {
+  const auto* seq = as<SeqNode>(body);
+  if (!seq) return body;
+  std::vector<Block> blocks;
+  for (const Block& block : seq->blocks) {
+    Block result{.dataflow = block.dataflow, .bindings = {}};
+    BlockSink sink(module, block.dataflow, result.bindings);
+    for (const Binding& binding : block.bindings) {
+      Binding copy = binding;
+      if (const auto* branch = as<IfNode>(binding.value)) {
+        auto node = std::make_shared<IfNode>(*branch);
+        node->then_branch = decompose_body(module, branch->then_branch);
+        node->else_branch = decompose_body(module, branch->else_branch);
+        copy.value = node;
+      }
+      sink.add(std::move(copy));
+    }
+    blocks.push_back(std::move(result));
+  }
+  return make_seq(std::move(blocks), seq->result);
+}
+
+}  // namespace
+
+Module decompose(const Module& module) {
+  Module result = module;
+  for (const auto& [name, function] : module.functions) {
+    const Function* source = as_relax_function(function.get());
+    if (!source || is_kernel(source)) continue;
+    auto copy = std::make_shared<Function>(*source);
+    copy->body = decompose_body(module, source->body);
+    result.functions[name] = copy;
+  }
+  return result;
+}
+
+}  // namespace tapml::passes
