@@ -7,36 +7,35 @@
 #include "base/host/progress.h"
 #include "cli/command.h"
 #include "cli/model.h"
-#include "cli/platforms.h"
 #include "ir/exceptions.h"
 #include "llm/engine.h"
-#include "pipeline/compile.h"
 
 namespace tapml::cli {
 
 namespace {
 
 struct CarveOptions {
-  std::string model, target = "cpu", prompt, folder;
+  ModelOptions model;
+  std::string prompt, folder;
   int64_t max_tokens = 4;
   int64_t calls = 0;
 };
 
 int run(const CarveOptions& options, const Output& output) {
-  target::Target target = target::parse_target(options.target);
-  auto session = open_session(target);
-  LoadedModel model = load_model(options.model);
-  std::vector<int32_t> prompt = encode_prompt(model, options.prompt);
   Progress progress = Progress::to_stderr(output.json);
-  progress.begin("compile");
-  auto executable = pipeline::compile(model.files.module, target);
-  auto engine = unwrap(llm::Engine::create(*session, executable, model.files.weights));
+  std::vector<int32_t> prompt;
+  ReadyModel model =
+      make_ready(options.model, [&](const Tokenizer& tokenizer, const ModelInterface& interface) {
+        prompt = encode_prompt(tokenizer, interface.context, options.prompt);
+        progress.begin("compile");
+      });
+  auto engine = unwrap(llm::Engine::create(*model.session, model.executable, model.weights));
   progress.begin("carve");
-  topdown::Carver carver(*executable, options.calls);
+  topdown::Carver carver(*model.executable, options.calls);
   engine->vm().call_point().set_observer(&carver);
   llm::GenerateOptions generate;
   generate.max_tokens = options.max_tokens;
-  generate.eos = model.files.eos;
+  generate.eos = model.eos;
   generate.on_token = [](int32_t) { return !interrupted(); };
   unwrap(engine->generate(prompt, generate));
   engine->vm().call_point().set_observer(nullptr);
@@ -62,8 +61,7 @@ void add_carve(Registration registration) {
   auto* command = registration.app.add_subcommand("carve", "Carve one run into kernel tests");
   command->footer("Example: tapml carve models/demo --prompt \"And God said\" -o out/suite");
   auto options = std::make_shared<CarveOptions>();
-  command->add_option("model", options->model, "Hugging Face model directory")->required();
-  command->add_option("--target", options->target, "The trusted platform")->capture_default_str();
+  options->model.add_to(*command);
   command->add_option("--prompt", options->prompt, "Text to run")->required();
   command->add_option("-o,--output", options->folder, "Folder of the suite")->required();
   command->add_option("--max-tokens", options->max_tokens, "Decode steps to carve")

@@ -1,51 +1,109 @@
-// tapml compile: compiles a model or a text module and reports what came out.
+// tapml compile: compiles a model or a text module, reports what came out and writes it as a file.
 #include "pipeline/compile.h"
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
+#include "base/host/interrupt.h"
+#include "base/host/progress.h"
+#include "cli/cache.h"
 #include "cli/command.h"
+#include "cli/executable.h"
+#include "codegen/llvm/native.h"
 #include "frontend/huggingface/model.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
 #include "pipeline/check_input.h"
 #include "text/parser.h"
+#include "text/printer.h"
 
 namespace tapml::cli {
 
 namespace {
 
 struct CompileOptions {
-  std::string model, config, target = "cpu", dump;
+  std::string model, config, target = "cpu", dump, file;
   bool times = false, verify = false;
+  CacheOptions cache;
 };
 
-Module read_module(const CompileOptions& options) {
+// A Module, and where its weights are.
+struct Input {
+  Module module;
+  ModelSource source;
+};
+
+Input from_model(const frontend::HuggingFaceModel& model, const std::string& folder, bool keep) {
+  return {model.module, keep ? source_of(model, folder) : ModelSource{}};
+}
+
+Input read_input(const CompileOptions& options) {
+  const bool keep = !options.file.empty();
   if (options.model.empty() == options.config.empty()) {
     throw_user("one input is needed", "command line", "MODEL or --config config.json",
                options.model.empty() ? "neither" : "both");
   }
-  if (!options.config.empty()) return frontend::read_config(options.config).module;
+  if (!options.config.empty()) return from_model(frontend::read_config(options.config), "", keep);
   if (std::filesystem::is_directory(options.model)) {
-    return frontend::read_model(options.model).module;
+    return from_model(frontend::read_model(options.model), options.model, keep);
   }
-  Module module = text::parse(unwrap(read_text_file(options.model)), options.model);
-  pipeline::check_input(module, options.model);
+  text::SourceMap places;
+  Module module =
+      text::parse(unwrap(read_text_file(options.model)), options.model, {.places = &places});
+  pipeline::check_input(module, options.model, &places);
   bool any = false;
   for (const auto& [name, function] : module.functions) {
     any |= function->level == FunctionLevel::kRelax;
   }
   if (!any) throw_user("the module has no graph-level function to compile", options.model, "def");
-  return module;
+  return {std::move(module), {}};
+}
+
+// The executable as a file: native code becomes a shared object, so that no compiler is needed to
+// run it.
+ExecutableFile to_file(const Executable& executable, const Module& fixed, ModelSource source,
+                       const CompileOptions& options) {
+  ExecutableFile file;
+  file.executable = executable;
+  for (ModuleBlob& blob : file.executable.modules) {
+    if (blob.platform == "cpu") blob = codegen::link_shared(blob);
+  }
+  file.source = std::move(source);
+  file.compiler = pipeline::compiler_identity();
+  file.options = {{"code", codegen::native_identity()}, {"target", options.target}};
+  file.module = text::print(fixed);
+  return file;
+}
+
+// Bytes of the file.
+size_t write(const ExecutableFile& file, const std::string& path) {
+  std::vector<std::byte> bytes = unwrap(write_executable(file));
+  unwrap(write_file_atomic(path, bytes));
+  return bytes.size();
 }
 
 int run(const CompileOptions& options, const Output& output) {
   target::Target target = target::parse_target(options.target);
-  Module module = read_module(options);
+  if (!options.file.empty()) unwrap(check_writable(options.file));
+  Progress progress = Progress::to_stderr(output.json);
+  progress.begin("read");
+  Input input = read_input(options);
   std::vector<std::pair<std::string, double>> times;
+  CompileCache cache(options.cache);
   pipeline::ImplementOptions implement;
-  implement.instruments = {options.dump, options.verify, &times};
-  auto executable = pipeline::compile(module, target, implement);
+  implement.instruments = {options.dump, options.verify, &times,
+                           [] { unwrap(check_interrupted()); }};
+  implement.cache = cache.kernels();
+  progress.begin("compile for " + options.target);
+  Module fixed = pipeline::fix_kernels(input.module, implement.instruments);
+  auto executable = pipeline::implement(fixed, target, implement);
+  unwrap(check_interrupted());
+  size_t file_bytes = 0;
+  if (!options.file.empty()) {
+    progress.begin("write " + options.file);
+    file_bytes = write(to_file(*executable, fixed, std::move(input.source), options), options.file);
+  }
+  progress.end();
   double total = 0;
   size_t code = 0;
   for (const auto& [name, seconds] : times) total += seconds;
@@ -68,13 +126,19 @@ int run(const CompileOptions& options, const Output& output) {
           Json::object({{"pass", Json::string(name)}, {"seconds", Json::number(seconds)}}));
     }
   }
-  char summary[160];
-  std::snprintf(summary, sizeof summary, "%zu kernels, %zu call sites, %zu bytes of code, %.2f s",
-                executable->kernels.size(), executable->call_sites.size(), code, total);
+  char summary[200];
+  std::snprintf(summary, sizeof summary,
+                "%zu kernels (%lld from the cache), %zu call sites, %zu bytes of code, %.2f s",
+                executable->kernels.size(), static_cast<long long>(cache.hits()),
+                executable->call_sites.size(), code, total);
   output.line(summary);
+  if (file_bytes > 0) output.line(options.file + ": " + std::to_string(file_bytes) + " bytes");
   output.document(Json::object({{"target", Json::string(options.target)},
                                 {"kernels", Json::array(std::move(kernels))},
                                 {"code_bytes", Json::integer(static_cast<int64_t>(code))},
+                                {"cached_kernels", Json::integer(cache.hits())},
+                                {"file", Json::string(options.file)},
+                                {"file_bytes", Json::integer(static_cast<int64_t>(file_bytes))},
                                 {"passes", Json::array(std::move(passes))},
                                 {"seconds", Json::number(total)}}));
   return kDone;
@@ -84,14 +148,16 @@ int run(const CompileOptions& options, const Output& output) {
 
 void add_compile(Registration registration) {
   auto* command = registration.app.add_subcommand("compile", "Compile a model or a text module");
-  command->footer("Example: tapml compile models/demo --target opencl --time-passes");
+  command->footer("Example: tapml compile models/demo --target cpu -o demo.tapml");
   auto options = std::make_shared<CompileOptions>();
   command->add_option("model", options->model, "Model directory or text module");
   command->add_option("--config", options->config, "config.json: no weights are needed");
   command->add_option("--target", options->target, "kind[:key=value,...]")->capture_default_str();
+  command->add_option("-o,--output", options->file, "File for the executable");
   command->add_option("--dump-ir", options->dump, "Folder for the text after every pass");
   command->add_flag("--time-passes", options->times, "Seconds of every pass");
   command->add_flag("--verify", options->verify, "Check the invariants after every pass");
+  options->cache.add_to(*command);
   command->add_flag("--json", registration.output.json, "One JSON document on stdout");
   command->callback([options, registration] {
     registration.selected = [options, registration] { return run(*options, registration.output); };

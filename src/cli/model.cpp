@@ -1,38 +1,139 @@
 #include "cli/model.h"
 
+#include <CLI/CLI.hpp>
+#include <chrono>
 #include <cstdio>
+#include <filesystem>
 
 #include "abi/model_interface.h"
+#include "base/host/interrupt.h"
+#include "cli/executable.h"
+#include "cli/platforms.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
 #include "llm/tokenizer/regex_pcre2.h"
+#include "pipeline/compile.h"
+#include "text/parser.h"
 
 namespace tapml::cli {
 
-LoadedModel load_model(const std::string& folder) {
-  frontend::HuggingFaceModel files = frontend::read_model(folder);
-  for (const std::string& warning : files.warnings) {
+namespace {
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+Tokenizer load_tokenizer(const std::string& path) {
+  std::string json = unwrap(read_text_file(path));
+  return unwrap(Tokenizer::parse(json, path, tokenizer::pcre2_regex_engine()));
+}
+
+// The tokens that end a text, by the folder's configuration files.
+std::vector<int32_t> read_eos_of(const std::string& folder) {
+  const std::string generation = folder + "/generation_config.json";
+  if (std::filesystem::exists(generation)) {
+    auto eos = frontend::parse_generation_eos(unwrap(read_text_file(generation)), generation);
+    if (eos) return *eos;
+  }
+  const std::string config = folder + "/config.json";
+  return frontend::parse_config(unwrap(read_text_file(config)), config).eos;
+}
+
+void print_warnings(const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) {
     std::fprintf(stderr, "warning: %s\n", warning.c_str());
   }
-  std::string json = unwrap(read_text_file(files.tokenizer_path));
-  Tokenizer tokenizer =
-      unwrap(Tokenizer::parse(json, files.tokenizer_path, tokenizer::pcre2_regex_engine()));
+}
+
+}  // namespace
+
+LoadedModel load_model(const std::string& model, const std::string& folder) {
+  if (!is_executable_file(model)) {
+    frontend::HuggingFaceModel files = frontend::read_model(model);
+    print_warnings(files.warnings);
+    Tokenizer tokenizer = load_tokenizer(files.tokenizer_path);
+    return {std::move(files), std::move(tokenizer)};
+  }
+  ExecutableFile file = load_executable(model);
+  std::string from = model_folder(file, model, folder);
+  frontend::HuggingFaceModel files;
+  files.module = text::parse(file.module, model + ", section module");
+  files.weights = load_source_weights(file, from);
+  files.eos = read_eos_of(from);
+  files.tokenizer_path = from + "/tokenizer.json";
+  Tokenizer tokenizer = load_tokenizer(files.tokenizer_path);
   return {std::move(files), std::move(tokenizer)};
 }
 
-std::vector<int32_t> encode_prompt(const LoadedModel& model, const std::string& prompt) {
+std::vector<int32_t> encode_prompt(const Tokenizer& tokenizer, int64_t context,
+                                   const std::string& prompt) {
   if (prompt.empty()) {
     throw_user("the prompt is empty", "--prompt", "some text", "nothing");
   }
-  std::vector<int32_t> tokens = unwrap(model.tokenizer.encode(prompt));
+  std::vector<int32_t> tokens = unwrap(tokenizer.encode(prompt));
   if (tokens.empty()) throw_user("the prompt has no tokens", "--prompt", "some text", prompt);
-  int64_t context = model_interface_of(model.files.module.attrs).context;
   if (static_cast<int64_t>(tokens.size()) >= context) {
     throw_user("the prompt is too long for the model", "--prompt",
                "fewer than " + std::to_string(context) + " tokens",
                std::to_string(tokens.size()) + " tokens", "shorten it");
   }
   return tokens;
+}
+
+std::vector<int32_t> encode_prompt(const LoadedModel& model, const std::string& prompt) {
+  return encode_prompt(model.tokenizer, model_interface_of(model.files.module.attrs).context,
+                       prompt);
+}
+
+void ModelOptions::add_to(CLI::App& command) {
+  command.add_option("model", model, "Hugging Face model directory, or an executable")->required();
+  command.add_option("--target", target,
+                     "kind[:key=value,...], see tapml devices; cpu, or the executable's");
+  command.add_option("--model", folder,
+                     "Model directory of an executable, where it is not the one it was made from");
+  cache.add_to(command);
+}
+
+ReadyModel make_ready(
+    const ModelOptions& options,
+    const std::function<void(const Tokenizer&, const ModelInterface&)>& before_compile) {
+  const double start = now();
+  if (!is_executable_file(options.model)) {
+    if (!options.folder.empty()) {
+      throw_user("--model goes with an executable only", "--model", "an executable as MODEL",
+                 options.model);
+    }
+    target::Target target = target::parse_target(options.target.empty() ? "cpu" : options.target);
+    auto session = open_session(target);
+    LoadedModel model = load_model(options.model);
+    if (before_compile) {
+      before_compile(model.tokenizer, model_interface_of(model.files.module.attrs));
+    }
+    const double loaded = now();
+    CompileCache cache(options.cache);
+    pipeline::ImplementOptions implement;
+    implement.cache = cache.kernels();
+    implement.instruments.poll = [] { unwrap(check_interrupted()); };
+    auto executable = pipeline::compile(model.files.module, target, implement);
+    return {std::move(target),   std::move(session), std::move(executable),
+            model.files.weights, model.files.eos,    std::move(model.tokenizer),
+            loaded - start,      now() - loaded};
+  }
+  ExecutableFile file = load_executable(options.model);
+  target::Target target = executable_target(file, options.model, options.target);
+  auto session = open_session(target);
+  std::string folder = model_folder(file, options.model, options.folder);
+  auto weights = load_source_weights(file, folder);
+  Tokenizer tokenizer = load_tokenizer(folder + "/tokenizer.json");
+  if (before_compile) before_compile(tokenizer, file.executable.model);
+  return {std::move(target),
+          std::move(session),
+          std::make_shared<Executable>(std::move(file.executable)),
+          std::move(weights),
+          read_eos_of(folder),
+          std::move(tokenizer),
+          now() - start,
+          0};
 }
 
 }  // namespace tapml::cli

@@ -5,9 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "cli/cache.h"
 #include "cli/command.h"
 #include "frontend/huggingface/model.h"
 #include "llm/tokenizer/tokenizer.h"
+#include "runtime/session.h"
+#include "target/target.h"
 
 namespace tapml::cli {
 
@@ -16,10 +19,39 @@ struct LoadedModel {
   Tokenizer tokenizer;
 };
 
-// Reads a model directory with its tokenizer; warnings go to stderr.
-LoadedModel load_model(const std::string& folder);
+// Reads a model directory with its tokenizer, or what an executable was made from (with its kernels
+// fixed already); warnings go to stderr. `folder`, where given, overrides the executable's.
+LoadedModel load_model(const std::string& model, const std::string& folder = "");
 
 // Token ids of a prompt; UserError for an empty one and one that does not fit the context.
+std::vector<int32_t> encode_prompt(const Tokenizer& tokenizer, int64_t context,
+                                   const std::string& prompt);
 std::vector<int32_t> encode_prompt(const LoadedModel& model, const std::string& prompt);
+
+// MODEL, --target, --model and --no-cache of the commands that run a model.
+struct ModelOptions {
+  std::string model;   // directory or executable
+  std::string target;  // empty: the executable's, or cpu
+  std::string folder;  // overrides the executable's model directory
+  CacheOptions cache;
+  void add_to(CLI::App& command);
+};
+
+// A model that can run: compiled, or as an executable has it.
+struct ReadyModel {
+  target::Target target;
+  std::unique_ptr<runtime::Session> session;
+  std::shared_ptr<const Executable> executable;
+  std::map<std::string, HostTensor> weights;
+  std::vector<int32_t> eos;
+  Tokenizer tokenizer;
+  double load_seconds = 0, compile_seconds = 0;
+};
+
+// `before_compile` is called between loading and compiling (a prompt is checked before seconds are
+// spent); it may be empty.
+ReadyModel make_ready(
+    const ModelOptions& options,
+    const std::function<void(const Tokenizer&, const ModelInterface&)>& before_compile);
 
 }  // namespace tapml::cli

@@ -86,8 +86,7 @@ int run(const RunOptions& options, const Output& output) {
                                  {"tokens_per_s", Json::number(tokens_per_second)}})}}));
   if (!output.json) {
     std::fprintf(stderr, "[%zu prompt tokens, %zu generated, %.1f tokens/s; compile %.2f s]\n",
-                 prompt.size(), generation.tokens.size(), tokens_per_second,
-                 model.compile_seconds);
+                 prompt.size(), generation.tokens.size(), tokens_per_second, model.compile_seconds);
   }
   return kDone;
 }

@@ -3,19 +3,14 @@
 #include <set>
 
 #include "arith/scalar_program.h"
-#include "codegen/llvm/native.h"
-#include "codegen/lower/check_program.h"
-#include "codegen/lower/device_func.h"
-#include "codegen/source/emitter.h"
 #include "codegen/vm/lower.h"
 #include "ir/exceptions.h"
 #include "passes/kernel.h"
-#include "passes/lower_math.h"
 #include "passes/plan_memory.h"
+#include "pipeline/build_kernels.h"
 #include "pipeline/run.h"
 #include "relax/kernel_call.h"
 #include "relax/visit.h"
-#include "schedule/rules.h"
 #include "text/printer.h"
 
 namespace tapml::pipeline {
@@ -83,85 +78,6 @@ std::string programs_text(const relax::Function& spec) {
   return text;
 }
 
-// Schedules, lowers and generates code for all kernels of one executable.
-class KernelBuilder {
- public:
-  KernelBuilder(const target::Target& target, const ImplementOptions& options,
-                Executable& executable)
-      : target_(target), options_(options), executable_(executable) {}
-
-  // `programs`: the hand-written ones among what the kernel computes, "@f, @g".
-  void add(const std::string& name, const tir::PrimFunc& func, int32_t kernel,
-           const std::string& programs) {
-    double start = seconds_now();
-    schedule::Scheduled scheduled = schedule::schedule_for(func, target_);
-    if (options_.rewrite) scheduled.func = options_.rewrite(name, scheduled.func);
-    tir::PrimFuncRef final_func = scheduled.func;
-    if (!target_.description.accurate_math) final_func = passes::lower_math(*final_func);
-    if (!programs.empty()) {
-      codegen::check_program(*final_func, target_.description,
-                             "tensor program " + programs + ", kernel " + name + " on " +
-                                 target_.text);
-    }
-    codegen::LoweredKernel lowered = codegen::lower_prim_func(*final_func, name);
-    Implementation implementation;
-    implementation.kernel = kernel;
-    implementation.provider = "schedule:" + scheduled.rule;
-    for (const tir::Buffer& workspace : lowered.workspaces) {
-      ParamInfo info;
-      info.name = workspace->name;
-      info.dtype = workspace->dtype;
-      info.mode = AccessMode::kWorkspace;
-      for (const PrimExpr& dim : workspace->shape) {
-        info.dims.push_back(arith::compile_scalar(dim, final_func->scalars));
-      }
-      implementation.workspaces.push_back(std::move(info));
-    }
-    for (codegen::DeviceFunc& launch : lowered.launches) {
-      implementation.launches.push_back(
-          {launch.entry, arith::compile_scalar(launch.extent, final_func->scalars),
-           launch.workgroup_threads, launch.buffer_indices, launch.scalar_indices});
-      functions_.push_back(std::move(launch));
-    }
-    executable_.implementations.push_back(std::move(implementation));
-    schedule_seconds_ += seconds_now() - start;
-  }
-
-  void finish() {
-    add_time(options_.instruments, "schedule", schedule_seconds_);
-    double start = seconds_now();
-    executable_.modules.push_back(generate());
-    add_time(options_.instruments, "codegen", seconds_now() - start);
-  }
-
- private:
-  ModuleBlob generate() const {
-    switch (target_.description.code) {
-      case target::CodeKind::kNative:
-        return codegen::compile_native(functions_);
-      case target::CodeKind::kOpenClC:
-        return codegen::compile_opencl(functions_);
-      case target::CodeKind::kNone: {
-        ModuleBlob blob;
-        blob.platform = target_.description.platform;
-        blob.format = "none";
-        for (const auto& function : functions_) blob.entries.push_back(function.entry);
-        return blob;
-      }
-      case target::CodeKind::kGlsl:
-        break;
-    }
-    throw_platform(PlatformFault::kAbsent,
-                   "no code generation for target " + target_.description.platform);
-  }
-
-  const target::Target& target_;
-  const ImplementOptions& options_;
-  Executable& executable_;
-  std::vector<codegen::DeviceFunc> functions_;
-  double schedule_seconds_ = 0;
-};
-
 }  // namespace
 
 Module fix_kernels(const Module& module, const Instruments& instruments) {
@@ -194,7 +110,7 @@ std::shared_ptr<const Executable> implement(const Module& fixed, const target::T
     context.kernels[name] = {index, &func};
     executable->kernels.push_back(kernel_info(fixed, name));
     check_limits(executable->kernels.back(), target);
-    builder.add(name, func, index, programs_text(passes::kernel_spec(fixed, name)));
+    builder.add(func, index, programs_text(passes::kernel_spec(fixed, name)));
   }
   builder.finish();
   int number = 50;

@@ -13,6 +13,8 @@
 
 namespace tapml::pipeline {
 
+class KernelCache;
+
 // Called after every pass; any may be empty.
 struct Instruments {
   // Text dumps go to this folder as NN_<pass>.txt, when set.
@@ -44,6 +46,10 @@ struct ImplementOptions {
   // Sees each implementation after scheduling and before code generation, and returns the one to
   // use. User kernels and planted bugs come in here.
   std::function<tir::PrimFuncRef(const std::string& kernel, tir::PrimFuncRef scheduled)> rewrite;
+  // Where native kernels are looked for and kept; null: nowhere. Not used with `rewrite`.
+  KernelCache* cache = nullptr;
+  // Threads that generate native code; 0: one a core. The result does not depend on it.
+  int threads = 0;
 };
 
 // Kernels fixed -> executable for `target`: implement, plan memory, lower, generate code.

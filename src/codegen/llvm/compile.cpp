@@ -1,5 +1,8 @@
+#include "codegen/llvm/compile.h"
+
 #include <llvm/Analysis/CGSCCPassManager.h>
 #include <llvm/Analysis/LoopAnalysisManager.h>
+#include <llvm/Config/llvm-config.h>
 #include <llvm/IR/DiagnosticHandler.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/LegacyPassManager.h>
@@ -11,6 +14,7 @@
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/TargetParser/Host.h>
 
+#include "base/host/cpu_features.h"
 #include "codegen/llvm/emit.h"
 #include "codegen/llvm/native.h"
 #include "ir/exceptions.h"
@@ -19,17 +23,20 @@ namespace tapml::codegen {
 
 namespace {
 
-// "+avx2,-avx512f,..." of this host, sorted by name.
-std::string host_features() {
+// "+avx2,+fma,...": what code may use. Nothing else is switched on, so that these are what a
+// machine must have to run it.
+std::string feature_string() {
   std::string text;
-  std::map<std::string, bool> sorted;
-  for (const auto& feature : llvm::sys::getHostCPUFeatures()) {
-    sorted[feature.first().str()] = feature.second;
-  }
-  for (const auto& [name, on] : sorted) {
-    text += (text.empty() ? "" : ",") + std::string(on ? "+" : "-") + name;
-  }
+  for (const std::string& feature : cpu_features()) text += (text.empty() ? "+" : ",+") + feature;
   return text;
+}
+
+const char* baseline_cpu() {
+#if defined(__x86_64__)
+  return "x86-64";
+#else
+  return "generic";
+#endif
 }
 
 std::unique_ptr<llvm::TargetMachine> host_machine() {
@@ -45,7 +52,7 @@ std::unique_ptr<llvm::TargetMachine> host_machine() {
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-      triple, llvm::sys::getHostCPUName(), host_features(), options, llvm::Reloc::PIC_));
+      triple, baseline_cpu(), feature_string(), options, llvm::Reloc::PIC_));
 }
 
 // A loop that may run as lanes but does not is nobody's mistake: nothing is printed about it.
@@ -62,6 +69,10 @@ std::unique_ptr<llvm::Module> emit_module(llvm::LLVMContext& context,
   module->setTargetTriple(machine.getTargetTriple().str());
   module->setDataLayout(machine.createDataLayout());
   for (const DeviceFunc& function : functions) emit_function(*module, function);
+  // The processor decides how instructions are ordered, not which there are.
+  for (llvm::Function& function : *module) {
+    if (!function.isDeclaration()) function.addFnAttr("tune-cpu", llvm::sys::getHostCPUName());
+  }
   std::string problems;
   llvm::raw_string_ostream stream(problems);
   if (llvm::verifyModule(*module, &stream)) {
@@ -89,38 +100,46 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
 
 }  // namespace
 
-ModuleBlob compile_native(const std::vector<DeviceFunc>& functions) {
+struct ObjectCompiler::State {
+  std::unique_ptr<llvm::TargetMachine> machine = host_machine();
+};
+
+ObjectCompiler::ObjectCompiler() : state_(std::make_unique<State>()) {}
+ObjectCompiler::~ObjectCompiler() = default;
+
+std::vector<std::byte> ObjectCompiler::object(const std::string& name,
+                                              const std::vector<DeviceFunc>& functions) {
   llvm::LLVMContext context;
   context.setDiagnosticHandler(std::make_unique<QuietRemarks>());
-  auto machine = host_machine();
-  auto module = emit_module(context, functions, *machine);
-  optimize(*module, *machine);
+  llvm::TargetMachine& machine = *state_->machine;
+  auto module = emit_module(context, functions, machine);
+  module->setModuleIdentifier(name);
+  module->setSourceFileName(name);
+  optimize(*module, machine);
   llvm::SmallVector<char, 0> object;
   llvm::raw_svector_ostream stream(object);
   llvm::legacy::PassManager codegen;
-  if (machine->addPassesToEmitFile(codegen, stream, nullptr, llvm::CodeGenFileType::ObjectFile)) {
+  if (machine.addPassesToEmitFile(codegen, stream, nullptr, llvm::CodeGenFileType::ObjectFile)) {
     throw_internal("LLVM cannot write objects for this host");
   }
   codegen.run(*module);
-  ModuleBlob blob;
-  blob.platform = "cpu";
-  blob.format = "elf-object";
   auto bytes = std::as_bytes(std::span(object.data(), object.size()));
-  blob.bytes.assign(bytes.begin(), bytes.end());
-  for (const DeviceFunc& function : functions) blob.entries.push_back(function.entry);
-  blob.cpu = llvm::sys::getHostCPUName().str();
-  blob.features = host_features();
-  return blob;
+  return {bytes.begin(), bytes.end()};
 }
 
-std::string native_ir(const std::vector<DeviceFunc>& functions) {
+std::string ObjectCompiler::ir(const std::vector<DeviceFunc>& functions) {
   llvm::LLVMContext context;
-  auto machine = host_machine();
-  auto module = emit_module(context, functions, *machine);
+  auto module = emit_module(context, functions, *state_->machine);
   std::string text;
   llvm::raw_string_ostream stream(text);
   module->print(stream, nullptr);
   return stream.str();
+}
+
+std::string native_identity() {
+  return std::string("llvm ") + LLVM_VERSION_STRING + ", " + llvm::sys::getProcessTriple() + ", " +
+         baseline_cpu() + " tuned for " + llvm::sys::getHostCPUName().str() + ", " +
+         feature_string() + ", O2";
 }
 
 }  // namespace tapml::codegen

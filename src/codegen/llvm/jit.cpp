@@ -1,10 +1,10 @@
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/Object/Archive.h>
 #include <llvm/Support/TargetSelect.h>
-#include <llvm/TargetParser/Host.h>
 
-#include <sstream>
-
+#include "codegen/llvm/archive.h"
 #include "codegen/llvm/native.h"
+#include "runtime/host/shared_object.h"
 
 namespace tapml::codegen {
 
@@ -27,44 +27,60 @@ class JitCode : public runtime::HostCode {
   std::unique_ptr<llvm::orc::LLJIT> jit_;
 };
 
-// The first "+feature" of `features` that this machine lacks; empty when it has all.
-std::string missing_feature(const std::string& features) {
-  auto host = llvm::sys::getHostCPUFeatures();
-  std::istringstream stream(features);
-  std::string feature;
-  while (std::getline(stream, feature, ',')) {
-    if (feature.size() < 2 || feature[0] != '+') continue;
-    auto it = host.find(feature.substr(1));
-    if (it == host.end() || !it->second) return feature.substr(1);
-  }
-  return "";
+Error llvm_error(const char* what, llvm::Error error) {
+  return internal_error(std::string(what) + ": " + llvm::toString(std::move(error)));
 }
 
 class JitLoader : public runtime::KernelLoader {
  public:
   Result<std::shared_ptr<runtime::HostCode>> load(const ModuleBlob& blob) noexcept override {
-    if (blob.platform != "cpu" || blob.format != "elf-object") {
-      return fail(internal_error("the cpu loader takes elf-object modules",
+    if (blob.platform == "cpu" && blob.format == runtime::kSharedObjectFormat) {
+      return shared_objects_->load(blob);
+    }
+    if (blob.platform != "cpu" || blob.format != kArchiveFormat) {
+      return fail(internal_error("the cpu loader takes archives and shared objects",
                                  blob.platform + " module of format " + blob.format));
     }
-    if (std::string missing = missing_feature(blob.features); !missing.empty()) {
-      return fail(
-          platform_error(PlatformFault::kAbsent,
-                         "code was built for a CPU with " + missing + ", which this machine lacks",
-                         "module for " + blob.cpu, "compile it again on this machine"));
-    }
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
+    TAPML_TRY(runtime::check_host_code(blob));
+    static const bool initialized = [] {
+      llvm::InitializeNativeTarget();
+      llvm::InitializeNativeTargetAsmPrinter();
+      return true;
+    }();
+    (void)initialized;
     auto jit = llvm::orc::LLJITBuilder().create();
-    if (!jit) return fail(internal_error("no JIT: " + llvm::toString(jit.takeError())));
-    auto buffer = llvm::MemoryBuffer::getMemBufferCopy(
-        llvm::StringRef(reinterpret_cast<const char*>(blob.bytes.data()), blob.bytes.size()),
-        "tapml");
-    if (auto error = (*jit)->addObjectFile(std::move(buffer))) {
-      return fail(internal_error("object does not load: " + llvm::toString(std::move(error))));
-    }
+    if (!jit) return fail(llvm_error("no JIT", jit.takeError()));
+    TAPML_TRY(add_objects(**jit, blob));
     return std::shared_ptr<runtime::HostCode>(std::make_shared<JitCode>(std::move(*jit)));
   }
+
+ private:
+  // Every member of the archive; each is linked when one of its entries is asked for.
+  static Status add_objects(llvm::orc::LLJIT& jit, const ModuleBlob& blob) {
+    llvm::MemoryBufferRef image(
+        llvm::StringRef(reinterpret_cast<const char*>(blob.bytes.data()), blob.bytes.size()),
+        "tapml");
+    auto archive = llvm::object::Archive::create(image);
+    if (!archive) return fail(llvm_error("archive does not load", archive.takeError()));
+    llvm::Error walk = llvm::Error::success();
+    Status status;
+    for (const auto& member : (*archive)->children(walk)) {
+      auto object = member.getBuffer();
+      if (!object) {
+        status = fail(llvm_error("archive does not load", object.takeError()));
+        break;
+      }
+      // A copy: members of archives are not aligned as objects must be.
+      if (auto error = jit.addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(*object, "tapml"))) {
+        status = fail(llvm_error("object does not load", std::move(error)));
+        break;
+      }
+    }
+    if (walk) return fail(llvm_error("archive does not load", std::move(walk)));
+    return status;
+  }
+
+  std::shared_ptr<runtime::KernelLoader> shared_objects_ = runtime::make_shared_object_loader();
 };
 
 }  // namespace

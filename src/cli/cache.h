@@ -1,0 +1,37 @@
+// The compile cache as the commands use it.
+#pragma once
+
+#include <memory>
+
+#include "io/host/disk_cache.h"
+#include "pipeline/kernel_cache.h"
+
+namespace CLI {
+class App;
+}
+
+namespace tapml::cli {
+
+// --no-cache of a subcommand.
+struct CacheOptions {
+  bool off = false;
+  void add_to(CLI::App& command);
+};
+
+// The cache of this user, or none: TAPML_CACHE is "off", or the folder; else
+// default_cache_folder(). That it cannot be used is a warning, once.
+class CompileCache {
+ public:
+  explicit CompileCache(const CacheOptions& options);
+  // Null where there is none.
+  pipeline::KernelCache* kernels() { return kernels_ ? kernels_.get() : nullptr; }
+  // Kernels found, and not found, so far.
+  int64_t hits() const { return disk_ ? disk_->hits() : 0; }
+  int64_t misses() const { return disk_ ? disk_->misses() : 0; }
+
+ private:
+  std::shared_ptr<DiskCache> disk_;
+  std::unique_ptr<pipeline::KernelCache> kernels_;
+};
+
+}  // namespace tapml::cli

@@ -1,0 +1,131 @@
+#include "cli/executable.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+
+#include "exec/sections.h"
+#include "frontend/huggingface/weights.h"
+#include "io/host/files.h"
+#include "ir/exceptions.h"
+
+namespace tapml::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Sizes and times of the weight files in a folder, by name.
+std::vector<WeightFile> weight_files(const std::string& folder) {
+  std::vector<WeightFile> files;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().extension() != ".safetensors") continue;
+    struct stat info = {};
+    if (::stat(it->path().c_str(), &info) != 0) continue;
+    files.push_back({it->path().filename().string(), static_cast<int64_t>(info.st_size),
+                     int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec});
+  }
+  std::sort(files.begin(), files.end(),
+            [](const WeightFile& a, const WeightFile& b) { return a.name < b.name; });
+  return files;
+}
+
+bool same_files(const std::vector<WeightFile>& a, const std::vector<WeightFile>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const WeightFile& x, const WeightFile& y) {
+                      return x.name == y.name && x.size == y.size && x.modified == y.modified;
+                    });
+}
+
+}  // namespace
+
+bool is_executable_file(const std::string& path) {
+  if (!fs::is_regular_file(path)) return false;
+  std::ifstream file(path, std::ios::binary);
+  std::array<char, kMagicSize> head{};
+  file.read(head.data(), head.size());
+  return looks_like_executable(
+      std::as_bytes(std::span(head)).first(static_cast<size_t>(file.gcount())));
+}
+
+ExecutableFile load_executable(const std::string& path) {
+  MappedFile file = unwrap(map_file(path));
+  return unwrap(read_executable(file.bytes, file.owner, path));
+}
+
+ModelSource source_of(const frontend::HuggingFaceModel& model, const std::string& folder) {
+  ModelSource source;
+  const models::Architecture& architecture = models::find_architecture(model.config.architecture);
+  for (const models::WeightSpec& spec : architecture.weights(model.config.model)) {
+    WeightRecord record{spec.name, model.config.dtype, spec.shape, ""};
+    if (auto it = model.weights.find(spec.name); it != model.weights.end()) {
+      record.dtype = it->second.dtype();
+      record.hash = content_hash(it->second);
+    }
+    source.weights.push_back(std::move(record));
+  }
+  if (folder.empty()) return source;
+  source.folder = fs::absolute(folder).lexically_normal().string();
+  source.files = weight_files(folder);
+  return source;
+}
+
+std::string model_folder(const ExecutableFile& file, const std::string& path,
+                         const std::string& folder) {
+  if (file.executable.model.vocabulary <= 0) {
+    throw_user("the executable is not a language model", path, "one that was made from a model",
+               "one that was made from a text module");
+  }
+  if (!folder.empty()) return folder;
+  if (file.source.folder.empty()) {
+    throw_user("the executable was made from a configuration alone: it names no weights", path,
+               "a model folder", "none", "--model DIR");
+  }
+  return file.source.folder;
+}
+
+std::map<std::string, HostTensor> load_source_weights(const ExecutableFile& file,
+                                                      const std::string& folder) {
+  if (!fs::is_directory(folder)) {
+    throw_user("the model folder " + folder + " does not exist", folder,
+               "the folder with the executable's weights", "nothing",
+               "--model DIR says where it is now");
+  }
+  std::vector<models::WeightSpec> wanted;
+  for (const WeightRecord& record : file.source.weights) {
+    wanted.push_back({record.name, record.shape});
+  }
+  auto weights = frontend::load_weights(folder, wanted).tensors;
+  const bool untouched = !file.source.files.empty() &&
+                         fs::absolute(folder).lexically_normal().string() == file.source.folder &&
+                         same_files(file.source.files, weight_files(folder));
+  for (const WeightRecord& record : file.source.weights) {
+    const HostTensor& tensor = weights.at(record.name);
+    const bool same = tensor.dtype() == record.dtype &&
+                      (untouched || record.hash.empty() || content_hash(tensor) == record.hash);
+    if (same) continue;
+    throw_user("weight " + record.name + " is not the one that the executable was made for", folder,
+               dtype_name(record.dtype) + std::string(" with SHA-256 ") + record.hash,
+               dtype_name(tensor.dtype()) + std::string(" with SHA-256 ") + content_hash(tensor),
+               "compile the model again");
+  }
+  return weights;
+}
+
+target::Target executable_target(const ExecutableFile& file, const std::string& path,
+                                 const std::string& wanted) {
+  target::Target own = target::parse_target(file.executable.target);
+  if (wanted.empty()) return own;
+  target::Target target = target::parse_target(wanted);
+  if (target.description.platform != own.description.platform) {
+    throw_user("the executable was made for another platform", path, own.description.platform,
+               target.description.platform, "compile the model for " + wanted);
+  }
+  return target;
+}
+
+}  // namespace tapml::cli

@@ -1,0 +1,133 @@
+// Objects to a shared object by lld, which is linked into this program.
+#include <lld/Common/Driver.h>
+#include <llvm/Support/raw_ostream.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <sstream>
+
+#include "codegen/llvm/archive.h"
+#include "codegen/llvm/native.h"
+#include "ir/exceptions.h"
+#include "runtime/host/shared_object.h"
+
+LLD_HAS_DRIVER(elf)
+
+namespace tapml::codegen {
+
+namespace {
+
+// A file in memory with a name that lld can open.
+class MemoryFile {
+ public:
+  explicit MemoryFile(const char* name) : descriptor_(::memfd_create(name, MFD_CLOEXEC)) {
+    if (descriptor_ < 0) failed("cannot make a file in memory");
+  }
+  ~MemoryFile() { ::close(descriptor_); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+
+  std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
+
+  void write(std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+      ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) failed("cannot fill a file in memory");
+      bytes = bytes.subspan(static_cast<size_t>(written));
+    }
+  }
+
+ private:
+  [[noreturn]] static void failed(const char* what) {
+    throw_platform(PlatformFault::kOutOfMemory, std::string(what) + ": " + std::strerror(errno));
+  }
+
+  int descriptor_;
+};
+
+// A folder of our own, gone at the end: lld makes its output beside the name that it is given.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::error_code error;
+    std::filesystem::path base = std::filesystem::temp_directory_path(error);
+    path_ = (error ? std::filesystem::path("/tmp") : base).string() + "/tapml-link-XXXXXX";
+    if (::mkdtemp(path_.data()) == nullptr) {
+      throw_user("cannot make a temporary folder: " + std::string(std::strerror(errno)), path_,
+                 "a folder that can be written to", "", "TMPDIR names another one");
+    }
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+std::vector<std::byte> read_output(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  std::string content = std::move(text).str();
+  auto bytes = std::as_bytes(std::span(content));
+  return {bytes.begin(), bytes.end()};
+}
+
+}  // namespace
+
+ModuleBlob link_shared(const ModuleBlob& archive) {
+  if (archive.format != kArchiveFormat) {
+    throw_internal("only archives of objects are linked", archive.format);
+  }
+  ModuleBlob blob;
+  blob.platform = archive.platform;
+  blob.format = runtime::kSharedObjectFormat;
+  blob.entries = archive.entries;
+  blob.cpu = archive.cpu;
+  blob.features = archive.features;
+
+  MemoryFile input("objects");
+  input.write(archive.bytes);
+  TemporaryFolder folder;
+  std::string from = input.path(), to = folder.path() + "/kernels.so";
+  // The library's own calls (memset and the like) are left to whoever loads it.
+  const std::vector<const char*> arguments = {"ld.lld",
+                                              "-shared",
+                                              "-o",
+                                              to.c_str(),
+                                              "--whole-archive",
+                                              from.c_str(),
+                                              "--gc-sections",
+                                              "--strip-all",
+                                              "--hash-style=gnu",
+                                              "--build-id=none",
+                                              "--threads=1",
+                                              "-z",
+                                              "noexecstack",
+                                              "-z",
+                                              "relro",
+                                              "-soname=tapml"};
+  static std::mutex mutex;  // lld keeps its state in globals
+  std::lock_guard lock(mutex);
+  std::string messages;
+  llvm::raw_string_ostream stream(messages);
+  lld::Result result = lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
+  if (result.retCode != 0) throw_internal("lld: " + stream.str(), "linking kernels");
+  blob.bytes = read_output(to);
+  if (blob.bytes.empty()) throw_internal("lld wrote nothing", "linking kernels");
+  return blob;
+}
+
+}  // namespace tapml::codegen

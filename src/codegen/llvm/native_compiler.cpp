@@ -1,0 +1,143 @@
+// Threads that turn kernels into objects, and the archive that holds them.
+#include <llvm/Object/ArchiveWriter.h>
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "base/host/cpu_features.h"
+#include "base/host/thread_pool.h"
+#include "codegen/llvm/archive.h"
+#include "codegen/llvm/compile.h"
+#include "codegen/llvm/native.h"
+#include "ir/exceptions.h"
+
+namespace tapml::codegen {
+
+namespace {
+
+struct Job {
+  std::vector<DeviceFunc> functions;
+  NativeObject object;
+  std::exception_ptr failure;
+};
+
+}  // namespace
+
+struct NativeCompiler::State {
+  std::mutex mutex;
+  std::condition_variable wake;
+  std::deque<Job> jobs;  // references stay good while it grows
+  size_t next = 0;       // not begun
+  size_t done = 0;
+  bool stop = false;
+  std::vector<std::thread> workers;
+
+  // Does jobs until there are none; a worker waits for more.
+  void work(bool wait) {
+    std::unique_ptr<ObjectCompiler> compiler;
+    std::unique_lock lock(mutex);
+    while (true) {
+      if (wait) {
+        wake.wait(lock, [this] { return stop || next < jobs.size(); });
+      }
+      if (stop || next >= jobs.size()) return;
+      Job& job = jobs[next++];
+      lock.unlock();
+      try {
+        if (!compiler) compiler = std::make_unique<ObjectCompiler>();
+        job.object.bytes = compiler->object(job.object.name, job.functions);
+      } catch (...) {
+        job.failure = std::current_exception();
+      }
+      job.functions.clear();
+      lock.lock();
+      ++done;
+      wake.notify_all();
+    }
+  }
+};
+
+NativeCompiler::NativeCompiler(int threads) : state_(std::make_unique<State>()) {
+  if (threads <= 0) threads = ThreadPool::available_cores();
+  for (int i = 1; i < threads; ++i) {
+    state_->workers.emplace_back([state = state_.get()] { state->work(true); });
+  }
+}
+
+NativeCompiler::~NativeCompiler() {
+  {
+    std::lock_guard lock(state_->mutex);
+    state_->stop = true;
+  }
+  state_->wake.notify_all();
+  for (std::thread& worker : state_->workers) worker.join();
+}
+
+void NativeCompiler::add(std::string name, std::vector<DeviceFunc> functions) {
+  Job job;
+  job.object.name = std::move(name);
+  for (const DeviceFunc& function : functions) job.object.entries.push_back(function.entry);
+  job.functions = std::move(functions);
+  {
+    std::lock_guard lock(state_->mutex);
+    state_->jobs.push_back(std::move(job));
+  }
+  state_->wake.notify_one();
+}
+
+std::vector<NativeObject> NativeCompiler::finish() {
+  state_->work(false);
+  std::unique_lock lock(state_->mutex);
+  state_->wake.wait(lock, [this] { return state_->done == state_->jobs.size(); });
+  std::vector<NativeObject> objects;
+  for (Job& job : state_->jobs) {
+    if (job.failure) std::rethrow_exception(job.failure);
+    objects.push_back(std::move(job.object));
+  }
+  state_->jobs.clear();
+  state_->next = state_->done = 0;
+  return objects;
+}
+
+ModuleBlob archive_native(const std::vector<NativeObject>& objects) {
+  ModuleBlob blob;
+  blob.platform = "cpu";
+  blob.format = kArchiveFormat;
+  blob.cpu = cpu_architecture();
+  for (const std::string& feature : cpu_features()) {
+    blob.features += (blob.features.empty() ? "+" : ",+") + feature;
+  }
+  std::vector<llvm::NewArchiveMember> members;
+  for (const NativeObject& object : objects) {
+    blob.entries.insert(blob.entries.end(), object.entries.begin(), object.entries.end());
+    members.emplace_back(llvm::MemoryBufferRef(
+        llvm::StringRef(reinterpret_cast<const char*>(object.bytes.data()), object.bytes.size()),
+        object.name));
+  }
+  auto buffer = llvm::writeArchiveToBuffer(members, llvm::SymtabWritingMode::NoSymtab,
+                                           llvm::object::Archive::K_GNU, true, false);
+  if (!buffer) {
+    throw_internal("LLVM cannot write an archive: " + llvm::toString(buffer.takeError()));
+  }
+  auto bytes = std::as_bytes(std::span((*buffer)->getBufferStart(), (*buffer)->getBufferSize()));
+  blob.bytes.assign(bytes.begin(), bytes.end());
+  return blob;
+}
+
+ModuleBlob compile_native(const std::vector<DeviceFunc>& functions) {
+  NativeObject object;
+  object.name = "tapml.o";
+  for (const DeviceFunc& function : functions) object.entries.push_back(function.entry);
+  object.bytes = ObjectCompiler().object(object.name, functions);
+  return archive_native({object});
+}
+
+std::string native_ir(const std::vector<DeviceFunc>& functions) {
+  return ObjectCompiler().ir(functions);
+}
+
+}  // namespace tapml::codegen

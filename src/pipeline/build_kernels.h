@@ -1,0 +1,49 @@
+// From kernels to the code of one executable. Private to pipeline/.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "codegen/llvm/native.h"
+#include "pipeline/compile.h"
+#include "pipeline/kernel_cache.h"
+
+namespace tapml::pipeline {
+
+// Schedules, lowers and generates code for all kernels of one executable. Native code is made on
+// other threads while the next kernels are scheduled, or comes from the cache; the result does not
+// depend on either.
+class KernelBuilder {
+ public:
+  KernelBuilder(const target::Target& target, const ImplementOptions& options,
+                Executable& executable);
+
+  // Implements executable.kernels[kernel] by `func`. `programs`: the hand-written ones among what
+  // the kernel computes, "@f, @g".
+  void add(const tir::PrimFunc& func, int32_t kernel, const std::string& programs);
+  // Adds the module with the code of all.
+  void finish();
+
+ private:
+  // A native kernel: `object` is there, or comes from the compiler.
+  struct Native {
+    std::string key;  // empty: not for the cache
+    bool cached = false;
+    codegen::NativeObject object;
+    size_t implementation = 0;
+  };
+
+  bool add_from_cache(Native& native, int32_t kernel);
+  ModuleBlob generate();
+  ModuleBlob generate_native();
+
+  const target::Target& target_;
+  const ImplementOptions& options_;
+  Executable& executable_;
+  std::unique_ptr<codegen::NativeCompiler> compiler_;  // made when it is needed
+  std::vector<Native> natives_;
+  std::vector<codegen::DeviceFunc> functions_;  // of other targets
+  double schedule_seconds_ = 0;
+};
+
+}  // namespace tapml::pipeline
