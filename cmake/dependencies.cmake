@@ -9,11 +9,6 @@ function(tapml_require found package what)
   endif()
 endfunction()
 
-# Header-only JSON reader.
-find_path(TAPML_JSON_INCLUDE nlohmann/json.hpp)
-tapml_require("${TAPML_JSON_INCLUDE}" nlohmann-json3-dev "nlohmann/json.hpp")
-add_library(tapml_dep_json INTERFACE)
-
 # OpenCL installable-client-driver loader.
 find_path(TAPML_OPENCL_INCLUDE CL/cl.h)
 find_library(TAPML_OPENCL_LIBRARY OpenCL)
@@ -41,6 +36,25 @@ tapml_require("${TAPML_LLVM_LIBRARY}" llvm-19-dev "libLLVM-19")
 add_library(tapml_dep_llvm INTERFACE)
 target_include_directories(tapml_dep_llvm SYSTEM INTERFACE "${TAPML_LLVM_INCLUDE}")
 target_link_libraries(tapml_dep_llvm INTERFACE "${TAPML_LLVM_LIBRARY}")
+
+# lld as a library: static archives over the same LLVM; they compress sections with zlib and zstd.
+find_path(TAPML_LLD_INCLUDE lld/Common/Driver.h PATHS /usr/lib/llvm-19/include NO_DEFAULT_PATH)
+tapml_require("${TAPML_LLD_INCLUDE}" liblld-19-dev "lld/Common/Driver.h")
+set(lld_archives "")
+foreach(archive lldELF lldCommon)
+  find_library(TAPML_${archive} lib${archive}.a PATHS /usr/lib/llvm-19/lib NO_DEFAULT_PATH)
+  mark_as_advanced(TAPML_${archive})
+  tapml_require("${TAPML_${archive}}" liblld-19-dev "lib${archive}.a")
+  list(APPEND lld_archives "${TAPML_${archive}}")
+endforeach()
+find_library(TAPML_Z z)
+find_library(TAPML_ZSTD zstd)
+tapml_require("${TAPML_Z}" zlib1g-dev "libz")
+tapml_require("${TAPML_ZSTD}" libzstd-dev "libzstd")
+add_library(tapml_dep_lld INTERFACE)
+target_include_directories(tapml_dep_lld SYSTEM INTERFACE "${TAPML_LLD_INCLUDE}")
+target_link_libraries(
+  tapml_dep_lld INTERFACE ${lld_archives} tapml_dep_llvm "${TAPML_Z}" "${TAPML_ZSTD}")
 
 # GLSL to SPIR-V. Debian's shared libshaderc does not name the libraries that it needs, so the static
 # archives are linked; glslang and SPIRV-Tools refer to each other, hence the group.
@@ -72,5 +86,5 @@ add_library(tapml_dep_fmt INTERFACE)
 target_link_libraries(tapml_dep_fmt INTERFACE "${TAPML_FMT_LIBRARY}")
 
 mark_as_advanced(
-  TAPML_JSON_INCLUDE TAPML_OPENCL_INCLUDE TAPML_OPENCL_LIBRARY TAPML_PCRE2_INCLUDE
-  TAPML_PCRE2_LIBRARY TAPML_LLVM_INCLUDE TAPML_LLVM_LIBRARY TAPML_SHADERC_INCLUDE TAPML_CLI11_INCLUDE TAPML_FMT_INCLUDE TAPML_FMT_LIBRARY)
+  TAPML_OPENCL_INCLUDE TAPML_OPENCL_LIBRARY TAPML_PCRE2_INCLUDE
+  TAPML_PCRE2_LIBRARY TAPML_LLVM_INCLUDE TAPML_LLVM_LIBRARY TAPML_LLD_INCLUDE TAPML_Z TAPML_ZSTD TAPML_SHADERC_INCLUDE TAPML_CLI11_INCLUDE TAPML_FMT_INCLUDE TAPML_FMT_LIBRARY)
