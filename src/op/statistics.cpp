@@ -10,6 +10,7 @@ namespace {
 
 relax::Annotation deduce_position(const CallView& call) {
   expect_number(call, 0);
+  expect_min_ndim(call, 0, 1);
   Known x = known_tensor(call, 0);
   Known result = reduced(call);
   if (x.shape) {

@@ -47,8 +47,7 @@ TEST_F(Deduce, Unary) {
   EXPECT_EQ(deduced("exp", {coarse(2)}), "Tensor(ndim=2, f32)");
   EXPECT_EQ(deduced("exp", {value(relax::object_annotation())}), "Tensor()");
   EXPECT_EQ(deduced("negative", {tensor({3}, kI32)}), "Tensor((3,), i32)");
-  EXPECT_EQ(failure("exp", {tensor({3}, kI32)}),
-            "exp: argument 'x' has the wrong dtype | a float dtype | i32");
+  EXPECT_EQ(deduced("exp", {tensor({3}, kI32)}), "Tensor((3,), f32)");
   EXPECT_EQ(deduced("cast", {tensor({n})}, {{"dtype", kBF16}}), "Tensor((n,), bf16)");
   EXPECT_EQ(deduced("cast", {coarse(-1)}, {{"dtype", kBF16}}), "Tensor(bf16)");
 }
@@ -64,7 +63,8 @@ TEST_F(Deduce, CallsThatAreNotWhole) {
             "cast: attribute 'dtype' has the wrong type | a dtype | an integer");
   EXPECT_EQ(failure("sum", {tensor({n})}, {{"axis", int64_t{1}}}),
             "sum: no attribute is called 'axis' | axes, keepdims | axis");
-  EXPECT_EQ(failure("exq", {tensor({n})}).substr(0, 33), "no operator is called 'exq' | neg");
+  EXPECT_EQ(failure("exq", {tensor({n})}).substr(0, 44),
+            "no operator is called 'exq' | an operator of");
 }
 
 TEST_F(Deduce, Binary) {
@@ -86,8 +86,7 @@ TEST_F(Deduce, Binary) {
   EXPECT_EQ(
       failure("add", {tensor({3}), tensor({3}, kI32)}),
       "add: operands have different dtypes | equal dtypes, or two float dtypes | f32 and i32");
-  EXPECT_EQ(failure("divide", {tensor({3}, kI32), tensor({3}, kI32)}),
-            "divide: argument 'a' has the wrong dtype | a float dtype | i32");
+  EXPECT_EQ(deduced("divide", {tensor({3}, kI32), tensor({3}, kI32)}), "Tensor((3,), f32)");
 }
 
 TEST_F(Deduce, Matmul) {
@@ -242,7 +241,7 @@ TEST_F(Deduce, LegalizationNeedsKnownShapes) {
   } catch (const CompilerException& e) {
     EXPECT_EQ(e.error().kind, ErrorKind::kUser);
     EXPECT_EQ(e.error().message,
-              "exp: argument 'x' is not known well enough to make a tensor program");
+              "exp: argument 'x' is not known well enough");
   }
 }
 

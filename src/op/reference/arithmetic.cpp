@@ -42,8 +42,11 @@ double remainder(Whole whole, double a, double b) {
 
 // The whole part of a / b for exact operands: a minus its remainder is a multiple of b.
 double whole_part(Whole whole, double a, double b) {
+  if (std::isinf(b) && std::isfinite(a)) {
+    return whole == round_down && a != 0 && (a < 0) != (b < 0) ? -1 : 0;
+  }
   double r = remainder(whole, a, b);
-  if (!std::isfinite(r) || std::isinf(b)) return whole(a / b);
+  if (!std::isfinite(r)) return whole(a / b);
   return std::nearbyint((a - r) / b);
 }
 
@@ -74,8 +77,7 @@ void remainders(Args args, Outputs outputs, Whole whole) {
       error = kInfinity;
       return r;
     }
-    error = scaled(r, kRoundFactor * u) + (ea > 0 || eb > 0 ? ea + q * eb : 0);
-    if (std::isfinite(b)) error += kRoundFactor * u * std::fabs(r);
+    error = scaled(r, 2 * kRoundFactor * u) + (ea > 0 || eb > 0 ? ea + q * eb : 0);
     if (ea > 0 || eb > 0) {
       Range range = holds_zero(b, eb) ? Range{0, kInfinity} : quotient_range(a, ea, b, eb);
       if (whole(range.low) != whole(range.high)) error = std::fabs(b) + eb + ea;
