@@ -1,0 +1,207 @@
+// Executables on disk and the compile cache, through the program.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <thread>
+
+#include "exec/executable_file.h"
+#include "support/program.h"
+
+namespace tapml {
+namespace {
+
+using testing::kDemoModel;
+using testing::ProgramOptions;
+using testing::ProgramResult;
+using testing::run_program;
+using testing::TempFolder;
+
+const std::vector<std::string> kPrompt = {"--prompt", "And God said", "--max-tokens", "8"};
+
+std::vector<std::string> with(std::vector<std::string> args, const std::vector<std::string>& more) {
+  args.insert(args.end(), more.begin(), more.end());
+  return args;
+}
+
+// The demo model as an executable, made once.
+const std::string& demo_executable() {
+  static TempFolder folder;
+  static const std::string kPath = [] {
+    std::string path = folder / "demo.tapml";
+    ProgramResult result = run_program({"compile", kDemoModel, "-o", path, "--json"});
+    EXPECT_EQ(result.exit_code, 0) << result.all();
+    EXPECT_GT(result.json().find("file_bytes")->as_integer(), 10000);
+    return path;
+  }();
+  return kPath;
+}
+
+TEST(ExecutableFiles, RunAsTheModelDoes) {
+  ProgramResult model = run_program(with({"run", kDemoModel, "--json"}, kPrompt));
+  ProgramResult file = run_program(with({"run", demo_executable(), "--json"}, kPrompt));
+  ASSERT_EQ(model.exit_code, 0) << model.all();
+  ASSERT_EQ(file.exit_code, 0) << file.all();
+  EXPECT_EQ(testing::integers(file.json().find("tokens")),
+            testing::integers(model.json().find("tokens")));
+  EXPECT_EQ(file.json().find("target")->as_string(), "cpu");
+  EXPECT_EQ(file.json().find("timings")->find("compile")->as_double(), 0);
+  // Other options of the same platform.
+  ProgramResult one =
+      run_program(with({"run", demo_executable(), "--target", "cpu:threads=1", "--json"}, kPrompt));
+  EXPECT_EQ(testing::integers(one.json().find("tokens")),
+            testing::integers(model.json().find("tokens")))
+      << one.all();
+}
+
+TEST(ExecutableFiles, AreCarved) {
+  TempFolder folder;
+  ProgramResult carved = run_program({"carve", demo_executable(), "--prompt", "And", "--max-tokens",
+                                      "1", "--calls", "1", "-o", folder / "suite", "--json"});
+  ASSERT_EQ(carved.exit_code, 0) << carved.all();
+  ProgramResult replay = run_program({"replay", folder / "suite", "--target", "cpu", "--json"});
+  EXPECT_EQ(replay.exit_code, 0) << replay.all();
+}
+
+TEST(ExecutableFiles, KnowTheirWeights) {
+  TempFolder folder;
+  testing::copy_demo_model(folder / "moved");
+  const std::string file = folder / "model.tapml";
+  ASSERT_EQ(run_program({"compile", folder / "moved", "-o", file}).exit_code, 0);
+  std::filesystem::rename(folder / "moved", folder / "elsewhere");
+  testing::expect_failure(with({"run", file}, kPrompt), 2, {"does not exist", "--model DIR"});
+  auto run_there = with({"run", file, "--model", folder / "elsewhere"}, kPrompt);
+  ProgramResult there = run_program(run_there);
+  EXPECT_EQ(there.exit_code, 0) << there.all();
+  // One bit of one weight.
+  std::string weights = testing::read_bytes(folder / "elsewhere/model.safetensors");
+  weights[weights.size() - 100] = static_cast<char>(weights[weights.size() - 100] ^ 1);
+  testing::write_bytes(folder / "elsewhere/model.safetensors", weights);
+  testing::expect_failure(run_there, 2, {"is not the one that the executable was made for"});
+}
+
+TEST(ExecutableFiles, FromAConfigurationAlone) {
+  TempFolder folder;
+  std::filesystem::copy_file(kDemoModel + "/config.json", folder / "config.json");
+  const std::string file = folder / "model.tapml";
+  ProgramResult result =
+      run_program({"compile", "--config", folder / "config.json", "-o", file, "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.all();
+  testing::expect_failure(with({"run", file}, kPrompt), 2, {"names no weights", "--model DIR"});
+}
+
+TEST(ExecutableFiles, BadFiles) {
+  TempFolder folder;
+  const std::string file = folder / "bad.tapml", good = testing::read_bytes(demo_executable());
+  for (size_t size : {size_t{20}, good.size() / 2, good.size() - 1}) {
+    testing::write_bytes(file, good.substr(0, size));
+    testing::expect_failure(with({"run", file}, kPrompt), 2, {"bad.tapml is cut off"});
+  }
+  for (size_t at : {size_t{100}, good.size() / 2, good.size() - 1}) {
+    std::string bad = good;
+    bad[at] = static_cast<char>(bad[at] ^ 4);
+    testing::write_bytes(file, bad);
+    testing::expect_failure(with({"run", file}, kPrompt), 2, {"bad.tapml", "altered"});
+  }
+  std::string other = good;
+  other[8] = 77;
+  testing::write_bytes(file, other);
+  testing::expect_failure(with({"run", file}, kPrompt), 2, {"version 77"});
+  testing::expect_failure(with({"run", demo_executable(), "--target", "opencl"}, kPrompt), 2,
+                          {"another platform"});
+  testing::expect_failure(with({"run", kDemoModel, "--model", kDemoModel}, kPrompt), 2,
+                          {"--model goes with an executable only"});
+  testing::expect_failure({"compile", kDemoModel, "-o", folder / "none/x.tapml"}, 2, {"none"});
+}
+
+TEST(ExecutableFiles, RefusedByALesserMachine) {
+  TempFolder folder;
+  std::string bytes = testing::read_bytes(demo_executable());
+  auto file = read_executable(std::as_bytes(std::span(bytes)), nullptr, "demo");
+  ASSERT_TRUE(file) << file.error().to_string();
+  file->executable.modules[0].features += ",+quantum";
+  auto altered = write_executable(*file);
+  ASSERT_TRUE(altered);
+  testing::write_bytes(folder / "x.tapml",
+                       {reinterpret_cast<const char*>(altered->data()), altered->size()});
+  testing::expect_failure(with({"run", folder / "x.tapml"}, kPrompt), 4,
+                          {"a CPU with quantum, which this machine lacks"});
+}
+
+class CompileCache : public ::testing::Test {
+ protected:
+  ProgramResult compile(const std::string& cache, std::vector<std::string> more = {}) {
+    std::vector<std::string> args = {"compile", "--config", kDemoModel + "/config.json", "--json"};
+    return run_program(with(args, more), {.environment = {{"TAPML_CACHE", cache}}});
+  }
+  static int64_t cached(const ProgramResult& result) {
+    EXPECT_EQ(result.exit_code, 0) << result.all();
+    return result.json().find("cached_kernels")->as_integer();
+  }
+  Json summary(std::vector<std::string> more = {}) {
+    ProgramResult result = run_program(with(with({"cache"}, more), {"--json"}),
+                                       {.environment = {{"TAPML_CACHE", folder_ / "cache"}}});
+    EXPECT_EQ(result.exit_code, 0) << result.all();
+    return result.json();
+  }
+
+  TempFolder folder_;
+};
+
+TEST_F(CompileCache, ShownBoundedCleared) {
+  EXPECT_EQ(cached(compile(folder_ / "cache")), 0);
+  int64_t kernels = cached(compile(folder_ / "cache"));
+  EXPECT_GT(kernels, 20);
+  EXPECT_EQ(cached(compile(folder_ / "cache", {"--no-cache"})), 0);
+  EXPECT_EQ(cached(compile("off")), 0);
+  Json shown = summary();
+  EXPECT_EQ(shown.find("folder")->as_string(), folder_ / "cache");
+  EXPECT_EQ(shown.find("entries")->as_integer(), kernels);
+  EXPECT_EQ(shown.find("hits")->as_integer(), kernels);
+  EXPECT_EQ(shown.find("misses")->as_integer(), kernels);
+  Json bounded = summary({"--max-size", "20KB"});
+  EXPECT_LE(bounded.find("bytes")->as_integer(), 20 << 10);
+  EXPECT_GT(bounded.find("entries")->as_integer(), 0);
+  Json cleared = summary({"clear"});
+  EXPECT_EQ(cleared.find("entries")->as_integer(), 0);
+  EXPECT_GT(cleared.find("removed")->as_integer(), 0);
+  testing::expect_failure({"cache", "--max-size", "lots"}, 2, {"lots"});
+}
+
+TEST_F(CompileCache, UnusableFolderWarnsOnce) {
+  testing::write_bytes(folder_ / "file", "");
+  ProgramResult result = compile(folder_ / "file");
+  EXPECT_EQ(cached(result), 0);
+  size_t at = result.err.find("is not used");
+  ASSERT_NE(at, std::string::npos) << result.all();
+  EXPECT_EQ(result.err.find("is not used", at + 1), std::string::npos) << result.all();
+}
+
+TEST_F(CompileCache, CorruptedEntriesAreReplaced) {
+  compile(folder_ / "cache");
+  int64_t kernels = cached(compile(folder_ / "cache"));
+  std::vector<std::string> paths;
+  for (const std::string& name : testing::names_under(folder_ / "cache/v1")) {
+    if (name.size() > 10) paths.push_back(folder_ / "cache/v1/" + name);
+  }
+  ASSERT_GT(paths.size(), 3u);
+  testing::write_bytes(paths[0], "nonsense");
+  testing::write_bytes(paths[1], "");
+  EXPECT_EQ(cached(compile(folder_ / "cache")), kernels - 2);
+  EXPECT_EQ(cached(compile(folder_ / "cache")), kernels);
+}
+
+TEST_F(CompileCache, TwoProcessesAtOnce) {
+  std::vector<std::string> files = {folder_ / "a.tapml", folder_ / "b.tapml"};
+  std::vector<ProgramResult> results(2);
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < 2; ++i) {
+    threads.emplace_back([&, i] { results[i] = compile(folder_ / "cache", {"-o", files[i]}); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const ProgramResult& result : results) EXPECT_EQ(result.exit_code, 0) << result.all();
+  EXPECT_EQ(testing::read_bytes(files[0]), testing::read_bytes(files[1]));
+  EXPECT_GT(cached(compile(folder_ / "cache")), 20);
+}
+
+}  // namespace
+}  // namespace tapml

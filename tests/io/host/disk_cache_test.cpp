@@ -1,0 +1,220 @@
+#include "io/host/disk_cache.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "support/temp_folder.h"
+
+namespace tapml {
+namespace {
+
+std::vector<std::byte> bytes_of(const std::string& text) {
+  auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+std::string key(int number) {
+  std::string text = std::to_string(number);
+  return "0123456789abcdef" + std::string(8 - text.size(), '0') + text;
+}
+
+// Spread over several folders.
+std::string spread_key(int number) { return std::to_string(10 + number % 90) + key(number); }
+
+TEST(DiskCache, KeepsAndFinds) {
+  testing::TempFolder folder;
+  {
+    DiskCache cache({folder / "cache", {}});
+    EXPECT_FALSE(cache.get(key(1)));
+    cache.put(key(1), bytes_of("one"));
+    cache.put(key(2), {});
+    EXPECT_EQ(cache.get(key(1)), bytes_of("one"));
+    EXPECT_EQ(cache.get(key(2)), bytes_of(""));
+    cache.put(key(1), bytes_of("another"));
+    EXPECT_EQ(cache.get(key(1)), bytes_of("another"));
+    EXPECT_FALSE(cache.get("../../etc/passwd"));
+    EXPECT_EQ(cache.hits(), 3);
+    EXPECT_EQ(cache.misses(), 1);
+  }
+  DiskCache again({folder / "cache", {}});
+  EXPECT_EQ(again.get(key(1)), bytes_of("another"));
+  DiskCache::Summary summary = again.summary();
+  EXPECT_EQ(summary.entries, 2);
+  EXPECT_EQ(summary.hits, 4);
+  EXPECT_EQ(summary.misses, 1);
+  struct stat info = {};
+  ASSERT_EQ(::stat((folder / "cache").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0700u);
+  EXPECT_EQ(again.clear().value(), 2);
+  EXPECT_FALSE(again.get(key(1)));
+  EXPECT_EQ(again.summary().entries, 0);
+}
+
+std::string only_entry(const std::string& folder) {
+  std::string found;
+  for (const std::string& name : testing::names_under(folder + "/v1")) {
+    if (name.size() > 3) found = folder + "/v1/" + name;
+  }
+  return found;
+}
+
+TEST(DiskCache, AlteredEntriesAreDropped) {
+  testing::TempFolder folder;
+  DiskCache cache({folder / "cache", {}});
+  cache.put(key(1), bytes_of("some bytes"));
+  const std::string path = only_entry(folder / "cache"), good = testing::read_bytes(path);
+  for (size_t i = 0; i < good.size(); ++i) {
+    std::string bad = good;
+    bad[i] = static_cast<char>(bad[i] ^ 0x20);
+    testing::write_bytes(path, bad);
+    EXPECT_FALSE(cache.get(key(1))) << "byte " << i;
+    EXPECT_FALSE(std::filesystem::exists(path));
+    testing::write_bytes(path, good.substr(0, i));
+    EXPECT_FALSE(cache.get(key(1))) << "cut at " << i;
+  }
+  // An entry under another key's name.
+  cache.put(key(1), bytes_of("some bytes"));
+  cache.put(key(2), bytes_of("other bytes"));
+  std::string other = path;
+  other.back() = '2';
+  std::filesystem::copy_file(path, other, std::filesystem::copy_options::overwrite_existing);
+  EXPECT_FALSE(cache.get(key(2)));
+  EXPECT_TRUE(cache.get(key(1)));
+}
+
+TEST(DiskCache, LeastRecentlyUsedGoFirst) {
+  testing::TempFolder folder;
+  DiskCache cache({folder / "cache", {}});
+  for (int i = 0; i < 10; ++i) {
+    cache.put(key(i), std::vector<std::byte>(1000));
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_TRUE(cache.get(key(0)));  // used now
+  ASSERT_TRUE(cache.set_max_bytes(3500));
+  EXPECT_EQ(cache.summary().entries, 3);
+  EXPECT_LE(cache.summary().bytes, 3500);
+  EXPECT_TRUE(cache.get(key(0)));
+  EXPECT_FALSE(cache.get(key(1)));
+  EXPECT_TRUE(cache.get(key(9)));
+  // The bound holds for whoever comes later.
+  {
+    DiskCache later({folder / "cache", {}});
+    EXPECT_EQ(later.summary().max_bytes, 3500);
+    later.put(key(20), std::vector<std::byte>(3000));
+  }
+  EXPECT_LE(cache.summary().bytes, 3500);
+  EXPECT_TRUE(cache.get(key(20)));
+}
+
+TEST(DiskCache, UnusableFoldersWarnOnce) {
+  testing::TempFolder folder;
+  testing::write_bytes(folder / "file", "");
+  std::filesystem::create_directory(folder / "open");
+  std::filesystem::permissions(folder / "open", std::filesystem::perms::all);
+  for (std::string path :
+       {folder / "file/cache", folder / "file", std::string(), folder / "open"}) {
+    std::vector<std::string> warnings;
+    DiskCache cache({path, [&](const std::string& message) { warnings.push_back(message); }});
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_FALSE(cache.get(key(i)));
+      cache.put(key(i), bytes_of("x"));
+    }
+    ASSERT_EQ(warnings.size(), 1u) << path;
+    EXPECT_NE(warnings[0].find("is not used"), std::string::npos) << warnings[0];
+  }
+}
+
+// No byte fits: what is there is read on, nothing half-written stays.
+TEST(DiskCache, FullDisk) {
+  testing::TempFolder folder;
+  {
+    DiskCache cache({folder / "cache", {}});
+    cache.put(key(1), bytes_of("one"));
+  }
+  pid_t child = fork();
+  if (child == 0) {
+    signal(SIGXFSZ, SIG_IGN);
+    rlimit none = {16, 16};
+    setrlimit(RLIMIT_FSIZE, &none);
+    int warnings = 0;
+    bool well = true;
+    {
+      DiskCache cache({folder / "cache", [&](const std::string&) { ++warnings; }});
+      well &= cache.get(key(1)) == bytes_of("one");
+      cache.put(key(2), bytes_of("two"));
+      cache.put(key(3), bytes_of("three"));
+      well &= !cache.get(key(2)) && cache.get(key(1)) == bytes_of("one");
+    }
+    _exit(well && warnings == 1 ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(testing::names_under(folder / "cache/v1").size(), 2u);  // a folder and its entry
+}
+
+// Processes and threads at once; some are killed in the middle.
+TEST(DiskCache, ManyWriters) {
+  testing::TempFolder folder;
+  auto content = [](int number) { return bytes_of(std::string(2000, 'a' + number % 26)); };
+  std::vector<pid_t> children;
+  for (int p = 0; p < 4; ++p) {
+    pid_t child = fork();
+    if (child == 0) {
+      DiskCache cache({folder / "cache", {}});
+      bool well = true;
+      for (int round = 0; round < 1000; ++round) {
+        int number = (round * 7 + p) % 40;
+        auto found = cache.get(spread_key(number));
+        well &= !found || *found == content(number);
+        cache.put(spread_key(number), content(number));
+      }
+      _exit(well ? 0 : 1);
+    }
+    children.push_back(child);
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  kill(children[0], SIGKILL);
+  {
+    DiskCache cache({folder / "cache", {}});
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 2; ++t) {
+      threads.emplace_back([&] {
+        for (int number = 0; number < 40; ++number) {
+          cache.put(spread_key(number), content(number));
+          auto found = cache.get(spread_key(number));
+          EXPECT_TRUE(!found || *found == content(number));
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+  for (size_t i = 0; i < children.size(); ++i) {
+    int status = 0;
+    waitpid(children[i], &status, 0);
+    if (i > 0) {
+      EXPECT_EQ(status, 0);
+    }
+  }
+  DiskCache cache({folder / "cache", {}});
+  for (int number = 0; number < 40; ++number) {
+    EXPECT_EQ(cache.get(spread_key(number)), content(number)) << number;
+  }
+}
+
+TEST(DiskCache, DefaultFolder) {
+  setenv("XDG_CACHE_HOME", "/some/where", 1);
+  EXPECT_EQ(default_cache_folder(), "/some/where/tapml");
+  setenv("XDG_CACHE_HOME", "relative", 1);
+  setenv("HOME", "/home/me", 1);
+  EXPECT_EQ(default_cache_folder(), "/home/me/.cache/tapml");
+}
+
+}  // namespace
+}  // namespace tapml

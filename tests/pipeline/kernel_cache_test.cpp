@@ -1,0 +1,105 @@
+#include "pipeline/kernel_cache.h"
+
+#include <gtest/gtest.h>
+
+#include "pipeline/compile.h"
+#include "support/temp_folder.h"
+#include "text/parser.h"
+
+namespace tapml::pipeline {
+namespace {
+
+// Two layers of the same kernels.
+const char* const kProgram = R"(module {phase: "import", boundary_policy: "default"}
+
+def main(x: Tensor((n, 8), f32), w: Tensor((8, 8), f32)) -> Tensor((n, 8), f32) {
+  dataflow {
+    a: Tensor((n, 8), f32) = matmul(x, w) {transpose_b: false}
+    b: Tensor((n, 8), f32) = silu(a)
+    c: Tensor((n, 8), f32) = matmul(b, w) {transpose_b: false}
+    d: Tensor((n, 8), f32) = silu(c)
+    output d
+  }
+  return d
+}
+)";
+
+class KernelCacheTest : public ::testing::Test {
+ protected:
+  std::shared_ptr<const Executable> compile(DiskCache& disk, const char* target = "cpu") {
+    KernelCache cache(std::shared_ptr<DiskCache>(&disk, [](DiskCache*) {}));
+    ImplementOptions options;
+    options.cache = &cache;
+    return pipeline::compile(text::parse(kProgram, "program"), target::parse_target(target),
+                             options);
+  }
+
+  std::vector<std::string> entries() const {
+    std::vector<std::string> paths;
+    for (const std::string& name : testing::names_under(folder_ / "cache/v1")) {
+      if (name.size() > 10) paths.push_back(folder_ / "cache/v1/" + name);
+    }
+    return paths;
+  }
+
+  testing::TempFolder folder_;
+};
+
+TEST_F(KernelCacheTest, EqualKernelsAreCompiledOnce) {
+  DiskCache disk({folder_ / "cache", {}});
+  auto first = compile(disk);
+  EXPECT_EQ(first->kernels.size(), 1u);  // of both layers
+  EXPECT_EQ(first->call_sites.size(), 2u);
+  EXPECT_EQ(disk.misses(), 1);
+  EXPECT_EQ(disk.hits(), 0);
+  auto second = compile(disk);
+  EXPECT_EQ(disk.hits(), 1);
+  EXPECT_EQ(second->modules[0].bytes, first->modules[0].bytes);
+  EXPECT_EQ(second->implementations[0].provider, first->implementations[0].provider);
+  EXPECT_EQ(second->implementations[0].launches.size(), first->implementations[0].launches.size());
+  // Without a cache: the same code.
+  auto plain = pipeline::compile(text::parse(kProgram, "program"), target::parse_target("cpu"));
+  EXPECT_EQ(plain->modules[0].bytes, first->modules[0].bytes);
+}
+
+TEST_F(KernelCacheTest, AnotherTargetIsAnotherKey) {
+  DiskCache disk({folder_ / "cache", {}});
+  compile(disk);
+  compile(disk, "cpu:threads=1");
+  EXPECT_EQ(disk.hits(), 0);
+  EXPECT_EQ(disk.misses(), 2);
+  compile(disk, "opencl");  // keeps nothing
+  EXPECT_EQ(disk.misses(), 2);
+}
+
+TEST_F(KernelCacheTest, ACorruptedEntryIsCompiledAgainAndReplaced) {
+  std::vector<std::byte> code;
+  {
+    DiskCache disk({folder_ / "cache", {}});
+    code = compile(disk)->modules[0].bytes;
+  }
+  ASSERT_EQ(entries().size(), 1u);
+  const std::string path = entries()[0], good = testing::read_bytes(path);
+  for (const std::string& bad :
+       {good.substr(0, good.size() / 2), std::string("nonsense"), std::string(), good + "x"}) {
+    testing::write_bytes(path, bad);
+    DiskCache disk({folder_ / "cache", {}});
+    EXPECT_EQ(compile(disk)->modules[0].bytes, code);
+    EXPECT_EQ(disk.hits(), 0);
+    EXPECT_EQ(testing::read_bytes(path), good);
+  }
+}
+
+TEST_F(KernelCacheTest, ARewriteIsNotKept) {
+  DiskCache disk({folder_ / "cache", {}});
+  KernelCache cache(std::shared_ptr<DiskCache>(&disk, [](DiskCache*) {}));
+  ImplementOptions options;
+  options.cache = &cache;
+  options.rewrite = [](const std::string&, tir::PrimFuncRef func) { return func; };
+  pipeline::compile(text::parse(kProgram, "program"), target::parse_target("cpu"), options);
+  EXPECT_EQ(disk.hits() + disk.misses(), 0);
+  EXPECT_TRUE(!std::filesystem::exists(folder_ / "cache") || entries().empty());
+}
+
+}  // namespace
+}  // namespace tapml::pipeline
