@@ -153,9 +153,9 @@ class ByteReader {
 
 inline Status ByteReader::finish(const std::string& where) const {
   if (!fault_ && at_ == bytes_.size()) return {};
-  return fail(user_error("the file is malformed: " +
-                             std::string(fault_ ? fault_ : "bytes are left over"),
-                         where + ", byte " + std::to_string(fault_ ? fault_at_ : at_)));
+  return fail(
+      user_error("the file is malformed: " + std::string(fault_ ? fault_ : "bytes are left over"),
+                 where + ", byte " + std::to_string(fault_ ? fault_at_ : at_)));
 }
 
 }  // namespace tapml

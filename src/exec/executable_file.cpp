@@ -12,20 +12,19 @@ namespace tapml {
 
 namespace {
 
-constexpr SectionFormat kFormat = {{'\x89', 'T', 'A', 'P', 'M', 'L', 'X', '\n'},
-                                   kExecutableVersion,
-                                   "a tapml executable"};
+constexpr SectionFormat kFormat = {
+    {'\x89', 'T', 'A', 'P', 'M', 'L', 'X', '\n'}, kExecutableVersion, "a tapml executable"};
 
 // The kinds of sections, all of which a file has, in this order.
 enum SectionKind : uint32_t {
-  kAbout = 1,      // target, options, model interface
-  kSignatures,     // signature table, implementations, the modules' entries
-  kBytecode,       // functions and call sites
-  kConstants,      // table, then the bytes of each at a multiple of 64
-  kSpecs,          // the kernels' specs
-  kSource,         // where the weights are
-  kModule,         // text of the module
-  kCode,           // digest of kSignatures, then the modules' bytes
+  kAbout = 1,   // target, options, model interface
+  kSignatures,  // signature table, implementations, the modules' entries
+  kBytecode,    // functions and call sites
+  kConstants,   // table, then the bytes of each at a multiple of 64
+  kSpecs,       // the kernels' specs
+  kSource,      // where the weights are
+  kModule,      // text of the module
+  kCode,        // digest of kSignatures, then the modules' bytes
   kLastSection = kCode,
 };
 constexpr const char* kSectionNames[] = {"",      "about",  "signatures", "bytecode", "constants",
@@ -141,9 +140,7 @@ class FileReader {
   }
 
  private:
-  std::string where(uint32_t kind) const {
-    return source_ + ", section " + kSectionNames[kind];
-  }
+  std::string where(uint32_t kind) const { return source_ + ", section " + kSectionNames[kind]; }
 
   template <class... Parts>
   Status read(uint32_t kind, Parts&... parts) {
@@ -153,8 +150,8 @@ class FileReader {
   }
 
   Status read_signatures() {
-    TAPML_TRY(read(kSignatures, file_.executable.kernels, file_.executable.implementations,
-                   modules_));
+    TAPML_TRY(
+        read(kSignatures, file_.executable.kernels, file_.executable.implementations, modules_));
     return {};
   }
 

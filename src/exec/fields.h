@@ -1,5 +1,5 @@
-// The fields of an executable file's structures, in the order in which they are stored. Not for users of
-// the room, except the compile cache.
+// The fields of an executable file's structures, in the order in which they are stored. Not for
+// users of the room, except the compile cache.
 #pragma once
 
 #include "exec/archive.h"
