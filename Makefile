@@ -42,6 +42,12 @@ test-torch: setup  ## compare with PyTorch, transformers and tokenizers as they 
 	@cmake --build --preset dev --target test_io test_llm test_models test_e2e test_walk
 	@scripts/test_torch
 
+.PHONY: test-math
+test-math: setup  ## judge own math on all 2^32 values of f32 (about 20 minutes)
+	@$(configure_dev)
+	@cmake --build --preset dev --target test_math
+	@TAPML_MATH_STRIDE=1 build/dev/tests/test_math --gtest_filter='*Ulp*'
+
 unit: setup  ## build and run the unit tests only
 	@$(configure_dev)
 	@cmake --build --preset dev --target unit_tests
@@ -59,9 +65,24 @@ format-check: setup  ## fail when a C++ file is not formatted
 	@$(sources) | xargs -0 -r clang-format-19 --dry-run -Werror
 	@echo "format-check: $$($(sources) | tr -dc '\0' | wc -c) files are formatted"
 
-lint: setup  ## run clang-tidy over src/
-	@cmake -S . -B build/lint -G Ninja --log-level=WARNING -DCMAKE_CXX_COMPILER=clang++-19
-	@run-clang-tidy-19 -quiet -p build/lint -extra-arg=-Wno-unknown-warning-option '^$(CURDIR)/src/.*'
+lint: setup  ## run clang-tidy over src/ and tests/ (scripts/lint_changed: what changed)
+	@scripts/lint_changed --all
+
+.PHONY: asan
+asan: setup  ## unit tests and the inputs of the fuzzers under sanitizers (build/asan/)
+	@echo "== Clang 19, address and undefined-behaviour sanitizers (build/asan/)"
+	@cmake --preset asan --log-level=WARNING
+	@cmake --build --preset asan --target unit_tests fuzz_readers
+	@ctest --preset asan
+
+MINUTES ?= 1
+ONLY_READERS = $(if $(ONLY),--only $(ONLY))
+
+.PHONY: fuzz-readers
+fuzz-readers: setup  ## search for inputs that break a reader (MINUTES=1 each, ONLY=json,text)
+	@cmake --preset asan --log-level=WARNING
+	@cmake --build --preset asan --target fuzz_readers
+	@scripts/fuzz_readers --minutes $(MINUTES) $(ONLY_READERS)
 
 check-rooms:  ## check the includes of src/ against the room table
 	@scripts/check_rooms

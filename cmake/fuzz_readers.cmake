@@ -22,7 +22,7 @@ tapml_fuzz_reader(json tapml_io)
 tapml_fuzz_reader(safetensors tapml_io)
 tapml_fuzz_reader(tokenizer tapml_llm)
 tapml_fuzz_reader(config tapml_frontend tapml_analysis)
-tapml_fuzz_reader(text tapml_pipeline)
+tapml_fuzz_reader(text tapml_analysis)
 tapml_fuzz_reader(suite tapml_topdown)
 
 get_property(fuzz_readers GLOBAL PROPERTY TAPML_FUZZ_READERS)

@@ -1,6 +1,7 @@
 // Building graph-level functions in A-normal form with forward deduction.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 

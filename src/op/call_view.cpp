@@ -187,10 +187,8 @@ CallView view_call(const relax::CallNode& call) {
   if (!info) {
     std::vector<std::string_view> names;
     for (const OperatorInfo* entry : operator_table()) names.push_back(entry->name);
-    const std::string near = suggestion(callee->name, names);
     throw_user("no operator is called '" + callee->name + "'", "",
-               "an operator of docs/operators.md, one of " + std::to_string(names.size()),
-               callee->name, near);
+               "an operator of docs/operators.md", callee->name, suggestion(callee->name, names));
   }
   CallView view{*info, call.args, {}, {}};
   if (call.args.size() != info->args.size()) {

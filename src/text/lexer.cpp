@@ -13,7 +13,7 @@ namespace {
 
 // Of a long line, the part around the caret.
 constexpr size_t kExcerptBefore = 80;
-constexpr size_t kExcerptAfter = 40;
+constexpr size_t kExcerptAfter = 100;
 
 constexpr std::array<std::string_view, 7> kLongSymbols = {"->", "//", "==", "!=", "<=", ">=", "+:"};
 constexpr std::string_view kShortSymbols = "()[]{},:=@+-*/%<>";

@@ -1,8 +1,8 @@
 // The text form of modules. What parses is printed; the print parses to an equal module with an
-// equal hash and prints as the same text. Verifier and deduction accept it or complain about it.
+// equal hash and prints as the same text. The verifier accepts it or complains about it.
+#include "analysis/verifier.h"
 #include "finding.h"
 #include "ir/exceptions.h"
-#include "pipeline/check_input.h"
 #include "text/parser.h"
 #include "text/printer.h"
 #include "text/structural.h"
@@ -28,13 +28,15 @@ void round_trip(const Module& module) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  auto module = guard([&] { return text::parse(as_text(data, size), "input"); });
+  text::SourceMap places;
+  auto module =
+      guard([&] { return text::parse(as_text(data, size), "input", {.places = &places}); });
   if (!module) {
     require_user_error(module.error());
     return 0;
   }
   round_trip(*module);
-  auto checked = guard([&] { pipeline::check_input(*module, "input"); });
+  auto checked = guard([&] { analysis::verify_input(*module, "input", &places); });
   if (!checked) require_user_error(checked.error());
   return 0;
 }
