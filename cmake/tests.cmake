@@ -52,7 +52,8 @@ function(tapml_test folder)
   add_test(NAME ${folder} COMMAND test_${folder})
   set_tests_properties(
     ${folder}
-    PROPERTIES LABELS ${test_LABEL} TIMEOUT ${test_TIMEOUT} WORKING_DIRECTORY "${CMAKE_BINARY_DIR}")
+    PROPERTIES LABELS ${test_LABEL} TIMEOUT ${test_TIMEOUT} WORKING_DIRECTORY "${CMAKE_BINARY_DIR}"
+               ENVIRONMENT "TAPML_CACHE=${CMAKE_BINARY_DIR}/test-cache")
   set_property(GLOBAL APPEND PROPERTY TAPML_${test_LABEL}_TARGETS test_${folder})
 endfunction()
 
@@ -67,6 +68,7 @@ foreach(room IN LISTS TAPML_ROOMS)
 endforeach()
 tapml_test(walk LABEL ops LINK ${all_rooms} TIMEOUT 1200)
 tapml_test(graphs LABEL ops LINK ${all_rooms} TIMEOUT 1200)
+tapml_test(math LABEL unit LINK tapml_device tapml_codegen tapml_passes tapml_schedule)
 tapml_test(conformance LABEL unit LINK tapml_device tapml_codegen)
 tapml_test(error LABEL e2e LINK ${all_rooms} PROGRAM TIMEOUT 600)
 tapml_test(e2e LABEL e2e LINK ${all_rooms} PROGRAM TIMEOUT 1200)

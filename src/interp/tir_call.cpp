@@ -128,6 +128,16 @@ IntPtr ExprCompiler::integer_call(const PrimExpr& expr) {
       return a >> (too_far(b, bits) ? 63 : b);
     });
   }
+  if (name == "mul_high") {
+    return binary([bits, is_unsigned](int64_t a, int64_t b) -> int64_t {
+      if (is_unsigned) {
+        auto product =
+            static_cast<unsigned __int128>(static_cast<uint64_t>(a)) * static_cast<uint64_t>(b);
+        return static_cast<int64_t>(product >> bits);
+      }
+      return static_cast<int64_t>((static_cast<__int128>(a) * b) >> bits);
+    });
+  }
   if (IntFunction function = integer_function(name, dtype == DType::kU64)) return binary(function);
   unsupported(expr);
 }

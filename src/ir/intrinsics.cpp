@@ -46,6 +46,7 @@ constexpr IntrinsicInfo kTable[] = {
      "floor(x / 2^n); the sign (0 for unsigned) where n is negative or >= the width", kInteger},
     {"trunc_div", 2, false, "quotient toward zero; 0 where y is 0", kInteger},
     {"trunc_mod", 2, false, "remainder with the sign of x; 0 where y is 0", kInteger},
+    {"mul_high", 2, false, "upper half of the exact product", kInteger},
     {"popcount", 1, false, "number of bits that are set", kInteger},
     {"bit_and", 2, false, "bitwise and", kBits},
     {"bit_or", 2, false, "bitwise or", kBits},

@@ -57,7 +57,7 @@ struct IntrinsicInfo {
 // floats:    sqrt rsqrt fma floor ceil trunc round
 // to bool:   isnan isinf isfinite
 // numbers:   abs sign
-// integers:  shift_left shift_right trunc_div trunc_mod popcount
+// integers:  shift_left shift_right trunc_div trunc_mod mul_high popcount
 // bits:      bit_and bit_or bit_xor bit_not (bool too)
 // any:       reinterpret
 std::span<const IntrinsicInfo> intrinsic_table();

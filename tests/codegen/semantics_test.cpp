@@ -171,6 +171,7 @@ TEST_P(IntegerSemantics, AreTheInterpreters) {
                              "bit_or(a[i], b[i])",
                              "bit_xor(a[i], b[i])",
                              "bit_not(a[i])",
+                             "mul_high(a[i], b[i])",
                              "abs(a[i])",
                              "sign(a[i])",
                              "popcount(a[i])",

@@ -269,6 +269,14 @@ llvm::Value* ScalarOps::int_call(const std::string& name, const std::vector<llvm
   }
   if (name == "shift_left" || name == "shift_right") return shift(name, dtype, a, args[1]);
   if (name == "trunc_div" || name == "trunc_mod") return division(name, dtype, a, args[1], false);
+  if (name == "mul_high") {
+    unsigned bits = static_cast<unsigned>(dtype_bits(dtype));
+    auto* wide = builder_.getIntNTy(2 * bits);
+    bool is_signed = is_signed_integer(dtype);
+    auto* product = builder_.CreateMul(builder_.CreateIntCast(a, wide, is_signed),
+                                       builder_.CreateIntCast(args[1], wide, is_signed));
+    return builder_.CreateTrunc(builder_.CreateLShr(product, bits), a->getType());
+  }
   if (name == "popcount") return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, a);
   if (name == "bit_and") return builder_.CreateAnd(a, args[1]);
   if (name == "bit_or") return builder_.CreateOr(a, args[1]);

@@ -21,6 +21,16 @@ class Glsl : public Dialect {
            "  uint rounded = bits + 0x7fffu + ((bits >> 16) & 1u);\n"
            "  return uintBitsToFloat((x != x ? bits | 0x400000u : rounded) & 0xffff0000u);\n"
            "}\n"
+           "uint tapml_mul_high(uint a, uint b) {\n"
+           "  uint high, low;\n"
+           "  umulExtended(a, b, high, low);\n"
+           "  return high;\n"
+           "}\n"
+           "int tapml_mul_high(int a, int b) {\n"
+           "  int high, low;\n"
+           "  imulExtended(a, b, high, low);\n"
+           "  return high;\n"
+           "}\n"
            "int tapml_to_int(float x, float low, float beyond, int most) {\n"
            "  return x != x ? 0 : (x >= beyond ? most : (x <= low ? int(low) : int(x)));\n"
            "}\n"
@@ -202,6 +212,9 @@ class Glsl : public Dialect {
     if (name == "fma") return "fma(" + args[0] + ", " + args[1] + ", " + args[2] + ")";
     if (name == "round") return "roundEven(" + args[0] + ")";
     if (name == "abs" && !is_float(dtype)) return wrapped("abs(" + args[0] + ")", dtype);
+    if (name == "mul_high" && dtype_bytes(dtype) == 4) {
+      return "tapml_mul_high(" + args[0] + ", " + args[1] + ")";
+    }
     if (name == "popcount") {
       int bits = dtype_bits(dtype);
       std::string value = is_unsigned_integer(dtype) ? args[0] : "uint(" + args[0] + ")";

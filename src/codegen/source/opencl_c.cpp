@@ -218,6 +218,13 @@ class OpenClC : public Dialect {
       std::string type = "((" + type_name(dtype) + ")";
       return type + "abs(" + type + args[0] + ")))";
     }
+    if (name == "mul_high" && dtype == DType::kU32) {
+      return "((uint)(((ulong)" + args[0] + " * " + args[1] + ") >> 32))";
+    }
+    if (name == "mul_high") {
+      std::string type = "((" + type_name(dtype) + ")";
+      return type + "mul_hi(" + type + args[0] + "), " + type + args[1] + ")))";
+    }
     if (name == "popcount") {
       std::string type = "((" + type_name(dtype) + ")";
       return type + "popcount(" + type + args[0] + ")))";

@@ -69,7 +69,7 @@ Result<std::shared_ptr<DeviceModule>> build_cl_module(std::shared_ptr<ClContext>
       clCreateProgramWithSource(context->context.get(), 1, &text, &length, &code));
   TAPML_TRY(cl_status(code, "clCreateProgramWithSource"));
   cl_device_id device = context->device.device;
-  code = clBuildProgram(program.get(), 1, &device, "-cl-std=CL1.2", nullptr, nullptr);
+  code = clBuildProgram(program.get(), 1, &device, "-cl-std=CL1.2 -w", nullptr, nullptr);
   if (code == CL_BUILD_PROGRAM_FAILURE) {
     Error error = internal_error("the OpenCL driver refuses the source of a module", "opencl");
     error.found = first_lines(build_log(program.get(), device), kLogLines);

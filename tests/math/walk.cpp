@@ -1,0 +1,340 @@
+#include "walk.h"
+
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "../codegen/device_kernels.h"
+#include "base/rng.h"
+#include "text/parser.h"
+
+namespace tapml::testing {
+
+namespace {
+
+constexpr Function kFunctions[] = {
+    {"exp", std::exp},     {"exp2", std::exp2}, {"log", std::log},     {"log2", std::log2},
+    {"log10", std::log10}, {"sin", std::sin},   {"cos", std::cos},     {"tan", std::tan},
+    {"asin", std::asin},   {"acos", std::acos}, {"atan", std::atan},   {"sinh", std::sinh},
+    {"cosh", std::cosh},   {"tanh", std::tanh}, {"asinh", std::asinh}, {"acosh", std::acosh},
+    {"atanh", std::atanh}, {"erf", std::erf},
+};
+
+constexpr int64_t kBatch = 1 << 21;
+constexpr int64_t kChunk = 4096;
+
+void one_by_one(const Function& function, const float* inputs, double* exact, size_t count) {
+  for (size_t j = 0; j < count; ++j) exact[j] = function.exact(static_cast<double>(inputs[j]));
+}
+
+#if defined(__x86_64__) && defined(__GLIBC__)
+// The vector forms of the C library's functions.
+#define TAPML_VECTOR_FUNCTIONS(X)                                                              \
+  X(exp)                                                                                       \
+  X(exp2)                                                                                      \
+  X(log) X(log2) X(log10) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) \
+      X(asinh) X(acosh) X(atanh) X(erf)
+#define TAPML_DECLARE(name) extern "C" __m256d _ZGVdN4v_##name(__m256d);
+}  // namespace
+TAPML_VECTOR_FUNCTIONS(TAPML_DECLARE)
+namespace {
+
+template <__m256d (*function)(__m256d)>
+__attribute__((target("avx2,fma"))) void by_four(const float* inputs, double* exact, size_t count) {
+  for (size_t j = 0; j + 4 <= count; j += 4) {
+    _mm256_storeu_pd(exact + j, function(_mm256_cvtps_pd(_mm_loadu_ps(inputs + j))));
+  }
+}
+
+void quick(const Function& function, const float* inputs, double* exact, size_t count) {
+  struct Vector {
+    const char* name;
+    void (*run)(const float*, double*, size_t);
+  };
+#define TAPML_ROW(name) {#name, by_four<_ZGVdN4v_##name>},
+  static constexpr Vector kVectors[] = {TAPML_VECTOR_FUNCTIONS(TAPML_ROW)};
+  size_t whole = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? count & ~3u : 0;
+  for (const Vector& vector : kVectors) {
+    if (std::string_view(vector.name) == function.name) vector.run(inputs, exact, whole);
+  }
+  one_by_one(function, inputs + whole, exact + whole, count - whole);
+}
+#else
+void quick(const Function& function, const float* inputs, double* exact, size_t count) {
+  one_by_one(function, inputs, exact, count);
+}
+#endif
+
+tir::PrimFuncRef parse_one(const std::string& source) {
+  Module module = text::parse(source, "math");
+  return std::static_pointer_cast<const tir::PrimFunc>(module.functions.begin()->second);
+}
+
+// The values are made in the kernel from their bits.
+std::string walking(const std::string& name) {
+  return "prim def k(out y: Buffer((n,), f32), n: i64, start: i64, stride: i64) {\n"
+         "  for i in parallel(n) {\n    y[i] = " +
+         name + "(reinterpret(f32, cast(u32, start + i*stride)))\n  }\n}\n";
+}
+
+std::string timed(const std::string& name) {
+  return "prim def k(x: Buffer((32, 1024), f32), out y: Buffer((32, 1024), f32)) {\n"
+         "  for b in parallel(32) {\n    for r in serial(64) {\n"
+         "      for i in vectorized(1024) {\n"
+         "        y[b, i] = " +
+         name + "(x[b, i] + cast(f32, r)*f32(0.001))\n      }\n    }\n  }\n}\n";
+}
+
+// Runs f(begin, end) on both halves of [0, n).
+template <class F>
+void in_two(int64_t n, F f) {
+  std::thread other([&] { f(n / 2, n); });
+  f(0, n / 2);
+  other.join();
+}
+
+class Judge {
+ public:
+  void take(double distance, float input) {
+    if (distance > verdict_.max_ulp) verdict_ = {distance, input, 0};
+  }
+  void merge(const Judge& other) {
+    if (other.verdict_.max_ulp > verdict_.max_ulp) verdict_ = other.verdict_;
+  }
+  double worst() const { return verdict_.max_ulp; }
+  Verdict verdict(int64_t inputs) const { return {verdict_.max_ulp, verdict_.worst, inputs}; }
+
+ private:
+  Verdict verdict_;
+};
+
+}  // namespace
+
+std::span<const Function> math_functions() { return kFunctions; }
+
+double ulps(float value, double exact) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  if (std::isnan(exact)) return std::isnan(value) ? 0 : kInf;
+  if (std::isnan(value)) return kInf;
+  double given = value;
+  if (given == exact) return given == 0 && std::signbit(given) != std::signbit(exact) ? kInf : 0;
+  // Infinity counts as the next power of two.
+  if (std::fabs(exact) > 0x1p128) exact = std::copysign(0x1p128, exact);
+  if (std::isinf(given)) given = std::copysign(0x1p128, given);
+  uint64_t exponent = (std::bit_cast<uint64_t>(exact) >> 52) & 0x7ff;
+  // 2^(e - 23) for the exponent e of `exact`, kept within f32's.
+  exponent = std::clamp<uint64_t>(exponent, 1023 - 126, 1023 + 127);
+  double unit = std::bit_cast<double>((exponent - 23) << 52);
+  return std::fabs(given - exact) / unit;
+}
+
+struct MathKernels::State {
+  explicit State(const std::string& platform) : device(platform) {}
+  DeviceKernels device;
+  std::map<std::string, int32_t> walks, times;
+  int32_t pow = 0;
+};
+
+MathKernels::MathKernels(const std::string& platform) : state_(new State(platform)) {
+  if (!state_->device.here()) return;
+  for (const Function& function : kFunctions) {
+    state_->walks[function.name] = state_->device.add_scheduled(*parse_one(walking(function.name)));
+    state_->times[function.name] = state_->device.add_scheduled(*parse_one(timed(function.name)));
+  }
+  state_->pow = state_->device.add_scheduled(*parse_one(R"(
+prim def k(a: Buffer((n,), f32), b: Buffer((n,), f32), out y: Buffer((n,), f32), n: i64) {
+  for i in parallel(n) {
+    y[i] = pow(a[i], b[i])
+  }
+}
+)"));
+  state_->times["pow"] = state_->device.add_scheduled(*parse_one(R"(
+prim def k(x: Buffer((32, 1024), f32), out y: Buffer((32, 1024), f32)) {
+  for b in parallel(32) {
+    for r in serial(64) {
+      for i in vectorized(1024) {
+        y[b, i] = pow(x[b, i], f32(1.5) + cast(f32, r)*f32(0.01))
+      }
+    }
+  }
+}
+)"));
+  state_->device.load();
+}
+
+MathKernels::~MathKernels() = default;
+bool MathKernels::here() const { return state_->device.here(); }
+
+Verdict MathKernels::walk(const Function& function, uint64_t stride, bool progress) {
+  constexpr uint64_t kAll = uint64_t{1} << 32;
+  auto total = static_cast<int64_t>((kAll + stride - 1) / stride);
+  Judge judge;
+  std::mutex mutex;
+  bool terminal = isatty(STDERR_FILENO) != 0;
+  for (int64_t done = 0; done < total; done += kBatch) {
+    int64_t n = std::min(kBatch, total - done);
+    std::vector<HostTensor> arguments = {HostTensor::zeros(DType::kF32, {n})};
+    auto start = static_cast<int64_t>(static_cast<uint64_t>(done) * stride);
+    state_->device.run(state_->walks.at(function.name), arguments,
+                       {n, start, static_cast<int64_t>(stride)});
+    std::span<const float> values = std::as_const(arguments[0]).values<float>();
+    in_two(n, [&](int64_t begin, int64_t end) {
+      Judge own;
+      double exact[kChunk];
+      float inputs[kChunk];
+      for (int64_t i = begin; i < end; i += kChunk) {
+        auto count = static_cast<size_t>(std::min<int64_t>(kChunk, end - i));
+        for (size_t j = 0; j < count; ++j) {
+          uint64_t bits = static_cast<uint64_t>(start) + (static_cast<uint64_t>(i) + j) * stride;
+          inputs[j] = std::bit_cast<float>(static_cast<uint32_t>(bits));
+        }
+        quick(function, inputs, exact, count);
+        for (size_t j = 0; j < count; ++j) {
+          float value = values[static_cast<size_t>(i) + j];
+          // The quick judge is good to a few units of f64; what matters is judged again.
+          if (ulps(value, exact[j]) + 1e-6 < own.worst()) continue;
+          own.take(ulps(value, function.exact(static_cast<double>(inputs[j]))), inputs[j]);
+        }
+      }
+      std::lock_guard lock(mutex);
+      judge.merge(own);
+    });
+    if (progress && terminal) {
+      std::fprintf(stderr, "\r%-6s %5.1f%%", function.name,
+                   100.0 * static_cast<double>(done + n) / static_cast<double>(total));
+    }
+  }
+  if (progress && terminal) std::fprintf(stderr, "\r              \r");
+  return judge.verdict(total);
+}
+
+Verdict MathKernels::walk_narrow(const std::string& platform, const Function& function,
+                                 DType dtype) {
+  std::string type = dtype_name(dtype);
+  DeviceKernels device(platform);
+  int32_t kernel = device.add_scheduled(*parse_one(
+      "prim def k(out y: Buffer((65536,), " + type + ")) {\n  for i in parallel(65536) {\n" +
+      "    y[i] = " + function.name + "(reinterpret(" + type + ", cast(u16, i)))\n  }\n}\n"));
+  device.load();
+  std::vector<HostTensor> arguments = {HostTensor::zeros(dtype, {65536})};
+  device.run(kernel, arguments, {});
+  std::span<const uint16_t> values = std::as_const(arguments[0]).values<uint16_t>();
+  bool half = dtype == DType::kF16;
+  auto widened = [&](uint16_t bits) {
+    return static_cast<double>(half ? f16_to_f32(bits) : bf16_to_f32(bits));
+  };
+  Judge judge;
+  for (uint32_t i = 0; i < 65536; ++i) {
+    double input = widened(static_cast<uint16_t>(i)), exact = function.exact(input);
+    double value = widened(values[i]);
+    if (std::isnan(exact) && std::isnan(value)) continue;
+    // Infinity counts as the next power of two.
+    double end = half ? 65536 : 0x1p128;
+    if (std::fabs(exact) > end) exact = std::copysign(end, exact);
+    if (std::isinf(value)) value = std::copysign(end, value);
+    int exponent = exact == 0 ? -1000 : std::ilogb(exact);
+    double unit = half ? std::ldexp(1, std::max(exponent, -14) - 10)
+                       : std::ldexp(1, std::max(exponent, -126) - 7);
+    double distance = std::fabs(value - exact) / unit;
+    judge.take(distance == distance ? distance : HUGE_VAL, static_cast<float>(input));
+  }
+  return judge.verdict(65536);
+}
+
+Verdict MathKernels::walk_pow(int64_t pairs) {
+  std::vector<float> special = {0.0f, -0.0f};
+  for (float value : {1.0f,
+                      0.5f,
+                      1.5f,
+                      2.0f,
+                      3.0f,
+                      4.0f,
+                      0.99999994f,
+                      1.0000001f,
+                      16777215.0f,
+                      16777216.0f,
+                      16777218.0f,
+                      8388607.5f,
+                      1e-45f,
+                      1.1754944e-38f,
+                      3.4028235e38f,
+                      1e-30f,
+                      1e30f,
+                      127.0f,
+                      128.0f,
+                      149.0f,
+                      150.0f,
+                      0.33333334f,
+                      std::numeric_limits<float>::infinity()}) {
+    special.push_back(value);
+    special.push_back(-value);
+  }
+  special.push_back(std::numeric_limits<float>::quiet_NaN());
+  std::vector<float> a, b;
+  for (float x : special) {
+    for (float y : special) {
+      a.push_back(x);
+      b.push_back(y);
+    }
+  }
+  RandomStream stream(23, "pow");
+  auto uniform = [&] { return static_cast<double>(stream.next()) * 0x1p-32; };
+  while (a.size() < static_cast<size_t>(pairs)) {
+    // Results over the whole range, near overflow and underflow, bases near 1, any bits.
+    double x = std::exp2(uniform() * 300 - 150), limit = 151;
+    if (a.size() % 4 == 1) x = 1 + (uniform() - 0.5) * std::exp2(-20 * uniform());
+    if (a.size() % 4 == 2) limit = 2;
+    auto base = static_cast<float>(x);
+    auto power = static_cast<float>((2 * uniform() - 1) * limit / std::log2(double{base}));
+    if (a.size() % 4 == 3) {
+      base = std::bit_cast<float>(stream.next());
+      power = std::bit_cast<float>(stream.next());
+    }
+    a.push_back(base);
+    b.push_back(power);
+  }
+  auto n = static_cast<int64_t>(a.size());
+  std::vector<HostTensor> arguments = {HostTensor::from<float>(DType::kF32, {n}, a),
+                                       HostTensor::from<float>(DType::kF32, {n}, b),
+                                       HostTensor::zeros(DType::kF32, {n})};
+  state_->device.run(state_->pow, arguments, {n});
+  std::span<const float> values = std::as_const(arguments[2]).values<float>();
+  Judge judge;
+  for (size_t i = 0; i < a.size(); ++i) {
+    double distance = ulps(values[i], std::pow(double{a[i]}, double{b[i]}));
+    if (std::isinf(distance)) {
+      std::fprintf(stderr, "pow(%a, %a) = %a\n", double{a[i]}, double{b[i]}, double{values[i]});
+    }
+    judge.take(distance, a[i]);
+  }
+  return judge.verdict(n);
+}
+
+double MathKernels::seconds_per_value(const std::string& name) {
+  HostTensor x = HostTensor::zeros(DType::kF32, {32, 1024});
+  // Between 0 and 1, or above 1 where the function asks for it.
+  double offset = name == "acosh" ? 1 : 0;
+  for (int64_t i = 0; i < x.size(); ++i) x.set_f64(i, offset + static_cast<double>(i % 900) / 1000);
+  std::vector<HostTensor> arguments = {x, HostTensor::zeros(DType::kF32, {32, 1024})};
+  double best = 1e9;
+  for (int i = 0; i < 5; ++i) {
+    auto begin = std::chrono::steady_clock::now();
+    state_->device.run(state_->times.at(name), arguments, {});
+    std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+    best = std::min(best, taken.count());
+  }
+  return best / (32.0 * 1024 * 64);
+}
+
+}  // namespace tapml::testing

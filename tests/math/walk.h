@@ -1,0 +1,52 @@
+// Own math as compiled for a platform, judged over the values of f32 by the C library in f64.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "tensor/dtype.h"
+
+namespace tapml::testing {
+
+struct Function {
+  const char* name;
+  double (*exact)(double);
+};
+// Every function of one variable with own math.
+std::span<const Function> math_functions();
+
+struct Verdict {
+  double max_ulp = 0;  // infinite where a NaN, an infinity or the sign of a zero is wrong
+  float worst = 0;     // an input where it is reached
+  int64_t inputs = 0;
+};
+
+// Distance of `value` from `exact` in units of the last place that f32 has there (the spacing of
+// denormals at least); infinity counts as the next power of two.
+double ulps(float value, double exact);
+
+class MathKernels {
+ public:
+  // All functions compiled for "cpu" or "opencl"; not here() where the platform is absent.
+  explicit MathKernels(const std::string& platform);
+  ~MathKernels();
+  bool here() const;
+
+  // Every `stride`-th of the 2^32 bit patterns from the first on. With `progress`, a line that is
+  // rewritten on a terminal.
+  Verdict walk(const Function& function, uint64_t stride, bool progress);
+  // All 2^16 values of "f16" or "bf16" in a program of its own, in units of that type.
+  static Verdict walk_narrow(const std::string& platform, const Function& function, DType dtype);
+  // Random pairs and all pairs of special values.
+  Verdict walk_pow(int64_t pairs);
+  // Seconds a value on data in the cache, all cores.
+  double seconds_per_value(const std::string& name);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tapml::testing
