@@ -89,8 +89,8 @@ Result<BpeModel> BpeModel::read(const JsonObjectReader& model, BpeUnit unit) {
   bpe.unit_ = unit;
   TAPML_TRY(bpe.read_options(model));
   TAPML_TRY(bpe.read_vocab(model));
-  TAPML_TRY(bpe.read_merges(model));
   TAPML_TRY(bpe.index_units(model));
+  TAPML_TRY(bpe.read_merges(model));
   return bpe;
 }
 
@@ -166,7 +166,40 @@ Status BpeModel::read_merges(const JsonObjectReader& model) {
     }
     merges_.insert(ids[0], ids[1], {rank++, ids[2]});
   }
+  if (unit_ == BpeUnit::kCharacter) index_seams(*items);
   return {};
+}
+
+void BpeModel::index_seams(const std::vector<Json>& merges) {
+  has_seams_ = true;
+  for (const Json& item : merges) {
+    const auto pair = split_merge(item);
+    if (!pair) continue;
+    for (const std::string_view side : {pair->first, pair->second}) {
+      // A token of this form may be one symbol from the beginning.
+      if (side.starts_with("<0x")) has_seams_ = false;
+      if (unknown_id_ >= 0 && vocab_.find(side)->second == unknown_id_) has_seams_ = false;
+    }
+    const auto& [left, right] = *pair;
+    if (left.empty() || right.empty()) continue;
+    const int32_t before = character_id(left.substr(previous_start(left, left.size())));
+    const int32_t after = character_id(right.substr(0, next_utf8(right, 0).length));
+    if (before >= 0 && after >= 0) seams_.insert(pair_key(before, after));
+  }
+}
+
+// Where the part of `word` that starts at `begin` ends, such that no merge reaches over its end.
+size_t BpeModel::part_end(std::string_view word, size_t begin) const {
+  size_t at = begin + next_utf8(word, begin).length;
+  int32_t before = character_id(word.substr(begin, at - begin));
+  while (at < word.size()) {
+    const size_t length = next_utf8(word, at).length;
+    const int32_t after = character_id(word.substr(at, length));
+    if (before >= 0 && after >= 0 && !seams_.contains(pair_key(before, after))) break;
+    before = after;
+    at += length;
+  }
+  return at;
 }
 
 Status BpeModel::index_units(const JsonObjectReader& model) {
@@ -215,6 +248,16 @@ void BpeModel::encode(std::string_view word, Scratch& scratch, std::vector<int32
       return;
     }
   }
+  if (!has_seams_ || word.size() <= kMaxCachedWord) return encode_part(word, scratch, ids);
+  for (size_t begin = 0; begin < word.size();) {
+    const size_t end = part_end(word, begin);
+    encode_part(word.substr(begin, end - begin), scratch, ids);
+    begin = end;
+  }
+}
+
+void BpeModel::encode_part(std::string_view word, Scratch& scratch,
+                           std::vector<int32_t>& ids) const {
   const bool cacheable = word.size() <= kMaxCachedWord;
   if (cacheable) {
     if (const auto found = scratch.cache.find(word); found != scratch.cache.end()) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/result.h"
@@ -107,14 +108,22 @@ class BpeModel {
   Status read_vocab(const JsonObjectReader& model);
   Status read_merges(const JsonObjectReader& model);
   Status index_units(const JsonObjectReader& model);
+  void index_seams(const std::vector<Json>& merges);
   void start_bytes(std::string_view word, Scratch& scratch) const;
   void start_characters(std::string_view word, Scratch& scratch) const;
   int32_t character_id(std::string_view character) const;
+  void encode_part(std::string_view part, Scratch& scratch, std::vector<int32_t>& ids) const;
+  size_t part_end(std::string_view word, size_t begin) const;
   void merge_symbols(Scratch& scratch) const;
   void consider(Scratch& scratch, int32_t left) const;
 
   TokenIds vocab_;
   MergeTable merges_;
+  // Pairs of single-character tokens that some merge has at its seam: between two characters of
+  // another pair nothing ever merges. Not kept where merges join other first symbols than
+  // characters.
+  std::unordered_set<uint64_t> seams_;
+  bool has_seams_ = false;
   // Tokens of single bytes: in the byte alphabet, or <0xHH>; -1 where there is none.
   std::array<int32_t, 256> byte_ids_{};
   std::array<int32_t, 128> ascii_ids_{};  // tokens of single characters

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "base/rng.h"
 #include "sample_tokenizer.h"
 
 namespace tapml::tokenizer {
@@ -112,6 +115,71 @@ TEST(Bpe, WholeWordsOfCharactersGoFirstWhereMergesAreIgnored) {
   const BpeModel model = characters(", \"ignore_merges\": true}");
   EXPECT_EQ(encode(model, "<0x62>"), (Ids{8}));
   EXPECT_EQ(encode(model, "UU"), (Ids{9}));
+}
+
+// Merges by the definition: the first of the pairs with the lowest rank, again and again.
+std::vector<std::string> merge_naively(
+    std::vector<std::string> parts,
+    const std::vector<std::pair<std::string, std::string>>& merges) {
+  for (bool merged = true; std::exchange(merged, false);) {
+    for (const auto& [left, right] : merges) {
+      for (size_t i = 0; i + 1 < parts.size() && !merged; ++i) {
+        if (parts[i] != left || parts[i + 1] != right) continue;
+        parts[i] += right;
+        parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+        merged = true;
+      }
+      if (merged) break;
+    }
+  }
+  return parts;
+}
+
+// Long texts are cut where no merge can reach over; that must not show.
+TEST(Bpe, LongTextsMergeByTheDefinition) {
+  const std::vector<std::string> letters = {"a", "b", "\u00e9", "\u4f60", "_"};
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    RandomStream random(seed, "merges");
+    std::vector<std::string> tokens = letters;
+    std::vector<std::pair<std::string, std::string>> merges;
+    std::set<std::string> known(tokens.begin(), tokens.end());
+    for (int i = 0; i < 10; ++i) {
+      const auto size = static_cast<uint32_t>(tokens.size());
+      const std::string left = tokens[random.below(size)], right = tokens[random.below(size)];
+      if (!known.insert(left + right).second) continue;
+      tokens.push_back(left + right);
+      merges.emplace_back(left, right);
+    }
+    Json vocab = Json::object(), list = Json::array();
+    for (size_t i = 0; i < tokens.size(); ++i) {
+      vocab.set(tokens[i], Json::integer(static_cast<int64_t>(i)));
+    }
+    for (const auto& [left, right] : merges) list.push(Json::string(left + " " + right));
+    Json json = Json::object();
+    json.set("vocab", std::move(vocab));
+    json.set("merges", std::move(list));
+    std::string text;
+    std::vector<std::string> parts;
+    for (int i = 0; i < 200; ++i) {
+      parts.push_back(letters[random.below(static_cast<uint32_t>(letters.size()))]);
+      text += parts.back();
+    }
+    Ids expected;
+    for (const std::string& part : merge_naively(parts, merges)) {
+      const auto at = std::find(tokens.begin(), tokens.end(), part) - tokens.begin();
+      expected.push_back(static_cast<int32_t>(at));
+    }
+    EXPECT_EQ(encode(read_model(json, BpeUnit::kCharacter), text), expected) << "seed " << seed;
+  }
+}
+
+TEST(Bpe, MergesOfBytesReachAnywhere) {
+  // "<0x62>" then "a" join although no character does.
+  const BpeModel model = characters();
+  const std::string text = std::string(70, 'a') + "ba";
+  Ids expected(70, 1);
+  expected.push_back(10);
+  EXPECT_EQ(encode(model, text), expected);
 }
 
 TEST(Bpe, ALaterMergeOfTheSamePairWins) {
