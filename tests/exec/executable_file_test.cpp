@@ -56,15 +56,16 @@ ExecutableFile sample() {
   check.fields[0].dims = {{0, {}, "n"}, {-1, slot_times(0, 3), "3 * n"}};
   check.where = "parameter x of main";
   main.checks = {check};
-  main.code = {{Opcode::kCheck, 0, 0, 0, {}, {}},         {Opcode::kAllocStorage, 1, 0, 0, {}, {}},
-               {Opcode::kMakeTensor, 2, 1, 0, {}, {}},    {Opcode::kCallKernel, 0, 0, 0, {0, 2}, {1}},
-               {Opcode::kLoadConstant, 1, 1, 0, {}, {}}, {Opcode::kReturn, 2, 0, 0, {}, {}}};
+  main.code = {
+      {Opcode::kCheck, 0, 0, 0, {}, {}},        {Opcode::kAllocStorage, 1, 0, 0, {}, {}},
+      {Opcode::kMakeTensor, 2, 1, 0, {}, {}},   {Opcode::kCallKernel, 0, 0, 0, {0, 2}, {1}},
+      {Opcode::kLoadConstant, 1, 1, 0, {}, {}}, {Opcode::kReturn, 2, 0, 0, {}, {}}};
   e.functions = {main};
   std::vector<float> values = {1, 2, 3};
-  e.constants = {HostTensor::from<float>(DType::kF32, {3}, values), HostTensor::zeros(DType::kI8, {5})};
-  file.source = {"/models/x",
-                 {{"model.safetensors", 1234, 5678}},
-                 {{"a", DType::kBF16, {3, 4}, "hash of a"}}};
+  e.constants = {HostTensor::from<float>(DType::kF32, {3}, values),
+                 HostTensor::zeros(DType::kI8, {5})};
+  file.source = {
+      "/models/x", {{"model.safetensors", 1234, 5678}}, {{"a", DType::kBF16, {3, 4}, "hash of a"}}};
   file.compiler = "tapml 0.1.0";
   file.options = {{"target", "null"}};
   file.module = "module text";

@@ -79,10 +79,10 @@ class SharedObjectLoader : public KernelLoader {
 
 Status check_host_code(const ModuleBlob& blob) {
   if (blob.cpu != cpu_architecture()) {
-    return fail(platform_error(PlatformFault::kAbsent,
-                               "code was built for " + blob.cpu + ", this machine is " +
-                                   cpu_architecture(),
-                               "module for " + blob.cpu, "compile it again on this machine"));
+    return fail(
+        platform_error(PlatformFault::kAbsent,
+                       "code was built for " + blob.cpu + ", this machine is " + cpu_architecture(),
+                       "module for " + blob.cpu, "compile it again on this machine"));
   }
   if (std::string missing = missing_cpu_feature(blob.features); !missing.empty()) {
     return fail(
