@@ -9,5 +9,7 @@ namespace tapml::bench {
 std::vector<Case> kernel_cases();
 // Language models: compile, decode, prefill, the cost of the virtual machine and of carving.
 std::vector<Case> model_cases();
+// Compiling a large model's configuration, cold and through the cache; loading executables.
+std::vector<Case> compile_cases();
 
 }  // namespace tapml::bench

@@ -1,0 +1,121 @@
+// Compiling and loading.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "cases.h"
+#include "codegen/llvm/native.h"
+#include "device/cpu/cpu_device.h"
+#include "exec/executable_file.h"
+#include "frontend/huggingface/model.h"
+#include "io/host/files.h"
+#include "ir/exceptions.h"
+#include "pipeline/compile.h"
+#include "pipeline/kernel_cache.h"
+#include "programs.h"
+#include "runtime/host/shared_object.h"
+
+namespace tapml::bench {
+
+namespace {
+
+constexpr const char* kLlama7b = "bench/models/llama2_7b.json";
+
+// A folder of our own, gone with the last user.
+std::shared_ptr<std::string> temporary_folder() {
+  std::string pattern = (std::filesystem::temp_directory_path() / "tapml-bench-XXXXXX").string();
+  if (::mkdtemp(pattern.data()) == nullptr) throw_user("no temporary folder", pattern);
+  return {new std::string(pattern), [](std::string* path) {
+            std::error_code ignored;
+            std::filesystem::remove_all(*path, ignored);
+            delete path;
+          }};
+}
+
+// From the text of a configuration to an executable, through the cache in `folder`.
+double compile_7b(const std::string& folder) {
+  return seconds_of([&] {
+    frontend::HuggingFaceModel model = frontend::read_config(kLlama7b);
+    pipeline::KernelCache cache(std::make_shared<DiskCache>(DiskCacheOptions{folder, {}}));
+    pipeline::ImplementOptions options;
+    options.cache = &cache;
+    pipeline::compile(model.module, target::parse_target("cpu"), options);
+  });
+}
+
+Pair cold_7b(std::string&) {
+  auto folder = temporary_folder();
+  return {[=] {
+            std::filesystem::remove_all(*folder + "/cache");
+            return compile_7b(*folder + "/cache");
+          },
+          nullptr};
+}
+
+Pair warm_7b(std::string&) {
+  auto folder = temporary_folder();
+  compile_7b(*folder + "/cache");
+  return {[=] { return compile_7b(*folder + "/cache"); }, nullptr};
+}
+
+// From a file to a machine that can run, without the weights: map, check, read, load the code.
+Pair load(const Module& module) {
+  auto folder = temporary_folder();
+  ExecutableFile file;
+  file.executable = *pipeline::compile(module, target::parse_target("cpu"));
+  for (ModuleBlob& blob : file.executable.modules) blob = codegen::link_shared(blob);
+  const std::string path = *folder + "/model.tapml";
+  unwrap(write_file_atomic(path, unwrap(write_executable(file))));
+  std::shared_ptr<runtime::LocalSession> session = unwrap(runtime::LocalSession::create(
+      std::make_shared<device::CpuDevice>(cpu_threads(), runtime::make_shared_object_loader())));
+  return {[=] {
+            (void)folder;  // lives as long as this
+            return 1e3 * seconds_of(
+                             [&] {
+                               MappedFile image = unwrap(map_file(path));
+                               auto read = unwrap(read_executable(image.bytes, image.owner, path));
+                               auto executable =
+                                   std::make_shared<Executable>(std::move(read.executable));
+                               unwrap(runtime::VirtualMachine::create(*session, executable));
+                             },
+                             5);
+          },
+          nullptr};
+}
+
+Pair load_demo(std::string&) { return load(frontend::read_model("models/demo").module); }
+Pair load_7b(std::string&) { return load(frontend::read_config(kLlama7b).module); }
+
+}  // namespace
+
+std::vector<Case> compile_cases() {
+  return {
+      {.name = "compile/llama2_7b_cold",
+       .unit = "s",
+       .bound = Bound::kAtMost,
+       .bar = 2.5,
+       .figure = true,
+       .prepare = cold_7b},
+      {.name = "compile/llama2_7b_warm",
+       .unit = "s",
+       .bound = Bound::kAtMost,
+       .bar = 0.3,
+       .figure = true,
+       .prepare = warm_7b},
+      {.name = "load/demo",
+       .unit = "ms",
+       .bound = Bound::kAtMost,
+       .bar = 1.5,
+       .figure = true,
+       .prepare = load_demo},
+      {.name = "load/llama2_7b",
+       .unit = "ms",
+       .bound = Bound::kAtMost,
+       .bar = 5,
+       .figure = true,
+       .prepare = load_7b},
+  };
+}
+
+}  // namespace tapml::bench
