@@ -21,8 +21,8 @@ const std::vector<std::pair<std::string, std::string>> kPrompts = {
 
 class RunGolden : public ::testing::TestWithParam<const char*> {
  protected:
-  std::map<std::string, HostTensor> reference_ = testing::read_tensors(
-      testing::golden_path("logits/demo/golden.safetensors"));
+  std::map<std::string, HostTensor> reference_ =
+      testing::read_tensors(testing::golden_path("logits/demo/golden.safetensors"));
 
   // Largest error of the dumped logits on the golden text, and that the dump is what it should be.
   double measured_error() {

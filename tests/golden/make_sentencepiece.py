@@ -16,6 +16,7 @@ Usage: make_sentencepiece.py [--work DIR]     Needs tokenizers, and what train_d
 """
 
 import argparse
+import collections
 import json
 import pathlib
 import random
@@ -61,7 +62,10 @@ def train(lines, size, alphabet, special):
     """A BPE model whose words begin with the mark; `special` takes the first ids."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
-    trainer = trainers.BpeTrainer(vocab_size=size, show_progress=False, min_frequency=2,
+    # The trainer breaks ties between characters in no fixed order, so they are chosen here.
+    counts = collections.Counter(MARK + (MARK + "\n").join(lines).replace(" ", MARK))
+    characters = sorted(counts, key=lambda c: (-counts[c], c))[:alphabet]
+    trainer = trainers.BpeTrainer(vocab_size=size, show_progress=False, min_frequency=2, initial_alphabet=characters,
                                   limit_alphabet=alphabet, special_tokens=special)
     tokenizer.train_from_iterator(lines, trainer)
     model = json.loads(tokenizer.to_str())["model"]
