@@ -184,6 +184,12 @@ class Interpreter {
     Expr call = make_call(node.callee, std::move(stand_ins), node.attrs);
     op::CallView view = op::view_call(*as<CallNode>(call));
     Annotation result = view.info.deduce(view);
+    if (const auto* shape = as_shape(result); shape && shape->dims) {
+      Item item;
+      item.kind = ItemKind::kShape;
+      for (const PrimExpr& dim : *shape->dims) item.ints.push_back(value_of(dim, {}));
+      return item;
+    }
 
     std::vector<op::RefArg> args;
     for (const Item& item : items) add_argument(item, args);

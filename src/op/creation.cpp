@@ -165,6 +165,30 @@ tir::PrimFuncRef legalize_copy(const CallView& call) {
   return elementwise(call, call.dtype(0), true, [](PrimExpr x) { return x; });
 }
 
+relax::Annotation deduce_shape_of(const CallView& call) {
+  Known x = known_tensor(call, 0);
+  return x.shape ? relax::shape_annotation(*x.shape) : relax::shape_annotation_ndim(x.ndim);
+}
+
+// Dimensions are expressions: nothing is left to compute.
+relax::Expr decompose_shape_of(const CallView& call, BindingSink&) {
+  std::optional<Dims> shape = known_tensor(call, 0).shape;
+  if (!shape) {
+    call.error("argument 'x' has no known shape",
+               "a tensor of known shape; a match_cast before the call gives it one",
+               to_string(call.annotations[0]));
+  }
+  return relax::make_shape(*shape);
+}
+
+OperatorInfo shape_of_operator() {
+  OperatorInfo info =
+      unary_operator("shape_of", "The dimensions of x as a shape value, known without running.",
+                     deduce_shape_of, nullptr, reference::shape_of, all_dtypes());
+  info.decompose = decompose_shape_of;
+  return info;
+}
+
 OperatorInfo from_integers(const char* name, const char* doc, std::vector<ArgumentSpec> args,
                            std::vector<AttributeSpec> attrs, DeduceRule deduce,
                            LegalizeRule legalize, ReferenceRule reference, GenerateRule rule) {
@@ -227,6 +251,7 @@ std::span<const OperatorInfo> creation_operators() {
                     reference::ones_like, {own}, generate_like),
         from_tensor("copy", "x in storage of its own.", deduce_same, legalize_copy,
                     reference::copy, {}, nullptr),
+        shape_of_operator(),
     };
   }();
   return kOperators;

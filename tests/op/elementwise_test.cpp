@@ -181,6 +181,8 @@ TEST_F(Families, Creation) {
   EXPECT_EQ(deduced("zeros_like", {tensor({n}, kU64)}), "Tensor((n,), u64)");
   EXPECT_EQ(deduced("ones_like", {tensor({n}, kU64)}, {{"dtype", kF16}}), "Tensor((n,), f16)");
   EXPECT_EQ(deduced("copy", {coarse(2)}), "Tensor(ndim=2, f32)");
+  EXPECT_EQ(deduced("shape_of", {tensor({n, 4})}), "Shape((n, 4))");
+  EXPECT_EQ(deduced("shape_of", {coarse(2)}), "Shape(ndim=2)");
 }
 
 }  // namespace

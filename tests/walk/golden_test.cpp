@@ -159,8 +159,9 @@ INSTANTIATE_TEST_SUITE_P(Families, GoldenOperators, ::testing::ValuesIn(families
                          [](const auto& info) { return info.param; });
 
 // What has no golden values here has them elsewhere: attention over a cache in the golden models.
+// The dimensions of a tensor are no tensor.
 TEST(GoldenOperators, EveryOperatorHasACase) {
-  std::set<std::string> covered = {"kv_append", "paged_attention"};
+  std::set<std::string> covered = {"kv_append", "paged_attention", "shape_of"};
   for (const std::string& family : families()) {
     const Json calls = calls_of(family);
     for (const Json& call : calls.items()) covered.insert(call.find("op")->as_string());

@@ -5,6 +5,6 @@
 
 namespace tapml::op::reference {
 
-Rule arange, eye, tril, triu, zeros_like, ones_like, copy;
+Rule arange, eye, tril, triu, zeros_like, ones_like, copy, shape_of;
 
 }  // namespace tapml::op::reference
