@@ -34,13 +34,15 @@ struct Walk {
   int dynamic = 0;
 };
 
-// Calls of one operator; a failure where a dtype it claims has none.
-Walk walk(const op::OperatorInfo& info) {
+// Calls of one operator; a failure where a dtype it claims has none. `brief`: one call a dtype.
+Walk walk(const op::OperatorInfo& info, bool brief) {
   Walk result;
-  size_t draws = is_full() ? kExtents.size() : 3;
+  size_t draws = is_full() ? kExtents.size() : brief ? 1 : 3;
   for (DType dtype : dtypes_of(info)) {
     int calls = 0;
-    for (size_t draw = 0; draw < draws; ++draw) {
+    for (size_t i = 0; i < draws; ++i) {
+      // Other sizes for each dtype.
+      size_t draw = brief && dtype != info.generator.dtypes[0] ? 1 : i;
       RandomStream rng(draw, std::string(info.name) + "." + dtype_name(dtype));
       op::GeneratedCall call;
       bool valid = false;
@@ -59,7 +61,7 @@ Walk walk(const op::OperatorInfo& info) {
         return true;
       };
       bool dynamic = add(DimForm::kSymbolic) || add(DimForm::kFirst);
-      if (!dynamic || draw == 0 || is_full()) add(DimForm::kStatic);
+      if (!dynamic || (draw == 0 && !brief) || is_full()) add(DimForm::kStatic);
     }
     EXPECT_GT(calls, 0) << "no call of " << info.name << " in " << dtype_name(dtype);
   }
@@ -74,7 +76,8 @@ TEST_P(EveryOperator, AgreesWithTheJudge) {
   const auto& [platform, info] = GetParam();
   auto session = open_session(platform);
   if (!session) GTEST_SKIP() << platform << " is not here";
-  Walk cases = walk(*info);
+  // OpenCL drivers take their time for every kernel.
+  Walk cases = walk(*info, !is_full() && std::string(platform) != "cpu");
   if (!info->generator.ranks.empty()) {
     EXPECT_GT(cases.dynamic, 0) << "no dynamic form";
   }
