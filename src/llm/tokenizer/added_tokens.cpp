@@ -106,8 +106,13 @@ Result<AddedTokens> AddedTokens::read(const JsonObjectReader& file, const TokenI
         added.raw_.add(token.content, static_cast<int32_t>(i));
         continue;
       }
-      TAPML_ASSIGN(const std::string content, normalizer.normalize(token.content));
-      if (!content.empty()) added.normalized_.add(content, static_cast<int32_t>(i));
+      const auto content = normalizer.normalize(token.content);
+      if (!content) {
+        return fail(items[i].field_error("content",
+                                         "cannot be normalized: " + content.error().message,
+                                         "a text that the normalizer can take"));
+      }
+      if (!content->empty()) added.normalized_.add(*content, static_cast<int32_t>(i));
     }
   }
   return added;

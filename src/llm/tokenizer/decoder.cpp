@@ -13,6 +13,8 @@ namespace {
 
 constexpr int64_t kMaxStripped = 1024;
 constexpr size_t kMaxGrowth = 4096;
+// A part of a text passes the steps by recursion.
+constexpr size_t kMaxSteps = 64;
 
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -45,6 +47,10 @@ Result<Decoder> Decoder::read(const JsonObjectReader& file) {
 }
 
 Status Decoder::add(const JsonObjectReader& field) {
+  if (steps_.size() >= kMaxSteps) {
+    return fail(field.field_error("type", "is one step too many",
+                                  "a decoder of at most " + std::to_string(kMaxSteps) + " steps"));
+  }
   TAPML_ASSIGN(const std::string type, field.required_string("type"));
   if (type == "ByteLevel") {
     steps_.push_back(ByteLevel{});

@@ -11,6 +11,11 @@
 namespace tapml::tokenizer {
 namespace {
 
+// Far beyond every template; a short text could otherwise stand for ids without end, because each
+// use of a special token adds all of its ids.
+constexpr size_t kMaxParts = 1024;
+constexpr size_t kMaxIds = size_t{1} << 16;
+
 // The ids of a special token that a template uses; `field` is the TemplateProcessing.
 Result<std::vector<int32_t>> special_ids(const JsonObjectReader& field,
                                          const JsonObjectReader& use) {
@@ -54,6 +59,10 @@ Status PostProcessor::add(const JsonObjectReader& field) {
 
 Status PostProcessor::add_template(const JsonObjectReader& field) {
   TAPML_ASSIGN(const auto items, object_items(field, "single"));
+  if (items.size() > kMaxParts) {
+    return fail(field.field_error("single", "has " + std::to_string(items.size()) + " parts",
+                                  "at most " + std::to_string(kMaxParts)));
+  }
   int texts = 0;
   for (const JsonObjectReader& item : items) {
     TAPML_ASSIGN(const auto text, item.optional_object("Sequence"));
@@ -73,6 +82,10 @@ Status PostProcessor::add_template(const JsonObjectReader& field) {
     TAPML_ASSIGN(const auto use, item.required_object("SpecialToken"));
     TAPML_ASSIGN(const std::vector<int32_t> ids, special_ids(field, use));
     auto& side = texts == 0 ? before_ : after_;
+    if (side.size() + ids.size() > kMaxIds) {
+      return fail(
+          field.field_error("single", "adds too many ids", "at most " + std::to_string(kMaxIds)));
+    }
     side.insert(side.end(), ids.begin(), ids.end());
   }
   if (texts != 1) {

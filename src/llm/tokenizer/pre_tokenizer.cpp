@@ -16,6 +16,9 @@ namespace {
 constexpr std::string_view kByteLevelPattern =
     "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 
+// Each ByteLevel may double a text.
+constexpr int kMaxSpells = 4;
+
 // ASCII punctuation holds symbols that Unicode counts as something else ($, +, <, ...).
 constexpr std::string_view kPunctuation = "[!-/:-@\\[-`{-~\\p{P}]";
 
@@ -133,6 +136,13 @@ Status PreTokenizer::add(const JsonObjectReader& field, const RegexEngine& engin
 Status PreTokenizer::add_byte_level(const JsonObjectReader& field, const RegexEngine& engine) {
   TAPML_ASSIGN(const bool add_prefix_space, field.required_bool("add_prefix_space"));
   TAPML_ASSIGN(const bool use_regex, field.bool_or("use_regex", true));
+  const auto spells = std::count_if(steps_.begin(), steps_.end(), [](const auto& step) {
+    return std::holds_alternative<SpellStep>(step);
+  });
+  if (spells >= kMaxSpells) {
+    return fail(field.field_error("type", "is ByteLevel once too often",
+                                  "ByteLevel at most " + std::to_string(kMaxSpells) + " times"));
+  }
   if (add_prefix_space) steps_.push_back(PrefixSpaceStep{});
   if (use_regex) TAPML_TRY(add_pattern(kByteLevelPattern, SplitBehavior::kIsolated, engine));
   steps_.push_back(SpellStep{});

@@ -215,6 +215,39 @@ const Fault kFaults[] = {
      "\"decoder.replacement\" is not one character", "one character"},
 };
 
+// `item` that many times, between commas.
+std::string repeated(size_t count, const std::string& item) {
+  std::string text;
+  for (size_t i = 0; i < count; ++i) text += (i ? "," : "") + item;
+  return text;
+}
+
+// Short files that would stand for texts, ids or call depth without end.
+TEST(TokenizerFile, SizesAreBounded) {
+  const std::pair<const char*, std::string> kFiles[] = {
+      {"post_processor",
+       R"({"type": "TemplateProcessing", "single": [)" +
+           repeated(1000, R"({"SpecialToken": {"id": "<s>"}})") +
+           R"(, {"Sequence": {"id": "A"}}], "special_tokens": {"<s>": {"ids": [)" +
+           repeated(1000, "0") + "]}}}"},
+      {"post_processor", R"({"type": "TemplateProcessing", "special_tokens": {}, "single": [)" +
+                             repeated(1025, R"({"Sequence": {"id": "A"}})") + "]}"},
+      {"pre_tokenizer",
+       R"({"type": "Sequence", "pretokenizers": [)" +
+           repeated(5, R"({"type": "ByteLevel", "add_prefix_space": false, "use_regex": false})") +
+           "]}"},
+      {"decoder",
+       R"({"type": "Sequence", "decoders": [)" + repeated(65, R"({"type": "Fuse"})") + "]}"},
+  };
+  for (const auto& [member, value] : kFiles) {
+    const auto parsed = parse_sample(replaced(sample_json(), member, value));
+    ASSERT_FALSE(parsed.has_value()) << member;
+    EXPECT_EQ(parsed.error().kind, ErrorKind::kUser);
+    EXPECT_NE(parsed.error().expected.find("at most"), std::string::npos)
+        << parsed.error().to_string();
+  }
+}
+
 class TokenizerFault : public ::testing::TestWithParam<Fault> {};
 
 TEST_P(TokenizerFault, IsSaid) {
