@@ -6,8 +6,10 @@
 #include <fstream>
 
 #include "codegen/source/emitter.h"
+#include "ir/intrinsics.h"
 #include "passes/lower_math.h"
 #include "schedule/rules.h"
+#include "text/parser.h"
 #include "tir/builder.h"
 
 namespace tapml::codegen {
@@ -64,6 +66,74 @@ TEST(Glsl, ReductionKernelIsValidSpirv) {
   // Two bf16 a word: no 16-bit storage is needed.
   EXPECT_NE(source.find(">> 1]"), std::string::npos) << source;
   EXPECT_EQ(validate_spirv(compile_glsl_to_spirv(source, "sum")), 0) << source;
+}
+
+DeviceFunc parsed(const std::string& source) {
+  Module module = text::parse(source, "test");
+  const tir::PrimFunc& func = *tir::as_prim_func(module.functions.begin()->second.get());
+  return lower_prim_func(*passes::lower_math(func), "kernel").launches.at(0);
+}
+
+TEST(Glsl, OwnMathIsValidSpirv) {
+  std::string body;
+  for (const IntrinsicInfo& info : intrinsic_table()) {
+    if (!info.needs_math) continue;
+    body += "    y[i] = y[i] + " + std::string(info.name) + "(x[i]" +
+            (info.operands > 1 ? ", x[i])\n" : ")\n");
+  }
+  std::string source = emit_source({parsed(R"(
+prim def k(x: Buffer((n,), f32), inout y: Buffer((n,), f32), n: i64) {
+  for i in parallel(n) {
+)" + body + "  }\n}\n")},
+                                   glsl_dialect());
+  EXPECT_EQ(validate_spirv(compile_glsl_to_spirv(source, "math")), 0) << source;
+}
+
+TEST(Glsl, IntegersOfEveryWidthAreValidSpirv) {
+  for (DType dtype : {DType::kI8, DType::kI16, DType::kI32, DType::kU8, DType::kU16, DType::kU32}) {
+    std::string type = dtype_name(dtype), wide = is_signed_integer(dtype) ? "i32" : "u32";
+    std::string body;
+    for (const char* text :
+         {"x[i] + x[i + 1]", "x[i] * x[i + 1]", "x[i] // x[i + 1]", "x[i] % x[i + 1]",
+          "trunc_div(x[i], x[i + 1])", "trunc_mod(x[i], x[i + 1])", "shift_left(x[i], x[i + 1])",
+          "shift_right(x[i], x[i + 1])", "bit_not(x[i])", "bit_xor(x[i], x[i + 1])", "abs(x[i])",
+          "sign(x[i])", "popcount(x[i])", "max(x[i], x[i + 1])"}) {
+      body += "    y[i] = cast(" + wide + ", " + text + ")\n";
+    }
+    body += "    y[i] = cast(" + wide + ", cast(" + type + ", cast(f32, x[i])))\n";
+    body += "    y[i] = cast(" + wide + ", cast(bool, x[i]) and cast(bf16, x[i]) < bf16(2.0))\n";
+    std::string source =
+        emit_source({parsed("prim def k(x: Buffer((n + 1,), " + type + "), out y: Buffer((n,), " +
+                            wide + "), n: i64) {\n  for i in parallel(n) {\n" + body + "  }\n}\n")},
+                    glsl_dialect());
+    EXPECT_EQ(validate_spirv(compile_glsl_to_spirv(source, "integers")), 0) << source;
+  }
+}
+
+// The language leaves % of negative operands open.
+TEST(Glsl, RemaindersAvoidTheLanguages) {
+  std::string source = emit_source({parsed(R"(
+prim def k(x: Buffer((n,), i32), out y: Buffer((n,), i32), n: i64) {
+  for i in parallel(n) {
+    y[i] = x[i] % i32(7)
+  }
+}
+)")},
+                                   glsl_dialect());
+  EXPECT_EQ(source.find('%'), std::string::npos) << source;
+}
+
+TEST(OpenClC, DataWrapsAndIndicesDoNot) {
+  std::string source = emit_source({parsed(R"(
+prim def k(x: Buffer((n,), i64), out y: Buffer((n,), i64), n: i64) {
+  for i in parallel(n) {
+    y[i] = x[(i + 3) % n] + x[i]
+  }
+}
+)")},
+                                   opencl_c_dialect());
+  EXPECT_NE(source.find("((long)((ulong)x_0["), std::string::npos) << source;
+  EXPECT_NE(source.find("(i_0 + 3L)"), std::string::npos) << source;
 }
 
 TEST(OpenClC, KernelsStrideOverTheirItems) {
