@@ -1,6 +1,7 @@
 // The target-independent pipeline, every pass by name and in order.
 #include "passes/chain_concat.h"
 #include "passes/dead_code.h"
+#include "passes/decompose.h"
 #include "passes/fold_constants.h"
 #include "passes/fuse_ops.h"
 #include "passes/fuse_tensor_ir.h"
@@ -14,6 +15,8 @@ const std::vector<PassInfo>& pass_table() {
   static const std::vector<PassInfo> kPasses = {
       {"fold_constants", "simplify", "operators on constants become constants",
        passes::fold_constants},
+      {"decompose", "simplify", "operators made of simpler ones are replaced by these",
+       passes::decompose},
       {"chain_concat", "simplify", "wide concats become chains", passes::chain_concat},
       {"legalize", "legalize", "operators become kernels: a spec and loops", passes::legalize},
       {"annotate_patterns", "annotate", "pattern kinds from the loops of every kernel",

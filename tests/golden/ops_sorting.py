@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from make_ops import Case
+from make_ops import Case, Ints
 
 NAN, INF = float("nan"), float("inf")
 
@@ -45,12 +45,19 @@ def selections():
         found = torch.nonzero(x).int()
         yield Case("nonzero", [x], [found])
         yield Case("nonzero_count", [x], [torch.tensor([len(found)], dtype=torch.int32)])
+        padded = torch.cat([found, torch.zeros(2, found.shape[1], dtype=torch.int32)])
+        yield Case("nonzero_fill", [x, Ints([len(padded)])], [padded])
     for x in (torch.randint(-4, 4, (5, 6)), torch.tensor([3.0, NAN, 1.0, NAN, 3.0, -INF]),
               torch.zeros(0), torch.tensor(7), torch.randint(0, 2, (40,)).bool()):
         values, inverse, counts = np.unique(x.numpy(), return_inverse=True, return_counts=True)
         yield Case("unique", [x], [torch.from_numpy(values),
                                    torch.from_numpy(inverse).reshape(x.shape).int(),
                                    torch.from_numpy(counts).int()])
+        ordered, order = torch.sort(x.flatten(), stable=True)
+        parts = [torch.from_numpy(values), torch.from_numpy(inverse).flatten().int(),
+                 torch.from_numpy(counts).int()]
+        yield Case("unique_count", [ordered], [torch.tensor([len(values)], dtype=torch.int32)])
+        yield Case("unique_fill", [ordered, order.int(), Ints([len(values)])], parts)
 
 
 def cases():

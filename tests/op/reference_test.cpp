@@ -176,8 +176,10 @@ TEST(Reference, Movement) {
                CompilerException);
   RefTensor indices = tensor({2}, {1, 1}, 0, kI32);
   expect_values(run("take", {x, indices}, RefTensor::zeros(kF32, {2, 3})), {4, 5, 6, 4, 5, 6});
-  RefTensor outside = tensor({2}, {1, 2}, 0, kI32);
-  EXPECT_THROW(run("take", {x, outside}, RefTensor::zeros(kF32, {2, 3})), CompilerException);
+  // From the end, and outside.
+  RefTensor outside = tensor({3}, {-1, 2, -3}, 0, kI32);
+  expect_values(run("take", {x, outside}, RefTensor::zeros(kF32, {3, 3})),
+                {4, 5, 6, 0, 0, 0, 0, 0, 0});
 }
 
 // Half-split pairs: (x0, x2) and (x1, x3); position 2 turns them by 2 and by 0.2 radians.

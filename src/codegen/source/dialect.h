@@ -33,6 +33,11 @@ class Dialect {
                            DType dtype) const = 0;
   virtual std::string store(const std::string& buffer, const std::string& index, DType dtype,
                             const std::string& value) const = 0;
+  // A store whose place data decides, in a loop: several may hit one element, and their order counts.
+  virtual std::string ordered_store(const std::string& buffer, const std::string& index,
+                                    DType dtype, const std::string& value) const {
+    return store(buffer, index, dtype, value);
+  }
 
   // Memory of one invocation or one work group.
   virtual std::string local_declaration(const std::string& name, DType dtype,

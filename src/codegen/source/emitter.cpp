@@ -100,7 +100,9 @@ class FunctionEmitter {
         std::string value = expr(node.value);
         std::string index = expr(linear_index(node.buffer, node.indices));
         if (node.buffer->scope == Scope::kGlobal) {
-          line(dialect_.store(name(node.buffer), index, node.buffer->dtype, value));
+          bool ordered = loop_depth_ > 0 && depends_on_data(node.indices);
+          line(ordered ? dialect_.ordered_store(name(node.buffer), index, node.buffer->dtype, value)
+                       : dialect_.store(name(node.buffer), index, node.buffer->dtype, value));
         } else {
           line(name(node.buffer) + "[" + index + "] = " + value + ";");
         }
@@ -147,8 +149,18 @@ class FunctionEmitter {
                        dialect_.int_literal(function_.workgroup_threads, DType::kI64) + ")",
                    [&] { stmt(node.body); });
     }
+    ++loop_depth_;
     block("for (" + type + " " + var + " = 0; " + var + " < " + extent + "; ++" + var + ")",
           [&] { stmt(node.body); });
+    --loop_depth_;
+  }
+
+  static bool depends_on_data(const std::vector<PrimExpr>& indices) {
+    bool found = false;
+    for (const PrimExpr& index : indices) {
+      visit_expr(index, [&](const PrimExpr& e) { found |= e.kind() == ExprKind::kLoad; });
+    }
+    return found;
   }
 
   const std::string& name(const Buffer& buffer) {
@@ -410,6 +422,7 @@ class FunctionEmitter {
   std::map<const ExprNode*, std::string> vars_;
   std::set<const ExprNode*> data_vars_;
   std::map<const BufferNode*, std::string> names_;
+  int loop_depth_ = 0;
 };
 
 }  // namespace

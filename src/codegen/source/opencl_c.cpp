@@ -146,6 +146,24 @@ class OpenClC : public Dialect {
     return element + value + ";";
   }
 
+  // Volatile: compilers that run work-items as vectors take loops over them for free of such
+  // conflicts (PoCL 3.1 reorders the stores).
+  std::string ordered_store(const std::string& buffer, const std::string& index, DType dtype,
+                            const std::string& value) const override {
+    std::string type = type_name(dtype), bits = value;
+    if (dtype == DType::kF16) {
+      type = "ushort";
+      bits = "tapml_bits_of_f16(" + value + ")";
+    } else if (dtype == DType::kBF16) {
+      type = "ushort";
+      bits = "(ushort)(as_uint((float)" + value + ") >> 16)";
+    } else if (dtype == DType::kBool) {
+      type = "uchar";
+      bits = "(uchar)(" + value + " ? 1 : 0)";
+    }
+    return "((volatile __global " + type + "*)" + buffer + ")[" + index + "] = " + bits + ";";
+  }
+
   std::string shared_declaration(const std::string& name, DType dtype,
                                  int64_t elements) const override {
     return "__local " + type_name(dtype) + " " + name + "[" + std::to_string(elements) + "];";

@@ -23,7 +23,7 @@ void put_read(RefTensor& out, size_t to, const RefTensor& x, std::optional<size_
 
 void take(const AttrMap& attrs, Args args, Outputs outputs) {
   const RefTensor &x = *args[0].tensor, &indices = *args[1].tensor;
-  AxisView view(x.shape, *find_attr<int64_t>(attrs, "axis"));
+  AxisView view(x.shape, attr_or<int64_t>(attrs, "axis", 0));
   size_t count = indices.values.size();
   for (size_t o = 0; o < view.outer; ++o) {
     for (size_t k = 0; k < count; ++k) {
