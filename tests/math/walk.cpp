@@ -6,6 +6,7 @@
 #endif
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <chrono>
 #include <cmath>
@@ -32,19 +33,20 @@ constexpr Function kFunctions[] = {
 };
 
 constexpr int64_t kBatch = 1 << 19;
-constexpr int64_t kChunk = 4096;
+constexpr uint64_t kChunk = 4096;
 
 // Positions that a closer look may find further off than `worst`.
 using Suspects = std::vector<size_t>;
 
 #if defined(__x86_64__) && defined(__GLIBC__)
 // The vector forms of the C library's functions.
-#define TAPML_VECTOR_FUNCTIONS(X)                                                                \
-  X(exp)                                                                                         \
-  X(exp2)                                                                                        \
-  X(log)                                                                                         \
-  X(log2) X(log10) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) \
-      X(acosh) X(atanh) X(erf)
+#define TAPML_VECTOR_FUNCTIONS(X)                                                                 \
+  X(exp)                                                                                          \
+  X(exp2)                                                                                         \
+  X(log)                                                                                          \
+  X(log2)                                                                                         \
+  X(log10) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) \
+      X(atanh) X(erf)
 #define TAPML_DECLARE(name) extern "C" __m256d _ZGVdN4v_##name(__m256d);
 }  // namespace
 TAPML_VECTOR_FUNCTIONS(TAPML_DECLARE)
@@ -125,14 +127,6 @@ std::string timed(const std::string& name) {
          name + "(x[b, i] + cast(f32, r)*f32(0.001))\n      }\n    }\n  }\n}\n";
 }
 
-// Runs f(begin, end) on both halves of [0, n).
-template <class F>
-void in_two(int64_t n, F f) {
-  std::thread other([&] { f(n / 2, n); });
-  f(0, n / 2);
-  other.join();
-}
-
 class Judge {
  public:
   void take(double distance, float input) {
@@ -173,6 +167,9 @@ struct MathKernels::State {
   DeviceKernels device;
   std::map<std::string, int32_t> walks, times;
   int32_t pow = 0;
+  // Of the cpu: the same functions as plain entries.
+  std::shared_ptr<runtime::HostCode> code;
+  std::map<std::string, std::string> entries;
 };
 
 MathKernels::MathKernels(const std::string& platform) : state_(new State(platform)) {
@@ -200,52 +197,100 @@ prim def k(x: Buffer((32, 1024), f32), out y: Buffer((32, 1024), f32)) {
 }
 )"));
   state_->device.load();
+  if (platform == "cpu") load_native();
+}
+
+void MathKernels::load_native() {
+  std::vector<codegen::DeviceFunc> functions;
+  for (const Function& function : kFunctions) {
+    tir::PrimFuncRef func = passes::lower_math(
+        *parse_one("prim def k(x: Buffer((4096,), f32), out y: Buffer((4096,), f32)) {\n"
+                   "  for i in parallel(4096) {\n    y[i] = " +
+                   std::string(function.name) + "(x[i])\n  }\n}\n"));
+    functions.push_back(codegen::lower_prim_func(*func, function.name).launches.at(0));
+    state_->entries[function.name] = functions.back().entry;
+  }
+  auto code = codegen::make_jit_loader()->load(codegen::compile_native(functions));
+  ASSERT_TRUE(code) << code.error().to_string();
+  state_->code = *code;
 }
 
 MathKernels::~MathKernels() = default;
 bool MathKernels::here() const { return state_->device.here(); }
 
-Verdict MathKernels::walk(const Function& function, uint64_t stride, bool progress) {
-  constexpr uint64_t kAll = uint64_t{1} << 32;
-  auto total = static_cast<int64_t>((kAll + stride - 1) / stride);
+namespace {
+
+void judge_chunk(const Function& function, const float* inputs, const float* values, size_t count,
+                 Judge& judge, Suspects& suspects) {
+  suspects.clear();
+  find_suspects(function, inputs, values, count, judge.worst() - 1e-6, suspects);
+  for (size_t j : suspects) {
+    judge.take(ulps(values[j], function.exact(static_cast<double>(inputs[j]))), inputs[j]);
+  }
+}
+
+float input_of(uint64_t number, uint64_t stride) {
+  return std::bit_cast<float>(static_cast<uint32_t>(number * stride));
+}
+
+}  // namespace
+
+// Machine code is called where it lies, chunk by chunk in the first-level cache.
+Verdict MathKernels::walk_native(const Function& function, uint64_t stride, bool progress) {
+  uint64_t total = ((uint64_t{1} << 32) + stride - 1) / stride;
+  runtime::CpuKernel kernel = *state_->code->find(state_->entries.at(function.name));
+  std::atomic<uint64_t> next = 0;
   Judge judge;
   std::mutex mutex;
-  bool terminal = isatty(STDERR_FILENO) != 0;
-  for (int64_t done = 0; done < total; done += kBatch) {
-    int64_t n = std::min(kBatch, total - done);
-    std::vector<HostTensor> arguments = {HostTensor::zeros(DType::kF32, {n})};
-    auto start = static_cast<int64_t>(static_cast<uint64_t>(done) * stride);
-    state_->device.run(state_->walks.at(function.name), arguments,
-                       {n, start, static_cast<int64_t>(stride)});
-    std::span<const float> values = std::as_const(arguments[0]).values<float>();
-    double worst_before = judge.worst();
-    in_two(n, [&](int64_t begin, int64_t end) {
-      Judge own;
-      float inputs[kChunk];
-      Suspects suspects;
-      for (int64_t i = begin; i < end; i += kChunk) {
-        auto count = static_cast<size_t>(std::min<int64_t>(kChunk, end - i));
-        for (size_t j = 0; j < count; ++j) {
-          uint64_t bits = static_cast<uint64_t>(start) + (static_cast<uint64_t>(i) + j) * stride;
-          inputs[j] = std::bit_cast<float>(static_cast<uint32_t>(bits));
-        }
-        suspects.clear();
-        double known = std::max(own.worst(), worst_before) - 1e-6;
-        find_suspects(function, inputs, &values[static_cast<size_t>(i)], count, known, suspects);
-        for (size_t j : suspects) {
-          float value = values[static_cast<size_t>(i) + j];
-          own.take(ulps(value, function.exact(static_cast<double>(inputs[j]))), inputs[j]);
-        }
+  bool shows = progress && isatty(STDERR_FILENO) != 0;
+  auto work = [&](bool first) {
+    alignas(64) static thread_local float inputs[kChunk], values[kChunk];
+    Judge own;
+    Suspects suspects;
+    constexpr uint64_t kTake = 256 * kChunk;
+    for (uint64_t begin; (begin = next.fetch_add(kTake)) < total;) {
+      uint64_t end = std::min(total, begin + kTake);
+      for (uint64_t i = begin; i < end; i += kChunk) {
+        auto count = static_cast<size_t>(std::min<uint64_t>(kChunk, end - i));
+        for (size_t j = 0; j < count; ++j) inputs[j] = input_of(i + j, stride);
+        void* buffers[] = {inputs, values};
+        kernel(buffers, nullptr, 0, static_cast<int64_t>(count));
+        judge_chunk(function, inputs, values, count, own, suspects);
       }
       std::lock_guard lock(mutex);
       judge.merge(own);
-    });
-    if (progress && terminal) {
-      std::fprintf(stderr, "\r%-6s %5.1f%%", function.name,
-                   100.0 * static_cast<double>(done + n) / static_cast<double>(total));
+      own = judge;
+      if (first && shows) {
+        std::fprintf(stderr, "\r%-6s %5.1f%%", function.name,
+                     100.0 * static_cast<double>(end) / static_cast<double>(total));
+      }
     }
+  };
+  std::thread other([&] { work(false); });
+  work(true);
+  other.join();
+  if (shows) std::fprintf(stderr, "\r              \r");
+  return judge.verdict(static_cast<int64_t>(total));
+}
+
+Verdict MathKernels::walk(const Function& function, uint64_t stride, bool progress) {
+  if (state_->code) return walk_native(function, stride, progress);
+  auto total = static_cast<int64_t>(((uint64_t{1} << 32) + stride - 1) / stride);
+  Judge judge;
+  Suspects suspects;
+  for (int64_t done = 0; done < total; done += kBatch) {
+    int64_t n = std::min(kBatch, total - done);
+    std::vector<HostTensor> arguments = {HostTensor::zeros(DType::kF32, {n})};
+    state_->device.run(state_->walks.at(function.name), arguments,
+                       {n, static_cast<int64_t>(static_cast<uint64_t>(done) * stride),
+                        static_cast<int64_t>(stride)});
+    std::span<const float> values = std::as_const(arguments[0]).values<float>();
+    std::vector<float> inputs(static_cast<size_t>(n));
+    for (size_t j = 0; j < inputs.size(); ++j) {
+      inputs[j] = input_of(static_cast<uint64_t>(done) + j, stride);
+    }
+    judge_chunk(function, inputs.data(), values.data(), inputs.size(), judge, suspects);
   }
-  if (progress && terminal) std::fprintf(stderr, "\r              \r");
   return judge.verdict(total);
 }
 

@@ -45,6 +45,9 @@ class MathKernels {
   double seconds_per_value(const std::string& name);
 
  private:
+  void load_native();
+  Verdict walk_native(const Function& function, uint64_t stride, bool progress);
+
   struct State;
   std::unique_ptr<State> state_;
 };
