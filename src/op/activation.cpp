@@ -1,7 +1,8 @@
 // Activation functions of neural networks.
+#include "op/reference/activation.h"
+
 #include "op/elementwise.h"
 #include "op/families.h"
-#include "op/reference/activation.h"
 
 namespace tapml::op {
 
@@ -61,12 +62,14 @@ std::span<const OperatorInfo> activation_operators() {
     std::vector<OperatorInfo> list = {
         unary_operator("sigmoid", "1 / (1 + exp(-x)).", deduce_real, legalize_real<sigmoid>,
                        reference::sigmoid, all_dtypes()),
-        unary_operator("silu", "x * sigmoid(x), the activation of Llama's gated feed-forward layer.",
+        unary_operator("silu",
+                       "x * sigmoid(x), the activation of Llama's gated feed-forward layer.",
                        deduce_real, legalize_real<silu>, reference::silu, all_dtypes()),
-        unary_operator("gelu",
-                       "x * Phi(x) with the normal distribution's Phi(x) = (1 + erf(x / sqrt 2)) / "
-                       "2, or with the tanh of sqrt(2/pi) * (x + 0.044715 x^3) in place of the erf.",
-                       deduce_gelu, legalize_gelu, reference::gelu, all_dtypes()),
+        unary_operator(
+            "gelu",
+            "x * Phi(x) with the normal distribution's Phi(x) = (1 + erf(x / sqrt 2)) / "
+            "2, or with the tanh of sqrt(2/pi) * (x + 0.044715 x^3) in place of the erf.",
+            deduce_gelu, legalize_gelu, reference::gelu, all_dtypes()),
         unary_operator("relu", "max(x, 0); NaN stays.", deduce_number, legalize_number<relu>,
                        reference::relu, number_dtypes()),
     };

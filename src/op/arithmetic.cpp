@@ -1,7 +1,8 @@
 // Arithmetic of two tensors.
+#include "op/reference/arithmetic.h"
+
 #include "op/elementwise.h"
 #include "op/families.h"
-#include "op/reference/arithmetic.h"
 
 namespace tapml::op {
 
@@ -30,9 +31,9 @@ PrimExpr integer_power(const PrimExpr& a, const PrimExpr& b) {
   PrimExpr power = steps(dtype_bits(dtype) - (is_signed ? 2 : 1), constant(1));
   if (!is_signed) return power;
   PrimExpr odd = ne(intrinsic("bit_and", b, constant(1)), constant(0));
-  PrimExpr inverse = select(eq(a, constant(1)), constant(1),
-                            select(eq(a, constant(-1)), select(odd, constant(-1), constant(1)),
-                                   constant(0)));
+  PrimExpr inverse =
+      select(eq(a, constant(1)), constant(1),
+             select(eq(a, constant(-1)), select(odd, constant(-1), constant(1)), constant(0)));
   return select(lt(b, constant(0)), inverse, power);
 }
 
@@ -120,8 +121,8 @@ bool generate_power(GeneratedCall& call, RandomStream& rng) {
 
 OperatorInfo entry(const char* name, const char* doc, LegalizeRule legalize,
                    ReferenceRule reference, GenerateRule rule = generate_partner) {
-  OperatorInfo info = binary_operator(name, doc, deduce_arithmetic, legalize, reference,
-                                      number_dtypes(), -9, 9);
+  OperatorInfo info =
+      binary_operator(name, doc, deduce_arithmetic, legalize, reference, number_dtypes(), -9, 9);
   info.generator.rule = rule;
   return info;
 }
@@ -144,9 +145,9 @@ std::span<const OperatorInfo> arithmetic_operators() {
               "the least integer divided by -1 wraps to itself.",
               legalize_binary<division<floor_quotient>>, reference::floor_divide,
               generate_division),
-        entry("trunc_divide", "a / b without its fraction; dtypes and corner cases as floor_divide.",
-              legalize_binary<division<trunc_quotient>>, reference::trunc_divide,
-              generate_division),
+        entry(
+            "trunc_divide", "a / b without its fraction; dtypes and corner cases as floor_divide.",
+            legalize_binary<division<trunc_quotient>>, reference::trunc_divide, generate_division),
         entry("floor_mod",
               "a - b * floor_divide(a, b): the remainder with the sign of b; dtypes as add. "
               "Integers: 0 where b is 0. Floats: meaningless where the quotient's whole part is "

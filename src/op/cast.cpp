@@ -1,7 +1,8 @@
 // Conversion between dtypes.
+#include "op/reference/cast.h"
+
 #include "op/elementwise.h"
 #include "op/families.h"
-#include "op/reference/cast.h"
 
 namespace tapml::op {
 

@@ -1,7 +1,8 @@
 // Operators that make tensors from constants, sizes and positions.
+#include "op/reference/creation.h"
+
 #include "op/elementwise.h"
 #include "op/families.h"
-#include "op/reference/creation.h"
 #include "op/reference/rules.h"
 
 namespace tapml::op {
@@ -146,11 +147,9 @@ relax::Annotation deduce_like(const CallView& call) {
 tir::PrimFuncRef constant_like(const CallView& call, double value) {
   Lowering lowering(call);
   const auto* dtype = find_attr<DType>(call.attrs, "dtype");
-  tir::Buffer out =
-      lowering.output("out", lowering.arg(0)->shape, dtype ? *dtype : call.dtype(0));
-  lowering.add(tir::compute(call.info.name, out, [&](const std::vector<Var>&) {
-    return number(value, out->dtype);
-  }));
+  tir::Buffer out = lowering.output("out", lowering.arg(0)->shape, dtype ? *dtype : call.dtype(0));
+  lowering.add(tir::compute(call.info.name, out,
+                            [&](const std::vector<Var>&) { return number(value, out->dtype); }));
   return lowering.finish();
 }
 tir::PrimFuncRef legalize_zeros(const CallView& call) { return constant_like(call, 0); }
@@ -230,14 +229,14 @@ std::span<const OperatorInfo> creation_operators() {
                       {{"shape", kShape, "the result's shape"}},
                       {{"value", AttributeKind::kFloat, true, {}, "rounded to the dtype"}, dtype},
                       deduce_full, legalize_full, reference::full, generate_full),
-        from_integers("arange",
-                      "start, start + step, ... before stop, cast to the dtype; nothing where stop "
-                      "is not ahead.",
-                      {{"start", kPrim, "the first element"},
-                       {"stop", kPrim, "the end, not included"}},
-                      {{"step", AttributeKind::kInt, false, int64_t{1}, "not 0"},
-                       {"dtype", AttributeKind::kDType, false, DType::kI64, "of the result"}},
-                      deduce_arange, legalize_arange, reference::arange, generate_arange),
+        from_integers(
+            "arange",
+            "start, start + step, ... before stop, cast to the dtype; nothing where stop "
+            "is not ahead.",
+            {{"start", kPrim, "the first element"}, {"stop", kPrim, "the end, not included"}},
+            {{"step", AttributeKind::kInt, false, int64_t{1}, "not 0"},
+             {"dtype", AttributeKind::kDType, false, DType::kI64, "of the result"}},
+            deduce_arange, legalize_arange, reference::arange, generate_arange),
         from_integers("eye", "1 on a diagonal of a matrix, 0 elsewhere.",
                       {{"rows", kPrim, "number of rows"}, {"columns", kPrim, "number of columns"}},
                       {diagonal, dtype}, deduce_eye, legalize_eye, reference::eye, generate_eye),
@@ -249,8 +248,8 @@ std::span<const OperatorInfo> creation_operators() {
                     reference::zeros_like, {own}, generate_like),
         from_tensor("ones_like", "1 in x's shape.", deduce_like, legalize_ones,
                     reference::ones_like, {own}, generate_like),
-        from_tensor("copy", "x in storage of its own.", deduce_same, legalize_copy,
-                    reference::copy, {}, nullptr),
+        from_tensor("copy", "x in storage of its own.", deduce_same, legalize_copy, reference::copy,
+                    {}, nullptr),
         shape_of_operator(),
     };
   }();

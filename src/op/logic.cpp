@@ -1,7 +1,8 @@
 // Logical and bitwise operators and shifts.
+#include "op/reference/logic.h"
+
 #include "op/elementwise.h"
 #include "op/families.h"
-#include "op/reference/logic.h"
 
 namespace tapml::op {
 
@@ -57,8 +58,8 @@ bool generate_shift(GeneratedCall& call, RandomStream& rng) {
 
 OperatorInfo shift(const char* name, const char* doc, LegalizeRule legalize,
                    ReferenceRule reference) {
-  OperatorInfo info = binary_operator(name, doc, deduce_integers, legalize, reference,
-                                      integer_dtypes(), -100, 100);
+  OperatorInfo info =
+      binary_operator(name, doc, deduce_integers, legalize, reference, integer_dtypes(), -100, 100);
   info.args[1].doc = "number of bits, of the same dtype; shapes broadcast";
   info.generator.rule = generate_shift;
   return info;

@@ -1,8 +1,9 @@
 // Operators that shift and scale elements by statistics of the group that they belong to.
+#include "op/reference/normalization.h"
+
 #include "op/dtypes.h"
 #include "op/families.h"
 #include "op/reduce.h"
-#include "op/reference/normalization.h"
 
 namespace tapml::op {
 
@@ -127,14 +128,12 @@ relax::Annotation deduce_layer_norm(const CallView& call) {
 tir::PrimFuncRef legalize_layer_norm(const CallView& call) {
   Dims shape = call.shape(0);
   auto inner = static_cast<std::ptrdiff_t>(call.shape(1).size());
-  return normalized(call, {Dims(shape.begin(), shape.end() - inner),
-                           Dims(shape.end() - inner, shape.end()), joined_index,
-                           [=](const std::vector<Var>& i) {
-                             return std::vector<PrimExpr>(i.begin(), i.end() - inner);
-                           },
-                           [=](const std::vector<Var>& i) {
-                             return std::vector<PrimExpr>(i.end() - inner, i.end());
-                           }});
+  return normalized(
+      call,
+      {Dims(shape.begin(), shape.end() - inner), Dims(shape.end() - inner, shape.end()),
+       joined_index,
+       [=](const std::vector<Var>& i) { return std::vector<PrimExpr>(i.begin(), i.end() - inner); },
+       [=](const std::vector<Var>& i) { return std::vector<PrimExpr>(i.end() - inner, i.end()); }});
 }
 
 // Parameters of [c] for x of [n, c, ...].
@@ -194,13 +193,12 @@ relax::Annotation deduce_instance_norm(const CallView& call) {
 
 tir::PrimFuncRef legalize_instance_norm(const CallView& call) {
   Dims shape = call.shape(0);
-  return normalized(call, {{shape[0], shape[1]},
-                           Dims(shape.begin() + 2, shape.end()),
-                           joined_index,
-                           [](const std::vector<Var>& i) {
-                             return std::vector<PrimExpr>{i[0], i[1]};
-                           },
-                           [](const std::vector<Var>& i) { return std::vector<PrimExpr>{i[1]}; }});
+  return normalized(call,
+                    {{shape[0], shape[1]},
+                     Dims(shape.begin() + 2, shape.end()),
+                     joined_index,
+                     [](const std::vector<Var>& i) { return std::vector<PrimExpr>{i[0], i[1]}; },
+                     [](const std::vector<Var>& i) { return std::vector<PrimExpr>{i[1]}; }});
 }
 
 // The factor of each channel once, then (x - mean) * factor + bias.

@@ -1,7 +1,8 @@
 // Questions about single elements: what kind of number one is, comparisons, choice.
+#include "op/reference/predicates.h"
+
 #include "op/elementwise.h"
 #include "op/families.h"
-#include "op/reference/predicates.h"
 
 namespace tapml::op {
 
@@ -80,8 +81,8 @@ std::span<const OperatorInfo> predicate_operators() {
            legalize_predicate<is_finite>, reference::isfinite),
       comparison("equal", "a == b as bool; false where one is NaN.", legalize_binary<equal>,
                  reference::equal),
-      comparison("not_equal", "a != b as bool; true where one is NaN.",
-                 legalize_binary<not_equal>, reference::not_equal),
+      comparison("not_equal", "a != b as bool; true where one is NaN.", legalize_binary<not_equal>,
+                 reference::not_equal),
       comparison("less", "a < b as bool; false where one is NaN.", legalize_binary<less>,
                  reference::less),
       comparison("less_equal", "a <= b as bool; false where one is NaN.",

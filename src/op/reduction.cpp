@@ -1,8 +1,9 @@
 // Reductions over axes by one associative operation.
+#include "op/reference/reduction.h"
+
 #include "op/elementwise.h"
 #include "op/families.h"
 #include "op/reduce.h"
-#include "op/reference/reduction.h"
 
 namespace tapml::op {
 

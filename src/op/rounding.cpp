@@ -1,9 +1,10 @@
 // Functions of one number that round it or change its sign, exact in every dtype.
+#include "op/reference/rounding.h"
+
 #include <cmath>
 
 #include "op/elementwise.h"
 #include "op/families.h"
-#include "op/reference/rounding.h"
 
 namespace tapml::op {
 
@@ -41,9 +42,9 @@ tir::PrimFuncRef legalize_clip(const CallView& call) {
     if (value >= limit) return highest(dtype);
     if (value <= (is_signed_integer(dtype) ? -limit : 0)) return lowest(dtype);
     bool wide = value >= 0x1p63;
-    return make_int(wide ? static_cast<int64_t>(static_cast<uint64_t>(value))
-                         : static_cast<int64_t>(value),
-                    dtype);
+    return make_int(
+        wide ? static_cast<int64_t>(static_cast<uint64_t>(value)) : static_cast<int64_t>(value),
+        dtype);
   };
   return elementwise(call, dtype, false, [&](PrimExpr x) {
     if (low) x = max(x, constant(*low));
@@ -97,8 +98,8 @@ OperatorInfo entry(const char* name, const char* doc, LegalizeRule legalize,
 std::span<const OperatorInfo> rounding_operators() {
   static const std::vector<OperatorInfo> kOperators = {
       entry("negative", "-x; integers wrap.", legalize_number<negated>, reference::negative),
-      entry("abs", "Absolute value; the least integer of a dtype stays itself.",
-            legalize_intrinsic, reference::abs),
+      entry("abs", "Absolute value; the least integer of a dtype stays itself.", legalize_intrinsic,
+            reference::abs),
       entry("sign", "-1, 0 or 1; NaN stays.", legalize_intrinsic, reference::sign),
       entry("square", "x * x; integers wrap.", legalize_number<squared>, reference::square),
       entry("floor", "The largest integer not above x; integers stay.", legalize_rounding,
@@ -107,8 +108,7 @@ std::span<const OperatorInfo> rounding_operators() {
             reference::ceil),
       entry("round", "The nearest integer, ties to even; integers stay.", legalize_rounding,
             reference::round),
-      entry("trunc", "x without its fraction; integers stay.", legalize_rounding,
-            reference::trunc),
+      entry("trunc", "x without its fraction; integers stay.", legalize_rounding, reference::trunc),
       clip_operator(),
   };
   return kOperators;

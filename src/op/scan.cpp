@@ -1,7 +1,8 @@
 // Running sums and products along an axis.
+#include "op/reference/scan.h"
+
 #include "op/elementwise.h"
 #include "op/families.h"
-#include "op/reference/scan.h"
 
 namespace tapml::op {
 
@@ -44,10 +45,9 @@ tir::PrimFuncRef scan(const CallView& call, double identity, BinaryFunction comb
     return tir::make_for(k, extent, tir::make_store(running, at(k), value));
   }));
   if (running != out) {
-    lowering.add(tir::compute(std::string(call.info.name) + "_out", out,
-                              [&](const std::vector<Var>& i) {
-                                return cast(out->dtype, tir::load(running, i));
-                              }));
+    lowering.add(tir::compute(
+        std::string(call.info.name) + "_out", out,
+        [&](const std::vector<Var>& i) { return cast(out->dtype, tir::load(running, i)); }));
   }
   return lowering.finish();
 }

@@ -23,8 +23,8 @@ struct Rows {
   Dims extents;  // the axis alone
 
   Rows(const CallView& call, const tir::Buffer& x)
-      : axis(static_cast<std::ptrdiff_t>(normalized_axis(call, call.integer("axis"),
-                                                         static_cast<int>(x->shape.size())))),
+      : axis(static_cast<std::ptrdiff_t>(
+            normalized_axis(call, call.integer("axis"), static_cast<int>(x->shape.size())))),
         shape(x->shape),
         extents{x->shape[static_cast<size_t>(axis)]} {
     shape.erase(shape.begin() + axis);
@@ -89,7 +89,8 @@ tir::PrimFuncRef legalize_log_softmax(const CallView& call) {
   add_reduction(
       lowering, "log_softmax_sum", total, compute, rows.extents, number(0, compute), sum_of,
       [&](const std::vector<Var>& i, const std::vector<Var>& r) {
-        PrimExpr shifted = load_wide(x, rows.point(i, r)) - tir::load(peak, std::vector<PrimExpr>(i));
+        PrimExpr shifted =
+            load_wide(x, rows.point(i, r)) - tir::load(peak, std::vector<PrimExpr>(i));
         return make_call("exp", compute, {shifted});
       },
       [&](PrimExpr sum) { return make_call("log", compute, {std::move(sum)}); });

@@ -42,7 +42,8 @@ tir::PrimFuncRef position(const CallView& call, const PrimExpr& init, BinaryFunc
       [&](const std::vector<Var>& i, const std::vector<Var>& r) {
         PrimExpr element = tir::load(x, plan.index(i, r));
         PrimExpr same = eq(element, tir::load(best, i));
-        if (is_float(x->dtype)) same = logical_or(same, make_call("isnan", DType::kBool, {element}));
+        if (is_float(x->dtype))
+          same = logical_or(same, make_call("isnan", DType::kBool, {element}));
         return select(same, cast(DType::kI32, r[0]), last);
       }));
   return lowering.finish();
@@ -91,8 +92,8 @@ tir::PrimFuncRef legalize_variance(const CallView& call) {
         return load_wide(x, plan.index(i, r));
       },
       [&](PrimExpr total) { return fdiv(std::move(total), count); });
-  PrimExpr divisor = max(count - number(static_cast<double>(call.integer("correction")), compute),
-                         zero);
+  PrimExpr divisor =
+      max(count - number(static_cast<double>(call.integer("correction")), compute), zero);
   add_reduction(
       lowering, "variance", out, compute, plan.extents, zero, sum_of,
       [&](const std::vector<Var>& i, const std::vector<Var>& r) {
@@ -132,8 +133,8 @@ tir::PrimFuncRef legalize_logsumexp(const CallView& call) {
   tir::Buffer total = lowering.workspace("total", plan.out_shape, compute);
   lowering.add(tir::reduce("logsumexp_sum", total, plan.extents, number(0, compute), sum_of,
                            [&](const std::vector<Var>& i, const std::vector<Var>& r) {
-                             return intrinsic(
-                                 "exp", load_wide(x, plan.index(i, r)) - tir::load(peak, i));
+                             return intrinsic("exp",
+                                              load_wide(x, plan.index(i, r)) - tir::load(peak, i));
                            }));
   lowering.add(tir::compute("logsumexp", out, [&](const std::vector<Var>& i) {
     return cast(out->dtype, intrinsic("log", tir::load(total, i)) + tir::load(peak, i));

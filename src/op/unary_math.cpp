@@ -1,7 +1,8 @@
 // Functions of one real number.
+#include "op/reference/unary_math.h"
+
 #include "op/elementwise.h"
 #include "op/families.h"
-#include "op/reference/unary_math.h"
 
 namespace tapml::op {
 
@@ -9,9 +10,8 @@ namespace {
 
 // One scalar intrinsic of the same name.
 tir::PrimFuncRef legalize_intrinsic(const CallView& call) {
-  return elementwise(call, real_dtype(call.dtype(0)), false, [&](PrimExpr x) {
-    return intrinsic(call.info.name, std::move(x));
-  });
+  return elementwise(call, real_dtype(call.dtype(0)), false,
+                     [&](PrimExpr x) { return intrinsic(call.info.name, std::move(x)); });
 }
 
 OperatorInfo function(const char* name, const char* doc, ReferenceRule reference, double low = -4,

@@ -29,9 +29,9 @@ TEST_F(Families, FunctionsOfRealNumbersTakeIntegersAsF32) {
 TEST_F(Families, RoundingKeepsTheDtype) {
   for (const char* name : {"floor", "ceil", "round", "trunc", "abs", "sign", "square", "relu"}) {
     EXPECT_EQ(deduced(name, {tensor({n}, kU64)}), "Tensor((n,), u64)") << name;
-    EXPECT_EQ(failure(name, {flags}),
-              std::string(name) +
-                  ": argument 'x' has the wrong dtype | a float or integer dtype | bool");
+    EXPECT_EQ(
+        failure(name, {flags}),
+        std::string(name) + ": argument 'x' has the wrong dtype | a float or integer dtype | bool");
   }
   AttrMap both = {{"min", -1.0}, {"max", 2.0}};
   EXPECT_EQ(deduced("clip", {tensor({n}, kI32)}, both), "Tensor((n,), i32)");
@@ -59,12 +59,13 @@ TEST_F(Families, Predicates) {
 }
 
 TEST_F(Families, Arithmetic) {
-  for (const char* name : {"floor_divide", "trunc_divide", "floor_mod", "mod", "power", "maximum"}) {
+  for (const char* name :
+       {"floor_divide", "trunc_divide", "floor_mod", "mod", "power", "maximum"}) {
     EXPECT_EQ(deduced(name, {tensor({n, 1}, kU64), tensor({n, 4}, kU64)}), "Tensor((n, 4), u64)");
     EXPECT_EQ(deduced(name, {tensor({n}, kF16), tensor({}, kF64)}), "Tensor((n,), f64)");
-    EXPECT_EQ(failure(name, {tensor({n}, kI32), flags}),
-              std::string(name) +
-                  ": argument 'b' has the wrong dtype | a float or integer dtype | bool");
+    EXPECT_EQ(
+        failure(name, {tensor({n}, kI32), flags}),
+        std::string(name) + ": argument 'b' has the wrong dtype | a float or integer dtype | bool");
   }
   EXPECT_EQ(deduced("divide", {tensor({n}, kU64), tensor({n}, kU64)}), "Tensor((n,), f32)");
   EXPECT_EQ(failure("divide", {flags, flags}),
@@ -90,9 +91,9 @@ TEST_F(Families, Reductions) {
   AttrMap last = {{"axes", Ints{-1}}, {"keepdims", true}};
   for (const char* name : {"sum", "prod", "max", "min"}) {
     EXPECT_EQ(deduced(name, {tensor({n, m}, kI8)}, last), "Tensor((n, 1), i8)");
-    EXPECT_EQ(failure(name, {flags}),
-              std::string(name) +
-                  ": argument 'x' has the wrong dtype | a float or integer dtype | bool");
+    EXPECT_EQ(
+        failure(name, {flags}),
+        std::string(name) + ": argument 'x' has the wrong dtype | a float or integer dtype | bool");
   }
   for (const char* name : {"mean", "variance", "logsumexp"}) {
     EXPECT_EQ(deduced(name, {tensor({n, m}, kF16)}), "Tensor((), f16)");
@@ -110,7 +111,8 @@ TEST_F(Families, Reductions) {
 }
 
 TEST_F(Families, Scans) {
-  EXPECT_EQ(deduced("cumsum", {tensor({n, m}, kI8)}, {{"axis", int64_t{-2}}}), "Tensor((n, m), i8)");
+  EXPECT_EQ(deduced("cumsum", {tensor({n, m}, kI8)}, {{"axis", int64_t{-2}}}),
+            "Tensor((n, m), i8)");
   EXPECT_EQ(failure("cumprod", {tensor({n, m})}, {{"axis", int64_t{2}}}),
             "cumprod: axis is outside the tensor | an axis from -2 to 1 | 2");
   EXPECT_EQ(failure("cumsum", {tensor({n})}),
@@ -139,9 +141,9 @@ TEST_F(Families, Normalizations) {
             "instance_norm: argument 'x' has too few dimensions | at least 3 dimensions | "
             "Tensor((n, c), f32)");
   EXPECT_EQ(deduced("batch_norm", {x, each, each, each, each}), "Tensor((n, c, 5), f16)");
-  EXPECT_EQ(failure("batch_norm", {tensor({n, 4}), tensor({4}), tensor({3}), tensor({4}),
-                                   tensor({4})}),
-            "batch_norm: dimensions x.1 and bias.0 differ | equal dimensions | 4 and 3");
+  EXPECT_EQ(
+      failure("batch_norm", {tensor({n, 4}), tensor({4}), tensor({3}), tensor({4}), tensor({4})}),
+      "batch_norm: dimensions x.1 and bias.0 differ | equal dimensions | 4 and 3");
   EXPECT_EQ(failure("batch_norm", {tensor({n, 4}, kI32), each, each, each, each}),
             "batch_norm: argument 'x' has the wrong dtype | a float dtype | i32");
   AttrMap two = {{"groups", int64_t{2}}};
@@ -168,12 +170,12 @@ TEST_F(Families, Creation) {
   EXPECT_EQ(failure("arange", {relax::make_prim_value(0), relax::make_prim_value(n)},
                     {{"step", int64_t{0}}}),
             "arange: the step is 0 | another integer | 0");
-  EXPECT_EQ(failure("arange", {relax::make_prim_value(0), relax::make_prim_value(n)},
-                    {{"dtype", kBool}}),
-            "arange: bool is not a number | a float or integer dtype | bool");
-  EXPECT_EQ(deduced("eye", {relax::make_prim_value(n), relax::make_prim_value(3)},
-                    {{"dtype", kI8}}),
-            "Tensor((n, 3), i8)");
+  EXPECT_EQ(
+      failure("arange", {relax::make_prim_value(0), relax::make_prim_value(n)}, {{"dtype", kBool}}),
+      "arange: bool is not a number | a float or integer dtype | bool");
+  EXPECT_EQ(
+      deduced("eye", {relax::make_prim_value(n), relax::make_prim_value(3)}, {{"dtype", kI8}}),
+      "Tensor((n, 3), i8)");
   EXPECT_EQ(deduced("tril", {tensor({n, m}, kBool)}, {{"k", int64_t{-1}}}), "Tensor((n, m), bool)");
   EXPECT_EQ(failure("triu", {tensor({n})}),
             "triu: argument 'x' has too few dimensions | at least 2 dimensions | "

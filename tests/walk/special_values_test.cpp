@@ -66,11 +66,17 @@ std::vector<Special> specials() {
       {"logical_not", {odd}, whole(kBool, {0, 0, 0, 1, 1, 0})},
       {"max", {reals({1, kNan, 3})}, reals({kNan}), {{"keepdims", true}}},
       {"min", {reals({1, kNan, kNan})}, reals({kNan}), {{"keepdims", true}}},
-      {"argmax", {reals({1, 9, kNan, kNan, 10})}, whole(kI32, {2}),
+      {"argmax",
+       {reals({1, 9, kNan, kNan, 10})},
+       whole(kI32, {2}),
        {{"axis", int64_t{0}}, {"keepdims", true}}},
-      {"argmin", {reals({1, -9, kNan, -kInf})}, whole(kI32, {2}),
+      {"argmin",
+       {reals({1, -9, kNan, -kInf})},
+       whole(kI32, {2}),
        {{"axis", int64_t{0}}, {"keepdims", true}}},
-      {"argmin", {reals({3, 1, 1, 2})}, whole(kI32, {1}),
+      {"argmin",
+       {reals({3, 1, 1, 2})},
+       whole(kI32, {1}),
        {{"axis", int64_t{0}}, {"keepdims", true}}},
       {"any", {reals({0, -0.0, kNan})}, whole(kBool, {1}), {{"keepdims", true}}},
       {"logsumexp", {reals({-kInf, -kInf})}, reals({-kInf}), {{"keepdims", true}}},
@@ -82,10 +88,12 @@ std::vector<Special> specials() {
       {"tanh", {odd}, reals({kNan, 1, -1, 0, 0, 0.76159416})},
       {"atanh", {reals({1, -1, 2})}, reals({kInf, -kInf, kNan})},
       {"acosh", {reals({0.5, 1, kInf})}, reals({kNan, 0, kInf})},
-      {"power", {reals({0, 0, -8, kNan, 1, -2, kInf}), reals({0, -1, 1.0 / 3, 0, kNan, 3, -1})},
+      {"power",
+       {reals({0, 0, -8, kNan, 1, -2, kInf}), reals({0, -1, 1.0 / 3, 0, kNan, 3, -1})},
        reals({1, kInf, kNan, 1, 1, -8, 0})},
       // Half to even, in wide and narrow floats.
-      {"round", {reals({0.5, 1.5, 2.5, -0.5, -1.5, 1e9, kNan})},
+      {"round",
+       {reals({0.5, 1.5, 2.5, -0.5, -1.5, 1e9, kNan})},
        reals({0, 2, 2, -0.0, -2, 1e9, kNan})},
       {"round", {reals({0.5, 1.5, 1023.5, -kInf}, kF16)}, reals({0, 2, 1024, -kInf}, kF16)},
       // Division of integers.
@@ -100,11 +108,14 @@ std::vector<Special> specials() {
       {"floor_mod", {whole(kU64, {-1, -1}), whole(kU64, {10, -2})}, whole(kU64, {5, 1})},
       {"divide", {whole(kI32, {1, -7, 0}), whole(kI32, {0, 2, 0})}, reals({kInf, -3.5, kNan})},
       // Division of floats.
-      {"floor_mod", {reals({-1, 1, 5.5, -5.5, 1, kInf}), reals({kInf, kInf, -2, 2, 0, 1})},
+      {"floor_mod",
+       {reals({-1, 1, 5.5, -5.5, 1, kInf}), reals({kInf, kInf, -2, 2, 0, 1})},
        reals({kInf, 1, -0.5, 0.5, kNan, kNan})},
-      {"mod", {reals({-1, 5.5, -5.5, 0.3}), reals({kInf, -2, 2, 0.1})},
+      {"mod",
+       {reals({-1, 5.5, -5.5, 0.3}), reals({kInf, -2, 2, 0.1})},
        reals({-1, 1.5, -1.5, 7.450580596923828e-09})},
-      {"floor_divide", {reals({1, -1, 0, -1, 6}), reals({0, 0, 0, kInf, 0.1})},
+      {"floor_divide",
+       {reals({1, -1, 0, -1, 6}), reals({0, 0, 0, kInf, 0.1})},
        reals({kInf, -kInf, kNan, -1, 59})},
       // Wrapping.
       {"add", {whole(kI32, {kMax32}), whole(kI32, {1})}, whole(kI32, {kMin32})},
@@ -117,26 +128,36 @@ std::vector<Special> specials() {
       {"sum", {whole(kI8, {100, 100, 100})}, whole(kI8, {44}), {{"keepdims", true}}},
       {"cumsum", {whole(kU8, {200, 100, 1})}, whole(kU8, {200, 44, 45}), first},
       {"cumprod", {whole(kI32, {65536, 65536, 3})}, whole(kI32, {65536, 0, 0}), first},
-      {"power", {whole(kI32, {-1, -1, 2, 0, 3, 1, 7}), whole(kI32, {-3, -2, -1, -1, 20, -5, 0})},
+      {"power",
+       {whole(kI32, {-1, -1, 2, 0, 3, 1, 7}), whole(kI32, {-3, -2, -1, -1, 20, -5, 0})},
        whole(kI32, {-1, 1, 0, 0, 3486784401 - 4294967296, 1, 1})},
-      {"power", {whole(kU64, {3, 2}), whole(kU64, {41, 64})},
+      {"power",
+       {whole(kU64, {3, 2}), whole(kU64, {41, 64})},
        whole(kU64, {static_cast<int64_t>(18026252303461234787ull), 0})},
       // Shifts as far as the width and further.
-      {"left_shift", {whole(kI32, {1, 1, 1, 1, -1}), whole(kI32, {31, 32, -1, 100, 4})},
+      {"left_shift",
+       {whole(kI32, {1, 1, 1, 1, -1}), whole(kI32, {31, 32, -1, 100, 4})},
        whole(kI32, {kMin32, 0, 0, 0, -16})},
-      {"right_shift", {whole(kI32, {-8, -8, 8, -8, 8}), whole(kI32, {1, 32, 32, -1, -1})},
+      {"right_shift",
+       {whole(kI32, {-8, -8, 8, -8, 8}), whole(kI32, {1, 32, 32, -1, -1})},
        whole(kI32, {-4, -1, 0, -1, 0})},
       {"right_shift", {whole(kU64, {-1, -1}), whole(kU64, {63, 64})}, whole(kU64, {1, 0})},
       {"left_shift", {whole(kI8, {65, 1}), whole(kI8, {1, 8})}, whole(kI8, {-126, 0})},
       // Conversions.
-      {"cast", {reals({kNan, kInf, -kInf, 3e9, -2.9, 2.9})},
-       whole(kI32, {0, kMax32, kMin32, kMax32, -2, 2}), to_i32},
+      {"cast",
+       {reals({kNan, kInf, -kInf, 3e9, -2.9, 2.9})},
+       whole(kI32, {0, kMax32, kMin32, kMax32, -2, 2}),
+       to_i32},
       {"cast", {reals({kNan, 300, -5, 254.9})}, whole(kU8, {0, 255, 0, 254}), to_u8},
       {"cast", {whole(kI32, {300, -129, kMin32})}, whole(kI8, {44, 127, 0}), to_i8},
       {"cast", {odd}, whole(kBool, {1, 1, 1, 0, 0, 1}), to_bool},
-      {"cast", {reals({65504, 65520, -1e6, kNan})}, reals({65504, kInf, -kInf, kNan}, kF16),
+      {"cast",
+       {reals({65504, 65520, -1e6, kNan})},
+       reals({65504, kInf, -kInf, kNan}, kF16),
        to_f16},
-      {"clip", {whole(kI8, {-128, 0, 127})}, whole(kI8, {-128, 0, 5}),
+      {"clip",
+       {whole(kI8, {-128, 0, 127})},
+       whole(kI8, {-128, 0, 5}),
        {{"min", -1e9}, {"max", 5.0}}},
   };
 }
@@ -153,8 +174,8 @@ struct Suite {
         call.args.push_back({{{arg.dtype(), arg.shape()}}, {}});
       }
       call.attrs = cases[i].attrs;
-      EXPECT_TRUE(add_generated(module, name(i), *op::find_operator(cases[i].op), call,
-                                DimForm::kStatic));
+      EXPECT_TRUE(
+          add_generated(module, name(i), *op::find_operator(cases[i].op), call, DimForm::kStatic));
     }
   }
   static std::string name(size_t i) { return "f" + std::to_string(i); }
@@ -188,8 +209,7 @@ TEST(SpecialValues, OnTheJudgeAndItsLoops) {
       args.push_back(interp::Value::tensor(op::RefTensor::from(arg)));
     }
     expect_special(test, interp::call(suite.module, Suite::name(i), args).as_tensor().to_host());
-    interp::Value loops =
-        interp::call(legalized, Suite::name(i), args, interp::KernelBody::kLoops);
+    interp::Value loops = interp::call(legalized, Suite::name(i), args, interp::KernelBody::kLoops);
     expect_special(test, loops.as_tensor().to_host());
   }
 }

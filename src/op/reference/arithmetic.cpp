@@ -123,17 +123,18 @@ template <class F>
 void extremum(Args args, Outputs outputs, bool larger, F&& f) {
   const RefTensor &a = *args[0].tensor, &b = *args[1].tensor;
   if (!is_real(outputs)) {
-    return zip_integers(
-        args, outputs,
-        larger ? IntegerFunction([](int64_t x, int64_t y, DType dtype) {
-          return dtype == DType::kU64 ? static_cast<int64_t>(std::max(bits(x), bits(y)))
-                                      : std::max(x, y);
-        })
-               : IntegerFunction([](int64_t x, int64_t y, DType dtype) {
-                   return dtype == DType::kU64 ? static_cast<int64_t>(std::min(bits(x), bits(y)))
-                                               : std::min(x, y);
-                 }),
-        [](double, double ea, double, double eb) { return std::max(ea, eb); });
+    return zip_integers(args, outputs,
+                        larger ? IntegerFunction([](int64_t x, int64_t y, DType dtype) {
+                          return dtype == DType::kU64
+                                     ? static_cast<int64_t>(std::max(bits(x), bits(y)))
+                                     : std::max(x, y);
+                        })
+                               : IntegerFunction([](int64_t x, int64_t y, DType dtype) {
+                                   return dtype == DType::kU64
+                                              ? static_cast<int64_t>(std::min(bits(x), bits(y)))
+                                              : std::min(x, y);
+                                 }),
+                        [](double, double ea, double, double eb) { return std::max(ea, eb); });
   }
   walk_pairs(args, outputs[0], [&](size_t i, size_t j, size_t k) {
     double x = a.values[j], y = b.values[k];

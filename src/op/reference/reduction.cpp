@@ -255,9 +255,7 @@ void max(const AttrMap& attrs, Args args, Outputs outputs) { extremum(attrs, arg
 void min(const AttrMap& attrs, Args args, Outputs outputs) { extremum(attrs, args, outputs, -1); }
 void any(const AttrMap& attrs, Args args, Outputs outputs) { truth(attrs, args, outputs, true); }
 void all(const AttrMap& attrs, Args args, Outputs outputs) { truth(attrs, args, outputs, false); }
-void argmax(const AttrMap& attrs, Args args, Outputs outputs) {
-  position(attrs, args, outputs, 1);
-}
+void argmax(const AttrMap& attrs, Args args, Outputs outputs) { position(attrs, args, outputs, 1); }
 void argmin(const AttrMap& attrs, Args args, Outputs outputs) {
   position(attrs, args, outputs, -1);
 }

@@ -14,8 +14,8 @@ double slope_of_one(double, double e, double) { return std::min(e, 2.0); }
 
 }  // namespace
 
-#define TAPML_MONOTONIC(name)                              \
-  void name(const AttrMap&, Args args, Outputs outputs) {  \
+#define TAPML_MONOTONIC(name)                                            \
+  void name(const AttrMap&, Args args, Outputs outputs) {                \
     map_monotonic(args, outputs, [](double x) { return std::name(x); }); \
   }
 TAPML_MONOTONIC(exp)
@@ -35,25 +35,26 @@ TAPML_MONOTONIC(erf)
 
 void sqrt(const AttrMap&, Args args, Outputs outputs) {
   map_real(args, outputs,
-           {[](double x) { return std::sqrt(x); }, four_ulp, [](double x, double e, double y) {
+           {[](double x) { return std::sqrt(x); }, four_ulp,
+            [](double x, double e, double y) {
               return std::max(y - std::sqrt(std::max(x - e, 0.0)), std::sqrt(x + e) - y);
             }});
 }
 
 void rsqrt(const AttrMap&, Args args, Outputs outputs) {
-  map_real(args, outputs,
-           {[](double x) { return 1 / std::sqrt(x); }, four_ulp, [](double x, double e, double y) {
-              return x <= e ? kInfinity : 1 / std::sqrt(x - e) - y;
-            }});
+  map_real(
+      args, outputs,
+      {[](double x) { return 1 / std::sqrt(x); }, four_ulp,
+       [](double x, double e, double y) { return x <= e ? kInfinity : 1 / std::sqrt(x - e) - y; }});
 }
 
 void sin(const AttrMap&, Args args, Outputs outputs) {
-  map_real(args, outputs, {[](double x) { return std::sin(x); },
-                           [](double x, double, double u) {
-                             return std::min(trigonometric_error(x, u),
-                                             scaled(x, kMathFactor * u));
-                           },
-                           slope_of_one});
+  map_real(args, outputs,
+           {[](double x) { return std::sin(x); },
+            [](double x, double, double u) {
+              return std::min(trigonometric_error(x, u), scaled(x, kMathFactor * u));
+            },
+            slope_of_one});
 }
 
 void cos(const AttrMap&, Args args, Outputs outputs) {
