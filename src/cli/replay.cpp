@@ -31,7 +31,9 @@ int run(const ReplayOptions& options, const Output& output) {
   Progress progress = Progress::to_stderr(output.json);
   progress.begin("compile for " + options.target);
   topdown::Judge judge(suite);
-  auto executable = pipeline::implement(judge.module(), target);
+  pipeline::ImplementOptions implement;
+  implement.instruments.poll = [] { unwrap(check_interrupted()); };
+  auto executable = pipeline::implement(judge.module(), target, implement);
   auto runner = unwrap(runtime::KernelRunner::create(*session, executable));
   progress.begin("replay", static_cast<int64_t>(suite.kernels.size()));
   bool passed = true;

@@ -33,12 +33,21 @@ struct KernelInfo {
   std::string spec;  // text of a Module that holds the spec (and hand-written loops, if any)
 };
 
+// A part of one parameter of a kernel, bound on its own where the whole tensor is above the
+// platform's binding limit: `bytes` from `offset` on, whole rows of its outermost dimension.
+struct Segment {
+  int32_t param = 0;
+  int64_t offset = 0, bytes = 0;
+};
+
 // How this executable's target runs kernel `kernel`.
 struct Implementation {
   int32_t kernel = 0;  // index into Executable::kernels
   int32_t module = 0;  // index into Executable::modules
   // Scratch tensors; `launches` number them after the kernel's parameters.
   std::vector<ParamInfo> workspaces;
+  // Parts of parameters that are never bound whole; numbered after the workspaces.
+  std::vector<Segment> segments;
   std::vector<LaunchInfo> launches;  // run one after the other
   std::string provider;              // "schedule:<rule>", later "library:<name>", "user:<file>"
 };

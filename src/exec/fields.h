@@ -44,10 +44,18 @@ void fields(A& a, LaunchInfo& x) {
 }
 
 template <class A>
+void fields(A& a, Segment& x) {
+  a(x.param);
+  a(x.offset);
+  a(x.bytes);
+}
+
+template <class A>
 void fields(A& a, Implementation& x) {
   a(x.kernel);
   a(x.module);
   a(x.workspaces);
+  a(x.segments);
   a(x.launches);
   a(x.provider);
 }

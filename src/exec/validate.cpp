@@ -57,6 +57,25 @@ Status check_launch(const LaunchInfo& launch, const KernelInfo& kernel, size_t t
   return {};
 }
 
+Status check_segment(const Segment& segment, const KernelInfo& kernel) {
+  std::string where = "kernel " + kernel.name + ", a segment";
+  TAPML_TRY(check_index(segment.param, kernel.params.size(), where, "parameter"));
+  const ParamInfo& param = kernel.params[static_cast<size_t>(segment.param)];
+  Shape shape;
+  for (const ScalarProgram& dim : param.dims) {
+    auto extent = evaluate(dim, {});
+    if (!extent) return fail(refused(where, "it is part of a tensor of symbolic shape"));
+    shape.push_back(*extent);
+  }
+  auto bytes = checked_byte_count(param.dtype, shape);
+  auto width = static_cast<int64_t>(dtype_bytes(param.dtype));
+  if (!bytes || segment.offset < 0 || segment.bytes <= 0 || segment.offset > *bytes ||
+      segment.bytes > *bytes - segment.offset || segment.offset % width != 0) {
+    return fail(refused(where, "it lies outside of its tensor or between its elements"));
+  }
+  return {};
+}
+
 Status check_implementations(const Executable& executable) {
   std::set<int32_t> implemented;
   for (size_t i = 0; i < executable.implementations.size(); ++i) {
@@ -72,7 +91,11 @@ Status check_implementations(const Executable& executable) {
     for (const ParamInfo& workspace : implementation.workspaces) {
       TAPML_TRY(check_param(workspace, kernel, true));
     }
-    size_t tensors = kernel.params.size() + implementation.workspaces.size();
+    for (const Segment& segment : implementation.segments) {
+      TAPML_TRY(check_segment(segment, kernel));
+    }
+    size_t tensors =
+        kernel.params.size() + implementation.workspaces.size() + implementation.segments.size();
     for (const LaunchInfo& launch : implementation.launches) {
       TAPML_TRY(check_launch(launch, kernel, tensors, executable.modules[implementation.module]));
     }

@@ -3,6 +3,7 @@
 #include "arith/scalar_program.h"
 #include "codegen/lower/check_program.h"
 #include "codegen/lower/device_func.h"
+#include "codegen/lower/segment_tensors.h"
 #include "codegen/source/emitter.h"
 #include "ir/exceptions.h"
 #include "passes/lower_math.h"
@@ -41,7 +42,9 @@ void KernelBuilder::add(const tir::PrimFunc& func, int32_t kernel, const std::st
   }
   schedule::Scheduled scheduled = schedule::schedule_for(func, target_);
   if (options_.rewrite) scheduled.func = options_.rewrite(name, scheduled.func);
-  tir::PrimFuncRef final_func = scheduled.func;
+  codegen::SegmentedFunc segmented =
+      codegen::segment_tensors(*scheduled.func, target_.description.limits);
+  tir::PrimFuncRef final_func = segmented.func;
   if (!target_.description.accurate_math) final_func = passes::lower_math(*final_func);
   if (!programs.empty()) {
     codegen::check_program(
@@ -52,6 +55,7 @@ void KernelBuilder::add(const tir::PrimFunc& func, int32_t kernel, const std::st
   Implementation implementation;
   implementation.kernel = kernel;
   implementation.provider = "schedule:" + scheduled.rule;
+  implementation.segments = segmented.segments;
   for (const tir::Buffer& workspace : lowered.workspaces) {
     ParamInfo info;
     info.name = workspace->name;
@@ -62,7 +66,14 @@ void KernelBuilder::add(const tir::PrimFunc& func, int32_t kernel, const std::st
     }
     implementation.workspaces.push_back(std::move(info));
   }
-  for (const codegen::DeviceFunc& launch : lowered.launches) {
+  const auto own = static_cast<int32_t>(func.params.size());
+  const auto parts = static_cast<int32_t>(segmented.segments.size());
+  for (codegen::DeviceFunc& launch : lowered.launches) {
+    // The program has its segments before the workspaces, the executable after.
+    for (int32_t& index : launch.buffer_indices) {
+      if (index < own) continue;
+      index += index < own + parts ? static_cast<int32_t>(lowered.workspaces.size()) : -parts;
+    }
     implementation.launches.push_back(
         {launch.entry, arith::compile_scalar(launch.extent, final_func->scalars),
          launch.workgroup_threads, launch.buffer_indices, launch.scalar_indices});

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "arith/scalar_program.h"
+#include "codegen/lower/segment_tensors.h"
 #include "codegen/vm/lower.h"
 #include "ir/exceptions.h"
 #include "passes/kernel.h"
@@ -41,32 +42,43 @@ KernelInfo kernel_info(const Module& module, const std::string& name) {
   return info;
 }
 
-// Refuses what is known to be beyond the platform's limits; sizes that depend on symbols are
-// checked before the launch, with the same error.
+// How many bindings a tensor takes: one, or its segments. PlatformError where it does not even fit
+// in segments. Sizes that depend on symbols are checked before the launch, with the same error.
+int64_t bindings_of(const ParamInfo& param, const Limits& limits, const std::string& where) {
+  if (limits.max_binding_bytes == 0) return 1;
+  int64_t rows = 1, row_bytes = static_cast<int64_t>(dtype_bytes(param.dtype));
+  for (size_t d = 0; d < param.dims.size(); ++d) {
+    Result<int64_t> value = evaluate(param.dims[d], {});
+    if (!value) return 1;
+    if (d == 0) {
+      rows = *value;
+    } else if (__builtin_mul_overflow(row_bytes, *value, &row_bytes)) {
+      row_bytes = INT64_MAX;
+    }
+  }
+  int64_t part = codegen::segment_rows(rows, row_bytes, limits);
+  if (part == 0 && rows > 0) {
+    throw_platform(PlatformFault::kLimit,
+                   "tensor " + param.name + " has rows of " + std::to_string(row_bytes) +
+                       " bytes; the platform binds at most " +
+                       std::to_string(limits.max_binding_bytes),
+                   where);
+  }
+  return part == rows ? 1 : (rows - 1) / part + 1;
+}
+
+// Refuses what is known to be beyond the platform's limits.
 void check_limits(const KernelInfo& info, const target::Target& target) {
   const Limits& limits = target.description.limits;
   std::string where = "kernel " + info.name + " on " + target.text;
-  auto count = static_cast<int64_t>(info.params.size());
+  int64_t count = 0;
+  for (const ParamInfo& param : info.params) count += bindings_of(param, limits, where);
   if (limits.max_bindings > 0 && count > limits.max_bindings) {
     throw_platform(PlatformFault::kLimit,
-                   "a kernel has " + std::to_string(count) + " tensors; the platform takes " +
+                   "a kernel has " + std::to_string(count) +
+                       " tensors and segments of tensors; the platform takes " +
                        std::to_string(limits.max_bindings),
                    where);
-  }
-  for (const ParamInfo& param : info.params) {
-    int64_t bytes = static_cast<int64_t>(dtype_bytes(param.dtype));
-    bool known = true;
-    for (const ScalarProgram& dim : param.dims) {
-      Result<int64_t> value = evaluate(dim, {});
-      known &= value.has_value() && !__builtin_mul_overflow(bytes, *value, &bytes);
-    }
-    if (known && limits.max_binding_bytes > 0 && bytes > limits.max_binding_bytes) {
-      throw_platform(PlatformFault::kLimit,
-                     "tensor " + param.name + " has " + std::to_string(bytes) +
-                         " bytes; the platform binds at most " +
-                         std::to_string(limits.max_binding_bytes),
-                     where);
-    }
   }
 }
 

@@ -44,7 +44,7 @@ Error wrong_shape(const KernelInfo& kernel, const ParamInfo& param, const Tensor
 }
 
 Status check_argument(const KernelInfo& kernel, const ParamInfo& param, const Tensor& arg,
-                      std::span<const int64_t> scalars, const Session& session) {
+                      std::span<const int64_t> scalars, bool segmented, const Session& session) {
   if (!arg.storage || &arg.storage->session() != &session) {
     return fail(internal_error(
         arg.storage ? "an argument lives on another session" : "an argument has no storage",
@@ -71,7 +71,7 @@ Status check_argument(const KernelInfo& kernel, const ParamInfo& param, const Te
         "a place in " + std::to_string(arg.storage->bytes()) + " bytes",
         std::to_string(bytes) + " bytes at offset " + std::to_string(arg.offset)));
   }
-  if (bytes > session.info().limits.max_binding_bytes) {
+  if (!segmented && bytes > session.info().limits.max_binding_bytes) {
     return check_binding(bytes, session.info().limits, where_of(kernel, param));
   }
   return {};
@@ -89,7 +89,8 @@ Status check_binding(int64_t bytes, const Limits& limits, const std::string& whe
 }
 
 Status check_arguments(const KernelInfo& kernel, std::span<const Tensor> args,
-                       std::span<const int64_t> scalars, const Session& session) noexcept {
+                       std::span<const int64_t> scalars, std::span<const Segment> segments,
+                       const Session& session) noexcept {
   if (args.size() != kernel.params.size() || scalars.size() != kernel.scalars.size()) {
     return fail(wrong_call("a call of kernel " + kernel.name + " does not fit its signature",
                            "kernel " + kernel.name,
@@ -98,7 +99,9 @@ Status check_arguments(const KernelInfo& kernel, std::span<const Tensor> args,
                            std::to_string(args.size()) + " and " + std::to_string(scalars.size())));
   }
   for (size_t i = 0; i < args.size(); ++i) {
-    TAPML_TRY(check_argument(kernel, kernel.params[i], args[i], scalars, session));
+    bool segmented = false;
+    for (const Segment& segment : segments) segmented |= static_cast<size_t>(segment.param) == i;
+    TAPML_TRY(check_argument(kernel, kernel.params[i], args[i], scalars, segmented, session));
   }
   return {};
 }

@@ -68,6 +68,11 @@ struct KernelRunner::State {
       }
       Ready& entry = ready[implementation.kernel];
       entry.implementation = &implementation;
+      for (const Segment& segment : implementation.segments) {
+        TAPML_TRY(check_binding(segment.bytes, session.info().limits,
+                                "kernel " + executable->kernels[implementation.kernel].name +
+                                    ", a segment of a tensor"));
+      }
       for (const LaunchInfo& launch : implementation.launches) {
         TAPML_TRY(check_launch_limits(launch, session.info().limits,
                                       executable->kernels[implementation.kernel].name));
@@ -154,13 +159,16 @@ Status KernelRunner::enqueue(int32_t kernel, std::span<const Tensor> args,
         "kernel " + info.name));
   }
   const Implementation& implementation = *ready.implementation;
-  TAPML_TRY(check_arguments(info, args, scalars, state_->session));
+  TAPML_TRY(check_arguments(info, args, scalars, implementation.segments, state_->session));
 
   std::vector<BufferRange> ranges;
-  ranges.reserve(args.size() + implementation.workspaces.size());
+  ranges.reserve(args.size() + implementation.workspaces.size() + implementation.segments.size());
   for (const Tensor& arg : args) ranges.push_back({arg.storage->buffer(), arg.offset});
   if (!implementation.workspaces.empty()) {
     TAPML_TRY(state_->place_workspaces(info, implementation, scalars, stream, ranges));
+  }
+  for (const Segment& segment : implementation.segments) {
+    ranges.push_back({ranges[segment.param].buffer, ranges[segment.param].offset + segment.offset});
   }
   // Before the launches: a copy elsewhere must not outlive even a write that fails half-way.
   for (size_t i = 0; i < args.size(); ++i) {

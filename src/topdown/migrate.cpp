@@ -153,8 +153,10 @@ class Migrator {
   Migration run() {
     auto start = std::chrono::steady_clock::now();
     progress("compile for " + source_.target.text);
-    fixed_ = pipeline::fix_kernels(module_);
-    auto source_executable = pipeline::implement(fixed_, source_.target);
+    pipeline::ImplementOptions implement;
+    implement.instruments.poll = [this] { check_cancelled(options_); };
+    fixed_ = pipeline::fix_kernels(module_, implement.instruments);
+    auto source_executable = pipeline::implement(fixed_, source_.target, implement);
     engine_ = unwrap(llm::Engine::create(*source_.session, source_executable, weights_));
     result_.source = source_.target.text;
     result_.target = target_.target.text;
@@ -178,7 +180,6 @@ class Migrator {
                            prompt_.size(), forced_logits(*engine_, prompt_, forced_, options_));
 
     progress("compile for " + target_.target.text);
-    pipeline::ImplementOptions implement;
     if (!options_.plant.empty()) {
       auto [kernel, kind] = parse_plant(options_.plant);
       PlantedKernel planted =

@@ -176,7 +176,8 @@ TEST_P(Pipeline, SoftmaxAndArgmax) {
 
 TEST(PipelineLimits, AreRefusedAtCompileTimeWherePossible) {
   ModuleMaker m;
-  Variable x = m.param("x", {1024}, DType::kF32);
+  // One row: nothing to split.
+  Variable x = m.param("x", {1, 1024}, DType::kF32);
   Module module = m.finish(m.op("exp", {x}));
   target::Target small = target::parse_target("opencl");
   small.description.limits.max_binding_bytes = 4095;

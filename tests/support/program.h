@@ -23,6 +23,7 @@ inline const std::string kDemoModel = std::string(TAPML_SOURCE_DIR) + "/models/d
 struct ProgramOptions {
   std::map<std::string, std::string> environment;  // added to the test's own
   std::string interrupt_after;  // SIGINT is sent once this text is on standard error
+  bool interrupt_on_out = false;  // ... or on standard output
   double timeout = 240;         // seconds; then the program is killed
 };
 
@@ -66,7 +67,8 @@ inline ProgramResult run_program(const std::vector<std::string>& args,
   bool sent = options.interrupt_after.empty();
   int status = 0;
   while (waitpid(child, &status, WNOHANG) == 0) {
-    if (!sent && read_bytes(err).find(options.interrupt_after) != std::string::npos) {
+    const std::string& watched = options.interrupt_on_out ? out : err;
+    if (!sent && read_bytes(watched).find(options.interrupt_after) != std::string::npos) {
       sent = true;
       kill(child, SIGINT);
     }

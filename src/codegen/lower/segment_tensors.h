@@ -1,0 +1,30 @@
+// Tensors above a platform's binding limit, in segments.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "abi/device_info.h"
+#include "exec/executable.h"
+#include "tir/prim_func.h"
+
+namespace tapml::codegen {
+
+// Rows of one segment of a tensor of `rows` rows of `row_bytes` each: as many as one binding takes,
+// so that every segment begins at the platform's buffer alignment. `rows` itself where the tensor
+// needs no segments, 0 where even that many rows do not fit.
+int64_t segment_rows(int64_t rows, int64_t row_bytes, const Limits& limits);
+
+struct SegmentedFunc {
+  // Its parameters: the kernel's, of which the segmented ones are not touched any more, then one a
+  // segment.
+  tir::PrimFuncRef func;
+  std::vector<Segment> segments;
+};
+
+// The program with every parameter of constant shape that is above limits.max_binding_bytes split
+// along its outermost dimension: an access picks the segment by its row. Tensors that cannot be
+// split stay; those of symbolic shape are checked before the launch.
+SegmentedFunc segment_tensors(const tir::PrimFunc& func, const Limits& limits);
+
+}  // namespace tapml::codegen
