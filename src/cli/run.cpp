@@ -1,5 +1,6 @@
 // tapml run: generates text.
 #include <CLI/CLI.hpp>
+#include <charconv>
 
 #include "base/host/interrupt.h"
 #include "cli/command.h"
@@ -91,6 +92,15 @@ int run(const RunOptions& options, const Output& output) {
   return kDone;
 }
 
+// An empty text, or what is wrong: the option parser alone takes 2^64 for 2^64 - 1.
+std::string is_seed(const std::string& text) {
+  uint64_t value = 0;
+  const char* last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, value);
+  if (error == std::errc() && end == last) return "";
+  return "a seed is an integer from 0 to 18446744073709551615, not " + text;
+}
+
 }  // namespace
 
 void add_run(Registration registration) {
@@ -108,6 +118,7 @@ void add_run(Registration registration) {
   command->add_option("--top-p", options->sampler.top_p, "Nucleus to draw from, in (0, 1]")
       ->capture_default_str();
   command->add_option("--seed", options->sampler.seed, "Seed of the sampler")
+      ->check(is_seed)
       ->capture_default_str();
   command->add_option("--dump-logits", options->dump_logits,
                       "Write tokens and logits to a safetensors file");
