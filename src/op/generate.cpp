@@ -54,7 +54,8 @@ bool generate_call_of(const OperatorInfo& info, const GeneratedTensor& first, Ra
   call.args.push_back({{first}, {}});
   if (!complete(info, call, rng)) return false;
   const std::vector<GeneratedTensor>& kept = call.args[0].tensors;
-  return !kept.empty() && kept[0].dtype == first.dtype && kept[0].shape == first.shape;
+  return !kept.empty() && kept[0].dtype == first.dtype && kept[0].shape == first.shape &&
+         kept[0].order == first.order;
 }
 
 namespace {

@@ -1,5 +1,6 @@
 #include "op/lowering.h"
 
+#include <cmath>
 #include <limits>
 
 #include "ir/exceptions.h"
@@ -77,8 +78,20 @@ PrimExpr load_index(const tir::Buffer& buffer, std::vector<PrimExpr> indices) {
   return cast(DType::kI64, tir::load(buffer, std::move(indices)));
 }
 
+namespace {
+
+// What a constant of the program becomes: toward zero, then the nearest that the dtype holds.
+int64_t integer_constant(double value, DType dtype) {
+  HostTensor one = HostTensor::zeros(dtype, {1});
+  one.set_f64(0, std::trunc(value));
+  return dtype_bytes(dtype) == 8 ? one.values<int64_t>()[0] : static_cast<int64_t>(one.at_f64(0));
+}
+
+}  // namespace
+
 PrimExpr number(double value, DType dtype) {
-  return is_float(dtype) ? make_float(value, dtype) : make_int(static_cast<int64_t>(value), dtype);
+  if (is_float(dtype)) return make_float(value, dtype);
+  return make_int(integer_constant(value, dtype), dtype);
 }
 
 PrimExpr lowest(DType dtype) {

@@ -28,7 +28,14 @@ class Outliner {
     }
   }
 
-  // Adds the kernel and returns the call that replaces the operator's.
+  // A tuple of one tensor.
+  static bool is_single(const Annotation& result) {
+    const auto* tuple = as_tuple(result);
+    return tuple && tuple->fields.size() == 1;
+  }
+
+  // Adds the kernel and returns the call that replaces the operator's; where is_single(result), the
+  // call makes the tensor, not the tuple.
   Expr outline(Module& module, const Annotation& result) {
     Expr spec_call = make_call(call_.callee, spec_args_, call_.attrs, {});
     const auto& node = *as<CallNode>(spec_call);
@@ -43,6 +50,13 @@ class Outliner {
     Annotation spec_result = op::deduce(node);
     Variable value = make_variable("y", spec_result);
     Block block{.dataflow = true, .bindings = {{value, spec_call, nullptr, {}}}};
+    if (is_single(spec_result)) {
+      // call_tir with one output returns it bare, and so does the spec.
+      spec_result = as_tuple(spec_result)->fields[0];
+      Variable only = make_variable("y0", spec_result);
+      block.bindings.push_back({only, make_get_item(value, 0), nullptr, {}});
+      value = only;
+    }
     AttrMap attrs;
     if (!info_.inout.empty()) attrs[kInoutAttr] = info_.inout;
     FunctionRef spec =
@@ -240,6 +254,12 @@ void legalize_binding(Module& module, Binding binding, bool dataflow,
   } else if (!name.empty() && !is_view(name) && op::find_operator(name)) {
     Expr checked = OperandChecks(dataflow, checks).run(binding.value);
     binding.value = Outliner(*as<CallNode>(checked)).outline(module, var->annotation);
+    if (Outliner::is_single(var->annotation)) {
+      Variable only =
+          make_variable(var->name + "_0", as_tuple(var->annotation)->fields[0], dataflow);
+      checks.push_back({only, binding.value, nullptr, binding.origin});
+      binding.value = make_tuple({only});
+    }
   }
   for (Binding& check : checks) {
     check.origin = binding.origin;

@@ -57,8 +57,9 @@ interp::Value judged(const Module& module, const std::vector<HostTensor>& argume
 }
 
 void expect_same_text(const Module& module) {
-  std::string text = text::print(module);
-  Module back = text::parse(text, "graph");
+  text::SideTensors side;
+  std::string text = text::print(module, &side);
+  Module back = text::parse(text, "graph", {.side = &side});
   EXPECT_TRUE(text::structural_equal(module, back));
   EXPECT_EQ(text::print(back), text);
 }
@@ -113,11 +114,13 @@ TEST(RandomGraphs, AgreeWithTheJudge) {
   Seeds seeds;
   int count = 0, failures = 0;
   while (auto seed = seeds.next()) {
-    bool failed_before = HasFailure();
+    const ::testing::TestResult& result =
+        *::testing::UnitTest::GetInstance()->current_test_info()->result();
+    int parts = result.total_part_count();
     run_graph(*seed, sessions);
     ++count;
-    failures += !failed_before && HasFailure();
-    if (failures > 0) break;
+    // A few findings say more than one; many are one bug.
+    if (result.total_part_count() > parts && ++failures == 5) break;
   }
   printf("%d programs\n", count);
 }

@@ -147,6 +147,8 @@ void searchsorted(const AttrMap& attrs, Args args, Outputs outputs) {
     size_t row = own_rows ? v / per_row * extent : 0;
     int64_t count = 0, unsure = 0;
     for (size_t k = 0; k < extent; ++k) {
+      // Among elements that are not in order, where a search ends is its own affair.
+      if (k > 0 && is_before(sorted, row + k, sorted, row + k - 1)) unsure += sorted.shape.back();
       bool passes =
           right ? !is_before(values, v, sorted, row + k) : is_before(sorted, row + k, values, v);
       count += passes;
