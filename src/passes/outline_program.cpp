@@ -27,6 +27,11 @@ class ProgramOutliner {
   }
 
   Expr run(std::vector<Binding>& before, Annotation& out) {
+    if (program_.params.size() > kProgramTensors) {
+      throw_user("tensor program @" + name_ + " has too many tensors for every platform",
+                 "call of @" + name_, "at most " + std::to_string(kProgramTensors),
+                 std::to_string(program_.params.size()));
+    }
     check_arguments(before);
     std::string kernel = add_spec();
     out = results(at_call_);

@@ -8,6 +8,9 @@
 
 namespace tapml::passes {
 
+// Tensors that a program may have: what the smallest platforms bind.
+inline constexpr size_t kProgramTensors = 8;
+
 // Whether `call` is a call_tir or call_tir_inplace of a tensor program that has no spec.
 bool calls_program(const Module& module, const relax::CallNode& call);
 
@@ -16,8 +19,8 @@ bool calls_program(const Module& module, const relax::CallNode& call);
 // program's. Where an argument's shape is not known to be what the program's signature says of it,
 // `before` receives match_casts that check (`dataflow`: the call stands in a dataflow block); `out`
 // is the annotation of the outputs as the program makes them, which may be another spelling of the
-// call's own. UserError, which names the program, for arguments of unknown shape and for dimensions
-// that are provably different.
+// call's own. UserError, which names the program, for arguments of unknown shape, for dimensions
+// that are provably different, and for more than kProgramTensors tensors.
 relax::Expr outline_program(Module& module, const relax::CallNode& call, bool dataflow,
                             std::vector<relax::Binding>& before, relax::Annotation& out);
 

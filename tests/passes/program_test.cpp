@@ -129,6 +129,29 @@ def main(x: Tensor((n,), f32), y: Tensor((n + 1,), f32)) -> Tensor((n,), f32) {
       {"'y'", "n + 1", "'b'"});
 }
 
+TEST(Programs, HaveAtMostEightTensors) {
+  std::string params, args, sum = "f32(0.0)";
+  for (int i = 0; i < 8; ++i) {
+    params += "p" + std::to_string(i) + ": Buffer((4,), f32), ";
+    args += std::string(i ? ", " : "") + "x";
+    sum += " + p" + std::to_string(i) + "[i]";
+  }
+  testing::expect_user_error(
+      [&] {
+        legalized(
+            "def main(x: Tensor((4,), f32)) -> Tensor((4,), f32) {\n"
+            "y: Tensor((4,), f32) = call_tir(@f, (" +
+            args +
+            "), Tensor((4,), f32))\n"
+            "return y }\nprim def f(" +
+            params +
+            "out y: Buffer((4,), f32)) {\n"
+            "for i in serial(4) { y[i] = " +
+            sum + " } }");
+      },
+      {"@f", "at most 8", "9"});
+}
+
 TEST(Checks, StandWhereDimensionsMayDiffer) {
   Module module = legalized(R"(
 def main(x: Tensor((m, k), f32), w: Tensor((n, 8), f32)) -> Tensor((m, 8), f32) {
