@@ -11,7 +11,7 @@ Scheduled as_written(const tir::PrimFunc& func) {
   return {std::make_shared<tir::PrimFunc>(func), "as_written"};
 }
 
-LaunchPlan cpu_stage(const Stage& stage) {
+LaunchPlan cpu_stage_without_packing(const Stage& stage) {
   if (auto plan = cpu_matmul(stage)) return *plan;
   if (auto plan = cpu_reduction(stage)) return *plan;
   if (auto plan = cpu_elementwise(stage)) return *plan;
@@ -19,7 +19,8 @@ LaunchPlan cpu_stage(const Stage& stage) {
 }
 
 Scheduled stage_by_stage(const tir::PrimFunc& func, const StagedProgram& program,
-                         LaunchPlan (*plan_of)(const Stage&), int64_t workgroup_threads) {
+                         const std::function<LaunchPlan(const Stage&)>& plan_of,
+                         int64_t workgroup_threads) {
   std::vector<tir::Stmt> nests;
   std::string rules;
   for (const Stage& stage : program.stages) {
@@ -52,6 +53,10 @@ Scheduled schedule_for(const tir::PrimFunc& func, const target::Target& target) 
   if (auto plan = cpu_rows(*program)) {
     return {finish(func, *program, plan->nest), plan->rule};
   }
+  auto cpu_stage = [&](const Stage& stage) {
+    auto plan = cpu_product(stage, target.description.vector_bytes, cpu_stage_without_packing);
+    return plan ? *plan : cpu_stage_without_packing(stage);
+  };
   return stage_by_stage(func, *program, cpu_stage, 1);
 }
 

@@ -1,6 +1,7 @@
 // The rules, each a function of one stage or one program. Private to schedule/.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "schedule/emit.h"
@@ -24,6 +25,11 @@ std::optional<LaunchPlan> cpu_reduction(const Stage& stage);
 // cpu: out[rows..., column] = sum over k of a[rows..., k] * b[column, k]: register tiles of
 // rows x columns, lanes along k; left-over rows and columns one by one.
 std::optional<LaunchPlan> cpu_matmul(const Stage& stage);
+// cpu: sums of products, left[rows..., k...] * right[..., k..., lane], from eight rows up: right is
+// packed panel by panel, register tiles of rows x lanes run over it. Where the number of rows is
+// only known at run time, `few_rows` says what runs for less.
+std::optional<LaunchPlan> cpu_product(const Stage& stage, int64_t vector_bytes,
+                                      const std::function<LaunchPlan(const Stage&)>& few_rows);
 // cpu: stages that share their leading iterators (softmax, rms_norm, attention): one item a row
 // runs all of them; what a row leaves for itself stays warm.
 std::optional<LaunchPlan> cpu_rows(const StagedProgram& program);

@@ -1,0 +1,115 @@
+// Packed products on the processor, with sizes around tiles, panels, blocks and pieces: machine
+// code and the interpreter (which refuses any index out of range) against the reference.
+#include <gtest/gtest.h>
+
+#include "device_kernels.h"
+#include "support/kernel_program.h"
+
+namespace tapml::testing {
+namespace {
+
+constexpr DType kF32 = DType::kF32, kF64 = DType::kF64, kBF16 = DType::kBF16;
+using Ints = std::vector<int64_t>;
+
+KernelProgram product(Dims a, Dims b, std::vector<Sizes> sizes, AttrMap attrs = {},
+                      DType a_dtype = kF32, DType b_dtype = kF32) {
+  KernelMaker maker("matmul_" + std::to_string(sizes.size()));
+  relax::Variable x = maker.param(std::move(a), a_dtype, uniform(-9, 9));
+  maker.op("matmul", {x, maker.param(std::move(b), b_dtype, uniform(-9, 9))}, std::move(attrs));
+  return maker.single(std::move(sizes));
+}
+
+KernelProgram convolution(Dims x, Dims w, AttrMap attrs, std::vector<Sizes> sizes = {{}},
+                          const char* op = "conv2d") {
+  KernelMaker maker(op);
+  relax::Variable image = maker.param(std::move(x), kF32);
+  maker.op(op, {image, maker.param(std::move(w), kF32)}, std::move(attrs));
+  return maker.single(std::move(sizes));
+}
+
+std::vector<KernelProgram> kernels() {
+  Var m = make_var("m"), n = make_var("n"), k = make_var("k"), b = make_var("b");
+  std::vector<KernelProgram> list;
+  AttrMap transposed = {{"transpose_b", true}};
+  std::vector<Sizes> sizes;
+  for (int64_t rows : {0, 1, 7, 8, 9, 12, 13}) sizes.push_back({{"m", rows}, {"n", 65}, {"k", 9}});
+  for (int64_t lanes : {0, 1, 63, 64, 129}) sizes.push_back({{"m", 8}, {"n", lanes}, {"k", 5}});
+  for (int64_t steps : {0, 1, 255, 256, 257}) sizes.push_back({{"m", 9}, {"n", 3}, {"k", steps}});
+  sizes.push_back({{"m", 255}, {"n", 2}, {"k", 3}});
+  sizes.push_back({{"m", 259}, {"n", 2}, {"k", 3}});
+  list.push_back(product({m, k}, {k, n}, sizes));
+  list.push_back(product({m, k}, {n, k}, sizes, transposed));
+  list.push_back(product({k, m}, {k, n}, sizes, {{"transpose_a", true}}));
+  // Rows of several dimensions; batches on both sides.
+  std::vector<Sizes> batches = {{{"b", 0}, {"m", 5}}, {{"b", 2}, {"m", 3}}, {{"b", 3}, {"m", 5}}};
+  list.push_back(product({b, m, 33}, {33, 70}, batches));
+  list.push_back(product({b, m, 10}, {b, 10, 18}, batches));
+  list.push_back(product({b, 9, 10}, {b, 10, 18}, {{{"b", 0}}, {{"b", 3}}}));
+  // Static sizes have tiles of their own.
+  for (int64_t rows : {8, 10, 13, 24}) {
+    for (int64_t lanes : {8, 16, 17, 32, 40, 64, 65}) {
+      list.push_back(product({rows, 20}, {20, lanes}, {{}}));
+    }
+  }
+  list.push_back(product({300, 600}, {600, 70}, {{}}));
+  list.push_back(product({16, 40}, {24, 40}, {{}}, transposed, kBF16, kBF16));
+  list.push_back(product({m, 40}, {24, 40}, {{{"m", 9}}}, transposed, kF32, kBF16));
+  list.push_back(product({m, 40}, {40, 24}, {{{"m", 9}}}, {}, kF64, kF64));
+  list.push_back(product({m, 40}, {40, 24}, {{{"m", 9}}}, {}, DType::kI32, DType::kI32));
+
+  auto window = [](Ints strides, Ints padding, Ints dilation) {
+    return AttrMap{{"strides", strides}, {"padding", padding}, {"dilation", dilation}};
+  };
+  for (int64_t width : {7, 15, 30, 56, 66}) {
+    list.push_back(convolution({2, 5, 6, width}, {9, 5, 3, 3}, window({1, 1}, {1, 1}, {1, 1})));
+  }
+  list.push_back(convolution({1, 70, 4, 17}, {16, 70, 3, 3}, window({2, 2}, {1, 1}, {1, 1})));
+  list.push_back(convolution({1, 3, 9, 40}, {8, 3, 3, 2}, window({1, 2}, {0, 1, 2, 0}, {2, 3})));
+  list.push_back(convolution({1, 12, 8, 18}, {12, 12, 1, 1}, {}));
+  Var h = make_var("h"), w = make_var("w");
+  list.push_back(convolution({b, 4, h, w}, {8, 4, 3, 3}, window({1, 1}, {1, 1}, {1, 1}),
+                             {{{"b", 2}, {"h", 3}, {"w", 70}},
+                              {{"b", 1}, {"h", 5}, {"w", 1}},
+                              {{"b", 0}, {"h", 5}, {"w", 9}}}));
+  list.push_back(convolution({1, 8, 5, 9}, {8, 10, 3, 3}, window({2, 2}, {1, 1}, {1, 1}), {{}},
+                             "conv2d_transpose"));
+  list.push_back(convolution({1, 8, 5, 20}, {16, 4, 3, 3}, {{"groups", int64_t{2}}}));
+
+  KernelMaker fused("fused_matmul_bias_silu");
+  relax::Variable x = fused.param({m, 33}, kF32), weight = fused.param({33, 70}, kF32);
+  relax::Variable sum = fused.op("add", {fused.op("matmul", {x, weight}), fused.param({70}, kF32)});
+  fused.op("silu", {sum});
+  list.push_back(fused.fused({{{"m", 1}}, {{"m", 8}}, {{"m", 20}}}));
+  return list;
+}
+
+TEST(PackedProducts, AreWithinTheirBounds) {
+  DeviceKernels device("cpu");
+  std::vector<KernelProgram> list = kernels();
+  for (const KernelProgram& kernel : list) device.add(*kernel.func);
+  device.load();
+  if (HasFatalFailure()) return;
+  target::Target cpu = target::parse_target("cpu");
+  int packed = 0;
+  for (size_t k = 0; k < list.size(); ++k) {
+    schedule::Scheduled scheduled = schedule::schedule_for(*list[k].func, cpu);
+    packed += scheduled.rule.find("cpu_product") != std::string::npos ? 1 : 0;
+    tir::PrimFuncRef loops = passes::lower_math(*scheduled.func);
+    for (const Sizes& sizes : list[k].sizes) {
+      SCOPED_TRACE(list[k].label(sizes));
+      std::vector<HostTensor> arguments = list[k].arguments(sizes), again = arguments;
+      std::vector<op::RefTensor> expected = list[k].expected(arguments, sizes);
+      device.run(static_cast<int32_t>(k), arguments, list[k].scalars(sizes));
+      if (HasFatalFailure()) return;
+      if (!expect_within_bounds(list[k], sizes, arguments, expected)) break;
+      if (expected[0].values.size() > 2000) continue;
+      interp::run_prim_func(*loops, again, list[k].scalars(sizes));
+      if (!expect_within_bounds(list[k], sizes, again, expected)) break;
+    }
+  }
+  // All but the products of groups.
+  EXPECT_GE(packed, static_cast<int>(list.size()) - 4);
+}
+
+}  // namespace
+}  // namespace tapml::testing
