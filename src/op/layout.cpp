@@ -309,6 +309,8 @@ relax::Annotation deduce_slice(const CallView& call) {
                  "0 <= begin <= end <= " + to_string(dim),
                  to_string(begin) + " to " + to_string(end));
     }
+    std::string axis = std::to_string(plan.axes[a]);
+    expect_at_most(call, end, dim, "end." + axis + " and x." + axis);
     dim = plan.extent(a);
   }
   return tensor_result(x);

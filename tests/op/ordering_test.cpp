@@ -1,0 +1,100 @@
+// Error rules of sorting, searching, selecting and writing at indices: what is not settled within
+// the bounds of the inputs is open, the rest is not.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "op/operator.h"
+
+namespace tapml::op {
+namespace {
+
+constexpr DType kF32 = DType::kF32, kI32 = DType::kI32;
+const double kNan = std::nan(""), kInf = INFINITY;
+
+RefTensor row(const std::vector<double>& values, const std::vector<double>& bounds,
+              DType dtype = kF32) {
+  RefTensor tensor = RefTensor::zeros(dtype, {static_cast<int64_t>(values.size())});
+  for (size_t i = 0; i < values.size(); ++i) tensor.set_value(i, values[i]);
+  if (!bounds.empty()) tensor.bound = bounds;
+  return tensor;
+}
+
+std::vector<RefTensor> run(const char* op, const std::vector<RefTensor>& args,
+                           std::vector<RefTensor> outputs, const AttrMap& attrs) {
+  std::vector<RefArg> list;
+  for (const RefTensor& arg : args) list.push_back({&arg, {}});
+  find_operator(op)->reference(attrs, list, outputs);
+  return outputs;
+}
+
+std::vector<RefTensor> sorted(const RefTensor& x, bool descending = false) {
+  AttrMap attrs = {{"axis", int64_t{-1}}, {"descending", descending}};
+  RefTensor values = run("sort", {x}, {RefTensor::zeros(x.dtype, x.shape)}, attrs)[0];
+  return {values, run("argsort", {x}, {RefTensor::zeros(kI32, x.shape)}, attrs)[0]};
+}
+
+TEST(Ordering, ExactElementsHaveOneOrder) {
+  for (bool descending : {false, true}) {
+    auto both = sorted(row({2, kNan, -0.0, 0.0, 2, -kInf}, {}), descending);
+    EXPECT_EQ(both[1].values, descending ? (std::vector<double>{1, 0, 4, 2, 3, 5})
+                                         : (std::vector<double>{5, 2, 3, 0, 4, 1}));
+    EXPECT_EQ(both[0].bound, std::vector<double>(6, 0));
+    EXPECT_EQ(both[1].bound, std::vector<double>(6, 0));
+  }
+}
+
+TEST(Ordering, OverlappingBoxesAreOpen) {
+  // 1 and 1.5 may change places, 9 stands apart.
+  for (bool descending : {false, true}) {
+    auto both = sorted(row({1.5, 9, 1}, {0.25, 0.5, 0.5}), descending);
+    const std::vector<double> open =
+        descending ? std::vector<double>{0, 3, 3} : std::vector<double>{3, 3, 0};
+    EXPECT_EQ(both[1].bound, open);
+  }
+  // Sorted lower ends 0.5 1.25 8.5, upper ends 1.5 1.75 9.5.
+  auto both = sorted(row({1.5, 9, 1}, {0.25, 0.5, 0.5}));
+  EXPECT_EQ(both[0].values, (std::vector<double>{1, 1.5, 9}));
+  EXPECT_EQ(both[0].bound, (std::vector<double>{0.5, 0.25, 0.5}));
+  // An exact element inside of an inexact one's box.
+  EXPECT_EQ(sorted(row({1, 1.25, 5}, {0.5, 0, 0}))[1].bound, (std::vector<double>{3, 3, 0}));
+  // Anything at all: every place is open.
+  EXPECT_EQ(sorted(row({1, 2, 3}, {0, kInf, 0}))[1].bound, (std::vector<double>{3, 3, 3}));
+  EXPECT_EQ(sorted(row({1, 2, 3}, {0, kInf, 0}))[0].bound[2], kInf);
+}
+
+TEST(Ordering, SearchesCountWhatIsUnsure) {
+  RefTensor values = row({2, 2.5}, {0, 0.6});
+  RefTensor found = run("searchsorted", {row({1, 2, 3, 4}, {}), values},
+                        {RefTensor::zeros(kI32, {2})}, {{"right", false}})[0];
+  EXPECT_EQ(found.values, (std::vector<double>{1, 2}));
+  EXPECT_EQ(found.bound, (std::vector<double>{0, 2}));
+}
+
+TEST(Ordering, CountsAndRowsAfterAnUnsureElement) {
+  RefTensor x = row({1, 0, 0.1, 2}, {0, 0, 0.2, 0.5});
+  EXPECT_EQ(run("nonzero_count", {x}, {RefTensor::zeros(kI32, {1})}, {})[0].bound[0], 1);
+  RefTensor rows = run("nonzero_fill", {x}, {RefTensor::zeros(kI32, {3, 1})}, {})[0];
+  EXPECT_EQ(rows.values, (std::vector<double>{0, 2, 3}));
+  EXPECT_EQ(rows.bound, (std::vector<double>{0, kInf, kInf}));
+}
+
+TEST(Ordering, UnsettledIndicesOpenWhatTheyMayWrite) {
+  RefTensor x = row({1, 2, 3}, {}), updates = row({5}, {});
+  AttrMap axis = {{"axis", int64_t{0}}};
+  RefTensor settled =
+      run("scatter", {x, row({-1}, {}, kI32), updates}, {RefTensor::zeros(kF32, {3})}, axis)[0];
+  EXPECT_EQ(settled.values, (std::vector<double>{1, 2, 5}));
+  EXPECT_EQ(settled.bound, (std::vector<double>{0, 0, 0}));
+  RefTensor open =
+      run("scatter", {x, row({1}, {1}, kI32), updates}, {RefTensor::zeros(kF32, {3})}, axis)[0];
+  EXPECT_EQ(open.bound, std::vector<double>(3, kInf));
+  RefTensor sum = run("scatter_add", {x, row({1}, {}, kI32), row({1e8}, {4})},
+                      {RefTensor::zeros(kF32, {3})}, axis)[0];
+  EXPECT_EQ(sum.bound[0], 0);
+  EXPECT_GT(sum.bound[1], 4);
+  EXPECT_LT(sum.bound[1], 200);
+}
+
+}  // namespace
+}  // namespace tapml::op
