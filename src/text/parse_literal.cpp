@@ -214,6 +214,8 @@ AttrValue Parser::attr_list() {
   size_t index = 0;
   do {
     const Token& item = peek();
+    // Before it is read: lists in lists would take a call each.
+    if (at("[")) fail(item, "a list holds integers, floats or strings");
     AttrValue value = attr_value();
     size_t before = index++;
     if (auto* i = std::get_if<int64_t>(&value)) {
