@@ -4,7 +4,10 @@
 // Integers are little-endian and of fixed width; a list or text is its length (u32) and its items.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <set>
 #include <span>
@@ -64,6 +67,8 @@ class ByteWriter {
 class ByteReader {
  public:
   static constexpr int kMaxDepth = 64;
+  // Items of a list that room is made for at once.
+  static constexpr uint64_t kReserved = 64;
 
   explicit ByteReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
@@ -83,8 +88,12 @@ class ByteReader {
       return 0;
     }
     uint64_t value = 0;
-    for (int i = 0; i < bytes; ++i) {
-      value |= static_cast<uint64_t>(bytes_[at_ + static_cast<size_t>(i)]) << (8 * i);
+    if constexpr (std::endian::native == std::endian::little) {
+      std::memcpy(&value, bytes_.data() + at_, static_cast<size_t>(bytes));
+    } else {
+      for (int i = 0; i < bytes; ++i) {
+        value |= static_cast<uint64_t>(bytes_[at_ + static_cast<size_t>(i)]) << (8 * i);
+      }
     }
     at_ += static_cast<size_t>(bytes);
     return value;
@@ -116,6 +125,7 @@ class ByteReader {
     list.clear();
     // Every item takes at least a byte.
     if (count > bytes_.size() - at_) refuse("a list is longer than the bytes behind it");
+    if (!failed()) list.reserve(static_cast<size_t>(std::min(count, kReserved)));
     for (uint64_t i = 0; i < count && !failed(); ++i) (*this)(list.emplace_back());
   }
   void operator()(std::set<std::string>& list) {
