@@ -62,6 +62,29 @@ TEST(Validate, Implementations) {
                  e.implementations[1].launches[0].entry = "nothing");
 }
 
+TEST(Validate, Segments) {
+  EXPECT_REFUSED("kernel add_00000001, a segment", "parameter 9 of 3",
+                 e.implementations[0].segments = {{9, 0, 4}});
+  EXPECT_REFUSED("kernel add_00000001, a segment", "it is part of a tensor of symbolic shape",
+                 e.implementations[0].segments = {{0, 0, 4}});
+  // A tensor of 32 bytes.
+  for (Segment wrong : {Segment{1, 16, 20}, Segment{1, -4, 4}, Segment{1, 32, 4}, Segment{1, 0, 0},
+                        Segment{1, 2, 4}, Segment{1, 4, INT64_MAX}}) {
+    EXPECT_EQ(refusal([&](Executable& e) {
+                e.kernels[0].params[1].dims = {constant(8)};
+                e.implementations[0].segments = {wrong};
+              }),
+              "kernel add_00000001, a segment: the executable is malformed: it lies outside of its "
+              "tensor or between its elements");
+  }
+  EXPECT_EQ(refusal([](Executable& e) {
+              e.kernels[0].params[1].dims = {constant(8)};
+              e.implementations[0].segments = {{1, 0, 16}, {1, 16, 16}};
+              e.implementations[0].launches[0].buffers[1] = 4;
+            }),
+            "accepted");
+}
+
 TEST(Validate, CallSitesAndConstants) {
   EXPECT_REFUSED("call site 2", "kernel 3 of 3", e.call_sites[2].kernel = 3);
   EXPECT_REFUSED("constant 0", "a dimension of shape [-1] is negative",
