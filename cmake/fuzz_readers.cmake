@@ -14,7 +14,9 @@ function(tapml_fuzz_reader name)
   add_test(NAME fuzz_${name}
            COMMAND fuzz_${name} -runs=0 -timeout=5 -rss_limit_mb=2048
                    "${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${name}")
-  set_tests_properties(fuzz_${name} PROPERTIES LABELS fuzz TIMEOUT 120)
+  # Readers must not leak; programs that load OpenCL and LLVM keep what these keep until they end.
+  set_tests_properties(
+    fuzz_${name} PROPERTIES LABELS fuzz TIMEOUT 120 ENVIRONMENT "ASAN_OPTIONS=detect_leaks=1")
   set_property(GLOBAL APPEND PROPERTY TAPML_FUZZ_READERS fuzz_${name})
 endfunction()
 
