@@ -31,6 +31,7 @@ target_compile_definitions(
 function(tapml_test folder)
   cmake_parse_arguments(PARSE_ARGV 1 test "PROGRAM" "LABEL;TIMEOUT" "LINK")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/${folder}/*.cpp")
+  list(FILTER sources EXCLUDE REGEX "/tests/fuzz/readers/")  # fuzz_readers.cmake
   if(NOT sources OR (test_PROGRAM AND NOT TARGET tapml))
     return()
   endif()
