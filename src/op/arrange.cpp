@@ -116,10 +116,17 @@ bool generate_squeeze(GeneratedCall& call, RandomStream& rng) {
   for (size_t d = 0; d < shape.size(); ++d) {
     if (shape[d] == 1) ones.push_back(static_cast<int64_t>(d));
   }
-  if (ones.empty()) {
-    uint32_t d = rng.below(static_cast<uint32_t>(shape.size()));
+  // Some axis to drop, and some axis that stays.
+  if (ones.empty() && shape.size() < 4) {
+    auto d = static_cast<int64_t>(rng.below(static_cast<uint32_t>(shape.size()) + 1));
+    shape.insert(shape.begin() + d, 1);
+    ones = {d};
+  } else if (ones.empty()) {
+    auto d = static_cast<int64_t>(rng.below(4));
     shape[d] = 1;
-    ones = {static_cast<int64_t>(d)};
+    ones = {d};
+  } else if (ones.size() == shape.size() && shape.size() < 4) {
+    shape.push_back(rng.between(2, 5));
   }
   if (rng.chance(0.5)) ones.resize(1);
   if (rng.chance(0.5)) ones[0] -= static_cast<int64_t>(shape.size());
