@@ -46,7 +46,7 @@ TEST(CheckInput, CallsThatAreIllFormed) {
   expect_user(
       "def main(x: Tensor((n, 4), f32)) -> Tensor((n, 8), f32) {"
       "y: Tensor((n, 8), f32) = silu(x) return y }",
-      {"m.txt:1:62", "'y'", "(n, 8)", "(n, 4)"});
+      {"m.txt:1:61", "'y'", "(n, 8)", "(n, 4)"});
   expect_user(kHead + "y: Tensor((n, 4), f32) = @nope(x) return y }", {"R5", "nope"});
   expect_user(kHead + "return silu(silu(x)) }", {"R4", "m.txt"});
   expect_user(
