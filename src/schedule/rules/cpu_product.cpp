@@ -14,6 +14,7 @@ constexpr int64_t kPanelBytes = 65536;  // of packed elements: they stay in the 
 constexpr int64_t kBlockBytes = 65536;  // of sums that an item keeps
 constexpr int64_t kFewRows = 8;         // below, packing does not pay
 constexpr int64_t kFewLanes = 8;
+constexpr int64_t kChunk = 16;          // steps in a cache line
 constexpr int64_t kLargestStep = 1024;  // reduction steps inside the outermost reduction loop
 
 bool uses(const PrimExpr& expr, const Var& var) {
@@ -196,24 +197,55 @@ class Panels {
                     }));
   }
 
-  Stmt pack() const {
-    auto packed = [&](bool whole) {
-      VarMap values = at_;
-      return steps(values, [&](std::vector<PrimExpr> index) {
-        return lanes(t_.lanes, [&](const Var& lane) {
-          VarMap inner = values;
-          PrimExpr position = first_lane_ + lane;
-          inner[product_.lane.var.get()] = position;
-          PrimExpr value = tapml::substitute(product_.right, inner);
-          if (!whole) {
-            PrimExpr zero =
-                is_float(value.dtype()) ? make_float(0, value.dtype()) : make_int(0, value.dtype());
-            value = select(lt(position, product_.lane.extent), value, zero);
-          }
-          index.push_back(lane);
-          return make_store(panel_, index, value);
-        });
+  // Element of `right` at a lane of the panel; beyond the last lane (unless the panel is `whole`)
+  // 0.
+  PrimExpr packed_value(VarMap values, const Var& lane, bool whole) const {
+    PrimExpr position = first_lane_ + lane;
+    values[product_.lane.var.get()] = position;
+    PrimExpr value = tapml::substitute(product_.right, values);
+    if (whole) return value;
+    DType dtype = value.dtype();
+    PrimExpr zero = is_float(dtype) ? make_float(0, dtype) : make_int(0, dtype);
+    return select(lt(position, product_.lane.extent), value, zero);
+  }
+
+  Stmt pack_along_lanes(bool whole) const {
+    VarMap values = at_;
+    return steps(values, [&](std::vector<PrimExpr> index) {
+      return lanes(t_.lanes, [&](const Var& lane) {
+        index.push_back(lane);
+        return make_store(panel_, index, packed_value(values, lane, whole));
       });
+    });
+  }
+
+  // Memory runs along the reduction: a line of each lane is read as a whole before the next, and
+  // the lines that are written stay in the first cache.
+  Stmt pack_along_steps(bool whole) const {
+    Var chunk = make_var("chunk"), lane = make_var(product_.lane.var->name),
+        step = make_var("step");
+    PrimExpr at = chunk * kChunk + step;
+    VarMap values = at_;
+    values[stage_.reduction[0].var.get()] = first_step_ + at;
+    Stmt element = make_store(panel_, {at, lane}, packed_value(values, lane, whole));
+    Stmt line = make_for(step, at_most(kChunk, steps_here_, chunk * kChunk), element);
+    return make_for(chunk, ceil_div(steps_here_, kChunk), make_for(lane, t_.lanes, line));
+  }
+
+  bool runs_along_steps() const {
+    if (stage_.reduction.size() != 1) return false;
+    bool along = false;
+    visit_expr(product_.right, [&](const PrimExpr& e) {
+      along |= e.kind() == ExprKind::kLoad && !e->operands.empty() &&
+               e->operands.back().same_as(stage_.reduction[0].var);
+    });
+    return along;
+  }
+
+  Stmt pack() const {
+    bool along = runs_along_steps();
+    auto packed = [&](bool whole) {
+      return along ? pack_along_steps(whole) : pack_along_lanes(whole);
     };
     const PrimExpr& extent = product_.lane.extent;
     if (extent.is_int() && extent->int_value % t_.lanes == 0) return packed(true);
