@@ -15,6 +15,12 @@ uint64_t stride_or(uint64_t usual) {
   return stride > 0 ? stride : usual;
 }
 
+// TAPML_MATH_ONLY=sin,cos leaves out the others.
+bool is_asked_for(const std::string& name) {
+  const char* list = std::getenv("TAPML_MATH_ONLY");
+  return !list || ("," + std::string(list) + ",").find("," + name + ",") != std::string::npos;
+}
+
 class OwnMath : public ::testing::TestWithParam<const char*> {
  protected:
   static MathKernels& kernels(const std::string& platform) {
@@ -30,6 +36,7 @@ TEST_P(OwnMath, IsWithinTwoUlp) {
   bool verbose = std::getenv("TAPML_MATH_STRIDE") != nullptr;
   uint64_t stride = cpu ? stride_or(9001) : stride_or(90001) * (verbose ? 1009 : 1);
   for (const Function& function : math_functions()) {
+    if (!is_asked_for(function.name)) continue;
     Verdict verdict = kernels.walk(function, stride, verbose);
     EXPECT_LE(verdict.max_ulp, 2) << function.name << " at " << verdict.worst;
     if (verbose) {
@@ -40,6 +47,7 @@ TEST_P(OwnMath, IsWithinTwoUlp) {
       std::fflush(stdout);
     }
   }
+  if (!is_asked_for("pow")) return;
   Verdict verdict = kernels.walk_pow(verbose ? 20'000'000 : 200'000);
   EXPECT_LE(verdict.max_ulp, 2) << "pow of " << verdict.worst;
   if (verbose) {
