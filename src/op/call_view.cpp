@@ -224,8 +224,8 @@ relax::Annotation deduce_tensor_to_shape(const relax::CallNode& call) {
          to_string(annotation));
   }
   bool known = tensor->shape && tensor->shape->front().is_int();
-  return relax::shape_annotation_ndim(
-      known ? static_cast<int>(tensor->shape->front()->int_value) : relax::kUnknownNdim);
+  return relax::shape_annotation_ndim(known ? static_cast<int>(tensor->shape->front()->int_value)
+                                            : relax::kUnknownNdim);
 }
 
 }  // namespace

@@ -124,8 +124,8 @@ struct OperatorInfo {
   DecomposeRule decompose = nullptr;
 };
 
-// The one operator without an entry: the elements of a tensor of rank 1 and integer dtype as a shape
-// value. It waits for them; a negative one is an error of the input.
+// The one operator without an entry: the elements of a tensor of rank 1 and integer dtype as a
+// shape value. It waits for them; a negative one is an error of the input.
 inline constexpr const char* kTensorToShape = "tensor_to_shape";
 
 // All operators, in order of their families' files.

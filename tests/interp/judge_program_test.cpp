@@ -72,7 +72,9 @@ TEST(JudgeProgram, SumsAreBoundForEveryOrderAndNoMore) {
     for (float sum : {forward, backward, split}) EXPECT_LE(std::abs(sum - exact), y.bound[0]) << n;
     // A dropped term shows.
     EXPECT_LT(y.bound[0], 0.4) << n;
-    if (n <= 100) EXPECT_LT(y.bound[0], 1e-4 * exact) << n;
+    if (n <= 100) {
+      EXPECT_LT(y.bound[0], 1e-4 * exact) << n;
+    }
   }
 }
 

@@ -240,8 +240,7 @@ TEST_F(Deduce, LegalizationNeedsKnownShapes) {
     FAIL();
   } catch (const CompilerException& e) {
     EXPECT_EQ(e.error().kind, ErrorKind::kUser);
-    EXPECT_EQ(e.error().message,
-              "exp: argument 'x' is not known well enough");
+    EXPECT_EQ(e.error().message, "exp: argument 'x' is not known well enough");
   }
 }
 

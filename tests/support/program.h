@@ -22,9 +22,9 @@ inline const std::string kDemoModel = std::string(TAPML_SOURCE_DIR) + "/models/d
 
 struct ProgramOptions {
   std::map<std::string, std::string> environment;  // added to the test's own
-  std::string interrupt_after;  // SIGINT is sent once this text is on standard error
+  std::string interrupt_after;    // SIGINT is sent once this text is on standard error
   bool interrupt_on_out = false;  // ... or on standard output
-  double timeout = 240;         // seconds; then the program is killed
+  double timeout = 240;           // seconds; then the program is killed
 };
 
 struct ProgramResult {

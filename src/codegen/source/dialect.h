@@ -33,7 +33,8 @@ class Dialect {
                            DType dtype) const = 0;
   virtual std::string store(const std::string& buffer, const std::string& index, DType dtype,
                             const std::string& value) const = 0;
-  // A store whose place data decides, in a loop: several may hit one element, and their order counts.
+  // A store whose place data decides, in a loop: several may hit one element, and their order
+  // counts.
   virtual std::string ordered_store(const std::string& buffer, const std::string& index,
                                     DType dtype, const std::string& value) const {
     return store(buffer, index, dtype, value);
