@@ -117,13 +117,13 @@ std::map<std::string, HostTensor> load_source_weights(const ExecutableFile& file
 }
 
 target::Target executable_target(const ExecutableFile& file, const std::string& path,
-                                 const std::string& wanted) {
+                                 const std::optional<std::string>& wanted) {
   target::Target own = target::parse_target(file.executable.target);
-  if (wanted.empty()) return own;
-  target::Target target = target::parse_target(wanted);
+  if (!wanted) return own;
+  target::Target target = target::parse_target(*wanted);
   if (target.description.platform != own.description.platform) {
     throw_user("the executable was made for another platform", path, own.description.platform,
-               target.description.platform, "compile the model for " + wanted);
+               target.description.platform, "compile the model for " + *wanted);
   }
   return target;
 }

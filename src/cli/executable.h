@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "exec/executable_file.h"
@@ -34,6 +35,6 @@ std::map<std::string, HostTensor> load_source_weights(const ExecutableFile& file
 // The target that an executable runs on: its own, or `wanted` of the same platform (with other
 // options). UserError for another platform.
 target::Target executable_target(const ExecutableFile& file, const std::string& path,
-                                 const std::string& wanted);
+                                 const std::optional<std::string>& wanted);
 
 }  // namespace tapml::cli

@@ -103,7 +103,7 @@ ReadyModel make_ready(
       throw_user("--model goes with an executable only", "--model", "an executable as MODEL",
                  options.model);
     }
-    target::Target target = target::parse_target(options.target.empty() ? "cpu" : options.target);
+    target::Target target = target::parse_target(options.target.value_or("cpu"));
     auto session = open_session(target);
     LoadedModel model = load_model(options.model);
     if (before_compile) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,9 +31,9 @@ std::vector<int32_t> encode_prompt(const LoadedModel& model, const std::string& 
 
 // MODEL, --target, --model and --no-cache of the commands that run a model.
 struct ModelOptions {
-  std::string model;   // directory or executable
-  std::string target;  // empty: the executable's, or cpu
-  std::string folder;  // overrides the executable's model directory
+  std::string model;                  // directory or executable
+  std::optional<std::string> target;  // the executable's, or cpu
+  std::string folder;                 // overrides the executable's model directory
   CacheOptions cache;
   void add_to(CLI::App& command);
 };

@@ -48,19 +48,6 @@ TEST_P(EverySchedule, PrintsAndParses) {
   }
 }
 
-TEST(KernelCases, CoverTheOperatorTable) {
-  std::set<std::string> covered;
-  for (const KernelProgram& kernel : kernel_cases()) {
-    relax::visit_bindings(relax::as_relax_function(kernel.module.find(kernel.reference))->body,
-                          [&](const relax::Binding& binding, bool) {
-                            covered.insert(relax::called_operator(binding.value));
-                          });
-  }
-  for (const op::OperatorInfo* info : op::operator_table()) {
-    EXPECT_TRUE(covered.contains(info->name)) << info->name;
-  }
-}
-
 INSTANTIATE_TEST_SUITE_P(Platforms, EverySchedule, ::testing::Values("cpu", "opencl"),
                          [](const auto& info) { return std::string(info.param); });
 
