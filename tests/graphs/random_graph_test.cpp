@@ -1,7 +1,7 @@
 // Random programs: the judge against native code on every platform, optimized and not, the loops
 // interpreted, the text form, and the verifier after each pass.
 //
-// TAPML_GRAPHS=n programs with fixed seeds (100), then fresh ones for TAPML_GRAPH_SECONDS (5).
+// TAPML_GRAPHS=n programs with fixed seeds (300), then fresh ones for TAPML_GRAPH_SECONDS (2).
 // TAPML_SEED=s runs that program alone.
 #include "support/random_graph.h"
 
@@ -31,10 +31,10 @@ class Seeds {
   std::optional<uint64_t> next() {
     if (auto only = number_from("TAPML_SEED"))
       return std::exchange(done_, true) ? std::nullopt : only;
-    if (count_ < number_from("TAPML_GRAPHS").value_or(100)) return count_++;
+    if (count_ < number_from("TAPML_GRAPHS").value_or(300)) return count_++;
     if (!fresh_) {
       fresh_ = std::random_device()();
-      end_ = Clock::now() + std::chrono::seconds(number_from("TAPML_GRAPH_SECONDS").value_or(5));
+      end_ = Clock::now() + std::chrono::seconds(number_from("TAPML_GRAPH_SECONDS").value_or(2));
       printf("fresh seeds from %llu\n", static_cast<unsigned long long>(fresh_));
     }
     return Clock::now() < end_ ? std::optional(fresh_++) : std::nullopt;
