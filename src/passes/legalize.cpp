@@ -3,6 +3,7 @@
 #include "build/block_builder.h"
 #include "ir/exceptions.h"
 #include "op/operator.h"
+#include "passes/check_consumption.h"
 #include "passes/decompose.h"
 #include "passes/kernel.h"
 #include "passes/outline_program.h"
@@ -300,6 +301,7 @@ Module legalize(const Module& original) {
   for (const auto& [name, function] : module.functions) {
     const Function* source = as_relax_function(function.get());
     if (!source || is_kernel(source)) continue;
+    check_consumption(*source, name);
     auto copy = std::make_shared<Function>(*source);
     copy->body = legalize_body(result, source->body);
     result.functions[name] = copy;
