@@ -15,14 +15,21 @@ relax::Annotation f32(Dims shape) {
   return relax::tensor_annotation(std::move(shape), DType::kF32);
 }
 
+// A program with the arguments of its runs; these go before the session that they live on.
+struct Runs {
+  std::shared_ptr<Program> program;
+  std::vector<std::vector<runtime::Tensor>> arguments;
+  size_t turn = 0;
+};
+
 // A figure of a program whose work is `amount` (1e9 of these a second is 1 in the unit).
 std::function<double()> rate(std::shared_ptr<Program> program,
                              std::vector<std::vector<runtime::Tensor>> arguments, double amount) {
-  program->run(arguments[0]);  // pages and caches are warm from here on
-  auto turn = std::make_shared<size_t>(0);
-  return [=] {
-    const auto& now = arguments[(*turn)++ % arguments.size()];
-    return 1e-9 * amount / seconds_of([&] { program->run(now); });
+  auto runs = std::make_shared<Runs>(Runs{std::move(program), std::move(arguments)});
+  runs->program->run(runs->arguments[0]);  // pages and caches are warm from here on
+  return [runs, amount] {
+    const auto& now = runs->arguments[runs->turn++ % runs->arguments.size()];
+    return 1e-9 * amount / seconds_of([&] { runs->program->run(now); });
   };
 }
 

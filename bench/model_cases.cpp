@@ -174,19 +174,22 @@ Pair vm_overhead(std::string&) {
   relax::Variable x = f.param("x", square), w = f.param("w", square);
   for (int i = 0; i < kCalls; ++i) x = f.emit_op("matmul", {x, w});
   module.functions["main"] = f.finish(x);
-  auto session = std::shared_ptr<runtime::LocalSession>(
-      unwrap(runtime::LocalSession::create(std::make_shared<device::NullDevice>())));
-  auto executable = pipeline::compile(module, target::parse_target("null"));
-  auto vm = std::shared_ptr<runtime::VirtualMachine>(
-      unwrap(runtime::VirtualMachine::create(*session, executable)));
-  runtime::Tensor one = unwrap(runtime::upload(*session, HostTensor::zeros(DType::kF32, {1, 1})));
-  auto once = [=] {
-    (void)session;
-    std::vector<runtime::Value> arguments = {one, one};
-    unwrap(vm->call("main", arguments));
+  // In the order in which they are needed: the arguments go first.
+  struct Runs {
+    std::unique_ptr<runtime::LocalSession> session;
+    std::unique_ptr<runtime::VirtualMachine> vm;
+    std::vector<runtime::Value> arguments;
   };
+  auto runs = std::make_shared<Runs>();
+  runs->session = unwrap(runtime::LocalSession::create(std::make_shared<device::NullDevice>()));
+  auto executable = pipeline::compile(module, target::parse_target("null"));
+  runs->vm = unwrap(runtime::VirtualMachine::create(*runs->session, executable));
+  runtime::Tensor one =
+      unwrap(runtime::upload(*runs->session, HostTensor::zeros(DType::kF32, {1, 1})));
+  runs->arguments = {one, one};
+  auto once = [runs] { unwrap(runs->vm->call("main", runs->arguments)); };
   once();
-  return {[=] { return 1e9 * seconds_of(once, 5) / kCalls; }, nullptr};
+  return {[once] { return 1e9 * seconds_of(once, 5) / kCalls; }, nullptr};
 }
 
 // Seconds that carving adds to a run, over what it may add: 20 us a call and 1 GB/s of new bytes.
