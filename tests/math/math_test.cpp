@@ -57,6 +57,20 @@ TEST_P(OwnMath, IsWithinTwoUlp) {
   }
 }
 
+// -0x1.b08c4ap+111 lies just below a multiple of pi/2: a fraction of a quadrant that is negative
+// and tiny must keep its bits. A stride that divides its bits visits it.
+TEST_P(OwnMath, ReductionKeepsTinyNegativeFractions) {
+  MathKernels& kernels = OwnMath::kernels(GetParam());
+  if (!kernels.here()) GTEST_SKIP() << GetParam() << " is not here";
+  constexpr uint64_t kStride = 35377;
+  static_assert(0xf7584625u % kStride == 0);
+  for (const Function& function : math_functions()) {
+    if (function.name != std::string("cos") && function.name != std::string("tan")) continue;
+    Verdict verdict = kernels.walk(function, kStride, false);
+    EXPECT_LE(verdict.max_ulp, 2) << function.name << " at " << verdict.worst;
+  }
+}
+
 // Narrow floats compute in f32, so that only the rounding at the end is seen.
 TEST_P(OwnMath, OfNarrowFloatsIsRoundedOnce) {
   if (!kernels(GetParam()).here()) GTEST_SKIP() << GetParam() << " is not here";

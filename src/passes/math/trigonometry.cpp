@@ -56,11 +56,19 @@ Quadrant reduce(Steps& s, const PrimExpr& a) {
   PrimExpr n = s(select(small, u32(0), shift_right(high + u32(0x20000000), 30)));
   PrimExpr fraction =
       s(bit_op("bit_or", shift_left(high, 2), shift_right(low, 30)));  // signed, of a quadrant
-  PrimExpr signed_fraction = make_call("reinterpret", DType::kI32, {fraction});
+  // Sign and magnitude, so that a fraction near zero on either side keeps all its bits.
+  PrimExpr rest_bits = s(shift_left(low, 2));
+  PrimExpr negative =
+      s(lt(make_call("reinterpret", DType::kI32, {fraction}), make_int(0, DType::kI32)));
+  PrimExpr carried = select(eq(rest_bits, u32(0)), u32(1), u32(0));
+  auto inverted = [](const PrimExpr& value) { return bit_op("bit_xor", value, u32(0xffffffff)); };
+  PrimExpr whole = s(select(negative, inverted(fraction) + carried, fraction));
+  PrimExpr tail = s(select(negative, inverted(rest_bits) + u32(1), rest_bits));
+  PrimExpr sign = s(select(negative, f32(-1), f32(1)));
   // Its upper 24 bits and all the rest.
-  PrimExpr upper = s(cast(DType::kF32, bit_and(signed_fraction, -256)));
-  PrimExpr lower = s(fma(cast(DType::kF32, shift_left(low, 2)), f32(0x1p-32),
-                         cast(DType::kF32, bit_and(fraction, 255))));
+  PrimExpr upper = s(cast(DType::kF32, bit_and(whole, 0xffffff00)) * sign);
+  PrimExpr lower =
+      s(fma(cast(DType::kF32, tail), f32(0x1p-32), cast(DType::kF32, bit_and(whole, 255))) * sign);
   Pair part = fast_sum(s, upper, lower);
   constexpr double kScale = 0x1p-32;
   Pair angle = exact_product(s, part.high, f32(kHalfPi * kScale));
