@@ -18,6 +18,7 @@
 #include <tuple>
 
 #include "base/checksum.h"
+#include "io/host/descriptor.h"
 #include "io/host/files.h"
 
 namespace tapml {
@@ -33,31 +34,6 @@ constexpr const char* kBoundFile = "max-bytes";
 constexpr std::array<char, 8> kMagic = {'T', 'A', 'P', 'M', 'L', 'C', 'E', '\n'};
 constexpr size_t kHeaderSize = 24;  // magic, size, checksum of key and bytes
 constexpr time_t kStaleSeconds = 3600;
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
-// errno, or 0.
-int write_all(int fd, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    ssize_t written = ::write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return errno;
-    bytes = bytes.subspan(static_cast<size_t>(written));
-  }
-  return 0;
-}
 
 std::optional<std::vector<std::byte>> read_whole(const std::string& path) {
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));

@@ -13,27 +13,11 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "io/host/descriptor.h"
 
 namespace tapml {
 
 namespace {
-
-// Closes the descriptor at the end of its scope.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-  // 0, or errno of the close.
-  int close() { return ::close(std::exchange(fd_, -1)) == 0 ? 0 : errno; }
-
- private:
-  int fd_;
-};
 
 bool out_of_space(int error) { return error == ENOSPC || error == EDQUOT || error == EFBIG; }
 
@@ -81,19 +65,6 @@ Result<OpenFile> open_regular(const std::string& path) {
   }
   file.size = static_cast<size_t>(info.st_size);
   return file;
-}
-
-// 0, or errno.
-int write_all(int fd, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    // One call may not take more than about 2 GiB.
-    size_t piece = std::min(bytes.size(), size_t{1} << 30);
-    ssize_t written = ::write(fd, bytes.data(), piece);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return errno;
-    bytes = bytes.subspan(static_cast<size_t>(written));
-  }
-  return 0;
 }
 
 // A name beside `path` that no other writer uses: of this process by the counter, of others by the
