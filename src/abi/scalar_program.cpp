@@ -57,8 +57,13 @@ Result<int64_t> apply(ScalarOp op, int64_t a, int64_t b) {
       return std::min(a, b);
     case ScalarOp::kMax:
       return std::max(a, b);
+    case ScalarOp::kEq:
+      return a == b ? 1 : 0;
+    case ScalarOp::kLt:
+      return a < b ? 1 : 0;
     case ScalarOp::kConst:
     case ScalarOp::kSlot:
+    case ScalarOp::kSelect:
       break;
   }
   return fail(internal_error("a scalar program is malformed: unknown operation"));
@@ -85,6 +90,10 @@ Result<int64_t> evaluate(const ScalarProgram& program, std::span<const int64_t> 
         return fail(malformed(i, "it reads a slot that does not exist"));
       }
       stack[depth++] = slots[static_cast<size_t>(inst.operand)];
+    } else if (inst.op == ScalarOp::kSelect) {
+      if (depth < 3) return fail(malformed(i, "an operation lacks its operands"));
+      depth -= 2;
+      stack[depth - 1] = stack[depth - 1] != 0 ? stack[depth] : stack[depth + 1];
     } else {
       if (depth < 2) return fail(malformed(i, "an operation lacks its operands"));
       TAPML_ASSIGN(stack[depth - 2], apply(inst.op, stack[depth - 2], stack[depth - 1]));

@@ -14,13 +14,16 @@ namespace tapml {
 enum class ScalarOp : uint8_t {
   kConst,  // push operand
   kSlot,   // push slots[operand]
-  kAdd,    // the rest pop two, push one
+  kAdd,    // the rest but kSelect pop two, push one
   kSub,
   kMul,
   kFloorDiv,  // an error for a zero divisor
   kFloorMod,
   kMin,
   kMax,
+  kEq,  // 1 or 0
+  kLt,
+  kSelect,  // pops else, then, condition; both sides are evaluated
 };
 
 struct ScalarInst {

@@ -9,7 +9,8 @@
 namespace tapml::arith {
 
 // The program of an integer expression; slot i of its evaluation is variables[i]. Holds constants,
-// variables, + - * // % min max, and casts between integer types (which the program does not
+// variables, + - * // % min max, comparisons, and, or, not, select (whose sides are both evaluated;
+// truth values are 1 and 0), and casts between integer types (which the program does not
 // check). An InternalError for a variable that is not listed and for any other node.
 ScalarProgram compile_scalar(const PrimExpr& expr, std::span<const Var> variables);
 

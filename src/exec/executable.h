@@ -78,9 +78,17 @@ enum class Opcode : uint8_t {
   kRelease,       // register `a` holds nothing any more
   kJump,          // to instruction b
   kBranchIfNot,   // register a (bool) false: to instruction b
+  kMakePrim,      // register `a` = host scalar of dtype c with the value of programs[b]
+  kMakeClosure,   // register `a` = functions[b] with its first parameters (registers list...)
+  kCallValue,     // register `a` = the function value in register b (registers list...)
+  kCallPacked,    // register `a` = packed[b](registers list...)
   kReadShape,     // register `a` = shape of the elements of the integer tensor in register b; waits
   kReturn,        // register a
 };
+
+// c of kCallFunction and kCallValue: the callee takes the place of this function, whose result it
+// returns, so that loops written as recursion run in constant stack.
+inline constexpr int32_t kTailCall = 1;
 
 struct Instruction {
   Opcode op = Opcode::kReturn;
@@ -97,7 +105,14 @@ struct DimCheck {
 };
 
 struct ValueCheck {
-  enum class Kind : uint8_t { kAny, kTensor, kShape, kTuple } kind = Kind::kAny;
+  enum class Kind : uint8_t {
+    kAny,
+    kTensor,
+    kShape,
+    kTuple,
+    kPrim,      // dims: its value, where that is known
+    kCallable,  // ndim: the number of its parameters
+  } kind = Kind::kAny;
   bool has_dtype = false;
   DType dtype = DType::kF32;
   int32_t ndim = -1;
@@ -118,6 +133,13 @@ struct CallSiteInfo {
   Origin origin;
 };
 
+// The binding that the instructions from `instruction` on belong to; for backtraces.
+struct BindingNote {
+  int32_t instruction = 0;
+  std::string binding;
+  Origin origin;
+};
+
 struct VmFunction {
   std::string name;
   std::vector<std::string> params;
@@ -127,6 +149,7 @@ struct VmFunction {
   std::vector<ValueCheck> checks;
   std::vector<ScalarProgram> programs;
   std::vector<TensorLayout> layouts;
+  std::vector<BindingNote> notes;  // by instruction, ascending
 };
 
 struct Executable {
@@ -137,6 +160,7 @@ struct Executable {
   std::vector<ModuleBlob> modules;
   std::vector<CallSiteInfo> call_sites;
   std::vector<VmFunction> functions;
+  std::vector<std::string> packed;  // host functions that are called, by name
   std::vector<HostTensor> constants;
   ModelInterface model;
 

@@ -19,7 +19,7 @@ constexpr SectionFormat kFormat = {
 enum SectionKind : uint32_t {
   kAbout = 1,   // target, options, model interface
   kSignatures,  // signature table, implementations, the modules' entries
-  kBytecode,    // functions and call sites
+  kBytecode,    // functions, call sites, names of host functions
   kConstants,   // table, then the bytes of each at a multiple of 64
   kSpecs,       // the kernels' specs
   kSource,      // where the weights are
@@ -125,7 +125,7 @@ class FileReader {
     About about{executable, file_.compiler, file_.options};
     TAPML_TRY(read(kAbout, about));
     TAPML_TRY(read_signatures());
-    TAPML_TRY(read(kBytecode, executable.functions, executable.call_sites));
+    TAPML_TRY(read(kBytecode, executable.functions, executable.call_sites, executable.packed));
     TAPML_TRY(read_constants());
     TAPML_TRY(read_specs());
     TAPML_TRY(read(kSource, file_.source));
@@ -251,7 +251,7 @@ Result<std::vector<std::byte>> write_executable(const ExecutableFile& file) {
   }
   add(kSignatures, executable.kernels, executable.implementations, modules);
   Sha256Digest digest = sha256(sections.back().bytes);
-  add(kBytecode, executable.functions, executable.call_sites);
+  add(kBytecode, executable.functions, executable.call_sites, executable.packed);
   sections.push_back({kConstants, write_constants(executable.constants)});
   std::vector<std::string> specs;
   for (const KernelInfo& kernel : executable.kernels) specs.push_back(kernel.spec);

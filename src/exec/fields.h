@@ -9,7 +9,7 @@ namespace tapml {
 
 template <class A>
 void fields(A& a, ScalarInst& x) {
-  a.choice(x.op, ScalarOp::kMax);
+  a.choice(x.op, ScalarOp::kSelect);
   a(x.operand);
 }
 
@@ -35,12 +35,20 @@ void fields(A& a, KernelInfo& x) {
 }
 
 template <class A>
+void fields(A& a, LaunchLimit& x) {
+  a(x.value);
+  a(x.most);
+  a(x.what);
+}
+
+template <class A>
 void fields(A& a, LaunchInfo& x) {
   a(x.entry);
   a(x.extent);
   a(x.workgroup_threads);
   a(x.buffers);
   a(x.scalars);
+  a(x.limits);
 }
 
 template <class A>
@@ -79,7 +87,7 @@ void fields(A& a, DimCheck& x) {
 
 template <class A>
 void fields(A& a, ValueCheck& x) {
-  a.choice(x.kind, ValueCheck::Kind::kTuple);
+  a.choice(x.kind, ValueCheck::Kind::kCallable);
   a(x.has_dtype);
   a.choice(x.dtype, DType::kF64);
   a(x.ndim);
@@ -103,6 +111,13 @@ void fields(A& a, CallSiteInfo& x) {
 }
 
 template <class A>
+void fields(A& a, BindingNote& x) {
+  a(x.instruction);
+  a(x.binding);
+  a(x.origin);
+}
+
+template <class A>
 void fields(A& a, VmFunction& x) {
   a(x.name);
   a(x.params);
@@ -112,6 +127,7 @@ void fields(A& a, VmFunction& x) {
   a(x.checks);
   a(x.programs);
   a(x.layouts);
+  a(x.notes);
 }
 
 template <class A>

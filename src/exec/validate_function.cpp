@@ -29,6 +29,7 @@ class FunctionChecker {
     for (size_t i = 0; i < function_.checks.size(); ++i) {
       TAPML_TRY(check_check(function_.checks[i], where_ + ", check " + std::to_string(i), 0));
     }
+    TAPML_TRY(check_notes());
     for (size_t i = 0; i < function_.code.size(); ++i) {
       TAPML_TRY(check_instruction(i, where_ + ", instruction " + std::to_string(i)));
     }
@@ -54,6 +55,16 @@ class FunctionChecker {
     return {};
   }
 
+  Status check_notes() const {
+    int32_t last = 0;
+    for (const BindingNote& note : function_.notes) {
+      if (note.instruction < last) return fail(refused(where_, "its notes are out of order"));
+      last = note.instruction;
+      TAPML_TRY(check_index(last, function_.code.size(), where_ + ", a note", "instruction"));
+    }
+    return {};
+  }
+
   Status check_layout(const TensorLayout& layout, const std::string& where) const {
     if (!is_known(layout.dtype)) return fail(refused(where, "its dtype is unknown"));
     if (layout.dims.size() > kMaxRank) return fail(refused(where, "it has too many dimensions"));
@@ -65,7 +76,7 @@ class FunctionChecker {
 
   Status check_check(const ValueCheck& check, const std::string& where, int depth) const {
     if (depth > kMaxCheckDepth) return fail(refused(where, "tuples are nested too deep"));
-    if (check.kind > ValueCheck::Kind::kTuple) return fail(refused(where, "its kind is unknown"));
+    if (check.kind > ValueCheck::Kind::kCallable) return fail(refused(where, "its kind is unknown"));
     if (check.has_dtype && !is_known(check.dtype)) {
       return fail(refused(where, "its dtype is unknown"));
     }
@@ -127,6 +138,25 @@ class FunctionChecker {
                                      std::to_string(callee.params.size()) + " arguments, not " +
                                      std::to_string(inst.list.size())));
     }
+    TAPML_TRY(tail(inst, where));
+    return registers(inst.list, where);
+  }
+
+  Status tail(const Instruction& inst, const std::string& where) const {
+    if (inst.c == 0 || inst.c == kTailCall) return {};
+    return fail(refused(where, "the kind of its call is unknown"));
+  }
+
+  Status check_make_closure(const Instruction& inst, const std::string& where) const {
+    TAPML_TRY(reg(inst.a, where));
+    TAPML_TRY(check_index(inst.b, executable_.functions.size(), where, "function"));
+    const VmFunction& function = executable_.functions[inst.b];
+    if (inst.list.size() > function.params.size()) {
+      return fail(refused(where, "function " + function.name + " takes " +
+                                     std::to_string(function.params.size()) +
+                                     " arguments; a value of it holds " +
+                                     std::to_string(inst.list.size())));
+    }
     return registers(inst.list, where);
   }
 
@@ -168,6 +198,25 @@ class FunctionChecker {
         return check_call_kernel(inst, where);
       case Opcode::kCallFunction:
         return check_call_function(inst, where);
+      case Opcode::kMakePrim:
+        TAPML_TRY(reg(inst.a, where));
+        if (inst.c < 0 || inst.c > static_cast<int32_t>(DType::kF64) ||
+            is_float(static_cast<DType>(inst.c))) {
+          return fail(refused(where, "a host scalar of another dtype than integers and bool"));
+        }
+        return program(inst.b, where);
+      case Opcode::kMakeClosure:
+        return check_make_closure(inst, where);
+      case Opcode::kCallValue:
+        // Only the value itself says how many arguments it takes.
+        TAPML_TRY(reg(inst.a, where));
+        TAPML_TRY(reg(inst.b, where));
+        TAPML_TRY(tail(inst, where));
+        return registers(inst.list, where);
+      case Opcode::kCallPacked:
+        TAPML_TRY(reg(inst.a, where));
+        TAPML_TRY(check_index(inst.b, executable_.packed.size(), where, "packed function"));
+        return registers(inst.list, where);
       case Opcode::kRelease:
       case Opcode::kReturn:
         return reg(inst.a, where);
@@ -198,10 +247,14 @@ Status check_index(int64_t index, size_t size, const std::string& where, const c
 Status check_program(const ScalarProgram& program, size_t slots, const std::string& where) {
   size_t depth = 0;
   for (const ScalarInst& inst : program.code) {
-    if (inst.op > ScalarOp::kMax) return fail(refused(where, "an unknown scalar operation"));
+    if (inst.op > ScalarOp::kSelect) return fail(refused(where, "an unknown scalar operation"));
     if (inst.op == ScalarOp::kSlot) TAPML_TRY(check_index(inst.operand, slots, where, "slot"));
     if (inst.op == ScalarOp::kConst || inst.op == ScalarOp::kSlot) {
       ++depth;
+    } else if (inst.op == ScalarOp::kSelect && depth >= 3) {
+      depth -= 2;
+    } else if (inst.op == ScalarOp::kSelect) {
+      return fail(refused(where, "a scalar operation lacks its operands"));
     } else if (depth < 2) {
       return fail(refused(where, "a scalar operation lacks its operands"));
     } else {

@@ -69,6 +69,26 @@ TEST(ScalarProgram, AgreesWithEvaluate) {
   }
 }
 
+TEST(ScalarProgram, TruthValues) {
+  Var n = make_var("n"), m = make_var("m");
+  std::vector<Var> slots{n, m};
+  auto value = [&](const PrimExpr& e, int64_t a, int64_t b) {
+    std::vector<int64_t> values{a, b};
+    return *evaluate(compile_scalar(e, slots), values);
+  };
+  EXPECT_EQ(value(lt(n, m), 1, 2), 1);
+  EXPECT_EQ(value(lt(n, m), 2, 2), 0);
+  EXPECT_EQ(value(le(n, m), 2, 2), 1);
+  EXPECT_EQ(value(le(n, m), 3, 2), 0);
+  EXPECT_EQ(value(eq(n, m), 2, 2), 1);
+  EXPECT_EQ(value(ne(n, m), 2, 2), 0);
+  EXPECT_EQ(value(logical_and(lt(n, m), ne(n, 0)), 1, 2), 1);
+  EXPECT_EQ(value(logical_or(lt(n, m), eq(n, 7)), 7, 2), 1);
+  EXPECT_EQ(value(logical_not(lt(n, m)), 1, 2), 0);
+  EXPECT_EQ(value(select(lt(n, 3), n, m), 2, 9), 2);
+  EXPECT_EQ(value(select(lt(n, 3), n, m), 4, 9), 9);
+}
+
 TEST(ScalarProgram, Refuses) {
   Var n = make_var("n");
   std::vector<Var> none;
@@ -79,7 +99,7 @@ TEST(ScalarProgram, Refuses) {
     EXPECT_NE(std::string(e.what()).find("the variable n has no slot"), std::string::npos);
   }
   std::vector<Var> slots{n};
-  EXPECT_THROW(compile_scalar(select(lt(n, 3), n, PrimExpr(3)), slots), CompilerException);
+  EXPECT_THROW(compile_scalar(make_call("popcount", DType::kI64, {n}), slots), CompilerException);
   EXPECT_THROW(compile_scalar(make_float(1, DType::kF32), slots), CompilerException);
 }
 
