@@ -9,6 +9,14 @@
 
 namespace tapml {
 
+// A value over the scalars that the launcher refuses above `most`: arithmetic on it in the kernel
+// would overflow.
+struct LaunchLimit {
+  ScalarProgram value;
+  int64_t most = 0;
+  std::string what;  // for messages: "number of elements of x"
+};
+
 // One device kernel. `extent` is the number of independent work items (iterations of the outermost
 // parallel loop) over the implementation's scalars. On cpu the kernel is called with ranges
 // [begin, end) that partition it; on GPU-like platforms the kernel is grid-stride, so any number of
@@ -19,6 +27,7 @@ struct LaunchInfo {
   int64_t workgroup_threads = 1;  // local size (GPU-like platforms)
   std::vector<int32_t> buffers;   // indices into the implementation's parameters
   std::vector<int32_t> scalars;   // indices into the implementation's scalars
+  std::vector<LaunchLimit> limits;  // what narrow index arithmetic takes for granted
 };
 
 }  // namespace tapml

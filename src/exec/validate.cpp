@@ -54,6 +54,9 @@ Status check_launch(const LaunchInfo& launch, const KernelInfo& kernel, size_t t
   for (int32_t scalar : launch.scalars) {
     TAPML_TRY(check_index(scalar, kernel.scalars.size(), where, "scalar"));
   }
+  for (const LaunchLimit& limit : launch.limits) {
+    TAPML_TRY(check_program(limit.value, kernel.scalars.size(), where + ", " + limit.what));
+  }
   return {};
 }
 
