@@ -1,5 +1,6 @@
 #include "build/annotations.h"
 #include "build/block_builder.h"
+#include "build/pattern.h"
 #include "ir/exceptions.h"
 
 namespace tapml::build {
@@ -25,7 +26,7 @@ std::optional<AnnotationFault> find_annotation_fault(const Module& module) {
   std::optional<AnnotationFault> fault;
   for (const auto& [name, base] : module.functions) {
     const auto* function = as_relax_function(base.get());
-    if (!function) continue;
+    if (!function || is_pattern(function)) continue;  // a pattern says as much as it wants to
     auto compare = [&](AnnotationFault::Kind kind, const std::string& variable,
                        const Annotation& stored, const Annotation& deduced) {
       if (fault || compatible(stored, deduced)) return;

@@ -9,6 +9,7 @@
 #include "cli/cache.h"
 #include "cli/command.h"
 #include "cli/executable.h"
+#include "cli/patterns.h"
 #include "codegen/llvm/native.h"
 #include "frontend/huggingface/model.h"
 #include "io/host/files.h"
@@ -25,6 +26,7 @@ struct CompileOptions {
   std::string model, config, target = "cpu", dump, file;
   bool times = false, verify = false;
   CacheOptions cache;
+  PatternOptions patterns;
 };
 
 // A Module, and where its weights are.
@@ -88,6 +90,7 @@ int run(const CompileOptions& options, const Output& output) {
   Progress progress = Progress::to_stderr(output.json);
   progress.begin("read");
   Input input = read_input(options);
+  options.patterns.apply(input.module);
   std::vector<std::pair<std::string, double>> times;
   CompileCache cache(options.cache);
   pipeline::ImplementOptions implement;
@@ -158,6 +161,7 @@ void add_compile(Registration registration) {
   command->add_flag("--time-passes", options->times, "Seconds of every pass");
   command->add_flag("--verify", options->verify, "Check the invariants after every pass");
   options->cache.add_to(*command);
+  options->patterns.add_to(*command);
   command->add_flag("--json", registration.output.json, "One JSON document on stdout");
   command->callback([options, registration] {
     registration.selected = [options, registration] { return run(*options, registration.output); };

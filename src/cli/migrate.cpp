@@ -20,6 +20,7 @@ namespace {
 struct MigrateCommand {
   std::string model, from = "cpu", to = "opencl", prompt, report, plant;
   int64_t max_tokens = 64;
+  PatternOptions patterns;
 };
 
 void print_culprits(const topdown::Migration& migration, const Output& output) {
@@ -38,7 +39,7 @@ int run(const MigrateCommand& command, const Output& output) {
   if (!command.plant.empty()) topdown::parse_plant(command.plant);
   auto source_session = open_session(from);
   auto target_session = open_session(to);
-  LoadedModel model = load_model(command.model);
+  LoadedModel model = load_model(command.model, "", command.patterns);
   std::vector<int32_t> prompt = encode_prompt(model, command.prompt);
   if (!command.report.empty()) unwrap(make_folder(command.report));
 
@@ -123,6 +124,7 @@ void add_migrate(Registration registration) {
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   app->add_option("--report", command->report, "Folder for report.html and report.json");
+  command->patterns.add_to(*app);
   app->add_option("--plant", command->plant, "KERNEL:KIND, plants a bug into the target");
   app->add_flag("--json", registration.output.json, "One JSON document on stdout");
   app->callback([command, registration] {

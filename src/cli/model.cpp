@@ -45,15 +45,25 @@ void print_warnings(const std::vector<std::string>& warnings) {
   }
 }
 
+// Kernels of an executable are what they are.
+void refuse_patterns(const PatternOptions& patterns, const std::string& executable) {
+  if (patterns.file.empty()) return;
+  throw_user("--patterns goes with a model directory only", "--patterns",
+             "a model directory as MODEL", executable);
+}
+
 }  // namespace
 
-LoadedModel load_model(const std::string& model, const std::string& folder) {
+LoadedModel load_model(const std::string& model, const std::string& folder,
+                       const PatternOptions& patterns) {
   if (!is_executable_file(model)) {
     frontend::HuggingFaceModel files = frontend::read_model(model);
+    patterns.apply(files.module);
     print_warnings(files.warnings);
     Tokenizer tokenizer = load_tokenizer(files.tokenizer_path);
     return {std::move(files), std::move(tokenizer)};
   }
+  refuse_patterns(patterns, model);
   ExecutableFile file = load_executable(model);
   std::string from = model_folder(file, model, folder);
   frontend::HuggingFaceModel files;
@@ -92,6 +102,7 @@ void ModelOptions::add_to(CLI::App& command) {
   command.add_option("--model", folder,
                      "Model directory of an executable, where it is not the one it was made from");
   cache.add_to(command);
+  patterns.add_to(command);
 }
 
 ReadyModel make_ready(
@@ -105,7 +116,7 @@ ReadyModel make_ready(
     }
     target::Target target = target::parse_target(options.target.value_or("cpu"));
     auto session = open_session(target);
-    LoadedModel model = load_model(options.model);
+    LoadedModel model = load_model(options.model, "", options.patterns);
     if (before_compile) {
       before_compile(model.tokenizer, model_interface_of(model.files.module.attrs));
     }
@@ -119,6 +130,7 @@ ReadyModel make_ready(
             model.files.weights, model.files.eos,    std::move(model.tokenizer),
             loaded - start,      now() - loaded};
   }
+  refuse_patterns(options.patterns, options.model);
   ExecutableFile file = load_executable(options.model);
   target::Target target = executable_target(file, options.model, options.target);
   auto session = open_session(target);

@@ -8,6 +8,7 @@
 
 #include "cli/cache.h"
 #include "cli/command.h"
+#include "cli/patterns.h"
 #include "frontend/huggingface/model.h"
 #include "llm/tokenizer/tokenizer.h"
 #include "runtime/session.h"
@@ -22,19 +23,22 @@ struct LoadedModel {
 
 // Reads a model directory with its tokenizer, or what an executable was made from (with its kernels
 // fixed already); warnings go to stderr. `folder`, where given, overrides the executable's.
-LoadedModel load_model(const std::string& model, const std::string& folder = "");
+// `patterns` go with a model directory only: UserError.
+LoadedModel load_model(const std::string& model, const std::string& folder = "",
+                       const PatternOptions& patterns = {});
 
 // Token ids of a prompt; UserError for an empty one and one that does not fit the context.
 std::vector<int32_t> encode_prompt(const Tokenizer& tokenizer, int64_t context,
                                    const std::string& prompt);
 std::vector<int32_t> encode_prompt(const LoadedModel& model, const std::string& prompt);
 
-// MODEL, --target, --model and --no-cache of the commands that run a model.
+// MODEL, --target, --model, --no-cache and --patterns of the commands that run a model.
 struct ModelOptions {
   std::string model;                  // directory or executable
   std::optional<std::string> target;  // the executable's, or cpu
   std::string folder;                 // overrides the executable's model directory
   CacheOptions cache;
+  PatternOptions patterns;
   void add_to(CLI::App& command);
 };
 

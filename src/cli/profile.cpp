@@ -20,6 +20,7 @@ namespace {
 struct ProfileOptions {
   std::string model, target = "cpu", prompt = "The quick brown fox", trace;
   int64_t max_tokens = 32;
+  PatternOptions patterns;
 };
 
 std::string format(const char* pattern, double value) {
@@ -76,7 +77,7 @@ int run(const ProfileOptions& options, const Output& output) {
                std::to_string(options.max_tokens));
   }
   if (!options.trace.empty()) unwrap(check_writable(options.trace));
-  LoadedModel model = load_model(options.model);
+  LoadedModel model = load_model(options.model, "", options.patterns);
   std::vector<int32_t> prompt = encode_prompt(model, options.prompt);
   Progress progress = Progress::to_stderr(output.json);
   progress.begin("compile");
@@ -131,6 +132,7 @@ void add_profile(Registration registration) {
       ->capture_default_str();
   command->add_option("--prompt", options->prompt, "Text to run")->capture_default_str();
   command->add_option("--max-tokens", options->max_tokens, "Decode steps")->capture_default_str();
+  options->patterns.add_to(*command);
   command->add_option("--trace", options->trace, "Write a Chrome trace");
   command->add_flag("--json", registration.output.json, "One JSON document on stdout");
   command->callback([options, registration] {

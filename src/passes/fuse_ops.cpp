@@ -6,6 +6,7 @@
 #include "analysis/pattern_kind.h"
 #include "arith/analyzer.h"
 #include "passes/kernel.h"
+#include "passes/outline_group.h"
 #include "relax/visit.h"
 
 namespace tapml::passes {
@@ -61,7 +62,9 @@ class BlockFuser {
     for (size_t i = 0; i < block_.bindings.size(); ++i) {
       const Group& group = groups_[group_of_[i]];
       if (group.members.back() != i) continue;  // part of a later binding's group
-      result.bindings.push_back(group.members.size() == 1 ? block_.bindings[i] : outline(group));
+      result.bindings.push_back(group.members.size() == 1
+                                    ? block_.bindings[i]
+                                    : outline_group(module_, block_, group.members));
     }
     return result;
   }
@@ -114,7 +117,8 @@ class BlockFuser {
       }
     }
     Group merged = merge(producer, consumer);
-    return merged.members.size() <= kFusionMembers && inputs(merged).size() + 1 <= kFusionTensors &&
+    return merged.members.size() <= kFusionMembers &&
+           group_inputs(block_, merged.members).size() + 1 <= kFusionTensors &&
            stays_in_order(merged);
   }
 
@@ -130,21 +134,6 @@ class BlockFuser {
     for (size_t member : groups_[to].members) group_of_[member] = to;
   }
 
-  // Distinct tensors that come from outside the group, in order of first use.
-  std::vector<Expr> inputs(const Group& group) const {
-    std::set<const VarNode*> own, seen;
-    for (size_t member : group.members) own.insert(block_.bindings[member].var.get());
-    std::vector<Expr> result;
-    for (size_t member : group.members) {
-      for (const Expr& arg : args(member)) {
-        const auto* var = as<VarNode>(arg);
-        if (var && (own.contains(var) || !seen.insert(var).second)) continue;
-        result.push_back(arg);
-      }
-    }
-    return result;
-  }
-
   // Calls that update memory in place must not come between the group's members: the group runs
   // where its last member stood, and what it reads must still be what it was.
   bool stays_in_order(const Group& group) const {
@@ -152,81 +141,6 @@ class BlockFuser {
       if (called_operator(block_.bindings[i].value) == "call_tir_inplace") return false;
     }
     return true;
-  }
-
-  Binding outline(const Group& group) {
-    // The fused function over its own variables and symbols.
-    VarMap to_own;
-    Dims caller_symbols;
-    std::vector<Var> symbols, derived;
-    auto note_symbols = [&](const Annotation& annotation) { collect_vars(annotation, symbols); };
-    ExprMap values;
-    std::vector<Expr> arguments = inputs(group);
-    for (const Expr& arg : arguments) note_symbols(annotation_of(arg));
-    for (size_t member : group.members) {
-      note_symbols(block_.bindings[member].var->annotation);
-      for (const PrimExpr& e : call_tir_symbols(*as<CallNode>(block_.bindings[member].value))) {
-        tapml::collect_vars(e, symbols);
-      }
-    }
-    for (const Var& var : symbols) to_own[var.get()] = make_var(var->name, var.dtype());
-    std::vector<Variable> params;
-    for (size_t i = 0; i < arguments.size(); ++i) {
-      Annotation annotation = substitute(annotation_of(arguments[i]), to_own);
-      params.push_back(make_variable("x" + std::to_string(i), annotation));
-      if (const auto* var = as<VarNode>(arguments[i])) values[var] = params.back();
-      for (const PrimExpr& dim : *as_tensor(annotation)->shape) {
-        if (dim.is_var()) derived.push_back(dim);
-      }
-    }
-    Dims own_symbols;
-    for (const Var& var : symbols) {
-      const PrimExpr& own = to_own.at(var.get());
-      bool known =
-          std::any_of(derived.begin(), derived.end(), [&](const Var& d) { return d.same_as(own); });
-      if (known) continue;
-      own_symbols.push_back(own);
-      caller_symbols.push_back(var);
-    }
-    if (!own_symbols.empty()) {
-      params.push_back(make_variable("s", shape_annotation(own_symbols)));
-      arguments.push_back(make_shape(caller_symbols));
-    }
-    Binding result = block_.bindings[group.members.back()];
-    Block body{.dataflow = true, .bindings = {}};
-    size_t constants = 0;
-    for (size_t member : group.members) {
-      const Binding& binding = block_.bindings[member];
-      // Constants are parameters of the fused function, too: they have no variable to go by.
-      Expr value = binding.value;
-      const auto& call = *as<CallNode>(value);
-      std::vector<Expr> call_args;
-      for (const Expr& arg : call_tir_args(call)) {
-        if (arg->kind != relax::ExprKind::kConstant) {
-          call_args.push_back(arg);
-          continue;
-        }
-        while (as<VarNode>(arguments[constants])) ++constants;
-        call_args.push_back(params[constants++]);
-      }
-      std::vector<Expr> parts = call.args;
-      parts[1] = make_tuple(call_args);
-      value = make_call(call.callee, parts, call.attrs, call.annotations);
-      value = substitute_symbols(substitute(value, values), to_own);
-      Variable var = make_variable("v" + std::to_string(body.bindings.size()),
-                                   substitute(binding.var->annotation, to_own),
-                                   member != group.members.back());
-      values[binding.var.get()] = var;
-      body.bindings.push_back({var, value, nullptr, {}});
-      result.origin = merge_origins(result.origin, binding.origin);
-    }
-    Expr last = body.bindings.back().var;
-    FunctionRef fused =
-        make_function(params, make_seq({body}, last), annotation_of(last), {{kFusedAttr, true}});
-    std::string name = module_.unique_name("fused");
-    module_.functions[name] = fused;
-    result.value = make_call(make_global(name), arguments);
-    return result;
   }
 
   Module& module_;
@@ -258,12 +172,10 @@ Module fuse_ops(const Module& module) {
     const Function* source = as_relax_function(function.get());
     if (!source || is_kernel(source) || attr_or(source->attrs, kFusedAttr, false)) continue;
     auto uses = use_counts(source->body);
-    std::vector<Block> blocks;
-    for (const Block& block : body_of(*source).blocks) {
-      blocks.push_back(block.dataflow ? BlockFuser(result, block, uses).run() : block);
-    }
     auto copy = std::make_shared<Function>(*source);
-    copy->body = make_seq(std::move(blocks), body_of(*source).result);
+    copy->body = map_blocks(source->body, [&](const Block& block) {
+      return block.dataflow ? BlockFuser(result, block, uses).run() : block;
+    });
     result.functions[name] = copy;
   }
   return result;

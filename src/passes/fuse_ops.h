@@ -5,9 +5,6 @@
 
 namespace tapml::passes {
 
-// Attribute of a function whose kernels are to become one.
-inline constexpr const char* kFusedAttr = "fused";
-
 // Groups calls of kernels in dataflow blocks by their pattern kinds (attribute "pattern_kind" of
 // the implementations, see annotate_patterns):
 // - injective kernels join the injective kernel or sum that alone reads them;

@@ -1,8 +1,8 @@
 #include "passes/fuse_tensor_ir.h"
 
 #include "ir/exceptions.h"
-#include "passes/fuse_ops.h"
 #include "passes/kernel.h"
+#include "passes/outline_group.h"
 #include "relax/kernel_call.h"
 #include "relax/visit.h"
 #include "tir/visit.h"
@@ -171,19 +171,17 @@ Module fuse_tensor_ir(const Module& module) {
   for (const auto& [name, function] : module.functions) {
     const Function* source = as_relax_function(function.get());
     if (!source || is_kernel(source) || composed.contains(name)) continue;
-    std::vector<Block> blocks;
-    for (const Block& block : body_of(*source).blocks) {
-      Block copy{.dataflow = block.dataflow, .bindings = {}};
-      for (const Binding& binding : block.bindings) {
+    auto copy = std::make_shared<Function>(*source);
+    copy->body = map_blocks(source->body, [&](const Block& block) {
+      Block lowered = block;
+      for (Binding& binding : lowered.bindings) {
         const auto* call = as<CallNode>(binding.value);
         const auto* callee = call ? as<GlobalVarNode>(call->callee) : nullptr;
         auto it = callee ? composed.find(callee->name) : composed.end();
-        copy.bindings.push_back(it == composed.end() ? binding : lower_call(binding, it->second));
+        if (it != composed.end()) binding = lower_call(binding, it->second);
       }
-      blocks.push_back(std::move(copy));
-    }
-    auto copy = std::make_shared<Function>(*source);
-    copy->body = make_seq(std::move(blocks), body_of(*source).result);
+      return lowered;
+    });
     result.functions[name] = copy;
   }
   return result;

@@ -6,6 +6,7 @@
 #include "passes/check_consumption.h"
 #include "passes/decompose.h"
 #include "passes/kernel.h"
+#include "passes/outline_group.h"
 #include "passes/outline_program.h"
 #include "passes/shape_check.h"
 #include "relax/kernel_call.h"
@@ -236,8 +237,9 @@ class OperandChecks {
   std::vector<Pair> asserted_;
 };
 
-// Appends what stands for `binding`: checks, and the call of a kernel.
-void legalize_binding(Module& module, Binding binding, bool dataflow,
+// Appends what stands for `binding`: checks, and the call of a kernel. `views`: also of operators
+// that compute nothing, inside of what is to become one kernel.
+void legalize_binding(Module& module, Binding binding, bool dataflow, bool views,
                       std::vector<Binding>& bindings) {
   const auto* call = as<CallNode>(binding.value);
   if (binding.match_cast || !call) return bindings.push_back(std::move(binding));
@@ -252,7 +254,7 @@ void legalize_binding(Module& module, Binding binding, bool dataflow,
       // The program says what it makes; that it is what the caller wrote is checked after.
       binding.var = make_variable("result_of_" + program, made, dataflow);
     }
-  } else if (!name.empty() && !is_view(name) && op::find_operator(name)) {
+  } else if (!name.empty() && (views || !is_view(name)) && op::find_operator(name)) {
     Expr checked = OperandChecks(dataflow, checks).run(binding.value);
     binding.value = Outliner(*as<CallNode>(checked)).outline(module, var->annotation);
     if (Outliner::is_single(var->annotation)) {
@@ -270,7 +272,7 @@ void legalize_binding(Module& module, Binding binding, bool dataflow,
   if (binding.var != var) bindings.push_back({var, binding.var, var->annotation, binding.origin});
 }
 
-Expr legalize_body(Module& module, const Expr& body) {
+Expr legalize_body(Module& module, const Expr& body, bool views) {
   const auto* seq = as<SeqNode>(body);
   if (!seq) return body;
   std::vector<Block> blocks;
@@ -280,12 +282,20 @@ Expr legalize_body(Module& module, const Expr& body) {
       if (const auto* branch = as<IfNode>(binding.value)) {
         Binding copy = binding;
         auto node = std::make_shared<IfNode>(*branch);
-        node->then_branch = legalize_body(module, branch->then_branch);
-        node->else_branch = legalize_body(module, branch->else_branch);
+        node->then_branch = legalize_body(module, branch->then_branch, views);
+        node->else_branch = legalize_body(module, branch->else_branch, views);
+        copy.value = node;
+        result.bindings.push_back(std::move(copy));
+      } else if (const auto* lambda = as<FunctionNode>(binding.value)) {
+        Binding copy = binding;
+        auto function = std::make_shared<Function>(*lambda->function);
+        function->body = legalize_body(module, function->body, views);
+        auto node = std::make_shared<FunctionNode>();
+        node->function = std::move(function);
         copy.value = node;
         result.bindings.push_back(std::move(copy));
       } else {
-        legalize_binding(module, binding, block.dataflow, result.bindings);
+        legalize_binding(module, binding, block.dataflow, views, result.bindings);
       }
     }
     blocks.push_back(std::move(result));
@@ -303,7 +313,7 @@ Module legalize(const Module& original) {
     if (!source || is_kernel(source)) continue;
     check_consumption(*source, name);
     auto copy = std::make_shared<Function>(*source);
-    copy->body = legalize_body(result, source->body);
+    copy->body = legalize_body(result, source->body, attr_or(source->attrs, kFusedAttr, false));
     result.functions[name] = copy;
   }
   return result;

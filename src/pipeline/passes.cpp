@@ -5,7 +5,9 @@
 #include "passes/fold_constants.h"
 #include "passes/fuse_ops.h"
 #include "passes/fuse_tensor_ir.h"
+#include "passes/lambda_lift.h"
 #include "passes/legalize.h"
+#include "passes/match.h"
 #include "passes/plan_memory.h"
 #include "pipeline/compile.h"
 
@@ -13,6 +15,8 @@ namespace tapml::pipeline {
 
 const std::vector<PassInfo>& pass_table() {
   static const std::vector<PassInfo> kPasses = {
+      {"lambda_lift", "import", "closures become functions of the module", passes::lambda_lift},
+      {"match", "match", "what the module's patterns match becomes single kernels", passes::match},
       {"fold_constants", "simplify", "operators on constants become constants",
        passes::fold_constants},
       {"decompose", "simplify", "operators made of simpler ones are replaced by these",

@@ -43,6 +43,32 @@ void visit(const Expr& expr, const std::function<void(const Expr&)>& f) {
   }
 }
 
+Expr map_blocks(const Expr& body, const std::function<Block(const Block&)>& f) {
+  if (const auto* branch = as<IfNode>(body)) {
+    auto node = std::make_shared<IfNode>(*branch);
+    node->then_branch = map_blocks(branch->then_branch, f);
+    node->else_branch = map_blocks(branch->else_branch, f);
+    return node;
+  }
+  if (const auto* lambda = as<FunctionNode>(body)) {
+    auto function = std::make_shared<Function>(*lambda->function);
+    function->body = map_blocks(function->body, f);
+    auto node = std::make_shared<FunctionNode>();
+    node->function = std::move(function);
+    return node;
+  }
+  const auto* seq = as<SeqNode>(body);
+  if (!seq) return body;
+  std::vector<Block> blocks;
+  for (const Block& block : seq->blocks) {
+    Block copy = block;
+    for (Binding& binding : copy.bindings) binding.value = map_blocks(binding.value, f);
+    copy = f(copy);
+    if (!copy.bindings.empty()) blocks.push_back(std::move(copy));
+  }
+  return make_seq(std::move(blocks), seq->result);
+}
+
 namespace {
 
 // Rebuilds expressions; variables go through `vars`, symbolic expressions through `symbols`.
@@ -89,12 +115,30 @@ class Substituter {
       }
       case ExprKind::kSeq:
         return seq(*as<SeqNode>(expr));
+      case ExprKind::kFunction: {
+        auto function = std::make_shared<Function>(*as<FunctionNode>(expr)->function);
+        for (Variable& param : function->params) param = renewed(param);
+        if (function->result) function->result = substitute(function->result, symbols_);
+        function->body = (*this)(function->body);
+        auto node = std::make_shared<FunctionNode>();
+        node->function = std::move(function);
+        return node;
+      }
       default:
         return expr;
     }
   }
 
  private:
+  // A bound variable with its annotation rewritten.
+  Variable renewed(const Variable& var) {
+    if (symbols_.empty()) return var;
+    Variable renewed =
+        make_variable(var->name, substitute(var->annotation, symbols_), var->dataflow);
+    vars_[var.get()] = renewed;
+    return renewed;
+  }
+
   std::vector<Expr> list(const std::vector<Expr>& exprs) {
     std::vector<Expr> result;
     result.reserve(exprs.size());
@@ -115,13 +159,12 @@ class Substituter {
       copy.dataflow = block.dataflow;
       for (const Binding& binding : block.bindings) {
         Binding b = binding;
+        // A lambda may refer to its own variable.
+        const bool recursive = binding.value && binding.value->kind == ExprKind::kFunction;
+        if (recursive) b.var = renewed(binding.var);
         b.value = (*this)(binding.value);
         b.match_cast = substitute(binding.match_cast, symbols_);
-        if (!symbols_.empty()) {
-          b.var = make_variable(binding.var->name, substitute(binding.var->annotation, symbols_),
-                                binding.var->dataflow);
-          vars_[binding.var.get()] = b.var;
-        }
+        if (!recursive) b.var = renewed(binding.var);
         copy.bindings.push_back(std::move(b));
       }
       blocks.push_back(std::move(copy));
@@ -162,58 +205,6 @@ std::vector<Var> signature_vars(const Function& function) {
   std::vector<Var> vars;
   for (const Variable& param : function.params) collect_vars(param->annotation, vars);
   return vars;
-}
-
-namespace {
-
-bool unify_dims(const Dims& params, const Dims& args, VarMap& values) {
-  if (params.size() != args.size()) return false;
-  for (size_t i = 0; i < params.size(); ++i) {
-    if (params[i].is_var()) {
-      auto [it, is_new] = values.emplace(params[i].get(), args[i]);
-      if (!is_new && it->second.is_int() && args[i].is_int() &&
-          it->second->int_value != args[i]->int_value) {
-        return false;
-      }
-    } else if (params[i].is_int() && args[i].is_int() &&
-               params[i]->int_value != args[i]->int_value) {
-      return false;
-    }
-  }
-  return true;
-}
-
-}  // namespace
-
-bool unify(const Annotation& param, const Annotation& argument, VarMap& values) {
-  if (param->kind == AnnotationKind::kObject || argument->kind == AnnotationKind::kObject) {
-    return true;
-  }
-  if (param->kind != argument->kind) return false;
-  if (const auto* p = as_prim(param)) {
-    const auto* a = as_prim(argument);
-    if (p->value && a->value && p->value.is_var()) values.emplace(p->value.get(), a->value);
-    return p->dtype == a->dtype;
-  }
-  if (const auto* p = as_shape(param)) {
-    const auto* a = as_shape(argument);
-    if (p->ndim != kUnknownNdim && a->ndim != kUnknownNdim && p->ndim != a->ndim) return false;
-    return !p->dims || !a->dims || unify_dims(*p->dims, *a->dims, values);
-  }
-  if (const auto* p = as_tensor(param)) {
-    const auto* a = as_tensor(argument);
-    if (p->dtype && a->dtype && *p->dtype != *a->dtype) return false;
-    if (p->ndim != kUnknownNdim && a->ndim != kUnknownNdim && p->ndim != a->ndim) return false;
-    return !p->shape || !a->shape || unify_dims(*p->shape, *a->shape, values);
-  }
-  if (const auto* p = as_tuple(param)) {
-    const auto* a = as_tuple(argument);
-    if (p->fields.size() != a->fields.size()) return false;
-    for (size_t i = 0; i < p->fields.size(); ++i) {
-      if (!unify(p->fields[i], a->fields[i], values)) return false;
-    }
-  }
-  return true;
 }
 
 }  // namespace tapml::relax

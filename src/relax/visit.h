@@ -13,6 +13,10 @@ void visit_bindings(const Expr& body, const std::function<void(const Binding&, b
 // Calls f on every expression, outside in.
 void visit(const Expr& expr, const std::function<void(const Expr&)>& f);
 
+// Rebuilds a body with f's block in place of each: inner ones (branches, lambdas) first. Blocks
+// that become empty are dropped.
+Expr map_blocks(const Expr& body, const std::function<Block(const Block&)>& f);
+
 // Replaces variables by expressions, bottom-up; bindings' own variables are left alone.
 using ExprMap = std::map<const VarNode*, Expr>;
 Expr substitute(const Expr& expr, const ExprMap& values);

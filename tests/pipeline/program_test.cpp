@@ -1,4 +1,4 @@
-// Hand-written tensor programs and run-time checks, from text to a device.
+// Hand-written tensor programs, patterns and run-time checks, from text to a device.
 #include <gtest/gtest.h>
 
 #include "interp/interpreter.h"
@@ -206,6 +206,43 @@ prim def add2(a: Buffer((m,), f32), b: Buffer((m,), f32), out c: Buffer((m,), f3
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().kind, ErrorKind::kUser);
   testing::expect_parts(failed.error(), {"b_of_add2", "main", "n = 9", "f32[8]"});
+}
+
+TEST_P(Programs, WhatAPatternMatchesIsOneKernel) {
+  Module module = parse(R"(
+def main(q: Tensor((3, m, 8), f32), k: Tensor((3, n, 8), f32), v: Tensor((3, n, 8), f32))
+    -> Tensor((3, m*8), f32) {
+  dataflow {
+    s: Tensor((3, m, n), f32) = matmul(q, k) {transpose_b: true}
+    p: Tensor((3, m, n), f32) = softmax(s) {axis: -1}
+    o: Tensor((3, m, 8), f32) = matmul(p, v)
+    r: Tensor((3, m*8), f32) = reshape(o, shape(3, m*8))
+    output r
+  }
+  return r
+}
+
+def attention(q: Object, k: Object, v: Object, t: Shape(ndim=2)) -> Object {pattern: true} {
+  dataflow {
+    s: Object = matmul(q, k) {transpose_b: true}
+    p: Object = softmax(s) {axis: -1}
+    o: Object = matmul(p, v)
+    r: Object = reshape(o, t)
+    output r
+  }
+  return r
+}
+)");
+  Module fixed = pipeline::fix_kernels(module);
+  size_t functions = 0;
+  for (const auto& [name, function] : fixed.functions) {
+    functions += function->level == FunctionLevel::kRelax;
+  }
+  EXPECT_EQ(functions, 2u) << "main and one kernel";
+  for (int64_t m : {0, 1, 5}) {
+    check(module, {counting(DType::kF32, {3, m, 8}, 0.25), counting(DType::kF32, {3, 7, 8}, 0.5),
+                   counting(DType::kF32, {3, 7, 8}, 1)});
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Platforms, Programs, ::testing::Values("cpu", "opencl"),

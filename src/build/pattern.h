@@ -1,0 +1,70 @@
+// Patterns over graph operators: what custom fusion and partial library lowering look for (Relax
+// paper, sections 4.4 and 4.6).
+//
+// A pattern is a function with the attribute "pattern", whose body is one dataflow block of calls:
+//
+//   def attention(q: Tensor((b, h, m, d), f32), k: Tensor((b, h, n, d), f32),
+//                 v: Tensor((b, h, n, d), f32), c: Prim(bool, d <= 128)) -> Object {pattern: true}
+//                 {
+//     dataflow {
+//       s: Object = matmul(q, k) {transpose_b: true}
+//       p: Object = softmax(s) {axis: -1}
+//       o: Object = matmul(p, v)
+//       output o
+//     }
+//     return o
+//   }
+//
+// - A parameter stands for any value that surely has its annotation; a symbolic variable stands for
+//   one expression throughout.
+// - A parameter Prim(bool, c) stands for nothing: it is a condition, which must be provable at the
+//   call site, for all values of the caller's symbolic variables.
+// - An operator matches itself, or any of the names in `op "relu|silu"(x)`. Attributes that the
+//   pattern writes must be equal, others may be anything. Operands of commutative operators match
+//   in either order.
+// - Only the returned value may be used outside of a match.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "relax/visit.h"
+
+namespace tapml::build {
+
+inline constexpr const char* kPatternAttr = "pattern";
+
+bool is_pattern(const BaseFunction* function);
+
+// UserError where the function can match nothing: not one dataflow block of operator calls,
+// operators that do not exist, bindings that the result does not need.
+void check_pattern(const relax::Function& pattern, const std::string& name);
+
+struct Match {
+  // Bindings of the block by number, in order; the last one's variable is the value of the match.
+  std::vector<size_t> members;
+  // What stands for the pattern's parameters; null for conditions.
+  std::vector<relax::Expr> arguments;
+  // The pattern's symbolic variables over the caller's.
+  VarMap symbols;
+};
+
+// Finds matches in one dataflow block.
+class PatternMatcher {
+ public:
+  // `uses`: of the whole function that the block stands in. Both must outlive the matcher.
+  PatternMatcher(const relax::Block& block, const std::map<const relax::VarNode*, int>& uses);
+
+  // The match whose last operator is binding `last`, if there is one. The pattern has passed
+  // check_pattern.
+  std::optional<Match> match(const relax::Function& pattern, size_t last) const;
+
+ private:
+  friend class PatternTrial;
+  const relax::Block& block_;
+  const std::map<const relax::VarNode*, int>& uses_;
+  std::map<const relax::VarNode*, size_t> producer_;
+};
+
+}  // namespace tapml::build
