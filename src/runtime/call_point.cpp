@@ -15,33 +15,39 @@ Status bring_back(const Tensor& copy, const Tensor& original) {
 
 }  // namespace
 
-Status CallPoint::call(const CallSite& site, std::span<const Tensor> args,
+Status CallPoint::call(const CallSite& site, Arguments args,
                        std::span<const int64_t> scalars) noexcept {
-  KernelCall call{site, sequence_++, args, scalars};
-  bool observed = observer_ != nullptr && observer_->wants(site, call.sequence);
-  if (observed) {
-    // What came before must not be blamed on this call, neither its errors nor its time.
-    TAPML_TRY(source_.session().synchronize(kDefaultStream));
-    TAPML_TRY(observer_->before(call));
+  int64_t sequence = sequence_++;
+  if (observer_ != nullptr && observer_->wants(site, sequence)) {
+    return observe(KernelCall{site, sequence, args, scalars});
   }
-  Dispatcher::Route route;
-  if (dispatcher_) route = dispatcher_->route(site);
-  if (route.runner != nullptr && route.runner != &source_) {
-    TAPML_TRY(dispatch(route, site, args, scalars));
-    ++dispatched_;
-  } else {
-    int32_t kernel = static_cast<int32_t>(site.kernel - source_.executable().kernels.data());
-    TAPML_TRY(source_.enqueue(kernel, args, scalars));
-  }
-  if (observed) {
-    TAPML_TRY(source_.session().synchronize(kDefaultStream));
-    TAPML_TRY(observer_->after(call));
-  }
-  return {};
+  return compute(site, args, scalars);
 }
 
-Status CallPoint::dispatch(const Dispatcher::Route& route, const CallSite& site,
-                           std::span<const Tensor> args,
+Status CallPoint::observe(const KernelCall& call) noexcept {
+  // What came before must not be blamed on this call, neither its errors nor its time.
+  TAPML_TRY(source_.session().synchronize(kDefaultStream));
+  TAPML_TRY(observer_->before(call));
+  TAPML_TRY(compute(call.site, call.args, call.scalars));
+  TAPML_TRY(source_.session().synchronize(kDefaultStream));
+  return observer_->after(call);
+}
+
+Status CallPoint::compute(const CallSite& site, Arguments args,
+                          std::span<const int64_t> scalars) noexcept {
+  if (dispatcher_) {
+    Dispatcher::Route route = dispatcher_->route(site);
+    if (route.runner != nullptr && route.runner != &source_) {
+      TAPML_TRY(dispatch(route, site, args, scalars));
+      ++dispatched_;
+      return {};
+    }
+  }
+  int32_t kernel = static_cast<int32_t>(site.kernel - source_.executable().kernels.data());
+  return source_.enqueue(kernel, args, scalars);
+}
+
+Status CallPoint::dispatch(const Dispatcher::Route& route, const CallSite& site, Arguments args,
                            std::span<const int64_t> scalars) noexcept {
   Session& target = route.runner->session();
   if (&target == &source_.session()) return route.runner->enqueue(route.kernel, args, scalars);

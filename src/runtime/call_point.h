@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "runtime/tensor.h"
 
@@ -17,10 +18,33 @@ struct CallSite {
   Origin origin;
 };
 
+// The tensors of a call, in order of the kernel's parameters. A view: of tensors in a row, or of
+// where they lie.
+class Arguments {
+ public:
+  Arguments() = default;
+  Arguments(std::span<const Tensor> tensors)  // NOLINT
+      : row_(tensors.data()), size_(tensors.size()) {}
+  Arguments(const std::vector<Tensor>& tensors)  // NOLINT
+      : Arguments(std::span<const Tensor>(tensors)) {}
+  Arguments(std::span<const Tensor* const> places)  // NOLINT
+      : places_(places.data()), size_(places.size()) {}
+
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  const Tensor& operator[](size_t i) const { return places_ ? *places_[i] : row_[i]; }
+  const Tensor& back() const { return (*this)[size_ - 1]; }
+
+ private:
+  const Tensor* row_ = nullptr;
+  const Tensor* const* places_ = nullptr;
+  size_t size_ = 0;
+};
+
 struct KernelCall {
   const CallSite& site;
-  int64_t sequence;              // number of this call in the run, from 0
-  std::span<const Tensor> args;  // in order of the kernel's parameters
+  int64_t sequence;  // number of this call in the run, from 0
+  Arguments args;
   std::span<const int64_t> scalars;
 };
 
@@ -48,7 +72,7 @@ class KernelRunner {
   // Enqueues kernel `kernel` (index into the executable's table). Arguments live on this session;
   // their dtypes and shapes are checked against the signature, limits before the launch. Versions
   // of out and inout storages are bumped.
-  Status enqueue(int32_t kernel, std::span<const Tensor> args, std::span<const int64_t> scalars,
+  Status enqueue(int32_t kernel, Arguments args, std::span<const int64_t> scalars,
                  StreamId stream = kDefaultStream) noexcept;
 
  private:
@@ -110,14 +134,15 @@ class CallPoint {
   void set_dispatcher(Dispatcher* dispatcher) { dispatcher_ = dispatcher; }
   // Enqueues. With a dispatcher that routes the call away, the target's outputs are brought back
   // into `args` and the source computes nothing.
-  Status call(const CallSite& site, std::span<const Tensor> args,
-              std::span<const int64_t> scalars) noexcept;
+  Status call(const CallSite& site, Arguments args, std::span<const int64_t> scalars) noexcept;
   int64_t calls() const { return sequence_; }
   int64_t dispatched() const { return dispatched_; }
 
  private:
-  Status dispatch(const Dispatcher::Route& route, const CallSite& site,
-                  std::span<const Tensor> args, std::span<const int64_t> scalars) noexcept;
+  Status observe(const KernelCall& call) noexcept;
+  Status compute(const CallSite& site, Arguments args, std::span<const int64_t> scalars) noexcept;
+  Status dispatch(const Dispatcher::Route& route, const CallSite& site, Arguments args,
+                  std::span<const int64_t> scalars) noexcept;
 
   KernelRunner& source_;
   Observer* observer_ = nullptr;

@@ -1,5 +1,8 @@
 #include "runtime/execution.h"
 
+#include <algorithm>
+
+#include "runtime/scalars.h"
 #include "runtime/value_check.h"
 
 namespace tapml::runtime {
@@ -8,36 +11,100 @@ namespace {
 
 constexpr size_t kMaxFrames = 10000;
 constexpr size_t kMaxRegisters = size_t{1} << 22;
+// Frames that are kept for the next run.
+constexpr size_t kKeptFrames = 64;
+// Of tuples and function values in each other: what holds them goes down into them.
+constexpr int32_t kMaxNesting = 1000;
+
+// Appends registers to a tuple or to what a function value captures.
+Status gather(const std::vector<Value>& registers, const std::vector<int32_t>& list,
+              ValueList& into) {
+  into.reserve(list.size());
+  for (int32_t index : list) {
+    const Value& value = registers[index];
+    const ValueList* inner = value.tuple();
+    if (const Closure* closure = value.closure()) inner = &closure->captured;
+    if (inner) into.nesting = std::max(into.nesting, inner->nesting + 1);
+    into.push_back(value);
+  }
+  if (into.nesting <= kMaxNesting) return {};
+  return fail(user_error("tuples and function values are nested too deep", "",
+                         "at most " + std::to_string(kMaxNesting) + " levels"));
+}
+
+bool holds(DType dtype, int64_t value) {
+  if (dtype == DType::kI64) return true;
+  if (dtype == DType::kBool) return value == 0 || value == 1;
+  if (dtype == DType::kU64) return value >= 0;
+  const int bits = dtype_bits(dtype) - (is_signed_integer(dtype) ? 1 : 0);
+  const int64_t limit = int64_t{1} << bits;
+  return value < limit && value >= (is_signed_integer(dtype) ? -limit : 0);
+}
 
 }  // namespace
 
-void Execution::enter(const VmFunction& function, int32_t result) {
-  Frame frame;
+Execution::Frame& Execution::enter(const VmFunction& function, int32_t result) {
+  if (depth_ == frames_.size()) frames_.emplace_back();
+  Frame& frame = frames_[depth_++];
   frame.function = &function;
+  frame.next = 0;
   frame.result = result;
   frame.registers.resize(static_cast<size_t>(function.registers));
-  frame.slots.resize(static_cast<size_t>(function.slots));
+  frame.slots.assign(static_cast<size_t>(function.slots), 0);
   live_registers_ += frame.registers.size();
-  frames_.push_back(std::move(frame));
+  return frame;
+}
+
+void Execution::leave() {
+  Frame& frame = frames_[--depth_];
+  live_registers_ -= frame.registers.size();
+  frame.registers.clear();
 }
 
 Result<Value> Execution::run(const VmFunction& function, std::span<const Value> args) noexcept {
-  enter(function, 0);
-  for (size_t i = 0; i < args.size(); ++i) frames_[0].registers[i] = args[i];
+  Frame& frame = enter(function, 0);
+  for (size_t i = 0; i < args.size(); ++i) frame.registers[i] = args[i];
+  Value result;
+  Status status = run_to_end(result);
+  if (!status) {
+    std::string trace = backtrace();
+    if (!trace.empty()) {
+      std::string& where = status.error().where;
+      where += (where.empty() ? "" : "\n    ") + trace;
+    }
+  }
+  // Values of a run that failed are let go too.
+  while (depth_ > 0) leave();
+  if (frames_.size() > kKeptFrames) frames_.resize(kKeptFrames);
+  if (!status) return fail(std::move(status).error());
+  return result;
+}
+
+Status Execution::run_to_end(Value& result) {
   while (true) {
-    Frame& frame = frames_.back();
+    Frame& frame = frames_[depth_ - 1];
     const Instruction& inst = frame.function->code[frame.next++];
     if (inst.op != Opcode::kReturn) {
       TAPML_TRY(step(inst));
       continue;
     }
     Value value = std::move(frame.registers[inst.a]);
-    int32_t result = frame.result;
-    live_registers_ -= frame.registers.size();
-    frames_.pop_back();
-    if (frames_.empty()) return value;
-    frames_.back().registers[result] = std::move(value);
+    int32_t target = frame.result;
+    leave();
+    if (depth_ == 0) {
+      result = std::move(value);
+      return {};
+    }
+    frames_[depth_ - 1].registers[target] = std::move(value);
   }
+}
+
+// Stores the value of program number `program` of the frame's function.
+Status Execution::compute(const Frame& frame, int32_t program, int64_t& value) const {
+  const ScalarProgram& code = frame.function->programs[program];
+  if (simple_value(code, frame.slots, value)) return {};
+  TAPML_ASSIGN(value, evaluate(code, frame.slots));
+  return {};
 }
 
 Error Execution::wrong_value(const Frame& frame, const char* wanted) const {
@@ -47,18 +114,17 @@ Error Execution::wrong_value(const Frame& frame, const char* wanted) const {
 }
 
 Status Execution::step(const Instruction& inst) {
-  Frame& frame = frames_.back();
+  Frame& frame = frames_[depth_ - 1];
   const VmFunction& function = *frame.function;
   std::vector<Value>& registers = frame.registers;
   switch (inst.op) {
     case Opcode::kCheck:
       return check_value(function.checks[inst.b], registers[inst.a], frame.slots);
-    case Opcode::kComputeSlot: {
-      TAPML_ASSIGN(frame.slots[inst.a], evaluate(function.programs[inst.b], frame.slots));
-      return {};
-    }
+    case Opcode::kComputeSlot:
+      return compute(frame, inst.b, frame.slots[inst.a]);
     case Opcode::kAllocStorage: {
-      TAPML_ASSIGN(int64_t bytes, evaluate(function.programs[inst.b], frame.slots));
+      int64_t bytes = 0;
+      TAPML_TRY(compute(frame, inst.b, bytes));
       registers[inst.a] = Value();  // what it held may serve again
       TAPML_ASSIGN(registers[inst.a].data, pool_.allocate(bytes));
       return {};
@@ -68,17 +134,17 @@ Status Execution::step(const Instruction& inst) {
     case Opcode::kMakeShape: {
       Shape shape(inst.list.size());
       for (size_t i = 0; i < shape.size(); ++i) {
-        TAPML_ASSIGN(shape[i], evaluate(function.programs[inst.list[i]], frame.slots));
+        TAPML_TRY(compute(frame, inst.list[i], shape[i]));
       }
       registers[inst.a] = Value(std::move(shape));
       return {};
     }
-    case Opcode::kMakeTuple: {
-      auto fields = std::make_shared<ValueList>();
-      for (int32_t index : inst.list) fields->push_back(registers[index]);
-      registers[inst.a].data = std::shared_ptr<const ValueList>(std::move(fields));
-      return {};
-    }
+    case Opcode::kMakeTuple:
+      return make_tuple(frame, inst);
+    case Opcode::kMakePrim:
+      return make_prim(frame, inst);
+    case Opcode::kMakeClosure:
+      return make_closure(frame, inst);
     case Opcode::kGetItem:
       return get_item(frame, inst);
     case Opcode::kView:
@@ -94,7 +160,11 @@ Status Execution::step(const Instruction& inst) {
     case Opcode::kCallKernel:
       return call_kernel(frame, inst);
     case Opcode::kCallFunction:
-      return call_function(inst);
+      return call_function(executable_.functions[inst.b], {}, inst);
+    case Opcode::kCallValue:
+      return call_value(frame, inst);
+    case Opcode::kCallPacked:
+      return call_packed(frame, inst);
     case Opcode::kRelease:
       registers[inst.a] = Value();
       return {};
@@ -111,34 +181,35 @@ Status Execution::step(const Instruction& inst) {
   return fail(wrong_value(frame, "a known opcode"));
 }
 
-// A tensor of `layout` at `offset` of `storage`, where there is room for `room` bytes.
-Result<Tensor> Execution::lay_out(const Frame& frame, int32_t layout,
-                                  std::shared_ptr<Storage> storage, int64_t offset,
-                                  int64_t room) const {
+// Gives `tensor` the dtype and shape of `layout`, for which there are `room` bytes.
+Status Execution::lay_out(const Frame& frame, int32_t layout, int64_t room, Tensor& tensor) const {
   const TensorLayout& plan = frame.function->layouts[layout];
-  Shape shape(plan.dims.size());
-  for (size_t i = 0; i < shape.size(); ++i) {
-    TAPML_ASSIGN(shape[i], evaluate(frame.function->programs[plan.dims[i]], frame.slots));
+  tensor.dtype = plan.dtype;
+  tensor.shape.reset(plan.dims.size());
+  int64_t* shape = tensor.shape.data();
+  for (size_t i = 0; i < plan.dims.size(); ++i) {
+    TAPML_TRY(compute(frame, plan.dims[i], shape[i]));
   }
-  TAPML_ASSIGN(int64_t bytes, checked_byte_count(plan.dtype, shape));
-  if (bytes > room) {
-    return fail(internal_error(
-        "a tensor " + std::string(dtype_name(plan.dtype)) + shape_to_string(shape) + " of " +
-            std::to_string(bytes) + " bytes is laid over " + std::to_string(room) + " bytes",
-        "function " + frame.function->name + ", instruction " + std::to_string(frame.next - 1)));
+  int64_t bytes = 0;
+  if (!simple_byte_count(plan.dtype, tensor.shape, bytes)) {
+    TAPML_ASSIGN(bytes, checked_byte_count(plan.dtype, tensor.shape));
   }
-  return Tensor{std::move(storage), offset, plan.dtype, std::move(shape)};
+  if (bytes <= room) return {};
+  return fail(internal_error(
+      "a tensor " + std::string(dtype_name(plan.dtype)) + shape_to_string(tensor.shape) + " of " +
+          std::to_string(bytes) + " bytes is laid over " + std::to_string(room) + " bytes",
+      "function " + frame.function->name + ", instruction " + std::to_string(frame.next - 1)));
 }
 
 Status Execution::make_tensor(Frame& frame, const Instruction& inst) {
   const auto* held = std::get_if<std::shared_ptr<Storage>>(&frame.registers[inst.b].data);
   if (!held) return fail(wrong_value(frame, "a storage"));
-  std::shared_ptr<Storage> storage = *held;
-  int64_t room = storage->bytes();
+  Tensor tensor;
+  tensor.storage = *held;
   // The bytes of the tensor that lay here before are given up.
-  storage->written();
-  TAPML_ASSIGN(Tensor tensor, lay_out(frame, inst.c, std::move(storage), 0, room));
-  frame.registers[inst.a] = Value(std::move(tensor));
+  tensor.storage->written();
+  TAPML_TRY(lay_out(frame, inst.c, tensor.storage->bytes(), tensor));
+  frame.registers[inst.a].data = std::move(tensor);
   return {};
 }
 
@@ -147,9 +218,11 @@ Status Execution::make_view(Frame& frame, const Instruction& inst) {
   if (!source || source->dtype != frame.function->layouts[inst.c].dtype) {
     return fail(wrong_value(frame, "a tensor of the view's dtype"));
   }
-  TAPML_ASSIGN(Tensor view,
-               lay_out(frame, inst.c, source->storage, source->offset, source->byte_size()));
-  frame.registers[inst.a] = Value(std::move(view));
+  Tensor view;
+  view.storage = source->storage;
+  view.offset = source->offset;
+  TAPML_TRY(lay_out(frame, inst.c, source->byte_size(), view));
+  frame.registers[inst.a].data = std::move(view);
   return {};
 }
 
@@ -168,32 +241,112 @@ Status Execution::call_kernel(Frame& frame, const Instruction& inst) {
   for (size_t i = 0; i < inst.list.size(); ++i) {
     const Tensor* tensor = frame.registers[inst.list[i]].tensor();
     if (!tensor) return fail(wrong_value(frame, "a tensor"));
-    call_args_[i] = *tensor;
+    call_args_[i] = tensor;
   }
   call_scalars_.resize(inst.list2.size());
   for (size_t i = 0; i < inst.list2.size(); ++i) {
-    TAPML_ASSIGN(call_scalars_[i], evaluate(frame.function->programs[inst.list2[i]], frame.slots));
+    TAPML_TRY(compute(frame, inst.list2[i], call_scalars_[i]));
   }
-  Status status = point_.call(sites_[inst.a], call_args_, call_scalars_);
-  // A reference left here would keep a storage from being used again.
-  call_args_.clear();
-  return status;
+  return point_.call(sites_[inst.a], std::span<const Tensor* const>(call_args_), call_scalars_);
 }
 
-Status Execution::call_function(const Instruction& inst) {
-  const VmFunction& callee = executable_.functions[inst.b];
-  if (frames_.size() >= kMaxFrames ||
+Status Execution::make_tuple(Frame& frame, const Instruction& inst) {
+  auto fields = std::make_shared<ValueList>();
+  TAPML_TRY(gather(frame.registers, inst.list, *fields));
+  frame.registers[inst.a].data = std::shared_ptr<const ValueList>(std::move(fields));
+  return {};
+}
+
+Status Execution::make_prim(Frame& frame, const Instruction& inst) {
+  Prim prim{static_cast<DType>(inst.c), 0};
+  TAPML_TRY(compute(frame, inst.b, prim.value));
+  if (!holds(prim.dtype, prim.value)) {
+    return fail(user_error("a host scalar is beyond its dtype", "function " + frame.function->name,
+                           std::string("a value of ") + dtype_name(prim.dtype),
+                           std::to_string(prim.value)));
+  }
+  frame.registers[inst.a].data = prim;
+  return {};
+}
+
+Status Execution::make_closure(Frame& frame, const Instruction& inst) {
+  auto closure = std::make_shared<Closure>();
+  closure->function = &executable_.functions[inst.b];
+  TAPML_TRY(gather(frame.registers, inst.list, closure->captured));
+  frame.registers[inst.a].data = std::shared_ptr<const Closure>(std::move(closure));
+  return {};
+}
+
+// A tail call takes the caller's frame; its arguments are taken out of it first.
+Status Execution::call_function(const VmFunction& callee, std::span<const Value> captured,
+                                const Instruction& inst) {
+  if (interrupt_ != nullptr && interrupt_->load(std::memory_order_relaxed)) {
+    return fail(platform_error(PlatformFault::kCancelled, "the run was cancelled",
+                               "function " + callee.name));
+  }
+  const bool tail = inst.c == kTailCall;
+  if ((!tail && depth_ >= kMaxFrames) ||
       live_registers_ + static_cast<size_t>(callee.registers) > kMaxRegisters) {
     return fail(user_error("functions call each other too deep",
-                           "function " + frames_.back().function->name,
-                           "at most " + std::to_string(kMaxFrames) + " calls in progress"));
+                           "function " + frames_[depth_ - 1].function->name,
+                           "at most " + std::to_string(kMaxFrames) + " calls in progress", "",
+                           "a call that is bound last and returned as it is takes no room"));
   }
-  enter(callee, inst.a);
-  Frame& caller = frames_[frames_.size() - 2];
-  Frame& entered = frames_.back();
-  for (size_t i = 0; i < inst.list.size(); ++i) {
-    entered.registers[i] = caller.registers[inst.list[i]];
+  if (!tail) {
+    Frame& entered = enter(callee, inst.a);
+    const Frame& caller = frames_[depth_ - 2];
+    std::copy(captured.begin(), captured.end(), entered.registers.begin());
+    for (size_t i = 0; i < inst.list.size(); ++i) {
+      entered.registers[captured.size() + i] = caller.registers[inst.list[i]];
+    }
+    return {};
   }
+  Frame& frame = frames_[depth_ - 1];
+  call_values_.assign(captured.begin(), captured.end());
+  for (int32_t index : inst.list) call_values_.push_back(frame.registers[index]);
+  live_registers_ += static_cast<size_t>(callee.registers) - frame.registers.size();
+  frame.function = &callee;
+  frame.next = 0;
+  frame.registers.clear();  // and with them what only they held
+  frame.registers.resize(static_cast<size_t>(callee.registers));
+  frame.slots.assign(static_cast<size_t>(callee.slots), 0);
+  std::move(call_values_.begin(), call_values_.end(), frame.registers.begin());
+  call_values_.clear();
+  return {};
+}
+
+Status Execution::call_value(Frame& frame, const Instruction& inst) {
+  const auto* held = std::get_if<std::shared_ptr<const Closure>>(&frame.registers[inst.b].data);
+  if (!held) {
+    return fail(user_error("a call of what is no function value", "function " + frame.function->name,
+                           "a function value", describe(frame.registers[inst.b])));
+  }
+  // The frame that holds it may go.
+  const std::shared_ptr<const Closure> closure = *held;
+  const VmFunction& callee = *closure->function;
+  const size_t captured = closure->captured.size();
+  if (captured + inst.list.size() != callee.params.size()) {
+    return fail(user_error("a call of a function value with another number of arguments",
+                           "function " + callee.name,
+                           std::to_string(callee.params.size() - captured) + " arguments",
+                           std::to_string(inst.list.size())));
+  }
+  return call_function(callee, closure->captured, inst);
+}
+
+Status Execution::call_packed(Frame& frame, const Instruction& inst) {
+  call_values_.clear();
+  for (int32_t index : inst.list) call_values_.push_back(frame.registers[index]);
+  Result<Value> result = (*packed_[static_cast<size_t>(inst.b)])(session_, call_values_);
+  call_values_.clear();
+  const std::string& name = executable_.packed[static_cast<size_t>(inst.b)];
+  if (!result) {
+    Error error = std::move(result).error();
+    if (error.where.empty()) error.where = "extern \"" + name + "\"";
+    return fail(std::move(error));
+  }
+  TAPML_TRY(check_home(*result, session_, "the result of extern \"" + name + "\""));
+  frame.registers[inst.a] = std::move(*result);
   return {};
 }
 
@@ -217,13 +370,64 @@ Status Execution::read_shape(Frame& frame, const Instruction& inst) {
 }
 
 Status Execution::branch_if_not(Frame& frame, const Instruction& inst) {
-  const Tensor* condition = frame.registers[inst.a].tensor();
-  if (!condition || condition->dtype != DType::kBool || !condition->shape.empty()) {
-    return fail(wrong_value(frame, "a bool tensor without dimensions"));
+  const Value& condition = frame.registers[inst.a];
+  bool holds = false;
+  if (const Prim* prim = condition.prim(); prim && prim->dtype == DType::kBool) {
+    holds = prim->value != 0;
+  } else if (const Tensor* tensor = condition.tensor();
+             tensor && tensor->dtype == DType::kBool && tensor->shape.empty()) {
+    TAPML_ASSIGN(HostTensor value, download(*tensor));
+    holds = value.bytes()[0] != std::byte{0};
+  } else {
+    return fail(user_error("the condition of an if is not a single truth value",
+                           "function " + frame.function->name, "a bool tensor of rank 0",
+                           describe(condition)));
   }
-  TAPML_ASSIGN(HostTensor value, download(*condition));
-  if (value.bytes()[0] == std::byte{0}) frame.next = static_cast<size_t>(inst.b);
+  if (!holds) frame.next = static_cast<size_t>(inst.b);
   return {};
+}
+
+// "@f(x: a tensor f32[2, 4]), binding y (layers.0)".
+std::string Execution::place(const Frame& frame) const {
+  constexpr size_t kShown = 8;
+  const VmFunction& function = *frame.function;
+  std::string text = "@" + function.name + "(";
+  for (size_t i = 0; i < function.params.size(); ++i) {
+    if (i > 0) text += ", ";
+    if (i == kShown) {
+      text += "...";
+      break;
+    }
+    text += function.params[i] + ": " + describe(frame.registers[i]);
+  }
+  text += ")";
+  const BindingNote* note = nullptr;
+  for (const BindingNote& one : function.notes) {
+    if (static_cast<size_t>(one.instruction) < frame.next) note = &one;
+  }
+  if (note != nullptr) {
+    text += ", binding " + note->binding;
+    if (!note->origin.empty()) text += " (" + origin_summary(note->origin) + ")";
+  }
+  return text;
+}
+
+// The functions in progress, innermost first. Empty where there is nothing that the error does not
+// say by itself: a single function without notes.
+std::string Execution::backtrace() const {
+  constexpr size_t kInnermost = 8, kOutermost = 2;
+  if (depth_ == 1 && frames_[0].function->notes.empty()) return "";
+  std::string text;
+  for (size_t i = depth_; i-- > 0;) {
+    const size_t from_inside = depth_ - 1 - i;
+    if (from_inside == kInnermost && i >= kOutermost) {
+      text += "\n    ... " + std::to_string(i + 1 - kOutermost) + " more";
+      i = kOutermost;
+      continue;
+    }
+    text += (text.empty() ? "in " : "\n    called from ") + place(frames_[i]);
+  }
+  return text;
 }
 
 }  // namespace tapml::runtime

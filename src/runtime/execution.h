@@ -11,11 +11,20 @@ namespace tapml::runtime {
 // checked; an instruction that meets another kind of value is an InternalError that names it.
 class Execution {
  public:
-  Execution(const Executable& executable, CallPoint& point, StoragePool& pool,
-            const std::vector<CallSite>& sites, const std::vector<Tensor>& constants)
-      : executable_(executable), point_(point), pool_(pool), sites_(sites), constants_(constants) {}
+  Execution(const Executable& executable, Session& session, CallPoint& point, StoragePool& pool,
+            const std::vector<CallSite>& sites, const std::vector<Tensor>& constants,
+            const std::vector<const HostFunction*>& packed)
+      : executable_(executable),
+        session_(session),
+        point_(point),
+        pool_(pool),
+        sites_(sites),
+        constants_(constants),
+        packed_(packed) {}
 
-  // Runs `function` to its return.
+  void set_interrupt(const std::atomic<bool>* flag) { interrupt_ = flag; }
+
+  // Runs `function` to its return. The room that a run needed is kept for the next.
   Result<Value> run(const VmFunction& function, std::span<const Value> args) noexcept;
 
  private:
@@ -29,28 +38,46 @@ class Execution {
     std::vector<int64_t> slots;
   };
 
-  void enter(const VmFunction& function, int32_t result);
+  Frame& enter(const VmFunction& function, int32_t result);
+  void leave();
+  Status run_to_end(Value& result);
   Status step(const Instruction& inst);
   Status make_tensor(Frame& frame, const Instruction& inst);
   Status make_view(Frame& frame, const Instruction& inst);
   Status get_item(Frame& frame, const Instruction& inst);
   Status call_kernel(Frame& frame, const Instruction& inst);
-  Status call_function(const Instruction& inst);
+  Status make_tuple(Frame& frame, const Instruction& inst);
+  Status make_prim(Frame& frame, const Instruction& inst);
+  Status make_closure(Frame& frame, const Instruction& inst);
+  // `captured`: the callee's first arguments.
+  Status call_function(const VmFunction& callee, std::span<const Value> captured,
+                       const Instruction& inst);
+  Status call_value(Frame& frame, const Instruction& inst);
+  Status call_packed(Frame& frame, const Instruction& inst);
   Status read_shape(Frame& frame, const Instruction& inst);
   Status branch_if_not(Frame& frame, const Instruction& inst);
-  Result<Tensor> lay_out(const Frame& frame, int32_t layout, std::shared_ptr<Storage> storage,
-                         int64_t offset, int64_t room) const;
+  Status compute(const Frame& frame, int32_t program, int64_t& value) const;
+  Status lay_out(const Frame& frame, int32_t layout, int64_t room, Tensor& tensor) const;
   Error wrong_value(const Frame& frame, const char* wanted) const;
+  std::string place(const Frame& frame) const;
+  std::string backtrace() const;
 
   const Executable& executable_;
+  Session& session_;
   CallPoint& point_;
   StoragePool& pool_;
   const std::vector<CallSite>& sites_;
   const std::vector<Tensor>& constants_;
+  const std::vector<const HostFunction*>& packed_;
+  const std::atomic<bool>* interrupt_ = nullptr;
+  // The first `depth_` are in progress; the rest wait, empty, to be used again.
   std::vector<Frame> frames_;
-  size_t live_registers_ = 0;      // of all frames
-  std::vector<Tensor> call_args_;  // of the kernel call at hand; kept to save allocations
+  size_t depth_ = 0;
+  size_t live_registers_ = 0;  // of all frames
+  // Of the kernel call at hand.
+  std::vector<const Tensor*> call_args_;
   std::vector<int64_t> call_scalars_;
+  std::vector<Value> call_values_;  // of the tail call or packed call at hand
 };
 
 }  // namespace tapml::runtime

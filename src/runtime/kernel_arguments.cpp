@@ -1,5 +1,9 @@
 #include "runtime/kernel_arguments.h"
 
+#include <limits>
+
+#include "runtime/scalars.h"
+
 namespace tapml::runtime {
 
 namespace {
@@ -77,7 +81,31 @@ Status check_argument(const KernelInfo& kernel, const ParamInfo& param, const Te
   return {};
 }
 
+Error beyond_limit(const KernelInfo& kernel, const LaunchLimit& limit, const Result<int64_t>& value,
+                   std::span<const int64_t> scalars) {
+  Error error = platform_error(
+      PlatformFault::kLimit,
+      "an index of kernel " + kernel.name + " does not fit the code made for this platform: the " +
+          limit.what + " is " +
+          (value ? std::to_string(*value) : std::string("more than 64 bits hold")),
+      "kernel " + kernel.name + ", " + limit.what);
+  error.expected = "at most " + std::to_string(limit.most);
+  error.found = value ? std::to_string(*value) : std::string("beyond 64 bits");
+  if (!scalars.empty()) error.found += " (with " + scalars_to_string(kernel, scalars) + ")";
+  return error;
+}
+
 }  // namespace
+
+Status check_launch(const KernelInfo& kernel, const LaunchInfo& launch,
+                    std::span<const int64_t> scalars) noexcept {
+  for (const LaunchLimit& limit : launch.limits) {
+    Result<int64_t> value = evaluate(limit.value, scalars);
+    if (value && *value <= limit.most) continue;
+    return fail(beyond_limit(kernel, limit, value, scalars));
+  }
+  return {};
+}
 
 Status check_binding(int64_t bytes, const Limits& limits, const std::string& where) noexcept {
   if (limits.max_binding_bytes == 0 || bytes <= limits.max_binding_bytes) return {};
@@ -88,9 +116,8 @@ Status check_binding(int64_t bytes, const Limits& limits, const std::string& whe
                              where));
 }
 
-Status check_arguments(const KernelInfo& kernel, std::span<const Tensor> args,
-                       std::span<const int64_t> scalars, std::span<const Segment> segments,
-                       const Session& session) noexcept {
+Status check_arguments(const KernelInfo& kernel, Arguments args, std::span<const int64_t> scalars,
+                       std::span<const Segment> segments, const Session& session) noexcept {
   if (args.size() != kernel.params.size() || scalars.size() != kernel.scalars.size()) {
     return fail(wrong_call("a call of kernel " + kernel.name + " does not fit its signature",
                            "kernel " + kernel.name,
@@ -104,6 +131,46 @@ Status check_arguments(const KernelInfo& kernel, std::span<const Tensor> args,
     TAPML_TRY(check_argument(kernel, kernel.params[i], args[i], scalars, segmented, session));
   }
   return {};
+}
+
+ArgumentRules::ArgumentRules(const KernelInfo& kernel, std::span<const Segment> segments,
+                             const Session& session)
+    : session_(&session), scalars_(kernel.scalars.size()) {
+  int64_t most = session.info().limits.max_binding_bytes;
+  if (most == 0) most = std::numeric_limits<int64_t>::max();
+  for (const ParamInfo& info : kernel.params) {
+    params_.push_back({&info, most, static_cast<int64_t>(dtype_bytes(info.dtype))});
+  }
+  for (const Segment& segment : segments) {
+    params_[segment.param].most_bytes = std::numeric_limits<int64_t>::max();
+  }
+}
+
+bool ArgumentRules::fit(Arguments args, std::span<const int64_t> scalars) const noexcept {
+  if (args.size() != params_.size() || scalars.size() != scalars_) return false;
+  for (size_t i = 0; i < params_.size(); ++i) {
+    const Param& param = params_[i];
+    const std::vector<ScalarProgram>& dims = param.info->dims;
+    const Tensor& arg = args[i];
+    if (!arg.storage || &arg.storage->session() != session_ || arg.dtype != param.info->dtype ||
+        arg.shape.size() != dims.size()) {
+      return false;
+    }
+    const int64_t* shape = arg.shape.data();
+    int64_t bytes = param.element_bytes;
+    for (size_t d = 0; d < dims.size(); ++d) {
+      int64_t dim = 0;
+      if (!evaluate_into(dims[d], scalars, dim) || dim != shape[d] || dim <= 0 ||
+          __builtin_mul_overflow(bytes, dim, &bytes)) {
+        return false;
+      }
+    }
+    if (arg.offset < 0 || bytes > arg.storage->bytes() - arg.offset || bytes > param.most_bytes ||
+        (arg.offset & (param.element_bytes - 1)) != 0) {
+      return false;
+    }
+  }
+  return true;
 }
 
 Result<int64_t> param_bytes(const ParamInfo& param, std::span<const int64_t> scalars) noexcept {

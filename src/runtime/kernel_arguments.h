@@ -2,7 +2,7 @@
 #pragma once
 
 #include "abi/device_info.h"
-#include "runtime/tensor.h"
+#include "runtime/call_point.h"
 
 namespace tapml::runtime {
 
@@ -11,12 +11,36 @@ namespace tapml::runtime {
 // inside its storage; and no argument, but those in `segments`, is larger than a kernel of this
 // device may bind. Else an
 // InternalError, or a PlatformError (kLimit) for the last, that names kernel and parameter.
-Status check_arguments(const KernelInfo& kernel, std::span<const Tensor> args,
-                       std::span<const int64_t> scalars, std::span<const Segment> segments,
-                       const Session& session) noexcept;
+Status check_arguments(const KernelInfo& kernel, Arguments args, std::span<const int64_t> scalars,
+                       std::span<const Segment> segments, const Session& session) noexcept;
+
+// The same checks of one kernel, laid out at load for the calls that pass them.
+class ArgumentRules {
+ public:
+  ArgumentRules() = default;
+  ArgumentRules(const KernelInfo& kernel, std::span<const Segment> segments,
+                const Session& session);
+  // Whether check_arguments() is sure to pass. False where it must be asked.
+  bool fit(Arguments args, std::span<const int64_t> scalars) const noexcept;
+
+ private:
+  struct Param {
+    const ParamInfo* info = nullptr;
+    int64_t most_bytes = 0;  // that may be bound
+    int64_t element_bytes = 0;
+  };
+  const Session* session_ = nullptr;
+  size_t scalars_ = 0;
+  std::vector<Param> params_;
+};
 
 // Bytes of a tensor whose dimensions are programs over `scalars`.
 Result<int64_t> param_bytes(const ParamInfo& param, std::span<const int64_t> scalars) noexcept;
+
+// kLimit where a value that the code of `launch` computes in narrow integers does not fit them;
+// the message names kernel, value and limit.
+Status check_launch(const KernelInfo& kernel, const LaunchInfo& launch,
+                    std::span<const int64_t> scalars) noexcept;
 
 // kLimit where `bytes` in one binding are more than the device allows.
 Status check_binding(int64_t bytes, const Limits& limits, const std::string& where) noexcept;

@@ -1,10 +1,11 @@
-#include <array>
 #include <utility>
 
 #include "exec/validate.h"
 #include "runtime/arena.h"
 #include "runtime/call_point.h"
 #include "runtime/kernel_arguments.h"
+#include "runtime/local_session.h"
+#include "runtime/scalars.h"
 
 namespace tapml::runtime {
 
@@ -18,7 +19,47 @@ constexpr int64_t kWorkspaceAlignment = 256;
 // An implementation with its kernels at hand.
 struct Ready {
   const Implementation* implementation = nullptr;  // null: this executable has none
-  std::vector<KernelId> kernels;                   // one a launch
+  ArgumentRules rules;
+  std::vector<size_t> written;                         // arguments that are out or inout
+  std::vector<KernelId> kernels;                       // one a launch
+  std::vector<std::shared_ptr<DeviceKernel>> objects;  // the same, on a local session
+};
+
+// An argument, a workspace or a segment of either.
+struct Place {
+  BufferId buffer;
+  DeviceMemory* memory;  // null on a session that is not local
+  int64_t offset;        // bytes
+};
+
+// Room for arguments of a launch, of which only those in use are ever touched.
+template <class T>
+class Row {
+ public:
+  Row() {}  // NOLINT: leaves the items alone
+  void set(size_t i, T item) { std::construct_at(&items_[i], item); }
+  std::span<const T> first(size_t count) const { return {items_, count}; }
+
+ private:
+  union {
+    T items_[kMaxArguments];
+  };
+};
+
+// The places of one call: few enough for the stack, more on the heap.
+class Places {
+ public:
+  explicit Places(size_t count) : more_(count > kMaxArguments ? count : 0) {
+    data_ = more_.empty() ? few_ : more_.data();
+  }
+  Places(const Places&) = delete;
+  Places& operator=(const Places&) = delete;
+  Place& operator[](size_t i) { return data_[i]; }
+
+ private:
+  Place few_[kMaxArguments];
+  std::vector<Place> more_;
+  Place* data_;
 };
 
 Status check_launch_limits(const LaunchInfo& launch, const Limits& limits,
@@ -49,7 +90,7 @@ Status check_launch_limits(const LaunchInfo& launch, const Limits& limits,
 
 struct KernelRunner::State {
   State(Session& on, std::shared_ptr<const Executable> what)
-      : session(on), executable(std::move(what)), arena(on) {}
+      : session(on), local(on.local()), executable(std::move(what)), arena(on) {}
 
   ~State() {
     for (ModuleId module : modules) session.unload_module(module);
@@ -68,6 +109,11 @@ struct KernelRunner::State {
       }
       Ready& entry = ready[implementation.kernel];
       entry.implementation = &implementation;
+      const KernelInfo& info = executable->kernels[implementation.kernel];
+      entry.rules = ArgumentRules(info, implementation.segments, session);
+      for (size_t i = 0; i < info.params.size(); ++i) {
+        if (info.params[i].mode != AccessMode::kIn) entry.written.push_back(i);
+      }
       for (const Segment& segment : implementation.segments) {
         TAPML_TRY(check_binding(segment.bytes, session.info().limits,
                                 "kernel " + executable->kernels[implementation.kernel].name +
@@ -83,22 +129,24 @@ struct KernelRunner::State {
           TAPML_TRY(session.get_kernel(kernel->second, module->second, launch.entry));
         }
         entry.kernels.push_back(kernel->second);
+        if (local) entry.objects.push_back(local->kernel(kernel->second));
       }
     }
     return {};
   }
 
-  // Places for the workspaces in the stream's arena, behind the arguments in `ranges`.
+  // Places for the workspaces in the stream's arena, from places[first] on. `held` keeps them
+  // alive.
   Status place_workspaces(const KernelInfo& kernel, const Implementation& implementation,
-                          std::span<const int64_t> scalars, StreamId stream,
-                          std::vector<BufferRange>& ranges) {
+                          std::span<const int64_t> scalars, StreamId stream, Places& places,
+                          size_t first, std::shared_ptr<Storage>& held) {
     int64_t total = 0;
-    size_t first = ranges.size();
+    size_t next = first;
     for (const ParamInfo& workspace : implementation.workspaces) {
       TAPML_ASSIGN(int64_t bytes, param_bytes(workspace, scalars));
       std::string where = "kernel " + kernel.name + ", workspace " + workspace.name;
       TAPML_TRY(check_binding(bytes, session.info().limits, where));
-      ranges.push_back({BufferId{}, total});
+      places[next++].offset = total;
       // An overflow leaves a negative total, which the allocation refuses.
       int64_t padded = 0;
       if (__builtin_add_overflow(bytes, kWorkspaceAlignment - 1, &padded) ||
@@ -108,16 +156,57 @@ struct KernelRunner::State {
                                    "the workspaces have more than 2^63 - 1 bytes", where));
       }
     }
-    auto arena_storage = arena.get(stream, total);
-    if (!arena_storage) {
-      arena_storage.error().where = "workspaces of kernel " + kernel.name;
-      return fail(std::move(arena_storage).error());
+    auto storage = arena.get(stream, total);
+    if (!storage) {
+      storage.error().where = "workspaces of kernel " + kernel.name;
+      return fail(std::move(storage).error());
     }
-    for (size_t i = first; i < ranges.size(); ++i) ranges[i].buffer = (*arena_storage)->buffer();
+    held = std::move(*storage);
+    for (size_t i = first; i < next; ++i) {
+      places[i].buffer = held->buffer();
+      places[i].memory = held->memory();
+    }
     return {};
   }
 
+  // One launch of a kernel whose arguments lie in `places`.
+  Status launch(const LaunchInfo& info, KernelId kernel, Places& places,
+                std::span<const int64_t> scalars, StreamId stream, DeviceKernel* object) {
+    Row<int64_t> values;
+    for (size_t i = 0; i < info.scalars.size(); ++i) values.set(i, scalars[info.scalars[i]]);
+    int64_t extent = 0;
+    if (!evaluate_into(info.extent, scalars, extent)) {
+      return fail(evaluate(info.extent, scalars).error());
+    }
+    if (object) {
+      Row<BufferArg> buffers;
+      for (size_t i = 0; i < info.buffers.size(); ++i) {
+        const Place& place = places[info.buffers[i]];
+        buffers.set(i, {place.memory, place.offset});
+      }
+      LaunchArgs args;
+      args.buffers = buffers.first(info.buffers.size());
+      args.scalars = values.first(info.scalars.size());
+      args.extent = extent;
+      args.workgroup_threads = info.workgroup_threads;
+      return local->launch(stream, *object, info.entry, args);
+    }
+    Row<BufferRange> buffers;
+    for (size_t i = 0; i < info.buffers.size(); ++i) {
+      const Place& place = places[info.buffers[i]];
+      buffers.set(i, {place.buffer, place.offset});
+    }
+    LaunchRequest request;
+    request.kernel = kernel;
+    request.buffers = buffers.first(info.buffers.size());
+    request.scalars = values.first(info.scalars.size());
+    request.extent = extent;
+    request.workgroup_threads = info.workgroup_threads;
+    return session.launch(stream, request);
+  }
+
   Session& session;
+  LocalSession* local;  // the same where its device is in this process, else null
   std::shared_ptr<const Executable> executable;
   Arena arena;
   std::vector<ModuleId> modules;
@@ -145,8 +234,8 @@ bool KernelRunner::has(int32_t kernel) const noexcept {
          state_->ready[kernel].implementation != nullptr;
 }
 
-Status KernelRunner::enqueue(int32_t kernel, std::span<const Tensor> args,
-                             std::span<const int64_t> scalars, StreamId stream) noexcept {
+Status KernelRunner::enqueue(int32_t kernel, Arguments args, std::span<const int64_t> scalars,
+                             StreamId stream) noexcept {
   const Executable& executable = *state_->executable;
   if (kernel < 0 || static_cast<size_t>(kernel) >= executable.kernels.size()) {
     return fail(internal_error("the executable has no kernel " + std::to_string(kernel)));
@@ -159,34 +248,35 @@ Status KernelRunner::enqueue(int32_t kernel, std::span<const Tensor> args,
         "kernel " + info.name));
   }
   const Implementation& implementation = *ready.implementation;
-  TAPML_TRY(check_arguments(info, args, scalars, implementation.segments, state_->session));
-
-  std::vector<BufferRange> ranges;
-  ranges.reserve(args.size() + implementation.workspaces.size() + implementation.segments.size());
-  for (const Tensor& arg : args) ranges.push_back({arg.storage->buffer(), arg.offset});
-  if (!implementation.workspaces.empty()) {
-    TAPML_TRY(state_->place_workspaces(info, implementation, scalars, stream, ranges));
+  if (!ready.rules.fit(args, scalars)) {
+    TAPML_TRY(check_arguments(info, args, scalars, implementation.segments, state_->session));
   }
-  for (const Segment& segment : implementation.segments) {
-    ranges.push_back({ranges[segment.param].buffer, ranges[segment.param].offset + segment.offset});
+
+  size_t workspaces = args.size(), segments = workspaces + implementation.workspaces.size();
+  Places places(segments + implementation.segments.size());
+  for (size_t i = 0; i < args.size(); ++i) {
+    const Tensor& arg = args[i];
+    places[i] = {arg.storage->buffer(), arg.storage->memory(), arg.offset};
+  }
+  std::shared_ptr<Storage> held;
+  if (!implementation.workspaces.empty()) {
+    TAPML_TRY(
+        state_->place_workspaces(info, implementation, scalars, stream, places, workspaces, held));
+  }
+  for (size_t i = 0; i < implementation.segments.size(); ++i) {
+    const Segment& segment = implementation.segments[i];
+    places[segments + i] = places[segment.param];
+    places[segments + i].offset += segment.offset;
+  }
+  for (const LaunchInfo& launch : implementation.launches) {
+    if (!launch.limits.empty()) TAPML_TRY(check_launch(info, launch, scalars));
   }
   // Before the launches: a copy elsewhere must not outlive even a write that fails half-way.
-  for (size_t i = 0; i < args.size(); ++i) {
-    if (info.params[i].mode != AccessMode::kIn) args[i].storage->written();
-  }
+  for (size_t i : ready.written) args[i].storage->written();
   for (size_t i = 0; i < implementation.launches.size(); ++i) {
-    const LaunchInfo& launch = implementation.launches[i];
-    std::array<BufferRange, kMaxArguments> buffers;
-    std::array<int64_t, kMaxArguments> values;
-    for (size_t j = 0; j < launch.buffers.size(); ++j) buffers[j] = ranges[launch.buffers[j]];
-    for (size_t j = 0; j < launch.scalars.size(); ++j) values[j] = scalars[launch.scalars[j]];
-    LaunchRequest request;
-    request.kernel = ready.kernels[i];
-    request.buffers = std::span<const BufferRange>(buffers.data(), launch.buffers.size());
-    request.scalars = std::span<const int64_t>(values.data(), launch.scalars.size());
-    request.workgroup_threads = launch.workgroup_threads;
-    TAPML_ASSIGN(request.extent, evaluate(launch.extent, scalars));
-    TAPML_TRY(state_->session.launch(stream, request));
+    DeviceKernel* object = ready.objects.empty() ? nullptr : ready.objects[i].get();
+    TAPML_TRY(state_->launch(implementation.launches[i], ready.kernels[i], places, scalars, stream,
+                             object));
   }
   return {};
 }

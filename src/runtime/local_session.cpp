@@ -38,6 +38,7 @@ Result<std::unique_ptr<LocalSession>> LocalSession::create(
     std::shared_ptr<Device> device) noexcept {
   std::unique_ptr<LocalSession> session(new LocalSession(std::move(device)));
   TAPML_TRY(session->create_stream(kDefaultStream));
+  session->default_stream_ = session->streams_.at(raw(kDefaultStream)).get();
   return session;
 }
 
@@ -184,11 +185,6 @@ Status LocalSession::launch(StreamId stream, const LaunchRequest& request) noexc
                                                           " buffers; the session allows " +
                                                           std::to_string(kMaxLaunchBuffers)));
   }
-  if (request.extent < 0 || request.workgroup_threads < 1) {
-    return fail(internal_error("a launch of " + std::to_string(request.extent) +
-                               " work items in groups of " +
-                               std::to_string(request.workgroup_threads)));
-  }
   // The references keep memory that another thread releases meanwhile.
   std::array<std::shared_ptr<DeviceMemory>, kMaxLaunchBuffers> held;
   std::array<BufferArg, kMaxLaunchBuffers> buffers;
@@ -210,17 +206,36 @@ Status LocalSession::launch(StreamId stream, const LaunchRequest& request) noexc
       }
     }
   }
-  return enqueue(stream, [&](Stream& on) -> Status {
-    if (request.extent == 0) return {};
-    LaunchArgs args;
-    args.buffers = std::span<const BufferArg>(buffers.data(), request.buffers.size());
-    args.scalars = request.scalars;
-    args.extent = request.extent;
-    args.workgroup_threads = request.workgroup_threads;
-    Status status = on.queue->launch(*kernel.kernel, args);
-    if (!status && status.error().where.empty()) status.error().where = "kernel " + kernel.entry;
-    return status;
-  });
+  LaunchArgs args;
+  args.buffers = std::span<const BufferArg>(buffers.data(), request.buffers.size());
+  args.scalars = request.scalars;
+  args.extent = request.extent;
+  args.workgroup_threads = request.workgroup_threads;
+  return launch(stream, *kernel.kernel, kernel.entry, args);
+}
+
+Status LocalSession::launch(StreamId stream, DeviceKernel& kernel, const std::string& entry,
+                            const LaunchArgs& args) noexcept {
+  if (args.extent < 0 || args.workgroup_threads < 1) {
+    return fail(internal_error("a launch of " + std::to_string(args.extent) +
+                               " work items in groups of " +
+                               std::to_string(args.workgroup_threads)));
+  }
+  if (stream == kDefaultStream) return launch_on(*default_stream_, kernel, entry, args);
+  TAPML_ASSIGN(std::shared_ptr<Stream> on, find_stream(stream));
+  return launch_on(*on, kernel, entry, args);
+}
+
+Status LocalSession::launch_on(Stream& stream, DeviceKernel& kernel, const std::string& entry,
+                               const LaunchArgs& args) noexcept {
+  LockGuard guard(stream.lock);
+  if (stream.error || args.extent == 0) return {};
+  Status status = stream.queue->launch(kernel, args);
+  if (!status) {
+    if (status.error().where.empty()) status.error().where = "kernel " + entry;
+    stream.error = std::move(status).error();
+  }
+  return {};
 }
 
 Status LocalSession::record(StreamId stream, EventId event) noexcept {
@@ -317,6 +332,18 @@ std::byte* LocalSession::host_address(BufferId id) noexcept {
   LockGuard guard(lock_);
   auto found = buffers_.find(raw(id));
   return found == buffers_.end() ? nullptr : found->second->host_address();
+}
+
+std::shared_ptr<DeviceMemory> LocalSession::memory(BufferId id) noexcept {
+  LockGuard guard(lock_);
+  auto found = buffers_.find(raw(id));
+  return found == buffers_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<DeviceKernel> LocalSession::kernel(KernelId id) noexcept {
+  LockGuard guard(lock_);
+  auto found = kernels_.find(raw(id));
+  return found == kernels_.end() ? nullptr : found->second.kernel;
 }
 
 // Waits for every stream; the first error wins.

@@ -43,6 +43,16 @@ class LocalSession final : public Session {
   Status synchronize(StreamId stream, Deadline deadline = {}) noexcept override;
   std::byte* host_address(BufferId id) noexcept override;
 
+  // What stands behind handles; null for unknown ones. Holding it keeps it usable.
+  LocalSession* local() noexcept override { return this; }
+  std::shared_ptr<DeviceMemory> memory(BufferId id) noexcept;
+  std::shared_ptr<DeviceKernel> kernel(KernelId id) noexcept;
+  // As launch() above, without a look at any table. The caller keeps kernel and buffers alive until
+  // the call returns and has checked that offsets lie inside of their memory; `entry` names the
+  // kernel in errors.
+  Status launch(StreamId stream, DeviceKernel& kernel, const std::string& entry,
+                const LaunchArgs& args) noexcept;
+
   Result<Snapshot> snapshot() noexcept override;
   Status restore(const Snapshot& snapshot) noexcept override;
 
@@ -69,6 +79,8 @@ class LocalSession final : public Session {
                                                    const char* what) noexcept;
   template <class Work>
   Status enqueue(StreamId stream, Work&& work) noexcept;
+  Status launch_on(Stream& stream, DeviceKernel& kernel, const std::string& entry,
+                   const LaunchArgs& args) noexcept;
   Status finish(Stream& stream, Deadline deadline) noexcept;
   Status surface(Stream& stream) noexcept;
   Status finish_all() noexcept;
@@ -79,6 +91,7 @@ class LocalSession final : public Session {
   std::unordered_map<uint64_t, std::shared_ptr<DeviceModule>> modules_;
   std::unordered_map<uint64_t, Kernel> kernels_;
   std::unordered_map<uint64_t, std::shared_ptr<Stream>> streams_;
+  Stream* default_stream_ = nullptr;  // in streams_ as long as the session lives
   std::unordered_map<uint64_t, Event> events_;
 };
 

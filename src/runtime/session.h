@@ -14,6 +14,9 @@
 
 namespace tapml::runtime {
 
+class DeviceMemory;
+class LocalSession;
+
 enum class BufferId : uint64_t {};
 enum class ModuleId : uint64_t {};
 enum class KernelId : uint64_t {};
@@ -44,6 +47,9 @@ class Session {
   virtual ~Session() = default;
 
   virtual const DeviceInfo& info() const noexcept = 0;
+  // This session where its device is in this process: callers that keep the objects behind their
+  // handles alive may then pass these instead (LocalSession::launch). Null elsewhere.
+  virtual LocalSession* local() noexcept { return nullptr; }
   // A handle that this session has not used yet.
   uint64_t new_handle() noexcept { return next_handle_.fetch_add(1); }
 

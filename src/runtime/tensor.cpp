@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "runtime/local_session.h"
+
 namespace tapml::runtime {
 
 namespace {
@@ -31,11 +33,13 @@ Result<std::shared_ptr<Storage>> Storage::allocate(Session& session, int64_t byt
   storage->session_ = &session;
   storage->buffer_ = buffer;
   storage->bytes_ = padded;
+  if (LocalSession* local = session.local()) storage->memory_ = local->memory(buffer);
   storage->id_ = next_storage_id();
   return storage;
 }
 
 Storage::~Storage() {
+  memory_.reset();
   if (session_) session_->release(buffer_);
 }
 

@@ -1,6 +1,7 @@
 // Tensors of the runtime: (session, buffer, byte offset, shape, dtype).
 #pragma once
 
+#include "runtime/extents.h"
 #include "runtime/session.h"
 #include "tensor/host_tensor.h"
 
@@ -19,13 +20,16 @@ class Storage {
   BufferId buffer() const { return buffer_; }
   int64_t bytes() const { return bytes_; }
   uint64_t id() const { return id_; }  // unique in this process
-  uint64_t version() const { return version_.load(); }
-  void written() { version_.fetch_add(1); }
+  uint64_t version() const { return version_.load(std::memory_order_relaxed); }
+  void written() { version_.fetch_add(1, std::memory_order_relaxed); }
+  // The device's memory under the buffer where the session is local, else null.
+  DeviceMemory* memory() const { return memory_.get(); }
 
  private:
   Storage() = default;
   Session* session_ = nullptr;
   BufferId buffer_{};
+  std::shared_ptr<DeviceMemory> memory_;
   int64_t bytes_ = 0;
   uint64_t id_ = 0;
   std::atomic<uint64_t> version_{0};
@@ -35,7 +39,7 @@ struct Tensor {
   std::shared_ptr<Storage> storage;
   int64_t offset = 0;  // bytes
   DType dtype = DType::kF32;
-  Shape shape;
+  Extents shape;
 
   int64_t byte_size() const {
     return element_count(shape) * static_cast<int64_t>(dtype_bytes(dtype));

@@ -1,8 +1,8 @@
 #include "runtime/value_check.h"
 
-namespace tapml::runtime {
+#include "runtime/scalars.h"
 
-namespace {
+namespace tapml::runtime {
 
 std::string describe(const Value& value) {
   if (const Tensor* tensor = value.tensor()) {
@@ -12,8 +12,21 @@ std::string describe(const Value& value) {
   if (const ValueList* fields = value.tuple()) {
     return "a tuple of " + std::to_string(fields->size()) + " fields";
   }
+  if (const Prim* prim = value.prim()) {
+    return std::string("a host scalar ") + dtype_name(prim->dtype) + " " +
+           (prim->dtype == DType::kBool ? (prim->value ? "true" : "false")
+                                        : std::to_string(prim->value));
+  }
+  if (const Closure* closure = value.closure()) {
+    return "a function value @" + closure->function->name + " of " +
+           std::to_string(closure->function->params.size() - closure->captured.size()) +
+           " parameters";
+  }
+  if (std::holds_alternative<std::shared_ptr<Storage>>(value.data)) return "a storage";
   return "nothing";
 }
+
+namespace {
 
 std::string describe(const ValueCheck& check) {
   switch (check.kind) {
@@ -32,6 +45,11 @@ std::string describe(const ValueCheck& check) {
     }
     case ValueCheck::Kind::kTuple:
       return "a tuple of " + std::to_string(check.fields.size()) + " fields";
+    case ValueCheck::Kind::kPrim:
+      return std::string("a host scalar ") + dtype_name(check.dtype);
+    case ValueCheck::Kind::kCallable:
+      return check.ndim < 0 ? "a function value"
+                            : "a function value of " + std::to_string(check.ndim) + " parameters";
   }
   return "nothing";
 }
@@ -41,7 +59,7 @@ Error wrong_value(const std::string& where, const ValueCheck& check, const Value
                     describe(value));
 }
 
-Status check_dims(const ValueCheck& check, const Value& value, const Shape& dims,
+Status check_dims(const ValueCheck& check, const Value& value, std::span<const int64_t> dims,
                   const std::string& where, std::span<int64_t> slots) {
   if ((check.ndim >= 0 && dims.size() != static_cast<size_t>(check.ndim)) ||
       (check.has_dims && dims.size() != check.dims.size())) {
@@ -56,7 +74,9 @@ Status check_dims(const ValueCheck& check, const Value& value, const Shape& dims
       slots[static_cast<size_t>(dim.define_slot)] = dims[i];
       continue;
     }
-    TAPML_ASSIGN(int64_t expected, evaluate(dim.equals, slots));
+    int64_t expected = 0;
+    if (!evaluate_into(dim.equals, slots, expected))
+      return fail(evaluate(dim.equals, slots).error());
     if (dims[i] == expected) continue;
     std::string number = std::to_string(expected);
     std::string text = dim.expression.empty() || dim.expression == number
@@ -68,6 +88,26 @@ Status check_dims(const ValueCheck& check, const Value& value, const Shape& dims
                            std::to_string(dims[i]) + " (" + describe(value) + ")"));
   }
   return {};
+}
+
+// The value of a host scalar: dims holds it alone.
+Status check_prim(const ValueCheck& check, const Prim& prim, const std::string& where,
+                  std::span<int64_t> slots) {
+  if (check.dims.empty()) return {};
+  const DimCheck& dim = check.dims.front();
+  if (dim.define_slot >= 0) {
+    slots[static_cast<size_t>(dim.define_slot)] = prim.value;
+    return {};
+  }
+  TAPML_ASSIGN(int64_t expected, evaluate(dim.equals, slots));
+  if (prim.value == expected) return {};
+  std::string number = std::to_string(expected);
+  std::string text = dim.expression.empty() || dim.expression == number
+                         ? number
+                         : dim.expression + " = " + number;
+  return fail(user_error("the value of " + where + " is " + std::to_string(prim.value) + ", not " +
+                             text,
+                         where, text, std::to_string(prim.value)));
 }
 
 Status check_at(const ValueCheck& check, const Value& value, const std::string& where,
@@ -101,6 +141,20 @@ Status check_at(const ValueCheck& check, const Value& value, const std::string& 
       }
       return {};
     }
+    case ValueCheck::Kind::kPrim: {
+      const Prim* prim = value.prim();
+      if (!prim || prim->dtype != check.dtype) return fail(wrong_value(where, check, value));
+      return check_prim(check, *prim, where, slots);
+    }
+    case ValueCheck::Kind::kCallable: {
+      const Closure* closure = value.closure();
+      if (!closure || (check.ndim >= 0 && static_cast<size_t>(check.ndim) !=
+                                              closure->function->params.size() -
+                                                  closure->captured.size())) {
+        return fail(wrong_value(where, check, value));
+      }
+      return {};
+    }
   }
   return {};
 }
@@ -109,6 +163,24 @@ Status check_at(const ValueCheck& check, const Value& value, const std::string& 
 
 Status check_value(const ValueCheck& check, const Value& value, std::span<int64_t> slots) noexcept {
   return check_at(check, value, check.where, slots);
+}
+
+Status check_home(const Value& value, const Session& session, const std::string& where) {
+  if (const Tensor* tensor = value.tensor()) {
+    if (!tensor->storage || &tensor->storage->session() != &session) {
+      return fail(
+          user_error("a tensor of " + where + " does not live on the machine's session", where));
+    }
+    TAPML_ASSIGN(int64_t bytes, checked_byte_count(tensor->dtype, tensor->shape));
+    if (tensor->offset < 0 || tensor->offset > tensor->storage->bytes() ||
+        bytes > tensor->storage->bytes() - tensor->offset) {
+      return fail(user_error("a tensor of " + where + " lies outside of its storage", where));
+    }
+  }
+  if (const ValueList* fields = value.tuple()) {
+    for (const Value& field : *fields) TAPML_TRY(check_home(field, session, where));
+  }
+  return {};
 }
 
 }  // namespace tapml::runtime

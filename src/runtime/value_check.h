@@ -10,4 +10,10 @@ namespace tapml::runtime {
 // dimension, the expected expression with its value, and what was found.
 Status check_value(const ValueCheck& check, const Value& value, std::span<int64_t> slots) noexcept;
 
+// Ok when every tensor in `value` lives on `session` and lies inside its storage.
+Status check_home(const Value& value, const Session& session, const std::string& where);
+
+// For messages: "a tensor f32[2, 4]".
+std::string describe(const Value& value);
+
 }  // namespace tapml::runtime

@@ -1,6 +1,8 @@
 #include "runtime/vm.h"
 
 #include "runtime/execution.h"
+#include "runtime/scalars.h"
+#include "runtime/value_check.h"
 
 namespace tapml::runtime {
 
@@ -14,6 +16,10 @@ struct VirtualMachine::State {
   StoragePool pool;
   std::vector<CallSite> sites;
   std::vector<Tensor> constants;
+  HostFunctions functions;
+  std::vector<const HostFunction*> packed;  // by their number in the executable
+  Execution execution{runner->executable(), session, point, pool, sites, constants, packed};
+  bool running = false;
 };
 
 namespace {
@@ -27,23 +33,26 @@ std::string function_list(const Executable& executable) {
   return text.empty() ? "no function at all" : "one of " + text;
 }
 
-// Ok when every tensor in `value` lives on `session` and lies inside its storage.
-Status check_home(const Value& value, const Session& session, const std::string& where) {
+std::string name_list(const HostFunctions& functions) {
+  std::string text;
+  for (const auto& [name, function] : functions) text += (text.empty() ? "" : ", ") + name;
+  return text.empty() ? "no function at all" : text;
+}
+
+// Whether every tensor in `value` lives on `session` and lies inside its storage.
+bool is_home(const Value& value, const Session& session) {
   if (const Tensor* tensor = value.tensor()) {
-    if (!tensor->storage || &tensor->storage->session() != &session) {
-      return fail(
-          user_error("a tensor of " + where + " does not live on the machine's session", where));
-    }
-    TAPML_ASSIGN(int64_t bytes, checked_byte_count(tensor->dtype, tensor->shape));
-    if (tensor->offset < 0 || tensor->offset > tensor->storage->bytes() ||
-        bytes > tensor->storage->bytes() - tensor->offset) {
-      return fail(user_error("a tensor of " + where + " lies outside of its storage", where));
-    }
+    int64_t bytes = 0;
+    return tensor->storage && &tensor->storage->session() == &session && tensor->offset >= 0 &&
+           simple_byte_count(tensor->dtype, tensor->shape, bytes) &&
+           bytes <= tensor->storage->bytes() - tensor->offset;
   }
   if (const ValueList* fields = value.tuple()) {
-    for (const Value& field : *fields) TAPML_TRY(check_home(field, session, where));
+    for (const Value& field : *fields) {
+      if (!is_home(field, session)) return false;
+    }
   }
-  return {};
+  return true;
 }
 
 }  // namespace
@@ -52,7 +61,8 @@ VirtualMachine::VirtualMachine() = default;
 VirtualMachine::~VirtualMachine() = default;
 
 Result<std::unique_ptr<VirtualMachine>> VirtualMachine::create(
-    Session& session, std::shared_ptr<const Executable> executable) noexcept {
+    Session& session, std::shared_ptr<const Executable> executable,
+    HostFunctions functions) noexcept {
   TAPML_ASSIGN(auto runner, KernelRunner::create(session, std::move(executable)));
   std::unique_ptr<VirtualMachine> machine(new VirtualMachine);
   machine->state_ = std::make_unique<State>(session, std::move(runner));
@@ -62,6 +72,16 @@ Result<std::unique_ptr<VirtualMachine>> VirtualMachine::create(
     const CallSiteInfo& info = program.call_sites[i];
     state.sites.push_back(CallSite{static_cast<int32_t>(i), &program.kernels[info.kernel],
                                    info.function, info.origin});
+  }
+  state.functions = std::move(functions);
+  for (const std::string& name : program.packed) {
+    auto it = state.functions.find(name);
+    if (it == state.functions.end() || !it->second) {
+      return fail(user_error("the host has no function \"" + name + "\"",
+                             "extern \"" + name + "\"", "one of " + name_list(state.functions), name,
+                             "hand it to the machine when it is made"));
+    }
+    state.packed.push_back(&it->second);
   }
   for (const HostTensor& constant : program.constants) {
     TAPML_ASSIGN(Tensor copy, upload(session, constant));
@@ -85,13 +105,23 @@ Result<Value> VirtualMachine::call(std::string_view function,
                            std::to_string(args.size())));
   }
   for (size_t i = 0; i < args.size(); ++i) {
+    if (is_home(args[i], session())) continue;
     TAPML_TRY(
         check_home(args[i], session(), "argument " + callee->params[i] + " of " + callee->name));
   }
-  Execution execution(program, state_->point, state_->pool, state_->sites, state_->constants);
-  Result<Value> result = execution.run(*callee, args);
+  if (state_->running) {
+    return fail(user_error("the machine is called while it runs", "function " + callee->name, "",
+                           "", "host functions work on their arguments alone"));
+  }
+  state_->running = true;
+  Result<Value> result = state_->execution.run(*callee, args);
+  state_->running = false;
   state_->pool.end_call();
   return result;
+}
+
+void VirtualMachine::set_interrupt(const std::atomic<bool>* flag) {
+  state_->execution.set_interrupt(flag);
 }
 
 Session& VirtualMachine::session() const { return state_->session; }

@@ -17,9 +17,10 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-std::string shapes_of(std::span<const runtime::Tensor> tensors) {
+std::string shapes_of(const runtime::Arguments& tensors) {
   std::string text;
-  for (const runtime::Tensor& tensor : tensors) {
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const runtime::Tensor& tensor = tensors[i];
     text += (text.empty() ? "" : " ") + std::string(dtype_name(tensor.dtype)) +
             shape_to_string(tensor.shape);
   }
