@@ -29,8 +29,9 @@ std::string scalars_to_string(const KernelInfo& kernel, std::span<const int64_t>
   return text;
 }
 
-Result<Shape> param_shape(const ParamInfo& param, std::span<const int64_t> scalars) {
-  Shape shape(param.dims.size());
+Result<Extents> param_shape(const ParamInfo& param, std::span<const int64_t> scalars) {
+  Extents shape;
+  shape.reset(param.dims.size());
   for (size_t i = 0; i < shape.size(); ++i) {
     TAPML_ASSIGN(shape[i], evaluate(param.dims[i], scalars));
   }
@@ -174,7 +175,7 @@ bool ArgumentRules::fit(Arguments args, std::span<const int64_t> scalars) const 
 }
 
 Result<int64_t> param_bytes(const ParamInfo& param, std::span<const int64_t> scalars) noexcept {
-  TAPML_ASSIGN(Shape shape, param_shape(param, scalars));
+  TAPML_ASSIGN(Extents shape, param_shape(param, scalars));
   return checked_byte_count(param.dtype, shape);
 }
 

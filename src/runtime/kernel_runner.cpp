@@ -144,8 +144,12 @@ struct KernelRunner::State {
     size_t next = first;
     for (const ParamInfo& workspace : implementation.workspaces) {
       TAPML_ASSIGN(int64_t bytes, param_bytes(workspace, scalars));
-      std::string where = "kernel " + kernel.name + ", workspace " + workspace.name;
-      TAPML_TRY(check_binding(bytes, session.info().limits, where));
+      // Text is made for errors only: this runs at every call.
+      auto where = [&] { return "kernel " + kernel.name + ", workspace " + workspace.name; };
+      int64_t most = session.info().limits.max_binding_bytes;
+      if (most > 0 && bytes > most) {
+        return check_binding(bytes, session.info().limits, where());
+      }
       places[next++].offset = total;
       // An overflow leaves a negative total, which the allocation refuses.
       int64_t padded = 0;
@@ -153,7 +157,7 @@ struct KernelRunner::State {
           __builtin_add_overflow(total, padded / kWorkspaceAlignment * kWorkspaceAlignment,
                                  &total)) {
         return fail(platform_error(PlatformFault::kLimit,
-                                   "the workspaces have more than 2^63 - 1 bytes", where));
+                                   "the workspaces have more than 2^63 - 1 bytes", where()));
       }
     }
     auto storage = arena.get(stream, total);
