@@ -41,20 +41,18 @@ Module chain_concat(const Module& module) {
   for (const auto& [name, function] : module.functions) {
     const Function* source = as_relax_function(function.get());
     if (!source || is_kernel(source)) continue;
-    std::vector<Block> blocks;
-    for (const Block& block : body_of(*source).blocks) {
-      Block copy{.dataflow = block.dataflow, .bindings = {}};
+    auto copy = std::make_shared<Function>(*source);
+    copy->body = map_blocks(source->body, [](const Block& block) {
+      Block result{.dataflow = block.dataflow, .bindings = {}};
       for (const Binding& binding : block.bindings) {
         if (is_wide_concat(binding)) {
-          add_chain(binding, block.dataflow, copy.bindings);
+          add_chain(binding, block.dataflow, result.bindings);
         } else {
-          copy.bindings.push_back(binding);
+          result.bindings.push_back(binding);
         }
       }
-      blocks.push_back(std::move(copy));
-    }
-    auto copy = std::make_shared<Function>(*source);
-    copy->body = make_seq(std::move(blocks), body_of(*source).result);
+      return result;
+    });
     result.functions[name] = copy;
   }
   return result;

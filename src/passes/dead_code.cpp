@@ -3,6 +3,7 @@
 #include <set>
 
 #include "passes/kernel.h"
+#include "passes/lambda_lift.h"
 #include "relax/visit.h"
 
 namespace tapml::passes {
@@ -11,54 +12,104 @@ using namespace relax;  // NOLINT: this file is about relax alone
 
 namespace {
 
+// Values that only are: making them has no effect, wherever they stand.
+bool only_is(const Expr& value) {
+  return value->kind != relax::ExprKind::kCall && value->kind != relax::ExprKind::kIf &&
+         value->kind != relax::ExprKind::kSeq;
+}
+
 // Backwards over the blocks: what the rest of the body uses is alive. Outside dataflow blocks
-// every binding stays, since it may have an effect.
-Expr remove_unused(const Expr& body) {
-  const auto* seq = as<SeqNode>(body);
-  if (!seq) return body;
-  std::set<const VarNode*> alive;
-  auto use = [&](const Expr& expr) {
-    visit(expr, [&](const Expr& e) {
-      if (e->kind == relax::ExprKind::kVar) alive.insert(static_cast<const VarNode*>(e.get()));
-    });
-  };
-  use(seq->result);
-  std::vector<Block> blocks = seq->blocks;
-  for (size_t b = blocks.size(); b-- > 0;) {
-    std::vector<Binding> kept;
-    for (size_t i = blocks[b].bindings.size(); i-- > 0;) {
-      const Binding& binding = blocks[b].bindings[i];
-      // A match_cast checks: it stays.
-      if (blocks[b].dataflow && !binding.match_cast && !alive.contains(binding.var.get())) continue;
-      use(binding.value);
-      kept.push_back(binding);
+// every call and if stays, since it may have an effect.
+class Remover {
+ public:
+  // `body` (a sequence, an if, a lambda or any other value) without what nothing uses.
+  Expr run(const Expr& body) {
+    if (const auto* branch = as<IfNode>(body)) {
+      auto node = std::make_shared<IfNode>(*branch);
+      node->then_branch = run(branch->then_branch);
+      node->else_branch = run(branch->else_branch);
+      use(branch->condition);
+      return node;
     }
-    blocks[b].bindings.assign(kept.rbegin(), kept.rend());
+    if (const auto* lambda = as<FunctionNode>(body)) {
+      auto function = std::make_shared<Function>(*lambda->function);
+      function->body = run(function->body);
+      auto node = std::make_shared<FunctionNode>();
+      node->function = std::move(function);
+      return node;
+    }
+    if (const auto* seq = as<SeqNode>(body)) return sequence(*seq);
+    use(body);
+    return body;
   }
-  std::erase_if(blocks, [](const Block& block) { return block.bindings.empty(); });
-  return make_seq(std::move(blocks), seq->result);
+
+ private:
+  Expr sequence(const SeqNode& seq) {
+    use(seq.result);
+    std::vector<Block> blocks = seq.blocks;
+    for (size_t b = blocks.size(); b-- > 0;) {
+      std::vector<Binding> kept;
+      for (size_t i = blocks[b].bindings.size(); i-- > 0;) {
+        Binding binding = blocks[b].bindings[i];
+        const bool may_go = blocks[b].dataflow || only_is(binding.value);
+        // A match_cast checks: it stays.
+        if (may_go && !binding.match_cast && !alive_.contains(binding.var.get())) continue;
+        binding.value = run(binding.value);
+        kept.push_back(std::move(binding));
+      }
+      blocks[b].bindings.assign(kept.rbegin(), kept.rend());
+    }
+    std::erase_if(blocks, [](const Block& block) { return block.bindings.empty(); });
+    return make_seq(std::move(blocks), seq.result);
+  }
+
+  void use(const Expr& expr) {
+    visit(expr, [&](const Expr& e) {
+      if (e->kind == relax::ExprKind::kVar) alive_.insert(static_cast<const VarNode*>(e.get()));
+    });
+  }
+
+  std::set<const VarNode*> alive_;
+};
+
+bool is_private(const Function& function) { return attr_or(function.attrs, kPrivateAttr, false); }
+
+// Adds the graph-level functions and kernels that `name` refers to, directly or through others.
+void reach(const Module& module, const std::string& name, std::set<std::string>& reached) {
+  std::vector<std::string> pending{name};
+  while (!pending.empty()) {
+    std::string next = std::move(pending.back());
+    pending.pop_back();
+    const Function* function = as_relax_function(module.find(next));
+    if (!reached.insert(next).second || !function || is_kernel(function)) continue;
+    visit(function->body, [&](const Expr& e) {
+      if (const auto* global = as<GlobalVarNode>(e)) pending.push_back(global->name);
+    });
+  }
 }
 
 }  // namespace
 
 Module eliminate_dead_code(const Module& module) {
-  Module result;
-  result.attrs = module.attrs;
-  std::set<std::string> called;
+  Module cleaned = module;
+  std::set<std::string> reached;
   for (const auto& [name, function] : module.functions) {
     const Function* source = as_relax_function(function.get());
     if (!source || is_kernel(source)) continue;
     auto copy = std::make_shared<Function>(*source);
-    copy->body = remove_unused(source->body);
-    visit(copy->body, [&](const Expr& e) {
-      if (const auto* global = as<GlobalVarNode>(e)) called.insert(global->name);
-    });
-    result.functions[name] = copy;
+    copy->body = Remover().run(source->body);
+    cleaned.functions[name] = copy;
   }
-  for (const auto& [name, function] : module.functions) {
-    if (is_kernel(function.get())) {
-      if (!called.contains(name)) continue;
+  for (const auto& [name, function] : cleaned.functions) {
+    const Function* source = as_relax_function(function.get());
+    if (source && !is_kernel(source) && !is_private(*source)) reach(cleaned, name, reached);
+  }
+  Module result;
+  result.attrs = module.attrs;
+  for (const auto& [name, function] : cleaned.functions) {
+    if (function->level == FunctionLevel::kRelax && reached.contains(name)) {
       result.functions[name] = function;
+      if (!is_kernel(function.get())) continue;
       const auto* implementation = find_attr<std::string>(function->attrs, kImplementationAttr);
       if (implementation && module.find(*implementation)) {
         result.functions[*implementation] = module.functions.at(*implementation);

@@ -74,6 +74,12 @@ Expr decompose_body(const Module& module, const Expr& body) {
         node->then_branch = decompose_body(module, branch->then_branch);
         node->else_branch = decompose_body(module, branch->else_branch);
         copy.value = node;
+      } else if (const auto* lambda = as<FunctionNode>(binding.value)) {
+        auto function = std::make_shared<Function>(*lambda->function);
+        function->body = decompose_body(module, function->body);
+        auto node = std::make_shared<FunctionNode>();
+        node->function = std::move(function);
+        copy.value = node;
       }
       sink.add(std::move(copy));
     }

@@ -71,6 +71,50 @@ Expr fold(const Expr& value, const Annotation& annotation) {
   return make_constant(outputs[0].to_host());
 }
 
+// Folds the bindings of a sequence and of the sequences in it; `folded` holds what is known around
+// them.
+class Folder {
+ public:
+  Expr run(const Expr& body) {
+    if (const auto* branch = as<IfNode>(body)) {
+      auto node = std::make_shared<IfNode>(*branch);
+      node->condition = substitute(branch->condition, folded_);
+      node->then_branch = run(branch->then_branch);
+      node->else_branch = run(branch->else_branch);
+      return node;
+    }
+    if (const auto* lambda = as<FunctionNode>(body)) {
+      auto function = std::make_shared<Function>(*lambda->function);
+      function->body = run(function->body);
+      auto node = std::make_shared<FunctionNode>();
+      node->function = std::move(function);
+      return node;
+    }
+    const auto* seq = as<SeqNode>(body);
+    if (!seq) return substitute(body, folded_);
+    std::vector<Block> blocks;
+    for (const Block& block : seq->blocks) {
+      Block copy{.dataflow = block.dataflow, .bindings = {}};
+      for (const Binding& binding : block.bindings) {
+        Binding kept = binding;
+        kept.value = run(binding.value);
+        if (!kept.match_cast) {
+          if (Expr constant = fold(kept.value, kept.var->annotation)) {
+            kept.value = constant;
+            folded_[kept.var.get()] = constant;
+          }
+        }
+        copy.bindings.push_back(std::move(kept));
+      }
+      blocks.push_back(std::move(copy));
+    }
+    return make_seq(std::move(blocks), substitute(seq->result, folded_));
+  }
+
+ private:
+  ExprMap folded_;
+};
+
 }  // namespace
 
 Module fold_constants(const Module& module) {
@@ -78,25 +122,8 @@ Module fold_constants(const Module& module) {
   for (const auto& [name, function] : module.functions) {
     const Function* source = as_relax_function(function.get());
     if (!source || is_kernel(source)) continue;
-    ExprMap folded;
-    std::vector<Block> blocks;
-    for (const Block& block : body_of(*source).blocks) {
-      Block copy{.dataflow = block.dataflow, .bindings = {}};
-      for (const Binding& binding : block.bindings) {
-        Binding kept = binding;
-        kept.value = substitute(binding.value, folded);
-        if (!kept.match_cast) {
-          if (Expr constant = fold(kept.value, kept.var->annotation)) {
-            kept.value = constant;
-            folded[kept.var.get()] = constant;
-          }
-        }
-        copy.bindings.push_back(std::move(kept));
-      }
-      blocks.push_back(std::move(copy));
-    }
     auto copy = std::make_shared<Function>(*source);
-    copy->body = make_seq(std::move(blocks), substitute(body_of(*source).result, folded));
+    copy->body = Folder().run(source->body);
     result.functions[name] = copy;
   }
   return result;

@@ -1,6 +1,6 @@
 #include "codegen/vm/lower.h"
 
-#include "arith/scalar_program.h"
+#include "codegen/vm/shape_heap.h"
 #include "ir/exceptions.h"
 #include "relax/kernel_call.h"
 #include "relax/visit.h"
@@ -15,144 +15,29 @@ class FunctionLowering {
  public:
   FunctionLowering(const std::string& name, const Function& function, const VmContext& context,
                    Executable& executable)
-      : function_(function), context_(context), executable_(executable) {
+      : function_(function), context_(context), executable_(executable), heap_(out_) {
     out_.name = name;
   }
 
   VmFunction run() {
+    std::vector<CheckedValue> values;
     for (const Variable& param : function_.params) {
       out_.params.push_back(param->name);
-      registers_[param.get()] = new_register();
+      int32_t reg = registers_[param.get()] = new_register();
+      values.push_back({reg, param->annotation, "parameter " + param->name + " of " + out_.name});
     }
-    for (const Variable& param : function_.params) {
-      check(registers_.at(param.get()), param->annotation,
-            "parameter " + param->name + " of " + out_.name);
-    }
-    for (const Block& block : body_of(function_).blocks) {
-      for (const Binding& binding : block.bindings) lower(binding);
-    }
-    int32_t result = atom(body_of(function_).result);
-    emit({.op = Opcode::kReturn, .a = result});
+    heap_.check(values);
+    return_from(body_of(function_));
     out_.registers = next_register_;
-    out_.slots = static_cast<int32_t>(slots_.size());
     return std::move(out_);
   }
 
  private:
   int32_t new_register() { return next_register_++; }
   void emit(Instruction instruction) { out_.code.push_back(std::move(instruction)); }
-
-  // ---- symbolic integers
-
-  int32_t find_slot(const Var& var) const {
-    for (size_t i = 0; i < slots_.size(); ++i) {
-      if (slots_[i].same_as(var)) return static_cast<int32_t>(i);
-    }
-    return -1;
-  }
-
-  ScalarProgram scalar_program(const PrimExpr& expr) {
-    for (const Var& var : free_vars(expr)) {
-      if (find_slot(var) < 0) {
-        throw_user("symbolic variable " + var->name + " has no value here", "function " + out_.name,
-                   "a parameter or match_cast that has it as a dimension", to_string(expr));
-      }
-    }
-    return arith::compile_scalar(expr, slots_);
-  }
-
-  int32_t program(const PrimExpr& expr) {
-    ScalarProgram code = scalar_program(expr);
-    for (size_t i = 0; i < out_.programs.size(); ++i) {
-      if (out_.programs[i] == code) return static_cast<int32_t>(i);
-    }
-    out_.programs.push_back(std::move(code));
-    return static_cast<int32_t>(out_.programs.size() - 1);
-  }
-
-  std::vector<int32_t> programs(const Dims& dims) {
-    std::vector<int32_t> list;
-    for (const PrimExpr& dim : dims) list.push_back(program(dim));
-    return list;
-  }
-
-  // ---- run-time checks
-
-  // Dimensions that are a new variable define its slot. Compound expressions come in a second pass,
-  // when every variable of the value is defined.
-  void define_slots(const Annotation& annotation, std::vector<std::pair<Var, int32_t>>& fresh) {
-    auto dims = [&](const std::optional<Dims>& list) {
-      if (!list) return;
-      for (const PrimExpr& dim : *list) {
-        if (!dim.is_var() || find_slot(dim) >= 0) continue;
-        slots_.push_back(dim);
-        fresh.emplace_back(dim, static_cast<int32_t>(slots_.size() - 1));
-      }
-    };
-    if (const auto* tensor = as_tensor(annotation)) dims(tensor->shape);
-    if (const auto* shape = as_shape(annotation)) dims(shape->dims);
-    if (const auto* tuple = as_tuple(annotation)) {
-      for (const Annotation& field : tuple->fields) define_slots(field, fresh);
-    }
-  }
-
-  void fill_dims(ValueCheck& result, const std::optional<Dims>& dims,
-                 std::vector<std::pair<Var, int32_t>>& fresh) {
-    if (!dims) return;
-    result.has_dims = true;
-    for (const PrimExpr& dim : *dims) {
-      DimCheck one;
-      one.expression = to_string(dim);
-      bool defines = false;
-      for (auto it = fresh.begin(); it != fresh.end(); ++it) {
-        if (!it->first.same_as(dim)) continue;
-        one.define_slot = it->second;
-        fresh.erase(it);
-        defines = true;
-        break;
-      }
-      if (!defines) one.equals = scalar_program(dim);
-      result.dims.push_back(std::move(one));
-    }
-  }
-
-  ValueCheck value_check(const Annotation& annotation, const std::string& where,
-                         std::vector<std::pair<Var, int32_t>>& fresh) {
-    ValueCheck result;
-    result.where = where;
-    if (const auto* tensor = as_tensor(annotation)) {
-      result.kind = ValueCheck::Kind::kTensor;
-      result.has_dtype = tensor->dtype.has_value();
-      if (tensor->dtype) result.dtype = *tensor->dtype;
-      result.ndim = tensor->ndim;
-      fill_dims(result, tensor->shape, fresh);
-    } else if (const auto* shape = as_shape(annotation)) {
-      result.kind = ValueCheck::Kind::kShape;
-      result.ndim = shape->ndim;
-      fill_dims(result, shape->dims, fresh);
-    } else if (const auto* tuple = as_tuple(annotation)) {
-      result.kind = ValueCheck::Kind::kTuple;
-      for (size_t i = 0; i < tuple->fields.size(); ++i) {
-        result.fields.push_back(
-            value_check(tuple->fields[i], where + ", field " + std::to_string(i), fresh));
-      }
-    }
-    return result;
-  }
-
-  void check(int32_t reg, const Annotation& annotation, const std::string& where) {
-    std::vector<std::pair<Var, int32_t>> fresh;
-    define_slots(annotation, fresh);
-    out_.checks.push_back(value_check(annotation, where, fresh));
-    emit({.op = Opcode::kCheck, .a = reg, .b = static_cast<int32_t>(out_.checks.size() - 1)});
-  }
+  int32_t here() const { return static_cast<int32_t>(out_.code.size()); }
 
   // ---- values
-
-  int32_t layout(DType dtype, const Dims& dims) {
-    out_.layouts.push_back({dtype, programs(dims)});
-    return static_cast<int32_t>(out_.layouts.size() - 1);
-  }
 
   // Register that holds an atom.
   int32_t atom(const Expr& expr) {
@@ -165,21 +50,38 @@ class FunctionLowering {
     if (const auto* constant = as<ConstantNode>(expr)) {
       emit({.op = Opcode::kLoadConstant, .a = reg, .b = constant_index(constant->value)});
     } else if (const auto* shape = as<ShapeNode>(expr)) {
-      emit({.op = Opcode::kMakeShape, .a = reg, .list = programs(shape->dims)});
+      emit({.op = Opcode::kMakeShape, .a = reg, .list = heap_.programs(shape->dims)});
     } else if (const auto* prim = as<PrimValueNode>(expr)) {
-      emit({.op = Opcode::kMakeShape, .a = reg, .list = {program(prim->value)}});
+      DType dtype = prim->value.dtype();
+      if (is_float(dtype)) {
+        throw_user("a host scalar is a float", "function " + out_.name, "an integer or bool",
+                   dtype_name(dtype), "a constant of rank 0 holds a float");
+      }
+      emit({.op = Opcode::kMakePrim,
+            .a = reg,
+            .b = heap_.program(prim->value),
+            .c = static_cast<int32_t>(dtype)});
     } else if (const auto* tuple = as<TupleNode>(expr)) {
-      std::vector<int32_t> fields;
-      for (const Expr& field : tuple->fields) fields.push_back(atom(field));
-      emit({.op = Opcode::kMakeTuple, .a = reg, .list = std::move(fields)});
+      emit({.op = Opcode::kMakeTuple, .a = reg, .list = atoms(tuple->fields)});
     } else if (const auto* item = as<TupleGetItemNode>(expr)) {
       int32_t source = atom(item->tuple);
       emit({.op = Opcode::kGetItem, .a = reg, .b = source, .c = item->index});
+    } else if (const auto* global = as<GlobalVarNode>(expr)) {
+      emit({.op = Opcode::kMakeClosure, .a = reg, .b = function_index(global->name)});
+    } else if (const auto* lambda = as<FunctionNode>(expr)) {
+      make_closure(*lambda->function, reg);
     } else {
-      throw_user("branches and function values are not compiled", "function " + out_.name,
-                 "variables, constants, shapes and tuples");
+      throw_user("a packed function is used as a value", "function " + out_.name,
+                 "a call of it; a function of the module that calls it is a value");
     }
     return reg;
+  }
+
+  std::vector<int32_t> atoms(const std::vector<Expr>& exprs) {
+    std::vector<int32_t> registers;
+    registers.reserve(exprs.size());
+    for (const Expr& expr : exprs) registers.push_back(atom(expr));
+    return registers;
   }
 
   int32_t constant_index(const HostTensor& value) {
@@ -191,11 +93,146 @@ class FunctionLowering {
     return static_cast<int32_t>(executable_.constants.size() - 1);
   }
 
+  int32_t function_index(const std::string& name) const {
+    auto it = context_.functions.find(name);
+    if (it != context_.functions.end()) return it->second;
+    throw_user("@" + name + " is no function that the virtual machine can call",
+               "function " + out_.name, "a graph-level function that is no kernel", "@" + name,
+               "call_tir calls kernels and tensor programs");
+  }
+
+  int32_t packed_index(const std::string& name) {
+    std::vector<std::string>& names = executable_.packed;
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (names[i] == name) return static_cast<int32_t>(i);
+    }
+    names.push_back(name);
+    return static_cast<int32_t>(names.size() - 1);
+  }
+
+  // After lambda lifting a lambda only passes on: captured values, then its own parameters.
+  void make_closure(const Function& lambda, int32_t reg) {
+    const SeqNode& body = body_of(lambda);
+    const CallNode* call = nullptr;
+    if (body.blocks.size() == 1 && body.blocks[0].bindings.size() == 1) {
+      const Binding& only = body.blocks[0].bindings[0];
+      if (body.result == only.var) call = as<CallNode>(only.value);
+    }
+    const auto* callee = call ? as<GlobalVarNode>(call->callee) : nullptr;
+    if (!callee || call->args.size() < lambda.params.size()) {
+      throw_internal("a lambda was not lifted", "function " + out_.name);
+    }
+    size_t captures = call->args.size() - lambda.params.size();
+    std::vector<Expr> captured(call->args.begin(),
+                               call->args.begin() + static_cast<std::ptrdiff_t>(captures));
+    std::vector<int32_t> list = atoms(captured);
+    emit({.op = Opcode::kMakeClosure,
+          .a = reg,
+          .b = function_index(callee->name),
+          .list = std::move(list)});
+  }
+
+  // ---- control flow
+
+  // The binding whose value the sequence returns as it is; null when there is none.
+  static const Binding* last_of(const SeqNode& seq) {
+    for (size_t b = seq.blocks.size(); b-- > 0;) {
+      if (seq.blocks[b].bindings.empty()) continue;
+      const Binding& last = seq.blocks[b].bindings.back();
+      return seq.result == last.var && !last.match_cast ? &last : nullptr;
+    }
+    return nullptr;
+  }
+
+  // Whether the call's result needs no check before it is this function's.
+  bool is_tail_call(const Binding& binding) const {
+    const auto* call = as<CallNode>(binding.value);
+    return call && (as<GlobalVarNode>(call->callee) || as<VarNode>(call->callee)) &&
+           is_certain(binding.var->annotation, function_.result);
+  }
+
+  void lower_blocks(const SeqNode& seq, const Binding* but) {
+    for (const Block& block : seq.blocks) {
+      for (const Binding& binding : block.bindings) {
+        if (&binding != but) lower(binding);
+      }
+    }
+  }
+
+  // The sequence's value is the function's.
+  void return_from(const SeqNode& seq) {
+    const Binding* last = last_of(seq);
+    const auto* branch = last ? as<IfNode>(last->value) : nullptr;
+    if (!branch && last && !is_tail_call(*last)) last = nullptr;
+    lower_blocks(seq, last);
+    if (branch) {
+      note(*last);
+      lower_if(*branch, [&](const SeqNode& side) { return_from(side); });
+      return;
+    }
+    int32_t result = 0;
+    if (last) {
+      note(*last);
+      result = new_register();
+      lower_call(*last, *as<CallNode>(last->value), result, kTailCall);
+    } else {
+      result = atom(seq.result);
+      if (!is_certain(annotation_of(seq.result), function_.result)) {
+        heap_.check({{result, function_.result, "result of " + out_.name}});
+      }
+    }
+    emit({.op = Opcode::kReturn, .a = result});
+  }
+
+  // Lowers both sides, in scopes of their own, with `side` and between them the jumps.
+  template <class Side>
+  void lower_if(const IfNode& branch, const Side& side) {
+    int32_t condition = atom(branch.condition);
+    size_t to_else = out_.code.size();
+    emit({.op = Opcode::kBranchIfNot, .a = condition});
+    size_t mark = heap_.mark();
+    side(*as<SeqNode>(branch.then_branch));
+    heap_.forget(mark);
+    const bool returned = out_.code.back().op == Opcode::kReturn;
+    size_t to_end = out_.code.size();
+    if (!returned) emit({.op = Opcode::kJump});
+    out_.code[to_else].b = here();
+    side(*as<SeqNode>(branch.else_branch));
+    heap_.forget(mark);
+    if (!returned) out_.code[to_end].b = here();
+  }
+
+  // ---- bindings
+
+  void note(const Binding& binding) {
+    const auto* call = as<CallNode>(binding.value);
+    const VarNode* var = binding.var.get();
+    if (call && called_operator(binding.value) == "call_tir_dps") {
+      // What a person knows is the tensor that is made.
+      const auto* outputs = as<TupleNode>(call->args[2]);
+      if (outputs && !outputs->fields.empty()) var = as<VarNode>(outputs->fields[0]);
+    }
+    if (!out_.notes.empty() && out_.notes.back().instruction == here()) out_.notes.pop_back();
+    out_.notes.push_back({here(), var ? var->name : binding.var->name, binding.origin});
+  }
+
   void lower(const Binding& binding) {
+    note(binding);
     if (binding.match_cast) {
       int32_t reg = atom(binding.value);
       registers_[binding.var.get()] = reg;
-      check(reg, binding.match_cast, "match_cast " + binding.var->name + " of " + out_.name);
+      heap_.check({{reg, binding.match_cast,
+                    "match_cast " + binding.var->name + " of " + out_.name}});
+      return;
+    }
+    if (const auto* branch = as<IfNode>(binding.value)) {
+      int32_t join = new_register();
+      lower_if(*branch, [&](const SeqNode& side) {
+        lower_blocks(side, nullptr);
+        int32_t result = atom(side.result);
+        emit({.op = Opcode::kMove, .a = join, .b = result});
+      });
+      registers_[binding.var.get()] = join;
       return;
     }
     const auto* call = as<CallNode>(binding.value);
@@ -205,45 +242,74 @@ class FunctionLowering {
     }
     int32_t reg = new_register();
     registers_[binding.var.get()] = reg;
+    lower_call(binding, *call, reg, 0);
+  }
+
+  void lower_call(const Binding& binding, const CallNode& call, int32_t reg, int32_t tail) {
+    if (const auto* global = as<GlobalVarNode>(call.callee)) {
+      int32_t function = function_index(global->name);
+      emit({.op = Opcode::kCallFunction,
+            .a = reg,
+            .b = function,
+            .c = tail,
+            .list = atoms(call.args)});
+    } else if (const auto* var = as<VarNode>(call.callee)) {
+      int32_t callee = atom(call.callee);
+      emit({.op = Opcode::kCallValue,
+            .a = reg,
+            .b = callee,
+            .c = tail,
+            .list = atoms(call.args)});
+      // The value itself keeps its own promises; these are what its annotation promises here.
+      if (tail == 0) check_result(binding, reg, "result of " + var->name);
+    } else if (const auto* packed = as<ExternFuncNode>(call.callee)) {
+      emit({.op = Opcode::kCallPacked,
+            .a = reg,
+            .b = packed_index(packed->name),
+            .list = atoms(call.args)});
+      check_result(binding, reg, "result of extern \"" + packed->name + "\"");
+    } else {
+      lower_operator(binding, call, reg);
+    }
+  }
+
+  void check_result(const Binding& binding, int32_t reg, const std::string& what) {
+    heap_.check({{reg, binding.var->annotation,
+                  what + " (" + binding.var->name + " of " + out_.name + ")"}});
+  }
+
+  void lower_operator(const Binding& binding, const CallNode& call, int32_t reg) {
     const std::string& op = called_operator(binding.value);
     if (op == "memory.alloc_storage") {
       emit({.op = Opcode::kAllocStorage,
             .a = reg,
-            .b = program(as<ShapeNode>(call->args[0])->dims[0])});
+            .b = heap_.program(as<ShapeNode>(call.args[0])->dims[0])});
     } else if (op == "memory.alloc_tensor") {
-      DType dtype = attr_or(call->attrs, "dtype", DType::kF32);
-      int32_t storage = atom(call->args[0]);
+      DType dtype = attr_or(call.attrs, "dtype", DType::kF32);
+      int32_t storage = atom(call.args[0]);
       emit({.op = Opcode::kMakeTensor,
             .a = reg,
             .b = storage,
-            .c = layout(dtype, as<ShapeNode>(call->args[1])->dims)});
+            .c = heap_.layout(dtype, as<ShapeNode>(call.args[1])->dims)});
     } else if (op == "reshape") {
       const auto* tensor = as_tensor(binding.var->annotation);
       if (!tensor || !tensor->shape || !tensor->dtype) {
         throw_internal("a view of unknown shape", "function " + out_.name);
       }
-      int32_t source = atom(call->args[0]);
+      int32_t source = atom(call.args[0]);
       emit({.op = Opcode::kView,
             .a = reg,
             .b = source,
-            .c = layout(*tensor->dtype, *tensor->shape)});
+            .c = heap_.layout(*tensor->dtype, *tensor->shape)});
     } else if (op == "tensor_to_shape") {
-      int32_t source = atom(call->args[0]);
+      int32_t source = atom(call.args[0]);
       emit({.op = Opcode::kReadShape, .a = reg, .b = source});
     } else if (op == "call_tir_dps") {
-      call_kernel(*call, binding.origin);
-    } else if (const auto* global = as<GlobalVarNode>(call->callee)) {
-      auto it = context_.functions.find(global->name);
-      if (it == context_.functions.end()) throw_internal("unknown function " + global->name);
-      std::vector<int32_t> args;
-      for (const Expr& arg : call->args) args.push_back(atom(arg));
-      emit({.op = Opcode::kCallFunction, .a = reg, .b = it->second, .list = std::move(args)});
+      call_kernel(call, binding.origin);
     } else {
-      throw_user("the virtual machine has no instruction for " +
-                     (op.empty() ? "calls of packed functions and function values" : op),
+      throw_user("the virtual machine has no instruction for " + op,
                  "function " + out_.name + ", binding " + binding.var->name,
-                 "an operator of the operator table, a kernel or a function of the module",
-                 op.empty() ? "" : op);
+                 "an operator of the operator table, a kernel or a function of the module", op);
     }
   }
 
@@ -267,7 +333,7 @@ class FunctionLowering {
     if (call.args.size() > 3) symbols = as<ShapeNode>(call.args[3])->dims;
     std::vector<int32_t> scalars;
     for (const PrimExpr& value : scalar_values(*it->second.signature, annotations, symbols)) {
-      scalars.push_back(program(value));
+      scalars.push_back(heap_.program(value));
     }
     executable_.call_sites.push_back({it->second.index, out_.name, origin});
     emit({.op = Opcode::kCallKernel,
@@ -281,7 +347,7 @@ class FunctionLowering {
   Executable& executable_;
   VmFunction out_;
   int32_t next_register_ = 0;
-  std::vector<Var> slots_;
+  ShapeHeap heap_;
   std::map<const VarNode*, int32_t> registers_;
 };
 

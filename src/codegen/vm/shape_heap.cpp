@@ -1,0 +1,218 @@
+#include "codegen/vm/shape_heap.h"
+
+#include "arith/analyzer.h"
+#include "arith/scalar_program.h"
+#include "ir/exceptions.h"
+
+namespace tapml::codegen {
+
+using namespace relax;  // NOLINT: this file is about relax alone
+
+// A dimension that cannot be compared yet: what came lies in a slot of its own.
+struct ShapeHeap::Open {
+  PrimExpr expected;
+  Var found;
+  bool is_dimension;
+};
+
+int32_t ShapeHeap::find(const Var& var) const {
+  for (size_t i = slots_.size(); i-- > 0;) {
+    if (slots_[i].same_as(var)) return static_cast<int32_t>(i);
+  }
+  return -1;
+}
+
+int32_t ShapeHeap::define(const Var& var) {
+  slots_.push_back(var);
+  out_.slots = static_cast<int32_t>(slots_.size());
+  return out_.slots - 1;
+}
+
+void ShapeHeap::forget(size_t mark) {
+  for (size_t i = mark; i < slots_.size(); ++i) slots_[i] = make_var("out of scope");
+}
+
+std::vector<Var> ShapeHeap::unknown(const PrimExpr& expr) const {
+  std::vector<Var> vars;
+  for (const Var& var : free_vars(expr)) {
+    if (find(var) < 0) vars.push_back(var);
+  }
+  return vars;
+}
+
+ScalarProgram ShapeHeap::scalar_program(const PrimExpr& expr) {
+  for (const Var& var : unknown(expr)) {
+    throw_user("symbolic variable " + var->name + " has no value here", "function " + out_.name,
+               "a parameter or match_cast that has it as a dimension", to_string(expr));
+  }
+  return arith::compile_scalar(expr, slots_);
+}
+
+int32_t ShapeHeap::program(const PrimExpr& expr) {
+  ScalarProgram code = scalar_program(expr);
+  for (size_t i = 0; i < out_.programs.size(); ++i) {
+    if (out_.programs[i] == code) return static_cast<int32_t>(i);
+  }
+  out_.programs.push_back(std::move(code));
+  return static_cast<int32_t>(out_.programs.size() - 1);
+}
+
+std::vector<int32_t> ShapeHeap::programs(const Dims& dims) {
+  std::vector<int32_t> list;
+  for (const PrimExpr& dim : dims) list.push_back(program(dim));
+  return list;
+}
+
+int32_t ShapeHeap::layout(DType dtype, const Dims& dims) {
+  out_.layouts.push_back({dtype, programs(dims)});
+  return static_cast<int32_t>(out_.layouts.size() - 1);
+}
+
+void ShapeHeap::fill_dims(ValueCheck& result, const Dims& dims, std::vector<Open>& open) {
+  result.has_dims = true;
+  for (const PrimExpr& dim : dims) {
+    DimCheck one;
+    one.expression = to_string(dim);
+    if (dim.is_var() && find(dim) < 0) {
+      one.define_slot = define(dim);
+    } else if (unknown(dim).empty()) {
+      one.equals = scalar_program(dim);
+    } else {
+      open.push_back({dim, make_var("found"), result.kind != ValueCheck::Kind::kPrim});
+      one.define_slot = define(open.back().found);
+    }
+    result.dims.push_back(std::move(one));
+  }
+}
+
+ValueCheck ShapeHeap::value_check(const Annotation& annotation, const std::string& where,
+                                  std::vector<Open>& open) {
+  ValueCheck result;
+  result.where = where;
+  if (const auto* tensor = as_tensor(annotation)) {
+    result.kind = ValueCheck::Kind::kTensor;
+    result.has_dtype = tensor->dtype.has_value();
+    if (tensor->dtype) result.dtype = *tensor->dtype;
+    result.ndim = tensor->ndim;
+    if (tensor->shape) fill_dims(result, *tensor->shape, open);
+  } else if (const auto* shape = as_shape(annotation)) {
+    result.kind = ValueCheck::Kind::kShape;
+    result.ndim = shape->ndim;
+    if (shape->dims) fill_dims(result, *shape->dims, open);
+  } else if (const auto* prim = as_prim(annotation)) {
+    result.kind = ValueCheck::Kind::kPrim;
+    result.has_dtype = true;
+    result.dtype = prim->dtype;
+    if (prim->value) fill_dims(result, {prim->value}, open);
+  } else if (const auto* callable = as_callable(annotation)) {
+    result.kind = ValueCheck::Kind::kCallable;
+    result.ndim = static_cast<int32_t>(callable->params.size());
+  } else if (const auto* tuple = as_tuple(annotation)) {
+    result.kind = ValueCheck::Kind::kTuple;
+    for (size_t i = 0; i < tuple->fields.size(); ++i) {
+      result.fields.push_back(
+          value_check(tuple->fields[i], where + ", field " + std::to_string(i), open));
+    }
+  }
+  return result;
+}
+
+void ShapeHeap::emit_check(int32_t reg, ValueCheck check) {
+  if (check.kind == ValueCheck::Kind::kAny) return;
+  out_.checks.push_back(std::move(check));
+  emit({.op = Opcode::kCheck, .a = reg, .b = static_cast<int32_t>(out_.checks.size() - 1)});
+}
+
+// Gives the one unknown variable of a dimension a slot, where the dimension is a*v + b.
+bool ShapeHeap::solve(const Open& open) {
+  std::vector<Var> vars = unknown(open.expected);
+  if (vars.size() != 1 || vars[0].dtype() != DType::kI64) return false;
+  const Var& var = vars[0];
+  arith::Analyzer analyzer;
+  auto at = [&](int64_t value) {
+    VarMap values{{var.get(), PrimExpr(value)}};
+    return tapml::substitute(open.expected, values);
+  };
+  PrimExpr offset = analyzer.simplify(at(0));
+  std::optional<int64_t> factor = analyzer.as_constant(at(1) - offset);
+  if (!factor || *factor == 0 || !analyzer.prove_equal(open.expected, var * *factor + offset)) {
+    return false;
+  }
+  PrimExpr value = floordiv(open.found - offset, *factor);
+  // A dimension is never negative; where this comes out so, the check of the whole fails.
+  if (open.is_dimension) value = max(value, 0);
+  int32_t code = program(value);
+  emit({.op = Opcode::kComputeSlot, .a = define(var), .b = code});
+  return true;
+}
+
+void ShapeHeap::check(const std::vector<CheckedValue>& values) {
+  std::vector<Open> open;
+  std::vector<const CheckedValue*> again;
+  for (const CheckedValue& value : values) {
+    size_t before = open.size();
+    emit_check(value.reg, value_check(value.annotation, value.where, open));
+    if (open.size() > before) again.push_back(&value);
+  }
+  for (bool progress = true; progress;) {
+    progress = false;
+    for (const Open& one : open) progress |= !unknown(one.expected).empty() && solve(one);
+  }
+  for (const CheckedValue* value : again) check_known(*value);
+}
+
+void ShapeHeap::check_known(const CheckedValue& value) {
+  std::vector<Open> open;
+  ValueCheck check = value_check(value.annotation, value.where, open);
+  // Complains about the variable that no dimension gives.
+  for (const Open& one : open) scalar_program(one.expected);
+  emit_check(value.reg, std::move(check));
+}
+
+namespace {
+
+bool are_certain(const std::optional<Dims>& found, const std::optional<Dims>& declared) {
+  if (!declared) return true;
+  if (!found || found->size() != declared->size()) return false;
+  arith::Analyzer analyzer;
+  for (size_t i = 0; i < declared->size(); ++i) {
+    if (!analyzer.prove_equal((*found)[i], (*declared)[i])) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool is_certain(const Annotation& found, const Annotation& declared) {
+  if (!declared || declared->kind == AnnotationKind::kObject) return true;
+  if (!found || found->kind != declared->kind) return false;
+  if (const auto* tensor = as_tensor(declared)) {
+    const auto* own = as_tensor(found);
+    return (!tensor->dtype || own->dtype == tensor->dtype) &&
+           (tensor->ndim == kUnknownNdim || own->ndim == tensor->ndim) &&
+           are_certain(own->shape, tensor->shape);
+  }
+  if (const auto* shape = as_shape(declared)) {
+    const auto* own = as_shape(found);
+    return (shape->ndim == kUnknownNdim || own->ndim == shape->ndim) &&
+           are_certain(own->dims, shape->dims);
+  }
+  if (const auto* prim = as_prim(declared)) {
+    const auto* own = as_prim(found);
+    if (own->dtype != prim->dtype) return false;
+    return !prim->value || (own->value && arith::Analyzer().prove_equal(own->value, prim->value));
+  }
+  if (const auto* tuple = as_tuple(declared)) {
+    const auto* own = as_tuple(found);
+    if (own->fields.size() != tuple->fields.size()) return false;
+    for (size_t i = 0; i < tuple->fields.size(); ++i) {
+      if (!is_certain(own->fields[i], tuple->fields[i])) return false;
+    }
+    return true;
+  }
+  // What a function value takes and returns is checked when it is called.
+  const auto *callable = as_callable(declared), *own = as_callable(found);
+  return callable->params.size() == own->params.size();
+}
+
+}  // namespace tapml::codegen

@@ -1,0 +1,63 @@
+// A function's part of the shape heap: which slot holds which symbolic variable, the programs over
+// the slots, and the checks that fill them.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "exec/executable.h"
+#include "relax/annotation.h"
+
+namespace tapml::codegen {
+
+// A value at a function boundary or a match_cast, in a register, and what it must look like.
+struct CheckedValue {
+  int32_t reg = 0;
+  relax::Annotation annotation;
+  std::string where;  // for messages: "parameter x of main"
+};
+
+// Writes slots, programs, layouts and checks into one VmFunction.
+class ShapeHeap {
+ public:
+  explicit ShapeHeap(VmFunction& out) : out_(out) {}
+
+  // Emits the checks of values that come in together. A dimension that is a variable without a slot
+  // defines it; dimensions that hold one unknown variable, linearly, are solved for it (n + 1, 2*n);
+  // everything else must be equal. UserError for variables that no dimension gives.
+  void check(const std::vector<CheckedValue>& values);
+  // The same for one value whose variables all have slots.
+  void check_known(const CheckedValue& value);
+
+  // Program number of an integer expression. UserError that names a variable without a slot.
+  int32_t program(const PrimExpr& expr);
+  std::vector<int32_t> programs(const Dims& dims);
+  int32_t layout(DType dtype, const Dims& dims);
+
+  // Slots that are defined after mark() are out of scope after forget().
+  size_t mark() const { return slots_.size(); }
+  void forget(size_t mark);
+
+ private:
+  struct Open;
+
+  int32_t find(const Var& var) const;  // -1: none
+  int32_t define(const Var& var);
+  std::vector<Var> unknown(const PrimExpr& expr) const;
+  ScalarProgram scalar_program(const PrimExpr& expr);
+  ValueCheck value_check(const relax::Annotation& annotation, const std::string& where,
+                         std::vector<Open>& open);
+  void fill_dims(ValueCheck& result, const Dims& dims, std::vector<Open>& open);
+  bool solve(const Open& open);
+  void emit_check(int32_t reg, ValueCheck check);
+  void emit(Instruction instruction) { out_.code.push_back(std::move(instruction)); }
+
+  VmFunction& out_;
+  std::vector<Var> slots_;
+};
+
+// Whether a value of annotation `found` surely has annotation `declared`.
+bool is_certain(const relax::Annotation& found, const relax::Annotation& declared);
+
+}  // namespace tapml::codegen

@@ -1,0 +1,284 @@
+#include "passes/lambda_lift.h"
+
+#include <algorithm>
+#include <set>
+
+#include "passes/kernel.h"
+#include "relax/visit.h"
+
+namespace tapml::passes {
+
+using namespace relax;  // NOLINT: this file is about relax alone
+
+namespace {
+
+void collect_symbols(const Expr& expr, std::vector<Var>& into);
+
+void collect_symbols(const Function& function, std::vector<Var>& into) {
+  for (const Variable& param : function.params) collect_vars(param->annotation, into);
+  if (function.result) collect_vars(function.result, into);
+  collect_symbols(function.body, into);
+}
+
+// Symbolic variables that are mentioned anywhere in `expr`, in order of first occurrence.
+void collect_symbols(const Expr& expr, std::vector<Var>& into) {
+  visit(expr, [&](const Expr& e) {
+    if (const auto* shape = as<ShapeNode>(e)) {
+      for (const PrimExpr& dim : shape->dims) tapml::collect_vars(dim, into);
+    } else if (const auto* prim = as<PrimValueNode>(e)) {
+      tapml::collect_vars(prim->value, into);
+    } else if (const auto* call = as<CallNode>(e)) {
+      for (const Annotation& annotation : call->annotations) collect_vars(annotation, into);
+    } else if (const auto* lambda = as<FunctionNode>(e)) {
+      for (const Variable& param : lambda->function->params) {
+        collect_vars(param->annotation, into);
+      }
+      if (lambda->function->result) collect_vars(lambda->function->result, into);
+    } else if (const auto* seq = as<SeqNode>(e)) {
+      for (const Block& block : seq->blocks) {
+        for (const Binding& binding : block.bindings) {
+          collect_vars(binding.var->annotation, into);
+          if (binding.match_cast) collect_vars(binding.match_cast, into);
+        }
+      }
+    }
+  });
+}
+
+// Variables that a lambda uses and does not bind, in order of first use; not `self`.
+std::vector<Variable> captured_variables(const FunctionNode& lambda, const VarNode* self) {
+  std::set<const VarNode*> bound{self}, seen;
+  std::vector<Variable> captured;
+  auto bind_params = [&](const Function& function) {
+    for (const Variable& param : function.params) bound.insert(param.get());
+  };
+  bind_params(*lambda.function);
+  visit(lambda.function->body, [&](const Expr& e) {
+    if (const auto* inner = as<FunctionNode>(e)) bind_params(*inner->function);
+    if (const auto* seq = as<SeqNode>(e)) {
+      for (const Block& block : seq->blocks) {
+        for (const Binding& binding : block.bindings) bound.insert(binding.var.get());
+      }
+    }
+  });
+  visit(lambda.function->body, [&](const Expr& e) {
+    const auto* var = as<VarNode>(e);
+    if (!var || bound.contains(var) || !seen.insert(var).second) return;
+    captured.push_back(std::static_pointer_cast<const VarNode>(e));
+  });
+  return captured;
+}
+
+// A lambda whose body is one call of a function of the module that passes its parameters on last.
+bool only_passes_on(const Function& lambda) {
+  const SeqNode& body = body_of(lambda);
+  if (body.blocks.size() != 1 || body.blocks[0].bindings.size() != 1) return false;
+  const Binding& only = body.blocks[0].bindings[0];
+  const auto* call = as<CallNode>(only.value);
+  if (body.result != only.var || only.match_cast || !call || !as<GlobalVarNode>(call->callee) ||
+      call->args.size() < lambda.params.size()) {
+    return false;
+  }
+  const size_t captures = call->args.size() - lambda.params.size();
+  for (size_t i = 0; i < call->args.size(); ++i) {
+    const bool is_param = i >= captures && call->args[i] == lambda.params[i - captures];
+    if (i >= captures && !is_param) return false;
+    for (const Variable& param : lambda.params) {
+      if (i < captures && call->args[i] == param) return false;
+    }
+  }
+  return true;
+}
+
+// Where calls of a lambda's variable go.
+struct Target {
+  std::string function;
+  std::vector<Expr> captured;
+};
+using Targets = std::map<const VarNode*, Target>;
+
+Expr passing_on(const Function& lambda, const Target& target) {
+  std::vector<Variable> params;
+  std::vector<Expr> args = target.captured;
+  for (const Variable& param : lambda.params) {
+    params.push_back(make_variable(param->name, param->annotation));
+    args.push_back(params.back());
+  }
+  Variable result = make_variable("r", lambda.result);
+  Block block;
+  block.bindings.push_back(
+      {result, make_call(make_global(target.function), std::move(args)), nullptr, {}});
+  auto node = std::make_shared<FunctionNode>();
+  node->function = make_function(std::move(params), make_seq({block}, result), lambda.result,
+                                 lambda.attrs, lambda.pure);
+  return node;
+}
+
+class Lifter {
+ public:
+  Lifter(Module& module, std::string name) : module_(module), name_(std::move(name)) {}
+
+  FunctionRef run(const Function& function) {
+    for (const Variable& param : function.params) collect_vars(param->annotation, symbols_);
+    auto copy = std::make_shared<Function>(function);
+    copy->body = sequence(function.body);
+    return copy;
+  }
+
+ private:
+  Expr sequence(const Expr& body) {
+    const auto* seq = as<SeqNode>(body);
+    if (!seq) return body;
+    const size_t outer = symbols_.size();
+    std::vector<Block> blocks;
+    for (const Block& block : seq->blocks) {
+      Block copy{.dataflow = block.dataflow, .bindings = {}};
+      for (const Binding& binding : block.bindings) {
+        Binding b = binding;
+        b.value = value(binding);
+        copy.bindings.push_back(std::move(b));
+        if (binding.match_cast) collect_vars(binding.match_cast, symbols_);
+      }
+      blocks.push_back(std::move(copy));
+    }
+    symbols_.resize(outer);
+    return drop_unused(std::move(blocks), seq->result);
+  }
+
+  // Without lambdas that nothing uses as a value any more.
+  Expr drop_unused(std::vector<Block> blocks, const Expr& result) const {
+    auto uses = use_counts(make_seq(blocks, result));
+    for (size_t b = blocks.size(); b-- > 0;) {
+      std::vector<Binding>& bindings = blocks[b].bindings;
+      for (size_t i = bindings.size(); i-- > 0;) {
+        const Binding& binding = bindings[i];
+        auto it = targets_.find(binding.var.get());
+        if (it == targets_.end() || uses[binding.var.get()] > 0) continue;
+        visit(binding.value, [&](const Expr& e) {
+          if (const auto* var = as<VarNode>(e)) --uses[var];
+        });
+        bindings.erase(bindings.begin() + static_cast<std::ptrdiff_t>(i));
+      }
+    }
+    std::erase_if(blocks, [](const Block& block) { return block.bindings.empty(); });
+    return make_seq(std::move(blocks), result);
+  }
+
+  Expr value(const Binding& binding) {
+    if (const auto* lambda = as<FunctionNode>(binding.value)) {
+      return only_passes_on(*lambda->function) ? binding.value : lift(*lambda, binding.var);
+    }
+    if (const auto* branch = as<IfNode>(binding.value)) {
+      auto node = std::make_shared<IfNode>(*branch);
+      node->then_branch = sequence(branch->then_branch);
+      node->else_branch = sequence(branch->else_branch);
+      return node;
+    }
+    return redirect(binding.value, targets_);
+  }
+
+  static Expr redirect(const Expr& value, const Targets& targets) {
+    const auto* call = as<CallNode>(value);
+    const auto* var = call ? as<VarNode>(call->callee) : nullptr;
+    auto it = var ? targets.find(var) : targets.end();
+    if (it == targets.end()) return value;
+    std::vector<Expr> args = it->second.captured;
+    args.insert(args.end(), call->args.begin(), call->args.end());
+    return make_call(make_global(it->second.function), std::move(args), call->attrs);
+  }
+
+  Expr lift(const FunctionNode& original, const Variable& self) {
+    // Inner lambdas first, so that what they capture is captured here.
+    auto lambda = std::make_shared<FunctionNode>();
+    const std::string name = module_.unique_name(name_ + "." + self->name);
+    module_.functions[name] = nullptr;  // taken
+    {
+      Lifter inner(module_, name);
+      inner.symbols_ = symbols_;
+      inner.targets_ = targets_;
+      lambda->function = inner.run(*original.function);
+    }
+    std::vector<Variable> captured = captured_variables(*lambda, self.get());
+    std::vector<Var> mentioned;
+    collect_symbols(*lambda->function, mentioned);
+    for (const Variable& var : captured) collect_vars(var->annotation, mentioned);
+
+    // The function has variables and symbols of its own.
+    VarMap own;
+    Dims outer_symbols, own_symbols;
+    for (const Var& var : mentioned) {
+      if (!own.emplace(var.get(), make_var(var->name, var.dtype())).second) continue;
+      bool in_scope = std::any_of(symbols_.begin(), symbols_.end(),
+                                  [&](const Var& known) { return known.same_as(var); });
+      if (!in_scope) continue;
+      outer_symbols.push_back(var);
+      own_symbols.push_back(own.at(var.get()));
+    }
+    Target outside{name, {}}, inside{name, {}};
+    std::vector<Variable> params;
+    ExprMap values;
+    if (!outer_symbols.empty()) {
+      params.push_back(make_variable("s", shape_annotation(own_symbols)));
+      outside.captured.push_back(make_shape(outer_symbols));
+      inside.captured.push_back(make_shape(own_symbols));
+    }
+    auto add_param = [&](const Variable& var) {
+      params.push_back(make_variable(var->name, substitute(var->annotation, own)));
+      values[var.get()] = params.back();
+    };
+    for (const Variable& var : captured) {
+      add_param(var);
+      outside.captured.push_back(var);
+      inside.captured.push_back(params.back());
+    }
+    for (const Variable& param : lambda->function->params) add_param(param);
+    Variable own_self = make_variable(self->name, substitute(self->annotation, own));
+    values[self.get()] = own_self;
+    Expr body = substitute_symbols(substitute(lambda->function->body, values), own);
+    Targets recursion{{own_self.get(), inside}};
+    body = map_blocks(body, [&](const Block& block) {
+      Block copy = block;
+      for (Binding& binding : copy.bindings) binding.value = redirect(binding.value, recursion);
+      return copy;
+    });
+    Annotation result = substitute(lambda->function->result, own);
+    if (use_counts(body)[own_self.get()] > 0) {
+      // The function's value, for those that ask for it.
+      Function signature;
+      const size_t first = params.size() - lambda->function->params.size();
+      signature.params.assign(params.begin() + static_cast<std::ptrdiff_t>(first), params.end());
+      signature.result = result;
+      signature.pure = lambda->function->pure;
+      std::vector<Block> blocks = as<SeqNode>(body)->blocks;
+      Block first_block;
+      first_block.bindings.push_back({own_self, passing_on(signature, inside), nullptr, {}});
+      blocks.insert(blocks.begin(), std::move(first_block));
+      body = make_seq(std::move(blocks), as<SeqNode>(body)->result);
+    }
+    AttrMap attrs = lambda->function->attrs;
+    attrs[kPrivateAttr] = true;
+    module_.functions[name] =
+        make_function(std::move(params), body, result, std::move(attrs), lambda->function->pure);
+    targets_[self.get()] = outside;
+    return passing_on(*lambda->function, outside);
+  }
+
+  Module& module_;
+  std::string name_;
+  std::vector<Var> symbols_;  // in scope
+  Targets targets_;
+};
+
+}  // namespace
+
+Module lambda_lift(const Module& module) {
+  Module result = module;
+  for (const auto& [name, function] : module.functions) {
+    const Function* source = as_relax_function(function.get());
+    if (!source || is_kernel(source)) continue;
+    result.functions[name] = Lifter(result, name).run(*source);
+  }
+  return result;
+}
+
+}  // namespace tapml::passes
