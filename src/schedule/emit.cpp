@@ -1,6 +1,7 @@
 #include "schedule/emit.h"
 
 #include "arith/analyzer.h"
+#include "schedule/guard.h"
 #include "tir/visit.h"
 
 namespace tapml::schedule {
@@ -100,6 +101,16 @@ Stmt emit_row_reduction(const Stage& stage, VarMap at) {
   return make_alloc(accumulator, make_seq({init, loops.wrap(update, false), write}));
 }
 
+// Whether the steps of the reduction depend on `var`.
+bool ends_with(const Stage& stage, const Var& var) {
+  for (const BlockIter& step : stage.reduction) {
+    for (const Var& used : free_vars(step.extent)) {
+      if (used.same_as(var)) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 bool runs_along_lane(const Stage& stage) {
@@ -124,8 +135,9 @@ bool runs_along_lane(const Stage& stage) {
   return along && !across;
 }
 
-Stmt emit_point(const Stage& stage, const VarMap& at_point, const PointOptions& options) {
+Stmt emit_point(const Stage& given, const VarMap& at_point, const PointOptions& options) {
   VarMap at = at_point;
+  const Stage stage = options.skip_idle ? without_idle_steps(given) : given;
   if (!stage.simple) return emit_general(stage, at);
   if (!stage.reduces()) {
     return make_store(stage.final_out, substitute_all(stage.final_indices, at),
@@ -144,34 +156,41 @@ Stmt emit_point(const Stage& stage, const VarMap& at_point, const PointOptions& 
                               make_store(stage.final_out, final_indices, final_value)}));
 }
 
-Stmt emit_nest(const Stage& stage, size_t first, VarMap at, bool vectorize) {
-  if (vectorize && first < stage.spatial.size() && runs_along_lane(stage)) {
-    std::vector<Var> vars;
-    std::vector<PrimExpr> extents;
-    for (size_t i = first; i + 1 < stage.spatial.size(); ++i) {
-      vars.push_back(fresh(stage.spatial[i].var));
-      extents.push_back(tapml::substitute(stage.spatial[i].extent, at));
-      at[stage.spatial[i].var.get()] = vars.back();
-    }
-    Stmt body = emit_row_reduction(stage, at);
-    for (size_t i = vars.size(); i-- > 0;) body = make_for(vars[i], extents[i], body);
-    return body;
-  }
+Stmt emit_nest(const Stage& given, size_t first, VarMap at, bool vectorize) {
+  const bool along = vectorize && first < given.spatial.size() && runs_along_lane(given);
+  Stage stage = without_idle_steps(given);
+  if (along && ends_with(stage, stage.spatial.back().var)) stage = given;
   std::vector<Var> vars;
   std::vector<PrimExpr> extents;
-  for (size_t i = first; i < stage.spatial.size(); ++i) {
+  auto enclose = [&](Stmt body) {
+    for (size_t i = vars.size(); i-- > 0;) body = make_for(vars[i], extents[i], body);
+    return body;
+  };
+  for (size_t i = first; i + 1 < stage.spatial.size(); ++i) {
     vars.push_back(fresh(stage.spatial[i].var));
     extents.push_back(tapml::substitute(stage.spatial[i].extent, at));
     at[stage.spatial[i].var.get()] = vars.back();
   }
-  Stmt body = emit_point(stage, at, {.vectorize = vectorize});
-  bool lanes = vectorize && stage.simple && !stage.reduces();
-  for (size_t i = vars.size(); i-- > 0;) {
-    bool inner = i + 1 == vars.size();
-    body = make_for(vars[i], extents[i], body,
-                    inner && lanes ? ForKind::kVectorized : ForKind::kSerial);
+  if (along) return enclose(emit_row_reduction(stage, at));
+  const PointOptions options = {.vectorize = vectorize, .skip_idle = true};
+  if (first >= stage.spatial.size()) return emit_point(stage, at, options);
+  const BlockIter& last = stage.spatial.back();
+  // Points begin to begin + extent of the last iterator.
+  auto points = [&](const Stage& part, const PrimExpr& begin, const PrimExpr& extent) {
+    Var var = fresh(last.var);
+    VarMap inner = at;
+    inner[last.var.get()] = begin ? begin + var : PrimExpr(var);
+    bool lanes = vectorize && part.simple && !part.reduces();
+    return make_for(var, extent, emit_point(part, inner, options),
+                    lanes ? ForKind::kVectorized : ForKind::kSerial);
+  };
+  PrimExpr extent = tapml::substitute(last.extent, at);
+  if (std::optional<Split> split = split_last_iterator(stage)) {
+    PrimExpr limit = tapml::substitute(split->limit, at);
+    return enclose(
+        make_seq({points(split->below, {}, limit), points(split->rest, limit, extent - limit)}));
   }
-  return body;
+  return enclose(points(stage, {}, extent));
 }
 
 PrimFuncRef finish(const PrimFunc& func, const StagedProgram& program, Stmt body,

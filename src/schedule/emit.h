@@ -11,6 +11,7 @@ PrimExpr product(const std::vector<tir::BlockIter>& iters);
 
 struct PointOptions {
   bool vectorize = false;  // the innermost reduction loop may run as lanes
+  bool skip_idle = false;  // a reduction may end where the rest of it adds nothing
 };
 
 // One spatial point of a stage, its spatial iterators replaced by `at`: reductions accumulate in a
@@ -20,6 +21,7 @@ tir::Stmt emit_point(const Stage& stage, const VarMap& at, const PointOptions& o
 // Spatial iterators of the stage from number `first` on as loops around its points, given values
 // for the ones before. Without a reduction the last loop is vectorized; with one, it is too where
 // memory runs along it (constant extent up to 512), the accumulators then being a local array.
+// Where a select tells points below a limit from the others, each part gets a loop without it.
 tir::Stmt emit_nest(const Stage& stage, size_t first, VarMap at, bool vectorize);
 
 // Whether a reduction's memory runs along its last spatial iterator (of constant, moderate extent)

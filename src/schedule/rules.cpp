@@ -50,7 +50,7 @@ Scheduled schedule_for(const tir::PrimFunc& func, const target::Target& target) 
   if (!program) return as_written(func);
   inline_producers(*program);
   fold_epilogues(*program);
-  if (auto plan = cpu_rows(*program)) {
+  if (auto plan = cpu_rows(func, *program)) {
     return {finish(func, *program, plan->nest), plan->rule};
   }
   auto cpu_stage = [&](const Stage& stage) {

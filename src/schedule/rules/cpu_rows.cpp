@@ -2,6 +2,7 @@
 #include <set>
 
 #include "arith/analyzer.h"
+#include "schedule/rules/row_buffers.h"
 #include "schedule/rules/rules.h"
 #include "tir/visit.h"
 
@@ -95,7 +96,7 @@ bool updates_in_place(const StagedProgram& program) {
 
 }  // namespace
 
-std::optional<LaunchPlan> cpu_rows(const StagedProgram& program) {
+std::optional<LaunchPlan> cpu_rows(const PrimFunc& func, StagedProgram& program) {
   if (program.stages.size() < 2) return std::nullopt;
   size_t deepest = 8;
   for (const Stage& stage : program.stages) deepest = std::min(deepest, stage.spatial.size());
@@ -103,6 +104,8 @@ std::optional<LaunchPlan> cpu_rows(const StagedProgram& program) {
     auto rows = assign_rows(program, depth);
     if (!rows) continue;
     if (updates_in_place(program)) return std::nullopt;
+    share_output_memory(func, program);
+    std::vector<Buffer> locals = keep_rows_local(program, depth);
     Var item = make_var("item");
     std::vector<BlockIter> space;
     for (const BlockIter* iter : rows->front()) space.push_back(*iter);
@@ -124,8 +127,9 @@ std::optional<LaunchPlan> cpu_rows(const StagedProgram& program) {
       stage.spatial = ordered;
       parts.push_back(emit_nest(stage, depth, at, true));
     }
-    return LaunchPlan{
-        make_for(item, product(space), make_seq(std::move(parts)), ForKind::kParallel), "cpu_rows"};
+    Stmt row = make_seq(std::move(parts));
+    for (const Buffer& local : locals) row = make_alloc(local, row);
+    return LaunchPlan{make_for(item, product(space), row, ForKind::kParallel), "cpu_rows"};
   }
   return std::nullopt;
 }

@@ -31,7 +31,8 @@ std::optional<LaunchPlan> cpu_matmul(const Stage& stage);
 std::optional<LaunchPlan> cpu_product(const Stage& stage, int64_t vector_bytes,
                                       const std::function<LaunchPlan(const Stage&)>& few_rows);
 // cpu: stages that share their leading iterators (softmax, rms_norm, attention): one item a row
-// runs all of them; what a row leaves for itself stays warm.
-std::optional<LaunchPlan> cpu_rows(const StagedProgram& program);
+// runs all of them. What a row leaves for itself is kept in local buffers or in the output; those
+// intermediates are gone from the program then.
+std::optional<LaunchPlan> cpu_rows(const tir::PrimFunc& func, StagedProgram& program);
 
 }  // namespace tapml::schedule

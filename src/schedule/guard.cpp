@@ -1,0 +1,106 @@
+#include "schedule/guard.h"
+
+#include <cmath>
+
+#include "tir/visit.h"
+
+namespace tapml::schedule {
+
+using namespace tir;  // NOLINT: this file is about tir alone
+
+namespace {
+
+bool uses(const PrimExpr& expr, const Var& var) {
+  bool found = false;
+  visit_expr(expr, [&](const PrimExpr& e) { found |= e.same_as(var); });
+  return found;
+}
+
+// The first value of `var` that the condition excludes, where it is var < limit or var <= limit - 1
+// with a limit that is free of the reduction's variables; null otherwise.
+PrimExpr upper_limit(const PrimExpr& condition, const Var& var, const Stage& stage) {
+  if (condition.kind() != ExprKind::kLt && condition.kind() != ExprKind::kLe) return {};
+  if (!condition.operand(0).same_as(var)) return {};
+  const PrimExpr& bound = condition.operand(1);
+  if (uses(bound, var)) return {};
+  for (const BlockIter& step : stage.reduction) {
+    if (uses(bound, step.var)) return {};
+  }
+  return condition.kind() == ExprKind::kLt ? bound : bound + 1;
+}
+
+// From 0 to `extent`. What the limit reads is there only where the loop has iterations.
+PrimExpr clamped(const PrimExpr& limit, const PrimExpr& extent) {
+  return select(lt(PrimExpr(0), extent), max(PrimExpr(0), min(limit, extent)), PrimExpr(0));
+}
+
+// The part of a reduction's value that is not its own element; null where there is no such form.
+PrimExpr contribution(const Stage& stage) {
+  ExprKind kind = stage.value.kind();
+  if (kind != ExprKind::kAdd && kind != ExprKind::kMax && kind != ExprKind::kMin) return {};
+  const PrimExpr &own = stage.value.operand(0), &added = stage.value.operand(1);
+  if (own.kind() != ExprKind::kLoad || load_buffer(own) != stage.out) return {};
+  bool reads_own = false;
+  visit_expr(added, [&](const PrimExpr& e) {
+    reads_own |= e.kind() == ExprKind::kLoad && load_buffer(e) == stage.out;
+  });
+  return reads_own ? PrimExpr() : added;
+}
+
+// Whether the reduction of `value` leaves its element as it is. Sums begin with 0, so that they are
+// never -0, which alone would change by adding 0.
+bool changes_nothing(const Stage& stage, const PrimExpr& value) {
+  if (!same_expr(value, stage.init_value)) return false;
+  if (stage.value.kind() != ExprKind::kAdd) {
+    return value.kind() == ExprKind::kInt || value.kind() == ExprKind::kFloat;
+  }
+  if (value.kind() == ExprKind::kFloat) {
+    return value->float_value == 0 && !std::signbit(value->float_value);
+  }
+  return value.is_int(0);
+}
+
+}  // namespace
+
+Stage without_idle_steps(const Stage& stage) {
+  if (!stage.simple || !stage.reduces()) return stage;
+  PrimExpr added = contribution(stage);
+  if (!added || added.kind() != ExprKind::kSelect) return stage;
+  if (!changes_nothing(stage, added.operand(2))) return stage;
+  for (size_t i = 0; i < stage.reduction.size(); ++i) {
+    const BlockIter& step = stage.reduction[i];
+    PrimExpr limit = upper_limit(added.operand(0), step.var, stage);
+    if (!limit) continue;
+    Stage result = stage;
+    result.reduction[i].extent = clamped(limit, step.extent);
+    result.value = make_binary(stage.value.kind(), stage.value.operand(0), added.operand(1));
+    return result;
+  }
+  return stage;
+}
+
+std::optional<Split> split_last_iterator(const Stage& stage) {
+  if (!stage.simple || stage.spatial.empty()) return std::nullopt;
+  const BlockIter& last = stage.spatial.back();
+  PrimExpr choice = stage.reduces() ? contribution(stage) : stage.final_value;
+  if (!choice || choice.kind() != ExprKind::kSelect) return std::nullopt;
+  PrimExpr limit = upper_limit(choice.operand(0), last.var, stage);
+  if (!limit) return std::nullopt;
+  Split split = {clamped(limit, last.extent), stage, stage};
+  if (stage.reduces()) {
+    if (!changes_nothing(stage, choice.operand(2))) return std::nullopt;
+    split.below.value = make_binary(stage.value.kind(), stage.value.operand(0), choice.operand(1));
+    split.rest.reduction.clear();
+    split.rest.final_value = rewrite_expr(stage.final_value, [&](const PrimExpr& e) {
+      bool own = e.kind() == ExprKind::kLoad && load_buffer(e) == stage.out;
+      return own ? stage.init_value : PrimExpr();
+    });
+    split.rest.value = split.rest.final_value;
+  } else {
+    split.below.final_value = split.below.value = choice.operand(1);
+    split.rest.final_value = split.rest.value = choice.operand(2);
+  }
+  return split;
+}
+
+}  // namespace tapml::schedule
