@@ -1,0 +1,103 @@
+#include "passes/common_subexpressions.h"
+
+#include <unordered_map>
+
+#include "build/pattern.h"
+#include "op/operator.h"
+#include "passes/forward_rewrite.h"
+#include "passes/kernel.h"
+#include "text/printer.h"
+
+namespace tapml::passes {
+
+using namespace relax;  // NOLINT: this file is about relax alone
+
+namespace {
+
+class Eliminator final : public ForwardRewrite {
+ public:
+  explicit Eliminator(const Module& module) : module_(module) {}
+
+ protected:
+  Expr rewrite(const Binding& binding, bool) override {
+    const auto* call = as<CallNode>(binding.value);
+    if (!call || binding.match_cast || !is_pure(*call)) return nullptr;
+    auto [it, is_new] = known_.try_emplace(key(*call), binding.var);
+    if (is_new) {
+      log_.push_back(&it->first);
+      return nullptr;
+    }
+    if (!is_visible(it->second)) {
+      it->second = binding.var;  // the other one is out of reach here
+      return nullptr;
+    }
+    return it->second;
+  }
+
+  void enter_scope() override { scopes_.push_back(log_.size()); }
+  void leave_scope() override {
+    for (; log_.size() > scopes_.back(); log_.pop_back()) known_.erase(*log_.back());
+    scopes_.pop_back();
+  }
+
+ private:
+  bool is_pure(const CallNode& call) const {
+    if (const auto* global = as<GlobalVarNode>(call.callee)) {
+      const Function* function = as_relax_function(module_.find(global->name));
+      return function && function->pure;
+    }
+    const auto* op = as<OperatorNode>(call.callee);
+    if (!op) return false;
+    if (op->name == "call_tir") return true;
+    const op::OperatorInfo* info = op::find_operator(op->name);
+    return info && info->pure && info->inout.empty();
+  }
+
+  // Equal for calls that are equal: text, and the identity of every variable in it.
+  static std::string key(const CallNode& call) {
+    std::string text;
+    std::vector<Var> symbols;
+    auto identity = [&](const void* node) {
+      text += '#' + std::to_string(reinterpret_cast<uintptr_t>(node)) + ' ';
+    };
+    auto add = [&](const Expr& expr) {
+      text += text::print(expr) + ' ';
+      visit(expr, [&](const Expr& e) {
+        if (e->kind == relax::ExprKind::kVar) identity(e.get());
+        if (e->kind == relax::ExprKind::kShape || e->kind == relax::ExprKind::kPrimValue) {
+          collect_vars(annotation_of(e), symbols);
+        }
+      });
+    };
+    add(call.callee);
+    for (const Expr& arg : call.args) add(arg);
+    for (const Annotation& annotation : call.annotations) {
+      text += to_string(annotation) + ' ';
+      collect_vars(annotation, symbols);
+    }
+    text += text::print(make_call(make_operator("attributes"), {}, call.attrs));
+    for (const Var& symbol : symbols) identity(symbol.get());
+    return text;
+  }
+
+  const Module& module_;
+  std::unordered_map<std::string, Variable> known_;
+  std::vector<const std::string*> log_;  // keys in order
+  std::vector<size_t> scopes_;
+};
+
+}  // namespace
+
+Module eliminate_common_subexpressions(const Module& module) {
+  Module result = module;
+  for (const auto& [name, function] : module.functions) {
+    const Function* source = as_relax_function(function.get());
+    if (!source || !source->pure || is_kernel(source) || build::is_pattern(source)) continue;
+    auto copy = std::make_shared<Function>(*source);
+    copy->body = Eliminator(module).run(source->body);
+    result.functions[name] = copy;
+  }
+  return result;
+}
+
+}  // namespace tapml::passes

@@ -1,0 +1,52 @@
+// Rewriting bindings front to back, each from what its operands have become.
+#pragma once
+
+#include <set>
+
+#include "relax/visit.h"
+
+namespace tapml::passes {
+
+// Variables whose storage an operator or kernel takes over to update it, under any of their names
+// (views, match_casts, fields of tuples): what they hold must not be shared anew.
+std::set<const relax::VarNode*> consumed_variables(const relax::Expr& body);
+
+class ForwardRewrite {
+ public:
+  virtual ~ForwardRewrite() = default;
+  // The body after rewrite() has seen every binding, inner ones (branches, lambdas) too.
+  relax::Expr run(const relax::Expr& body);
+
+ protected:
+  // What stands for the value of `binding`, whose operands are replaced already: null where it
+  // stays. An atom that surely has the variable's annotation takes the variable's place, where
+  // scopes allow.
+  virtual relax::Expr rewrite(const relax::Binding& binding, bool dataflow) = 0;
+  // Whether the variables in `expr` can be used here.
+  bool is_visible(const relax::Expr& expr) const;
+  // Around a branch's or lambda's body.
+  virtual void enter_scope() {}
+  virtual void leave_scope() {}
+
+  // What `operand` is bound to where it is a variable and this can be repeated here; else itself.
+  relax::Expr value_of(const relax::Expr& operand) const;
+  // The call among these that made `operand`; null for all else.
+  const relax::CallNode* producer(const relax::Expr& operand) const;
+
+ private:
+  relax::Expr rewrite_body(const relax::Expr& body);
+  relax::Block rewrite_block(const relax::Block& block);
+  bool may_replace(const relax::Variable& var, const relax::Expr& atom, bool dataflow) const;
+  bool takes_consumed(const relax::Expr& value, const relax::Expr& instead_of) const;
+
+  std::set<const relax::VarNode*> consumed_;
+  relax::ExprMap replaced_;
+  // Variables of the dataflow block at hand that another variable has taken the place of.
+  relax::ExprMap renamed_;
+  std::set<const relax::VarNode*> block_variables_;
+  std::map<const relax::VarNode*, relax::Expr> values_;
+  // Of bindings that are gone, by the variable that stands for theirs.
+  std::map<const relax::VarNode*, Origin> origins_;
+};
+
+}  // namespace tapml::passes
