@@ -4,6 +4,7 @@
 
 #include "arith/analyzer.h"
 #include "ir/exceptions.h"
+#include "tir/empty_reduction.h"
 #include "tir/visit.h"
 
 namespace tapml::codegen {
@@ -220,7 +221,7 @@ LoweredKernel lower_prim_func(const PrimFunc& func, const std::string& prefix) {
     RangeSimplifier simplifier(func.scalars);
     launch.extent = simplifier.expr(launch.extent);
     simplifier.bind(launch.item, launch.extent);
-    launch.body = simplifier(open_blocks(inner));
+    launch.body = simplifier(open_blocks(initialize_empty_reductions(inner)));
     if (!launch.body) continue;
     visit(launch.body, [&](const Stmt& s) {
       if (s->kind == StmtKind::kAlloc && as<AllocNode>(s).buffer->scope == Scope::kGlobal) {

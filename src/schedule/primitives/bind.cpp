@@ -1,0 +1,48 @@
+// bind: see primitives.h.
+#include "schedule/primitives/mark.h"
+
+namespace tapml::schedule::primitives {
+
+using namespace tir;  // NOLINT: this file is about tir alone
+
+PrimFuncRef bind(const PrimFunc& func, const Var& loop, const std::string& axis) {
+  constexpr int64_t kMostThreads = 1024;
+  Site site = serial_loop(func, loop, "bind");
+  auto no = [&](const std::string& reason, const std::string& hint) {
+    refuse("bind", "loop " + loop->name, reason, hint);
+  };
+  if (axis == "workgroup") {
+    require_only_launch_axis(site, "bind");
+    if (site.loops().size() != 1) {
+      no("it stands in another loop", "bind an outermost loop to the work groups");
+    }
+    require_independent(func, site, "bind");
+    return with_kind(func, site, ForKind::kWorkgroup);
+  }
+  if (axis != "thread") no("there is no axis " + axis, "name workgroup or thread");
+  const PrimExpr& extent = site.loop().extent;
+  if (!extent.is_int() || extent->int_value > kMostThreads || extent->int_value < 1) {
+    no("its extent " + to_string(extent) + " is not a constant from 1 to " +
+           std::to_string(kMostThreads),
+       "split it by a constant factor and bind the inner loop");
+  }
+  bool grouped = false;
+  for (const Stmt& stmt : site.loops()) {
+    ForKind kind = as<ForNode>(stmt).for_kind;
+    grouped |= kind == ForKind::kWorkgroup;
+    if (kind == ForKind::kThread) no("it stands in another thread loop", "fuse the two first");
+  }
+  for (const Stmt& inner : loops_inside(site)) {
+    if (as<ForNode>(inner).for_kind == ForKind::kThread) {
+      no("a thread loop stands inside", "fuse the two first");
+    }
+  }
+  if (!grouped) no("no work-group loop stands around it", "bind a loop around it to workgroup");
+  require_independent(func, site, "bind");
+  auto result = std::make_shared<PrimFunc>(*with_kind(func, site, ForKind::kThread));
+  int64_t threads = attr_or<int64_t>(func.attrs, "workgroup_threads", 1);
+  result->attrs["workgroup_threads"] = std::max(threads, extent->int_value);
+  return result;
+}
+
+}  // namespace tapml::schedule::primitives

@@ -1,0 +1,232 @@
+#include "schedule/primitives/digits.h"
+
+#include <map>
+
+namespace tapml::schedule {
+
+using arith::Analyzer;
+
+Extents extents_of(const std::vector<tir::Stmt>& loops) {
+  Extents extents;
+  for (const tir::Stmt& stmt : loops) {
+    const auto& loop = tir::as<tir::ForNode>(stmt);
+    extents[loop.var.get()] = loop.extent;
+  }
+  return extents;
+}
+
+namespace {
+
+bool uses_any(const PrimExpr& expr, const Extents& extents) {
+  bool found = false;
+  visit_expr(expr, [&](const PrimExpr& e) { found |= extents.contains(e.get()); });
+  return found;
+}
+
+bool loads(const PrimExpr& expr) {
+  bool found = false;
+  visit_expr(expr, [&](const PrimExpr& e) { found |= e.kind() == ExprKind::kLoad; });
+  return found;
+}
+
+// A digit of scale 1: the variable, divided and reduced any number of times.
+std::optional<Digit> as_digit(const PrimExpr& e, const Extents& extents, Analyzer& analyzer) {
+  if (e.is_var()) {
+    auto it = extents.find(e.get());
+    if (it == extents.end()) return std::nullopt;
+    return Digit{e, 1, PrimExpr(), it->second, 1};
+  }
+  bool quotient = e.kind() == ExprKind::kFloorDiv;
+  if (!quotient && e.kind() != ExprKind::kFloorMod) return std::nullopt;
+  const PrimExpr& divisor = e.operand(1);
+  if (uses_any(divisor, extents) || !analyzer.prove_less(0, divisor)) return std::nullopt;
+  auto digit = as_digit(e.operand(0), extents, analyzer);
+  if (!digit) return std::nullopt;
+  if (quotient) {
+    digit->low = analyzer.simplify(digit->low * divisor);
+    digit->extent = analyzer.simplify(floordiv(digit->extent + divisor - 1, divisor));
+  } else if (!analyzer.prove_less_equal(digit->extent, divisor)) {
+    digit->high = analyzer.simplify(digit->low * divisor);
+    digit->extent = divisor;
+  }
+  return digit;
+}
+
+bool collect(const PrimExpr& e, const PrimExpr& scale, const Extents& extents, Analyzer& analyzer,
+             Number& into) {
+  if (!uses_any(e, extents)) {
+    into.base = into.base + e * scale;
+    return !loads(e);
+  }
+  switch (e.kind()) {
+    case ExprKind::kAdd:
+      return collect(e.operand(0), scale, extents, analyzer, into) &&
+             collect(e.operand(1), scale, extents, analyzer, into);
+    case ExprKind::kSub:
+      if (uses_any(e.operand(1), extents) || loads(e.operand(1))) return false;
+      into.base = into.base - e.operand(1) * scale;
+      return collect(e.operand(0), scale, extents, analyzer, into);
+    case ExprKind::kMul:
+      for (int side : {0, 1}) {
+        const PrimExpr &factor = e.operand(side), &rest = e.operand(1 - side);
+        if (uses_any(factor, extents) || loads(factor)) continue;
+        return collect(rest, scale * factor, extents, analyzer, into);
+      }
+      return false;
+    default: {
+      auto digit = as_digit(e, extents, analyzer);
+      if (!digit) return false;
+      digit->scale = scale;
+      into.digits.push_back(*digit);
+      return true;
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<Number> as_number(const PrimExpr& expr, const Extents& extents, Analyzer& analyzer) {
+  Number number;
+  number.base = 0;
+  if (!collect(analyzer.simplify(expr), 1, extents, analyzer, number)) return std::nullopt;
+  std::vector<Digit> rest;
+  for (Digit& digit : number.digits) {
+    digit.scale = analyzer.simplify(digit.scale);
+    // What takes one value adds nothing.
+    if (!analyzer.prove_less_equal(digit.extent, 1)) rest.push_back(digit);
+  }
+  number.digits.clear();
+  number.exact = true;
+  PrimExpr next = 1;  // the least scale of the next digit
+  while (!rest.empty()) {
+    // The digit that all others lie above.
+    size_t lowest = rest.size();
+    for (size_t i = 0; i < rest.size() && lowest == rest.size(); ++i) {
+      PrimExpr top = rest[i].scale * rest[i].extent;
+      bool fits = analyzer.prove_less_equal(next, rest[i].scale);
+      for (size_t j = 0; fits && j < rest.size(); ++j) {
+        fits = i == j || analyzer.prove_less_equal(top, rest[j].scale);
+      }
+      if (fits) lowest = i;
+    }
+    if (lowest == rest.size()) return std::nullopt;
+    Digit digit = rest[lowest];
+    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(lowest));
+    number.exact = number.exact && analyzer.prove_equal(digit.scale, next);
+    next = analyzer.simplify(digit.scale * digit.extent);
+    number.digits.push_back(std::move(digit));
+  }
+  number.base = analyzer.simplify(number.base);
+  return number;
+}
+
+PrimExpr span(const Number& number, Analyzer& analyzer) {
+  PrimExpr highest = 0;
+  for (const Digit& digit : number.digits) highest = highest + digit.scale * (digit.extent - 1);
+  return analyzer.simplify(highest + 1);
+}
+
+namespace {
+
+// Whether the parts join to the whole of their variable, from the units to the top.
+bool join(std::vector<Digit> parts, const PrimExpr& extent, bool exactly, Analyzer& analyzer) {
+  PrimExpr reached = 1, values = 1;
+  while (true) {
+    auto next = parts.begin();
+    while (next != parts.end() && !analyzer.prove_equal(next->low, reached)) ++next;
+    if (next == parts.end()) break;
+    Digit digit = *next;
+    parts.erase(next);
+    values = values * digit.extent;
+    if (!digit.high) {
+      if (!exactly) return true;
+      return parts.empty() && analyzer.prove_equal(values, extent);
+    }
+    reached = digit.high;
+    if (!exactly && analyzer.prove_less_equal(extent, reached)) return true;
+  }
+  return exactly && parts.empty() && analyzer.prove_equal(values, extent);
+}
+
+std::map<const ExprNode*, std::vector<Digit>> by_variable(const std::vector<Number>& numbers) {
+  std::map<const ExprNode*, std::vector<Digit>> result;
+  for (const Number& number : numbers) {
+    for (const Digit& digit : number.digits) result[digit.var.get()].push_back(digit);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::set<const ExprNode*> determined(const std::vector<PrimExpr>& exprs, const Extents& extents,
+                                     Analyzer& analyzer) {
+  std::vector<Number> numbers;
+  for (const PrimExpr& expr : exprs) {
+    if (auto number = as_number(expr, extents, analyzer)) numbers.push_back(std::move(*number));
+  }
+  auto parts = by_variable(numbers);
+  std::set<const ExprNode*> result;
+  for (const auto& [var, extent] : extents) {
+    auto it = parts.find(var);
+    if (analyzer.prove_less_equal(extent, 1) ||
+        (it != parts.end() && join(it->second, extent, false, analyzer))) {
+      result.insert(var);
+    }
+  }
+  return result;
+}
+
+bool fill_box(const std::vector<PrimExpr>& exprs, const Extents& extents, Analyzer& analyzer) {
+  std::vector<Number> numbers;
+  for (const PrimExpr& expr : exprs) {
+    auto number = as_number(expr, extents, analyzer);
+    if (!number || !number->exact) return false;
+    numbers.push_back(std::move(*number));
+  }
+  for (const auto& [var, parts] : by_variable(numbers)) {
+    if (!join(parts, extents.at(var), true, analyzer)) return false;
+  }
+  return true;
+}
+
+std::string why_not_bijective(const tir::PrimFunc& func, const Site& site) {
+  const tir::BlockNode& block = site.block();
+  Analyzer analyzer = context(func, site);
+  Extents extents = extents_of(site.loops());
+  std::vector<PrimExpr> bindings;
+  for (const tir::BlockIter& iter : block.iters) bindings.push_back(iter.binding);
+  std::set<const ExprNode*> known = determined(bindings, extents, analyzer);
+  for (const tir::Stmt& stmt : site.loops()) {
+    const Var& var = tir::as<tir::ForNode>(stmt).var;
+    if (!known.contains(var.get())) {
+      return "iterations of loop " + var->name + " are not told apart by the block's iterators";
+    }
+  }
+  if (!fill_box(bindings, extents, analyzer)) {
+    return "its iterators do not take all combinations of their values";
+  }
+  for (const tir::BlockIter& iter : block.iters) {
+    auto number = as_number(iter.binding, extents, analyzer);
+    PrimExpr reached = number ? span(*number, analyzer) : PrimExpr(0);
+    bool whole = number && analyzer.prove_equal(number->base, 0) &&
+                 analyzer.prove_less_equal(iter.extent, reached);
+    if (whole && !analyzer.prove_equal(iter.extent, reached)) {
+      Analyzer guarded = analyzer;
+      if (block.predicate) guarded.assume(block.predicate);
+      whole = guarded.prove_less(iter.binding, iter.extent);
+    }
+    if (!whole) {
+      return "iterator " + iter.var->name + " is not shown to take each value below " +
+             to_string(iter.extent) + " once";
+    }
+  }
+  // A predicate may cut off only what lies behind the iterators' extents.
+  if (block.predicate) {
+    Analyzer inside = analyzer;
+    for (const tir::BlockIter& iter : block.iters) inside.assume(lt(iter.binding, iter.extent));
+    if (!inside.prove(block.predicate)) return "its predicate leaves out more than a tail";
+  }
+  return "";
+}
+
+}  // namespace tapml::schedule

@@ -1,0 +1,48 @@
+// fuse: see primitives.h.
+#include "schedule/primitives/primitives.h"
+#include "schedule/primitives/site.h"
+#include "tir/visit.h"
+
+namespace tapml::schedule::primitives {
+
+using namespace tir;  // NOLINT: this file is about tir alone
+
+Fuse fuse(const PrimFunc& func, const Var& outer_var, const Var& inner_var) {
+  Site site = find_loop(func, outer_var);
+  const ForNode& outer = site.loop();
+  auto no = [&](const std::string& reason, const std::string& hint) {
+    refuse("fuse", "loops " + outer_var->name + " and " + inner_var->name, reason, hint);
+  };
+  if (outer.body->kind != StmtKind::kFor || !as<ForNode>(outer.body).var.same_as(inner_var)) {
+    no("the second is not all that stands in the first", "name a loop and the one right inside it");
+  }
+  const auto& inner = as<ForNode>(outer.body);
+  for (const ForNode* loop : {&outer, &inner}) {
+    if (loop->for_kind == ForKind::kSerial) continue;
+    no("loop " + loop->var->name + " is " + for_kind_name(loop->for_kind),
+       "fuse before loops are marked");
+  }
+  if (inner_var.dtype() != outer_var.dtype()) {
+    no("their variables have different dtypes", "fuse loops of one dtype");
+  }
+  for (const Var& used : free_vars(inner.extent)) {
+    if (!used.same_as(outer_var)) continue;
+    no("the extent " + to_string(inner.extent) + " uses " + outer_var->name,
+       "fuse loops of independent extents");
+  }
+  Var var = make_var(outer_var->name + "_" + inner_var->name, outer_var.dtype());
+  arith::Analyzer analyzer = context(func, site);
+  // The inner extent is not 0 where the product is not.
+  PrimExpr extent = analyzer.simplify(outer.extent * inner.extent);
+  VarMap values = {{outer_var.get(), floordiv(var, inner.extent)},
+                   {inner_var.get(), floormod(var, inner.extent)}};
+  if (analyzer.prove_equal(inner.extent, 1)) {
+    values = {{outer_var.get(), var}, {inner_var.get(), make_int(0, var.dtype())}};
+  } else if (analyzer.prove_equal(outer.extent, 1)) {
+    values = {{outer_var.get(), make_int(0, var.dtype())}, {inner_var.get(), var}};
+  }
+  Stmt body = make_for(var, extent, substitute(inner.body, values));
+  return {with_body(func, replace(func.body, site.stmt(), body)), var};
+}
+
+}  // namespace tapml::schedule::primitives

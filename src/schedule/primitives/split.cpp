@@ -1,0 +1,103 @@
+// split: see primitives.h.
+#include "schedule/primitives/dependence.h"
+#include "schedule/primitives/primitives.h"
+#include "tir/visit.h"
+
+namespace tapml::schedule::primitives {
+
+using namespace tir;  // NOLINT: this file is about tir alone
+
+namespace {
+
+bool loads(const PrimExpr& expr) {
+  bool found = false;
+  visit_expr(expr,
+             [&](const PrimExpr& e) { found |= e.kind() == tapml::ExprKind::kLoad; });
+  return found;
+}
+
+// Whether points beyond the extent may be visited as long as blocks do nothing there: their bindings
+// and the loops' extents are evaluated all the same.
+bool predicates_suffice(const PrimFunc& func, const Stmt& loop) {
+  for (const Site& leaf : leaves(func, loop)) {
+    if (!leaf.is_block()) return false;
+    for (const BlockIter& iter : leaf.block().iters) {
+      if (loads(iter.binding)) return false;
+    }
+    if (leaf.block().predicate && loads(leaf.block().predicate)) return false;
+  }
+  bool plain = true;
+  visit(loop, [&](const Stmt& s) {
+    if (s->kind == StmtKind::kFor && loads(as<ForNode>(s).extent)) plain = false;
+    if (s->kind == StmtKind::kIf) plain = false;
+  });
+  return plain;
+}
+
+}  // namespace
+
+Split split(const PrimFunc& func, const Var& var,
+            const std::vector<std::optional<int64_t>>& factors) {
+  Site site = find_loop(func, var);
+  const ForNode& loop = site.loop();
+  auto no = [&](const std::string& reason, const std::string& hint) {
+    refuse("split", "loop " + var->name, reason, hint);
+  };
+  if (loop.for_kind != ForKind::kSerial) {
+    no(std::string("it is ") + for_kind_name(loop.for_kind), "split it before it is marked");
+  }
+  if (factors.size() < 2) no("it needs two factors or more", "give one for each new loop");
+  arith::Analyzer analyzer = context(func, site);
+  int64_t known = 1;
+  int inferred = 0;
+  for (const auto& factor : factors) {
+    if (!factor) {
+      ++inferred;
+    } else if (*factor < 1 || __builtin_mul_overflow(known, *factor, &known)) {
+      no("the factor " + std::to_string(*factor) + " is out of range",
+         "give factors of 1 or more, their product below 2^63");
+    }
+  }
+  if (inferred > 1) no("more than one factor is left open", "give all but one");
+  DType dtype = loop.var.dtype();
+  PrimExpr size = make_int(known, dtype);
+  PrimExpr rest = analyzer.simplify(floordiv(loop.extent + (known - 1), size));
+  bool exact = inferred ? analyzer.prove_equal(rest * size, loop.extent)
+                        : analyzer.prove_equal(size, loop.extent);
+  if (!inferred && !analyzer.prove_less_equal(loop.extent, size)) {
+    no("the factors' product " + std::to_string(known) + " is not shown to reach its extent " +
+           to_string(loop.extent),
+       "leave one factor open");
+  }
+  Split result;
+  std::vector<PrimExpr> extents;
+  PrimExpr value;
+  for (size_t i = 0; i < factors.size(); ++i) {
+    extents.push_back(factors[i] ? make_int(*factors[i], dtype) : rest);
+    result.loops.push_back(make_var(var->name + "_" + std::to_string(i), dtype));
+    value = value ? value * extents[i] + result.loops[i] : PrimExpr(result.loops[i]);
+  }
+  VarMap values = {{var.get(), value}};
+  PrimExpr inside = lt(value, loop.extent);
+  bool in_blocks = exact || predicates_suffice(func, site.stmt());
+  Stmt body = substitute(loop.body, values);
+  if (!exact && in_blocks) {
+    body = rewrite(body, {}, [&](const Stmt& s) -> Stmt {
+      if (s->kind != StmtKind::kBlock) return nullptr;
+      auto block = std::make_shared<BlockNode>(as<BlockNode>(s));
+      block->predicate = block->predicate ? logical_and(inside, block->predicate) : inside;
+      return block;
+    });
+  } else if (!exact) {
+    for (const Site& leaf : leaves(func, site.stmt())) {
+      if (leaf.stmt()->kind != StmtKind::kBarrier) continue;
+      no("a barrier inside would stand under a condition", "use factors that divide the extent");
+    }
+    body = make_if(inside, body);
+  }
+  for (size_t i = factors.size(); i-- > 0;) body = make_for(result.loops[i], extents[i], body);
+  result.func = with_body(func, replace(func.body, site.stmt(), body));
+  return result;
+}
+
+}  // namespace tapml::schedule::primitives
