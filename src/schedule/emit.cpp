@@ -102,7 +102,7 @@ Stmt emit_row_reduction(const Stage& stage, VarMap at) {
 }
 
 // Whether the steps of the reduction depend on `var`.
-bool ends_with(const Stage& stage, const Var& var) {
+bool steps_depend_on(const Stage& stage, const Var& var) {
   for (const BlockIter& step : stage.reduction) {
     for (const Var& used : free_vars(step.extent)) {
       if (used.same_as(var)) return true;
@@ -159,7 +159,7 @@ Stmt emit_point(const Stage& given, const VarMap& at_point, const PointOptions& 
 Stmt emit_nest(const Stage& given, size_t first, VarMap at, bool vectorize) {
   const bool along = vectorize && first < given.spatial.size() && runs_along_lane(given);
   Stage stage = without_idle_steps(given);
-  if (along && ends_with(stage, stage.spatial.back().var)) stage = given;
+  if (along && steps_depend_on(stage, stage.spatial.back().var)) stage = given;
   std::vector<Var> vars;
   std::vector<PrimExpr> extents;
   auto enclose = [&](Stmt body) {

@@ -10,7 +10,7 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
-bool uses(const PrimExpr& expr, const Var& var) {
+bool occurs_in(const PrimExpr& expr, const Var& var) {
   bool found = false;
   visit_expr(expr, [&](const PrimExpr& e) { found |= e.same_as(var); });
   return found;
@@ -22,15 +22,15 @@ PrimExpr upper_limit(const PrimExpr& condition, const Var& var, const Stage& sta
   if (condition.kind() != ExprKind::kLt && condition.kind() != ExprKind::kLe) return {};
   if (!condition.operand(0).same_as(var)) return {};
   const PrimExpr& bound = condition.operand(1);
-  if (uses(bound, var)) return {};
+  if (occurs_in(bound, var)) return {};
   for (const BlockIter& step : stage.reduction) {
-    if (uses(bound, step.var)) return {};
+    if (occurs_in(bound, step.var)) return {};
   }
   return condition.kind() == ExprKind::kLt ? bound : bound + 1;
 }
 
 // From 0 to `extent`. What the limit reads is there only where the loop has iterations.
-PrimExpr clamped(const PrimExpr& limit, const PrimExpr& extent) {
+PrimExpr between_zero_and(const PrimExpr& limit, const PrimExpr& extent) {
   return select(lt(PrimExpr(0), extent), max(PrimExpr(0), min(limit, extent)), PrimExpr(0));
 }
 
@@ -72,7 +72,7 @@ Stage without_idle_steps(const Stage& stage) {
     PrimExpr limit = upper_limit(added.operand(0), step.var, stage);
     if (!limit) continue;
     Stage result = stage;
-    result.reduction[i].extent = clamped(limit, step.extent);
+    result.reduction[i].extent = between_zero_and(limit, step.extent);
     result.value = make_binary(stage.value.kind(), stage.value.operand(0), added.operand(1));
     return result;
   }
@@ -86,7 +86,7 @@ std::optional<Split> split_last_iterator(const Stage& stage) {
   if (!choice || choice.kind() != ExprKind::kSelect) return std::nullopt;
   PrimExpr limit = upper_limit(choice.operand(0), last.var, stage);
   if (!limit) return std::nullopt;
-  Split split = {clamped(limit, last.extent), stage, stage};
+  Split split = {between_zero_and(limit, last.extent), stage, stage};
   if (stage.reduces()) {
     if (!changes_nothing(stage, choice.operand(2))) return std::nullopt;
     split.below.value = make_binary(stage.value.kind(), stage.value.operand(0), choice.operand(1));

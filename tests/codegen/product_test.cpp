@@ -51,6 +51,15 @@ std::vector<KernelProgram> kernels() {
       list.push_back(product({rows, 20}, {20, lanes}, {{}}));
     }
   }
+  // Squares in which lanes and steps change places, and what is left beside them.
+  for (int64_t steps : {7, 8, 15, 16, 17, 33, 257, 300}) {
+    for (int64_t lanes : {16, 64, 65, 130}) {
+      list.push_back(product({9, steps}, {lanes, steps}, {{}}, transposed));
+    }
+  }
+  for (DType dtype : {kF64, kBF16}) {
+    list.push_back(product({9, 37}, {70, 37}, {{}}, transposed, dtype, dtype));
+  }
   list.push_back(product({300, 600}, {600, 70}, {{}}));
   list.push_back(product({16, 40}, {24, 40}, {{}}, transposed, kBF16, kBF16));
   list.push_back(product({m, 40}, {24, 40}, {{{"m", 9}}}, transposed, kF32, kBF16));
@@ -80,6 +89,24 @@ std::vector<KernelProgram> kernels() {
   relax::Variable sum = fused.op("add", {fused.op("matmul", {x, weight}), fused.param({70}, kF32)});
   fused.op("silu", {sum});
   list.push_back(fused.fused({{{"m", 1}}, {{"m", 8}}, {{"m", 20}}}));
+  // Results that are added to, or multiplied by, what other kernels left; rows around the tile, the
+  // least that are packed, and the block.
+  std::vector<Sizes> rows;
+  for (int64_t count : {0, 1, 4, 5, 7, 8, 9, 12, 13, 257}) rows.push_back({{"m", count}});
+  for (int64_t lanes : {64, 70}) {
+    KernelMaker residual("fused_matmul_add_" + std::to_string(lanes));
+    relax::Variable before = residual.param({1, m, lanes}, kF32);
+    relax::Variable fed =
+        residual.op("matmul", {residual.param({1, m, 33}, kF32), residual.param({lanes, 33}, kF32)},
+                    transposed);
+    residual.op("add", {before, fed});
+    list.push_back(residual.fused(rows));
+    KernelMaker gated("fused_matmul_silu_multiply_" + std::to_string(lanes));
+    relax::Variable gate = gated.op(
+        "matmul", {gated.param({1, m, 33}, kF32), gated.param({lanes, 33}, kF32)}, transposed);
+    gated.op("multiply", {gated.op("silu", {gate}), gated.param({1, m, lanes}, kF32)});
+    list.push_back(gated.fused(rows));
+  }
   return list;
 }
 

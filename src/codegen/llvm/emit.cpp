@@ -7,6 +7,7 @@
 #include <set>
 
 #include "codegen/llvm/scalar.h"
+#include "codegen/llvm/transpose.h"
 #include "codegen/lower/data.h"
 #include "ir/exceptions.h"
 #include "tir/visit.h"
@@ -140,6 +141,10 @@ class Emitter {
     switch (s->kind) {
       case StmtKind::kFor: {
         const auto& node = as<ForNode>(s);
+        if (auto tile = find_transposition(node)) {
+          transpose(*tile);
+          return;
+        }
         if (node.for_kind == ForKind::kUnrolled && node.extent.is_int()) {
           for (int64_t i = 0; i < node.extent->int_value; ++i) {
             vars_[node.var.get()] = builder_.getInt64(i);
@@ -231,6 +236,29 @@ class Emitter {
       value = builder_.CreateZExt(value, builder_.getInt8Ty());
     builder_.CreateAlignedStore(value, address(node.buffer, node.indices),
                                 natural(node.buffer->dtype));
+  }
+
+  // All rows are read before any is written: the two buffers are not the same.
+  void transpose(const Transposition& tile) {
+    const StoreNode& node = *tile.store;
+    const DType dtype = node.buffer->dtype;
+    auto* type = llvm::FixedVectorType::get(memory_type(dtype), static_cast<unsigned>(tile.size));
+    auto at = [&](int64_t row, int64_t column) {
+      vars_[tile.row.get()] = builder_.getInt64(static_cast<uint64_t>(row));
+      vars_[tile.column.get()] = builder_.getInt64(static_cast<uint64_t>(column));
+    };
+    std::vector<llvm::Value*> vectors;
+    for (int64_t i = 0; i < tile.size; ++i) {
+      at(i, 0);
+      llvm::Value* from = address(load_buffer(node.value), node.value->operands);
+      vectors.push_back(builder_.CreateAlignedLoad(type, from, natural(dtype)));
+    }
+    vectors = transposed(builder_, std::move(vectors));
+    for (int64_t i = 0; i < tile.size; ++i) {
+      at(0, i);
+      builder_.CreateAlignedStore(vectors[static_cast<size_t>(i)],
+                                  address(node.buffer, node.indices), natural(dtype));
+    }
   }
 
   // buffer[i] = buffer[i] + ...: a sum whose order is free in a vectorized loop.

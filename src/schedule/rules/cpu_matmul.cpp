@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kRows = 4;     // of a full tile
 constexpr int64_t kColumns = 4;  // accumulators: kRows * kColumns vectors fit the registers
 
-bool uses(const PrimExpr& expr, const Var& var) {
+bool depends_on(const PrimExpr& expr, const Var& var) {
   for (const Var& v : free_vars(expr)) {
     if (v.same_as(var)) return true;
   }
@@ -21,7 +21,7 @@ bool uses(const PrimExpr& expr, const Var& var) {
 
 bool load_uses(const PrimExpr& load, const Var& var) {
   return std::any_of(load->operands.begin(), load->operands.end(),
-                     [&](const PrimExpr& index) { return uses(index, var); });
+                     [&](const PrimExpr& index) { return depends_on(index, var); });
 }
 
 // The stage is a sum of products of one operand without the column and one with the column and no

@@ -14,10 +14,9 @@ constexpr int64_t kPanelBytes = 65536;  // of packed elements: they stay in the 
 constexpr int64_t kBlockBytes = 65536;  // of sums that an item keeps
 constexpr int64_t kFewRows = 8;         // below, packing does not pay
 constexpr int64_t kFewLanes = 8;
-constexpr int64_t kChunk = 16;          // steps in a cache line
 constexpr int64_t kLargestStep = 1024;  // reduction steps inside the outermost reduction loop
 
-bool uses(const PrimExpr& expr, const Var& var) {
+bool mentions(const PrimExpr& expr, const Var& var) {
   bool found = false;
   visit_expr(expr, [&](const PrimExpr& e) { found |= e.same_as(var); });
   return found;
@@ -55,13 +54,13 @@ std::optional<Product> find_product(const Stage& stage) {
   product.lane = stage.spatial.back();
   product.left = term.operand(0);
   product.right = term.operand(1);
-  if (uses(product.left, product.lane.var)) std::swap(product.left, product.right);
-  if (uses(product.left, product.lane.var) || !uses(product.right, product.lane.var)) {
+  if (mentions(product.left, product.lane.var)) std::swap(product.left, product.right);
+  if (mentions(product.left, product.lane.var) || !mentions(product.right, product.lane.var)) {
     return std::nullopt;
   }
   for (size_t i = 0; i + 1 < stage.spatial.size(); ++i) {
     const BlockIter& iter = stage.spatial[i];
-    bool only_left = uses(product.left, iter.var) && !uses(product.right, iter.var);
+    bool only_left = mentions(product.left, iter.var) && !mentions(product.right, iter.var);
     (only_left ? product.rows : product.outer).push_back(iter);
   }
   return product;
@@ -74,6 +73,7 @@ struct Tiling {
   int64_t block;      // rows whose sums an item keeps; a multiple of `rows`
   int64_t steps;      // of the outermost reduction loop in a panel
   int64_t inner = 1;  // reduction steps inside each of these
+  int64_t side;       // of the squares in which lanes and steps change places
 };
 
 std::optional<Tiling> find_tiling(const Stage& stage, const Product& product,
@@ -93,6 +93,7 @@ std::optional<Tiling> find_tiling(const Stage& stage, const Product& product,
 
   // The sums of a tile and one row of the panel fill the vector registers.
   int64_t vector = vector_bytes / bytes;
+  t.side = vector;
   bool wide = vector_bytes >= 64;
   t.lanes = wide ? 4 * vector : 2 * vector;
   t.rows = 6;
@@ -116,6 +117,7 @@ std::optional<Tiling> find_tiling(const Stage& stage, const Product& product,
   if (steps.is_int()) {
     int64_t blocks = std::max<int64_t>(1, (steps->int_value + t.steps - 1) / t.steps);
     t.steps = std::max<int64_t>(1, (steps->int_value + blocks - 1) / blocks);
+    if (t.steps > t.side) t.steps = rounded_up(t.steps, t.side);
   }
   return t;
 }
@@ -199,7 +201,7 @@ class Panels {
 
   // Element of `right` at a lane of the panel; beyond the last lane (unless the panel is `whole`)
   // 0.
-  PrimExpr packed_value(VarMap values, const Var& lane, bool whole) const {
+  PrimExpr packed_value(VarMap values, const PrimExpr& lane, bool whole) const {
     PrimExpr position = first_lane_ + lane;
     values[product_.lane.var.get()] = position;
     PrimExpr value = tapml::substitute(product_.right, values);
@@ -219,17 +221,29 @@ class Panels {
     });
   }
 
-  // Memory runs along the reduction: a line of each lane is read as a whole before the next, and
-  // the lines that are written stay in the first cache.
+  // Memory runs along the reduction: square tiles change their order in registers; what does not
+  // fill one goes line by line.
   Stmt pack_along_steps(bool whole) const {
-    Var chunk = make_var("chunk"), lane = make_var(product_.lane.var->name),
-        step = make_var("step");
-    PrimExpr at = chunk * kChunk + step;
-    VarMap values = at_;
-    values[stage_.reduction[0].var.get()] = first_step_ + at;
-    Stmt element = make_store(panel_, {at, lane}, packed_value(values, lane, whole));
-    Stmt line = make_for(step, at_most(kChunk, steps_here_, chunk * kChunk), element);
-    return make_for(chunk, ceil_div(steps_here_, kChunk), make_for(lane, t_.lanes, line));
+    Var chunk = make_var("chunk"), group = make_var("group");
+    const PrimExpr steps_in_chunk = at_most(t_.side, steps_here_, chunk * t_.side);
+    auto square = [&](const PrimExpr& steps, ForKind lanes_kind, ForKind steps_kind) {
+      Var lane = make_var(product_.lane.var->name), step = make_var("step");
+      PrimExpr at = chunk * t_.side + step, lane_at = group * t_.side + lane;
+      VarMap values = at_;
+      values[stage_.reduction[0].var.get()] = first_step_ + at;
+      Stmt element = make_store(panel_, {at, lane_at}, packed_value(values, lane_at, whole));
+      return make_for(lane, t_.side, make_for(step, steps, element, steps_kind), lanes_kind);
+    };
+    Stmt lines = square(steps_in_chunk, ForKind::kSerial, ForKind::kSerial);
+    Stmt tile = lines;
+    if (whole) {
+      tile = square(t_.side, ForKind::kVectorized, ForKind::kUnrolled);
+      if (!steps_in_chunk.is_int(t_.side)) {
+        tile = make_if(le(PrimExpr(t_.side), steps_in_chunk), tile, lines);
+      }
+    }
+    return make_for(chunk, ceil_div(steps_here_, t_.side),
+                    make_for(group, t_.lanes / t_.side, tile));
   }
 
   bool runs_along_steps() const {

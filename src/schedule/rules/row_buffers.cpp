@@ -50,7 +50,7 @@ class Redirect {
   std::function<Indices(const Indices&)> indices_;
 };
 
-std::vector<PrimExpr> loads_of(const Stage& stage, const Buffer& buffer) {
+std::vector<PrimExpr> reads_of(const Stage& stage, const Buffer& buffer) {
   std::vector<PrimExpr> found;
   auto scan = [&](const PrimExpr& root) {
     if (!root) return;
@@ -72,8 +72,8 @@ bool same_shape(const Buffer& a, const Buffer& b) {
   return true;
 }
 
-bool touches(const Stage& stage, const Buffer& buffer) {
-  return stage.out == buffer || stage.final_out == buffer || !loads_of(stage, buffer).empty();
+bool reads_or_writes(const Stage& stage, const Buffer& buffer) {
+  return stage.out == buffer || stage.final_out == buffer || !reads_of(stage, buffer).empty();
 }
 
 // Whether stage `s` makes a buffer of `from` point by point, which nothing touches before, and
@@ -82,21 +82,21 @@ bool can_share(const StagedProgram& program, size_t s, const Buffer& from) {
   const Stage& stage = program.stages[s];
   const Buffer& to = stage.final_out;
   if (stage.reduces() || from == to || !same_shape(from, to)) return false;
-  std::vector<PrimExpr> loads = loads_of(stage, from);
-  if (loads.empty() || !loads_of(stage, to).empty()) return false;
+  std::vector<PrimExpr> loads = reads_of(stage, from);
+  if (loads.empty() || !reads_of(stage, to).empty()) return false;
   for (const PrimExpr& load : loads) {
     for (size_t d = 0; d < load->operands.size(); ++d) {
       if (!same_expr(load.operand(d), stage.final_indices[d])) return false;
     }
   }
   for (size_t other = 0; other < program.stages.size(); ++other) {
-    if (other < s && touches(program.stages[other], to)) return false;
-    if (other > s && touches(program.stages[other], from)) return false;
+    if (other < s && reads_or_writes(program.stages[other], to)) return false;
+    if (other > s && reads_or_writes(program.stages[other], from)) return false;
   }
   return true;
 }
 
-bool contains(const std::vector<Buffer>& list, const Buffer& buffer) {
+bool is_among(const std::vector<Buffer>& list, const Buffer& buffer) {
   return std::find(list.begin(), list.end(), buffer) != list.end();
 }
 
@@ -105,7 +105,7 @@ bool contains(const std::vector<Buffer>& list, const Buffer& buffer) {
 void share_output_memory(const PrimFunc& func, StagedProgram& program) {
   for (size_t s = program.stages.size(); s-- > 0;) {
     const Buffer to = program.stages[s].final_out;
-    bool fresh = contains(program.intermediates, to);
+    bool fresh = is_among(program.intermediates, to);
     for (const Param& param : func.params) {
       fresh |= param.buffer == to && param.mode == AccessMode::kOut;
     }
