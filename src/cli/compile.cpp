@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/executable.h"
 #include "cli/patterns.h"
+#include "cli/shapes.h"
 #include "codegen/llvm/native.h"
 #include "frontend/huggingface/model.h"
 #include "io/host/files.h"
@@ -27,6 +28,7 @@ struct CompileOptions {
   bool times = false, verify = false;
   CacheOptions cache;
   PatternOptions patterns;
+  ShapeOptions shapes;
 };
 
 // A Module, and where its weights are.
@@ -91,6 +93,7 @@ int run(const CompileOptions& options, const Output& output) {
   progress.begin("read");
   Input input = read_input(options);
   options.patterns.apply(input.module);
+  input.module = options.shapes.apply(std::move(input.module));
   std::vector<std::pair<std::string, double>> times;
   CompileCache cache(options.cache);
   pipeline::ImplementOptions implement;
@@ -162,6 +165,7 @@ void add_compile(Registration registration) {
   command->add_flag("--verify", options->verify, "Check the invariants after every pass");
   options->cache.add_to(*command);
   options->patterns.add_to(*command);
+  options->shapes.add_to(*command);
   command->add_flag("--json", registration.output.json, "One JSON document on stdout");
   command->callback([options, registration] {
     registration.selected = [options, registration] { return run(*options, registration.output); };

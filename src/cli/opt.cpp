@@ -3,6 +3,7 @@
 
 #include "analysis/verifier.h"
 #include "cli/command.h"
+#include "cli/shapes.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
 #include "pipeline/check_input.h"
@@ -17,6 +18,7 @@ namespace {
 struct OptOptions {
   std::string text;
   std::vector<std::string> passes;
+  ShapeOptions shapes;
   bool verify = false, list = false;
 };
 
@@ -49,7 +51,9 @@ int run(const OptOptions& options, const Output& output) {
       text::parse(unwrap(read_text_file(options.text)), options.text, {.places = &places});
   if (options.verify) analysis::verify_input(module, options.text, &places);
   // Passes take for granted what the verifier promises.
-  if (!options.passes.empty()) pipeline::check_input(module, options.text, &places);
+  if (!options.passes.empty() || !options.shapes.bindings.empty())
+    pipeline::check_input(module, options.text, &places);
+  module = options.shapes.apply(std::move(module));
   for (const std::string& name : options.passes) {
     module = find_pass(name).run(module);
     if (options.verify) analysis::verify(module, name);
@@ -70,6 +74,7 @@ void add_opt(Registration registration) {
   command->add_option("--passes", options->passes, "Passes in order, separated by commas")
       ->delimiter(',');
   command->add_flag("--verify", options->verify, "Check the invariants before and after");
+  options->shapes.add_to(*command);
   command->add_flag("--list-passes", options->list, "Print the known passes");
   command->add_flag("--json", registration.output.json, "One JSON document on stdout");
   command->callback([options, registration] {

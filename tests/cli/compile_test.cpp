@@ -67,6 +67,43 @@ TEST(Compile, TextModuleOnEveryTargetWithDumps) {
   }
 }
 
+TEST(Compile, PatternsMakeKernels) {
+  const std::string file = std::string(TAPML_SOURCE_DIR) + "/examples/patterns/gated_mlp.txt";
+  ProgramResult result =
+      run_program({"compile", testing::kDemoModel, "--patterns", file, "--json", "--verify"});
+  ASSERT_EQ(result.exit_code, 0) << result.all();
+  int matched = 0, apart = 0;
+  Json json = result.json();
+  for (const Json& kernel : json.find("kernels")->items()) {
+    const std::string& name = kernel.find("name")->as_string();
+    matched += name.starts_with("matmul_matmul_silu_multiply_");
+    apart += name.starts_with("matmul_silu_multiply_");
+  }
+  EXPECT_EQ(matched, 2) << "one for prefill, one for decode";
+  EXPECT_EQ(apart, 0);
+}
+
+TEST(Compile, PatternsThatCannotBe) {
+  TempFolder folder;
+  const std::string file = folder / "patterns.txt";
+  testing::write_bytes(file, "module\n\ndef f(x: Object) -> Object {\n  return x\n}\n");
+  testing::expect_failure(
+      {"compile", testing::kDemoModel, "--patterns", file}, 2,
+      {"a file of patterns has something else in it", "patterns.txt:3:5", "pattern: true", "@f"});
+  testing::write_bytes(file, R"(def prefill(x: Object) -> Object {pattern: true} {
+  dataflow {
+    y: Object = exp(x)
+    output y
+  }
+  return y
+}
+)");
+  testing::expect_failure({"compile", testing::kDemoModel, "--patterns", file}, 2,
+                          {"the module has a function of a pattern's name", "@prefill"});
+  testing::expect_failure({"compile", testing::kDemoModel, "--patterns", folder / "none.txt"}, 2,
+                          {"none.txt"});
+}
+
 TEST(Compile, NeedsExactlyOneInput) {
   testing::expect_failure({"compile"}, 2, {"MODEL or --config", "neither"});
   testing::expect_failure({"compile", testing::kDemoModel, "--config", "config.json"}, 2,
@@ -123,6 +160,23 @@ TEST(Opt, RunsPassesInOrder) {
   EXPECT_TRUE(
       text::structural_equal(text::parse(rest.out, "rest"), text::parse(fused.out, "fused")))
       << rest.out << fused.out;
+}
+
+TEST(Opt, BindsShapes) {
+  TempFolder folder;
+  testing::write_bytes(folder / "p.txt", kProgram);
+  ProgramResult result = run_program({"opt", folder / "p.txt", "--bind", "main.n=3"});
+  ASSERT_EQ(result.exit_code, 0) << result.all();
+  EXPECT_NE(result.out.find("a: Tensor((3, 8), f32) = matmul(x, w)"), std::string::npos)
+      << result.all();
+  const std::string file = folder / "p.txt";
+  testing::expect_failure({"opt", file, "--bind", "n=3"}, 2, {"FUNCTION.VARIABLE=VALUE", "n=3"});
+  testing::expect_failure({"opt", file, "--bind", "main.n=x"}, 2, {"FUNCTION.VARIABLE=VALUE"});
+  testing::expect_failure({"opt", file, "--bind", "main.k=3"}, 2,
+                          {"no such symbolic variable", "function main", "k"});
+  testing::expect_failure({"opt", file, "--bind", "main.n=3,main.n=4"}, 2, {"bound twice"});
+  testing::expect_failure({"compile", file, "--bind", "max.n=3"}, 2,
+                          {"there is no function to specialize", "main", "max"});
 }
 
 TEST(Opt, BadText) {

@@ -1,0 +1,40 @@
+#include "cli/shapes.h"
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+
+#include "ir/exceptions.h"
+#include "passes/specialize.h"
+
+namespace tapml::cli {
+
+void ShapeOptions::add_to(CLI::App& command) {
+  command
+      .add_option("--bind", bindings, "FUNCTION.VARIABLE=VALUE,...: shapes that are known already")
+      ->delimiter(',');
+}
+
+Module ShapeOptions::apply(Module module) const {
+  std::map<std::string, std::map<std::string, int64_t>> values;
+  for (const std::string& binding : bindings) {
+    const size_t equals = binding.find('=');
+    const size_t point = equals == std::string::npos ? equals : binding.rfind('.', equals);
+    int64_t value = 0;
+    const char* end = binding.data() + binding.size();
+    if (point == std::string::npos || point == 0 || equals == point + 1 ||
+        std::from_chars(binding.data() + equals + 1, end, value).ptr != end ||
+        equals + 1 == binding.size()) {
+      throw_user("a shape is not bound this way", "--bind", "FUNCTION.VARIABLE=VALUE", binding);
+    }
+    const std::string variable = binding.substr(point + 1, equals - point - 1);
+    if (!values[binding.substr(0, point)].emplace(variable, value).second) {
+      throw_user("a variable is bound twice", "--bind", "one value", binding);
+    }
+  }
+  for (const auto& [function, bound] : values) {
+    module = passes::specialize(module, function, bound);
+  }
+  return module;
+}
+
+}  // namespace tapml::cli

@@ -1,0 +1,23 @@
+// Given shapes as the commands take them: --bind FUNCTION.VARIABLE=VALUE.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/module.h"
+
+namespace CLI {
+class App;
+}
+
+namespace tapml::cli {
+
+struct ShapeOptions {
+  std::vector<std::string> bindings;  // "main.n=128"
+  void add_to(CLI::App& command);
+  // `module` with the symbolic variables replaced (passes/specialize.h). UserError for a binding of
+  // another form.
+  Module apply(Module module) const;
+};
+
+}  // namespace tapml::cli

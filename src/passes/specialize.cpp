@@ -1,0 +1,64 @@
+#include "passes/specialize.h"
+
+#include "arith/analyzer.h"
+#include "ir/exceptions.h"
+#include "passes/kernel.h"
+#include "relax/map_symbols.h"
+#include "relax/visit.h"
+
+namespace tapml::passes {
+
+using namespace relax;  // NOLINT: this file is about relax alone
+
+namespace {
+
+std::string functions_of(const Module& module) {
+  std::string names;
+  for (const auto& [name, function] : module.functions) {
+    if (!as_relax_function(function.get()) || is_kernel(function.get())) continue;
+    names += (names.empty() ? "" : ", ") + name;
+  }
+  return names.empty() ? "a module with functions" : names;
+}
+
+std::string names_of(const std::vector<Var>& vars) {
+  std::string names;
+  for (const Var& var : vars) names += (names.empty() ? "" : ", ") + var->name;
+  return names.empty() ? "no variable: every shape is known" : names;
+}
+
+}  // namespace
+
+Module specialize(const Module& module, const std::string& function,
+                  const std::map<std::string, int64_t>& values) {
+  const Function* source = as_relax_function(module.find(function));
+  if (!source || is_kernel(source)) {
+    throw_user("there is no function to specialize", "", functions_of(module), function);
+  }
+  const std::vector<Var> vars = signature_vars(*source);
+  VarMap known;
+  for (const auto& [name, value] : values) {
+    if (value < 0) {
+      throw_user("a dimension cannot be negative", "function " + function + ", variable " + name,
+                 "0 or more", std::to_string(value));
+    }
+    size_t before = known.size();
+    for (const Var& var : vars) {
+      if (var->name == name) known[var.get()] = PrimExpr(value);
+    }
+    if (known.size() == before) {
+      throw_user("the function's parameters have no such symbolic variable", "function " + function,
+                 names_of(vars), name);
+    }
+  }
+  arith::Analyzer analyzer;
+  for (const Var& var : vars) analyzer.bind(var, 0, std::nullopt);
+  Module result = module;
+  result.functions[function] = map_symbols(*source, [&](const PrimExpr& expr) {
+    PrimExpr at = tapml::substitute(expr, known);
+    return at.same_as(expr) ? expr : analyzer.simplify(at);
+  });
+  return result;
+}
+
+}  // namespace tapml::passes

@@ -1,0 +1,93 @@
+// Programs for given shapes (case 8 of the language's cases: bind {batch: 1, k: 2, m: 3}).
+#include "passes/specialize.h"
+
+#include <gtest/gtest.h>
+
+#include "analysis/verifier.h"
+#include "build/block_builder.h"
+#include "support/expect_error.h"
+#include "text/parser.h"
+#include "text/printer.h"
+
+namespace tapml::passes {
+namespace {
+
+using ::tapml::testing::expect_user_error;
+
+const char* const kProgram = R"(
+def main(
+    x: Tensor((batch, m - 1), f32),
+    y: Tensor((m, n), f32),
+    z: Tensor((k, 10), f32),
+    s: Shape((m, batch))
+) -> Tuple(Tensor((batch, m - 1), f32), Tensor((m, n), f32), Tensor((k, 10), f32), Tensor((m, batch), f32)) {
+  dataflow {
+    a: Tensor((batch, m - 1), f32) = exp(x)
+    b: Tensor((m, n), f32) = negative(y)
+    c: Tensor((k, 10), f32) = relu(z)
+    d: Tensor((m, batch), f32) = full(shape(m, batch)) {value: 1.0, dtype: f32}
+    output a, b, c, d
+  }
+  return (a, b, c, d)
+}
+)";
+
+TEST(Specialize, ReplacesVariablesEverywhere) {
+  Module module =
+      specialize(text::parse(kProgram, "test"), "main", {{"batch", 1}, {"k", 2}, {"m", 3}});
+  analysis::verify(module);
+  build::check_annotations(module);
+  EXPECT_EQ(text::print(module), text::print(text::parse(R"(
+def main(
+    x: Tensor((1, 2), f32),
+    y: Tensor((3, n), f32),
+    z: Tensor((2, 10), f32),
+    s: Shape((3, 1))
+) -> Tuple(Tensor((1, 2), f32), Tensor((3, n), f32), Tensor((2, 10), f32), Tensor((3, 1), f32)) {
+  dataflow {
+    a: Tensor((1, 2), f32) = exp(x)
+    b: Tensor((3, n), f32) = negative(y)
+    c: Tensor((2, 10), f32) = relu(z)
+    d: Tensor((3, 1), f32) = full(shape(3, 1)) {value: 1.0, dtype: f32}
+    output a, b, c, d
+  }
+  return (a, b, c, d)
+}
+)",
+                                                         "test")));
+}
+
+TEST(Specialize, InsideBranchesToo) {
+  Module module = specialize(text::parse(R"(
+def main(x: Tensor((n,), f32), c: Tensor((), bool)) -> Tensor(ndim=1, f32) {
+  r: Tensor(ndim=1, f32) = if (c) {
+    y: Tensor((m,), f32) = match_cast(x, Tensor((m,), f32))
+    a: Tensor((m + n,), f32) = concat((x, y)) {axis: 0}
+    yield a
+  } else {
+    yield x
+  }
+  return r
+}
+)",
+                                         "test"),
+                             "main", {{"n", 7}});
+  analysis::verify(module);
+  build::check_annotations(module);
+  EXPECT_NE(text::print(module).find("a: Tensor((m + 7,), f32) = concat((x, y))"),
+            std::string::npos)
+      << text::print(module);
+}
+
+TEST(Specialize, WhatIsNotThereIsRefused) {
+  Module module = text::parse(kProgram, "test");
+  expect_user_error([&] { specialize(module, "min", {{"n", 1}}); },
+                    {"there is no function to specialize", "expected: main", "found: min"});
+  expect_user_error([&] { specialize(module, "main", {{"N", 1}}); },
+                    {"no such symbolic variable", "expected: batch, m, n, k", "found: N"});
+  expect_user_error([&] { specialize(module, "main", {{"n", -1}}); },
+                    {"a dimension cannot be negative", "variable n", "found: -1"});
+}
+
+}  // namespace
+}  // namespace tapml::passes
