@@ -22,11 +22,11 @@ struct LaunchLimit {
 // [begin, end) that partition it; on GPU-like platforms the kernel is grid-stride, so any number of
 // work groups is right and `extent` only chooses a good one.
 struct LaunchInfo {
-  std::string entry;              // symbol in the module
-  ScalarProgram extent;           // work items; 0 launches nothing
-  int64_t workgroup_threads = 1;  // local size (GPU-like platforms)
-  std::vector<int32_t> buffers;   // indices into the implementation's parameters
-  std::vector<int32_t> scalars;   // indices into the implementation's scalars
+  std::string entry;                // symbol in the module
+  ScalarProgram extent;             // work items; 0 launches nothing
+  int64_t workgroup_threads = 1;    // local size (GPU-like platforms)
+  std::vector<int32_t> buffers;     // indices into the implementation's parameters
+  std::vector<int32_t> scalars;     // indices into the implementation's scalars
   std::vector<LaunchLimit> limits;  // what narrow index arithmetic takes for granted
 };
 

@@ -3,6 +3,7 @@
 #include "arith/scalar_program.h"
 #include "codegen/lower/check_program.h"
 #include "codegen/lower/device_func.h"
+#include "codegen/lower/narrow_index.h"
 #include "codegen/lower/segment_tensors.h"
 #include "codegen/source/emitter.h"
 #include "ir/exceptions.h"
@@ -74,9 +75,21 @@ void KernelBuilder::add(const tir::PrimFunc& func, int32_t kernel, const std::st
       if (index < own) continue;
       index += index < own + parts ? static_cast<int32_t>(lowered.workspaces.size()) : -parts;
     }
-    implementation.launches.push_back(
-        {launch.entry, arith::compile_scalar(launch.extent, final_func->scalars),
-         launch.workgroup_threads, launch.buffer_indices, launch.scalar_indices});
+    if (target_.description.index_bits == 32) {
+      bool wide = target_.description.features.compute_dtypes.contains(DType::kI64);
+      codegen::narrow_index(launch, wide, "kernel " + name + " on " + target_.text);
+    }
+    LaunchInfo info{launch.entry,
+                    arith::compile_scalar(launch.extent, final_func->scalars),
+                    launch.workgroup_threads,
+                    launch.buffer_indices,
+                    launch.scalar_indices,
+                    {}};
+    for (const codegen::IndexLimit& limit : launch.limits) {
+      info.limits.push_back(
+          {arith::compile_scalar(limit.value, final_func->scalars), limit.most, limit.what});
+    }
+    implementation.launches.push_back(std::move(info));
   }
   executable_.implementations.push_back(std::move(implementation));
   if (is_native) {

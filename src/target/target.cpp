@@ -11,7 +11,7 @@ namespace {
 // Options that each platform understands.
 const std::map<std::string, std::vector<std::string>>& known_options() {
   static const std::map<std::string, std::vector<std::string>> kOptions = {
-      {"cpu", {"threads"}}, {"opencl", {"device"}}, {"null", {}}};
+      {"cpu", {"threads"}}, {"opencl", {"device", "index"}}, {"null", {}}};
   return kOptions;
 }
 
@@ -62,6 +62,11 @@ Target parse_target(std::string_view text) {
     target.options[key] = std::string(option.substr(equals + 1));
     if (option.size() == options.size()) break;
     options = options.substr(option.size() + 1);
+  }
+  int64_t& bits = target.description.index_bits;
+  bits = target.integer_option("index", bits, 32, 64);
+  if (bits != 32 && bits != 64) {
+    throw_user("bad value of option \"index\"", where, "32 or 64", std::to_string(bits));
   }
   return target;
 }

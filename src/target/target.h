@@ -27,6 +27,7 @@ struct Description {
   bool accurate_math = false;  // its exp, sin, ... are documented within 2 ULP: lower_math is off
   int64_t workgroup_threads = 64;
   int64_t vector_bytes = 16;  // width that loops are shaped for
+  int64_t index_bits = 64;    // of index arithmetic; 32 is narrowed under the launcher's checks
   Limits limits;
   Features features;
 };

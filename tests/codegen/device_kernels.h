@@ -11,6 +11,7 @@
 #include "arith/scalar_program.h"
 #include "codegen/llvm/native.h"
 #include "codegen/lower/device_func.h"
+#include "codegen/lower/narrow_index.h"
 #include "codegen/source/emitter.h"
 #include "passes/lower_math.h"
 #include "runtime/call_point.h"
@@ -61,9 +62,17 @@ class DeviceKernels {
       implementation.workspaces.push_back(info(workspace, AccessMode::kWorkspace));
     }
     for (codegen::DeviceFunc& launch : lowered.launches) {
-      implementation.launches.push_back(
-          {launch.entry, arith::compile_scalar(launch.extent, func->scalars),
-           launch.workgroup_threads, launch.buffer_indices, launch.scalar_indices});
+      if (target_.description.index_bits == 32) codegen::narrow_index(launch, true, name);
+      implementation.launches.push_back({launch.entry,
+                                         arith::compile_scalar(launch.extent, func->scalars),
+                                         launch.workgroup_threads,
+                                         launch.buffer_indices,
+                                         launch.scalar_indices,
+                                         {}});
+      for (const codegen::IndexLimit& limit : launch.limits) {
+        implementation.launches.back().limits.push_back(
+            {arith::compile_scalar(limit.value, func->scalars), limit.most, limit.what});
+      }
       functions_.push_back(std::move(launch));
     }
     executable_->implementations.push_back(std::move(implementation));

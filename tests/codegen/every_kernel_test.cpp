@@ -29,8 +29,9 @@ TEST_P(EveryKernel, IsWithinItsBoundOnTheDevice) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Platforms, EveryKernel, ::testing::Values("cpu", "opencl"),
-                         [](const auto& info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(Platforms, EveryKernel,
+                         ::testing::Values("cpu", "opencl", "opencl:index=32"),
+                         [](const auto& info) { return target_test_name(info.param); });
 
 }  // namespace
 }  // namespace tapml::testing

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "codegen/lower/narrow_index.h"
 #include "codegen/source/emitter.h"
 #include "ir/intrinsics.h"
 #include "passes/lower_math.h"
@@ -44,6 +45,12 @@ tir::PrimFuncRef sum_program() {
   return tir::make_prim_func({{x, AccessMode::kIn}, {y, AccessMode::kOut}}, body);
 }
 
+// GLSL has no integers of 64 bits.
+std::string glsl(std::vector<DeviceFunc> functions) {
+  for (DeviceFunc& function : functions) narrow_index(function, false, "test");
+  return emit_source(functions, glsl_dialect());
+}
+
 // Exit status of Khronos' validator on the words.
 int validate_spirv(const std::vector<uint32_t>& words) {
   std::string path = ::testing::TempDir() + "/tapml_kernel.spv";
@@ -56,13 +63,13 @@ int validate_spirv(const std::vector<uint32_t>& words) {
 }
 
 TEST(Glsl, ElementwiseKernelIsValidSpirv) {
-  std::string source = emit_source(lowered(silu_program()), glsl_dialect());
+  std::string source = glsl(lowered(silu_program()));
   EXPECT_NE(source.find("buffer Binding0"), std::string::npos) << source;
   EXPECT_EQ(validate_spirv(compile_glsl_to_spirv(source, "silu")), 0) << source;
 }
 
 TEST(Glsl, ReductionKernelIsValidSpirv) {
-  std::string source = emit_source(lowered(sum_program()), glsl_dialect());
+  std::string source = glsl(lowered(sum_program()));
   // Two bf16 a word: no 16-bit storage is needed.
   EXPECT_NE(source.find(">> 1]"), std::string::npos) << source;
   EXPECT_EQ(validate_spirv(compile_glsl_to_spirv(source, "sum")), 0) << source;
@@ -81,11 +88,10 @@ TEST(Glsl, OwnMathIsValidSpirv) {
     body += "    y[i] = y[i] + " + std::string(info.name) + "(x[i]" +
             (info.operands > 1 ? ", x[i])\n" : ")\n");
   }
-  std::string source = emit_source({parsed(R"(
+  std::string source = glsl({parsed(R"(
 prim def k(x: Buffer((n,), f32), inout y: Buffer((n,), f32), n: i64) {
   for i in parallel(n) {
-)" + body + "  }\n}\n")},
-                                   glsl_dialect());
+)" + body + "  }\n}\n")});
   EXPECT_EQ(validate_spirv(compile_glsl_to_spirv(source, "math")), 0) << source;
 }
 
@@ -103,23 +109,21 @@ TEST(Glsl, IntegersOfEveryWidthAreValidSpirv) {
     body += "    y[i] = cast(" + wide + ", cast(" + type + ", cast(f32, x[i])))\n";
     body += "    y[i] = cast(" + wide + ", cast(bool, x[i]) and cast(bf16, x[i]) < bf16(2.0))\n";
     std::string source =
-        emit_source({parsed("prim def k(x: Buffer((n + 1,), " + type + "), out y: Buffer((n,), " +
-                            wide + "), n: i64) {\n  for i in parallel(n) {\n" + body + "  }\n}\n")},
-                    glsl_dialect());
+        glsl({parsed("prim def k(x: Buffer((n + 1,), " + type + "), out y: Buffer((n,), " + wide +
+                     "), n: i64) {\n  for i in parallel(n) {\n" + body + "  }\n}\n")});
     EXPECT_EQ(validate_spirv(compile_glsl_to_spirv(source, "integers")), 0) << source;
   }
 }
 
 // The language leaves % of negative operands open.
 TEST(Glsl, RemaindersAvoidTheLanguages) {
-  std::string source = emit_source({parsed(R"(
+  std::string source = glsl({parsed(R"(
 prim def k(x: Buffer((n,), i32), out y: Buffer((n,), i32), n: i64) {
   for i in parallel(n) {
     y[i] = x[i] % i32(7)
   }
 }
-)")},
-                                   glsl_dialect());
+)")});
   EXPECT_EQ(source.find('%'), std::string::npos) << source;
 }
 

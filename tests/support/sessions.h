@@ -1,6 +1,7 @@
 // Sessions of this machine's platforms, for tests.
 #pragma once
 
+#include <cctype>
 #include <memory>
 #include <string>
 
@@ -12,8 +13,17 @@
 
 namespace tapml::testing {
 
-// A session for "cpu", "opencl" or "null"; null where the platform is absent.
-inline std::unique_ptr<runtime::LocalSession> open_session(const std::string& platform) {
+// A target's text as part of a test's name: "opencl_index_32".
+inline std::string target_test_name(std::string target) {
+  for (char& c : target) {
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  }
+  return target;
+}
+
+// A session for "cpu", "opencl" or "null", options aside; null where the platform is absent.
+inline std::unique_ptr<runtime::LocalSession> open_session(const std::string& target) {
+  const std::string platform = target.substr(0, target.find(':'));
   std::shared_ptr<runtime::Device> device;
   if (platform == "cpu") {
     device = std::make_shared<device::CpuDevice>(0, codegen::make_jit_loader());

@@ -126,7 +126,8 @@ TEST_P(SmallGraphs, AgreeWithTheJudge) {
   expect_judged(*session, executable, module, programs);
 }
 
-INSTANTIATE_TEST_SUITE_P(Platforms, SmallGraphs, ::testing::Values("cpu", "opencl"));
+INSTANTIATE_TEST_SUITE_P(Platforms, SmallGraphs,
+                         ::testing::Values("cpu", "opencl", "opencl:index=32"));
 
 }  // namespace
 }  // namespace tapml::testing

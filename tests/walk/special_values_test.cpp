@@ -240,7 +240,8 @@ TEST_P(SpecialValuesOn, Platform) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Platforms, SpecialValuesOn, ::testing::Values("cpu", "opencl"));
+INSTANTIATE_TEST_SUITE_P(Platforms, SpecialValuesOn,
+                         ::testing::Values("cpu", "opencl", "opencl:index=32"));
 
 }  // namespace
 }  // namespace tapml::testing

@@ -13,6 +13,9 @@ bool is_data(const PrimExpr& e, const std::function<bool(const PrimExpr&)>& is_d
     case ExprKind::kLoad:
     case ExprKind::kFloat:
       return true;
+    case ExprKind::kCast:  // to its own type: index arithmetic ends here
+      if (e.dtype() == e.operand(0).dtype()) return true;
+      return is_data(e.operand(0), is_data_var);
     case ExprKind::kSelect:
       return is_data(e.operand(1), is_data_var) || is_data(e.operand(2), is_data_var);
     default:

@@ -8,6 +8,13 @@
 
 namespace tapml::codegen {
 
+// A value over the scalars that must not be above `most` where the launch is to be right.
+struct IndexLimit {
+  PrimExpr value;
+  int64_t most = 0;
+  std::string what;  // for messages: "the elements of x"
+};
+
 // One device kernel. `buffers` are the parameters of the implementation that it touches, in the
 // order of `buffer_indices` (kernel parameters first, then workspaces); `scalars` likewise.
 // The body runs once for every `item` in [0, extent), in any order and in parallel.
@@ -24,6 +31,10 @@ struct DeviceFunc {
   int64_t workgroup_threads = 1;
   Var thread;  // null unless items are work groups
   tir::Stmt body;
+  // Type of index arithmetic: i64, or i32 (narrow_index) under `limits`. `scalars` and the shapes
+  // of `buffers` are of it; `extent` is the host's.
+  DType index = DType::kI64;
+  std::vector<IndexLimit> limits;
 };
 
 // A scheduled implementation taken apart: its workspaces and its launches in order.

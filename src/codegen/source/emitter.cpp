@@ -134,19 +134,19 @@ class FunctionEmitter {
   void loop(const ForNode& node) {
     if (node.for_kind == ForKind::kUnrolled && node.extent.is_int()) {
       for (int64_t i = 0; i < node.extent->int_value; ++i) {
-        vars_[node.var.get()] = dialect_.int_literal(i, DType::kI64);
+        vars_[node.var.get()] = dialect_.int_literal(i, node.var.dtype());
         stmt(node.body);
       }
       return;
     }
-    std::string type = dialect_.type_name(DType::kI64);
+    std::string type = dialect_.type_name(node.var.dtype());
     std::string var = unique(node.var->name);
     std::string extent = expr(node.extent);
     vars_[node.var.get()] = var;
     if (node.for_kind == ForKind::kThread) {
       return block("for (" + type + " " + var + " = " + dialect_.thread_index() + "; " + var +
                        " < " + extent + "; " + var + " += " +
-                       dialect_.int_literal(function_.workgroup_threads, DType::kI64) + ")",
+                       dialect_.int_literal(function_.workgroup_threads, node.var.dtype()) + ")",
                    [&] { stmt(node.body); });
     }
     ++loop_depth_;
@@ -260,7 +260,7 @@ class FunctionEmitter {
       return rounded("(" + a + " " + op + " " + b + ")", e.dtype());
     };
     auto arithmetic = [&](const char* op) {
-      bool plain = !is_integer(dtype) || (dtype == DType::kI64 && !is_data(e));
+      bool plain = !is_integer(dtype) || is_index(e, dtype);
       return plain ? infix(op) : dialect_.wrapping(a, op, b, dtype);
     };
     switch (e.kind()) {
@@ -305,6 +305,11 @@ class FunctionEmitter {
                             [this](const PrimExpr& var) { return data_vars_.contains(var.get()); });
   }
 
+  // Index arithmetic does not overflow.
+  bool is_index(const PrimExpr& e, DType dtype) {
+    return (dtype == DType::kI64 || dtype == function_.index) && !is_data(e);
+  }
+
   // A plain name or literal stays; anything else is bound to one where that is possible.
   std::string temporary(const std::string& text, DType dtype) {
     bool simple = text.find_first_of(" (?[") == std::string::npos;
@@ -323,8 +328,7 @@ class FunctionEmitter {
     bool is_signed = is_signed_integer(dtype);
     const PrimExpr& divisor = e.operand(1);
     bool may_be_zero = !divisor.is_int() || divisor.is_int(0);
-    bool may_overflow =
-        is_signed && (divisor.is_int() ? divisor.is_int(-1) : dtype != DType::kI64 || is_data(e));
+    bool may_overflow = is_signed && (divisor.is_int() ? divisor.is_int(-1) : !is_index(e, dtype));
     std::string zero = dialect_.int_literal(0, dtype), one = dialect_.int_literal(1, dtype);
     std::string minus_one = is_signed ? dialect_.int_literal(-1, dtype) : "";
     std::string x = temporary(a, dtype), y = temporary(b, dtype), d = y;

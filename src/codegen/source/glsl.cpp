@@ -1,5 +1,5 @@
-// GLSL 4.50 for Vulkan. Buffers are indexed bindings; scalars come as push constants and are
-// narrowed to int by the launcher, checked.
+// GLSL 4.50 for Vulkan. Buffers are indexed bindings; scalars come as push constants of 32 bits, as
+// narrow_index has it.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -54,7 +54,6 @@ class Glsl : public Dialect {
       case DType::kI8:
       case DType::kI16:
       case DType::kI32:
-      case DType::kI64:  // indices; the launcher has checked that they fit
         return "int";
       default:
         refuse(dtype);
@@ -64,6 +63,7 @@ class Glsl : public Dialect {
   std::string int_literal(int64_t value, DType dtype) const override {
     if (dtype == DType::kBool) return value ? "true" : "false";
     if (is_unsigned_integer(dtype)) return std::to_string(value) + "u";
+    if (dtype == DType::kI64 && value != static_cast<int32_t>(value)) refuse(dtype);
     if (value == INT32_MIN) return "(-2147483647 - 1)";
     return value < 0 ? "(" + std::to_string(value) + ")" : std::to_string(value);
   }
@@ -86,6 +86,7 @@ class Glsl : public Dialect {
   std::string begin_kernel(const DeviceFunc& function, const std::vector<std::string>& buffers,
                            const std::vector<std::string>& scalars, const std::string& item,
                            const std::vector<std::string>& shared) const override {
+    if (function.index != DType::kI32) refuse(DType::kI64);
     std::string text =
         "layout(local_size_x = " + std::to_string(function.workgroup_threads) + ") in;\n";
     for (size_t i = 0; i < buffers.size(); ++i) {
@@ -100,11 +101,13 @@ class Glsl : public Dialect {
     text += " };\n";
     for (const std::string& declaration : shared) text += declaration + "\n";
     bool groups = static_cast<bool>(function.thread);
-    std::string first = groups ? "int(gl_WorkGroupID.x)" : "int(gl_GlobalInvocationID.x)";
-    std::string step =
-        groups ? "int(gl_NumWorkGroups.x)" : "int(gl_NumWorkGroups.x * gl_WorkGroupSize.x)";
-    return text + "void main() {\n  for (int " + item + " = " + first + "; " + item +
-           " < extent; " + item + " += " + step + ") {\n";
+    std::string first = groups ? "gl_WorkGroupID.x" : "gl_GlobalInvocationID.x";
+    std::string step = groups ? "gl_NumWorkGroups.x" : "gl_NumWorkGroups.x * gl_WorkGroupSize.x";
+    // Unsigned, because the step past the end is beyond int.
+    std::string at = "at_" + item;
+    return text + "void main() {\n  for (uint " + at + " = " + first + "; " + at +
+           " < uint(extent); " + at + " += " + step + ") {\n    const int " + item + " = int(" +
+           at + ");\n";
   }
 
   std::string end_kernel() const override { return "  }\n}\n"; }

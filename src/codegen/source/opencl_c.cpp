@@ -109,8 +109,15 @@ class OpenClC : public Dialect {
     for (const std::string& buffer : buffers)
       text += "__global uchar* restrict base_" + buffer + ", ";
     for (const std::string& buffer : buffers) text += "long offset_" + buffer + ", ";
-    for (const std::string& scalar : scalars) text += "long " + scalar + ", ";
+    // The host's scalars are of 64 bits; narrow ones it has checked.
+    const bool narrow = function.index == DType::kI32;
+    for (const std::string& scalar : scalars) {
+      text += std::string("long ") + (narrow ? "wide_" : "") + scalar + ", ";
+    }
     text += "long extent) {\n";
+    for (const std::string& scalar : scalars) {
+      if (narrow) text += "  const int " + scalar + " = (int)wide_" + scalar + ";\n";
+    }
     for (size_t i = 0; i < buffers.size(); ++i) {
       const tir::Param& param = function.buffers[i];
       bool written = param.mode != AccessMode::kIn && param.mode != AccessMode::kPrepared;
@@ -121,9 +128,13 @@ class OpenClC : public Dialect {
     }
     for (const std::string& declaration : shared) text += "  " + declaration + "\n";
     bool groups = static_cast<bool>(function.thread);
-    return text + "  for (long " + item + " = " +
-           (groups ? "get_group_id(0)" : "get_global_id(0)") + "; " + item + " < extent; " + item +
-           " += " + (groups ? "get_num_groups(0)" : "get_global_size(0)") + ") {\n";
+    // Unsigned, because the step past the end is beyond int.
+    std::string type = narrow ? "uint" : "long", at = narrow ? "at_" + item : item;
+    text += "  for (" + type + " " + at + " = " +
+            (groups ? "get_group_id(0)" : "get_global_id(0)") + "; " + at + " < " +
+            (narrow ? "(uint)" : "") + "extent; " + at +
+            " += " + (groups ? "get_num_groups(0)" : "get_global_size(0)") + ") {\n";
+    return narrow ? text + "    const int " + item + " = (int)" + at + ";\n" : text;
   }
 
   std::string end_kernel() const override { return "  }\n}\n"; }

@@ -1,0 +1,54 @@
+// The least and the largest value of index expressions, as functions of a kernel's scalars.
+#pragma once
+
+#include <vector>
+
+#include "arith/analyzer.h"
+#include "ir/expr.h"
+
+namespace tapml::codegen {
+
+// lo <= value <= hi, both i64 expressions over scalars; null where nothing is known. What never
+// runs (a loop of no iterations) has any bounds.
+struct IndexRange {
+  PrimExpr lo, hi;
+  bool known() const { return static_cast<bool>(lo); }
+};
+
+class IndexBounds {
+ public:
+  // The scalars are non-negative and at most `most`.
+  IndexBounds(const std::vector<Var>& scalars, int64_t most);
+
+  // What a variable can be; scalars are known.
+  void bind(const Var& var, IndexRange range);
+  // Adds what follows for the two sides of comparisons in `condition` where it is `truth`. What is
+  // learnt is forgotten by reset(mark() of before).
+  void learn(const PrimExpr& condition, bool truth);
+  size_t mark() const { return learnt_.size(); }
+  void reset(size_t mark) { learnt_.resize(mark); }
+
+  // Of an integer expression; unknown where it holds loads of 64 bits, floats or calls. Data of
+  // fewer bits may have any value of its type.
+  IndexRange range(const PrimExpr& e);
+
+  arith::Analyzer& analyzer() { return analyzer_; }
+
+ private:
+  struct Learnt {
+    PrimExpr expr;
+    PrimExpr lo, hi;  // either may be null
+  };
+
+  IndexRange own(const PrimExpr& e);
+  IndexRange product(const IndexRange& a, const IndexRange& b);
+  IndexRange quotient(const IndexRange& a, const IndexRange& b, bool remainder);
+  bool nonnegative(const PrimExpr& e) { return analyzer_.prove_less_equal(0, e); }
+  PrimExpr simple(const PrimExpr& e);
+
+  arith::Analyzer analyzer_;
+  VarMap lows_, highs_;
+  std::vector<Learnt> learnt_;
+};
+
+}  // namespace tapml::codegen

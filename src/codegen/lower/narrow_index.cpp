@@ -1,0 +1,355 @@
+#include "codegen/lower/narrow_index.h"
+
+#include <set>
+
+#include "codegen/lower/data.h"
+#include "codegen/lower/index_bounds.h"
+#include "ir/exceptions.h"
+#include "tir/visit.h"
+
+namespace tapml::codegen {
+
+using namespace tir;  // NOLINT: this file is about tir alone
+
+namespace {
+
+// What an expression is for.
+enum class Role : uint8_t {
+  kExtent,  // 32 bits, or the launch cannot be narrowed
+  kIndex,   // 32 bits, under a check of the launcher where there is need
+  kValue,   // 32 bits where they are shown to do
+};
+
+// Thrown inside: this expression does not fit.
+struct TooWide {
+  PrimExpr expr;
+  PrimExpr most;  // null: nothing is known
+};
+
+class Narrower {
+ public:
+  Narrower(const DeviceFunc& launch, bool wide)
+      : launch_(launch), wide_(wide), bounds_(launch.scalars, kMost32) {}
+
+  DeviceFunc run() {
+    DeviceFunc result = launch_;
+    result.index = DType::kI32;
+    for (Var& scalar : result.scalars) scalar = vars_[scalar.get()] = renamed(scalar);
+    // First: what tensors say of the scalars settles most of the rest.
+    for (const Param& param : launch_.buffers) size_of(*param.buffer);
+    for (Param& param : result.buffers) param.buffer = narrow_buffer(param.buffer);
+    index(launch_.extent, Role::kExtent);
+    result.item = bind_loop(launch_.item, launch_.extent);
+    result.body = stmt(launch_.body);
+    settle_limits();
+    result.limits = std::move(limits_);
+    return result;
+  }
+
+ private:
+  static Var renamed(const Var& var) { return make_var(var->name, DType::kI32); }
+
+  // ---- what must fit
+
+  bool proven(const PrimExpr& value) { return bounds_.analyzer().prove_less_equal(value, kMost32); }
+
+  // value <= kMost32, from now on.
+  void check(const PrimExpr& value, const std::string& what) {
+    limits_.push_back({value, kMost32, what});
+    bounds_.analyzer().assume(le(value, kMost32));
+  }
+
+  // The scalars, which everything takes as fitting, and of all limits only those that do not follow
+  // from others.
+  void settle_limits() {
+    for (const Var& scalar : launch_.scalars) {
+      limits_.insert(limits_.begin(), {scalar, kMost32, "scalar " + scalar->name});
+    }
+    for (size_t i = 0; i < limits_.size();) {
+      arith::Analyzer others;
+      for (const Var& scalar : launch_.scalars) others.bind(scalar, 0, std::nullopt);
+      for (size_t j = 0; j < limits_.size(); ++j) {
+        if (j != i) others.assume(le(limits_[j].value, kMost32));
+      }
+      if (others.prove_less_equal(limits_[i].value, kMost32)) {
+        limits_.erase(limits_.begin() + static_cast<std::ptrdiff_t>(i));
+      } else {
+        ++i;
+      }
+    }
+    for (IndexLimit& limit : limits_) limit.value = without_zero_divisors(limit.value);
+  }
+
+  // The launcher evaluates it whatever the scalars are.
+  static PrimExpr without_zero_divisors(const PrimExpr& value) {
+    return rewrite_expr(value, [](const PrimExpr& e) -> PrimExpr {
+      bool divides = e.kind() == ExprKind::kFloorDiv || e.kind() == ExprKind::kFloorMod;
+      if (!divides || e.operand(1).is_int()) return {};
+      return make_binary(e.kind(), e.operand(0), max(e.operand(1), 1));
+    });
+  }
+
+  // Whether the value of `e` fits. `data`: its value comes from a buffer, so only a proof counts.
+  bool fits(const PrimExpr& e, Role role, bool data) {
+    IndexRange range = bounds_.range(e);
+    if (!range.known()) return refuse(e, {}, role);
+    // The least value, as one that must not be too large.
+    PrimExpr below = bounds_.analyzer().simplify(PrimExpr(-1) - range.lo);
+    if (proven(range.hi) && proven(below)) return true;
+    auto never = [&](const PrimExpr& value) {
+      auto least = bounds_.analyzer().lower_bound(value);
+      return least && *least > kMost32;
+    };
+    if (data || never(range.hi) || never(below)) return refuse(e, range.hi, role);
+    if (role == Role::kValue && wide_) return false;
+    std::string what = "index " + to_string(e);
+    if (!proven(range.hi)) check(range.hi, what);
+    if (!proven(below)) check(below, what);
+    return true;
+  }
+
+  bool refuse(const PrimExpr& e, const PrimExpr& most, Role role) {
+    if (role == Role::kExtent || !wide_) throw TooWide{e, most};
+    return false;
+  }
+
+  void size_of(const BufferNode& buffer) {
+    PrimExpr size = 1;
+    for (const PrimExpr& dim : buffer.shape) size = size * dim;
+    IndexRange range = bounds_.range(size);
+    if (!range.known()) throw TooWide{size, {}};
+    auto least = bounds_.analyzer().lower_bound(range.hi);
+    if (least && *least > kMost32) throw TooWide{size, range.hi};
+    if (!proven(range.hi)) check(range.hi, "number of elements of " + buffer.name);
+  }
+
+  Buffer narrow_buffer(const Buffer& buffer) {
+    auto known = buffers_.find(buffer.get());
+    if (known != buffers_.end()) return known->second;
+    Dims shape;
+    for (const PrimExpr& dim : buffer->shape) shape.push_back(index(dim, Role::kExtent));
+    return buffers_[buffer.get()] =
+               make_buffer(buffer->name, buffer->dtype, std::move(shape), buffer->scope);
+  }
+
+  // ---- statements
+
+  Var bind_loop(const Var& var, const PrimExpr& extent) {
+    IndexRange range = bounds_.range(extent);
+    bounds_.bind(var, {0, bounds_.analyzer().simplify(range.hi - 1)});
+    return vars_[var.get()] = renamed(var);
+  }
+
+  Stmt stmt(const Stmt& s) {
+    switch (s->kind) {
+      case StmtKind::kFor: {
+        const auto& node = as<ForNode>(s);
+        PrimExpr extent = index(node.extent, Role::kExtent);
+        if (node.for_kind == ForKind::kThread) {
+          // The step past the end is computed too.
+          PrimExpr end = node.extent + launch_.workgroup_threads;
+          fits(end, Role::kExtent, false);
+        }
+        Var var = bind_loop(node.var, node.extent);
+        return make_for(var, extent, stmt(node.body), node.for_kind);
+      }
+      case StmtKind::kSeq: {
+        std::vector<Stmt> stmts;
+        for (const Stmt& part : as<SeqNode>(s).stmts) stmts.push_back(stmt(part));
+        return make_seq(std::move(stmts));
+      }
+      case StmtKind::kStore: {
+        const auto& node = as<StoreNode>(s);
+        std::vector<PrimExpr> indices = access(node.indices);
+        PrimExpr value = widened(expr(node.value, Role::kValue), node.value.dtype());
+        return make_store(narrow_buffer(node.buffer), std::move(indices), value);
+      }
+      case StmtKind::kIf: {
+        const auto& node = as<IfNode>(s);
+        PrimExpr condition = expr(node.condition, Role::kIndex);
+        size_t before = bounds_.mark();
+        bounds_.learn(node.condition, true);
+        Stmt then_body = stmt(node.then_body), else_body;
+        bounds_.reset(before);
+        if (node.else_body) {
+          bounds_.learn(node.condition, false);
+          else_body = stmt(node.else_body);
+          bounds_.reset(before);
+        }
+        return make_if(condition, then_body, else_body);
+      }
+      case StmtKind::kAlloc: {
+        const auto& node = as<AllocNode>(s);
+        return make_alloc(narrow_buffer(node.buffer), stmt(node.body));
+      }
+      default:
+        return s;
+    }
+  }
+
+  // ---- expressions
+
+  bool data(const PrimExpr& e) {
+    return is_data(e, [this](const PrimExpr& var) { return data_vars_.contains(var.get()); });
+  }
+
+  PrimExpr widened(const PrimExpr& e, DType dtype) {
+    return dtype == DType::kI64 && e.dtype() == DType::kI32 ? cast(DType::kI64, e) : e;
+  }
+
+  // In 32 bits.
+  PrimExpr index(const PrimExpr& e, Role role) { return cast(DType::kI32, expr(e, role)); }
+
+  std::vector<PrimExpr> access(const std::vector<PrimExpr>& indices) {
+    std::vector<PrimExpr> result;
+    // What is wider lies within the buffer all the same.
+    for (const PrimExpr& one : indices) result.push_back(index(one, Role::kIndex));
+    return result;
+  }
+
+  // `e`, narrowed to i32 where it is an i64 and fits; all else keeps its type.
+  PrimExpr expr(const PrimExpr& e, Role role) {
+    switch (e.kind()) {
+      case ExprKind::kInt:
+        if (e.dtype() != DType::kI64 || !fits(e, role, false)) return e;
+        return make_int(e->int_value, DType::kI32);
+      case ExprKind::kFloat:
+        return e;
+      case ExprKind::kVar: {
+        auto it = vars_.find(e.get());
+        return it == vars_.end() ? e : it->second;
+      }
+      case ExprKind::kLoad:
+        if (e.dtype() == DType::kI64 && !wide_) throw TooWide{e, {}};
+        return tir::load(narrow_buffer(load_buffer(e)), access(e->operands));
+      case ExprKind::kLet:
+        return let_expr(e, role);
+      case ExprKind::kSelect:
+        return select_expr(e, role);
+      default:
+        break;
+    }
+    if (e.dtype() == DType::kI64) return wide_node(e, role);
+    Role inner = is_comparison(e.kind()) && role != Role::kValue ? Role::kIndex : role;
+    if (is_comparison(e.kind()) || e.kind() == ExprKind::kCast) return flat_node(e, inner);
+    return marked(flat_node(e, role));
+  }
+
+  // A node whose operands must agree in type.
+  PrimExpr flat_node(const PrimExpr& e, Role role) {
+    std::vector<PrimExpr> operands;
+    bool wide = false;
+    bool logical = e.kind() == ExprKind::kAnd || e.kind() == ExprKind::kOr;
+    size_t before = bounds_.mark();
+    for (const PrimExpr& operand : e->operands) {
+      operands.push_back(expr(operand, role_of(operand, role)));
+      wide |= operands.back().dtype() == DType::kI64;
+      // The second side runs only where the first leaves it open.
+      if (logical) bounds_.learn(operand, e.kind() == ExprKind::kAnd);
+    }
+    if (logical) bounds_.reset(before);
+    if (e.kind() == ExprKind::kCast) return cast(e.dtype(), operands[0]);
+    bool is_call = e.kind() == ExprKind::kCall;
+    for (size_t i = 0; i < operands.size(); ++i) {
+      if (wide || is_call) operands[i] = widened(operands[i], e.operand(i).dtype());
+    }
+    return make_node(e.kind(), e.dtype(), std::move(operands), e->name, e->object);
+  }
+
+  Role role_of(const PrimExpr& operand, Role role) {
+    if (role == Role::kExtent) return role;
+    return data(operand) ? Role::kValue : role;
+  }
+
+  // Arithmetic of i32 that was i32 before may wrap; a cast to its own type says so (is_data).
+  PrimExpr marked(const PrimExpr& e) {
+    bool arithmetic = e.dtype() == DType::kI32 && is_binary(e.kind());
+    if (!arithmetic || data(e)) return e;
+    auto node = std::make_shared<ExprNode>(*e);
+    node->operands[0] = make_node(ExprKind::kCast, DType::kI32, {e.operand(0)});
+    return PrimExpr(std::move(node));
+  }
+
+  // i64: a cast, arithmetic or a call.
+  PrimExpr wide_node(const PrimExpr& e, Role role) {
+    bool fit = fits(e, role, data(e));
+    if (e.kind() == ExprKind::kCast) {
+      PrimExpr operand = expr(e.operand(0), Role::kValue);
+      return cast(fit ? DType::kI32 : DType::kI64, operand);
+    }
+    std::vector<PrimExpr> operands;
+    for (const PrimExpr& operand : e->operands) {
+      operands.push_back(expr(operand, role_of(operand, role)));
+      fit &= operands.back().dtype() == DType::kI32;
+    }
+    bool narrow = fit && is_binary(e.kind());
+    if (!narrow && !wide_) throw TooWide{e, {}};
+    for (size_t i = 0; i < operands.size(); ++i) {
+      if (!narrow) operands[i] = widened(operands[i], e.operand(i).dtype());
+    }
+    return make_node(e.kind(), narrow ? DType::kI32 : DType::kI64, std::move(operands), e->name,
+                     e->object);
+  }
+
+  PrimExpr select_expr(const PrimExpr& e, Role role) {
+    bool wide_type = e.dtype() == DType::kI64;
+    PrimExpr condition = expr(e.operand(0), Role::kIndex);
+    size_t before = bounds_.mark();
+    bounds_.learn(e.operand(0), true);
+    PrimExpr a = expr(e.operand(1), role_of(e.operand(1), role));
+    bounds_.reset(before);
+    bounds_.learn(e.operand(0), false);
+    PrimExpr b = expr(e.operand(2), role_of(e.operand(2), role));
+    bounds_.reset(before);
+    if (wide_type && a.dtype() != b.dtype()) {
+      a = widened(a, DType::kI64);
+      b = widened(b, DType::kI64);
+    }
+    return make_node(ExprKind::kSelect, a.dtype(), {condition, a, b});
+  }
+
+  PrimExpr let_expr(const PrimExpr& e, Role role) {
+    const Var& var = e.operand(0);
+    const PrimExpr& value = e.operand(1);
+    bool is_data = data(value);
+    if (is_data) data_vars_.insert(var.get());
+    bounds_.bind(var, bounds_.range(value));
+    PrimExpr narrowed = expr(value, is_data ? Role::kValue : Role::kIndex);
+    Var fresh = make_var(var->name, narrowed.dtype());
+    vars_[var.get()] = fresh;
+    if (is_data) data_vars_.insert(fresh.get());
+    return let(fresh, narrowed, expr(e.operand(2), role));
+  }
+
+  const DeviceFunc& launch_;
+  bool wide_;
+  IndexBounds bounds_;
+  VarMap vars_;
+  std::map<const BufferNode*, Buffer> buffers_;
+  std::set<const ExprNode*> data_vars_;
+  std::vector<IndexLimit> limits_;
+};
+
+}  // namespace
+
+bool narrow_index(DeviceFunc& launch, bool wide, const std::string& where) {
+  try {
+    launch = Narrower(launch, wide).run();
+    return true;
+  } catch (const TooWide& found) {
+    if (wide) return false;
+    if (found.expr.kind() == ExprKind::kLoad) {
+      throw_platform(PlatformFault::kLimit,
+                     "tensor " + load_buffer(found.expr)->name + " holds " +
+                         dtype_name(found.expr.dtype()) + "; the platform has no such integers",
+                     where);
+    }
+    std::string most = found.most ? ", as large as " + to_string(found.most) : "";
+    throw_platform(PlatformFault::kLimit,
+                   "index " + to_string(found.expr) + " needs 64 bits" + most +
+                       "; the platform has " + std::to_string(kMost32) + " as its largest",
+                   where);
+  }
+}
+
+}  // namespace tapml::codegen
