@@ -74,16 +74,28 @@ Stmt emit_general(const Stage& stage, VarMap at) {
   return init ? make_seq({init, body}) : body;
 }
 
-// A vector of neighbouring points at once: the last spatial loop innermost, inside the reduction.
-Stmt emit_row_reduction(const Stage& stage, VarMap at) {
+// Whether the steps of the reduction depend on `var`.
+bool steps_depend_on(const Stage& stage, const Var& var) {
+  for (const BlockIter& step : stage.reduction) {
+    for (const Var& used : free_vars(step.extent)) {
+      if (used.same_as(var)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+Stmt emit_columns(const Stage& stage, VarMap at, const PrimExpr& first, const PrimExpr& count,
+                  int64_t most) {
   const BlockIter& lane = stage.spatial.back();
   Buffer accumulator =
-      make_buffer(stage.out->name + "_acc", stage.out->dtype, {lane.extent}, Scope::kLocal);
+      make_buffer(stage.out->name + "_acc", stage.out->dtype, {most}, Scope::kLocal);
   auto lanes = [&](const std::function<Stmt(const Var&, VarMap)>& body) {
     Var var = fresh(lane.var);
     VarMap inner = at;
-    inner[lane.var.get()] = var;
-    return make_for(var, lane.extent, body(var, inner), ForKind::kVectorized);
+    inner[lane.var.get()] = first.is_int(0) ? PrimExpr(var) : first + var;
+    return make_for(var, count, body(var, inner), ForKind::kVectorized);
   };
   Stmt init = lanes([&](const Var& var, const VarMap& inner) {
     return make_store(accumulator, {var}, tapml::substitute(stage.init_value, inner));
@@ -100,18 +112,6 @@ Stmt emit_row_reduction(const Stage& stage, VarMap at) {
   });
   return make_alloc(accumulator, make_seq({init, loops.wrap(update, false), write}));
 }
-
-// Whether the steps of the reduction depend on `var`.
-bool steps_depend_on(const Stage& stage, const Var& var) {
-  for (const BlockIter& step : stage.reduction) {
-    for (const Var& used : free_vars(step.extent)) {
-      if (used.same_as(var)) return true;
-    }
-  }
-  return false;
-}
-
-}  // namespace
 
 bool runs_along_lane(const Stage& stage) {
   if (!stage.simple || !stage.reduces() || stage.spatial.empty()) return false;
@@ -171,7 +171,10 @@ Stmt emit_nest(const Stage& given, size_t first, VarMap at, bool vectorize) {
     extents.push_back(tapml::substitute(stage.spatial[i].extent, at));
     at[stage.spatial[i].var.get()] = vars.back();
   }
-  if (along) return enclose(emit_row_reduction(stage, at));
+  if (along) {
+    const PrimExpr& columns = stage.spatial.back().extent;
+    return enclose(emit_columns(stage, at, 0, columns, columns->int_value));
+  }
   const PointOptions options = {.vectorize = vectorize, .skip_idle = true};
   if (first >= stage.spatial.size()) return emit_point(stage, at, options);
   const BlockIter& last = stage.spatial.back();

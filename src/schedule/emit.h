@@ -24,6 +24,12 @@ tir::Stmt emit_point(const Stage& stage, const VarMap& at, const PointOptions& o
 // Where a select tells points below a limit from the others, each part gets a loop without it.
 tir::Stmt emit_nest(const Stage& stage, size_t first, VarMap at, bool vectorize);
 
+// `count` points of a reduction at once, from `first` of the last spatial iterator on: that loop is
+// the innermost, inside the reduction, and their sums are a local array of `most` >= count
+// elements. `at` has the other spatial iterators.
+tir::Stmt emit_columns(const Stage& stage, VarMap at, const PrimExpr& first, const PrimExpr& count,
+                       int64_t most);
+
 // Whether a reduction's memory runs along its last spatial iterator (of constant, moderate extent)
 // rather than along the reduction.
 bool runs_along_lane(const Stage& stage);

@@ -1,5 +1,6 @@
 #include "schedule/rules.h"
 
+#include "schedule/rules/groups.h"
 #include "schedule/rules/rules.h"
 
 namespace tapml::schedule {
@@ -11,8 +12,9 @@ Scheduled as_written(const tir::PrimFunc& func) {
   return {std::make_shared<tir::PrimFunc>(func), "as_written"};
 }
 
-LaunchPlan cpu_stage_without_packing(const Stage& stage) {
+LaunchPlan cpu_stage_without_packing(const Stage& stage, int64_t vector_bytes) {
   if (auto plan = cpu_matmul(stage)) return *plan;
+  if (auto plan = cpu_columns(stage, vector_bytes)) return *plan;
   if (auto plan = cpu_reduction(stage)) return *plan;
   if (auto plan = cpu_elementwise(stage)) return *plan;
   return one_item_a_point(stage);
@@ -53,9 +55,13 @@ Scheduled schedule_for(const tir::PrimFunc& func, const target::Target& target) 
   if (auto plan = cpu_rows(func, *program)) {
     return {finish(func, *program, plan->nest), plan->rule};
   }
+  const int64_t vector_bytes = target.description.vector_bytes;
+  auto without_packing = [&](const Stage& stage) {
+    return cpu_stage_without_packing(stage, vector_bytes);
+  };
   auto cpu_stage = [&](const Stage& stage) {
-    auto plan = cpu_product(stage, target.description.vector_bytes, cpu_stage_without_packing);
-    return plan ? *plan : cpu_stage_without_packing(stage);
+    auto plan = cpu_product(split_groups(stage), vector_bytes, without_packing);
+    return plan ? *plan : without_packing(stage);
   };
   return stage_by_stage(func, *program, cpu_stage, 1);
 }

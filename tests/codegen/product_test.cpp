@@ -134,7 +134,7 @@ TEST(PackedProducts, AreWithinTheirBounds) {
       if (!expect_within_bounds(list[k], sizes, again, expected)) break;
     }
   }
-  // All but the products of groups.
+  // All but few.
   EXPECT_GE(packed, static_cast<int>(list.size()) - 4);
 }
 

@@ -22,6 +22,10 @@ LaunchPlan one_item_a_point(const Stage& stage);
 std::optional<LaunchPlan> cpu_elementwise(const Stage& stage);
 // cpu: reductions; items are the spatial points but the lanes.
 std::optional<LaunchPlan> cpu_reduction(const Stage& stage);
+// cpu: reductions whose memory runs along the last spatial iterator (sums of columns, a vector
+// times a matrix, convolutions of few channels): an item is a piece of it, as many sums as
+// registers hold.
+std::optional<LaunchPlan> cpu_columns(const Stage& stage, int64_t vector_bytes);
 // cpu: out[rows..., column] = sum over k of a[rows..., k] * b[column, k]: register tiles of
 // rows x columns, lanes along k; left-over rows and columns one by one.
 std::optional<LaunchPlan> cpu_matmul(const Stage& stage);
