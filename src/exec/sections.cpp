@@ -21,7 +21,7 @@ struct Entry {
   uint64_t offset = 0, size = 0, checksum = 0;
 };
 
-size_t aligned(size_t size) {
+size_t next_section(size_t size) {
   return (size + kSectionAlignment - 1) / kSectionAlignment * kSectionAlignment;
 }
 
@@ -57,7 +57,7 @@ class SectionReader {
     std::map<uint32_t, std::span<const std::byte>> sections;
     size_t end = kHeaderSize + entries_.size() * kEntrySize;
     for (const Entry& entry : entries_) {
-      if (entry.offset != aligned(end) || entry.size > bytes_.size() ||
+      if (entry.offset != next_section(end) || entry.size > bytes_.size() ||
           entry.offset > bytes_.size() - entry.size) {
         return fail(malformed("a section lies outside of its place"));
       }
@@ -148,7 +148,7 @@ std::vector<std::byte> write_sections(const SectionFormat& format,
   std::vector<Entry> entries;
   size_t end = kHeaderSize + sections.size() * kEntrySize;
   for (const Section& section : sections) {
-    end = aligned(end);
+    end = next_section(end);
     entries.push_back({section.kind, end, section.bytes.size(), checksum64(section.bytes)});
     end += section.bytes.size();
   }

@@ -9,10 +9,6 @@ namespace tapml {
 
 namespace {
 
-Error refused(const std::string& where, const std::string& what) {
-  return internal_error("the executable is malformed: " + what, where);
-}
-
 Status check_param(const ParamInfo& param, const KernelInfo& kernel, bool workspace) {
   std::string where =
       "kernel " + kernel.name + (workspace ? ", workspace " : ", parameter ") + param.name;
@@ -129,6 +125,9 @@ Status validate(const Executable& executable) {
   for (size_t i = 0; i < executable.call_sites.size(); ++i) {
     TAPML_TRY(check_index(executable.call_sites[i].kernel, executable.kernels.size(),
                           "call site " + std::to_string(i), "kernel"));
+  }
+  for (int64_t bytes : executable.static_storages) {
+    if (bytes < 0) return fail(refused("static storages", "one has a negative size"));
   }
   std::set<std::string_view> names;
   for (const VmFunction& function : executable.functions) {

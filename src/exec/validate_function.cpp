@@ -8,10 +8,6 @@ namespace {
 constexpr int32_t kMaxRegisters = 1 << 20;
 constexpr int kMaxCheckDepth = 64;
 
-Error refused(const std::string& where, const std::string& what) {
-  return internal_error("the executable is malformed: " + what, where);
-}
-
 class FunctionChecker {
  public:
   FunctionChecker(const Executable& executable, const VmFunction& function)
@@ -76,7 +72,8 @@ class FunctionChecker {
 
   Status check_check(const ValueCheck& check, const std::string& where, int depth) const {
     if (depth > kMaxCheckDepth) return fail(refused(where, "tuples are nested too deep"));
-    if (check.kind > ValueCheck::Kind::kCallable) return fail(refused(where, "its kind is unknown"));
+    if (check.kind > ValueCheck::Kind::kCallable)
+      return fail(refused(where, "its kind is unknown"));
     if (check.has_dtype && !is_known(check.dtype)) {
       return fail(refused(where, "its dtype is unknown"));
     }
@@ -125,6 +122,7 @@ class FunctionChecker {
                                      std::to_string(inst.list.size()) + " and " +
                                      std::to_string(inst.list2.size())));
     }
+    if (inst.c != 0) TAPML_TRY(reg(inst.c < 0 ? -1 : inst.c - 1, where));
     TAPML_TRY(registers(inst.list, where));
     return programs(inst.list2, where);
   }
@@ -152,10 +150,9 @@ class FunctionChecker {
     TAPML_TRY(check_index(inst.b, executable_.functions.size(), where, "function"));
     const VmFunction& function = executable_.functions[inst.b];
     if (inst.list.size() > function.params.size()) {
-      return fail(refused(where, "function " + function.name + " takes " +
-                                     std::to_string(function.params.size()) +
-                                     " arguments; a value of it holds " +
-                                     std::to_string(inst.list.size())));
+      return fail(refused(
+          where, "function " + function.name + " takes " + std::to_string(function.params.size()) +
+                     " arguments; a value of it holds " + std::to_string(inst.list.size())));
     }
     return registers(inst.list, where);
   }
@@ -172,6 +169,9 @@ class FunctionChecker {
       case Opcode::kAllocStorage:
         TAPML_TRY(reg(inst.a, where));
         return program(inst.b, where);
+      case Opcode::kStaticStorage:
+        TAPML_TRY(reg(inst.a, where));
+        return check_index(inst.b, executable_.static_storages.size(), where, "static storage");
       case Opcode::kMakeTensor:
       case Opcode::kView:
         TAPML_TRY(reg(inst.a, where));
@@ -235,6 +235,10 @@ class FunctionChecker {
 };
 
 }  // namespace
+
+Error refused(const std::string& where, const std::string& what) {
+  return internal_error("the executable is malformed: " + what, where);
+}
 
 bool is_known(DType dtype) { return dtype <= DType::kF64; }
 

@@ -9,6 +9,8 @@ namespace tapml {
 
 inline constexpr size_t kMaxRank = 64;
 
+// What is wrong with the executable, and where in it.
+Error refused(const std::string& where, const std::string& what);
 bool is_known(DType dtype);
 // Ok when 0 <= index < size.
 Status check_index(int64_t index, size_t size, const std::string& where, const char* what);

@@ -4,15 +4,10 @@
 #include <cmath>
 
 #include "interp/tir_leaf.h"
-#include "ir/exceptions.h"
 
 namespace tapml::interp {
 
 namespace {
-
-[[noreturn]] void unsupported(const PrimExpr& expr) {
-  throw_internal("the interpreter cannot evaluate " + to_string(expr));
-}
 
 using IntFunction = int64_t (*)(int64_t, int64_t);
 

@@ -59,10 +59,6 @@ double integer_to_float(DType dtype, DType source, int64_t value) {
   return round_float(dtype, static_cast<double>(single));
 }
 
-[[noreturn]] void unsupported(const PrimExpr& expr) {
-  throw_internal("the interpreter cannot evaluate " + to_string(expr));
-}
-
 }  // namespace
 
 size_t ExprCompiler::slot(const Var& var) {

@@ -5,8 +5,13 @@
 #include <utility>
 
 #include "interp/tir_code.h"
+#include "ir/exceptions.h"
 
 namespace tapml::interp {
+
+[[noreturn]] inline void unsupported(const PrimExpr& expr) {
+  throw_internal("the interpreter cannot evaluate " + to_string(expr));
+}
 
 template <class Base, class F>
 struct Leaf final : Base {

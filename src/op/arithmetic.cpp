@@ -68,8 +68,8 @@ PrimExpr whole_quotient(const char* rounding, const PrimExpr& x, const PrimExpr&
 }
 
 // The rule of an operator that divides: f(x, y) on variables.
-using Division = PrimExpr (*)(const PrimExpr& x, const PrimExpr& y);
-template <Division F>
+using Quotient = PrimExpr (*)(const PrimExpr& x, const PrimExpr& y);
+template <Quotient F>
 PrimExpr division(PrimExpr a, PrimExpr b) {
   return bind("x", std::move(a), [&](PrimExpr x) {
     return bind("y", std::move(b), [&](PrimExpr y) { return F(x, y); });
@@ -119,8 +119,8 @@ bool generate_power(GeneratedCall& call, RandomStream& rng) {
   return true;
 }
 
-OperatorInfo entry(const char* name, const char* doc, LegalizeRule legalize,
-                   ReferenceRule reference, GenerateRule rule = generate_partner) {
+OperatorInfo binary_entry(const char* name, const char* doc, LegalizeRule legalize,
+                          ReferenceRule reference, GenerateRule rule = generate_partner) {
   OperatorInfo info =
       binary_operator(name, doc, deduce_arithmetic, legalize, reference, number_dtypes(), -9, 9);
   info.generator.rule = rule;
@@ -132,39 +132,45 @@ OperatorInfo entry(const char* name, const char* doc, LegalizeRule legalize,
 std::span<const OperatorInfo> arithmetic_operators() {
   static const std::vector<OperatorInfo> kOperators = [] {
     std::vector<OperatorInfo> list = {
-        entry("add",
-              "a + b. Two float dtypes that differ are computed and returned in f32 (f64 where one "
-              "is f64); integers have one dtype and wrap.",
-              legalize_binary<plus>, reference::add),
-        entry("subtract", "a - b; dtypes as add.", legalize_binary<minus>, reference::subtract),
-        entry("multiply", "a * b; dtypes as add.", legalize_binary<times>, reference::multiply),
-        entry("divide", "The real quotient a / b; dtypes as add, but integers give f32.",
-              legalize_divide, reference::divide, generate_division),
-        entry("floor_divide",
-              "The largest whole number not above a / b; dtypes as add. Integers: 0 where b is 0; "
-              "the least integer divided by -1 wraps to itself.",
-              legalize_binary<division<floor_quotient>>, reference::floor_divide,
-              generate_division),
-        entry(
+        binary_entry(
+            "add",
+            "a + b. Two float dtypes that differ are computed and returned in f32 (f64 where one "
+            "is f64); integers have one dtype and wrap.",
+            legalize_binary<plus>, reference::add),
+        binary_entry("subtract", "a - b; dtypes as add.", legalize_binary<minus>,
+                     reference::subtract),
+        binary_entry("multiply", "a * b; dtypes as add.", legalize_binary<times>,
+                     reference::multiply),
+        binary_entry("divide", "The real quotient a / b; dtypes as add, but integers give f32.",
+                     legalize_divide, reference::divide, generate_division),
+        binary_entry(
+            "floor_divide",
+            "The largest whole number not above a / b; dtypes as add. Integers: 0 where b is 0; "
+            "the least integer divided by -1 wraps to itself.",
+            legalize_binary<division<floor_quotient>>, reference::floor_divide, generate_division),
+        binary_entry(
             "trunc_divide", "a / b without its fraction; dtypes and corner cases as floor_divide.",
             legalize_binary<division<trunc_quotient>>, reference::trunc_divide, generate_division),
-        entry("floor_mod",
-              "a - b * floor_divide(a, b): the remainder with the sign of b; dtypes as add. "
-              "Integers: 0 where b is 0. Floats: meaningless where the quotient's whole part is "
-              "not exact in the dtype that computes (2^23 and more in f32).",
-              legalize_binary<division<floor_remainder>>, reference::floor_mod, generate_division),
-        entry("mod",
-              "a - b * trunc_divide(a, b): the remainder with the sign of a, as C has it; dtypes "
-              "and corner cases as floor_mod.",
-              legalize_binary<division<trunc_remainder>>, reference::mod, generate_division),
-        entry("power",
-              "a to the power b; dtypes as add. Floats: the corners of C99's pow. Integers wrap; "
-              "a negative exponent gives the real result's whole part (0, or 1 and -1 for such a).",
-              legalize_binary<power>, reference::power, generate_power),
-        entry("maximum", "The larger of a and b, NaN where one is; dtypes as add.",
-              legalize_binary<larger>, reference::maximum),
-        entry("minimum", "The smaller of a and b, NaN where one is; dtypes as add.",
-              legalize_binary<smaller>, reference::minimum),
+        binary_entry(
+            "floor_mod",
+            "a - b * floor_divide(a, b): the remainder with the sign of b; dtypes as add. "
+            "Integers: 0 where b is 0. Floats: meaningless where the quotient's whole part is "
+            "not exact in the dtype that computes (2^23 and more in f32).",
+            legalize_binary<division<floor_remainder>>, reference::floor_mod, generate_division),
+        binary_entry(
+            "mod",
+            "a - b * trunc_divide(a, b): the remainder with the sign of a, as C has it; dtypes "
+            "and corner cases as floor_mod.",
+            legalize_binary<division<trunc_remainder>>, reference::mod, generate_division),
+        binary_entry(
+            "power",
+            "a to the power b; dtypes as add. Floats: the corners of C99's pow. Integers wrap; "
+            "a negative exponent gives the real result's whole part (0, or 1 and -1 for such a).",
+            legalize_binary<power>, reference::power, generate_power),
+        binary_entry("maximum", "The larger of a and b, NaN where one is; dtypes as add.",
+                     legalize_binary<larger>, reference::maximum),
+        binary_entry("minimum", "The smaller of a and b, NaN where one is; dtypes as add.",
+                     legalize_binary<smaller>, reference::minimum),
     };
     list[3].deduce = deduce_quotient;
     return list;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "op/dtypes.h"
 #include "op/families.h"
 #include "op/sliding_window.h"
 
@@ -229,10 +230,6 @@ bool generate_transposed(GeneratedCall& call, RandomStream& rng) {
   return true;
 }
 
-const std::vector<DType> kNumbers = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64,
-                                     DType::kI8,  DType::kI16, DType::kI32,  DType::kI64,
-                                     DType::kU8,  DType::kU16, DType::kU32,  DType::kU64};
-
 OperatorInfo conv(const char* name, int spatial, DeduceRule deduce, LegalizeRule legalize) {
   return {.name = name,
           .doc =
@@ -252,7 +249,7 @@ OperatorInfo conv(const char* name, int spatial, DeduceRule deduce, LegalizeRule
           .deduce = deduce,
           .legalize = legalize,
           .reference = reference::convolution,
-          .generator = {{spatial + 2}, kNumbers, -2, 2, generate_conv}};
+          .generator = {{spatial + 2}, number_dtypes(), -2, 2, generate_conv}};
 }
 
 OperatorInfo transposed(const char* name, int spatial, DeduceRule deduce, LegalizeRule legalize) {
@@ -277,7 +274,7 @@ OperatorInfo transposed(const char* name, int spatial, DeduceRule deduce, Legali
           .deduce = deduce,
           .legalize = legalize,
           .reference = reference::transposed_convolution,
-          .generator = {{spatial + 2}, kNumbers, -2, 2, generate_transposed}};
+          .generator = {{spatial + 2}, number_dtypes(), -2, 2, generate_transposed}};
 }
 
 }  // namespace

@@ -155,7 +155,7 @@ void check_rank(const CallView& call, const Labels& labels, size_t index) {
   }
 }
 
-relax::Annotation deduce(const CallView& call) {
+relax::Annotation deduce_einsum(const CallView& call) {
   Equation equation = parse_equation(call);
   for (size_t i : {0, 1}) {
     expect_number(call, i);
@@ -177,9 +177,9 @@ relax::Annotation deduce(const CallView& call) {
   return tensor_result(result);
 }
 
-tir::PrimFuncRef legalize(const CallView& call) {
+tir::PrimFuncRef legalize_einsum(const CallView& call) {
   Lowering lowering(call);
-  relax::TensorAnnotation annotation = known_result(call, deduce(call));
+  relax::TensorAnnotation annotation = known_result(call, deduce_einsum(call));
   Plan plan(call, parse_equation(call), lowering.arg(0)->shape, lowering.arg(1)->shape);
   tir::Buffer out = lowering.output("out", *annotation.shape, *annotation.dtype);
   DType compute = accumulation_dtype(out->dtype);
@@ -284,8 +284,8 @@ std::span<const OperatorInfo> einsum_operators() {
                 {"b", ArgumentKind::kTensor, "second operand"}},
        .attrs = {{"equation", AttributeKind::kString, true, {}, "labels of a, b and the result"}},
        .inout = {},
-       .deduce = deduce,
-       .legalize = legalize,
+       .deduce = deduce_einsum,
+       .legalize = legalize_einsum,
        .reference = reference::einsum,
        .generator = {{0, 1, 2, 3, 4},
                      {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kI8, DType::kI16,

@@ -131,4 +131,10 @@ int64_t random_axis(size_t ndim, RandomStream& rng) {
   return rng.between(-rank, rank - 1);
 }
 
+GeneratedTensor random_indices(Shape shape, int64_t extent, RandomStream& rng) {
+  DType dtype = rng.chance(0.5) ? DType::kI32 : DType::kI64;
+  auto reach = static_cast<double>(extent + (rng.chance(0.3) ? 2 : 0));
+  return {dtype, std::move(shape), -reach, std::max(-reach, reach - 1)};
+}
+
 }  // namespace tapml::op

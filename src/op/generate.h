@@ -60,6 +60,9 @@ HostTensor random_tensor(const GeneratedTensor& type, RandomStream& rng);
 Shape broadcast_partner(const Shape& shape, RandomStream& rng);
 // Some axis of a tensor of rank `ndim` >= 1, counted from the front or, as often, from the back.
 int64_t random_axis(size_t ndim, RandomStream& rng);
+// Indices into an axis of `extent`, of either index dtype: from the end too, and now and then
+// outside.
+GeneratedTensor random_indices(Shape shape, int64_t extent, RandomStream& rng);
 // Halves the largest dimensions until there are at most `limit` elements.
 void keep_moderate(Shape& shape, int64_t limit);
 template <class T>

@@ -18,13 +18,6 @@ PrimExpr load_or_zero(const tir::Buffer& x, Index index, const PrimExpr& valid) 
   return select(valid, tir::load(x, std::move(index)), number(0, x->dtype));
 }
 
-GeneratedTensor random_indices(Shape shape, int64_t extent, RandomStream& rng) {
-  DType dtype = rng.chance(0.5) ? DType::kI32 : DType::kI64;
-  // From the end, too, and now and then outside.
-  auto reach = static_cast<double>(extent + (rng.chance(0.3) ? 2 : 0));
-  return {dtype, std::move(shape), -reach, std::max(-reach, reach - 1)};
-}
-
 // ---- take
 
 relax::Annotation deduce_take(const CallView& call) {

@@ -1,6 +1,7 @@
 // Matrix products.
 #include <algorithm>
 
+#include "op/dtypes.h"
 #include "op/families.h"
 #include "op/lowering.h"
 #include "op/reference/products.h"
@@ -63,7 +64,7 @@ std::optional<DType> result_dtype(const CallView& call, const Known& a, const Kn
   return *asked;
 }
 
-relax::Annotation deduce(const CallView& call) {
+relax::Annotation deduce_matmul(const CallView& call) {
   for (size_t i : {0, 1}) {
     expect_min_ndim(call, i, 1);
     expect_number(call, i);
@@ -91,9 +92,9 @@ relax::Annotation deduce(const CallView& call) {
   return tensor_result(result);
 }
 
-tir::PrimFuncRef legalize(const CallView& call) {
+tir::PrimFuncRef legalize_matmul(const CallView& call) {
   Lowering lowering(call);
-  relax::TensorAnnotation result = known_result(call, deduce(call));
+  relax::TensorAnnotation result = known_result(call, deduce_matmul(call));
   const tir::Buffer& a = lowering.arg(0);
   const tir::Buffer& b = lowering.arg(1);
   tir::Buffer out = lowering.output("out", *result.shape, *result.dtype);
@@ -238,11 +239,6 @@ bool generate_linear(GeneratedCall& call, RandomStream& rng) {
   return true;
 }
 
-const std::vector<DType> kFloats = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64};
-const std::vector<DType> kNumbers = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64,
-                                     DType::kI8,  DType::kI16, DType::kI32,  DType::kI64,
-                                     DType::kU8,  DType::kU16, DType::kU32,  DType::kU64};
-
 }  // namespace
 
 std::span<const OperatorInfo> matmul_operators() {
@@ -266,10 +262,10 @@ std::span<const OperatorInfo> matmul_operators() {
                   "dtype of the result, a float for floats and an integer for integers; default: "
                   "the operands', f32 where they differ"}},
        .inout = {},
-       .deduce = deduce,
-       .legalize = legalize,
+       .deduce = deduce_matmul,
+       .legalize = legalize_matmul,
        .reference = reference::matmul,
-       .generator = {{1, 2, 3, 4}, kNumbers, -2, 2, generate_matmul}},
+       .generator = {{1, 2, 3, 4}, number_dtypes(), -2, 2, generate_matmul}},
       {.name = "outer",
        .doc = "Outer product of two vectors: out[i, j] = a[i] * b[j]; integers wrap.",
        .args = {{"a", ArgumentKind::kTensor, "[m], floats or integers"},
@@ -279,7 +275,7 @@ std::span<const OperatorInfo> matmul_operators() {
        .deduce = deduce_outer,
        .legalize = legalize_outer,
        .reference = reference::outer,
-       .generator = {{1}, kNumbers, -2, 2, generate_outer}},
+       .generator = {{1}, number_dtypes(), -2, 2, generate_outer}},
       {.name = "linear",
        .doc = "x times the transpose of weight, plus bias, as layers of models have it; computed "
               "in f32 (f64 where an operand is f64) and rounded once.",
@@ -291,7 +287,7 @@ std::span<const OperatorInfo> matmul_operators() {
        .deduce = deduce_linear,
        .legalize = legalize_linear,
        .reference = reference::linear,
-       .generator = {{1, 2, 3}, kFloats, -2, 2, generate_linear}},
+       .generator = {{1, 2, 3}, float_dtypes(), -2, 2, generate_linear}},
   };
   return kOperators;
 }

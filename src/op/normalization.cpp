@@ -256,9 +256,10 @@ bool generate_batch_norm(GeneratedCall& call, RandomStream& rng) {
   return true;
 }
 
-OperatorInfo entry(const char* name, const char* doc, const char* accepts,
-                   std::vector<ArgumentSpec> parameters, DeduceRule deduce, LegalizeRule legalize,
-                   ReferenceRule reference, std::vector<int> ranks, GenerateRule rule) {
+OperatorInfo normalization_entry(const char* name, const char* doc, const char* accepts,
+                                 std::vector<ArgumentSpec> parameters, DeduceRule deduce,
+                                 LegalizeRule legalize, ReferenceRule reference,
+                                 std::vector<int> ranks, GenerateRule rule) {
   OperatorInfo info{.name = name,
                     .doc = doc,
                     .args = {{"x", ArgumentKind::kTensor, accepts}},
@@ -280,40 +281,45 @@ std::span<const OperatorInfo> normalization_operators() {
     const std::vector<ArgumentSpec> channels = {{"weight", kTensor, "[c], float of any width"},
                                                 {"bias", kTensor, "[c], float of any width"}};
     std::vector<OperatorInfo> list = {
-        entry("rms_norm",
-              "x * rsqrt(mean(x^2 over the last axis) + epsilon) * weight, computed in f32; the "
-              "result has x's dtype.",
-              "[..., d], float", {{"weight", kTensor, "[d], float of any width"}}, deduce_rms_norm,
-              legalize_rms_norm, reference::rms_norm, {1, 2, 3}, generate_rms_norm),
-        entry("layer_norm",
-              "(x - mean) * rsqrt(variance + epsilon) * weight + bias with mean and variance over "
-              "the trailing dimensions, as many as weight has; computed in f32, the result has x's "
-              "dtype.",
-              "[..., d...], float",
-              {{"weight", kTensor, "[d...], float of any width"},
-               {"bias", kTensor, "[d...], float of any width"}},
-              deduce_layer_norm, legalize_layer_norm, reference::layer_norm, {1, 2, 3, 4},
-              generate_layer_norm),
-        entry("group_norm",
-              "layer_norm's formula with mean and variance over the rest and over c / groups "
-              "neighbouring channels; weight and bias are per channel.",
-              "[n, c, ...], float", channels, deduce_group_norm, legalize_group_norm,
-              reference::group_norm, {2, 3, 4}, generate_group_norm),
-        entry("instance_norm",
-              "layer_norm's formula with mean and variance over all but the first two dimensions; "
-              "weight and bias are per channel.",
-              "[n, c, d...], float", channels, deduce_instance_norm, legalize_instance_norm,
-              reference::instance_norm, {3, 4}, generate_channels),
-        entry("batch_norm",
-              "(x - mean) * rsqrt(variance + epsilon) * weight + bias, all per channel and given "
-              "(inference); computed in f32, the result has x's dtype.",
-              "[n, c, ...], float",
-              {channels[0],
-               channels[1],
-               {"mean", kTensor, "[c], float of any width"},
-               {"variance", kTensor, "[c], float of any width"}},
-              deduce_channels, legalize_batch_norm, reference::batch_norm, {2, 3, 4},
-              generate_batch_norm),
+        normalization_entry(
+            "rms_norm",
+            "x * rsqrt(mean(x^2 over the last axis) + epsilon) * weight, computed in f32; the "
+            "result has x's dtype.",
+            "[..., d], float", {{"weight", kTensor, "[d], float of any width"}}, deduce_rms_norm,
+            legalize_rms_norm, reference::rms_norm, {1, 2, 3}, generate_rms_norm),
+        normalization_entry(
+            "layer_norm",
+            "(x - mean) * rsqrt(variance + epsilon) * weight + bias with mean and variance over "
+            "the trailing dimensions, as many as weight has; computed in f32, the result has x's "
+            "dtype.",
+            "[..., d...], float",
+            {{"weight", kTensor, "[d...], float of any width"},
+             {"bias", kTensor, "[d...], float of any width"}},
+            deduce_layer_norm, legalize_layer_norm, reference::layer_norm, {1, 2, 3, 4},
+            generate_layer_norm),
+        normalization_entry(
+            "group_norm",
+            "layer_norm's formula with mean and variance over the rest and over c / groups "
+            "neighbouring channels; weight and bias are per channel.",
+            "[n, c, ...], float", channels, deduce_group_norm, legalize_group_norm,
+            reference::group_norm, {2, 3, 4}, generate_group_norm),
+        normalization_entry(
+            "instance_norm",
+            "layer_norm's formula with mean and variance over all but the first two dimensions; "
+            "weight and bias are per channel.",
+            "[n, c, d...], float", channels, deduce_instance_norm, legalize_instance_norm,
+            reference::instance_norm, {3, 4}, generate_channels),
+        normalization_entry(
+            "batch_norm",
+            "(x - mean) * rsqrt(variance + epsilon) * weight + bias, all per channel and given "
+            "(inference); computed in f32, the result has x's dtype.",
+            "[n, c, ...], float",
+            {channels[0],
+             channels[1],
+             {"mean", kTensor, "[c], float of any width"},
+             {"variance", kTensor, "[c], float of any width"}},
+            deduce_channels, legalize_batch_norm, reference::batch_norm, {2, 3, 4},
+            generate_batch_norm),
     };
     list[2].attrs.push_back(
         {"groups", AttributeKind::kInt, true, {}, "number of groups, a divisor of c"});

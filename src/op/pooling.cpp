@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "op/dtypes.h"
 #include "op/families.h"
 #include "op/sliding_window.h"
 
@@ -284,11 +285,6 @@ bool generate_adaptive(GeneratedCall& call, RandomStream& rng) {
   return true;
 }
 
-const std::vector<DType> kFloats = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64};
-const std::vector<DType> kNumbers = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64,
-                                     DType::kI8,  DType::kI16, DType::kI32,  DType::kI64,
-                                     DType::kU8,  DType::kU16, DType::kU32,  DType::kU64};
-
 std::vector<AttributeSpec> pool_attributes() {
   return {{"kernel_size", AttributeKind::kInts, true, {}, "window's extent, one entry a dimension"},
           strides_attribute("step of the window in each spatial dimension; empty: kernel_size"),
@@ -312,7 +308,7 @@ OperatorInfo max_pool(const char* name, int spatial, DeduceRule deduce, Legalize
           .deduce = deduce,
           .legalize = legalize,
           .reference = reference::max_pool,
-          .generator = {{spatial + 2}, kNumbers, -9, 9, generate_pool<true>}};
+          .generator = {{spatial + 2}, number_dtypes(), -9, 9, generate_pool<true>}};
 }
 
 OperatorInfo avg_pool(const char* name, int spatial, DeduceRule deduce, LegalizeRule legalize) {
@@ -329,7 +325,7 @@ OperatorInfo avg_pool(const char* name, int spatial, DeduceRule deduce, Legalize
           .deduce = deduce,
           .legalize = legalize,
           .reference = reference::avg_pool,
-          .generator = {{spatial + 2}, kFloats, -2, 2, generate_pool<false>}};
+          .generator = {{spatial + 2}, float_dtypes(), -2, 2, generate_pool<false>}};
 }
 
 OperatorInfo adaptive(const char* name, bool average, int spatial, DeduceRule deduce,
@@ -350,7 +346,8 @@ OperatorInfo adaptive(const char* name, bool average, int spatial, DeduceRule de
           .deduce = deduce,
           .legalize = legalize,
           .reference = average ? reference::adaptive_avg_pool : reference::adaptive_max_pool,
-          .generator = {{spatial + 2}, average ? kFloats : kNumbers, -2, 2, generate_adaptive}};
+          .generator = {
+              {spatial + 2}, average ? float_dtypes() : number_dtypes(), -2, 2, generate_adaptive}};
 }
 
 }  // namespace

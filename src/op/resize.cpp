@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "op/dtypes.h"
 #include "op/families.h"
 #include "op/sliding_window.h"
 
@@ -170,10 +171,6 @@ bool generate_upsample(GeneratedCall& call, RandomStream& rng) {
   return true;
 }
 
-const std::vector<DType> kNumbers = {
-    DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kI8,  DType::kI16, DType::kI32,
-    DType::kI64, DType::kU8,  DType::kU16,  DType::kU32, DType::kU64, DType::kBool};
-
 std::vector<AttributeSpec> mode_attributes() {
   return {{"method", AttributeKind::kString, false, std::string("nearest"),
            "\"nearest\": one element; \"bilinear\": the four around, weighted (floats only)"},
@@ -203,7 +200,7 @@ std::span<const OperatorInfo> resize_operators() {
          .deduce = deduce_resize,
          .legalize = legalize_resize,
          .reference = reference::resize,
-         .generator = {{4}, kNumbers, -2, 2, generate_resize}},
+         .generator = {{4}, all_dtypes(), -2, 2, generate_resize}},
         {.name = "upsample2d",
          .doc = "resize2d to the spatial dimensions times whole factors.",
          .args = {x},
@@ -212,7 +209,7 @@ std::span<const OperatorInfo> resize_operators() {
          .deduce = deduce_upsample,
          .legalize = legalize_upsample,
          .reference = reference::resize,
-         .generator = {{4}, kNumbers, -2, 2, generate_upsample}},
+         .generator = {{4}, all_dtypes(), -2, 2, generate_upsample}},
     };
   }();
   return kOperators;

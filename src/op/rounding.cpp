@@ -88,8 +88,8 @@ OperatorInfo clip_operator() {
   return info;
 }
 
-OperatorInfo entry(const char* name, const char* doc, LegalizeRule legalize,
-                   ReferenceRule reference) {
+OperatorInfo rounding_entry(const char* name, const char* doc, LegalizeRule legalize,
+                            ReferenceRule reference) {
   return unary_operator(name, doc, deduce_number, legalize, reference, number_dtypes(), -9, 9);
 }
 
@@ -97,18 +97,21 @@ OperatorInfo entry(const char* name, const char* doc, LegalizeRule legalize,
 
 std::span<const OperatorInfo> rounding_operators() {
   static const std::vector<OperatorInfo> kOperators = {
-      entry("negative", "-x; integers wrap.", legalize_number<negated>, reference::negative),
-      entry("abs", "Absolute value; the least integer of a dtype stays itself.", legalize_intrinsic,
-            reference::abs),
-      entry("sign", "-1, 0 or 1; NaN stays.", legalize_intrinsic, reference::sign),
-      entry("square", "x * x; integers wrap.", legalize_number<squared>, reference::square),
-      entry("floor", "The largest integer not above x; integers stay.", legalize_rounding,
-            reference::floor),
-      entry("ceil", "The smallest integer not below x; integers stay.", legalize_rounding,
-            reference::ceil),
-      entry("round", "The nearest integer, ties to even; integers stay.", legalize_rounding,
-            reference::round),
-      entry("trunc", "x without its fraction; integers stay.", legalize_rounding, reference::trunc),
+      rounding_entry("negative", "-x; integers wrap.", legalize_number<negated>,
+                     reference::negative),
+      rounding_entry("abs", "Absolute value; the least integer of a dtype stays itself.",
+                     legalize_intrinsic, reference::abs),
+      rounding_entry("sign", "-1, 0 or 1; NaN stays.", legalize_intrinsic, reference::sign),
+      rounding_entry("square", "x * x; integers wrap.", legalize_number<squared>,
+                     reference::square),
+      rounding_entry("floor", "The largest integer not above x; integers stay.", legalize_rounding,
+                     reference::floor),
+      rounding_entry("ceil", "The smallest integer not below x; integers stay.", legalize_rounding,
+                     reference::ceil),
+      rounding_entry("round", "The nearest integer, ties to even; integers stay.",
+                     legalize_rounding, reference::round),
+      rounding_entry("trunc", "x without its fraction; integers stay.", legalize_rounding,
+                     reference::trunc),
       clip_operator(),
   };
   return kOperators;

@@ -64,8 +64,8 @@ bool generate_scan(GeneratedCall& call, RandomStream& rng) {
   return true;
 }
 
-OperatorInfo entry(const char* name, const char* doc, LegalizeRule legalize,
-                   ReferenceRule reference) {
+OperatorInfo scan_entry(const char* name, const char* doc, LegalizeRule legalize,
+                        ReferenceRule reference) {
   return {.name = name,
           .doc = doc,
           .args = {{"x", ArgumentKind::kTensor, "at least one dimension, a number"}},
@@ -84,12 +84,12 @@ OperatorInfo entry(const char* name, const char* doc, LegalizeRule legalize,
 
 std::span<const OperatorInfo> scan_operators() {
   static const std::vector<OperatorInfo> kOperators = {
-      entry("cumsum",
-            "Sums of the elements up to each along an axis, kept in f32 for narrower floats; "
-            "integers wrap.",
-            legalize_cumsum, reference::cumsum),
-      entry("cumprod", "Products of the elements up to each along an axis; dtypes as cumsum.",
-            legalize_cumprod, reference::cumprod),
+      scan_entry("cumsum",
+                 "Sums of the elements up to each along an axis, kept in f32 for narrower floats; "
+                 "integers wrap.",
+                 legalize_cumsum, reference::cumsum),
+      scan_entry("cumprod", "Products of the elements up to each along an axis; dtypes as cumsum.",
+                 legalize_cumprod, reference::cumprod),
   };
   return kOperators;
 }

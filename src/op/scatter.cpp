@@ -115,12 +115,6 @@ tir::PrimFuncRef legalize_scatter(const CallView& call) {
   return lowering.finish();
 }
 
-GeneratedTensor random_indices(Shape shape, int64_t extent, RandomStream& rng) {
-  DType dtype = rng.chance(0.5) ? DType::kI32 : DType::kI64;
-  auto reach = static_cast<double>(extent + (rng.chance(0.3) ? 2 : 0));
-  return {dtype, std::move(shape), -reach, std::max(-reach, reach - 1)};
-}
-
 bool generate_scatter(GeneratedCall& call, RandomStream& rng) {
   GeneratedTensor& x = call.args[0].tensors[0];
   keep_moderate(x.shape, 2048);

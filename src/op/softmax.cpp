@@ -107,8 +107,8 @@ bool generate_axis(GeneratedCall& call, RandomStream& rng) {
   return true;
 }
 
-OperatorInfo entry(const char* name, const char* doc, LegalizeRule legalize,
-                   ReferenceRule reference) {
+OperatorInfo softmax_entry(const char* name, const char* doc, LegalizeRule legalize,
+                           ReferenceRule reference) {
   return {.name = name,
           .doc = doc,
           .args = {{"x", ArgumentKind::kTensor, "at least one dimension, float"}},
@@ -124,11 +124,12 @@ OperatorInfo entry(const char* name, const char* doc, LegalizeRule legalize,
 
 std::span<const OperatorInfo> softmax_operators() {
   static const std::vector<OperatorInfo> kOperators = {
-      entry("softmax", "exp(x - max) divided by its sum along one axis, computed in f32.",
-            legalize_softmax, reference::softmax),
-      entry("log_softmax",
-            "The logarithm of softmax: x - max - log(sum of exp(x - max)), computed in f32.",
-            legalize_log_softmax, reference::log_softmax),
+      softmax_entry("softmax", "exp(x - max) divided by its sum along one axis, computed in f32.",
+                    legalize_softmax, reference::softmax),
+      softmax_entry(
+          "log_softmax",
+          "The logarithm of softmax: x - max - log(sum of exp(x - max)), computed in f32.",
+          legalize_log_softmax, reference::log_softmax),
   };
   return kOperators;
 }

@@ -9,15 +9,14 @@ namespace tapml::op {
 namespace {
 
 // One scalar intrinsic of the same name.
-tir::PrimFuncRef legalize_intrinsic(const CallView& call) {
+tir::PrimFuncRef legalize_real(const CallView& call) {
   return elementwise(call, real_dtype(call.dtype(0)), false,
                      [&](PrimExpr x) { return intrinsic(call.info.name, std::move(x)); });
 }
 
 OperatorInfo function(const char* name, const char* doc, ReferenceRule reference, double low = -4,
                       double high = 4) {
-  return unary_operator(name, doc, deduce_real, legalize_intrinsic, reference, all_dtypes(), low,
-                        high);
+  return unary_operator(name, doc, deduce_real, legalize_real, reference, all_dtypes(), low, high);
 }
 
 }  // namespace

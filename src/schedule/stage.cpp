@@ -14,7 +14,7 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
-std::vector<PrimExpr> substitute_all(const std::vector<PrimExpr>& exprs, const VarMap& values) {
+std::vector<PrimExpr> substitute_each(const std::vector<PrimExpr>& exprs, const VarMap& values) {
   std::vector<PrimExpr> result;
   for (const PrimExpr& e : exprs) result.push_back(tapml::substitute(e, values));
   return result;
@@ -145,8 +145,8 @@ Stage substitute(const Stage& stage, const VarMap& values) {
   for (auto* iters : {&result.spatial, &result.reduction}) {
     for (BlockIter& iter : *iters) expr(iter.extent);
   }
-  result.indices = substitute_all(stage.indices, values);
-  result.final_indices = substitute_all(stage.final_indices, values);
+  result.indices = substitute_each(stage.indices, values);
+  result.final_indices = substitute_each(stage.final_indices, values);
   expr(result.value);
   expr(result.init_value);
   expr(result.final_value);
@@ -376,7 +376,7 @@ void fold_epilogues(StagedProgram& program) {
           });
       merged.final_value = value;
       merged.final_out = consumer.out;
-      merged.final_indices = substitute_all(consumer.indices, values);
+      merged.final_indices = substitute_each(consumer.indices, values);
       if (result != reduction.out) std::erase(program.intermediates, result);
       remove_stage(program, consumers[0], result);
       if (consumers[0] < r) --r;

@@ -41,7 +41,7 @@ class Printer {
   };
 
   void scalars(const std::vector<PrimExpr>& list);
-  void literal(const ExprNode& node);
+  void literal(const tapml::ExprNode& node);
   void binary(const PrimExpr& expr, int outer);
 
   void buffer_type(const tir::BufferNode& buffer);

@@ -41,7 +41,7 @@ prim def peak(x: Buffer((32768,), f32), out y: Buffer((32768,), f32)) {
 
 constexpr int64_t kRows = 8192, kWidth = 4096;  // 128 MiB
 
-double now() {
+double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
@@ -75,18 +75,18 @@ class Probe {
   // The best of a few runs, after one that loads and warms up.
   double seconds() {
     double best = run();
-    const double end = now() + 0.3;
-    for (int i = 0; i < 3 || now() < end; ++i) best = std::min(best, run());
+    const double end = seconds_now() + 0.3;
+    for (int i = 0; i < 3 || seconds_now() < end; ++i) best = std::min(best, run());
     return best;
   }
 
  private:
   double run() {
     unwrap(session_.synchronize(runtime::kDefaultStream));
-    double start = now();
+    double start = seconds_now();
     unwrap(vm_->call("main", arguments_));
     unwrap(session_.synchronize(runtime::kDefaultStream));
-    return now() - start;
+    return seconds_now() - start;
   }
 
   runtime::Session& session_;

@@ -16,14 +16,14 @@ using runtime::DeviceModule;
 using runtime::DeviceQueue;
 using runtime::LaunchArgs;
 
-constexpr size_t kAlignment = 64;
+constexpr size_t kNullAlignment = 64;
 
 class NullMemory final : public DeviceMemory {
  public:
   NullMemory(std::byte* data, int64_t size, std::shared_ptr<NullCounts> counts)
       : data_(data), size_(size), counts_(std::move(counts)) {}
   ~NullMemory() override {
-    ::operator delete(data_, std::align_val_t{kAlignment});
+    ::operator delete(data_, std::align_val_t{kNullAlignment});
     ++counts_->releases;
   }
   int64_t size() const noexcept override { return size_; }
@@ -112,7 +112,7 @@ class NullQueue final : public DeviceQueue {
 Limits NullDevice::default_limits() {
   Limits limits;
   limits.max_workgroup_threads = 1024;
-  limits.buffer_alignment = kAlignment;
+  limits.buffer_alignment = kNullAlignment;
   return limits;
 }
 
@@ -136,9 +136,9 @@ Result<std::shared_ptr<DeviceMemory>> NullDevice::allocate(int64_t bytes) noexce
   }
   // Never empty: a buffer of zero bytes has an address too.
   void* data = nullptr;
-  if (static_cast<uint64_t>(bytes) < std::numeric_limits<size_t>::max() - 2 * kAlignment) {
-    size_t padded = (static_cast<size_t>(bytes) / kAlignment + 1) * kAlignment;
-    data = ::operator new(padded, std::align_val_t{kAlignment}, std::nothrow);
+  if (static_cast<uint64_t>(bytes) < std::numeric_limits<size_t>::max() - 2 * kNullAlignment) {
+    size_t padded = (static_cast<size_t>(bytes) / kNullAlignment + 1) * kNullAlignment;
+    data = ::operator new(padded, std::align_val_t{kNullAlignment}, std::nothrow);
   }
   if (!data) {
     return fail(platform_error(PlatformFault::kOutOfMemory,

@@ -9,10 +9,6 @@ namespace tapml::op::reference {
 
 namespace {
 
-const std::vector<int64_t>& ints(const AttrMap& attrs, const char* name) {
-  return *find_attr<std::vector<int64_t>>(attrs, name);
-}
-
 int64_t integer(const AttrMap& attrs, const char* name) { return *find_attr<int64_t>(attrs, name); }
 
 // out[at] = x[source(at)]

@@ -32,6 +32,11 @@ inline size_t counted_from_front(int64_t axis, size_t rank) {
   return static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis);
 }
 
+// A list of integers among the attributes, which has it.
+inline const std::vector<int64_t>& ints(const AttrMap& attrs, const char* name) {
+  return *find_attr<std::vector<int64_t>>(attrs, name);
+}
+
 inline int64_t wrapped(int64_t value, int64_t extent) {
   int64_t rest = value % extent;
   return rest < 0 ? rest + extent : rest;

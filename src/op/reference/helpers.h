@@ -1,6 +1,7 @@
 // Rounding bounds, strides and walks that the reference rules share.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -42,6 +43,8 @@ void put_moved(RefTensor& out, size_t i, const RefTensor& from, size_t j);
 // Error of a sum of `count` terms kept in a type of round-off `unit`, `magnitude` = sum |term|.
 double sum_error(double unit, size_t count, double magnitude);
 
+// Every element may be anything.
+inline void open_all(RefTensor& out) { std::fill(out.bound.begin(), out.bound.end(), kInfinity); }
 // True where every element is exact.
 bool is_exact(const RefTensor& tensor);
 

@@ -8,10 +8,6 @@ namespace tapml::op::reference {
 
 namespace {
 
-const std::vector<int64_t>& ints(const AttrMap& attrs, const char* name) {
-  return *find_attr<std::vector<int64_t>>(attrs, name);
-}
-
 // Starts of a window of `size` in a tensor of `shape`.
 Coordinates starts_of(const RefTensor& starts, const Shape& shape, const Shape& size) {
   Coordinates result;
@@ -21,8 +17,6 @@ Coordinates starts_of(const RefTensor& starts, const Shape& shape, const Shape& 
   }
   return result;
 }
-
-void open_all(RefTensor& out) { std::fill(out.bound.begin(), out.bound.end(), kInfinity); }
 
 }  // namespace
 

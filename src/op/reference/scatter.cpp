@@ -52,8 +52,6 @@ class Writer {
   std::vector<double> magnitudes_;
 };
 
-void open_all(RefTensor& out) { std::fill(out.bound.begin(), out.bound.end(), kInfinity); }
-
 void along_axis(const AttrMap& attrs, Args args, Outputs outputs, bool adds) {
   const RefTensor &x = *args[0].tensor, &indices = *args[1].tensor, &updates = *args[2].tensor;
   size_t axis = counted_from_front(*find_attr<int64_t>(attrs, "axis"), x.shape.size());

@@ -15,7 +15,7 @@ bool is_set(const RefTensor& x, size_t i) {
 }
 
 // Whether a correct implementation may see the element the other way.
-bool is_unsure(const RefTensor& x, size_t i) {
+bool may_flip(const RefTensor& x, size_t i) {
   return x.bound[i] > 0 && !(std::fabs(x.values[i]) > x.bound[i]);
 }
 
@@ -35,7 +35,7 @@ void nonzero_count(const AttrMap&, Args args, Outputs outputs) {
   int64_t count = 0, unsure = 0;
   for (size_t i = 0; i < x.values.size(); ++i) {
     count += is_set(x, i);
-    unsure += is_unsure(x, i);
+    unsure += may_flip(x, i);
   }
   put_integer(outputs[0], 0, count, static_cast<double>(unsure));
 }
@@ -50,7 +50,7 @@ void nonzero_fill(const AttrMap&, Args args, Outputs outputs) {
   };
   each_element(x.shape, [&](size_t element, const Coordinates& at) {
     if (row >= rows) return;
-    if (!open && is_unsure(x, element)) {
+    if (!open && may_flip(x, element)) {
       open = true;
       open_rest();
     }

@@ -1,6 +1,5 @@
 // log, what is made of it, and pow.
 #include <cmath>
-#include <limits>
 
 #include "passes/math/functions.h"
 #include "passes/math/steps.h"
@@ -9,8 +8,6 @@ namespace tapml::passes::math {
 
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr int64_t kRootHalf = 0x3f3504f3;  // bits of sqrt(1/2)
 
 // x = 2^k m with sqrt(1/2) <= m < sqrt(2).

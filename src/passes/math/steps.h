@@ -7,6 +7,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,6 +39,9 @@ class Steps {
 struct Pair {
   PrimExpr high, low;
 };
+
+inline constexpr float kInf = std::numeric_limits<float>::infinity();
+inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 inline PrimExpr f32(double value) { return make_float(static_cast<float>(value), DType::kF32); }
 inline PrimExpr i32(int64_t value) { return make_int(value, DType::kI32); }

@@ -1,5 +1,4 @@
 // sin, cos, tan and their inverses.
-#include <limits>
 
 #include "passes/math/functions.h"
 #include "passes/math/steps.h"
@@ -8,8 +7,6 @@ namespace tapml::passes::math {
 
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr double kHalfPi = 1.57079637, kHalfPiLow = -4.37113883e-08;  // f32, and the rest
 
 PrimExpr mul_high(PrimExpr a, PrimExpr b) {
