@@ -63,17 +63,19 @@ struct ModuleBlob {
 };
 
 enum class Opcode : uint8_t {
-  kCheck,         // check register `a` against checks[b]; stores symbolic dimensions in slots
-  kComputeSlot,   // slot `a` = programs[b]
-  kAllocStorage,  // register `a` = storage of programs[b] bytes
-  kMakeTensor,    // register `a` = tensor of layouts[c] in the storage of register b
-  kMakeShape,     // register `a` = shape of programs[list...]
-  kMakeTuple,     // register `a` = tuple of registers list...
-  kGetItem,       // register `a` = field c of the tuple in register b
-  kView,          // register `a` = the tensor of register b with the dims of layouts[c]
-  kLoadConstant,  // register `a` = constants[b]
-  kMove,          // register `a` = register b
-  kCallKernel,    // call site a; tensors: registers list..., scalars: programs[list2...]
+  kCheck,          // check register `a` against checks[b]; stores symbolic dimensions in slots
+  kComputeSlot,    // slot `a` = programs[b]
+  kAllocStorage,   // register `a` = storage of programs[b] bytes
+  kStaticStorage,  // register `a` = static_storages[b]
+  kMakeTensor,     // register `a` = tensor of layouts[c] in the storage of register b
+  kMakeShape,      // register `a` = shape of programs[list...]
+  kMakeTuple,      // register `a` = tuple of registers list...
+  kGetItem,        // register `a` = field c of the tuple in register b
+  kView,           // register `a` = the tensor of register b with the dims of layouts[c]
+  kLoadConstant,   // register `a` = constants[b]
+  kMove,           // register `a` = register b
+  kCallKernel,  // call site a; tensors: registers list..., scalars: programs[list2...]; workspaces
+                // in the storage of register c - 1 where c > 0
   kCallFunction,  // register `a` = functions[b](registers list...)
   kRelease,       // register `a` holds nothing any more
   kJump,          // to instruction b
@@ -102,6 +104,7 @@ struct DimCheck {
   int32_t define_slot = -1;
   ScalarProgram equals;    // when define_slot < 0
   std::string expression;  // as written, for messages: "n + 1"
+  int64_t most = -1;       // where define_slot >= 0 and there is a bound: the most it may be
 };
 
 struct ValueCheck {
@@ -162,6 +165,8 @@ struct Executable {
   std::vector<VmFunction> functions;
   std::vector<std::string> packed;  // host functions that are called, by name
   std::vector<HostTensor> constants;
+  // Bytes of storages that are allocated at load and used by whichever function runs.
+  std::vector<int64_t> static_storages;
   ModelInterface model;
 
   const VmFunction* find_function(std::string_view name) const;

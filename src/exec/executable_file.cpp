@@ -125,7 +125,8 @@ class FileReader {
     About about{executable, file_.compiler, file_.options};
     TAPML_TRY(read(kAbout, about));
     TAPML_TRY(read_signatures());
-    TAPML_TRY(read(kBytecode, executable.functions, executable.call_sites, executable.packed));
+    TAPML_TRY(read(kBytecode, executable.functions, executable.call_sites, executable.packed,
+                   executable.static_storages));
     TAPML_TRY(read_constants());
     TAPML_TRY(read_specs());
     TAPML_TRY(read(kSource, file_.source));
@@ -251,7 +252,8 @@ Result<std::vector<std::byte>> write_executable(const ExecutableFile& file) {
   }
   add(kSignatures, executable.kernels, executable.implementations, modules);
   Sha256Digest digest = sha256(sections.back().bytes);
-  add(kBytecode, executable.functions, executable.call_sites, executable.packed);
+  add(kBytecode, executable.functions, executable.call_sites, executable.packed,
+      executable.static_storages);
   sections.push_back({kConstants, write_constants(executable.constants)});
   std::vector<std::string> specs;
   for (const KernelInfo& kernel : executable.kernels) specs.push_back(kernel.spec);

@@ -81,6 +81,7 @@ void fields(A& a, Instruction& x) {
 template <class A>
 void fields(A& a, DimCheck& x) {
   a(x.define_slot);
+  a(x.most);
   a(x.equals);
   a(x.expression);
 }

@@ -13,28 +13,39 @@ Status bring_back(const Tensor& copy, const Tensor& original) {
   return {};
 }
 
-}  // namespace
-
-Status CallPoint::call(const CallSite& site, Arguments args,
-                       std::span<const int64_t> scalars) noexcept {
-  int64_t sequence = sequence_++;
-  if (observer_ != nullptr && observer_->wants(site, sequence)) {
-    return observe(KernelCall{site, sequence, args, scalars});
+// Whether out argument `i` lies where an input lies: the planner proved that the source's kernels
+// bear that, others may not.
+bool lies_over_input(const std::vector<ParamInfo>& params, Arguments args, size_t i) {
+  if (params[i].mode != AccessMode::kOut) return false;
+  for (size_t j = 0; j < args.size(); ++j) {
+    if (params[j].mode == AccessMode::kIn && args[j].storage == args[i].storage) return true;
   }
-  return compute(site, args, scalars);
+  return false;
 }
 
-Status CallPoint::observe(const KernelCall& call) noexcept {
+}  // namespace
+
+Status CallPoint::call(const CallSite& site, Arguments args, std::span<const int64_t> scalars,
+                       const std::shared_ptr<Storage>& workspace) noexcept {
+  int64_t sequence = sequence_++;
+  if (observer_ != nullptr && observer_->wants(site, sequence)) {
+    return observe(KernelCall{site, sequence, args, scalars}, workspace);
+  }
+  return compute(site, args, scalars, workspace);
+}
+
+Status CallPoint::observe(const KernelCall& call,
+                          const std::shared_ptr<Storage>& workspace) noexcept {
   // What came before must not be blamed on this call, neither its errors nor its time.
   TAPML_TRY(source_.session().synchronize(kDefaultStream));
   TAPML_TRY(observer_->before(call));
-  TAPML_TRY(compute(call.site, call.args, call.scalars));
+  TAPML_TRY(compute(call.site, call.args, call.scalars, workspace));
   TAPML_TRY(source_.session().synchronize(kDefaultStream));
   return observer_->after(call);
 }
 
-Status CallPoint::compute(const CallSite& site, Arguments args,
-                          std::span<const int64_t> scalars) noexcept {
+Status CallPoint::compute(const CallSite& site, Arguments args, std::span<const int64_t> scalars,
+                          const std::shared_ptr<Storage>& workspace) noexcept {
   if (dispatcher_) {
     Dispatcher::Route route = dispatcher_->route(site);
     if (route.runner != nullptr && route.runner != &source_) {
@@ -44,22 +55,40 @@ Status CallPoint::compute(const CallSite& site, Arguments args,
     }
   }
   int32_t kernel = static_cast<int32_t>(site.kernel - source_.executable().kernels.data());
-  return source_.enqueue(kernel, args, scalars);
+  return source_.enqueue(kernel, args, scalars, kDefaultStream, workspace);
 }
 
 Status CallPoint::dispatch(const Dispatcher::Route& route, const CallSite& site, Arguments args,
                            std::span<const int64_t> scalars) noexcept {
   Session& target = route.runner->session();
-  if (&target == &source_.session()) return route.runner->enqueue(route.kernel, args, scalars);
   const std::vector<ParamInfo>& params = site.kernel->params;
   if (args.size() != params.size()) {
     return fail(internal_error("a call with " + std::to_string(args.size()) + " tensors for " +
                                    std::to_string(params.size()) + " parameters",
                                "kernel " + site.kernel->name));
   }
-  Residency& residency = residency_.try_emplace(&target, target).first->second;
   std::vector<Tensor> copies(args.size());
+  if (&target == &source_.session()) {
+    for (size_t i = 0; i < args.size(); ++i) {
+      copies[i] = args[i];
+      if (!lies_over_input(params, args, i)) continue;
+      TAPML_ASSIGN(copies[i], make_tensor(target, args[i].dtype, args[i].shape));
+    }
+    TAPML_TRY(route.runner->enqueue(route.kernel, copies, scalars));
+    for (size_t i = 0; i < args.size(); ++i) {
+      if (copies[i].storage == args[i].storage) continue;
+      TAPML_TRY(target.copy(kDefaultStream, {copies[i].storage->buffer(), copies[i].offset},
+                            {args[i].storage->buffer(), args[i].offset}, args[i].byte_size()));
+      args[i].storage->written();
+    }
+    return {};
+  }
+  Residency& residency = residency_.try_emplace(&target, target).first->second;
   for (size_t i = 0; i < args.size(); ++i) {
+    if (lies_over_input(params, args, i)) {
+      TAPML_ASSIGN(copies[i], make_tensor(target, args[i].dtype, args[i].shape));
+      continue;
+    }
     TAPML_ASSIGN(copies[i], params[i].mode == AccessMode::kOut ? residency.output_for(args[i])
                                                                : residency.on_target(args[i]));
   }

@@ -72,8 +72,10 @@ class KernelRunner {
   // Enqueues kernel `kernel` (index into the executable's table). Arguments live on this session;
   // their dtypes and shapes are checked against the signature, limits before the launch. Versions
   // of out and inout storages are bumped.
+  // `workspace`: where the implementation's workspaces lie; null: in memory of the runner's own.
   Status enqueue(int32_t kernel, Arguments args, std::span<const int64_t> scalars,
-                 StreamId stream = kDefaultStream) noexcept;
+                 StreamId stream = kDefaultStream,
+                 const std::shared_ptr<Storage>& workspace = nullptr) noexcept;
 
  private:
   KernelRunner();
@@ -134,13 +136,16 @@ class CallPoint {
   void set_dispatcher(Dispatcher* dispatcher) { dispatcher_ = dispatcher; }
   // Enqueues. With a dispatcher that routes the call away, the target's outputs are brought back
   // into `args` and the source computes nothing.
-  Status call(const CallSite& site, Arguments args, std::span<const int64_t> scalars) noexcept;
+  // `workspace`: as for the runner, when the source computes.
+  Status call(const CallSite& site, Arguments args, std::span<const int64_t> scalars,
+              const std::shared_ptr<Storage>& workspace = nullptr) noexcept;
   int64_t calls() const { return sequence_; }
   int64_t dispatched() const { return dispatched_; }
 
  private:
-  Status observe(const KernelCall& call) noexcept;
-  Status compute(const CallSite& site, Arguments args, std::span<const int64_t> scalars) noexcept;
+  Status observe(const KernelCall& call, const std::shared_ptr<Storage>& workspace) noexcept;
+  Status compute(const CallSite& site, Arguments args, std::span<const int64_t> scalars,
+                 const std::shared_ptr<Storage>& workspace) noexcept;
   Status dispatch(const Dispatcher::Route& route, const CallSite& site, Arguments args,
                   std::span<const int64_t> scalars) noexcept;
 

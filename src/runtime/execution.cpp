@@ -62,6 +62,7 @@ void Execution::leave() {
 }
 
 Result<Value> Execution::run(const VmFunction& function, std::span<const Value> args) noexcept {
+  calls_left_ = call_limit_;
   Frame& frame = enter(function, 0);
   for (size_t i = 0; i < args.size(); ++i) frame.registers[i] = args[i];
   Value result;
@@ -129,6 +130,9 @@ Status Execution::step(const Instruction& inst) {
       TAPML_ASSIGN(registers[inst.a].data, pool_.allocate(bytes));
       return {};
     }
+    case Opcode::kStaticStorage:
+      registers[inst.a].data = static_storages_[inst.b];
+      return {};
     case Opcode::kMakeTensor:
       return make_tensor(frame, inst);
     case Opcode::kMakeShape: {
@@ -247,7 +251,11 @@ Status Execution::call_kernel(Frame& frame, const Instruction& inst) {
   for (size_t i = 0; i < inst.list2.size(); ++i) {
     TAPML_TRY(compute(frame, inst.list2[i], call_scalars_[i]));
   }
-  return point_.call(sites_[inst.a], std::span<const Tensor* const>(call_args_), call_scalars_);
+  std::span<const Tensor* const> args(call_args_);
+  if (inst.c == 0) return point_.call(sites_[inst.a], args, call_scalars_);
+  const auto* workspace = std::get_if<std::shared_ptr<Storage>>(&frame.registers[inst.c - 1].data);
+  if (!workspace) return fail(wrong_value(frame, "a storage"));
+  return point_.call(sites_[inst.a], args, call_scalars_, *workspace);
 }
 
 Status Execution::make_tuple(Frame& frame, const Instruction& inst) {
@@ -284,6 +292,11 @@ Status Execution::call_function(const VmFunction& callee, std::span<const Value>
     return fail(platform_error(PlatformFault::kCancelled, "the run was cancelled",
                                "function " + callee.name));
   }
+  if (calls_left_-- <= 0) {
+    return fail(platform_error(PlatformFault::kLimit,
+                               "a run makes more than " + std::to_string(call_limit_) + " calls",
+                               "function " + callee.name));
+  }
   const bool tail = inst.c == kTailCall;
   if ((!tail && depth_ >= kMaxFrames) ||
       live_registers_ + static_cast<size_t>(callee.registers) > kMaxRegisters) {
@@ -318,8 +331,9 @@ Status Execution::call_function(const VmFunction& callee, std::span<const Value>
 Status Execution::call_value(Frame& frame, const Instruction& inst) {
   const auto* held = std::get_if<std::shared_ptr<const Closure>>(&frame.registers[inst.b].data);
   if (!held) {
-    return fail(user_error("a call of what is no function value", "function " + frame.function->name,
-                           "a function value", describe(frame.registers[inst.b])));
+    return fail(user_error("a call of what is no function value",
+                           "function " + frame.function->name, "a function value",
+                           describe(frame.registers[inst.b])));
   }
   // The frame that holds it may go.
   const std::shared_ptr<const Closure> closure = *held;

@@ -1,6 +1,8 @@
 // Steps through the bytecode of one call of the virtual machine.
 #pragma once
 
+#include <limits>
+
 #include "runtime/call_point.h"
 #include "runtime/storage_pool.h"
 #include "runtime/vm.h"
@@ -13,6 +15,7 @@ class Execution {
  public:
   Execution(const Executable& executable, Session& session, CallPoint& point, StoragePool& pool,
             const std::vector<CallSite>& sites, const std::vector<Tensor>& constants,
+            const std::vector<std::shared_ptr<Storage>>& static_storages,
             const std::vector<const HostFunction*>& packed)
       : executable_(executable),
         session_(session),
@@ -20,9 +23,11 @@ class Execution {
         pool_(pool),
         sites_(sites),
         constants_(constants),
+        static_storages_(static_storages),
         packed_(packed) {}
 
   void set_interrupt(const std::atomic<bool>* flag) { interrupt_ = flag; }
+  void set_call_limit(int64_t calls) { call_limit_ = calls; }
 
   // Runs `function` to its return. The room that a run needed is kept for the next.
   Result<Value> run(const VmFunction& function, std::span<const Value> args) noexcept;
@@ -68,8 +73,11 @@ class Execution {
   StoragePool& pool_;
   const std::vector<CallSite>& sites_;
   const std::vector<Tensor>& constants_;
+  const std::vector<std::shared_ptr<Storage>>& static_storages_;
   const std::vector<const HostFunction*>& packed_;
   const std::atomic<bool>* interrupt_ = nullptr;
+  int64_t call_limit_ = std::numeric_limits<int64_t>::max();
+  int64_t calls_left_ = 0;
   // The first `depth_` are in progress; the rest wait, empty, to be used again.
   std::vector<Frame> frames_;
   size_t depth_ = 0;

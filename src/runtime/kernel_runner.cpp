@@ -135,11 +135,12 @@ struct KernelRunner::State {
     return {};
   }
 
-  // Places for the workspaces in the stream's arena, from places[first] on. `held` keeps them
-  // alive.
+  // Places for the workspaces in `given`, or in the stream's arena, from places[first] on. `held`
+  // keeps them alive.
   Status place_workspaces(const KernelInfo& kernel, const Implementation& implementation,
                           std::span<const int64_t> scalars, StreamId stream, Places& places,
-                          size_t first, std::shared_ptr<Storage>& held) {
+                          size_t first, const std::shared_ptr<Storage>& given,
+                          std::shared_ptr<Storage>& held) {
     int64_t total = 0;
     size_t next = first;
     for (const ParamInfo& workspace : implementation.workspaces) {
@@ -160,12 +161,21 @@ struct KernelRunner::State {
                                    "the workspaces have more than 2^63 - 1 bytes", where()));
       }
     }
-    auto storage = arena.get(stream, total);
-    if (!storage) {
-      storage.error().where = "workspaces of kernel " + kernel.name;
-      return fail(std::move(storage).error());
+    if (given) {
+      if (given->bytes() < total) {
+        return fail(internal_error("the workspaces need " + std::to_string(total) +
+                                       " bytes, the caller has " + std::to_string(given->bytes()),
+                                   "kernel " + kernel.name));
+      }
+      held = given;
+    } else {
+      auto storage = arena.get(stream, total);
+      if (!storage) {
+        storage.error().where = "workspaces of kernel " + kernel.name;
+        return fail(std::move(storage).error());
+      }
+      held = std::move(*storage);
     }
-    held = std::move(*storage);
     for (size_t i = first; i < next; ++i) {
       places[i].buffer = held->buffer();
       places[i].memory = held->memory();
@@ -239,7 +249,7 @@ bool KernelRunner::has(int32_t kernel) const noexcept {
 }
 
 Status KernelRunner::enqueue(int32_t kernel, Arguments args, std::span<const int64_t> scalars,
-                             StreamId stream) noexcept {
+                             StreamId stream, const std::shared_ptr<Storage>& workspace) noexcept {
   const Executable& executable = *state_->executable;
   if (kernel < 0 || static_cast<size_t>(kernel) >= executable.kernels.size()) {
     return fail(internal_error("the executable has no kernel " + std::to_string(kernel)));
@@ -264,8 +274,8 @@ Status KernelRunner::enqueue(int32_t kernel, Arguments args, std::span<const int
   }
   std::shared_ptr<Storage> held;
   if (!implementation.workspaces.empty()) {
-    TAPML_TRY(
-        state_->place_workspaces(info, implementation, scalars, stream, places, workspaces, held));
+    TAPML_TRY(state_->place_workspaces(info, implementation, scalars, stream, places, workspaces,
+                                       workspace, held));
   }
   for (size_t i = 0; i < implementation.segments.size(); ++i) {
     const Segment& segment = implementation.segments[i];

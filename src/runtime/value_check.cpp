@@ -59,6 +59,17 @@ Error wrong_value(const std::string& where, const ValueCheck& check, const Value
                     describe(value));
 }
 
+// Memory is planned for no more than the bound.
+Error above_bound(const DimCheck& dim, size_t i, const Value& value, const std::string& where,
+                  int64_t found) {
+  return user_error("dimension " + std::to_string(i) + " of " + where + " is " +
+                        std::to_string(found) + ", above the bound of " + dim.expression,
+                    where + ", dimension " + std::to_string(i),
+                    dim.expression + " <= " + std::to_string(dim.most),
+                    std::to_string(found) + " (" + describe(value) + ")",
+                    "compile with a larger bound." + dim.expression);
+}
+
 Status check_dims(const ValueCheck& check, const Value& value, std::span<const int64_t> dims,
                   const std::string& where, std::span<int64_t> slots) {
   if ((check.ndim >= 0 && dims.size() != static_cast<size_t>(check.ndim)) ||
@@ -71,6 +82,8 @@ Status check_dims(const ValueCheck& check, const Value& value, std::span<const i
   for (size_t i = 0; i < dims.size(); ++i) {
     const DimCheck& dim = check.dims[i];
     if (dim.define_slot >= 0) {
+      if (dim.most >= 0 && dims[i] > dim.most)
+        return fail(above_bound(dim, i, value, where, dims[i]));
       slots[static_cast<size_t>(dim.define_slot)] = dims[i];
       continue;
     }
@@ -96,18 +109,22 @@ Status check_prim(const ValueCheck& check, const Prim& prim, const std::string& 
   if (check.dims.empty()) return {};
   const DimCheck& dim = check.dims.front();
   if (dim.define_slot >= 0) {
+    if (dim.most >= 0 && prim.value > dim.most) {
+      return fail(user_error("the value of " + where + " is above its bound", where,
+                             dim.expression + " <= " + std::to_string(dim.most),
+                             std::to_string(prim.value)));
+    }
     slots[static_cast<size_t>(dim.define_slot)] = prim.value;
     return {};
   }
   TAPML_ASSIGN(int64_t expected, evaluate(dim.equals, slots));
   if (prim.value == expected) return {};
   std::string number = std::to_string(expected);
-  std::string text = dim.expression.empty() || dim.expression == number
-                         ? number
-                         : dim.expression + " = " + number;
-  return fail(user_error("the value of " + where + " is " + std::to_string(prim.value) + ", not " +
-                             text,
-                         where, text, std::to_string(prim.value)));
+  std::string text =
+      dim.expression.empty() || dim.expression == number ? number : dim.expression + " = " + number;
+  return fail(
+      user_error("the value of " + where + " is " + std::to_string(prim.value) + ", not " + text,
+                 where, text, std::to_string(prim.value)));
 }
 
 Status check_at(const ValueCheck& check, const Value& value, const std::string& where,
@@ -148,9 +165,9 @@ Status check_at(const ValueCheck& check, const Value& value, const std::string& 
     }
     case ValueCheck::Kind::kCallable: {
       const Closure* closure = value.closure();
-      if (!closure || (check.ndim >= 0 && static_cast<size_t>(check.ndim) !=
-                                              closure->function->params.size() -
-                                                  closure->captured.size())) {
+      if (!closure ||
+          (check.ndim >= 0 && static_cast<size_t>(check.ndim) !=
+                                  closure->function->params.size() - closure->captured.size())) {
         return fail(wrong_value(where, check, value));
       }
       return {};

@@ -16,9 +16,11 @@ struct VirtualMachine::State {
   StoragePool pool;
   std::vector<CallSite> sites;
   std::vector<Tensor> constants;
+  std::vector<std::shared_ptr<Storage>> static_storages;
   HostFunctions functions;
   std::vector<const HostFunction*> packed;  // by their number in the executable
-  Execution execution{runner->executable(), session, point, pool, sites, constants, packed};
+  Execution execution{runner->executable(), session, point, pool, sites, constants,
+                      static_storages,      packed};
   bool running = false;
 };
 
@@ -77,8 +79,8 @@ Result<std::unique_ptr<VirtualMachine>> VirtualMachine::create(
   for (const std::string& name : program.packed) {
     auto it = state.functions.find(name);
     if (it == state.functions.end() || !it->second) {
-      return fail(user_error("the host has no function \"" + name + "\"",
-                             "extern \"" + name + "\"", "one of " + name_list(state.functions), name,
+      return fail(user_error("the host has no function \"" + name + "\"", "extern \"" + name + "\"",
+                             "one of " + name_list(state.functions), name,
                              "hand it to the machine when it is made"));
     }
     state.packed.push_back(&it->second);
@@ -86,6 +88,10 @@ Result<std::unique_ptr<VirtualMachine>> VirtualMachine::create(
   for (const HostTensor& constant : program.constants) {
     TAPML_ASSIGN(Tensor copy, upload(session, constant));
     state.constants.push_back(std::move(copy));
+  }
+  for (int64_t bytes : program.static_storages) {
+    TAPML_ASSIGN(auto storage, Storage::allocate(session, bytes));
+    state.static_storages.push_back(std::move(storage));
   }
   return machine;
 }
@@ -123,6 +129,8 @@ Result<Value> VirtualMachine::call(std::string_view function,
 void VirtualMachine::set_interrupt(const std::atomic<bool>* flag) {
   state_->execution.set_interrupt(flag);
 }
+
+void VirtualMachine::set_call_limit(int64_t calls) { state_->execution.set_call_limit(calls); }
 
 Session& VirtualMachine::session() const { return state_->session; }
 const Executable& VirtualMachine::executable() const { return state_->runner->executable(); }

@@ -80,6 +80,9 @@ class VirtualMachine {
 
   // Calls end with kCancelled once the flag is set; null: never. It must outlive the machine.
   void set_interrupt(const std::atomic<bool>* flag);
+  // A run ends with kLimit when it calls functions of the executable more often, tail calls
+  // included; at first there is no limit.
+  void set_call_limit(int64_t calls);
 
   Session& session() const;
   const Executable& executable() const;

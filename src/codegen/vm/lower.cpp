@@ -3,6 +3,7 @@
 #include "codegen/vm/shape_heap.h"
 #include "ir/exceptions.h"
 #include "relax/kernel_call.h"
+#include "relax/memory.h"
 #include "relax/visit.h"
 
 namespace tapml::codegen {
@@ -15,7 +16,7 @@ class FunctionLowering {
  public:
   FunctionLowering(const std::string& name, const Function& function, const VmContext& context,
                    Executable& executable)
-      : function_(function), context_(context), executable_(executable), heap_(out_) {
+      : function_(function), context_(context), executable_(executable), heap_(out_, function.attrs) {
     out_.name = name;
   }
 
@@ -280,7 +281,10 @@ class FunctionLowering {
 
   void lower_operator(const Binding& binding, const CallNode& call, int32_t reg) {
     const std::string& op = called_operator(binding.value);
-    if (op == "memory.alloc_storage") {
+    const auto* fixed = find_attr<int64_t>(call.attrs, kStaticAttr);
+    if (op == "memory.alloc_storage" && fixed) {
+      static_storage(call, *fixed, reg);
+    } else if (op == "memory.alloc_storage") {
       emit({.op = Opcode::kAllocStorage,
             .a = reg,
             .b = heap_.program(as<ShapeNode>(call.args[0])->dims[0])});
@@ -313,6 +317,19 @@ class FunctionLowering {
     }
   }
 
+  // Functions that share a static storage need as much of it as the largest.
+  void static_storage(const CallNode& call, int64_t index, int32_t reg) {
+    const PrimExpr& bytes = as<ShapeNode>(call.args[0])->dims[0];
+    std::vector<int64_t>& all = executable_.static_storages;
+    if (!bytes.is_int() || index < 0 || index > 1 << 20) {
+      throw_internal("a static storage of unknown size", "function " + out_.name);
+    }
+    auto at = static_cast<size_t>(index);
+    if (at >= all.size()) all.resize(at + 1);
+    all[at] = std::max(all[at], bytes->int_value);
+    emit({.op = Opcode::kStaticStorage, .a = reg, .b = static_cast<int32_t>(index)});
+  }
+
   void call_kernel(const CallNode& call, const Origin& origin) {
     const std::string& name = as<GlobalVarNode>(call.args[0])->name;
     auto it = context_.kernels.find(name);
@@ -338,6 +355,7 @@ class FunctionLowering {
     executable_.call_sites.push_back({it->second.index, out_.name, origin});
     emit({.op = Opcode::kCallKernel,
           .a = static_cast<int32_t>(executable_.call_sites.size() - 1),
+          .c = call.args.size() > 4 ? atom(call.args[4]) + 1 : 0,
           .list = std::move(tensors),
           .list2 = std::move(scalars)});
   }

@@ -3,6 +3,7 @@
 #include "arith/analyzer.h"
 #include "arith/scalar_program.h"
 #include "ir/exceptions.h"
+#include "relax/memory.h"
 
 namespace tapml::codegen {
 
@@ -75,6 +76,7 @@ void ShapeHeap::fill_dims(ValueCheck& result, const Dims& dims, std::vector<Open
     one.expression = to_string(dim);
     if (dim.is_var() && find(dim) < 0) {
       one.define_slot = define(dim);
+      one.most = attr_or<int64_t>(attrs_, kBoundPrefix + dim->name, -1);
     } else if (unknown(dim).empty()) {
       one.equals = scalar_program(dim);
     } else {

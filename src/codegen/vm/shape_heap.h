@@ -21,7 +21,8 @@ struct CheckedValue {
 // Writes slots, programs, layouts and checks into one VmFunction.
 class ShapeHeap {
  public:
-  explicit ShapeHeap(VmFunction& out) : out_(out) {}
+  // `attrs`: of the function; "bound.n" is checked where n gets its value.
+  ShapeHeap(VmFunction& out, const AttrMap& attrs) : out_(out), attrs_(attrs) {}
 
   // Emits the checks of values that come in together. A dimension that is a variable without a slot
   // defines it; dimensions that hold one unknown variable, linearly, are solved for it (n + 1, 2*n);
@@ -54,6 +55,7 @@ class ShapeHeap {
   void emit(Instruction instruction) { out_.code.push_back(std::move(instruction)); }
 
   VmFunction& out_;
+  const AttrMap& attrs_;
   std::vector<Var> slots_;
 };
 

@@ -1,0 +1,220 @@
+#include "analysis/liveness.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "relax/visit.h"
+
+namespace tapml::analysis {
+
+using namespace relax;  // NOLINT: this file is about relax alone
+
+namespace {
+
+// What a variable may be: allocations, field by field where it is a tuple that was put together
+// here.
+struct Alias {
+  std::vector<int32_t> allocations;  // ascending
+  bool whole = true;
+  std::vector<Alias> fields;
+};
+
+void merge(std::vector<int32_t>& into, const std::vector<int32_t>& more) {
+  if (more.empty()) return;
+  std::vector<int32_t> all;
+  std::set_union(into.begin(), into.end(), more.begin(), more.end(), std::back_inserter(all));
+  into = std::move(all);
+}
+
+// Everything that it may be, the fields included.
+void flatten(const Alias& alias, std::vector<int32_t>& into) {
+  merge(into, alias.allocations);
+  for (const Alias& field : alias.fields) flatten(field, into);
+}
+
+bool may_hold_tensors(const Annotation& annotation) {
+  return !annotation || !(as_prim(annotation) || as_shape(annotation));
+}
+
+class Walk {
+ public:
+  explicit Walk(const Keeps& keeps) : keeps_(keeps) {}
+
+  Liveness run(const Function& function) {
+    Alias result = sequence(body_of(function));
+    std::vector<int32_t> escaping;
+    flatten(result, escaping);
+    for (int32_t one : escaping) escape(one);
+    live_.end = position_;
+    for (Allocation& one : live_.allocations) {
+      if (one.escapes) one.last = live_.end;
+    }
+    return std::move(live_);
+  }
+
+ private:
+  void escape(int32_t allocation) {
+    live_.allocations[static_cast<size_t>(allocation)].escapes = true;
+  }
+
+  void use(const std::vector<int32_t>& allocations) {
+    for (int32_t one : allocations) {
+      Allocation& allocation = live_.allocations[static_cast<size_t>(one)];
+      allocation.last = std::max(allocation.last, position_);
+    }
+  }
+
+  Alias alias_of(const Expr& atom) {
+    if (const auto* var = as<VarNode>(atom)) {
+      auto found = aliases_.find(var);
+      return found == aliases_.end() ? Alias{} : found->second;
+    }
+    if (const auto* tuple = as<TupleNode>(atom)) {
+      Alias alias;
+      for (const Expr& field : tuple->fields) alias.fields.push_back(alias_of(field));
+      return alias;
+    }
+    if (const auto* item = as<TupleGetItemNode>(atom)) {
+      Alias alias = alias_of(item->tuple);
+      auto index = static_cast<size_t>(item->index);
+      if (index >= alias.fields.size()) return alias;
+      Alias field = std::move(alias.fields[index]);
+      merge(field.allocations, alias.allocations);
+      field.whole &= alias.allocations.empty();
+      return field;
+    }
+    // A function value looks at all that it captures.
+    if (as<FunctionNode>(atom)) return any_of(atom);
+    return {};
+  }
+
+  // Any of the variables inside.
+  Alias any_of(const Expr& expr) {
+    Alias alias{.allocations = {}, .whole = false, .fields = {}};
+    visit(expr, [&](const Expr& e) {
+      if (const auto* var = as<VarNode>(e)) flatten(alias_of(e), alias.allocations), (void)var;
+    });
+    return alias;
+  }
+
+  Alias sequence(const SeqNode& seq) {
+    for (const Block& block : seq.blocks) {
+      for (const Binding& binding : block.bindings) {
+        Alias alias = value(binding);
+        ++position_;
+        if (may_hold_tensors(binding.var->annotation)) {
+          aliases_[binding.var.get()] = std::move(alias);
+        }
+      }
+    }
+    return alias_of_result(seq.result);
+  }
+
+  Alias alias_of_result(const Expr& expr) {
+    if (const auto* seq = as<SeqNode>(expr)) return sequence(*seq);
+    return alias_of(expr);
+  }
+
+  Alias value(const Binding& binding) {
+    const Expr& expr = binding.value;
+    if (const auto* seq = as<SeqNode>(expr)) {
+      ++depth_;
+      Alias alias = sequence(*seq);
+      --depth_;
+      return alias;
+    }
+    if (const auto* branch = as<IfNode>(expr)) {
+      use(any_of(branch->condition).allocations);
+      ++depth_;
+      Alias joined{.allocations = {}, .whole = false, .fields = {}};
+      for (const Expr* side : {&branch->then_branch, &branch->else_branch}) {
+        flatten(alias_of_result(*side), joined.allocations);
+      }
+      --depth_;
+      return joined;
+    }
+    const auto* call = as<CallNode>(expr);
+    if (!call) return alias_of(expr);
+    if (is_call_tir(expr)) return kernel_call(binding, *call);
+    const std::string& op = called_operator(expr);
+    if (op == "reshape") return alias_of(call->args[0]);
+    Alias alias = any_of(expr);
+    use(alias.allocations);
+    if (op.empty() && keeps_(call->callee)) {
+      for (int32_t one : alias.allocations) escape(one);
+    }
+    return alias;
+  }
+
+  Alias kernel_call(const Binding& binding, const CallNode& call) {
+    KernelUse kernel{.position = position_, .args = {}};
+    const std::vector<Expr>& args = call_tir_args(call);
+    std::vector<Alias> aliases;
+    for (const Expr& arg : args) {
+      Alias alias = alias_of(arg);
+      KernelUse::Argument one{{}, alias.whole && alias.fields.empty()};
+      flatten(alias, one.allocations);
+      use(one.allocations);
+      kernel.args.push_back(std::move(one));
+      aliases.push_back(std::move(alias));
+    }
+    const auto* inout = find_attr<std::vector<int64_t>>(call.attrs, "inout_indices");
+    std::vector<Alias> results;
+    for (size_t j = 0; j < call.annotations.size(); ++j) {
+      int64_t source = inout && j < inout->size() ? (*inout)[j] : -1;
+      if (source >= 0 && static_cast<size_t>(source) < aliases.size()) {
+        results.push_back(aliases[static_cast<size_t>(source)]);
+        continue;
+      }
+      auto id = static_cast<int32_t>(live_.allocations.size());
+      live_.allocations.push_back({binding.var.get(), j, position_, position_, false, depth_ > 0});
+      live_.outputs[binding.var.get()].push_back(id);
+      results.push_back(Alias{.allocations = {id}, .whole = true, .fields = {}});
+    }
+    live_.calls[binding.var.get()] = std::move(kernel);
+    if (results.size() == 1) return std::move(results[0]);
+    return Alias{.allocations = {}, .whole = true, .fields = std::move(results)};
+  }
+
+  const Keeps& keeps_;
+  Liveness live_;
+  std::map<const VarNode*, Alias> aliases_;
+  int64_t position_ = 0;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+Liveness find_liveness(const Function& function, const Keeps& keeps) {
+  return Walk(keeps).run(function);
+}
+
+std::set<std::string> functions_that_keep(const Module& module) {
+  std::set<std::string> keep;
+  std::map<std::string, std::set<std::string>> callees;
+  for (const auto& [name, function] : module.functions) {
+    const Function* source = as_relax_function(function.get());
+    if (!source || attr_or(source->attrs, "kernel", false)) continue;
+    visit(source->body, [&, &name = name](const Expr& e) {
+      const auto* call = as<CallNode>(e);
+      if (!call) return;
+      if (const auto* global = as<GlobalVarNode>(call->callee)) {
+        callees[global->name].insert(name);
+      } else if (called_operator(e).empty()) {
+        keep.insert(name);
+      }
+    });
+  }
+  // Against the direction of calls.
+  std::vector<std::string> open(keep.begin(), keep.end());
+  while (!open.empty()) {
+    std::string name = std::move(open.back());
+    open.pop_back();
+    for (const std::string& caller : callees[name]) {
+      if (keep.insert(caller).second) open.push_back(caller);
+    }
+  }
+  return keep;
+}
+
+}  // namespace tapml::analysis

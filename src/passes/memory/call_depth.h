@@ -1,0 +1,31 @@
+// Who calls whom among the functions of a module, as far as static storage needs to know.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ir/module.h"
+
+namespace tapml::passes {
+
+class CallDepth {
+ public:
+  explicit CallDepth(const Module& module);
+
+  // Whether at most one call of the function can be in progress, and all of its callers are known:
+  // it does not call itself, not through others either, and it is no value.
+  bool is_simple(const std::string& name) const { return !complex_.contains(name); }
+
+  // Index of each function's first static storage, when function f has counts[f] of them: behind
+  // those of every function that may be in progress when it is called.
+  std::map<std::string, size_t> first_static(const std::map<std::string, size_t>& counts) const;
+
+ private:
+  std::map<std::string, std::set<std::string>> callees_;
+  std::set<std::string> complex_;
+  std::vector<std::string> callers_first_;  // of functions that are not in a cycle
+};
+
+}  // namespace tapml::passes

@@ -1,0 +1,60 @@
+// Sizes of storages, compared symbolically.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "arith/analyzer.h"
+
+namespace tapml::passes {
+
+// Upper bounds of symbolic variables: by name, and by variable.
+using Bounds = std::map<std::string, int64_t>;
+using VarBounds = std::map<const tapml::ExprNode*, int64_t>;
+
+// Sizes in bytes by number: equal ones have one number, and what was once compared is remembered,
+// because a model repeats few sizes in many layers.
+class Sizes {
+ public:
+  // Every symbolic variable is at least 0, and at most its bound where `bounds` has one by the time
+  // the variable is first seen.
+  explicit Sizes(const VarBounds& bounds) : bounds_(bounds) {}
+
+  int32_t add(const PrimExpr& bytes);
+  // The greater of two: one of them where that is proved.
+  int32_t join(int32_t a, int32_t b);
+  // True only if proved.
+  bool at_most(int32_t a, int32_t b);
+  const PrimExpr& bytes(int32_t size) const { return entries_[static_cast<size_t>(size)].bytes; }
+  // The most that it can be, when that is known; a multiple of 16.
+  std::optional<int64_t> most(int32_t size) const {
+    return entries_[static_cast<size_t>(size)].most;
+  }
+  // A value at plausible values of the variables: decides between plans, never whether one is
+  // right.
+  double typical(int32_t size) const { return entries_[static_cast<size_t>(size)].typical; }
+
+ private:
+  struct Entry {
+    PrimExpr bytes;
+    std::optional<int64_t> most;
+    double typical = 0;
+  };
+  void learn(const PrimExpr& expr);
+
+  const VarBounds& bounds_;
+  arith::Analyzer analyzer_;
+  std::map<const tapml::ExprNode*, bool> known_;  // variables
+  std::vector<Entry> entries_;
+  std::map<std::string, std::vector<int32_t>> by_text_;
+  std::map<double, std::vector<int32_t>> by_typical_;
+  std::map<std::pair<int32_t, int32_t>, bool> at_most_;
+  std::map<std::pair<int32_t, int32_t>, int32_t> joins_;
+};
+
+// Bytes of a tensor, padded to 16.
+PrimExpr storage_bytes(const Dims& shape, DType dtype);
+
+}  // namespace tapml::passes

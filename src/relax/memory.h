@@ -1,0 +1,12 @@
+// Names that memory planning and what comes after it share.
+#pragma once
+
+namespace tapml::relax {
+
+// Attribute prefix of a module or function: "bound.n" is the most that the symbolic variable n can
+// be. In planned functions it is checked where a dimension gives n its value.
+inline constexpr const char* kBoundPrefix = "bound.";
+// Attribute of memory.alloc_storage: index of a storage that is there from load on.
+inline constexpr const char* kStaticAttr = "static";
+
+}  // namespace tapml::relax
