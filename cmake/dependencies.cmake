@@ -27,6 +27,14 @@ add_library(tapml_dep_pcre2 INTERFACE)
 target_link_libraries(tapml_dep_pcre2 INTERFACE "${TAPML_PCRE2_LIBRARY}")
 target_compile_definitions(tapml_dep_pcre2 INTERFACE PCRE2_CODE_UNIT_WIDTH=8)
 
+# Unicode's normalization forms and lower case.
+find_path(TAPML_UTF8PROC_INCLUDE utf8proc.h)
+find_library(TAPML_UTF8PROC_LIBRARY utf8proc)
+tapml_require("${TAPML_UTF8PROC_INCLUDE}" libutf8proc-dev "utf8proc.h")
+tapml_require("${TAPML_UTF8PROC_LIBRARY}" libutf8proc-dev "libutf8proc")
+add_library(tapml_dep_utf8proc INTERFACE)
+target_link_libraries(tapml_dep_utf8proc INTERFACE "${TAPML_UTF8PROC_LIBRARY}")
+
 # LLVM, as one shared library. Its CMake package is not used: it drags in every optional
 # dependency that LLVM was configured with.
 find_path(TAPML_LLVM_INCLUDE llvm/IR/Module.h PATHS /usr/lib/llvm-19/include NO_DEFAULT_PATH)
@@ -87,4 +95,4 @@ target_link_libraries(tapml_dep_fmt INTERFACE "${TAPML_FMT_LIBRARY}")
 
 mark_as_advanced(
   TAPML_OPENCL_INCLUDE TAPML_OPENCL_LIBRARY TAPML_PCRE2_INCLUDE
-  TAPML_PCRE2_LIBRARY TAPML_LLVM_INCLUDE TAPML_LLVM_LIBRARY TAPML_LLD_INCLUDE TAPML_Z TAPML_ZSTD TAPML_SHADERC_INCLUDE TAPML_CLI11_INCLUDE TAPML_FMT_INCLUDE TAPML_FMT_LIBRARY)
+  TAPML_PCRE2_LIBRARY TAPML_UTF8PROC_INCLUDE TAPML_UTF8PROC_LIBRARY TAPML_LLVM_INCLUDE TAPML_LLVM_LIBRARY TAPML_LLD_INCLUDE TAPML_Z TAPML_ZSTD TAPML_SHADERC_INCLUDE TAPML_CLI11_INCLUDE TAPML_FMT_INCLUDE TAPML_FMT_LIBRARY)

@@ -29,6 +29,10 @@ if(TAPML_WERROR)
 endif()
 add_compile_options($<$<CXX_COMPILER_ID:GNU>:-fdiagnostics-color=auto>)
 
+if(TAPML_ARCH)
+  add_compile_options(-march=${TAPML_ARCH})
+endif()
+
 # Sanitizers for the whole tree, for example address,undefined. What they find ends the program, so
 # that a test fails. Left out: vptr and function, which need type information that LLVM's libraries
 # and compiled kernels do not carry.

@@ -12,6 +12,7 @@
 #include "io/host/files.h"
 #include "ir/exceptions.h"
 #include "llm/tokenizer/regex_pcre2.h"
+#include "llm/tokenizer/unicode_utf8proc.h"
 #include "pipeline/compile.h"
 #include "text/parser.h"
 
@@ -25,7 +26,8 @@ double now() {
 
 Tokenizer load_tokenizer(const std::string& path) {
   std::string json = unwrap(read_text_file(path));
-  return unwrap(Tokenizer::parse(json, path, tokenizer::pcre2_regex_engine()));
+  return unwrap(Tokenizer::parse(json, path, tokenizer::pcre2_regex_engine(),
+                                 &tokenizer::utf8proc_tables()));
 }
 
 // The tokens that end a text, by the folder's configuration files.

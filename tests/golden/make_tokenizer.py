@@ -6,18 +6,23 @@
                                   expression and a prefix space, no post-processor, merges in the older
                                   form ("a b"), added tokens with lstrip, rstrip and single_word
   tokenizer/gpt2/strings.jsonl    the same strings with it
+  tokenizer/unicode/tokenizer.json  one that normalizes to NFKC and lower case, and replaces by regular
+                                  expressions before and after, trained here
+  tokenizer/unicode/strings.jsonl the same strings with it
+  tokenizer/normalizers.jsonl     the same strings in each normalization form and in lower case
   tokenizer/<name>/decode.jsonl   sequences of token ids, most of them no valid UTF-8, and their text
 
 README.md names the fields. Everything follows from the seed below.
 Usage: make_tokenizer.py     Needs tokenizers.
 """
 
+import collections
 import json
 import os
 import pathlib
 import random
 
-from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 HERE = pathlib.Path(__file__).resolve().parent
 DEMO = HERE.parent.parent / "models/demo/tokenizer.json"
@@ -124,6 +129,38 @@ def train_gpt2(texts):
     return json.dumps(data, indent=1) + "\n"
 
 
+def train_unicode(texts):
+    tokenizer = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True))
+    tokenizer.normalizer = normalizers.Sequence([
+        normalizers.NFKC(), normalizers.Lowercase(), normalizers.Replace(Regex(r"\s+"), " "),
+        normalizers.Strip(left=True, right=True)])
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always", split=True)
+    tokenizer.decoder = decoders.Sequence([
+        decoders.Replace(Regex("▁+"), " "), decoders.Fuse(), decoders.Replace(Regex(r"^ | (?=[.,;:!?])"), ""),
+        decoders.Replace("--", "$1")])
+    lines = [tokenizer.normalizer.normalize_str(text) for text in texts]
+    counts = collections.Counter("".join(lines).replace(" ", "▁"))
+    # The trainer breaks ties between characters in no fixed order, so they are chosen here.
+    alphabet = sorted(counts, key=lambda c: (-counts[c], c))[:500]
+    trainer = trainers.BpeTrainer(
+        vocab_size=900, show_progress=False, min_frequency=2, special_tokens=["<unk>", "<s>"],
+        initial_alphabet=alphabet, limit_alphabet=500)
+    tokenizer.train_from_iterator(lines, trainer)
+    tokenizer.add_tokens([AddedToken("Word", normalized=True), AddedToken("İx", normalized=False)])
+    return json.dumps(json.loads(tokenizer.to_str()), indent=1) + "\n"
+
+
+def write_normalizers(path, texts):
+    """Of each text the forms that differ from it."""
+    lines = []
+    for text in texts:
+        forms = {name: getattr(normalizers, name)().normalize_str(text)
+                 for name in ("NFC", "NFD", "NFKC", "NFKD", "Lowercase")}
+        changed = {name: form for name, form in forms.items() if form != text}
+        lines.append(json.dumps({"text": text, **changed}, separators=(",", ":")))
+    write_atomic(path, "\n".join(lines) + "\n")
+
+
 def write_atomic(path, data):
     part = path.with_name(path.name + ".part")
     part.write_text(data, encoding="utf-8")
@@ -162,17 +199,19 @@ def write_decode(folder, tokenizer):
 def main():
     texts = strings()
     assert len(texts) == COUNT
-    for name in ("demo", "gpt2"):
+    train = {"gpt2": train_gpt2, "unicode": train_unicode}
+    for name in ("demo", *train):
         folder = HERE / "tokenizer" / name
         folder.mkdir(parents=True, exist_ok=True)
         path = DEMO
-        if name == "gpt2":
+        if name in train:
             path = folder / "tokenizer.json"
-            write_atomic(path, train_gpt2(texts))
+            write_atomic(path, train[name](texts))
         tokenizer = Tokenizer.from_file(str(path))
         write_strings(folder, tokenizer, texts)
         write_decode(folder, tokenizer)
         print(f"{name}: {tokenizer.get_vocab_size()} tokens, {len(texts)} strings")
+    write_normalizers(HERE / "tokenizer/normalizers.jsonl", texts)
 
 
 if __name__ == "__main__":

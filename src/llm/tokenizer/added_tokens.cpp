@@ -100,19 +100,21 @@ Result<AddedTokens> AddedTokens::read(const JsonObjectReader& file, const TokenI
   // Where two become equal by normalization, special tokens go first.
   for (const bool special : {true, false}) {
     for (size_t i = 0; i < added.tokens_.size(); ++i) {
-      const AddedToken& token = added.tokens_[i];
+      AddedToken& token = added.tokens_[i];
       if (token.special != special) continue;
       if (!token.normalized) {
+        token.text = token.content;
         added.raw_.add(token.content, static_cast<int32_t>(i));
         continue;
       }
-      const auto content = normalizer.normalize(token.content);
+      auto content = normalizer.normalize(token.content);
       if (!content) {
         return fail(items[i].field_error("content",
                                          "cannot be normalized: " + content.error().message,
                                          "a text that the normalizer can take"));
       }
       if (!content->empty()) added.normalized_.add(*content, static_cast<int32_t>(i));
+      token.text = std::move(*content);
     }
   }
   return added;

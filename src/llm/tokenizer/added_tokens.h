@@ -16,6 +16,7 @@ namespace tapml::tokenizer {
 
 struct AddedToken {
   std::string content;
+  std::string text;  // what it is decoded to: the content, normalized where it is looked for so
   int32_t id = -1;
   bool special = false;
   bool single_word = false;  // only where no word character touches it

@@ -39,14 +39,34 @@ size_t begun_match(std::string_view text, std::string_view pattern) {
 
 }  // namespace
 
-Result<Decoder> Decoder::read(const JsonObjectReader& file) {
+Result<Decoder> Decoder::read(const JsonObjectReader& file, const RegexEngine& engine) {
   Decoder result;
   TAPML_ASSIGN(const JsonObjectReader field, file.required_object("decoder"));
-  TAPML_TRY(result.add(field));
+  TAPML_TRY(result.add(field, engine));
   return result;
 }
 
-Status Decoder::add(const JsonObjectReader& field) {
+Status Decoder::add_replace(const JsonObjectReader& field, const RegexEngine& engine) {
+  TAPML_ASSIGN(Pattern pattern, Pattern::read(field, engine));
+  TAPML_ASSIGN(std::string content, field.required_string("content"));
+  const std::string* text = pattern.text();
+  // An expression may match before every character.
+  growth_ *= text ? std::max<size_t>(1, (content.size() + text->size() - 1) / text->size())
+                  : content.size() + 1;
+  if (growth_ > kMaxGrowth) {
+    return fail(field.field_error(
+        "content", "makes texts too long",
+        "Replace steps that lengthen a text at most " + std::to_string(kMaxGrowth) + " times"));
+  }
+  if (text) {
+    steps_.push_back(Replace{*text, std::move(content)});
+  } else {
+    steps_.push_back(ReplaceRegex{std::move(pattern), std::move(content)});
+  }
+  return {};
+}
+
+Status Decoder::add(const JsonObjectReader& field, const RegexEngine& engine) {
   if (steps_.size() >= kMaxSteps) {
     return fail(field.field_error("type", "is one step too many",
                                   "a decoder of at most " + std::to_string(kMaxSteps) + " steps"));
@@ -59,24 +79,7 @@ Status Decoder::add(const JsonObjectReader& field) {
   } else if (type == "Fuse") {
     steps_.push_back(Fuse{});
   } else if (type == "Replace") {
-    TAPML_ASSIGN(const JsonObjectReader pattern, field.required_object("pattern"));
-    if (!pattern.has("String")) {
-      return fail(field.field_error("pattern", "is not supported in a decoder",
-                                    "an object with \"String\""));
-    }
-    Replace step;
-    TAPML_ASSIGN(step.text, pattern.required_string("String"));
-    if (step.text.empty()) {
-      return fail(pattern.field_error("String", "is empty", "the text to look for"));
-    }
-    TAPML_ASSIGN(step.content, field.required_string("content"));
-    growth_ *= std::max<size_t>(1, (step.content.size() + step.text.size() - 1) / step.text.size());
-    if (growth_ > kMaxGrowth) {
-      return fail(field.field_error(
-          "content", "makes texts too long",
-          "Replace steps that lengthen a text at most " + std::to_string(kMaxGrowth) + " times"));
-    }
-    steps_.push_back(std::move(step));
+    TAPML_TRY(add_replace(field, engine));
   } else if (type == "Strip") {
     Strip step;
     TAPML_ASSIGN(step.content, required_character(field, "content"));
@@ -90,7 +93,7 @@ Status Decoder::add(const JsonObjectReader& field) {
     steps_.push_back(Metaspace{options.mark, options.scheme != PrependScheme::kNever});
   } else if (type == "Sequence") {
     TAPML_ASSIGN(const auto items, object_items(field, "decoders"));
-    for (const JsonObjectReader& item : items) TAPML_TRY(add(item));
+    for (const JsonObjectReader& item : items) TAPML_TRY(add(item, engine));
   } else {
     return fail(field.field_error("type", "is not a supported decoder",
                                   "ByteLevel, Replace, ByteFallback, Fuse, Strip, Metaspace or "
@@ -166,6 +169,16 @@ void DecodeStream::run(const Decoder::Replace& step, size_t at, std::string_view
   done.append(held, from, certain - from);
   held.erase(0, certain);
   if (ends || !done.empty()) part(at + 1, done, ends, out);
+}
+
+void DecodeStream::run(const Decoder::ReplaceRegex& step, size_t at, std::string_view text,
+                       bool ends, std::string& out) {
+  std::string& token = tokens_[at];
+  token += text;
+  if (!ends) return;
+  const std::string whole = std::exchange(token, "");
+  const auto replaced = step.pattern.replace_all(whole, step.content, std::string::npos);
+  part(at + 1, replaced ? *replaced : whole, true, out);
 }
 
 void DecodeStream::run(const Decoder::Strip& step, size_t at, std::string_view text, bool ends,

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "io/json_reader.h"
+#include "llm/tokenizer/pattern.h"
 #include "llm/tokenizer/utf8.h"
 
 namespace tapml::tokenizer {
@@ -17,10 +18,10 @@ namespace tapml::tokenizer {
 // joined at the end. Immutable once read.
 class Decoder {
  public:
-  // Reads ByteLevel, Replace of a literal text, ByteFallback, Fuse, Strip, Metaspace, and Sequence
-  // of these. UserError for other types, for fields that are missing or malformed, and for Replace
-  // steps that together could make a text more than 4,096 times as long.
-  static Result<Decoder> read(const JsonObjectReader& file);
+  // Reads ByteLevel, Replace, ByteFallback, Fuse, Strip, Metaspace, and Sequence of these.
+  // UserError for other types, for fields that are missing or malformed, and for Replace steps that
+  // together could make a text more than 4,096 times as long.
+  static Result<Decoder> read(const JsonObjectReader& file, const RegexEngine& engine);
 
  private:
   friend class DecodeStream;
@@ -30,6 +31,10 @@ class Decoder {
   struct Replace {
     std::string text, content;
   };
+  struct ReplaceRegex {  // in whole tokens; one on which the engine gives up stays as it is
+    Pattern pattern;
+    std::string content;
+  };
   struct Strip {  // up to `start` and `stop` characters `content` from the ends of a token
     std::string content;
     size_t start = 0, stop = 0;
@@ -38,9 +43,10 @@ class Decoder {
     std::string mark;
     bool drops_first = true;
   };
-  using Step = std::variant<ByteLevel, ByteFallback, Fuse, Replace, Strip, Metaspace>;
+  using Step = std::variant<ByteLevel, ByteFallback, Fuse, Replace, ReplaceRegex, Strip, Metaspace>;
 
-  Status add(const JsonObjectReader& field);
+  Status add(const JsonObjectReader& field, const RegexEngine& engine);
+  Status add_replace(const JsonObjectReader& field, const RegexEngine& engine);
 
   std::vector<Step> steps_;
   size_t growth_ = 1;  // most bytes that a byte becomes
@@ -75,6 +81,8 @@ class DecodeStream {
            std::string& out);
   void run(const Decoder::Fuse& step, size_t at, std::string_view, bool ends, std::string& out);
   void run(const Decoder::Replace& step, size_t at, std::string_view, bool ends, std::string& out);
+  void run(const Decoder::ReplaceRegex& step, size_t at, std::string_view, bool ends,
+           std::string& out);
   void run(const Decoder::Strip& step, size_t at, std::string_view, bool ends, std::string& out);
   void run(const Decoder::Metaspace& step, size_t at, std::string_view, bool ends,
            std::string& out);
@@ -82,7 +90,8 @@ class DecodeStream {
 
   const Decoder* decoder_;
   std::vector<State> states_;
-  // Of ByteFallback steps: the whole token, while `held` of the state has the bytes of the run.
+  // Of steps that need the whole token; of ByteFallback while `held` of the state has the bytes of
+  // the run.
   std::vector<std::string> tokens_;
 };
 

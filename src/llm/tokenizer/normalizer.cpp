@@ -8,8 +8,22 @@
 
 namespace tapml::tokenizer {
 
-Result<Normalizer> Normalizer::read(const JsonObjectReader& file, const RegexEngine& engine) {
+namespace {
+
+std::optional<UnicodeForm> form_called(std::string_view type) {
+  if (type == "NFC") return UnicodeForm::kNfc;
+  if (type == "NFD") return UnicodeForm::kNfd;
+  if (type == "NFKC") return UnicodeForm::kNfkc;
+  if (type == "NFKD") return UnicodeForm::kNfkd;
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<Normalizer> Normalizer::read(const JsonObjectReader& file, const RegexEngine& engine,
+                                    const UnicodeTables* unicode) {
   Normalizer result;
+  result.unicode_ = unicode;
   TAPML_ASSIGN(const std::optional<JsonObjectReader> field, file.optional_object("normalizer"));
   if (field) TAPML_TRY(result.add(*field, engine));
   return result;
@@ -25,10 +39,6 @@ Status Normalizer::add(const JsonObjectReader& field, const RegexEngine& engine)
   if (type == "Replace") {
     TAPML_ASSIGN(Pattern pattern, Pattern::read(field, engine));
     TAPML_ASSIGN(std::string content, field.required_string("content"));
-    if (!pattern.text() && content.find('$') != content.npos) {
-      return fail(field.field_error("content", "refers to groups, which is not supported",
-                                    "a text without $"));
-    }
     steps_.push_back(ReplaceStep{std::move(pattern), std::move(content)});
     return {};
   }
@@ -39,27 +49,50 @@ Status Normalizer::add(const JsonObjectReader& field, const RegexEngine& engine)
     steps_.push_back(step);
     return {};
   }
+  const std::optional<UnicodeForm> form = form_called(type);
+  if (form || type == "Lowercase") {
+    if (unicode_ == nullptr) {
+      return fail(field.field_error("type", "needs tables of Unicode, which this platform lacks",
+                                    "Prepend, Replace, Strip or Sequence"));
+    }
+    steps_.push_back(form ? Step(*form) : Step(LowercaseStep{}));
+    return {};
+  }
   if (type == "Sequence") {
     TAPML_ASSIGN(const auto items, object_items(field, "normalizers"));
     for (const JsonObjectReader& item : items) TAPML_TRY(add(item, engine));
     return {};
   }
-  return fail(field.field_error("type", "is not a supported normalizer",
-                                "Prepend, Replace, Strip or Sequence"));
+  return fail(
+      field.field_error("type", "is not a supported normalizer",
+                        "NFC, NFD, NFKC, NFKD, Lowercase, Prepend, Replace, Strip or Sequence"));
+}
+
+Result<std::string> Normalizer::carry_out(const Step& step, std::string text,
+                                          size_t max_size) const {
+  if (const auto* prepend = std::get_if<PrependStep>(&step)) {
+    return text.empty() ? text : prepend->text + text;
+  }
+  if (const auto* replace = std::get_if<ReplaceStep>(&step)) {
+    return replace->pattern.replace_all(text, replace->content, max_size);
+  }
+  if (const auto* strip = std::get_if<StripStep>(&step)) {
+    const size_t end = strip->right ? space_before(text, text.size(), 0) : text.size();
+    const size_t begin = strip->left ? space_after(text, 0) : 0;
+    return begin < end ? text.substr(begin, end - begin) : std::string();
+  }
+  if (const auto* form = std::get_if<UnicodeForm>(&step)) return unicode_->normalized(text, *form);
+  return unicode_->lower_case(text);
 }
 
 Result<std::string> Normalizer::normalize(std::string_view text) const {
   std::string out(text);
   const size_t max_size = (size_t{64} << 10) + 64 * text.size();
   for (const Step& step : steps_) {
-    if (const auto* prepend = std::get_if<PrependStep>(&step)) {
-      if (!out.empty()) out.insert(0, prepend->text);
-    } else if (const auto* replace = std::get_if<ReplaceStep>(&step)) {
-      TAPML_ASSIGN(out, replace->pattern.replace_all(out, replace->content, max_size));
-    } else if (const auto* strip = std::get_if<StripStep>(&step)) {
-      const size_t end = strip->right ? space_before(out, out.size(), 0) : out.size();
-      const size_t begin = strip->left ? space_after(out, 0) : 0;
-      out = begin < end ? out.substr(begin, end - begin) : std::string();
+    TAPML_ASSIGN(out, carry_out(step, std::move(out), max_size));
+    if (out.size() > max_size) {
+      return fail(user_error("the normalizer makes the text too long", "text",
+                             "at most " + std::to_string(max_size) + " bytes", "more"));
     }
   }
   return out;

@@ -51,9 +51,10 @@ Status Pattern::find_all(std::string_view text, std::vector<Span>& matches) cons
 
 Result<std::string> Pattern::replace_all(std::string_view text, std::string_view content,
                                          size_t max_size) const {
+  std::string out;
+  if (text.empty()) return out;  // nothing is found there, not even by what matches nothing
   std::vector<Span> matches;
   TAPML_TRY(find_all(text, matches));
-  std::string out;
   size_t done = 0;
   for (const Span& match : matches) {
     if (out.size() + content.size() > max_size) {

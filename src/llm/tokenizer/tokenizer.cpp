@@ -39,9 +39,12 @@ struct Tokenizer::State {
   void index_tokens() {
     for (const auto& [text, id] : model.vocab()) index(id, text);
     for (const auto& token : added.tokens()) {
-      index(token.id, token.content);
-      entries[entry_of[token.id]].special = token.special;
+      index(token.id, token.text);
+      entries[entry_of[token.id]] = {token.text, token.special};
       added_ids.emplace(token.content, token.id);
+    }
+    for (const auto& token : added.tokens()) {
+      if (!model.vocab().contains(token.text)) added_ids.emplace(token.text, token.id);
     }
   }
 
@@ -96,13 +99,14 @@ Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 Tokenizer::~Tokenizer() = default;
 
 Result<Tokenizer> Tokenizer::parse(std::string_view json, std::string_view source,
-                                   const tokenizer::RegexEngine& engine) {
+                                   const tokenizer::RegexEngine& engine,
+                                   const tokenizer::UnicodeTables* unicode) {
   TAPML_ASSIGN(const Json document, parse_json(json, source));
   const JsonObjectReader file(document, std::string(source));
   TAPML_TRY(check_header(file));
   TAPML_ASSIGN(const JsonObjectReader model_field, file.required_object("model"));
   auto state = std::make_unique<State>();
-  TAPML_ASSIGN(state->normalizer, tokenizer::Normalizer::read(file, engine));
+  TAPML_ASSIGN(state->normalizer, tokenizer::Normalizer::read(file, engine, unicode));
   TAPML_ASSIGN(state->pre_tokenizer, tokenizer::PreTokenizer::read(file, engine));
   const auto unit = state->pre_tokenizer.byte_level() ? tokenizer::BpeUnit::kByte
                                                       : tokenizer::BpeUnit::kCharacter;
@@ -110,7 +114,7 @@ Result<Tokenizer> Tokenizer::parse(std::string_view json, std::string_view sourc
   TAPML_ASSIGN(state->added,
                tokenizer::AddedTokens::read(file, state->model.vocab(), state->normalizer, engine));
   TAPML_ASSIGN(state->post_processor, tokenizer::PostProcessor::read(file));
-  TAPML_ASSIGN(state->decoder, tokenizer::Decoder::read(file));
+  TAPML_ASSIGN(state->decoder, tokenizer::Decoder::read(file, engine));
   state->index_tokens();
   for (const auto* ids : {&state->post_processor.before(), &state->post_processor.after()}) {
     for (const int32_t id : *ids) {

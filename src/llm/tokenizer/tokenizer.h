@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "llm/tokenizer/decoder.h"
 #include "llm/tokenizer/regex.h"
+#include "llm/tokenizer/unicode.h"
 
 namespace tapml {
 
@@ -22,9 +23,11 @@ class Tokenizer {
   // Reads the text of a tokenizer.json; `source` names it in errors. UserError for text that is not
   // JSON, fields that are missing or wrong, and kinds of model, normalizer, pre-tokenizer,
   // post-processor or decoder that are not supported (the error says which are). Truncation and
-  // padding are read past: callers bound the length themselves.
+  // padding are read past: callers bound the length themselves. Without `unicode` there are no
+  // Unicode normalizers; both libraries must outlive the tokenizer.
   static Result<Tokenizer> parse(std::string_view json, std::string_view source,
-                                 const tokenizer::RegexEngine& engine);
+                                 const tokenizer::RegexEngine& engine,
+                                 const tokenizer::UnicodeTables* unicode = nullptr);
 
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;

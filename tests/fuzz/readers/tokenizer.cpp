@@ -4,6 +4,7 @@
 
 #include "finding.h"
 #include "llm/tokenizer/regex_pcre2.h"
+#include "llm/tokenizer/unicode_utf8proc.h"
 #include "llm/tokenizer/utf8.h"
 
 using namespace tapml;                // NOLINT(google-build-using-namespace)
@@ -37,8 +38,8 @@ void round_trip(const Tokenizer& tokenizer, std::string_view text, bool special)
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view json = as_text(data, size);
-  Result<Tokenizer> tokenizer =
-      Tokenizer::parse(json, "tokenizer.json", tokenizer::pcre2_regex_engine());
+  Result<Tokenizer> tokenizer = Tokenizer::parse(
+      json, "tokenizer.json", tokenizer::pcre2_regex_engine(), &tokenizer::utf8proc_tables());
   if (!tokenizer) {
     require_user_error(tokenizer.error());
     return 0;

@@ -30,7 +30,7 @@ std::string pieces(std::vector<Flags> tokens, std::string_view text,
   file.set("added_tokens", std::move(list));
   const Json normalizer_file = json_of("{\"normalizer\": " + std::string(normalizer) + "}");
   const auto normal =
-      Normalizer::read(JsonObjectReader(normalizer_file, "test"), pcre2_regex_engine());
+      Normalizer::read(JsonObjectReader(normalizer_file, "test"), pcre2_regex_engine(), nullptr);
   if (!normal) return normal.error().to_string();
   const auto added =
       AddedTokens::read(JsonObjectReader(file, "test"), {}, *normal, pcre2_regex_engine());

@@ -11,7 +11,7 @@ using Tokens = std::vector<std::string_view>;
 
 Decoder read(std::string_view decoder) {
   const Json file = json_of("{\"decoder\": " + std::string(decoder) + "}");
-  auto read = Decoder::read(JsonObjectReader(file, "test"));
+  auto read = Decoder::read(JsonObjectReader(file, "test"), pcre2_regex_engine());
   EXPECT_TRUE(read.has_value()) << (read ? "" : read.error().to_string());
   return read ? std::move(*read) : Decoder();
 }
@@ -54,6 +54,19 @@ TEST(Decoder, BytesWaitForTheEndOfTheirRun) {
   EXPECT_EQ(parts(kLlama, {"<0xE4>", "<0xBD>"}), "||\uFFFD\uFFFD");
   EXPECT_EQ(parts(kLlama, {"<0x20>", "<0x20>"}), "|| ");
   EXPECT_EQ(parts(kLlama, {"<0xG0>", "<0x4>", "<0x041>", "0x41"}), "<0xG0>|<0x4>|<0x041>|0x41|");
+}
+
+TEST(Decoder, ReplaceTakesRegularExpressionsInWholeTokens) {
+  const std::string_view digits =
+      R"({"type": "Replace", "pattern": {"Regex": "\\d+"}, "content": "$0"})";
+  EXPECT_EQ(parts(digits, {"a12", "3b", ""}), "a$0|$0b||");
+  EXPECT_EQ(parts(R"({"type": "Replace", "pattern": {"Regex": "o*"}, "content": "b"})",
+                  {"aow", "", "xoo"}),
+            "babwb||bxb|");
+  // Behind Fuse the token ends with the text.
+  const std::string fused =
+      R"({"type": "Sequence", "decoders": [{"type": "Fuse"}, )" + std::string(digits) + "]}";
+  EXPECT_EQ(parts(fused, {"a12", "3b"}), "||a$0b");
 }
 
 TEST(Decoder, ReplaceBehindFuseSeesAcrossTokens) {

@@ -10,6 +10,7 @@
 #include "io/json.h"
 #include "llm/tokenizer/regex_pcre2.h"
 #include "llm/tokenizer/tokenizer.h"
+#include "llm/tokenizer/unicode_utf8proc.h"
 #include "support/golden_path.h"
 
 namespace tapml {
@@ -62,7 +63,8 @@ class TokenizerGolden : public ::testing::TestWithParam<const char*> {
     // Where the folder has no tokenizer of its own, it is about the model of that name.
     auto file = folder_ / "tokenizer.json";
     if (!std::filesystem::exists(file)) file = kSource / "models" / GetParam() / "tokenizer.json";
-    auto parsed = Tokenizer::parse(read_text(file), file.string(), tokenizer::pcre2_regex_engine());
+    auto parsed = Tokenizer::parse(read_text(file), file.string(), tokenizer::pcre2_regex_engine(),
+                                   &tokenizer::utf8proc_tables());
     ASSERT_TRUE(parsed.has_value()) << parsed.error().to_string();
     tokenizer_ = std::make_unique<Tokenizer>(std::move(*parsed));
   }
@@ -114,7 +116,8 @@ TEST_P(TokenizerGolden, IdsAndTokensAreInverse) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Reference, TokenizerGolden,
-                         ::testing::Values("demo", "gpt2", "llama2", "metaspace", "partial"),
+                         ::testing::Values("demo", "gpt2", "llama2", "metaspace", "partial",
+                                           "unicode"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

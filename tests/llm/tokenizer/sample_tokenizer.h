@@ -10,6 +10,7 @@
 #include "llm/tokenizer/byte_alphabet.h"
 #include "llm/tokenizer/regex_pcre2.h"
 #include "llm/tokenizer/tokenizer.h"
+#include "llm/tokenizer/unicode_utf8proc.h"
 
 namespace tapml::tokenizer {
 
@@ -56,7 +57,7 @@ inline Json sample_json() {
 }
 
 inline Result<Tokenizer> parse_sample(const Json& file) {
-  return Tokenizer::parse(file.dump(1), "tokenizer.json", pcre2_regex_engine());
+  return Tokenizer::parse(file.dump(1), "tokenizer.json", pcre2_regex_engine(), &utf8proc_tables());
 }
 
 // The tokenizer of a file that must be valid.

@@ -77,7 +77,8 @@ const Fault kFaults[] = {
     {"suffix", "model.end_of_word_suffix", "\"</w>\"", "is not supported", "empty string"},
     {"dropout", "model.dropout", "0.1", "\"model.dropout\" is not supported", "null or 0"},
     {"normalizer", "normalizer", R"({"type": "Precompiled"})",
-     "\"normalizer.type\" is not a supported normalizer", "Prepend, Replace, Strip"},
+     "\"normalizer.type\" is not a supported normalizer",
+     "NFC, NFD, NFKC, NFKD, Lowercase, Prepend, Replace, Strip or Sequence"},
     {"normalizer_kind", "normalizer", "[]", "\"normalizer\" is not an object", "an object"},
     {"normalizer_untyped", "normalizer", "{}", "\"normalizer.type\" is missing", "a string"},
     {"prepend", "normalizer", R"({"type": "Prepend"})", "\"normalizer.prepend\" is missing",
@@ -90,9 +91,8 @@ const Fault kFaults[] = {
     {"replace_content", "normalizer",
      R"({"type": "Sequence", "normalizers": [{"type": "Replace", "pattern": {"String": "a"}}]})",
      "\"normalizer.normalizers[0].content\" is missing", "a string"},
-    {"replace_groups", "normalizer",
-     R"({"type": "Replace", "pattern": {"Regex": "a+"}, "content": "$0"})",
-     "\"normalizer.content\" refers to groups", "without $"},
+    {"lowercase_typo", "normalizer", R"({"type": "LowerCase"})",
+     "\"normalizer.type\" is not a supported normalizer", "NFC, NFD, NFKC, NFKD, Lowercase"},
     {"replace_regex", "normalizer",
      R"({"type": "Replace", "pattern": {"Regex": "a("}, "content": ""})",
      "\"normalizer.pattern\": the regular expression does not compile", ""},
@@ -195,8 +195,17 @@ const Fault kFaults[] = {
      "ByteLevel, Replace, ByteFallback, Fuse, Strip, Metaspace or Sequence"},
     {"decoder_item", "decoder", R"({"type": "Sequence", "decoders": [{"type": "Fuse"}, {}]})",
      "\"decoder.decoders[1].type\" is missing", "a string"},
-    {"decoder_regex", "decoder", R"({"type": "Replace", "pattern": {"Regex": "a"}, "content": ""})",
-     "\"decoder.pattern\" is not supported in a decoder", "\"String\""},
+    {"decoder_pattern", "decoder",
+     R"({"type": "Replace", "pattern": {"Glob": "a"}, "content": ""})",
+     "\"decoder.pattern\" is of an unknown kind", "\"Regex\" or \"String\""},
+    {"decoder_regex", "decoder",
+     R"({"type": "Replace", "pattern": {"Regex": "a("}, "content": ""})",
+     "\"decoder.pattern\": the regular expression does not compile", ""},
+    {"decoder_regex_growth", "decoder",
+     R"({"type": "Sequence", "decoders": [
+         {"type": "Replace", "pattern": {"Regex": "a*"}, "content": "0123456789012345678901234567890123456789012345678901234567890123456789"},
+         {"type": "Replace", "pattern": {"Regex": "a*"}, "content": "0123456789012345678901234567890123456789012345678901234567890123456789"}]})",
+     "makes texts too long", "at most 4096 times"},
     {"decoder_replace_empty", "decoder",
      R"({"type": "Replace", "pattern": {"String": ""}, "content": ""})",
      "\"decoder.pattern.String\" is empty", "the text to look for"},
@@ -274,7 +283,8 @@ INSTANTIATE_TEST_SUITE_P(All, TokenizerFault, ::testing::ValuesIn(kFaults),
 
 TEST(TokenizerFile, ThatIsNotJsonIsRefused) {
   for (const char* text : {"", "{", "not json", "[]", "\"x\""}) {
-    const auto parsed = Tokenizer::parse(text, "tokenizer.json", pcre2_regex_engine());
+    const auto parsed =
+        Tokenizer::parse(text, "tokenizer.json", pcre2_regex_engine(), &utf8proc_tables());
     ASSERT_FALSE(parsed.has_value()) << text;
     EXPECT_EQ(parsed.error().kind, ErrorKind::kUser);
     EXPECT_TRUE(parsed.error().where.starts_with("tokenizer.json")) << parsed.error().to_string();
@@ -298,7 +308,8 @@ TEST(TokenizerFile, DamageIsRefusedOrHarmless) {
   const std::string text = file.dump();
   EXPECT_EQ(ids_of(make_tokenizer(file), "a<s>a\n?"), (Ids{3, 9, 3, 4, 0}));
   auto check = [](const std::string& damaged) {
-    const auto parsed = Tokenizer::parse(damaged, "tokenizer.json", pcre2_regex_engine());
+    const auto parsed =
+        Tokenizer::parse(damaged, "tokenizer.json", pcre2_regex_engine(), &utf8proc_tables());
     if (!parsed) {
       EXPECT_EQ(parsed.error().kind, ErrorKind::kUser) << parsed.error().to_string();
       return;
@@ -309,7 +320,7 @@ TEST(TokenizerFile, DamageIsRefusedOrHarmless) {
   };
   for (size_t size = 0; size < text.size(); ++size) {
     const std::string cut = text.substr(0, size);
-    EXPECT_FALSE(Tokenizer::parse(cut, "tokenizer.json", pcre2_regex_engine()));
+    EXPECT_FALSE(Tokenizer::parse(cut, "tokenizer.json", pcre2_regex_engine(), &utf8proc_tables()));
   }
   for (size_t at = 0; at < text.size(); ++at) {
     for (const char byte : {'"', '0', '-', ' ', 'x', '}', '\0', '\xFF'}) {

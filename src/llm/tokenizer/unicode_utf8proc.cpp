@@ -1,0 +1,62 @@
+#include "llm/tokenizer/unicode_utf8proc.h"
+
+#include <utf8proc.h>
+
+#include <cstdlib>
+#include <memory>
+
+#include "llm/tokenizer/utf8.h"
+
+namespace tapml::tokenizer {
+namespace {
+
+utf8proc_option_t options_of(UnicodeForm form) {
+  int options = UTF8PROC_STABLE;
+  const bool composed = form == UnicodeForm::kNfc || form == UnicodeForm::kNfkc;
+  options |= composed ? UTF8PROC_COMPOSE : UTF8PROC_DECOMPOSE;
+  if (form == UnicodeForm::kNfkc || form == UnicodeForm::kNfkd) options |= UTF8PROC_COMPAT;
+  return static_cast<utf8proc_option_t>(options);
+}
+
+class Utf8procTables final : public UnicodeTables {
+ public:
+  Result<std::string> normalized(std::string_view text, UnicodeForm form) const override {
+    if (text.empty()) return std::string();
+    utf8proc_uint8_t* made = nullptr;
+    const utf8proc_ssize_t size =
+        utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                     static_cast<utf8proc_ssize_t>(text.size()), &made, options_of(form));
+    const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owned(made, &std::free);
+    if (size < 0) {
+      return fail(
+          platform_error(PlatformFault::kOutOfMemory,
+                         std::string("a text cannot be normalized: ") + utf8proc_errmsg(size)));
+    }
+    return std::string(reinterpret_cast<const char*>(made), static_cast<size_t>(size));
+  }
+
+  std::string lower_case(std::string_view text) const override {
+    std::string out;
+    out.reserve(text.size());
+    for (size_t at = 0; at < text.size();) {
+      const Utf8Step step = next_utf8(text, at);
+      at += step.length;
+      if (step.code_point == 0x130) {  // the one whose lower case is longer
+        out += "i\u0307";
+      } else {
+        append_utf8(out, static_cast<char32_t>(
+                             utf8proc_tolower(static_cast<utf8proc_int32_t>(step.code_point))));
+      }
+    }
+    return out;
+  }
+};
+
+}  // namespace
+
+const UnicodeTables& utf8proc_tables() {
+  static const Utf8procTables kTables;
+  return kTables;
+}
+
+}  // namespace tapml::tokenizer
