@@ -17,6 +17,7 @@ LaunchPlan cpu_stage_without_packing(const Stage& stage, int64_t vector_bytes) {
   if (auto plan = cpu_columns(stage, vector_bytes)) return *plan;
   if (auto plan = cpu_reduction(stage)) return *plan;
   if (auto plan = cpu_elementwise(stage)) return *plan;
+  if (auto plan = cpu_scan(stage)) return *plan;
   return one_item_a_point(stage);
 }
 

@@ -1,5 +1,5 @@
-// Reductions by columns and products of groups, with sizes around vectors, pieces and windows:
-// machine code and the interpreter against the reference.
+// Reductions and scans by columns and products of groups, with sizes around vectors, pieces and
+// windows: machine code and the interpreter against the reference.
 #include <gtest/gtest.h>
 
 #include "device_kernels.h"
@@ -76,6 +76,19 @@ std::vector<Expected> kernels() {
   packed(convolution({1, 8, 5, 20}, {16, 4, 3, 3}, 2));
   packed(convolution({2, 6, 4, 70}, {24, 2, 3, 3}, 3, {1, 2}));
   columns(convolution({1, 8, 5, 20}, {8, 4, 3, 3}, 2));
+
+  // Scans of columns, around pieces (256) too.
+  for (const char* op : {"cumsum", "cumprod"}) {
+    for (DType dtype : {kF32, kBF16, kI32}) {
+      for (bool flag : {false, true}) {
+        AttrMap attrs = {{"axis", int64_t{0}}, {"exclusive", flag}, {"reverse", flag}};
+        list.push_back({call(op, {{{k, n}, dtype}}, attrs, widths), "cpu_scan"});
+      }
+    }
+    list.push_back({call(op, {{{2, 5, 257}, kF32}}, {{"axis", int64_t{1}}}), "cpu_scan"});
+    list.push_back(
+        {call(op, {{{5, n}, kF32}}, {{"axis", int64_t{1}}}, {{{"n", 0}}, {{"n", 9}}}), "fallback"});
+  }
 
   KernelMaker fused("fused_vector_matmul_add_silu");
   relax::Variable x = fused.param({1, 33}, kF32), weight = fused.param({33, n}, kF32);

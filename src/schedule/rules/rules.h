@@ -34,6 +34,9 @@ std::optional<LaunchPlan> cpu_matmul(const Stage& stage);
 // only known at run time, `few_rows` says what runs for less.
 std::optional<LaunchPlan> cpu_product(const Stage& stage, int64_t vector_bytes,
                                       const std::function<LaunchPlan(const Stage&)>& few_rows);
+// cpu: points that walk along another axis (scans), where memory runs along the last spatial
+// iterator: neighbouring points walk together, as lanes.
+std::optional<LaunchPlan> cpu_scan(const Stage& stage);
 // cpu: stages that share their leading iterators (softmax, rms_norm, attention): one item a row
 // runs all of them. What a row leaves for itself is kept in local buffers or in the output; those
 // intermediates are gone from the program then.
