@@ -2,9 +2,10 @@
 // (That annotations agree with deduction is checked by build/.)
 //
 // Graph level:
-//   R1   A variable is bound once, before its uses; one bound in a branch stays in it.
-//   R2   A symbolic variable is bound by a parameter or a match_cast (as a whole dimension or prim
-//        value) before it is used.
+//   R1   A variable is bound once, before its uses; one bound in a branch stays in it. A lambda may
+//        use its own variable.
+//   R2   A symbolic variable is bound by a parameter or a match_cast before it is used: as a whole
+//        dimension or prim value, or as the only unknown of a linear one (n + 1).
 //   R3   A dataflow variable is bound in a dataflow block and used only there.
 //   R4   A-normal form: operands, conditions and results are variables, constants, shapes, prim
 //        values, names or tuples of these; bodies and branches are sequences; nothing is missing.
@@ -18,6 +19,8 @@
 //   R9   Variables, outputs and functions are annotated; what a function returns fits its result
 //        annotation in kind, rank and dtype.
 //   R10  Dimensions and symbolic integers are i64 and load nothing.
+//   R11  A pure function (`def`) makes no impure call: of a packed function, of an `impure def`, of a
+//        function value whose Callable is impure. A lambda counts for itself.
 //
 // Tensor programs:
 //   T1   A buffer is bound once (parameter or alloc) and used only where it lives.

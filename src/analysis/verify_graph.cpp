@@ -3,6 +3,7 @@
 #include <set>
 
 #include "analysis/verifier_impl.h"
+#include "relax/solve.h"
 #include "text/printer.h"
 
 namespace tapml::analysis {
@@ -19,7 +20,9 @@ class GraphVerifier {
 
   void function(const Function& f) {
     Scope scope(*this);
-    for (const Variable& param : f.params) bind_symbols(param->annotation);
+    std::vector<Annotation> params;
+    for (const Variable& param : f.params) params.push_back(param->annotation);
+    bind_symbols(params);
     for (const Variable& param : f.params) {
       report_.at("parameter " + param->name);
       annotation(param->annotation, "the parameter");
@@ -29,8 +32,9 @@ class GraphVerifier {
     report_.at("result annotation");
     annotation(f.result, "the function");
     report_.at("");
-    bool outer_dataflow = in_dataflow_;
+    bool outer_dataflow = in_dataflow_, outer_pure = pure_;
     in_dataflow_ = false;
+    pure_ = f.pure;
     const auto* seq = as<SeqNode>(f.body);
     if (!seq) {
       report_.add("R4", "the function's body is no sequence");
@@ -41,6 +45,7 @@ class GraphVerifier {
       });
     }
     in_dataflow_ = outer_dataflow;
+    pure_ = outer_pure;
   }
 
  private:
@@ -89,24 +94,9 @@ class GraphVerifier {
     return it == alias_.end() ? var : it->second;
   }
 
-  // Symbolic variables that stand alone as a dimension or prim value.
-  void bind_symbols(const Annotation& annotation) {
-    auto bind = [&](const PrimExpr& e) {
-      if (e && e.is_var() && symbols_.insert(e.get()).second) symbol_log_.push_back(e.get());
-    };
-    if (const auto* prim = as_prim(annotation)) {
-      bind(prim->value);
-    } else if (const auto* shape = as_shape(annotation)) {
-      if (shape->dims) {
-        for (const PrimExpr& dim : *shape->dims) bind(dim);
-      }
-    } else if (const auto* tensor = as_tensor(annotation)) {
-      if (tensor->shape) {
-        for (const PrimExpr& dim : *tensor->shape) bind(dim);
-      }
-    } else if (const auto* tuple = as_tuple(annotation)) {
-      for (const Annotation& field : tuple->fields) bind_symbols(field);
-    }
+  // Symbolic variables that values of these annotations give.
+  void bind_symbols(const std::vector<Annotation>& annotations) {
+    for (Symbol symbol : relax::bind_symbols(annotations, symbols_)) symbol_log_.push_back(symbol);
   }
 
   void symbolic(const PrimExpr& e, bool is_dimension) {
@@ -145,7 +135,7 @@ class GraphVerifier {
     } else if (const auto* callable = as_callable(a)) {
       // Its parameters bind symbolic variables of their own.
       Scope scope(*this);
-      for (const Annotation& param : callable->params) bind_symbols(param);
+      bind_symbols(callable->params);
       for (const Annotation& param : callable->params) annotation(param, what);
       annotation(callable->result, what);
     }
@@ -213,6 +203,10 @@ class GraphVerifier {
                    node.callee->kind == relax::ExprKind::kExternFunc;
       if (!named) return report_.add("R4", "the callee is no name: " + first_line(node.callee));
       atom(node.callee, "the callee");
+      if (pure_ && is_impure(node.callee)) {
+        report_.add("R11", "a pure function calls " + first_line(node.callee) +
+                               ", which is impure");
+      }
       if (in_dataflow_ && is_impure(node.callee)) {
         report_.add("R8",
                     "a dataflow block calls " + first_line(node.callee) + ", which is impure");
@@ -308,9 +302,12 @@ class GraphVerifier {
   void binding(const Binding& b, bool dataflow) {
     if (!b.var) return report_.add("R4", "a binding has no variable");
     report_.at("binding " + b.var->name);
+    // A function may call itself by its own variable.
+    const bool is_function = b.value && b.value->kind == relax::ExprKind::kFunction;
+    if (is_function) bind(*b.var);
     value(b.value, *b.var);
     if (b.match_cast) {
-      bind_symbols(b.match_cast);
+      bind_symbols({b.match_cast});
       annotation(b.match_cast, "match_cast");
       if (dataflow && as_callable(b.match_cast)) {
         report_.add("R8", "a dataflow block casts a function");
@@ -320,7 +317,7 @@ class GraphVerifier {
     if (b.var->dataflow && !dataflow) {
       report_.add("R3", "a dataflow variable is bound outside a dataflow block");
     }
-    bind(*b.var);
+    if (!is_function) bind(*b.var);
   }
 
   template <class Result>
@@ -384,6 +381,7 @@ class GraphVerifier {
   std::map<const VarNode*, const VarNode*> alias_;
   std::map<const VarNode*, std::string> consumed_;
   bool in_dataflow_ = false;
+  bool pure_ = true;
 };
 
 }  // namespace

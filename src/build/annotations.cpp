@@ -1,6 +1,7 @@
 #include "build/annotations.h"
 
 #include "op/shapes.h"
+#include "text/structural.h"
 
 namespace tapml::build {
 
@@ -24,6 +25,41 @@ bool equal_dims(const Dims& a, const Dims& b) {
     if (!op::provably_equal(a[i], b[i])) return false;
   }
   return true;
+}
+
+// What a function takes and returns, without the symbolic variables that its calls bind: two
+// functions have each their own.
+std::vector<Annotation> bare_signature(const CallableAnnotation& callable) {
+  std::vector<Annotation> parts = callable.params;
+  parts.push_back(callable.result);
+  std::vector<Var> own, all;
+  for (const Annotation& param : callable.params) collect_vars(param, own);
+  for (const Annotation& part : parts) collect_vars(part, all);
+  SymbolSet visible;
+  for (const Var& var : all) visible.insert(var.get());
+  for (const Var& var : own) visible.erase(var.get());
+  for (Annotation& part : parts) part = restrict_vars(part, visible);
+  return parts;
+}
+
+bool compatible_signatures(const CallableAnnotation& a, const CallableAnnotation& b) {
+  if (a.params.size() != b.params.size()) return false;
+  std::vector<Annotation> x = bare_signature(a), y = bare_signature(b);
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (!compatible(x[i], y[i])) return false;
+  }
+  return true;
+}
+
+Annotation join_signatures(const Annotation& a, const Annotation& b) {
+  const auto *x = as_callable(a), *y = as_callable(b);
+  if (text::structural_equal(a, b)) return a;
+  if (x->params.size() != y->params.size()) return object_annotation();
+  for (size_t i = 0; i < x->params.size(); ++i) {
+    if (!text::structural_equal(x->params[i], y->params[i])) return object_annotation();
+  }
+  std::vector<Annotation> bare_x = bare_signature(*x), bare_y = bare_signature(*y);
+  return callable_annotation(x->params, join(bare_x.back(), bare_y.back()), x->pure && y->pure);
 }
 
 }  // namespace
@@ -55,7 +91,38 @@ bool compatible(const Annotation& a, const Annotation& b) {
     }
     return true;
   }
-  return as_callable(a)->params.size() == as_callable(b)->params.size();
+  return compatible_signatures(*as_callable(a), *as_callable(b));
+}
+
+bool surely_fits(const Annotation& found, const Annotation& expected) {
+  if (expected->kind == AnnotationKind::kObject) return true;
+  if (found->kind != expected->kind) return false;
+  if (const auto* e = as_prim(expected)) {
+    const auto* f = as_prim(found);
+    if (f->dtype != e->dtype) return false;
+    return !e->value || (f->value && op::provably_equal(f->value, e->value));
+  }
+  if (const auto* e = as_shape(expected)) {
+    const auto* f = as_shape(found);
+    if (e->dims) return f->dims && equal_dims(*f->dims, *e->dims);
+    return e->ndim == kUnknownNdim || f->ndim == e->ndim;
+  }
+  if (const auto* e = as_tensor(expected)) {
+    const auto* f = as_tensor(found);
+    if (e->dtype && f->dtype != e->dtype) return false;
+    if (e->shape) return f->shape && equal_dims(*f->shape, *e->shape);
+    return e->ndim == kUnknownNdim || f->ndim == e->ndim;
+  }
+  if (const auto* e = as_tuple(expected)) {
+    const auto* f = as_tuple(found);
+    if (f->fields.size() != e->fields.size()) return false;
+    for (size_t i = 0; i < e->fields.size(); ++i) {
+      if (!surely_fits(f->fields[i], e->fields[i])) return false;
+    }
+    return true;
+  }
+  const auto *f = as_callable(found), *e = as_callable(expected);
+  return f->params.size() == e->params.size() && (f->pure || !e->pure);
 }
 
 Annotation join(const Annotation& a, const Annotation& b) {
@@ -88,8 +155,30 @@ Annotation join(const Annotation& a, const Annotation& b) {
     }
     return tuple_annotation(std::move(fields));
   }
-  return a->kind == AnnotationKind::kCallable && to_string(a) == to_string(b) ? a
-                                                                              : object_annotation();
+  return a->kind == AnnotationKind::kCallable ? join_signatures(a, b) : object_annotation();
+}
+
+Annotation simplified(const Annotation& annotation) {
+  auto all = [](const Dims& dims) {
+    Dims result;
+    for (const PrimExpr& dim : dims) result.push_back(op::simplified(dim));
+    return result;
+  };
+  if (const auto* prim = as_prim(annotation)) {
+    return prim->value ? prim_annotation(prim->dtype, op::simplified(prim->value)) : annotation;
+  }
+  if (const auto* shape = as_shape(annotation)) {
+    return shape->dims ? shape_annotation(all(*shape->dims)) : annotation;
+  }
+  if (const auto* tensor = as_tensor(annotation)) {
+    return tensor->shape ? tensor_annotation(all(*tensor->shape), tensor->dtype) : annotation;
+  }
+  if (const auto* tuple = as_tuple(annotation)) {
+    std::vector<Annotation> fields;
+    for (const Annotation& field : tuple->fields) fields.push_back(simplified(field));
+    return tuple_annotation(std::move(fields));
+  }
+  return annotation;
 }
 
 Annotation restrict_vars(const Annotation& annotation, const SymbolSet& visible) {
@@ -98,8 +187,15 @@ Annotation restrict_vars(const Annotation& annotation, const SymbolSet& visible)
     for (const Annotation& field : tuple->fields) fields.push_back(restrict_vars(field, visible));
     return tuple_annotation(std::move(fields));
   }
-  // Variables of a callable's own parameters are bound by its calls.
-  if (annotation->kind == AnnotationKind::kCallable) return annotation;
+  if (const auto* callable = as_callable(annotation)) {
+    // Variables of its own parameters are bound by its calls.
+    std::vector<Var> own;
+    for (const Annotation& param : callable->params) collect_vars(param, own);
+    SymbolSet inside = visible;
+    for (const Var& var : own) inside.insert(var.get());
+    return callable_annotation(callable->params, restrict_vars(callable->result, inside),
+                               callable->pure);
+  }
   std::vector<Var> vars;
   collect_vars(annotation, vars);
   bool all_visible = true;

@@ -14,8 +14,17 @@ using SymbolSet = std::set<const tapml::ExprNode*>;
 // dimension that is provably different.
 bool compatible(const relax::Annotation& a, const relax::Annotation& b);
 
+// True where every value of annotation `found` has annotation `expected`, whatever the symbolic
+// variables are (at least 0). Of functions: that they take as many arguments and have no effects
+// that `expected` excludes; what they take they check themselves, and what a function value
+// returns is checked where it is called.
+bool surely_fits(const relax::Annotation& found, const relax::Annotation& expected);
+
 // The finest annotation that holds for values of both (the join of an if's branches).
 relax::Annotation join(const relax::Annotation& a, const relax::Annotation& b);
+
+// Every symbolic expression in canonical form.
+relax::Annotation simplified(const relax::Annotation& annotation);
 
 // The annotation without symbolic variables outside `visible`: shapes that use others are coarsened
 // to their rank.

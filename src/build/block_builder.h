@@ -15,8 +15,13 @@ namespace tapml::build {
 // function values by their Callable annotation.
 relax::Annotation deduce_call(const relax::CallNode& call, const Module& module);
 
-// Annotation of any bound value: calls as above, ifs by the join of their branches, atoms as they
-// are.
+// Annotation of an operand: as relax::annotation_of, and of @f the Callable of that function.
+relax::Annotation annotation_of_operand(const relax::Expr& operand, const Module& module);
+// The Callable that a function's signature is.
+relax::Annotation annotation_of_function(const relax::Function& function);
+
+// Annotation of any bound value: calls as above, ifs by the join of their branches (each erased to
+// what is visible outside of it), functions by their signature, operands as they are.
 relax::Annotation annotation_of_value(const relax::Expr& value, const Module& module);
 
 // Emits bindings into one function. Usage:

@@ -1,6 +1,7 @@
 #include "build/annotations.h"
 #include "build/block_builder.h"
 #include "ir/exceptions.h"
+#include "relax/unify.h"
 
 namespace tapml::build {
 
@@ -11,29 +12,37 @@ namespace {
 // Result of calling something of the given signature. Shapes that depend on variables which the
 // arguments do not determine are coarsened.
 Annotation result_of_signature(const std::string& callee, const std::vector<Annotation>& params,
-                               const Annotation& result, const CallNode& call) {
+                               const Annotation& result, const CallNode& call,
+                               const Module& module) {
   if (params.size() != call.args.size()) {
     throw_user(callee + ": wrong number of arguments", "", std::to_string(params.size()),
                std::to_string(call.args.size()));
   }
-  VarMap solved;
   std::vector<Annotation> args;
-  for (const Expr& arg : call.args) args.push_back(annotation_of(arg));
-  auto mismatch = [&](size_t i) {
+  for (const Expr& arg : call.args) args.push_back(annotation_of_operand(arg, module));
+  auto mismatch = [&](size_t i, const Annotation& expected) {
     throw_user(callee + ": argument " + std::to_string(i) + " does not fit the signature", "",
-               to_string(params[i]), to_string(args[i]));
+               to_string(expected), to_string(args[i]));
   };
-  for (size_t i = 0; i < params.size(); ++i) {
-    if (!unify(params[i], args[i], solved)) mismatch(i);
-  }
+  VarMap solved;
+  size_t wrong = 0;
+  if (!unify_all(params, args, solved, wrong)) mismatch(wrong, params[wrong]);
   SymbolSet known;
   for (const auto& [var, value] : solved) known.insert(var);
   // Dimensions that unify left alone: expressions, and variables that occur more than once.
   for (size_t i = 0; i < params.size(); ++i) {
-    Annotation expected = substitute(restrict_vars(params[i], known), solved);
-    if (!compatible(expected, args[i])) mismatch(i);
+    Annotation expected = simplified(substitute(restrict_vars(params[i], known), solved));
+    if (!compatible(expected, args[i])) mismatch(i, expected);
   }
-  return substitute(restrict_vars(result, known), solved);
+  // Variables that no parameter has are those of the scope where the function was made.
+  std::vector<Var> own, used;
+  for (const Annotation& param : params) collect_vars(param, own);
+  collect_vars(result, used);
+  for (const Var& var : used) known.insert(var.get());
+  for (const Var& var : own) {
+    if (!solved.contains(var.get())) known.erase(var.get());
+  }
+  return simplified(substitute(restrict_vars(result, known), solved));
 }
 
 Annotation explicit_result(const CallNode& call) {
@@ -46,6 +55,25 @@ bool is_cross_level(const std::string& op) {
 }
 
 }  // namespace
+
+Annotation annotation_of_operand(const Expr& operand, const Module& module) {
+  if (const auto* global = as<GlobalVarNode>(operand)) {
+    const auto* function = as_relax_function(module.find(global->name));
+    return function ? annotation_of_function(*function) : object_annotation();
+  }
+  if (const auto* tuple = as<TupleNode>(operand)) {
+    std::vector<Annotation> fields;
+    for (const Expr& field : tuple->fields) fields.push_back(annotation_of_operand(field, module));
+    return tuple_annotation(std::move(fields));
+  }
+  return annotation_of(operand);
+}
+
+Annotation annotation_of_function(const Function& function) {
+  std::vector<Annotation> params;
+  for (const Variable& param : function.params) params.push_back(param->annotation);
+  return callable_annotation(std::move(params), function.result, function.pure);
+}
 
 Annotation deduce_call(const CallNode& call, const Module& module) {
   if (const auto* op = as<OperatorNode>(call.callee)) {
@@ -64,11 +92,11 @@ Annotation deduce_call(const CallNode& call, const Module& module) {
     }
     std::vector<Annotation> params;
     for (const Variable& param : function->params) params.push_back(param->annotation);
-    return result_of_signature("@" + global->name, params, function->result, call);
+    return result_of_signature("@" + global->name, params, function->result, call, module);
   }
   if (const auto* var = as<VarNode>(call.callee)) {
     if (const auto* callable = as_callable(var->annotation)) {
-      return result_of_signature(var->name, callable->params, callable->result, call);
+      return result_of_signature(var->name, callable->params, callable->result, call, module);
     }
     if (var->annotation->kind == AnnotationKind::kObject) return explicit_result(call);
     throw_user(var->name + " is called, but is not a function", "", "a Callable",

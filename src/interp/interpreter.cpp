@@ -1,5 +1,7 @@
 #include "interp/interpreter.h"
 
+#include <set>
+
 #include "interp/item.h"
 #include "ir/exceptions.h"
 #include "relax/visit.h"
@@ -12,40 +14,269 @@ namespace {
 
 // Calls in calls beyond this are taken for endless recursion.
 constexpr int kMaxDepth = 1000;
+// A value and a bound, 8 bytes each: 32 GiB.
+constexpr int64_t kMaxElements = int64_t{1} << 31;
+
+using SharedFunction = std::shared_ptr<const Function>;
+
+// What a lambda uses of what stands around it.
+struct Free {
+  std::vector<const VarNode*> vars;
+  std::vector<const tapml::ExprNode*> symbols;
+};
+
+Free free_of(const Function& function, const VarNode* self) {
+  Free free;
+  std::set<const VarNode*> bound = {self}, used;
+  std::vector<Var> symbols;
+  auto note = [&](const Annotation& annotation) { collect_vars(annotation, symbols); };
+  auto enter = [&](const Function& f) {
+    for (const Variable& param : f.params) {
+      bound.insert(param.get());
+      note(param->annotation);
+    }
+    note(f.result);
+  };
+  enter(function);
+  visit(function.body, [&](const Expr& e) {
+    if (const auto* var = as<VarNode>(e)) {
+      if (!bound.contains(var) && used.insert(var).second) free.vars.push_back(var);
+    } else if (const auto* shape = as<ShapeNode>(e)) {
+      for (const PrimExpr& dim : shape->dims) tapml::collect_vars(dim, symbols);
+    } else if (const auto* prim = as<PrimValueNode>(e)) {
+      tapml::collect_vars(prim->value, symbols);
+    } else if (const auto* call = as<CallNode>(e)) {
+      for (const Annotation& a : call->annotations) note(a);
+    } else if (const auto* lambda = as<FunctionNode>(e)) {
+      enter(*lambda->function);
+    } else if (const auto* seq = as<SeqNode>(e)) {
+      for (const Block& block : seq->blocks) {
+        for (const Binding& binding : block.bindings) {
+          bound.insert(binding.var.get());
+          note(binding.var->annotation);
+          note(binding.match_cast);
+        }
+      }
+    }
+  });
+  std::set<const tapml::ExprNode*> seen;
+  for (const Var& var : symbols) {
+    if (seen.insert(var.get()).second) free.symbols.push_back(var.get());
+  }
+  return free;
+}
 
 class Interpreter {
  public:
-  Interpreter(const Module& module, KernelBody body, const std::vector<uint8_t>& wanted)
-      : module_(module), body_(body), wanted_(wanted) {}
+  Interpreter(const Module& module, const CallOptions& options)
+      : module_(module), body_(options.body), wanted_(options.wanted), packed_(options.packed), max_tail_calls_(options.max_tail_calls) {}
 
-  Item call(const std::string& name, const std::vector<Item>& args) {
-    const auto* function = as_relax_function(module_.find(name));
-    if (!function) throw_user("the module has no graph-level function called @" + name);
-    if (args.size() != function->params.size()) {
-      throw_user("wrong number of arguments", "@" + name, std::to_string(function->params.size()),
-                 std::to_string(args.size()));
+  Item call(const std::string& name, std::vector<Item> args) {
+    return invoke(named(name), std::move(args));
+  }
+
+  // The function of the Module as a value.
+  std::shared_ptr<const Closure> named(const std::string& name) {
+    std::shared_ptr<const Closure>& known = named_[name];
+    if (known) return known;
+    auto it = module_.functions.find(name);
+    if (it == module_.functions.end() || !as_relax_function(it->second.get())) {
+      throw_user("the module has no graph-level function called @" + name);
     }
-    if (++depth_ > kMaxDepth) throw_user("calls nest too deep", "@" + name);
-    Scope scope;
-    scope.function = name;
-    AnnotationBinder binder(scope.symbols, "@" + name);
-    for (size_t i = 0; i < args.size(); ++i) {
-      binder.bind(function->params[i]->annotation, args[i],
-                  "parameter " + function->params[i]->name);
-      scope.vars[function->params[i].get()] = args[i];
+    auto closure = std::make_shared<Closure>();
+    closure->function = std::static_pointer_cast<const Function>(it->second);
+    closure->name = name;
+    return known = std::move(closure);
+  }
+
+  Item import(const Value& value) {
+    if (const auto* function = std::get_if<FunctionValue>(&value.data)) {
+      return function_item(function->closure ? function->closure : named(function->name));
     }
-    binder.finish();
-    Item result = evaluate(function->body, scope);
-    --depth_;
-    return result;
+    if (const auto* list = std::get_if<std::shared_ptr<const ValueList>>(&value.data)) {
+      Item item;
+      item.kind = ItemKind::kTuple;
+      for (const Value& field : **list) item.fields.push_back(import(field));
+      return item;
+    }
+    return borrow(value);
   }
 
  private:
   struct Scope {
     std::string function;
+    const Function* running = nullptr;
     std::map<const VarNode*, Item> vars;
     Symbols symbols;
   };
+
+  // What is said of the value of a call by those whose place the call took.
+  struct Promise {
+    Annotation annotation;
+    Symbols symbols;  // of its variables
+    std::string place;
+  };
+
+  // A call that takes the place of the one that makes it.
+  struct Tail {
+    std::shared_ptr<const Closure> callee;
+    std::vector<Item> args;
+    std::vector<Promise> promises;
+  };
+
+  static Item function_item(std::shared_ptr<const Closure> closure) {
+    Item item;
+    item.kind = ItemKind::kFunction;
+    item.closure = std::move(closure);
+    return item;
+  }
+
+  Item invoke(std::shared_ptr<const Closure> callee, std::vector<Item> args) {
+    if (depth_ >= kMaxDepth) {
+      throw_user("functions call each other too deep", "function " + callee->name,
+                 "at most " + std::to_string(kMaxDepth) + " calls in progress");
+    }
+    ++depth_;
+    std::vector<Promise> promises;
+    for (int64_t turn = 0;; ++turn) {
+      if (turn > max_tail_calls_) {
+        throw_user("a loop does not end", "function " + callee->name,
+                   "at most " + std::to_string(max_tail_calls_) + " iterations");
+      }
+      const Function& function = *callee->function;
+      if (args.size() != function.params.size()) {
+        throw_user("wrong number of arguments", "function " + callee->name,
+                   std::to_string(function.params.size()), std::to_string(args.size()));
+      }
+      Scope scope;
+      scope.function = callee->name;
+      scope.running = &function;
+      scope.symbols = callee->symbols;
+      for (const auto& [var, item] : callee->vars) scope.vars[var] = item;
+      if (callee->self) scope.vars[callee->self] = function_item(callee);
+      AnnotationBinder binder(scope.symbols);
+      for (size_t i = 0; i < args.size(); ++i) {
+        binder.bind(function.params[i]->annotation, args[i],
+                    "parameter " + function.params[i]->name + " of " + callee->name);
+        scope.vars[function.params[i].get()] = std::move(args[i]);
+      }
+      binder.finish();
+      Tail tail;
+      Item result = body(function.body, scope, tail);
+      const std::string place = "result of " + callee->name;
+      if (!tail.callee) {
+        if (function.result) check(function.result, result, place, scope);
+        for (size_t i = promises.size(); i-- > 0;) keep(promises[i], result);
+        --depth_;
+        return result;
+      }
+      if (function.result) promise(function.result, place, scope, promises);
+      for (Promise& one : tail.promises) add(std::move(one), promises);
+      callee = std::move(tail.callee);
+      args = std::move(tail.args);
+    }
+  }
+
+  // Loops make the same promise in every iteration: it is kept once.
+  void add(Promise promise, std::vector<Promise>& promises) {
+    for (const Promise& known : promises) {
+      if (known.annotation == promise.annotation && known.symbols == promise.symbols) return;
+    }
+    if (promises.size() >= kMaxDepth) {
+      throw_user("functions call each other too deep", promise.place,
+                 "at most " + std::to_string(kMaxDepth) + " different results in progress");
+    }
+    promises.push_back(std::move(promise));
+  }
+
+  void promise(const Annotation& annotation, const std::string& place, const Scope& scope,
+               std::vector<Promise>& promises) {
+    if (annotation->kind == AnnotationKind::kObject) return;
+    Promise promise{annotation, {}, place};
+    std::vector<Var> vars;
+    collect_vars(annotation, vars);
+    for (const Var& var : vars) {
+      auto it = scope.symbols.find(var.get());
+      if (it != scope.symbols.end()) promise.symbols.insert(*it);
+    }
+    add(std::move(promise), promises);
+  }
+
+  static void keep(Promise& promise, const Item& result) {
+    AnnotationBinder binder(promise.symbols);
+    binder.bind(promise.annotation, result, promise.place);
+    binder.finish_known();
+  }
+
+  // Checks what is known to be known: variables without a value say nothing.
+  static void check(const Annotation& annotation, const Item& item, const std::string& place,
+                    Scope& scope) {
+    AnnotationBinder binder(scope.symbols);
+    binder.bind(annotation, item, place);
+    binder.finish_known();
+  }
+
+  // The value of a body or branch whose value is the function's. Where it is that of a call whose
+  // result needs no further check, `tail` is filled instead.
+  Item body(const Expr& expr, Scope& scope, Tail& tail) {
+    const auto* seq = as<SeqNode>(expr);
+    if (!seq) return evaluate(expr, scope);
+    const Binding* last = nullptr;
+    for (const Block& block : seq->blocks) {
+      if (!block.bindings.empty()) last = &block.bindings.back();
+    }
+    if (last && (last->match_cast || seq->result.get() != last->var.get())) last = nullptr;
+    for (const Block& block : seq->blocks) {
+      for (const Binding& binding : block.bindings) {
+        if (&binding != last) bind(binding, scope);
+      }
+    }
+    if (!last) return evaluate(seq->result, scope);
+    if (const auto* branch = as<IfNode>(last->value)) {
+      Item result = body(truth(evaluate(branch->condition, scope), scope) ? branch->then_branch
+                                                                          : branch->else_branch,
+                         scope, tail);
+      const std::string place = "match_cast " + last->var->name + " of " + scope.function;
+      if (tail.callee) {
+        promise(last->var->annotation, place, scope, tail.promises);
+      } else {
+        check(last->var->annotation, result, place, scope);
+      }
+      return result;
+    }
+    const auto* call = as<CallNode>(last->value);
+    std::shared_ptr<const Closure> callee = call ? callee_of(*call, scope) : nullptr;
+    if (callee) {
+      tail.callee = callee;
+      tail.args = evaluate_all(call->args, scope);
+      promise(last->var->annotation, place_of(*last, *call, scope), scope, tail.promises);
+      return {};
+    }
+    bind(*last, scope);
+    return evaluate(seq->result, scope);
+  }
+
+  // The function that is called; null where it is something else.
+  std::shared_ptr<const Closure> callee_of(const CallNode& call, Scope& scope) {
+    if (const auto* global = as<GlobalVarNode>(call.callee)) return named(global->name);
+    if (!as<VarNode>(call.callee)) return nullptr;
+    Item item = evaluate(call.callee, scope);
+    if (item.kind != ItemKind::kFunction) {
+      throw_user(as<VarNode>(call.callee)->name + " is called, but is not a function",
+                 "function " + scope.function, "a function", describe(item));
+    }
+    return item.closure;
+  }
+
+  // Where the annotation of a binding says more of a value than its maker.
+  static std::string place_of(const Binding& binding, const CallNode& call, const Scope& scope) {
+    const std::string suffix = " (" + binding.var->name + " of " + scope.function + ")";
+    if (const auto* var = as<VarNode>(call.callee)) return "result of " + var->name + suffix;
+    if (const auto* packed = as<ExternFuncNode>(call.callee)) {
+      return "result of extern \"" + packed->name + "\"" + suffix;
+    }
+    return "match_cast " + binding.var->name + " of " + scope.function;
+  }
 
   Item evaluate(const Expr& expr, Scope& scope) {
     switch (expr->kind) {
@@ -53,7 +284,7 @@ class Interpreter {
         auto it = scope.vars.find(static_cast<const VarNode*>(expr.get()));
         if (it == scope.vars.end()) {
           throw_internal("variable " + as<VarNode>(expr)->name + " has no value",
-                         "@" + scope.function);
+                         "function " + scope.function);
         }
         return it->second;
       }
@@ -68,10 +299,7 @@ class Interpreter {
         return item;
       }
       case relax::ExprKind::kPrimValue: {
-        Item item;
-        item.kind = ItemKind::kPrim;
-        item.ints = {value_of(as<PrimValueNode>(expr)->value, scope.symbols)};
-        return item;
+        return prim(as<PrimValueNode>(expr)->value, scope);
       }
       case relax::ExprKind::kTuple: {
         Item item;
@@ -86,7 +314,7 @@ class Interpreter {
         Item tuple = evaluate(node->tuple, scope);
         auto index = static_cast<size_t>(node->index);
         if (tuple.kind != ItemKind::kTuple || index >= tuple.fields.size()) {
-          throw_user("a field that does not exist is taken", "@" + scope.function,
+          throw_user("a field that does not exist is taken", "function " + scope.function,
                      "a tuple of more than " + std::to_string(node->index), describe(tuple));
         }
         return tuple.fields[index];
@@ -106,19 +334,66 @@ class Interpreter {
         }
         return evaluate(seq->result, scope);
       }
+      case relax::ExprKind::kGlobalVar:
+        return function_item(named(as<GlobalVarNode>(expr)->name));
+      case relax::ExprKind::kFunction:
+        return lambda(*as<FunctionNode>(expr), nullptr, scope);
       default:
-        throw_user("the interpreter cannot evaluate function values", "@" + scope.function);
+        throw_user("a packed function or an operator is used as a value",
+                   "function " + scope.function,
+                   "a call of it; a function of the module that calls it is a value");
     }
   }
 
+  static Item prim(const PrimExpr& value, const Scope& scope) {
+    Item item;
+    item.kind = ItemKind::kPrim;
+    item.dtype = value.dtype();
+    item.ints = {0};
+    if (!is_float(item.dtype)) {
+      item.ints = {value_of(value, scope.symbols)};
+    } else if (value.kind() == tapml::ExprKind::kFloat) {
+      item.number = value->float_value;
+    } else {
+      throw_user("a host scalar of a float is no constant", "function " + scope.function,
+                 "a literal, or a tensor of rank 0", to_string(value));
+    }
+    return item;
+  }
+
+  Item lambda(const FunctionNode& node, const VarNode* self, Scope& scope) {
+    auto [it, is_new] = free_.try_emplace(node.function.get());
+    if (is_new) it->second = free_of(*node.function, self);
+    auto closure = std::make_shared<Closure>();
+    closure->function = node.function;
+    closure->name = self ? self->name : "a lambda of " + scope.function;
+    closure->self = self;
+    for (const VarNode* var : it->second.vars) {
+      auto value = scope.vars.find(var);
+      if (value == scope.vars.end()) {
+        throw_internal("variable " + var->name + " has no value", "function " + scope.function);
+      }
+      closure->vars.emplace_back(var, value->second);
+    }
+    for (const tapml::ExprNode* symbol : it->second.symbols) {
+      auto value = scope.symbols.find(symbol);
+      if (value != scope.symbols.end()) closure->symbols.insert(*value);
+    }
+    return function_item(std::move(closure));
+  }
+
   void bind(const Binding& binding, Scope& scope) {
-    Item value = evaluate(binding.value, scope);
+    const auto* function = as<FunctionNode>(binding.value);
+    const auto* call = as<CallNode>(binding.value);
+    Item value = function ? lambda(*function, binding.var.get(), scope)
+                          : evaluate(binding.value, scope);
+    const std::string place = "match_cast " + binding.var->name + " of " + scope.function;
     if (binding.match_cast) {
-      AnnotationBinder binder(scope.symbols, "@" + scope.function);
-      binder.bind(binding.match_cast, value,
-                  "the value that match_cast binds to " + binding.var->name);
+      AnnotationBinder binder(scope.symbols);
+      binder.bind(binding.match_cast, value, place);
       binder.finish();
     }
+    check(binding.var->annotation, value, call ? place_of(binding, *call, scope) : place, scope);
     scope.vars[binding.var.get()] = std::move(value);
   }
 
@@ -133,7 +408,7 @@ class Interpreter {
     if (condition.kind == ItemKind::kTensor && condition.tensor->values.size() == 1) {
       return condition.tensor->values[0] != 0;
     }
-    throw_user("the condition of an if is not a single truth value", "@" + scope.function,
+    throw_user("the condition of an if is not a single truth value", "function " + scope.function,
                "a bool tensor of rank 0", describe(condition));
   }
 
@@ -144,22 +419,40 @@ class Interpreter {
   }
 
   Item evaluate_call(const CallNode& node, Scope& scope) {
-    if (const auto* global = as<GlobalVarNode>(node.callee)) {
-      return call(global->name, evaluate_all(node.args, scope));
+    if (std::shared_ptr<const Closure> callee = callee_of(node, scope)) {
+      return invoke(std::move(callee), evaluate_all(node.args, scope));
     }
+    if (const auto* packed = as<ExternFuncNode>(node.callee)) return call_packed(*packed, node, scope);
     const auto* op = as<OperatorNode>(node.callee);
-    if (!op) {
-      throw_user("the interpreter cannot evaluate calls of packed functions or function values",
-                 "@" + scope.function);
-    }
+    if (!op) throw_internal("a call of what is no name", "function " + scope.function);
     if (op->name == "call_tir" || op->name == "call_tir_inplace") {
       return call_kernel(node, scope);
     }
     if (op->name == "call_dps_library") {
-      throw_user("the interpreter cannot evaluate library calls", "@" + scope.function);
+      throw_user("the interpreter cannot evaluate library calls", "function " + scope.function);
     }
     if (op->name == op::kTensorToShape) return read_shape(node, scope);
     return call_operator(node, evaluate_all(node.args, scope));
+  }
+
+  Item call_packed(const ExternFuncNode& packed, const CallNode& node, Scope& scope) {
+    auto it = packed_.find(packed.name);
+    if (it == packed_.end()) {
+      throw_user("no packed function is called \"" + packed.name + "\"",
+                 "function " + scope.function, "one that the host hands in");
+    }
+    ValueList args;
+    for (const Item& arg : evaluate_all(node.args, scope)) args.push_back(to_value(arg));
+    const Value result = it->second(args);
+    Item item = import(result);
+    own(item);
+    return item;
+  }
+
+  // Tensors that a value lends become the item's own.
+  static void own(Item& item) {
+    if (item.tensor) item.tensor = std::make_shared<const op::RefTensor>(*item.tensor);
+    for (Item& field : item.fields) own(field);
   }
 
   // The integers of a tensor as a shape.
@@ -171,7 +464,7 @@ class Interpreter {
     for (size_t i = 0; i < source.tensor->values.size(); ++i) {
       shape.ints.push_back(source.tensor->integer(i));
       if (shape.ints.back() < 0) {
-        throw_user("a tensor that is read as a shape has a negative element", "@" + scope.function,
+        throw_user("a tensor that is read as a shape has a negative element", "function " + scope.function,
                    "dimensions of at least 0", std::to_string(shape.ints.back()));
       }
     }
@@ -229,9 +522,28 @@ class Interpreter {
       throw_internal("the result of concrete arguments is not concrete: " + to_string(annotation),
                      op);
     }
+    return zeros(*tensor->dtype, *tensor->shape, {}, op);
+  }
+
+  static op::RefTensor zeros(DType dtype, const Dims& dims, const Symbols& symbols,
+                             const std::string& what) {
     Shape shape;
-    for (const PrimExpr& dim : *tensor->shape) shape.push_back(value_of(dim, {}));
-    return op::RefTensor::zeros(*tensor->dtype, std::move(shape));
+    int64_t elements = 1;
+    for (const PrimExpr& dim : dims) {
+      shape.push_back(value_of(dim, symbols));
+      if (shape.back() < 0) {
+        throw_user("a tensor has a negative dimension", what, "dimensions of at least 0",
+                   to_string(dim) + " = " + std::to_string(shape.back()));
+      }
+    }
+    for (int64_t dim : shape) {
+      if (__builtin_mul_overflow(elements, dim, &elements) || elements > kMaxElements) {
+        throw_user("a tensor is too large for the interpreter", what,
+                   "at most " + std::to_string(kMaxElements) + " elements",
+                   dtype_name(dtype) + shape_to_string(shape));
+      }
+    }
+    return op::RefTensor::zeros(dtype, std::move(shape));
   }
 
   Item call_kernel(const CallNode& node, Scope& scope) {
@@ -249,7 +561,7 @@ class Interpreter {
         shape.ints = symbols;
         args.push_back(std::move(shape));
       }
-      return call(name, args);
+      return call(name, std::move(args));
     }
     // Hand-written tensor programs are their own spec.
     const tir::PrimFunc* func = tir::as_prim_func(module_.find(name));
@@ -257,7 +569,7 @@ class Interpreter {
       const auto* attr = find_attr<std::string>(spec->attrs, "implementation");
       func = attr ? tir::as_prim_func(module_.find(*attr)) : nullptr;
     }
-    if (!func) throw_user("kernel @" + name + " has no implementation", "@" + scope.function);
+    if (!func) throw_user("kernel @" + name + " has no implementation", "function " + scope.function);
     const auto* inout = find_attr<std::vector<int64_t>>(node.attrs, "inout_indices");
     std::vector<int64_t> updated = inout ? *inout : std::vector<int64_t>();
     if (spec) return run_loops(*func, name, args, symbols, std::move(updated), false);
@@ -276,13 +588,13 @@ class Interpreter {
   Item run_loops(const tir::PrimFunc& func, const std::string& name, const std::vector<Item>& args,
                  const std::vector<int64_t>& symbols, std::vector<int64_t> inout, bool judged) {
     Symbols values;
-    AnnotationBinder binder(values, "@" + name);
+    AnnotationBinder binder(values);
     size_t next = 0;
     for (const tir::Param& param : func.params) {
       if (param.mode != AccessMode::kIn && param.mode != AccessMode::kInOut) continue;
       if (next == args.size()) throw_user("too few arguments", "@" + name);
       binder.bind(tensor_annotation(param.buffer->shape, param.buffer->dtype), args[next++],
-                  "parameter " + param.buffer->name);
+                  "parameter " + param.buffer->name + " of " + name);
     }
     size_t next_symbol = 0;
     std::vector<int64_t> scalars;
@@ -303,9 +615,7 @@ class Interpreter {
       if (param.mode == AccessMode::kIn || param.mode == AccessMode::kInOut) {
         params.push_back(*args[next++].tensor);
       } else {
-        Shape shape;
-        for (const PrimExpr& dim : param.buffer->shape) shape.push_back(value_of(dim, values));
-        params.push_back(op::RefTensor::zeros(param.buffer->dtype, std::move(shape)));
+        params.push_back(zeros(param.buffer->dtype, param.buffer->shape, values, name));
       }
     }
     if (judged) {
@@ -336,6 +646,10 @@ class Interpreter {
   const Module& module_;
   KernelBody body_;
   const std::vector<uint8_t>& wanted_;
+  const HostFunctions& packed_;
+  int64_t max_tail_calls_;
+  std::map<std::string, std::shared_ptr<const Closure>> named_;
+  std::map<const Function*, Free> free_;
   std::map<const relax::ExprNode*, Item> constants_;
   int depth_ = 0;
 };
@@ -343,10 +657,16 @@ class Interpreter {
 }  // namespace
 
 Value call(const Module& module, const std::string& function, const std::vector<Value>& args,
-           KernelBody body, const std::vector<uint8_t>& wanted) {
+           const CallOptions& options) {
+  Interpreter interpreter(module, options);
   std::vector<Item> items;
-  for (const Value& arg : args) items.push_back(borrow(arg));
-  return to_value(Interpreter(module, body, wanted).call(function, items));
+  for (const Value& arg : args) items.push_back(interpreter.import(arg));
+  return to_value(interpreter.call(function, std::move(items)));
+}
+
+Value call(const Module& module, const std::string& function, const std::vector<Value>& args,
+           KernelBody body, const std::vector<uint8_t>& wanted) {
+  return call(module, function, args, CallOptions{.body = body, .wanted = wanted, .packed = {}});
 }
 
 }  // namespace tapml::interp

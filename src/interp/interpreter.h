@@ -3,7 +3,10 @@
 // shares no code with legalization.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -13,28 +16,63 @@ namespace tapml::interp {
 
 struct Value;
 using ValueList = std::vector<Value>;
+struct Closure;  // item.h
+
+// A host scalar of another dtype than i64.
+struct Scalar {
+  DType dtype = DType::kBool;
+  int64_t integer = 0;  // of integers and bools
+  double number = 0;    // of floats
+};
+
+// A function as a value: one of the Module by name, or what a call returned.
+struct FunctionValue {
+  std::string name;
+  std::shared_ptr<const Closure> closure;  // null for a function of the Module
+};
 
 // A run-time value of the graph level.
 struct Value {
-  std::variant<op::RefTensor, std::vector<int64_t>, int64_t, std::shared_ptr<const ValueList>> data;
+  std::variant<op::RefTensor, std::vector<int64_t>, int64_t, std::shared_ptr<const ValueList>,
+               Scalar, FunctionValue>
+      data;
 
   static Value tensor(op::RefTensor tensor) { return {std::move(tensor)}; }
   static Value shape(std::vector<int64_t> dims) { return {std::move(dims)}; }
   static Value tuple(ValueList fields);
+  static Value prim(int64_t value) { return {value}; }
+  static Value scalar(Scalar scalar);  // of any dtype
+  static Value function(std::string name) { return {FunctionValue{std::move(name), nullptr}}; }
   const op::RefTensor& as_tensor() const { return std::get<op::RefTensor>(data); }
   const std::vector<int64_t>& as_shape() const { return std::get<std::vector<int64_t>>(data); }
   const ValueList& as_tuple() const { return *std::get<std::shared_ptr<const ValueList>>(data); }
 };
+
+// Packed functions by name: what `extern "name"(...)` calls. They may throw what the compiler
+// throws.
+using HostFunctions = std::map<std::string, std::function<Value(const ValueList& args)>>;
 
 enum class KernelBody {
   kSpec,   // call_tir evaluates the kernel's operators: the judge
   kLoops,  // call_tir evaluates the implementation's tensor program, in the program's dtypes
 };
 
-// Calls `function` of `module`. Arguments are checked against the signature (rank, dtype, constant
-// and symbolic dimensions): UserError that names function, parameter, dimension, expected, found.
-// `wanted` (one flag an element of the result) lets costly operators leave out what nobody looks
-// at: it goes to every operator whose result has as many elements.
+struct CallOptions {
+  KernelBody body = KernelBody::kSpec;
+  // One flag an element of the result: lets costly operators leave out what nobody looks at. It
+  // goes to every operator whose result has as many elements.
+  std::vector<uint8_t> wanted;
+  HostFunctions packed;
+  // Calls in the place of another that one call may lead to: more are taken for an endless loop.
+  int64_t max_tail_calls = 1'000'000;
+};
+
+// Calls `function` of `module`. Arguments, results, match_casts and what bindings say of their
+// values are checked (kind, rank, dtype, constant and symbolic dimensions): UserError that names
+// the place ("parameter x of main", "match_cast y of main", "result of main"), the dimension, what
+// was expected and what came. Tail calls take no stack.
+Value call(const Module& module, const std::string& function, const std::vector<Value>& args,
+           const CallOptions& options);
 Value call(const Module& module, const std::string& function, const std::vector<Value>& args,
            KernelBody body = KernelBody::kSpec, const std::vector<uint8_t>& wanted = {});
 

@@ -1,11 +1,19 @@
 #include "interp/item.h"
 
+#include <algorithm>
+
 #include "ir/exceptions.h"
+#include "relax/solve.h"
 
 namespace tapml::interp {
 
 Value Value::tuple(ValueList fields) {
   return {std::make_shared<const ValueList>(std::move(fields))};
+}
+
+Value Value::scalar(Scalar scalar) {
+  if (scalar.dtype == DType::kI64) return {scalar.integer};
+  return {scalar};
 }
 
 Item tensor_item(op::RefTensor tensor) {
@@ -24,6 +32,15 @@ Item borrow(const Value& value) {
   } else if (const auto* prim = std::get_if<int64_t>(&value.data)) {
     item.kind = ItemKind::kPrim;
     item.ints = {*prim};
+  } else if (const auto* scalar = std::get_if<Scalar>(&value.data)) {
+    item.kind = ItemKind::kPrim;
+    item.dtype = scalar->dtype;
+    item.ints = {scalar->integer};
+    item.number = scalar->number;
+  } else if (const auto* function = std::get_if<FunctionValue>(&value.data)) {
+    item.kind = ItemKind::kFunction;
+    item.closure = function->closure;
+    if (!item.closure) throw_internal("a function's name was not looked up", function->name);
   } else {
     item.kind = ItemKind::kTuple;
     for (const Value& field : value.as_tuple()) item.fields.push_back(borrow(field));
@@ -38,7 +55,9 @@ Value to_value(const Item& item) {
     case ItemKind::kShape:
       return Value::shape(item.ints);
     case ItemKind::kPrim:
-      return {item.ints[0]};
+      return Value::scalar({item.dtype, item.ints[0], item.number});
+    case ItemKind::kFunction:
+      return {FunctionValue{item.closure->name, item.closure}};
     case ItemKind::kTuple: {
       ValueList fields;
       for (const Item& field : item.fields) fields.push_back(to_value(field));
@@ -57,7 +76,11 @@ relax::Annotation exact_annotation(const Item& item) {
     case ItemKind::kShape:
       return relax::shape_annotation(std::move(dims));
     case ItemKind::kPrim:
-      return relax::prim_annotation(DType::kI64, dims[0]);
+      return is_integer(item.dtype) || item.dtype == DType::kBool
+                 ? relax::prim_annotation(item.dtype, make_int(item.ints[0], item.dtype))
+                 : relax::prim_annotation(item.dtype);
+    case ItemKind::kFunction:
+      return relax::object_annotation();
     case ItemKind::kTuple: {
       std::vector<relax::Annotation> fields;
       for (const Item& field : item.fields) fields.push_back(exact_annotation(field));
@@ -70,105 +93,167 @@ relax::Annotation exact_annotation(const Item& item) {
 std::string describe(const Item& item) {
   switch (item.kind) {
     case ItemKind::kTensor:
-      return dtype_name(item.tensor->dtype) + shape_to_string(item.tensor->shape);
+      return std::string("a tensor ") + dtype_name(item.tensor->dtype) +
+             shape_to_string(item.tensor->shape);
     case ItemKind::kShape:
-      return "shape " + shape_to_string(item.ints);
-    case ItemKind::kPrim:
-      return "integer " + std::to_string(item.ints[0]);
+      return "a shape " + shape_to_string(item.ints);
+    case ItemKind::kPrim: {
+      std::string number =
+          is_float(item.dtype) ? std::to_string(item.number) : std::to_string(item.ints[0]);
+      if (item.dtype == DType::kBool) number = item.ints[0] ? "true" : "false";
+      return std::string("a scalar ") + dtype_name(item.dtype) + " " + number;
+    }
     case ItemKind::kTuple:
-      return "tuple of " + std::to_string(item.fields.size());
+      return "a tuple of " + std::to_string(item.fields.size()) + " fields";
+    case ItemKind::kFunction:
+      return "a function of " + std::to_string(item.closure->function->params.size()) +
+             " parameters";
   }
   return "?";
 }
 
 int64_t value_of(const PrimExpr& expr, const Symbols& symbols) {
   std::optional<int64_t> value = arith::evaluate(expr, symbols);
-  if (!value) throw_internal("no value of the symbolic expression " + to_string(expr));
-  return *value;
+  if (value) return *value;
+  for (const Var& var : free_vars(expr)) {
+    if (!symbols.contains(var.get())) {
+      throw_internal("no value of the symbolic variable " + var->name + " in " + to_string(expr));
+    }
+  }
+  throw_user("a size or index is beyond 64-bit integers or divides by zero", "", to_string(expr));
 }
 
-void AnnotationBinder::mismatch(const std::string& what, const std::string& expected,
-                                const std::string& found) const {
-  throw_user(what + " does not fit its annotation", where_, expected, found);
+namespace {
+
+// What an annotation asks for apart from its dimensions.
+std::string describe(const relax::Annotation& annotation) {
+  auto rank = [](int ndim) {
+    return ndim == relax::kUnknownNdim ? "" : " with " + std::to_string(ndim) + " dimensions";
+  };
+  if (const auto* tensor = relax::as_tensor(annotation)) {
+    return "a tensor" + (tensor->dtype ? std::string(" of ") + dtype_name(*tensor->dtype) : "") +
+           rank(tensor->ndim);
+  }
+  if (const auto* shape = relax::as_shape(annotation)) return "a shape" + rank(shape->ndim);
+  if (const auto* prim = relax::as_prim(annotation)) {
+    return std::string("a scalar of ") + dtype_name(prim->dtype);
+  }
+  if (const auto* tuple = relax::as_tuple(annotation)) {
+    return "a tuple of " + std::to_string(tuple->fields.size()) + " fields";
+  }
+  if (const auto* callable = relax::as_callable(annotation)) {
+    return "a function of " + std::to_string(callable->params.size()) + " parameters";
+  }
+  return "anything";
 }
 
-void AnnotationBinder::bind_dim(const PrimExpr& dim, int64_t value, const std::string& what) {
-  if (dim.is_int()) {
-    if (dim->int_value != value) mismatch(what, to_string(dim), std::to_string(value));
-    return;
-  }
-  if (!dim.is_var()) {
-    later_.push_back({dim, value, what});
-    return;
-  }
-  auto [it, is_new] = symbols_.emplace(dim.get(), value);
-  if (!is_new && it->second != value) {
-    mismatch(what, dim->name + " = " + std::to_string(it->second), std::to_string(value));
-  }
+}  // namespace
+
+void AnnotationBinder::bind_integer(const PrimExpr& expected, int64_t value,
+                                    const std::string& place, const Item& item,
+                                    int dimension) {
+  if (expected.is_var() && symbols_.emplace(expected.get(), value).second) return;
+  later_.push_back({expected, value, place, describe(item), dimension});
 }
 
-void AnnotationBinder::bind_dims(const Dims& dims, const std::vector<int64_t>& values,
-                                 const std::string& what) {
+void AnnotationBinder::bind_dims(const Dims& dims, const Item& item, const std::string& place) {
+  const std::vector<int64_t>& values =
+      item.kind == ItemKind::kTensor ? item.tensor->shape : item.ints;
   for (size_t d = 0; d < dims.size(); ++d) {
-    bind_dim(dims[d], values[d], "dimension " + std::to_string(d) + " of " + what);
+    bind_integer(dims[d], values[d], place, item, static_cast<int>(d));
   }
 }
 
 void AnnotationBinder::bind(const relax::Annotation& annotation, const Item& item,
-                            const std::string& what) {
-  auto fail = [&] { mismatch(what, to_string(annotation), describe(item)); };
-  switch (annotation->kind) {
-    case relax::AnnotationKind::kObject:
-    case relax::AnnotationKind::kCallable:
-      return;
-    case relax::AnnotationKind::kPrim: {
-      if (item.kind != ItemKind::kPrim) fail();
-      const auto* prim = relax::as_prim(annotation);
-      if (prim->value) bind_dim(prim->value, item.ints[0], what);
-      return;
+                            const std::string& place) {
+  auto expect = [&](bool good) {
+    if (good) return;
+    throw_user(place + " is not what the program expects", place, describe(annotation),
+               interp::describe(item));
+  };
+  auto expect_rank = [&](int ndim, size_t rank) {
+    expect(ndim == relax::kUnknownNdim || static_cast<size_t>(ndim) == rank);
+  };
+  if (const auto* prim = relax::as_prim(annotation)) {
+    expect(item.kind == ItemKind::kPrim && item.dtype == prim->dtype);
+    if (prim->value && !is_float(prim->dtype)) {
+      bind_integer(prim->value, item.ints[0], place, item, -1);
     }
-    case relax::AnnotationKind::kShape: {
-      const auto* shape = relax::as_shape(annotation);
-      if (item.kind != ItemKind::kShape) fail();
-      if (shape->ndim != relax::kUnknownNdim &&
-          static_cast<size_t>(shape->ndim) != item.ints.size()) {
-        fail();
-      }
-      if (shape->dims) bind_dims(*shape->dims, item.ints, what);
-      return;
+  } else if (const auto* shape = relax::as_shape(annotation)) {
+    expect(item.kind == ItemKind::kShape);
+    expect_rank(shape->ndim, item.ints.size());
+    if (shape->dims) bind_dims(*shape->dims, item, place);
+  } else if (const auto* tensor = relax::as_tensor(annotation)) {
+    expect(item.kind == ItemKind::kTensor && (!tensor->dtype || *tensor->dtype == item.tensor->dtype));
+    expect_rank(tensor->ndim, item.tensor->shape.size());
+    if (tensor->shape) bind_dims(*tensor->shape, item, place);
+  } else if (const auto* tuple = relax::as_tuple(annotation)) {
+    expect(item.kind == ItemKind::kTuple && item.fields.size() == tuple->fields.size());
+    for (size_t f = 0; f < tuple->fields.size(); ++f) {
+      bind(tuple->fields[f], item.fields[f], place + ", field " + std::to_string(f));
     }
-    case relax::AnnotationKind::kTensor: {
-      const auto* tensor = relax::as_tensor(annotation);
-      if (item.kind != ItemKind::kTensor) fail();
-      const op::RefTensor& found = *item.tensor;
-      if (tensor->dtype && *tensor->dtype != found.dtype) fail();
-      if (tensor->ndim != relax::kUnknownNdim &&
-          static_cast<size_t>(tensor->ndim) != found.shape.size()) {
-        fail();
+  } else if (const auto* callable = relax::as_callable(annotation)) {
+    expect(item.kind == ItemKind::kFunction &&
+           item.closure->function->params.size() == callable->params.size());
+  }
+}
+
+void AnnotationBinder::solve() {
+  for (bool progress = true; progress;) {
+    progress = false;
+    for (const Later& one : later_) {
+      std::vector<Var> unknown;
+      for (const Var& var : free_vars(one.expr)) {
+        if (!symbols_.contains(var.get())) unknown.push_back(var);
       }
-      if (tensor->shape) bind_dims(*tensor->shape, found.shape, what);
-      return;
-    }
-    case relax::AnnotationKind::kTuple: {
-      const auto* tuple = relax::as_tuple(annotation);
-      if (item.kind != ItemKind::kTuple || item.fields.size() != tuple->fields.size()) fail();
-      for (size_t f = 0; f < tuple->fields.size(); ++f) {
-        bind(tuple->fields[f], item.fields[f], "field " + std::to_string(f) + " of " + what);
-      }
-      return;
+      if (unknown.size() != 1) continue;
+      std::optional<relax::LinearIn> linear = relax::linear_in(one.expr, unknown[0]);
+      std::optional<int64_t> offset =
+          linear ? arith::evaluate(linear->offset, symbols_) : std::nullopt;
+      int64_t rest = 0;
+      if (!offset || __builtin_sub_overflow(one.value, *offset, &rest)) continue;
+      int64_t value = rest / linear->factor;
+      if (rest % linear->factor != 0 && (rest < 0) != (linear->factor < 0)) --value;
+      // A dimension is never negative; where this comes out so, the comparison fails.
+      symbols_[unknown[0].get()] = one.dimension >= 0 ? std::max<int64_t>(value, 0) : value;
+      progress = true;
     }
   }
 }
 
-void AnnotationBinder::finish() {
-  for (const Later& check : later_) {
-    int64_t expected = value_of(check.expr, symbols_);
-    if (expected != check.value) {
-      mismatch(check.what, to_string(check.expr) + " = " + std::to_string(expected),
-               std::to_string(check.value));
+void AnnotationBinder::compare() {
+  for (const Later& one : later_) {
+    std::optional<int64_t> expected = arith::evaluate(one.expr, symbols_);
+    if (expected && *expected == one.value) continue;
+    if (!expected) {
+      throw_user(to_string(one.expr) + " has no value", one.place,
+                 "an expression whose variables are known and which fits 64 bits");
     }
+    std::string number = std::to_string(*expected);
+    std::string text = one.expr.is_int() ? number : to_string(one.expr) + " = " + number;
+    const std::string what =
+        one.dimension < 0 ? "" : "dimension " + std::to_string(one.dimension);
+    throw_user((what.empty() ? "" : what + " of ") + one.place + " is " +
+                   std::to_string(one.value) + ", not " + text,
+               one.place + (what.empty() ? "" : ", " + what), text,
+               std::to_string(one.value) + " (" + one.found + ")");
   }
   later_.clear();
+}
+
+void AnnotationBinder::finish() {
+  solve();
+  compare();
+}
+
+void AnnotationBinder::finish_known() {
+  std::erase_if(later_, [&](const Later& one) {
+    for (const Var& var : free_vars(one.expr)) {
+      if (!symbols_.contains(var.get())) return true;
+    }
+    return false;
+  });
+  compare();
 }
 
 }  // namespace tapml::interp

@@ -6,13 +6,27 @@
 
 namespace tapml::interp {
 
-enum class ItemKind : uint8_t { kTensor, kShape, kPrim, kTuple };
+enum class ItemKind : uint8_t { kTensor, kShape, kPrim, kTuple, kFunction };
 
 struct Item {
   ItemKind kind = ItemKind::kTensor;
   std::shared_ptr<const op::RefTensor> tensor;
-  std::vector<int64_t> ints;  // kShape: the dimensions; kPrim: one value
+  std::vector<int64_t> ints;  // kShape: the dimensions; kPrim: one value (0 of a float)
   std::vector<Item> fields;   // kTuple
+  DType dtype = DType::kI64;  // kPrim
+  double number = 0;          // kPrim of a float
+  std::shared_ptr<const Closure> closure;  // kFunction
+};
+
+using Symbols = arith::Values;  // symbolic variables to their values
+
+// A function with what it captured where it was made.
+struct Closure {
+  std::shared_ptr<const relax::Function> function;
+  std::string name;                      // for messages
+  const relax::VarNode* self = nullptr;  // the variable by which it calls itself; may be null
+  std::vector<std::pair<const relax::VarNode*, Item>> vars;
+  Symbols symbols;
 };
 
 Item tensor_item(op::RefTensor tensor);
@@ -23,33 +37,35 @@ Value to_value(const Item& item);
 relax::Annotation exact_annotation(const Item& item);
 std::string describe(const Item& item);  // "f32[2, 3]"
 
-using Symbols = arith::Values;  // symbolic variables to their values
-
-// Checks an item against an annotation: kinds, ranks, dtypes and dimensions. Variables that stand
-// alone in a dimension and have no value yet are bound. `what` names the item in the UserError
-// ("parameter x"), `where` the function.
+// Checks items that come in together against annotations: kinds, ranks, dtypes and dimensions.
+// Variables that stand alone in a dimension and have no value yet are bound; so are those that are
+// the only unknown one of a linear dimension (n + 1). `place` names the item in the UserError:
+// "parameter x of main".
 class AnnotationBinder {
  public:
-  AnnotationBinder(Symbols& symbols, std::string where)
-      : symbols_(symbols), where_(std::move(where)) {}
+  explicit AnnotationBinder(Symbols& symbols) : symbols_(symbols) {}
 
-  void bind(const relax::Annotation& annotation, const Item& item, const std::string& what);
-  // Compares the dimensions that are expressions, once every variable is bound.
+  void bind(const relax::Annotation& annotation, const Item& item, const std::string& place);
+  // Solves and compares the dimensions that are expressions.
   void finish();
+  // The same, but dimensions whose variables have no value say nothing.
+  void finish_known();
 
  private:
-  void bind_dims(const Dims& dims, const std::vector<int64_t>& values, const std::string& what);
-  void bind_dim(const PrimExpr& dim, int64_t value, const std::string& what);
-  [[noreturn]] void mismatch(const std::string& what, const std::string& expected,
-                             const std::string& found) const;
+  void bind_dims(const Dims& dims, const Item& item, const std::string& place);
+  void bind_integer(const PrimExpr& expected, int64_t value, const std::string& place,
+                    const Item& item, int dimension);
+  void solve();
+  void compare();
 
   struct Later {
     PrimExpr expr;
     int64_t value;
-    std::string what;
+    std::string place;
+    std::string found;
+    int dimension;  // -1: a prim value
   };
   Symbols& symbols_;
-  std::string where_;
   std::vector<Later> later_;
 };
 

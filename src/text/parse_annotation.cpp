@@ -38,7 +38,13 @@ Sized<Annotation> Parser::annotation() {
     expect("(");
     DType type = dtype();
     PrimExpr value;
-    if (accept(",")) value = scalar();
+    if (accept(",")) {
+      // A name that is bound here has the annotation's dtype.
+      DType outer = unknown_dtype_;
+      unknown_dtype_ = type;
+      value = scalar();
+      unknown_dtype_ = outer;
+    }
     expect(")");
     return {prim_annotation(type, std::move(value))};
   }
@@ -89,10 +95,13 @@ Sized<Annotation> Parser::callable_annotation() {
   // A callable's parameters bind symbolic variables of their own.
   UnknownScalar outer = unknown_;
   unknown_ = UnknownScalar::kBind;
+  scope_.push();
   auto params = annotation_list();
-  unknown_ = outer;
+  unknown_ = UnknownScalar::kError;
   expect(",", "the parameters");
   Sized<Annotation> result = annotation();
+  unknown_ = outer;
+  scope_.pop();
   bool pure = true;
   if (accept(",")) {
     expect("impure");

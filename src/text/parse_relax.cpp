@@ -10,8 +10,6 @@ using namespace relax;  // NOLINT: every name below is one of relax's
 
 namespace {
 
-using Bound = std::vector<std::shared_ptr<VarNode>>;
-
 template <class T>
 class Restore {
  public:
@@ -115,7 +113,8 @@ int Parser::dataflow(Block& block) {
   expect("}", "the dataflow block");
   for (const auto& var : bound) {
     var->dataflow = std::find(outputs.begin(), outputs.end(), var.get()) == outputs.end();
-    if (var->dataflow) scope_.close(var->name);
+    const Symbol* symbol = scope_.find(var->name);
+    if (var->dataflow && symbol && symbol->variable == var) scope_.close(var->name);
   }
   return depth;
 }
@@ -139,7 +138,15 @@ int Parser::binding(Block& block, Bound& bound) {
   Binding result;
   Sized<Expr> value{nullptr};
   int depth = type.depth;
-  if (accept("match_cast")) {
+  auto var = std::make_shared<VarNode>();
+  var->name = name_text(name);
+  var->annotation = type.value;
+  // A function may call itself by the variable that it is bound to.
+  const bool is_function = at("def") || (at("impure") && at("def", 1));
+  if (is_function) define(name, {.variable = var});
+  if (at_loop()) {
+    value = loop_value(type.value, block, bound);
+  } else if (accept("match_cast")) {
     expect("(");
     value = expr();
     expect(",", "the value of match_cast");
@@ -161,10 +168,7 @@ int Parser::binding(Block& block, Bound& bound) {
     }
   }
   if (at("@")) result.origin = origin();
-  auto var = std::make_shared<VarNode>();
-  var->name = name_text(name);
-  var->annotation = std::move(type.value);
-  define(name, {.variable = var});
+  if (!is_function) define(name, {.variable = var});
   bound.push_back(var);
   result.var = std::move(var);
   result.value = std::move(value.value);

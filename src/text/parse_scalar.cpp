@@ -226,7 +226,7 @@ PrimExpr Parser::scalar_variable(const Token& name) {
          "a scalar variable");
   }
   if (unknown_ == UnknownScalar::kError) fail_undefined(name, "a scalar variable in scope");
-  Var var = make_var(name_text(name));
+  Var var = make_var(name_text(name), unknown_dtype_);
   define(name, {.scalar = var});
   if (unknown_ == UnknownScalar::kPending) pending_.push_back({&name, var});
   return var;

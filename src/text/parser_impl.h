@@ -135,6 +135,13 @@ class Parser {
   Sized<relax::Expr> sequence(const char* result_keyword);
   int binding(relax::Block& block, std::vector<std::shared_ptr<relax::VarNode>>& bound);
   int dataflow(relax::Block& block);
+  // Loops (parse_loop.cpp): a local recursive function is bound, and its first call is the value.
+  using Bound = std::vector<std::shared_ptr<relax::VarNode>>;
+  bool at_loop() const;
+  Sized<relax::Expr> loop_value(const relax::Annotation& result, relax::Block& block, Bound& bound);
+  struct Loop;
+  void carried_values(Loop& loop);
+  Sized<relax::Expr> loop_body(Loop& loop, const relax::Expr& condition);
   Origin origin();
 
   const Source& source_;
@@ -144,6 +151,7 @@ class Parser {
   ScopeStack scope_;
   std::string function_;  // the one that is being parsed
   UnknownScalar unknown_ = UnknownScalar::kError;
+  DType unknown_dtype_ = DType::kI64;  // of a scalar variable that is bound where it stands
   struct Pending {
     const Token* token;
     Var var;

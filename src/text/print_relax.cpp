@@ -107,11 +107,17 @@ void Printer::annotation(const Annotation& annotation) {
       break;
     case AnnotationKind::kCallable: {
       const auto* callable = as_callable(annotation);
+      // Its parameters bind symbolic variables of their own.
+      names_.push();
+      std::vector<Var> own;
+      for (const Annotation& param : callable->params) collect_vars(param, own);
+      for (const Var& var : own) names_.define(var.get(), var->name);
       out_ += "Callable((";
       annotations(callable->params);
       out_ += "), ";
       this->annotation(callable->result);
       out_ += callable->pure ? ")" : ", impure)";
+      names_.pop();
       break;
     }
   }

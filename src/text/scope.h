@@ -51,6 +51,16 @@ class ScopeStack {
     std::sort(names.begin(), names.end());
     return names;
   }
+  // Scalars that the innermost scope binds, in the order of their names.
+  std::vector<Var> scalars() const {
+    std::vector<std::string> names = scopes_.back();
+    std::sort(names.begin(), names.end());
+    std::vector<Var> vars;
+    for (const std::string& name : names) {
+      if (Var var = symbols_.at(name).scalar) vars.push_back(std::move(var));
+    }
+    return vars;
+  }
   // The name must not be open.
   void define(const std::string& name, Symbol symbol) {
     symbols_[name] = std::move(symbol);

@@ -61,7 +61,7 @@ const Case kGraphCases[] = {
     {"R2OnlyInsideAnExpression",
      "R2 in f, parameter x: the symbolic variable 'n' is bound by no parameter or match_cast "
      "before",
-     "def f(x: Tensor((n*2,), f32)) -> Object { return x }"},
+     "def f(x: Tensor((n*n,), f32)) -> Object { return x }"},
     {"R2OfABranch",
      "R2 in f, binding z: the symbolic variable 'm' is bound by no parameter or match_cast before",
      R"(def f(x: Object) -> Object {

@@ -112,8 +112,18 @@ TEST_F(Graph, CallsBindTheirOwnSymbols) {
 
 TEST_F(Graph, EndlessRecursionIsAnError) {
   Variable x = var("x", {n}), y = make_variable("y", object_annotation());
+  Variable z = make_variable("z", object_annotation());
   module.functions["f"] = function_of({x}, {bound(y, make_call(make_global("f"), {x}))}, y);
-  EXPECT_EQ(error_of([&] { call(module, "f", {vector({1})}); }), "@f: calls nest too deep:  / ");
+  module.functions["g"] = function_of(
+      {x}, {bound(y, make_call(make_global("g"), {x})), bound(z, make_op_call("exp", {y}))}, z);
+  EXPECT_EQ(error_of([&] {
+              CallOptions options;
+              options.max_tail_calls = 1000;
+              call(module, "f", {vector({1})}, options);
+            }),
+            "function f: a loop does not end: at most 1000 iterations / ");
+  EXPECT_EQ(error_of([&] { call(module, "g", {vector({1})}); }),
+            "function g: functions call each other too deep: at most 1000 calls in progress / ");
 }
 
 TEST_F(Graph, SignatureIsChecked) {
@@ -126,15 +136,19 @@ TEST_F(Graph, SignatureIsChecked) {
   auto failure = [&](std::vector<Value> args) {
     return error_of([&] { call(module, "f", args); });
   };
-  EXPECT_EQ(failure({matrix(1, 4)}), "@f: wrong number of arguments: 2 / 1");
+  EXPECT_EQ(failure({matrix(1, 4)}), "function f: wrong number of arguments: 2 / 1");
   EXPECT_EQ(failure({matrix(1, 5), vector({1, 2})}),
-            "@f: dimension 1 of parameter x does not fit its annotation: 4 / 5");
+            "parameter x of f, dimension 1: dimension 1 of parameter x of f is 5, not 4: 4 / 5 (a "
+            "tensor f32[1, 5])");
   EXPECT_EQ(failure({matrix(1, 4), vector({1, 2, 3})}),
-            "@f: dimension 0 of parameter y does not fit its annotation: n*2 = 2 / 3");
+            "parameter y of f, dimension 0: dimension 0 of parameter y of f is 3, not n*2 = 2: n*2 = "
+            "2 / 3 (a tensor f32[3])");
   EXPECT_EQ(failure({matrix(1, 4, DType::kF16), vector({1, 2})}),
-            "@f: parameter x does not fit its annotation: Tensor((n, 4), f32) / f16[1, 4]");
+            "parameter x of f: parameter x of f is not what the program expects: a tensor of f32 with "
+            "2 dimensions / a tensor f16[1, 4]");
   EXPECT_EQ(failure({Value::shape({1, 4}), vector({1, 2})}),
-            "@f: parameter x does not fit its annotation: Tensor((n, 4), f32) / shape [1, 4]");
+            "parameter x of f: parameter x of f is not what the program expects: a tensor of f32 with "
+            "2 dimensions / a shape [1, 4]");
 }
 
 TEST_F(Graph, MatchCastBindsAndChecks) {
@@ -147,8 +161,8 @@ TEST_F(Graph, MatchCastBindsAndChecks) {
   };
   EXPECT_EQ(run(3, 3).as_shape(), (std::vector<int64_t>{4}));
   EXPECT_EQ(error_of([&] { run(3, 4); }),
-            "@f: dimension 1 of the value that match_cast binds to y does not fit its annotation: "
-            "m = 3 / 4");
+            "match_cast y of f, dimension 1: dimension 1 of match_cast y of f is 4, not m = 3: m = "
+            "3 / 4 (a tensor f32[3, 4])");
 }
 
 // A kernel whose loops differ from its spec: the judge follows the spec, kLoops the loops.

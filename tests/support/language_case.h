@@ -1,0 +1,65 @@
+// Cases of the graph language as text: tests/language/cases/*.tapml. The interpreter and the virtual
+// machine run the same files.
+//
+// A file holds sections, each a module with a header of comments; a line of "# ----" begins the
+// next one. The header says what must come true:
+//
+//   # case: a name
+//   # annotation: lv0 = Tensor((4*n,), f32)       what is deduced for the value of binding lv0
+//   # call: main(shape(3, 4), iota(shape(2, 3)) {dtype: f32})
+//   # gives: const(f32, (2,), [1.0, 2.0])         the result of the call before
+//   # fails: dimension 0 of parameter s of main   a part of the call's error; may be repeated
+//   # refused: another number of arguments        a part of the error of parsing and checking
+//
+// Values are expressions of the text format: const, shape, prim, tuples, @f, and
+// iota(shape(2, 3)) {dtype: f32} for 0, 1, 2, ...; in a result, any(shape(2, 3)) {dtype: f32}
+// stands for every tensor of that shape.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "interp/interpreter.h"
+
+namespace tapml::testing {
+
+// Elements of a result that nobody looks at.
+struct Expected {
+  interp::Value value;
+  bool any = false;              // tensors: only dtype and shape count
+  std::vector<Expected> fields;  // of a tuple
+};
+
+struct LanguageCall {
+  std::string text;  // as it is written
+  std::string function;
+  std::vector<interp::Value> args;
+  bool gives = false;  // else the call fails
+  Expected result;
+  std::vector<std::string> fails;
+};
+
+struct DeducedAnnotation {
+  std::string binding, annotation;
+};
+
+struct LanguageCase {
+  std::string name;  // "01_signatures: through a Callable"
+  std::string source;
+  std::vector<DeducedAnnotation> annotations;
+  std::vector<LanguageCall> calls;
+  std::vector<std::string> refused;
+};
+
+// All sections of all files, in the order of their names. UserError for a header that makes no
+// sense.
+std::vector<LanguageCase> load_language_cases();
+
+// What a host hands to the packed functions of the cases: "test.double" (a tensor times 2),
+// "test.count" (an i64 scalar, one more at each call of the process's table).
+interp::HostFunctions language_functions();
+
+// A difference in words; empty where `found` is as expected (floats to 1e-5 of their magnitude).
+std::string difference(const Expected& expected, const interp::Value& found);
+
+}  // namespace tapml::testing
