@@ -46,7 +46,7 @@ std::string describe(const ValueCheck& check) {
     case ValueCheck::Kind::kTuple:
       return "a tuple of " + std::to_string(check.fields.size()) + " fields";
     case ValueCheck::Kind::kPrim:
-      return std::string("a host scalar ") + dtype_name(check.dtype);
+      return std::string("a scalar of ") + dtype_name(check.dtype);
     case ValueCheck::Kind::kCallable:
       return check.ndim < 0 ? "a function value"
                             : "a function value of " + std::to_string(check.ndim) + " parameters";

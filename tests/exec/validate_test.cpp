@@ -154,5 +154,35 @@ TEST(Validate, Instructions) {
                  (e.functions[0].code[8] = {Opcode::kCallFunction, 0, 0, 0, {0}}));
 }
 
+TEST(Validate, FunctionValuesAndPackedCalls) {
+  EXPECT_REFUSED("function main, instruction 8", "the kind of its call is unknown",
+                 (e.functions[0].code[8] = {Opcode::kCallFunction, 0, 0, 2, {0, 0}}));
+  EXPECT_REFUSED("function main, instruction 8", "the kind of its call is unknown",
+                 (e.functions[0].code[8] = {Opcode::kCallValue, 0, 0, -1, {0}}));
+  EXPECT_REFUSED("function main, instruction 8", "register 6 of 6",
+                 (e.functions[0].code[8] = {Opcode::kCallValue, 0, 6, 0, {0}}));
+  EXPECT_REFUSED("function main, instruction 8", "register -1 of 6",
+                 (e.functions[0].code[8] = {Opcode::kCallValue, 0, 0, kTailCall, {-1}}));
+  EXPECT_REFUSED("function main, instruction 8", "function 1 of 1",
+                 (e.functions[0].code[8] = {Opcode::kMakeClosure, 0, 1}));
+  EXPECT_REFUSED("function main, instruction 8",
+                 "function main takes 2 arguments; a value of it holds 3",
+                 (e.functions[0].code[8] = {Opcode::kMakeClosure, 0, 0, 0, {0, 0, 0}}));
+  EXPECT_REFUSED("function main, instruction 8", "packed function 0 of 0",
+                 (e.functions[0].code[8] = {Opcode::kCallPacked, 0, 0, 0, {0}}));
+  EXPECT_REFUSED("function main, instruction 8",
+                 "a host scalar of another dtype than integers and bool",
+                 (e.functions[0].code[8] = {Opcode::kMakePrim, 0, 0, 11}));
+  EXPECT_REFUSED("function main, instruction 8", "program 3 of 3",
+                 (e.functions[0].code[8] = {Opcode::kMakePrim, 0, 3, 4}));
+  EXPECT_REFUSED("function main", "its notes are out of order",
+                 (e.functions[0].notes = {{3, "a", {}}, {2, "b", {}}}));
+  EXPECT_REFUSED("function main, a note", "instruction 12 of 12",
+                 (e.functions[0].notes = {{12, "a", {}}}));
+  EXPECT_REFUSED("function main, program 0", "a scalar operation lacks its operands",
+                 (e.functions[0].programs[0].code = {
+                      {ScalarOp::kConst, 0}, {ScalarOp::kConst, 0}, {ScalarOp::kSelect, 0}}));
+}
+
 }  // namespace
 }  // namespace tapml::test

@@ -24,7 +24,7 @@ Executable rich_program() {
   VmFunction outer;
   outer.name = "outer";
   outer.params = {"x", "s"};
-  outer.registers = 8;
+  outer.registers = 14;
   outer.slots = 2;
   outer.programs = {slot(0), slot(1), affine(0, 2, 1), constant(1)};
   outer.layouts = {{DType::kF32, {0}}, {DType::kF32, {3, 0}}};
@@ -46,8 +46,37 @@ Executable rich_program() {
                 {Op::kGetItem, 6, 7, 0},
                 {Op::kMove, 5, 6},
                 {Op::kRelease, 3},
-                {Op::kReturn, 7}};
+                {Op::kMakePrim, 8, 1, 4},
+                {Op::kMakeClosure, 9, 2, 0, {8}},
+                {Op::kCallValue, 10, 9, 0, {7}},
+                {Op::kCallPacked, 11, 0, 0, {0, 10}},
+                {Op::kMakePrim, 12, 3, 0},
+                {Op::kBranchIfNot, 12, 21},
+                {Op::kCallValue, 13, 9, kTailCall, {7}},
+                {Op::kReturn, 13}};
+  outer.notes = {{0, "x", {"layers.0"}}, {16, "loop", {}}};
+  // Counts down to its end by tail calls.
+  VmFunction loop;
+  loop.name = "loop";
+  loop.params = {"k", "x"};
+  loop.registers = 5;
+  loop.slots = 1;
+  loop.programs = {slot(0), {{{ScalarOp::kSlot, 0}, {ScalarOp::kConst, 1}, {ScalarOp::kSub}}},
+                   {{{ScalarOp::kConst, 0}, {ScalarOp::kSlot, 0}, {ScalarOp::kLt}}}};
+  loop.checks = {ValueCheck{}};
+  loop.checks[0].kind = ValueCheck::Kind::kPrim;
+  loop.checks[0].dtype = DType::kI64;
+  loop.checks[0].dims = {{.define_slot = 0}};
+  loop.code = {{Op::kCheck, 0, 0},
+               {Op::kMakePrim, 2, 2, 0},
+               {Op::kBranchIfNot, 2, 6},
+               {Op::kMakePrim, 3, 1, 4},
+               {Op::kCallFunction, 4, 2, kTailCall, {3, 1}},
+               {Op::kReturn, 4},
+               {Op::kReturn, 1}};
+  program.packed = {"note"};
   program.functions.push_back(std::move(outer));
+  program.functions.push_back(std::move(loop));
   return program;
 }
 
@@ -150,14 +179,14 @@ class Mutator {
     if (program.code.empty() || random_.chance(0.1)) return program.code.push_back({});
     ScalarInst& inst = pick(program.code);
     if (random_.chance(0.5))
-      inst.op = static_cast<ScalarOp>(random_.below(12));
+      inst.op = static_cast<ScalarOp>(random_.below(14));
     else
       inst.operand = value();
   }
   void check(ValueCheck& target) {
     switch (random_.below(4)) {
       case 0:
-        target.kind = static_cast<ValueCheck::Kind>(random_.below(6));
+        target.kind = static_cast<ValueCheck::Kind>(random_.below(8));
         return;
       case 1:
         number(target.ndim);
@@ -176,7 +205,7 @@ class Mutator {
   void instruction(Instruction& inst) {
     switch (random_.below(6)) {
       case 0:
-        inst.op = static_cast<Op>(random_.below(20));
+        inst.op = static_cast<Op>(random_.below(26));
         return;
       case 1:
         return number(inst.a);
@@ -203,12 +232,17 @@ TEST(HostileExecutable, NeverCrashesTheMachine) {
     for (uint64_t i = 0; i <= round % 3; ++i) mutator.mutate(program);
     TestSession test;
     test.behaviour().computes = false;  // device code is not checked
-    auto machine = VirtualMachine::create(*test, share(std::move(program)));
+    runtime::HostFunctions functions;
+    functions["note"] = [](runtime::Session&, std::span<const Value> values) -> Result<Value> {
+      return values.empty() ? Value(Shape{1}) : values[0];
+    };
+    auto machine = VirtualMachine::create(*test, share(std::move(program)), functions);
     if (!machine) {
       EXPECT_FALSE(machine.error().message.empty());
       continue;
     }
     ++loaded;
+    (*machine)->set_call_limit(1000);
     std::vector<Value> args = {*runtime::upload(*test, f32({1, 2, 3})), Shape{7}};
     auto result = (*machine)->call("outer", args);
     if (result) {
