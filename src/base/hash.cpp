@@ -4,26 +4,13 @@
 #include <bit>
 #include <cstring>
 
+#include "base/sha256_blocks.h"
+
 namespace tapml {
 
 namespace {
 
-// The first 32 bits of the fractional parts of the cube roots of the first 64 primes.
-constexpr std::array<uint32_t, 64> kRound = {
-    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
-    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
-    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
-    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
-    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
-    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
-    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
-    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
-
 constexpr char kHexDigits[] = "0123456789abcdef";
-
-uint32_t load_big_endian(const uint8_t* bytes) {
-  return uint32_t{bytes[0]} << 24 | uint32_t{bytes[1]} << 16 | uint32_t{bytes[2]} << 8 | bytes[3];
-}
 
 void store_big_endian(uint8_t* bytes, uint32_t word) {
   for (int i = 0; i < 4; ++i) bytes[i] = static_cast<uint8_t>(word >> (24 - 8 * i));
@@ -38,33 +25,7 @@ uint64_t mix(uint64_t value) {
 
 }  // namespace
 
-void Sha256::compress(const uint8_t* block) {
-  std::array<uint32_t, 64> w;
-  for (size_t i = 0; i < 16; ++i) w[i] = load_big_endian(block + 4 * i);
-  for (size_t i = 16; i < 64; ++i) {
-    uint32_t s0 = std::rotr(w[i - 15], 7) ^ std::rotr(w[i - 15], 18) ^ (w[i - 15] >> 3);
-    uint32_t s1 = std::rotr(w[i - 2], 17) ^ std::rotr(w[i - 2], 19) ^ (w[i - 2] >> 10);
-    w[i] = w[i - 16] + s0 + w[i - 7] + s1;
-  }
-  auto [a, b, c, d, e, f, g, h] = state_;
-  for (size_t i = 0; i < 64; ++i) {
-    uint32_t s1 = std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25);
-    uint32_t choose = (e & f) ^ (~e & g);
-    uint32_t t1 = h + s1 + choose + kRound[i] + w[i];
-    uint32_t s0 = std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22);
-    uint32_t majority = (a & b) ^ (a & c) ^ (b & c);
-    h = g;
-    g = f;
-    f = e;
-    e = d + t1;
-    d = c;
-    c = b;
-    b = a;
-    a = t1 + s0 + majority;
-  }
-  const std::array<uint32_t, 8> add = {a, b, c, d, e, f, g, h};
-  for (size_t i = 0; i < 8; ++i) state_[i] += add[i];
-}
+void Sha256::compress(const uint8_t* block) { sha256_blocks(state_, block, 1); }
 
 void Sha256::update(std::span<const std::byte> bytes) {
   if (bytes.empty()) return;
@@ -81,7 +42,9 @@ void Sha256::update(std::span<const std::byte> bytes) {
     compress(pending_.data());
     pending_size_ = 0;
   }
-  for (; left >= pending_.size(); left -= pending_.size(), data += pending_.size()) compress(data);
+  sha256_blocks(state_, data, left / pending_.size());
+  data += left / pending_.size() * pending_.size();
+  left %= pending_.size();
   if (left > 0) std::memcpy(pending_.data(), data, left);
   pending_size_ = left;
 }

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "runtime/local_session.h"
+#include "tensor/uninitialized.h"
 
 namespace tapml::runtime {
 
@@ -58,7 +59,7 @@ Result<Tensor> upload(Session& session, const HostTensor& tensor, StreamId strea
 
 Result<HostTensor> download(const Tensor& tensor, StreamId stream) noexcept {
   if (!tensor.storage) return fail(internal_error("a tensor without storage is read"));
-  HostTensor copy = HostTensor::zeros(tensor.dtype, tensor.shape);
+  HostTensor copy = uninitialized_tensor(tensor.dtype, tensor.shape);
   TAPML_TRY(tensor.storage->session().read(stream, {tensor.storage->buffer(), tensor.offset},
                                            copy.mutable_bytes()));
   return copy;

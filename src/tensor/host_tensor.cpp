@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/hash.h"
+#include "tensor/uninitialized.h"
 
 namespace tapml {
 
@@ -107,18 +108,22 @@ std::string shape_to_string(std::span<const int64_t> shape) {
 }
 
 HostTensor HostTensor::zeros(DType dtype, Shape shape) {
-  HostTensor tensor;
-  tensor.dtype_ = dtype;
-  tensor.shape_ = std::move(shape);
+  HostTensor tensor = uninitialized_tensor(dtype, std::move(shape));
+  std::memset(tensor.mutable_bytes().data(), 0, tensor.byte_size());
+  return tensor;
+}
+
+HostTensor uninitialized_tensor(DType dtype, Shape shape) {
   // Whole alignment blocks, never none: vector loads may read to the end of the padding.
-  size_t bytes = (tensor.byte_size() / kAlignment + 1) * kAlignment;
+  size_t used = static_cast<size_t>(element_count(shape)) * dtype_bytes(dtype);
+  size_t bytes = (used / kAlignment + 1) * kAlignment;
   void* memory = ::operator new(bytes, std::align_val_t{kAlignment});
-  std::memset(memory, 0, bytes);
-  tensor.owner_ = std::shared_ptr<const void>(memory, [](const void* block) {
+  auto* data = static_cast<std::byte*>(memory);
+  std::memset(data + used, 0, bytes - used);
+  std::shared_ptr<const void> owner(memory, [](const void* block) {
     ::operator delete(const_cast<void*>(block), std::align_val_t{kAlignment});
   });
-  tensor.data_ = static_cast<const std::byte*>(memory);
-  return tensor;
+  return HostTensor::view(dtype, std::move(shape), data, std::move(owner));
 }
 
 HostTensor HostTensor::view(DType dtype, Shape shape, const std::byte* data,

@@ -2,6 +2,8 @@
 // wrote.
 #pragma once
 
+#include <unordered_map>
+
 #include "runtime/vm.h"
 #include "topdown/suite.h"
 
@@ -26,15 +28,34 @@ class Carver : public runtime::Observer {
   Status keep_before(const runtime::KernelCall& call);
   Status keep_after(const runtime::KernelCall& call);
   Result<std::string> keep(const runtime::Tensor& tensor);
+  Result<std::string> read(const runtime::Tensor& tensor);
+  int32_t suite_kernel(const KernelInfo& info);
+
+  // A tensor as it lies in memory; its bytes are another matter.
+  struct Place {
+    uint64_t storage = 0;
+    int64_t offset = 0;
+    DType dtype = DType::kF32;
+    runtime::Extents shape;
+    bool operator==(const Place&) const = default;
+  };
+  struct PlaceHash {
+    size_t operator()(const Place& place) const noexcept;
+  };
+  // What a place held when it was last read.
+  struct Known {
+    uint64_t version = 0, generation = 0;  // of its storage, of its session
+    std::string hash;
+  };
 
   Suite suite_;
   int64_t calls_per_kernel_;
-  std::map<int32_t, int32_t> kernel_of_;  // executable's index to the suite's
+  std::unordered_map<const KernelInfo*, int32_t> kernel_of_;  // in the suite
   std::map<std::string, int64_t> kept_;
   SuiteCall current_;
   bool skip_ = false;
   // Tensors that have not been written since are not read again: weights above all.
-  std::map<std::tuple<uint64_t, uint64_t, int64_t, std::string>, std::string> known_;
+  std::unordered_map<Place, Known, PlaceHash> known_;
 };
 
 }  // namespace tapml::topdown

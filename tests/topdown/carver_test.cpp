@@ -1,0 +1,93 @@
+#include <gtest/gtest.h>
+
+#include "conformance/programs.h"
+#include "device/null/null_device.h"
+#include "runtime/local_session.h"
+#include "topdown/carve.h"
+
+namespace tapml::test {
+namespace {
+
+using runtime::Tensor;
+using runtime::Value;
+
+// On a device that computes nothing the outputs of a run are what was written there before.
+class CarverTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    device_ = std::make_shared<device::NullDevice>();
+    session_ = std::move(*runtime::LocalSession::create(device_));
+    machine_ =
+        std::move(*runtime::VirtualMachine::create(*session_, share(chain_program(native_blob()))));
+  }
+  Tensor tensor(std::vector<float> values) { return *runtime::upload(*session_, f32(values)); }
+  void run(topdown::Carver& carver, const Tensor& x, const Tensor& y) {
+    machine_->call_point().set_observer(&carver);
+    std::vector<Value> args = {x, y};
+    auto result = machine_->call("main", args);
+    ASSERT_TRUE(result) << result.error().to_string();
+    machine_->call_point().set_observer(nullptr);
+  }
+
+  std::shared_ptr<device::NullDevice> device_;
+  std::unique_ptr<runtime::LocalSession> session_;
+  std::unique_ptr<runtime::VirtualMachine> machine_;
+};
+
+TEST_F(CarverTest, KeepsEachContentOnceUnderItsHash) {
+  topdown::Carver carver(machine_->executable());
+  run(carver, tensor({1, 2}), tensor({3, 4}));
+  topdown::Suite suite = carver.take();
+  ASSERT_EQ(suite.kernels.size(), 2u);
+  EXPECT_EQ(suite.kernels[0].name, "add_00000001");
+  EXPECT_EQ(suite.kernels[1].name, "scale_00000002");
+  ASSERT_EQ(suite.calls.size(), 3u);
+  EXPECT_EQ(suite.calls[1].kernel, 0);
+  EXPECT_EQ(suite.calls[2].sequence, 2);
+  EXPECT_EQ(suite.calls[2].scalars, (std::vector<int64_t>{2, 3}));
+  EXPECT_EQ(suite.calls[1].origin, Origin{"model.layers.1"});
+  std::string x = content_hash(f32({1, 2})), y = content_hash(f32({3, 4}));
+  EXPECT_EQ(suite.calls[0].before[0], x);
+  EXPECT_EQ(suite.calls[0].before[1], y);
+  EXPECT_EQ(suite.calls[0].before[2], "") << "an output has no content before";
+  EXPECT_EQ(suite.calls[0].after[0], "");
+  EXPECT_EQ(suite.calls[1].before[0], suite.calls[0].after[2]) << "what the first call wrote";
+  EXPECT_EQ(suite.calls[1].before[1], y);
+  for (const auto& [hash, held] : suite.tensors) EXPECT_EQ(content_hash(held), hash);
+  EXPECT_TRUE(suite.tensors.contains(x) && suite.tensors.contains(y));
+}
+
+TEST_F(CarverTest, WhatWasWrittenSinceIsReadAgain) {
+  topdown::Carver carver(machine_->executable());
+  Tensor x = tensor({1, 2}), y = tensor({3, 4});
+  run(carver, x, y);
+  HostTensor other = f32({5, 6});
+  ASSERT_TRUE(session_->write(runtime::kDefaultStream, {x.storage->buffer(), 0}, other.bytes()));
+  x.storage->written();
+  run(carver, x, y);
+  ASSERT_EQ(carver.suite().calls.size(), 6u);
+  EXPECT_EQ(carver.suite().calls[3].before[0], content_hash(other));
+  EXPECT_EQ(carver.suite().calls[3].before[1], carver.suite().calls[0].before[1]);
+  // A restore replaces bytes without a write of any storage.
+  auto snapshot = session_->snapshot();
+  ASSERT_TRUE(snapshot);
+  HostTensor last = f32({7, 8});
+  for (auto& [buffer, bytes] : snapshot->buffers) {
+    if (buffer == x.storage->buffer()) std::ranges::copy(last.bytes(), bytes.begin());
+  }
+  ASSERT_TRUE(session_->restore(*snapshot));
+  run(carver, x, y);
+  EXPECT_EQ(carver.suite().calls[6].before[0], content_hash(last));
+}
+
+TEST_F(CarverTest, KeepsAsManyCallsAsAskedFor) {
+  topdown::Carver carver(machine_->executable(), 1);
+  run(carver, tensor({1, 2}), tensor({3, 4}));
+  run(carver, tensor({1, 2, 3}), tensor({3, 4, 5}));
+  run(carver, tensor({9, 9}), tensor({3, 4}));
+  ASSERT_EQ(carver.suite().calls.size(), 4u) << "one of each kernel for each size";
+  EXPECT_EQ(carver.suite().calls[2].scalars, std::vector<int64_t>{3});
+}
+
+}  // namespace
+}  // namespace tapml::test
