@@ -90,8 +90,7 @@ struct Entry {
 constexpr std::array<Entry, 20> kInstructions = {{
     {"block", 0, 1, 0, true, [](Player& p) { p.define(p.schedule.block(p.text())); }},
     {"loops", 1, 0, 0, true, [](Player& p) { p.define(p.schedule.loops(p.block(0))); }},
-    {"split", 1, 0, 1, true,
-     [](Player& p) { p.define(p.schedule.split(p.loop(0), p.factors())); }},
+    {"split", 1, 0, 1, true, [](Player& p) { p.define(p.schedule.split(p.loop(0), p.factors())); }},
     {"fuse", 2, 0, 0, true,
      [](Player& p) { p.define(std::vector<Loop>{p.schedule.fuse(p.loop(0), p.loop(1))}); }},
     {"reorder", -1, 0, 0, false, [](Player& p) { p.schedule.reorder(p.loops()); }},
@@ -101,8 +100,7 @@ constexpr std::array<Entry, 20> kInstructions = {{
     {"bind", 1, 1, 0, false, [](Player& p) { p.schedule.bind(p.loop(0), p.text()); }},
     {"cache_read", 1, 1, 0, true,
      [](Player& p) { p.define(p.schedule.cache_read(p.block(0), p.text())); }},
-    {"cache_write", 1, 0, 0, true,
-     [](Player& p) { p.define(p.schedule.cache_write(p.block(0))); }},
+    {"cache_write", 1, 0, 0, true, [](Player& p) { p.define(p.schedule.cache_write(p.block(0))); }},
     {"store_at", 2, 1, 0, false,
      [](Player& p) { p.schedule.store_at(p.block(0), p.loop(1), p.text()); }},
     {"storage_align", 1, 0, 3, false,
@@ -110,8 +108,7 @@ constexpr std::array<Entry, 20> kInstructions = {{
        p.schedule.storage_align(p.block(0), p.number("dim"), p.number("factor"),
                                 p.number("offset"));
      }},
-    {"compute_at", 2, 0, 0, false,
-     [](Player& p) { p.schedule.compute_at(p.block(0), p.loop(1)); }},
+    {"compute_at", 2, 0, 0, false, [](Player& p) { p.schedule.compute_at(p.block(0), p.loop(1)); }},
     {"reverse_compute_at", 2, 0, 0, false,
      [](Player& p) { p.schedule.reverse_compute_at(p.block(0), p.loop(1)); }},
     {"inline", 1, 0, 0, false, [](Player& p) { p.schedule.inline_block(p.block(0)); }},
@@ -120,8 +117,7 @@ constexpr std::array<Entry, 20> kInstructions = {{
      [](Player& p) { p.define(p.schedule.rfactor(p.block(0), p.loop(1))); }},
     {"decompose_reduction", 2, 0, 0, true,
      [](Player& p) { p.define(p.schedule.decompose_reduction(p.block(0), p.loop(1))); }},
-    {"tensorize", 1, 1, 0, false,
-     [](Player& p) { p.schedule.tensorize(p.loop(0), p.text()); }},
+    {"tensorize", 1, 1, 0, false, [](Player& p) { p.schedule.tensorize(p.loop(0), p.text()); }},
 }};
 
 const Entry& entry_of(const Player& player) {
@@ -132,9 +128,10 @@ const Entry& entry_of(const Player& player) {
       known += (known.empty() ? "" : ", ") + std::string(entry.op);
       continue;
     }
-    bool fits = (entry.operands < 0 || now.operands.size() == static_cast<size_t>(entry.operands)) &&
-                now.values.size() == static_cast<size_t>(entry.values) &&
-                now.attributes.size() == static_cast<size_t>(entry.attributes);
+    bool fits =
+        (entry.operands < 0 || now.operands.size() == static_cast<size_t>(entry.operands)) &&
+        now.values.size() == static_cast<size_t>(entry.values) &&
+        now.attributes.size() == static_cast<size_t>(entry.attributes);
     if (!fits) {
       player.fail("the operands do not fit",
                   (entry.operands < 0 ? "any number of" : std::to_string(entry.operands)) +

@@ -225,20 +225,18 @@ void Schedule::store_at(const Block& block, const Loop& loop, const std::string&
 }
 
 void Schedule::storage_align(const Block& block, int64_t dim, int64_t factor, int64_t offset) {
-  Instruction instruction{
-      {},
-      "storage_align",
-      {name_of(block)},
-      {},
-      {{"dim", dim}, {"factor", factor}, {"offset", offset}}};
+  Instruction instruction{{},
+                          "storage_align",
+                          {name_of(block)},
+                          {},
+                          {{"dim", dim}, {"factor", factor}, {"offset", offset}}};
   commit(primitives::storage_align(*func_, block.name, dim, factor, offset), instruction,
          "block " + block.name);
 }
 
 void Schedule::compute_at(const Block& block, const Loop& loop) {
   Instruction instruction{{}, "compute_at", {name_of(block), name_of(loop)}, {}, {}};
-  commit(primitives::compute_at(*func_, block.name, loop.var), instruction,
-         "block " + block.name);
+  commit(primitives::compute_at(*func_, block.name, loop.var), instruction, "block " + block.name);
 }
 
 void Schedule::reverse_compute_at(const Block& block, const Loop& loop) {
@@ -275,8 +273,7 @@ Block Schedule::decompose_reduction(const Block& block, const Loop& loop) {
 
 void Schedule::tensorize(const Loop& loop, const std::string& intrinsic) {
   Instruction instruction{{}, "tensorize", {name_of(loop)}, {intrinsic}, {}};
-  commit(primitives::tensorize(*func_, loop.var, intrinsic), instruction,
-         "loop " + loop.var->name);
+  commit(primitives::tensorize(*func_, loop.var, intrinsic), instruction, "loop " + loop.var->name);
 }
 
 }  // namespace tapml::schedule

@@ -23,8 +23,8 @@ struct Block {
 };
 
 // Programs are immutable: a primitive makes a new one or throws and leaves the schedule as it was,
-// so copies of a Schedule are cheap and independent. primitives/primitives.h has what each primitive
-// requires and keeps.
+// so copies of a Schedule are cheap and independent. primitives/primitives.h has what each
+// primitive requires and keeps.
 class Schedule {
  public:
   // Blocks of one name are renamed (name_1, ...). UserError for programs with blocks inside blocks,

@@ -26,8 +26,8 @@ using TraceValue = std::variant<int64_t, std::string, Factors>;
 struct Instruction {
   std::vector<std::string> results;  // names of blocks and loops, without the %
   std::string op;
-  std::vector<std::string> operands;                         // names that earlier lines define
-  std::vector<TraceValue> values;                            // positional, behind the operands
+  std::vector<std::string> operands;                           // names that earlier lines define
+  std::vector<TraceValue> values;                              // positional, behind the operands
   std::vector<std::pair<std::string, TraceValue>> attributes;  // name=value
   int64_t line = 0;  // of the text that it was read from; 0 where it was recorded
 

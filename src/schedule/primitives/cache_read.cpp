@@ -43,8 +43,9 @@ NewBlock cache_read(const PrimFunc& func, const std::string& name, const std::st
   };
   for (const Site& leaf : leaves(func, nest)) {
     if (!stored_buffers(leaf.stmt()).contains(buffer.get())) continue;
-    no(leaf.describe() + " writes " + buffer->name + " in the same nest, so that a copy made before "
-       "would be old",
+    no(leaf.describe() + " writes " + buffer->name +
+           " in the same nest, so that a copy made before "
+           "would be old",
        "cache a buffer that the nest only reads");
   }
   Site alloc = find_alloc(func, buffer.get());

@@ -87,8 +87,7 @@ PrimFuncRef compute_at(const PrimFunc& func, const std::string& name, const Var&
   }
   Stmt moved = in_new_loops(block, ranges, analyzer);
   const ForNode& at = loop.loop();
-  Stmt target =
-      make_for(at.var, at.extent, make_seq({moved, at.body}), at.for_kind);
+  Stmt target = make_for(at.var, at.extent, make_seq({moved, at.body}), at.for_kind);
   Stmt body = replace(func.body, loop.stmt(), target);
   body = replace(body, nest_of(site), make_seq({}));
   return with_body(func, prune(body));

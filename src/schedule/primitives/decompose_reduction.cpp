@@ -24,7 +24,8 @@ NewBlock decompose_reduction(const PrimFunc& func, const std::string& name, cons
       !are_plain_indices(block, as<StoreNode>(block.init).indices)) {
     no("its init does not store to one plain element", "take a block of one plain store");
   }
-  auto spatial = loops_of(block, IterType::kSpatial), reduction = loops_of(block, IterType::kReduce);
+  auto spatial = loops_of(block, IterType::kSpatial),
+       reduction = loops_of(block, IterType::kReduce);
   size_t indexed = 0, points = 0;
   for (const BlockIter& iter : block.iters) points += iter.type == IterType::kSpatial ? 1 : 0;
   for (const PrimExpr& index : as<StoreNode>(block.init).indices) indexed += index.is_var() ? 1 : 0;
@@ -82,8 +83,8 @@ NewBlock decompose_reduction(const PrimFunc& func, const std::string& name, cons
     }
     Var var = make_var(iter.var->name, iter.var.dtype());
     iterators[iter.var.get()] = var;
-    init->iters.push_back({var, iter.extent, IterType::kSpatial,
-                           tapml::substitute(iter.binding, loops)});
+    init->iters.push_back(
+        {var, iter.extent, IterType::kSpatial, tapml::substitute(iter.binding, loops)});
   }
   for (const PrimExpr& part : conjuncts(block.predicate)) {
     if (uses(part, reduction)) {

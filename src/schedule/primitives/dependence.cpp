@@ -127,9 +127,8 @@ std::string why_dependent(const PrimFunc& func, const Site& site) {
     const Leaf* owner = nullptr;
     std::string reason;
     for (const Leaf* user : users) {
-      bool writes = std::any_of(user->list.begin(), user->list.end(), [&](const Access& a) {
-        return a.store && a.buffer == buffer;
-      });
+      bool writes = std::any_of(user->list.begin(), user->list.end(),
+                                [&](const Access& a) { return a.store && a.buffer == buffer; });
       if (!writes) continue;
       std::string why = why_shared(func, user->site, loop, buffer.get());
       if (!why.empty()) {
@@ -272,6 +271,17 @@ std::optional<Pointwise> find_pointwise(const BlockNode& block) {
   }
   if (loads_from(store.value, store.buffer.get())) return std::nullopt;
   return Pointwise{store.buffer, store.indices, store.value};
+}
+
+bool cuts_only_the_outside(const PrimFunc& func, const Site& leaf) {
+  const BlockNode& block = leaf.block();
+  if (!block.predicate) return true;
+  arith::Analyzer inside = context(func, leaf);
+  for (const BlockIter& iter : block.iters) {
+    inside.assume(lt(iter.binding, iter.extent));
+    inside.assume(le(make_int(0, iter.binding.dtype()), iter.binding));
+  }
+  return inside.prove(block.predicate);
 }
 
 std::vector<Site> readers_of(const PrimFunc& func, const BufferNode* buffer) {

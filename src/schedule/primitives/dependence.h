@@ -39,6 +39,9 @@ std::optional<Pointwise> find_pointwise(const tir::BlockNode& block);
 // Whether each index is an iterator of the block, none twice, or a constant.
 bool are_plain_indices(const tir::BlockNode& block, const std::vector<PrimExpr>& indices);
 
+// The block's predicate cuts off only what lies outside its iterators' extents.
+bool cuts_only_the_outside(const tir::PrimFunc& func, const Site& block);
+
 // Leaves that load / store the buffer.
 std::vector<Site> readers_of(const tir::PrimFunc& func, const tir::BufferNode* buffer);
 std::vector<Site> writers_of(const tir::PrimFunc& func, const tir::BufferNode* buffer);

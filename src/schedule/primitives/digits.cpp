@@ -29,18 +29,46 @@ bool loads(const PrimExpr& expr) {
   return found;
 }
 
+// A sum of several variables that is divided or reduced as one: (i*5 + j)//12 and (i*5 + j)%12.
+struct Joint {
+  Var var;  // stands for the sum
+  PrimExpr sum;
+  Number number;
+  PrimExpr extent;
+};
+
+std::optional<Number> number_of(const PrimExpr& expr, const Extents& extents, Analyzer& analyzer,
+                                std::vector<Joint>* joints);
+
+std::optional<Digit> joint_digit(const PrimExpr& e, const Extents& extents, Analyzer& analyzer,
+                                 std::vector<Joint>* joints) {
+  if (!joints || e.kind() != ExprKind::kAdd) return std::nullopt;
+  for (const Joint& joint : *joints) {
+    if (same_expr(joint.sum, e)) return Digit{joint.var, 1, PrimExpr(), joint.extent, 1};
+  }
+  auto number = number_of(e, extents, analyzer, nullptr);
+  if (!number || !number->exact) return std::nullopt;
+  // From an unknown base on, nothing is known of its remainders' ranges.
+  bool from_zero = number->base.is_int(0);
+  PrimExpr extent = from_zero ? span(*number, analyzer) : make_var("unbounded");
+  joints->push_back({make_var("joint"), e, std::move(*number), extent});
+  return Digit{joints->back().var, 1, PrimExpr(), extent, 1};
+}
+
 // A digit of scale 1: the variable, divided and reduced any number of times.
-std::optional<Digit> as_digit(const PrimExpr& e, const Extents& extents, Analyzer& analyzer) {
+std::optional<Digit> as_digit(const PrimExpr& e, const Extents& extents, Analyzer& analyzer,
+                              std::vector<Joint>* joints) {
   if (e.is_var()) {
     auto it = extents.find(e.get());
     if (it == extents.end()) return std::nullopt;
     return Digit{e, 1, PrimExpr(), it->second, 1};
   }
+  if (e.kind() == ExprKind::kAdd) return joint_digit(e, extents, analyzer, joints);
   bool quotient = e.kind() == ExprKind::kFloorDiv;
   if (!quotient && e.kind() != ExprKind::kFloorMod) return std::nullopt;
   const PrimExpr& divisor = e.operand(1);
   if (uses_any(divisor, extents) || !analyzer.prove_less(0, divisor)) return std::nullopt;
-  auto digit = as_digit(e.operand(0), extents, analyzer);
+  auto digit = as_digit(e.operand(0), extents, analyzer, joints);
   if (!digit) return std::nullopt;
   if (quotient) {
     digit->low = analyzer.simplify(digit->low * divisor);
@@ -53,28 +81,28 @@ std::optional<Digit> as_digit(const PrimExpr& e, const Extents& extents, Analyze
 }
 
 bool collect(const PrimExpr& e, const PrimExpr& scale, const Extents& extents, Analyzer& analyzer,
-             Number& into) {
+             std::vector<Joint>* joints, Number& into) {
   if (!uses_any(e, extents)) {
     into.base = into.base + e * scale;
     return !loads(e);
   }
   switch (e.kind()) {
     case ExprKind::kAdd:
-      return collect(e.operand(0), scale, extents, analyzer, into) &&
-             collect(e.operand(1), scale, extents, analyzer, into);
+      return collect(e.operand(0), scale, extents, analyzer, joints, into) &&
+             collect(e.operand(1), scale, extents, analyzer, joints, into);
     case ExprKind::kSub:
       if (uses_any(e.operand(1), extents) || loads(e.operand(1))) return false;
       into.base = into.base - e.operand(1) * scale;
-      return collect(e.operand(0), scale, extents, analyzer, into);
+      return collect(e.operand(0), scale, extents, analyzer, joints, into);
     case ExprKind::kMul:
       for (int side : {0, 1}) {
         const PrimExpr &factor = e.operand(side), &rest = e.operand(1 - side);
         if (uses_any(factor, extents) || loads(factor)) continue;
-        return collect(rest, scale * factor, extents, analyzer, into);
+        return collect(rest, scale * factor, extents, analyzer, joints, into);
       }
       return false;
     default: {
-      auto digit = as_digit(e, extents, analyzer);
+      auto digit = as_digit(e, extents, analyzer, joints);
       if (!digit) return false;
       digit->scale = scale;
       into.digits.push_back(*digit);
@@ -83,12 +111,11 @@ bool collect(const PrimExpr& e, const PrimExpr& scale, const Extents& extents, A
   }
 }
 
-}  // namespace
-
-std::optional<Number> as_number(const PrimExpr& expr, const Extents& extents, Analyzer& analyzer) {
+std::optional<Number> number_of(const PrimExpr& expr, const Extents& extents, Analyzer& analyzer,
+                                std::vector<Joint>* joints) {
   Number number;
   number.base = 0;
-  if (!collect(analyzer.simplify(expr), 1, extents, analyzer, number)) return std::nullopt;
+  if (!collect(analyzer.simplify(expr), 1, extents, analyzer, joints, number)) return std::nullopt;
   std::vector<Digit> rest;
   for (Digit& digit : number.digits) {
     digit.scale = analyzer.simplify(digit.scale);
@@ -118,6 +145,12 @@ std::optional<Number> as_number(const PrimExpr& expr, const Extents& extents, An
   }
   number.base = analyzer.simplify(number.base);
   return number;
+}
+
+}  // namespace
+
+std::optional<Number> as_number(const PrimExpr& expr, const Extents& extents, Analyzer& analyzer) {
+  return number_of(expr, extents, analyzer, nullptr);
 }
 
 PrimExpr span(const Number& number, Analyzer& analyzer) {
@@ -161,10 +194,18 @@ std::map<const ExprNode*, std::vector<Digit>> by_variable(const std::vector<Numb
 std::set<const ExprNode*> determined(const std::vector<PrimExpr>& exprs, const Extents& extents,
                                      Analyzer& analyzer) {
   std::vector<Number> numbers;
+  std::vector<Joint> joints;
   for (const PrimExpr& expr : exprs) {
-    if (auto number = as_number(expr, extents, analyzer)) numbers.push_back(std::move(*number));
+    if (auto number = number_of(expr, extents, analyzer, &joints)) {
+      numbers.push_back(std::move(*number));
+    }
   }
   auto parts = by_variable(numbers);
+  for (const Joint& joint : joints) {
+    auto it = parts.find(joint.var.get());
+    if (it == parts.end() || !join(it->second, joint.extent, false, analyzer)) continue;
+    for (const Digit& digit : joint.number.digits) parts[digit.var.get()].push_back(digit);
+  }
   std::set<const ExprNode*> result;
   for (const auto& [var, extent] : extents) {
     auto it = parts.find(var);
@@ -178,13 +219,19 @@ std::set<const ExprNode*> determined(const std::vector<PrimExpr>& exprs, const E
 
 bool fill_box(const std::vector<PrimExpr>& exprs, const Extents& extents, Analyzer& analyzer) {
   std::vector<Number> numbers;
+  std::vector<Joint> joints;
   for (const PrimExpr& expr : exprs) {
-    auto number = as_number(expr, extents, analyzer);
+    auto number = number_of(expr, extents, analyzer, &joints);
     if (!number || !number->exact) return false;
     numbers.push_back(std::move(*number));
   }
+  Extents known = extents;
+  for (const Joint& joint : joints) {
+    known[joint.var.get()] = joint.extent;
+    numbers.push_back(joint.number);
+  }
   for (const auto& [var, parts] : by_variable(numbers)) {
-    if (!join(parts, extents.at(var), true, analyzer)) return false;
+    if (!join(parts, known.at(var), true, analyzer)) return false;
   }
   return true;
 }

@@ -46,6 +46,19 @@ PrimFuncRef inline_block(const PrimFunc& func, const std::string& name) {
     no("it stores elements more than once", "inline a block with one iterator a dimension");
   }
   const BufferNode* buffer = producer->out.get();
+  // Readers may look at any element, so each must have the value.
+  arith::Analyzer analyzer = context(func, site);
+  bool all = cuts_only_the_outside(func, site);
+  for (size_t d = 0; d < producer->indices.size(); ++d) {
+    for (const BlockIter& iter : site.block().iters) {
+      if (!iter.var.same_as(producer->indices[d])) continue;
+      all = all && analyzer.prove_equal(iter.extent, buffer->shape[d]);
+    }
+  }
+  if (!all) {
+    no("it is not shown to write all of " + buffer->name,
+       "inline before the buffer is padded, and blocks without a condition of their own");
+  }
   if (find_alloc(func, buffer).path.empty()) {
     no("it writes the parameter " + buffer->name, "inline blocks that write intermediates");
   }

@@ -69,8 +69,8 @@ std::string why_lost_init(const PrimFunc& func, const Site& site) {
 // S2, S3
 std::string why_not_marked(const PrimFunc& func, const Site& site) {
   const ForNode& loop = site.loop();
-  std::string why = loop.for_kind == ForKind::kVectorized ? why_not_lanes(func, site)
-                                                          : why_dependent(func, site);
+  std::string why =
+      loop.for_kind == ForKind::kVectorized ? why_not_lanes(func, site) : why_dependent(func, site);
   if (why.empty() && loop.for_kind == ForKind::kThread) {
     bool grouped = false;
     for (const Stmt& stmt : site.path) {

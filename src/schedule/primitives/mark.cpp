@@ -81,8 +81,8 @@ std::string why_not_lanes(const PrimFunc& func, const Site& site) {
 
 PrimFuncRef with_kind(const PrimFunc& func, const Site& site, ForKind kind) {
   const ForNode& loop = site.loop();
-  return with_body(func, replace(func.body, site.stmt(),
-                                 make_for(loop.var, loop.extent, loop.body, kind)));
+  return with_body(
+      func, replace(func.body, site.stmt(), make_for(loop.var, loop.extent, loop.body, kind)));
 }
 
 }  // namespace tapml::schedule::primitives

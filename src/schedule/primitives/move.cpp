@@ -29,8 +29,7 @@ Stmt in_new_loops(const BlockNode& old, const std::map<const tapml::ExprNode*, N
     if (whole) continue;
     auto guard = [&](const PrimExpr& condition) {
       if (analyzer.prove(condition)) return;
-      block->predicate =
-          block->predicate ? logical_and(block->predicate, condition) : condition;
+      block->predicate = block->predicate ? logical_and(block->predicate, condition) : condition;
     };
     guard(le(make_int(0, iter.binding.dtype()), iter.binding));
     guard(lt(iter.binding, iter.extent));

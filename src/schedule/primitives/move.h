@@ -15,7 +15,7 @@ struct NewRange {
 };
 // The block in fresh loops, one for each iterator in order: `ranges` by iterator's variable, the
 // iterator's whole extent where absent. What lies outside the extents is cut off by a predicate.
-tir::Stmt in_new_loops(const tir::BlockNode& block, const std::map<const ExprNode*, NewRange>& ranges,
-                       arith::Analyzer analyzer);
+tir::Stmt in_new_loops(const tir::BlockNode& block,
+                       const std::map<const ExprNode*, NewRange>& ranges, arith::Analyzer analyzer);
 
 }  // namespace tapml::schedule::primitives

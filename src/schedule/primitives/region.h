@@ -32,8 +32,8 @@ struct Access {
 // Loads and stores of a leaf, in order; `inner` learns the loops inside the block's body.
 std::vector<Access> accesses(const Site& leaf, Extents& inner);
 
-// The elements that the access touches while the variables of `inner` run; the whole dimension where
-// no better is known.
+// The elements that the access touches while the variables of `inner` run; the whole dimension
+// where no better is known.
 Box box_of(const Access& access, const Extents& inner, arith::Analyzer& analyzer);
 // A box around both.
 Box hull(const Box& a, const Box& b, arith::Analyzer& analyzer);

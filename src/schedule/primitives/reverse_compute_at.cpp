@@ -65,8 +65,7 @@ std::vector<PrimExpr> read_indices(const BlockNode& block, const Buffer& buffer,
 
 }  // namespace
 
-PrimFuncRef reverse_compute_at(const PrimFunc& func, const std::string& name,
-                               const Var& loop_var) {
+PrimFuncRef reverse_compute_at(const PrimFunc& func, const std::string& name, const Var& loop_var) {
   Refusal no{name};
   Site site = find_block(func, name);
   Site loop = find_loop(func, loop_var);
@@ -77,9 +76,8 @@ PrimFuncRef reverse_compute_at(const PrimFunc& func, const std::string& name,
   if (!is_alone(func, site)) {
     no("other blocks stand in its nest", "move a block that has loops of its own");
   }
-  if (block.init || std::any_of(block.iters.begin(), block.iters.end(), [](const BlockIter& i) {
-        return i.type == IterType::kReduce;
-      })) {
+  if (block.init || std::any_of(block.iters.begin(), block.iters.end(),
+                                [](const BlockIter& i) { return i.type == IterType::kReduce; })) {
     no("it is a reduction", "move a block without reduction iterators");
   }
   if (!is_before(func, nest_of(loop), nest_of(site))) {
@@ -115,8 +113,7 @@ PrimFuncRef reverse_compute_at(const PrimFunc& func, const std::string& name,
   for (const Stmt& stmt : outer) {
     const Var& var = as<ForNode>(stmt).var;
     if (known.contains(var.get())) continue;
-    no(producer.describe() + " is not done with its elements in one iteration of loop " +
-           var->name,
+    no(producer.describe() + " is not done with its elements in one iteration of loop " + var->name,
        "name a loop outside the reduction");
   }
   arith::Analyzer analyzer = context(func, loop);
@@ -165,8 +162,7 @@ PrimFuncRef reverse_compute_at(const PrimFunc& func, const std::string& name,
     for (const BufferNode* written : stored_buffers(leaf.stmt())) {
       if ((inputs.contains(written) && !(in_loop && written == buffer.get())) ||
           outputs.contains(written)) {
-        no(leaf.describe() + " writes " + written->name + ", which it uses",
-           "keep it where it is");
+        no(leaf.describe() + " writes " + written->name + ", which it uses", "keep it where it is");
       }
     }
     for (const BufferNode* read : loaded_buffers(leaf.stmt())) {

@@ -31,7 +31,9 @@ PrimFuncRef reverse_inline(const PrimFunc& func, const std::string& name) {
       reason = "several blocks write " + buffer->name;
       continue;
     }
-    if (readers_of(func, buffer).size() != 1) {
+    auto readers = readers_of(func, buffer);
+    std::erase_if(readers, [&](const Site& r) { return r.stmt() == writers[0].stmt(); });
+    if (readers.size() != 1) {
       reason = "it is not the only reader of " + buffer->name;
       continue;
     }
@@ -79,8 +81,7 @@ PrimFuncRef reverse_inline(const PrimFunc& func, const std::string& name) {
     }
     if ((*at)[d].is_var()) values[(*at)[d].get()] = producer->indices[d];
   }
-  if (values.size() != block.iters.size() ||
-      source->block().iters.size() != block.iters.size()) {
+  if (values.size() != block.iters.size() || source->block().iters.size() != block.iters.size()) {
     no("it does not have one point for each element of " + buffer->name,
        "inline a block over the same shape");
   }
@@ -94,11 +95,10 @@ PrimFuncRef reverse_inline(const PrimFunc& func, const std::string& name) {
     no(source->describe() + " reads " + consumer->out->name + ", which it writes",
        "keep it where it is");
   }
-  PrimExpr value = rewrite_expr(
-      tapml::substitute(consumer->value, values), [&](const PrimExpr& e) {
-        bool own = e.kind() == tapml::ExprKind::kLoad && load_buffer(e) == buffer;
-        return own ? refresh_lets(producer->value) : PrimExpr();
-      });
+  PrimExpr value = rewrite_expr(tapml::substitute(consumer->value, values), [&](const PrimExpr& e) {
+    bool own = e.kind() == tapml::ExprKind::kLoad && load_buffer(e) == buffer;
+    return own ? refresh_lets(producer->value) : PrimExpr();
+  });
   std::vector<PrimExpr> indices;
   for (const PrimExpr& index : consumer->indices) {
     indices.push_back(tapml::substitute(index, values));

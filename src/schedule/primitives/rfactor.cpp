@@ -104,7 +104,8 @@ NewBlock rfactor(const PrimFunc& func, const std::string& name, const Var& loop_
   }
   std::string why = why_not_bijective(func, site);
   if (!why.empty()) no(why, "factor it before its loops are changed");
-  auto spatial = loops_of(block, IterType::kSpatial), reduction = loops_of(block, IterType::kReduce);
+  auto spatial = loops_of(block, IterType::kSpatial),
+       reduction = loops_of(block, IterType::kReduce);
   if (!reduction.contains(loop_var.get())) {
     no("loop " + loop_var->name + " is none of its reduction loops", "name a reduction loop");
   }

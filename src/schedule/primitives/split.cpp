@@ -11,13 +11,12 @@ namespace {
 
 bool loads(const PrimExpr& expr) {
   bool found = false;
-  visit_expr(expr,
-             [&](const PrimExpr& e) { found |= e.kind() == tapml::ExprKind::kLoad; });
+  visit_expr(expr, [&](const PrimExpr& e) { found |= e.kind() == tapml::ExprKind::kLoad; });
   return found;
 }
 
-// Whether points beyond the extent may be visited as long as blocks do nothing there: their bindings
-// and the loops' extents are evaluated all the same.
+// Whether points beyond the extent may be visited as long as blocks do nothing there: their
+// bindings and the loops' extents are evaluated all the same.
 bool predicates_suffice(const PrimFunc& func, const Stmt& loop) {
   for (const Site& leaf : leaves(func, loop)) {
     if (!leaf.is_block()) return false;

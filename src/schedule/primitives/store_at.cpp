@@ -11,18 +11,6 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
-// The blocks' predicate cuts off only what lies outside the iterators' extents.
-bool cuts_only_the_outside(const PrimFunc& func, const Site& leaf) {
-  const BlockNode& block = leaf.block();
-  if (!block.predicate) return true;
-  arith::Analyzer inside = context(func, leaf);
-  for (const BlockIter& iter : block.iters) {
-    inside.assume(lt(iter.binding, iter.extent));
-    inside.assume(le(make_int(0, iter.binding.dtype()), iter.binding));
-  }
-  return inside.prove(block.predicate);
-}
-
 // `block` with accesses to `from` moved by `begins`; loop variables in these become iterators.
 Stmt shifted(const BlockNode& old, const Buffer& from, const Buffer& to,
              const std::vector<PrimExpr>& begins, const Extents& loops) {
@@ -41,8 +29,7 @@ Stmt shifted(const BlockNode& old, const Buffer& from, const Buffer& to,
     arith::Analyzer analyzer;
     std::vector<PrimExpr> result;
     for (size_t d = 0; d < indices.size(); ++d) {
-      result.push_back(
-          analyzer.simplify(indices[d] - tapml::substitute(begins[d], iterators)));
+      result.push_back(analyzer.simplify(indices[d] - tapml::substitute(begins[d], iterators)));
     }
     return result;
   };
@@ -133,8 +120,8 @@ PrimFuncRef store_at(const PrimFunc& func, const std::string& name, const Var& l
   for (const Access& access : touches.front().list) {
     if (access.store) store = &access;
   }
-  bool sets = store && (first.block().init ||
-                        !loaded_buffers(first.block().body).contains(buffer.get()));
+  bool sets =
+      store && (first.block().init || !loaded_buffers(first.block().body).contains(buffer.get()));
   if (!sets || !fill_box(store->indices, touches.front().inner, analyzer) ||
       !cuts_only_the_outside(func, first)) {
     no(first.describe() + " is not shown to set all elements that an iteration of loop " +

@@ -155,9 +155,8 @@ PrimFuncRef tensorize(const PrimFunc& func, const Var& loop_var, const std::stri
   if (!found.block) no("it is no perfect nest of one block", "split and reorder to a tile first");
   const BlockNode& block = *found.block;
   const BlockNode& model = *wanted.block;
-  const std::string tile_hint =
-      "split by the intrinsic's extents and put these loops inside (" + name + ": " +
-      intrinsic->doc + ")";
+  const std::string tile_hint = "split by the intrinsic's extents and put these loops inside (" +
+                                name + ": " + intrinsic->doc + ")";
   bool same_loops = found.loops.size() == wanted.loops.size();
   for (size_t i = 0; same_loops && i < found.loops.size(); ++i) {
     same_loops = same_expr(found.loops[i]->extent, wanted.loops[i]->extent);
@@ -172,8 +171,7 @@ PrimFuncRef tensorize(const PrimFunc& func, const Var& loop_var, const std::stri
        "pad, or split a loop whose extent the tile divides");
   }
   if (block.init) {
-    no("block " + block.name + " sets its initial value inside",
-       "apply decompose_reduction first");
+    no("block " + block.name + " sets its initial value inside", "apply decompose_reduction first");
   }
   // Each iterator is outer * tile + the tile's loop, and becomes `outer`.
   Extents tile;
