@@ -43,17 +43,20 @@ Pair matmul(std::string&) {
           [] { return fma_gflops(cpu_threads()); }};
 }
 
-// y = W x over eight matrices of 64 MiB in turn.
-Pair matrix_vector(std::string&) {
-  auto program = std::make_shared<Program>([](build::FunctionBuilder& f) {
+// A vector times eight matrices of 64 MiB in turn, of which rows or columns make an element.
+Pair products_of_vector(bool rows) {
+  auto program = std::make_shared<Program>([rows](build::FunctionBuilder& f) {
     Variable x = f.param("x", f32({1, 4096})), w = f.param("w", f32({4096, 4096}));
-    return f.emit_op("matmul", {x, w}, {{"transpose_b", true}});
+    return f.emit_op("matmul", {x, w}, {{"transpose_b", rows}});
   });
   runtime::Tensor x = program->random({1, 4096});
   std::vector<std::vector<runtime::Tensor>> arguments;
   for (int i = 0; i < 8; ++i) arguments.push_back({x, program->random({4096, 4096})});
   return {rate(program, arguments, kBytes), [] { return read_gbps(kBytes, cpu_threads()); }};
 }
+
+Pair matrix_vector(std::string&) { return products_of_vector(true); }
+Pair vector_matrix(std::string&) { return products_of_vector(false); }
 
 Pair convolution(std::string& absent) {
   if (!op::find_operator("conv2d")) {
@@ -132,6 +135,7 @@ std::vector<Case> kernel_cases() {
   return {
       at_least("matmul/512x4096x4096", "GFLOP/s", "fma", 0.6, matmul),
       at_least("matrix_vector/4096", "GB/s", "read", 0.8, matrix_vector),
+      at_least("vector_matrix/4096", "GB/s", "read", 0.8, vector_matrix),
       at_least("conv2d/64x56x56x64", "GFLOP/s", "fma", 0.4, convolution),
       at_least("rms_norm/64MiB", "GB/s", "triad", 0.7, rms_norm),
       at_least("softmax/64MiB", "GB/s", "triad", 0.7, softmax),
