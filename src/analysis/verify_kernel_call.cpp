@@ -43,21 +43,26 @@ class KernelCall {
  private:
   void fail(std::string message) { report_.add("R6", op_ + " " + std::move(message)); }
 
-  // call_tir(@K, (tensors...)[, shape]) and call_tir_dps(@K, (inputs...), (outputs...)[, shape]).
+  // call_tir(@K, (tensors...)[, shape[, shape(workspace bytes)]]) and
+  // call_tir_dps(@K, (inputs...), (outputs...)[, shape[, workspace storage]]).
   bool shape_of_call() {
     bool dps = op_ == "call_tir_dps";
     size_t tuples = dps ? 2 : 1;
     const auto& args = call_.args;
-    bool good = args.size() > tuples && args.size() <= tuples + 2 && as<GlobalVarNode>(args[0]);
+    bool good = args.size() > tuples && args.size() <= tuples + 3 && as<GlobalVarNode>(args[0]);
     for (size_t i = 1; good && i <= tuples; ++i) good = as<TupleNode>(args[i]) != nullptr;
-    if (good && args.size() == tuples + 2) good = as<ShapeNode>(args[tuples + 1]) != nullptr;
+    if (good && args.size() >= tuples + 2) good = as<ShapeNode>(args[tuples + 1]) != nullptr;
+    if (good && args.size() == tuples + 3) good = is_workspace(args[tuples + 2], dps);
     if (!good) {
-      fail(dps ? "takes a function, a tuple of inputs, a tuple of outputs and maybe a shape"
-               : "takes a function, a tuple of tensors and maybe a shape");
+      fail(
+          dps ? "takes a function, a tuple of inputs, a tuple of outputs and maybe a shape, behind "
+                "which a storage may stand"
+              : "takes a function, a tuple of tensors and maybe a shape, behind which the bytes of "
+                "its workspace may stand");
       return false;
     }
     for (const Expr& field : as<TupleNode>(args[1])->fields) inputs_.push_back(type_of(field));
-    if (args.size() == tuples + 2) symbols_ = as<ShapeNode>(args[tuples + 1])->dims;
+    if (args.size() >= tuples + 2) symbols_ = as<ShapeNode>(args[tuples + 1])->dims;
     if (dps) {
       for (const Expr& field : as<TupleNode>(args[2])->fields) outputs_.push_back(type_of(field));
       return true;
@@ -70,6 +75,12 @@ class KernelCall {
       outputs_.push_back(type_of(annotation, "an output"));
     }
     return true;
+  }
+
+  static bool is_workspace(const Expr& arg, bool dps) {
+    if (dps) return as<VarNode>(arg) != nullptr;
+    const auto* bytes = as<ShapeNode>(arg);
+    return bytes && bytes->dims.size() == 1;
   }
 
   static TensorType type_of(const Annotation& annotation, const std::string& what) {

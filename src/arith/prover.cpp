@@ -165,7 +165,57 @@ Residue Prover::residue(const Polynomial& p) const {
 bool Prover::divisible(const Polynomial& p, int64_t divisor) const {
   if (divisor == 0 || divisor == INT64_MIN || !p.valid()) return false;
   Residue set = residue(p);
-  return set.modulus % divisor == 0 && set.residue % divisor == 0;
+  if (set.modulus % divisor == 0 && set.residue % divisor == 0) return true;
+  return divisible_for_all_residues(p, divisor < 0 ? -divisor : divisor);
+}
+
+// The remainder of a polynomial depends on those of its atoms alone.
+bool Prover::divisible_for_all_residues(const Polynomial& p, int64_t divisor) const {
+  constexpr int64_t kMostCases = 4096;
+  struct Choice {
+    AtomId atom;
+    std::vector<int64_t> remainders;
+    size_t next = 0;
+  };
+  std::vector<Choice> choices;
+  int64_t cases = 1;
+  for (const Term& t : p.terms()) {
+    for (AtomId atom : t.monomial) {
+      auto known = std::find_if(choices.begin(), choices.end(),
+                                [&](const Choice& choice) { return choice.atom == atom; });
+      if (known != choices.end()) continue;
+      Residue set = residue(atom);
+      Choice choice{atom, {}, 0};
+      int64_t step = set.modulus == 0 ? divisor : gcd(set.modulus, divisor);
+      if (divisor / step > kMostCases) return false;
+      for (int64_t r = floor_mod(set.residue, step); r < divisor; r += step) {
+        choice.remainders.push_back(r);
+      }
+      cases *= static_cast<int64_t>(choice.remainders.size());
+      if (cases > kMostCases) return false;
+      choices.push_back(std::move(choice));
+    }
+  }
+  auto remainder_of = [&](AtomId atom) {
+    for (const Choice& choice : choices) {
+      if (choice.atom == atom) return choice.remainders[choice.next];
+    }
+    return int64_t{0};
+  };
+  while (true) {
+    __int128 sum = floor_mod(p.constant(), divisor);
+    for (const Term& t : p.terms()) {
+      __int128 product = floor_mod(t.coefficient, divisor);
+      for (AtomId atom : t.monomial) product = product * remainder_of(atom) % divisor;
+      sum = (sum + product) % divisor;
+    }
+    if (sum != 0) return false;
+    size_t at = 0;
+    while (at < choices.size() && ++choices[at].next == choices[at].remainders.size()) {
+      choices[at++].next = 0;
+    }
+    if (at == choices.size()) return true;
+  }
 }
 
 }  // namespace tapml::arith

@@ -23,9 +23,12 @@ class Prover {
   // A set of residues that holds every value of p.
   Residue residue(const Polynomial& p) const;
   Residue residue(AtomId atom) const;
+  // By residues, and for small divisors by trying those of all atoms: n*(n + 1) is even.
   bool divisible(const Polynomial& p, int64_t divisor) const;
 
  private:
+  bool divisible_for_all_residues(const Polynomial& p, int64_t divisor) const;
+
   const AtomTable& atoms_;
   const Facts& facts_;
 };

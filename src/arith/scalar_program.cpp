@@ -86,4 +86,66 @@ ScalarProgram compile_scalar(const PrimExpr& expr, std::span<const Var> variable
   return program;
 }
 
+PrimExpr scalar_expression(const ScalarProgram& program, std::span<const Var> variables) {
+  std::vector<PrimExpr> stack;
+  auto pop = [&] {
+    if (stack.empty()) throw_internal("a scalar program lacks an operand");
+    PrimExpr top = std::move(stack.back());
+    stack.pop_back();
+    return top;
+  };
+  for (const ScalarInst& inst : program.code) {
+    if (inst.op == ScalarOp::kConst) {
+      stack.push_back(inst.operand);
+      continue;
+    }
+    if (inst.op == ScalarOp::kSlot) {
+      if (inst.operand < 0 || static_cast<size_t>(inst.operand) >= variables.size()) {
+        throw_internal("a scalar program reads a slot that is not there");
+      }
+      stack.push_back(variables[static_cast<size_t>(inst.operand)]);
+      continue;
+    }
+    PrimExpr b = pop(), a = pop();
+    switch (inst.op) {
+      case ScalarOp::kAdd:
+        stack.push_back(a + b);
+        break;
+      case ScalarOp::kSub:
+        stack.push_back(a - b);
+        break;
+      case ScalarOp::kMul:
+        stack.push_back(a * b);
+        break;
+      case ScalarOp::kFloorDiv:
+        stack.push_back(floordiv(a, b));
+        break;
+      case ScalarOp::kFloorMod:
+        stack.push_back(floormod(a, b));
+        break;
+      case ScalarOp::kMin:
+        stack.push_back(min(a, b));
+        break;
+      case ScalarOp::kMax:
+        stack.push_back(max(a, b));
+        break;
+      case ScalarOp::kEq:
+        stack.push_back(select(eq(a, b), 1, 0));
+        break;
+      case ScalarOp::kLt:
+        stack.push_back(select(lt(a, b), 1, 0));
+        break;
+      case ScalarOp::kSelect: {
+        PrimExpr condition = pop();
+        stack.push_back(select(ne(condition, 0), a, b));
+        break;
+      }
+      default:
+        throw_internal("a scalar program with an unknown operation");
+    }
+  }
+  if (stack.size() != 1) throw_internal("a scalar program does not leave one value");
+  return stack[0];
+}
+
 }  // namespace tapml::arith

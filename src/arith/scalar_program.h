@@ -14,4 +14,8 @@ namespace tapml::arith {
 // check). An InternalError for a variable that is not listed and for any other node.
 ScalarProgram compile_scalar(const PrimExpr& expr, std::span<const Var> variables);
 
+// The expression that a program computes, slot i as variables[i]; truth values are 1 and 0.
+// InternalError for a malformed program.
+PrimExpr scalar_expression(const ScalarProgram& program, std::span<const Var> variables);
+
 }  // namespace tapml::arith

@@ -21,8 +21,14 @@ constexpr size_t kNullAlignment = 64;
 class NullMemory final : public DeviceMemory {
  public:
   NullMemory(std::byte* data, int64_t size, std::shared_ptr<NullCounts> counts)
-      : data_(data), size_(size), counts_(std::move(counts)) {}
+      : data_(data), size_(size), counts_(std::move(counts)) {
+    int64_t live = counts_->live_bytes += size_;
+    int64_t peak = counts_->peak_bytes;
+    while (live > peak && !counts_->peak_bytes.compare_exchange_weak(peak, live)) {
+    }
+  }
   ~NullMemory() override {
+    counts_->live_bytes -= size_;
     ::operator delete(data_, std::align_val_t{kNullAlignment});
     ++counts_->releases;
   }

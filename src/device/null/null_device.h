@@ -10,6 +10,7 @@ namespace tapml::device {
 // What reached the device, over all its queues.
 struct NullCounts {
   std::atomic<int64_t> allocations{0}, releases{0}, modules{0};
+  std::atomic<int64_t> live_bytes{0}, peak_bytes{0};  // asked for, now and at most
   std::atomic<int64_t> writes{0}, written_bytes{0};
   std::atomic<int64_t> copies{0}, fills{0}, launches{0};
   std::atomic<int64_t> reads{0}, synchronizes{0};

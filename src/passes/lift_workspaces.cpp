@@ -1,0 +1,88 @@
+#include "passes/lift_workspaces.h"
+
+#include "arith/analyzer.h"
+#include "passes/kernel.h"
+#include "relax/kernel_call.h"
+#include "relax/visit.h"
+
+namespace tapml::passes {
+
+using namespace relax;  // NOLINT: this file is about the graph level
+
+namespace {
+
+PrimExpr aligned(const PrimExpr& bytes) {
+  return floordiv(bytes + (kWorkspaceAlignment - 1), kWorkspaceAlignment) * kWorkspaceAlignment;
+}
+
+// Null where the call needs nothing, or has what it needs already.
+Expr with_workspace(const Module& module, const Expr& value,
+                    const std::map<std::string, PrimExpr>& bytes) {
+  if (!is_call_tir(value)) return nullptr;
+  const auto& call = *as<CallNode>(value);
+  auto found = bytes.find(call_tir_callee(call));
+  if (found == bytes.end() || !found->second || call.args.size() > 3) return nullptr;
+  const tir::PrimFunc& func = kernel_implementation(module, found->first);
+  std::vector<Annotation> annotations;
+  for (const Expr& arg : call_tir_args(call)) annotations.push_back(annotation_of(arg));
+  std::vector<PrimExpr> values = scalar_values(func, annotations, call_tir_symbols(call));
+  VarMap map;
+  for (size_t i = 0; i < values.size(); ++i) map[func.scalars[i].get()] = values[i];
+  PrimExpr size = tapml::substitute(found->second, map);
+  arith::Analyzer analyzer;
+  for (const Var& var : free_vars(size)) analyzer.bind(var, 0, std::nullopt);
+  std::vector<Expr> args = {call.args[0], call.args[1], make_shape(call_tir_symbols(call)),
+                            make_shape({analyzer.simplify(size)})};
+  return make_call(call.callee, std::move(args), call.attrs, call.annotations);
+}
+
+}  // namespace
+
+PrimExpr workspace_bytes_of(const tir::PrimFunc& func) {
+  PrimExpr total;
+  for (tir::Stmt stmt = func.body; stmt && stmt->kind == tir::StmtKind::kAlloc;) {
+    const auto& alloc = tir::as<tir::AllocNode>(stmt);
+    if (alloc.buffer->scope == tir::Scope::kGlobal) {
+      PrimExpr bytes = aligned(tir::buffer_size(alloc.buffer) *
+                               static_cast<int64_t>(dtype_bytes(alloc.buffer->dtype)));
+      total = total ? total + bytes : bytes;
+    }
+    stmt = alloc.body;
+  }
+  return total;
+}
+
+Module lift_given_workspaces(const Module& module, const std::map<std::string, PrimExpr>& bytes) {
+  Module result = module;
+  for (const auto& [name, function] : module.functions) {
+    const Function* source = as_relax_function(function.get());
+    if (!source || is_kernel(source)) continue;
+    bool changed = false;
+    Expr body = map_blocks(source->body, [&](const Block& block) {
+      Block copy = block;
+      for (Binding& binding : copy.bindings) {
+        Expr lifted = with_workspace(module, binding.value, bytes);
+        if (!lifted) continue;
+        binding.value = std::move(lifted);
+        changed = true;
+      }
+      return copy;
+    });
+    if (!changed) continue;
+    auto planned = std::make_shared<Function>(*source);
+    planned->body = std::move(body);
+    result.functions[name] = std::move(planned);
+  }
+  return result;
+}
+
+Module lift_workspaces(const Module& module) {
+  std::map<std::string, PrimExpr> bytes;
+  for (const auto& [name, function] : module.functions) {
+    if (!is_kernel(function.get())) continue;
+    if (PrimExpr size = workspace_bytes_of(kernel_implementation(module, name))) bytes[name] = size;
+  }
+  return lift_given_workspaces(module, bytes);
+}
+
+}  // namespace tapml::passes

@@ -1,0 +1,81 @@
+#include "passes/lift_workspaces.h"
+
+#include <gtest/gtest.h>
+
+#include "analysis/verifier.h"
+#include "passes/kernel.h"
+#include "passes/legalize.h"
+#include "passes/plan_memory.h"
+#include "text/parser.h"
+#include "text/printer.h"
+#include "text/structural.h"
+
+namespace tapml::passes {
+namespace {
+
+// A program with 65,536 bytes of scratch memory between two others.
+const char* const kProgram = R"(module
+def main(x: Tensor((n, 4), f32)) -> Tensor((n, 4), f32) {
+  dataflow {
+    a: Tensor((n, 4), f32) = exp(x)
+    y: Tensor((n, 4), f32) = call_tir(@mix, (a,), Tensor((n, 4), f32))
+    z: Tensor((n, 4), f32) = softmax(y) {axis: 0}
+    output z
+  }
+  return z
+}
+prim def mix(a: Buffer((m, 4), f32), out b: Buffer((m, 4), f32), m: i64) {
+  alloc w: Buffer((16384,), f32)
+  for i in serial(16384) { w[i] = f32(1.0) }
+  for i in serial(m) { for j in serial(4) { b[i, j] = a[i, j] * w[j] } }
+})";
+
+Module lifted() {
+  Module result = lift_workspaces(legalize(text::parse(kProgram, "test")));
+  analysis::verify(result, "lift_workspaces");
+  return result;
+}
+
+TEST(LiftWorkspaces, CallsNameWhatTheirKernelsNeed) {
+  Module module = lifted();
+  std::string text = text::print(*module.find("main"), "main");
+  EXPECT_NE(text.find("shape(65536)"), std::string::npos) << text;
+  EXPECT_TRUE(text::structural_equal(text::parse(text::print(module), "again"), module));
+  for (const auto& [name, function] : module.functions) {
+    if (!is_kernel(function.get())) continue;
+    EXPECT_LE(kernel_implementation(module, name).params.size(), 2u) << "the signature stays";
+  }
+}
+
+TEST(LiftWorkspaces, WorkspacesArePlannedWithEverythingElse) {
+  PlanMemoryOptions options;
+  options.bounds = {{"n", 8192}};
+  options.in_place = false;
+  Module module = plan_memory_with(lifted(), options);
+  analysis::verify(module, "plan_memory");
+  std::string text = text::print(*module.find("main"), "main");
+  // 131,072 bytes each for a and y; the workspace is needed beside both. Those of softmax are larger
+  // than a, whose storage they share.
+  EXPECT_NE(text.find("alloc_storage(shape(131584)) {static: 0}"), std::string::npos) << text;
+  EXPECT_NE(text.find("alloc_storage(shape(131072)) {static: 1}"), std::string::npos) << text;
+  EXPECT_NE(text.find("alloc_storage(shape(65536)) {static: 2}"), std::string::npos) << text;
+  size_t call = text.find("call_tir_dps(@mix");
+  ASSERT_NE(call, std::string::npos);
+  EXPECT_NE(text.find("(y,), shape(), st", call), std::string::npos) << text;
+}
+
+TEST(LiftWorkspaces, SizesOfImplementationsMayBeSymbolic) {
+  Module module = legalize(text::parse(kProgram, "test"));
+  std::map<std::string, PrimExpr> bytes;
+  for (const auto& [name, function] : module.functions) {
+    if (!is_kernel(function.get()) || !name.starts_with("exp")) continue;
+    bytes[name] = kernel_implementation(module, name).scalars.at(0) * 256;
+  }
+  ASSERT_EQ(bytes.size(), 1u);
+  Module result = lift_given_workspaces(module, bytes);
+  std::string text = text::print(*result.find("main"), "main");
+  EXPECT_NE(text.find("shape(n*256)"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace tapml::passes
