@@ -1,0 +1,140 @@
+#include "passes/inline_functions.h"
+
+#include <algorithm>
+#include <set>
+
+#include "build/annotations.h"
+#include "build/block_builder.h"
+#include "passes/kernel.h"
+#include "relax/refresh.h"
+#include "relax/unify.h"
+
+namespace tapml::passes {
+
+using namespace relax;  // NOLINT: this file is about relax alone
+
+namespace {
+
+bool is_inline(const Function* function) {
+  return function && !is_kernel(function) && attr_or(function->attrs, kInlineAttr, false);
+}
+
+class Inliner {
+ public:
+  explicit Inliner(const Module& module) : module_(module) {}
+
+  Module run() {
+    Module result = module_;
+    for (const auto& [name, function] : module_.functions) {
+      const Function* source = as_relax_function(function.get());
+      if (source && !is_kernel(source)) result.functions[name] = inlined(name);
+    }
+    return result;
+  }
+
+ private:
+  // Function `name` with its calls inlined; made once.
+  FunctionRef inlined(const std::string& name) {
+    if (auto done = done_.find(name); done != done_.end()) return done->second;
+    const Function& source = *as_relax_function(module_.find(name));
+    auto copy = std::make_shared<Function>(source);
+    copy->body = map_blocks(source.body, [&](const Block& block) { return inline_calls(block); });
+    return done_[name] = copy;
+  }
+
+  Block inline_calls(const Block& block) {
+    Block own{.dataflow = block.dataflow, .bindings = {}};
+    for (const Binding& binding : block.bindings) {
+      const auto* call = as<CallNode>(binding.value);
+      const auto* global = call && !binding.match_cast ? as<GlobalVarNode>(call->callee) : nullptr;
+      const Function* callee = global ? as_relax_function(module_.find(global->name)) : nullptr;
+      if (!is_inline(callee) || calls_itself(global->name) ||
+          !put(*inlined(global->name), global->name, *call, binding, own)) {
+        own.bindings.push_back(binding);
+      }
+    }
+    return own;
+  }
+
+  // At whatever distance.
+  bool calls_itself(const std::string& name) {
+    auto [it, is_new] = calls_itself_.try_emplace(name, false);
+    if (!is_new) return it->second;
+    std::set<std::string> reached;
+    std::vector<std::string> pending = {name};
+    while (!pending.empty()) {
+      const Function* function = as_relax_function(module_.find(pending.back()));
+      pending.pop_back();
+      if (!function || is_kernel(function)) continue;
+      visit(function->body, [&](const Expr& e) {
+        const auto* global = as<GlobalVarNode>(e);
+        if (global && reached.insert(global->name).second) pending.push_back(global->name);
+      });
+    }
+    return it->second = reached.contains(name);
+  }
+
+  // False, with nothing done, where the call has to stay.
+  bool put(const Function& callee, const std::string& name, const CallNode& call,
+           const Binding& binding, Block& own) {
+    const auto& blocks = body_of(callee).blocks;
+    const bool is_dataflow =
+        std::all_of(blocks.begin(), blocks.end(), [](const Block& b) { return b.dataflow; });
+    if (own.dataflow && !is_dataflow) return false;
+    std::vector<Annotation> params, args;
+    for (const Variable& param : callee.params) params.push_back(param->annotation);
+    for (const Expr& arg : call.args) args.push_back(build::annotation_of_operand(arg, module_));
+    VarMap symbols;
+    size_t wrong = 0;
+    if (params.size() != args.size() || !unify_all(params, args, symbols, wrong)) return false;
+    for (const Var& var : signature_vars(callee)) {
+      if (!symbols.contains(var.get())) return false;
+    }
+    ExprMap values;
+    for (size_t i = 0; i < params.size(); ++i) {
+      Annotation expected = build::simplified(substitute(params[i], symbols));
+      values[callee.params[i].get()] = cast(call.args[i], args[i], expected,
+                                            callee.params[i]->name + "_of_" + name, binding, own);
+    }
+    Expr body = refresh(callee.body, values, symbols);
+    const auto& seq = *as<SeqNode>(body);
+    ExprMap inner;
+    for (const Block& block : seq.blocks) {
+      for (Binding one : block.bindings) {
+        one.value = substitute(one.value, inner);
+        one.origin = merge_origins(one.origin, binding.origin);
+        if (one.var->dataflow != own.dataflow) {
+          Variable var = make_variable(one.var->name, one.var->annotation, own.dataflow);
+          inner[one.var.get()] = var;
+          one.var = var;
+        }
+        own.bindings.push_back(std::move(one));
+      }
+    }
+    Expr value = substitute(seq.result, inner);
+    Annotation promised = build::simplified(substitute(callee.result, symbols));
+    value = cast(value, build::annotation_of_operand(value, module_), promised, "result_of_" + name,
+                 binding, own);
+    own.bindings.push_back({binding.var, value, nullptr, binding.origin});
+    return true;
+  }
+
+  // `value`, or a variable of annotation `expected` that a match_cast binds to it.
+  static Expr cast(const Expr& value, const Annotation& found, const Annotation& expected,
+                   const std::string& name, const Binding& binding, Block& own) {
+    if (build::surely_fits(found, expected)) return value;
+    Variable var = make_variable(name, expected, own.dataflow);
+    own.bindings.push_back({var, value, expected, binding.origin});
+    return var;
+  }
+
+  const Module& module_;
+  std::map<std::string, FunctionRef> done_;
+  std::map<std::string, bool> calls_itself_;
+};
+
+}  // namespace
+
+Module inline_functions(const Module& module) { return Inliner(module).run(); }
+
+}  // namespace tapml::passes

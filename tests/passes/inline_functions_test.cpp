@@ -1,0 +1,158 @@
+// Inlining: programs before and after, and calls that stay.
+#include "passes/inline_functions.h"
+
+#include <gtest/gtest.h>
+
+#include "analysis/verifier.h"
+#include "build/block_builder.h"
+#include "text/parser.h"
+#include "text/printer.h"
+
+namespace tapml::passes {
+namespace {
+
+Module checked(Module module) {
+  analysis::verify(module);
+  build::check_annotations(module);
+  return module;
+}
+
+// main after inlining `before`, and the module that is expected.
+void expect_main(const std::string& before, const std::string& main) {
+  Module module = checked(inline_functions(checked(text::parse(before, "before"))));
+  Module alone;
+  alone.functions["main"] = module.functions.at("main");
+  EXPECT_EQ(text::print(alone), text::print(text::parse(main, "after")));
+}
+
+TEST(Inline, DataflowIntoDataflow) {
+  expect_main(R"(
+def twice(x: Tensor((n, m), f32)) -> Tensor((n, m), f32) {inline: true} {
+  dataflow {
+    a: Tensor((n, m), f32) = add(x, x)
+    output a
+  }
+  return a
+}
+
+def four(x: Tensor((k,), f32)) -> Tensor((2, k), f32) {inline: true} {
+  dataflow {
+    y: Tensor((1, k), f32) = reshape(x, shape(1, k))
+    b: Tensor((1, k), f32) = @twice(y)
+    c: Tensor((2, k), f32) = concat((b, b)) {axis: 0}
+    output c
+  }
+  return c
+}
+
+def main(z: Tensor((5*p,), f32)) -> Tensor((2, 5*p), f32) {
+  dataflow {
+    e: Tensor((2, 5*p), f32) = @four(z) @origin("layers.0")
+    r: Tensor((2, 5*p), f32) = exp(e)
+    output r
+  }
+  return r
+}
+)",
+              R"(
+def main(z: Tensor((5*p,), f32)) -> Tensor((2, 5*p), f32) {
+  dataflow {
+    y: Tensor((1, 5*p), f32) = reshape(z, shape(1, 5*p)) @origin("layers.0")
+    a: Tensor((1, 5*p), f32) = add(y, y) @origin("layers.0")
+    b: Tensor((1, 5*p), f32) = a @origin("layers.0")
+    c: Tensor((2, 5*p), f32) = concat((b, b)) {axis: 0} @origin("layers.0")
+    e: Tensor((2, 5*p), f32) = c @origin("layers.0")
+    r: Tensor((2, 5*p), f32) = exp(e)
+    output r
+  }
+  return r
+}
+)");
+}
+
+TEST(Inline, WhatTheCallCheckedIsCheckedStill) {
+  expect_main(R"(
+def pair(x: Tensor((n,), f32), y: Tensor((n,), f32)) -> Tensor((n,), f32) {inline: true} {
+  a: Tensor((n,), f32) = add(x, y)
+  return a
+}
+
+def main(u: Tensor((k,), f32), v: Tensor((m,), f32)) -> Tensor((k,), f32) {
+  r: Tensor((k,), f32) = @pair(u, v)
+  return r
+}
+)",
+              R"(
+def main(u: Tensor((k,), f32), v: Tensor((m,), f32)) -> Tensor((k,), f32) {
+  y_of_pair: Tensor((k,), f32) = match_cast(v, Tensor((k,), f32))
+  a: Tensor((k,), f32) = add(u, y_of_pair)
+  r: Tensor((k,), f32) = a
+  return r
+}
+)");
+}
+
+TEST(Inline, CallsThatStay) {
+  const std::string program = R"(
+def loop(x: Tensor((n,), f32)) -> Tensor((n,), f32) {inline: true} {
+  y: Tensor((n,), f32) = @loop(x)
+  return y
+}
+
+def branch(x: Tensor((n,), f32), c: Tensor((), bool)) -> Tensor((n,), f32) {inline: true} {
+  y: Tensor((n,), f32) = if (c) {
+    yield x
+  } else {
+    z: Tensor((n,), f32) = exp(x)
+    yield z
+  }
+  return y
+}
+
+def other(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
+  y: Tensor((n,), f32) = exp(x)
+  return y
+}
+
+def main(x: Tensor((n,), f32), c: Tensor((), bool), u: Tensor(ndim=1, f32)) -> Tensor((n,), f32) {
+  dataflow {
+    a: Tensor((n,), f32) = @branch(x, c)
+    output a
+  }
+  b: Tensor((n,), f32) = @other(a)
+  d: Tensor(ndim=1, f32) = @branch(u, c)
+  e: Tensor((n,), f32) = @loop(b)
+  return e
+}
+)";
+  Module module = inline_functions(checked(text::parse(program, "test")));
+  EXPECT_EQ(text::print(module), text::print(text::parse(program, "test")));
+}
+
+TEST(Inline, BranchesOutsideOfDataflowBlocks) {
+  Module module = checked(inline_functions(text::parse(R"(
+def branch(x: Tensor((n,), f32), c: Tensor((), bool)) -> Tensor((n,), f32) {inline: true} {
+  y: Tensor((n,), f32) = if (c) {
+    yield x
+  } else {
+    z: Tensor((n,), f32) = exp(x)
+    yield z
+  }
+  return y
+}
+
+def main(x: Tensor((4,), f32), c: Tensor((), bool)) -> Tensor((4,), f32) {
+  a: Tensor((4,), f32) = @branch(x, c)
+  b: Tensor((4,), f32) = @branch(a, c)
+  return b
+}
+)",
+                                                       "test")));
+  const std::string text = text::print(module.functions.count("main") ? module : Module());
+  size_t main = text.find("def main");
+  EXPECT_EQ(text.find("@branch", main), std::string::npos) << text;
+  EXPECT_NE(text.find("z: Tensor((4,), f32) = exp(a)", main), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace tapml::passes
