@@ -1,9 +1,11 @@
 #include "passes/check_consumption.h"
 
 #include <map>
+#include <set>
 
 #include "ir/exceptions.h"
 #include "op/operator.h"
+#include "passes/kernel.h"
 #include "passes/legalize.h"
 #include "relax/visit.h"
 
@@ -13,10 +15,25 @@ using namespace relax;  // NOLINT: this file is about relax alone
 
 namespace {
 
+// Numbers of the parameters that each function updates in place.
+using Updates = std::map<std::string, std::set<size_t>>;
+
 class Consumption {
  public:
-  explicit Consumption(const std::string& name) : name_(name) {}
+  Consumption(const std::string& name, const Updates& updates) : name_(name), updates_(updates) {}
 
+  // Looks through the function; with `strict`, at what is used after it was updated too.
+  std::set<size_t> run(const Function& function, bool strict) {
+    strict_ = strict;
+    body(function.body);
+    std::set<size_t> numbers;
+    for (size_t i = 0; i < function.params.size(); ++i) {
+      if (consumed_.contains(function.params[i].get())) numbers.insert(i);
+    }
+    return numbers;
+  }
+
+ private:
   void body(const Expr& body) {
     const auto* seq = as<SeqNode>(body);
     if (!seq) return;
@@ -26,7 +43,6 @@ class Consumption {
     uses(seq->result, "the result");
   }
 
- private:
   void bind(const Binding& binding) {
     if (const auto* branch = as<IfNode>(binding.value)) {
       // Only one side runs: what it consumes is gone after the if, not in the other.
@@ -41,9 +57,17 @@ class Consumption {
       return;
     }
     uses(binding.value, binding.var->name);
+    if (const auto* lambda = as<FunctionNode>(binding.value)) {
+      // What it captures may be gone when it runs, and it may run twice: it updates nothing of it.
+      auto before = consumed_;
+      body(lambda->function->body);
+      consumed_ = std::move(before);
+      return;
+    }
     if (const auto* var = as<VarNode>(binding.value)) alias_[binding.var.get()] = root(var);
     const auto* call = as<CallNode>(binding.value);
     const std::string& op = called_operator(binding.value);
+    if (call) consume_by_call(binding, *call);
     if (!call || op.empty()) return;
     if (is_view(op) && !call->args.empty()) {
       if (const auto* var = as<VarNode>(call->args[0])) alias_[binding.var.get()] = root(var);
@@ -57,7 +81,30 @@ class Consumption {
     }
   }
 
+  void consume(const Expr& arg, const std::string& by) {
+    if (const auto* var = as<VarNode>(arg)) consumed_[root(var)] = by;
+  }
+
+  // Calls of kernels in place, and of functions that update their parameters.
+  void consume_by_call(const Binding& binding, const CallNode& call) {
+    const auto* global = as<GlobalVarNode>(call.callee);
+    auto it = global ? updates_.find(global->name) : updates_.end();
+    if (it != updates_.end()) {
+      for (size_t index : it->second) {
+        if (index < call.args.size()) consume(call.args[index], "@" + global->name);
+      }
+    }
+    const auto* inout = find_attr<std::vector<int64_t>>(call.attrs, kInoutAttr);
+    if (!inout || called_operator(binding.value) != "call_tir_inplace") return;
+    for (int64_t index : *inout) {
+      const std::vector<Expr>& args = call_tir_args(call);
+      if (index < 0 || static_cast<size_t>(index) >= args.size()) continue;
+      consume(args[static_cast<size_t>(index)], "@" + call_tir_callee(call));
+    }
+  }
+
   void uses(const Expr& value, const std::string& place) {
+    if (!strict_) return;
     visit(value, [&](const Expr& expr) {
       const auto* var = as<VarNode>(expr);
       if (!var) return;
@@ -75,14 +122,64 @@ class Consumption {
   }
 
   const std::string& name_;
+  const Updates& updates_;
+  bool strict_ = true;
   std::map<const VarNode*, const VarNode*> alias_;
   std::map<const VarNode*, std::string> consumed_;
 };
 
 }  // namespace
 
-void check_consumption(const Function& function, const std::string& name) {
-  Consumption(name).body(function.body);
+namespace {
+
+// A function value is called by who cannot know that it updates its arguments.
+void check_values(const Function& function, const std::string& name, const Updates& updates) {
+  auto refuse = [&](const Expr& value) {
+    const auto* global = as<GlobalVarNode>(value);
+    auto it = global ? updates.find(global->name) : updates.end();
+    if (it == updates.end() || it->second.empty()) return;
+    throw_user("@" + global->name + " updates an argument in place and is used as a value",
+               "@" + name, "calls of it by its name", "@" + global->name,
+               "copy(x) before the update keeps the argument");
+  };
+  visit_bindings(function.body, [&](const Binding& binding, bool) {
+    if (const auto* call = as<CallNode>(binding.value)) {
+      for (const Expr& arg : call->args) refuse(arg);
+    } else if (const auto* lambda = as<FunctionNode>(binding.value)) {
+      visit_bindings(lambda->function->body, [&](const Binding& inner, bool) {
+        const auto* call = as<CallNode>(inner.value);
+        if (call) refuse(call->callee);
+      });
+    } else {
+      visit(binding.value, refuse);
+    }
+  });
+  visit(body_of(function).result, refuse);
+}
+
+}  // namespace
+
+void check_consumption(const Module& module) {
+  std::vector<std::pair<std::string, const Function*>> functions;
+  for (const auto& [name, function] : module.functions) {
+    const Function* source = as_relax_function(function.get());
+    if (source && !is_kernel(source)) functions.emplace_back(name, source);
+  }
+  // Functions call each other: until nothing more is found.
+  Updates updates;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const auto& [name, function] : functions) {
+      std::set<size_t> numbers = Consumption(name, updates).run(*function, false);
+      if (numbers.empty() || numbers == updates[name]) continue;
+      updates[name] = std::move(numbers);
+      changed = true;
+    }
+  }
+  for (const auto& [name, function] : functions) {
+    Consumption(name, updates).run(*function, true);
+    check_values(*function, name, updates);
+  }
 }
 
 }  // namespace tapml::passes

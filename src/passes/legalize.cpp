@@ -307,11 +307,11 @@ Expr legalize_body(Module& module, const Expr& body, bool views) {
 
 Module legalize(const Module& original) {
   const Module module = decompose(original);
+  check_consumption(module);
   Module result = module;
   for (const auto& [name, function] : module.functions) {
     const Function* source = as_relax_function(function.get());
     if (!source || is_kernel(source)) continue;
-    check_consumption(*source, name);
     auto copy = std::make_shared<Function>(*source);
     copy->body = legalize_body(result, source->body, attr_or(source->attrs, kFusedAttr, false));
     result.functions[name] = copy;

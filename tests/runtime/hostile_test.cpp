@@ -61,7 +61,8 @@ Executable rich_program() {
   loop.params = {"k", "x"};
   loop.registers = 5;
   loop.slots = 1;
-  loop.programs = {slot(0), {{{ScalarOp::kSlot, 0}, {ScalarOp::kConst, 1}, {ScalarOp::kSub}}},
+  loop.programs = {slot(0),
+                   {{{ScalarOp::kSlot, 0}, {ScalarOp::kConst, 1}, {ScalarOp::kSub}}},
                    {{{ScalarOp::kConst, 0}, {ScalarOp::kSlot, 0}, {ScalarOp::kLt}}}};
   loop.checks = {ValueCheck{}};
   loop.checks[0].kind = ValueCheck::Kind::kPrim;

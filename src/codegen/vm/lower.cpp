@@ -16,7 +16,10 @@ class FunctionLowering {
  public:
   FunctionLowering(const std::string& name, const Function& function, const VmContext& context,
                    Executable& executable)
-      : function_(function), context_(context), executable_(executable), heap_(out_, function.attrs) {
+      : function_(function),
+        context_(context),
+        executable_(executable),
+        heap_(out_, function.attrs) {
     out_.name = name;
   }
 
@@ -222,8 +225,8 @@ class FunctionLowering {
     if (binding.match_cast) {
       int32_t reg = atom(binding.value);
       registers_[binding.var.get()] = reg;
-      heap_.check({{reg, binding.match_cast,
-                    "match_cast " + binding.var->name + " of " + out_.name}});
+      heap_.check(
+          {{reg, binding.match_cast, "match_cast " + binding.var->name + " of " + out_.name}});
       return;
     }
     if (const auto* branch = as<IfNode>(binding.value)) {
@@ -256,11 +259,7 @@ class FunctionLowering {
             .list = atoms(call.args)});
     } else if (const auto* var = as<VarNode>(call.callee)) {
       int32_t callee = atom(call.callee);
-      emit({.op = Opcode::kCallValue,
-            .a = reg,
-            .b = callee,
-            .c = tail,
-            .list = atoms(call.args)});
+      emit({.op = Opcode::kCallValue, .a = reg, .b = callee, .c = tail, .list = atoms(call.args)});
       // The value itself keeps its own promises; these are what its annotation promises here.
       if (tail == 0) check_result(binding, reg, "result of " + var->name);
     } else if (const auto* packed = as<ExternFuncNode>(call.callee)) {

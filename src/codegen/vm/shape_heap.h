@@ -25,8 +25,8 @@ class ShapeHeap {
   ShapeHeap(VmFunction& out, const AttrMap& attrs) : out_(out), attrs_(attrs) {}
 
   // Emits the checks of values that come in together. A dimension that is a variable without a slot
-  // defines it; dimensions that hold one unknown variable, linearly, are solved for it (n + 1, 2*n);
-  // everything else must be equal. UserError for variables that no dimension gives.
+  // defines it; dimensions that hold one unknown variable, linearly, are solved for it (n + 1,
+  // 2*n); everything else must be equal. UserError for variables that no dimension gives.
   void check(const std::vector<CheckedValue>& values);
   // The same for one value whose variables all have slots.
   void check_known(const CheckedValue& value);

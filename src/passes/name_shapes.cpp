@@ -1,0 +1,265 @@
+#include "passes/name_shapes.h"
+
+#include <utility>
+
+#include "arith/analyzer.h"
+#include "ir/exceptions.h"
+#include "op/operator.h"
+#include "passes/kernel.h"
+#include "passes/shape_check.h"
+#include "relax/visit.h"
+
+namespace tapml::passes {
+
+using namespace relax;  // NOLINT: this file is about relax alone
+
+namespace {
+
+// Ifs in each other for one call: three ways for each pair of dimensions.
+constexpr int kMostDecisions = 3;
+
+// Whether `found` knows a shape or value that `stored` leaves open.
+bool is_finer(const Annotation& found, const Annotation& stored) {
+  if (found->kind != stored->kind) return stored->kind == AnnotationKind::kObject;
+  if (const auto* tensor = as_tensor(found)) return tensor->shape && !as_tensor(stored)->shape;
+  if (const auto* shape = as_shape(found)) return shape->dims && !as_shape(stored)->dims;
+  if (const auto* prim = as_prim(found)) return prim->value && !as_prim(stored)->value;
+  const auto *fields = as_tuple(found), *old = as_tuple(stored);
+  if (!fields || fields->fields.size() != old->fields.size()) return false;
+  bool finer = false;
+  for (size_t i = 0; i < fields->fields.size(); ++i) {
+    finer |= is_finer(fields->fields[i], old->fields[i]);
+  }
+  return finer;
+}
+
+bool is_open(const Annotation& annotation) {
+  const auto* tensor = as_tensor(annotation);
+  return tensor && !tensor->shape && tensor->dtype && tensor->ndim != kUnknownNdim;
+}
+
+// Two dimensions that broadcast if they are equal or one is 1, which nobody can say.
+struct Pair {
+  size_t first = 0, second = 0;  // arguments
+  PrimExpr a, b;                 // their dimensions
+};
+
+class ShapeNamer {
+ public:
+  Expr run(const Expr& body) {
+    if (const auto* branch = as<IfNode>(body)) {
+      auto node = std::make_shared<IfNode>(*branch);
+      node->condition = substitute(branch->condition, known_);
+      node->then_branch = inner(branch->then_branch);
+      node->else_branch = inner(branch->else_branch);
+      return node;
+    }
+    if (const auto* lambda = as<FunctionNode>(body)) {
+      auto function = std::make_shared<Function>(*lambda->function);
+      function->body = inner(function->body);
+      auto node = std::make_shared<FunctionNode>();
+      node->function = std::move(function);
+      return node;
+    }
+    const auto* seq = as<SeqNode>(body);
+    if (!seq) return substitute(body, known_);
+    std::vector<Block> blocks;
+    for (const Block& block : seq->blocks) {
+      Block result{.dataflow = block.dataflow, .bindings = {}};
+      for (const Binding& binding : block.bindings) {
+        bind(binding, block.dataflow, result.bindings);
+      }
+      add_block(std::move(result), blocks);
+    }
+    return make_seq(std::move(blocks), substitute(seq->result, known_));
+  }
+
+ private:
+  // What is learned inside stays there.
+  Expr inner(const Expr& body) {
+    ExprMap outside = known_;
+    Expr result = run(body);
+    known_ = std::move(outside);
+    return result;
+  }
+
+  // A dataflow block with an if becomes blocks around it, whose variables are seen by all.
+  void add_block(Block block, std::vector<Block>& blocks) {
+    bool cut = false;
+    for (const Binding& binding : block.bindings) cut |= as<IfNode>(binding.value) != nullptr;
+    if (!block.dataflow || !cut) {
+      blocks.push_back(std::move(block));
+      return;
+    }
+    ExprMap plain;
+    for (Binding& binding : block.bindings) {
+      binding.value = substitute(binding.value, plain);
+      if (binding.var->dataflow) {
+        Variable var = make_variable(binding.var->name, binding.var->annotation);
+        plain[binding.var.get()] = var;
+        binding.var = var;
+      }
+      const bool dataflow = as<IfNode>(binding.value) == nullptr;
+      if (blocks.empty() || &binding == block.bindings.data() ||
+          blocks.back().dataflow != dataflow) {
+        blocks.push_back({.dataflow = dataflow, .bindings = {}});
+      }
+      blocks.back().bindings.push_back(binding);
+    }
+    for (auto& [var, value] : known_) value = substitute(value, plain);
+    for (const auto& [var, value] : plain) known_[var] = value;
+  }
+
+  void bind(Binding binding, bool dataflow, std::vector<Binding>& into) {
+    binding.value = run(binding.value);
+    const auto* call = as<CallNode>(binding.value);
+    if (binding.match_cast || as<IfNode>(binding.value) || as<FunctionNode>(binding.value)) {
+      into.push_back(std::move(binding));
+    } else if (!call) {
+      take(binding, annotation_of(binding.value));
+      into.push_back(std::move(binding));
+    } else if (const op::OperatorInfo* info = op::find_operator(called_operator(binding.value));
+               info || is_call_tir(binding.value)) {
+      binding.value = with_shapes(*call, binding.origin, into);
+      if (info) {
+        compute(std::move(binding), *info, dataflow, 0, into);
+      } else {
+        into.push_back(std::move(binding));
+      }
+    } else {
+      into.push_back(std::move(binding));
+    }
+  }
+
+  // The binding's variable with what was found, where that says more.
+  void take(Binding& binding, const Annotation& found) {
+    if (!is_finer(found, binding.var->annotation)) return;
+    Variable var = make_variable(binding.var->name, found, binding.var->dataflow);
+    known_[binding.var.get()] = var;
+    binding.var = var;
+  }
+
+  Expr with_shapes(const CallNode& call, const Origin& origin, std::vector<Binding>& into) {
+    std::vector<Expr> args;
+    for (const Expr& arg : call.args) {
+      if (const auto* tuple = as<TupleNode>(arg)) {
+        std::vector<Expr> fields;
+        for (const Expr& field : tuple->fields) fields.push_back(named(field, origin, into));
+        args.push_back(make_tuple(std::move(fields)));
+      } else {
+        args.push_back(named(arg, origin, into));
+      }
+    }
+    return make_call(call.callee, std::move(args), call.attrs, call.annotations);
+  }
+
+  // An operand, cast where its shape is open.
+  Expr named(const Expr& arg, const Origin& origin, std::vector<Binding>& into) {
+    const auto* var = as<VarNode>(arg);
+    if (!var) return arg;
+    if (auto it = known_.find(var); it != known_.end()) return it->second;
+    if (!is_open(var->annotation)) return arg;
+    const auto* tensor = as_tensor(var->annotation);
+    Dims dims;
+    for (int i = 0; i < tensor->ndim; ++i) {
+      dims.push_back(make_var(var->name + "_d" + std::to_string(i)));
+    }
+    Annotation annotation = tensor_annotation(std::move(dims), tensor->dtype);
+    Variable known = make_variable(var->name + "_known", annotation);
+    into.push_back({known, arg, annotation, origin});
+    known_[var] = known;
+    return known;
+  }
+
+  // Appends the call of an operator whose operands have shapes.
+  void compute(Binding binding, const op::OperatorInfo& info, bool dataflow, int decisions,
+               std::vector<Binding>& into) {
+    const auto& call = *as<CallNode>(binding.value);
+    Annotation found = op::deduce(call);
+    std::optional<Pair> pair;
+    if (is_open(found) && !info.decompose) pair = undecided(call);
+    if (!pair || decisions == kMostDecisions) {
+      take(binding, found);
+      into.push_back(std::move(binding));
+      return;
+    }
+    auto node = std::make_shared<IfNode>();
+    node->condition = make_prim_value(eq(pair->a, pair->b));
+    node->then_branch = way(binding, info, *pair, pair->second, pair->a, decisions);
+    auto rest = std::make_shared<IfNode>();
+    rest->condition = make_prim_value(eq(pair->b, 1));
+    rest->then_branch = way(binding, info, *pair, pair->second, 1, decisions);
+    rest->else_branch = way(binding, info, *pair, pair->first, 1, decisions);
+    Variable other = make_variable(binding.var->name + "_broadcast", binding.var->annotation);
+    Block block;
+    block.bindings.push_back({other, rest, nullptr, binding.origin});
+    node->else_branch = make_seq({block}, other);
+    binding.value = node;
+    into.push_back(std::move(binding));
+  }
+
+  // A branch: argument `index` cast to where its dimension of the pair is `dim`.
+  Expr way(const Binding& binding, const op::OperatorInfo& info, const Pair& pair, size_t index,
+           const PrimExpr& dim, int decisions) {
+    const auto& call = *as<CallNode>(binding.value);
+    const PrimExpr& old = index == pair.first ? pair.a : pair.b;
+    Annotation own = annotation_of(call.args[index]);
+    Dims dims = *as_tensor(own)->shape;
+    for (PrimExpr& one : dims) {
+      if (same_expr(one, old)) one = dim;
+    }
+    Block block;
+    std::vector<Expr> args = call.args;
+    std::string name = index < info.args.size() ? info.args[index].name : "argument";
+    args[index] =
+        check_shape(args[index], tensor_annotation(std::move(dims), as_tensor(own)->dtype),
+                    {name, info.name}, false, block.bindings);
+    Binding inner{make_variable(binding.var->name, binding.var->annotation),
+                  make_call(call.callee, std::move(args), call.attrs, call.annotations), nullptr,
+                  binding.origin};
+    const VarNode* asked = inner.var.get();
+    Expr var = inner.var;
+    compute(std::move(inner), info, false, decisions + 1, block.bindings);
+    if (auto it = known_.find(asked); it != known_.end()) var = it->second;
+    for (Binding& check : block.bindings) check.origin = binding.origin;
+    return make_seq({block}, var);
+  }
+
+  static std::optional<Pair> undecided(const CallNode& call) {
+    std::vector<size_t> tensors;
+    for (size_t i = 0; i < call.args.size(); ++i) {
+      const auto* tensor = as_tensor(annotation_of(call.args[i]));
+      if (tensor && tensor->shape) tensors.push_back(i);
+    }
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      for (size_t j = i + 1; j < tensors.size(); ++j) {
+        const Dims& a = *as_tensor(annotation_of(call.args[tensors[i]]))->shape;
+        const Dims& b = *as_tensor(annotation_of(call.args[tensors[j]]))->shape;
+        for (size_t d = 1; d <= std::min(a.size(), b.size()); ++d) {
+          const PrimExpr &x = a[a.size() - d], &y = b[b.size() - d];
+          if (x.is_int() || y.is_int() || arith::Analyzer().prove_equal(x, y)) continue;
+          return Pair{tensors[i], tensors[j], x, y};
+        }
+      }
+    }
+    return std::nullopt;
+  }
+
+  ExprMap known_;
+};
+
+}  // namespace
+
+Module name_shapes(const Module& module) {
+  Module result = module;
+  for (const auto& [name, function] : module.functions) {
+    const Function* source = as_relax_function(function.get());
+    if (!source || is_kernel(source)) continue;
+    auto copy = std::make_shared<Function>(*source);
+    copy->body = ShapeNamer().run(source->body);
+    result.functions[name] = copy;
+  }
+  return result;
+}
+
+}  // namespace tapml::passes

@@ -1,0 +1,165 @@
+#include "passes/lambda_lift.h"
+
+#include <gtest/gtest.h>
+
+#include "analysis/verifier.h"
+#include "build/block_builder.h"
+#include "passes/dead_code.h"
+#include "passes/legalize.h"
+#include "support/expect_error.h"
+#include "text/parser.h"
+#include "text/printer.h"
+
+namespace tapml::passes {
+namespace {
+
+// Lifted, verified, and lifted again without a change.
+Module lift(const std::string& source) {
+  Module module = lambda_lift(text::parse(source, "test"));
+  analysis::verify(module, "lambda_lift");
+  build::check_annotations(module, "lambda_lift");
+  EXPECT_EQ(text::print(lambda_lift(module)), text::print(module));
+  return module;
+}
+
+TEST(LambdaLift, CapturesBecomeParameters) {
+  Module module = lift(R"(
+def main(x: Tensor((n,), f32)) -> Callable((Tensor((m,), f32),), Tensor((n,), f32)) {
+  f: Callable((Tensor((m,), f32),), Tensor((n,), f32)) = def (y: Tensor((m,), f32)) -> Tensor((n,), f32) {
+    z: Tensor((n,), f32) = match_cast(y, Tensor((n,), f32))
+    w: Tensor((n,), f32) = add(z, x)
+    return w
+  }
+  return f
+}
+)");
+  EXPECT_EQ(text::print(module), text::print(text::parse(R"(module
+
+def main(x: Tensor((n,), f32)) -> Callable((Tensor((m,), f32),), Tensor((n,), f32)) {
+  f: Callable((Tensor((m,), f32),), Tensor((n,), f32)) = def (y: Tensor((m,), f32)) -> Tensor((n,), f32) {
+    r: Tensor((n,), f32) = @main.f(shape(n), x, y)
+    return r
+  }
+  return f
+}
+
+def main.f(s: Shape((n,)), x: Tensor((n,), f32), y: Tensor((m,), f32)) -> Tensor((n,), f32) {private: true} {
+  z: Tensor((n,), f32) = match_cast(y, Tensor((n,), f32))
+  w: Tensor((n,), f32) = add(z, x)
+  return w
+}
+)",
+                                                         "expected")));
+}
+
+TEST(LambdaLift, WhatIsOnlyCalledIsNoValueAnyMore) {
+  Module module = lift(R"(
+def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
+  f: Callable((Tensor((m,), f32),), Tensor((m,), f32)) = def (y: Tensor((m,), f32)) -> Tensor((m,), f32) {
+    z: Tensor((m,), f32) = negative(y)
+    return z
+  }
+  g: Callable((Tensor((m,), f32),), Tensor((m,), f32)) = def (y: Tensor((m,), f32)) -> Tensor((m,), f32) {
+    z: Tensor((m,), f32) = f(y)
+    w: Tensor((m,), f32) = f(z)
+    return w
+  }
+  y: Tensor((n,), f32) = g(x)
+  return y
+}
+)");
+  EXPECT_EQ(text::print(*module.find("main"), "main"),
+            R"(def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
+  y: Tensor((n,), f32) = @main.g(x)
+  return y
+}
+)");
+  EXPECT_NE(text::print(*module.find("main.g"), "main.g").find("= @main.f(y)"), std::string::npos);
+}
+
+TEST(LambdaLift, RecursionPassesCapturesOn) {
+  Module module = lift(R"(
+def main(x: Tensor((n,), f32), k0: Prim(i64, k)) -> Tensor((n,), f32) {
+  y: Tensor((n,), f32) = add(x, x)
+  f: Callable((Prim(i64, i), Tensor((n,), f32)), Tensor((n,), f32)) = def (i0: Prim(i64, i), z: Tensor((n,), f32)) -> Tensor((n,), f32) {
+    r: Tensor((n,), f32) = if (prim(i < k)) {
+      a: Tensor((n,), f32) = add(z, y)
+      t: Tensor((n,), f32) = f(prim(i + 1), a)
+      yield t
+    } else {
+      yield z
+    }
+    return r
+  }
+  r: Tensor((n,), f32) = f(prim(0), x)
+  return r
+}
+)");
+  std::string body = text::print(*module.find("main.f"), "main.f");
+  EXPECT_NE(body.find("    s: Shape((n, k)),\n    y: Tensor((n,), f32),\n    i0: Prim(i64, i),\n"
+                      "    z: Tensor((n,), f32)\n"),
+            std::string::npos)
+      << body;
+  EXPECT_NE(body.find("t: Tensor((n,), f32) = @main.f(shape(n, k), y, prim(i + 1), a)"),
+            std::string::npos)
+      << body;
+}
+
+TEST(DeadCode, PrivateFunctionsThatNothingReachesGo) {
+  Module module = eliminate_dead_code(text::parse(R"(
+def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
+  pair: Tuple(Tensor((n,), f32), Tensor((n,), f32)) = (x, x)
+  y: Tensor((n,), f32) = @a(x)
+  return y
+}
+def a(x: Tensor((n,), f32)) -> Tensor((n,), f32) {private: true} {
+  y: Tensor((n,), f32) = negative(x)
+  return y
+}
+def b(x: Tensor((n,), f32)) -> Tensor((n,), f32) {private: true} {
+  y: Tensor((n,), f32) = @c(x)
+  return y
+}
+def c(x: Tensor((n,), f32)) -> Tensor((n,), f32) {private: true} {
+  y: Tensor((n,), f32) = @b(x)
+  return y
+}
+)",
+                                                  "test"));
+  EXPECT_EQ(module.functions.size(), 2u);
+  EXPECT_EQ(text::print(*module.find("main"), "main").find("pair"), std::string::npos);
+}
+
+TEST(CheckConsumption, LooksThroughCalls) {
+  const char* text = R"(
+def main(pool: Tensor((4, 2), f32), x: Tensor((1, 2), f32)) -> Tensor((4, 2), f32) {
+  a: Tensor((4, 2), f32) = @update(pool, x)
+  b: Tensor((4, 2), f32) = add(a, pool)
+  return b
+}
+def update(pool: Tensor((4, 2), f32), x: Tensor((1, 2), f32)) -> Tensor((4, 2), f32) {
+  r: Tensor((4, 2), f32) = if (const(bool, (), [true])) {
+    y: Tensor((4, 2), f32) = call_tir_inplace(@put, (pool, x), Tensor((4, 2), f32)) {inout_indices: [0]}
+    yield y
+  } else {
+    yield pool
+  }
+  return r
+}
+prim def put(inout pool: Buffer((4, 2), f32), x: Buffer((1, 2), f32)) {
+  for i in parallel(2) {
+    pool[0, i] = x[0, i]
+  }
+}
+)";
+  try {
+    legalize(text::parse(text, "test"));
+    FAIL() << "accepted";
+  } catch (const CompilerException& e) {
+    EXPECT_EQ(e.error().message, "'pool' is used after @update updated it in place");
+    EXPECT_EQ(e.error().where, "@main, b");
+  }
+}
+
+}  // namespace
+}  // namespace tapml::passes
