@@ -15,6 +15,14 @@ using Op = tapml::ExprKind;
 
 namespace {
 
+bool loads_from(const PrimExpr& expr, const BufferNode* buffer) {
+  bool found = false;
+  visit_expr(expr, [&](const PrimExpr& e) {
+    found |= e.kind() == Op::kLoad && load_buffer(e).get() == buffer;
+  });
+  return found;
+}
+
 std::vector<PrimExpr> own_indices(const Stmt& store) { return as<StoreNode>(store).indices; }
 
 // Stores and loads of `buffer` in a block, indices over its own iterators.
@@ -43,6 +51,10 @@ std::vector<std::vector<PrimExpr>> touched(const BlockNode& block, const BufferN
 std::string why_shared(const PrimFunc& func, const Site& leaf, const Var& loop,
                        const BufferNode* buffer) {
   const BlockNode& block = leaf.block();
+  bool decides = block.predicate && loads_from(block.predicate, buffer);
+  for (const BlockIter& iter : block.iters) decides |= loads_from(iter.binding, buffer);
+  if (decides)
+    return "block " + block.name + " is steered by " + buffer->name + ", which it writes";
   Analyzer analyzer = context(func, leaf);
   Extents iterators;
   for (const BlockIter& iter : block.iters) {
@@ -197,14 +209,6 @@ PrimExpr identity_of(Op op, DType dtype) {
   }
 }
 
-bool loads_from(const PrimExpr& expr, const BufferNode* buffer) {
-  bool found = false;
-  visit_expr(expr, [&](const PrimExpr& e) {
-    found |= e.kind() == Op::kLoad && load_buffer(e).get() == buffer;
-  });
-  return found;
-}
-
 }  // namespace
 
 std::optional<Reducer> find_reducer(const BlockNode& block) {
@@ -275,6 +279,9 @@ std::optional<Pointwise> find_pointwise(const BlockNode& block) {
 
 bool cuts_only_the_outside(const PrimFunc& func, const Site& leaf) {
   const BlockNode& block = leaf.block();
+  for (const Stmt& stmt : leaf.path) {
+    if (stmt->kind == StmtKind::kIf) return false;
+  }
   if (!block.predicate) return true;
   arith::Analyzer inside = context(func, leaf);
   for (const BlockIter& iter : block.iters) {

@@ -238,6 +238,9 @@ bool fill_box(const std::vector<PrimExpr>& exprs, const Extents& extents, Analyz
 
 std::string why_not_bijective(const tir::PrimFunc& func, const Site& site) {
   const tir::BlockNode& block = site.block();
+  for (const tir::Stmt& stmt : site.path) {
+    if (stmt->kind == tir::StmtKind::kIf) return "a condition stands around it";
+  }
   Analyzer analyzer = context(func, site);
   Extents extents = extents_of(site.loops());
   std::vector<PrimExpr> bindings;

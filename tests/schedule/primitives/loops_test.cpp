@@ -325,6 +325,23 @@ prim def k(x: Buffer((8,), f32), inout y: Buffer((8,), f32)) {
                     {"a store to y outside blocks is not analysed"});
 }
 
+// What a block writes decides where it writes next.
+TEST(Parallel, RefusesWhereResultsSteer) {
+  Start start(R"(
+prim def k(x: Buffer((8,), i64), inout y: Buffer((8,), i64)) {
+  for i in serial(8) {
+    block "b" (v: spatial(8) = i) {
+      where y[0] < 3
+      y[v] = x[v]
+    }
+  }
+}
+)",
+              "b");
+  expect_user_error([&] { start.schedule.parallel(start.loops[0]); },
+                    {"block b is steered by y, which it writes"});
+}
+
 // Programs that come with marked loops are taken at their word, but nothing is moved into them.
 TEST(Parallel, GivenMarksAreTrusted) {
   Start start(R"(

@@ -122,6 +122,8 @@ TEST(CacheWrite, Refuses) {
          {"iterator v is not shown to take each value below 8 once"});
   refuse("for i in serial(8) { block \"b\" (v: spatial(8) = i) { y[7 - v] = x[v] } }",
          {"does not store to one element of its own iterators"});
+  refuse("for i in serial(8) { if i < 5 { block \"b\" (v: spatial(8) = i) { y[v] = x[v] } } }",
+         {"a condition stands around it"});
   refuse("for i in serial(8) { block \"b\" (v: spatial(8) = i) { where i < 6 y[v] = x[v] } }",
          {"its predicate leaves out more than a tail"});
   refuse(
