@@ -69,7 +69,8 @@ class Exchange {
   const Executable& executable_;
 };
 
-// The cases' host functions for the machine; what they lack ends a call with an error that names it.
+// The cases' host functions for the machine; what they lack ends a call with an error that names
+// it.
 runtime::HostFunctions host_functions(const Executable& executable) {
   const interp::HostFunctions table = testing::language_functions();
   runtime::HostFunctions functions;
@@ -89,8 +90,7 @@ runtime::HostFunctions host_functions(const Executable& executable) {
   return functions;
 }
 
-class LanguageOnDevices
-    : public ::testing::TestWithParam<std::tuple<const char*, LanguageCase>> {};
+class LanguageOnDevices : public ::testing::TestWithParam<std::tuple<const char*, LanguageCase>> {};
 
 TEST_P(LanguageOnDevices, Runs) {
   const auto& [platform, test] = GetParam();
@@ -126,8 +126,7 @@ TEST_P(LanguageOnDevices, Runs) {
   }
 }
 
-std::string name_of(
-    const ::testing::TestParamInfo<std::tuple<const char*, LanguageCase>>& info) {
+std::string name_of(const ::testing::TestParamInfo<std::tuple<const char*, LanguageCase>>& info) {
   std::string name = std::string(std::get<0>(info.param)) + "_" + std::get<1>(info.param).name;
   for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   return name;
