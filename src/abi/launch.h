@@ -10,7 +10,7 @@
 namespace tapml {
 
 // A value over the scalars that the launcher refuses above `most`: arithmetic on it in the kernel
-// would overflow.
+// would overflow, or the kernel has no more segments.
 struct LaunchLimit {
   ScalarProgram value;
   int64_t most = 0;
@@ -27,7 +27,10 @@ struct LaunchInfo {
   int64_t workgroup_threads = 1;    // local size (GPU-like platforms)
   std::vector<int32_t> buffers;     // indices into the implementation's parameters
   std::vector<int32_t> scalars;     // indices into the implementation's scalars
-  std::vector<LaunchLimit> limits;  // what narrow index arithmetic takes for granted
+  std::vector<LaunchLimit> limits;  // what its code takes for granted
+  // Empty: launched always; else where the value is not negative. An implementation may have
+  // launches for small and for large tensors.
+  ScalarProgram when;
 };
 
 }  // namespace tapml

@@ -78,10 +78,14 @@ void CacheOptions::add_to(CLI::App& command) {
   command.add_flag("--no-cache", off, "Neither look into the compile cache nor add to it");
 }
 
-CompileCache::CompileCache(const CacheOptions& options) {
-  if (options.off || switched_off()) return;
-  disk_ = std::make_shared<DiskCache>(
+std::shared_ptr<DiskCache> open_disk_cache(const CacheOptions& options) {
+  if (options.off || switched_off()) return nullptr;
+  return std::make_shared<DiskCache>(
       DiskCacheOptions{cache_folder(), [](const std::string& message) { log_warning(message); }});
+}
+
+CompileCache::CompileCache(const CacheOptions& options) : disk_(open_disk_cache(options)) {
+  if (!disk_) return;
   kernels_ = std::make_unique<pipeline::KernelCache>(disk_);
 }
 

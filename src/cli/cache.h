@@ -18,6 +18,10 @@ struct CacheOptions {
   void add_to(CLI::App& command);
 };
 
+// The folder of this user's caches, null where TAPML_CACHE or `options` say so. That it cannot be
+// used is a warning, once.
+std::shared_ptr<DiskCache> open_disk_cache(const CacheOptions& options);
+
 // The cache of this user, or none: TAPML_CACHE is "off", or the folder; else
 // default_cache_folder(). That it cannot be used is a warning, once.
 class CompileCache {

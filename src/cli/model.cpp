@@ -117,7 +117,7 @@ ReadyModel make_ready(
                  options.model);
     }
     target::Target target = target::parse_target(options.target.value_or("cpu"));
-    auto session = open_session(target);
+    auto session = open_session(target, options.cache);
     LoadedModel model = load_model(options.model, "", options.patterns);
     if (before_compile) {
       before_compile(model.tokenizer, model_interface_of(model.files.module.attrs));
@@ -135,7 +135,7 @@ ReadyModel make_ready(
   refuse_patterns(options.patterns, options.model);
   ExecutableFile file = load_executable(options.model);
   target::Target target = executable_target(file, options.model, options.target);
-  auto session = open_session(target);
+  auto session = open_session(target, options.cache);
   std::string folder = model_folder(file, options.model, options.folder);
   auto weights = load_source_weights(file, folder);
   Tokenizer tokenizer = load_tokenizer(folder + "/tokenizer.json");

@@ -10,7 +10,8 @@ namespace tapml::cli {
 
 namespace {
 
-std::shared_ptr<runtime::Device> open_device(const target::Target& target) {
+std::shared_ptr<runtime::Device> open_device(const target::Target& target,
+                                             const CacheOptions& cache) {
   const std::string& platform = target.description.platform;
   if (platform == "cpu") {
     int64_t threads = target.integer_option("threads", 0, 1, 1024);
@@ -19,6 +20,7 @@ std::shared_ptr<runtime::Device> open_device(const target::Target& target) {
   }
   if (platform == "opencl") {
     device::OpenClOptions options;
+    options.programs = open_disk_cache(cache);
     options.device = static_cast<int>(target.integer_option("device", -1, 0, 255));
     return unwrap(device::create_opencl_device(options));
   }
@@ -29,19 +31,21 @@ std::shared_ptr<runtime::Device> open_device(const target::Target& target) {
 
 }  // namespace
 
-std::unique_ptr<runtime::Session> open_session(const target::Target& target) {
+std::unique_ptr<runtime::Session> open_session(const target::Target& target,
+                                               const CacheOptions& cache) {
   if (!target.place.empty()) {
     throw_platform(PlatformFault::kAbsent, "remote targets are not part of this build",
                    "target \"" + target.text + "\"", "leave out \"@" + target.place + "\"");
   }
-  return unwrap(runtime::LocalSession::create(open_device(target)));
+  return unwrap(runtime::LocalSession::create(open_device(target, cache)));
 }
 
 std::vector<PlatformStatus> list_platforms() {
   std::vector<PlatformStatus> list;
   for (const target::Description& description : target::descriptions()) {
     PlatformStatus status{description.platform, description.doc, false, {}, ""};
-    auto device = guard([&] { return open_device(target::parse_target(description.platform)); });
+    auto device =
+        guard([&] { return open_device(target::parse_target(description.platform), {}); });
     if (device) {
       status.here = true;
       status.info = (*device)->info();

@@ -5,14 +5,17 @@
 #include <string>
 #include <vector>
 
+#include "cli/cache.h"
 #include "runtime/local_session.h"
 #include "target/target.h"
 
 namespace tapml::cli {
 
 // A session on the target's device. PlatformError for a platform that is not here and for places,
-// which this build does not reach.
-std::unique_ptr<runtime::Session> open_session(const target::Target& target);
+// which this build does not reach. Programs that a driver
+// builds are kept in the cache.
+std::unique_ptr<runtime::Session> open_session(const target::Target& target,
+                                               const CacheOptions& cache = {});
 
 struct PlatformStatus {
   std::string platform;

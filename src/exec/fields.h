@@ -49,6 +49,7 @@ void fields(A& a, LaunchInfo& x) {
   a(x.buffers);
   a(x.scalars);
   a(x.limits);
+  a(x.when);
 }
 
 template <class A>

@@ -53,6 +53,9 @@ Status check_launch(const LaunchInfo& launch, const KernelInfo& kernel, size_t t
   for (const LaunchLimit& limit : launch.limits) {
     TAPML_TRY(check_program(limit.value, kernel.scalars.size(), where + ", " + limit.what));
   }
+  if (!launch.when.code.empty()) {
+    TAPML_TRY(check_program(launch.when, kernel.scalars.size(), where + ", condition"));
+  }
   return {};
 }
 
@@ -61,15 +64,20 @@ Status check_segment(const Segment& segment, const KernelInfo& kernel) {
   TAPML_TRY(check_index(segment.param, kernel.params.size(), where, "parameter"));
   const ParamInfo& param = kernel.params[static_cast<size_t>(segment.param)];
   Shape shape;
-  for (const ScalarProgram& dim : param.dims) {
-    auto extent = evaluate(dim, {});
-    if (!extent) return fail(refused(where, "it is part of a tensor of symbolic shape"));
-    shape.push_back(*extent);
+  for (size_t d = 0; d < param.dims.size(); ++d) {
+    auto extent = evaluate(param.dims[d], {});
+    if (!extent && d > 0) return fail(refused(where, "it is part of a tensor of symbolic rows"));
+    // As many rows as the segment takes for granted: the launcher places it in what there is.
+    shape.push_back(extent ? *extent : -1);
   }
-  auto bytes = checked_byte_count(param.dtype, shape);
   auto width = static_cast<int64_t>(dtype_bytes(param.dtype));
-  if (!bytes || segment.offset < 0 || segment.bytes <= 0 || segment.offset > *bytes ||
-      segment.bytes > *bytes - segment.offset || segment.offset % width != 0) {
+  bool outside =
+      shape.empty() || segment.offset < 0 || segment.bytes <= 0 || segment.offset % width != 0;
+  if (!outside && shape[0] >= 0) {
+    auto bytes = checked_byte_count(param.dtype, shape);
+    outside = !bytes || segment.offset > *bytes || segment.bytes > *bytes - segment.offset;
+  }
+  if (outside) {
     return fail(refused(where, "it lies outside of its tensor or between its elements"));
   }
   return {};

@@ -43,31 +43,59 @@ void KernelBuilder::add(const tir::PrimFunc& func, int32_t kernel, const std::st
   }
   schedule::Scheduled scheduled = schedule::schedule_for(func, target_);
   if (options_.rewrite) scheduled.func = options_.rewrite(name, scheduled.func);
-  codegen::SegmentedFunc segmented =
-      codegen::segment_tensors(*scheduled.func, target_.description.limits);
-  tir::PrimFuncRef final_func = segmented.func;
-  if (!target_.description.accurate_math) final_func = passes::lower_math(*final_func);
-  if (!programs.empty()) {
-    codegen::check_program(
-        *final_func, target_.description,
-        "tensor program " + programs + ", kernel " + name + " on " + target_.text);
-  }
-  codegen::LoweredKernel lowered = codegen::lower_prim_func(*final_func, name);
   Implementation implementation;
   implementation.kernel = kernel;
   implementation.provider = "schedule:" + scheduled.rule;
+  const Limits& limits = target_.description.limits;
+  std::vector<codegen::DeviceFunc> code;
+  codegen::SegmentedFunc whole = codegen::segment_tensors(*scheduled.func, limits);
+  codegen::SegmentedFunc parts = codegen::segment_tensors(*scheduled.func, limits, true);
+  add_launches(whole, parts.symbolic, true, name, programs, implementation, code);
+  if (!parts.symbolic.empty()) {
+    add_launches(parts, parts.symbolic, false, name + "_parts", programs, implementation, code);
+  }
+  executable_.implementations.push_back(std::move(implementation));
+  if (is_native) {
+    if (!compiler_) compiler_ = std::make_unique<codegen::NativeCompiler>(options_.threads);
+    compiler_->add(name + ".o", std::move(code));
+    natives_.push_back(std::move(native));
+  } else {
+    for (codegen::DeviceFunc& launch : code) functions_.push_back(std::move(launch));
+  }
+  schedule_seconds_ += seconds_now() - start;
+}
+
+void KernelBuilder::add_launches(const codegen::SegmentedFunc& segmented,
+                                 const std::vector<codegen::SegmentedFunc::Rows>& symbolic,
+                                 bool whole, const std::string& prefix, const std::string& programs,
+                                 Implementation& implementation,
+                                 std::vector<codegen::DeviceFunc>& code) {
+  const std::string& kernel = executable_.kernels[static_cast<size_t>(implementation.kernel)].name;
+  const std::string where = "kernel " + kernel + " on " + target_.text;
+  tir::PrimFuncRef func = segmented.func;
+  if (!target_.description.accurate_math) func = passes::lower_math(*func);
+  if (!programs.empty()) {
+    codegen::check_program(*func, target_.description, "tensor program " + programs + ", " + where);
+  }
+  auto program = [&](const PrimExpr& value) { return arith::compile_scalar(value, func->scalars); };
+  codegen::LoweredKernel lowered = codegen::lower_prim_func(*func, prefix);
   implementation.segments = segmented.segments;
+  implementation.workspaces.clear();
   for (const tir::Buffer& workspace : lowered.workspaces) {
     ParamInfo info;
     info.name = workspace->name;
     info.dtype = workspace->dtype;
     info.mode = AccessMode::kWorkspace;
-    for (const PrimExpr& dim : workspace->shape) {
-      info.dims.push_back(arith::compile_scalar(dim, final_func->scalars));
-    }
+    for (const PrimExpr& dim : workspace->shape) info.dims.push_back(program(dim));
     implementation.workspaces.push_back(std::move(info));
   }
-  const auto own = static_cast<int32_t>(func.params.size());
+  // Rows that are left in the fullest binding, where no segment but the first is needed.
+  PrimExpr left;
+  for (const codegen::SegmentedFunc::Rows& rows : symbolic) {
+    PrimExpr own = PrimExpr(rows.each) - rows.count;
+    left = left ? min(left, own) : own;
+  }
+  const auto own = static_cast<int32_t>(executable_.kernels[implementation.kernel].params.size());
   const auto parts = static_cast<int32_t>(segmented.segments.size());
   for (codegen::DeviceFunc& launch : lowered.launches) {
     // The program has its segments before the workspaces, the executable after.
@@ -77,29 +105,28 @@ void KernelBuilder::add(const tir::PrimFunc& func, int32_t kernel, const std::st
     }
     if (target_.description.index_bits == 32) {
       bool wide = target_.description.features.compute_dtypes.contains(DType::kI64);
-      codegen::narrow_index(launch, wide, "kernel " + name + " on " + target_.text);
+      codegen::narrow_index(launch, wide, where);
     }
-    LaunchInfo info{launch.entry,
-                    arith::compile_scalar(launch.extent, final_func->scalars),
-                    launch.workgroup_threads,
-                    launch.buffer_indices,
-                    launch.scalar_indices,
-                    {}};
+    LaunchInfo info;
+    info.entry = launch.entry;
+    info.extent = program(launch.extent);
+    info.workgroup_threads = launch.workgroup_threads;
+    info.buffers = launch.buffer_indices;
+    info.scalars = launch.scalar_indices;
     for (const codegen::IndexLimit& limit : launch.limits) {
+      info.limits.push_back({program(limit.value), limit.most, limit.what});
+    }
+    if (left) info.when = program(whole ? left : PrimExpr(-1) - left);
+    for (const codegen::SegmentedFunc::Rows& rows : symbolic) {
+      if (whole) break;
+      const std::string& tensor = func->params[static_cast<size_t>(rows.param)].buffer->name;
       info.limits.push_back(
-          {arith::compile_scalar(limit.value, final_func->scalars), limit.most, limit.what});
+          {program(rows.count), rows.most,
+           "number of rows of " + tensor + ", in segments of " + std::to_string(rows.each)});
     }
     implementation.launches.push_back(std::move(info));
+    code.push_back(std::move(launch));
   }
-  executable_.implementations.push_back(std::move(implementation));
-  if (is_native) {
-    if (!compiler_) compiler_ = std::make_unique<codegen::NativeCompiler>(options_.threads);
-    compiler_->add(name + ".o", std::move(lowered.launches));
-    natives_.push_back(std::move(native));
-  } else {
-    for (codegen::DeviceFunc& launch : lowered.launches) functions_.push_back(std::move(launch));
-  }
-  schedule_seconds_ += seconds_now() - start;
 }
 
 void KernelBuilder::finish() {

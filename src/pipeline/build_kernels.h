@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "codegen/llvm/native.h"
+#include "codegen/lower/segment_tensors.h"
 #include "pipeline/compile.h"
 #include "pipeline/kernel_cache.h"
 
@@ -33,6 +34,13 @@ class KernelBuilder {
     size_t implementation = 0;
   };
 
+  // Lowers one form of a kernel's program: launches into `implementation`, functions into `code`.
+  // The segments and workspaces of the form that is added last are the implementation's; launches
+  // choose between two forms by the rows of `symbolic`.
+  void add_launches(const codegen::SegmentedFunc& segmented,
+                    const std::vector<codegen::SegmentedFunc::Rows>& symbolic, bool whole,
+                    const std::string& prefix, const std::string& programs,
+                    Implementation& implementation, std::vector<codegen::DeviceFunc>& code);
   bool add_from_cache(Native& native, int32_t kernel);
   ModuleBlob generate();
   ModuleBlob generate_native();

@@ -86,8 +86,7 @@ Error beyond_limit(const KernelInfo& kernel, const LaunchLimit& limit, const Res
                    std::span<const int64_t> scalars) {
   Error error = platform_error(
       PlatformFault::kLimit,
-      "an index of kernel " + kernel.name + " does not fit the code made for this platform: the " +
-          limit.what + " is " +
+      "kernel " + kernel.name + " is called beyond the limits of its code: " + limit.what + " is " +
           (value ? std::to_string(*value) : std::string("more than 64 bits hold")),
       "kernel " + kernel.name + ", " + limit.what);
   error.expected = "at most " + std::to_string(limit.most);

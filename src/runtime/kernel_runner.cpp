@@ -62,6 +62,14 @@ class Places {
   Place* data_;
 };
 
+// Whether the launch is the one for these sizes. One whose condition has no value is refused by its
+// own programs.
+bool is_chosen(const LaunchInfo& launch, std::span<const int64_t> scalars) {
+  if (launch.when.code.empty()) return true;
+  int64_t value = 0;
+  return !evaluate_into(launch.when, scalars, value) || value >= 0;
+}
+
 Status check_launch_limits(const LaunchInfo& launch, const Limits& limits,
                            const std::string& kernel) {
   size_t bindings = launch.buffers.size();
@@ -280,14 +288,19 @@ Status KernelRunner::enqueue(int32_t kernel, Arguments args, std::span<const int
   for (size_t i = 0; i < implementation.segments.size(); ++i) {
     const Segment& segment = implementation.segments[i];
     places[segments + i] = places[segment.param];
-    places[segments + i].offset += segment.offset;
+    // A segment behind the end of a smaller tensor is not touched.
+    int64_t bytes = args[segment.param].byte_size();
+    places[segments + i].offset += segment.offset < bytes ? segment.offset : 0;
   }
   for (const LaunchInfo& launch : implementation.launches) {
-    if (!launch.limits.empty()) TAPML_TRY(check_launch(info, launch, scalars));
+    if (!launch.limits.empty() && is_chosen(launch, scalars)) {
+      TAPML_TRY(check_launch(info, launch, scalars));
+    }
   }
   // Before the launches: a copy elsewhere must not outlive even a write that fails half-way.
   for (size_t i : ready.written) args[i].storage->written();
   for (size_t i = 0; i < implementation.launches.size(); ++i) {
+    if (!is_chosen(implementation.launches[i], scalars)) continue;
     DeviceKernel* object = ready.objects.empty() ? nullptr : ready.objects[i].get();
     TAPML_TRY(state_->launch(implementation.launches[i], ready.kernels[i], places, scalars, stream,
                              object));

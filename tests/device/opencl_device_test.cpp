@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/local_session.h"
+#include "support/temp_folder.h"
 
 namespace tapml::test {
 namespace {
@@ -86,6 +87,57 @@ TEST_F(OpenClDeviceTest, TheSameSourceIsBuiltOnce) {
   ASSERT_TRUE(first) << first.error().to_string();
   EXPECT_EQ(*device_->load(source(kCopy)), *first);
   EXPECT_NE(*device_->load(source(std::string(kCopy) + "\n")), *first);
+}
+
+// The one key of a cache folder.
+std::string only_key(const std::string& folder) {
+  for (const std::string& name : testing::names_under(folder)) {
+    if (name.size() > 64) return name.substr(3, 2) + name.substr(6);  // v1/ab/cdef..
+  }
+  ADD_FAILURE() << "no entry in " << folder;
+  return "";
+}
+
+TEST_F(OpenClDeviceTest, ProgramsAreKeptBetweenProcesses) {
+  testing::TempFolder folder;
+  // A device of another process, with what it finds.
+  auto open = [&](std::shared_ptr<DiskCache>& disk) {
+    disk = std::make_shared<DiskCache>(DiskCacheOptions{folder / "cache", {}});
+    return *device::create_opencl_device({.programs = disk});
+  };
+  auto runs = [&](const std::shared_ptr<runtime::Device>& device) {
+    auto session = std::move(*runtime::LocalSession::create(device));
+    EXPECT_TRUE(session->load_module(ModuleId{1}, source(kCopy)));
+    EXPECT_TRUE(session->get_kernel(KernelId{1}, ModuleId{1}, "one"));
+    EXPECT_TRUE(session->allocate(BufferId{1}, 64));
+    BufferRange range{BufferId{1}, 0};
+    int64_t scalar = 7;
+    EXPECT_TRUE(session->launch(kDefaultStream,
+                                {KernelId{1}, std::span(&range, 1), std::span(&scalar, 1), 4, 1}));
+    int32_t value = 0;
+    EXPECT_TRUE(session->read(kDefaultStream, {BufferId{1}, 12},
+                              std::as_writable_bytes(std::span(&value, 1))));
+    return value;
+  };
+  std::shared_ptr<DiskCache> first, second, third, fourth;
+  EXPECT_EQ(runs(open(first)), 7);
+  EXPECT_EQ(first->hits(), 0);
+  EXPECT_EQ(first->misses(), 1);
+  std::string key = only_key(folder / "cache");
+
+  EXPECT_EQ(runs(open(second)), 7);
+  EXPECT_EQ(second->hits(), 1);
+
+  // Bytes that the driver does not take are built and kept anew.
+  second->put(key, std::as_bytes(std::span("not a program")));
+  EXPECT_EQ(runs(open(third)), 7);
+  EXPECT_GT(third->get(key)->size(), 100u);
+
+  // A program that does not build leaves nothing.
+  auto device = open(fourth);
+  EXPECT_FALSE(device->load(source("__kernel void f(long extent) { undeclared_name = 1; }")));
+  EXPECT_EQ(fourth->misses(), 1);
+  EXPECT_EQ(fourth->summary().entries, 1);
 }
 
 TEST_F(OpenClDeviceTest, HalfStorage) {

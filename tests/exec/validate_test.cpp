@@ -58,6 +58,10 @@ TEST(Validate, Implementations) {
                  e.implementations[1].launches[0].extent.code = {{ScalarOp::kAdd, 0}});
   EXPECT_REFUSED("kernel scale_00000002, launch of scale", "a work group of 0",
                  e.implementations[1].launches[0].workgroup_threads = 0);
+  EXPECT_REFUSED("kernel scale_00000002, launch of scale, rows", "slot 2 of 2",
+                 e.implementations[1].launches[0].limits = {{slot(2), 9, "rows"}});
+  EXPECT_REFUSED("kernel scale_00000002, launch of scale, condition", "slot 2 of 2",
+                 e.implementations[1].launches[0].when = slot(2));
   EXPECT_REFUSED("kernel scale_00000002, launch of nothing", "its module does not list this entry",
                  e.implementations[1].launches[0].entry = "nothing");
 }
@@ -65,8 +69,16 @@ TEST(Validate, Implementations) {
 TEST(Validate, Segments) {
   EXPECT_REFUSED("kernel add_00000001, a segment", "parameter 9 of 3",
                  e.implementations[0].segments = {{9, 0, 4}});
-  EXPECT_REFUSED("kernel add_00000001, a segment", "it is part of a tensor of symbolic shape",
+  EXPECT_REFUSED("kernel add_00000001, a segment", "it is part of a tensor of symbolic rows",
+                 e.kernels[0].params[0].dims = {constant(4), slot(0)};
                  e.implementations[0].segments = {{0, 0, 4}});
+  EXPECT_REFUSED("kernel add_00000001, a segment",
+                 "it lies outside of its tensor or between its elements",
+                 e.implementations[0].segments = {{0, 2, 4}});
+  // Rows that the call decides.
+  EXPECT_EQ(
+      refusal([](Executable& e) { e.implementations[0].segments = {{0, 0, 64}, {0, 64, 64}}; }),
+      "accepted");
   // A tensor of 32 bytes.
   for (Segment wrong : {Segment{1, 16, 20}, Segment{1, -4, 4}, Segment{1, 32, 4}, Segment{1, 0, 0},
                         Segment{1, 2, 4}, Segment{1, 4, INT64_MAX}}) {

@@ -109,7 +109,8 @@ HostTensor waves(DType dtype, Shape shape) {
 }
 
 TEST_P(Segments, WeightsOfMatmul) {
-  // 70 rows of 160 bytes: two parts of 12 rows and so on, the offsets at the device's alignment.
+  // 70 rows of 160 bytes: parts of 12 rows, the offsets at the device's alignment. Tensors of n
+  // rows have four parts each, but not those whose rows are too long for an aligned part.
   check(R"(
 def main(x: Tensor((n, 40), f32), w: Tensor((70, 40), f32)) -> Tensor((n, 70), f32) {
   dataflow {
@@ -119,13 +120,13 @@ def main(x: Tensor((n, 40), f32), w: Tensor((70, 40), f32)) -> Tensor((n, 70), f
   }
   return z
 })",
-        {waves(DType::kF32, {3, 40}), waves(DType::kF32, {70, 40})}, 6);
+        {waves(DType::kF32, {3, 40}), waves(DType::kF32, {70, 40})}, 6 + 4);
   check(R"(
 def main(x: Tensor((n, 40), f32), w: Tensor((40, 30), bf16)) -> Tensor((n, 30), f32) {
   y: Tensor((n, 30), f32) = matmul(x, w)
   return y
 })",
-        {waves(DType::kF32, {3, 40}), waves(DType::kBF16, {40, 30})}, 2);
+        {waves(DType::kF32, {3, 40}), waves(DType::kBF16, {40, 30})}, 2 + 8);
 }
 
 TEST_P(Segments, TablesOfTake) {
@@ -151,6 +152,63 @@ def main(x: Tensor((100, 16), f32), s: Tensor((100, 1), f32)) -> Tensor((100, 16
   return z
 })",
         {waves(DType::kF32, {100, 16}), waves(DType::kF32, {100, 1})}, 8);
+}
+
+// 32 rows of 64 bytes a binding, four bindings a tensor.
+TEST_P(Segments, RowsThatTheCallDecides) {
+  Module module = text::parse(R"(module
+def main(x: Tensor((n, 16), f32), w: Tensor((16, 8), f32)) -> Tensor((n, 8), f32) {
+  dataflow {
+    y: Tensor((n, 16), f32) = exp(x)
+    z: Tensor((n, 8), f32) = matmul(y, w)
+    output z
+  }
+  return z
+})",
+                              "m.txt");
+  HostTensor w = waves(DType::kF32, {16, 8});
+  for (int64_t n : {0, 1, 32, 33, 64, 100, 128}) {
+    HostTensor x = waves(DType::kF32, {n, 16});
+    auto found = run(module, target_, {x, w});
+    ASSERT_TRUE(found) << n << ": " << found.error().to_string();
+    ASSERT_EQ(found->shape(), (Shape{n, 8}));
+    std::vector<interp::Value> args = {interp::Value::tensor(op::RefTensor::from(x)),
+                                       interp::Value::tensor(op::RefTensor::from(w))};
+    op::RefTensor expected = interp::call(module, "main", args).as_tensor();
+    for (int64_t i = 0; i < found->size(); ++i) {
+      auto at = static_cast<size_t>(i);
+      ASSERT_LE(std::abs(found->at_f64(i) - expected.values[at]), expected.bound[at])
+          << i << " of " << n;
+    }
+  }
+  EXPECT_GE(segments(), 8u);
+  auto beyond = run(module, target_, {waves(DType::kF32, {129, 16}), w});
+  ASSERT_FALSE(beyond);
+  EXPECT_EQ(beyond.error().fault, PlatformFault::kLimit);
+  testing::expect_parts(beyond.error(),
+                        {"number of rows of", "in segments of 32", "129", "at most 128"});
+}
+
+TEST_P(Segments, NoneWhereTheBindingsDoNotSuffice) {
+  Module module = text::parse(R"(module
+def main(x: Tensor((n, 16), f32), y: Tensor((n, 16), f32)) -> Tensor((n, 16), f32) {
+  z: Tensor((n, 16), f32) = add(x, y)
+  return z
+})",
+                              "m.txt");
+  target::Target few = target_;
+  few.description.limits.max_bindings = 5;  // less than two for each of three
+  HostTensor small = waves(DType::kF32, {32, 16}), large = waves(DType::kF32, {33, 16});
+  EXPECT_TRUE(run(module, few, {small, small}));
+  EXPECT_EQ(segments(), 0u);
+  auto refused = run(module, few, {large, large});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().fault, PlatformFault::kLimit);
+  few.description.limits.max_bindings = 6;
+  auto found = run(module, few, {large, large});
+  ASSERT_TRUE(found) << found.error().to_string();
+  EXPECT_EQ(segments(), 6u);
+  EXPECT_EQ(found->at_f64(520), 2 * large.at_f64(520));
 }
 
 INSTANTIATE_TEST_SUITE_P(Platforms, Segments, ::testing::Values("cpu", "opencl"),

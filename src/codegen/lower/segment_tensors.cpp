@@ -1,7 +1,9 @@
 #include "codegen/lower/segment_tensors.h"
 
+#include <limits>
 #include <map>
 #include <numeric>
+#include <optional>
 
 #include "tir/visit.h"
 
@@ -54,6 +56,83 @@ struct Parts {
   }
 };
 
+// What one access may have to choose from.
+constexpr int64_t kMostSymbolicParts = 4;
+
+// Bytes of a row where the dimensions behind the outermost are constant.
+std::optional<int64_t> row_bytes_of(const BufferNode& buffer) {
+  auto bytes = static_cast<int64_t>(dtype_bytes(buffer.dtype));
+  if (buffer.shape.empty()) return {};
+  for (size_t d = 1; d < buffer.shape.size(); ++d) {
+    if (!buffer.shape[d].is_int() ||
+        __builtin_mul_overflow(bytes, buffer.shape[d]->int_value, &bytes)) {
+      return {};
+    }
+  }
+  return bytes;
+}
+
+// Collects the segments of a program's parameters.
+struct Splitter {
+  explicit Splitter(const PrimFunc& func) : func(func) {}
+
+  // Adds the next segment of a parameter, of `shape_rows` rows and at most `most_rows`.
+  void add(size_t param, int64_t rows, int64_t row_bytes, PrimExpr shape_rows, int64_t most_rows) {
+    const BufferNode& buffer = *func.params[param].buffer;
+    Parts& parts = split[&buffer];
+    parts.rows = rows;
+    auto number = static_cast<int64_t>(parts.buffers.size());
+    Dims shape = buffer.shape;
+    shape[0] = std::move(shape_rows);
+    parts.buffers.push_back(make_buffer(buffer.name + "_part" + std::to_string(number),
+                                        buffer.dtype, std::move(shape)));
+    added.push_back({parts.buffers.back(), func.params[param].mode});
+    result.segments.push_back(
+        {static_cast<int32_t>(param), number * rows * row_bytes, most_rows * row_bytes});
+  }
+
+  const PrimFunc& func;
+  std::map<const BufferNode*, Parts> split;
+  std::vector<Param> added;
+  SegmentedFunc result;
+};
+
+void split_symbolic(const PrimFunc& func, const Limits& limits, Splitter& splitter) {
+  struct Candidate {
+    size_t param;
+    int64_t rows, row_bytes;
+  };
+  std::vector<Candidate> candidates;
+  for (size_t p = 0; p < func.params.size(); ++p) {
+    const BufferNode& buffer = *func.params[p].buffer;
+    auto row_bytes = row_bytes_of(buffer);
+    if (limits.max_binding_bytes == 0 || !row_bytes || *row_bytes == 0) continue;
+    if (buffer.shape[0].is_int()) continue;
+    int64_t rows = segment_rows(std::numeric_limits<int64_t>::max(), *row_bytes, limits);
+    if (rows > 0) candidates.push_back({p, rows, *row_bytes});
+  }
+  if (candidates.empty()) return;
+  int64_t parts = kMostSymbolicParts;
+  if (limits.max_bindings > 0) {
+    auto others = static_cast<int64_t>(func.params.size() - candidates.size() -
+                                       splitter.split.size() + splitter.added.size());
+    visit(func.body, [&](const Stmt& s) {
+      if (s->kind == StmtKind::kAlloc) others += as<AllocNode>(s).buffer->scope == Scope::kGlobal;
+    });
+    parts =
+        std::min(parts, (limits.max_bindings - others) / static_cast<int64_t>(candidates.size()));
+  }
+  if (parts < 2) return;
+  for (const Candidate& one : candidates) {
+    const PrimExpr& count = func.params[one.param].buffer->shape[0];
+    for (int64_t part = 0; part < parts; ++part) {
+      splitter.add(one.param, one.rows, one.row_bytes, min(count, one.rows), one.rows);
+    }
+    splitter.result.symbolic.push_back(
+        {static_cast<int32_t>(one.param), count, one.rows, parts * one.rows});
+  }
+}
+
 }  // namespace
 
 int64_t segment_rows(int64_t rows, int64_t row_bytes, const Limits& limits) {
@@ -63,39 +142,26 @@ int64_t segment_rows(int64_t rows, int64_t row_bytes, const Limits& limits) {
   return most / row_bytes / step * step;
 }
 
-SegmentedFunc segment_tensors(const PrimFunc& func, const Limits& limits) {
-  std::map<const BufferNode*, Parts> split;
-  std::vector<Param> added;
-  SegmentedFunc result;
+SegmentedFunc segment_tensors(const PrimFunc& func, const Limits& limits, bool symbolic) {
+  Splitter splitter(func);
   for (size_t p = 0; p < func.params.size(); ++p) {
     const BufferNode& buffer = *func.params[p].buffer;
-    auto row_bytes = static_cast<int64_t>(dtype_bytes(buffer.dtype));
-    bool known = !buffer.shape.empty();
-    for (size_t d = 0; d < buffer.shape.size() && known; ++d) {
-      known =
-          buffer.shape[d].is_int() &&
-          (d == 0 || !__builtin_mul_overflow(row_bytes, buffer.shape[d]->int_value, &row_bytes));
-    }
-    if (!known) continue;
+    auto row_bytes = row_bytes_of(buffer);
+    if (!row_bytes || !buffer.shape[0].is_int()) continue;
     int64_t all = buffer.shape[0]->int_value;
-    Parts parts;
-    parts.rows = segment_rows(all, row_bytes, limits);
-    if (parts.rows == 0 || parts.rows == all) continue;
-    for (int64_t begin = 0; begin < all; begin += parts.rows) {
-      Dims shape = buffer.shape;
-      int64_t rows = std::min(parts.rows, all - begin);
-      shape[0] = rows;
-      std::string name = buffer.name + "_part" + std::to_string(parts.buffers.size());
-      parts.buffers.push_back(make_buffer(name, buffer.dtype, std::move(shape)));
-      added.push_back({parts.buffers.back(), func.params[p].mode});
-      result.segments.push_back({static_cast<int32_t>(p), begin * row_bytes, rows * row_bytes});
+    int64_t rows = segment_rows(all, *row_bytes, limits);
+    if (rows == 0 || rows == all) continue;
+    for (int64_t begin = 0; begin < all; begin += rows) {
+      splitter.add(p, rows, *row_bytes, std::min(rows, all - begin), std::min(rows, all - begin));
     }
-    split[&buffer] = std::move(parts);
   }
+  if (symbolic) split_symbolic(func, limits, splitter);
+  SegmentedFunc& result = splitter.result;
+  const auto& split = splitter.split;
   auto copy = std::make_shared<PrimFunc>(func);
   result.func = copy;
   if (split.empty()) return result;
-  copy->params.insert(copy->params.end(), added.begin(), added.end());
+  copy->params.insert(copy->params.end(), splitter.added.begin(), splitter.added.end());
   auto loads = [&](const PrimExpr& root) {
     return rewrite_expr(root, [&](const PrimExpr& e) -> PrimExpr {
       if (e.kind() != tapml::ExprKind::kLoad) return {};
@@ -108,7 +174,7 @@ SegmentedFunc segment_tensors(const PrimFunc& func, const Limits& limits) {
     auto it = split.find(as<StoreNode>(s).buffer.get());
     return it == split.end() ? nullptr : it->second.store(as<StoreNode>(s));
   });
-  return result;
+  return std::move(result);
 }
 
 }  // namespace tapml::codegen

@@ -19,12 +19,26 @@ struct SegmentedFunc {
   // Its parameters: the kernel's, of which the segmented ones are not touched any more, then one a
   // segment.
   tir::PrimFuncRef func;
-  std::vector<Segment> segments;
+  std::vector<Segment> segments;  // those of constant shapes first
+
+  // A parameter whose number of rows the scalars decide.
+  struct Rows {
+    int32_t param = 0;
+    PrimExpr count;
+    int64_t each = 0;  // rows that one binding takes
+    int64_t most = 0;  // rows that all segments take
+  };
+  std::vector<Rows> symbolic;
 };
 
 // The program with every parameter of constant shape that is above limits.max_binding_bytes split
 // along its outermost dimension: an access picks the segment by its row. Tensors that cannot be
-// split stay; those of symbolic shape are checked before the launch.
-SegmentedFunc segment_tensors(const tir::PrimFunc& func, const Limits& limits);
+// split stay.
+//
+// `symbolic`: the parameters whose outermost dimension alone is symbolic are split too, into four
+// segments or into as many as limits.max_bindings leaves to each; none where that is less than two.
+// A segment that lies behind the end of its tensor is not touched.
+SegmentedFunc segment_tensors(const tir::PrimFunc& func, const Limits& limits,
+                              bool symbolic = false);
 
 }  // namespace tapml::codegen

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "device/opencl/cl_describe.h"
+#include "io/host/disk_cache.h"
 #include "runtime/device.h"
 
 namespace tapml::device {
@@ -16,6 +17,7 @@ struct ClContext {
   int64_t total_memory = 0;  // bytes of the device
   int64_t max_groups = 1;    // work groups that keep the device busy
   std::atomic<int64_t> allocated{0};
+  std::shared_ptr<DiskCache> programs;  // null: none
 };
 
 class ClMemory final : public runtime::DeviceMemory {
@@ -46,7 +48,8 @@ class ClKernel final : public runtime::DeviceKernel {
   std::mutex lock;          // arguments are state of the kernel object
 };
 
-// Builds source text; its kernels keep it alive.
+// Builds source text, or takes what an earlier build of it left in context->programs; its kernels
+// keep it alive.
 Result<std::shared_ptr<runtime::DeviceModule>> build_cl_module(std::shared_ptr<ClContext> context,
                                                                std::span<const std::byte> source);
 Result<std::unique_ptr<runtime::DeviceQueue>> create_cl_queue(std::shared_ptr<ClContext> context);

@@ -111,4 +111,20 @@ DeviceInfo describe_cl_device(const ClDevice& device) {
   return info;
 }
 
+std::string cl_build_identity(const ClDevice& device) {
+  std::string text;
+  for (cl_platform_info what : {CL_PLATFORM_NAME, CL_PLATFORM_VENDOR, CL_PLATFORM_VERSION}) {
+    size_t size = 0;
+    if (clGetPlatformInfo(device.platform, what, 0, nullptr, &size) != CL_SUCCESS) size = 0;
+    std::string part(size, '\0');
+    if (size > 0) clGetPlatformInfo(device.platform, what, size, part.data(), nullptr);
+    text += part + "\n";
+  }
+  for (cl_device_info what : {CL_DEVICE_NAME, CL_DEVICE_VENDOR, CL_DEVICE_VERSION,
+                              CL_DRIVER_VERSION, CL_DEVICE_EXTENSIONS}) {
+    text += device_text(device.device, what) + "\n";
+  }
+  return text;
+}
+
 }  // namespace tapml::device

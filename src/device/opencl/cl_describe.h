@@ -19,6 +19,9 @@ Result<std::vector<ClDevice>> find_cl_devices();
 // The one to use where the user names none; `devices` is not empty.
 const ClDevice& best_cl_device(const std::vector<ClDevice>& devices);
 DeviceInfo describe_cl_device(const ClDevice& device);
+// What a built program depends on beside its source: the platform, the device, their versions and
+// the driver's.
+std::string cl_build_identity(const ClDevice& device);
 
 // A number that the driver says about a device; 0 where it says nothing.
 template <class T>

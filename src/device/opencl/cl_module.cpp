@@ -1,3 +1,4 @@
+#include "base/hash.h"
 #include "device/opencl/cl_context.h"
 
 namespace tapml::device {
@@ -8,6 +9,9 @@ using runtime::DeviceKernel;
 using runtime::DeviceModule;
 
 constexpr size_t kLogLines = 20;
+constexpr const char* kBuildOptions = "-cl-std=CL1.2 -w";
+// Of what a kept program's key covers; the driver's own versions stand beside it.
+constexpr const char* kKeyVersion = "opencl-program-1";
 
 std::string first_lines(const std::string& text, size_t lines) {
   size_t end = 0;
@@ -60,22 +64,84 @@ class ClModule final : public DeviceModule {
 
 }  // namespace
 
-Result<std::shared_ptr<DeviceModule>> build_cl_module(std::shared_ptr<ClContext> context,
-                                                      std::span<const std::byte> source) {
+namespace {
+
+std::string program_key(const ClContext& context, std::span<const std::byte> source) {
+  Sha256 hash;
+  hash.update(std::string(kKeyVersion) + "\n" + kBuildOptions + "\n" +
+              cl_build_identity(context.device) + "\n");
+  hash.update(source);
+  return to_hex(hash.digest());
+}
+
+// Null where the driver does not take the bytes: they may be of a driver that says less of itself
+// than it changes.
+ClObject<cl_program> kept_program(const ClContext& context, std::span<const std::byte> bytes) {
+  const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
+  size_t size = bytes.size();
+  cl_device_id device = context.device.device;
+  cl_int code = CL_SUCCESS, status = CL_SUCCESS;
+  ClObject<cl_program> program(
+      clCreateProgramWithBinary(context.context.get(), 1, &device, &size, &data, &status, &code));
+  if (code != CL_SUCCESS || status != CL_SUCCESS) return {};
+  if (clBuildProgram(program.get(), 1, &device, kBuildOptions, nullptr, nullptr) != CL_SUCCESS) {
+    return {};
+  }
+  return program;
+}
+
+// Empty where the driver has no binary to give.
+std::vector<std::byte> binary_of(cl_program program) {
+  size_t size = 0;
+  if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, nullptr) !=
+      CL_SUCCESS) {
+    return {};
+  }
+  std::vector<std::byte> bytes(size);
+  auto* data = reinterpret_cast<unsigned char*>(bytes.data());
+  if (size == 0 ||
+      clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(data), &data, nullptr) != CL_SUCCESS) {
+    return {};
+  }
+  return bytes;
+}
+
+Result<ClObject<cl_program>> built_program(const ClContext& context,
+                                           std::span<const std::byte> source) {
   const char* text = reinterpret_cast<const char*>(source.data());
   size_t length = source.size();
   cl_int code = CL_SUCCESS;
   ClObject<cl_program> program(
-      clCreateProgramWithSource(context->context.get(), 1, &text, &length, &code));
+      clCreateProgramWithSource(context.context.get(), 1, &text, &length, &code));
   TAPML_TRY(cl_status(code, "clCreateProgramWithSource"));
-  cl_device_id device = context->device.device;
-  code = clBuildProgram(program.get(), 1, &device, "-cl-std=CL1.2 -w", nullptr, nullptr);
+  cl_device_id device = context.device.device;
+  code = clBuildProgram(program.get(), 1, &device, kBuildOptions, nullptr, nullptr);
   if (code == CL_BUILD_PROGRAM_FAILURE) {
     Error error = internal_error("the OpenCL driver refuses the source of a module", "opencl");
     error.found = first_lines(build_log(program.get(), device), kLogLines);
     return fail(std::move(error));
   }
   TAPML_TRY(cl_status(code, "clBuildProgram"));
+  return program;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<DeviceModule>> build_cl_module(std::shared_ptr<ClContext> context,
+                                                      std::span<const std::byte> source) {
+  ClObject<cl_program> program;
+  std::string key;
+  if (context->programs) {
+    key = program_key(*context, source);
+    if (auto bytes = context->programs->get(key)) program = kept_program(*context, *bytes);
+  }
+  if (!program) {
+    TAPML_ASSIGN(program, built_program(*context, source));
+    if (context->programs) {
+      std::vector<std::byte> bytes = binary_of(program.get());
+      if (!bytes.empty()) context->programs->put(key, bytes);
+    }
+  }
   return std::make_shared<ClModule>(std::move(context), std::move(program));
 }
 

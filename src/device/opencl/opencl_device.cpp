@@ -97,6 +97,7 @@ Result<std::shared_ptr<Device>> create_opencl_device(const OpenClOptions& option
                           "; this machine has " + std::to_string(devices.size())));
   }
   auto context = std::make_shared<ClContext>();
+  context->programs = options.programs;
   context->device =
       options.device < 0 ? best_cl_device(devices) : devices[static_cast<size_t>(options.device)];
   context->info = describe_cl_device(context->device);

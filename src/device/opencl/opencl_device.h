@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "io/host/disk_cache.h"
 #include "runtime/device.h"
 
 namespace tapml::device {
@@ -12,10 +13,12 @@ namespace tapml::device {
 // accelerator, else a processor).
 struct OpenClOptions {
   int device = -1;
+  // Where built programs are kept between processes, by source, device and driver; null: nowhere.
+  std::shared_ptr<DiskCache> programs;
 };
 
 // Modules are of format "opencl-c": source text, built when it is loaded; the same source is built
-// once per device. A kernel
+// once per device, and once per machine where programs are kept. A kernel
 //
 //     __kernel void entry(__global void* b0, __global void* b1, ..,  // the launch's buffers
 //                         long o0, long o1, ..,                      // where each begins, in bytes
