@@ -7,6 +7,7 @@
 #include "codegen/vm/lower.h"
 #include "ir/exceptions.h"
 #include "passes/kernel.h"
+#include "passes/lift_workspaces.h"
 #include "passes/plan_memory.h"
 #include "pipeline/build_kernels.h"
 #include "pipeline/run.h"
@@ -82,6 +83,48 @@ void check_limits(const KernelInfo& info, const target::Target& target) {
   }
 }
 
+// What the implementations of `executable` need as scratch memory, by kernel, over the scalars of
+// its tensor program: each workspace aligned, in one storage.
+std::map<std::string, PrimExpr> workspace_bytes(const Module& fixed, const Executable& executable) {
+  std::map<std::string, PrimExpr> all;
+  for (const Implementation& implementation : executable.implementations) {
+    if (implementation.workspaces.empty()) continue;
+    const std::string& name = executable.kernels[static_cast<size_t>(implementation.kernel)].name;
+    const std::vector<Var>& scalars = passes::kernel_implementation(fixed, name).scalars;
+    PrimExpr total = 0;
+    for (const ParamInfo& workspace : implementation.workspaces) {
+      PrimExpr bytes = static_cast<int64_t>(dtype_bytes(workspace.dtype));
+      for (const ScalarProgram& dim : workspace.dims) {
+        bytes = bytes * arith::scalar_expression(dim, scalars);
+      }
+      total =
+          total + floordiv(bytes + (passes::kWorkspaceAlignment - 1), passes::kWorkspaceAlignment) *
+                      passes::kWorkspaceAlignment;
+    }
+    all[name] = total;
+  }
+  return all;
+}
+
+// Storage made explicit, scratch memory of the implementations included.
+Module plan(const Module& fixed, const Executable& executable, const ImplementOptions& options,
+            int& number) {
+  Module lifted = fixed;
+  if (options.lift_workspaces) {
+    const std::map<std::string, PrimExpr> bytes = workspace_bytes(fixed, executable);
+    lifted = run_pass(
+        fixed, "lift_workspaces",
+        [&](const Module& module) { return passes::lift_given_workspaces(module, bytes); },
+        options.instruments, number);
+  }
+  passes::PlanMemoryOptions memory = options.memory;
+  if (options.rewrite) memory.in_place = false;
+  return run_pass(
+      lifted, "plan_memory",
+      [&](const Module& module) { return passes::plan_memory_with(module, memory); },
+      options.instruments, number);
+}
+
 std::string programs_text(const relax::Function& spec) {
   std::string text;
   for (const std::string& name : passes::programs_of(spec)) {
@@ -126,7 +169,8 @@ std::shared_ptr<const Executable> implement(const Module& fixed, const target::T
   }
   builder.finish();
   int number = 50;
-  Module planned = run_pass(fixed, "plan_memory", passes::plan_memory, options.instruments, number);
+  Module planned = plan(fixed, *executable, options, number);
+  if (options.planned) *options.planned = planned;
   double start = seconds_now();
   std::vector<std::pair<std::string, const relax::Function*>> functions;
   for (const auto& [name, function] : planned.functions) {

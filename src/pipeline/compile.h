@@ -8,6 +8,7 @@
 
 #include "exec/executable.h"
 #include "ir/module.h"
+#include "passes/plan_memory.h"
 #include "target/target.h"
 #include "tir/prim_func.h"
 
@@ -50,6 +51,13 @@ struct ImplementOptions {
   KernelCache* cache = nullptr;
   // Threads that generate native code; 0: one a core. The result does not depend on it.
   int threads = 0;
+  // How memory is planned. Outputs take over inputs' storage only where there is no `rewrite`: of
+  // what that makes nothing is known.
+  passes::PlanMemoryOptions memory;
+  // Whether workspaces are planned with everything else; else each runner has its own.
+  bool lift_workspaces = true;
+  // Receives the Module after planning, when set: what memory_report() reads.
+  Module* planned = nullptr;
 };
 
 // Kernels fixed -> executable for `target`: implement, plan memory, lower, generate code.

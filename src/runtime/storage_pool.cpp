@@ -4,25 +4,21 @@
 
 namespace tapml::runtime {
 
-namespace {
-
-// A free storage serves a smaller request when little of it is wasted.
-bool fits(int64_t has, int64_t bytes) { return has >= bytes && has - bytes <= bytes / 4 + 4096; }
-
-}  // namespace
-
 Result<std::shared_ptr<Storage>> StoragePool::allocate(int64_t bytes) noexcept {
   Entry* best = nullptr;
   int64_t held = 0;
   for (Entry& entry : entries_) {
     if (!is_free(entry)) {
-      held += entry.asked;
-    } else if (fits(entry.storage->bytes(), bytes) &&
-               (!best || entry.storage->bytes() < best->storage->bytes())) {
+      held += entry.storage->bytes();
+    } else if (!best && entry.storage->bytes() == bytes) {
       best = &entry;
     }
   }
+  // An overflow leaves a peak that no memory reaches.
+  if (__builtin_add_overflow(held, bytes, &held)) held = INT64_MAX;
+  peak_bytes_ = std::max(peak_bytes_, held);
   if (!best) {
+    make_room(bytes);
     auto storage = Storage::allocate(session_, bytes);
     if (!storage && storage.error().fault == PlatformFault::kOutOfMemory) {
       // Idle storages of other sizes may be what is missing.
@@ -32,11 +28,26 @@ Result<std::shared_ptr<Storage>> StoragePool::allocate(int64_t bytes) noexcept {
     if (!storage) return fail(std::move(storage).error());
     best = &entries_.emplace_back(Entry{std::move(*storage)});
   }
-  best->asked = bytes;
   best->last_call = call_;
   best->storage->written();
-  peak_bytes_ = std::max(peak_bytes_, held + bytes);
   return best->storage;
+}
+
+// Lets go of idle storages, the longest unused first, until `bytes` more stay within the peak.
+void StoragePool::make_room(int64_t bytes) noexcept {
+  int64_t total = bytes;
+  for (const Entry& entry : entries_) total += entry.storage->bytes();
+  while (total > peak_bytes_) {
+    auto oldest = entries_.end();
+    for (auto it = entries_.begin(); it != entries_.end(); ++it) {
+      if (is_free(*it) && (oldest == entries_.end() || it->last_call < oldest->last_call)) {
+        oldest = it;
+      }
+    }
+    if (oldest == entries_.end()) return;
+    total -= oldest->storage->bytes();
+    entries_.erase(oldest);
+  }
 }
 
 void StoragePool::end_call() noexcept {
