@@ -401,95 +401,6 @@ bool generate_repeat(GeneratedCall& call, RandomStream& rng) {
   return true;
 }
 
-// ---- stack
-
-relax::Annotation deduce_stack(const CallView& call) {
-  const auto* tuple = relax::as_tuple(call.annotations[0]);
-  if (!tuple) return relax::tensor_annotation_ndim(relax::kUnknownNdim, std::nullopt);
-  if (tuple->fields.empty()) call.error("there are no tensors", "at least one tensor", "none");
-  Known result = known_tensor(call, tuple->fields[0], "tensor 0");
-  for (size_t f = 1; f < tuple->fields.size(); ++f) {
-    std::string what = "tensor " + std::to_string(f);
-    Known next = known_tensor(call, tuple->fields[f], what);
-    if (result.dtype && next.dtype && *result.dtype != *next.dtype) {
-      call.error(what + " has another dtype than tensor 0", dtype_name(*result.dtype),
-                 dtype_name(*next.dtype));
-    }
-    if (result.ndim != relax::kUnknownNdim && next.ndim != relax::kUnknownNdim &&
-        result.ndim != next.ndim) {
-      call.error(what + " has another rank than tensor 0",
-                 std::to_string(result.ndim) + " dimensions", std::to_string(next.ndim));
-    }
-    if (!result.dtype) result.dtype = next.dtype;
-    if (result.ndim == relax::kUnknownNdim) result.ndim = next.ndim;
-    if (!result.shape) result.shape = next.shape;
-    if (!result.shape || !next.shape) continue;
-    for (size_t d = 0; d < result.shape->size(); ++d) {
-      expect_same_dim(call, (*result.shape)[d], (*next.shape)[d],
-                      std::to_string(d) + " of tensor 0 and " + what);
-    }
-  }
-  if (result.ndim == relax::kUnknownNdim) return tensor_result(result);
-  ++result.ndim;
-  int64_t axis = normalized_axis(call, call.integer("axis"), result.ndim);
-  if (result.shape) {
-    result.shape->insert(result.shape->begin() + axis,
-                         PrimExpr(static_cast<int64_t>(tuple->fields.size())));
-  }
-  return tensor_result(result);
-}
-
-tir::PrimFuncRef legalize_stack(const CallView& call) {
-  Lowering lowering(call);
-  relax::TensorAnnotation result = known_result(call, deduce_stack(call));
-  size_t axis = axis_of(call, call.integer("axis"), result.shape->size());
-  tir::Buffer out = lowering.output("out", *result.shape, *result.dtype);
-  lowering.add(tir::compute("stack", out, [&](const std::vector<Var>& i) {
-    Index index(i.begin(), i.end());
-    index.erase(index.begin() + static_cast<std::ptrdiff_t>(axis));
-    PrimExpr value;
-    for (size_t f = lowering.field_count(0); f-- > 0;) {
-      PrimExpr element = tir::load(lowering.arg(0, f), index);
-      value = value ? select(eq(i[axis], static_cast<int64_t>(f)), element, value) : element;
-    }
-    return value;
-  }));
-  return lowering.finish();
-}
-
-// A kernel takes few operands; wide stacks are concats, which know how to become chains.
-constexpr size_t kStackOperands = 5;
-
-relax::Expr decompose_stack(const CallView& call, BindingSink& sink) {
-  const auto* tuple = relax::as<relax::TupleNode>(call.args[0]);
-  if (!tuple || tuple->fields.size() <= kStackOperands) return nullptr;
-  relax::Annotation annotation = deduce_stack(call);
-  const auto* result = relax::as_tensor(annotation);
-  if (!result || result->ndim == relax::kUnknownNdim) return nullptr;
-  int64_t axis = normalized_axis(call, call.integer("axis"), result->ndim);
-  std::vector<relax::Expr> parts;
-  for (const relax::Expr& field : tuple->fields) {
-    const auto* tensor = relax::as_tensor(annotation_of(field));
-    if (!tensor || !tensor->shape) return nullptr;
-    Dims dims = *tensor->shape;
-    dims.insert(dims.begin() + axis, PrimExpr(1));
-    parts.push_back(
-        sink.emit(relax::make_op_call("reshape", {field, relax::make_shape(dims)}), "stacked"));
-  }
-  return sink.emit(
-      relax::make_op_call("concat", {relax::make_tuple(std::move(parts))}, {{"axis", axis}}),
-      "stack");
-}
-
-bool generate_stack(GeneratedCall& call, RandomStream& rng) {
-  Shape& shape = call.args[0].tensors[0].shape;
-  keep_moderate(shape, 1024);
-  call.attrs["axis"] = random_axis(shape.size() + 1, rng);
-  int64_t others = rng.chance(0.3) ? rng.between(5, 9) : rng.between(0, 4);
-  for (int64_t i = 0; i < others; ++i) call.args[0].tensors.push_back(call.args[0].tensors[0]);
-  return true;
-}
-
 // ---- swap_axes and move_axis
 
 // The permutation that either operator stands for.
@@ -632,11 +543,6 @@ std::span<const OperatorInfo> arrange_operators() {
                   {{"repeats", AttributeKind::kInt, true, {}, "copies of each element"},
                    axis("axis", "negative from the end")},
                   {deduce_repeat, legalize_repeat, reference::repeat, generate_repeat}, 1),
-        arranging(
-            "stack", "Tensors of one shape and dtype joined along a new axis.",
-            {{"xs", ArgumentKind::kTensors, "at least one tensor"}},
-            {axis("axis", "of the result; negative from its end")},
-            {deduce_stack, legalize_stack, reference::stack, generate_stack, decompose_stack}),
         arranging(
             "swap_axes", "x with two axes exchanged.", {x},
             {axis("axis1", "one axis"), axis("axis2", "the other")},

@@ -26,6 +26,7 @@ std::span<const OperatorInfo> softmax_operators();
 std::span<const OperatorInfo> normalization_operators();
 std::span<const OperatorInfo> layout_operators();
 std::span<const OperatorInfo> arrange_operators();
+std::span<const OperatorInfo> join_operators();
 std::span<const OperatorInfo> region_operators();
 std::span<const OperatorInfo> indexing_operators();
 std::span<const OperatorInfo> scatter_operators();

@@ -1,6 +1,7 @@
 // Operators that move elements without computing on them.
 #include <algorithm>
 #include <numeric>
+#include <string_view>
 
 #include "op/dtypes.h"
 #include "op/families.h"
@@ -108,72 +109,6 @@ tir::PrimFuncRef legalize_permute(const CallView& call) {
     Index index(i.size());
     for (size_t d = 0; d < i.size(); ++d) index[axes[d]] = i[d];
     return tir::load(x, index);
-  }));
-  return lowering.finish();
-}
-
-// ---- concat
-
-relax::Annotation deduce_concat(const CallView& call) {
-  const auto* tuple = relax::as_tuple(call.annotations[0]);
-  if (!tuple) return relax::tensor_annotation_ndim(relax::kUnknownNdim, std::nullopt);
-  if (tuple->fields.empty()) call.error("there are no tensors", "at least one tensor", "none");
-  Known result = known_tensor(call, tuple->fields[0], "tensor 0");
-  for (size_t f = 1; f < tuple->fields.size(); ++f) {
-    std::string what = "tensor " + std::to_string(f);
-    Known next = known_tensor(call, tuple->fields[f], what);
-    if (result.dtype && next.dtype && *result.dtype != *next.dtype) {
-      call.error(what + " has another dtype than tensor 0", dtype_name(*result.dtype),
-                 dtype_name(*next.dtype));
-    }
-    if (result.ndim != relax::kUnknownNdim && next.ndim != relax::kUnknownNdim &&
-        result.ndim != next.ndim) {
-      call.error(what + " has another rank than tensor 0",
-                 std::to_string(result.ndim) + " dimensions", std::to_string(next.ndim));
-    }
-    if (!result.dtype) result.dtype = next.dtype;
-    if (result.ndim == relax::kUnknownNdim) result.ndim = next.ndim;
-    if (result.shape && next.shape) {
-      auto axis = static_cast<size_t>(normalized_axis(call, call.integer("axis"), result.ndim));
-      for (size_t d = 0; d < result.shape->size(); ++d) {
-        PrimExpr& dim = (*result.shape)[d];
-        if (d == axis) {
-          dim = simplified(dim + (*next.shape)[d]);
-        } else {
-          expect_same_dim(call, dim, (*next.shape)[d],
-                          std::to_string(d) + " of tensor 0 and " + what);
-        }
-      }
-    } else {
-      result.shape.reset();
-    }
-  }
-  if (result.ndim != relax::kUnknownNdim) {
-    normalized_axis(call, call.integer("axis"), result.ndim);
-  }
-  return tensor_result(result);
-}
-
-tir::PrimFuncRef legalize_concat(const CallView& call) {
-  Lowering lowering(call);
-  relax::TensorAnnotation result = known_result(call, deduce_concat(call));
-  auto axis = static_cast<size_t>(
-      normalized_axis(call, call.integer("axis"), static_cast<int>(result.shape->size())));
-  tir::Buffer out = lowering.output("out", *result.shape, *result.dtype);
-  lowering.add(tir::compute("concat", out, [&](const std::vector<Var>& i) {
-    size_t count = lowering.field_count(0);
-    Dims starts = {0};
-    for (size_t f = 0; f < count; ++f) {
-      starts.push_back(starts[f] + lowering.arg(0, f)->shape[axis]);
-    }
-    PrimExpr value;
-    for (size_t f = count; f-- > 0;) {
-      Index index(i);
-      index[axis] = index[axis] - starts[f];
-      PrimExpr element = tir::load(lowering.arg(0, f), index);
-      value = value ? select(lt(i[axis], starts[f + 1]), element, value) : element;
-    }
-    return value;
   }));
   return lowering.finish();
 }
@@ -376,20 +311,6 @@ bool generate_permute(GeneratedCall& call, RandomStream& rng) {
   return true;
 }
 
-bool generate_concat(GeneratedCall& call, RandomStream& rng) {
-  int64_t rank = kept_moderate(call);
-  if (rank == 0) return false;
-  int64_t axis = random_axis(static_cast<size_t>(rank), rng);
-  int64_t others = rng.between(0, 4);
-  for (int64_t i = 0; i < others; ++i) {
-    GeneratedTensor next = call.args[0].tensors[0];
-    next.shape[static_cast<size_t>(axis < 0 ? axis + rank : axis)] = rng.between(0, 5);
-    call.args[0].tensors.push_back(next);
-  }
-  call.attrs["axis"] = axis;
-  return true;
-}
-
 bool generate_split(GeneratedCall& call, RandomStream& rng) {
   int64_t rank = kept_moderate(call);
   if (rank == 0) return false;
@@ -455,9 +376,6 @@ std::span<const OperatorInfo> layout_operators() {
         layout("permute", "Dimension i of the result is dimension axes[i] of x.", {x},
                {{"axes", AttributeKind::kInts, true, {}, "a permutation of x's axes"}},
                deduce_permute, legalize_permute, reference::permute, generate_permute),
-        layout("concat", "Tensors of one dtype joined along an axis; their other dimensions agree.",
-               {{"xs", ArgumentKind::kTensors, "at least one tensor"}}, {axis}, deduce_concat,
-               legalize_concat, reference::concat, generate_concat),
         layout("split",
                "x cut along an axis into a tuple of tensors: `sections` equal parts (the dimension "
                "is a multiple), or parts of the given sizes.",
@@ -479,7 +397,9 @@ std::span<const OperatorInfo> layout_operators() {
                  "positive steps; empty: all 1"}},
                deduce_slice, legalize_slice, reference::slice, generate_slice),
     };
-    list[3].outputs = kTupleOfOutputs;
+    for (OperatorInfo& info : list) {
+      if (std::string_view(info.name) == "split") info.outputs = kTupleOfOutputs;
+    }
     return list;
   }();
   return kOperators;
