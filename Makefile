@@ -58,6 +58,10 @@ bench: release  ## measure speed against peers and ceilings (ONLY=pattern for so
 	@cmake --build --preset release --target tapml_bench
 	@build/bench/tapml_bench $(ONLY)
 
+.PHONY: count
+count: setup  ## count the instructions of the passes, against what is stored (scripts/count_instructions)
+	@scripts/count_instructions
+
 format: setup  ## format all C++ files in place
 	@$(sources) | xargs -0 -r clang-format-19 -i
 

@@ -20,6 +20,7 @@ namespace tapml::bench {
 
 namespace {
 
+constexpr const char* kTvmPython = "build/venv-bench-tvm/bin/python";
 constexpr const char* kLlama7b = "bench/models/llama2_7b.json";
 
 // A folder of our own, gone with the last user.
@@ -44,13 +45,21 @@ double compile_7b(const std::string& folder) {
   });
 }
 
-Pair cold_7b(std::string&) {
+Pair cold_7b(std::string& absent) {
   auto folder = temporary_folder();
-  return {[=] {
-            std::filesystem::remove_all(*folder + "/cache");
-            return compile_7b(*folder + "/cache");
-          },
-          nullptr};
+  Pair pair{[=] {
+              std::filesystem::remove_all(*folder + "/cache");
+              return compile_7b(*folder + "/cache");
+            },
+            nullptr};
+  auto peer = std::make_shared<Peer>(
+      std::vector<std::string>{kTvmPython, "bench/peers/tvm_llama.py", kLlama7b});
+  if (peer->ok()) {
+    pair.peer = [=] { return peer->measure(); };
+  } else {
+    absent = peer->why();
+  }
+  return pair;
 }
 
 Pair warm_7b(std::string&) {
@@ -93,6 +102,7 @@ std::vector<Case> compile_cases() {
   return {
       {.name = "compile/llama2_7b_cold",
        .unit = "s",
+       .peer = "apache-tvm 0.27",
        .bound = Bound::kAtMost,
        .bar = 2.5,
        .figure = true,
