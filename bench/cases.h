@@ -11,5 +11,7 @@ std::vector<Case> kernel_cases();
 std::vector<Case> model_cases();
 // Compiling a large model's configuration, cold and through the cache; loading executables.
 std::vector<Case> compile_cases();
+// Bytes that activations need, planned and not.
+std::vector<Case> memory_cases();
 
 }  // namespace tapml::bench

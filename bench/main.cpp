@@ -14,6 +14,7 @@ int main(int argc, char** argv) {
     std::vector<bench::Case> cases = bench::kernel_cases();
     for (bench::Case& test : bench::model_cases()) cases.push_back(std::move(test));
     for (bench::Case& test : bench::compile_cases()) cases.push_back(std::move(test));
+    for (bench::Case& test : bench::memory_cases()) cases.push_back(std::move(test));
     return bench::run(cases, options);
   });
   if (missed) return 0;  // a missed bar is a finding of the table, not a failure to measure

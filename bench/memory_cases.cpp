@@ -1,0 +1,106 @@
+// What a prefill at full context needs for its activations: each tensor on its own, a pool that
+// frees at the last use, and the plan.
+#include "analysis/liveness.h"
+#include "arith/evaluate.h"
+#include "cases.h"
+#include "frontend/huggingface/model.h"
+#include "ir/exceptions.h"
+#include "passes/memory/report.h"
+#include "passes/plan_memory.h"
+#include "pipeline/compile.h"
+#include "relax/visit.h"
+
+namespace tapml::bench {
+
+namespace {
+
+constexpr const char* kFunction = "prefill";
+constexpr double kMiB = 1024.0 * 1024.0;
+
+using Values = std::map<std::string, int64_t>;
+
+double value_of(const PrimExpr& expr, const Values& values) {
+  arith::Values by_variable;
+  for (const Var& var : free_vars(expr)) by_variable[var.get()] = values.at(var->name);
+  auto value = arith::evaluate(expr, by_variable);
+  if (!value) throw_internal("no value of " + to_string(expr));
+  return static_cast<double>(*value);
+}
+
+// Without what is there from load on.
+double planned_bytes(const Module& fixed, const passes::PlanMemoryOptions& options,
+                     const Values& values) {
+  passes::MemoryReport report = passes::memory_report(passes::plan_memory_with(fixed, options));
+  for (const passes::FunctionMemory& function : report.functions) {
+    if (function.name != kFunction) continue;
+    return value_of(function.peak, values) - static_cast<double>(report.constant_bytes);
+  }
+  throw_internal(std::string("no function ") + kFunction);
+}
+
+// The most that is in use at one time.
+double pool_bytes(const Module& fixed, const Values& values) {
+  const auto& function = *relax::as_relax_function(fixed.find(kFunction));
+  analysis::Liveness live =
+      analysis::find_liveness(function, [](const relax::Expr&) { return false; });
+  std::map<const relax::VarNode*, const relax::CallNode*> calls;
+  relax::visit_bindings(function.body, [&](const relax::Binding& binding, bool) {
+    calls[binding.var.get()] = relax::as<relax::CallNode>(binding.value);
+  });
+  std::map<int64_t, double> change;  // by position
+  for (const analysis::Allocation& one : live.allocations) {
+    const auto* tensor = relax::as_tensor(calls.at(one.owner)->annotations.at(one.output));
+    double bytes = value_of(passes::storage_bytes(*tensor->shape, *tensor->dtype), values);
+    change[one.first] += bytes;
+    change[one.last + 1] -= bytes;
+  }
+  double now = 0, most = 0;
+  for (const auto& [position, bytes] : change) most = std::max(most, now += bytes);
+  return most;
+}
+
+Pair activations(const char* config, bool against_pool) {
+  Module module = frontend::read_config(config).module;
+  Module fixed = pipeline::fix_kernels(module);
+  int64_t context = model_interface_of(fixed.attrs).context;
+  Values values = {{"b", 1}, {"n", context}, {"p", (context + 15) / 16}, {"pages", context / 16}};
+  double on = planned_bytes(fixed, {}, values) / kMiB;
+  double other = against_pool ? pool_bytes(fixed, values)
+                              : planned_bytes(fixed, {.bounds = {}, .reuse = false}, values);
+  other /= kMiB;
+  return {[=] { return on; }, [=] { return other; }};
+}
+
+constexpr const char* kLlama2 = "bench/models/llama2_7b.json";
+constexpr const char* kLlama3 = "bench/models/llama3_8b.json";
+
+Pair llama2_off(std::string&) { return activations(kLlama2, false); }
+Pair llama2_pool(std::string&) { return activations(kLlama2, true); }
+Pair llama3_off(std::string&) { return activations(kLlama3, false); }
+Pair llama3_pool(std::string&) { return activations(kLlama3, true); }
+
+Case memory_case(const char* name, const char* peer, double bar,
+                 Pair (*prepare)(std::string& absent)) {
+  return {.name = name,
+          .unit = "MiB",
+          .peer = peer,
+          .bound = Bound::kAtMost,
+          .bar = bar,
+          .prepare = prepare,
+          .pairs = 5};
+}
+
+}  // namespace
+
+std::vector<Case> memory_cases() {
+  constexpr const char* kOff = "a storage for each tensor";
+  constexpr const char* kPool = "a pool that frees at the last use";
+  return {
+      memory_case("memory/llama2_7b_off", kOff, 0.5, llama2_off),
+      memory_case("memory/llama2_7b_pool", kPool, 1.1, llama2_pool),
+      memory_case("memory/llama3_8b_off", kOff, 0.5, llama3_off),
+      memory_case("memory/llama3_8b_pool", kPool, 1.1, llama3_pool),
+  };
+}
+
+}  // namespace tapml::bench
