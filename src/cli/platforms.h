@@ -12,8 +12,7 @@
 namespace tapml::cli {
 
 // A session on the target's device. PlatformError for a platform that is not here and for places,
-// which this build does not reach. Programs that a driver
-// builds are kept in the cache.
+// which this build does not reach. Programs that a driver builds are kept in the cache.
 std::unique_ptr<runtime::Session> open_session(const target::Target& target,
                                                const CacheOptions& cache = {});
 
