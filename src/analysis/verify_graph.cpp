@@ -4,6 +4,7 @@
 
 #include "analysis/verifier_impl.h"
 #include "relax/solve.h"
+#include "relax/storage.h"
 #include "text/printer.h"
 
 namespace tapml::analysis {
@@ -122,6 +123,11 @@ class GraphVerifier {
     if (!a) return report_.add("R9", what + " has no annotation");
     if (const auto* prim = as_prim(a)) {
       if (prim->value) symbolic(prim->value, false);
+      if (prim->value && prim->value.dtype() != prim->dtype) {
+        report_.add("R10", "the scalar " + text::print(prim->value) + " has dtype " +
+                               dtype_name(prim->value.dtype()) + " instead of " +
+                               dtype_name(prim->dtype));
+      }
     } else if (const auto* shape = as_shape(a)) {
       if (shape->dims) {
         for (const PrimExpr& dim : *shape->dims) symbolic(dim, true);
@@ -204,14 +210,15 @@ class GraphVerifier {
       if (!named) return report_.add("R4", "the callee is no name: " + first_line(node.callee));
       atom(node.callee, "the callee");
       if (pure_ && is_impure(node.callee)) {
-        report_.add("R11", "a pure function calls " + first_line(node.callee) +
-                               ", which is impure");
+        report_.add("R11",
+                    "a pure function calls " + first_line(node.callee) + ", which is impure");
       }
       if (in_dataflow_ && is_impure(node.callee)) {
         report_.add("R8",
                     "a dataflow block calls " + first_line(node.callee) + ", which is impure");
       }
     }
+    if (storage_op(node) != StorageOp::kNone) storage(node, bound);
     bool good = true;
     for (const Expr& arg : node.args) good &= atom(arg, "an argument");
     for (const Annotation& a : node.annotations) annotation(a, "an output");
@@ -220,6 +227,15 @@ class GraphVerifier {
       verify_kernel_call(module_, op->name, node, report_);
       if (op->name == "call_tir_inplace") consume(node, bound);
     }
+  }
+
+  void storage(const CallNode& node, const VarNode& bound) {
+    const std::string& name = as<OperatorNode>(node.callee)->name;
+    if (in_dataflow_) report_.add("R8", "a dataflow block calls " + name + ", which is impure");
+    if (pure_) report_.add("R11", "a pure function calls " + name + ", which is impure");
+    const auto* target = node.args.empty() ? nullptr : as<VarNode>(node.args[0]);
+    if (!target) return report_.add("R12", name + " is given something else than a variable");
+    if (is_storage_view(storage_op(node))) alias_[&bound] = root(target);
   }
 
   void consume(const CallNode& node, const VarNode& bound) {

@@ -40,7 +40,8 @@ Annotation annotation_of_value(const Expr& value, const Module& module) {
     return join(annotation_of_value(branch->then_branch, module),
                 annotation_of_value(branch->else_branch, module));
   }
-  if (const auto* lambda = as<FunctionNode>(value)) return annotation_of_function(*lambda->function);
+  if (const auto* lambda = as<FunctionNode>(value))
+    return annotation_of_function(*lambda->function);
   return annotation_of_operand(value, module);
 }
 

@@ -1,6 +1,7 @@
 #include "build/annotations.h"
 #include "build/block_builder.h"
 #include "ir/exceptions.h"
+#include "relax/storage.h"
 #include "relax/unify.h"
 
 namespace tapml::build {
@@ -77,6 +78,7 @@ Annotation annotation_of_function(const Function& function) {
 
 Annotation deduce_call(const CallNode& call, const Module& module) {
   if (const auto* op = as<OperatorNode>(call.callee)) {
+    if (storage_op(call) != StorageOp::kNone) return deduce_storage_op(call);
     if (!is_cross_level(op->name)) return op::deduce(call);
     if (call.annotations.empty()) {
       throw_user(op->name + ": the annotations of its outputs are missing");

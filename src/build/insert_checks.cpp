@@ -63,9 +63,8 @@ Module insert_checks(const Module& module) {
     walk_deduction(*function, module, finder);
     if (finder.undecided().empty()) continue;
     auto changed = std::make_shared<Function>(*function);
-    changed->body = map_blocks(function->body, [&](const Block& block) {
-      return with_checks(block, finder.undecided());
-    });
+    changed->body = map_blocks(
+        function->body, [&](const Block& block) { return with_checks(block, finder.undecided()); });
     base = std::move(changed);
   }
   return result;

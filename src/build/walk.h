@@ -10,7 +10,8 @@ namespace tapml::build {
 class DeductionVisitor {
  public:
   virtual ~DeductionVisitor() = default;
-  // `deduced` is the annotation of the binding's value (of a match_cast: of the value that is cast).
+  // `deduced` is the annotation of the binding's value (of a match_cast: of the value that is
+  // cast).
   virtual void binding(const relax::Binding& binding, bool dataflow,
                        const relax::Annotation& deduced) = 0;
   // Deduction throws for this binding's value. False: the walk ends.

@@ -1,8 +1,8 @@
 #include "interp/interpreter.h"
 
-#include <set>
-
+#include "interp/captures.h"
 #include "interp/item.h"
+#include "interp/storage.h"
 #include "ir/exceptions.h"
 #include "relax/visit.h"
 
@@ -17,59 +17,20 @@ constexpr int kMaxDepth = 1000;
 // A value and a bound, 8 bytes each: 32 GiB.
 constexpr int64_t kMaxElements = int64_t{1} << 31;
 
-using SharedFunction = std::shared_ptr<const Function>;
-
-// What a lambda uses of what stands around it.
-struct Free {
-  std::vector<const VarNode*> vars;
-  std::vector<const tapml::ExprNode*> symbols;
-};
-
-Free free_of(const Function& function, const VarNode* self) {
-  Free free;
-  std::set<const VarNode*> bound = {self}, used;
-  std::vector<Var> symbols;
-  auto note = [&](const Annotation& annotation) { collect_vars(annotation, symbols); };
-  auto enter = [&](const Function& f) {
-    for (const Variable& param : f.params) {
-      bound.insert(param.get());
-      note(param->annotation);
-    }
-    note(f.result);
-  };
-  enter(function);
-  visit(function.body, [&](const Expr& e) {
-    if (const auto* var = as<VarNode>(e)) {
-      if (!bound.contains(var) && used.insert(var).second) free.vars.push_back(var);
-    } else if (const auto* shape = as<ShapeNode>(e)) {
-      for (const PrimExpr& dim : shape->dims) tapml::collect_vars(dim, symbols);
-    } else if (const auto* prim = as<PrimValueNode>(e)) {
-      tapml::collect_vars(prim->value, symbols);
-    } else if (const auto* call = as<CallNode>(e)) {
-      for (const Annotation& a : call->annotations) note(a);
-    } else if (const auto* lambda = as<FunctionNode>(e)) {
-      enter(*lambda->function);
-    } else if (const auto* seq = as<SeqNode>(e)) {
-      for (const Block& block : seq->blocks) {
-        for (const Binding& binding : block.bindings) {
-          bound.insert(binding.var.get());
-          note(binding.var->annotation);
-          note(binding.match_cast);
-        }
-      }
-    }
-  });
-  std::set<const tapml::ExprNode*> seen;
-  for (const Var& var : symbols) {
-    if (seen.insert(var.get()).second) free.symbols.push_back(var.get());
-  }
-  return free;
-}
-
 class Interpreter {
  public:
   Interpreter(const Module& module, const CallOptions& options)
-      : module_(module), body_(options.body), wanted_(options.wanted), packed_(options.packed), max_tail_calls_(options.max_tail_calls) {}
+      : module_(module),
+        body_(options.body),
+        wanted_(options.wanted),
+        packed_(options.packed),
+        max_tail_calls_(options.max_tail_calls) {
+    for (const auto& [name, base] : module.functions) {
+      const auto* function = as_relax_function(base.get());
+      if (!function || function->pure) continue;
+      visit(function->body, [&](const Expr& e) { writes_ = writes_ || is_write(storage_op(e)); });
+    }
+  }
 
   Item call(const std::string& name, std::vector<Item> args) {
     return invoke(named(name), std::move(args));
@@ -99,7 +60,9 @@ class Interpreter {
       for (const Value& field : **list) item.fields.push_back(import(field));
       return item;
     }
-    return borrow(value);
+    Item item = borrow(value);
+    if (writes_) own(item);
+    return item;
   }
 
  private:
@@ -286,7 +249,9 @@ class Interpreter {
           throw_internal("variable " + as<VarNode>(expr)->name + " has no value",
                          "function " + scope.function);
         }
-        return it->second;
+        Item item = it->second;
+        refresh(item);
+        return item;
       }
       case relax::ExprKind::kConstant:
         return constant(expr);
@@ -385,8 +350,8 @@ class Interpreter {
   void bind(const Binding& binding, Scope& scope) {
     const auto* function = as<FunctionNode>(binding.value);
     const auto* call = as<CallNode>(binding.value);
-    Item value = function ? lambda(*function, binding.var.get(), scope)
-                          : evaluate(binding.value, scope);
+    Item value =
+        function ? lambda(*function, binding.var.get(), scope) : evaluate(binding.value, scope);
     const std::string place = "match_cast " + binding.var->name + " of " + scope.function;
     if (binding.match_cast) {
       AnnotationBinder binder(scope.symbols);
@@ -400,7 +365,9 @@ class Interpreter {
   Item constant(const Expr& expr) {
     auto [it, is_new] = constants_.try_emplace(expr.get());
     if (is_new) it->second = tensor_item(op::RefTensor::from(as<ConstantNode>(expr)->value));
-    return it->second;
+    Item item = it->second;
+    if (writes_) own(item);  // a write must not reach the constant
+    return item;
   }
 
   static bool truth(const Item& condition, const Scope& scope) {
@@ -422,7 +389,8 @@ class Interpreter {
     if (std::shared_ptr<const Closure> callee = callee_of(node, scope)) {
       return invoke(std::move(callee), evaluate_all(node.args, scope));
     }
-    if (const auto* packed = as<ExternFuncNode>(node.callee)) return call_packed(*packed, node, scope);
+    if (const auto* packed = as<ExternFuncNode>(node.callee))
+      return call_packed(*packed, node, scope);
     const auto* op = as<OperatorNode>(node.callee);
     if (!op) throw_internal("a call of what is no name", "function " + scope.function);
     if (op->name == "call_tir" || op->name == "call_tir_inplace") {
@@ -430,6 +398,10 @@ class Interpreter {
     }
     if (op->name == "call_dps_library") {
       throw_user("the interpreter cannot evaluate library calls", "function " + scope.function);
+    }
+    if (StorageOp storage = storage_op(node); storage != StorageOp::kNone) {
+      return call_storage(storage, node, evaluate_all(node.args, scope),
+                          "function " + scope.function);
     }
     if (op->name == op::kTensorToShape) return read_shape(node, scope);
     return call_operator(node, evaluate_all(node.args, scope));
@@ -464,8 +436,9 @@ class Interpreter {
     for (size_t i = 0; i < source.tensor->values.size(); ++i) {
       shape.ints.push_back(source.tensor->integer(i));
       if (shape.ints.back() < 0) {
-        throw_user("a tensor that is read as a shape has a negative element", "function " + scope.function,
-                   "dimensions of at least 0", std::to_string(shape.ints.back()));
+        throw_user("a tensor that is read as a shape has a negative element",
+                   "function " + scope.function, "dimensions of at least 0",
+                   std::to_string(shape.ints.back()));
       }
     }
     return shape;
@@ -569,7 +542,8 @@ class Interpreter {
       const auto* attr = find_attr<std::string>(spec->attrs, "implementation");
       func = attr ? tir::as_prim_func(module_.find(*attr)) : nullptr;
     }
-    if (!func) throw_user("kernel @" + name + " has no implementation", "function " + scope.function);
+    if (!func)
+      throw_user("kernel @" + name + " has no implementation", "function " + scope.function);
     const auto* inout = find_attr<std::vector<int64_t>>(node.attrs, "inout_indices");
     std::vector<int64_t> updated = inout ? *inout : std::vector<int64_t>();
     if (spec) return run_loops(*func, name, args, symbols, std::move(updated), false);
@@ -648,6 +622,7 @@ class Interpreter {
   const std::vector<uint8_t>& wanted_;
   const HostFunctions& packed_;
   int64_t max_tail_calls_;
+  bool writes_ = false;  // somewhere a tensor is written: the caller's are copied first
   std::map<std::string, std::shared_ptr<const Closure>> named_;
   std::map<const Function*, Free> free_;
   std::map<const relax::ExprNode*, Item> constants_;

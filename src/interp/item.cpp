@@ -150,8 +150,7 @@ std::string describe(const relax::Annotation& annotation) {
 }  // namespace
 
 void AnnotationBinder::bind_integer(const PrimExpr& expected, int64_t value,
-                                    const std::string& place, const Item& item,
-                                    int dimension) {
+                                    const std::string& place, const Item& item, int dimension) {
   if (expected.is_var() && symbols_.emplace(expected.get(), value).second) return;
   later_.push_back({expected, value, place, describe(item), dimension});
 }
@@ -184,7 +183,8 @@ void AnnotationBinder::bind(const relax::Annotation& annotation, const Item& ite
     expect_rank(shape->ndim, item.ints.size());
     if (shape->dims) bind_dims(*shape->dims, item, place);
   } else if (const auto* tensor = relax::as_tensor(annotation)) {
-    expect(item.kind == ItemKind::kTensor && (!tensor->dtype || *tensor->dtype == item.tensor->dtype));
+    expect(item.kind == ItemKind::kTensor &&
+           (!tensor->dtype || *tensor->dtype == item.tensor->dtype));
     expect_rank(tensor->ndim, item.tensor->shape.size());
     if (tensor->shape) bind_dims(*tensor->shape, item, place);
   } else if (const auto* tuple = relax::as_tuple(annotation)) {
@@ -231,8 +231,7 @@ void AnnotationBinder::compare() {
     }
     std::string number = std::to_string(*expected);
     std::string text = one.expr.is_int() ? number : to_string(one.expr) + " = " + number;
-    const std::string what =
-        one.dimension < 0 ? "" : "dimension " + std::to_string(one.dimension);
+    const std::string what = one.dimension < 0 ? "" : "dimension " + std::to_string(one.dimension);
     throw_user((what.empty() ? "" : what + " of ") + one.place + " is " +
                    std::to_string(one.value) + ", not " + text,
                one.place + (what.empty() ? "" : ", " + what), text,

@@ -15,6 +15,10 @@ struct Item {
   std::vector<Item> fields;   // kTuple
   DType dtype = DType::kI64;  // kPrim
   double number = 0;          // kPrim of a float
+  // A view: `tensor` is a copy of what it shows of the storage, made when it is read.
+  std::shared_ptr<op::RefTensor> storage;
+  int64_t offset = 0;
+  std::vector<int64_t> strides;
   std::shared_ptr<const Closure> closure;  // kFunction
 };
 

@@ -20,9 +20,9 @@ std::optional<LinearIn> linear_in(const PrimExpr& expr, const Var& var);
 // Symbolic variables by identity.
 using SymbolIds = std::set<const tapml::ExprNode*>;
 
-// Adds to `known`, and returns in order, what a value of `annotation` gives: variables that stand alone in a dimension or
-// a prim value, and those that are the only unknown one of a linear dimension (n + 1, 2*n). The
-// functions inside bind nothing.
+// Adds to `known`, and returns in order, what a value of `annotation` gives: variables that stand
+// alone in a dimension or a prim value, and those that are the only unknown one of a linear
+// dimension (n + 1, 2*n). The functions inside bind nothing.
 std::vector<const tapml::ExprNode*> bind_symbols(const std::vector<Annotation>& annotations,
                                                  SymbolIds& known);
 

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kGraphWords[] = {
     "Buffer", "Callable", "Object", "Prim", "Shape",  "Tensor", "Tuple", "block",
     "const",  "dataflow", "def",    "else", "extern", "if",     "let",   "match_cast",
-    "module", "op",       "output", "prim", "return", "shape",  "while",    "yield",
+    "module", "op",       "output", "prim", "return", "shape",  "while", "yield",
 };
 
 constexpr std::string_view kOtherWords[] = {

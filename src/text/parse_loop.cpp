@@ -72,6 +72,7 @@ Sized<Expr> Parser::loop_body(Loop& loop, const Expr& condition) {
 }
 
 Sized<Expr> Parser::loop_value(const Annotation& result, Block& block, Bound& bound) {
+  Recursion recursion(*this, expr_depth_);
   const Token& place = peek();
   Loop loop;
   loop.result = result;
@@ -94,8 +95,7 @@ Sized<Expr> Parser::loop_value(const Annotation& result, Block& block, Bound& bo
     expect(")");
     Var counter = make_var(name_text(name));
     define(name, {.scalar = counter});
-    loop.params.push_back(
-        make_variable(name_text(name), prim_annotation(DType::kI64, counter)));
+    loop.params.push_back(make_variable(name_text(name), prim_annotation(DType::kI64, counter)));
     loop.first.push_back(make_prim_value(first));
     loop.step.push_back(make_prim_value(counter + 1));
     carried_values(loop);
@@ -119,8 +119,7 @@ Sized<Expr> Parser::loop_value(const Annotation& result, Block& block, Bound& bo
   Variable value = make_variable("value", result);
   blocks.push_back({false, {{value, std::move(branch.value), nullptr, {}}}});
   auto node = std::make_shared<FunctionNode>();
-  node->function =
-      make_function(loop.params, make_seq(std::move(blocks), value), result, {}, pure);
+  node->function = make_function(loop.params, make_seq(std::move(blocks), value), result, {}, pure);
   block.bindings.push_back({loop.self, std::move(node), nullptr, {}});
   bound.push_back(loop.self);
   return {make_call(loop.self, std::move(loop.first)),

@@ -62,6 +62,29 @@ const Case kGraphCases[] = {
      "R2 in f, parameter x: the symbolic variable 'n' is bound by no parameter or match_cast "
      "before",
      "def f(x: Tensor((n*n,), f32)) -> Object { return x }"},
+    {"R11PackedCall", "R11 in f, binding y: a pure function calls extern \"g\", which is impure",
+     "def f(x: Object) -> Object { y: Object = extern \"g\"(x) return y }"},
+    {"R11InsideALambda", "R11 in f, binding y: a pure function calls extern \"g\", which is impure",
+     R"(impure def f(x: Object) -> Object {
+          h: Callable((Object,), Object) = def (a: Object) -> Object {
+            y: Object = extern "g"(a)
+            return y
+          }
+          return h })"},
+    {"R11FunctionValue", "R11 in f, binding y: a pure function calls h, which is impure",
+     R"(def f(h: Callable((Object,), Object, impure), x: Object) -> Object {
+          y: Object = h(x)
+          return y })"},
+    {"R12Constant", "R12 in f, binding y: assign is given something else than a variable",
+     "impure def f(x: Tensor((1,), f32)) -> Object {"
+     " y: Tuple() = assign(const(f32, (1,), [1.0]), x) return y }"},
+    {"R7ThroughAView", "R7 in f, binding z: the variable 'v' is used after 'y' consumed it",
+     R"(impure def f(x: Tensor((4,), f32)) -> Object {
+          v: Tensor((2,), f32) = view_slice(x, shape(0), shape(2))
+          y: Tensor((4,), f32) = call_tir_inplace(@k, (x,), Tensor((4,), f32)) {inout_indices: [0]}
+          z: Tensor((2,), f32) = exp(v)
+          return z }
+        prim def k(inout a: Buffer((4,), f32)) { a[0] = f32(1.0) })"},
     {"R2OfABranch",
      "R2 in f, binding z: the symbolic variable 'm' is bound by no parameter or match_cast before",
      R"(def f(x: Object) -> Object {
@@ -96,7 +119,8 @@ const Case kGraphCases[] = {
      "def g(x: Object) -> Object {kernel: true, implementation: \"h\"} { return x }\n"
      "def f(x: Object) -> Object { y: Object = call_tir(@g, (x,), Object) return y }"},
     {"R6NotATuple",
-     "R6 in f, binding y: call_tir takes a function, a tuple of tensors and maybe a shape",
+     "R6 in f, binding y: call_tir takes a function, a tuple of tensors and maybe a shape, behind "
+     "which the bytes of its workspace may stand",
      RELU "def f(x: Object) -> Object { y: Object = call_tir(@relu, x, Object) return y }"},
     {"R6Rank",
      "R6 in f, binding y: call_tir passes 'x' of rank 1 as the implementation's 'x' of rank 2",
@@ -152,9 +176,10 @@ const Case kGraphCases[] = {
      "}"},
     {"R8ImpureFunction", "R8 in f, binding y: a dataflow block calls @g, which is impure",
      "impure def g(x: Object) -> Object { return x }\n"
-     "def f(x: Object) -> Object { dataflow { y: Object = @g(x) output y } return y }"},
+     "impure def f(x: Object) -> Object { dataflow { y: Object = @g(x) output y } return y }"},
     {"R8PackedFunction", "R8 in f, binding y: a dataflow block calls extern \"p\", which is impure",
-     "def f(x: Object) -> Object { dataflow { y: Object = extern \"p\"(x) output y } return y }"},
+     "impure def f(x: Object) -> Object {"
+     " dataflow { y: Object = extern \"p\"(x) output y } return y }"},
     {"R8ControlFlow", "R8 in f, binding y: a dataflow block has an if",
      "def f(x: Object) -> Object { dataflow { y: Object = if (x) { yield x } else { yield x }"
      " output y } return y }"},
@@ -163,6 +188,8 @@ const Case kGraphCases[] = {
      "def f(x: Tensor((n,), f32)) -> Tensor((n, 1), f32) { return x }"},
     {"R9Kind", "R9 in f, result: returns Shape((n,)) where the function says Tensor(f32)",
      "def f(x: Shape((n,))) -> Tensor(f32) { return x }"},
+    {"R10Scalar", "R10 in f, parameter x: the scalar i32(4) has dtype i32 instead of i64",
+     "def f(x: Prim(i64, i32(4))) -> Object { return x }"},
     {"R10Dimension", "R10 in f, binding y: the dimension i32(4) has dtype i32",
      "def f(x: Object) -> Object { y: Object = g(shape(i32(4))) return y }"},
 };

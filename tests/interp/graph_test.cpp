@@ -140,15 +140,18 @@ TEST_F(Graph, SignatureIsChecked) {
   EXPECT_EQ(failure({matrix(1, 5), vector({1, 2})}),
             "parameter x of f, dimension 1: dimension 1 of parameter x of f is 5, not 4: 4 / 5 (a "
             "tensor f32[1, 5])");
-  EXPECT_EQ(failure({matrix(1, 4), vector({1, 2, 3})}),
-            "parameter y of f, dimension 0: dimension 0 of parameter y of f is 3, not n*2 = 2: n*2 = "
-            "2 / 3 (a tensor f32[3])");
-  EXPECT_EQ(failure({matrix(1, 4, DType::kF16), vector({1, 2})}),
-            "parameter x of f: parameter x of f is not what the program expects: a tensor of f32 with "
-            "2 dimensions / a tensor f16[1, 4]");
-  EXPECT_EQ(failure({Value::shape({1, 4}), vector({1, 2})}),
-            "parameter x of f: parameter x of f is not what the program expects: a tensor of f32 with "
-            "2 dimensions / a shape [1, 4]");
+  EXPECT_EQ(
+      failure({matrix(1, 4), vector({1, 2, 3})}),
+      "parameter y of f, dimension 0: dimension 0 of parameter y of f is 3, not n*2 = 2: n*2 = "
+      "2 / 3 (a tensor f32[3])");
+  EXPECT_EQ(
+      failure({matrix(1, 4, DType::kF16), vector({1, 2})}),
+      "parameter x of f: parameter x of f is not what the program expects: a tensor of f32 with "
+      "2 dimensions / a tensor f16[1, 4]");
+  EXPECT_EQ(
+      failure({Value::shape({1, 4}), vector({1, 2})}),
+      "parameter x of f: parameter x of f is not what the program expects: a tensor of f32 with "
+      "2 dimensions / a shape [1, 4]");
 }
 
 TEST_F(Graph, MatchCastBindsAndChecks) {

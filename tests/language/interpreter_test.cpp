@@ -100,15 +100,20 @@ TEST_P(Language, PrintsAndParses) {
   std::string text = text::print(module);
   Module again = text::parse(text, "printed");
   EXPECT_TRUE(text::structural_equal(module, again)) << text;
+  EXPECT_EQ(text::structural_hash(module), text::structural_hash(again)) << text;
   EXPECT_EQ(text::print(again), text);
 }
 
+std::string name_of(const ::testing::TestParamInfo<LanguageCase>& info) {
+  std::string name;
+  for (char c : info.param.name) name += std::isalnum(c) ? c : '_';
+  return name;
+}
+
 INSTANTIATE_TEST_SUITE_P(Cases, Language, ::testing::ValuesIn(testing::load_language_cases()),
-                         [](const auto& info) {
-                           std::string name;
-                           for (char c : info.param.name) name += std::isalnum(c) ? c : '_';
-                           return name;
-                         });
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(Storage, Language, ::testing::ValuesIn(testing::load_storage_cases()),
+                         name_of);
 
 }  // namespace
 }  // namespace tapml

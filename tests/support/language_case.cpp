@@ -37,10 +37,9 @@ Expected value_of(const relax::Expr& expr) {
     result.value = interp::Value::shape(constant_dims(shape->dims));
   } else if (const auto* prim = relax::as<relax::PrimValueNode>(expr)) {
     std::optional<int64_t> integer = arith::evaluate(prim->value, {});
-    result.value = interp::Value::scalar({prim->value.dtype(), integer.value_or(0),
-                                          is_float(prim->value.dtype())
-                                              ? prim->value->float_value
-                                              : 0});
+    result.value =
+        interp::Value::scalar({prim->value.dtype(), integer.value_or(0),
+                               is_float(prim->value.dtype()) ? prim->value->float_value : 0});
   } else if (const auto* global = relax::as<relax::GlobalVarNode>(expr)) {
     result.value = interp::Value::function(global->name);
   } else if (const auto* tuple = relax::as<relax::TupleNode>(expr)) {
@@ -133,9 +132,35 @@ std::string compare_tensors(const Expected& expected, const op::RefTensor& found
 
 }  // namespace
 
-std::vector<LanguageCase> load_language_cases() {
+namespace {
+
+// Examples of a page: blocks of ```tapml that begin with "# case:".
+void read_page(const fs::path& page, std::vector<LanguageCase>& cases) {
+  std::istringstream lines(read_text(page));
+  LanguageCase section;
+  bool inside = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (!inside && line == "```tapml") {
+      inside = true;
+      section = {};
+      section.name = page.stem().string();
+    } else if (inside && line == "```") {
+      inside = false;
+      if (section.source.starts_with("# case: ")) cases.push_back(section);
+    } else if (inside) {
+      read_header(line, section, page.filename().string());
+      section.source += line + "\n";
+    }
+  }
+}
+
+}  // namespace
+
+namespace {
+
+std::vector<LanguageCase> read_folder(const fs::path& folder) {
   std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(TAPML_SOURCE_DIR "/tests/language/cases")) {
+  for (const auto& entry : fs::directory_iterator(folder)) {
     if (entry.path().extension() == ".tapml") files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
@@ -160,6 +185,18 @@ std::vector<LanguageCase> load_language_cases() {
     finish();
   }
   return cases;
+}
+
+}  // namespace
+
+std::vector<LanguageCase> load_language_cases() {
+  std::vector<LanguageCase> cases = read_folder(TAPML_SOURCE_DIR "/tests/language/cases");
+  read_page(TAPML_SOURCE_DIR "/docs/relax.md", cases);
+  return cases;
+}
+
+std::vector<LanguageCase> load_storage_cases() {
+  return read_folder(TAPML_SOURCE_DIR "/tests/language/storage");
 }
 
 interp::HostFunctions language_functions() {

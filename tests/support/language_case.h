@@ -1,5 +1,7 @@
-// Cases of the graph language as text: tests/language/cases/*.tapml. The interpreter and the virtual
-// machine run the same files.
+// Cases of the graph language as text: tests/language/cases/*.tapml. The interpreter and the
+// virtual machine run the same files.
+//
+// The examples of docs/relax.md are cases too.
 //
 // A file holds sections, each a module with a header of comments; a line of "# ----" begins the
 // next one. The header says what must come true:
@@ -51,9 +53,11 @@ struct LanguageCase {
   std::vector<std::string> refused;
 };
 
-// All sections of all files, in the order of their names. UserError for a header that makes no
-// sense.
+// All sections of all files, in the order of their names, then the examples of docs/relax.md.
+// UserError for a header that makes no sense.
 std::vector<LanguageCase> load_language_cases();
+// The same of tests/language/storage: writes and views.
+std::vector<LanguageCase> load_storage_cases();
 
 // What a host hands to the packed functions of the cases: "test.double" (a tensor times 2),
 // "test.count" (an i64 scalar, one more at each call of the process's table).

@@ -264,7 +264,8 @@ relax::Annotation RandomProgram::annotation(int depth) {
     case 0:
       return relax::object_annotation();
     case 1:
-      return relax::prim_annotation(dtype(), below(2) ? dim() : PrimExpr());
+      return below(2) ? relax::prim_annotation(DType::kI64, dim())
+                      : relax::prim_annotation(dtype());
     case 2:
       return relax::shape_annotation(dims);
     case 3:
@@ -395,7 +396,9 @@ relax::Expr RandomProgram::sequence(int depth) {
         vars_.push_back(fresh);
       }
       if (below(3) == 0) binding.origin = {"layers.0." + name(), "layers.1"};
-      relax::Annotation type = binding.match_cast && below(2) ? binding.match_cast : annotation(2);
+      relax::Annotation type = binding.match_cast && below(2)
+                                   ? binding.match_cast
+                                   : annotation(binding.match_cast ? 0 : 2);
       binding.var = relax::make_variable(name(), type, block.dataflow && below(2));
       values_.push_back(binding.var);
       block.bindings.push_back(std::move(binding));

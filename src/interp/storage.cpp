@@ -1,0 +1,160 @@
+#include "interp/storage.h"
+
+#include "ir/exceptions.h"
+
+namespace tapml::interp {
+
+using relax::StorageOp;
+
+namespace {
+
+std::vector<int64_t> compact_strides(const Shape& shape) {
+  std::vector<int64_t> strides(shape.size(), 1);
+  for (size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
+  return strides;
+}
+
+int64_t elements_of(const Shape& shape) {
+  int64_t count = 1;
+  for (int64_t dim : shape) count *= dim;
+  return count;
+}
+
+// A tensor with the storage that it lies in: itself, where it is no view.
+Item placed(const Item& item, const std::string& where) {
+  if (item.kind != ItemKind::kTensor) {
+    throw_user("no tensor is written or viewed", where, "a tensor", describe(item));
+  }
+  if (item.storage) return item;
+  Item result = item;
+  // Tensors that are written are the interpreter's own.
+  result.storage = std::const_pointer_cast<op::RefTensor>(item.tensor);
+  result.strides = compact_strides(item.tensor->shape);
+  return result;
+}
+
+// Calls f(element of the view, element of the storage).
+template <class F>
+void for_each(const Shape& shape, int64_t offset, const std::vector<int64_t>& strides, F&& f) {
+  const int64_t count = elements_of(shape);
+  std::vector<int64_t> index(shape.size(), 0);
+  int64_t at = offset;
+  for (int64_t i = 0; i < count; ++i) {
+    f(static_cast<size_t>(i), static_cast<size_t>(at));
+    for (size_t d = shape.size(); d-- > 0;) {
+      at += strides[d];
+      if (++index[d] < shape[d]) break;
+      at -= strides[d] * shape[d];
+      index[d] = 0;
+    }
+  }
+}
+
+Item view(const Item& of, Shape shape, int64_t offset, std::vector<int64_t> strides) {
+  Item item;
+  item.storage = of.storage;
+  item.offset = offset;
+  item.strides = std::move(strides);
+  auto tensor = std::make_shared<op::RefTensor>();
+  tensor->dtype = of.storage->dtype;
+  tensor->shape = std::move(shape);
+  item.tensor = std::move(tensor);
+  refresh(item);
+  return item;
+}
+
+// The part of a tensor that begins at `begin` and has `size` elements a dimension.
+Item slice(const Item& of, const std::vector<int64_t>& begin, const Shape& size,
+           const std::string& where) {
+  const Shape& shape = of.tensor->shape;
+  bool inside = begin.size() == shape.size() && size.size() == shape.size();
+  int64_t offset = of.offset;
+  for (size_t d = 0; inside && d < shape.size(); ++d) {
+    inside = begin[d] >= 0 && size[d] >= 0 && size[d] <= shape[d] && begin[d] <= shape[d] - size[d];
+    if (inside) offset += begin[d] * of.strides[d];
+  }
+  if (!inside) {
+    throw_user("a part of a tensor is not inside of it", where, "a part of " + describe(of),
+               shape_to_string(size) + " from " + shape_to_string(begin));
+  }
+  return view(of, size, offset, of.strides);
+}
+
+void write(const Item& target, const Item& source, const std::string& where) {
+  if (source.kind != ItemKind::kTensor || source.tensor->shape != target.tensor->shape ||
+      source.tensor->dtype != target.storage->dtype) {
+    throw_user("what is assigned has another shape or dtype than its target", where,
+               describe(target), describe(source));
+  }
+  const op::RefTensor values = *source.tensor;  // it may lie in the same storage
+  op::RefTensor& storage = *target.storage;
+  for_each(values.shape, target.offset, target.strides, [&](size_t from, size_t to) {
+    storage.values[to] = values.values[from];
+    if (!storage.bound.empty()) storage.bound[to] = values.bound.empty() ? 0 : values.bound[from];
+    if (!storage.integers.empty()) storage.integers[to] = values.integer(from);
+  });
+}
+
+}  // namespace
+
+void refresh(Item& item) {
+  for (Item& field : item.fields) refresh(field);
+  if (!item.storage) return;
+  const op::RefTensor& storage = *item.storage;
+  op::RefTensor shown = op::RefTensor::zeros(storage.dtype, item.tensor->shape);
+  for_each(shown.shape, item.offset, item.strides, [&](size_t to, size_t from) {
+    shown.values[to] = storage.values[from];
+    if (!shown.bound.empty() && !storage.bound.empty()) shown.bound[to] = storage.bound[from];
+    if (!shown.integers.empty()) shown.integers[to] = storage.integer(from);
+  });
+  item.tensor = std::make_shared<const op::RefTensor>(std::move(shown));
+}
+
+Item call_storage(StorageOp op, const relax::CallNode& call, const std::vector<Item>& args,
+                  const std::string& where) {
+  Item target = placed(args[0], where);
+  const Shape shape = target.tensor->shape;
+  switch (op) {
+    case StorageOp::kAssign:
+      write(target, args[1], where);
+      break;
+    case StorageOp::kAssignSlice:
+      if (args[1].kind != ItemKind::kTensor) {
+        throw_user("no tensor is assigned", where, "a tensor", describe(args[1]));
+      }
+      write(slice(target, args[2].ints, args[1].tensor->shape, where), args[1], where);
+      break;
+    case StorageOp::kViewSlice:
+      return slice(target, args[1].ints, args[2].ints, where);
+    case StorageOp::kViewReshape: {
+      if (target.strides != compact_strides(shape)) {
+        throw_user("a view that is not compact is reshaped", where,
+                   "a tensor, or a view of whole rows of one", describe(args[0]));
+      }
+      if (elements_of(args[1].ints) != elements_of(shape)) {
+        throw_user("a view has another number of elements", where,
+                   std::to_string(elements_of(shape)) + " elements", describe(args[1]));
+      }
+      return view(target, args[1].ints, target.offset, compact_strides(args[1].ints));
+    }
+    default: {
+      const auto* axes = find_attr<std::vector<int64_t>>(call.attrs, "axes");
+      if (!axes || axes->size() != shape.size()) {
+        throw_user("view_transpose has another number of axes than its tensor", where,
+                   std::to_string(shape.size()) + " axes");
+      }
+      Shape turned;
+      std::vector<int64_t> strides;
+      for (int64_t axis : *axes) {
+        turned.push_back(shape[static_cast<size_t>(axis)]);
+        strides.push_back(target.strides[static_cast<size_t>(axis)]);
+      }
+      return view(target, std::move(turned), target.offset, std::move(strides));
+    }
+  }
+  Item nothing;
+  nothing.kind = ItemKind::kTuple;
+  return nothing;
+}
+
+}  // namespace tapml::interp

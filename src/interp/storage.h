@@ -1,0 +1,17 @@
+// Storage in the interpreter: views of tensors, and writes through them.
+#pragma once
+
+#include "interp/item.h"
+#include "relax/storage.h"
+
+namespace tapml::interp {
+
+// Copies anew what the views in `item` show: their storage may have been written.
+void refresh(Item& item);
+
+// Evaluates one of the storage operators. `where` names the function in errors: shapes that do not
+// agree, parts outside of a tensor, a view_reshape of what is not compact.
+Item call_storage(relax::StorageOp op, const relax::CallNode& call, const std::vector<Item>& args,
+                  const std::string& where);
+
+}  // namespace tapml::interp

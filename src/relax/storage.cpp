@@ -1,0 +1,126 @@
+#include "relax/storage.h"
+
+#include <algorithm>
+
+#include "ir/exceptions.h"
+
+namespace tapml::relax {
+
+namespace {
+
+struct Entry {
+  const char* name;
+  StorageOp op;
+  size_t operands;
+};
+constexpr Entry kEntries[] = {
+    {"assign", StorageOp::kAssign, 2},
+    {"assign_slice", StorageOp::kAssignSlice, 3},
+    {"view_reshape", StorageOp::kViewReshape, 2},
+    {"view_slice", StorageOp::kViewSlice, 3},
+    {"view_transpose", StorageOp::kViewTranspose, 1},
+};
+
+const Entry* find(const CallNode& call) {
+  const auto* op = as<OperatorNode>(call.callee);
+  if (!op) return nullptr;
+  for (const Entry& entry : kEntries) {
+    if (op->name == entry.name) return &entry;
+  }
+  return nullptr;
+}
+
+[[noreturn]] void refuse(const Entry& entry, size_t operand, const std::string& expected,
+                         const Annotation& found) {
+  throw_user(
+      std::string(entry.name) + ": operand " + std::to_string(operand) + " is not what it takes",
+      "", expected, to_string(found));
+}
+
+// The operand as a tensor; null where it may be one.
+const TensorAnnotation* tensor_operand(const Entry& entry, const CallNode& call, size_t i) {
+  Annotation found = annotation_of(call.args[i]);
+  if (found->kind == AnnotationKind::kObject) return nullptr;
+  const auto* tensor = as_tensor(found);
+  if (!tensor) refuse(entry, i, "a tensor", found);
+  return tensor;
+}
+
+Annotation shape_operand(const Entry& entry, const CallNode& call, size_t i) {
+  Annotation found = annotation_of(call.args[i]);
+  if (found->kind == AnnotationKind::kObject) return shape_annotation_ndim();
+  if (!as_shape(found)) refuse(entry, i, "a shape", found);
+  return found;
+}
+
+Annotation of_shape(const Annotation& shape, std::optional<DType> dtype) {
+  const auto* known = as_shape(shape);
+  return known->dims ? tensor_annotation(*known->dims, dtype)
+                     : tensor_annotation_ndim(known->ndim, dtype);
+}
+
+Annotation transposed(const Entry& entry, const CallNode& call, const TensorAnnotation* tensor) {
+  const auto* axes = find_attr<std::vector<int64_t>>(call.attrs, "axes");
+  if (!axes) throw_user("view_transpose: the attribute axes is missing", "", "a list of axes");
+  std::vector<int64_t> sorted = *axes;
+  std::sort(sorted.begin(), sorted.end());
+  for (size_t i = 0; i < sorted.size(); ++i) {
+    if (sorted[i] != static_cast<int64_t>(i)) {
+      throw_user("view_transpose: the attribute axes is no permutation", "",
+                 "each axis from 0 on once");
+    }
+  }
+  const int ndim = static_cast<int>(axes->size());
+  if (!tensor) return tensor_annotation_ndim(ndim, std::nullopt);
+  if (tensor->ndim != kUnknownNdim && tensor->ndim != ndim) {
+    refuse(entry, 0, "a tensor with " + std::to_string(ndim) + " dimensions",
+           annotation_of(call.args[0]));
+  }
+  if (!tensor->shape) return tensor_annotation_ndim(ndim, tensor->dtype);
+  Dims dims;
+  for (int64_t axis : *axes) dims.push_back((*tensor->shape)[static_cast<size_t>(axis)]);
+  return tensor_annotation(std::move(dims), tensor->dtype);
+}
+
+}  // namespace
+
+StorageOp storage_op(const CallNode& call) {
+  const Entry* entry = find(call);
+  return entry ? entry->op : StorageOp::kNone;
+}
+
+StorageOp storage_op(const Expr& expr) {
+  const auto* call = as<CallNode>(expr);
+  return call ? storage_op(*call) : StorageOp::kNone;
+}
+
+bool is_write(StorageOp op) { return op == StorageOp::kAssign || op == StorageOp::kAssignSlice; }
+
+bool is_storage_view(StorageOp op) { return op != StorageOp::kNone && !is_write(op); }
+
+Annotation deduce_storage_op(const CallNode& call) {
+  const Entry& entry = *find(call);
+  if (call.args.size() != entry.operands) {
+    throw_user(std::string(entry.name) + ": wrong number of operands", "",
+               std::to_string(entry.operands), std::to_string(call.args.size()));
+  }
+  const TensorAnnotation* tensor = tensor_operand(entry, call, 0);
+  std::optional<DType> dtype = tensor ? tensor->dtype : std::nullopt;
+  if (is_write(entry.op)) {
+    const TensorAnnotation* source = tensor_operand(entry, call, 1);
+    if (tensor && source) {
+      bool fits = (!tensor->dtype || !source->dtype || tensor->dtype == source->dtype) &&
+                  (tensor->ndim == kUnknownNdim || source->ndim == kUnknownNdim ||
+                   tensor->ndim == source->ndim);
+      if (!fits)
+        refuse(entry, 1, to_string(annotation_of(call.args[0])), annotation_of(call.args[1]));
+    }
+    if (entry.op == StorageOp::kAssignSlice) shape_operand(entry, call, 2);
+    return tuple_annotation({});
+  }
+  if (entry.op == StorageOp::kViewTranspose) return transposed(entry, call, tensor);
+  for (size_t i = 1; i < call.args.size(); ++i) shape_operand(entry, call, i);
+  return of_shape(shape_operand(entry, call, call.args.size() - 1), dtype);
+}
+
+}  // namespace tapml::relax
