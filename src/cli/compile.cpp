@@ -9,6 +9,7 @@
 #include "cli/cache.h"
 #include "cli/command.h"
 #include "cli/executable.h"
+#include "cli/memory.h"
 #include "cli/patterns.h"
 #include "cli/shapes.h"
 #include "codegen/llvm/native.h"
@@ -16,6 +17,7 @@
 #include "io/host/files.h"
 #include "ir/exceptions.h"
 #include "pipeline/check_input.h"
+#include "relax/memory.h"
 #include "text/parser.h"
 #include "text/printer.h"
 
@@ -25,7 +27,8 @@ namespace {
 
 struct CompileOptions {
   std::string model, config, target = "cpu", dump, file;
-  bool times = false, verify = false;
+  std::string bounds, memory, memory_limit;
+  bool times = false, verify = false, print_memory = false;
   CacheOptions cache;
   PatternOptions patterns;
   ShapeOptions shapes;
@@ -63,6 +66,15 @@ Input read_input(const CompileOptions& options) {
   return {std::move(module), {}};
 }
 
+// What the user says of the most that symbolic variables can be; the model's own bounds stay where
+// they are less.
+void add_bounds(const std::map<std::string, int64_t>& bounds, Module& module) {
+  for (const auto& [name, most] : bounds) {
+    std::string key = relax::kBoundPrefix + name;
+    module.attrs[key] = std::min(most, attr_or<int64_t>(module.attrs, key, most));
+  }
+}
+
 // The executable as a file: native code becomes a shared object, so that no compiler is needed to
 // run it.
 ExecutableFile to_file(const Executable& executable, const Module& fixed, ModelSource source,
@@ -88,6 +100,11 @@ size_t write(const ExecutableFile& file, const std::string& path) {
 
 int run(const CompileOptions& options, const Output& output) {
   target::Target target = target::parse_target(options.target);
+  const auto bounds = parse_assignments(options.bounds, "--bound");
+  auto values = parse_assignments(options.memory, "--memory");
+  values.insert(bounds.begin(), bounds.end());
+  const bool limited = !options.memory_limit.empty();
+  const int64_t limit = limited ? parse_size(options.memory_limit, "--memory-limit") : 0;
   if (!options.file.empty()) unwrap(check_writable(options.file));
   Progress progress = Progress::to_stderr(output.json);
   progress.begin("read");
@@ -102,8 +119,14 @@ int run(const CompileOptions& options, const Output& output) {
   implement.cache = cache.kernels();
   progress.begin("compile for " + options.target);
   Module fixed = pipeline::fix_kernels(input.module, implement.instruments);
+  add_bounds(bounds, fixed);
+  Module planned;
+  implement.planned = &planned;
   auto executable = pipeline::implement(fixed, target, implement);
   unwrap(check_interrupted());
+  passes::MemoryReport memory;
+  if (options.print_memory || limited) memory = passes::memory_report(planned);
+  if (limited) check_memory_limit(memory, values, limit);
   size_t file_bytes = 0;
   if (!options.file.empty()) {
     progress.begin("write " + options.file);
@@ -132,6 +155,8 @@ int run(const CompileOptions& options, const Output& output) {
           Json::object({{"pass", Json::string(name)}, {"seconds", Json::number(seconds)}}));
     }
   }
+  Json needs;
+  if (options.print_memory) needs = print_memory(memory, values, output);
   char summary[200];
   std::snprintf(summary, sizeof summary,
                 "%zu kernels (%lld from the cache), %zu call sites, %zu bytes of code, %.2f s",
@@ -146,6 +171,7 @@ int run(const CompileOptions& options, const Output& output) {
                                 {"file", Json::string(options.file)},
                                 {"file_bytes", Json::integer(static_cast<int64_t>(file_bytes))},
                                 {"passes", Json::array(std::move(passes))},
+                                {"memory", std::move(needs)},
                                 {"seconds", Json::number(total)}}));
   return kDone;
 }
@@ -163,11 +189,21 @@ void add_compile(Registration registration) {
   command->add_option("--dump-ir", options->dump, "Folder for the text after every pass");
   command->add_flag("--time-passes", options->times, "Seconds of every pass");
   command->add_flag("--verify", options->verify, "Check the invariants after every pass");
+  command->add_option("--bound", options->bounds,
+                      "The most that symbolic variables can be, as in n=512,b=1: memory is "
+                      "allocated at load");
+  auto* memory = command->add_option("--memory", options->memory,
+                                     "What every function needs in memory; in bytes for values, as "
+                                     "in n=512,b=1 (after MODEL)");
+  memory->expected(0, 1);
+  command->add_option("--memory-limit", options->memory_limit,
+                      "Refuse what needs more, as in 512M, with the peak by tensor");
   options->cache.add_to(*command);
   options->patterns.add_to(*command);
   options->shapes.add_to(*command);
   command->add_flag("--json", registration.output.json, "One JSON document on stdout");
-  command->callback([options, registration] {
+  command->callback([options, registration, memory] {
+    options->print_memory = memory->count() > 0;
     registration.selected = [options, registration] { return run(*options, registration.output); };
   });
 }

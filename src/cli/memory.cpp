@@ -1,0 +1,152 @@
+#include "cli/memory.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "arith/evaluate.h"
+#include "ir/exceptions.h"
+
+namespace tapml::cli {
+
+namespace {
+
+using Assignments = std::map<std::string, int64_t>;
+
+bool parse_number(const std::string& text, int64_t& value) {
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && value >= 0;
+}
+
+// Nothing where a variable has no value.
+std::optional<int64_t> value_of(const PrimExpr& expr, const Assignments& values) {
+  if (!expr) return std::nullopt;
+  arith::Values by_variable;
+  for (const Var& var : free_vars(expr)) {
+    auto found = values.find(var->name);
+    if (found == values.end()) return std::nullopt;
+    by_variable[var.get()] = found->second;
+  }
+  return arith::evaluate(expr, by_variable);
+}
+
+std::string with_value(const PrimExpr& expr, const Assignments& values) {
+  std::string text = to_string(expr);
+  auto value = value_of(expr, values);
+  if (!value || expr.is_int()) return text;
+  return text + " = " + std::to_string(*value);
+}
+
+std::string storage_line(const passes::PlannedStorage& storage, const Assignments& values) {
+  std::string line = storage.name + "  " + with_value(storage.bytes, values) +
+                     (storage.is_static ? "  from load on" : "") + ":";
+  for (const passes::PlannedTensor& tensor : storage.tensors) {
+    line += (&tensor == storage.tensors.data() ? " " : ", ") + tensor.name;
+  }
+  return line;
+}
+
+Json amount(const PrimExpr& expr, const Assignments& values) {
+  auto value = value_of(expr, values);
+  return value ? Json::integer(*value) : Json::null();
+}
+
+}  // namespace
+
+Assignments parse_assignments(const std::string& text, const char* option) {
+  Assignments values;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = std::min(text.find(',', at), text.size());
+    std::string part = text.substr(at, end - at);
+    size_t equals = part.find('=');
+    int64_t value = 0;
+    if (equals == 0 || equals == std::string::npos ||
+        !parse_number(part.substr(equals + 1), value)) {
+      throw_user("a value of a symbolic variable cannot be read", option, "n=512,b=1", part);
+    }
+    values[part.substr(0, equals)] = value;
+    at = end + 1;
+  }
+  return values;
+}
+
+int64_t parse_size(const std::string& text, const char* option) {
+  std::string digits = text;
+  int64_t unit = 1;
+  for (const char* suffix : {"iB", "B"}) {
+    if (digits.ends_with(suffix)) digits.resize(digits.size() - std::string(suffix).size());
+  }
+  if (!digits.empty()) {
+    size_t power = std::string("KMGT").find(digits.back());
+    if (power != std::string::npos) {
+      for (size_t i = 0; i <= power; ++i) unit *= 1024;
+      digits.pop_back();
+    }
+  }
+  int64_t value = 0;
+  if (!parse_number(digits, value) || __builtin_mul_overflow(value, unit, &value)) {
+    throw_user("a size cannot be read", option, "bytes, as in 512M or 2GiB", text);
+  }
+  return value;
+}
+
+Json print_memory(const passes::MemoryReport& report, const Assignments& values,
+                  const Output& output) {
+  std::vector<Json> functions;
+  output.line("memory from load on: " + std::to_string(report.constant_bytes) +
+              " bytes of constants, " + std::to_string(report.static_bytes) +
+              " bytes of static storage");
+  for (const passes::FunctionMemory& function : report.functions) {
+    output.line(function.name + ": peak " +
+                (function.peak ? with_value(function.peak, values) + " bytes"
+                               : "depends on how often it calls itself"));
+    std::vector<Json> storages;
+    for (const passes::PlannedStorage& storage : function.storages) {
+      output.line("  " + storage_line(storage, values));
+      std::vector<Json> tensors;
+      for (const passes::PlannedTensor& tensor : storage.tensors) {
+        tensors.push_back(Json::object({{"name", Json::string(tensor.name)},
+                                        {"expression", Json::string(to_string(tensor.bytes))},
+                                        {"bytes", amount(tensor.bytes, values)}}));
+      }
+      storages.push_back(Json::object({{"name", Json::string(storage.name)},
+                                       {"expression", Json::string(to_string(storage.bytes))},
+                                       {"bytes", amount(storage.bytes, values)},
+                                       {"static", Json::boolean(storage.is_static)},
+                                       {"tensors", Json::array(std::move(tensors))}}));
+    }
+    functions.push_back(Json::object(
+        {{"name", Json::string(function.name)},
+         {"peak", function.peak ? Json::string(to_string(function.peak)) : Json::null()},
+         {"peak_bytes", amount(function.peak, values)},
+         {"storages", Json::array(std::move(storages))}}));
+  }
+  return Json::object({{"constant_bytes", Json::integer(report.constant_bytes)},
+                       {"static_bytes", Json::integer(report.static_bytes)},
+                       {"functions", Json::array(std::move(functions))}});
+}
+
+void check_memory_limit(const passes::MemoryReport& report, const Assignments& values,
+                        int64_t limit) {
+  for (const passes::FunctionMemory& function : report.functions) {
+    std::string where = "function " + function.name + ", --memory-limit";
+    if (!function.peak) {
+      throw_user("the peak of a function that calls itself is not known", where);
+    }
+    auto peak = value_of(function.peak, values);
+    if (!peak) {
+      throw_user("the peak depends on variables without a bound", where,
+                 "bounds or values for all of them, as in --bound n=512,b=1",
+                 to_string(function.peak) + " bytes");
+    }
+    if (*peak <= limit) continue;
+    std::string text = "a call needs " + std::to_string(*peak) + " bytes, the limit is " +
+                       std::to_string(limit) +
+                       "; constants: " + std::to_string(report.constant_bytes);
+    for (const passes::PlannedStorage& storage : function.storages) {
+      text += "\n  " + storage_line(storage, values);
+    }
+    throw_platform(PlatformFault::kLimit, text, where);
+  }
+}
+
+}  // namespace tapml::cli

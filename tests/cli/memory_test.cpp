@@ -1,0 +1,75 @@
+// `tapml compile --memory`, `--bound` and `--memory-limit`.
+#include <gtest/gtest.h>
+
+#include "support/program.h"
+
+namespace tapml {
+namespace {
+
+using testing::ProgramResult;
+using testing::run_program;
+using testing::TempFolder;
+
+const char* const kProgram = R"(
+def main(x: Tensor((n, 4), f32), w: Tensor((4, 4), f32)) -> Tensor((n, 4), f32) {
+  a: Tensor((n, 4), f32) = matmul(x, w)
+  b: Tensor((n, 4), f32) = matmul(a, w)
+  c: Tensor((n, 4), f32) = matmul(b, w)
+  return c
+}
+)";
+
+class CompileMemory : public testing::Test {
+ protected:
+  CompileMemory() { testing::write_bytes(folder_ / "program.txt", kProgram); }
+  ProgramResult compile(std::vector<std::string> more) {
+    std::vector<std::string> args = {"compile", folder_ / "program.txt", "--target", "null"};
+    args.insert(args.end(), more.begin(), more.end());
+    return run_program(args);
+  }
+  TempFolder folder_;
+};
+
+TEST_F(CompileMemory, PeakOverSymbolicVariables) {
+  ProgramResult result = compile({"--json", "--memory"});
+  ASSERT_EQ(result.exit_code, 0) << result.all();
+  Json json = result.json();
+  const Json& main = json.find("memory")->find("functions")->items().at(0);
+  EXPECT_EQ(main.find("name")->as_string(), "main");
+  // a and c share a storage, as none is read while the other is written.
+  EXPECT_EQ(main.find("peak")->as_string(), "n*32");
+  EXPECT_EQ(main.find("storages")->items().size(), 2u);
+}
+
+TEST_F(CompileMemory, BytesForValues) {
+  ProgramResult result = compile({"--json", "--memory", "n=10"});
+  ASSERT_EQ(result.exit_code, 0) << result.all();
+  Json json = result.json();
+  const Json& main = json.find("memory")->find("functions")->items().at(0);
+  EXPECT_EQ(main.find("peak_bytes")->as_integer(), 320);
+}
+
+TEST_F(CompileMemory, LimitIsKeptOrRefused) {
+  EXPECT_EQ(compile({"--bound", "n=10", "--memory-limit", "480"}).exit_code, 0);
+  ProgramResult refused = compile({"--bound", "n=1000", "--memory-limit", "16K"});
+  EXPECT_EQ(refused.exit_code, 4) << refused.all();
+  EXPECT_NE(refused.all().find("the limit is 16384"), std::string::npos) << refused.all();
+  EXPECT_NE(refused.all().find(": a"), std::string::npos) << refused.all();
+  ProgramResult open = compile({"--memory-limit", "16K"});
+  EXPECT_EQ(open.exit_code, 2) << open.all();
+  EXPECT_NE(open.all().find("--bound n=512"), std::string::npos) << open.all();
+}
+
+TEST_F(CompileMemory, WhatCannotBeRead) {
+  for (std::vector<std::string> bad : {std::vector<std::string>{"--memory-limit", "much"},
+                                       {"--bound", "n"},
+                                       {"--bound", "=4"},
+                                       {"--bound", "n=-1"},
+                                       {"--memory", "n=4x"}}) {
+    ProgramResult result = compile(bad);
+    EXPECT_EQ(result.exit_code, 2) << bad[0] << " " << bad[1] << "\n" << result.all();
+  }
+}
+
+}  // namespace
+}  // namespace tapml
