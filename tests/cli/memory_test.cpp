@@ -19,7 +19,7 @@ def main(x: Tensor((n, 4), f32), w: Tensor((4, 4), f32)) -> Tensor((n, 4), f32) 
 }
 )";
 
-class CompileMemory : public testing::Test {
+class CompileMemory : public ::testing::Test {
  protected:
   CompileMemory() { testing::write_bytes(folder_ / "program.txt", kProgram); }
   ProgramResult compile(std::vector<std::string> more) {
