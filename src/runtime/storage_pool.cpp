@@ -4,7 +4,18 @@
 
 namespace tapml::runtime {
 
-Result<std::shared_ptr<Storage>> StoragePool::allocate(int64_t bytes) noexcept {
+namespace {
+
+// What Storage::allocate() makes of a size; a size that it refuses stays as it is.
+int64_t padded(int64_t bytes) {
+  constexpr int64_t kBlock = 16;
+  return bytes < 0 || bytes > INT64_MAX - kBlock ? bytes : (bytes + kBlock - 1) / kBlock * kBlock;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Storage>> StoragePool::allocate(int64_t asked) noexcept {
+  const int64_t bytes = padded(asked);
   Entry* best = nullptr;
   int64_t held = 0;
   for (Entry& entry : entries_) {
