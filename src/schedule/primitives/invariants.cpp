@@ -71,6 +71,9 @@ std::string why_not_marked(const PrimFunc& func, const Site& site) {
   const ForNode& loop = site.loop();
   std::string why =
       loop.for_kind == ForKind::kVectorized ? why_not_lanes(func, site) : why_dependent(func, site);
+  if (why.empty() && loop.for_kind == ForKind::kWorkgroup && site.loops().size() != 1) {
+    why = "it stands in another loop";
+  }
   if (why.empty() && loop.for_kind == ForKind::kThread) {
     bool grouped = false;
     for (const Stmt& stmt : site.path) {
@@ -80,6 +83,7 @@ std::string why_not_marked(const PrimFunc& func, const Site& site) {
         why = "more than loops stands between it and its work-group loop";
       }
     }
+    if (!grouped) why = "no work-group loop stands around it";
   }
   return why;
 }

@@ -13,7 +13,8 @@
 //   S2  Iterations of parallel, work-group, thread and vectorized loops do not depend on each
 //   other;
 //       a vectorized loop holds one block and no loop, and may sum.
-//   S3  Between a work-group loop and a thread loop below it stand only loops.
+//   S3  A work-group loop stands in no other loop; a thread loop stands in one, with only loops
+//       between.
 #pragma once
 
 #include <optional>

@@ -436,6 +436,16 @@ TEST(Bind, OnlyLoopsBetweenGroupAndThread) {
   expect_good(s, start.func, kRows);
 }
 
+TEST(Bind, GroupsStayOutermost) {
+  Start start(kDouble, "double");
+  Schedule& s = start.schedule;
+  s.bind(start.loops[0], "workgroup");
+  expect_user_error([&] { s.reorder({start.loops[1], start.loops[0]}); },
+                    {"the workgroup loop i would not stay right: it stands in another loop"});
+  s.bind(start.loops[1], "thread");
+  expect_user_error([&] { s.reorder({start.loops[1], start.loops[0]}); }, {"would not stay right"});
+}
+
 TEST(Loops, ThatAreGoneAreNamed) {
   Start start(kDouble, "double");
   start.schedule.split(start.loops[0], {std::nullopt, 4});
