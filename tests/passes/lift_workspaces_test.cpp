@@ -54,8 +54,8 @@ TEST(LiftWorkspaces, WorkspacesArePlannedWithEverythingElse) {
   Module module = plan_memory_with(lifted(), options);
   analysis::verify(module, "plan_memory");
   std::string text = text::print(*module.find("main"), "main");
-  // 131,072 bytes each for a and y; the workspace is needed beside both. Those of softmax are larger
-  // than a, whose storage they share.
+  // 131,072 bytes each for a and y; the workspace is needed beside both. Those of softmax are
+  // larger than a, whose storage they share.
   EXPECT_NE(text.find("alloc_storage(shape(131584)) {static: 0}"), std::string::npos) << text;
   EXPECT_NE(text.find("alloc_storage(shape(131072)) {static: 1}"), std::string::npos) << text;
   EXPECT_NE(text.find("alloc_storage(shape(65536)) {static: 2}"), std::string::npos) << text;
