@@ -20,16 +20,19 @@ bool has_groups(const tir::PrimFunc& func) {
   return found;
 }
 
-TEST(NativeSchedules, MachineCodeAgreesWithTheInterpreter) {
-  const target::Target cpu = target::parse_target("cpu");
+// Kernels of random schedules of every program, against the interpreter on the program as given.
+void expect_agreement(const std::string& platform, uint64_t first_seed, uint64_t seeds, bool gpu) {
+  const target::Target target = target::parse_target(platform);
   for (const Example& example : examples()) {
     tir::PrimFuncRef func = parse_program(example.source);
-    DeviceKernels kernels("cpu");
+    DeviceKernels kernels(platform);
+    if (!kernels.here()) GTEST_SKIP() << platform << " is not here";
     std::vector<std::string> traces;
-    for (uint64_t seed = 1000; seed < 1012; ++seed) {
+    for (uint64_t seed = first_seed; seed < first_seed + seeds; ++seed) {
       RandomSchedule random(func, seed);
+      random.gpu = gpu;
       for (int step = 0; step < 30; ++step) random.step();
-      codegen::check_program(*passes::lower_math(*random.schedule.func()), cpu.description, "k");
+      codegen::check_program(*passes::lower_math(*random.schedule.func()), target.description, "k");
       kernels.add_scheduled(*random.schedule.func());
       traces.push_back("seed " + std::to_string(seed) + "\n" +
                        text::print(*random.schedule.func(), "k") + random.schedule.trace().print());
@@ -49,6 +52,12 @@ TEST(NativeSchedules, MachineCodeAgreesWithTheInterpreter) {
     }
   }
 }
+
+TEST(NativeSchedules, MachineCodeAgreesWithTheInterpreter) {
+  expect_agreement("cpu", 1000, 12, false);
+}
+
+TEST(NativeSchedules, OpenclAgreesWithTheInterpreter) { expect_agreement("opencl", 2000, 4, true); }
 
 // Blocks with init under reductions that make no step, as they are written.
 TEST(NativeSchedules, ReductionsWithoutStepsAreTheirInitialValue) {
