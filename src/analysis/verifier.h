@@ -18,8 +18,9 @@
 //   R8   A dataflow block has no control flow, no match_cast on functions, and no impure call.
 //   R9   Variables, outputs and functions are annotated; what a function returns fits its result
 //        annotation in kind, rank and dtype.
-//   R10  Dimensions are i64, scalars have the dtype of their annotation, and neither loads anything.
-//   R11  A pure function (`def`) makes no impure call: of a packed function, of an `impure def`, of a
+//   R10  Dimensions are i64, scalars have the dtype of their annotation, and neither loads
+//   anything. R11  A pure function (`def`) makes no impure call: of a packed function, of an
+//   `impure def`, of a
 //        function value whose Callable is impure. A lambda counts for itself.
 //   R12  What is written or viewed (assign, view_slice and the like) is a variable, not a constant.
 //

@@ -26,8 +26,8 @@ double now() {
 
 Tokenizer load_tokenizer(const std::string& path) {
   std::string json = unwrap(read_text_file(path));
-  return unwrap(Tokenizer::parse(json, path, tokenizer::pcre2_regex_engine(),
-                                 &tokenizer::utf8proc_tables()));
+  return unwrap(
+      Tokenizer::parse(json, path, tokenizer::pcre2_regex_engine(), &tokenizer::utf8proc_tables()));
 }
 
 // The tokens that end a text, by the folder's configuration files.
