@@ -2,31 +2,11 @@
 // launches.
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
-#include <new>
-
 #include "conformance/programs.h"
+#include "device/allocations.h"
 #include "device/null/null_device.h"
 #include "runtime/local_session.h"
 #include "runtime/vm.h"
-
-namespace {
-
-std::atomic<int64_t> allocation_count{0};
-
-}  // namespace
-
-// Counts what the whole program takes; the other tests are not bothered by that. Not inlined: the
-// compiler would see a free() of what operator new made.
-[[gnu::noinline]] void* operator new(size_t size) {
-  ++allocation_count;
-  void* block = std::malloc(size == 0 ? 1 : size);
-  if (!block) std::abort();
-  return block;
-}
-[[gnu::noinline]] void operator delete(void* block) noexcept { std::free(block); }
-[[gnu::noinline]] void operator delete(void* block, size_t) noexcept { std::free(block); }
 
 namespace tapml::test {
 namespace {

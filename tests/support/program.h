@@ -58,6 +58,7 @@ inline ProgramResult run_program(const std::vector<std::string>& args,
     int null = open("/dev/null", O_RDONLY);
     int out_file = open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     int err_file = open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (null < 0 || out_file < 0 || err_file < 0) _exit(126);
     if (dup2(null, 0) < 0 || dup2(out_file, 1) < 0 || dup2(err_file, 2) < 0) _exit(126);
     execv(program.c_str(), argv.data());
     _exit(127);
