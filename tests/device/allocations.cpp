@@ -5,9 +5,27 @@
 #include <cstdlib>
 #include <new>
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TAPML_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define TAPML_SANITIZED 1
+#endif
+#endif
+
 namespace tapml::test {
 
 std::atomic<int64_t> allocation_count{0};
+
+#ifdef TAPML_SANITIZED
+
+extern const bool counts_allocations = false;
+
+}  // namespace tapml::test
+
+#else
+
+extern const bool counts_allocations = true;
 
 }  // namespace tapml::test
 
@@ -19,3 +37,5 @@ void* operator new(size_t size) {
 }
 void operator delete(void* block) noexcept { std::free(block); }
 void operator delete(void* block, size_t) noexcept { std::free(block); }
+
+#endif
