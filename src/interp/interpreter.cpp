@@ -1,5 +1,7 @@
 #include "interp/interpreter.h"
 
+#include <cstdlib>
+
 #include "interp/captures.h"
 #include "interp/item.h"
 #include "interp/storage.h"
@@ -14,6 +16,13 @@ namespace {
 
 // Calls in calls beyond this are taken for endless recursion.
 constexpr int kMaxDepth = 1000;
+// Bytes of the thread's stack that calls may take: sanitizers make frames many times as large.
+constexpr intptr_t kMaxStack = intptr_t{6} << 20;
+
+// Where the stack is now.
+[[gnu::noinline]] intptr_t stack_position() {
+  return reinterpret_cast<intptr_t>(__builtin_frame_address(0));
+}
 // A value and a bound, 8 bytes each: 32 GiB.
 constexpr int64_t kMaxElements = int64_t{1} << 31;
 
@@ -95,7 +104,7 @@ class Interpreter {
   }
 
   Item invoke(std::shared_ptr<const Closure> callee, std::vector<Item> args) {
-    if (depth_ >= kMaxDepth) {
+    if (depth_ >= kMaxDepth || std::abs(stack_base_ - stack_position()) > kMaxStack) {
       throw_user("functions call each other too deep", "function " + callee->name,
                  "at most " + std::to_string(kMaxDepth) + " calls in progress");
     }
@@ -627,6 +636,7 @@ class Interpreter {
   std::map<const Function*, Free> free_;
   std::map<const relax::ExprNode*, Item> constants_;
   int depth_ = 0;
+  const intptr_t stack_base_ = stack_position();
 };
 
 }  // namespace
