@@ -158,7 +158,8 @@ relax::Expr decompose_stack(const CallView& call, BindingSink& sink) {
   int64_t axis = normalized_axis(call, call.integer("axis"), result->ndim);
   std::vector<relax::Expr> parts;
   for (const relax::Expr& field : tuple->fields) {
-    const auto* tensor = relax::as_tensor(annotation_of(field));
+    const relax::Annotation known = annotation_of(field);
+    const auto* tensor = relax::as_tensor(known);
     if (!tensor || !tensor->shape) return nullptr;
     Dims dims = *tensor->shape;
     dims.insert(dims.begin() + axis, PrimExpr(1));

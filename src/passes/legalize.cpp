@@ -92,10 +92,11 @@ class Outliner {
       spec_args_.push_back(make_shape(std::move(dims)));
     } else if (const auto* prim = as<PrimValueNode>(arg)) {
       spec_args_.push_back(make_prim_value(spec_expr(prim->value)));
-    } else if (const auto* known = as_shape(annotation_of(arg)); known && known->dims) {
+    } else if (const Annotation annotation = annotation_of(arg);
+               as_shape(annotation) && as_shape(annotation)->dims) {
       // A variable: what it holds is known by its annotation.
       Dims dims;
-      for (const PrimExpr& dim : *known->dims) dims.push_back(spec_expr(dim));
+      for (const PrimExpr& dim : *as_shape(annotation)->dims) dims.push_back(spec_expr(dim));
       spec_args_.push_back(make_shape(std::move(dims)));
     } else {
       spec_args_.push_back(add_tensor(arg, name));

@@ -227,14 +227,17 @@ class ShapeNamer {
 
   static std::optional<Pair> undecided(const CallNode& call) {
     std::vector<size_t> tensors;
+    std::vector<Dims> shapes;
     for (size_t i = 0; i < call.args.size(); ++i) {
-      const auto* tensor = as_tensor(annotation_of(call.args[i]));
-      if (tensor && tensor->shape) tensors.push_back(i);
+      const Annotation annotation = annotation_of(call.args[i]);
+      const auto* tensor = as_tensor(annotation);
+      if (!tensor || !tensor->shape) continue;
+      tensors.push_back(i);
+      shapes.push_back(*tensor->shape);
     }
     for (size_t i = 0; i < tensors.size(); ++i) {
       for (size_t j = i + 1; j < tensors.size(); ++j) {
-        const Dims& a = *as_tensor(annotation_of(call.args[tensors[i]]))->shape;
-        const Dims& b = *as_tensor(annotation_of(call.args[tensors[j]]))->shape;
+        const Dims &a = shapes[i], &b = shapes[j];
         for (size_t d = 1; d <= std::min(a.size(), b.size()); ++d) {
           const PrimExpr &x = a[a.size() - d], &y = b[b.size() - d];
           if (x.is_int() || y.is_int() || arith::Analyzer().prove_equal(x, y)) continue;

@@ -15,6 +15,19 @@ using namespace relax;  // NOLINT: this file is about relax alone
 
 namespace {
 
+// Of a tensor, where they are known.
+std::optional<Dims> dims_of(const Expr& operand) {
+  const Annotation annotation = annotation_of(operand);
+  const auto* known = as_tensor(annotation);
+  return known ? known->shape : std::nullopt;
+}
+
+std::optional<DType> dtype_of(const Expr& operand) {
+  const Annotation annotation = annotation_of(operand);
+  const auto* known = as_tensor(annotation);
+  return known ? known->dtype : std::nullopt;
+}
+
 class Simplifier final : public ForwardRewrite {
  public:
   // Calls of one operator that a rule looks at; its attributes have their defaults.
@@ -25,14 +38,11 @@ class Simplifier final : public ForwardRewrite {
     Annotation result;
 
     const Expr& arg(size_t i) const { return node.args[i]; }
-    const TensorAnnotation* tensor(size_t i) const { return as_tensor(annotation_of(arg(i))); }
-    const Dims* dims(size_t i) const {
-      const auto* known = tensor(i);
-      return known && known->shape ? &*known->shape : nullptr;
-    }
-    const Dims* result_dims() const {
+    std::optional<DType> dtype(size_t i) const { return dtype_of(arg(i)); }
+    std::optional<Dims> dims(size_t i) const { return dims_of(arg(i)); }
+    std::optional<Dims> result_dims() const {
       const auto* known = as_tensor(result);
-      return known && known->shape ? &*known->shape : nullptr;
+      return known ? known->shape : std::nullopt;
     }
     const std::vector<int64_t>& integers(const char* name) const {
       return std::get<std::vector<int64_t>>(attrs.at(name));
@@ -57,7 +67,7 @@ bool same_elements(const Dims& a, const Dims& b) {
   return op::provably_equal(op::product(a), op::product(b));
 }
 
-bool same_dims(const Dims* a, const Dims* b) {
+bool same_dims(const std::optional<Dims>& a, const std::optional<Dims>& b) {
   return a && b && a->size() == b->size() &&
          std::equal(a->begin(), a->end(), b->begin(), op::provably_equal);
 }
@@ -80,19 +90,19 @@ Expr unless_shape_changes(const Call& call) {
 // ---- views
 
 Expr to_reshape(const Call& call) {
-  const Dims *from = call.dims(0), *to = call.result_dims();
+  const std::optional<Dims> from = call.dims(0), to = call.result_dims();
   if (!from || !to || !same_elements(*from, *to)) return nullptr;
   return make_op_call("reshape", {call.arg(0), make_shape(*to)});
 }
 
 Expr reshape(const Call& call) {
-  const Dims *from = call.dims(0), *to = call.result_dims();
+  const std::optional<Dims> from = call.dims(0), to = call.result_dims();
   if (!from || !to || !same_elements(*from, *to)) return nullptr;
   if (same_dims(from, to)) return call.arg(0);
   const CallNode* inner = call.made_by(0, "reshape");
-  const auto* source = inner ? as_tensor(annotation_of(inner->args[0])) : nullptr;
-  if (!source || !source->shape || !same_elements(*source->shape, *from)) return nullptr;
-  if (same_dims(&*source->shape, to)) return inner->args[0];
+  const std::optional<Dims> source = inner ? dims_of(inner->args[0]) : std::nullopt;
+  if (!source || !same_elements(*source, *from)) return nullptr;
+  if (same_dims(source, to)) return inner->args[0];
   return make_op_call("reshape", {inner->args[0], call.arg(1)});
 }
 
@@ -159,12 +169,11 @@ bool holds_all(DType wide, DType narrow) {
 
 Expr cast(const Call& call) {
   const auto to = std::get<DType>(call.attrs.at("dtype"));
-  const auto* from = call.tensor(0);
-  if (!from || !from->dtype) return nullptr;
-  if (*from->dtype == to) return call.arg(0);
+  const std::optional<DType> from = call.dtype(0);
+  if (!from) return nullptr;
+  if (*from == to) return call.arg(0);
   const CallNode* inner = call.made_by(0, "cast");
-  const auto* source = inner ? as_tensor(annotation_of(inner->args[0])) : nullptr;
-  if (!source || source->dtype != to || !holds_all(*from->dtype, to)) return nullptr;
+  if (!inner || dtype_of(inner->args[0]) != to || !holds_all(*from, to)) return nullptr;
   return inner->args[0];
 }
 

@@ -37,13 +37,15 @@ const Entry* find(const CallNode& call) {
       "", expected, to_string(found));
 }
 
-// The operand as a tensor; null where it may be one.
-const TensorAnnotation* tensor_operand(const Entry& entry, const CallNode& call, size_t i) {
+using TensorRef = std::shared_ptr<const TensorAnnotation>;
+
+// The operand's annotation as a tensor's; null where it may be one. A constant has none that
+// outlives this.
+TensorRef tensor_operand(const Entry& entry, const CallNode& call, size_t i) {
   Annotation found = annotation_of(call.args[i]);
   if (found->kind == AnnotationKind::kObject) return nullptr;
-  const auto* tensor = as_tensor(found);
-  if (!tensor) refuse(entry, i, "a tensor", found);
-  return tensor;
+  if (!as_tensor(found)) refuse(entry, i, "a tensor", found);
+  return std::static_pointer_cast<const TensorAnnotation>(found);
 }
 
 Annotation shape_operand(const Entry& entry, const CallNode& call, size_t i) {
@@ -59,7 +61,7 @@ Annotation of_shape(const Annotation& shape, std::optional<DType> dtype) {
                      : tensor_annotation_ndim(known->ndim, dtype);
 }
 
-Annotation transposed(const Entry& entry, const CallNode& call, const TensorAnnotation* tensor) {
+Annotation transposed(const Entry& entry, const CallNode& call, const TensorRef& tensor) {
   const auto* axes = find_attr<std::vector<int64_t>>(call.attrs, "axes");
   if (!axes) throw_user("view_transpose: the attribute axes is missing", "", "a list of axes");
   std::vector<int64_t> sorted = *axes;
@@ -104,10 +106,10 @@ Annotation deduce_storage_op(const CallNode& call) {
     throw_user(std::string(entry.name) + ": wrong number of operands", "",
                std::to_string(entry.operands), std::to_string(call.args.size()));
   }
-  const TensorAnnotation* tensor = tensor_operand(entry, call, 0);
+  const TensorRef tensor = tensor_operand(entry, call, 0);
   std::optional<DType> dtype = tensor ? tensor->dtype : std::nullopt;
   if (is_write(entry.op)) {
-    const TensorAnnotation* source = tensor_operand(entry, call, 1);
+    const TensorRef source = tensor_operand(entry, call, 1);
     if (tensor && source) {
       bool fits = (!tensor->dtype || !source->dtype || tensor->dtype == source->dtype) &&
                   (tensor->ndim == kUnknownNdim || source->ndim == kUnknownNdim ||
