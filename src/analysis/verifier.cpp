@@ -14,6 +14,7 @@ std::string rest(const std::vector<Violation>& violations) {
 }
 
 std::string place_of(const Violation& violation, const text::SourceMap& places) {
+  if (auto statement = places.statement(violation.node)) return *statement;
   constexpr std::string_view kBinding = "binding ";
   if (violation.place.starts_with(kBinding)) {
     return places.value(violation.function, violation.place.substr(kBinding.size()));

@@ -23,6 +23,7 @@
 //   `impure def`, of a
 //        function value whose Callable is impure. A lambda counts for itself.
 //   R12  What is written or viewed (assign, view_slice and the like) is a variable, not a constant.
+//   R13  memory.alloc_storage and memory.alloc_tensor have the operands that lowering reads.
 //
 // Tensor programs:
 //   T1   A buffer is bound once (parameter or alloc) and used only where it lives.
@@ -54,6 +55,7 @@ struct Violation {
   std::string function;
   std::string place;  // the binding, or the statement
   std::string message;
+  const void* node = nullptr;  // the innermost statement of a tensor program; null elsewhere
 
   // "R5 in main, binding lv0: no function is called @f".
   std::string to_string() const;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/verifier.h"
@@ -18,12 +19,15 @@ class Report {
   void at(std::string place) { place_ = std::move(place); }
   const std::string& place() const { return place_; }
   void add(const char* invariant, std::string message) {
-    violations_.push_back({invariant, function_, place_, std::move(message)});
+    violations_.push_back({invariant, function_, place_, std::move(message), node_});
   }
+  // The statement that is looked at; returns the one before.
+  const void* enter(const void* node) { return std::exchange(node_, node); }
 
  private:
   std::string function_;
   std::string place_;
+  const void* node_ = nullptr;
   std::vector<Violation>& violations_;
 };
 
@@ -34,5 +38,7 @@ void verify_expr(const PrimExpr& expr, Report& report);
 // R6 and R7 (but for later uses) of one call of the call_tir family.
 void verify_kernel_call(const Module& module, const std::string& op, const relax::CallNode& call,
                         Report& report);
+// R13 of one call of memory.*.
+void verify_memory(const std::string& op, const relax::CallNode& call, Report& report);
 
 }  // namespace tapml::analysis

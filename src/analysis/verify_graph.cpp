@@ -223,6 +223,7 @@ class GraphVerifier {
     for (const Expr& arg : node.args) good &= atom(arg, "an argument");
     for (const Annotation& a : node.annotations) annotation(a, "an output");
     if (!op || !good) return;
+    if (op->name.starts_with("memory.")) verify_memory(op->name, node, report_);
     if (op->name == "call_tir" || op->name == "call_tir_inplace" || op->name == "call_tir_dps") {
       verify_kernel_call(module_, op->name, node, report_);
       if (op->name == "call_tir_inplace") consume(node, bound);
@@ -231,6 +232,7 @@ class GraphVerifier {
 
   void storage(const CallNode& node, const VarNode& bound) {
     const std::string& name = as<OperatorNode>(node.callee)->name;
+    if (is_storage_question(storage_op(node))) return;
     if (in_dataflow_) report_.add("R8", "a dataflow block calls " + name + ", which is impure");
     if (pure_) report_.add("R11", "a pure function calls " + name + ", which is impure");
     const auto* target = node.args.empty() ? nullptr : as<VarNode>(node.args[0]);

@@ -169,7 +169,8 @@ class KernelCall {
 
   static bool provably_different(const PrimExpr& a, const PrimExpr& b) {
     if (a.is_int() && b.is_int()) return a->int_value != b->int_value;
-    if (same_expr(a, b)) return false;
+    // A dimension of another dtype than i64 is another invariant's matter.
+    if (same_expr(a, b) || a.dtype() != b.dtype()) return false;
     arith::Analyzer analyzer;
     for (const PrimExpr& side : {a, b}) {
       for (const Var& var : free_vars(side)) analyzer.bind(var, 0, std::nullopt);

@@ -1,6 +1,7 @@
 #include "build/annotations.h"
 
 #include "op/shapes.h"
+#include "relax/certain.h"
 #include "text/structural.h"
 
 namespace tapml::build {
@@ -95,34 +96,7 @@ bool compatible(const Annotation& a, const Annotation& b) {
 }
 
 bool surely_fits(const Annotation& found, const Annotation& expected) {
-  if (expected->kind == AnnotationKind::kObject) return true;
-  if (found->kind != expected->kind) return false;
-  if (const auto* e = as_prim(expected)) {
-    const auto* f = as_prim(found);
-    if (f->dtype != e->dtype) return false;
-    return !e->value || (f->value && op::provably_equal(f->value, e->value));
-  }
-  if (const auto* e = as_shape(expected)) {
-    const auto* f = as_shape(found);
-    if (e->dims) return f->dims && equal_dims(*f->dims, *e->dims);
-    return e->ndim == kUnknownNdim || f->ndim == e->ndim;
-  }
-  if (const auto* e = as_tensor(expected)) {
-    const auto* f = as_tensor(found);
-    if (e->dtype && f->dtype != e->dtype) return false;
-    if (e->shape) return f->shape && equal_dims(*f->shape, *e->shape);
-    return e->ndim == kUnknownNdim || f->ndim == e->ndim;
-  }
-  if (const auto* e = as_tuple(expected)) {
-    const auto* f = as_tuple(found);
-    if (f->fields.size() != e->fields.size()) return false;
-    for (size_t i = 0; i < e->fields.size(); ++i) {
-      if (!surely_fits(f->fields[i], e->fields[i])) return false;
-    }
-    return true;
-  }
-  const auto *f = as_callable(found), *e = as_callable(expected);
-  return f->params.size() == e->params.size() && (f->pure || !e->pure);
+  return is_certain(found, expected, op::provably_equal);
 }
 
 Annotation join(const Annotation& a, const Annotation& b) {

@@ -14,10 +14,7 @@ using SymbolSet = std::set<const tapml::ExprNode*>;
 // dimension that is provably different.
 bool compatible(const relax::Annotation& a, const relax::Annotation& b);
 
-// True where every value of annotation `found` has annotation `expected`, whatever the symbolic
-// variables are (at least 0). Of functions: that they take as many arguments and have no effects
-// that `expected` excludes; what they take they check themselves, and what a function value
-// returns is checked where it is called.
+// relax::is_certain for symbolic variables that are at least 0.
 bool surely_fits(const relax::Annotation& found, const relax::Annotation& expected);
 
 // The finest annotation that holds for values of both (the join of an if's branches).

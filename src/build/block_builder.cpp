@@ -9,7 +9,16 @@ using namespace relax;  // NOLINT: this file is about relax alone
 
 namespace {
 
+std::string name_hint(const Expr& value) {
+  const std::string& op = called_operator(value);
+  if (is_call_tir(value)) return call_tir_callee(*as<CallNode>(value));
+  return op.empty() ? "v" : op;
+}
+
+}  // namespace
+
 bool is_atom(const Expr& expr) {
+  if (!expr) return true;
   switch (expr->kind) {
     case relax::ExprKind::kVar:
     case relax::ExprKind::kConstant:
@@ -28,14 +37,6 @@ bool is_atom(const Expr& expr) {
       return false;
   }
 }
-
-std::string name_hint(const Expr& value) {
-  const std::string& op = called_operator(value);
-  if (is_call_tir(value)) return call_tir_callee(*as<CallNode>(value));
-  return op.empty() ? "v" : op;
-}
-
-}  // namespace
 
 std::string FunctionBuilder::unique(const std::string& hint) {
   int& count = names_[hint];

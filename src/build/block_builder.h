@@ -24,6 +24,10 @@ relax::Annotation annotation_of_function(const relax::Function& function);
 // what is visible outside of it), functions by their signature, operands as they are.
 relax::Annotation annotation_of_value(const relax::Expr& value, const Module& module);
 
+// Whether `expr` may stand as an operand where nothing nests: a variable, a literal, a name, or a
+// tuple of these. Null, which the verifier complains about, is none that could be bound.
+bool is_atom(const relax::Expr& expr);
+
 // Emits bindings into one function. Usage:
 //   FunctionBuilder f(module);
 //   Variable x = f.param("x", tensor_annotation({n, 4}, DType::kF32));

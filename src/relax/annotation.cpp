@@ -59,13 +59,6 @@ const T* as_kind(const Annotation& annotation, AnnotationKind kind) {
   return annotation && annotation->kind == kind ? static_cast<const T*>(annotation.get()) : nullptr;
 }
 
-Dims substitute_dims(const Dims& dims, const VarMap& values) {
-  Dims result;
-  result.reserve(dims.size());
-  for (const PrimExpr& dim : dims) result.push_back(tapml::substitute(dim, values));
-  return result;
-}
-
 std::string dims_text(const Dims& dims) {
   std::string text = "(";
   for (size_t i = 0; i < dims.size(); ++i) text += (i ? ", " : "") + to_string(dims[i]);
@@ -89,43 +82,40 @@ const CallableAnnotation* as_callable(const Annotation& a) {
   return as_kind<CallableAnnotation>(a, AnnotationKind::kCallable);
 }
 
-Annotation substitute(const Annotation& annotation, const VarMap& values) {
-  if (!annotation || values.empty()) return annotation;
-  switch (annotation->kind) {
-    case AnnotationKind::kObject:
-      return annotation;
-    case AnnotationKind::kPrim: {
-      const auto* prim = as_prim(annotation);
-      return prim->value ? prim_annotation(prim->dtype, tapml::substitute(prim->value, values))
-                         : annotation;
-    }
-    case AnnotationKind::kShape: {
-      const auto* shape = as_shape(annotation);
-      return shape->dims ? shape_annotation(substitute_dims(*shape->dims, values)) : annotation;
-    }
-    case AnnotationKind::kTensor: {
-      const auto* tensor = as_tensor(annotation);
-      return tensor->shape
-                 ? tensor_annotation(substitute_dims(*tensor->shape, values), tensor->dtype)
-                 : annotation;
-    }
-    case AnnotationKind::kTuple: {
-      std::vector<Annotation> fields;
-      for (const Annotation& f : as_tuple(annotation)->fields) {
-        fields.push_back(substitute(f, values));
-      }
-      return tuple_annotation(std::move(fields));
-    }
-    case AnnotationKind::kCallable: {
-      // Variables of a callable's parameters are its own; only free ones are replaced.
-      const auto* callable = as_callable(annotation);
-      std::vector<Annotation> params;
-      for (const Annotation& p : callable->params) params.push_back(substitute(p, values));
-      return callable_annotation(std::move(params), substitute(callable->result, values),
-                                 callable->pure);
-    }
+Annotation map_symbols(const Annotation& annotation, const SymbolMap& f) {
+  auto dims = [&](const Dims& source) {
+    Dims result;
+    result.reserve(source.size());
+    for (const PrimExpr& dim : source) result.push_back(f(dim));
+    return result;
+  };
+  auto list = [&](const std::vector<Annotation>& annotations) {
+    std::vector<Annotation> result;
+    result.reserve(annotations.size());
+    for (const Annotation& a : annotations) result.push_back(map_symbols(a, f));
+    return result;
+  };
+  if (const auto* prim = as_prim(annotation)) {
+    return prim->value ? prim_annotation(prim->dtype, f(prim->value)) : annotation;
+  }
+  if (const auto* shape = as_shape(annotation)) {
+    return shape->dims ? shape_annotation(dims(*shape->dims)) : annotation;
+  }
+  if (const auto* tensor = as_tensor(annotation)) {
+    return tensor->shape ? tensor_annotation(dims(*tensor->shape), tensor->dtype) : annotation;
+  }
+  if (const auto* tuple = as_tuple(annotation)) return tuple_annotation(list(tuple->fields));
+  if (const auto* callable = as_callable(annotation)) {
+    return callable_annotation(list(callable->params), map_symbols(callable->result, f),
+                               callable->pure);
   }
   return annotation;
+}
+
+Annotation substitute(const Annotation& annotation, const VarMap& values) {
+  if (!annotation || values.empty()) return annotation;
+  return map_symbols(annotation,
+                     [&](const PrimExpr& expr) { return tapml::substitute(expr, values); });
 }
 
 void collect_vars(const Annotation& annotation, std::vector<Var>& into) {

@@ -1,6 +1,7 @@
 // Annotations: what is known of a value at compile time (Relax paper, section 3.1).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -80,6 +81,11 @@ const CallableAnnotation* as_callable(const Annotation& annotation);
 
 // Rewrites every symbolic expression inside.
 Annotation substitute(const Annotation& annotation, const VarMap& values);
+
+using SymbolMap = std::function<PrimExpr(const PrimExpr&)>;
+// The annotation with f's result in place of every dimension and prim value. What f makes of a
+// variable stands for it in the parameters of function annotations, too.
+Annotation map_symbols(const Annotation& annotation, const SymbolMap& f);
 // Symbolic variables in order of first occurrence.
 void collect_vars(const Annotation& annotation, std::vector<Var>& into);
 

@@ -19,6 +19,10 @@ constexpr Entry kEntries[] = {
     {"view_reshape", StorageOp::kViewReshape, 2},
     {"view_slice", StorageOp::kViewSlice, 3},
     {"view_transpose", StorageOp::kViewTranspose, 1},
+    {"storage.base", StorageOp::kBase, 1},
+    {"storage.layout", StorageOp::kLayout, 1},
+    {"storage.is_tensor", StorageOp::kIsTensor, 1},
+    {"storage.check_assign", StorageOp::kCheckAssign, 2},
 };
 
 const Entry* find(const CallNode& call) {
@@ -98,7 +102,15 @@ StorageOp storage_op(const Expr& expr) {
 
 bool is_write(StorageOp op) { return op == StorageOp::kAssign || op == StorageOp::kAssignSlice; }
 
-bool is_storage_view(StorageOp op) { return op != StorageOp::kNone && !is_write(op); }
+bool is_storage_view(StorageOp op) {
+  return op == StorageOp::kViewReshape || op == StorageOp::kViewSlice ||
+         op == StorageOp::kViewTranspose || op == StorageOp::kBase;
+}
+
+bool is_storage_question(StorageOp op) {
+  return op == StorageOp::kBase || op == StorageOp::kLayout || op == StorageOp::kIsTensor ||
+         op == StorageOp::kCheckAssign;
+}
 
 Annotation deduce_storage_op(const CallNode& call) {
   const Entry& entry = *find(call);
@@ -120,7 +132,22 @@ Annotation deduce_storage_op(const CallNode& call) {
     if (entry.op == StorageOp::kAssignSlice) shape_operand(entry, call, 2);
     return tuple_annotation({});
   }
-  if (entry.op == StorageOp::kViewTranspose) return transposed(entry, call, tensor);
+  switch (entry.op) {
+    case StorageOp::kViewTranspose:
+      return transposed(entry, call, tensor);
+    case StorageOp::kBase:
+      return tensor_annotation_ndim(1, dtype);
+    case StorageOp::kLayout:
+      return tensor && tensor->ndim != kUnknownNdim ? shape_annotation_ndim(tensor->ndim + 1)
+                                                    : shape_annotation_ndim();
+    case StorageOp::kIsTensor:
+      return prim_annotation(DType::kBool);
+    case StorageOp::kCheckAssign:
+      tensor_operand(entry, call, 1);
+      return tuple_annotation({});
+    default:
+      break;
+  }
   for (size_t i = 1; i < call.args.size(); ++i) shape_operand(entry, call, i);
   return of_shape(shape_operand(entry, call, call.args.size() - 1), dtype);
 }

@@ -9,19 +9,41 @@
 //
 // A write is seen through every variable that shares the storage. Writes have no value: they are
 // bound to a variable of annotation Tuple().
+//
+// What the compiler makes of them asks where a tensor lies. These have no effect and stand
+// anywhere:
+//
+//   storage.base(x)             the tensor that x is a view of, as a vector; x itself if it is none
+//   storage.layout(x)           shape(first element of the base, stride of each axis), in elements
+//   storage.is_tensor(x)        whether x is a tensor, and no view whose elements lie apart
+//   storage.check_assign(x, y)  Tuple(); an error where x and y differ in shape or dtype
 #pragma once
 
 #include "relax/expr.h"
 
 namespace tapml::relax {
 
-enum class StorageOp { kNone, kAssign, kAssignSlice, kViewReshape, kViewSlice, kViewTranspose };
+enum class StorageOp {
+  kNone,
+  kAssign,
+  kAssignSlice,
+  kViewReshape,
+  kViewSlice,
+  kViewTranspose,
+  kBase,
+  kLayout,
+  kIsTensor,
+  kCheckAssign,
+};
 
 // Which of them `expr` calls.
 StorageOp storage_op(const Expr& expr);
 StorageOp storage_op(const CallNode& call);
 bool is_write(StorageOp op);
+// Whether the result shares the storage of the first operand.
 bool is_storage_view(StorageOp op);
+// Whether it may stand in dataflow blocks and pure functions.
+bool is_storage_question(StorageOp op);
 
 // Annotation of the call from its operands alone. UserError for a wrong number or kind of operands.
 Annotation deduce_storage_op(const CallNode& call);

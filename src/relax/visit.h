@@ -1,4 +1,4 @@
-// Walking and rewriting graph-level functions.
+// Walking graph-level functions.
 #pragma once
 
 #include <functional>
@@ -16,13 +16,6 @@ void visit(const Expr& expr, const std::function<void(const Expr&)>& f);
 // Rebuilds a body with f's block in place of each: inner ones (branches, lambdas) first. Blocks
 // that become empty are dropped.
 Expr map_blocks(const Expr& body, const std::function<Block(const Block&)>& f);
-
-// Replaces variables by expressions, bottom-up; bindings' own variables are left alone.
-using ExprMap = std::map<const VarNode*, Expr>;
-Expr substitute(const Expr& expr, const ExprMap& values);
-// Rewrites symbolic variables everywhere below, also in the annotations of bound variables (which
-// become new variables then).
-Expr substitute_symbols(const Expr& expr, const VarMap& values);
 
 // How often each variable is used (not counting its binding).
 std::map<const VarNode*, int> use_counts(const Expr& body);

@@ -87,12 +87,18 @@ Sized<Expr> Parser::loop_value(const Annotation& result, Block& block, Bound& bo
     if (!at("range")) unexpected("'range(extent)' or 'range(first, end)'");
     advance();
     expect("(");
+    const Token& range = peek();
     PrimExpr first = 0, end = scalar();
     if (accept(",")) {
       first = std::move(end);
       end = scalar();
     }
     expect(")");
+    for (const PrimExpr& bound : {first, end}) {
+      if (bound.dtype() == DType::kI64) continue;
+      fail(range, "the range of a loop is not of i64", "integers of i64",
+           dtype_name(bound.dtype()));
+    }
     Var counter = make_var(name_text(name));
     define(name, {.scalar = counter});
     loop.params.push_back(make_variable(name_text(name), prim_annotation(DType::kI64, counter)));

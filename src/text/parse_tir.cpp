@@ -112,8 +112,10 @@ Stmt Parser::stmts() {
   Recursion recursion(*this, stmt_depth_);
   std::vector<Stmt> list;
   while (!at("}") && peek().kind != TokenKind::kEnd) {
+    const size_t begin = peek().offset;
     if (!accept("alloc")) {
       list.push_back(stmt());
+      if (options_.places) options_.places->statements_.emplace(list.back().get(), begin);
       continue;
     }
     const Token& name = expect_name("the buffer's name");
@@ -122,6 +124,7 @@ Stmt Parser::stmts() {
     define(name, {.buffer = buffer});
     Stmt body = stmts();
     list.push_back(make_alloc(std::move(buffer), std::move(body)));
+    if (options_.places) options_.places->statements_.emplace(list.back().get(), begin);
   }
   return make_seq(std::move(list));
 }

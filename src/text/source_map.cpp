@@ -13,6 +13,7 @@ void SourceMap::reset(std::string_view text, std::string_view file) {
   source_ = std::make_unique<Source>(text_, file_);
   functions_.clear();
   bindings_.clear();
+  statements_.clear();
 }
 
 void SourceMap::add_binding(const std::string& function, const std::string& variable,
@@ -46,9 +47,23 @@ std::string SourceMap::value(const std::string& function, const std::string& var
   return binding ? place(binding->value) : this->function(function);
 }
 
+std::optional<std::string> SourceMap::statement(const void* node) const {
+  auto it = statements_.find(node);
+  return it == statements_.end() ? std::nullopt : std::optional(place(it->second));
+}
+
 std::string SourceMap::annotation(const std::string& function, const std::string& variable) const {
   const Binding* binding = find(function, variable);
   return binding ? place(binding->annotation) : this->function(function);
+}
+
+void SourceMap::add_part(const std::string& function, const std::string& variable,
+                         const std::string& of) {
+  if (const Binding* whole = find(function, of)) {
+    add_binding(function, variable, {whole->value, whole->value});
+  } else if (auto it = functions_.find(function); of.empty() && it != functions_.end()) {
+    add_binding(function, variable, {it->second.result, it->second.result});
+  }
 }
 
 }  // namespace tapml::text

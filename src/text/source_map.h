@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,6 +30,12 @@ class SourceMap {
   // The value that a variable is bound to; its annotation.
   std::string value(const std::string& function, const std::string& variable) const;
   std::string annotation(const std::string& function, const std::string& variable) const;
+  // A statement of a tensor program, by its node; none where it is not of this text.
+  std::optional<std::string> statement(const void* node) const;
+
+  // A variable that stands for a part of what `of` is bound to, or, where `of` is empty, of what
+  // the function returns: it has the place of the whole.
+  void add_part(const std::string& function, const std::string& variable, const std::string& of);
 
  private:
   friend class Parser;
@@ -50,6 +57,7 @@ class SourceMap {
   std::unique_ptr<Source> source_;  // a view of the two
   std::map<std::string, Function> functions_;
   std::map<std::pair<std::string, std::string>, Binding> bindings_;
+  std::map<const void*, size_t> statements_;
 };
 
 }  // namespace tapml::text

@@ -71,7 +71,13 @@ class Comparer {
       case relax::AnnotationKind::kCallable: {
         const auto *x = relax::as_callable(a), *y = relax::as_callable(b);
         if (x->pure != y->pure) return no();
-        return annotation_lists(x->params, y->params) && annotations(x->result, y->result);
+        // The variables of its parameters are its own, whoever else has them.
+        const auto own_a = hide(*x, to_b_), own_b = hide(*y, to_a_);
+        const bool same =
+            annotation_lists(x->params, y->params) && annotations(x->result, y->result);
+        show(own_a, to_b_);
+        show(own_b, to_a_);
+        return same;
       }
     }
     return true;
@@ -219,6 +225,28 @@ class Comparer {
       return true;
     }
     return i != to_b_.end() && j != to_a_.end() && i->second == b && j->second == a;
+  }
+
+  using Matches = std::unordered_map<const void*, const void*>;
+  using Hidden = std::vector<std::pair<const void*, const void*>>;
+
+  // Takes out what the Callable's own variables match; null where that is nothing yet.
+  static Hidden hide(const relax::CallableAnnotation& callable, Matches& matches) {
+    std::vector<Var> own;
+    for (const Annotation& param : callable.params) relax::collect_vars(param, own);
+    Hidden hidden;
+    for (const Var& var : own) {
+      auto it = matches.find(var.get());
+      hidden.emplace_back(var.get(), it == matches.end() ? nullptr : it->second);
+      if (it != matches.end()) matches.erase(it);
+    }
+    return hidden;
+  }
+  static void show(const Hidden& hidden, Matches& matches) {
+    for (const auto& [own, match] : hidden) matches.erase(own);
+    for (const auto& [own, match] : hidden) {
+      if (match) matches.emplace(own, match);
+    }
   }
 
   bool attrs(const AttrMap& a, const AttrMap& b) {

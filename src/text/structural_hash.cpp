@@ -71,8 +71,20 @@ class Hasher {
       annotations(tuple->fields);
     } else if (const auto* callable = relax::as_callable(a)) {
       number(callable->pure);
+      // The variables of its parameters are its own, whoever else has them.
+      std::vector<Var> own;
+      for (const Annotation& param : callable->params) relax::collect_vars(param, own);
+      std::vector<std::pair<const void*, uint64_t>> hidden;
+      for (const Var& var : own) {
+        auto it = numbers_.find(var.get());
+        if (it == numbers_.end()) continue;
+        hidden.emplace_back(it->first, it->second);
+        numbers_.erase(it);
+      }
       annotations(callable->params);
       annotation(callable->result);
+      for (const Var& var : own) numbers_.erase(var.get());
+      for (const auto& [node, known] : hidden) numbers_.emplace(node, known);
     }
   }
 

@@ -17,7 +17,7 @@ class Aliases : public ::testing::Test {
     relax::visit_bindings(main->body, [&](const relax::Binding& binding, bool) {
       vars_[binding.var->name] = binding.var.get();
     });
-    sets_ = alias_sets(*main);
+    sets_ = alias_sets(*main, &module_);
   }
   bool share(const std::string& a, const std::string& b) {
     return sets_.may_alias(vars_.at(a), vars_.at(b));
@@ -71,6 +71,34 @@ impure def main(x: Tensor((6,), f32), c: Tensor((), bool)) -> Object {
   EXPECT_TRUE(share("i", "x"));
   EXPECT_TRUE(share("f", "b"));
   EXPECT_FALSE(share("f", "i"));
+}
+
+TEST_F(Aliases, WhatIsWrittenAndWhatTheCallerKnows) {
+  read(R"(
+def pure(x: Tensor((n,), f32)) -> Tensor((n,), f32) { return x }
+impure def main(x: Tensor((6,), f32)) -> Object {
+  a: Tensor((6,), f32) = exp(x)
+  v: Tensor((3,), f32) = view_slice(a, shape(0), shape(3))
+  w: Tuple() = assign_slice(v, x, shape(0))
+  b: Tensor((6,), f32) = exp(x)
+  c: Tensor((6,), f32) = @pure(b)
+  d: Tensor((6,), f32) = tanh(b)
+  e: Tensor((6,), f32) = tanh(d)
+  p: Object = extern "test.double"(e)
+  return d
+})");
+  auto written = [&](const std::string& name) { return sets_.may_be_written(vars_.at(name)); };
+  auto shared = [&](const std::string& name) { return sets_.is_shared(vars_.at(name)); };
+  EXPECT_TRUE(written("a"));
+  EXPECT_TRUE(written("v"));
+  EXPECT_FALSE(written("x"));
+  EXPECT_FALSE(written("b"));  // a pure function cannot
+  EXPECT_TRUE(written("e"));   // a packed function may
+  EXPECT_TRUE(shared("x"));
+  EXPECT_TRUE(shared("d"));
+  EXPECT_FALSE(shared("a"));
+  EXPECT_FALSE(shared("c"));
+  EXPECT_TRUE(writes_storage(module_));
 }
 
 }  // namespace

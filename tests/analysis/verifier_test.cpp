@@ -78,6 +78,17 @@ const Case kGraphCases[] = {
     {"R12Constant", "R12 in f, binding y: assign is given something else than a variable",
      "impure def f(x: Tensor((1,), f32)) -> Object {"
      " y: Tuple() = assign(const(f32, (1,), [1.0]), x) return y }"},
+    {"R13Storage",
+     "R13 in f, binding s: memory.alloc_storage takes its bytes, as a shape of one "
+     "dimension",
+     "def f(x: Object) -> Object { s: Object = memory.alloc_storage(shape(4, 4)) return s }"},
+    {"R13Tensor",
+     "R13 in f, binding y: memory.alloc_tensor takes a storage, a shape and maybe an offset as an "
+     "i64 prim value, and has an attribute dtype",
+     R"(def f(x: Object) -> Object {
+          s: Object = memory.alloc_storage(shape(32))
+          y: Tensor((4,), f32) = memory.alloc_tensor(s, shape(4), shape(16)) {dtype: f32}
+          return y })"},
     {"R7ThroughAView", "R7 in f, binding z: the variable 'v' is used after 'y' consumed it",
      R"(impure def f(x: Tensor((4,), f32)) -> Object {
           v: Tensor((2,), f32) = view_slice(x, shape(0), shape(2))
@@ -395,6 +406,28 @@ TEST(VerifierModule, NamesThePassAndCountsTheRest) {
   } catch (const CompilerException& e) {
     EXPECT_EQ(e.error().kind, ErrorKind::kUser);
     EXPECT_EQ(e.error().where, "m.tapml");
+  }
+}
+
+// A dimension that is a scalar of another dtype is compared with none of i64.
+TEST(VerifierModule, ADimensionOfAnotherDTypeIsNoDefectOfOurs) {
+  Module module = text::parse(R"(module
+def k(x: Tensor((n,), f32)) -> Tensor((n, 8), f32) {kernel: true, implementation: "k_impl"} {
+  y: Tensor((n, 8), f32) = broadcast_to(x, shape(n, 8))
+  return y
+}
+prim def k_impl(out o: Buffer((n, 8), f32), n: i32) {
+}
+def main(x: Tensor((n,), f32)) -> Tensor() {
+  y: Tensor() = call_tir(@k, (), Tensor((n, 8), f32))
+  return y
+})",
+                              "test");
+  try {
+    verify_input(module, "m.tapml");
+    FAIL();
+  } catch (const CompilerException& e) {
+    EXPECT_EQ(e.error().kind, ErrorKind::kUser) << e.error().to_string();
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "ir/exceptions.h"
 #include "relax/kernel_call.h"
+#include "relax/rewrite.h"
 #include "relax/visit.h"
 
 namespace tapml::relax {

@@ -6,9 +6,10 @@ namespace tapml {
 
 namespace {
 
-volatile std::sig_atomic_t g_interrupted = 0;
+std::atomic<bool> g_interrupted = false;
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it");
 
-void on_interrupt(int) { g_interrupted = 1; }
+void on_interrupt(int) { g_interrupted = true; }
 
 }  // namespace
 
@@ -21,9 +22,11 @@ void install_interrupt_handler() {
   sigaction(SIGINT, &action, nullptr);
 }
 
-bool interrupted() { return g_interrupted != 0; }
+bool interrupted() { return g_interrupted; }
 
-void clear_interrupt() { g_interrupted = 0; }
+void clear_interrupt() { g_interrupted = false; }
+
+const std::atomic<bool>& interrupt_flag() { return g_interrupted; }
 
 Status check_interrupted() {
   if (!interrupted()) return {};
