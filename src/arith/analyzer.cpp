@@ -35,7 +35,7 @@ void Analyzer::bind_range(const Var& var, const PrimExpr& extent) {
   Simplifier simplifier = state_->simplifier();
   Polynomial last = simplifier.polynomial(extent) - 1;
   Range range{0, Range::kPosInf};
-  if (last.valid()) range.hi = simplifier.prover().bounds(last).hi;
+  if (last.valid()) range.hi = simplifier.prover().upper(last);
   state_->facts.restrict(id, range);
   if (last.valid() && !last.is_constant() && !last.contains(id)) {
     state_->facts.add_upper(id, {1, last});

@@ -12,12 +12,27 @@ bool is_choice(ExprKind kind) {
 }
 }  // namespace
 
-int64_t Elimination::lower(const Polynomial& p, int64_t goal) { return search(p, goal, kMaxDepth); }
+bool Elimination::reaches(const Polynomial& p, int64_t goal) {
+  decides_ = true;
+  return search(p, goal, kMaxDepth) >= goal;
+}
+
+int64_t Elimination::lower(const Polynomial& p) {
+  decides_ = false;
+  return search(p, Range::kPosInf, kMaxDepth);
+}
 
 int64_t Elimination::search(const Polynomial& p, int64_t goal, int depth) {
   if (!p.valid()) return Range::kNegInf;
   int64_t best = prover_.interval(p).lo;
   if (best >= goal || p.is_constant() || depth == 0 || budget_-- <= 0) return best;
+  if (decides_) {
+    if (witnesses_.any_below(p, goal)) return best;
+  } else {
+    // No bound passes a value that p has.
+    goal = std::min(goal, witnesses_.seen(p).lo);
+    if (best >= goal) return best;
+  }
 
   // g*q + k: a bound of q, an integer, says more than one of p.
   if (int64_t g = coefficient_gcd(p); g > 1) {
@@ -110,8 +125,9 @@ Elimination::Sign Elimination::sign(const Polynomial& p, int depth) {
   if (range.lo >= 0) return Sign::kNonnegative;
   if (range.hi <= 0) return Sign::kNonpositive;
   if (p.is_constant() || depth <= 0) return Sign::kUnknown;
-  if (search(p, 0, depth - 1) >= 0) return Sign::kNonnegative;
-  if (search(-p, 0, depth - 1) >= 0) return Sign::kNonpositive;
+  const Range seen = witnesses_.seen(p);
+  if (seen.lo >= 0 && search(p, 0, depth - 1) >= 0) return Sign::kNonnegative;
+  if (seen.hi <= 0 && search(-p, 0, depth - 1) >= 0) return Sign::kNonpositive;
   return Sign::kUnknown;
 }
 

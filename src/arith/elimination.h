@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "arith/prover.h"
+#include "arith/witness.h"
 
 namespace tapml::arith {
 
@@ -11,14 +12,17 @@ namespace tapml::arith {
 class Elimination {
  public:
   Elimination(const AtomTable& atoms, const Facts& facts, const Prover& prover)
-      : atoms_(atoms), facts_(facts), prover_(prover) {}
+      : atoms_(atoms), facts_(facts), prover_(prover), witnesses_(facts.witnesses(atoms)) {}
 
-  // The best lower bound of p that is found; the search stops once it reaches `goal`.
-  int64_t lower(const Polynomial& p, int64_t goal);
+  // Whether a lower bound of p is found that is at least `goal`.
+  bool reaches(const Polynomial& p, int64_t goal);
+  // The best lower bound of p that is found.
+  int64_t lower(const Polynomial& p);
 
  private:
   enum class Sign { kUnknown, kNonnegative, kNonpositive };
 
+  // The search stops once it reaches `goal`.
   int64_t search(const Polynomial& p, int64_t goal, int depth);
   int64_t eliminate(const Polynomial& p, AtomId atom, int64_t goal, int depth);
   int64_t use_products(const Polynomial& p, int64_t goal, int depth);
@@ -33,6 +37,8 @@ class Elimination {
   const AtomTable& atoms_;
   const Facts& facts_;
   const Prover& prover_;
+  Witnesses& witnesses_;
+  bool decides_ = true;  // only whether the goal is reached counts, not what is below it
   std::vector<AtomId> eliminated_;
   int budget_ = 160;
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "arith/witness.h"
+
 namespace tapml::arith {
 
 const AtomFacts* Facts::find(AtomId atom) const {
@@ -14,12 +16,19 @@ int Facts::rank(AtomId atom) const {
   return i < index_.size() ? index_[i] : -1;
 }
 
+Witnesses& Facts::witnesses(const AtomTable& atoms) const {
+  if (!witnesses_) witnesses_ = std::make_shared<Witnesses>(atoms, *this);
+  return *witnesses_;
+}
+
 AtomFacts& Facts::entry(AtomId atom) {
+  witnesses_.reset();
   auto i = static_cast<size_t>(atom);
   if (i >= index_.size()) index_.resize(i + 1, -1);
   if (index_[i] < 0) {
     index_[i] = static_cast<int32_t>(entries_.size());
     entries_.emplace_back();
+    known_.push_back(atom);
   }
   return entries_[static_cast<size_t>(index_[i])];
 }
@@ -73,6 +82,7 @@ void Facts::add_nonnegative(const Polynomial& p) {
   }
   if (has_product && std::find(products_.begin(), products_.end(), p) == products_.end()) {
     products_.push_back(p);
+    witnesses_.reset();
   }
 }
 

@@ -1,6 +1,7 @@
 // What is known about atoms: constant ranges, bounds by polynomials, and residues.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "arith/interval.h"
@@ -28,6 +29,9 @@ struct AtomFacts {
   Residue residue;
 };
 
+class AtomTable;
+class Witnesses;
+
 class Facts {
  public:
   // Nothing known: null.
@@ -44,13 +48,19 @@ class Facts {
   void add_nonnegative(const Polynomial& p);
   // Facts with products of atoms, each p >= 0.
   const std::vector<Polynomial>& products() const { return products_; }
+  // Atoms in the order in which they became known.
+  const std::vector<AtomId>& known() const { return known_; }
+  // Values that agree with the facts as they are now; made when they are first asked for.
+  Witnesses& witnesses(const AtomTable& atoms) const;
 
  private:
   AtomFacts& entry(AtomId atom);
 
   std::vector<int32_t> index_;  // by atom; -1 where nothing is known
   std::vector<AtomFacts> entries_;
+  std::vector<AtomId> known_;  // beside the entries
   std::vector<Polynomial> products_;
+  mutable std::shared_ptr<Witnesses> witnesses_;  // shared by copies that learned nothing more
 };
 
 }  // namespace tapml::arith

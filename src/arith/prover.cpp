@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "arith/elimination.h"
+#include "arith/witness.h"
 
 namespace tapml::arith {
 
@@ -68,16 +69,43 @@ Range Prover::interval(const Polynomial& p) const {
 bool Prover::nonnegative(const Polynomial& p) const {
   if (!p.valid()) return false;
   if (p.is_constant()) return p.constant() >= 0;
-  return Elimination(atoms_, facts_, *this).lower(p, 0) >= 0;
+  if (interval(p).lo >= 0) return true;
+  return Elimination(atoms_, facts_, *this).reaches(p, 0);
 }
+
+int64_t Prover::lower(const Polynomial& p) const {
+  if (!p.valid()) return Range::kNegInf;
+  Range quick = interval(p);
+  if (quick.is_point()) return quick.lo;
+  return std::max(quick.lo, Elimination(atoms_, facts_, *this).lower(p));
+}
+
+int64_t Prover::upper(const Polynomial& p) const { return (-Range::at_least(lower(-p))).hi; }
 
 Range Prover::bounds(const Polynomial& p) const {
   if (!p.valid()) return {};
   Range quick = interval(p);
   if (quick.is_point()) return quick;
-  int64_t lo = Elimination(atoms_, facts_, *this).lower(p, Range::kPosInf);
-  Range negated{Elimination(atoms_, facts_, *this).lower(-p, Range::kPosInf), Range::kPosInf};
-  return intersect(intersect(quick, {lo, Range::kPosInf}), -negated);
+  return intersect(quick, {lower(p), upper(p)});
+}
+
+std::optional<int64_t> Prover::quotient(const Polynomial& p, int64_t divisor) const {
+  if (!p.valid()) return std::nullopt;
+  auto decided = [&](Range range) -> std::optional<int64_t> {
+    if (!range.bounded() || range.lo > range.hi) return std::nullopt;
+    int64_t least = floor_div(range.lo, divisor);
+    if (least != floor_div(range.hi, divisor)) return std::nullopt;
+    return least;
+  };
+  if (auto quick = decided(interval(p))) return quick;
+  if (facts_.empty()) return std::nullopt;
+  const Range seen = facts_.witnesses(atoms_).seen(p);
+  if (seen.lo > seen.hi) return decided(bounds(p));
+  auto q = decided(seen);
+  if (!q) return std::nullopt;
+  const Polynomial rest = p - Polynomial(divisor) * Polynomial(*q);
+  if (nonnegative(rest) && nonnegative(Polynomial(divisor - 1) - rest)) return q;
+  return std::nullopt;
 }
 
 namespace {

@@ -19,6 +19,10 @@ class Prover {
   bool nonnegative(const Polynomial& p) const;
   bool positive(const Polynomial& p) const { return nonnegative(p - 1); }
   Range bounds(const Polynomial& p) const;
+  int64_t lower(const Polynomial& p) const;  // of bounds alone, for half the work
+  int64_t upper(const Polynomial& p) const;
+  // floor(p / divisor) where it is the same for all values; the divisor is positive.
+  std::optional<int64_t> quotient(const Polynomial& p, int64_t divisor) const;
 
   // A set of residues that holds every value of p.
   Residue residue(const Polynomial& p) const;

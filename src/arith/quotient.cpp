@@ -12,18 +12,7 @@ std::optional<int64_t> Simplifier::constant_quotient(const Polynomial& p,
                                                      const Polynomial& d) const {
   Prover prove = prover();
   if (d.is_constant()) {
-    int64_t divisor = d.constant();
-    if (divisor <= 0) return std::nullopt;
-    Range quick = prove.interval(p);
-    auto decided = [&](Range range) {
-      return range.bounded() && range.lo <= range.hi &&
-             floor_div(range.lo, divisor) == floor_div(range.hi, divisor);
-    };
-    if (decided(quick)) return floor_div(quick.lo, divisor);
-    if (facts_->empty()) return std::nullopt;
-    Range range = prove.bounds(p);
-    if (decided(range)) return floor_div(range.lo, divisor);
-    return std::nullopt;
+    return d.constant() > 0 ? prove.quotient(p, d.constant()) : std::nullopt;
   }
   if (prove.nonnegative(p)) {
     if (prove.nonnegative(d - p - 1)) return 0;

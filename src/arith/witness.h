@@ -1,0 +1,53 @@
+// Values of all atoms that agree with every fact. What is negative for one of them cannot be proved
+// nonnegative: most proofs that fail are seen to fail here, for the price of an evaluation.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "arith/atoms.h"
+#include "arith/facts.h"
+
+namespace tapml::arith {
+
+// One choice of values. An atom without a value (its facts are not met by the choice, a zero
+// divisor, an overflow) takes the value of all that is computed from it.
+class Witness {
+ public:
+  // `kind`: which of the possible values are taken (the least, the greatest, others).
+  Witness(const AtomTable& atoms, const Facts& facts, size_t kind);
+
+  std::optional<int64_t> value(const Polynomial& p);
+
+ private:
+  enum class State : uint8_t { kUnknown, kBusy, kKnown, kNone };
+
+  std::optional<int64_t> value(AtomId id);
+  std::optional<int64_t> derived(const Atom& atom);
+  std::optional<int64_t> chosen(AtomId id);
+  bool agrees(AtomId id, const AtomFacts& facts);
+
+  const AtomTable& atoms_;
+  const Facts* facts_;  // while it is made
+  size_t kind_;
+  bool usable_ = true;
+  std::vector<State> states_;
+  std::vector<int64_t> values_;
+};
+
+// A few choices, as different as possible.
+class Witnesses {
+ public:
+  static constexpr size_t kKinds = 6;
+
+  Witnesses(const AtomTable& atoms, const Facts& facts);
+
+  bool any_below(const Polynomial& p, int64_t goal);
+  // From the least to the greatest value that p has under the choices; lo > hi where it has none.
+  Range seen(const Polynomial& p);
+
+ private:
+  std::vector<Witness> choices_;
+};
+
+}  // namespace tapml::arith
