@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "interp/apply.h"
 #include "interp/captures.h"
 #include "interp/item.h"
 #include "interp/storage.h"
@@ -23,21 +24,20 @@ constexpr intptr_t kMaxStack = intptr_t{6} << 20;
 [[gnu::noinline]] intptr_t stack_position() {
   return reinterpret_cast<intptr_t>(__builtin_frame_address(0));
 }
-// A value and a bound, 8 bytes each: 32 GiB.
-constexpr int64_t kMaxElements = int64_t{1} << 31;
 
 class Interpreter {
  public:
   Interpreter(const Module& module, const CallOptions& options)
       : module_(module),
         body_(options.body),
-        wanted_(options.wanted),
         packed_(options.packed),
-        max_tail_calls_(options.max_tail_calls) {
+        max_tail_calls_(options.max_tail_calls),
+        limits_{options.max_elements, options.poll, options.wanted} {
     for (const auto& [name, base] : module.functions) {
       const auto* function = as_relax_function(base.get());
       if (!function || function->pure) continue;
-      visit(function->body, [&](const Expr& e) { writes_ = writes_ || is_write(storage_op(e)); });
+      visit(function->body,
+            [&](const Expr& e) { writes_ = writes_ || storage_op(e) != StorageOp::kNone; });
     }
   }
 
@@ -111,6 +111,7 @@ class Interpreter {
     ++depth_;
     std::vector<Promise> promises;
     for (int64_t turn = 0;; ++turn) {
+      if (limits_.poll) limits_.poll();
       if (turn > max_tail_calls_) {
         throw_user("a loop does not end", "function " + callee->name,
                    "at most " + std::to_string(max_tail_calls_) + " iterations");
@@ -357,6 +358,7 @@ class Interpreter {
   }
 
   void bind(const Binding& binding, Scope& scope) {
+    if (limits_.poll) limits_.poll();
     const auto* function = as<FunctionNode>(binding.value);
     const auto* call = as<CallNode>(binding.value);
     Item value =
@@ -402,18 +404,27 @@ class Interpreter {
       return call_packed(*packed, node, scope);
     const auto* op = as<OperatorNode>(node.callee);
     if (!op) throw_internal("a call of what is no name", "function " + scope.function);
+    const std::string where = "function " + scope.function;
     if (op->name == "call_tir" || op->name == "call_tir_inplace") {
-      return call_kernel(node, scope);
+      std::vector<Item> args = evaluate_all(call_tir_args(node), scope);
+      Item result = call_kernel(node, args, scope);
+      const auto* inout = find_attr<std::vector<int64_t>>(node.attrs, "inout_indices");
+      return inout ? updated_views(*inout, args, std::move(result), where) : result;
     }
     if (op->name == "call_dps_library") {
-      throw_user("the interpreter cannot evaluate library calls", "function " + scope.function);
+      const auto* routine = node.args.empty() ? nullptr : as<ExternFuncNode>(node.args[0]);
+      throw_user("the interpreter cannot evaluate the library routine \"" +
+                     (routine ? routine->name : std::string()) + "\": it has no specification",
+                 where, "operators and tensor programs", "call_dps_library");
     }
     if (StorageOp storage = storage_op(node); storage != StorageOp::kNone) {
-      return call_storage(storage, node, evaluate_all(node.args, scope),
-                          "function " + scope.function);
+      return call_storage(storage, node, evaluate_all(node.args, scope), where);
     }
     if (op->name == op::kTensorToShape) return read_shape(node, scope);
-    return call_operator(node, evaluate_all(node.args, scope));
+    std::vector<Item> args = evaluate_all(node.args, scope);
+    Item result = apply_operator(node, args, limits_);
+    const op::OperatorInfo* info = op::find_operator(op->name);
+    return info ? updated_views(info->inout, args, std::move(result), where) : result;
   }
 
   Item call_packed(const ExternFuncNode& packed, const CallNode& node, Scope& scope) {
@@ -453,84 +464,8 @@ class Interpreter {
     return shape;
   }
 
-  Item call_operator(const CallNode& node, const std::vector<Item>& items) {
-    std::vector<Expr> stand_ins;
-    for (const Item& item : items) stand_ins.push_back(make_variable("", exact_annotation(item)));
-    Expr call = make_call(node.callee, std::move(stand_ins), node.attrs);
-    op::CallView view = op::view_call(*as<CallNode>(call));
-    Annotation result = view.info.deduce(view);
-    if (const auto* shape = as_shape(result); shape && shape->dims) {
-      Item item;
-      item.kind = ItemKind::kShape;
-      for (const PrimExpr& dim : *shape->dims) item.ints.push_back(value_of(dim, {}));
-      return item;
-    }
-
-    std::vector<op::RefArg> args;
-    for (const Item& item : items) add_argument(item, args);
-    std::vector<Annotation> types = {result};
-    const auto* tuple = as_tuple(result);
-    if (tuple) types = tuple->fields;
-    std::vector<op::RefTensor> outputs;
-    for (size_t i = 0; i < types.size(); ++i) {
-      int64_t source = i < view.info.inout.size() ? view.info.inout[i] : -1;
-      outputs.push_back(source >= 0 ? *items[static_cast<size_t>(source)].tensor
-                                    : empty_tensor(types[i], view.info.name));
-    }
-    for (op::RefTensor& output : outputs) {
-      if (output.values.size() == wanted_.size()) output.wanted = wanted_;
-    }
-    view.info.reference(view.attrs, args, outputs);
-    if (!tuple) return tensor_item(std::move(outputs[0]));
-    Item item;
-    item.kind = ItemKind::kTuple;
-    for (op::RefTensor& output : outputs) item.fields.push_back(tensor_item(std::move(output)));
-    return item;
-  }
-
-  static void add_argument(const Item& item, std::vector<op::RefArg>& args) {
-    if (item.kind == ItemKind::kTuple) {
-      for (const Item& field : item.fields) add_argument(field, args);
-    } else {
-      args.push_back({item.tensor.get(), item.ints});
-    }
-  }
-
-  static op::RefTensor empty_tensor(const Annotation& annotation, const char* op) {
-    const auto* tensor = as_tensor(annotation);
-    // A shape that depends on the data: the reference sets it.
-    if (tensor && !tensor->shape && tensor->dtype) return op::RefTensor::zeros(*tensor->dtype, {0});
-    if (!tensor || !tensor->shape || !tensor->dtype) {
-      throw_internal("the result of concrete arguments is not concrete: " + to_string(annotation),
-                     op);
-    }
-    return zeros(*tensor->dtype, *tensor->shape, {}, op);
-  }
-
-  static op::RefTensor zeros(DType dtype, const Dims& dims, const Symbols& symbols,
-                             const std::string& what) {
-    Shape shape;
-    int64_t elements = 1;
-    for (const PrimExpr& dim : dims) {
-      shape.push_back(value_of(dim, symbols));
-      if (shape.back() < 0) {
-        throw_user("a tensor has a negative dimension", what, "dimensions of at least 0",
-                   to_string(dim) + " = " + std::to_string(shape.back()));
-      }
-    }
-    for (int64_t dim : shape) {
-      if (__builtin_mul_overflow(elements, dim, &elements) || elements > kMaxElements) {
-        throw_user("a tensor is too large for the interpreter", what,
-                   "at most " + std::to_string(kMaxElements) + " elements",
-                   dtype_name(dtype) + shape_to_string(shape));
-      }
-    }
-    return op::RefTensor::zeros(dtype, std::move(shape));
-  }
-
-  Item call_kernel(const CallNode& node, Scope& scope) {
+  Item call_kernel(const CallNode& node, std::vector<Item> args, Scope& scope) {
     const std::string& name = call_tir_callee(node);
-    std::vector<Item> args = evaluate_all(call_tir_args(node), scope);
     std::vector<int64_t> symbols;
     for (const PrimExpr& symbol : call_tir_symbols(node)) {
       symbols.push_back(value_of(symbol, scope.symbols));
@@ -555,10 +490,13 @@ class Interpreter {
       throw_user("kernel @" + name + " has no implementation", "function " + scope.function);
     const auto* inout = find_attr<std::vector<int64_t>>(node.attrs, "inout_indices");
     std::vector<int64_t> updated = inout ? *inout : std::vector<int64_t>();
-    if (spec) return run_loops(*func, name, args, symbols, std::move(updated), false);
+    if (spec) {
+      return apply_program(*func, name, args, symbols, std::move(updated), false, limits_);
+    }
     // A person wrote this program: what it does wrong is no defect of the compiler.
     auto result = guard([&] {
-      return run_loops(*func, name, args, symbols, std::move(updated), body_ == KernelBody::kSpec);
+      return apply_program(*func, name, args, symbols, std::move(updated),
+                           body_ == KernelBody::kSpec, limits_);
     });
     if (result) return *std::move(result);
     Error error = std::move(result).error();
@@ -566,72 +504,12 @@ class Interpreter {
     throw_user(error.message, "tensor program @" + name);
   }
 
-  // `args` are the in and inout parameters in order. Output j is argument inout[j] where that is
-  // not negative, else the next out parameter. `judged`: in f64 with bounds.
-  Item run_loops(const tir::PrimFunc& func, const std::string& name, const std::vector<Item>& args,
-                 const std::vector<int64_t>& symbols, std::vector<int64_t> inout, bool judged) {
-    Symbols values;
-    AnnotationBinder binder(values);
-    size_t next = 0;
-    for (const tir::Param& param : func.params) {
-      if (param.mode != AccessMode::kIn && param.mode != AccessMode::kInOut) continue;
-      if (next == args.size()) throw_user("too few arguments", "@" + name);
-      binder.bind(tensor_annotation(param.buffer->shape, param.buffer->dtype), args[next++],
-                  "parameter " + param.buffer->name + " of " + name);
-    }
-    size_t next_symbol = 0;
-    std::vector<int64_t> scalars;
-    for (const Var& var : func.scalars) {
-      if (!values.contains(var.get())) {
-        if (next_symbol == symbols.size()) {
-          throw_user("too few symbolic arguments: " + var->name + " has no value", "@" + name);
-        }
-        values[var.get()] = symbols[next_symbol++];
-      }
-      scalars.push_back(values[var.get()]);
-    }
-    binder.finish();
-
-    std::vector<op::RefTensor> params;
-    next = 0;
-    for (const tir::Param& param : func.params) {
-      if (param.mode == AccessMode::kIn || param.mode == AccessMode::kInOut) {
-        params.push_back(*args[next++].tensor);
-      } else {
-        params.push_back(zeros(param.buffer->dtype, param.buffer->shape, values, name));
-      }
-    }
-    if (judged) {
-      judge_prim_func(func, params, scalars);
-    } else {
-      std::vector<HostTensor> host;
-      for (const op::RefTensor& param : params) host.push_back(param.to_host());
-      run_prim_func(func, host, scalars);
-      for (size_t i = 0; i < params.size(); ++i) params[i] = op::RefTensor::from(host[i]);
-    }
-    std::vector<size_t> given, fresh;
-    for (size_t i = 0; i < params.size(); ++i) {
-      AccessMode mode = func.params[i].mode;
-      if (mode == AccessMode::kIn || mode == AccessMode::kInOut) given.push_back(i);
-      if (mode == AccessMode::kOut) fresh.push_back(i);
-    }
-    if (inout.empty()) inout.assign(fresh.size(), -1);
-    Item results;
-    results.kind = ItemKind::kTuple;
-    size_t next_fresh = 0;
-    for (int64_t source : inout) {
-      size_t i = source >= 0 ? given.at(static_cast<size_t>(source)) : fresh.at(next_fresh++);
-      results.fields.push_back(tensor_item(params[i]));
-    }
-    return results.fields.size() == 1 ? results.fields[0] : results;
-  }
-
   const Module& module_;
   KernelBody body_;
-  const std::vector<uint8_t>& wanted_;
   const HostFunctions& packed_;
   int64_t max_tail_calls_;
-  bool writes_ = false;  // somewhere a tensor is written: the caller's are copied first
+  const ApplyLimits limits_;
+  bool writes_ = false;  // somewhere a tensor may be written: the caller's are copied first
   std::map<std::string, std::shared_ptr<const Closure>> named_;
   std::map<const Function*, Free> free_;
   std::map<const relax::ExprNode*, Item> constants_;

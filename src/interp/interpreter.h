@@ -65,6 +65,10 @@ struct CallOptions {
   HostFunctions packed;
   // Calls in the place of another that one call may lead to: more are taken for an endless loop.
   int64_t max_tail_calls = 1'000'000;
+  // Elements of a tensor that is made: a value and a bound, 8 bytes each, so 32 GiB.
+  int64_t max_elements = int64_t{1} << 31;
+  // Called for every binding and now and then by loops; what it throws ends the call.
+  std::function<void()> poll;
 };
 
 // Calls `function` of `module`. Arguments, results, match_casts and what bindings say of their
@@ -78,13 +82,14 @@ Value call(const Module& module, const std::string& function, const std::vector<
 
 // Runs a tensor program on host tensors, one per parameter (out and inout ones are written).
 // Every step is rounded to the expression's dtype; an index out of range is an InternalError.
+// `poll` is called now and then.
 void run_prim_func(const tir::PrimFunc& func, std::vector<HostTensor>& params,
-                   const std::vector<int64_t>& scalars);
+                   const std::vector<int64_t>& scalars, const std::function<void()>& poll = {});
 
 // The same as a judge: every float in f64 with a running bound on what the program's own dtypes and
 // any order of its sums may make of it (docs/verdicts.md). Parameters in their order; out and inout
 // ones are written.
 void judge_prim_func(const tir::PrimFunc& func, std::vector<op::RefTensor>& params,
-                     const std::vector<int64_t>& scalars);
+                     const std::vector<int64_t>& scalars, const std::function<void()>& poll = {});
 
 }  // namespace tapml::interp

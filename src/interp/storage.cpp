@@ -14,6 +14,19 @@ std::vector<int64_t> compact_strides(const Shape& shape) {
   return strides;
 }
 
+// Whether the elements lie in order with nothing between them.
+bool lies_together(const Shape& shape, const std::vector<int64_t>& strides) {
+  int64_t expected = 1;
+  bool together = true;
+  for (size_t d = shape.size(); d-- > 0;) {
+    if (shape[d] == 0) return true;
+    if (shape[d] == 1) continue;
+    together &= strides[d] == expected;
+    expected *= shape[d];
+  }
+  return together;
+}
+
 int64_t elements_of(const Shape& shape) {
   int64_t count = 1;
   for (int64_t dim : shape) count *= dim;
@@ -80,12 +93,16 @@ Item slice(const Item& of, const std::vector<int64_t>& begin, const Shape& size,
   return view(of, size, offset, of.strides);
 }
 
-void write(const Item& target, const Item& source, const std::string& where) {
+void check_assign(const Item& target, const Item& source, const std::string& where) {
   if (source.kind != ItemKind::kTensor || source.tensor->shape != target.tensor->shape ||
       source.tensor->dtype != target.storage->dtype) {
     throw_user("what is assigned has another shape or dtype than its target", where,
                describe(target), describe(source));
   }
+}
+
+void write(const Item& target, const Item& source, const std::string& where) {
+  check_assign(target, source, where);
   const op::RefTensor values = *source.tensor;  // it may lie in the same storage
   op::RefTensor& storage = *target.storage;
   for_each(values.shape, target.offset, target.strides, [&](size_t from, size_t to) {
@@ -110,6 +127,21 @@ void refresh(Item& item) {
   item.tensor = std::make_shared<const op::RefTensor>(std::move(shown));
 }
 
+Item updated_views(const std::vector<int64_t>& inout, std::vector<Item>& args, Item result,
+                   const std::string& where) {
+  const bool single = inout.size() == 1;
+  for (size_t j = 0; j < inout.size(); ++j) {
+    if (inout[j] < 0 || static_cast<size_t>(inout[j]) >= args.size()) continue;
+    Item& view = args[static_cast<size_t>(inout[j])];
+    if (!view.storage) continue;
+    Item& made = single ? result : result.fields.at(j);
+    write(view, made, where);
+    refresh(view);
+    made = view;
+  }
+  return result;
+}
+
 Item call_storage(StorageOp op, const relax::CallNode& call, const std::vector<Item>& args,
                   const std::string& where) {
   Item target = placed(args[0], where);
@@ -127,7 +159,7 @@ Item call_storage(StorageOp op, const relax::CallNode& call, const std::vector<I
     case StorageOp::kViewSlice:
       return slice(target, args[1].ints, args[2].ints, where);
     case StorageOp::kViewReshape: {
-      if (target.strides != compact_strides(shape)) {
+      if (!lies_together(shape, target.strides)) {
         throw_user("a view that is not compact is reshaped", where,
                    "a tensor, or a view of whole rows of one", describe(args[0]));
       }
@@ -137,6 +169,25 @@ Item call_storage(StorageOp op, const relax::CallNode& call, const std::vector<I
       }
       return view(target, args[1].ints, target.offset, compact_strides(args[1].ints));
     }
+    case StorageOp::kBase:
+      return view(target, {static_cast<int64_t>(target.storage->values.size())}, 0, {1});
+    case StorageOp::kLayout: {
+      Item layout;
+      layout.kind = ItemKind::kShape;
+      layout.ints = target.strides;
+      layout.ints.insert(layout.ints.begin(), target.offset);
+      return layout;
+    }
+    case StorageOp::kIsTensor: {
+      Item answer;
+      answer.kind = ItemKind::kPrim;
+      answer.dtype = DType::kBool;
+      answer.ints = {lies_together(shape, target.strides) ? 1 : 0};
+      return answer;
+    }
+    case StorageOp::kCheckAssign:
+      check_assign(target, args[1], where);
+      break;
     default: {
       const auto* axes = find_attr<std::vector<int64_t>>(call.attrs, "axes");
       if (!axes || axes->size() != shape.size()) {

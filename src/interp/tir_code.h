@@ -1,6 +1,7 @@
 // Tensor programs compiled to trees of small objects: variables and buffers are slots of a frame.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -29,6 +30,13 @@ struct Frame {
   // Above 0 under a condition that is in doubt: nothing is known of what is stored there. Where it
   // is not even taken, stores only leave that doubt behind.
   int doubtful = 0, skipping = 0;
+  // What loops call now and then; may be null.
+  const std::function<void()>* poll = nullptr;
+  uint32_t steps = 0;
+
+  void step() {
+    if (poll && (++steps & 1023) == 0) (*poll)();
+  }
 };
 
 // Integers of every width as int64 (u64 as its bits), bools as 0 and 1.

@@ -46,6 +46,7 @@ struct ForCode final : StmtCode {
     }
     if (reduces && frame.init_only > 0) count = 1;
     for (int64_t i = 0; i < count; ++i) {
+      frame.step();
       frame.ints[slot] = i;
       body->run(frame);
     }
@@ -67,6 +68,7 @@ struct ForCode final : StmtCode {
       }
     }
     for (int64_t i = 0; i < count; ++i) {
+      frames[0].step();
       for (Frame& frame : frames) frame.ints[slot] = i;
       body->run_group(frames);
     }
@@ -364,7 +366,8 @@ namespace {
 
 // `shadows` has one list a parameter, or is empty where nothing is judged.
 void run(const tir::PrimFunc& func, std::vector<HostTensor>& params,
-         const std::vector<int64_t>& scalars, std::vector<std::vector<Shadow>>& shadows) {
+         const std::vector<int64_t>& scalars, std::vector<std::vector<Shadow>>& shadows,
+         const std::function<void()>& poll) {
   if (params.size() != func.params.size() || scalars.size() != func.scalars.size()) {
     throw_internal("a tensor program with " + std::to_string(func.params.size()) +
                    " parameters and " + std::to_string(func.scalars.size()) + " scalars is given " +
@@ -383,6 +386,7 @@ void run(const tir::PrimFunc& func, std::vector<HostTensor>& params,
   StmtPtr body = compile_stmt(compiler, func.body);
   Frame frame = compiler.make_frame();
   frame.shadows.resize(frame.floats.size());
+  if (poll) frame.poll = &poll;
   for (size_t i = 0; i < scalars.size(); ++i) frame.ints[scalar_slots[i]] = scalars[i];
   for (size_t i = 0; i < params.size(); ++i) {
     const tir::BufferNode& buffer = *func.params[i].buffer;
@@ -402,13 +406,13 @@ void run(const tir::PrimFunc& func, std::vector<HostTensor>& params,
 }  // namespace
 
 void run_prim_func(const tir::PrimFunc& func, std::vector<HostTensor>& params,
-                   const std::vector<int64_t>& scalars) {
+                   const std::vector<int64_t>& scalars, const std::function<void()>& poll) {
   std::vector<std::vector<Shadow>> none;
-  run(func, params, scalars, none);
+  run(func, params, scalars, none, poll);
 }
 
 void judge_prim_func(const tir::PrimFunc& func, std::vector<op::RefTensor>& params,
-                     const std::vector<int64_t>& scalars) {
+                     const std::vector<int64_t>& scalars, const std::function<void()>& poll) {
   std::vector<HostTensor> host;
   std::vector<std::vector<Shadow>> shadows;
   for (const op::RefTensor& param : params) {
@@ -421,7 +425,7 @@ void judge_prim_func(const tir::PrimFunc& func, std::vector<op::RefTensor>& para
       shadow.magnitude += param.bound[i];
     }
   }
-  run(func, host, scalars, shadows);
+  run(func, host, scalars, shadows, poll);
   for (size_t p = 0; p < params.size(); ++p) {
     if (func.params.at(p).mode == AccessMode::kIn) continue;
     op::RefTensor& out = params[p];
