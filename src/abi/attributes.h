@@ -23,7 +23,7 @@ const T* find_attr(const AttrMap& attrs, const std::string& name) {
 }
 
 template <class T>
-T attr_or(const AttrMap& attrs, const std::string& name, T fallback) {
+T attr_or(const AttrMap& attrs, const std::string& name, const T& fallback) {
   const T* value = find_attr<T>(attrs, name);
   return value ? *value : fallback;
 }

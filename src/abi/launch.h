@@ -31,6 +31,9 @@ struct LaunchInfo {
   // Empty: launched always; else where the value is not negative. An implementation may have
   // launches for small and for large tensors.
   ScalarProgram when;
+  // Fills prepared scratch: run once at load where the tensors that it reads are weights, else with
+  // every call. It reads `in` parameters, writes prepared scratch and depends on no scalars.
+  bool prepares = false;
 };
 
 }  // namespace tapml

@@ -1,28 +1,16 @@
 // The C interface over the runtime stem.
-#include <tapml/tapml.h>
-
 #include <cstring>
 #include <deque>
 
+#include "api/impl.h"
 #include "device/cpu/cpu_device.h"
 #include "device/null/null_device.h"
 #include "device/opencl/opencl_device.h"
 #include "exec/executable_file.h"
 #include "io/host/files.h"
 #include "runtime/host/shared_object.h"
-#include "runtime/local_session.h"
-#include "runtime/vm.h"
 
 using namespace tapml;  // NOLINT: names of the C interface have a prefix of their own
-
-struct tapml_session {
-  std::unique_ptr<runtime::LocalSession> session;
-};
-
-struct tapml_program {
-  std::shared_ptr<const Executable> executable;
-  std::unique_ptr<runtime::VirtualMachine> vm;
-};
 
 struct tapml_result {
   std::deque<HostTensor> tensors;
@@ -35,6 +23,10 @@ std::string& last_error() {
   thread_local std::string message;
   return message;
 }
+
+}  // namespace
+
+namespace tapml::api {
 
 tapml_status failed(const Error& error) {
   last_error() = error.to_string();
@@ -53,6 +45,13 @@ tapml_status missing(const char* what) {
   return failed(user_error(std::string(what) + " is null", "tapml"));
 }
 
+}  // namespace tapml::api
+
+using api::failed;
+using api::missing;
+
+namespace {
+
 static_assert(static_cast<int>(TAPML_F64) == static_cast<int>(DType::kF64));
 static_assert(static_cast<int>(TAPML_U8) == static_cast<int>(DType::kU8));
 
@@ -66,8 +65,10 @@ Result<std::shared_ptr<runtime::Device>> open_device(const std::string& platform
       user_error("unknown platform", "tapml_session_open", "cpu, opencl or null", platform));
 }
 
-Result<runtime::Tensor> upload(runtime::Session& session, const tapml_tensor& tensor,
-                               const std::string& where) {
+}  // namespace
+
+Result<runtime::Tensor> api::upload(runtime::Session& session, const tapml_tensor& tensor,
+                                    const std::string& where) {
   auto fail = [&](const char* what) { return std::unexpected(user_error(what, where)); };
   if (tensor.dtype < TAPML_BOOL || tensor.dtype > TAPML_F64) return fail("no such dtype");
   if (tensor.ndim < 0 || tensor.ndim > 64) return fail("the rank is not in 0 to 64");
@@ -82,6 +83,8 @@ Result<runtime::Tensor> upload(runtime::Session& session, const tapml_tensor& te
       session, HostTensor::view(dtype, std::move(shape), static_cast<const std::byte*>(tensor.data),
                                 nullptr));
 }
+
+namespace {
 
 Status collect(const runtime::Value& value, std::deque<HostTensor>& tensors) {
   if (const runtime::Tensor* tensor = value.tensor()) {
@@ -100,6 +103,7 @@ Status collect(const runtime::Value& value, std::deque<HostTensor>& tensors) {
 
 const char* tapml_version(void) { return TAPML_VERSION; }
 const char* tapml_last_error(void) { return last_error().c_str(); }
+void tapml_set_error(const char* message) { last_error() = message ? message : ""; }
 
 tapml_status tapml_session_open(const char* platform, int32_t threads, tapml_session** session) {
   if (!platform || !session) return missing("an argument");
@@ -111,7 +115,7 @@ tapml_status tapml_session_open(const char* platform, int32_t threads, tapml_ses
   if (!device) return failed(device.error());
   auto local = runtime::LocalSession::create(std::move(*device));
   if (!local) return failed(local.error());
-  *session = new tapml_session{std::move(*local)};
+  *session = new tapml_session{std::move(*local), {}};
   return TAPML_OK;
 }
 
@@ -124,7 +128,7 @@ tapml_status tapml_program_load(tapml_session* session, const char* path, tapml_
   Result<ExecutableFile> read = read_executable(file->bytes, file->owner, path);
   if (!read) return failed(read.error());
   auto executable = std::make_shared<const Executable>(std::move(read->executable));
-  auto vm = runtime::VirtualMachine::create(*session->session, executable);
+  auto vm = runtime::VirtualMachine::create(*session->session, executable, session->functions);
   if (!vm) return failed(vm.error());
   *program = new tapml_program{std::move(executable), std::move(*vm)};
   return TAPML_OK;
@@ -145,8 +149,8 @@ tapml_status tapml_program_call(tapml_program* program, const char* function,
   if (!program || !function || !result || (count > 0 && !arguments)) return missing("an argument");
   std::vector<runtime::Value> values;
   for (int32_t i = 0; i < count; ++i) {
-    auto tensor = upload(program->vm->session(), arguments[i],
-                         std::string(function) + ", argument " + std::to_string(i));
+    auto tensor = api::upload(program->vm->session(), arguments[i],
+                              std::string(function) + ", argument " + std::to_string(i));
     if (!tensor) return failed(tensor.error());
     values.emplace_back(std::move(*tensor));
   }

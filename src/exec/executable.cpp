@@ -1,6 +1,46 @@
 #include "exec/executable.h"
 
+#include <set>
+
 namespace tapml {
+
+bool has_prepared(const Implementation& implementation) {
+  for (const ParamInfo& scratch : implementation.workspaces) {
+    if (scratch.mode == AccessMode::kPrepared) return true;
+  }
+  return false;
+}
+
+std::vector<int32_t> prepared_sources(const Implementation& implementation,
+                                      const KernelInfo& kernel) {
+  std::set<int32_t> found;
+  for (const LaunchInfo& launch : implementation.launches) {
+    if (!launch.prepares) continue;
+    for (int32_t buffer : launch.buffers) {
+      if (static_cast<size_t>(buffer) < kernel.params.size()) found.insert(buffer);
+    }
+  }
+  return {found.begin(), found.end()};
+}
+
+Result<int64_t> prepared_bytes(const Implementation& implementation) {
+  int64_t total = 0;
+  for (const ParamInfo& scratch : implementation.workspaces) {
+    if (scratch.mode != AccessMode::kPrepared) continue;
+    Shape shape;
+    for (const ScalarProgram& dim : scratch.dims) {
+      TAPML_ASSIGN(int64_t extent, evaluate(dim, {}));
+      shape.push_back(extent);
+    }
+    TAPML_ASSIGN(int64_t bytes, checked_byte_count(scratch.dtype, shape));
+    int64_t padded = 0;
+    if (__builtin_add_overflow(bytes, kScratchAlignment - 1, &padded) ||
+        __builtin_add_overflow(total, padded / kScratchAlignment * kScratchAlignment, &total)) {
+      return fail(internal_error("prepared scratch has more than 2^63 - 1 bytes"));
+    }
+  }
+  return total;
+}
 
 const VmFunction* Executable::find_function(std::string_view name) const {
   for (const VmFunction& function : functions) {

@@ -12,6 +12,7 @@
 #include "abi/model_interface.h"
 #include "abi/origin.h"
 #include "abi/scalar_program.h"
+#include "base/result.h"
 #include "tensor/host_tensor.h"
 
 namespace tapml {
@@ -44,13 +45,30 @@ struct Segment {
 struct Implementation {
   int32_t kernel = 0;  // index into Executable::kernels
   int32_t module = 0;  // index into Executable::modules
-  // Scratch tensors; `launches` number them after the kernel's parameters.
+  // Scratch tensors; `launches` number them after the kernel's parameters. Mode kWorkspace: for the
+  // call alone; kPrepared: what the preparing launches make, of constant shape.
   std::vector<ParamInfo> workspaces;
   // Parts of parameters that are never bound whole; numbered after the workspaces.
   std::vector<Segment> segments;
   std::vector<LaunchInfo> launches;  // run one after the other
   std::string provider;              // "schedule:<rule>", later "library:<name>", "user:<file>"
+  // Of what the preparing launches do, 16 hexadecimal digits: implementations of one digest make
+  // the same prepared scratch of the same tensors. Empty where there is none.
+  std::string preparation;
 };
+
+// Start of each scratch tensor in a storage for all of a kind: the strictest alignment that a
+// platform asks for.
+inline constexpr int64_t kScratchAlignment = 256;
+
+// Whether some scratch of the implementation is prepared.
+bool has_prepared(const Implementation& implementation);
+// Parameters that the preparing launches read, ascending: what is packed at load.
+std::vector<int32_t> prepared_sources(const Implementation& implementation,
+                                      const KernelInfo& kernel);
+// Bytes of one storage for all prepared scratch, each at a multiple of kScratchAlignment.
+// Dimensions must be constants (validate()).
+Result<int64_t> prepared_bytes(const Implementation& implementation);
 
 // Code in the form that a platform loads.
 struct ModuleBlob {
@@ -67,25 +85,42 @@ enum class Opcode : uint8_t {
   kComputeSlot,    // slot `a` = programs[b]
   kAllocStorage,   // register `a` = storage of programs[b] bytes
   kStaticStorage,  // register `a` = static_storages[b]
-  kMakeTensor,     // register `a` = tensor of layouts[c] in the storage of register b
-  kMakeShape,      // register `a` = shape of programs[list...]
-  kMakeTuple,      // register `a` = tuple of registers list...
-  kGetItem,        // register `a` = field c of the tuple in register b
-  kView,           // register `a` = the tensor of register b with the dims of layouts[c]
-  kLoadConstant,   // register `a` = constants[b]
-  kMove,           // register `a` = register b
+  kMakeTensor,    // register `a` = tensor of layouts[c] in the storage of register b, at its offset
+  kMakeShape,     // register `a` = shape of programs[list...]
+  kMakeTuple,     // register `a` = tuple of registers list...
+  kGetItem,       // register `a` = field c of the tuple in register b
+  kView,          // register `a` = the tensor of register b with the dims of layouts[c]
+  kLoadConstant,  // register `a` = constants[b]
+  kMove,          // register `a` = register b
   kCallKernel,  // call site a; tensors: registers list..., scalars: programs[list2...]; workspaces
-                // in the storage of register c - 1 where c > 0
+                // in the storage, or from the tensor on, of register c - 1 where c > 0; prepared
+                // scratch: the tensor of register b - 1 where b > 0
   kCallFunction,  // register `a` = functions[b](registers list...)
   kRelease,       // register `a` holds nothing any more
   kJump,          // to instruction b
   kBranchIfNot,   // register a (bool) false: to instruction b
   kMakePrim,      // register `a` = host scalar of dtype c with the value of programs[b]
   kMakeClosure,   // register `a` = functions[b] with its first parameters (registers list...)
-  kCallValue,     // register `a` = the function value in register b (registers list...)
+  kCallValue,     // register `a` = the function value in register b (registers list...); a tail
+                  // call's result must pass checks[list2...] when it is there
   kCallPacked,    // register `a` = packed[b](registers list...)
   kReadShape,     // register `a` = shape of the elements of the integer tensor in register b; waits
-  kReturn,        // register a
+  kPrepare,       // prepared scratch of kernel b into the tensor of register a, from the tensors of
+                  // registers list... (prepared_sources)
+  kStorage,  // register `a` = StorageAction c on the tensor or view in register b, with registers
+             // list...; axes list2... (kTranspose)
+  kReturn,   // register a
+};
+
+// Views of tensors, and where tensors lie (relax/storage.h).
+enum class StorageAction : uint8_t {
+  kReshape,      // the same elements under the shape in register list[0]
+  kSlice,        // the part from the shape in register list[0] on, of the shape in list[1]
+  kTranspose,    // axis i of the view is axis list2[i]
+  kBase,         // the tensor that it is a view of, as a vector
+  kLayout,       // shape of the first element of the base and the strides
+  kIsTensor,     // a bool: whether it is a tensor and no view
+  kCheckAssign,  // an empty tuple; an error where register list[0] differs in shape or dtype
 };
 
 // c of kCallFunction and kCallValue: the callee takes the place of this function, whose result it
@@ -128,6 +163,7 @@ struct ValueCheck {
 struct TensorLayout {
   DType dtype = DType::kF32;
   std::vector<int32_t> dims;  // programs
+  int32_t offset = -1;        // program: bytes from the storage's begin; -1: none
 };
 
 struct CallSiteInfo {

@@ -50,6 +50,7 @@ void fields(A& a, LaunchInfo& x) {
   a(x.scalars);
   a(x.limits);
   a(x.when);
+  a(x.prepares);
 }
 
 template <class A>
@@ -67,6 +68,7 @@ void fields(A& a, Implementation& x) {
   a(x.segments);
   a(x.launches);
   a(x.provider);
+  a(x.preparation);
 }
 
 template <class A>
@@ -103,6 +105,7 @@ template <class A>
 void fields(A& a, TensorLayout& x) {
   a.choice(x.dtype, DType::kF64);
   a(x.dims);
+  a(x.offset);
 }
 
 template <class A>

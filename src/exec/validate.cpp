@@ -1,8 +1,10 @@
 #include "exec/validate.h"
 
+#include <map>
 #include <set>
 #include <string_view>
 
+#include "exec/library_code.h"
 #include "exec/validate_function.h"
 
 namespace tapml {
@@ -13,9 +15,10 @@ Status check_param(const ParamInfo& param, const KernelInfo& kernel, bool worksp
   std::string where =
       "kernel " + kernel.name + (workspace ? ", workspace " : ", parameter ") + param.name;
   if (!is_known(param.dtype)) return fail(refused(where, "its dtype is unknown"));
-  bool mode_fits = workspace ? param.mode == AccessMode::kWorkspace
-                             : param.mode == AccessMode::kIn || param.mode == AccessMode::kOut ||
-                                   param.mode == AccessMode::kInOut;
+  bool mode_fits = workspace
+                       ? param.mode == AccessMode::kWorkspace || param.mode == AccessMode::kPrepared
+                       : param.mode == AccessMode::kIn || param.mode == AccessMode::kOut ||
+                             param.mode == AccessMode::kInOut;
   if (!mode_fits) return fail(refused(where, "its access mode does not fit"));
   if (param.dims.size() > kMaxRank) return fail(refused(where, "it has too many dimensions"));
   for (size_t i = 0; i < param.dims.size(); ++i) {
@@ -83,8 +86,53 @@ Status check_segment(const Segment& segment, const KernelInfo& kernel) {
   return {};
 }
 
+// What a preparing launch touches is there at load: `in` parameters and prepared scratch, no
+// scalars. What other launches do with prepared scratch only they know.
+Status check_preparing(const LaunchInfo& launch, const Implementation& implementation,
+                       const KernelInfo& kernel) {
+  std::string where = "kernel " + kernel.name + ", preparing launch of " + launch.entry;
+  for (int32_t buffer : launch.buffers) {
+    auto at = static_cast<size_t>(buffer);
+    const size_t scratch = at - kernel.params.size();
+    const bool fits = at < kernel.params.size()
+                          ? kernel.params[at].mode == AccessMode::kIn
+                          : scratch < implementation.workspaces.size() &&
+                                implementation.workspaces[scratch].mode == AccessMode::kPrepared;
+    if (!fits) return fail(refused(where, "it touches what is not there at load"));
+  }
+  if (!launch.scalars.empty() || !launch.limits.empty() || !launch.when.code.empty() ||
+      !evaluate(launch.extent, {})) {
+    return fail(refused(where, "it depends on scalars"));
+  }
+  return {};
+}
+
+Status check_prepared(const Implementation& implementation, const KernelInfo& kernel) {
+  for (const LaunchInfo& launch : implementation.launches) {
+    if (launch.prepares) TAPML_TRY(check_preparing(launch, implementation, kernel));
+  }
+  if (!has_prepared(implementation)) return {};
+  if (auto bytes = prepared_bytes(implementation); !bytes) {
+    return fail(refused("kernel " + kernel.name + ", prepared scratch", bytes.error().message));
+  }
+  for (int32_t source : prepared_sources(implementation, kernel)) {
+    for (const ScalarProgram& dim : kernel.params[static_cast<size_t>(source)].dims) {
+      if (evaluate(dim, {})) continue;
+      return fail(refused("kernel " + kernel.name, "a tensor of symbolic shape is prepared"));
+    }
+  }
+  return {};
+}
+
 Status check_implementations(const Executable& executable) {
   std::set<int32_t> implemented;
+  std::map<int32_t, std::vector<LibraryCode>> library_calls;  // by module
+  for (size_t i = 0; i < executable.modules.size(); ++i) {
+    if (executable.modules[i].format != kLibraryFormat) continue;
+    auto code = read_library_module(executable.modules[i]);
+    if (!code) return fail(refused("module " + std::to_string(i), code.error().message));
+    library_calls[static_cast<int32_t>(i)] = std::move(*code);
+  }
   for (size_t i = 0; i < executable.implementations.size(); ++i) {
     const Implementation& implementation = executable.implementations[i];
     std::string where = "implementation " + std::to_string(i);
@@ -105,7 +153,12 @@ Status check_implementations(const Executable& executable) {
         kernel.params.size() + implementation.workspaces.size() + implementation.segments.size();
     for (const LaunchInfo& launch : implementation.launches) {
       TAPML_TRY(check_launch(launch, kernel, tensors, executable.modules[implementation.module]));
+      if (auto calls = library_calls.find(implementation.module); calls != library_calls.end()) {
+        TAPML_TRY(
+            check_library_launch(calls->second, launch, where + ", launch of " + launch.entry));
+      }
     }
+    TAPML_TRY(check_prepared(implementation, kernel));
   }
   return {};
 }

@@ -1,5 +1,7 @@
 #include "exec/validate_function.h"
 
+#include <bit>
+
 namespace tapml {
 
 namespace {
@@ -67,7 +69,8 @@ class FunctionChecker {
     for (int32_t dim : layout.dims) {
       TAPML_TRY(check_index(dim, function_.programs.size(), where, "program"));
     }
-    return {};
+    if (layout.offset == -1) return {};
+    return check_index(layout.offset, function_.programs.size(), where, "program");
   }
 
   Status check_check(const ValueCheck& check, const std::string& where, int depth) const {
@@ -123,8 +126,25 @@ class FunctionChecker {
                                      std::to_string(inst.list2.size())));
     }
     if (inst.c != 0) TAPML_TRY(reg(inst.c < 0 ? -1 : inst.c - 1, where));
+    if (inst.b != 0) TAPML_TRY(reg(inst.b < 0 ? -1 : inst.b - 1, where));
     TAPML_TRY(registers(inst.list, where));
     return programs(inst.list2, where);
+  }
+
+  Status check_prepare(const Instruction& inst, const std::string& where) const {
+    TAPML_TRY(reg(inst.a, where));
+    TAPML_TRY(check_index(inst.b, executable_.kernels.size(), where, "kernel"));
+    const KernelInfo& kernel = executable_.kernels[static_cast<size_t>(inst.b)];
+    const Implementation* implementation = executable_.find_implementation(inst.b);
+    if (implementation == nullptr || !has_prepared(*implementation)) {
+      return fail(refused(where, "kernel " + kernel.name + " prepares nothing"));
+    }
+    const size_t sources = prepared_sources(*implementation, kernel).size();
+    if (inst.list.size() != sources) {
+      return fail(refused(where, "kernel " + kernel.name + " prepares " + std::to_string(sources) +
+                                     " tensors, not " + std::to_string(inst.list.size())));
+    }
+    return registers(inst.list, where);
   }
 
   Status check_call_function(const Instruction& inst, const std::string& where) const {
@@ -143,6 +163,32 @@ class FunctionChecker {
   Status tail(const Instruction& inst, const std::string& where) const {
     if (inst.c == 0 || inst.c == kTailCall) return {};
     return fail(refused(where, "the kind of its call is unknown"));
+  }
+
+  Status check_storage(const Instruction& inst, const std::string& where) const {
+    if (inst.c < 0 || inst.c > static_cast<int32_t>(StorageAction::kCheckAssign)) {
+      return fail(refused(where, "its operation on storage is unknown"));
+    }
+    const auto action = static_cast<StorageAction>(inst.c);
+    size_t operands = 0;
+    if (action == StorageAction::kReshape || action == StorageAction::kCheckAssign) operands = 1;
+    if (action == StorageAction::kSlice) operands = 2;
+    const bool has_axes = action == StorageAction::kTranspose;
+    if (inst.list.size() != operands || (!has_axes && !inst.list2.empty())) {
+      return fail(refused(where, "its operation on storage has other operands"));
+    }
+    if (inst.list2.size() > kMaxRank) return fail(refused(where, "it has too many axes"));
+    uint64_t seen = 0;
+    for (int32_t axis : inst.list2) {
+      TAPML_TRY(check_index(axis, inst.list2.size(), where, "axis"));
+      seen |= uint64_t{1} << axis;
+    }
+    if (static_cast<size_t>(std::popcount(seen)) != inst.list2.size()) {
+      return fail(refused(where, "an axis is named twice"));
+    }
+    TAPML_TRY(reg(inst.a, where));
+    TAPML_TRY(reg(inst.b, where));
+    return registers(inst.list, where);
   }
 
   Status check_make_closure(const Instruction& inst, const std::string& where) const {
@@ -198,6 +244,10 @@ class FunctionChecker {
         return check_call_kernel(inst, where);
       case Opcode::kCallFunction:
         return check_call_function(inst, where);
+      case Opcode::kStorage:
+        return check_storage(inst, where);
+      case Opcode::kPrepare:
+        return check_prepare(inst, where);
       case Opcode::kMakePrim:
         TAPML_TRY(reg(inst.a, where));
         if (inst.c < 0 || inst.c > static_cast<int32_t>(DType::kF64) ||
@@ -212,6 +262,12 @@ class FunctionChecker {
         TAPML_TRY(reg(inst.a, where));
         TAPML_TRY(reg(inst.b, where));
         TAPML_TRY(tail(inst, where));
+        if (inst.c != kTailCall && !inst.list2.empty()) {
+          return fail(refused(where, "its result is there at once"));
+        }
+        for (int32_t check : inst.list2) {
+          TAPML_TRY(check_index(check, function_.checks.size(), where, "check"));
+        }
         return registers(inst.list, where);
       case Opcode::kCallPacked:
         TAPML_TRY(reg(inst.a, where));

@@ -17,6 +17,8 @@ double seconds_now() {
 
 constexpr const char* kFunctions[] = {"prefill", "decode", "logits_all", "sample"};
 
+constexpr const char* kPrepare = "prepare";  // of weights, once; not every executable has it
+
 Status check_model(const Executable& executable) {
   const ModelInterface& model = executable.model;
   const KvLayout& kv = model.kv;
@@ -112,6 +114,7 @@ struct Engine::State {
   int64_t pages_for(int64_t tokens) const {
     return (tokens + model.kv.page_size - 1) / model.kv.page_size;
   }
+  Status prepare();
   Result<Tensor> zero_pool(int64_t pool_pages);
   Status grow(int64_t tokens);
   Status check_tokens(std::span<const int32_t> tokens) const;
@@ -124,7 +127,7 @@ struct Engine::State {
   int64_t capacity, prefill_chunk;
   PageAllocator allocator;
   SequencePages pages;
-  std::vector<Value> pools, weights;
+  std::vector<Value> pools, weights;  // behind the weights what `prepare` made of them
   SamplerOptions sampler;
   Value sampler_parameters, sampler_state;
   int64_t length = 0;
@@ -142,11 +145,22 @@ Status Engine::State::load(const std::map<std::string, HostTensor>& host_weights
     TAPML_ASSIGN(Tensor tensor, runtime::upload(session, it->second));
     weights.emplace_back(std::move(tensor));
   }
+  TAPML_TRY(prepare());
   for (int64_t i = 0; i < 2 * model.kv.layers; ++i) {
     TAPML_ASSIGN(Tensor pool, zero_pool(allocator.pages()));
     pools.emplace_back(std::move(pool));
   }
   return session.synchronize(runtime::kDefaultStream);
+}
+
+// What the executable computes of weights alone goes behind them in every call.
+Status Engine::State::prepare() {
+  if (!vm->executable().find_function(kPrepare)) return {};
+  TAPML_ASSIGN(Value made, vm->call(kPrepare, weights));
+  const runtime::ValueList* fields = made.tuple();
+  if (!fields) return fail(internal_error("prepare returned something else than a tuple"));
+  weights.insert(weights.end(), fields->begin(), fields->end());
+  return {};
 }
 
 // Slots that nobody has written are never read, but what is carved of a pool must not depend on

@@ -1,5 +1,7 @@
 #include "runtime/call_point.h"
 
+#include "runtime/vm.h"
+
 namespace tapml::runtime {
 
 namespace {
@@ -9,8 +11,13 @@ Status bring_back(const Tensor& copy, const Tensor& original) {
   TAPML_ASSIGN(HostTensor bytes, download(copy));
   TAPML_TRY(original.storage->session().write(
       kDefaultStream, {original.storage->buffer(), original.offset}, bytes.bytes()));
-  original.storage->written();
+  original.storage->written(original.offset, original.byte_size());
   return {};
+}
+
+bool overlap(const Tensor& a, const Tensor& b) {
+  return a.storage == b.storage && a.offset < b.offset + b.byte_size() &&
+         b.offset < a.offset + a.byte_size();
 }
 
 // Whether out argument `i` lies where an input lies: the planner proved that the source's kernels
@@ -18,7 +25,7 @@ Status bring_back(const Tensor& copy, const Tensor& original) {
 bool lies_over_input(const std::vector<ParamInfo>& params, Arguments args, size_t i) {
   if (params[i].mode != AccessMode::kOut) return false;
   for (size_t j = 0; j < args.size(); ++j) {
-    if (params[j].mode == AccessMode::kIn && args[j].storage == args[i].storage) return true;
+    if (params[j].mode == AccessMode::kIn && overlap(args[i], args[j])) return true;
   }
   return false;
 }
@@ -26,26 +33,32 @@ bool lies_over_input(const std::vector<ParamInfo>& params, Arguments args, size_
 }  // namespace
 
 Status CallPoint::call(const CallSite& site, Arguments args, std::span<const int64_t> scalars,
-                       const std::shared_ptr<Storage>& workspace) noexcept {
+                       const Scratch& scratch) noexcept {
   int64_t sequence = sequence_++;
   if (observer_ != nullptr && observer_->wants(site, sequence)) {
-    return observe(KernelCall{site, sequence, args, scalars}, workspace);
+    return observe(KernelCall{site, sequence, args, scalars}, scratch);
   }
-  return compute(site, args, scalars, workspace);
+  return compute(site, args, scalars, scratch);
 }
 
-Status CallPoint::observe(const KernelCall& call,
-                          const std::shared_ptr<Storage>& workspace) noexcept {
+Status CallPoint::call_packed(const PackedCall& call, const HostFunction& function,
+                              Value& result) noexcept {
+  if (observer_ != nullptr) observer_->packed(call);
+  TAPML_ASSIGN(result, function(source_.session(), call.args));
+  return {};
+}
+
+Status CallPoint::observe(const KernelCall& call, const Scratch& scratch) noexcept {
   // What came before must not be blamed on this call, neither its errors nor its time.
   TAPML_TRY(source_.session().synchronize(kDefaultStream));
   TAPML_TRY(observer_->before(call));
-  TAPML_TRY(compute(call.site, call.args, call.scalars, workspace));
+  TAPML_TRY(compute(call.site, call.args, call.scalars, scratch));
   TAPML_TRY(source_.session().synchronize(kDefaultStream));
   return observer_->after(call);
 }
 
 Status CallPoint::compute(const CallSite& site, Arguments args, std::span<const int64_t> scalars,
-                          const std::shared_ptr<Storage>& workspace) noexcept {
+                          const Scratch& scratch) noexcept {
   if (dispatcher_) {
     Dispatcher::Route route = dispatcher_->route(site);
     if (route.runner != nullptr && route.runner != &source_) {
@@ -55,7 +68,7 @@ Status CallPoint::compute(const CallSite& site, Arguments args, std::span<const 
     }
   }
   int32_t kernel = static_cast<int32_t>(site.kernel - source_.executable().kernels.data());
-  return source_.enqueue(kernel, args, scalars, kDefaultStream, workspace);
+  return source_.enqueue(kernel, args, scalars, kDefaultStream, scratch);
 }
 
 Status CallPoint::dispatch(const Dispatcher::Route& route, const CallSite& site, Arguments args,
@@ -79,7 +92,7 @@ Status CallPoint::dispatch(const Dispatcher::Route& route, const CallSite& site,
       if (copies[i].storage == args[i].storage) continue;
       TAPML_TRY(target.copy(kDefaultStream, {copies[i].storage->buffer(), copies[i].offset},
                             {args[i].storage->buffer(), args[i].offset}, args[i].byte_size()));
-      args[i].storage->written();
+      args[i].storage->written(args[i].offset, args[i].byte_size());
     }
     return {};
   }

@@ -1,6 +1,7 @@
 // The one point that every kernel call passes (architecture contract 4).
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -48,6 +49,16 @@ struct KernelCall {
   std::span<const int64_t> scalars;
 };
 
+struct Value;  // vm.h
+
+// A call of a function of the host.
+struct PackedCall {
+  const std::string& name;      // extern "name"
+  const std::string& function;  // that makes the call
+  int64_t sequence;             // kernel calls before it in the run
+  std::span<const Value> args;
+};
+
 // Looks at calls. It must not change what it sees: an observed run is the same program.
 class Observer {
  public:
@@ -57,6 +68,15 @@ class Observer {
   virtual bool wants(const CallSite& site, int64_t sequence) noexcept = 0;
   virtual Status before(const KernelCall& call) noexcept = 0;
   virtual Status after(const KernelCall& call) noexcept = 0;
+  // A packed call is about to be made: an event, for which nothing waits.
+  virtual void packed(const PackedCall& call) noexcept { static_cast<void>(call); }
+};
+
+// Memory that a caller has for a kernel's scratch tensors; the runner has its own for what is null.
+struct Scratch {
+  std::shared_ptr<Storage> workspace;  // where the implementation's workspaces lie
+  int64_t workspace_offset = 0;        // bytes in front of them there
+  const Tensor* prepared = nullptr;    // what KernelRunner::prepare() made of the call's weights
 };
 
 // Runs the kernels of one executable on one session: loads its modules, owns its workspaces.
@@ -72,10 +92,13 @@ class KernelRunner {
   // Enqueues kernel `kernel` (index into the executable's table). Arguments live on this session;
   // their dtypes and shapes are checked against the signature, limits before the launch. Versions
   // of out and inout storages are bumped.
-  // `workspace`: where the implementation's workspaces lie; null: in memory of the runner's own.
+  // Launches that prepare run only where `scratch` has nothing prepared.
   Status enqueue(int32_t kernel, Arguments args, std::span<const int64_t> scalars,
-                 StreamId stream = kDefaultStream,
-                 const std::shared_ptr<Storage>& workspace = nullptr) noexcept;
+                 StreamId stream = kDefaultStream, const Scratch& scratch = {}) noexcept;
+  // Enqueues the launches of kernel `kernel` that prepare: of `sources`, one a parameter in
+  // prepared_sources(), into `out`, at least prepared_bytes() on this session.
+  Status prepare(int32_t kernel, Arguments sources, const Tensor& out,
+                 StreamId stream = kDefaultStream) noexcept;
 
  private:
   KernelRunner();
@@ -128,7 +151,8 @@ class Residency {
   std::map<Key, Entry> entries_;
 };
 
-// Kernels, and later library routines and effectful builtins, are called through call() alone.
+// Kernels and library routines are called through call() alone, functions of the host through
+// call_packed().
 class CallPoint {
  public:
   explicit CallPoint(KernelRunner& source) : source_(source) {}
@@ -136,16 +160,26 @@ class CallPoint {
   void set_dispatcher(Dispatcher* dispatcher) { dispatcher_ = dispatcher; }
   // Enqueues. With a dispatcher that routes the call away, the target's outputs are brought back
   // into `args` and the source computes nothing.
-  // `workspace`: as for the runner, when the source computes.
+  // `scratch`: as for the runner, when the source computes.
   Status call(const CallSite& site, Arguments args, std::span<const int64_t> scalars,
-              const std::shared_ptr<Storage>& workspace = nullptr) noexcept;
+              const Scratch& scratch = {}) noexcept;
+  // Prepared scratch of the source's kernel: see KernelRunner::prepare(). No kernel call: neither
+  // observed nor dispatched.
+  Status prepare(int32_t kernel, Arguments sources, const Tensor& out) noexcept {
+    return source_.prepare(kernel, sources, out);
+  }
+  // Calls `function` on the source's session. Never dispatched: what it does to the host belongs to
+  // the run.
+  Status call_packed(const PackedCall& call,
+                     const std::function<Result<Value>(Session&, std::span<const Value>)>& function,
+                     Value& result) noexcept;
   int64_t calls() const { return sequence_; }
   int64_t dispatched() const { return dispatched_; }
 
  private:
-  Status observe(const KernelCall& call, const std::shared_ptr<Storage>& workspace) noexcept;
+  Status observe(const KernelCall& call, const Scratch& scratch) noexcept;
   Status compute(const CallSite& site, Arguments args, std::span<const int64_t> scalars,
-                 const std::shared_ptr<Storage>& workspace) noexcept;
+                 const Scratch& scratch) noexcept;
   Status dispatch(const Dispatcher::Route& route, const CallSite& site, Arguments args,
                   std::span<const int64_t> scalars) noexcept;
 

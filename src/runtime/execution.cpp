@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "abi/alignment.h"
 #include "runtime/scalars.h"
+#include "runtime/storage_op.h"
 #include "runtime/value_check.h"
 
 namespace tapml::runtime {
@@ -10,6 +12,8 @@ namespace tapml::runtime {
 namespace {
 
 constexpr size_t kMaxFrames = 10000;
+// Results that tail calls owe.
+constexpr size_t kMaxPromises = 1000;
 constexpr size_t kMaxRegisters = size_t{1} << 22;
 // Frames that are kept for the next run.
 constexpr size_t kKeptFrames = 64;
@@ -59,6 +63,7 @@ void Execution::leave() {
   Frame& frame = frames_[--depth_];
   live_registers_ -= frame.registers.size();
   frame.registers.clear();
+  frame.promises.clear();
 }
 
 Result<Value> Execution::run(const VmFunction& function, std::span<const Value> args) noexcept {
@@ -78,7 +83,7 @@ Result<Value> Execution::run(const VmFunction& function, std::span<const Value> 
   while (depth_ > 0) leave();
   if (frames_.size() > kKeptFrames) frames_.resize(kKeptFrames);
   if (!status) return fail(std::move(status).error());
-  return result;
+  return without_views(result, session_);
 }
 
 Status Execution::run_to_end(Value& result) {
@@ -88,6 +93,10 @@ Status Execution::run_to_end(Value& result) {
     if (inst.op != Opcode::kReturn) {
       TAPML_TRY(step(inst));
       continue;
+    }
+    for (size_t i = frame.promises.size(); i-- > 0;) {
+      Promise& promise = frame.promises[i];
+      TAPML_TRY(check_value(*promise.check, frame.registers[inst.a], promise.slots));
     }
     Value value = std::move(frame.registers[inst.a]);
     int32_t target = frame.result;
@@ -163,10 +172,14 @@ Status Execution::step(const Instruction& inst) {
     }
     case Opcode::kCallKernel:
       return call_kernel(frame, inst);
+    case Opcode::kPrepare:
+      return prepare(frame, inst);
     case Opcode::kCallFunction:
       return call_function(executable_.functions[inst.b], {}, inst);
     case Opcode::kCallValue:
       return call_value(frame, inst);
+    case Opcode::kStorage:
+      return storage(frame, inst);
     case Opcode::kCallPacked:
       return call_packed(frame, inst);
     case Opcode::kRelease:
@@ -205,14 +218,30 @@ Status Execution::lay_out(const Frame& frame, int32_t layout, int64_t room, Tens
       "function " + frame.function->name + ", instruction " + std::to_string(frame.next - 1)));
 }
 
+// Where in its storage `tensor` begins.
+Status Execution::set_offset(const Frame& frame, int32_t layout, Tensor& tensor) const {
+  const int32_t program = frame.function->layouts[layout].offset;
+  if (program < 0) return {};
+  TAPML_TRY(compute(frame, program, tensor.offset));
+  const int64_t room = tensor.storage->bytes();
+  if (tensor.offset >= 0 && tensor.offset <= room && tensor.offset % kTensorAlignment == 0) {
+    return {};
+  }
+  return fail(internal_error(
+      "a tensor begins at byte " + std::to_string(tensor.offset) + " of " + std::to_string(room) +
+          ", not at a multiple of " + std::to_string(kTensorAlignment) + " inside of its storage",
+      "function " + frame.function->name + ", instruction " + std::to_string(frame.next - 1)));
+}
+
 Status Execution::make_tensor(Frame& frame, const Instruction& inst) {
   const auto* held = std::get_if<std::shared_ptr<Storage>>(&frame.registers[inst.b].data);
   if (!held) return fail(wrong_value(frame, "a storage"));
   Tensor tensor;
   tensor.storage = *held;
-  // The bytes of the tensor that lay here before are given up.
-  tensor.storage->written();
-  TAPML_TRY(lay_out(frame, inst.c, tensor.storage->bytes(), tensor));
+  TAPML_TRY(set_offset(frame, inst.c, tensor));
+  TAPML_TRY(lay_out(frame, inst.c, tensor.storage->bytes() - tensor.offset, tensor));
+  // The bytes of the tensors that lay here before are given up.
+  tensor.storage->written(tensor.offset, tensor.byte_size());
   frame.registers[inst.a].data = std::move(tensor);
   return {};
 }
@@ -252,10 +281,35 @@ Status Execution::call_kernel(Frame& frame, const Instruction& inst) {
     TAPML_TRY(compute(frame, inst.list2[i], call_scalars_[i]));
   }
   std::span<const Tensor* const> args(call_args_);
-  if (inst.c == 0) return point_.call(sites_[inst.a], args, call_scalars_);
-  const auto* workspace = std::get_if<std::shared_ptr<Storage>>(&frame.registers[inst.c - 1].data);
-  if (!workspace) return fail(wrong_value(frame, "a storage"));
-  return point_.call(sites_[inst.a], args, call_scalars_, *workspace);
+  Scratch scratch;
+  if (inst.b > 0) {
+    scratch.prepared = frame.registers[inst.b - 1].tensor();
+    if (!scratch.prepared) return fail(wrong_value(frame, "a tensor"));
+  }
+  if (inst.c > 0) {
+    const Value& workspace = frame.registers[inst.c - 1];
+    if (const auto* whole = std::get_if<std::shared_ptr<Storage>>(&workspace.data)) {
+      scratch.workspace = *whole;
+    } else if (const Tensor* part = workspace.tensor()) {
+      scratch.workspace = part->storage;
+      scratch.workspace_offset = part->offset;
+    } else {
+      return fail(wrong_value(frame, "a storage or bytes in one"));
+    }
+  }
+  return point_.call(sites_[inst.a], args, call_scalars_, scratch);
+}
+
+Status Execution::prepare(Frame& frame, const Instruction& inst) {
+  call_args_.resize(inst.list.size());
+  for (size_t i = 0; i < inst.list.size(); ++i) {
+    const Tensor* tensor = frame.registers[inst.list[i]].tensor();
+    if (!tensor) return fail(wrong_value(frame, "a tensor"));
+    call_args_[i] = tensor;
+  }
+  const Tensor* out = frame.registers[inst.a].tensor();
+  if (!out) return fail(wrong_value(frame, "a tensor"));
+  return point_.prepare(inst.b, std::span<const Tensor* const>(call_args_), *out);
 }
 
 Status Execution::make_tuple(Frame& frame, const Instruction& inst) {
@@ -345,22 +399,58 @@ Status Execution::call_value(Frame& frame, const Instruction& inst) {
                            std::to_string(callee.params.size() - captured) + " arguments",
                            std::to_string(inst.list.size())));
   }
+  if (!inst.list2.empty()) TAPML_TRY(promise(frame, inst));
   return call_function(callee, closure->captured, inst);
+}
+
+// Loops make the same promise in every iteration: it is kept once.
+Status Execution::promise(Frame& frame, const Instruction& inst) {
+  for (int32_t index : inst.list2) {
+    const ValueCheck& check = frame.function->checks[index];
+    bool known = false;
+    for (const Promise& one : frame.promises) {
+      known |= one.check == &check && one.slots == frame.slots;
+    }
+    if (known) continue;
+    if (frame.promises.size() >= kMaxPromises) {
+      return fail(
+          user_error("functions call each other too deep", check.where,
+                     "at most " + std::to_string(kMaxPromises) + " different results in progress"));
+    }
+    frame.promises.push_back({&check, frame.slots});
+  }
+  return {};
+}
+
+Status Execution::storage(Frame& frame, const Instruction& inst) {
+  const Value* operands[2] = {};
+  for (size_t i = 0; i < inst.list.size(); ++i) operands[i] = &frame.registers[inst.list[i]];
+  auto result = storage_operation(static_cast<StorageAction>(inst.c), frame.registers[inst.b],
+                                  {operands, inst.list.size()}, inst.list2,
+                                  "function " + frame.function->name);
+  if (!result) return fail(std::move(result).error());
+  frame.registers[inst.a] = std::move(*result);
+  return {};
 }
 
 Status Execution::call_packed(Frame& frame, const Instruction& inst) {
   call_values_.clear();
-  for (int32_t index : inst.list) call_values_.push_back(frame.registers[index]);
-  Result<Value> result = (*packed_[static_cast<size_t>(inst.b)])(session_, call_values_);
-  call_values_.clear();
+  for (int32_t index : inst.list) {
+    TAPML_ASSIGN(Value value, without_views(frame.registers[index], session_));
+    call_values_.push_back(std::move(value));
+  }
   const std::string& name = executable_.packed[static_cast<size_t>(inst.b)];
-  if (!result) {
-    Error error = std::move(result).error();
+  Value result;
+  Status made = point_.call_packed({name, frame.function->name, point_.calls(), call_values_},
+                                   *packed_[static_cast<size_t>(inst.b)], result);
+  call_values_.clear();
+  if (!made) {
+    Error error = std::move(made).error();
     if (error.where.empty()) error.where = "extern \"" + name + "\"";
     return fail(std::move(error));
   }
-  TAPML_TRY(check_home(*result, session_, "the result of extern \"" + name + "\""));
-  frame.registers[inst.a] = std::move(*result);
+  TAPML_TRY(check_home(result, session_, "the result of extern \"" + name + "\""));
+  frame.registers[inst.a] = std::move(result);
   return {};
 }
 

@@ -33,6 +33,12 @@ class Execution {
   Result<Value> run(const VmFunction& function, std::span<const Value> args) noexcept;
 
  private:
+  // What a function that made a tail call says of the result.
+  struct Promise {
+    const ValueCheck* check = nullptr;
+    std::vector<int64_t> slots;
+  };
+
   // One function in progress. Frames lie on the heap, so that the depth of recursion does not
   // depend on the size of the thread's stack.
   struct Frame {
@@ -41,6 +47,7 @@ class Execution {
     int32_t result = 0;  // register of the caller
     std::vector<Value> registers;
     std::vector<int64_t> slots;
+    std::vector<Promise> promises;  // of those whose place this function took
   };
 
   Frame& enter(const VmFunction& function, int32_t result);
@@ -51,6 +58,7 @@ class Execution {
   Status make_view(Frame& frame, const Instruction& inst);
   Status get_item(Frame& frame, const Instruction& inst);
   Status call_kernel(Frame& frame, const Instruction& inst);
+  Status prepare(Frame& frame, const Instruction& inst);
   Status make_tuple(Frame& frame, const Instruction& inst);
   Status make_prim(Frame& frame, const Instruction& inst);
   Status make_closure(Frame& frame, const Instruction& inst);
@@ -58,10 +66,13 @@ class Execution {
   Status call_function(const VmFunction& callee, std::span<const Value> captured,
                        const Instruction& inst);
   Status call_value(Frame& frame, const Instruction& inst);
+  Status promise(Frame& frame, const Instruction& inst);
+  Status storage(Frame& frame, const Instruction& inst);
   Status call_packed(Frame& frame, const Instruction& inst);
   Status read_shape(Frame& frame, const Instruction& inst);
   Status branch_if_not(Frame& frame, const Instruction& inst);
   Status compute(const Frame& frame, int32_t program, int64_t& value) const;
+  Status set_offset(const Frame& frame, int32_t layout, Tensor& tensor) const;
   Status lay_out(const Frame& frame, int32_t layout, int64_t room, Tensor& tensor) const;
   Error wrong_value(const Frame& frame, const char* wanted) const;
   std::string place(const Frame& frame) const;

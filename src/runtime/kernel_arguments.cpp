@@ -48,8 +48,11 @@ Error wrong_shape(const KernelInfo& kernel, const ParamInfo& param, const Tensor
                     where_of(kernel, param), expected, shape_to_string(arg.shape));
 }
 
+}  // namespace
+
 Status check_argument(const KernelInfo& kernel, const ParamInfo& param, const Tensor& arg,
-                      std::span<const int64_t> scalars, bool segmented, const Session& session) {
+                      std::span<const int64_t> scalars, bool segmented,
+                      const Session& session) noexcept {
   if (!arg.storage || &arg.storage->session() != &session) {
     return fail(internal_error(
         arg.storage ? "an argument lives on another session" : "an argument has no storage",
@@ -81,6 +84,8 @@ Status check_argument(const KernelInfo& kernel, const ParamInfo& param, const Te
   }
   return {};
 }
+
+namespace {
 
 Error beyond_limit(const KernelInfo& kernel, const LaunchLimit& limit, const Result<int64_t>& value,
                    std::span<const int64_t> scalars) {

@@ -14,6 +14,11 @@ namespace tapml::runtime {
 Status check_arguments(const KernelInfo& kernel, Arguments args, std::span<const int64_t> scalars,
                        std::span<const Segment> segments, const Session& session) noexcept;
 
+// One of these: `arg` as `param` of `kernel`; `segmented`: it is bound in parts.
+Status check_argument(const KernelInfo& kernel, const ParamInfo& param, const Tensor& arg,
+                      std::span<const int64_t> scalars, bool segmented,
+                      const Session& session) noexcept;
+
 // The same checks of one kernel, laid out at load for the calls that pass them.
 class ArgumentRules {
  public:

@@ -13,8 +13,6 @@ namespace {
 
 // Tensors and scalars of one launch.
 constexpr size_t kMaxArguments = 64;
-// Start of each workspace in the arena: the strictest alignment that a platform asks for.
-constexpr int64_t kWorkspaceAlignment = 256;
 
 // An implementation with its kernels at hand.
 struct Ready {
@@ -143,18 +141,21 @@ struct KernelRunner::State {
     return {};
   }
 
-  // Places for the workspaces in `given`, or in the stream's arena, from places[first] on. `held`
-  // keeps them alive.
-  Status place_workspaces(const KernelInfo& kernel, const Implementation& implementation,
-                          std::span<const int64_t> scalars, StreamId stream, Places& places,
-                          size_t first, const std::shared_ptr<Storage>& given,
-                          std::shared_ptr<Storage>& held) {
-    int64_t total = 0;
+  // Places for the scratch tensors, from places[first] on: workspaces in `scratch.workspace`,
+  // prepared ones in `scratch.prepared`, what is not given in the stream's arena. `held` keeps that
+  // alive.
+  Status place_scratch(const KernelInfo& kernel, const Implementation& implementation,
+                       std::span<const int64_t> scalars, StreamId stream, Places& places,
+                       size_t first, const Scratch& scratch, std::shared_ptr<Storage>& held) {
+    int64_t own = 0, workspace = 0, prepared = 0;  // bytes in the arena, of the call's, of load's
     size_t next = first;
-    for (const ParamInfo& workspace : implementation.workspaces) {
-      TAPML_ASSIGN(int64_t bytes, param_bytes(workspace, scalars));
+    for (const ParamInfo& tensor : implementation.workspaces) {
+      const bool at_load = tensor.mode == AccessMode::kPrepared;
+      int64_t& total =
+          at_load ? (scratch.prepared ? prepared : own) : (scratch.workspace ? workspace : own);
+      TAPML_ASSIGN(int64_t bytes, param_bytes(tensor, scalars));
       // Text is made for errors only: this runs at every call.
-      auto where = [&] { return "kernel " + kernel.name + ", workspace " + workspace.name; };
+      auto where = [&] { return "kernel " + kernel.name + ", workspace " + tensor.name; };
       int64_t most = session.info().limits.max_binding_bytes;
       if (most > 0 && bytes > most) {
         return check_binding(bytes, session.info().limits, where());
@@ -162,33 +163,48 @@ struct KernelRunner::State {
       places[next++].offset = total;
       // An overflow leaves a negative total, which the allocation refuses.
       int64_t padded = 0;
-      if (__builtin_add_overflow(bytes, kWorkspaceAlignment - 1, &padded) ||
-          __builtin_add_overflow(total, padded / kWorkspaceAlignment * kWorkspaceAlignment,
-                                 &total)) {
+      if (__builtin_add_overflow(bytes, kScratchAlignment - 1, &padded) ||
+          __builtin_add_overflow(total, padded / kScratchAlignment * kScratchAlignment, &total)) {
         return fail(platform_error(PlatformFault::kLimit,
                                    "the workspaces have more than 2^63 - 1 bytes", where()));
       }
     }
-    if (given) {
-      if (given->bytes() < total) {
-        return fail(internal_error("the workspaces need " + std::to_string(total) +
-                                       " bytes, the caller has " + std::to_string(given->bytes()),
-                                   "kernel " + kernel.name));
-      }
-      held = given;
-    } else {
-      auto storage = arena.get(stream, total);
+    TAPML_TRY(check_room(
+        "workspaces", workspace,
+        scratch.workspace ? scratch.workspace->bytes() - scratch.workspace_offset : 0, kernel));
+    TAPML_TRY(check_room("prepared tensors", prepared,
+                         scratch.prepared ? scratch.prepared->byte_size() : 0, kernel));
+    if (own > 0 || (!scratch.workspace && !scratch.prepared)) {
+      auto storage = arena.get(stream, own);
       if (!storage) {
         storage.error().where = "workspaces of kernel " + kernel.name;
         return fail(std::move(storage).error());
       }
       held = std::move(*storage);
     }
-    for (size_t i = first; i < next; ++i) {
-      places[i].buffer = held->buffer();
-      places[i].memory = held->memory();
+    next = first;
+    for (const ParamInfo& tensor : implementation.workspaces) {
+      const bool at_load = tensor.mode == AccessMode::kPrepared;
+      const Storage* in = held.get();
+      if (at_load && scratch.prepared) {
+        in = scratch.prepared->storage.get();
+        places[next].offset += scratch.prepared->offset;
+      } else if (!at_load && scratch.workspace) {
+        in = scratch.workspace.get();
+        places[next].offset += scratch.workspace_offset;
+      }
+      places[next].buffer = in->buffer();
+      places[next++].memory = in->memory();
     }
     return {};
+  }
+
+  static Status check_room(const char* what, int64_t needed, int64_t given,
+                           const KernelInfo& kernel) {
+    if (given >= needed) return {};
+    return fail(internal_error("the " + std::string(what) + " need " + std::to_string(needed) +
+                                   " bytes, the caller has " + std::to_string(given),
+                               "kernel " + kernel.name));
   }
 
   // One launch of a kernel whose arguments lie in `places`.
@@ -257,7 +273,7 @@ bool KernelRunner::has(int32_t kernel) const noexcept {
 }
 
 Status KernelRunner::enqueue(int32_t kernel, Arguments args, std::span<const int64_t> scalars,
-                             StreamId stream, const std::shared_ptr<Storage>& workspace) noexcept {
+                             StreamId stream, const Scratch& scratch) noexcept {
   const Executable& executable = *state_->executable;
   if (kernel < 0 || static_cast<size_t>(kernel) >= executable.kernels.size()) {
     return fail(internal_error("the executable has no kernel " + std::to_string(kernel)));
@@ -282,8 +298,8 @@ Status KernelRunner::enqueue(int32_t kernel, Arguments args, std::span<const int
   }
   std::shared_ptr<Storage> held;
   if (!implementation.workspaces.empty()) {
-    TAPML_TRY(state_->place_workspaces(info, implementation, scalars, stream, places, workspaces,
-                                       workspace, held));
+    TAPML_TRY(state_->place_scratch(info, implementation, scalars, stream, places, workspaces,
+                                    scratch, held));
   }
   for (size_t i = 0; i < implementation.segments.size(); ++i) {
     const Segment& segment = implementation.segments[i];
@@ -298,12 +314,61 @@ Status KernelRunner::enqueue(int32_t kernel, Arguments args, std::span<const int
     }
   }
   // Before the launches: a copy elsewhere must not outlive even a write that fails half-way.
-  for (size_t i : ready.written) args[i].storage->written();
+  for (size_t i : ready.written) args[i].storage->written(args[i].offset, args[i].byte_size());
   for (size_t i = 0; i < implementation.launches.size(); ++i) {
-    if (!is_chosen(implementation.launches[i], scalars)) continue;
+    const LaunchInfo& launch = implementation.launches[i];
+    if ((launch.prepares && scratch.prepared) || !is_chosen(launch, scalars)) continue;
     DeviceKernel* object = ready.objects.empty() ? nullptr : ready.objects[i].get();
-    TAPML_TRY(state_->launch(implementation.launches[i], ready.kernels[i], places, scalars, stream,
-                             object));
+    TAPML_TRY(state_->launch(launch, ready.kernels[i], places, scalars, stream, object));
+  }
+  return {};
+}
+
+Status KernelRunner::prepare(int32_t kernel, Arguments sources, const Tensor& out,
+                             StreamId stream) noexcept {
+  if (!has(kernel)) {
+    return fail(internal_error("the executable has no kernel " + std::to_string(kernel)));
+  }
+  const KernelInfo& info = state_->executable->kernels[kernel];
+  const Ready& ready = state_->ready[kernel];
+  const Implementation& implementation = *ready.implementation;
+  const std::vector<int32_t> params = prepared_sources(implementation, info);
+  if (sources.size() != params.size()) {
+    return fail(internal_error("a preparation of " + std::to_string(sources.size()) +
+                                   " tensors, not " + std::to_string(params.size()),
+                               "kernel " + info.name));
+  }
+  Places places(info.params.size() + implementation.workspaces.size());
+  for (size_t i = 0; i < sources.size(); ++i) {
+    const Tensor& source = sources[i];
+    const auto param = static_cast<size_t>(params[i]);
+    TAPML_TRY(check_argument(info, info.params[param], source, {}, false, state_->session));
+    places[param] = {source.storage->buffer(), source.storage->memory(), source.offset};
+  }
+  if (!out.storage || &out.storage->session() != &state_->session ||
+      !has_prepared(implementation)) {
+    return fail(internal_error("prepared tensors have no place", "kernel " + info.name));
+  }
+  // Workspaces are not touched: any place will do for them.
+  size_t next = info.params.size();
+  int64_t total = 0;
+  for (const ParamInfo& tensor : implementation.workspaces) {
+    Place& place = places[next++];
+    place = {out.storage->buffer(), out.storage->memory(), out.offset};
+    if (tensor.mode != AccessMode::kPrepared) continue;
+    TAPML_ASSIGN(int64_t bytes, param_bytes(tensor, {}));
+    TAPML_TRY(check_binding(bytes, state_->session.info().limits,
+                            "kernel " + info.name + ", prepared tensor " + tensor.name));
+    place.offset += total;
+    total += (bytes + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
+  }
+  TAPML_TRY(State::check_room("prepared tensors", total, out.byte_size(), info));
+  out.storage->written();
+  for (size_t i = 0; i < implementation.launches.size(); ++i) {
+    const LaunchInfo& launch = implementation.launches[i];
+    if (!launch.prepares) continue;
+    DeviceKernel* object = ready.objects.empty() ? nullptr : ready.objects[i].get();
+    TAPML_TRY(state_->launch(launch, ready.kernels[i], places, {}, stream, object));
   }
   return {};
 }

@@ -11,7 +11,8 @@ Tensor view_of(const Tensor& copy, const Tensor& source) {
 }  // namespace
 
 bool Residency::holds(const Entry& entry, const Tensor& source) const noexcept {
-  return entry.version == source.storage->version() &&
+  return entry.version != kStale &&
+         !source.storage->written_since(entry.version, source.offset, source.byte_size()) &&
          entry.source_generation == source.storage->session().generation() &&
          entry.target_generation == target_.generation();
 }
@@ -25,7 +26,10 @@ Result<Residency::Entry*> Residency::entry_for(const Tensor& source) noexcept {
   // other cuts of the same storage from before it was reused.
   std::erase_if(entries_, [&](const auto& item) {
     return item.second.source.expired() ||
-           (item.first.storage == key.storage && item.second.version != source.storage->version());
+           (item.first.storage == key.storage &&
+            (item.second.version == kStale ||
+             source.storage->written_since(item.second.version, item.first.offset,
+                                           item.first.bytes)));
   });
   TAPML_ASSIGN(std::shared_ptr<Storage> storage, Storage::allocate(target_, key.bytes));
   Entry entry;
@@ -42,6 +46,7 @@ Result<Tensor> Residency::on_target(const Tensor& source) noexcept {
     TAPML_TRY(target_.write(kDefaultStream, {entry->copy.storage->buffer(), 0}, bytes.bytes()));
     keep(source, entry->copy);
   }
+  entry->version = source.storage->version();
   return view_of(entry->copy, source);
 }
 

@@ -1,6 +1,7 @@
 #include "runtime/tensor.h"
 
 #include <limits>
+#include <new>
 
 #include "runtime/local_session.h"
 #include "tensor/uninitialized.h"
@@ -30,7 +31,8 @@ Result<std::shared_ptr<Storage>> Storage::allocate(Session& session, int64_t byt
   int64_t padded = (bytes + kPadding - 1) / kPadding * kPadding;
   BufferId buffer{session.new_handle()};
   TAPML_TRY(session.allocate(buffer, padded));
-  std::shared_ptr<Storage> storage(new Storage);
+  std::shared_ptr<Storage> storage(new (std::nothrow) Storage);
+  if (!storage) return fail(platform_error(PlatformFault::kOutOfMemory, "no memory for a storage"));
   storage->session_ = &session;
   storage->buffer_ = buffer;
   storage->bytes_ = padded;
@@ -39,15 +41,28 @@ Result<std::shared_ptr<Storage>> Storage::allocate(Session& session, int64_t byt
   return storage;
 }
 
+bool Storage::written_since(uint64_t version, int64_t offset, int64_t bytes) const {
+  const uint64_t now = this->version();
+  if (now - version > kWrites) return true;
+  for (uint64_t v = version + 1; v <= now; ++v) {
+    const Write& write = writes_[v % kWrites];
+    if (write.begin.load(std::memory_order_relaxed) < offset + bytes &&
+        offset < write.end.load(std::memory_order_relaxed)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 Storage::~Storage() {
   memory_.reset();
   if (session_) session_->release(buffer_);
 }
 
-Result<Tensor> make_tensor(Session& session, DType dtype, Shape shape) noexcept {
+Result<Tensor> make_tensor(Session& session, DType dtype, const Shape& shape) noexcept {
   TAPML_ASSIGN(int64_t bytes, checked_byte_count(dtype, shape));
   TAPML_ASSIGN(std::shared_ptr<Storage> storage, Storage::allocate(session, bytes));
-  return Tensor{std::move(storage), 0, dtype, std::move(shape)};
+  return Tensor{std::move(storage), 0, dtype, shape};
 }
 
 Result<Tensor> upload(Session& session, const HostTensor& tensor, StreamId stream) noexcept {

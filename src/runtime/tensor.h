@@ -1,6 +1,9 @@
 // Tensors of the runtime: (session, buffer, byte offset, shape, dtype).
 #pragma once
 
+#include <array>
+#include <atomic>
+
 #include "runtime/extents.h"
 #include "runtime/session.h"
 #include "tensor/host_tensor.h"
@@ -8,7 +11,8 @@
 namespace tapml::runtime {
 
 // One buffer of a session, released with the last reference. `version` counts writes: copies on
-// other sessions are keyed by (id, version).
+// other sessions, which are keyed by the id, hold as long as their bytes are not written_since()
+// it.
 class Storage {
  public:
   static Result<std::shared_ptr<Storage>> allocate(Session& session, int64_t bytes) noexcept;
@@ -21,7 +25,16 @@ class Storage {
   int64_t bytes() const { return bytes_; }
   uint64_t id() const { return id_; }  // unique in this process
   uint64_t version() const { return version_.load(std::memory_order_relaxed); }
-  void written() { version_.fetch_add(1, std::memory_order_relaxed); }
+  void written() { written(0, bytes_); }
+  void written(int64_t offset, int64_t bytes) {
+    const uint64_t version = version_.fetch_add(1, std::memory_order_relaxed) + 1;
+    Write& write = writes_[version % kWrites];
+    write.begin.store(offset, std::memory_order_relaxed);
+    write.end.store(offset + bytes, std::memory_order_relaxed);
+  }
+  // Whether `bytes` from `offset` on may have been written when there was a later version already:
+  // tensors beside each other in one storage are told apart, as far back as that is remembered.
+  bool written_since(uint64_t version, int64_t offset, int64_t bytes) const;
   // The device's memory under the buffer where the session is local, else null.
   DeviceMemory* memory() const { return memory_.get(); }
 
@@ -33,6 +46,12 @@ class Storage {
   int64_t bytes_ = 0;
   uint64_t id_ = 0;
   std::atomic<uint64_t> version_{0};
+  // The last writes, by their version.
+  static constexpr size_t kWrites = 32;
+  struct Write {
+    std::atomic<int64_t> begin{0}, end{0};
+  };
+  std::array<Write, kWrites> writes_;
 };
 
 struct Tensor {
@@ -47,7 +66,7 @@ struct Tensor {
 };
 
 // A fresh tensor; storage is padded to 16 bytes.
-Result<Tensor> make_tensor(Session& session, DType dtype, Shape shape) noexcept;
+Result<Tensor> make_tensor(Session& session, DType dtype, const Shape& shape) noexcept;
 Result<Tensor> upload(Session& session, const HostTensor& tensor,
                       StreamId stream = kDefaultStream) noexcept;
 // Waits.

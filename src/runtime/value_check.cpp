@@ -8,6 +8,9 @@ std::string describe(const Value& value) {
   if (const Tensor* tensor = value.tensor()) {
     return std::string("a tensor ") + dtype_name(tensor->dtype) + shape_to_string(tensor->shape);
   }
+  if (const View* view = value.view()) {
+    return std::string("a tensor ") + dtype_name(view->base.dtype) + shape_to_string(view->shape);
+  }
   if (const Shape* shape = value.shape()) return "a shape " + shape_to_string(*shape);
   if (const ValueList* fields = value.tuple()) {
     return "a tuple of " + std::to_string(fields->size()) + " fields";
@@ -134,9 +137,12 @@ Status check_at(const ValueCheck& check, const Value& value, const std::string& 
       return {};
     case ValueCheck::Kind::kTensor: {
       const Tensor* tensor = value.tensor();
+      const View* view = value.view();
+      if (view) tensor = &view->base;
       if (!tensor || (check.has_dtype && tensor->dtype != check.dtype)) {
         return fail(wrong_value(where, check, value));
       }
+      if (view) return check_dims(check, value, view->shape, where, slots);
       return check_dims(check, value, tensor->shape, where, slots);
     }
     case ValueCheck::Kind::kShape: {
@@ -183,6 +189,9 @@ Status check_value(const ValueCheck& check, const Value& value, std::span<int64_
 }
 
 Status check_home(const Value& value, const Session& session, const std::string& where) {
+  if (value.view()) {
+    return fail(user_error(where + " is a view of a tensor", where, "a tensor of its own"));
+  }
   if (const Tensor* tensor = value.tensor()) {
     if (!tensor->storage || &tensor->storage->session() != &session) {
       return fail(

@@ -23,10 +23,19 @@ struct Prim {
   bool operator==(const Prim&) const = default;
 };
 
+// Elements of a tensor that do not lie together: what only the machine itself meets. Kernels,
+// packed functions and the caller of the machine get tensors of their own.
+struct View {
+  Tensor base;         // a vector
+  int64_t offset = 0;  // of the first element in it
+  Shape shape, strides;
+};
+
 // What a register holds.
 struct Value {
   std::variant<std::monostate, Tensor, Shape, std::shared_ptr<Storage>,
-               std::shared_ptr<const ValueList>, Prim, std::shared_ptr<const Closure>>
+               std::shared_ptr<const ValueList>, Prim, std::shared_ptr<const Closure>,
+               std::shared_ptr<const View>>
       data;
 
   Value() = default;
@@ -37,6 +46,10 @@ struct Value {
   const Closure* closure() const {
     auto* closure = std::get_if<std::shared_ptr<const Closure>>(&data);
     return closure ? closure->get() : nullptr;
+  }
+  const View* view() const {
+    auto* view = std::get_if<std::shared_ptr<const View>>(&data);
+    return view ? view->get() : nullptr;
   }
   const Tensor* tensor() const { return std::get_if<Tensor>(&data); }
   const Shape* shape() const { return std::get_if<Shape>(&data); }

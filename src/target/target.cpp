@@ -11,7 +11,7 @@ namespace {
 // Options that each platform understands.
 const std::map<std::string, std::vector<std::string>>& known_options() {
   static const std::map<std::string, std::vector<std::string>> kOptions = {
-      {"cpu", {"threads"}}, {"opencl", {"device", "index"}}, {"null", {}}};
+      {"cpu", {"threads", "libs"}}, {"opencl", {"device", "index"}}, {"null", {}}};
   return kOptions;
 }
 

@@ -2,6 +2,7 @@
 // code and the interpreter (which refuses any index out of range) against the reference.
 #include <gtest/gtest.h>
 
+#include "codegen/lower/preparation.h"
 #include "device_kernels.h"
 #include "support/kernel_program.h"
 
@@ -17,6 +18,14 @@ KernelProgram product(Dims a, Dims b, std::vector<Sizes> sizes, AttrMap attrs = 
   relax::Variable x = maker.param(std::move(a), a_dtype, uniform(-9, 9));
   maker.op("matmul", {x, maker.param(std::move(b), b_dtype, uniform(-9, 9))}, std::move(attrs));
   return maker.single(std::move(sizes));
+}
+
+// A product whose right side is known to be weights.
+KernelProgram of_weights(KernelProgram kernel) {
+  auto func = std::make_shared<tir::PrimFunc>(*kernel.func);
+  func->attrs[tir::kWeightsAttr] = std::vector<int64_t>{1};
+  kernel.func = std::move(func);
+  return kernel;
 }
 
 KernelProgram convolution(Dims x, Dims w, AttrMap attrs, std::vector<Sizes> sizes = {{}},
@@ -108,6 +117,86 @@ std::vector<KernelProgram> kernels() {
     list.push_back(gated.fused(rows));
   }
   return list;
+}
+
+// Products with weights: every number of rows reads panels that a launch of its own packs.
+std::vector<KernelProgram> kernels_of_weights() {
+  Var m = make_var("m"), b = make_var("b");
+  AttrMap transposed = {{"transpose_b", true}};
+  std::vector<Sizes> rows;
+  for (int64_t count : {0, 1, 2, 5, 6, 7, 13, 259}) rows.push_back({{"m", count}});
+  std::vector<KernelProgram> list;
+  for (int64_t lanes : {64, 65, 17, 200}) {
+    list.push_back(product({m, 300}, {lanes, 300}, rows, transposed));
+    list.push_back(product({m, 300}, {300, lanes}, rows));
+  }
+  list.push_back(product({b, 1, 257}, {64, 257}, {{{"b", 1}}, {{"b", 3}}}, transposed));
+  for (int64_t count : {1, 3, 20}) {
+    list.push_back(product({count, 70}, {90, 70}, {{}}, transposed));
+  }
+  list.push_back(product({m, 300}, {70, 300}, rows, transposed, kF32, kBF16));
+  list.push_back(product({m, 300}, {300, 70}, rows, {}, kF32, kBF16));
+  list.push_back(product({m, 300}, {70, 300}, rows, transposed, kF64, kF64));
+  KernelMaker gated("fused_matmul_silu_multiply");
+  relax::Variable gate =
+      gated.op("matmul", {gated.param({1, m, 70}, kF32), gated.param({70, 70}, kF32)}, transposed);
+  gated.op("multiply", {gated.op("silu", {gate}), gated.param({1, m, 70}, kF32)});
+  list.push_back(gated.fused(rows));
+  for (KernelProgram& kernel : list) kernel = of_weights(std::move(kernel));
+  return list;
+}
+
+TEST(PackedProducts, OfWeightsAreWithinTheirBounds) {
+  DeviceKernels device("cpu");
+  std::vector<KernelProgram> list = kernels_of_weights();
+  for (const KernelProgram& kernel : list) device.add(*kernel.func);
+  device.load();
+  if (HasFatalFailure()) return;
+  target::Target cpu = target::parse_target("cpu");
+  for (size_t k = 0; k < list.size(); ++k) {
+    schedule::Scheduled scheduled = schedule::schedule_for(*list[k].func, cpu);
+    EXPECT_EQ(scheduled.rule, "cpu_packed") << list[k].name;
+    tir::PrimFuncRef loops = passes::lower_math(*scheduled.func);
+    codegen::LoweredKernel lowered = codegen::lower_prim_func(*loops, "kernel");
+    codegen::Preparation preparation =
+        codegen::find_preparation(lowered, list[k].func->params.size(), {1});
+    EXPECT_EQ(preparation.workspaces, (std::vector<bool>{true})) << list[k].name;
+    EXPECT_EQ(preparation.launches, (std::vector<bool>{true, false})) << list[k].name;
+    EXPECT_EQ(preparation.digest.size(), 16u);
+    for (const Sizes& sizes : list[k].sizes) {
+      SCOPED_TRACE(list[k].label(sizes));
+      std::vector<HostTensor> arguments = list[k].arguments(sizes), again = arguments;
+      std::vector<op::RefTensor> expected = list[k].expected(arguments, sizes);
+      device.run(static_cast<int32_t>(k), arguments, list[k].scalars(sizes));
+      if (HasFatalFailure()) return;
+      if (!expect_within_bounds(list[k], sizes, arguments, expected)) break;
+      if (expected[0].values.size() > 1000) continue;
+      interp::run_prim_func(*loops, again, list[k].scalars(sizes));
+      if (!expect_within_bounds(list[k], sizes, again, expected)) break;
+    }
+  }
+}
+
+// Kernels that differ in what they do with a weight, and in rows, pack it alike.
+TEST(PackedProducts, EqualPackingsHaveEqualDigests) {
+  target::Target cpu = target::parse_target("cpu");
+  auto digest = [&](const KernelProgram& kernel) {
+    tir::PrimFuncRef func = schedule::schedule_for(*of_weights(kernel).func, cpu).func;
+    return codegen::find_preparation(codegen::lower_prim_func(*func, "kernel"), func->params.size(),
+                                     {1})
+        .digest;
+  };
+  AttrMap transposed = {{"transpose_b", true}};
+  const std::string many = digest(product({make_var("m"), 90}, {70, 90}, {}, transposed));
+  EXPECT_EQ(digest(product({1, 90}, {70, 90}, {}, transposed)), many);
+  KernelMaker fused("fused");
+  relax::Variable sum =
+      fused.op("matmul", {fused.param({12, 90}, kF32), fused.param({70, 90}, kF32)}, transposed);
+  fused.op("silu", {sum});
+  EXPECT_EQ(digest(fused.fused({})), many);
+  EXPECT_NE(digest(product({1, 70}, {70, 90}, {})), many) << "along the other axis";
+  EXPECT_NE(digest(product({1, 90}, {71, 90}, {}, transposed)), many);
+  EXPECT_EQ(digest(product({1, 9}, {70, 9}, {}, transposed)), "") << "too small";
 }
 
 TEST(PackedProducts, AreWithinTheirBounds) {

@@ -102,6 +102,54 @@ inline Executable chain_program(ModuleBlob module, const std::string& entry = "a
   return program;
 }
 
+inline constexpr int32_t kPack = 3;  // pack_00000004(w, x, c f32[4]): p = w + w at load, c = p + x
+
+// prepare(w f32[4]) -> p; main(w, x f32[4], p) -> pack(w, x), with p packed of w.
+inline Executable packing_program(ModuleBlob module) {
+  Executable program = kernels_only(std::move(module));
+  auto vector = [](const char* name, AccessMode mode) {
+    return ParamInfo{name, DType::kF32, mode, {constant(4)}};
+  };
+  program.kernels.push_back(
+      {"pack_00000004",
+       {vector("w", AccessMode::kIn), vector("x", AccessMode::kIn), vector("c", AccessMode::kOut)},
+       {},
+       ""});
+  Implementation pack;
+  pack.kernel = kPack;
+  pack.workspaces = {vector("p", AccessMode::kPrepared)};
+  pack.launches = {{"add", constant(4), 32, {0, 0, 3}, {}},
+                   {"add", constant(4), 32, {3, 1, 2}, {}}};
+  pack.launches[0].prepares = true;
+  pack.preparation = "0123456789abcdef";
+  program.implementations.push_back(pack);
+  program.call_sites = {{kPack, "main", {}}};
+  using Op = Opcode;
+  VmFunction main;
+  main.name = "main";
+  main.params = {"w", "x", "p"};
+  main.registers = 5;
+  main.programs = {constant(16), constant(4)};
+  main.layouts = {{DType::kF32, {1}}};
+  main.code = {{Op::kAllocStorage, 3, 0},
+               {Op::kMakeTensor, 4, 3, 0},
+               {Op::kCallKernel, 0, 3, 0, {0, 1, 4}, {}},
+               {Op::kReturn, 4}};
+  VmFunction prepare;
+  prepare.name = "prepare";
+  prepare.params = {"w"};
+  prepare.registers = 3;
+  prepare.programs = {constant(256)};
+  prepare.layouts = {{DType::kU8, {0}}};
+  prepare.code = {{Op::kAllocStorage, 1, 0},
+                  {Op::kMakeTensor, 2, 1, 0},
+                  {Op::kRelease, 1},
+                  {Op::kPrepare, 2, kPack, 0, {0}},
+                  {Op::kReturn, 2}};
+  program.functions = {std::move(main), std::move(prepare)};
+  return program;
+}
+
 inline std::shared_ptr<const Executable> share(Executable program) {
   return std::make_shared<const Executable>(std::move(program));
 }

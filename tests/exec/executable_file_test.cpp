@@ -45,7 +45,7 @@ ExecutableFile sample() {
   main.registers = 3;
   main.slots = 1;
   main.programs = {slot_times(0, 4), ScalarProgram::slot(0)};
-  main.layouts = {{DType::kBF16, {0}}};
+  main.layouts = {{DType::kBF16, {0}}, {DType::kF32, {0, 1}, 1}};
   ValueCheck check;
   check.kind = ValueCheck::Kind::kTuple;
   check.fields.resize(1);

@@ -66,6 +66,44 @@ TEST(Validate, Implementations) {
                  e.implementations[1].launches[0].entry = "nothing");
 }
 
+TEST(Validate, Preparation) {
+  auto refused = [](const std::function<void(Executable&)>& spoil) {
+    Executable program = packing_program(native_blob());
+    spoil(program);
+    Status status = validate(program);
+    return status ? "accepted" : status.error().where + ": " + status.error().message;
+  };
+  const std::string malformed = ": the executable is malformed: ";
+  EXPECT_EQ(refused([](Executable&) {}), "accepted");
+  const std::string launch = "kernel pack_00000004, preparing launch of add" + malformed;
+  EXPECT_EQ(refused([](Executable& e) { e.implementations[3].launches[0].buffers[1] = 2; }),
+            launch + "it touches what is not there at load");
+  EXPECT_EQ(refused([](Executable& e) {
+              e.implementations[3].workspaces[0].mode = AccessMode::kWorkspace;
+            }),
+            launch + "it touches what is not there at load");
+  EXPECT_EQ(refused([](Executable& e) {
+              e.implementations[3].launches[0].extent.code = {
+                  {ScalarOp::kConst, 1}, {ScalarOp::kConst, 0}, {ScalarOp::kFloorDiv, 0}};
+            }),
+            launch + "it depends on scalars");
+  EXPECT_EQ(refused([](Executable& e) {
+              e.implementations[3].workspaces[0].dims[0] = constant(-1);
+            }).substr(0, 72),
+            "kernel pack_00000004, prepared scratch: the executable is malformed: a d");
+  const std::string at = "function prepare, instruction 3" + malformed;
+  EXPECT_EQ(refused([](Executable& e) { e.functions[1].code[3].b = 4; }), at + "kernel 4 of 4");
+  EXPECT_EQ(refused([](Executable& e) { e.functions[1].code[3].b = kTwice; }),
+            at + "kernel twice_00000003 prepares nothing");
+  EXPECT_EQ(refused([](Executable& e) { e.functions[1].code[3].list.clear(); }),
+            at + "kernel pack_00000004 prepares 1 tensors, not 0");
+  EXPECT_EQ(refused([](Executable& e) { e.functions[1].code[3].a = 9; }), at + "register 9 of 3");
+  EXPECT_EQ(refused([](Executable& e) { e.functions[0].code[2].b = 9; }),
+            "function main, instruction 2" + malformed + "register 8 of 5");
+  EXPECT_EQ(refused([](Executable& e) { e.functions[0].code[2].b = -1; }),
+            "function main, instruction 2" + malformed + "register -1 of 5");
+}
+
 TEST(Validate, Segments) {
   EXPECT_REFUSED("kernel add_00000001, a segment", "parameter 9 of 3",
                  e.implementations[0].segments = {{9, 0, 4}});
@@ -121,6 +159,9 @@ TEST(Validate, Functions) {
                  e.functions[0].programs[2].code.clear());
   EXPECT_REFUSED("function main, layout 0", "program 3 of 3",
                  e.functions[0].layouts[0].dims[0] = 3);
+  EXPECT_REFUSED("function main, layout 0", "program 3 of 3", e.functions[0].layouts[0].offset = 3);
+  EXPECT_REFUSED("function main, layout 0", "program -2 of 3",
+                 e.functions[0].layouts[0].offset = -2);
   EXPECT_REFUSED("function main, check 0", "slot 1 of 1",
                  e.functions[0].checks[0].dims[0].define_slot = 1);
   EXPECT_REFUSED("function main, check 1", "its kind is unknown",

@@ -101,7 +101,11 @@ TEST(Engine, WeightsOfAnotherShapeAreNamed) {
   const CompiledModel& model = small_model();
   auto weights = model.golden.model.weights;
   weights["model.norm.weight"] = HostTensor::zeros(DType::kF16, {81});
+  // Where the executable prepares weights, at load already.
   auto engine = Engine::create(*model.session, model.executable, weights);
+  if (model.executable->find_function("prepare")) {
+    return expect_refused(std::move(engine), {"model.norm.weight", "80", "81"});
+  }
   ASSERT_TRUE(engine);
   expect_refused((*engine)->prefill(Tokens{1}), {"model.norm.weight", "80", "81"});
 }

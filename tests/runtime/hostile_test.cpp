@@ -97,10 +97,13 @@ class Mutator {
       case 4:
         if (!function.layouts.empty()) {
           TensorLayout& layout = pick(function.layouts);
-          if (random_.chance(0.3))
+          if (random_.chance(0.3)) {
             layout.dtype = static_cast<DType>(random_.below(20));
-          else
+          } else if (random_.chance(0.3)) {
+            number(layout.offset);
+          } else {
             list(layout.dims);
+          }
         }
         return;
       case 5:

@@ -63,6 +63,51 @@ TEST_F(KernelRunnerTest, WorkspacesShareOneArenaThatOnlyGrows) {
   EXPECT_EQ(test_.behaviour().live_bytes, 1024);
 }
 
+TEST_F(KernelRunnerTest, PreparedScratchIsMadeOnceOrWithEveryCall) {
+  make(packing_program(native_blob()));
+  Tensor w = tensor({1, 2, 3, 4}), x = tensor({10, 20, 30, 40}), c = tensor({0, 0, 0, 0});
+  const std::vector<Tensor> args = {w, x, c};
+  ASSERT_TRUE(runner_->enqueue(kPack, args, {}));
+  EXPECT_EQ(floats(*runtime::download(c)), (std::vector<float>{12, 24, 36, 48}));
+
+  Tensor prepared = *runtime::make_tensor(*test_, DType::kU8, {256});
+  Status status = runner_->prepare(kPack, std::vector{w}, prepared);
+  ASSERT_TRUE(status) << status.error().to_string();
+  EXPECT_EQ(prepared.storage->version(), 1u);
+  // With other weights: what was prepared counts.
+  const std::vector<Tensor> others = {tensor({0, 0, 0, 0}), x, c};
+  runtime::Scratch scratch;
+  scratch.prepared = &prepared;
+  ASSERT_TRUE(runner_->enqueue(kPack, others, {}, runtime::kDefaultStream, scratch));
+  EXPECT_EQ(floats(*runtime::download(c)), (std::vector<float>{12, 24, 36, 48}));
+  ASSERT_TRUE(runner_->enqueue(kPack, others, {}));
+  EXPECT_EQ(floats(*runtime::download(c)), (std::vector<float>{10, 20, 30, 40}));
+}
+
+TEST_F(KernelRunnerTest, MistakesOfPreparation) {
+  make(packing_program(native_blob()));
+  Tensor w = tensor({1, 2, 3, 4}), c = tensor({0, 0, 0, 0});
+  Tensor small = *runtime::make_tensor(*test_, DType::kU8, {128});
+  Tensor prepared = *runtime::make_tensor(*test_, DType::kU8, {256});
+  auto message = [&](int32_t kernel, std::vector<Tensor> sources, const Tensor& out) {
+    Status status = runner_->prepare(kernel, sources, out);
+    return status ? "done" : status.error().message;
+  };
+  EXPECT_EQ(message(kPack, {w}, small), "the prepared tensors need 256 bytes, the caller has 128");
+  EXPECT_EQ(message(kPack, {}, prepared), "a preparation of 0 tensors, not 1");
+  EXPECT_EQ(message(kPack, {tensor({1, 2})}, prepared),
+            "an argument of kernel pack_00000004 has the wrong shape");
+  EXPECT_EQ(message(kPack, {w}, Tensor{}), "prepared tensors have no place");
+  EXPECT_EQ(message(kAdd, {}, prepared), "prepared tensors have no place");
+  EXPECT_EQ(message(9, {w}, prepared), "the executable has no kernel 9");
+  runtime::Scratch scratch;
+  scratch.prepared = &small;
+  Status status =
+      runner_->enqueue(kPack, std::vector{w, w, c}, {}, runtime::kDefaultStream, scratch);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().message, "the prepared tensors need 256 bytes, the caller has 128");
+}
+
 TEST_F(KernelRunnerTest, MistakesNameKernelAndParameter) {
   make(kernels_only(native_blob()));
   Tensor a = tensor({1, 2}), b = tensor({1, 2}), c = tensor({1, 2});

@@ -29,6 +29,26 @@ TEST(RuntimeTensor, UploadAndDownload) {
   EXPECT_EQ(floats(*runtime::download(tail)), (std::vector<float>{2, 3}));
 }
 
+TEST(RuntimeTensor, WritesBesideATensorLeaveItAlone) {
+  TestSession test;
+  auto storage = *Storage::allocate(*test, 1024);
+  const uint64_t before = storage->version();
+  EXPECT_FALSE(storage->written_since(before, 0, 1024));
+  storage->written(256, 256);
+  EXPECT_TRUE(storage->written_since(before, 0, 257));
+  EXPECT_TRUE(storage->written_since(before, 511, 1));
+  EXPECT_FALSE(storage->written_since(before, 0, 256));
+  EXPECT_FALSE(storage->written_since(before, 512, 512));
+  EXPECT_FALSE(storage->written_since(storage->version(), 256, 256));
+  storage->written();
+  EXPECT_TRUE(storage->written_since(before, 0, 1));
+  // What lies too far back is not remembered.
+  const uint64_t seen = storage->version();
+  for (int i = 0; i < 40; ++i) storage->written(0, 16);
+  EXPECT_TRUE(storage->written_since(seen, 512, 16));
+  EXPECT_FALSE(storage->written_since(storage->version() - 1, 512, 16));
+}
+
 TEST(RuntimeTensor, StoragesReleaseTheirBuffers) {
   TestSession test;
   {

@@ -60,6 +60,19 @@ TEST_F(VmTest, RunsAProgramForAnySize) {
   EXPECT_EQ(machine_->call_sites()[2].id, 2);
 }
 
+TEST_F(VmTest, PreparesOnceWhatCallsTake) {
+  make(packing_program(native_blob()));
+  Value w(tensor({1, 2, 3, 4}));
+  auto prepared = machine_->call("prepare", std::vector<Value>{w});
+  ASSERT_TRUE(prepared) << prepared.error().to_string();
+  EXPECT_EQ(machine_->call_point().calls(), 0) << "no kernel call";
+  EXPECT_EQ(numbers(value({w, tensor({10, 20, 30, 40}), *prepared})),
+            (std::vector<float>{12, 24, 36, 48}));
+  auto wrong = call({w, tensor({1, 2, 3, 4}), Value(Shape{1})});
+  ASSERT_FALSE(wrong);
+  EXPECT_NE(wrong.error().message.find("a tensor"), std::string::npos);
+}
+
 TEST_F(VmTest, OnlyEnqueues) {
   make(chain_program(native_blob()));
   std::vector<Value> args = {tensor({1, 2}), tensor({10, 20})};
@@ -300,6 +313,37 @@ TEST_F(VmTest, ATensorLargerThanItsStorage) {
   EXPECT_EQ(result.error().kind, ErrorKind::kInternal);
   EXPECT_NE(result.error().message.find("f32[5] of 20 bytes is laid over 16 bytes"),
             std::string::npos);
+}
+
+TEST_F(VmTest, TensorsLieAtOffsetsInTheirStorage) {
+  auto at = [&](int64_t bytes, int64_t offset) {
+    VmFunction main;
+    main.registers = 2;
+    main.programs = {constant(bytes), constant(5), constant(offset)};
+    main.layouts = {{DType::kF32, {1}, 2}};
+    main.code = {{Op::kAllocStorage, 0, 0}, {Op::kMakeTensor, 1, 0, 0}, {Op::kReturn, 1}};
+    make_function(main);
+    return call({});
+  };
+  auto good = at(544, 512);
+  ASSERT_TRUE(good) << good.error().to_string();
+  EXPECT_EQ(good->tensor()->offset, 512);
+  // Not aligned, in front of it, behind it, and where too little is left of it.
+  for (auto [offset, message] :
+       {std::pair<int64_t, const char*>{16, "begins at byte 16 of 544, not at a multiple of 256"},
+        {-256, "begins at byte -256"},
+        {1024, "begins at byte 1024 of 544"},
+        {int64_t{1} << 62, "begins at byte 4611686018427387904"}}) {
+    auto result = at(544, offset);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().kind, ErrorKind::kInternal);
+    EXPECT_NE(result.error().message.find(message), std::string::npos) << result.error().message;
+  }
+  auto result = at(528, 512);
+  ASSERT_FALSE(result);
+  EXPECT_NE(result.error().message.find("f32[5] of 20 bytes is laid over 16 bytes"),
+            std::string::npos)
+      << result.error().message;
 }
 
 TEST_F(VmTest, AMalformedExecutableIsNotLoaded) {

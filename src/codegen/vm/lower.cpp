@@ -1,9 +1,13 @@
 #include "codegen/vm/lower.h"
 
+#include <algorithm>
+
 #include "codegen/vm/shape_heap.h"
 #include "ir/exceptions.h"
+#include "relax/certain.h"
 #include "relax/kernel_call.h"
 #include "relax/memory.h"
+#include "relax/storage.h"
 #include "relax/visit.h"
 
 namespace tapml::codegen {
@@ -123,10 +127,13 @@ class FunctionLowering {
       if (body.result == only.var) call = as<CallNode>(only.value);
     }
     const auto* callee = call ? as<GlobalVarNode>(call->callee) : nullptr;
-    if (!callee || call->args.size() < lambda.params.size()) {
+    const size_t own = lambda.params.size();
+    if (!callee || call->args.size() < own ||
+        !std::equal(lambda.params.begin(), lambda.params.end(),
+                    call->args.end() - static_cast<std::ptrdiff_t>(own))) {
       throw_internal("a lambda was not lifted", "function " + out_.name);
     }
-    size_t captures = call->args.size() - lambda.params.size();
+    size_t captures = call->args.size() - own;
     std::vector<Expr> captured(call->args.begin(),
                                call->args.begin() + static_cast<std::ptrdiff_t>(captures));
     std::vector<int32_t> list = atoms(captured);
@@ -214,10 +221,12 @@ class FunctionLowering {
     if (call && called_operator(binding.value) == "call_tir_dps") {
       // What a person knows is the tensor that is made.
       const auto* outputs = as<TupleNode>(call->args[2]);
-      if (outputs && !outputs->fields.empty()) var = as<VarNode>(outputs->fields[0]);
+      const auto* made =
+          outputs && !outputs->fields.empty() ? as<VarNode>(outputs->fields[0]) : nullptr;
+      if (made) var = made;
     }
     if (!out_.notes.empty() && out_.notes.back().instruction == here()) out_.notes.pop_back();
-    out_.notes.push_back({here(), var ? var->name : binding.var->name, binding.origin});
+    out_.notes.push_back({here(), var->name, binding.origin});
   }
 
   void lower(const Binding& binding) {
@@ -259,8 +268,21 @@ class FunctionLowering {
             .list = atoms(call.args)});
     } else if (const auto* var = as<VarNode>(call.callee)) {
       int32_t callee = atom(call.callee);
-      emit({.op = Opcode::kCallValue, .a = reg, .b = callee, .c = tail, .list = atoms(call.args)});
-      // The value itself keeps its own promises; these are what its annotation promises here.
+      // The value itself keeps its own promises; these are what its annotation promises here. After
+      // a tail call the machine looks whether they were kept, when the last function returns.
+      std::vector<int32_t> later;
+      if (tail != 0) {
+        const int32_t check = heap_.later_check(
+            binding.var->annotation,
+            "result of " + var->name + " (" + binding.var->name + " of " + out_.name + ")");
+        if (check >= 0) later.push_back(check);
+      }
+      emit({.op = Opcode::kCallValue,
+            .a = reg,
+            .b = callee,
+            .c = tail,
+            .list = atoms(call.args),
+            .list2 = std::move(later)});
       if (tail == 0) check_result(binding, reg, "result of " + var->name);
     } else if (const auto* packed = as<ExternFuncNode>(call.callee)) {
       emit({.op = Opcode::kCallPacked,
@@ -290,10 +312,12 @@ class FunctionLowering {
     } else if (op == "memory.alloc_tensor") {
       DType dtype = attr_or(call.attrs, "dtype", DType::kF32);
       int32_t storage = atom(call.args[0]);
+      PrimExpr offset;
+      if (call.args.size() > 2) offset = as<PrimValueNode>(call.args[2])->value;
       emit({.op = Opcode::kMakeTensor,
             .a = reg,
             .b = storage,
-            .c = heap_.layout(dtype, as<ShapeNode>(call.args[1])->dims)});
+            .c = heap_.layout(dtype, as<ShapeNode>(call.args[1])->dims, offset)});
     } else if (op == "reshape") {
       const auto* tensor = as_tensor(binding.var->annotation);
       if (!tensor || !tensor->shape || !tensor->dtype) {
@@ -307,13 +331,54 @@ class FunctionLowering {
     } else if (op == "tensor_to_shape") {
       int32_t source = atom(call.args[0]);
       emit({.op = Opcode::kReadShape, .a = reg, .b = source});
+    } else if (storage_op(call) != StorageOp::kNone) {
+      storage(call, reg);
     } else if (op == "call_tir_dps") {
       call_kernel(call, binding.origin);
+    } else if (op == "memory.prepare") {
+      prepare(call);
     } else {
       throw_user("the virtual machine has no instruction for " + op,
                  "function " + out_.name + ", binding " + binding.var->name,
                  "an operator of the operator table, a kernel or a function of the module", op);
     }
+  }
+
+  void storage(const CallNode& call, int32_t reg) {
+    const StorageOp op = storage_op(call);
+    Instruction inst{.op = Opcode::kStorage, .a = reg};
+    switch (op) {
+      case StorageOp::kViewReshape:
+        inst.c = static_cast<int32_t>(StorageAction::kReshape);
+        break;
+      case StorageOp::kViewSlice:
+        inst.c = static_cast<int32_t>(StorageAction::kSlice);
+        break;
+      case StorageOp::kViewTranspose: {
+        inst.c = static_cast<int32_t>(StorageAction::kTranspose);
+        const auto* axes = find_attr<std::vector<int64_t>>(call.attrs, "axes");
+        if (!axes) throw_internal("view_transpose without axes", "function " + out_.name);
+        inst.list2.assign(axes->begin(), axes->end());
+        break;
+      }
+      case StorageOp::kBase:
+        inst.c = static_cast<int32_t>(StorageAction::kBase);
+        break;
+      case StorageOp::kLayout:
+        inst.c = static_cast<int32_t>(StorageAction::kLayout);
+        break;
+      case StorageOp::kIsTensor:
+        inst.c = static_cast<int32_t>(StorageAction::kIsTensor);
+        break;
+      case StorageOp::kCheckAssign:
+        inst.c = static_cast<int32_t>(StorageAction::kCheckAssign);
+        break;
+      default:
+        throw_internal("a write was not lowered", "function " + out_.name);
+    }
+    inst.b = atom(call.args[0]);
+    for (size_t i = 1; i < call.args.size(); ++i) inst.list.push_back(atom(call.args[i]));
+    emit(std::move(inst));
   }
 
   // Functions that share a static storage need as much of it as the largest.
@@ -327,6 +392,24 @@ class FunctionLowering {
     if (at >= all.size()) all.resize(at + 1);
     all[at] = std::max(all[at], bytes->int_value);
     emit({.op = Opcode::kStaticStorage, .a = reg, .b = static_cast<int32_t>(index)});
+  }
+
+  // memory.prepare(@K, (weights...), (prepared)).
+  void prepare(const CallNode& call) {
+    auto it = context_.kernels.find(as<GlobalVarNode>(call.args[0])->name);
+    if (it == context_.kernels.end()) throw_internal("an unknown kernel prepares");
+    const int32_t made = atom(as<TupleNode>(call.args[2])->fields.at(0));
+    emit({.op = Opcode::kPrepare,
+          .a = made,
+          .b = it->second.index,
+          .list = atoms(as<TupleNode>(call.args[1])->fields)});
+  }
+
+  // Register after the one with what was prepared for a call; 0: nothing was.
+  int32_t prepared_of(const CallNode& call) {
+    const auto* param = find_attr<int64_t>(call.attrs, kPreparedAttr);
+    if (!param) return 0;
+    return atom(function_.params.at(static_cast<size_t>(*param))) + 1;
   }
 
   void call_kernel(const CallNode& call, const Origin& origin) {
@@ -354,6 +437,7 @@ class FunctionLowering {
     executable_.call_sites.push_back({it->second.index, out_.name, origin});
     emit({.op = Opcode::kCallKernel,
           .a = static_cast<int32_t>(executable_.call_sites.size() - 1),
+          .b = prepared_of(call),
           .c = call.args.size() > 4 ? atom(call.args[4]) + 1 : 0,
           .list = std::move(tensors),
           .list2 = std::move(scalars)});

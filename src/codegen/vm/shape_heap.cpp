@@ -64,8 +64,8 @@ std::vector<int32_t> ShapeHeap::programs(const Dims& dims) {
   return list;
 }
 
-int32_t ShapeHeap::layout(DType dtype, const Dims& dims) {
-  out_.layouts.push_back({dtype, programs(dims)});
+int32_t ShapeHeap::layout(DType dtype, const Dims& dims, const PrimExpr& offset) {
+  out_.layouts.push_back({dtype, programs(dims), offset ? program(offset) : -1});
   return static_cast<int32_t>(out_.layouts.size() - 1);
 }
 
@@ -164,57 +164,18 @@ void ShapeHeap::check(const std::vector<CheckedValue>& values) {
 }
 
 void ShapeHeap::check_known(const CheckedValue& value) {
+  const int32_t check = later_check(value.annotation, value.where);
+  if (check >= 0) emit({.op = Opcode::kCheck, .a = value.reg, .b = check});
+}
+
+int32_t ShapeHeap::later_check(const Annotation& annotation, const std::string& where) {
   std::vector<Open> open;
-  ValueCheck check = value_check(value.annotation, value.where, open);
+  ValueCheck check = value_check(annotation, where, open);
   // Complains about the variable that no dimension gives.
   for (const Open& one : open) scalar_program(one.expected);
-  emit_check(value.reg, std::move(check));
-}
-
-namespace {
-
-bool are_certain(const std::optional<Dims>& found, const std::optional<Dims>& declared) {
-  if (!declared) return true;
-  if (!found || found->size() != declared->size()) return false;
-  arith::Analyzer analyzer;
-  for (size_t i = 0; i < declared->size(); ++i) {
-    if (!analyzer.prove_equal((*found)[i], (*declared)[i])) return false;
-  }
-  return true;
-}
-
-}  // namespace
-
-bool is_certain(const Annotation& found, const Annotation& declared) {
-  if (!declared || declared->kind == AnnotationKind::kObject) return true;
-  if (!found || found->kind != declared->kind) return false;
-  if (const auto* tensor = as_tensor(declared)) {
-    const auto* own = as_tensor(found);
-    return (!tensor->dtype || own->dtype == tensor->dtype) &&
-           (tensor->ndim == kUnknownNdim || own->ndim == tensor->ndim) &&
-           are_certain(own->shape, tensor->shape);
-  }
-  if (const auto* shape = as_shape(declared)) {
-    const auto* own = as_shape(found);
-    return (shape->ndim == kUnknownNdim || own->ndim == shape->ndim) &&
-           are_certain(own->dims, shape->dims);
-  }
-  if (const auto* prim = as_prim(declared)) {
-    const auto* own = as_prim(found);
-    if (own->dtype != prim->dtype) return false;
-    return !prim->value || (own->value && arith::Analyzer().prove_equal(own->value, prim->value));
-  }
-  if (const auto* tuple = as_tuple(declared)) {
-    const auto* own = as_tuple(found);
-    if (own->fields.size() != tuple->fields.size()) return false;
-    for (size_t i = 0; i < tuple->fields.size(); ++i) {
-      if (!is_certain(own->fields[i], tuple->fields[i])) return false;
-    }
-    return true;
-  }
-  // What a function value takes and returns is checked when it is called.
-  const auto *callable = as_callable(declared), *own = as_callable(found);
-  return callable->params.size() == own->params.size();
+  if (check.kind == ValueCheck::Kind::kAny) return -1;
+  out_.checks.push_back(std::move(check));
+  return static_cast<int32_t>(out_.checks.size() - 1);
 }
 
 }  // namespace tapml::codegen

@@ -30,11 +30,14 @@ class ShapeHeap {
   void check(const std::vector<CheckedValue>& values);
   // The same for one value whose variables all have slots.
   void check_known(const CheckedValue& value);
+  // Number of such a check that is made later; -1 where there is nothing to check.
+  int32_t later_check(const relax::Annotation& annotation, const std::string& where);
 
   // Program number of an integer expression. UserError that names a variable without a slot.
   int32_t program(const PrimExpr& expr);
   std::vector<int32_t> programs(const Dims& dims);
-  int32_t layout(DType dtype, const Dims& dims);
+  // `offset`: bytes from the storage's begin; null: none.
+  int32_t layout(DType dtype, const Dims& dims, const PrimExpr& offset = {});
 
   // Slots that are defined after mark() are out of scope after forget().
   size_t mark() const { return slots_.size(); }
@@ -58,8 +61,5 @@ class ShapeHeap {
   const AttrMap& attrs_;
   std::vector<Var> slots_;
 };
-
-// Whether a value of annotation `found` surely has annotation `declared`.
-bool is_certain(const relax::Annotation& found, const relax::Annotation& declared);
 
 }  // namespace tapml::codegen

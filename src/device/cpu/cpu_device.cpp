@@ -10,6 +10,9 @@
 #include <utility>
 
 #include "base/host/thread_pool.h"
+#include "device/cpu/cpu_kernel.h"
+#include "device/cpu/library/library_module.h"
+#include "exec/library_code.h"
 
 namespace tapml::device {
 
@@ -42,11 +45,11 @@ class CpuMemory final : public DeviceMemory {
   int64_t size_;
 };
 
-class CpuCode final : public DeviceKernel {
+class CpuCode final : public CpuDeviceKernel {
  public:
-  CpuCode(CpuKernel function, std::shared_ptr<HostCode> owner)
-      : function(function), owner_(std::move(owner)) {}
-  const CpuKernel function;
+  CpuCode(CpuKernel code, std::shared_ptr<HostCode> owner) : owner_(std::move(owner)) {
+    function = code;
+  }
 
  private:
   std::shared_ptr<HostCode> owner_;  // keeps the code mapped
@@ -85,6 +88,8 @@ class CpuQueue final : public DeviceQueue {
     return {};
   }
   Status launch(DeviceKernel& kernel, const LaunchArgs& args) noexcept override {
+    const auto& code = static_cast<const CpuDeviceKernel&>(kernel);
+    if (!code.function) return args.extent > 0 ? code.run(args) : Status{};
     if (args.buffers.size() > kMaxBuffers) {
       return fail(platform_error(PlatformFault::kLimit,
                                  std::to_string(args.buffers.size()) + " buffers in a launch"));
@@ -93,7 +98,7 @@ class CpuQueue final : public DeviceQueue {
     for (size_t i = 0; i < args.buffers.size(); ++i) {
       buffers[i] = args.buffers[i].memory->host_address() + args.buffers[i].offset;
     }
-    CpuKernel function = static_cast<CpuCode&>(kernel).function;
+    CpuKernel function = code.function;
     pool_->parallel_for(
         args.extent,
         [&](int64_t begin, int64_t end) {
@@ -150,17 +155,20 @@ DeviceInfo describe(int threads) {
 }  // namespace
 
 struct CpuDevice::State {
-  State(int threads, std::shared_ptr<runtime::KernelLoader> code_loader)
+  State(int threads, std::shared_ptr<runtime::KernelLoader> code_loader, HostLibraries given)
       : pool(std::make_shared<ThreadPool>(threads)),
         loader(std::move(code_loader)),
+        libraries(std::move(given)),
         info(describe(pool->threads())) {}
   std::shared_ptr<ThreadPool> pool;
   std::shared_ptr<runtime::KernelLoader> loader;
+  HostLibraries libraries;
   DeviceInfo info;
 };
 
-CpuDevice::CpuDevice(int threads, std::shared_ptr<runtime::KernelLoader> loader)
-    : state_(std::make_unique<State>(threads, std::move(loader))) {}
+CpuDevice::CpuDevice(int threads, std::shared_ptr<runtime::KernelLoader> loader,
+                     HostLibraries libraries)
+    : state_(std::make_unique<State>(threads, std::move(loader), std::move(libraries))) {}
 CpuDevice::~CpuDevice() = default;
 
 const DeviceInfo& CpuDevice::info() const noexcept { return state_->info; }
@@ -187,6 +195,9 @@ Result<std::shared_ptr<DeviceMemory>> CpuDevice::allocate(int64_t bytes) noexcep
 Result<std::shared_ptr<DeviceModule>> CpuDevice::load(const ModuleBlob& blob) noexcept {
   if (blob.platform != "cpu") {
     return fail(internal_error("a module for " + blob.platform + " is loaded on cpu"));
+  }
+  if (blob.format == kLibraryFormat) {
+    return load_library_module(blob, state_->libraries, state_->pool->threads());
   }
   if (!state_->loader) {
     return fail(platform_error(PlatformFault::kAbsent, "this program cannot load host code", "cpu",

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "device/cpu/library/host_library.h"
 #include "runtime/device.h"
 #include "runtime/kernel_loader.h"
 
@@ -14,8 +15,10 @@ namespace tapml::device {
 // vectors may be loaded up to its end.
 class CpuDevice final : public runtime::Device {
  public:
-  // `threads`: 0 for all cores. `loader` turns module blobs into code; without one, load() fails.
-  CpuDevice(int threads, std::shared_ptr<runtime::KernelLoader> loader);
+  // `threads`: 0 for all cores. `loader` turns module blobs into code; without one, load() fails
+  // but for modules of library calls. Those find `libraries` by name, and tapml's own.
+  CpuDevice(int threads, std::shared_ptr<runtime::KernelLoader> loader,
+            HostLibraries libraries = {});
   ~CpuDevice() override;
 
   const DeviceInfo& info() const noexcept override;

@@ -1,0 +1,69 @@
+// A library of routines for tapml (tapml/library.h): build it as a shared object, and
+//
+//   tapml run models/demo --prompt "And God said" --library ./libexample.so --patterns swiglu.txt
+//
+// takes its routine for every kernel that the pattern cuts out.
+#include <math.h>
+#include <stdio.h>
+
+#include "tapml/library.h"
+
+namespace {
+
+int64_t elements(const DLTensor& tensor) {
+  int64_t count = 1;
+  for (int32_t d = 0; d < tensor.ndim; ++d) count *= tensor.shape[d];
+  return count;
+}
+
+bool is_f32(const DLTensor& tensor) {
+  return tensor.dtype.code == kDLFloat && tensor.dtype.bits == 32;
+}
+
+// silu(gate) * up, element by element.
+int32_t swiglu(const tapml_library_call* call) {
+  if (call->input_count != 2 || call->output_count != 1 || !is_f32(call->inputs[0]) ||
+      !is_f32(call->inputs[1])) {
+    snprintf(call->message, call->message_size, "two tensors of f32 are wanted");
+    return 1;
+  }
+#ifdef TAPML_EXAMPLE_FAILS
+  snprintf(call->message, call->message_size, "out of patience");
+  return 7;
+#endif
+  const float* gate = static_cast<const float*>(call->inputs[0].data);
+  const float* up = static_cast<const float*>(call->inputs[1].data);
+  float* out = static_cast<float*>(call->outputs[0].data);
+  int64_t count = elements(call->outputs[0]);
+  for (int64_t i = 0; i < count; ++i) out[i] = gate[i] / (1.0f + expf(-gate[i])) * up[i];
+#ifdef TAPML_EXAMPLE_IS_WRONG
+  // As a loop that forgets its last element would leave it.
+  if (count > 0) out[count - 1] = 0;
+#endif
+  return 0;
+}
+
+// Rows of x, each times the parameter; an example of a routine with an integer beside its tensors.
+int32_t scale(const tapml_library_call* call) {
+  if (call->parameter_count != 1) {
+    snprintf(call->message, call->message_size, "one parameter is wanted");
+    return 1;
+  }
+  const float* x = static_cast<const float*>(call->inputs[0].data);
+  float* out = static_cast<float*>(call->outputs[0].data);
+  for (int64_t i = 0; i < elements(call->outputs[0]); ++i) {
+    out[i] = x[i] * static_cast<float>(call->parameters[0]);
+  }
+  return 0;
+}
+
+#ifndef TAPML_EXAMPLE_VERSION
+#define TAPML_EXAMPLE_VERSION TAPML_LIBRARY_VERSION
+#endif
+
+const tapml_routine kRoutines[] = {{"swiglu", swiglu}, {"scale", scale}};
+const tapml_library kLibrary = {TAPML_EXAMPLE_VERSION, 2, "example", kRoutines, nullptr, nullptr};
+
+}  // namespace
+
+extern "C" TAPML_LIBRARY_EXPORT const tapml_library* tapml_library_entry(void) { return &kLibrary; }

@@ -1,0 +1,127 @@
+#include "device/cpu/library/host_library.h"
+
+#include <dlfcn.h>
+
+#include <set>
+
+#include "device/cpu/library/adapters.h"
+
+namespace tapml::device {
+
+namespace {
+
+// One line a library.
+struct Adapter {
+  const char* name;
+  const tapml_library* (*table)();
+};
+constexpr Adapter kAdapters[] = {
+    {"openblas", openblas_library},
+    {"onednn", onednn_library},
+};
+
+bool is_name(const char* text) {
+  if (!text || !*text) return false;
+  for (; *text; ++text) {
+    bool good = (*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z') ||
+                (*text >= '0' && *text <= '9') || *text == '_';
+    if (!good) return false;
+  }
+  return true;
+}
+
+Status check_table(const tapml_library* table, const std::string& where) {
+  if (!table) return fail(user_error("the library has no table of routines", where));
+  if (table->version != TAPML_LIBRARY_VERSION) {
+    return fail(user_error("the library is of another version of tapml/library.h", where,
+                           std::to_string(TAPML_LIBRARY_VERSION), std::to_string(table->version),
+                           "build the library again"));
+  }
+  if (!is_name(table->name)) {
+    return fail(user_error("the library has no name", where, "letters, digits and underscores",
+                           table->name ? table->name : "nothing"));
+  }
+  if (!table->routines || table->routine_count == 0) {
+    return fail(user_error("library " + std::string(table->name) + " has no routines", where));
+  }
+  if (!table->open != !table->close) {
+    return fail(user_error(
+        "library " + std::string(table->name) + " has one of open and close without the other",
+        where));
+  }
+  std::set<std::string> names;
+  for (uint32_t i = 0; i < table->routine_count; ++i) {
+    const tapml_routine& routine = table->routines[i];
+    if (is_name(routine.name) && routine.run && names.insert(routine.name).second) continue;
+    return fail(user_error("routine " + std::to_string(i) + " of library " +
+                               std::string(table->name) + " has no function or no name of its own",
+                           where, "letters, digits and underscores",
+                           routine.name ? routine.name : "nothing"));
+  }
+  return {};
+}
+
+}  // namespace
+
+HostLibrary::~HostLibrary() {
+  if (handle_) dlclose(handle_);
+}
+
+std::vector<std::string> HostLibrary::routines() const {
+  std::vector<std::string> names;
+  for (uint32_t i = 0; i < table_->routine_count; ++i) names.push_back(table_->routines[i].name);
+  return names;
+}
+
+const tapml_routine* HostLibrary::find(const std::string& routine) const {
+  for (uint32_t i = 0; i < table_->routine_count; ++i) {
+    if (routine == table_->routines[i].name) return &table_->routines[i];
+  }
+  return nullptr;
+}
+
+Result<std::shared_ptr<const HostLibrary>> HostLibrary::wrap(const tapml_library* table,
+                                                             const std::string& where) noexcept {
+  TAPML_TRY(check_table(table, where));
+  std::shared_ptr<HostLibrary> library(new HostLibrary);
+  library->table_ = table;
+  return library;
+}
+
+Result<std::shared_ptr<const HostLibrary>> HostLibrary::load(const std::string& path) noexcept {
+  // Without a slash the system's loader would search its own folders.
+  const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
+  std::shared_ptr<HostLibrary> library(new HostLibrary);
+  library->handle_ = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library->handle_) {
+    const char* reason = dlerror();
+    return fail(
+        user_error("the library cannot be loaded", path, "a shared object", reason ? reason : ""));
+  }
+  using Entry = const tapml_library* (*)();
+  auto entry = reinterpret_cast<Entry>(dlsym(library->handle_, "tapml_library_entry"));
+  if (!entry) {
+    return fail(user_error("the shared object is no library of routines", path,
+                           "a function tapml_library_entry (tapml/library.h)", "none"));
+  }
+  const tapml_library* table = entry();
+  TAPML_TRY(check_table(table, path));
+  library->table_ = table;
+  return library;
+}
+
+Result<std::shared_ptr<const HostLibrary>> built_in_library(const std::string& name) noexcept {
+  for (const Adapter& adapter : kAdapters) {
+    if (name == adapter.name) return HostLibrary::wrap(adapter.table(), "library " + name);
+  }
+  return fail(platform_error(PlatformFault::kAbsent, "no library is called " + name, "cpu",
+                             "--library FILE loads one that is not part of tapml"));
+}
+
+std::vector<std::string> built_in_libraries() {
+  std::vector<std::string> names;
+  for (const Adapter& adapter : kAdapters) names.emplace_back(adapter.name);
+  return names;
+}
+
+}  // namespace tapml::device

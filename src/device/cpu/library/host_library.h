@@ -1,0 +1,47 @@
+// Libraries whose routines implement kernels on the cpu: tapml's own adapters, and shared objects
+// of the user (include/tapml/library.h).
+#pragma once
+
+#include <tapml/library.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace tapml::device {
+
+// A library's table of routines, with whatever keeps it loaded.
+class HostLibrary {
+ public:
+  // Loads a shared object. UserError for a file that is none, has no tapml_library_entry, is of
+  // another version of the interface, or has a table that is not whole.
+  static Result<std::shared_ptr<const HostLibrary>> load(const std::string& path) noexcept;
+  // The same for a table of this program.
+  static Result<std::shared_ptr<const HostLibrary>> wrap(const tapml_library* table,
+                                                         const std::string& where) noexcept;
+  ~HostLibrary();
+  HostLibrary(const HostLibrary&) = delete;
+  HostLibrary& operator=(const HostLibrary&) = delete;
+
+  std::string name() const { return table_->name; }
+  std::vector<std::string> routines() const;
+  const tapml_library& table() const { return *table_; }
+  const tapml_routine* find(const std::string& routine) const;  // null: there is none
+
+ private:
+  HostLibrary() = default;
+  const tapml_library* table_ = nullptr;
+  void* handle_ = nullptr;
+};
+
+using HostLibraries = std::vector<std::shared_ptr<const HostLibrary>>;
+
+// tapml's own adapters by name. PlatformError (kAbsent) for a library that this build does not
+// know.
+Result<std::shared_ptr<const HostLibrary>> built_in_library(const std::string& name) noexcept;
+// Their names.
+std::vector<std::string> built_in_libraries();
+
+}  // namespace tapml::device

@@ -1,0 +1,159 @@
+#include "device/cpu/library/library_module.h"
+
+#include <array>
+#include <map>
+
+#include "device/cpu/cpu_kernel.h"
+#include "exec/library_code.h"
+
+namespace tapml::device {
+
+namespace {
+
+using runtime::DeviceKernel;
+using runtime::DeviceModule;
+
+constexpr size_t kMaxTensors = 64;
+constexpr size_t kMaxDims = 64;  // of all tensors of a call
+constexpr size_t kMessage = 512;
+
+// A library with the state that it made for this module.
+struct Opened {
+  std::shared_ptr<const HostLibrary> library;
+  void* state = nullptr;
+  ~Opened() {
+    if (library && library->table().close && state) library->table().close(state);
+  }
+};
+
+DLDataType dl_type(DType dtype) {
+  auto bits = static_cast<uint8_t>(8 * dtype_bytes(dtype));
+  uint8_t code = kDLInt;
+  if (dtype == DType::kBool) code = kDLBool;
+  if (is_unsigned_integer(dtype)) code = kDLUInt;
+  if (is_float(dtype)) code = dtype == DType::kBF16 ? kDLBfloat : kDLFloat;
+  return {code, bits, 1};
+}
+
+class LibraryKernel final : public CpuDeviceKernel {
+ public:
+  LibraryKernel(LibraryCode code, const tapml_routine* routine, std::shared_ptr<Opened> opened,
+                int threads)
+      : code_(std::move(code)), routine_(routine), opened_(std::move(opened)), threads_(threads) {}
+
+  Status run(const runtime::LaunchArgs& args) const noexcept override {
+    std::array<DLTensor, kMaxTensors> tensors;
+    std::array<int64_t, kMaxDims> dims;
+    size_t next = 0, dim = 0;
+    const size_t count = code_.inputs.size() + code_.outputs.size();
+    if (args.buffers.size() != count || count > kMaxTensors) {
+      return fail(internal_error("the launch has other buffers than the library call", where()));
+    }
+    for (const auto* list : {&code_.inputs, &code_.outputs}) {
+      for (const LibraryTensor& tensor : *list) {
+        if (dim + tensor.dims.size() > kMaxDims) {
+          return fail(internal_error("the call has too many dimensions", where()));
+        }
+        int64_t* shape = dims.data() + dim;
+        for (const ScalarProgram& program : tensor.dims) {
+          TAPML_ASSIGN(dims[dim], evaluate(program, args.scalars));
+          ++dim;
+        }
+        const runtime::BufferArg& buffer = args.buffers[next];
+        TAPML_ASSIGN(int64_t bytes,
+                     checked_byte_count(tensor.dtype, std::span(shape, tensor.dims.size())));
+        if (bytes > buffer.memory->size() - buffer.offset) {
+          return fail(internal_error("a buffer is smaller than its tensor", where()));
+        }
+        tensors[next++] = {buffer.memory->host_address() + buffer.offset,
+                           {kDLCPU, 0},
+                           static_cast<int32_t>(tensor.dims.size()),
+                           dl_type(tensor.dtype),
+                           shape,
+                           nullptr,
+                           0};
+      }
+    }
+    std::array<char, kMessage> message{};
+    tapml_library_call call = {tensors.data(),
+                               tensors.data() + code_.inputs.size(),
+                               static_cast<int32_t>(code_.inputs.size()),
+                               static_cast<int32_t>(code_.outputs.size()),
+                               code_.parameters.data(),
+                               static_cast<int32_t>(code_.parameters.size()),
+                               threads_,
+                               opened_->state,
+                               message.data(),
+                               message.size()};
+    if (routine_->run(&call) == 0) return {};
+    message.back() = 0;
+    return fail(user_error(
+        "routine " + code_.routine + " of library " + code_.library +
+        " failed: " + (message[0] ? std::string(message.data()) : "it gives no reason")));
+  }
+
+ private:
+  std::string where() const { return "library call of " + code_.library + "." + code_.routine; }
+
+  LibraryCode code_;
+  const tapml_routine* routine_;
+  std::shared_ptr<Opened> opened_;
+  int threads_;
+};
+
+class LibraryModule final : public DeviceModule {
+ public:
+  std::map<std::string, std::shared_ptr<DeviceKernel>> kernels;
+  Result<std::shared_ptr<DeviceKernel>> kernel(const std::string& entry) noexcept override {
+    auto it = kernels.find(entry);
+    if (it != kernels.end()) return it->second;
+    return fail(internal_error("the module has no entry " + entry));
+  }
+};
+
+Result<std::shared_ptr<Opened>> open(const std::string& name, const HostLibraries& libraries,
+                                     int threads) {
+  auto opened = std::make_shared<Opened>();
+  for (const auto& library : libraries) {
+    if (library->name() == name) opened->library = library;
+  }
+  if (!opened->library) {
+    TAPML_ASSIGN(opened->library, built_in_library(name));
+  }
+  const tapml_library& table = opened->library->table();
+  if (!table.open) return opened;
+  std::array<char, kMessage> message{};
+  opened->state = table.open(threads, message.data(), message.size());
+  if (opened->state) return opened;
+  message.back() = 0;
+  return fail(platform_error(PlatformFault::kAbsent, "library " + name + " is not here", "cpu",
+                             message[0] ? std::string(message.data()) : "it gives no reason"));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<DeviceModule>> load_library_module(const ModuleBlob& blob,
+                                                          const HostLibraries& libraries,
+                                                          int threads) noexcept {
+  TAPML_ASSIGN(std::vector<LibraryCode> code, read_library_module(blob));
+  auto module = std::make_shared<LibraryModule>();
+  std::map<std::string, std::shared_ptr<Opened>> opened;
+  for (LibraryCode& one : code) {
+    auto [known, fresh] = opened.try_emplace(one.library);
+    if (fresh) {
+      TAPML_ASSIGN(known->second, open(one.library, libraries, threads));
+    }
+    const tapml_routine* routine = known->second->library->find(one.routine);
+    if (!routine) {
+      return fail(platform_error(PlatformFault::kAbsent,
+                                 "library " + one.library + " has no routine " + one.routine,
+                                 "cpu"));
+    }
+    std::string entry = one.entry;
+    module->kernels[entry] =
+        std::make_shared<LibraryKernel>(std::move(one), routine, known->second, threads);
+  }
+  return module;
+}
+
+}  // namespace tapml::device

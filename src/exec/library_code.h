@@ -1,0 +1,37 @@
+// Calls of library routines as the code of a module: format "library", platform "cpu".
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "exec/executable.h"
+
+namespace tapml {
+
+inline constexpr const char* kLibraryFormat = "library";
+
+// A tensor of a call; dims are computed from the launch's scalars.
+struct LibraryTensor {
+  DType dtype = DType::kF32;
+  std::vector<ScalarProgram> dims;
+};
+
+// One entry of such a module. The buffers of its launch are the inputs, then the outputs.
+struct LibraryCode {
+  std::string entry;
+  std::string library, routine;
+  std::vector<int64_t> parameters;
+  std::vector<LibraryTensor> inputs, outputs;
+};
+
+// The module of these entries; the same entries give the same bytes.
+ModuleBlob write_library_module(const std::vector<LibraryCode>& code);
+// Its entries. UserError for bytes that write_library_module() did not make.
+Result<std::vector<LibraryCode>> read_library_module(const ModuleBlob& module);
+
+// Ok where the entry of `launch` is among `code`, its programs leave one value each and read the
+// launch's scalars alone, and the launch has a buffer for each of its tensors.
+Status check_library_launch(const std::vector<LibraryCode>& code, const LaunchInfo& launch,
+                            const std::string& where);
+
+}  // namespace tapml

@@ -1,0 +1,241 @@
+#include "library/choose.h"
+
+#include <algorithm>
+
+#include "build/pattern.h"
+#include "ir/exceptions.h"
+#include "relax/visit.h"
+#include "text/parser.h"
+
+namespace tapml::library {
+
+using namespace relax;  // NOLINT: this file is about relax and libraries
+
+// A pattern that is looked for, in order.
+struct Chooser::Rule {
+  std::string library, routine;
+  FunctionRef pattern;
+  const Pattern* known = nullptr;   // of tapml's own
+  std::vector<int64_t> parameters;  // where it is the user's
+  bool if_faster = false;
+};
+
+namespace {
+
+std::string join(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text.empty() ? "none" : text;
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts(1);
+  for (char c : text) {
+    if (c == separator) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+// Routines by their full names.
+std::vector<std::string> full_names(const std::vector<UserLibrary>& user) {
+  std::vector<std::string> names;
+  for (const UserLibrary& library : user) {
+    for (const std::string& routine : library.routines) {
+      names.push_back(library.name + "." + routine);
+    }
+  }
+  for (const Library& library : libraries()) {
+    for (const Pattern& pattern : library.patterns) {
+      std::string name = std::string(library.name) + "." + pattern.routine;
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+  }
+  return names;
+}
+
+// "routine" of a user's library, or "library.routine"; empty where there is none.
+std::pair<std::string, std::string> find_routine(const std::string& name,
+                                                 const std::vector<UserLibrary>& user) {
+  for (const std::string& known : full_names(user)) {
+    size_t dot = known.find('.');
+    bool whole = known == name;
+    bool part = known.substr(dot + 1) == name &&
+                std::any_of(user.begin(), user.end(), [&](const UserLibrary& library) {
+                  return library.name == known.substr(0, dot);
+                });
+    if (whole || part) return {known.substr(0, dot), known.substr(dot + 1)};
+  }
+  return {};
+}
+
+FunctionRef only_function(const char* text, const std::string& name) {
+  Module module = text::parse(text, "patterns of " + name);
+  return std::static_pointer_cast<const Function>(module.functions.begin()->second);
+}
+
+std::vector<std::string> enabled_names(const target::Target& target,
+                                       const std::vector<UserLibrary>& user) {
+  auto option = target.options.find("libs");
+  if (option == target.options.end() || option->second == "auto" || option->second == "off") {
+    return {};
+  }
+  std::vector<std::string> known = {"off", "auto"};
+  for (const Library& library : libraries()) known.emplace_back(library.name);
+  for (const UserLibrary& library : user) known.push_back(library.name);
+  std::vector<std::string> names = split(option->second, '+');
+  for (const std::string& name : names) {
+    bool good = std::find(known.begin() + 2, known.end(), name) != known.end();
+    if (good) continue;
+    throw_user("bad value of option \"libs\"", "target \"" + target.text + "\"",
+               "one of " + join(known) + ", or names joined by '+'", name,
+               "--library FILE adds one");
+  }
+  return names;
+}
+
+// A tensor of the spec by its variable: number among the tensor parameters.
+std::map<const VarNode*, size_t> tensor_params(const Function& spec) {
+  std::map<const VarNode*, size_t> numbers;
+  for (const Variable& param : spec.params) {
+    if (as_tensor(param->annotation)) numbers.emplace(param.get(), numbers.size());
+  }
+  return numbers;
+}
+
+// Places of the program's inputs and outputs in its signature. Kernels that update an argument are
+// for generated code.
+bool signature(const tir::PrimFunc& program, std::vector<Operand>& inputs,
+               std::vector<Operand>& outputs) {
+  for (size_t i = 0; i < program.params.size(); ++i) {
+    const tir::Param& param = program.params[i];
+    Operand operand{static_cast<int32_t>(i), param.buffer->dtype, param.buffer->shape};
+    if (param.mode == AccessMode::kIn) {
+      inputs.push_back(std::move(operand));
+    } else if (param.mode == AccessMode::kOut) {
+      outputs.push_back(std::move(operand));
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+Chooser::~Chooser() = default;
+
+Chooser::Chooser(const target::Target& target, const LibraryOptions& options)
+    : user_(options.libraries), target_(target.text) {
+  cpu_ = target.description.platform == "cpu";
+  const std::vector<std::string> enabled = enabled_names(target, user_);
+  auto option = target.options.find("libs");
+  off_ = option != target.options.end() && option->second == "off";
+  auto is_enabled = [&](const std::string& name) {
+    return enabled.empty() || std::find(enabled.begin(), enabled.end(), name) != enabled.end();
+  };
+  for (const auto& [name, function] : options.patterns.functions) {
+    const Function* pattern = as_relax_function(function.get());
+    const auto* routine = pattern ? find_attr<std::string>(pattern->attrs, kLibraryAttr) : nullptr;
+    if (!routine) continue;
+    build::check_pattern(*pattern, name);
+    auto [library, own] = find_routine(*routine, user_);
+    if (library.empty()) {
+      throw_user("pattern @" + name + " names a routine that no library has", "pattern @" + name,
+                 "one of " + join(full_names(user_)), *routine, "--library FILE adds a library");
+    }
+    if (!is_enabled(library)) continue;
+    rules_.push_back({library, own, std::static_pointer_cast<const Function>(function), nullptr,
+                      attr_or<std::vector<int64_t>>(pattern->attrs, kParametersAttr, {}), false});
+  }
+  for (const Library& library : libraries()) {
+    if (!is_enabled(library.name)) continue;
+    for (const Pattern& pattern : library.patterns) {
+      if (enabled.empty() && pattern.faster == never) continue;
+      rules_.push_back({library.name,
+                        pattern.routine,
+                        only_function(pattern.text, library.name),
+                        &pattern,
+                        {},
+                        enabled.empty()});
+    }
+  }
+}
+
+std::optional<Choice> Chooser::choose(const std::string& kernel, const Function& spec,
+                                      const tir::PrimFunc& program) const {
+  std::vector<Operand> inputs, outputs;
+  if (!signature(program, inputs, outputs)) return {};
+  const auto& blocks = body_of(spec).blocks;
+  if (blocks.size() != 1 || blocks[0].bindings.empty()) return {};
+  const Block& block = blocks[0];
+  if (called_operator(block.bindings[0].value) == "call_dps_library") {
+    const auto& call = *as<CallNode>(block.bindings[0].value);
+    const std::string& name = as<ExternFuncNode>(call.args[0])->name;
+    auto [library, routine] = find_routine(name, user_);
+    if (!cpu_ || library.empty()) {
+      throw_platform(
+          PlatformFault::kAbsent,
+          cpu_ ? "no library has the routine " + name : "library routines run on cpu alone",
+          "kernel " + kernel + " on " + target_, cpu_ ? "--library FILE adds a library" : "");
+    }
+    return Choice{library, routine, attr_or<std::vector<int64_t>>(call.attrs, kParametersAttr, {}),
+                  std::move(inputs), std::move(outputs)};
+  }
+  if (off_ || !cpu_ || outputs.size() != 1 || rules_.empty()) return {};
+  const auto numbers = tensor_params(spec);
+  const auto uses = use_counts(spec.body);
+  build::PatternMatcher matcher(block, uses);
+  for (const Rule& rule : rules_) {
+    if (body_of(*rule.pattern).blocks[0].bindings.size() != block.bindings.size()) continue;
+    auto match = matcher.match(*rule.pattern, block.bindings.size() - 1);
+    if (!match || match->members.size() != block.bindings.size()) continue;
+    Matched matched;
+    matched.output = outputs[0];
+    for (size_t member : match->members) {
+      matched.calls.push_back(as<CallNode>(block.bindings[member].value));
+    }
+    bool good = true;
+    for (const Expr& argument : match->arguments) {
+      if (!argument) continue;  // a condition
+      const auto* var = as<VarNode>(argument);
+      auto number = var ? numbers.find(var) : numbers.end();
+      good = number != numbers.end() && number->second < inputs.size();
+      if (!good) break;
+      matched.inputs.push_back(inputs[number->second]);
+    }
+    if (!good) continue;
+    std::vector<int64_t> parameters = rule.parameters;
+    if (rule.known) {
+      auto given = rule.known->parameters(matched);
+      if (!given || (rule.if_faster && !rule.known->faster(matched))) continue;
+      parameters = std::move(*given);
+    } else if (parameters.empty()) {
+      // tapml's own routine in a user's pattern is given what its own pattern would give.
+      for (const Library& library : libraries()) {
+        if (rule.library != library.name) continue;
+        for (const Pattern& pattern : library.patterns) {
+          if (rule.routine != pattern.routine) continue;
+          auto own = only_function(pattern.text, library.name);
+          auto again = matcher.match(*own, block.bindings.size() - 1);
+          if (!again || again->members.size() != block.bindings.size()) continue;
+          auto given = pattern.parameters(matched);
+          if (given) parameters = std::move(*given);
+          good = given.has_value();
+        }
+      }
+      if (!good) continue;
+    }
+    return Choice{rule.library,
+                  rule.routine,
+                  std::move(parameters),
+                  std::move(matched.inputs),
+                  {matched.output}};
+  }
+  return {};
+}
+
+}  // namespace tapml::library

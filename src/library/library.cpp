@@ -1,0 +1,47 @@
+#include "library/library.h"
+
+#include <algorithm>
+
+#include "arith/analyzer.h"
+#include "op/operator.h"
+
+namespace tapml::library {
+
+std::span<const Library> libraries() {
+  // One line a library.
+  static const Library kLibraries[] = {
+      {"openblas", openblas_patterns()},
+      {"onednn", onednn_patterns()},
+  };
+  return kLibraries;
+}
+
+AttrMap Matched::attributes(size_t i) const { return op::view_call(*calls.at(i)).attrs; }
+
+bool all_of_dtype(const Matched& kernel, DType dtype) {
+  return kernel.output.dtype == dtype &&
+         std::all_of(kernel.inputs.begin(), kernel.inputs.end(),
+                     [&](const Operand& operand) { return operand.dtype == dtype; });
+}
+
+namespace {
+
+bool holds(const PrimExpr& condition) {
+  arith::Analyzer analyzer;
+  for (const Var& var : free_vars(condition)) analyzer.bind(var, 0, std::nullopt);
+  return analyzer.prove(condition);
+}
+
+}  // namespace
+
+bool is_at_least(const PrimExpr& dim, int64_t least) {
+  return dim.is_int() ? dim->int_value >= least : holds(le(least, dim));
+}
+
+bool is_at_most(const PrimExpr& dim, int64_t most) {
+  return dim.is_int() ? dim->int_value <= most : holds(le(dim, most));
+}
+
+bool never(const Matched&) { return false; }
+
+}  // namespace tapml::library

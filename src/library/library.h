@@ -1,0 +1,65 @@
+// Libraries whose routines can implement a kernel of the cpu: which specs they match, and how a
+// call is made (Relax paper, section 4.6). A routine never changes what a kernel is: it stands
+// beside a schedule, right of the bar where kernels are fixed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "relax/expr.h"
+
+namespace tapml::library {
+
+// A tensor of a matched kernel; dims are over the scalars of its tensor program.
+struct Operand {
+  int32_t param = 0;  // of the kernel's signature
+  DType dtype = DType::kF32;
+  Dims dims;
+};
+
+// A kernel's spec as a pattern matched it.
+struct Matched {
+  std::vector<const relax::CallNode*> calls;  // in order
+  std::vector<Operand> inputs;                // what stands for the pattern's parameters
+  Operand output;
+
+  // Attribute of call i, defaults filled in.
+  AttrMap attributes(size_t i) const;
+};
+
+// One way to use a routine.
+struct Pattern {
+  const char* routine;
+  // A pattern (build/pattern.h) as text: one function.
+  const char* text;
+  // What the routine is given beside the tensors; nothing where it cannot compute this.
+  std::optional<std::vector<int64_t>> (*parameters)(const Matched& kernel);
+  // Whether it measured faster than generated code (bench/library_cases.cpp, docs/libraries.md).
+  // What is not provable for all values of symbolic dimensions does not count.
+  bool (*faster)(const Matched& kernel);
+};
+
+struct Library {
+  const char* name;
+  std::span<const Pattern> patterns;
+};
+
+// Those that tapml knows; `libs=` of the cpu target names them.
+std::span<const Library> libraries();
+
+// ---- for patterns
+
+// All tensors have this dtype.
+bool all_of_dtype(const Matched& kernel, DType dtype);
+// Provably at least, for all values of the variables (which are not negative).
+bool is_at_least(const PrimExpr& dim, int64_t least);
+bool is_at_most(const PrimExpr& dim, int64_t most);
+bool never(const Matched& kernel);
+
+// Folders of the table.
+std::span<const Pattern> openblas_patterns();
+std::span<const Pattern> onednn_patterns();
+
+}  // namespace tapml::library

@@ -1,0 +1,197 @@
+// oneDNN: f32 matrix products with bias and activation, softmax, layer norm, convolution.
+#include <bit>
+
+#include "library/library.h"
+#include "library/product.h"
+
+namespace tapml::library {
+
+namespace {
+
+using Parameters = std::optional<std::vector<int64_t>>;
+
+// Numbers of the activations, as the routines know them.
+int64_t activation_number(const relax::CallNode& call, const AttrMap& attrs) {
+  const std::string& name = relax::as<relax::OperatorNode>(call.callee)->name;
+  if (name == "relu") return 1;
+  if (name == "gelu") return attr_or<std::string>(attrs, "approximate", "none") == "tanh" ? 3 : 2;
+  if (name == "silu") return 4;
+  if (name == "sigmoid") return 5;
+  return name == "tanh" ? 6 : 0;
+}
+
+// transpose_a, transpose_b, activation. `activated`: the last call is one.
+Parameters product(const Matched& kernel, bool activated) {
+  if (!all_of_dtype(kernel, DType::kF32)) return {};
+  Parameters found;
+  if (relax::as<relax::OperatorNode>(kernel.calls[0]->callee)->name == "linear") {
+    if (kernel.inputs[0].dims.size() >= 2) found = {0, 1};
+  } else {
+    found = product_parameters(kernel);
+  }
+  if (!found) return {};
+  // The library has no product over nothing.
+  const Dims& b = kernel.inputs[1].dims;
+  if (!is_at_least(b[b.size() - ((*found)[1] != 0 ? 1 : 2)], 1)) return {};
+  const size_t last = kernel.calls.size() - 1;
+  found->push_back(activated ? activation_number(*kernel.calls[last], kernel.attributes(last)) : 0);
+  return found;
+}
+
+// The bias of an addition is a row of the result.
+bool has_row_bias(const Matched& kernel) {
+  const Operand& bias = kernel.inputs[2];
+  return bias.dims.size() == 1 && same_expr(bias.dims[0], kernel.output.dims.back()) &&
+         kernel.inputs[0].dims.size() >= 2 && kernel.inputs[1].dims.size() >= 2;
+}
+
+Parameters plain(const Matched& kernel) { return product(kernel, false); }
+Parameters activated(const Matched& kernel) { return product(kernel, true); }
+Parameters biased(const Matched& kernel) {
+  return has_row_bias(kernel) ? product(kernel, false) : Parameters();
+}
+Parameters biased_activated(const Matched& kernel) {
+  return has_row_bias(kernel) ? product(kernel, true) : Parameters();
+}
+
+Parameters softmax(const Matched& kernel) {
+  if (!all_of_dtype(kernel, DType::kF32)) return {};
+  auto axis = attr_or<int64_t>(kernel.attributes(0), "axis", -1);
+  auto rank = static_cast<int64_t>(kernel.output.dims.size());
+  return std::vector<int64_t>{axis < 0 ? axis + rank : axis};
+}
+
+Parameters layer_norm(const Matched& kernel) {
+  if (!all_of_dtype(kernel, DType::kF32)) return {};
+  auto epsilon = static_cast<float>(attr_or<double>(kernel.attributes(0), "epsilon", 1e-5));
+  return std::vector<int64_t>{std::bit_cast<uint32_t>(epsilon)};
+}
+
+Parameters convolution(const Matched& kernel) {
+  if (!all_of_dtype(kernel, DType::kF32)) return {};
+  for (size_t i : {0, 1}) {
+    for (const PrimExpr& dim : kernel.inputs[i].dims) {
+      if (i == 1 && !is_at_least(dim, 1)) return {};
+    }
+    if (!is_at_least(kernel.inputs[i].dims[1], 1)) return {};
+  }
+  const AttrMap attrs = kernel.attributes(0);
+  const size_t spatial = kernel.inputs[0].dims.size() - 2;
+  auto list = [&](const char* name, int64_t fallback) {
+    auto values = attr_or<std::vector<int64_t>>(attrs, name, {});
+    if (values.empty()) values.assign(spatial, fallback);
+    return values;
+  };
+  std::vector<int64_t> result = {attr_or<int64_t>(attrs, "groups", 1)};
+  std::vector<int64_t> padding = list("padding", 0);
+  if (padding.size() == spatial) padding.insert(padding.end(), padding.begin(), padding.end());
+  for (const auto& part : {list("strides", 1), padding, list("dilation", 1)}) {
+    result.insert(result.end(), part.begin(), part.end());
+  }
+  return result;
+}
+
+constexpr const char* kMatmul = R"(
+def matmul(a: Object, b: Object) -> Object {pattern: true} {
+  dataflow {
+    y: Object = matmul(a, b)
+    output y
+  }
+  return y
+}
+)";
+constexpr const char* kMatmulActivation = R"(
+def matmul_activation(a: Object, b: Object) -> Object {pattern: true} {
+  dataflow {
+    p: Object = matmul(a, b)
+    y: Object = op "relu|gelu|silu|sigmoid|tanh"(p)
+    output y
+  }
+  return y
+}
+)";
+constexpr const char* kMatmulBias = R"(
+def matmul_bias(a: Object, b: Object, c: Object) -> Object {pattern: true} {
+  dataflow {
+    p: Object = matmul(a, b)
+    y: Object = add(p, c)
+    output y
+  }
+  return y
+}
+)";
+constexpr const char* kMatmulBiasActivation = R"(
+def matmul_bias_activation(a: Object, b: Object, c: Object) -> Object {pattern: true} {
+  dataflow {
+    p: Object = matmul(a, b)
+    s: Object = add(p, c)
+    y: Object = op "relu|gelu|silu|sigmoid|tanh"(s)
+    output y
+  }
+  return y
+}
+)";
+constexpr const char* kLinear = R"(
+def linear(x: Object, w: Object, c: Object) -> Object {pattern: true} {
+  dataflow {
+    y: Object = linear(x, w, c)
+    output y
+  }
+  return y
+}
+)";
+constexpr const char* kLinearActivation = R"(
+def linear_activation(x: Object, w: Object, c: Object) -> Object {pattern: true} {
+  dataflow {
+    p: Object = linear(x, w, c)
+    y: Object = op "relu|gelu|silu|sigmoid|tanh"(p)
+    output y
+  }
+  return y
+}
+)";
+constexpr const char* kSoftmax = R"(
+def softmax(x: Object) -> Object {pattern: true} {
+  dataflow {
+    y: Object = softmax(x)
+    output y
+  }
+  return y
+}
+)";
+constexpr const char* kLayerNorm = R"(
+def layer_norm(x: Object, w: Object, c: Object) -> Object {pattern: true} {
+  dataflow {
+    y: Object = layer_norm(x, w, c)
+    output y
+  }
+  return y
+}
+)";
+constexpr const char* kConvolution = R"(
+def convolution(x: Object, w: Object) -> Object {pattern: true} {
+  dataflow {
+    y: Object = op "conv1d|conv2d|conv3d"(x, w)
+    output y
+  }
+  return y
+}
+)";
+
+const Pattern kOneDnnPatterns[] = {
+    {"matmul", kMatmul, plain, never},
+    {"matmul", kMatmulActivation, activated, never},
+    {"matmul", kMatmulBias, biased, never},
+    {"matmul", kMatmulBiasActivation, biased_activated, never},
+    {"matmul", kLinear, plain, never},
+    {"matmul", kLinearActivation, activated, never},
+    {"softmax", kSoftmax, softmax, never},
+    {"layer_norm", kLayerNorm, layer_norm, never},
+    {"convolution", kConvolution, convolution, never},
+};
+
+}  // namespace
+
+std::span<const Pattern> onednn_patterns() { return kOneDnnPatterns; }
+
+}  // namespace tapml::library

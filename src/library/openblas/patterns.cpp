@@ -1,0 +1,30 @@
+// OpenBLAS: cblas_sgemm and cblas_dgemm, one call for each matrix of a batch.
+#include "library/library.h"
+#include "library/product.h"
+
+namespace tapml::library {
+
+namespace {
+
+std::optional<std::vector<int64_t>> product(const Matched& kernel) {
+  if (!all_of_dtype(kernel, DType::kF32) && !all_of_dtype(kernel, DType::kF64)) return {};
+  return product_parameters(kernel);
+}
+
+constexpr const char* kProduct = R"(
+def matmul(a: Object, b: Object) -> Object {pattern: true} {
+  dataflow {
+    y: Object = matmul(a, b)
+    output y
+  }
+  return y
+}
+)";
+
+const Pattern kOpenBlasPatterns[] = {{"matmul", kProduct, product, never}};
+
+}  // namespace
+
+std::span<const Pattern> openblas_patterns() { return kOpenBlasPatterns; }
+
+}  // namespace tapml::library
