@@ -12,6 +12,17 @@ Scheduled as_written(const tir::PrimFunc& func) {
   return {std::make_shared<tir::PrimFunc>(func), "as_written"};
 }
 
+std::vector<tir::Buffer> weights_of(const tir::PrimFunc& func) {
+  std::vector<tir::Buffer> weights;
+  const auto* params = find_attr<std::vector<int64_t>>(func.attrs, tir::kWeightsAttr);
+  for (size_t i = 0; params && i < params->size(); ++i) {
+    const int64_t param = (*params)[i];
+    if (param < 0 || param >= static_cast<int64_t>(func.params.size())) continue;
+    weights.push_back(func.params[static_cast<size_t>(param)].buffer);
+  }
+  return weights;
+}
+
 LaunchPlan cpu_stage_without_packing(const Stage& stage, int64_t vector_bytes) {
   if (auto plan = cpu_matmul(stage)) return *plan;
   if (auto plan = cpu_columns(stage, vector_bytes)) return *plan;
@@ -53,14 +64,16 @@ Scheduled schedule_for(const tir::PrimFunc& func, const target::Target& target) 
   if (!program) return as_written(func);
   inline_producers(*program);
   fold_epilogues(*program);
+  const int64_t vector_bytes = target.description.vector_bytes;
   if (auto plan = cpu_rows(func, *program)) {
     return {finish(func, *program, plan->nest), plan->rule};
   }
-  const int64_t vector_bytes = target.description.vector_bytes;
   auto without_packing = [&](const Stage& stage) {
     return cpu_stage_without_packing(stage, vector_bytes);
   };
+  const std::vector<tir::Buffer> weights = weights_of(func);
   auto cpu_stage = [&](const Stage& stage) {
+    if (auto packed = cpu_packed(stage, weights, vector_bytes)) return *packed;
     auto plan = cpu_product(split_groups(stage), vector_bytes, without_packing);
     return plan ? *plan : without_packing(stage);
   };

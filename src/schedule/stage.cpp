@@ -279,7 +279,20 @@ void remove_stage(StagedProgram& program, size_t index, const Buffer& dead) {
 
 }  // namespace
 
-void inline_producers(StagedProgram& program) {
+namespace {
+
+// Whether the consumer has as many points as the producer: what each reads once is then computed no
+// more often than before, wherever it reads.
+bool have_as_many_points(const Stage& a, const Stage& b) {
+  PrimExpr sides[2] = {1, 1};
+  for (const BlockIter& iter : a.spatial) sides[0] = sides[0] * iter.extent;
+  for (const BlockIter& iter : b.spatial) sides[1] = sides[1] * iter.extent;
+  return arith::Analyzer().prove_equal(sides[0], sides[1]);
+}
+
+// One round over the producers; whether anything changed.
+bool inline_each(StagedProgram& program) {
+  bool changed = false;
   for (size_t p = 0; p < program.stages.size();) {
     const Stage producer = program.stages[p];
     bool can = producer.simple && !producer.reduces() && is_intermediate(program, producer.out) &&
@@ -303,7 +316,8 @@ void inline_producers(StagedProgram& program) {
       auto loads = loads_of(consumer, producer.out.get());
       for (const PrimExpr& load : loads) {
         can = can && same_expr(load, loads.front()) &&
-              indices_are_iterators(consumer, load->operands, producer.out);
+              (indices_are_iterators(consumer, load->operands, producer.out) ||
+               (consumer.simple && have_as_many_points(consumer, producer)));
       }
     }
     for (size_t c : consumers) can = can && stays_moderate(producer, program.stages[c]);
@@ -313,6 +327,16 @@ void inline_producers(StagedProgram& program) {
     }
     for (size_t c : consumers) inline_into(program.stages[c], producer);
     remove_stage(program, p, producer.out);
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace
+
+void inline_producers(StagedProgram& program) {
+  // A costly value of several readers has one where these became one themselves.
+  while (inline_each(program)) {
   }
 }
 

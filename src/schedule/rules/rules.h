@@ -34,6 +34,11 @@ std::optional<LaunchPlan> cpu_matmul(const Stage& stage);
 // only known at run time, `few_rows` says what runs for less.
 std::optional<LaunchPlan> cpu_product(const Stage& stage, int64_t vector_bytes,
                                       const std::function<LaunchPlan(const Stage&)>& few_rows);
+// cpu: sums of products, right[k..., lane] read from `weights` alone, any number of rows: a first
+// launch packs all panels of right into global memory, which is done at load where the caller has
+// the weights by then; the others read panels.
+std::optional<LaunchPlan> cpu_packed(const Stage& stage, const std::vector<tir::Buffer>& weights,
+                                     int64_t vector_bytes);
 // cpu: points that walk along another axis (scans), where memory runs along the last spatial
 // iterator: neighbouring points walk together, as lanes.
 std::optional<LaunchPlan> cpu_scan(const Stage& stage);

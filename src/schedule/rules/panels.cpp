@@ -1,0 +1,408 @@
+#include "schedule/rules/panels.h"
+
+#include <algorithm>
+
+#include "tir/visit.h"
+
+namespace tapml::schedule {
+
+using namespace tir;  // NOLINT: this file is about tir alone
+
+namespace {
+
+constexpr int64_t kPanelBytes = 65536;  // of packed elements: they stay in the second cache
+constexpr int64_t kBlockBytes = 65536;  // of sums that an item keeps
+constexpr int64_t kFewLanes = 8;
+constexpr int64_t kLargestStep = 1024;  // reduction steps inside the outermost reduction loop
+
+bool mentions(const PrimExpr& expr, const Var& var) {
+  bool found = false;
+  visit_expr(expr, [&](const PrimExpr& e) { found |= e.same_as(var); });
+  return found;
+}
+
+bool reads(const PrimExpr& expr, const Buffer& buffer) {
+  bool found = false;
+  visit_expr(expr, [&](const PrimExpr& e) {
+    found |= e.kind() == ExprKind::kLoad && load_buffer(e) == buffer;
+  });
+  return found;
+}
+
+PrimExpr ceil_div(const PrimExpr& a, int64_t b) { return floordiv(a + (b - 1), b); }
+
+int64_t rounded_up(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
+
+BlockIter iterator(const char* name, PrimExpr extent) {
+  return {make_var(name), std::move(extent), IterType::kSpatial, {}};
+}
+
+// The lesser of `size` and what of `extent` is left behind `first`.
+PrimExpr at_most(int64_t size, const PrimExpr& extent, const PrimExpr& first) {
+  if (extent.is_int() && extent->int_value % size == 0) return size;
+  return min(PrimExpr(size), extent - first);
+}
+
+// What is kept of `right`: where it widens a value, the narrow one.
+PrimExpr kept_of(const PrimExpr& right) {
+  if (right.kind() != ExprKind::kCast) return right;
+  PrimExpr narrow = right.operand(0);
+  return dtype_bytes(narrow.dtype()) < dtype_bytes(right.dtype()) ? narrow : right;
+}
+
+}  // namespace
+
+std::optional<Product> find_product(const Stage& stage) {
+  if (!stage.simple || !stage.reduces() || stage.spatial.empty()) return std::nullopt;
+  if (stage.value.kind() != ExprKind::kAdd || !free_vars(stage.init_value).empty()) {
+    return std::nullopt;
+  }
+  PrimExpr sum = stage.value.operand(0), term = stage.value.operand(1);
+  if (sum.kind() != ExprKind::kLoad || load_buffer(sum) != stage.out) return std::nullopt;
+  if (term.kind() != ExprKind::kMul || reads(term, stage.out)) return std::nullopt;
+  Product product;
+  product.lane = stage.spatial.back();
+  product.left = term.operand(0);
+  product.right = term.operand(1);
+  if (mentions(product.left, product.lane.var)) std::swap(product.left, product.right);
+  if (mentions(product.left, product.lane.var) || !mentions(product.right, product.lane.var)) {
+    return std::nullopt;
+  }
+  for (size_t i = 0; i + 1 < stage.spatial.size(); ++i) {
+    const BlockIter& iter = stage.spatial[i];
+    bool only_left = mentions(product.left, iter.var) && !mentions(product.right, iter.var);
+    (only_left ? product.rows : product.outer).push_back(iter);
+  }
+  return product;
+}
+
+std::optional<Tiling> find_tiling(const Stage& stage, const Product& product,
+                                  const PrimExpr& row_count, int64_t vector_bytes,
+                                  int64_t least_rows) {
+  Tiling t;
+  int64_t bytes = dtype_bytes(stage.out->dtype);
+  bool computes_in_lanes = is_float(stage.out->dtype) ? bytes >= 4 : bytes == 4;
+  if (!computes_in_lanes) return std::nullopt;
+  if (row_count.is_int() && row_count->int_value < least_rows) return std::nullopt;
+  const PrimExpr& lane_extent = product.lane.extent;
+  if (lane_extent.is_int() && lane_extent->int_value < kFewLanes) return std::nullopt;
+  for (size_t i = 1; i < stage.reduction.size(); ++i) {
+    if (!stage.reduction[i].extent.is_int()) return std::nullopt;
+    t.inner *= stage.reduction[i].extent->int_value;
+  }
+  if (t.inner < 1 || t.inner > kLargestStep) return std::nullopt;
+
+  // The sums of a tile and one row of the panel fill the vector registers.
+  int64_t vector = vector_bytes / bytes;
+  t.side = vector;
+  bool wide = vector_bytes >= 64;
+  t.lanes = wide ? 4 * vector : 2 * vector;
+  t.rows = 6;
+  if (wide && lane_extent.is_int() && lane_extent->int_value <= 2 * vector) {
+    bool one = lane_extent->int_value <= vector;
+    t.lanes = one ? vector : 2 * vector;
+    t.rows = 12;
+  }
+  t.block = kBlockBytes / (t.lanes * bytes);
+  if (row_count.is_int()) {
+    int64_t rows = row_count->int_value;
+    t.rows = std::min(t.rows, rows);
+    t.rows = (rows + (rows + t.rows - 1) / t.rows - 1) / ((rows + t.rows - 1) / t.rows);
+    // Blocks of equal size.
+    int64_t blocks = (rows + t.block - 1) / t.block;
+    t.block = (rows + blocks - 1) / blocks;
+  }
+  t.block = rounded_up(t.block, t.rows);
+  t.steps = std::max<int64_t>(1, kPanelBytes / (t.lanes * bytes * t.inner));
+  const PrimExpr& steps = stage.reduction[0].extent;
+  if (steps.is_int()) {
+    int64_t blocks = std::max<int64_t>(1, (steps->int_value + t.steps - 1) / t.steps);
+    t.steps = std::max<int64_t>(1, (steps->int_value + blocks - 1) / blocks);
+    if (t.steps > t.side) t.steps = rounded_up(t.steps, t.side);
+  }
+  return t;
+}
+
+Panels::Panels(const Stage& stage, const Product& product, const Tiling& tiling, Buffer packed)
+    : stage_(stage),
+      product_(product),
+      t_(tiling),
+      rows_(schedule::product(product.rows)),
+      packed_(std::move(packed)) {
+  items_ = product.outer;
+  items_.push_back(iterator("panel", ceil_div(product.lane.extent, t_.lanes)));
+  items_.push_back(iterator("block", ceil_div(rows_, t_.block)));
+  Dims panel_shape = {t_.steps};
+  for (size_t i = 1; i < stage.reduction.size(); ++i) {
+    panel_shape.push_back(stage.reduction[i].extent);
+  }
+  panel_shape.push_back(t_.lanes);
+  const std::string& name = stage.out->name;
+  panel_ = make_buffer(name + "_panel", product.right.dtype(), panel_shape, Scope::kLocal);
+  sums_ = make_buffer(name + "_sums", stage.out->dtype, {t_.block, t_.lanes}, Scope::kLocal);
+}
+
+Buffer Panels::packed_buffer(const Stage& stage, const Product& product, const Tiling& tiling) {
+  const int64_t lanes = product.lane.extent->int_value;
+  Dims shape = {(lanes + tiling.lanes - 1) / tiling.lanes};
+  for (const BlockIter& iter : stage.reduction) shape.push_back(iter.extent);
+  shape.push_back(tiling.lanes);
+  return make_buffer(stage.out->name + "_packed", kept_of(product.right).dtype(), shape,
+                     Scope::kGlobal);
+}
+
+// Values of the iterators that an item stands for.
+void Panels::start(const Var& item) {
+  at_ = decode(items_, item);
+  panel_number_ = at_.at(items_[items_.size() - 2].var.get());
+  first_lane_ = panel_number_ * t_.lanes;
+  first_row_ = at_.at(items_.back().var.get()) * t_.block;
+}
+
+Stmt Panels::body(const Var& item) {
+  start(item);
+  rows_here_ = at_most(t_.block, rows_, first_row_);
+  tiles_ = rows_here_.is_int() ? PrimExpr((rows_here_->int_value + t_.rows - 1) / t_.rows)
+                               : ceil_div(rows_here_, t_.rows);
+  const PrimExpr& steps = stage_.reduction[0].extent;
+  Var piece = make_var("piece");
+  first_step_ = piece * t_.steps;
+  steps_here_ = at_most(t_.steps, steps, first_step_);
+  const bool is_there = packed_ && packed_->dtype == panel_->dtype;
+  Stmt part = is_there ? multiply() : make_seq({packed_ ? unpack() : pack(), multiply()});
+  Stmt pieces = make_for(piece, ceil_div(steps, t_.steps), part);
+  Stmt all = make_seq({clear(), pieces, write()});
+  return make_alloc(sums_, is_there ? all : make_alloc(panel_, all));
+}
+
+Stmt Panels::single_row(const Var& item) {
+  start(item);
+  first_row_ = 0;
+  first_step_ = 0;
+  steps_here_ = stage_.reduction[0].extent;
+  rows_here_ = 1;
+  tiles_ = 1;
+  const Buffer block_sums = sums_;
+  sums_ = make_buffer(stage_.out->name + "_row", stage_.out->dtype, {1, t_.lanes}, Scope::kLocal);
+  Stmt zero = lanes(
+      t_.lanes, [&](const Var& lane) { return make_store(sums_, {0, lane}, stage_.init_value); });
+  VarMap values = at_row(at_, 0, false);
+  Stmt update = steps(values, [&](std::vector<PrimExpr> index) {
+    PrimExpr left = tapml::substitute(product_.left, values);
+    return lanes(t_.lanes, [&](const Var& lane) {
+      index.push_back(lane);
+      PrimExpr right = cast(product_.right.dtype(), load(packed_, packed_index(index)));
+      return make_store(sums_, {0, lane}, load(sums_, {0, lane}) + left * right);
+    });
+  });
+  Stmt row = make_alloc(sums_, make_seq({zero, update, write()}));
+  sums_ = block_sums;
+  return row;
+}
+
+Stmt Panels::pack_all() {
+  const PrimExpr& steps = stage_.reduction[0].extent;
+  BlockIter panel = iterator("panel", packed_->shape[0]);
+  BlockIter piece = iterator("piece", ceil_div(steps, t_.steps));
+  Var item = make_var("item");
+  at_ = decode({panel, piece}, item);
+  panel_number_ = at_.at(panel.var.get());
+  first_lane_ = panel_number_ * t_.lanes;
+  first_step_ = at_.at(piece.var.get()) * t_.steps;
+  steps_here_ = at_most(t_.steps, steps, first_step_);
+  filling_ = true;
+  Stmt fill = pack();
+  filling_ = false;
+  return make_for(item, schedule::product({panel, piece}), fill, ForKind::kParallel);
+}
+
+Stmt Panels::lanes(const PrimExpr& extent, const std::function<Stmt(const Var&)>& body) const {
+  Var lane = make_var(product_.lane.var->name);
+  return make_for(lane, extent, body(lane), ForKind::kVectorized);
+}
+
+// Loops over the reduction steps of the piece; `values` learns their variables, `index` is the
+// panel's.
+Stmt Panels::steps(VarMap& values,
+                   const std::function<Stmt(std::vector<PrimExpr> index)>& body) const {
+  std::vector<Var> vars;
+  std::vector<PrimExpr> index;
+  for (size_t i = 0; i < stage_.reduction.size(); ++i) {
+    const Var& var = stage_.reduction[i].var;
+    vars.push_back(make_var(var->name));
+    values[var.get()] = i == 0 ? first_step_ + vars[i] : PrimExpr(vars[i]);
+    index.push_back(vars[i]);
+  }
+  Stmt loops = body(index);
+  for (size_t i = vars.size(); i-- > 0;) {
+    loops = make_for(vars[i], i == 0 ? steps_here_ : stage_.reduction[i].extent, loops);
+  }
+  return loops;
+}
+
+Stmt Panels::clear() const {
+  Var row = make_var("row");
+  return make_for(row, tiles_ * t_.rows, lanes(t_.lanes, [&](const Var& lane) {
+                    return make_store(sums_, {row, lane}, stage_.init_value);
+                  }));
+}
+
+// Element of `right` at a lane of the panel; beyond the last lane (unless the panel is `whole`) 0.
+PrimExpr Panels::packed_value(VarMap values, const PrimExpr& lane, bool whole) const {
+  PrimExpr position = first_lane_ + lane;
+  values[product_.lane.var.get()] = position;
+  PrimExpr value = tapml::substitute(filling_ ? kept_of(product_.right) : product_.right, values);
+  if (whole) return value;
+  DType dtype = value.dtype();
+  PrimExpr zero = is_float(dtype) ? make_float(0, dtype) : make_int(0, dtype);
+  return select(lt(position, product_.lane.extent), value, zero);
+}
+
+// An index of the panel as one of all panels.
+std::vector<PrimExpr> Panels::packed_index(const std::vector<PrimExpr>& index) const {
+  std::vector<PrimExpr> all = {panel_number_, first_step_ + index[0]};
+  all.insert(all.end(), index.begin() + 1, index.end());
+  return all;
+}
+
+Stmt Panels::put(const std::vector<PrimExpr>& index, const PrimExpr& value) const {
+  return filling_ ? make_store(packed_, packed_index(index), value)
+                  : make_store(panel_, index, value);
+}
+
+PrimExpr Panels::get(const std::vector<PrimExpr>& index) const {
+  if (packed_ && packed_->dtype == panel_->dtype) return load(packed_, packed_index(index));
+  return load(panel_, index);
+}
+
+Stmt Panels::pack_along_lanes(bool whole) const {
+  VarMap values = at_;
+  return steps(values, [&](std::vector<PrimExpr> index) {
+    return lanes(t_.lanes, [&](const Var& lane) {
+      index.push_back(lane);
+      return put(index, packed_value(values, lane, whole));
+    });
+  });
+}
+
+// Memory runs along the reduction: square tiles change their order in registers; what does not
+// fill one goes line by line.
+Stmt Panels::pack_along_steps(bool whole) const {
+  Var chunk = make_var("chunk"), group = make_var("group");
+  const PrimExpr steps_in_chunk = at_most(t_.side, steps_here_, chunk * t_.side);
+  auto square = [&](const PrimExpr& steps, ForKind lanes_kind, ForKind steps_kind) {
+    Var lane = make_var(product_.lane.var->name), step = make_var("step");
+    PrimExpr at = chunk * t_.side + step, lane_at = group * t_.side + lane;
+    VarMap values = at_;
+    values[stage_.reduction[0].var.get()] = first_step_ + at;
+    Stmt element = put({at, lane_at}, packed_value(values, lane_at, whole));
+    return make_for(lane, t_.side, make_for(step, steps, element, steps_kind), lanes_kind);
+  };
+  Stmt lines = square(steps_in_chunk, ForKind::kSerial, ForKind::kSerial);
+  Stmt tile = lines;
+  if (whole) {
+    tile = square(t_.side, ForKind::kVectorized, ForKind::kUnrolled);
+    if (!steps_in_chunk.is_int(t_.side)) {
+      tile = make_if(le(PrimExpr(t_.side), steps_in_chunk), tile, lines);
+    }
+  }
+  return make_for(chunk, ceil_div(steps_here_, t_.side), make_for(group, t_.lanes / t_.side, tile));
+}
+
+bool Panels::runs_along_steps() const {
+  if (stage_.reduction.size() != 1) return false;
+  bool along = false;
+  visit_expr(product_.right, [&](const PrimExpr& e) {
+    along |= e.kind() == ExprKind::kLoad && !e->operands.empty() &&
+             e->operands.back().same_as(stage_.reduction[0].var);
+  });
+  return along;
+}
+
+Stmt Panels::pack() const {
+  bool along = runs_along_steps();
+  auto packed = [&](bool whole) {
+    return along ? pack_along_steps(whole) : pack_along_lanes(whole);
+  };
+  const PrimExpr& extent = product_.lane.extent;
+  if (extent.is_int() && extent->int_value % t_.lanes == 0) return packed(true);
+  if (extent.is_int() && extent->int_value < t_.lanes) return packed(false);
+  return make_if(le(first_lane_ + t_.lanes, extent), packed(true), packed(false));
+}
+
+// A piece of the packed panel, widened.
+Stmt Panels::unpack() const {
+  VarMap values = at_;
+  return steps(values, [&](std::vector<PrimExpr> index) {
+    return lanes(t_.lanes, [&](const Var& lane) {
+      index.push_back(lane);
+      return make_store(panel_, index, cast(panel_->dtype, load(packed_, packed_index(index))));
+    });
+  });
+}
+
+Stmt Panels::multiply() const {
+  Var tile = make_var("tile");
+  Buffer registers = make_buffer(stage_.out->name + "_tile", stage_.out->dtype,
+                                 {t_.rows * t_.lanes}, Scope::kLocal);
+  auto for_rows = [&](const std::function<Stmt(int64_t row, const Var& lane)>& body) {
+    return lanes(t_.lanes, [&](const Var& lane) {
+      std::vector<Stmt> stmts;
+      for (int64_t row = 0; row < t_.rows; ++row) stmts.push_back(body(row, lane));
+      return make_seq(std::move(stmts));
+    });
+  };
+  auto cell = [&](int64_t row, const Var& lane) { return PrimExpr(lane) + row * t_.lanes; };
+  auto kept = [&](int64_t row) { return PrimExpr(tile) * t_.rows + row; };
+  Stmt load_tile = for_rows([&](int64_t row, const Var& lane) {
+    return make_store(registers, {cell(row, lane)}, load(sums_, {kept(row), lane}));
+  });
+  Stmt store_tile = for_rows([&](int64_t row, const Var& lane) {
+    return make_store(sums_, {kept(row), lane}, load(registers, {cell(row, lane)}));
+  });
+  VarMap values = at_;
+  Stmt update = steps(values, [&](const std::vector<PrimExpr>& index) {
+    return for_rows([&](int64_t row, const Var& lane) {
+      std::vector<PrimExpr> element = index;
+      element.push_back(lane);
+      PrimExpr left = tapml::substitute(product_.left, at_row(values, kept(row), true));
+      PrimExpr sum = load(registers, {cell(row, lane)}) + left * get(element);
+      return make_store(registers, {cell(row, lane)}, sum);
+    });
+  });
+  return make_for(tile, tiles_, make_alloc(registers, make_seq({load_tile, update, store_tile})));
+}
+
+Stmt Panels::write() const {
+  Var row = make_var("row");
+  VarMap values = at_row(at_, row, false);
+  PrimExpr count = at_most(t_.lanes, product_.lane.extent, first_lane_);
+  return make_for(row, rows_here_, lanes(count, [&](const Var& lane) {
+                    VarMap inner = values;
+                    inner[product_.lane.var.get()] = first_lane_ + lane;
+                    auto expr = [&](const PrimExpr& e) {
+                      return rewrite_expr(tapml::substitute(e, inner), [&](const PrimExpr& part) {
+                        bool own =
+                            part.kind() == ExprKind::kLoad && load_buffer(part) == stage_.out;
+                        return own ? load(sums_, {row, lane}) : PrimExpr();
+                      });
+                    };
+                    std::vector<PrimExpr> indices;
+                    for (const PrimExpr& index : stage_.final_indices) {
+                      indices.push_back(expr(index));
+                    }
+                    return make_store(stage_.final_out, indices, expr(stage_.final_value));
+                  }));
+}
+
+// `values` with the row iterators at row `row` of the block. A tile may reach over the last row:
+// what it reads is clamped, what it computes there is never written.
+VarMap Panels::at_row(VarMap values, const PrimExpr& row, bool clamped) const {
+  PrimExpr position = first_row_ + row;
+  bool exact = rows_.is_int() && rows_->int_value % t_.block == 0 && t_.block % t_.rows == 0;
+  if (clamped && !exact) position = min(position, rows_ - 1);
+  for (const auto& [var, value] : decode(product_.rows, position)) values[var] = value;
+  return values;
+}
+
+}  // namespace tapml::schedule

@@ -1,0 +1,87 @@
+// Sums of products in register tiles over packed panels. Private to schedule/.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "schedule/emit.h"
+
+namespace tapml::schedule {
+
+inline constexpr int64_t kFewRows = 8;  // below, packing for one call does not pay
+
+// out[...] += left * right, where right has the lane (the last spatial iterator) and left has not.
+// Rows are the iterators that only left has.
+struct Product {
+  PrimExpr left, right;
+  std::vector<tir::BlockIter> rows, outer;
+  tir::BlockIter lane;
+};
+std::optional<Product> find_product(const Stage& stage);
+
+// Extents of everything that is blocked. What a panel looks like (lanes, steps, inner) does not
+// depend on the rows.
+struct Tiling {
+  int64_t lanes;      // of a panel: a few vectors
+  int64_t rows;       // of a register tile
+  int64_t block;      // rows whose sums an item keeps; a multiple of `rows`
+  int64_t steps;      // of the outermost reduction loop in a panel
+  int64_t inner = 1;  // reduction steps inside each of these
+  int64_t side;       // of the squares in which lanes and steps change places
+};
+// Null where the stage's dtype or extents do not suit panels, or it has fewer than `least_rows`.
+std::optional<Tiling> find_tiling(const Stage& stage, const Product& product,
+                                  const PrimExpr& row_count, int64_t vector_bytes,
+                                  int64_t least_rows);
+
+// One item: a block of rows by a panel of lanes. The panel's part of `right` is packed in pieces of
+// the reduction, or was packed before; each piece meets all rows of the block in register tiles.
+class Panels {
+ public:
+  // `packed`: null, or what packed_buffer() makes.
+  Panels(const Stage& stage, const Product& product, const Tiling& tiling,
+         tir::Buffer packed = nullptr);
+
+  // Room for all panels: [panels, steps, inner steps..., lanes], of `right` or of what it casts.
+  // Extents of lane and reduction are constants.
+  static tir::Buffer packed_buffer(const Stage& stage, const Product& product,
+                                   const Tiling& tiling);
+
+  PrimExpr item_count() const { return schedule::product(items_); }
+  tir::Stmt body(const Var& item);
+  // The same for items of a single row: sums in registers, over panels that were packed before.
+  tir::Stmt single_row(const Var& item);
+  // The launch that fills `packed`.
+  tir::Stmt pack_all();
+
+ private:
+  void start(const Var& item);
+  tir::Stmt lanes(const PrimExpr& extent, const std::function<tir::Stmt(const Var&)>& body) const;
+  tir::Stmt steps(VarMap& values,
+                  const std::function<tir::Stmt(std::vector<PrimExpr> index)>& body) const;
+  tir::Stmt clear() const;
+  PrimExpr packed_value(VarMap values, const PrimExpr& lane, bool whole) const;
+  std::vector<PrimExpr> packed_index(const std::vector<PrimExpr>& index) const;
+  tir::Stmt put(const std::vector<PrimExpr>& index, const PrimExpr& value) const;
+  PrimExpr get(const std::vector<PrimExpr>& index) const;
+  tir::Stmt pack_along_lanes(bool whole) const;
+  tir::Stmt pack_along_steps(bool whole) const;
+  bool runs_along_steps() const;
+  tir::Stmt pack() const;
+  tir::Stmt unpack() const;
+  tir::Stmt multiply() const;
+  tir::Stmt write() const;
+  VarMap at_row(VarMap values, const PrimExpr& row, bool clamped) const;
+
+  const Stage& stage_;
+  const Product& product_;
+  Tiling t_;
+  PrimExpr rows_;
+  std::vector<tir::BlockIter> items_;
+  tir::Buffer panel_, sums_, packed_;
+  bool filling_ = false;  // packing goes to `packed_`
+  VarMap at_;
+  PrimExpr panel_number_, first_lane_, first_row_, first_step_, rows_here_, steps_here_, tiles_;
+};
+
+}  // namespace tapml::schedule
