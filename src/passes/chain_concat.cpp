@@ -1,6 +1,7 @@
 #include "passes/chain_concat.h"
 
 #include "op/operator.h"
+#include "passes/graph_functions.h"
 #include "passes/kernel.h"
 #include "relax/visit.h"
 
@@ -38,11 +39,8 @@ bool is_wide_concat(const Binding& binding) {
 
 Module chain_concat(const Module& module) {
   Module result = module;
-  for (const auto& [name, function] : module.functions) {
-    const Function* source = as_relax_function(function.get());
-    if (!source || is_kernel(source)) continue;
-    auto copy = std::make_shared<Function>(*source);
-    copy->body = map_blocks(source->body, [](const Block& block) {
+  for (const auto& [name, source] : graph_functions(module)) {
+    Expr body = map_blocks(source->body, [](const Block& block) {
       Block result{.dataflow = block.dataflow, .bindings = {}};
       for (const Binding& binding : block.bindings) {
         if (is_wide_concat(binding)) {
@@ -53,7 +51,7 @@ Module chain_concat(const Module& module) {
       }
       return result;
     });
-    result.functions[name] = copy;
+    result.functions[name] = with_body(*source, std::move(body));
   }
   return result;
 }

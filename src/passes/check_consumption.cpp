@@ -5,6 +5,7 @@
 
 #include "ir/exceptions.h"
 #include "op/operator.h"
+#include "passes/graph_functions.h"
 #include "passes/kernel.h"
 #include "passes/legalize.h"
 #include "relax/visit.h"
@@ -160,11 +161,7 @@ void check_values(const Function& function, const std::string& name, const Updat
 }  // namespace
 
 void check_consumption(const Module& module) {
-  std::vector<std::pair<std::string, const Function*>> functions;
-  for (const auto& [name, function] : module.functions) {
-    const Function* source = as_relax_function(function.get());
-    if (source && !is_kernel(source)) functions.emplace_back(name, source);
-  }
+  const auto functions = graph_functions(module);
   // Functions call each other: until nothing more is found.
   Updates updates;
   for (bool changed = true; changed;) {

@@ -5,6 +5,7 @@
 #include "build/pattern.h"
 #include "op/operator.h"
 #include "passes/forward_rewrite.h"
+#include "passes/graph_functions.h"
 #include "passes/kernel.h"
 #include "text/printer.h"
 
@@ -90,12 +91,9 @@ class Eliminator final : public ForwardRewrite {
 
 Module eliminate_common_subexpressions(const Module& module) {
   Module result = module;
-  for (const auto& [name, function] : module.functions) {
-    const Function* source = as_relax_function(function.get());
-    if (!source || !source->pure || is_kernel(source) || build::is_pattern(source)) continue;
-    auto copy = std::make_shared<Function>(*source);
-    copy->body = Eliminator(module).run(source->body);
-    result.functions[name] = copy;
+  const bool writes = analysis::writes_storage(module);
+  for (const auto& [name, source] : graph_functions(module)) {
+    result.functions[name] = with_body(*source, Eliminator(module).run(*source, module, writes));
   }
   return result;
 }

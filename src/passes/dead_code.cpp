@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "passes/graph_functions.h"
 #include "passes/kernel.h"
 #include "passes/lambda_lift.h"
 #include "relax/visit.h"
@@ -93,12 +94,8 @@ void reach(const Module& module, const std::string& name, std::set<std::string>&
 Module eliminate_dead_code(const Module& module) {
   Module cleaned = module;
   std::set<std::string> reached;
-  for (const auto& [name, function] : module.functions) {
-    const Function* source = as_relax_function(function.get());
-    if (!source || is_kernel(source)) continue;
-    auto copy = std::make_shared<Function>(*source);
-    copy->body = Remover().run(source->body);
-    cleaned.functions[name] = copy;
+  for (const auto& [name, source] : graph_functions(module)) {
+    cleaned.functions[name] = with_body(*source, Remover().run(source->body));
   }
   for (const auto& [name, function] : cleaned.functions) {
     const Function* source = as_relax_function(function.get());

@@ -2,6 +2,7 @@
 
 #include "build/block_builder.h"
 #include "op/operator.h"
+#include "passes/graph_functions.h"
 #include "passes/kernel.h"
 #include "relax/visit.h"
 
@@ -92,12 +93,8 @@ Expr decompose_body(const Module& module, const Expr& body) {
 
 Module decompose(const Module& module) {
   Module result = module;
-  for (const auto& [name, function] : module.functions) {
-    const Function* source = as_relax_function(function.get());
-    if (!source || is_kernel(source)) continue;
-    auto copy = std::make_shared<Function>(*source);
-    copy->body = decompose_body(module, source->body);
-    result.functions[name] = copy;
+  for (const auto& [name, source] : graph_functions(module)) {
+    result.functions[name] = with_body(*source, decompose_body(module, source->body));
   }
   return result;
 }

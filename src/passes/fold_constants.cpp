@@ -1,9 +1,12 @@
 #include "passes/fold_constants.h"
 
 #include <optional>
+#include <set>
 
 #include "op/operator.h"
+#include "passes/graph_functions.h"
 #include "passes/kernel.h"
+#include "relax/rewrite.h"
 #include "relax/visit.h"
 
 namespace tapml::passes {
@@ -21,8 +24,9 @@ std::optional<Shape> static_shape(const Dims& dims) {
   return shape;
 }
 
-// The value of one operator call on constants; null when it cannot or should not be folded.
-Expr fold(const Expr& value, const Annotation& annotation) {
+}  // namespace
+
+Expr folded_value(const Expr& value, const Annotation& annotation) {
   const op::OperatorInfo* info = op::find_operator(called_operator(value));
   const auto* result = as_tensor(annotation);
   if (!info || !info->inout.empty() || info->outputs != 1 || !result || !result->shape ||
@@ -71,10 +75,53 @@ Expr fold(const Expr& value, const Annotation& annotation) {
   return make_constant(outputs[0].to_host());
 }
 
+namespace {
+
+// Variables that must not become constants, because what they hold is changed or may be: what is
+// updated in place, and in functions with effects all that goes anywhere but into operators.
+std::set<const VarNode*> held_variables(const Function& function) {
+  std::set<const VarNode*> held;
+  auto hold = [&](const Expr& expr) {
+    visit(expr, [&](const Expr& part) {
+      if (const auto* var = as<VarNode>(part)) held.insert(var);
+    });
+  };
+  bool pure = function.pure;
+  visit(function.body, [&](const Expr& expr) {
+    const auto* lambda = as<FunctionNode>(expr);
+    pure = pure && (!lambda || lambda->function->pure);
+  });
+  visit(function.body, [&](const Expr& expr) {
+    const auto* call = as<CallNode>(expr);
+    if (const auto* seq = as<SeqNode>(expr); seq && !pure) {
+      hold(seq->result);
+      for (const Block& block : seq->blocks) {
+        for (const Binding& binding : block.bindings) {
+          if (as<IfNode>(binding.value) || as<FunctionNode>(binding.value)) continue;
+          const op::OperatorInfo* info = op::find_operator(called_operator(binding.value));
+          if (!info || !info->pure) hold(binding.value);
+        }
+      }
+    }
+    if (!call) return;
+    if (const op::OperatorInfo* info = op::find_operator(called_operator(expr))) {
+      for (int64_t index : info->inout) {
+        if (index >= 0 && static_cast<size_t>(index) < call->args.size()) {
+          hold(call->args[static_cast<size_t>(index)]);
+        }
+      }
+    }
+    if (called_operator(expr) == "call_tir_inplace") hold(call->args.at(1));
+  });
+  return held;
+}
+
 // Folds the bindings of a sequence and of the sequences in it; `folded` holds what is known around
 // them.
 class Folder {
  public:
+  explicit Folder(std::set<const VarNode*> held) : held_(std::move(held)) {}
+
   Expr run(const Expr& body) {
     if (const auto* branch = as<IfNode>(body)) {
       auto node = std::make_shared<IfNode>(*branch);
@@ -98,8 +145,8 @@ class Folder {
       for (const Binding& binding : block.bindings) {
         Binding kept = binding;
         kept.value = run(binding.value);
-        if (!kept.match_cast) {
-          if (Expr constant = fold(kept.value, kept.var->annotation)) {
+        if (!kept.match_cast && !held_.contains(kept.var.get())) {
+          if (Expr constant = folded_value(kept.value, kept.var->annotation)) {
             kept.value = constant;
             folded_[kept.var.get()] = constant;
           }
@@ -112,6 +159,7 @@ class Folder {
   }
 
  private:
+  const std::set<const VarNode*> held_;
   ExprMap folded_;
 };
 
@@ -119,12 +167,8 @@ class Folder {
 
 Module fold_constants(const Module& module) {
   Module result = module;
-  for (const auto& [name, function] : module.functions) {
-    const Function* source = as_relax_function(function.get());
-    if (!source || is_kernel(source)) continue;
-    auto copy = std::make_shared<Function>(*source);
-    copy->body = Folder().run(source->body);
-    result.functions[name] = copy;
+  for (const auto& [name, source] : graph_functions(module)) {
+    result.functions[name] = with_body(*source, Folder(held_variables(*source)).run(source->body));
   }
   return result;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ir/module.h"
+#include "relax/expr.h"
 
 namespace tapml::passes {
 
@@ -10,5 +11,9 @@ namespace tapml::passes {
 Module fold_constants(const Module& module);
 
 inline constexpr int64_t kFoldBytes = 1024;
+
+// The constant that one operator call is, bound to a variable of this annotation; null where it
+// cannot or should not be folded.
+relax::Expr folded_value(const relax::Expr& value, const relax::Annotation& annotation);
 
 }  // namespace tapml::passes

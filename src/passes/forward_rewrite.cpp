@@ -1,5 +1,7 @@
 #include "passes/forward_rewrite.h"
 
+#include <algorithm>
+
 #include "op/operator.h"
 #include "op/shapes.h"
 #include "passes/kernel.h"
@@ -25,9 +27,12 @@ bool same_dims(const std::optional<Dims>& a, const std::optional<Dims>& b) {
   return true;
 }
 
-// Of tensors and shapes: nothing is lost where one variable stands for another.
+// Whether nothing is lost where one variable stands for another. Of functions, only where that is
+// plain to see.
 bool same_annotation(const Annotation& a, const Annotation& b) {
+  if (a == b) return true;
   if (a->kind != b->kind) return false;
+  if (a->kind == AnnotationKind::kObject) return true;
   if (const auto* tensor = as_tensor(a)) {
     const auto* other = as_tensor(b);
     return tensor->dtype == other->dtype && tensor->ndim == other->ndim &&
@@ -36,6 +41,18 @@ bool same_annotation(const Annotation& a, const Annotation& b) {
   if (const auto* shape = as_shape(a)) {
     const auto* other = as_shape(b);
     return shape->ndim == other->ndim && same_dims(shape->dims, other->dims);
+  }
+  if (const auto* prim = as_prim(a)) {
+    const auto* other = as_prim(b);
+    if (prim->dtype != other->dtype || !prim->value != !other->value) return false;
+    return !prim->value || same_expr(prim->value, other->value) ||
+           (prim->dtype == DType::kI64 && op::provably_equal(prim->value, other->value));
+  }
+  if (const auto* tuple = as_tuple(a)) {
+    const auto* other = as_tuple(b);
+    return tuple->fields.size() == other->fields.size() &&
+           std::equal(tuple->fields.begin(), tuple->fields.end(), other->fields.begin(),
+                      same_annotation);
   }
   return false;
 }
@@ -83,6 +100,12 @@ std::set<const VarNode*> consumed_variables(const Expr& body) {
     }
   }
   return consumed;
+}
+
+Expr ForwardRewrite::run(const Function& function, const Module& module, bool writes) {
+  writes_ = writes;
+  if (writes || !function.pure) aliases_ = analysis::alias_sets(function, &module);
+  return run(function.body);
 }
 
 Expr ForwardRewrite::run(const Expr& body) {
@@ -139,6 +162,7 @@ Block ForwardRewrite::rewrite_block(const Block& block) {
     if (value) value = substitute(value, replaced_);
     const bool atom = value && is_atom(value);
     if (value && takes_consumed(value, copy.value)) value = nullptr;
+    if (value && aliases_ && may_tell(copy, value)) value = nullptr;
     if (value && atom && !same_annotation(copy.var->annotation, annotation_of(value))) {
       value = nullptr;
     }
@@ -195,6 +219,26 @@ bool ForwardRewrite::takes_consumed(const Expr& value, const Expr& instead_of) c
     takes |= var && consumed_.contains(var) && !known.contains(var);
   });
   return takes;
+}
+
+// Whether a write may tell that `value` stands for that of `binding`.
+bool ForwardRewrite::may_tell(const Binding& binding, const Expr& value) const {
+  const auto* call = as<CallNode>(binding.value);
+  if (!call) return false;  // another name already
+  bool written = false;
+  for (const Expr* expr : {&binding.value, &value}) {
+    visit(*expr, [&](const Expr& e) {
+      const auto* var = as<VarNode>(e);
+      written |= var && aliases_->may_be_written(var);
+    });
+  }
+  if (written) return true;
+  if (!is_atom(value)) return false;
+  const VarNode* var = binding.var.get();
+  if (aliases_->may_be_written(var)) return true;
+  // One storage instead of two: the caller may write the one and read the other.
+  const auto* from = as<VarNode>(value);
+  return writes_ && aliases_->is_shared(var) && (!from || aliases_->is_shared(from));
 }
 
 bool ForwardRewrite::is_visible(const Expr& expr) const {

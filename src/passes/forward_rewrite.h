@@ -1,8 +1,11 @@
 // Rewriting bindings front to back, each from what its operands have become.
 #pragma once
 
+#include <optional>
 #include <set>
 
+#include "analysis/alias_sets.h"
+#include "relax/rewrite.h"
 #include "relax/visit.h"
 
 namespace tapml::passes {
@@ -16,6 +19,10 @@ class ForwardRewrite {
   virtual ~ForwardRewrite() = default;
   // The body after rewrite() has seen every binding, inner ones (branches, lambdas) too.
   relax::Expr run(const relax::Expr& body);
+  // The same of a function's body. Where storage is written (`writes`: somewhere in the module),
+  // only what no write can tell from the original is taken over: reads do not move across writes,
+  // and no tensor becomes another name of one that someone else may write.
+  relax::Expr run(const relax::Function& function, const Module& module, bool writes);
 
  protected:
   // What stands for the value of `binding`, whose operands are replaced already: null where it
@@ -38,8 +45,11 @@ class ForwardRewrite {
   relax::Block rewrite_block(const relax::Block& block);
   bool may_replace(const relax::Variable& var, const relax::Expr& atom, bool dataflow) const;
   bool takes_consumed(const relax::Expr& value, const relax::Expr& instead_of) const;
+  bool may_tell(const relax::Binding& binding, const relax::Expr& value) const;
 
   std::set<const relax::VarNode*> consumed_;
+  std::optional<analysis::AliasSets> aliases_;  // where something may be written
+  bool writes_ = false;
   relax::ExprMap replaced_;
   // Variables of the dataflow block at hand that another variable has taken the place of.
   relax::ExprMap renamed_;

@@ -1,11 +1,13 @@
 #include "passes/fuse_ops.h"
 
 #include <algorithm>
-#include <set>
 
 #include "analysis/pattern_kind.h"
-#include "arith/analyzer.h"
+#include "passes/fusion_cost.h"
+#include "passes/fusion_graph.h"
+#include "passes/graph_functions.h"
 #include "passes/kernel.h"
+#include "passes/legalize.h"
 #include "passes/outline_group.h"
 #include "relax/visit.h"
 
@@ -18,137 +20,207 @@ namespace {
 
 constexpr const char* kPatternAttr = "pattern_kind";
 
-PatternKind kind_of(const Module& module, const std::string& kernel) {
-  if (!is_kernel(module.find(kernel))) return PatternKind::kOpaque;
-  const tir::PrimFunc& func = kernel_implementation(module, kernel);
-  const auto* name = find_attr<std::string>(func.attrs, kPatternAttr);
-  for (PatternKind kind :
-       {PatternKind::kElementWise, PatternKind::kBroadcast, PatternKind::kInjective,
-        PatternKind::kCommReduce, PatternKind::kOutEWiseFusable}) {
-    if (name && *name == analysis::pattern_kind_name(kind)) return kind;
-  }
-  return PatternKind::kOpaque;
-}
-
 // Members of one group: a kernel stays far below what the text format nests.
 constexpr size_t kFusionMembers = 100;
 
-bool is_injective(PatternKind kind) { return kind <= PatternKind::kInjective; }
-
-bool same_shape(const Annotation& a, const Annotation& b) {
-  const auto *x = as_tensor(a), *y = as_tensor(b);
-  if (!x || !y || !x->shape || !y->shape || x->shape->size() != y->shape->size()) return false;
-  arith::Analyzer analyzer;
-  for (size_t i = 0; i < x->shape->size(); ++i) {
-    if (!analyzer.prove_equal((*x->shape)[i], (*y->shape)[i])) return false;
-  }
-  return true;
-}
-
-// Groups of bindings of one dataflow block, found front to back.
+// Groups of bindings of one dataflow block. Readers are visited front to back; each draws in the
+// producers that it post-dominates, with everything on the ways between.
 class BlockFuser {
  public:
-  BlockFuser(Module& module, const Block& block, const std::map<const VarNode*, int>& uses)
-      : module_(module), block_(block), uses_(uses) {}
+  BlockFuser(Module& module, const Block& block, FusionGraph::TraitsOfKernels& traits, int& groups)
+      : module_(module), block_(block), graph_(module, block, traits), outlined_(groups) {}
 
   Block run() {
-    for (size_t i = 0; i < block_.bindings.size(); ++i) {
-      producer_[block_.bindings[i].var.get()] = i;
+    const size_t size = graph_.size();
+    mark_.resize(size);
+    updates_before_.resize(size + 1);
+    drawn_.resize(size);
+    for (size_t i = 0; i < size; ++i) {
       group_of_.push_back(i);
-      groups_.push_back({{i}, kind(i)});
-      if (groups_[i].kind != PatternKind::kOpaque) join_producers(i);
+      groups_.push_back({{i}, {}});
+      updates_before_[i + 1] = updates_before_[i] + (graph_[i].updates ? 1 : 0);
+      if (!is_member(i)) continue;
+      groups_[i].time = fused_time(graph_, {i}).value_or(Samples{});
+      if (size_t reader = reader_of(i); reader != kNoNode) drawn_[reader].push_back(i);
     }
-    Block result{.dataflow = true, .bindings = {}};
-    for (size_t i = 0; i < block_.bindings.size(); ++i) {
-      const Group& group = groups_[group_of_[i]];
-      if (group.members.back() != i) continue;  // part of a later binding's group
-      result.bindings.push_back(group.members.size() == 1
-                                    ? block_.bindings[i]
-                                    : outline_group(module_, block_, group.members));
+    for (size_t i = 0; i < size; ++i) {
+      for (size_t producer : candidates(i)) join(producer, i);
     }
-    return result;
+    return outlined();
   }
 
  private:
   struct Group {
     std::vector<size_t> members;  // in order; the last one's result is the group's
-    PatternKind kind;
+    Samples time{};
   };
 
-  PatternKind kind(size_t i) const {
-    const Binding& binding = block_.bindings[i];
-    if (binding.match_cast || called_operator(binding.value) != "call_tir") {
-      return PatternKind::kOpaque;
-    }
-    const auto& call = *as<CallNode>(binding.value);
-    if (call.annotations.size() != 1) return PatternKind::kOpaque;
-    return kind_of(module_, call_tir_callee(call));
+  // Views join only where they stand between two members.
+  bool is_member(size_t i) const { return graph_[i].traits && !graph_[i].view; }
+
+  // The first member that post-dominates node i, views aside.
+  size_t reader_of(size_t i) const {
+    size_t reader = graph_[i].post_dominator;
+    while (reader != kNoNode && graph_[reader].view) reader = graph_[reader].post_dominator;
+    return reader != kNoNode && is_member(reader) ? reader : kNoNode;
   }
 
-  const std::vector<Expr>& args(size_t i) const {
-    return call_tir_args(*as<CallNode>(block_.bindings[i].value));
-  }
-
-  void join_producers(size_t consumer) {
-    for (const Expr& arg : args(consumer)) {
-      const auto* var = as<VarNode>(arg);
-      auto it = var ? producer_.find(var) : producer_.end();
-      if (it == producer_.end() || !var->dataflow || uses_.at(var) != 1) continue;
-      size_t from = group_of_[it->second], to = group_of_[consumer];
-      if (from != to && may_join(groups_[from], groups_[to], var, consumer)) join(from, to);
-    }
-  }
-
-  bool may_join(const Group& producer, const Group& consumer, const VarNode* value,
-                size_t reader) const {
-    if (producer.kind == PatternKind::kOpaque || consumer.kind == PatternKind::kOpaque) {
-      return false;
-    }
-    if (producer.members.back() != producer_.at(value)) return false;
-    if (is_injective(producer.kind)) {
-      if (!is_injective(consumer.kind) && consumer.kind != PatternKind::kCommReduce) return false;
-    } else {
-      // Epilogue: the reader works at the reduction's own indices.
-      PatternKind own = kind(reader);
-      bool pointwise = own == PatternKind::kElementWise || own == PatternKind::kBroadcast;
-      if (!pointwise || !is_injective(consumer.kind) ||
-          !same_shape(value->annotation, block_.bindings[reader].var->annotation)) {
-        return false;
+  // What member i may draw in: its operands in order, then what comes before them, nearest first.
+  std::vector<size_t> candidates(size_t i) const {
+    std::vector<size_t> result;
+    if (drawn_[i].empty()) return result;
+    for (const FusionNode::Input& input : graph_[i].inputs) {
+      size_t producer = input.producer;
+      while (producer != kNoNode && graph_[producer].view) {
+        producer = graph_[producer].inputs[0].producer;
+      }
+      if (producer == kNoNode || !is_member(producer) || reader_of(producer) != i) continue;
+      if (std::find(result.begin(), result.end(), producer) == result.end()) {
+        result.push_back(producer);
       }
     }
-    Group merged = merge(producer, consumer);
-    return merged.members.size() <= kFusionMembers &&
-           group_inputs(block_, merged.members).size() + 1 <= kFusionTensors &&
-           stays_in_order(merged);
+    const size_t operands = result.size();
+    for (size_t d = drawn_[i].size(); d-- > 0;) {
+      auto end = result.begin() + static_cast<std::ptrdiff_t>(operands);
+      if (std::find(result.begin(), end, drawn_[i][d]) == end) result.push_back(drawn_[i][d]);
+    }
+    return result;
   }
 
-  static Group merge(const Group& a, const Group& b) {
-    Group merged{a.members, std::max(a.kind, b.kind)};
-    merged.members.insert(merged.members.end(), b.members.begin(), b.members.end());
-    std::sort(merged.members.begin(), merged.members.end());
-    return merged;
+  void join(size_t producer, size_t reader) {
+    if (group_of_[producer] == group_of_[reader]) return;
+    std::vector<size_t> members, groups;
+    if (!collect(producer, reader, members, groups)) return;
+    std::sort(members.begin(), members.end());
+    if (!is_closed(members) || !is_legal(members)) return;
+    std::optional<Samples> time = fused_time(graph_, members);
+    if (!time) return;
+    for (size_t s = 0; s < time->size(); ++s) {
+      double apart = 0;
+      for (size_t group : groups) apart += groups_[group].time[s];
+      if ((*time)[s] > apart) return;
+    }
+    const size_t to = group_of_[reader];
+    for (size_t member : members) group_of_[member] = to;
+    groups_[to] = {std::move(members), *time};
   }
 
-  void join(size_t from, size_t to) {
-    groups_[to] = merge(groups_[from], groups_[to]);
-    for (size_t member : groups_[to].members) group_of_[member] = to;
-  }
-
-  // Calls that update memory in place must not come between the group's members: the group runs
-  // where its last member stood, and what it reads must still be what it was.
-  bool stays_in_order(const Group& group) const {
-    for (size_t i = group.members.front(); i < group.members.back(); ++i) {
-      if (called_operator(block_.bindings[i].value) == "call_tir_inplace") return false;
+  // All that stands on a way from `producer` to `reader`, with its groups. False where something of
+  // it cannot be in a kernel.
+  bool collect(size_t producer, size_t reader, std::vector<size_t>& members,
+               std::vector<size_t>& groups) {
+    ++stamp_;
+    std::vector<size_t> pending = {producer};
+    mark_[producer] = stamp_;
+    int reductions = 0;
+    auto add_group = [&](size_t i) {
+      const size_t group = group_of_[i];
+      if (std::find(groups.begin(), groups.end(), group) != groups.end()) return true;
+      groups.push_back(group);
+      for (size_t member : groups_[group].members) {
+        members.push_back(member);
+        reductions += graph_[member].reduces() ? 1 : 0;
+      }
+      return members.size() <= kFusionMembers && reductions <= 1;
+    };
+    while (!pending.empty()) {
+      const size_t i = pending.back();
+      pending.pop_back();
+      if (!graph_[i].traits || !add_group(i)) return false;
+      if (i == reader) continue;
+      for (size_t consumer : graph_[i].consumers) {
+        if (mark_[consumer] == stamp_) continue;
+        mark_[consumer] = stamp_;
+        pending.push_back(consumer);
+      }
+      if (pending.size() > kFusionMembers) return false;
     }
     return true;
   }
 
+  // One result, within the limit of tensors, and nothing that may not move in between.
+  bool is_closed(const std::vector<size_t>& members) {
+    ++stamp_;
+    for (size_t member : members) mark_[member] = stamp_;
+    if (updates_before_[members.back()] != updates_before_[members.front()]) return false;
+    std::vector<const VarNode*> seen;
+    int tensors = 1;
+    for (size_t member : members) {
+      const FusionNode& node = graph_[member];
+      if (member != members.back()) {
+        if (node.escapes) return false;
+        for (size_t consumer : node.consumers) {
+          if (mark_[consumer] != stamp_) return false;
+        }
+      }
+      for (const FusionNode::Input& input : node.inputs) {
+        const bool inside = input.producer != kNoNode && mark_[input.producer] == stamp_;
+        if (inside) continue;
+        if (node.view) return false;
+        if (input.var && std::find(seen.begin(), seen.end(), input.var) != seen.end()) continue;
+        if (input.var) seen.push_back(input.var);
+        if (++tensors > kFusionTensors) return false;
+      }
+    }
+    return !graph_[members.back()].view;
+  }
+
+  // What a schedule makes one nest of: nothing in front of a product, since it would be computed
+  // again for every use; behind a reduction only what works at its own indices. Members are marked.
+  bool is_legal(const std::vector<size_t>& members) const {
+    auto found = std::find_if(members.begin(), members.end(),
+                              [&](size_t member) { return graph_[member].reduces(); });
+    if (found == members.end()) return true;
+    const size_t reduction = *found;
+    std::vector<size_t> behind = {reduction};
+    for (auto it = found + 1; it != members.end(); ++it) {
+      const FusionNode& node = graph_[*it];
+      bool reads = false;
+      for (const FusionNode::Input& input : node.inputs) {
+        if (std::find(behind.begin(), behind.end(), input.producer) == behind.end()) continue;
+        reads = true;
+        if (node.view || node.kind() > PatternKind::kBroadcast ||
+            !graph_.same_shape(input.producer, *it)) {
+          return false;
+        }
+      }
+      if (reads) behind.push_back(*it);
+    }
+    if (graph_[reduction].kind() != PatternKind::kOutEWiseFusable) return true;
+    return std::none_of(graph_[reduction].inputs.begin(), graph_[reduction].inputs.end(),
+                        [&](const FusionNode::Input& input) {
+                          return input.producer != kNoNode && mark_[input.producer] == stamp_;
+                        });
+  }
+
+  Block outlined() {
+    Block kernels = block_;  // views inside of groups become kernels
+    for (size_t i = 0; i < graph_.size(); ++i) {
+      if (!graph_[i].view || groups_[group_of_[i]].members.size() == 1) continue;
+      Binding& view = kernels.bindings[i];
+      view.value = outline_operator(module_, *as<CallNode>(view.value), view.var->annotation);
+    }
+    Block result{.dataflow = true, .bindings = {}};
+    for (size_t i = 0; i < graph_.size(); ++i) {
+      const std::vector<size_t>& members = groups_[group_of_[i]].members;
+      if (members.back() != i) continue;  // part of a later binding's group
+      result.bindings.push_back(members.size() == 1
+                                    ? block_.bindings[i]
+                                    : outline_group(module_, kernels, members, outlined_));
+    }
+    return result;
+  }
+
   Module& module_;
   const Block& block_;
-  const std::map<const VarNode*, int>& uses_;
-  std::map<const VarNode*, size_t> producer_;
+  FusionGraph graph_;
+  int& outlined_;  // groups of the module so far
   std::vector<Group> groups_;
   std::vector<size_t> group_of_;
+  std::vector<std::vector<size_t>> drawn_;  // by reader: what reader_of() says of whom
+  std::vector<int> updates_before_;
+  std::vector<uint32_t> mark_;  // nodes of the walk or group number stamp_
+  uint32_t stamp_ = 0;
 };
 
 }  // namespace
@@ -168,15 +240,14 @@ Module annotate_patterns(const Module& module) {
 
 Module fuse_ops(const Module& module) {
   Module result = module;
-  for (const auto& [name, function] : module.functions) {
-    const Function* source = as_relax_function(function.get());
-    if (!source || is_kernel(source) || attr_or(source->attrs, kFusedAttr, false)) continue;
-    auto uses = use_counts(source->body);
-    auto copy = std::make_shared<Function>(*source);
-    copy->body = map_blocks(source->body, [&](const Block& block) {
-      return block.dataflow ? BlockFuser(result, block, uses).run() : block;
+  FusionGraph::TraitsOfKernels traits;
+  int groups = 0;
+  for (const auto& [name, source] : graph_functions(module)) {
+    if (attr_or(source->attrs, kFusedAttr, false)) continue;
+    Expr body = map_blocks(source->body, [&](const Block& block) {
+      return block.dataflow ? BlockFuser(result, block, traits, groups).run() : block;
     });
-    result.functions[name] = copy;
+    result.functions[name] = with_body(*source, std::move(body));
   }
   return result;
 }

@@ -6,15 +6,24 @@
 namespace tapml::passes {
 
 // Groups calls of kernels in dataflow blocks by their pattern kinds (attribute "pattern_kind" of
-// the implementations, see annotate_patterns):
-// - injective kernels join the injective kernel or sum that alone reads them;
-// - elementwise kernels join the matmul or sum whose result they alone read, at its own indices.
+// the implementations, see annotate_patterns). A kernel joins the one that post-dominates it, where
+// all that is read of it meets again, with every kernel on the ways between, if
+// - all of them are injective, or one is a reduction: injective kernels stand in front of a sum
+//   (none in front of a product), behind it elementwise ones, at its own indices;
+// - nothing else reads what is between, and no call that updates an argument stands there;
+// - the group has no more than `kFusionTensors` tensors;
+// - it is estimated to take no longer as one kernel (passes/fusion_cost.h).
+// Views between two kernels of a group become part of it, as index arithmetic.
 // A group becomes a function with attribute "fused" whose body calls the kernels; symbolic
-// variables that its tensors do not give are passed as an extra Shape argument. Kernels that update
-// an argument in place never join. No group has more than `kFusionTensors` tensors.
+// variables that its tensors do not give are passed as an extra Shape argument.
 Module fuse_ops(const Module& module);
 
 inline constexpr int kFusionTensors = 6;
+
+// Attribute of a Module: the name of the rules by which its kernels were cut. Platforms that share
+// them have the same kernels. The name says which version of fuse_ops made them.
+inline constexpr const char* kBoundaryPolicyAttr = "boundary_policy";
+inline constexpr const char* kDefaultBoundaryPolicy = "default-2";
 
 // Sets "pattern_kind" on the implementation of every kernel, from its loops alone.
 Module annotate_patterns(const Module& module);

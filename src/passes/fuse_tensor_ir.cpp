@@ -1,9 +1,11 @@
 #include "passes/fuse_tensor_ir.h"
 
 #include "ir/exceptions.h"
+#include "passes/graph_functions.h"
 #include "passes/kernel.h"
 #include "passes/outline_group.h"
 #include "relax/kernel_call.h"
+#include "relax/rewrite.h"
 #include "relax/visit.h"
 #include "tir/visit.h"
 
@@ -25,7 +27,9 @@ class Composer {
       buffers_[param.get()] = add_buffer(param->name, param->annotation);
       tir_params_.push_back({buffers_[param.get()], AccessMode::kIn});
     }
-    const auto& bindings = body_of(fused_).blocks.at(0).bindings;
+    const SeqNode& calls = body_of(fused_);
+    if (calls.blocks.size() != 1) refuse("its body");
+    const auto& bindings = calls.blocks[0].bindings;
     for (size_t i = 0; i < bindings.size(); ++i) {
       add_member(bindings[i], i + 1 == bindings.size());
     }
@@ -47,12 +51,24 @@ class Composer {
   const std::vector<Var>& symbols() const { return symbols_; }
 
  private:
+  // Text may mark any function.
+  [[noreturn]] static void refuse(const std::string& where) {
+    throw_user("a function marked fused does more than call kernels", where,
+               "one block of call_tir(@kernel, ...)", "",
+               "fuse_ops makes such functions, after legalize");
+  }
+
   static tir::Buffer add_buffer(const std::string& name, const Annotation& annotation) {
     const auto* tensor = as_tensor(annotation);
+    if (!tensor || !tensor->dtype || !tensor->shape) {
+      throw_user("what is fused has no known shape and dtype", "value " + name,
+                 "Tensor(shape, dtype)", to_string(annotation), "name_shapes before legalize");
+    }
     return tir::make_buffer(name, *tensor->dtype, *tensor->shape);
   }
 
   void add_member(const Binding& binding, bool last) {
+    if (!is_call_tir(binding.value)) refuse("value " + binding.var->name);
     const auto& call = *as<CallNode>(binding.value);
     const std::string& kernel = call_tir_callee(call);
     const std::vector<Expr>& args = call_tir_args(call);
@@ -85,7 +101,7 @@ class Composer {
         bool leaves_block = last && body_of(spec).result == inner.var;
         Variable var = make_variable("y" + std::to_string(spec_block_.bindings.size()),
                                      substitute(inner.var->annotation, symbols), !leaves_block);
-        Expr value = substitute_symbols(substitute(inner.value, values), symbols);
+        Expr value = substitute_all(inner.value, values, symbols);
         spec_block_.bindings.push_back({var, value, nullptr, {}});
         values[inner.var.get()] = var;
       }
@@ -168,11 +184,9 @@ Module fuse_tensor_ir(const Module& module) {
     composed[name] = {kernel, composer.symbols(), fused};
     result.functions.erase(name);
   }
-  for (const auto& [name, function] : module.functions) {
-    const Function* source = as_relax_function(function.get());
-    if (!source || is_kernel(source) || composed.contains(name)) continue;
-    auto copy = std::make_shared<Function>(*source);
-    copy->body = map_blocks(source->body, [&](const Block& block) {
+  for (const auto& [name, source] : graph_functions(module)) {
+    if (composed.contains(name)) continue;
+    Expr body = map_blocks(source->body, [&](const Block& block) {
       Block lowered = block;
       for (Binding& binding : lowered.bindings) {
         const auto* call = as<CallNode>(binding.value);
@@ -182,7 +196,7 @@ Module fuse_tensor_ir(const Module& module) {
       }
       return lowered;
     });
-    result.functions[name] = copy;
+    result.functions[name] = with_body(*source, std::move(body));
   }
   return result;
 }

@@ -5,8 +5,9 @@
 
 #include "build/annotations.h"
 #include "build/block_builder.h"
+#include "passes/graph_functions.h"
 #include "passes/kernel.h"
-#include "relax/refresh.h"
+#include "relax/rewrite.h"
 #include "relax/unify.h"
 
 namespace tapml::passes {
@@ -25,9 +26,8 @@ class Inliner {
 
   Module run() {
     Module result = module_;
-    for (const auto& [name, function] : module_.functions) {
-      const Function* source = as_relax_function(function.get());
-      if (source && !is_kernel(source)) result.functions[name] = inlined(name);
+    for (const auto& [name, source] : graph_functions(module_)) {
+      result.functions[name] = inlined(name);
     }
     return result;
   }
@@ -95,6 +95,12 @@ class Inliner {
       Annotation expected = build::simplified(substitute(params[i], symbols));
       values[callee.params[i].get()] = cast(call.args[i], args[i], expected,
                                             callee.params[i]->name + "_of_" + name, binding, own);
+      Expr& value = values[callee.params[i].get()];
+      if (callee.pure || !as<ConstantNode>(value)) continue;
+      // What the callee may write is a variable.
+      Variable var = make_variable(callee.params[i]->name + "_of_" + name, expected, own.dataflow);
+      own.bindings.push_back({var, value, nullptr, binding.origin});
+      value = var;
     }
     Expr body = refresh(callee.body, values, symbols);
     const auto& seq = *as<SeqNode>(body);

@@ -49,14 +49,32 @@ Module kernel_alone(const Module& module, const std::string& name) {
   return alone;
 }
 
+namespace {
+
+// The operator, program or library routine that a binding of a spec calls.
+std::string called_name(const relax::Expr& value) {
+  const auto* call = relax::as<relax::CallNode>(value);
+  if (relax::is_call_tir(value)) return relax::call_tir_callee(*call);
+  const std::string& op = relax::called_operator(value);
+  const auto* routine = op == "call_dps_library" && !call->args.empty()
+                            ? relax::as<relax::ExternFuncNode>(call->args[0])
+                            : nullptr;
+  if (!routine) return op;
+  std::string name = routine->name;
+  for (char& c : name) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (!plain) c = '_';
+  }
+  return name;
+}
+
+}  // namespace
+
 std::string operators_of(const relax::Function& spec) {
   constexpr size_t kLongest = 48;
   std::string text;
   relax::visit_bindings(spec.body, [&](const relax::Binding& binding, bool) {
-    const std::string& name =
-        relax::is_call_tir(binding.value)
-            ? relax::call_tir_callee(*relax::as<relax::CallNode>(binding.value))
-            : relax::called_operator(binding.value);
+    const std::string name = called_name(binding.value);
     if (name.empty() || text.size() > kLongest) return;
     text += (text.empty() ? "" : "_") + name;
     if (text.size() > kLongest) text += "_etc";

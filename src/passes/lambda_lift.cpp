@@ -1,9 +1,11 @@
 #include "passes/lambda_lift.h"
 
 #include <algorithm>
-#include <set>
 
+#include "passes/captures.h"
+#include "passes/graph_functions.h"
 #include "passes/kernel.h"
+#include "relax/rewrite.h"
 #include "relax/visit.h"
 
 namespace tapml::passes {
@@ -12,61 +14,23 @@ using namespace relax;  // NOLINT: this file is about relax alone
 
 namespace {
 
-void collect_symbols(const Expr& expr, std::vector<Var>& into);
-
-void collect_symbols(const Function& function, std::vector<Var>& into) {
-  for (const Variable& param : function.params) collect_vars(param->annotation, into);
-  if (function.result) collect_vars(function.result, into);
-  collect_symbols(function.body, into);
-}
-
-// Symbolic variables that are mentioned anywhere in `expr`, in order of first occurrence.
-void collect_symbols(const Expr& expr, std::vector<Var>& into) {
-  visit(expr, [&](const Expr& e) {
-    if (const auto* shape = as<ShapeNode>(e)) {
-      for (const PrimExpr& dim : shape->dims) tapml::collect_vars(dim, into);
-    } else if (const auto* prim = as<PrimValueNode>(e)) {
-      tapml::collect_vars(prim->value, into);
-    } else if (const auto* call = as<CallNode>(e)) {
-      for (const Annotation& annotation : call->annotations) collect_vars(annotation, into);
-    } else if (const auto* lambda = as<FunctionNode>(e)) {
-      for (const Variable& param : lambda->function->params) {
-        collect_vars(param->annotation, into);
-      }
-      if (lambda->function->result) collect_vars(lambda->function->result, into);
-    } else if (const auto* seq = as<SeqNode>(e)) {
-      for (const Block& block : seq->blocks) {
-        for (const Binding& binding : block.bindings) {
-          collect_vars(binding.var->annotation, into);
-          if (binding.match_cast) collect_vars(binding.match_cast, into);
-        }
-      }
-    }
-  });
-}
-
-// Variables that a lambda uses and does not bind, in order of first use; not `self`.
-std::vector<Variable> captured_variables(const FunctionNode& lambda, const VarNode* self) {
-  std::set<const VarNode*> bound{self}, seen;
-  std::vector<Variable> captured;
-  auto bind_params = [&](const Function& function) {
-    for (const Variable& param : function.params) bound.insert(param.get());
-  };
-  bind_params(*lambda.function);
-  visit(lambda.function->body, [&](const Expr& e) {
-    if (const auto* inner = as<FunctionNode>(e)) bind_params(*inner->function);
-    if (const auto* seq = as<SeqNode>(e)) {
-      for (const Block& block : seq->blocks) {
-        for (const Binding& binding : block.bindings) bound.insert(binding.var.get());
-      }
-    }
-  });
-  visit(lambda.function->body, [&](const Expr& e) {
-    const auto* var = as<VarNode>(e);
-    if (!var || bound.contains(var) || !seen.insert(var).second) return;
-    captured.push_back(std::static_pointer_cast<const VarNode>(e));
-  });
-  return captured;
+// The variables that an annotation names of the scope it stands in: those in the parameters of a
+// Callable are its own.
+void collect_scope_vars(const Annotation& annotation, std::vector<Var>& into) {
+  if (const auto* tuple = as_tuple(annotation)) {
+    for (const Annotation& field : tuple->fields) collect_scope_vars(field, into);
+    return;
+  }
+  const auto* callable = as_callable(annotation);
+  if (!callable) return collect_vars(annotation, into);
+  std::vector<Var> own, used;
+  for (const Annotation& param : callable->params) collect_vars(param, own);
+  collect_scope_vars(callable->result, used);
+  for (const Var& var : used) {
+    const bool is_own =
+        std::any_of(own.begin(), own.end(), [&](const Var& other) { return other.same_as(var); });
+    if (!is_own) into.push_back(var);
+  }
 }
 
 // A lambda whose body is one call of a function of the module that passes its parameters on last.
@@ -119,7 +83,7 @@ class Lifter {
   Lifter(Module& module, std::string name) : module_(module), name_(std::move(name)) {}
 
   FunctionRef run(const Function& function) {
-    for (const Variable& param : function.params) collect_vars(param->annotation, symbols_);
+    for (const Variable& param : function.params) collect_scope_vars(param->annotation, symbols_);
     auto copy = std::make_shared<Function>(function);
     copy->body = sequence(function.body);
     return copy;
@@ -137,7 +101,7 @@ class Lifter {
         Binding b = binding;
         b.value = value(binding);
         copy.bindings.push_back(std::move(b));
-        if (binding.match_cast) collect_vars(binding.match_cast, symbols_);
+        if (binding.match_cast) collect_scope_vars(binding.match_cast, symbols_);
       }
       blocks.push_back(std::move(copy));
     }
@@ -198,7 +162,7 @@ class Lifter {
       inner.targets_ = targets_;
       lambda->function = inner.run(*original.function);
     }
-    std::vector<Variable> captured = captured_variables(*lambda, self.get());
+    std::vector<Variable> captured = captured_variables(*lambda->function, self.get());
     std::vector<Var> mentioned;
     collect_symbols(*lambda->function, mentioned);
     for (const Variable& var : captured) collect_vars(var->annotation, mentioned);
@@ -234,7 +198,7 @@ class Lifter {
     for (const Variable& param : lambda->function->params) add_param(param);
     Variable own_self = make_variable(self->name, substitute(self->annotation, own));
     values[self.get()] = own_self;
-    Expr body = substitute_symbols(substitute(lambda->function->body, values), own);
+    Expr body = substitute_all(lambda->function->body, values, own);
     Targets recursion{{own_self.get(), inside}};
     body = map_blocks(body, [&](const Block& block) {
       Block copy = block;
@@ -273,9 +237,7 @@ class Lifter {
 
 Module lambda_lift(const Module& module) {
   Module result = module;
-  for (const auto& [name, function] : module.functions) {
-    const Function* source = as_relax_function(function.get());
-    if (!source || is_kernel(source)) continue;
+  for (const auto& [name, source] : graph_functions(module)) {
     result.functions[name] = Lifter(result, name).run(*source);
   }
   return result;

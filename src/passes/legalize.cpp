@@ -1,12 +1,16 @@
 #include "passes/legalize.h"
 
+#include <algorithm>
+
 #include "build/block_builder.h"
 #include "ir/exceptions.h"
 #include "op/operator.h"
 #include "passes/check_consumption.h"
 #include "passes/decompose.h"
+#include "passes/graph_functions.h"
 #include "passes/kernel.h"
 #include "passes/outline_group.h"
+#include "passes/outline_library.h"
 #include "passes/outline_program.h"
 #include "passes/shape_check.h"
 #include "relax/kernel_call.h"
@@ -49,7 +53,8 @@ class Outliner {
       params.push_back(make_variable("s", shape_annotation(Dims(extra.begin(), extra.end()))));
       for (const Var& var : extra) symbols.push_back(caller_symbol(var));
     }
-    Annotation spec_result = op::deduce(node);
+    spec_call = with_known_symbols(node, extra);
+    Annotation spec_result = op::deduce(*as<CallNode>(spec_call));
     Variable value = make_variable("y", spec_result);
     Block block{.dataflow = true, .bindings = {{value, spec_call, nullptr, {}}}};
     if (is_single(spec_result)) {
@@ -79,6 +84,34 @@ class Outliner {
   }
 
  private:
+  // Variables that neither a tensor's shape nor a scalar of the loops gives a value make no
+  // difference to the result (the length of arange(1, n) with step -1): they become 1.
+  Expr with_known_symbols(const CallNode& call, const std::vector<Var>& extra) const {
+    std::vector<Var> used, given = extra;
+    for (const Variable& param : params_) collect_vars(param->annotation, given);
+    for (const Expr& arg : call.args) {
+      if (as<ShapeNode>(arg) || as<PrimValueNode>(arg)) collect_vars(annotation_of(arg), used);
+    }
+    VarMap unknown;
+    for (const Var& var : used) {
+      const bool known = std::any_of(given.begin(), given.end(),
+                                     [&](const Var& other) { return other.same_as(var); });
+      if (!known) unknown.emplace(var.get(), PrimExpr(1));
+    }
+    std::vector<Expr> args = call.args;
+    for (Expr& arg : args) {
+      if (unknown.empty()) break;
+      if (const auto* shape = as<ShapeNode>(arg)) {
+        Dims dims;
+        for (const PrimExpr& dim : shape->dims) dims.push_back(tapml::substitute(dim, unknown));
+        arg = make_shape(std::move(dims));
+      } else if (const auto* prim = as<PrimValueNode>(arg)) {
+        arg = make_prim_value(tapml::substitute(prim->value, unknown));
+      }
+    }
+    return make_call(call.callee, std::move(args), call.attrs, call.annotations);
+  }
+
   void add_argument(const Expr& arg, const std::string& name) {
     if (const auto* tuple = as<TupleNode>(arg)) {
       std::vector<Expr> fields;
@@ -255,6 +288,8 @@ void legalize_binding(Module& module, Binding binding, bool dataflow, bool views
       // The program says what it makes; that it is what the caller wrote is checked after.
       binding.var = make_variable("result_of_" + program, made, dataflow);
     }
+  } else if (calls_library(*call)) {
+    binding.value = outline_library(module, *call);
   } else if (!name.empty() && (views || !is_view(name)) && op::find_operator(name)) {
     Expr checked = OperandChecks(dataflow, checks).run(binding.value);
     binding.value = Outliner(*as<CallNode>(checked)).outline(module, var->annotation);
@@ -306,16 +341,17 @@ Expr legalize_body(Module& module, const Expr& body, bool views) {
 
 }  // namespace
 
+Expr outline_operator(Module& module, const CallNode& call, const Annotation& result) {
+  return Outliner(call).outline(module, result);
+}
+
 Module legalize(const Module& original) {
   const Module module = decompose(original);
   check_consumption(module);
   Module result = module;
-  for (const auto& [name, function] : module.functions) {
-    const Function* source = as_relax_function(function.get());
-    if (!source || is_kernel(source)) continue;
-    auto copy = std::make_shared<Function>(*source);
-    copy->body = legalize_body(result, source->body, attr_or(source->attrs, kFusedAttr, false));
-    result.functions[name] = copy;
+  for (const auto& [name, source] : graph_functions(module)) {
+    const bool fused = attr_or(source->attrs, kFusedAttr, false);
+    result.functions[name] = with_body(*source, legalize_body(result, source->body, fused));
   }
   return result;
 }

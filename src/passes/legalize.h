@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ir/module.h"
+#include "relax/expr.h"
 
 namespace tapml::passes {
 
@@ -12,6 +13,11 @@ namespace tapml::passes {
 // deduction cannot decide that two dimensions agree, a match_cast before the call checks it.
 // UserError for a call whose argument shapes are not known or can never fit each other.
 Module legalize(const Module& module);
+
+// Adds the kernel that does what `call`, of an operator whose operands provably agree, does, views
+// included, and returns the call_tir of it. `result` is the annotation of what it makes.
+relax::Expr outline_operator(Module& module, const relax::CallNode& call,
+                             const relax::Annotation& result);
 
 // Operators that only look at the same bytes another way.
 bool is_view(const std::string& op);

@@ -1,6 +1,7 @@
 #include "passes/lift_workspaces.h"
 
 #include "arith/analyzer.h"
+#include "passes/graph_functions.h"
 #include "passes/kernel.h"
 #include "relax/kernel_call.h"
 #include "relax/visit.h"
@@ -54,9 +55,7 @@ PrimExpr workspace_bytes_of(const tir::PrimFunc& func) {
 
 Module lift_given_workspaces(const Module& module, const std::map<std::string, PrimExpr>& bytes) {
   Module result = module;
-  for (const auto& [name, function] : module.functions) {
-    const Function* source = as_relax_function(function.get());
-    if (!source || is_kernel(source)) continue;
+  for (const auto& [name, source] : graph_functions(module)) {
     bool changed = false;
     Expr body = map_blocks(source->body, [&](const Block& block) {
       Block copy = block;
@@ -68,10 +67,7 @@ Module lift_given_workspaces(const Module& module, const std::map<std::string, P
       }
       return copy;
     });
-    if (!changed) continue;
-    auto planned = std::make_shared<Function>(*source);
-    planned->body = std::move(body);
-    result.functions[name] = std::move(planned);
+    if (changed) result.functions[name] = with_body(*source, std::move(body));
   }
   return result;
 }

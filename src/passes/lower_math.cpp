@@ -48,7 +48,7 @@ PrimExpr lower_call(const PrimExpr& call) {
 
 PrimExpr lower_math(const PrimExpr& expr) {
   return rewrite_expr(expr, [](const PrimExpr& e) {
-    if (e.kind() != ExprKind::kCall) return PrimExpr();
+    if (e.kind() != tapml::ExprKind::kCall) return PrimExpr();
     const IntrinsicInfo* info = find_intrinsic(e->name);
     if (!info) throw_internal("unknown intrinsic", e->name);
     return info->needs_math ? lower_call(e) : PrimExpr();

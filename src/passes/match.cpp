@@ -6,6 +6,7 @@
 #include "build/pattern.h"
 #include "op/operator.h"
 #include "passes/fuse_ops.h"
+#include "passes/graph_functions.h"
 #include "passes/kernel.h"
 #include "passes/outline_group.h"
 #include "text/structural.h"
@@ -15,8 +16,6 @@ namespace tapml::passes {
 using namespace relax;  // NOLINT: this file is about relax alone
 
 namespace {
-
-constexpr const char* kBoundaryPolicy = "boundary_policy";
 
 struct NamedPattern {
   std::string name;
@@ -44,13 +43,19 @@ std::string policy_of(const Module& module, const std::vector<NamedPattern>& pat
   }
   char digits[16];
   std::snprintf(digits, sizeof digits, "%08x", static_cast<unsigned>(hash & 0xffffffffu));
-  return attr_or<std::string>(module.attrs, kBoundaryPolicy, "default-1") + "+patterns:" + digits;
+  return attr_or<std::string>(module.attrs, kBoundaryPolicyAttr, kDefaultBoundaryPolicy) +
+         "+patterns:" + digits;
 }
 
 class BlockMatcher {
  public:
-  BlockMatcher(Module& module, const Block& block, const std::map<const VarNode*, int>& uses)
-      : module_(module), block_(block), matcher_(block, uses), taken_(block.bindings.size()) {}
+  BlockMatcher(Module& module, const Block& block, const std::map<const VarNode*, int>& uses,
+               int& groups)
+      : module_(module),
+        block_(block),
+        outlined_(groups),
+        matcher_(block, uses),
+        taken_(block.bindings.size()) {}
 
   Block run(const std::vector<NamedPattern>& patterns) {
     std::map<size_t, std::vector<size_t>> groups;  // by last member
@@ -66,7 +71,7 @@ class BlockMatcher {
     Block result{.dataflow = true, .bindings = {}};
     for (size_t i = 0; i < block_.bindings.size(); ++i) {
       if (auto group = groups.find(i); group != groups.end()) {
-        result.bindings.push_back(outline_group(module_, block_, group->second));
+        result.bindings.push_back(outline_group(module_, block_, group->second, outlined_));
       } else if (!taken_[i]) {
         result.bindings.push_back(block_.bindings[i]);
       }
@@ -109,6 +114,7 @@ class BlockMatcher {
 
   Module& module_;
   const Block& block_;
+  int& outlined_;  // groups of the module so far
   build::PatternMatcher matcher_;
   std::vector<bool> taken_;
 };
@@ -119,17 +125,14 @@ Module match(const Module& module) {
   const std::vector<NamedPattern> patterns = patterns_of(module);
   if (patterns.empty()) return module;
   Module result = module;
-  result.attrs[kBoundaryPolicy] = policy_of(module, patterns);
+  result.attrs[kBoundaryPolicyAttr] = policy_of(module, patterns);
   for (const NamedPattern& pattern : patterns) result.functions.erase(pattern.name);
-  for (const auto& [name, function] : module.functions) {
-    const Function* source = as_relax_function(function.get());
-    if (!source || is_kernel(source) || build::is_pattern(source)) continue;
+  int groups = 0;
+  for (const auto& [name, source] : graph_functions(module)) {
     const auto uses = use_counts(source->body);
-    auto copy = std::make_shared<Function>(*source);
-    copy->body = map_blocks(source->body, [&](const Block& block) {
-      return block.dataflow ? BlockMatcher(result, block, uses).run(patterns) : block;
-    });
-    result.functions[name] = copy;
+    result.functions[name] = with_body(*source, map_blocks(source->body, [&](const Block& block) {
+      return block.dataflow ? BlockMatcher(result, block, uses, groups).run(patterns) : block;
+    }));
   }
   return result;
 }

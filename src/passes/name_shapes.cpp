@@ -1,12 +1,16 @@
 #include "passes/name_shapes.h"
 
+#include <set>
 #include <utility>
 
 #include "arith/analyzer.h"
+#include "build/annotations.h"
 #include "ir/exceptions.h"
 #include "op/operator.h"
+#include "passes/graph_functions.h"
 #include "passes/kernel.h"
 #include "passes/shape_check.h"
+#include "relax/rewrite.h"
 #include "relax/visit.h"
 
 namespace tapml::passes {
@@ -46,6 +50,13 @@ struct Pair {
 
 class ShapeNamer {
  public:
+  explicit ShapeNamer(const Expr& body) {
+    visit(body, [&](const Expr& expr) {
+      const auto* call = as<CallNode>(expr);
+      if (const auto* var = call ? as<VarNode>(call->callee) : nullptr) called_.insert(var);
+    });
+  }
+
   Expr run(const Expr& body) {
     if (const auto* branch = as<IfNode>(body)) {
       auto node = std::make_shared<IfNode>(*branch);
@@ -134,6 +145,8 @@ class ShapeNamer {
   // The binding's variable with what was found, where that says more.
   void take(Binding& binding, const Annotation& found) {
     if (!is_finer(found, binding.var->annotation)) return;
+    // What is called stays open: that it is no function is an error when it runs.
+    if (called_.contains(binding.var.get())) return;
     Variable var = make_variable(binding.var->name, found, binding.var->dataflow);
     known_[binding.var.get()] = var;
     binding.var = var;
@@ -248,6 +261,7 @@ class ShapeNamer {
     return std::nullopt;
   }
 
+  std::set<const VarNode*> called_;  // as functions
   ExprMap known_;
 };
 
@@ -255,12 +269,15 @@ class ShapeNamer {
 
 Module name_shapes(const Module& module) {
   Module result = module;
-  for (const auto& [name, function] : module.functions) {
-    const Function* source = as_relax_function(function.get());
-    if (!source || is_kernel(source)) continue;
-    auto copy = std::make_shared<Function>(*source);
-    copy->body = ShapeNamer().run(source->body);
-    result.functions[name] = copy;
+  for (const auto& [name, source] : graph_functions(module)) {
+    Expr body = ShapeNamer(source->body).run(source->body);
+    // What was an Object may turn out to be another tensor than promised.
+    const Annotation found = annotation_of(as<SeqNode>(body)->result);
+    if (source->result && found && !build::compatible(found, source->result)) {
+      throw_user("what a function returns is not what it promises", "function " + name,
+                 to_string(source->result), to_string(found));
+    }
+    result.functions[name] = with_body(*source, std::move(body));
   }
   return result;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "relax/rewrite.h"
 #include "relax/visit.h"
 
 namespace tapml::passes {
@@ -34,8 +35,8 @@ void visit_operands(const Expr& value, const std::function<void(const Expr&)>& f
 
 class GroupOutliner {
  public:
-  GroupOutliner(Module& module, const Block& block, const std::vector<size_t>& members)
-      : module_(module), block_(block), members_(members) {}
+  GroupOutliner(Module& module, const Block& block, const std::vector<size_t>& members, int& groups)
+      : module_(module), block_(block), members_(members), groups_(groups) {}
 
   Binding run() {
     arguments_ = group_inputs(block_, members_);
@@ -55,7 +56,11 @@ class GroupOutliner {
     Expr last = body.bindings.back().var;
     FunctionRef fused = make_function(params_, make_seq({std::move(body)}, last),
                                       annotation_of(last), {{kFusedAttr, true}});
-    std::string name = module_.unique_name("fused");
+    std::string name;
+    do {
+      name = groups_ == 0 ? "fused" : "fused_" + std::to_string(groups_);
+      ++groups_;
+    } while (module_.find(name));
     module_.functions[name] = fused;
     result.value = make_call(make_global(name), arguments_);
     return result;
@@ -129,6 +134,7 @@ class GroupOutliner {
   Module& module_;
   const Block& block_;
   const std::vector<size_t>& members_;
+  int& groups_;
   std::vector<Expr> arguments_;
   std::vector<Variable> params_;
   std::vector<Var> symbols_;
@@ -154,8 +160,9 @@ std::vector<Expr> group_inputs(const Block& block, const std::vector<size_t>& me
   return inputs;
 }
 
-Binding outline_group(Module& module, const Block& block, const std::vector<size_t>& members) {
-  return GroupOutliner(module, block, members).run();
+Binding outline_group(Module& module, const Block& block, const std::vector<size_t>& members,
+                      int& groups) {
+  return GroupOutliner(module, block, members, groups).run();
 }
 
 }  // namespace tapml::passes

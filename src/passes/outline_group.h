@@ -22,7 +22,8 @@ std::vector<relax::Expr> group_inputs(const relax::Block& block,
 // do, calls of kernels or of operators, and returns the last one's binding with a call of it.
 // Symbolic variables that no dimension of its tensors is are passed as an extra Shape argument.
 // Origins are merged. No input may be null, and nothing else may use the other members' variables.
+// `groups` counts those of the module so far: names are numbered.
 relax::Binding outline_group(Module& module, const relax::Block& block,
-                             const std::vector<size_t>& members);
+                             const std::vector<size_t>& members, int& groups);
 
 }  // namespace tapml::passes

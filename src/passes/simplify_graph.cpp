@@ -7,6 +7,7 @@
 #include "op/operator.h"
 #include "op/shapes.h"
 #include "passes/forward_rewrite.h"
+#include "passes/graph_functions.h"
 #include "passes/kernel.h"
 
 namespace tapml::passes {
@@ -67,7 +68,7 @@ bool same_elements(const Dims& a, const Dims& b) {
   return op::provably_equal(op::product(a), op::product(b));
 }
 
-bool same_dims(const std::optional<Dims>& a, const std::optional<Dims>& b) {
+bool equal_dims(const std::optional<Dims>& a, const std::optional<Dims>& b) {
   return a && b && a->size() == b->size() &&
          std::equal(a->begin(), a->end(), b->begin(), op::provably_equal);
 }
@@ -84,7 +85,7 @@ bool is_all(const Expr& expr, double value) {
 }
 
 Expr unless_shape_changes(const Call& call) {
-  return same_dims(call.dims(0), call.result_dims()) ? call.arg(0) : nullptr;
+  return equal_dims(call.dims(0), call.result_dims()) ? call.arg(0) : nullptr;
 }
 
 // ---- views
@@ -98,11 +99,11 @@ Expr to_reshape(const Call& call) {
 Expr reshape(const Call& call) {
   const std::optional<Dims> from = call.dims(0), to = call.result_dims();
   if (!from || !to || !same_elements(*from, *to)) return nullptr;
-  if (same_dims(from, to)) return call.arg(0);
+  if (equal_dims(from, to)) return call.arg(0);
   const CallNode* inner = call.made_by(0, "reshape");
   const std::optional<Dims> source = inner ? dims_of(inner->args[0]) : std::nullopt;
   if (!source || !same_elements(*source, *from)) return nullptr;
-  if (same_dims(source, to)) return inner->args[0];
+  if (equal_dims(source, to)) return inner->args[0];
   return make_op_call("reshape", {inner->args[0], call.arg(1)});
 }
 
@@ -308,12 +309,9 @@ Expr Simplifier::rewrite(const Binding& binding, bool) {
 
 Module simplify_graph(const Module& module) {
   Module result = module;
-  for (const auto& [name, function] : module.functions) {
-    const Function* source = as_relax_function(function.get());
-    if (!source || !source->pure || is_kernel(source) || build::is_pattern(source)) continue;
-    auto copy = std::make_shared<Function>(*source);
-    copy->body = Simplifier().run(source->body);
-    result.functions[name] = copy;
+  const bool writes = analysis::writes_storage(module);
+  for (const auto& [name, source] : graph_functions(module)) {
+    result.functions[name] = with_body(*source, Simplifier().run(*source, module, writes));
   }
   return result;
 }

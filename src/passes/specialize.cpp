@@ -2,8 +2,9 @@
 
 #include "arith/analyzer.h"
 #include "ir/exceptions.h"
+#include "passes/graph_functions.h"
 #include "passes/kernel.h"
-#include "relax/map_symbols.h"
+#include "relax/rewrite.h"
 #include "relax/visit.h"
 
 namespace tapml::passes {
@@ -14,8 +15,7 @@ namespace {
 
 std::string functions_of(const Module& module) {
   std::string names;
-  for (const auto& [name, function] : module.functions) {
-    if (!as_relax_function(function.get()) || is_kernel(function.get())) continue;
+  for (const auto& [name, function] : graph_functions(module)) {
     names += (names.empty() ? "" : ", ") + name;
   }
   return names.empty() ? "a module with functions" : names;

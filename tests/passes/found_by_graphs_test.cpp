@@ -4,9 +4,16 @@
 #include "analysis/verifier.h"
 #include "build/block_builder.h"
 #include "interp/interpreter.h"
+#include "passes/dead_parameters.h"
+#include "passes/fold_constants.h"
+#include "passes/fuse_tensor_ir.h"
+#include "passes/lambda_lift.h"
 #include "passes/legalize.h"
+#include "passes/name_shapes.h"
 #include "support/expect_error.h"
 #include "text/parser.h"
+#include "text/printer.h"
+#include "text/structural.h"
 
 namespace tapml::passes {
 namespace {
@@ -85,6 +92,147 @@ TEST(FoundByGraphs, WhatWasUpdatedInPlaceIsNotReadAgain) {
     a: Tensor((3, 2, 1, 1), f32) = kv_append(pool, fresh, table, lengths)
     b: Tensor((3, 2, 1, 1), f32) = add(a, kept))" +
             kEnd);
+}
+
+TEST(FoundByGraphs, ACapturedFunctionKeepsItsSymbols) {
+  Module module = lambda_lift(text::parse(R"(module
+def main(f: Callable((Shape((n,)),), Tuple()), s: Shape((m,))) -> Tuple() {
+  g: Callable((Prim(i64),), Tuple()) = def (i: Prim(i64)) -> Tuple() {
+    y: Tuple() = f(s)
+    return y
+  }
+  z: Tuple() = g(prim(1))
+  return z
+})",
+                                          "test"));
+  analysis::verify(module, "lambda_lift");
+  build::check_annotations(module, "lambda_lift");
+}
+
+TEST(FoundByGraphs, WhatIsUpdatedInPlaceIsNoConstant) {
+  Module module = fold_constants(text::parse(R"(module
+prim def bump(inout x: Buffer((n,), f32), n: i64) {
+  for i in serial(n) { x[i] = x[i] + f32(2.0) }
+}
+def main() -> Tensor((2,), f32) {
+  x: Tensor((2,), f32) = negative(const(f32, (2,), [1.0, 3.0]))
+  y: Tensor((2,), f32) = call_tir_inplace(@bump, (x,), Tensor((2,), f32)) {inout_indices: [0]}
+  return y
+})",
+                                             "test"));
+  analysis::verify(module, "fold_constants");
+  EXPECT_EQ(interp::call(module, "main", {}).as_tensor().values, (std::vector<double>{1, -1}));
+}
+
+TEST(FoundByGraphs, AWriteInAClosureIsNoWriteToAConstant) {
+  Module module = fold_constants(text::parse(R"(module
+impure def main() -> Object {
+  f: Callable((Prim(i64),), Object, impure) = impure def (i: Prim(i64)) -> Object {
+    own: Tensor((1, 2), f32) = copy(const(f32, (1, 2), [1.0, 2.0]))
+    view: Tensor((2, 1), f32) = view_transpose(own) {axes: [1, 0]}
+    w: Tuple() = assign(view, const(f32, (2, 1), [3.0, 4.0]))
+    return own
+  }
+  y: Object = f(prim(1))
+  return y
+})",
+                                             "test"));
+  analysis::verify(module, "fold_constants");
+  EXPECT_EQ(interp::call(module, "main", {}).as_tensor().values, (std::vector<double>{3, 4}));
+}
+
+TEST(FoundByGraphs, AVariableThatMakesNoDifference) {
+  Module module = legalized(R"(
+def main(x: Tensor((n,), i8)) -> Tensor((0,), i16) {
+  y: Tensor((0,), i16) = arange(prim(1), prim(n + 33)) {dtype: i16, step: -1}
+  return y
+})");
+  interp::Value x = interp::Value::tensor(op::RefTensor::zeros(DType::kI8, {2}));
+  EXPECT_EQ(interp::call(module, "main", {x}).as_tensor().shape, Shape{0});
+}
+
+TEST(FoundByGraphs, WhatIsCalledStaysOpen) {
+  Module module = name_shapes(text::parse(R"(module
+def main(x: Shape((n,))) -> Object {
+  f: Object = full(x) {dtype: f32, value: 3.0}
+  y: Object = f()
+  return y
+})",
+                                          "test"));
+  build::check_annotations(module, "name_shapes");
+  testing::expect_user_error([&] { interp::call(module, "main", {interp::Value::shape({2})}); },
+                             {"f is called, but is not a function"});
+}
+
+TEST(FoundByGraphs, SignaturesThatShareSymbolsReadAsTheSame) {
+  Module module = lambda_lift(text::parse(R"(module
+def main(f: Callable((Shape((n,)),), Tuple())) -> Object {
+  g: Callable((Prim(i64),), Callable((Shape((m,)),), Tuple())) = def (i: Prim(i64)) -> Callable((Shape((m,)),), Tuple()) {
+    return f
+  }
+  h: Callable((Shape((k,)),), Tuple()) = g(prim(1))
+  return (g, h)
+})",
+                                          "test"));
+  Module again = text::parse(text::print(module), "printed");
+  std::string difference;
+  EXPECT_TRUE(text::structural_equal(module, again, {.difference = &difference})) << difference;
+  EXPECT_EQ(text::structural_hash(module), text::structural_hash(again));
+}
+
+TEST(FoundByGraphs, AClosureKeepsWhatItPassesOn) {
+  Module module = remove_dead_parameters(lambda_lift(text::parse(R"(module
+def main(x: Tensor((n,), f32)) -> Callable((Prim(i64),), Object) {
+  f: Callable((Prim(i64),), Object) = def (i: Prim(i64)) -> Object {
+    g: Callable((Prim(i64),), Object) = def (j: Prim(i64)) -> Object {
+      y: Tensor((n,), f32) = negative(x)
+      return y
+    }
+    return g
+  }
+  return f
+})",
+                                                                 "test")));
+  analysis::verify(module, "dead_parameters");
+  build::check_annotations(module, "dead_parameters");
+  // The unused parameters are the caller's to pass.
+  const auto* inner = relax::as_relax_function(module.find("main.f.g"));
+  ASSERT_NE(inner, nullptr) << text::print(module);
+  EXPECT_EQ(relax::as<relax::VarNode>(inner->params.back())->name, "j");
+}
+
+TEST(FoundByGraphs, AFunctionMarkedFusedCallsKernelsAlone) {
+  Module module = text::parse(R"(module
+def fused(x: Tensor((4,), f32)) -> Tensor((4,), f32) {fused: true} {
+  dataflow {
+    y: Tensor((4,), f32) = relu(x)
+    output y
+  }
+  return y
+}
+def empty(x: Tensor((4,), f32)) -> Tensor((4,), f32) {fused: true} {
+  return x
+})",
+                              "test");
+  Module alone = module;
+  alone.functions.erase("empty");
+  testing::expect_user_error([&] { fuse_tensor_ir(alone); },
+                             {"a function marked fused does more than call kernels", "value y"});
+  module.functions.erase("fused");
+  testing::expect_user_error([&] { fuse_tensor_ir(module); },
+                             {"a function marked fused does more than call kernels", "its body"});
+}
+
+TEST(FoundByGraphs, WhatIsReturnedTurnsOutToBeAnotherTensor) {
+  Module module = text::parse(R"(module
+def main(x: Tensor((1,), bool)) -> Tensor((3,), u64) {
+  y: Object = op "pad"(x) {mode: "constant", value: 3.0, widths: [1, 1]}
+  return y
+})",
+                              "test");
+  testing::expect_user_error([&] { name_shapes(module); },
+                             {"what a function returns is not what it promises", "function main",
+                              "Tensor((3,), u64)", "Tensor((3,), bool)"});
 }
 
 }  // namespace

@@ -132,8 +132,8 @@ def main(x: Tensor((n, 4), f32), w: Tensor((8, 4), f32), y: Tensor((n, 8), f32))
                         });
 }
 
-TEST(FuseOps, KeepsWhatIsReadTwiceApart) {
-  EXPECT_EQ(kernels_of(fuse(R"(
+TEST(FuseOps, WhatIsReadTwiceInsideOfAGroupJoins) {
+  const Names diamond = kernels_of(fuse(R"(
 def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
   dataflow {
     a: Tensor((n,), f32) = exp(x)
@@ -142,6 +142,21 @@ def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
     output c
   }
   return c
+}
+)"));
+  EXPECT_EQ(diamond, (Names{"exp_silu_add"}));
+}
+
+TEST(FuseOps, WhatIsReadBehindTheBlockStaysApart) {
+  EXPECT_EQ(kernels_of(fuse(R"(
+def main(x: Tensor((n,), f32)) -> Tuple(Tensor((n,), f32), Tensor((n,), f32)) {
+  dataflow {
+    a: Tensor((n,), f32) = exp(x)
+    b: Tensor((n,), f32) = silu(a)
+    c: Tensor((n,), f32) = add(b, a)
+    output a, c
+  }
+  return (a, c)
 }
 )")),
             (Names{"exp", "silu_add"}));

@@ -85,6 +85,37 @@ def main(x: Tensor((8,), f32)) -> Tensor((1,), f32) {
   EXPECT_NE(text.find("alloc_storage(shape(16))"), std::string::npos) << text;
 }
 
+TEST(PlanMemory, SmallTensorsLieBesideEachOtherInALargeStorage) {
+  const std::string source = R"(
+def main(x: Tensor((n, 4), f32), w: Tensor((4, 256), f32), v: Tensor((256, 64), f32), u: Tensor((64, 64), f32)) -> Tensor((n, 64), f32) {
+  a: Tensor((n, 256), f32) = matmul(x, w)
+  b: Tensor((n, 64), f32) = matmul(a, v)
+  c: Tensor((n, 64), f32) = matmul(b, u)
+  d: Tensor((n, 64), f32) = matmul(c, u)
+  e: Tensor((n, 64), f32) = add(c, d)
+  f: Tensor((n, 64), f32) = add(e, b)
+  return f
+}
+)";
+  std::string text = planned(source, kNotInPlace);
+  // a, and beside each other c, d and e; b; the result.
+  EXPECT_EQ(count(text, "memory.alloc_storage"), 3) << text;
+  EXPECT_EQ(count(text, "memory.alloc_storage(shape(n*1024))"), 1) << text;
+  for (const char* line : {"c: Tensor((n, 64), f32) = memory.alloc_tensor(st0, shape(n, 64)) {",
+                           "memory.alloc_tensor(st0, shape(n, 64), prim(n*256)) {dtype: f32}",
+                           "memory.alloc_tensor(st0, shape(n, 64), prim(n*512)) {dtype: f32}"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
+  }
+  EXPECT_EQ(count(text, "prim("), 2) << text;
+  PlanMemoryOptions apart = kNotInPlace;
+  apart.offsets = false;
+  EXPECT_EQ(count(planned(source, apart), "memory.alloc_storage"), 4);
+  // What is written so can be read again.
+  Module module = plan_memory_with(legalize(text::parse(source, "test")), kNotInPlace);
+  std::string whole = text::print(module);
+  EXPECT_EQ(text::print(text::parse(whole, "again")), whole);
+}
+
 TEST(PlanMemory, InPlaceUpdatesKeepTheirArgument) {
   std::string text = planned(R"(
 def main(pool: Tensor((pages, 16, 2, 8), f32), new: Tensor((b, n, 2, 8), f32), table: Tensor((b, p), i32), lengths: Tensor((b,), i32)) -> Tensor((pages, 16, 2, 8), f32) {

@@ -1,129 +1,180 @@
 #include "passes/memory/assign.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <numeric>
-#include <queue>
+#include <optional>
+
+#include "passes/memory/storage.h"
 
 namespace tapml::passes {
 
 namespace {
 
 // Above this many items only the way that takes a time linear in them is tried.
-constexpr size_t kManyItems = 20000;
+constexpr size_t kManyItems = 2000;
+// And once there are more storages than this, only so many of those that nobody uses.
+constexpr size_t kManyStorages = 64;
+// A byte that has to be added is worse than any that lies idle.
+constexpr double kGrowthCost = 1024;
 
-struct Storage {
-  SharedStorage plan;
-  int64_t known = 0;                // of the largest item
-  std::map<int64_t, int64_t> busy;  // first to last
-  bool fixed = false;               // its size must stay as it is
-
-  bool is_free(int64_t first, int64_t last) const {
-    auto next = busy.upper_bound(last);
-    return next == busy.begin() || std::prev(next)->second < first;
-  }
+// When a storage grows rather than that there is one more.
+enum class Growth {
+  kLess,  // by less than the item takes in a storage of its own
+  kAny,   // by no more than that and what aligns it: few, large storages
 };
 
 class Assignment {
  public:
-  Assignment(const std::vector<MemoryItem>& items, Sizes& sizes) : items_(items), sizes_(sizes) {}
+  Assignment(const std::vector<MemoryItem>& items, Sizes& sizes, AssignOptions options,
+             Growth growth, bool in_time_order)
+      : items_(items),
+        sizes_(sizes),
+        options_(options),
+        growth_(growth),
+        in_time_order_(in_time_order) {}
 
-  // Puts item `i` into the storage where it costs least, or into a new one.
+  // Puts item `i` where it costs least, or into a new storage.
   void put(int32_t i) {
     const MemoryItem& item = items_[static_cast<size_t>(i)];
-    Storage* best = nullptr;
-    int32_t best_size = 0;
+    size_t best = storages_.size();
+    Fit best_fit;
     double least = 0;
-    if (!item.alone) {
-      for (Storage& storage : storages_) {
-        int32_t size = size_with(storage, item);
-        if (size < 0) continue;
-        double growth = sizes_.typical(size) - sizes_.typical(storage.plan.size);
-        double waste = sizes_.typical(size) - sizes_.typical(item.size);
-        // A byte that has to be added is worse than any that lies idle.
-        double cost = growth * 1024 + waste;
-        if (best && cost >= least) continue;
-        best = &storage;
-        best_size = size;
-        least = cost;
-      }
-      // Growing an old storage by as much as a new one takes gains nothing.
-      if (best &&
-          sizes_.typical(best_size) - sizes_.typical(best->plan.size) >=
-              sizes_.typical(item.size) &&
-          best_size != best->plan.size) {
-        best = nullptr;
-      }
+    auto offer = [&](size_t s) {
+      auto fit = storages_[s].find_fit(item, sizes_, options_, in_time_order_);
+      if (!fit || grows_too_much(storages_[s], *fit, item)) return;
+      double cost = fit->growth * kGrowthCost + fit->waste;
+      if (best < storages_.size() && cost >= least) return;
+      best = s;
+      best_fit = *fit;
+      least = cost;
+    };
+    free_until(item.first);
+    const bool few = !is_large() || storages_.size() <= kManyStorages;
+    if (!item.alone && few) {
+      for (size_t s = 0; s < storages_.size(); ++s) offer(s);
+    } else if (!item.alone) {
+      const size_t count = std::min(free_.size(), kManyStorages);
+      std::for_each(free_.end() - static_cast<std::ptrdiff_t>(count), free_.end(), offer);
     }
-    if (!best) {
-      best = &storages_.emplace_back();
-      best->plan = {item.size, item.place, {}, false};
-      best->fixed = item.alone;
-      best_size = item.size;
-    }
-    best->plan.size = best_size;
-    best->plan.place = std::min(best->plan.place, item.place);
-    best->known = std::max(best->known, item.known);
-    best->plan.items.push_back(i);
-    best->plan.escapes |= item.escapes;
-    best->busy[item.first] = item.last;
+    if (best == storages_.size()) best_fit = storages_.emplace_back().start(item, sizes_);
+    storages_[best].take(i, item, best_fit, sizes_);
+    if (is_large()) occupy(best, item.last);
   }
 
   double total() const {
     double sum = 0;
-    for (const Storage& storage : storages_) sum += sizes_.typical(storage.plan.size);
+    for (const StorageInProgress& storage : storages_) sum += sizes_.typical(storage.plan().size);
     return sum;
   }
 
   std::vector<SharedStorage> take() {
     std::vector<SharedStorage> plans;
-    for (Storage& storage : storages_) {
-      std::sort(storage.plan.items.begin(), storage.plan.items.end());
-      plans.push_back(std::move(storage.plan));
-    }
+    for (StorageInProgress& storage : storages_) plans.push_back(storage.finish());
     std::stable_sort(plans.begin(), plans.end(), [&](const auto& a, const auto& b) {
-      return std::pair(a.place, a.items[0]) < std::pair(b.place, b.items[0]);
+      return std::pair(a.place, a.items[0].item) < std::pair(b.place, b.items[0].item);
     });
     return plans;
   }
 
  private:
-  // The size of `storage` once it holds `item` too; -1 where it cannot.
-  int32_t size_with(const Storage& storage, const MemoryItem& item) {
-    if (storage.fixed || !storage.is_free(item.first, item.last)) return -1;
-    int32_t size = sizes_.join(storage.plan.size, item.size);
-    if (item.escapes && size != item.size) return -1;
-    if (storage.plan.escapes && (item.escapes || size != storage.plan.size)) return -1;
-    int64_t known = size == storage.plan.size ? storage.known
-                    : size == item.size       ? item.known
-                                              : std::max(storage.known, item.known);
-    if (known > std::min(storage.plan.place, item.place)) return -1;
-    return size;
+  bool grows_too_much(const StorageInProgress& storage, const Fit& fit, const MemoryItem& item) {
+    if (fit.size == storage.plan().size) return false;
+    double alone = sizes_.typical(item.size);
+    if (growth_ == Growth::kLess) return fit.growth >= alone;
+    return fit.growth > alone + static_cast<double>(kTensorAlignment);
+  }
+
+  bool is_large() const { return in_time_order_ && items_.size() > kManyItems; }
+
+  // Storages whose items have all ended before `position` count as free from now on.
+  void free_until(int64_t position) {
+    for (auto it = busy_.begin(); it != busy_.end() && it->first < position;) {
+      if (it->first == busy_until_[it->second]) free_.push_back(it->second);
+      it = busy_.erase(it);
+    }
+  }
+
+  void occupy(size_t storage, int64_t last) {
+    busy_until_.resize(storages_.size(), -1);
+    const auto recent = std::min(free_.size(), kManyStorages);
+    const auto begin = free_.end() - static_cast<std::ptrdiff_t>(recent);
+    if (auto at = std::find(begin, free_.end(), storage); at != free_.end()) free_.erase(at);
+    if (last <= busy_until_[storage]) return;
+    busy_until_[storage] = last;
+    busy_.emplace(last, storage);
   }
 
   const std::vector<MemoryItem>& items_;
   Sizes& sizes_;
-  std::vector<Storage> storages_;
+  AssignOptions options_;
+  Growth growth_;
+  bool in_time_order_;
+  std::vector<StorageInProgress> storages_;
+  // Of many items in time order: the end of the last item in each storage, the storages by that,
+  // and those that have ended, the latest behind.
+  std::vector<int64_t> busy_until_;
+  std::multimap<int64_t, size_t> busy_;
+  std::vector<size_t> free_;
 };
+
+// Typical bytes that are needed at one time: no plan takes less.
+double least_total(const std::vector<MemoryItem>& items, const Sizes& sizes) {
+  std::map<int64_t, double> change;  // by position
+  for (const MemoryItem& item : items) {
+    change[item.first] += sizes.typical(item.size);
+    change[item.last + 1] -= sizes.typical(item.size);
+  }
+  double now = 0, most = 0;
+  for (const auto& [position, bytes] : change) most = std::max(most, now += bytes);
+  return most;
+}
 
 }  // namespace
 
-std::vector<SharedStorage> assign_storages(const std::vector<MemoryItem>& items, Sizes& sizes) {
-  std::vector<int32_t> order(items.size());
-  std::iota(order.begin(), order.end(), 0);
+std::vector<SharedStorage> assign_storages(const std::vector<MemoryItem>& items, Sizes& sizes,
+                                           const AssignOptions& options) {
+  std::vector<int32_t> by_time(items.size());
+  std::iota(by_time.begin(), by_time.end(), 0);
   auto at = [&](int32_t i) -> const MemoryItem& { return items[static_cast<size_t>(i)]; };
-  auto by_time = [&](int32_t a, int32_t b) { return at(a).first < at(b).first; };
-  auto by_size = [&](int32_t a, int32_t b) {
-    double x = sizes.typical(at(a).size), y = sizes.typical(at(b).size);
-    return x != y ? x > y : at(a).first < at(b).first;
+  std::stable_sort(by_time.begin(), by_time.end(),
+                   [&](int32_t a, int32_t b) { return at(a).first < at(b).first; });
+  AssignOptions whole = options;
+  whole.offsets = false;
+  auto run = [&](const std::vector<int32_t>& order, Growth growth, const AssignOptions& how) {
+    Assignment one(items, sizes, how, growth, &order == &by_time);
+    for (int32_t i : order) one.put(i);
+    return one;
   };
-  Assignment best(items, sizes);
-  std::stable_sort(order.begin(), order.end(), by_time);
-  for (int32_t i : order) best.put(i);
-  if (items.size() > kManyItems) return best.take();
-  Assignment other(items, sizes);
-  std::stable_sort(order.begin(), order.end(), by_size);
-  for (int32_t i : order) other.put(i);
-  return (other.total() < best.total() ? other : best).take();
+  std::optional<Assignment> best = run(by_time, Growth::kLess, options);
+  if (items.size() > kManyItems) return best->take();
+  const double least = least_total(items, sizes);
+  auto attempt = [&](const std::vector<int32_t>& order, Growth growth, const AssignOptions& how) {
+    if (best->total() <= least) return;
+    Assignment other = run(order, growth, how);
+    if (other.total() < best->total()) best.emplace(std::move(other));
+  };
+  // The larger first, by one measure or another; among equals the earlier.
+  auto ordered = [&](const std::function<double(const MemoryItem&)>& weight) {
+    std::vector<int32_t> order = by_time;
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int32_t a, int32_t b) { return weight(at(a)) > weight(at(b)); });
+    return order;
+  };
+  auto bytes = [&](const MemoryItem& item) { return sizes.typical(item.size); };
+  auto time = [](const MemoryItem& item) { return static_cast<double>(item.last - item.first); };
+  const std::vector<std::vector<int32_t>> orders = {
+      ordered(bytes), ordered(time),
+      ordered([&](const MemoryItem& item) { return bytes(item) * (1 + time(item)); })};
+  attempt(orders[0], Growth::kLess, options);
+  if (!options.offsets) return best->take();
+  attempt(by_time, Growth::kLess, whole);
+  attempt(orders[0], Growth::kLess, whole);
+  attempt(by_time, Growth::kAny, options);
+  for (const auto& order : orders) attempt(order, Growth::kAny, options);
+  for (const auto& order : orders) attempt(order, Growth::kLess, options);
+  return best->take();
 }
 
 }  // namespace tapml::passes

@@ -2,45 +2,56 @@
 
 #include <algorithm>
 
-#include "passes/kernel.h"
+#include "passes/graph_functions.h"
 #include "relax/visit.h"
 
 namespace tapml::passes {
 
 using namespace relax;  // NOLINT: this file is about relax alone
 
-CallDepth::CallDepth(const Module& module) {
-  for (const auto& [name, function] : module.functions) {
-    const Function* source = as_relax_function(function.get());
-    if (!source || is_kernel(source)) continue;
-    std::set<std::string>& callees = callees_[name];
-    visit(source->body, [&](const Expr& e) {
+std::set<std::string> functions_as_values(const Module& module) {
+  std::map<std::string, int> named;  // how often, apart from being called
+  auto count = [&](const Expr& e, int by) {
+    if (const auto* global = as<GlobalVarNode>(e)) named[global->name] += by;
+  };
+  for (const auto& [name, function] : graph_functions(module)) {
+    visit(function->body, [&](const Expr& e) {
+      count(e, 1);
       if (const auto* call = as<CallNode>(e)) {
-        if (const auto* global = as<GlobalVarNode>(call->callee)) callees.insert(global->name);
-        for (const Expr& arg : call->args) {
-          if (const auto* global = as<GlobalVarNode>(arg)) complex_.insert(global->name);
+        count(call->callee, -1);
+        if (called_operator(e).starts_with("call_tir") && !call->args.empty()) {
+          count(call->args[0], -1);
         }
-      } else if (const auto* tuple = as<TupleNode>(e)) {
-        for (const Expr& field : tuple->fields) {
-          if (const auto* global = as<GlobalVarNode>(field)) complex_.insert(global->name);
-        }
+      } else if (const auto* lambda = as<FunctionNode>(e)) {
+        // After lambda lifting it stands for the function that it calls.
+        visit(lambda->function->body, [&](const Expr& inner) {
+          if (const auto* call = as<CallNode>(inner)) count(call->callee, 1);
+        });
       }
     });
-    visit_bindings(source->body, [&](const Binding& binding, bool) {
-      if (const auto* global = as<GlobalVarNode>(binding.value)) complex_.insert(global->name);
-    });
-    if (const auto* global = as<GlobalVarNode>(body_of(*source).result)) {
-      complex_.insert(global->name);
-    }
   }
-  // What a value calls may be in progress below any caller.
-  std::vector<std::string> open(complex_.begin(), complex_.end());
-  while (!open.empty()) {
-    std::string name = std::move(open.back());
-    open.pop_back();
-    for (const std::string& callee : callees_[name]) {
-      if (complex_.insert(callee).second) open.push_back(callee);
-    }
+  std::set<std::string> values;
+  for (const auto& [name, function] : graph_functions(module)) {
+    auto found = named.find(name);
+    if (found != named.end() && found->second > 0) values.insert(name);
+  }
+  return values;
+}
+
+CallDepth::CallDepth(const Module& module) {
+  const std::set<std::string> values = functions_as_values(module);
+  for (const auto& [name, function] : graph_functions(module)) {
+    std::set<std::string>& callees = callees_[name];
+    visit(function->body, [&](const Expr& e) {
+      const auto* call = as<CallNode>(e);
+      if (!call) return;
+      if (const auto* global = as<GlobalVarNode>(call->callee)) {
+        callees.insert(global->name);
+      } else if (called_operator(e).empty()) {
+        // Any function value, and what a packed function is given it may call.
+        callees.insert(values.begin(), values.end());
+      }
+    });
   }
   // Without functions that are called by others still in doubt, again and again: what is left lies
   // in cycles or below them.

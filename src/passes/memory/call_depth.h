@@ -10,12 +10,17 @@
 
 namespace tapml::passes {
 
+// Functions of the module that are used as values: by name, or by a lambda that calls them.
+std::set<std::string> functions_as_values(const Module& module);
+
+// Any function that is a value counts as called wherever a function value or a packed function is
+// called.
 class CallDepth {
  public:
   explicit CallDepth(const Module& module);
 
-  // Whether at most one call of the function can be in progress, and all of its callers are known:
-  // it does not call itself, not through others either, and it is no value.
+  // Whether at most one call of the function can be in progress: it does not call itself, not
+  // through others either.
   bool is_simple(const std::string& name) const { return !complex_.contains(name); }
 
   // Index of each function's first static storage, when function f has counts[f] of them: behind

@@ -4,6 +4,7 @@
 
 #include "analysis/computation.h"
 #include "arith/analyzer.h"
+#include "passes/kernel.h"
 
 namespace tapml::passes {
 
@@ -31,6 +32,7 @@ bool reads_own_element(const analysis::Computation& c, const PrimExpr& load) {
 }  // namespace
 
 bool may_compute_in_place(const tir::PrimFunc& func, size_t input, size_t output) {
+  if (func.attrs.contains(kLibraryAttr)) return false;
   const tir::Param& from = func.params[input];
   const tir::Param& to = func.params[output];
   if (from.mode != AccessMode::kIn || to.mode != AccessMode::kOut) return false;
@@ -44,7 +46,7 @@ bool may_compute_in_place(const tir::PrimFunc& func, size_t input, size_t output
     if (c.reduces()) return false;
     bool reads = false, good = true;
     visit_expr(c.value, [&](const PrimExpr& e) {
-      if (e.kind() != ExprKind::kLoad) return;
+      if (e.kind() != tapml::ExprKind::kLoad) return;
       if (tir::load_buffer(e) == to.buffer) good = false;
       if (!derived.contains(tir::load_buffer(e).get())) return;
       reads = true;

@@ -5,13 +5,15 @@
 #include <vector>
 
 #include "ir/module.h"
+#include "passes/memory/peak.h"
 
 namespace tapml::passes {
 
 // A tensor, or the workspace of a kernel call, in planned storage.
 struct PlannedTensor {
   std::string name;
-  PrimExpr bytes;  // padded to 16
+  PrimExpr bytes;   // padded to 16
+  PrimExpr offset;  // in its storage
 };
 
 struct PlannedStorage {
@@ -25,10 +27,15 @@ struct FunctionMemory {
   std::string name;
   std::vector<PlannedStorage> storages;
   std::vector<std::string> callees;
-  // The most that a call has allocated at one time, apart from its arguments: what is there from
-  // load on, its own storages, and those of the functions that it calls. Exact where it calls none,
-  // an upper bound where it does. Null for functions that call themselves, at whatever distance.
+  // The most that a call has allocated at one time, apart from its arguments and from what packed
+  // functions keep for themselves: what is there from load on, its own storages, and those of the
+  // functions that it calls. Null where it is not known, as for functions that call themselves and
+  // go on afterwards.
   PrimExpr peak;
+  std::string why;    // it is not known
+  bool exact = true;  // some call needs as much; else none needs more
+  // When it may be reached; bytes are those of the peak without what is there from load on.
+  std::vector<Moment> moments;
 };
 
 struct MemoryReport {

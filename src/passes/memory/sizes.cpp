@@ -1,5 +1,8 @@
 #include "passes/memory/sizes.h"
 
+#include <algorithm>
+
+#include "abi/alignment.h"
 #include "arith/evaluate.h"
 
 namespace tapml::passes {
@@ -8,6 +11,13 @@ namespace {
 
 // Where nothing is known of a dimension; only decides between two right plans.
 constexpr int64_t kTypicalDimension = 512;
+
+PrimExpr padded(const PrimExpr& bytes, int64_t to) { return floordiv(bytes + (to - 1), to) * to; }
+
+std::optional<int64_t> padded_constant(int64_t bytes, int64_t to) {
+  if (bytes > INT64_MAX - (to - 1)) return std::nullopt;
+  return (bytes + (to - 1)) / to * to;
+}
 
 }  // namespace
 
@@ -18,7 +28,7 @@ PrimExpr storage_bytes(const Dims& shape, DType dtype) {
   for (const Var& var : free_vars(bytes)) analyzer.bind(var, 0, std::nullopt);
   bytes = analyzer.simplify(bytes);
   if (analyzer.prove_divisible(bytes, 16)) return bytes;
-  return analyzer.simplify(floordiv(bytes + 15, 16) * 16);
+  return analyzer.simplify(padded(bytes, 16));
 }
 
 void Sizes::learn(const PrimExpr& expr) {
@@ -30,17 +40,35 @@ void Sizes::learn(const PrimExpr& expr) {
   }
 }
 
+int32_t Sizes::add_constant(int64_t bytes) {
+  auto [known, fresh] = constants_.emplace(bytes, static_cast<int32_t>(entries_.size()));
+  if (!fresh) return known->second;
+  Entry entry;
+  entry.bytes = bytes;
+  entry.most = padded_constant(bytes, 16);
+  entry.typical = static_cast<double>(bytes);
+  entry.aligned = -1;
+  by_typical_[entry.typical].push_back(known->second);
+  entries_.push_back(std::move(entry));
+  return known->second;
+}
+
 int32_t Sizes::add(const PrimExpr& bytes) {
+  if (bytes.is_int()) return add_constant(bytes->int_value);
   std::vector<int32_t>& alike = by_text_[to_string(bytes)];
   for (int32_t one : alike) {
     if (same_expr(this->bytes(one), bytes)) return one;
   }
   learn(bytes);
   Entry entry;
+  entry.aligned = -1;
   entry.bytes = analyzer_.simplify(bytes);
-  if (auto most = analyzer_.upper_bound(entry.bytes); most && *most <= INT64_MAX - 15) {
-    entry.most = (*most + 15) / 16 * 16;
+  if (entry.bytes.is_int()) {
+    int32_t constant = add_constant(entry.bytes->int_value);
+    alike.push_back(constant);
+    return constant;
   }
+  if (auto most = analyzer_.upper_bound(entry.bytes)) entry.most = padded_constant(*most, 16);
   arith::Values values;
   for (const Var& var : free_vars(entry.bytes)) {
     auto bound = bounds_.find(var.get());
@@ -62,24 +90,58 @@ int32_t Sizes::add(const PrimExpr& bytes) {
 
 bool Sizes::at_most(int32_t a, int32_t b) {
   if (a == b) return true;
-  auto [known, fresh] = at_most_.emplace(std::pair(a, b), false);
   // What is larger in one case is not proved smaller.
-  if (fresh && typical(a) <= typical(b)) {
-    known->second = analyzer_.prove_less_equal(bytes(a), bytes(b));
-  }
+  if (typical(a) > typical(b)) return false;
+  if (bytes(a).is_int() && bytes(b).is_int()) return bytes(a)->int_value <= bytes(b)->int_value;
+  auto [known, fresh] = at_most_.emplace(key(a, b), false);
+  if (fresh) known->second = analyzer_.prove_less_equal(bytes(a), bytes(b));
   return known->second;
 }
 
 int32_t Sizes::join(int32_t a, int32_t b) {
   if (at_most(a, b)) return b;
   if (at_most(b, a)) return a;
-  auto key = std::minmax(a, b);
-  auto known = joins_.find(key);
+  auto [low, high] = std::minmax(a, b);
+  auto known = joins_.find(key(low, high));
   if (known != joins_.end()) return known->second;
-  int32_t joined = add(max(bytes(key.first), bytes(key.second)));
-  joins_[key] = joined;
-  at_most_[{a, joined}] = at_most_[{b, joined}] = true;
+  int32_t joined = add(max(bytes(low), bytes(high)));
+  joins_[key(low, high)] = joined;
+  at_most_[key(a, joined)] = at_most_[key(b, joined)] = true;
   return joined;
+}
+
+int32_t Sizes::sum(int32_t a, int32_t b) {
+  if (bytes(a).is_int(0)) return b;
+  if (bytes(b).is_int(0)) return a;
+  auto [low, high] = std::minmax(a, b);
+  auto known = sums_.find(key(low, high));
+  if (known != sums_.end()) return known->second;
+  int32_t result = -1;
+  if (bytes(a).is_int() && bytes(b).is_int()) {
+    int64_t total = 0;
+    if (!__builtin_add_overflow(bytes(a)->int_value, bytes(b)->int_value, &total)) {
+      result = add_constant(total);
+    }
+  } else {
+    result = add(bytes(low) + bytes(high));
+  }
+  sums_[key(low, high)] = result;
+  return result;
+}
+
+int32_t Sizes::aligned(int32_t a) {
+  const Entry& entry = entries_[static_cast<size_t>(a)];
+  if (entry.aligned >= 0) return entry.aligned;
+  int32_t result = a;
+  if (entry.bytes.is_int()) {
+    auto place = padded_constant(entry.bytes->int_value, kTensorAlignment);
+    if (!place) return -1;
+    result = add_constant(*place);
+  } else if (!analyzer_.prove_divisible(entry.bytes, kTensorAlignment)) {
+    result = add(padded(entry.bytes, kTensorAlignment));
+  }
+  entries_[static_cast<size_t>(a)].aligned = result;
+  return result;
 }
 
 }  // namespace tapml::passes

@@ -1,9 +1,10 @@
-// Sizes of storages, compared symbolically.
+// Sizes of storages and offsets inside of them, compared symbolically.
 #pragma once
 
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "arith/analyzer.h"
@@ -14,8 +15,8 @@ namespace tapml::passes {
 using Bounds = std::map<std::string, int64_t>;
 using VarBounds = std::map<const tapml::ExprNode*, int64_t>;
 
-// Sizes in bytes by number: equal ones have one number, and what was once compared is remembered,
-// because a model repeats few sizes in many layers.
+// Sizes in bytes by number: equal ones have one number, and what was once compared or added is
+// remembered, because a model repeats few sizes in many layers.
 class Sizes {
  public:
   // Every symbolic variable is at least 0, and at most its bound where `bounds` has one by the time
@@ -25,6 +26,10 @@ class Sizes {
   int32_t add(const PrimExpr& bytes);
   // The greater of two: one of them where that is proved.
   int32_t join(int32_t a, int32_t b);
+  // a + b; -1 where a constant sum is beyond 64 bits.
+  int32_t sum(int32_t a, int32_t b);
+  // The next place at or behind `a` where a tensor may begin; -1 as above.
+  int32_t aligned(int32_t a);
   // True only if proved.
   bool at_most(int32_t a, int32_t b);
   const PrimExpr& bytes(int32_t size) const { return entries_[static_cast<size_t>(size)].bytes; }
@@ -41,17 +46,23 @@ class Sizes {
     PrimExpr bytes;
     std::optional<int64_t> most;
     double typical = 0;
+    int32_t aligned = 0;  // its number once known
   };
   void learn(const PrimExpr& expr);
+  int32_t add_constant(int64_t bytes);
+  static uint64_t key(int32_t a, int32_t b) {
+    return static_cast<uint64_t>(static_cast<uint32_t>(a)) << 32 | static_cast<uint32_t>(b);
+  }
 
   const VarBounds& bounds_;
   arith::Analyzer analyzer_;
   std::map<const tapml::ExprNode*, bool> known_;  // variables
   std::vector<Entry> entries_;
+  std::unordered_map<int64_t, int32_t> constants_;
   std::map<std::string, std::vector<int32_t>> by_text_;
   std::map<double, std::vector<int32_t>> by_typical_;
-  std::map<std::pair<int32_t, int32_t>, bool> at_most_;
-  std::map<std::pair<int32_t, int32_t>, int32_t> joins_;
+  std::unordered_map<uint64_t, bool> at_most_;
+  std::unordered_map<uint64_t, int32_t> joins_, sums_;
 };
 
 // Bytes of a tensor, padded to 16.

@@ -1,0 +1,20 @@
+// The functions of a module that graph passes rewrite.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/module.h"
+#include "relax/expr.h"
+
+namespace tapml::passes {
+
+// The graph-level functions in order of their names, without kernels (their specs are fixed) and
+// patterns (they say what to look for and compute nothing). Valid as long as the module.
+std::vector<std::pair<std::string, const relax::Function*>> graph_functions(const Module& module);
+
+// `function` with another body.
+relax::FunctionRef with_body(const relax::Function& function, relax::Expr body);
+
+}  // namespace tapml::passes

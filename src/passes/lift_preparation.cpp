@@ -1,0 +1,297 @@
+#include "passes/lift_preparation.h"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "op/operator.h"
+#include "passes/graph_functions.h"
+#include "passes/weights.h"
+#include "relax/rewrite.h"
+#include "relax/visit.h"
+#include "text/printer.h"
+
+namespace tapml::passes {
+
+using namespace relax;  // NOLINT: this file is about relax alone
+
+namespace {
+
+// Bytes of a tensor of constant shape; -1 for anything else.
+int64_t constant_bytes(const Annotation& annotation) {
+  const auto* tensor = as_tensor(annotation);
+  if (!tensor || !tensor->shape || !tensor->dtype) return -1;
+  int64_t bytes = static_cast<int64_t>(dtype_bytes(*tensor->dtype));
+  for (const PrimExpr& dim : *tensor->shape) {
+    if (!dim.is_int() || __builtin_mul_overflow(bytes, dim->int_value, &bytes)) return -1;
+  }
+  return bytes;
+}
+
+bool is_reshape(const Expr& value) { return called_operator(value) == "reshape"; }
+
+// A value that weights and constants give, wherever it is computed: equal keys are equal values.
+struct Known {
+  std::string key;
+  std::set<std::string> weights;  // that it is made of
+};
+
+class PreparationLifter {
+ public:
+  explicit PreparationLifter(const Module& module) : module_(module) {}
+
+  Module run() {
+    if (module_.find(kPrepareFunction)) return module_;
+    const std::set<std::string> takers = functions_with_weights(module_);
+    Module result = module_;
+    std::map<std::string, FunctionRef> changed;
+    for (const auto& [name, function] : graph_functions(module_)) {
+      if (!takers.contains(name)) continue;
+      for (const Variable& param : function->params) note_weight(param);
+      if (function->pure) changed[name] = rewrite(*function);
+    }
+    if (results_.empty()) return module_;
+    for (const std::string& name : takers) {
+      auto function = changed.contains(name)
+                          ? std::make_shared<Function>(*changed.at(name))
+                          : std::make_shared<Function>(*as_relax_function(module_.find(name)));
+      // Functions take all results; what they do not use costs nothing.
+      std::vector<Variable>& mine = params_[name];
+      mine.resize(results_.size());
+      for (size_t i = 0; i < results_.size(); ++i) {
+        function->params.push_back(mine[i] ? mine[i] : parameter(i));
+      }
+      result.functions[name] = std::move(function);
+    }
+    result.functions[kPrepareFunction] = prepare();
+    std::vector<std::string> names;
+    for (size_t i = 0; i < results_.size(); ++i) names.push_back(name_of(i));
+    result.attrs[kModelPreparedAttr] = std::move(names);
+    return result;
+  }
+
+ private:
+  static std::string name_of(size_t result) { return "prepared." + std::to_string(result); }
+  Variable parameter(size_t result) const {
+    return make_variable(name_of(result), results_[result]->annotation);
+  }
+
+  void note_weight(const Variable& param) { weights_.emplace(param->name, param); }
+
+  // What the value of a binding is known to be; nothing where it depends on anything else.
+  const Known* known(const Expr& expr, const std::map<const VarNode*, Known>& values) const {
+    const auto* var = as<VarNode>(expr);
+    auto found = var ? values.find(var) : values.end();
+    return found == values.end() ? nullptr : &found->second;
+  }
+
+  std::optional<Known> known_call(const Binding& binding,
+                                  const std::map<const VarNode*, Known>& values) const {
+    const op::OperatorInfo* info = op::find_operator(called_operator(binding.value));
+    if (!info || !info->pure || !info->inout.empty() || info->outputs != 1 || binding.match_cast ||
+        constant_bytes(binding.var->annotation) < 0) {
+      return std::nullopt;
+    }
+    const auto& call = *as<CallNode>(binding.value);
+    Known result;
+    // Arguments by their keys, the rest as it prints.
+    auto add = [&](const Expr& arg) {
+      if (const Known* value = known(arg, values)) {
+        result.key += value->key + ",";
+        result.weights.insert(value->weights.begin(), value->weights.end());
+        return true;
+      }
+      if (const auto* constant = as<ConstantNode>(arg)) {
+        result.key += content_hash(constant->value) + ",";
+        return true;
+      }
+      const auto* shape = as<ShapeNode>(arg);
+      if (!shape) return false;
+      for (const PrimExpr& dim : shape->dims) {
+        if (!dim.is_int()) return false;
+      }
+      result.key += text::print(arg) + ",";
+      return true;
+    };
+    result.key = "(";
+    for (const Expr& arg : call.args) {
+      if (const auto* tuple = as<TupleNode>(arg)) {
+        for (const Expr& field : tuple->fields) {
+          if (!add(field)) return std::nullopt;
+        }
+        result.key += ";";
+      } else if (!add(arg)) {
+        return std::nullopt;
+      }
+    }
+    if (result.weights.empty()) return std::nullopt;
+    result.key += text::print(make_call(call.callee, {}, call.attrs, call.annotations)) + ")";
+    return result;
+  }
+
+  bool may_grow(const Known& value, const Annotation& annotation) const {
+    int64_t source = 0;
+    for (const std::string& name : value.weights) {
+      source += constant_bytes(weights_.at(name)->annotation);
+    }
+    return constant_bytes(annotation) > source;
+  }
+
+  FunctionRef rewrite(const Function& function) {
+    std::map<const VarNode*, Known> values;
+    std::map<const VarNode*, const Binding*> made;
+    for (const Variable& param : function.params) {
+      if (!as_weight(module_, function, param)) continue;
+      values[param.get()] = {param->name, {param->name}};
+    }
+    const SeqNode& body = body_of(function);
+    for (const Block& block : body.blocks) {
+      for (const Binding& binding : block.bindings) {
+        std::optional<Known> value = known_call(binding, values);
+        if (!value) continue;
+        made[binding.var.get()] = &binding;
+        values[binding.var.get()] = std::move(*value);
+      }
+    }
+    // Known values that something else uses are what moves.
+    std::set<const VarNode*> wanted;
+    auto use = [&](const Expr& e) {
+      if (const auto* var = as<VarNode>(e); var && made.contains(var)) wanted.insert(var);
+    };
+    for (const Block& block : body.blocks) {
+      for (const Binding& binding : block.bindings) {
+        if (!made.contains(binding.var.get())) visit(binding.value, use);
+      }
+    }
+    visit(body.result, use);
+    // What stays although it is known needs its operands; they are bound before it.
+    auto moves = [&](const Binding& binding) {
+      return !is_reshape(binding.value) &&
+             !may_grow(values.at(binding.var.get()), binding.var->annotation);
+    };
+    std::vector<const Binding*> order;
+    for (const Block& block : body.blocks) {
+      for (const Binding& binding : block.bindings) {
+        if (made.contains(binding.var.get())) order.push_back(&binding);
+      }
+    }
+    for (size_t i = order.size(); i-- > 0;) {
+      if (wanted.contains(order[i]->var.get()) && !moves(*order[i])) visit(order[i]->value, use);
+    }
+    ExprMap replaced;
+    for (const Binding* one : order) {
+      const Binding& binding = *one;
+      const VarNode* var = binding.var.get();
+      const Known& value = values.at(var);
+      if (!wanted.contains(var) || !moves(binding)) continue;
+      const size_t number = result_of(value, binding, values, made);
+      // A parameter of this function, made once.
+      std::vector<Variable>& mine = params_[name_of_function(function)];
+      if (mine.size() <= number) mine.resize(number + 1);
+      if (!mine[number]) mine[number] = parameter(number);
+      replaced[var] = mine[number];
+    }
+    if (replaced.empty()) return std::make_shared<Function>(function);
+    // Later uses read the parameter; the bindings themselves are dead code if nothing is left.
+    std::vector<Block> blocks;
+    for (const Block& block : body.blocks) {
+      Block copy = block;
+      copy.bindings.clear();
+      for (const Binding& binding : block.bindings) {
+        if (replaced.contains(binding.var.get())) continue;
+        Binding kept = binding;
+        kept.value = substitute(binding.value, replaced);
+        copy.bindings.push_back(std::move(kept));
+      }
+      if (!copy.bindings.empty()) blocks.push_back(std::move(copy));
+    }
+    return with_body(function, make_seq(std::move(blocks), substitute(body.result, replaced)));
+  }
+
+  std::string name_of_function(const Function& function) const {
+    for (const auto& [name, one] : module_.functions) {
+      if (one.get() == &function) return name;
+    }
+    return "";
+  }
+
+  // Number of the result of `prepare` that is this value; it is added where it is new.
+  size_t result_of(const Known& value, const Binding& binding,
+                   const std::map<const VarNode*, Known>& values,
+                   const std::map<const VarNode*, const Binding*>& made) {
+    auto found = numbers_.find(value.key);
+    if (found != numbers_.end()) return found->second;
+    results_.push_back(compute(binding, values, made));
+    numbers_[value.key] = results_.size() - 1;
+    return results_.size() - 1;
+  }
+
+  // The variable of `prepare` with the value of a binding.
+  Variable compute(const Binding& binding, const std::map<const VarNode*, Known>& values,
+                   const std::map<const VarNode*, const Binding*>& made) {
+    const std::string& key = values.at(binding.var.get()).key;
+    if (auto known = computed_.find(key); known != computed_.end()) return known->second;
+    auto argument = [&](const Expr& arg) -> Expr {
+      const auto* var = as<VarNode>(arg);
+      if (!var) return arg;
+      auto inner = made.find(var);
+      if (inner != made.end()) return compute(*inner->second, values, made);
+      return weight_variable(var->name);
+    };
+    const auto& call = *as<CallNode>(binding.value);
+    std::vector<Expr> args;
+    for (const Expr& arg : call.args) {
+      if (const auto* tuple = as<TupleNode>(arg)) {
+        std::vector<Expr> fields;
+        for (const Expr& field : tuple->fields) fields.push_back(argument(field));
+        args.push_back(make_tuple(std::move(fields)));
+      } else {
+        args.push_back(argument(arg));
+      }
+    }
+    Variable var = make_variable(binding.var->name, binding.var->annotation);
+    block_.bindings.push_back(
+        {var, make_call(call.callee, std::move(args), call.attrs, call.annotations), nullptr,
+         binding.origin});
+    computed_[key] = var;
+    return var;
+  }
+
+  Variable weight_variable(const std::string& name) {
+    auto [known, fresh] = inputs_.emplace(name, nullptr);
+    if (fresh) known->second = make_variable(name, weights_.at(name)->annotation);
+    return known->second;
+  }
+
+  FunctionRef prepare() {
+    std::vector<Variable> params;
+    for (const std::string& name : weight_names(module_)) {
+      params.push_back(weights_.contains(name)
+                           ? weight_variable(name)
+                           : make_variable(name, tensor_annotation_ndim(kUnknownNdim, {})));
+    }
+    std::vector<Expr> fields;
+    std::vector<Annotation> annotations;
+    for (const Variable& result : results_) {
+      fields.push_back(result);
+      annotations.push_back(result->annotation);
+    }
+    return make_function(std::move(params), make_seq({block_}, make_tuple(std::move(fields))),
+                         tuple_annotation(std::move(annotations)));
+  }
+
+  const Module& module_;
+  std::map<std::string, Variable> weights_;  // parameters of functions, by name
+  std::vector<Variable> results_;            // of `prepare`
+  std::map<std::string, size_t> numbers_;    // by key
+  std::map<std::string, Variable> computed_, inputs_;
+  std::map<std::string, std::vector<Variable>> params_;  // new ones, by function and result
+  Block block_;
+};
+
+}  // namespace
+
+Module lift_preparation(const Module& module) { return PreparationLifter(module).run(); }
+
+}  // namespace tapml::passes

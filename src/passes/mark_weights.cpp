@@ -1,0 +1,77 @@
+#include "passes/mark_weights.h"
+
+#include <map>
+#include <memory>
+
+#include "passes/graph_functions.h"
+#include "passes/kernel.h"
+#include "passes/weights.h"
+#include "relax/visit.h"
+#include "tir/prim_func.h"
+
+namespace tapml::passes {
+
+using namespace relax;  // NOLINT: this file is about relax alone
+
+namespace {
+
+// By kernel: inputs that are weights at every call seen so far.
+using Marks = std::map<std::string, std::set<int64_t>>;
+
+void add_call(const Module& module, const Function& function, bool takes_weights,
+              const CallNode& call, Marks& marks) {
+  std::set<int64_t> held;
+  const std::vector<Expr>& args = call_tir_args(call);
+  for (size_t i = 0; takes_weights && i < args.size(); ++i) {
+    if (as_weight(module, function, args[i])) held.insert(static_cast<int64_t>(i));
+  }
+  auto [known, fresh] = marks.emplace(call_tir_callee(call), held);
+  if (fresh) return;
+  std::erase_if(known->second, [&](int64_t index) { return !held.contains(index); });
+}
+
+void set_attr(Module& module, const std::string& name, const std::vector<int64_t>* weights) {
+  const std::string implementation =
+      attr_or<std::string>(kernel_spec(module, name).attrs, kImplementationAttr, "");
+  auto spec = std::make_shared<Function>(kernel_spec(module, name));
+  auto program = std::make_shared<tir::PrimFunc>(kernel_implementation(module, name));
+  for (AttrMap* attrs : {&spec->attrs, &program->attrs}) {
+    attrs->erase(tir::kWeightsAttr);
+    if (weights) (*attrs)[tir::kWeightsAttr] = *weights;
+  }
+  module.functions[name] = std::move(spec);
+  module.functions[implementation] = std::move(program);
+}
+
+}  // namespace
+
+Module mark_weights(const Module& module) {
+  const std::set<std::string> takers = functions_with_weights(module);
+  if (takers.empty()) return module;
+  Marks marks;
+  for (const auto& [name, function] : graph_functions(module)) {
+    visit_bindings(function->body, [&](const Binding& binding, bool) {
+      if (!is_call_tir(binding.value)) return;
+      add_call(module, *function, takers.contains(name), *as<CallNode>(binding.value), marks);
+    });
+  }
+  Module result = module;
+  for (const auto& [name, indices] : marks) {
+    if (indices.empty() || !is_kernel(module.find(name))) continue;
+    const std::vector<int64_t> list(indices.begin(), indices.end());
+    set_attr(result, name, &list);
+  }
+  return result;
+}
+
+Module unmark_weights(const Module& module) {
+  Module result = module;
+  for (const auto& [name, function] : module.functions) {
+    if (is_kernel(function.get()) && function->attrs.contains(tir::kWeightsAttr)) {
+      set_attr(result, name, nullptr);
+    }
+  }
+  return result;
+}
+
+}  // namespace tapml::passes

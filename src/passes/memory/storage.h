@@ -1,0 +1,51 @@
+// A storage while items are put into it. For assign.cpp.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "abi/alignment.h"
+#include "passes/memory/assign.h"
+
+namespace tapml::passes {
+
+// A place for an item in a storage.
+struct Fit {
+  int32_t offset = 0;
+  int32_t size = 0;          // of the storage with it
+  int64_t known = 0;         // first place where the size has a value
+  int64_t offset_known = 0;  // the same of the offset
+  double growth = 0;         // typical bytes that the storage grows by
+  double waste = 0;          // typical bytes that stay idle around the item
+};
+
+class StorageInProgress {
+ public:
+  const SharedStorage& plan() const { return plan_; }
+
+  // The best place for `item`: without growth the tightest gap. Nothing where no place is proved
+  // right. `in_time_order`: items come in order of their first position, so that what has ended is
+  // of no interest any more.
+  std::optional<Fit> find_fit(const MemoryItem& item, Sizes& sizes, const AssignOptions& options,
+                              bool in_time_order);
+  // Of the first item.
+  Fit start(const MemoryItem& item, Sizes& sizes);
+  void take(int32_t i, const MemoryItem& item, const Fit& fit, Sizes& sizes);
+  SharedStorage finish();
+
+ private:
+  struct Placed {
+    int32_t offset = 0, end = 0;
+    int64_t first = 0, last = 0;
+    int64_t known = 0;  // first place where its end has a value
+  };
+  std::optional<Fit> fit_at(int32_t offset, int64_t known, const MemoryItem& item, Sizes& sizes,
+                            const AssignOptions& options) const;
+
+  SharedStorage plan_;
+  int64_t known_ = 0;           // of the size
+  bool fixed_ = false;          // takes nothing more
+  std::vector<Placed> placed_;  // by typical offset; those that can still conflict
+};
+
+}  // namespace tapml::passes

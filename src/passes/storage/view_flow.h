@@ -1,0 +1,44 @@
+// Where views go: which variables may hold tensors whose elements do not lie together.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "ir/module.h"
+#include "relax/expr.h"
+
+namespace tapml::passes {
+
+// Through tuples, branches, calls of functions and function values, over the whole module. Whoever
+// calls the module from outside hands in tensors, not views.
+class ViewFlow {
+ public:
+  explicit ViewFlow(const Module& module);
+
+  // Whether the variable, or a field of it, may be such a view.
+  bool may_be_view(const relax::VarNode* var) const { return views_.contains(var); }
+  // Whether something in the module calls the function or holds it as a value.
+  bool is_used(const std::string& function) const { return used_.contains(function); }
+
+ private:
+  bool sequence(const relax::SeqNode& seq);
+  bool value(const relax::Expr& expr);
+  bool call(const relax::CallNode& call);
+  bool call_function(const relax::CallNode& call, const std::string& name);
+  bool storage_view(const relax::CallNode& call);
+  bool updated(const relax::CallNode& call);
+  void as_value(const relax::Function& function, bool result_may_be_view);
+  void mark(const relax::VarNode* var);
+
+  const Module& module_;
+  std::set<const relax::VarNode*> views_;
+  std::set<std::string> results_;  // functions that may return one
+  std::set<std::string> used_;
+  bool values_take_ = false, values_give_ = false;  // function values
+  bool changed_ = false;
+};
+
+// Whether a part of `size` elements a dimension of a tensor of shape `of` surely lies together.
+bool are_rows(const Dims& of, const Dims& size);
+
+}  // namespace tapml::passes

@@ -1,0 +1,32 @@
+// Which values of a module are weights: what a call at load may be given.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ir/module.h"
+#include "relax/expr.h"
+
+namespace tapml::passes {
+
+// Attributes of a module: names of the parameters that hold weights ([string], contract 7), and of
+// those that hold what `prepare` returns, in order.
+inline constexpr const char* kModelWeightsAttr = "model.weights";
+inline constexpr const char* kModelPreparedAttr = "model.prepared";
+// The function that computes from weights what others take in place of computing it.
+inline constexpr const char* kPrepareFunction = "prepare";
+
+std::vector<std::string> weight_names(const Module& module);
+std::vector<std::string> prepared_names(const Module& module);
+
+// The functions that only a host calls and that take weights: names of those whose parameters
+// lifting may change. Empty where the module names no weights.
+std::set<std::string> functions_with_weights(const Module& module);
+
+// A parameter of `function` of constant shape that holds a weight, or what `prepare` returned; else
+// null. `function` is one of functions_with_weights().
+const relax::VarNode* as_weight(const Module& module, const relax::Function& function,
+                                const relax::Expr& expr);
+
+}  // namespace tapml::passes
