@@ -37,7 +37,9 @@ int run(const CarveOptions& options, const Output& output) {
   generate.max_tokens = options.max_tokens;
   generate.eos = model.eos;
   generate.on_token = [](int32_t) { return !interrupted(); };
-  unwrap(engine->generate(prompt, generate));
+  engine->vm().set_interrupt(&interrupt_flag());
+  auto generated = engine->generate(prompt, generate);
+  if (!generated && !interrupted()) throw_error(generated.error());
   engine->vm().call_point().set_observer(nullptr);
   // What was carved before an interruption is a valid suite, too.
   topdown::Suite suite = carver.take();

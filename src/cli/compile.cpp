@@ -9,10 +9,13 @@
 #include "cli/cache.h"
 #include "cli/command.h"
 #include "cli/executable.h"
+#include "cli/libraries.h"
 #include "cli/memory.h"
 #include "cli/patterns.h"
+#include "cli/phases.h"
 #include "cli/shapes.h"
 #include "codegen/llvm/native.h"
+#include "exec/library_code.h"
 #include "frontend/huggingface/model.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
@@ -27,10 +30,12 @@ namespace {
 
 struct CompileOptions {
   std::string model, config, target = "cpu", dump, file;
-  std::string bounds, memory, memory_limit;
+  std::string bounds, memory, memory_limit, phases;
+  std::vector<std::string> skip;
   bool times = false, verify = false, print_memory = false;
   CacheOptions cache;
   PatternOptions patterns;
+  LibraryFiles libraries;
   ShapeOptions shapes;
 };
 
@@ -55,9 +60,9 @@ Input read_input(const CompileOptions& options) {
     return from_model(frontend::read_model(options.model), options.model, keep);
   }
   text::SourceMap places;
-  Module module =
-      text::parse(unwrap(read_text_file(options.model)), options.model, {.places = &places});
-  pipeline::check_input(module, options.model, &places);
+  Module module = pipeline::normal_input(
+      text::parse(unwrap(read_text_file(options.model)), options.model, {.places = &places}),
+      options.model, &places);
   bool any = false;
   for (const auto& [name, function] : module.functions) {
     any |= function->level == FunctionLevel::kRelax;
@@ -82,7 +87,7 @@ ExecutableFile to_file(const Executable& executable, const Module& fixed, ModelS
   ExecutableFile file;
   file.executable = executable;
   for (ModuleBlob& blob : file.executable.modules) {
-    if (blob.platform == "cpu") blob = codegen::link_shared(blob);
+    if (blob.platform == "cpu" && blob.format != kLibraryFormat) blob = codegen::link_shared(blob);
   }
   file.source = std::move(source);
   file.compiler = pipeline::compiler_identity();
@@ -106,17 +111,29 @@ int run(const CompileOptions& options, const Output& output) {
   const bool limited = !options.memory_limit.empty();
   const int64_t limit = limited ? parse_size(options.memory_limit, "--memory-limit") : 0;
   if (!options.file.empty()) unwrap(check_writable(options.file));
+  if (!options.phases.empty()) unwrap(check_writable(options.phases));
   Progress progress = Progress::to_stderr(output.json);
   progress.begin("read");
   Input input = read_input(options);
   options.patterns.apply(input.module);
   input.module = options.shapes.apply(std::move(input.module));
   std::vector<std::pair<std::string, double>> times;
+  std::vector<pipeline::PassNumbers> phases;
   CompileCache cache(options.cache);
   pipeline::ImplementOptions implement;
   implement.instruments = {options.dump, options.verify, &times,
                            [] { unwrap(check_interrupted()); }};
+  implement.instruments.skip = options.skip;
+  // Storage is made explicit in any case; without the pass each tensor has its own.
+  if (std::erase(implement.instruments.skip, "plan_memory") > 0) implement.memory.reuse = false;
+  if (!options.phases.empty()) {
+    phases.push_back(pipeline::count_pass("read", input.module, values));
+    implement.instruments.after = [&](const std::string& pass, const Module& module) {
+      phases.push_back(pipeline::count_pass(pass, module, values));
+    };
+  }
   implement.cache = cache.kernels();
+  implement.libraries = library_options(options.libraries.load(), options.patterns);
   progress.begin("compile for " + options.target);
   Module fixed = pipeline::fix_kernels(input.module, implement.instruments);
   add_bounds(bounds, fixed);
@@ -127,6 +144,9 @@ int run(const CompileOptions& options, const Output& output) {
   passes::MemoryReport memory;
   if (options.print_memory || limited) memory = passes::memory_report(planned);
   if (limited) check_memory_limit(memory, values, limit);
+  if (!options.phases.empty()) {
+    unwrap(write_text_atomic(options.phases, phases_json(phases, values).dump(1) + "\n"));
+  }
   size_t file_bytes = 0;
   if (!options.file.empty()) {
     progress.begin("write " + options.file);
@@ -188,7 +208,15 @@ void add_compile(Registration registration) {
   command->add_option("-o,--output", options->file, "File for the executable");
   command->add_option("--dump-ir", options->dump, "Folder for the text after every pass");
   command->add_flag("--time-passes", options->times, "Seconds of every pass");
+  command->add_option(
+      "--report-phases", options->phases,
+      "File for bindings, calls, kernels and bytes after every pass, as JSON; bytes "
+      "for the values of --memory");
   command->add_flag("--verify", options->verify, "Check the invariants after every pass");
+  command
+      ->add_option("--skip-pass", options->skip,
+                   "Passes to leave out, separated by commas, as in fuse_ops,plan_memory")
+      ->delimiter(',');
   command->add_option("--bound", options->bounds,
                       "The most that symbolic variables can be, as in n=512,b=1: memory is "
                       "allocated at load");
@@ -200,6 +228,7 @@ void add_compile(Registration registration) {
                       "Refuse what needs more, as in 512M, with the peak by tensor");
   options->cache.add_to(*command);
   options->patterns.add_to(*command);
+  options->libraries.add_to(*command);
   options->shapes.add_to(*command);
   command->add_flag("--json", registration.output.json, "One JSON document on stdout");
   command->callback([options, registration, memory] {

@@ -36,11 +36,17 @@ std::string with_value(const PrimExpr& expr, const Assignments& values) {
   return text + " = " + std::to_string(*value);
 }
 
+std::string tensor_text(const passes::PlannedTensor& tensor, const Assignments& values) {
+  std::string text = tensor.name + " (" + with_value(tensor.bytes, values);
+  if (!tensor.offset.is_int(0)) text += " at " + with_value(tensor.offset, values);
+  return text + ")";
+}
+
 std::string storage_line(const passes::PlannedStorage& storage, const Assignments& values) {
   std::string line = storage.name + "  " + with_value(storage.bytes, values) +
                      (storage.is_static ? "  from load on" : "") + ":";
   for (const passes::PlannedTensor& tensor : storage.tensors) {
-    line += (&tensor == storage.tensors.data() ? " " : ", ") + tensor.name;
+    line += (&tensor == storage.tensors.data() ? " " : ", ") + tensor_text(tensor, values);
   }
   return line;
 }
@@ -97,8 +103,9 @@ Json print_memory(const passes::MemoryReport& report, const Assignments& values,
               " bytes of static storage");
   for (const passes::FunctionMemory& function : report.functions) {
     output.line(function.name + ": peak " +
-                (function.peak ? with_value(function.peak, values) + " bytes"
-                               : "depends on how often it calls itself"));
+                (function.peak ? (function.exact ? "" : "at most ") +
+                                     with_value(function.peak, values) + " bytes"
+                               : "not known: " + function.why));
     std::vector<Json> storages;
     for (const passes::PlannedStorage& storage : function.storages) {
       output.line("  " + storage_line(storage, values));
@@ -106,7 +113,8 @@ Json print_memory(const passes::MemoryReport& report, const Assignments& values,
       for (const passes::PlannedTensor& tensor : storage.tensors) {
         tensors.push_back(Json::object({{"name", Json::string(tensor.name)},
                                         {"expression", Json::string(to_string(tensor.bytes))},
-                                        {"bytes", amount(tensor.bytes, values)}}));
+                                        {"bytes", amount(tensor.bytes, values)},
+                                        {"offset", Json::string(to_string(tensor.offset))}}));
       }
       storages.push_back(Json::object({{"name", Json::string(storage.name)},
                                        {"expression", Json::string(to_string(storage.bytes))},
@@ -118,6 +126,7 @@ Json print_memory(const passes::MemoryReport& report, const Assignments& values,
         {{"name", Json::string(function.name)},
          {"peak", function.peak ? Json::string(to_string(function.peak)) : Json::null()},
          {"peak_bytes", amount(function.peak, values)},
+         {"exact", Json::boolean(function.exact)},
          {"storages", Json::array(std::move(storages))}}));
   }
   return Json::object({{"constant_bytes", Json::integer(report.constant_bytes)},
@@ -125,12 +134,71 @@ Json print_memory(const passes::MemoryReport& report, const Assignments& values,
                        {"functions", Json::array(std::move(functions))}});
 }
 
+namespace {
+
+const passes::FunctionMemory* find(const passes::MemoryReport& report, const std::string& name) {
+  for (const passes::FunctionMemory& function : report.functions) {
+    if (function.name == name) return &function;
+  }
+  return nullptr;
+}
+
+// The moment at which the function holds the most for these values; null: it never holds anything.
+const passes::Moment* worst_moment(const passes::FunctionMemory& function,
+                                   const Assignments& values) {
+  const passes::Moment* worst = nullptr;
+  int64_t most = -1;
+  for (const passes::Moment& moment : function.moments) {
+    int64_t bytes = value_of(moment.bytes, values).value_or(0);
+    if (bytes > most) {
+      worst = &moment;
+      most = bytes;
+    }
+  }
+  return worst;
+}
+
+// What is there when the function holds the most, the largest storages first, then what it calls.
+// Values are those of the outermost function: a callee's variables have its names only by habit.
+std::string peak_text(const passes::MemoryReport& report, const passes::FunctionMemory& function,
+                      const Assignments& values, const std::string& indent) {
+  constexpr size_t kDeepest = 8;
+  const passes::Moment* moment = worst_moment(function, values);
+  std::vector<const passes::PlannedStorage*> there;
+  for (const passes::PlannedStorage& storage : function.storages) {
+    if (storage.is_static || (moment && std::find(moment->storages.begin(), moment->storages.end(),
+                                                  storage.name) != moment->storages.end())) {
+      there.push_back(&storage);
+    }
+  }
+  std::stable_sort(there.begin(), there.end(), [&](const auto* a, const auto* b) {
+    return value_of(a->bytes, values).value_or(0) > value_of(b->bytes, values).value_or(0);
+  });
+  std::string text;
+  for (const passes::PlannedStorage* storage : there) {
+    text += "\n" + indent + storage_line(*storage, values);
+  }
+  if (!moment) return text;
+  if (!moment->result_bytes.is_int(0)) {
+    text += "\n" + indent + "results of calls  " + with_value(moment->result_bytes, values);
+  }
+  if (moment->callee.empty()) return text;
+  text += "\n" + indent + "in @" + moment->callee + "  " + with_value(moment->callee_bytes, values);
+  const passes::FunctionMemory* callee = find(report, moment->callee);
+  if (callee && indent.size() < 2 * kDeepest) {
+    text += peak_text(report, *callee, values, indent + "  ");
+  }
+  return text;
+}
+
+}  // namespace
+
 void check_memory_limit(const passes::MemoryReport& report, const Assignments& values,
                         int64_t limit) {
   for (const passes::FunctionMemory& function : report.functions) {
     std::string where = "function " + function.name + ", --memory-limit";
     if (!function.peak) {
-      throw_user("the peak of a function that calls itself is not known", where);
+      throw_user("the peak of a function is not known: " + function.why, where);
     }
     auto peak = value_of(function.peak, values);
     if (!peak) {
@@ -141,11 +209,9 @@ void check_memory_limit(const passes::MemoryReport& report, const Assignments& v
     if (*peak <= limit) continue;
     std::string text = "a call needs " + std::to_string(*peak) + " bytes, the limit is " +
                        std::to_string(limit) +
-                       "; constants: " + std::to_string(report.constant_bytes);
-    for (const passes::PlannedStorage& storage : function.storages) {
-      text += "\n  " + storage_line(storage, values);
-    }
-    throw_platform(PlatformFault::kLimit, text, where);
+                       "; constants: " + std::to_string(report.constant_bytes) +
+                       ", static storage: " + std::to_string(report.static_bytes) + "; at its peak";
+    throw_platform(PlatformFault::kLimit, text + peak_text(report, function, values, "  "), where);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "base/host/progress.h"
 #include "base/host/terminal.h"
 #include "cli/command.h"
+#include "cli/libraries.h"
 #include "cli/model.h"
 #include "cli/platforms.h"
 #include "io/host/files.h"
@@ -21,6 +22,7 @@ struct MigrateCommand {
   std::string model, from = "cpu", to = "opencl", prompt, report, plant;
   int64_t max_tokens = 64;
   PatternOptions patterns;
+  LibraryFiles libraries;
 };
 
 void print_culprits(const topdown::Migration& migration, const Output& output) {
@@ -37,8 +39,9 @@ int run(const MigrateCommand& command, const Output& output) {
   target::Target from = target::parse_target(command.from);
   target::Target to = target::parse_target(command.to);
   if (!command.plant.empty()) topdown::parse_plant(command.plant);
-  auto source_session = open_session(from);
-  auto target_session = open_session(to);
+  const device::HostLibraries libraries = command.libraries.load();
+  auto source_session = open_session(from, {}, libraries);
+  auto target_session = open_session(to, {}, libraries);
   LoadedModel model = load_model(command.model, "", command.patterns);
   std::vector<int32_t> prompt = encode_prompt(model, command.prompt);
   if (!command.report.empty()) unwrap(make_folder(command.report));
@@ -48,7 +51,9 @@ int run(const MigrateCommand& command, const Output& output) {
   options.max_tokens = command.max_tokens;
   options.eos = model.files.eos;
   options.plant = command.plant;
+  options.libraries = library_options(libraries, command.patterns);
   options.cancelled = interrupted;
+  options.interrupt = &interrupt_flag();
   bool stepping = false;
   options.progress = [&](const std::string& step, int64_t done, int64_t total) {
     unwrap(check_interrupted());
@@ -125,6 +130,7 @@ void add_migrate(Registration registration) {
       ->capture_default_str();
   app->add_option("--report", command->report, "Folder for report.html and report.json");
   command->patterns.add_to(*app);
+  command->libraries.add_to(*app);
   app->add_option("--plant", command->plant, "KERNEL:KIND, plants a bug into the target");
   app->add_flag("--json", registration.output.json, "One JSON document on stdout");
   app->callback([command, registration] {

@@ -105,6 +105,7 @@ void ModelOptions::add_to(CLI::App& command) {
                      "Model directory of an executable, where it is not the one it was made from");
   cache.add_to(command);
   patterns.add_to(command);
+  libraries.add_to(command);
 }
 
 ReadyModel make_ready(
@@ -117,7 +118,8 @@ ReadyModel make_ready(
                  options.model);
     }
     target::Target target = target::parse_target(options.target.value_or("cpu"));
-    auto session = open_session(target, options.cache);
+    const device::HostLibraries libraries = options.libraries.load();
+    auto session = open_session(target, options.cache, libraries);
     LoadedModel model = load_model(options.model, "", options.patterns);
     if (before_compile) {
       before_compile(model.tokenizer, model_interface_of(model.files.module.attrs));
@@ -126,6 +128,7 @@ ReadyModel make_ready(
     CompileCache cache(options.cache);
     pipeline::ImplementOptions implement;
     implement.cache = cache.kernels();
+    implement.libraries = library_options(libraries, options.patterns);
     implement.instruments.poll = [] { unwrap(check_interrupted()); };
     auto executable = pipeline::compile(model.files.module, target, implement);
     return {std::move(target),   std::move(session), std::move(executable),
@@ -135,7 +138,7 @@ ReadyModel make_ready(
   refuse_patterns(options.patterns, options.model);
   ExecutableFile file = load_executable(options.model);
   target::Target target = executable_target(file, options.model, options.target);
-  auto session = open_session(target, options.cache);
+  auto session = open_session(target, options.cache, options.libraries.load());
   std::string folder = model_folder(file, options.model, options.folder);
   auto weights = load_source_weights(file, folder);
   Tokenizer tokenizer = load_tokenizer(folder + "/tokenizer.json");

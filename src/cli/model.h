@@ -8,6 +8,7 @@
 
 #include "cli/cache.h"
 #include "cli/command.h"
+#include "cli/libraries.h"
 #include "cli/patterns.h"
 #include "frontend/huggingface/model.h"
 #include "llm/tokenizer/tokenizer.h"
@@ -32,13 +33,14 @@ std::vector<int32_t> encode_prompt(const Tokenizer& tokenizer, int64_t context,
                                    const std::string& prompt);
 std::vector<int32_t> encode_prompt(const LoadedModel& model, const std::string& prompt);
 
-// MODEL, --target, --model, --no-cache and --patterns of the commands that run a model.
+// MODEL, --target, --model, --no-cache, --patterns and --library of the commands that run a model.
 struct ModelOptions {
   std::string model;                  // directory or executable
   std::optional<std::string> target;  // the executable's, or cpu
   std::string folder;                 // overrides the executable's model directory
   CacheOptions cache;
   PatternOptions patterns;
+  LibraryFiles libraries;
   void add_to(CLI::App& command);
 };
 

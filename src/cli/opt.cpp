@@ -1,5 +1,6 @@
 // tapml opt: passes over the textual form.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "analysis/verifier.h"
 #include "cli/command.h"
@@ -8,6 +9,7 @@
 #include "ir/exceptions.h"
 #include "pipeline/check_input.h"
 #include "pipeline/compile.h"
+#include "schedule/schedule.h"
 #include "text/parser.h"
 #include "text/printer.h"
 
@@ -19,6 +21,7 @@ struct OptOptions {
   std::string text;
   std::vector<std::string> passes;
   ShapeOptions shapes;
+  std::vector<std::string> traces;
   bool verify = false, list = false;
 };
 
@@ -35,28 +38,58 @@ int list_passes(const Output& output) {
   std::vector<Json> list;
   for (const pipeline::PassInfo& pass : pipeline::pass_table()) {
     output.line(std::string(pass.name) + "  (" + pass.phase + ")  " + pass.doc);
+    output.line(std::string("    requires ") + pass.precondition);
     list.push_back(Json::object({{"name", Json::string(pass.name)},
                                  {"phase", Json::string(pass.phase)},
-                                 {"doc", Json::string(pass.doc)}}));
+                                 {"doc", Json::string(pass.doc)},
+                                 {"requires", Json::string(pass.precondition)}}));
   }
   output.document(Json::object({{"passes", Json::array(std::move(list))}}));
   return kDone;
+}
+
+// "FILE" of a module with one tensor program, or "PROGRAM=FILE".
+void replay_trace(const std::string& option, Module& module) {
+  std::vector<std::string> programs;
+  std::string known;
+  for (const auto& [name, function] : module.functions) {
+    if (!tir::as_prim_func(function.get())) continue;
+    programs.push_back(name);
+    known += (known.empty() ? "" : ", ") + name;
+  }
+  if (programs.empty()) throw_user("the module has no tensor program", "--trace " + option);
+  const size_t equals = option.find('=');
+  const std::string file = equals == std::string::npos ? option : option.substr(equals + 1);
+  std::string program = equals == std::string::npos ? "" : option.substr(0, equals);
+  if (program.empty() && programs.size() == 1) program = programs[0];
+  if (std::find(programs.begin(), programs.end(), program) == programs.end()) {
+    throw_user("a trace needs a tensor program of the module", "--trace " + option,
+               "PROGRAM=FILE with one of " + known, program.empty() ? "no program" : program);
+  }
+  const schedule::Trace trace = schedule::Trace::parse(unwrap(read_text_file(file)), file);
+  auto function = std::static_pointer_cast<const tir::PrimFunc>(module.functions.at(program));
+  module.functions[program] = schedule::replay(trace, std::move(function)).func();
 }
 
 int run(const OptOptions& options, const Output& output) {
   if (options.list) return list_passes(output);
   if (options.text.empty()) throw_user("no text module is given", "command line", "TEXT");
   text::SourceMap places;
-  Module module =
-      text::parse(unwrap(read_text_file(options.text)), options.text, {.places = &places});
+  Module module = pipeline::normal_form(
+      text::parse(unwrap(read_text_file(options.text)), options.text, {.places = &places}),
+      &places);
   if (options.verify) analysis::verify_input(module, options.text, &places);
   // Passes take for granted what the verifier promises.
-  if (!options.passes.empty() || !options.shapes.bindings.empty())
+  if (!options.passes.empty() || !options.traces.empty() || !options.shapes.bindings.empty())
     pipeline::check_input(module, options.text, &places);
   module = options.shapes.apply(std::move(module));
   for (const std::string& name : options.passes) {
     module = find_pass(name).run(module);
     if (options.verify) analysis::verify(module, name);
+  }
+  for (const std::string& trace : options.traces) {
+    replay_trace(trace, module);
+    if (options.verify) analysis::verify(module, "--trace " + trace);
   }
   std::string text = text::print(module);
   output.text(text);
@@ -73,6 +106,9 @@ void add_opt(Registration registration) {
   command->add_option("text", options->text, "Text module");
   command->add_option("--passes", options->passes, "Passes in order, separated by commas")
       ->delimiter(',');
+  command->add_option(
+      "--trace", options->traces,
+      "PROGRAM=FILE: replays a schedule trace on a tensor program, after the passes");
   command->add_flag("--verify", options->verify, "Check the invariants before and after");
   options->shapes.add_to(*command);
   command->add_flag("--list-passes", options->list, "Print the known passes");

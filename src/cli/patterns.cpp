@@ -14,16 +14,30 @@ void PatternOptions::add_to(CLI::App& command) {
   command.add_option("--patterns", file, "Text module of patterns: each match becomes one kernel");
 }
 
+namespace {
+
+Module read_patterns(const std::string& file, text::SourceMap& places) {
+  Module patterns = pipeline::normal_input(
+      text::parse(unwrap(read_text_file(file)), file, {.places = &places}), file, &places);
+  for (const auto& [name, function] : patterns.functions) {
+    if (build::is_pattern(function.get())) continue;
+    throw_user("a file of patterns has something else in it", places.function(name),
+               "functions with the attribute pattern: true", "@" + name);
+  }
+  return patterns;
+}
+
+}  // namespace
+
+Module PatternOptions::read() const {
+  text::SourceMap places;
+  return file.empty() ? Module() : read_patterns(file, places);
+}
+
 void PatternOptions::apply(Module& module) const {
   if (file.empty()) return;
   text::SourceMap places;
-  Module patterns = text::parse(unwrap(read_text_file(file)), file, {.places = &places});
-  pipeline::check_input(patterns, file, &places);
-  for (const auto& [name, function] : patterns.functions) {
-    if (!build::is_pattern(function.get())) {
-      throw_user("a file of patterns has something else in it", places.function(name),
-                 "functions with the attribute pattern: true", "@" + name);
-    }
+  for (const auto& [name, function] : read_patterns(file, places).functions) {
     if (!module.functions.emplace(name, function).second) {
       throw_user("the module has a function of a pattern's name", places.function(name),
                  "another name", "@" + name);

@@ -15,6 +15,8 @@ namespace tapml::cli {
 struct PatternOptions {
   std::string file;  // empty: none
   void add_to(CLI::App& command);
+  // The file's patterns alone; an empty module where there is no file.
+  Module read() const;
   // Puts the file's patterns (build/pattern.h) into `module`, where the pipeline finds them.
   // UserError for what is no pattern, and for names that the module has already.
   void apply(Module& module) const;

@@ -11,12 +11,13 @@ namespace tapml::cli {
 namespace {
 
 std::shared_ptr<runtime::Device> open_device(const target::Target& target,
-                                             const CacheOptions& cache) {
+                                             const CacheOptions& cache,
+                                             const device::HostLibraries& libraries = {}) {
   const std::string& platform = target.description.platform;
   if (platform == "cpu") {
     int64_t threads = target.integer_option("threads", 0, 1, 1024);
     return std::make_shared<device::CpuDevice>(static_cast<int>(threads),
-                                               codegen::make_jit_loader());
+                                               codegen::make_jit_loader(), libraries);
   }
   if (platform == "opencl") {
     device::OpenClOptions options;
@@ -32,12 +33,13 @@ std::shared_ptr<runtime::Device> open_device(const target::Target& target,
 }  // namespace
 
 std::unique_ptr<runtime::Session> open_session(const target::Target& target,
-                                               const CacheOptions& cache) {
+                                               const CacheOptions& cache,
+                                               const device::HostLibraries& libraries) {
   if (!target.place.empty()) {
     throw_platform(PlatformFault::kAbsent, "remote targets are not part of this build",
                    "target \"" + target.text + "\"", "leave out \"@" + target.place + "\"");
   }
-  return unwrap(runtime::LocalSession::create(open_device(target, cache)));
+  return unwrap(runtime::LocalSession::create(open_device(target, cache, libraries)));
 }
 
 std::vector<PlatformStatus> list_platforms() {

@@ -6,15 +6,18 @@
 #include <vector>
 
 #include "cli/cache.h"
+#include "device/cpu/library/host_library.h"
 #include "runtime/local_session.h"
 #include "target/target.h"
 
 namespace tapml::cli {
 
 // A session on the target's device. PlatformError for a platform that is not here and for places,
-// which this build does not reach. Programs that a driver builds are kept in the cache.
+// which this build does not reach. Programs that a driver builds are kept in the cache. `libraries`
+// of the user go to the cpu.
 std::unique_ptr<runtime::Session> open_session(const target::Target& target,
-                                               const CacheOptions& cache = {});
+                                               const CacheOptions& cache = {},
+                                               const device::HostLibraries& libraries = {});
 
 struct PlatformStatus {
   std::string platform;

@@ -86,6 +86,7 @@ int run(const ProfileOptions& options, const Output& output) {
   llm::GenerateOptions generate;
   generate.max_tokens = options.max_tokens;
   generate.on_token = [](int32_t) { return !interrupted(); };
+  engine->vm().set_interrupt(&interrupt_flag());
   // Platforms finish compiling at a kernel's first launch.
   progress.begin("warm up");
   unwrap(engine->generate(prompt, generate));

@@ -7,6 +7,7 @@
 #include "base/host/progress.h"
 #include "base/host/terminal.h"
 #include "cli/command.h"
+#include "cli/libraries.h"
 #include "cli/platforms.h"
 #include "ir/exceptions.h"
 #include "topdown/report.h"
@@ -17,11 +18,14 @@ namespace {
 
 struct ReplayOptions {
   std::string suite, target = "cpu", kernel;
+  PatternOptions patterns;
+  LibraryFiles libraries;
 };
 
 int run(const ReplayOptions& options, const Output& output) {
   target::Target target = target::parse_target(options.target);
-  auto session = open_session(target);
+  const device::HostLibraries libraries = options.libraries.load();
+  auto session = open_session(target, {}, libraries);
   topdown::Suite suite = unwrap(topdown::load_suite(options.suite));
   if (!options.kernel.empty() && suite.find_kernel(options.kernel) < 0) {
     std::string known;
@@ -31,8 +35,10 @@ int run(const ReplayOptions& options, const Output& output) {
   Progress progress = Progress::to_stderr(output.json);
   progress.begin("compile for " + options.target);
   topdown::Judge judge(suite);
+  judge.set_poll([] { unwrap(check_interrupted()); });
   pipeline::ImplementOptions implement;
   implement.instruments.poll = [] { unwrap(check_interrupted()); };
+  implement.libraries = library_options(libraries, options.patterns);
   auto executable = pipeline::implement(judge.module(), target, implement);
   auto runner = unwrap(runtime::KernelRunner::create(*session, executable));
   progress.begin("replay", static_cast<int64_t>(suite.kernels.size()));
@@ -66,6 +72,9 @@ void add_replay(Registration registration) {
   command->add_option("suite", options->suite, "Folder of the suite")->required();
   command->add_option("--target", options->target, "kind[:key=value,...]")->capture_default_str();
   command->add_option("--kernel", options->kernel, "Only this kernel");
+  command->add_option("--patterns", options->patterns.file,
+                      "Text module of patterns that name routines of a library");
+  options->libraries.add_to(*command);
   command->add_flag("--json", registration.output.json, "One JSON document on stdout");
   command->callback([options, registration] {
     registration.selected = [options, registration] { return run(*options, registration.output); };

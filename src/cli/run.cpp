@@ -54,6 +54,7 @@ int run(const RunOptions& options, const Output& output) {
   auto engine = unwrap(llm::Engine::create(*model.session, model.executable, model.weights));
   double load_seconds = model.load_seconds + engine->load_seconds();
 
+  engine->vm().set_interrupt(&interrupt_flag());
   StreamDecoder decoder(model.tokenizer);
   llm::GenerateOptions generate;
   generate.max_tokens = options.max_tokens;

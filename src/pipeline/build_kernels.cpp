@@ -65,6 +65,15 @@ void KernelBuilder::add(const tir::PrimFunc& func, int32_t kernel, const std::st
   schedule_seconds_ += seconds_now() - start;
 }
 
+codegen::Preparation KernelBuilder::find_preparation(const codegen::SegmentedFunc& segmented,
+                                                     const codegen::LoweredKernel& lowered) const {
+  const auto* weights = find_attr<std::vector<int64_t>>(segmented.func->attrs, tir::kWeightsAttr);
+  const bool may = weights && segmented.segments.empty() && segmented.symbolic.empty() &&
+                   target_.description.index_bits == 64;
+  return codegen::find_preparation(lowered, segmented.func->params.size(),
+                                   may ? *weights : std::vector<int64_t>());
+}
+
 void KernelBuilder::add_launches(const codegen::SegmentedFunc& segmented,
                                  const std::vector<codegen::SegmentedFunc::Rows>& symbolic,
                                  bool whole, const std::string& prefix, const std::string& programs,
@@ -79,13 +88,16 @@ void KernelBuilder::add_launches(const codegen::SegmentedFunc& segmented,
   }
   auto program = [&](const PrimExpr& value) { return arith::compile_scalar(value, func->scalars); };
   codegen::LoweredKernel lowered = codegen::lower_prim_func(*func, prefix);
+  const codegen::Preparation preparation = find_preparation(segmented, lowered);
+  implementation.preparation = preparation.digest;
   implementation.segments = segmented.segments;
   implementation.workspaces.clear();
   for (const tir::Buffer& workspace : lowered.workspaces) {
+    const bool prepared = preparation.workspaces[implementation.workspaces.size()];
     ParamInfo info;
     info.name = workspace->name;
     info.dtype = workspace->dtype;
-    info.mode = AccessMode::kWorkspace;
+    info.mode = prepared ? AccessMode::kPrepared : AccessMode::kWorkspace;
     for (const PrimExpr& dim : workspace->shape) info.dims.push_back(program(dim));
     implementation.workspaces.push_back(std::move(info));
   }
@@ -97,7 +109,8 @@ void KernelBuilder::add_launches(const codegen::SegmentedFunc& segmented,
   }
   const auto own = static_cast<int32_t>(executable_.kernels[implementation.kernel].params.size());
   const auto parts = static_cast<int32_t>(segmented.segments.size());
-  for (codegen::DeviceFunc& launch : lowered.launches) {
+  for (size_t number = 0; number < lowered.launches.size(); ++number) {
+    codegen::DeviceFunc& launch = lowered.launches[number];
     // The program has its segments before the workspaces, the executable after.
     for (int32_t& index : launch.buffer_indices) {
       if (index < own) continue;
@@ -116,6 +129,7 @@ void KernelBuilder::add_launches(const codegen::SegmentedFunc& segmented,
     for (const codegen::IndexLimit& limit : launch.limits) {
       info.limits.push_back({program(limit.value), limit.most, limit.what});
     }
+    info.prepares = preparation.launches[number];
     if (left) info.when = program(whole ? left : PrimExpr(-1) - left);
     for (const codegen::SegmentedFunc::Rows& rows : symbolic) {
       if (whole) break;
@@ -132,7 +146,9 @@ void KernelBuilder::add_launches(const codegen::SegmentedFunc& segmented,
 void KernelBuilder::finish() {
   add_time(options_.instruments, "schedule", schedule_seconds_);
   double start = seconds_now();
-  executable_.modules.push_back(generate());
+  // Where libraries implement all, there is no code to link.
+  const bool none = natives_.empty() && functions_.empty();
+  if (!none || executable_.implementations.empty()) executable_.modules.push_back(generate());
   add_time(options_.instruments, "codegen", seconds_now() - start);
 }
 

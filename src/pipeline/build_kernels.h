@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "codegen/llvm/native.h"
+#include "codegen/lower/preparation.h"
 #include "codegen/lower/segment_tensors.h"
 #include "pipeline/compile.h"
 #include "pipeline/kernel_cache.h"
@@ -41,6 +42,9 @@ class KernelBuilder {
                     const std::vector<codegen::SegmentedFunc::Rows>& symbolic, bool whole,
                     const std::string& prefix, const std::string& programs,
                     Implementation& implementation, std::vector<codegen::DeviceFunc>& code);
+  // What of a lowered form can be done once, when weights are loaded.
+  codegen::Preparation find_preparation(const codegen::SegmentedFunc& segmented,
+                                        const codegen::LoweredKernel& lowered) const;
   bool add_from_cache(Native& native, int32_t kernel);
   ModuleBlob generate();
   ModuleBlob generate_native();

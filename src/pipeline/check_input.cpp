@@ -3,6 +3,7 @@
 #include "analysis/verifier.h"
 #include "build/block_builder.h"
 #include "ir/exceptions.h"
+#include "passes/a_normal_form.h"
 #include "passes/kernel.h"
 
 namespace tapml::pipeline {
@@ -60,6 +61,21 @@ void check_input(const Module& module, const std::string& source, const text::So
   }
   check_kernels(module, source, places);
   check_annotations(module, source, places);
+}
+
+Module normal_form(const Module& module, text::SourceMap* places) {
+  passes::NestedBindings nested;
+  Module normal = passes::a_normal_form(module, &nested);
+  if (places) {
+    for (const auto& [binding, of] : nested) places->add_part(binding.first, binding.second, of);
+  }
+  return normal;
+}
+
+Module normal_input(const Module& module, const std::string& source, text::SourceMap* places) {
+  Module normal = normal_form(module, places);
+  check_input(normal, source, places);
+  return normal;
 }
 
 }  // namespace tapml::pipeline

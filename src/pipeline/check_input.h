@@ -14,4 +14,11 @@ namespace tapml::pipeline {
 void check_input(const Module& module, const std::string& source,
                  const text::SourceMap* places = nullptr);
 
+// `module`, as it was parsed, in the form that passes expect: nested expressions become bindings
+// (passes/a_normal_form), then check_input. Bindings that come of it are added to `places`.
+Module normal_input(const Module& module, const std::string& source,
+                    text::SourceMap* places = nullptr);
+// The first half: what check_input and the printer see of nested expressions.
+Module normal_form(const Module& module, text::SourceMap* places = nullptr);
+
 }  // namespace tapml::pipeline

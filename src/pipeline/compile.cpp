@@ -1,15 +1,20 @@
 #include "pipeline/compile.h"
 
+#include <algorithm>
 #include <set>
 
 #include "arith/scalar_program.h"
 #include "codegen/lower/segment_tensors.h"
 #include "codegen/vm/lower.h"
 #include "ir/exceptions.h"
+#include "passes/fuse_ops.h"
 #include "passes/kernel.h"
+#include "passes/lift_packing.h"
 #include "passes/lift_workspaces.h"
+#include "passes/mark_weights.h"
 #include "passes/plan_memory.h"
 #include "pipeline/build_kernels.h"
+#include "pipeline/library_kernels.h"
 #include "pipeline/run.h"
 #include "relax/kernel_call.h"
 #include "relax/visit.h"
@@ -21,7 +26,7 @@ namespace {
 
 constexpr const char* kPhase = "phase";
 constexpr const char* kKernelsFixed = "fuse";
-constexpr const char* kBoundaryPolicy = "boundary_policy";
+constexpr const char* kBoundaryPolicy = passes::kBoundaryPolicyAttr;
 
 // The signature table's entry: parameters as the kernel's callers know them.
 KernelInfo kernel_info(const Module& module, const std::string& name) {
@@ -83,16 +88,38 @@ void check_limits(const KernelInfo& info, const target::Target& target) {
   }
 }
 
+bool has_workspace(const Implementation& implementation) {
+  for (const ParamInfo& tensor : implementation.workspaces) {
+    if (tensor.mode == AccessMode::kWorkspace) return true;
+  }
+  return false;
+}
+
+// What the implementations of `executable` make of weights, by kernel.
+std::map<std::string, passes::Packing> packings(const Executable& executable) {
+  std::map<std::string, passes::Packing> all;
+  for (const Implementation& implementation : executable.implementations) {
+    if (!has_prepared(implementation)) continue;
+    const KernelInfo& kernel = executable.kernels[static_cast<size_t>(implementation.kernel)];
+    Result<int64_t> bytes = prepared_bytes(implementation);
+    if (!bytes) throw_internal(bytes.error().message, "kernel " + kernel.name);
+    all[kernel.name] = {prepared_sources(implementation, kernel), *bytes,
+                        implementation.preparation};
+  }
+  return all;
+}
+
 // What the implementations of `executable` need as scratch memory, by kernel, over the scalars of
 // its tensor program: each workspace aligned, in one storage.
 std::map<std::string, PrimExpr> workspace_bytes(const Module& fixed, const Executable& executable) {
   std::map<std::string, PrimExpr> all;
   for (const Implementation& implementation : executable.implementations) {
-    if (implementation.workspaces.empty()) continue;
+    if (!has_workspace(implementation)) continue;
     const std::string& name = executable.kernels[static_cast<size_t>(implementation.kernel)].name;
     const std::vector<Var>& scalars = passes::kernel_implementation(fixed, name).scalars;
     PrimExpr total = 0;
     for (const ParamInfo& workspace : implementation.workspaces) {
+      if (workspace.mode != AccessMode::kWorkspace) continue;
       PrimExpr bytes = static_cast<int64_t>(dtype_bytes(workspace.dtype));
       for (const ScalarProgram& dim : workspace.dims) {
         bytes = bytes * arith::scalar_expression(dim, scalars);
@@ -118,11 +145,32 @@ Module plan(const Module& fixed, const Executable& executable, const ImplementOp
         options.instruments, number);
   }
   passes::PlanMemoryOptions memory = options.memory;
-  if (options.rewrite) memory.in_place = false;
-  return run_pass(
+  // What is made of a kernel there may write where it should not: nothing else lies there.
+  if (options.rewrite) memory.in_place = memory.offsets = false;
+  Module planned = run_pass(
       lifted, "plan_memory",
       [&](const Module& module) { return passes::plan_memory_with(module, memory); },
       options.instruments, number);
+  const std::map<std::string, passes::Packing> made = packings(executable);
+  if (made.empty()) return planned;
+  return run_pass(
+      planned, "lift_packing",
+      [&](const Module& module) { return passes::lift_packing(module, made); }, options.instruments,
+      number);
+}
+
+// `fixed` where the programs of the kernels that routines implement say so: planning then knows
+// that nothing is known of how they read and write.
+Module with_libraries(const Module& fixed, const std::set<std::string>& kernels) {
+  Module result = fixed;
+  for (const std::string& name : kernels) {
+    const tir::PrimFunc& program = passes::kernel_implementation(fixed, name);
+    auto copy = std::make_shared<tir::PrimFunc>(program);
+    copy->attrs[passes::kLibraryAttr] = true;
+    result.functions[*find_attr<std::string>(passes::kernel_spec(fixed, name).attrs,
+                                             passes::kImplementationAttr)] = std::move(copy);
+  }
+  return result;
 }
 
 std::string programs_text(const relax::Function& spec) {
@@ -133,31 +181,54 @@ std::string programs_text(const relax::Function& spec) {
   return text;
 }
 
+bool is_skipped(const Instruments& instruments, const std::string& name) {
+  return std::find(instruments.skip.begin(), instruments.skip.end(), name) !=
+         instruments.skip.end();
+}
+
+void check_skipped(const std::vector<std::string>& skip) {
+  const std::vector<std::string>& optional = optional_passes();
+  for (const std::string& name : skip) {
+    if (std::find(optional.begin(), optional.end(), name) != optional.end()) continue;
+    std::string known;
+    for (const std::string& one : optional) known += (known.empty() ? "" : ", ") + one;
+    throw_user("this pass cannot be left out", "skip", "some of " + known, name);
+  }
+}
+
 }  // namespace
 
 Module fix_kernels(const Module& module, const Instruments& instruments) {
   if (attr_or<std::string>(module.attrs, kPhase, "import") == kKernelsFixed) return module;
+  check_skipped(instruments.skip);
   Module current = module;
   int number = 0;
   for (const PassInfo& pass : pass_table()) {
     if (std::string(pass.phase) == "plan") break;
+    if (is_skipped(instruments, pass.name)) continue;
     current = run_pass(current, pass.name, pass.run, instruments, number);
   }
   current.attrs[kPhase] = std::string(kKernelsFixed);
   if (!current.attrs.contains(kBoundaryPolicy)) {
-    current.attrs[kBoundaryPolicy] = std::string("default-1");
+    current.attrs[kBoundaryPolicy] = std::string(passes::kDefaultBoundaryPolicy);
+  }
+  for (const std::string& name : instruments.skip) {
+    current.attrs[kBoundaryPolicy] =
+        attr_or<std::string>(current.attrs, kBoundaryPolicy, "") + "+without:" + name;
   }
   return current;
 }
 
-std::shared_ptr<const Executable> implement(const Module& fixed, const target::Target& target,
+std::shared_ptr<const Executable> implement(const Module& kernels, const target::Target& target,
                                             const ImplementOptions& options) {
+  const Module fixed = options.prepare ? kernels : passes::unmark_weights(kernels);
   auto executable = std::make_shared<Executable>();
   executable->target = target.text;
   executable->boundary_policy = attr_or<std::string>(fixed.attrs, kBoundaryPolicy, "");
   executable->model = model_interface_of(fixed.attrs);
   codegen::VmContext context;
   KernelBuilder builder(target, options, *executable);
+  LibraryKernels libraries(target, options, *executable);
   for (const auto& [name, function] : fixed.functions) {
     if (!passes::is_kernel(function.get())) continue;
     const tir::PrimFunc& func = passes::kernel_implementation(fixed, name);
@@ -165,11 +236,13 @@ std::shared_ptr<const Executable> implement(const Module& fixed, const target::T
     context.kernels[name] = {index, &func};
     executable->kernels.push_back(kernel_info(fixed, name));
     check_limits(executable->kernels.back(), target);
-    builder.add(func, index, programs_text(passes::kernel_spec(fixed, name)));
+    const relax::Function& spec = passes::kernel_spec(fixed, name);
+    if (!libraries.add(spec, func, index)) builder.add(func, index, programs_text(spec));
   }
   builder.finish();
+  libraries.finish();
   int number = 50;
-  Module planned = plan(fixed, *executable, options, number);
+  Module planned = plan(with_libraries(fixed, libraries.kernels()), *executable, options, number);
   if (options.planned) *options.planned = planned;
   double start = seconds_now();
   std::vector<std::pair<std::string, const relax::Function*>> functions;

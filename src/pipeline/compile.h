@@ -8,6 +8,7 @@
 
 #include "exec/executable.h"
 #include "ir/module.h"
+#include "library/choose.h"
 #include "passes/plan_memory.h"
 #include "target/target.h"
 #include "tir/prim_func.h"
@@ -26,20 +27,30 @@ struct Instruments {
   std::vector<std::pair<std::string, double>>* times = nullptr;
   // Called between two passes and two kernels; what it throws ends the compilation.
   std::function<void()> poll;
+  // Sees the Module after every pass.
+  std::function<void(const std::string& pass, const Module& module)> after;
+  // Passes that are left out, by name: those that only improve a program (optional_passes()). The
+  // boundary policy names them.
+  std::vector<std::string> skip;
 };
 
-// A pass by name, as `tapml opt --passes` knows it.
+// A pass by name, as `tapml opt --passes` knows it. All want a module that check_input takes.
 struct PassInfo {
   const char* name;
   const char* phase;
   const char* doc;
   Module (*run)(const Module& module);
+  const char* precondition = "nothing";  // what it requires beyond that
 };
-// Target-independent passes, in the order of the pipeline.
+// Phase of passes that compile() does not run: they are there to be called by name.
+inline constexpr const char* kByName = "by name";
+// Target-independent passes, in the order of the pipeline; then those that are called by name.
 const std::vector<PassInfo>& pass_table();
+// Names of those that fix_kernels() can do without.
+const std::vector<std::string>& optional_passes();
 
 // import .. fuse: afterwards the kernels are fixed. Idempotent (a Module of that phase is returned
-// as it is).
+// as it is). UserError for a pass to skip that is not optional.
 Module fix_kernels(const Module& module, const Instruments& instruments = {});
 
 struct ImplementOptions {
@@ -51,11 +62,16 @@ struct ImplementOptions {
   KernelCache* cache = nullptr;
   // Threads that generate native code; 0: one a core. The result does not depend on it.
   int threads = 0;
-  // How memory is planned. Outputs take over inputs' storage only where there is no `rewrite`: of
-  // what that makes nothing is known.
+  // Libraries of the user, and the patterns that name their routines; tapml's own are the target's
+  // choice (option `libs`).
+  library::LibraryOptions libraries;
+  // How memory is planned. Outputs take over inputs' storage, and tensors lie beside each other in
+  // one, only where there is no `rewrite`: of what that makes nothing is known.
   passes::PlanMemoryOptions memory;
   // Whether workspaces are planned with everything else; else each runner has its own.
   bool lift_workspaces = true;
+  // Whether weights are packed once, by `prepare`; else implementations do without packed weights.
+  bool prepare = true;
   // Receives the Module after planning, when set: what memory_report() reads.
   Module* planned = nullptr;
 };

@@ -41,6 +41,7 @@ Module run_pass(const Module& module, const std::string& name,
     unwrap(write_text_atomic(instruments.dump_folder + "/" + prefix + name + ".txt",
                              text::print(result)));
   }
+  if (instruments.after) instruments.after(name, result);
   if (instruments.verify) {
     analysis::verify(result, name);
     if (!planned(result)) build::check_annotations(result, name);

@@ -21,12 +21,13 @@ Result<std::string> Carver::keep(const runtime::Tensor& tensor) {
   const runtime::Storage& storage = *tensor.storage;
   Known& known = known_[{storage.id(), tensor.offset, tensor.dtype, tensor.shape}];
   uint64_t version = storage.version(), generation = storage.session().generation();
-  if (known.hash.empty() || known.version != version || known.generation != generation) {
+  if (known.hash.empty() || known.generation != generation ||
+      storage.written_since(known.version, tensor.offset, tensor.byte_size())) {
     known.hash.clear();
     TAPML_ASSIGN(known.hash, read(tensor));
-    known.version = version;
     known.generation = generation;
   }
+  known.version = version;
   return known.hash;
 }
 

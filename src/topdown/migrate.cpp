@@ -155,9 +155,11 @@ class Migrator {
     progress("compile for " + source_.target.text);
     pipeline::ImplementOptions implement;
     implement.instruments.poll = [this] { check_cancelled(options_); };
+    implement.libraries = options_.libraries;
     fixed_ = pipeline::fix_kernels(module_, implement.instruments);
     auto source_executable = pipeline::implement(fixed_, source_.target, implement);
     engine_ = unwrap(llm::Engine::create(*source_.session, source_executable, weights_));
+    engine_->vm().set_interrupt(options_.interrupt);
     result_.source = source_.target.text;
     result_.target = target_.target.text;
     result_.source_info = source_.session->info();
@@ -168,6 +170,7 @@ class Migrator {
     progress("carve");
     carve(*source_executable);
     Judge judge(suite_);
+    judge.set_poll([this] { check_cancelled(options_); });
 
     progress("judge the whole model");
     forced_.assign(result_.source_tokens.begin(),
@@ -253,6 +256,7 @@ class Migrator {
                   const ModelJudge& model_judge) {
     progress("run on " + target_.target.text);
     auto engine = unwrap(llm::Engine::create(*target_.session, executable, weights_));
+    engine->vm().set_interrupt(options_.interrupt);
     result_.target_ran = true;
     result_.whole = model_judge.check(forced_logits(*engine, prompt_, forced_, options_));
     result_.target_tokens = generate(*engine, options_.max_tokens);

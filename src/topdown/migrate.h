@@ -3,6 +3,7 @@
 // (a hybrid run); at the end the target runs alone.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <string>
@@ -26,11 +27,15 @@ struct MigrateOptions {
   int64_t validation_tokens = 4;  // decode steps that are carved, and teacher-forced in each hybrid
   std::vector<int32_t> eos;
   std::string plant;  // KERNEL:KIND, or empty
+  // Libraries of the user, for whichever of the two targets takes them (option `libs`).
+  library::LibraryOptions libraries;
   // Called as the work goes on; `total` may be 0 while it is not known.
   std::function<void(const std::string& step, int64_t done, int64_t total)> progress;
   // Asked between two tokens and two planted sites: true ends the migration with a PlatformError
   // (kCancelled).
   std::function<bool()> cancelled;
+  // Ends the virtual machines' runs once it is set; null: nothing does.
+  const std::atomic<bool>* interrupt = nullptr;
 };
 
 // The whole model's logits, teacher-forced on the source's tokens.

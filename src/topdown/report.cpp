@@ -116,6 +116,8 @@ std::string verdict_header() {
 std::string verdict_row(const KernelVerdict& verdict, const std::string& outcome, bool colors) {
   bool good = outcome == "migrated" || outcome == "pass";
   std::string shown = pad(outcome + (verdict.source_wrong ? " (source!)" : ""), 14);
+  // Nothing but the source's output was there to judge by.
+  if (verdict.against_source) shown += " (source only)";
   double error = verdict.worst.target.mask_mismatches > 0 ? NAN : verdict.worst.target.max_abs;
   return pad(verdict.kernel, 34) + " " + pad(layers_text(verdict), 40) + " " +
          pad(std::to_string(verdict.calls), 5) + " " + pad(shapes_text(verdict), 22) + " " +
@@ -134,6 +136,7 @@ Json verdict_json(const KernelVerdict& verdict) {
                        {"shapes", Json::array(std::move(shapes))},
                        {"passed", Json::boolean(verdict.passed)},
                        {"source_wrong", Json::boolean(verdict.source_wrong)},
+                       {"against_source_only", Json::boolean(verdict.against_source)},
                        {"failure", Json::string(verdict.failure)},
                        {"provider", Json::string(verdict.provider)},
                        {"worst_output", Json::string(verdict.worst_output)},
@@ -193,10 +196,11 @@ std::string migration_html(const Migration& migration, const ReportTexts& texts)
             (v.judged < v.elements ? "<br>" + std::to_string(v.judged) + " of " +
                                          std::to_string(v.elements) + " elements judged"
                                    : "") +
-            "</td><td>" + number(v.worst.target.max_abs) + "</td><td>" + number(v.worst.allowed) +
-            "</td><td>" + number(v.worst.target.max_ulp) + "</td><td>" +
-            number(step.hybrid.max_abs) + "</td><td>" + escaped(outcome_of(step)) + "</td><td>" +
-            escaped(v.provider) + "</td><td>" + seconds(v.seconds) + "</td></tr>\n";
+            (v.against_source ? "<br>held against the source's output only" : "") + "</td><td>" +
+            number(v.worst.target.max_abs) + "</td><td>" + number(v.worst.allowed) + "</td><td>" +
+            number(v.worst.target.max_ulp) + "</td><td>" + number(step.hybrid.max_abs) +
+            "</td><td>" + escaped(outcome_of(step)) + "</td><td>" + escaped(v.provider) +
+            "</td><td>" + seconds(v.seconds) + "</td></tr>\n";
   }
   auto device = [](const std::string& role, const std::string& target, const DeviceInfo& info) {
     return "<tr><th>" + role + "</th><td>" + escaped(target) + "</td><td>" + escaped(info.name) +

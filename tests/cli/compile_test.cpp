@@ -83,6 +83,23 @@ TEST(Compile, PatternsMakeKernels) {
   EXPECT_EQ(apart, 0);
 }
 
+TEST(Compile, PassesCanBeLeftOut) {
+  ProgramResult result = run_program({"compile", testing::kDemoModel, "--skip-pass",
+                                      "fuse_ops,plan_memory", "--json", "--verify"});
+  ASSERT_EQ(result.exit_code, 0) << result.all();
+  int fused = 0, alone = 0;
+  Json json = result.json();
+  for (const Json& kernel : json.find("kernels")->items()) {
+    const std::string& name = kernel.find("name")->as_string();
+    fused += name.starts_with("matmul_silu_multiply_");
+    alone += name.starts_with("silu_");
+  }
+  EXPECT_EQ(fused, 0);
+  EXPECT_EQ(alone, 2) << "one for prefill, one for decode";
+  testing::expect_failure({"compile", testing::kDemoModel, "--skip-pass", "legalize"}, 2,
+                          {"cannot be left out", "fuse_ops", "legalize"});
+}
+
 TEST(Compile, PatternsThatCannotBe) {
   TempFolder folder;
   const std::string file = folder / "patterns.txt";

@@ -101,9 +101,9 @@ const Case kCases[] = {
      "prim def k(a: Buffer((4,), i32), out b: Buffer((4,), f32)) {\n"
      "  for i in serial(4) {\n    b[i] = a[i]\n  }\n}",
      R"(the module breaks invariant T3 in k, for i: a value of dtype i32 is stored to 'b' of dtype f32
-  where: m.txt:1:10
-    prim def k(a: Buffer((4,), i32), out b: Buffer((4,), f32)) {
-             ^)"},
+  where: m.txt:3:5
+        b[i] = a[i]
+        ^)"},
     {"KernelWithoutLoops",
      "def k(x: Tensor((4,), f32)) -> Tensor((4,), f32) {kernel: true} {\n"
      "  y: Tensor((4,), f32) = silu(x)\n  return y\n}",

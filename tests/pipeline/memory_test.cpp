@@ -1,108 +1,22 @@
 // What memory_report() predicts is what the device hands out, to the byte.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
-#include "arith/evaluate.h"
-#include "ir/exceptions.h"
 #include "models/llama.h"
-#include "passes/memory/report.h"
-#include "pipeline/compile.h"
-#include "relax/expr.h"
-#include "relax/visit.h"
-#include "runtime/vm.h"
-#include "support/sessions.h"
+#include "pipeline/memory_meter.h"
 #include "text/parser.h"
 
 namespace tapml {
 namespace {
 
-using Values = std::map<std::string, int64_t>;
-
-int64_t value_of(const PrimExpr& expr, const Values& values) {
-  arith::Values by_variable;
-  for (const Var& var : free_vars(expr)) by_variable[var.get()] = values.at(var->name);
-  return arith::evaluate(expr, by_variable).value();
-}
-
-struct Compiled {
-  std::shared_ptr<const Executable> executable;
-  passes::MemoryReport report;
-  Module fixed;
-
-  const passes::FunctionMemory& function(const std::string& name) const {
-    for (const auto& one : report.functions) {
-      if (one.name == name) return one;
-    }
-    throw_internal("no function " + name);
-  }
-};
-
-Compiled compile(const Module& module, const Values& bounds = {}) {
-  Compiled result;
-  Module planned;
-  pipeline::ImplementOptions options;
-  options.planned = &planned;
-  options.memory.bounds = bounds;
-  result.fixed = pipeline::fix_kernels(module);
-  result.executable = pipeline::implement(result.fixed, target::parse_target("null"), options);
-  result.report = passes::memory_report(planned);
-  return result;
-}
-
-// A device that counts, its machine, and what it had handed out before the machine was there.
-class Meter {
- public:
-  explicit Meter(const Compiled& compiled) : compiled_(compiled) {
-    session_ = std::move(*runtime::LocalSession::create(device_));
-  }
-
-  // Arguments of zeros, made before anything is measured.
-  void prepare(const std::string& function, const Values& values) {
-    args_.clear();
-    const auto& source = *relax::as_relax_function(compiled_.fixed.find(function));
-    for (const relax::Variable& param : source.params) {
-      const auto* tensor = relax::as_tensor(param->annotation);
-      ASSERT_TRUE(tensor && tensor->shape && tensor->dtype);
-      Shape shape;
-      for (const PrimExpr& dim : *tensor->shape) shape.push_back(value_of(dim, values));
-      auto made = runtime::make_tensor(*session_, *tensor->dtype, shape);
-      ASSERT_TRUE(made);
-      args_.emplace_back(*made);
-    }
-  }
-
-  void load() {
-    before_ = device_->counts().live_bytes;
-    machine_ = std::move(*runtime::VirtualMachine::create(*session_, compiled_.executable));
-  }
-
-  // The most that was handed out at one time since load().
-  int64_t call(const std::string& function) {
-    auto result = machine_->call(function, args_);
-    EXPECT_TRUE(result) << result.error().to_string();
-    return device_->counts().peak_bytes - before_;
-  }
-
-  int64_t allocations() const { return device_->counts().allocations; }
-  runtime::VirtualMachine& machine() { return *machine_; }
-  std::vector<runtime::Value>& args() { return args_; }
-
- private:
-  const Compiled& compiled_;
-  std::shared_ptr<device::NullDevice> device_ = std::make_shared<device::NullDevice>();
-  std::unique_ptr<runtime::LocalSession> session_;
-  std::vector<runtime::Value> args_;
-  std::unique_ptr<runtime::VirtualMachine> machine_;
-  int64_t before_ = 0;
-};
-
-int64_t measure(const Compiled& compiled, const std::string& function, const Values& values) {
-  Meter meter(compiled);
-  meter.prepare(function, values);
-  meter.load();
-  return meter.call(function);
-}
+using testing::compile_null;
+using testing::Compiled;
+using testing::measure;
+using testing::Meter;
+using testing::value_of;
+using testing::Values;
 
 models::LlamaConfig random_llama(unsigned seed) {
   std::mt19937 random(seed);
@@ -126,9 +40,24 @@ models::LlamaConfig random_llama(unsigned seed) {
 TEST(PredictedMemory, IsWhatTheDeviceHandsOutForModels) {
   for (unsigned seed = 0; seed < 10; ++seed) {
     models::LlamaConfig config = random_llama(seed);
-    Compiled compiled = compile(models::build_llama(config, {}));
+    Compiled compiled = compile_null(models::build_llama(config, {}));
     for (int64_t n : {1, 2, 5, 17, 64}) {
       Values values = {{"b", 1 + n % 2}, {"n", n}, {"p", 8}, {"pages", 16}};
+      for (const char* function : {"prefill", "logits_all"}) {
+        EXPECT_EQ(measure(compiled, function, values),
+                  value_of(compiled.function(function).peak, values))
+            << "seed " << seed << ", n " << n << ", " << function;
+      }
+    }
+  }
+}
+
+TEST(PredictedMemory, IsWhatTheDeviceHandsOutForBoundedModels) {
+  for (unsigned seed = 20; seed < 25; ++seed) {
+    Compiled compiled = compile_null(models::build_llama(random_llama(seed), {}),
+                                     {{"b", 2}, {"n", 64}, {"p", 8}, {"pages", 16}});
+    for (int64_t n : {1, 3, 8, 31, 64}) {
+      Values values = {{"b", 2}, {"n", n}, {"p", 8}, {"pages", 16}};
       for (const char* function : {"prefill", "logits_all"}) {
         EXPECT_EQ(measure(compiled, function, values),
                   value_of(compiled.function(function).peak, values))
@@ -195,7 +124,7 @@ TEST(PredictedMemory, IsWhatTheDeviceHandsOutForTextModules) {
     Module module = text::parse(text, "test");
     for (bool bounded : {false, true}) {
       Values bounds = bounded ? Values{{"n", 33}, {"m", 20}} : Values{};
-      Compiled compiled = compile(module, bounds);
+      Compiled compiled = compile_null(module, bounds);
       for (int64_t n : {1, 3, 8, 15, 33}) {
         Values values = {{"n", n}, {"m", n / 2 + 1}};
         EXPECT_EQ(measure(compiled, "main", values),
@@ -206,8 +135,156 @@ TEST(PredictedMemory, IsWhatTheDeviceHandsOutForTextModules) {
   }
 }
 
+// Functions that call others: what is held at each call, what the callee holds, what its result
+// keeps; tail calls let go of the caller's frame, and loops hand storages from round to round.
+const char* const kCallers[] = {
+    R"(
+def main(x: Tensor((n, 8), f32)) -> Tensor((n, 8), f32) {
+  a: Tensor((n, 8), f32) = softmax(x) {axis: 0}
+  b: Tensor((n, 8), f32) = @wide(a)
+  c: Tensor((n, 8), f32) = cumsum(b) {axis: 0}
+  d: Tensor((n, 8), f32) = @wide(c)
+  e: Tensor((n, 8), f32) = add(d, a)
+  return e
+}
+def wide(x: Tensor((n, 8), f32)) -> Tensor((n, 8), f32) {
+  a: Tensor((8, n), f32) = permute(x) {axes: [1, 0]}
+  b: Tensor((n, n), f32) = matmul(x, a)
+  c: Tensor((n, n), f32) = softmax(b) {axis: -1}
+  d: Tensor((n, 8), f32) = matmul(c, x)
+  return d
+}
+)",
+    R"(
+def main(x: Tensor((n, 8), f32)) -> Tensor((n, 8), f32) {
+  t: Tuple(Tensor((n, 8), f32), Tensor((n, n), f32)) = @both(x)
+  a: Tensor((n, 8), f32) = t[0]
+  b: Tensor((n, 8), f32) = cumsum(a) {axis: 0}
+  u: Tuple(Tensor((n, 8), f32), Tensor((n, n), f32)) = @both(b)
+  c: Tensor((n, 8), f32) = u[0]
+  return c
+}
+def both(x: Tensor((n, 8), f32)) -> Tuple(Tensor((n, 8), f32), Tensor((n, n), f32)) {
+  a: Tensor((8, n), f32) = permute(x) {axes: [1, 0]}
+  b: Tensor((n, n), f32) = matmul(x, a)
+  c: Tensor((n, 8), f32) = matmul(b, x)
+  return (c, b)
+}
+)",
+    R"(
+def main(x: Tensor((n, 8), f32)) -> Tensor((n, 8), f32) {
+  a: Tensor((8, n), f32) = permute(x) {axes: [1, 0]}
+  b: Tensor((n, n), f32) = matmul(x, a)
+  c: Tensor((n, 8), f32) = matmul(b, x)
+  d: Tensor((n, 8), f32) = @last(c)
+  return d
+}
+def last(x: Tensor((n, 8), f32)) -> Tensor((n, 8), f32) {
+  a: Tensor((n, 8), f32) = softmax(x) {axis: 0}
+  b: Tensor((n, 8), f32) = cumsum(a) {axis: 0}
+  return b
+}
+)",
+    R"(
+def main(x: Tensor((n, 8), f32)) -> Tensor((n, 8), f32) {
+  a: Tensor((n, 8), f32) = @same(x)
+  b: Tensor((n, 8), f32) = softmax(a) {axis: 0}
+  c: Tensor((n, 8), f32) = @same(b)
+  d: Tensor((n, 8), f32) = add(c, x)
+  return d
+}
+def same(x: Tensor((n, 8), f32)) -> Tensor((n, 8), f32) {
+  return x
+}
+)",
+    R"(
+def main(x: Tensor((n, 8), f32)) -> Tensor((n, 8), f32) {
+  y: Tensor((n, 8), f32) = @loop(prim(5), x)
+  return y
+}
+def loop(rounds: Prim(i64, k), x: Tensor((n, 8), f32)) -> Tensor((n, 8), f32) {
+  y: Tensor((n, 8), f32) = if (prim(k == 0)) {
+    yield x
+  } else {
+    t: Tensor((8, n), f32) = permute(x) {axes: [1, 0]}
+    a: Tensor((n, n), f32) = matmul(x, t)
+    b: Tensor((n, 8), f32) = matmul(a, x)
+    z: Tensor((n, 8), f32) = @loop(prim(k - 1), b)
+    yield z
+  }
+  return y
+}
+)"};
+
+TEST(PredictedMemory, IsExactForFunctionsThatCallOthers) {
+  for (const char* text : kCallers) {
+    Module module = text::parse(text, "test");
+    for (bool bounded : {false, true}) {
+      Compiled compiled = compile_null(module, bounded ? Values{{"n", 40}} : Values{});
+      const passes::FunctionMemory& main = compiled.function("main");
+      ASSERT_TRUE(main.peak) << main.why;
+      EXPECT_TRUE(main.exact);
+      for (int64_t n : {1, 2, 7, 16, 40}) {
+        Values values = {{"n", n}};
+        EXPECT_EQ(measure(compiled, "main", values), value_of(main.peak, values))
+            << text << "n " << n << ", bounded " << bounded;
+      }
+    }
+  }
+}
+
+TEST(PredictedMemory, IsNotKnownForWhatCallsItselfAndGoesOn) {
+  Compiled compiled = compile_null(text::parse(R"(
+def main(x: Tensor((n, 8), f32), c: Tensor((), bool)) -> Tensor((n, 8), f32) {
+  r: Tensor((n, 8), f32) = if (c) {
+    a: Tensor((n, 8), f32) = softmax(x) {axis: 0}
+    b: Tensor((n, 8), f32) = @main(a, c)
+    d: Tensor((n, 8), f32) = cumsum(b) {axis: 0}
+    yield d
+  } else {
+    yield x
+  }
+  return r
+}
+)",
+                                               "test"));
+  EXPECT_FALSE(compiled.function("main").peak);
+  EXPECT_NE(compiled.function("main").why.find("@main is called again"), std::string::npos);
+}
+
+// Functions that are used as values share static storages like any other.
+TEST(StaticMemory, ServesFunctionValues) {
+  Compiled compiled = compile_null(text::parse(R"(
+def main(x: Tensor((n, 8), f32)) -> Tensor((n, 8), f32) {
+  f: Callable((Tensor((m, 8), f32),), Tensor((m, 8), f32)) = @inner
+  a: Tensor((n, 8), f32) = softmax(x) {axis: 0}
+  b: Tensor((n, 8), f32) = f(a)
+  c: Tensor((n, 8), f32) = add(b, a)
+  return c
+}
+def inner(x: Tensor((m, 8), f32)) -> Tensor((m, 8), f32) {
+  a: Tensor((m, 8), f32) = softmax(x) {axis: 0}
+  b: Tensor((m, 8), f32) = cumsum(a) {axis: 0}
+  return b
+}
+)",
+                                               "test"),
+                                   {{"n", 16}, {"m", 16}});
+  for (const char* name : {"main", "inner"}) {
+    const auto& storages = compiled.function(name).storages;
+    EXPECT_TRUE(std::any_of(storages.begin(), storages.end(),
+                            [](const passes::PlannedStorage& one) { return one.is_static; }))
+        << name;
+  }
+  const passes::FunctionMemory& main = compiled.function("main");
+  EXPECT_FALSE(main.exact) << "any function value might be called";
+  for (int64_t n : {1, 5, 16}) {
+    EXPECT_LE(measure(compiled, "main", {{"n", n}}), value_of(main.peak, {})) << n;
+  }
+}
+
 TEST(PredictedMemory, HoldsOverCallsOfManyShapes) {
-  Compiled compiled = compile(text::parse(kModules[1], "test"));
+  Compiled compiled = compile_null(text::parse(kModules[1], "test"));
   Meter meter(compiled);
   meter.prepare("main", {{"n", 3}, {"m", 2}});
   meter.load();
@@ -224,7 +301,7 @@ TEST(PredictedMemory, HoldsOverCallsOfManyShapes) {
 }
 
 TEST(StaticMemory, IsAllocatedAtLoadAndNothingLater) {
-  Compiled compiled = compile(text::parse(kModules[1], "test"), {{"n", 33}, {"m", 20}});
+  Compiled compiled = compile_null(text::parse(kModules[1], "test"), {{"n", 33}, {"m", 20}});
   EXPECT_GT(compiled.report.static_bytes, 0);
   Meter meter(compiled);
   meter.prepare("main", {{"n", 33}, {"m", 17}});
@@ -236,7 +313,7 @@ TEST(StaticMemory, IsAllocatedAtLoadAndNothingLater) {
 }
 
 TEST(StaticMemory, BoundsAreCheckedAtTheEntry) {
-  Compiled compiled = compile(text::parse(kModules[0], "test"), {{"n", 4}});
+  Compiled compiled = compile_null(text::parse(kModules[0], "test"), {{"n", 4}});
   // Two chunks, for (2, n) and (2*n + 2,), are no longer needed where kernels work in place.
   Meter meter(compiled);
   meter.prepare("main", {{"n", 5}});

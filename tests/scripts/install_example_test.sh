@@ -21,6 +21,14 @@ if [[ $found != "$expected" ]]; then
   printf 'the example prints\n%s\nexpected\n%s\n' "$found" "$expected"
   exit 1
 fi
+"$work/prefix/bin/tapml" compile "$source/examples/embed/values.txt" --target cpu \
+  -o "$work/values.tapml" >/dev/null
+found=$("$work/example/values" "$work/values.tapml")
+expected="5: 1 1 1"
+if [[ $found != "$expected" ]]; then
+  printf 'the example of values prints\n%s\nexpected\n%s\n' "$found" "$expected"
+  exit 1
+fi
 # What an application links must not drag the compiler in.
 if ldd "$work"/prefix/lib*/libtapml.so* "$work"/prefix/lib/*/libtapml.so* 2>/dev/null | grep LLVM; then
   echo "libtapml depends on LLVM"

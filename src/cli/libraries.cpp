@@ -1,0 +1,38 @@
+#include "cli/libraries.h"
+
+#include <CLI/CLI.hpp>
+#include <set>
+
+#include "ir/exceptions.h"
+
+namespace tapml::cli {
+
+void LibraryFiles::add_to(CLI::App& command) {
+  command.add_option("--library", files,
+                     "Shared object of routines that kernels may call (docs/libraries.md)");
+}
+
+device::HostLibraries LibraryFiles::load() const {
+  device::HostLibraries libraries;
+  std::set<std::string> names;
+  for (const std::string& name : device::built_in_libraries()) names.insert(name);
+  for (const std::string& file : files) {
+    libraries.push_back(unwrap(device::HostLibrary::load(file)));
+    const std::string name = libraries.back()->name();
+    if (names.insert(name).second) continue;
+    throw_user("two libraries are called " + name, file, "a name of its own", name);
+  }
+  return libraries;
+}
+
+library::LibraryOptions library_options(const device::HostLibraries& libraries,
+                                        const PatternOptions& patterns) {
+  library::LibraryOptions options;
+  for (const auto& library : libraries) {
+    options.libraries.push_back({library->name(), library->routines()});
+  }
+  options.patterns = patterns.read();
+  return options;
+}
+
+}  // namespace tapml::cli

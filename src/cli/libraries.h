@@ -1,0 +1,24 @@
+// Libraries of the user as the commands use them: --library FILE.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/patterns.h"
+#include "device/cpu/library/host_library.h"
+#include "library/choose.h"
+
+namespace tapml::cli {
+
+struct LibraryFiles {
+  std::vector<std::string> files;
+  void add_to(CLI::App& command);
+  // Loads each once. UserError for what is no library (tapml/library.h), and for two of one name.
+  device::HostLibraries load() const;
+};
+
+// What compiling needs to know of them, with the patterns that name their routines.
+library::LibraryOptions library_options(const device::HostLibraries& libraries,
+                                        const PatternOptions& patterns);
+
+}  // namespace tapml::cli

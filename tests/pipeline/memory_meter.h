@@ -1,0 +1,107 @@
+// Compiled modules whose memory a counting device watches.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "arith/evaluate.h"
+#include "ir/exceptions.h"
+#include "passes/memory/report.h"
+#include "pipeline/compile.h"
+#include "relax/expr.h"
+#include "relax/visit.h"
+#include "runtime/vm.h"
+#include "support/sessions.h"
+
+namespace tapml::testing {
+
+using Values = std::map<std::string, int64_t>;
+
+inline int64_t value_of(const PrimExpr& expr, const Values& values) {
+  arith::Values by_variable;
+  for (const Var& var : free_vars(expr)) by_variable[var.get()] = values.at(var->name);
+  return arith::evaluate(expr, by_variable).value();
+}
+
+struct Compiled {
+  std::shared_ptr<const Executable> executable;
+  passes::MemoryReport report;
+  Module fixed;
+
+  const passes::FunctionMemory& function(const std::string& name) const {
+    for (const auto& one : report.functions) {
+      if (one.name == name) return one;
+    }
+    throw_internal("no function " + name);
+  }
+};
+
+inline Compiled compile_null(const Module& module, const Values& bounds = {}) {
+  Compiled result;
+  Module planned;
+  pipeline::ImplementOptions options;
+  options.planned = &planned;
+  options.memory.bounds = bounds;
+  result.fixed = pipeline::fix_kernels(module);
+  result.executable = pipeline::implement(result.fixed, target::parse_target("null"), options);
+  result.report = passes::memory_report(planned);
+  return result;
+}
+
+// A device that counts, its machine, and what it had handed out before the machine was there.
+class Meter {
+ public:
+  explicit Meter(const Compiled& compiled) : compiled_(compiled) {
+    session_ = std::move(*runtime::LocalSession::create(device_));
+  }
+
+  // Arguments of zeros, made before anything is measured.
+  void prepare(const std::string& function, const Values& values) {
+    args_.clear();
+    const auto& source = *relax::as_relax_function(compiled_.fixed.find(function));
+    for (const relax::Variable& param : source.params) {
+      const auto* tensor = relax::as_tensor(param->annotation);
+      ASSERT_TRUE(tensor && tensor->shape && tensor->dtype);
+      Shape shape;
+      for (const PrimExpr& dim : *tensor->shape) shape.push_back(value_of(dim, values));
+      auto made = runtime::make_tensor(*session_, *tensor->dtype, shape);
+      ASSERT_TRUE(made);
+      args_.emplace_back(*made);
+    }
+  }
+
+  void load() {
+    before_ = device_->counts().live_bytes;
+    machine_ = std::move(*runtime::VirtualMachine::create(*session_, compiled_.executable));
+  }
+
+  // The most that was handed out at one time since load().
+  int64_t call(const std::string& function) {
+    auto result = machine_->call(function, args_);
+    EXPECT_TRUE(result) << result.error().to_string();
+    return device_->counts().peak_bytes - before_;
+  }
+
+  int64_t allocations() const { return device_->counts().allocations; }
+  int64_t peak_bytes() const { return device_->counts().peak_bytes - before_; }
+  int64_t live_bytes() const { return device_->counts().live_bytes - before_; }
+  runtime::VirtualMachine& machine() { return *machine_; }
+  std::vector<runtime::Value>& args() { return args_; }
+
+ private:
+  const Compiled& compiled_;
+  std::shared_ptr<device::NullDevice> device_ = std::make_shared<device::NullDevice>();
+  std::unique_ptr<runtime::LocalSession> session_;
+  std::vector<runtime::Value> args_;
+  std::unique_ptr<runtime::VirtualMachine> machine_;
+  int64_t before_ = 0;
+};
+
+inline int64_t measure(const Compiled& compiled, const std::string& function,
+                       const Values& values) {
+  Meter meter(compiled);
+  meter.prepare(function, values);
+  meter.load();
+  return meter.call(function);
+}
+
+}  // namespace tapml::testing

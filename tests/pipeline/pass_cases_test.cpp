@@ -1,0 +1,161 @@
+// Passes as text: tests/pipeline/cases/*.tapml hold programs before and after. TAPML_UPDATE_DOCS=1
+// writes what comes out behind "# becomes"; whoever does that reads the difference.
+//
+// Sections are those of support/language_case.h, with
+//
+//   # passes: canonicalize,dead_code     run in order
+//   # shows: main                        the functions that are compared; all without it
+//   # refused: ...                       parts of the UserError of the passes
+//   # becomes                            ends the program before; nothing behind it: it stays
+//
+// What a call gives or how it fails must be so before and after.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "analysis/verifier.h"
+#include "build/block_builder.h"
+#include "ir/exceptions.h"
+#include "pipeline/check_input.h"
+#include "pipeline/compile.h"
+#include "support/expect_error.h"
+#include "support/language_case.h"
+#include "text/parser.h"
+#include "text/printer.h"
+
+namespace tapml {
+namespace {
+
+using testing::LanguageCall;
+using testing::LanguageCase;
+
+const std::string kFolder = TAPML_SOURCE_DIR "/tests/pipeline/cases";
+const std::string kBecomes = "# becomes\n";
+
+std::vector<std::string> list_of(const LanguageCase& test, const std::string& key) {
+  std::vector<std::string> items;
+  const size_t at = test.source.find("# " + key + ": ");
+  if (at == std::string::npos) return items;
+  const size_t begin = at + key.size() + 4;
+  std::istringstream rest(test.source.substr(begin, test.source.find('\n', begin) - begin));
+  for (std::string item; std::getline(rest, item, ',');) items.push_back(item);
+  return items;
+}
+
+std::string before_of(const LanguageCase& test) {
+  return test.source.substr(0, test.source.find(kBecomes));
+}
+
+std::string shown(const Module& module, const std::vector<std::string>& names) {
+  if (names.empty()) return text::print(module);
+  Module some;
+  for (const std::string& name : names) {
+    auto it = module.functions.find(name);
+    if (it != module.functions.end()) some.functions[name] = it->second;
+  }
+  return text::print(some);
+}
+
+Module passed(const Module& module, const std::vector<std::string>& passes) {
+  Module current = module;
+  for (const std::string& name : passes) {
+    const auto& table = pipeline::pass_table();
+    auto pass = std::find_if(table.begin(), table.end(),
+                             [&](const pipeline::PassInfo& info) { return info.name == name; });
+    if (pass == table.end()) throw_user("no such pass", "", "", name);
+    current = pass->run(current);
+    analysis::verify(current, name);
+    if (attr_or<std::string>(current.attrs, "phase", "") != "plan") {
+      build::check_annotations(current, name);
+    }
+  }
+  return current;
+}
+
+void run_calls(const Module& module, const LanguageCase& test) {
+  for (const LanguageCall& call : test.calls) {
+    SCOPED_TRACE(call.text);
+    interp::CallOptions options;
+    options.packed = testing::language_functions();
+    options.max_tail_calls = 10'000;
+    Result<interp::Value> result =
+        guard([&] { return interp::call(module, call.function, call.args, options); });
+    if (call.gives) {
+      ASSERT_TRUE(result) << result.error().to_string();
+      EXPECT_EQ(testing::difference(call.result, *result), "");
+    } else {
+      ASSERT_FALSE(result);
+      testing::expect_parts(result.error(), call.fails);
+    }
+  }
+}
+
+// The section's text with what the passes make of it.
+std::string run(const LanguageCase& test) {
+  const std::vector<std::string> passes = list_of(test, "passes"), shows = list_of(test, "shows");
+  const std::string before = before_of(test);
+  const Module module = pipeline::normal_input(text::parse(before, test.name), test.name);
+  run_calls(module, test);
+  if (!test.refused.empty()) {
+    testing::expect_user_error([&] { passed(module, passes); }, test.refused);
+    return test.source;
+  }
+  const Module result = passed(module, passes);
+  run_calls(result, test);
+  std::string after = shown(result, shows);
+  // What is read is in A-normal form.
+  const bool normalizes = !passes.empty() && passes[0] == "a_normal_form";
+  const Module given = normalizes ? text::parse(before, test.name) : module;
+  if (after == shown(given, shows)) return before + kBecomes;
+  // It stands there as it is read again.
+  EXPECT_EQ(text::print(text::parse(after, "after")), after);
+  return before + kBecomes + after;
+}
+
+class PassCases : public ::testing::TestWithParam<LanguageCase> {};
+
+TEST_P(PassCases, Becomes) {
+  const std::string found = run(GetParam());
+  if (!std::getenv("TAPML_UPDATE_DOCS")) {
+    EXPECT_EQ(found, GetParam().source);
+  }
+}
+
+TEST(PassCaseFiles, AreWritten) {
+  if (!std::getenv("TAPML_UPDATE_DOCS")) GTEST_SKIP() << "only with TAPML_UPDATE_DOCS=1";
+  std::map<std::string, std::string> files;
+  for (const LanguageCase& test : testing::load_case_folder(kFolder)) {
+    std::string& text = files[test.name.substr(0, test.name.find(':'))];
+    if (!text.empty()) text += "# ----\n";
+    text += run(test);
+  }
+  for (const auto& [name, text] : files) std::ofstream(kFolder + "/" + name + ".tapml") << text;
+}
+
+// Every pass that is called by name has its cases.
+TEST(PassCaseFiles, CoverThePassesByName) {
+  const std::vector<LanguageCase> cases = testing::load_case_folder(kFolder);
+  for (const pipeline::PassInfo& pass : pipeline::pass_table()) {
+    if (std::string(pass.phase) != pipeline::kByName) continue;
+    EXPECT_TRUE(std::any_of(cases.begin(), cases.end(), [&](const LanguageCase& test) {
+      const std::vector<std::string> passes = list_of(test, "passes");
+      return std::find(passes.begin(), passes.end(), pass.name) != passes.end();
+    })) << pass.name;
+  }
+}
+
+std::string name_of(const ::testing::TestParamInfo<LanguageCase>& info) {
+  std::string name;
+  for (char c : info.param.name) name += std::isalnum(c) ? c : '_';
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Text, PassCases, ::testing::ValuesIn(testing::load_case_folder(kFolder)),
+                         name_of);
+
+}  // namespace
+}  // namespace tapml
