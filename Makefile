@@ -55,7 +55,7 @@ unit: setup  ## build and run the unit tests only
 
 bench: release  ## measure speed against peers and ceilings (ONLY=pattern for some); writes out/bench.json
 	@scripts/bench_setup
-	@cmake --build --preset release --target tapml_bench
+	@cmake --build --preset release --target tapml_bench tapml_count_growth
 	@build/bench/tapml_bench $(ONLY)
 
 .PHONY: count
@@ -94,6 +94,12 @@ fuzz-readers: setup  ## search for inputs that break a reader (MINUTES=1 each, O
 	@cmake --preset asan --log-level=WARNING
 	@cmake --build --preset asan --target fuzz_readers
 	@scripts/fuzz_readers --minutes $(MINUTES) $(ONLY_READERS)
+
+.PHONY: fuzz-text
+fuzz-text: setup  ## search for programs that break the parser or the passes (MINUTES=1)
+	@cmake --preset asan --log-level=WARNING
+	@cmake --build --preset asan --target fuzz_program
+	@scripts/fuzz_readers --minutes $(MINUTES) --only program
 
 check-rooms:  ## check the includes of src/ against the room table
 	@scripts/check_rooms

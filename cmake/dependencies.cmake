@@ -81,6 +81,16 @@ add_library(tapml_dep_shaderc INTERFACE)
 target_link_libraries(
   tapml_dep_shaderc INTERFACE -Wl,--start-group ${shaderc_archives} -Wl,--end-group Threads::Threads)
 
+# oneDNN: its types alone, since the cpu device opens the library at run time. Without it tapml is built
+# without that library's routines.
+find_path(TAPML_ONEDNN_INCLUDE oneapi/dnnl/dnnl.h)
+add_library(tapml_dep_onednn INTERFACE)
+if(TAPML_ONEDNN_INCLUDE)
+  target_compile_definitions(tapml_dep_onednn INTERFACE TAPML_HAS_ONEDNN)
+else()
+  message(STATUS "oneDNN was not found (Debian package libdnnl-dev): built without its routines")
+endif()
+
 # Command line options and formatted messages.
 find_path(TAPML_CLI11_INCLUDE CLI/CLI.hpp)
 tapml_require("${TAPML_CLI11_INCLUDE}" libcli11-dev "CLI/CLI.hpp")
@@ -94,5 +104,5 @@ add_library(tapml_dep_fmt INTERFACE)
 target_link_libraries(tapml_dep_fmt INTERFACE "${TAPML_FMT_LIBRARY}")
 
 mark_as_advanced(
-  TAPML_OPENCL_INCLUDE TAPML_OPENCL_LIBRARY TAPML_PCRE2_INCLUDE
+  TAPML_ONEDNN_INCLUDE TAPML_OPENCL_INCLUDE TAPML_OPENCL_LIBRARY TAPML_PCRE2_INCLUDE
   TAPML_PCRE2_LIBRARY TAPML_UTF8PROC_INCLUDE TAPML_UTF8PROC_LIBRARY TAPML_LLVM_INCLUDE TAPML_LLVM_LIBRARY TAPML_LLD_INCLUDE TAPML_Z TAPML_ZSTD TAPML_SHADERC_INCLUDE TAPML_CLI11_INCLUDE TAPML_FMT_INCLUDE TAPML_FMT_LIBRARY)

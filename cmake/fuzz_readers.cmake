@@ -28,5 +28,26 @@ tapml_fuzz_reader(config tapml_frontend tapml_analysis)
 tapml_fuzz_reader(text tapml_analysis)
 tapml_fuzz_reader(suite tapml_topdown)
 
+# Programs through the parser, the checks and the passes; tests/fuzz/programs/ has the harness and
+# its mutator. Its target is built by `make fuzz-text`.
+add_executable(
+  fuzz_program "${CMAKE_SOURCE_DIR}/tests/fuzz/programs/program.cpp"
+               "${CMAKE_SOURCE_DIR}/tests/fuzz/programs/mutator.cpp"
+               "${CMAKE_SOURCE_DIR}/tests/support/random_arguments.cpp"
+               "${CMAKE_SOURCE_DIR}/tests/support/random_language.cpp")
+target_include_directories(
+  fuzz_program PRIVATE "${CMAKE_SOURCE_DIR}/tests/fuzz/programs" "${CMAKE_SOURCE_DIR}/tests"
+                       "${CMAKE_SOURCE_DIR}/src")
+target_link_libraries(fuzz_program PRIVATE tapml_pipeline)
+target_link_options(fuzz_program PRIVATE -fsanitize=fuzzer)
+set_target_properties(
+  fuzz_program PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/fuzz")
+add_test(NAME fuzz_program
+         COMMAND fuzz_program -runs=0 -timeout=20 -rss_limit_mb=2048
+                 "${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/program")
+set_tests_properties(
+  fuzz_program PROPERTIES LABELS fuzz TIMEOUT 300 ENVIRONMENT "ASAN_OPTIONS=detect_leaks=1")
+set_property(GLOBAL APPEND PROPERTY TAPML_FUZZ_READERS fuzz_program)
+
 get_property(fuzz_readers GLOBAL PROPERTY TAPML_FUZZ_READERS)
 add_custom_target(fuzz_readers DEPENDS ${fuzz_readers})

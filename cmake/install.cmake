@@ -4,7 +4,8 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-add_library(tapml_embed SHARED "${CMAKE_SOURCE_DIR}/src/api/tapml.cpp")
+file(GLOB api_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/api/*.cpp")
+add_library(tapml_embed SHARED ${api_sources})
 target_include_directories(
   tapml_embed
   PRIVATE "${CMAKE_SOURCE_DIR}/src"

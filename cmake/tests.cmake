@@ -59,14 +59,18 @@ function(tapml_test folder)
 endfunction()
 
 # Tests of these rooms run what they compile.
-set(rooms_with_devices schedule passes codegen pipeline models frontend llm topdown)
+set(rooms_with_devices schedule library passes codegen pipeline models frontend llm topdown)
 foreach(room IN LISTS TAPML_ROOMS)
   set(links tapml_${room})
   if(room IN_LIST rooms_with_devices)
     list(APPEND links tapml_device tapml_pipeline tapml_frontend tapml_models tapml_llm)
   endif()
+  if(room STREQUAL "library")
+    list(APPEND links tapml_topdown)
+  endif()
   tapml_test(${room} LABEL unit LINK ${links})
 endforeach()
+tapml_test(api LABEL unit LINK tapml_embed tapml_exec)
 tapml_test(language LABEL unit LINK ${all_rooms})
 tapml_test(walk LABEL ops LINK ${all_rooms} TIMEOUT 1200)
 tapml_test(graphs LABEL ops LINK ${all_rooms} TIMEOUT 1200)
@@ -75,6 +79,28 @@ tapml_test(conformance LABEL unit LINK tapml_device tapml_codegen)
 tapml_test(error LABEL e2e LINK ${all_rooms} PROGRAM TIMEOUT 600)
 tapml_test(e2e LABEL e2e LINK ${all_rooms} PROGRAM TIMEOUT 1200)
 tapml_test(cli LABEL e2e LINK ${all_rooms} PROGRAM TIMEOUT 600)
+
+# The example of a library of routines, and libraries that are at fault in one way each.
+function(tapml_example_library name)
+  add_library(${name} MODULE "${CMAKE_SOURCE_DIR}/examples/library/example.cpp")
+  target_include_directories(${name} PRIVATE "${CMAKE_SOURCE_DIR}/include")
+  target_compile_definitions(${name} PRIVATE ${ARGN})
+  set_target_properties(${name} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests/libraries")
+  foreach(test test_library test_e2e)
+    if(TARGET ${test})
+      add_dependencies(${test} ${name})
+    endif()
+  endforeach()
+endfunction()
+tapml_example_library(example)
+tapml_example_library(example_wrong TAPML_EXAMPLE_IS_WRONG)
+tapml_example_library(example_fails TAPML_EXAMPLE_FAILS)
+tapml_example_library(example_version TAPML_EXAMPLE_VERSION=999)
+foreach(test test_library test_e2e)
+  if(TARGET ${test})
+    target_compile_definitions(${test} PRIVATE TAPML_LIBRARIES="${CMAKE_BINARY_DIR}/tests/libraries")
+  endif()
+endforeach()
 
 # Everything that `ctest -L unit` runs, and nothing else.
 get_property(unit_targets GLOBAL PROPERTY TAPML_unit_TARGETS)
@@ -86,7 +112,20 @@ if(Python3_FOUND)
   add_test(NAME rooms COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/scripts/check_rooms")
   add_test(NAME rooms_violations
            COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/tests/scripts/check_rooms_test.py")
-  set_tests_properties(rooms rooms_violations PROPERTIES LABELS unit TIMEOUT 60)
+  add_test(NAME tutorials_runner
+           COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/tests/scripts/run_tutorials_test.py")
+  set_tests_properties(rooms rooms_violations tutorials_runner PROPERTIES LABELS unit TIMEOUT 60)
+
+  # The commands of docs/tutorials print what the pages show.
+  add_test(NAME tutorials
+           COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/scripts/run_tutorials"
+                   --program "$<TARGET_FILE:tapml>")
+  set_tests_properties(tutorials PROPERTIES LABELS e2e TIMEOUT 600)
+  # docs/images/pipeline.svg has the numbers of this compiler.
+  add_test(NAME pipeline_picture
+           COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/scripts/draw_pipeline" --check
+                   "$<TARGET_FILE:tapml>")
+  set_tests_properties(pipeline_picture PROPERTIES LABELS e2e TIMEOUT 300)
 endif()
 
 # Installs this build and builds the embedding example against it.

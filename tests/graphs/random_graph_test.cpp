@@ -7,45 +7,15 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
-#include <cstdlib>
-#include <random>
-
 #include "analysis/verifier.h"
 #include "passes/dead_code.h"
+#include "support/seeds.h"
 #include "text/parser.h"
 #include "text/printer.h"
 #include "text/structural.h"
 
 namespace tapml::testing {
 namespace {
-
-std::optional<uint64_t> number_from(const char* variable) {
-  const char* text = std::getenv(variable);
-  return text ? std::optional(std::strtoull(text, nullptr, 10)) : std::nullopt;
-}
-
-// Fixed seeds first, then fresh ones until the time is over.
-class Seeds {
- public:
-  std::optional<uint64_t> next() {
-    if (auto only = number_from("TAPML_SEED"))
-      return std::exchange(done_, true) ? std::nullopt : only;
-    if (count_ < number_from("TAPML_GRAPHS").value_or(300)) return count_++;
-    if (!fresh_) {
-      fresh_ = std::random_device()();
-      end_ = Clock::now() + std::chrono::seconds(number_from("TAPML_GRAPH_SECONDS").value_or(2));
-      printf("fresh seeds from %llu\n", static_cast<unsigned long long>(fresh_));
-    }
-    return Clock::now() < end_ ? std::optional(fresh_++) : std::nullopt;
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  uint64_t count_ = 0, fresh_ = 0;
-  Clock::time_point end_;
-  bool done_ = false;
-};
 
 interp::Value judged(const Module& module, const std::vector<HostTensor>& arguments,
                      interp::KernelBody body) {
@@ -111,7 +81,7 @@ TEST(RandomGraphs, AgreeWithTheJudge) {
   for (const char* platform : {"cpu", "opencl"}) {
     if (auto session = open_session(platform)) sessions.push_back(std::move(session));
   }
-  Seeds seeds;
+  Seeds seeds(300);
   int count = 0, failures = 0;
   while (auto seed = seeds.next()) {
     const ::testing::TestResult& result =

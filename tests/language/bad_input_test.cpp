@@ -6,8 +6,12 @@
 #include "build/insert_checks.h"
 #include "interp/interpreter.h"
 #include "ir/exceptions.h"
+#include "passes/inline_functions.h"
 #include "pipeline/check_input.h"
+#include "pipeline/compile.h"
 #include "support/expect_error.h"
+#include "support/sessions.h"
+#include "support/vm_values.h"
 #include "text/parser.h"
 #include "text/printer.h"
 
@@ -31,6 +35,30 @@ std::string message(const std::string& source) {
 interp::Value vector(int64_t size) {
   return interp::Value::tensor(op::RefTensor::zeros(DType::kF32, {size}));
 }
+
+// A program compiled for this machine.
+class Compiled {
+ public:
+  explicit Compiled(const std::string& source) : session_(testing::open_session("cpu")) {
+    pipeline::ImplementOptions options;
+    options.instruments.verify = true;
+    executable_ = pipeline::compile(checked(source), target::parse_target("cpu"), options);
+    vm_ = unwrap(runtime::VirtualMachine::create(*session_, executable_));
+    vm_->set_call_limit(100'000);
+  }
+  interp::Value call(const std::string& function, const std::vector<interp::Value>& arguments) {
+    std::vector<runtime::Value> args;
+    for (const interp::Value& argument : arguments) {
+      args.push_back(testing::to_machine(*session_, *executable_, argument));
+    }
+    return testing::from_machine(unwrap(vm_->call(function, args)));
+  }
+
+ private:
+  std::unique_ptr<runtime::LocalSession> session_;
+  std::shared_ptr<const Executable> executable_;
+  std::unique_ptr<runtime::VirtualMachine> vm_;
+};
 
 TEST(BadInput, AHundredThousandBindings) {
   std::string source = "def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {\n";
@@ -106,25 +134,42 @@ TEST(BadInput, IntegersBeyond64Bits) {
   EXPECT_EQ(message("def main() -> Object { return shape(9223372036854775807) }"), "");
 }
 
+constexpr const char* kCyclic = R"(
+def f(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
+  y: Tensor((n,), f32) = @g(x)
+  z: Tensor((n,), f32) = exp(y)
+  return z
+}
+def g(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
+  y: Tensor((n,), f32) = @f(x)
+  z: Tensor((n,), f32) = exp(y)
+  return z
+}
+)";
+
 TEST(BadInput, CyclicCalls) {
-  Module module = checked(R"(
-def f(x: Tensor((n,), f32)) -> Object {
-  y: Object = @g(x)
-  z: Object = exp(y)
-  return z
-}
-def g(x: Tensor((n,), f32)) -> Object {
-  y: Object = @f(x)
-  z: Object = exp(y)
-  return z
-}
-)");
+  Module module = checked(kCyclic);
   testing::expect_user_error([&] { interp::call(module, "f", {vector(1)}); },
+                             {"functions call each other too deep"});
+  Compiled compiled(kCyclic);
+  testing::expect_user_error([&] { compiled.call("f", {vector(1)}); },
                              {"functions call each other too deep"});
 }
 
-TEST(BadInput, ShapesAtRunTime) {
-  Module module = checked(R"(
+TEST(BadInput, CyclicCallsAreInlinedOnce) {
+  std::string source = kCyclic;
+  for (size_t at = 0; (at = source.find("f32) {", at)) != std::string::npos; at += 20) {
+    source.insert(at + 5, "{inline: true} ");
+  }
+  auto result = guard([&] { return passes::inline_functions(checked(source)); });
+  if (result) {
+    analysis::verify(*result, "inline_functions");
+  } else {
+    EXPECT_EQ(result.error().kind, ErrorKind::kUser) << result.error().to_string();
+  }
+}
+
+constexpr const char* kShapes = R"(
 def product(s: Shape((n, m))) -> Object {
   y: Tensor((n*m*n*m,), f32) = full(shape(n*m*n*m)) {value: 1.0, dtype: f32}
   return y
@@ -136,7 +181,10 @@ def minus(s: Shape((n,))) -> Object {
 def divide(s: Shape((n,))) -> Object {
   return shape(10//n)
 }
-)");
+)";
+
+TEST(BadInput, ShapesAtRunTime) {
+  Module module = checked(kShapes);
   auto run = [&](const char* name, std::vector<int64_t> dims) {
     return interp::call(module, name, {interp::Value::shape(std::move(dims))});
   };
@@ -148,6 +196,24 @@ def divide(s: Shape((n,))) -> Object {
   EXPECT_EQ(run("product", {0, 5}).as_tensor().shape, Shape{0});
 }
 
+TEST(BadInput, ShapesAtRunTimeOnTheMachine) {
+  Compiled compiled(kShapes);
+  auto run = [&](const char* name, std::vector<int64_t> dims) {
+    return compiled.call(name, {interp::Value::shape(std::move(dims))});
+  };
+  testing::expect_user_error([&] { run("product", {1 << 20, 1 << 20}); }, {"64-bit"});
+  // 2^40 elements: no overflow, and no memory either.
+  auto large = guard([&] { return run("product", {1 << 10, 1 << 10}); });
+  EXPECT_FALSE(large);
+  if (!large) {
+    EXPECT_NE(large.error().kind, ErrorKind::kInternal) << large.error().to_string();
+  }
+  testing::expect_user_error([&] { run("minus", {3}); }, {"-1"});
+  EXPECT_EQ(run("minus", {4}).as_tensor().shape, Shape{0});
+  testing::expect_user_error([&] { run("divide", {0}); }, {"zero"});
+  EXPECT_EQ(run("product", {0, 5}).as_tensor().shape, Shape{0});
+}
+
 TEST(BadInput, ZeroAndNegativeDimensions) {
   Module module = checked(
       "def main(x: Tensor((n, 0), f32)) -> Tensor((n,), f32) {\n"
@@ -155,10 +221,37 @@ TEST(BadInput, ZeroAndNegativeDimensions) {
   op::RefTensor empty = op::RefTensor::zeros(DType::kF32, {2, 0});
   EXPECT_EQ(interp::call(module, "main", {interp::Value::tensor(empty)}).as_tensor().values,
             (std::vector<double>{0, 0}));
+  Compiled sums(
+      "def main(x: Tensor((n, 0), f32)) -> Tensor((n,), f32) {\n"
+      "y: Tensor((n,), f32) = sum(x) {axes: [1]} return y }");
+  EXPECT_EQ(sums.call("main", {interp::Value::tensor(empty)}).as_tensor().values,
+            (std::vector<double>{0, 0}));
   // No value has a negative dimension.
   Module negative = checked("def main(x: Tensor((-1,), f32)) -> Object { return x }");
   testing::expect_user_error([&] { interp::call(negative, "main", {vector(1)}); },
                              {"dimension 0 of parameter x of main is 1, not -1"});
+}
+
+TEST(BadInput, TensorProgramsNameTheLine) {
+  const std::string source = R"(prim def f(x: Buffer((4,), f32), out y: Buffer((4,), f32)) {
+  for i in serial(4) {
+    y[i] = x[i]
+    x[i] = y[i]
+  }
+}
+)";
+  text::SourceMap places;
+  Module module = text::parse(source, "bad", {.places = &places});
+  testing::expect_user_error([&] { pipeline::check_input(module, "bad", &places); },
+                             {"T6 in f", "bad:4:5", "x[i] = y[i]"});
+}
+
+TEST(BadInput, RangesOfAnotherDtype) {
+  EXPECT_NE(message("def main(y: Prim(i8, n), x: Object) -> Object {\n"
+                    "  z: Object = for i in range(n) (a: Object = x) { yield a }\n"
+                    "  return z }")
+                .find("the range of a loop is not of i64"),
+            std::string::npos);
 }
 
 }  // namespace

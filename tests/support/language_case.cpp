@@ -199,6 +199,10 @@ std::vector<LanguageCase> load_storage_cases() {
   return read_folder(TAPML_SOURCE_DIR "/tests/language/storage");
 }
 
+std::vector<LanguageCase> load_case_folder(const std::string& folder) {
+  return read_folder(folder);
+}
+
 interp::HostFunctions language_functions() {
   interp::HostFunctions table;
   table["test.double"] = [](const interp::ValueList& args) {

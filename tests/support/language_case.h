@@ -59,6 +59,9 @@ std::vector<LanguageCase> load_language_cases();
 // The same of tests/language/storage: writes and views.
 std::vector<LanguageCase> load_storage_cases();
 
+// Sections of all .tapml files of a folder, in the order of their names.
+std::vector<LanguageCase> load_case_folder(const std::string& folder);
+
 // What a host hands to the packed functions of the cases: "test.double" (a tensor times 2),
 // "test.count" (an i64 scalar, one more at each call of the process's table).
 interp::HostFunctions language_functions();

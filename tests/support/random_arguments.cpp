@@ -1,0 +1,183 @@
+#include "support/random_arguments.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "arith/evaluate.h"
+
+namespace tapml::testing {
+
+namespace {
+
+class Arguments {
+ public:
+  Arguments(const Module& module, RandomStream& rng, int largest)
+      : module_(module), rng_(rng), largest_(largest) {}
+
+  std::optional<interp::Value> of(const relax::Annotation& annotation) {
+    if (const auto* prim = relax::as_prim(annotation)) return scalar(*prim);
+    if (const auto* shape = relax::as_shape(annotation)) {
+      auto dims = dimensions(shape->dims, shape->ndim);
+      if (!dims) return std::nullopt;
+      return interp::Value::shape(*dims);
+    }
+    if (const auto* tuple = relax::as_tuple(annotation)) {
+      interp::ValueList fields;
+      for (const relax::Annotation& field : tuple->fields) {
+        auto value = of(field);
+        if (!value) return std::nullopt;
+        fields.push_back(std::move(*value));
+      }
+      return interp::Value::tuple(std::move(fields));
+    }
+    if (const auto* callable = relax::as_callable(annotation)) return function(*callable);
+    const auto* tensor = relax::as_tensor(annotation);
+    if (!tensor) return interp::Value::prim(static_cast<int64_t>(rng_.below(4)));
+    auto dims = dimensions(tensor->shape, tensor->ndim);
+    if (!dims) return std::nullopt;
+    return interp::Value::tensor(elements(tensor->dtype.value_or(DType::kF32), *dims));
+  }
+
+ private:
+  std::optional<int64_t> integer(const PrimExpr& expr) {
+    std::vector<Var> vars;
+    collect_vars(expr, vars);
+    for (const Var& var : vars) {
+      values_.try_emplace(var.get(), rng_.chance(0.1) ? 0 : 1 + rng_.below(largest_));
+    }
+    return arith::evaluate(expr, values_);
+  }
+
+  std::optional<std::vector<int64_t>> dimensions(const std::optional<Dims>& dims, int ndim) {
+    std::vector<int64_t> result;
+    int64_t elements = 1;
+    if (!dims) {
+      if (ndim > 6) return std::nullopt;
+      for (int d = ndim < 0 ? 1 : ndim; d > 0; --d) result.push_back(1 + rng_.below(3));
+      return result;
+    }
+    for (const PrimExpr& dim : *dims) {
+      auto value = integer(dim);
+      if (!value || *value < 0 || *value > 100) return std::nullopt;
+      elements *= std::max<int64_t>(*value, 1);
+      if (elements > 2000) return std::nullopt;
+      result.push_back(*value);
+    }
+    return result;
+  }
+
+  std::optional<interp::Value> scalar(const relax::PrimAnnotation& prim) {
+    int64_t value = rng_.below(5);
+    if (prim.value && !is_float(prim.dtype)) {
+      auto known = integer(prim.value);
+      if (!known) return std::nullopt;
+      value = *known;
+    }
+    if (prim.dtype == DType::kI64) return interp::Value::prim(value);
+    if (prim.dtype == DType::kBool) value = value != 0;
+    if (is_float(prim.dtype)) return interp::Value::scalar({prim.dtype, 0, double(value)});
+    return interp::Value::scalar({prim.dtype, value, 0});
+  }
+
+  // A function of the module with as many parameters.
+  std::optional<interp::Value> function(const relax::CallableAnnotation& callable) {
+    std::vector<std::string> fitting;
+    for (const auto& [name, base] : module_.functions) {
+      const auto* graph = relax::as_relax_function(base.get());
+      if (graph && graph->params.size() == callable.params.size() && graph->pure >= callable.pure) {
+        fitting.push_back(name);
+      }
+    }
+    if (fitting.empty()) return std::nullopt;
+    return interp::Value::function(fitting[rng_.below(static_cast<uint32_t>(fitting.size()))]);
+  }
+
+  op::RefTensor elements(DType dtype, const Shape& shape) {
+    op::RefTensor tensor = op::RefTensor::zeros(dtype, shape);
+    for (size_t i = 0; i < tensor.values.size(); ++i) {
+      int64_t number =
+          is_float(dtype) || is_signed_integer(dtype) ? rng_.between(-4, 4) : rng_.between(0, 4);
+      if (dtype == DType::kBool) number = rng_.below(2);
+      if (is_float(dtype)) {
+        tensor.values[i] = static_cast<double>(number) / 2;
+      } else {
+        tensor.set_integer(i, number);
+      }
+    }
+    return tensor;
+  }
+
+  const Module& module_;
+  RandomStream& rng_;
+  uint32_t largest_;
+  arith::Values values_;
+};
+
+std::string compare(const op::RefTensor& expected, const op::RefTensor& found) {
+  if (expected.dtype != found.dtype || expected.shape != found.shape) {
+    return std::string("expected ") + dtype_name(expected.dtype) + shape_to_string(expected.shape) +
+           ", found " + dtype_name(found.dtype) + shape_to_string(found.shape);
+  }
+  for (size_t i = 0; i < expected.values.size(); ++i) {
+    const double a = expected.values[i], b = found.values[i];
+    const double bound = expected.bound[i] + found.bound[i];
+    if (a == b || std::isinf(bound) || std::isnan(bound)) continue;
+    if (std::isnan(a) && std::isnan(b)) continue;
+    // The same in another order is the same up to the rounding of f64.
+    if (std::fabs(a - b) <= bound + 1e-12 * std::max(std::fabs(a), std::fabs(b))) continue;
+    return "element " + std::to_string(i) + ": expected " + std::to_string(a) + ", found " +
+           std::to_string(b) + ", bound " + std::to_string(bound);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::optional<std::vector<interp::Value>> random_arguments(const Module& module,
+                                                           const relax::Function& function,
+                                                           RandomStream& rng, int largest) {
+  Arguments arguments(module, rng, largest);
+  std::vector<interp::Value> values;
+  for (const relax::Variable& param : function.params) {
+    auto value = arguments.of(param->annotation);
+    if (!value) return std::nullopt;
+    values.push_back(std::move(*value));
+  }
+  return values;
+}
+
+std::string difference_beyond_bounds(const interp::Value& expected, const interp::Value& found) {
+  if (expected.data.index() != found.data.index()) return "another kind of value";
+  if (std::holds_alternative<op::RefTensor>(expected.data)) {
+    return compare(expected.as_tensor(), found.as_tensor());
+  }
+  if (std::holds_alternative<std::vector<int64_t>>(expected.data)) {
+    return expected.as_shape() == found.as_shape()
+               ? ""
+               : "expected " + shape_to_string(expected.as_shape()) + ", found " +
+                     shape_to_string(found.as_shape());
+  }
+  if (const auto* number = std::get_if<int64_t>(&expected.data)) {
+    const int64_t other = std::get<int64_t>(found.data);
+    return *number == other
+               ? ""
+               : "expected " + std::to_string(*number) + ", found " + std::to_string(other);
+  }
+  if (const auto* scalar = std::get_if<interp::Scalar>(&expected.data)) {
+    const auto& other = std::get<interp::Scalar>(found.data);
+    const bool same = scalar->dtype == other.dtype && scalar->integer == other.integer &&
+                      (scalar->number == other.number ||
+                       (std::isnan(scalar->number) && std::isnan(other.number)));
+    return same ? "" : "another scalar";
+  }
+  if (std::holds_alternative<interp::FunctionValue>(expected.data)) return "";
+  const interp::ValueList& fields = expected.as_tuple();
+  if (fields.size() != found.as_tuple().size()) return "another number of fields";
+  for (size_t i = 0; i < fields.size(); ++i) {
+    std::string field = difference_beyond_bounds(fields[i], found.as_tuple()[i]);
+    if (!field.empty()) return "field " + std::to_string(i) + ": " + field;
+  }
+  return "";
+}
+
+}  // namespace tapml::testing

@@ -1,0 +1,132 @@
+// Random programs with every construct of the graph language: functions of the module, closures,
+// loops, ifs, tuples, shape and prim values, match_casts, packed calls, hand-written tensor
+// programs, storage, and calls of the operator table.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/rng.h"
+#include "interp/interpreter.h"
+#include "ir/module.h"
+#include "op/operator.h"
+#include "relax/expr.h"
+
+namespace tapml::testing {
+
+struct RandomLanguageProgram {
+  Module module;
+  std::vector<interp::Value> arguments;  // of main; with these it runs without an error
+};
+
+struct LanguageOptions {
+  bool packed = true;   // calls of extern "test.double"
+  bool storage = true;  // copy, views, writes
+};
+
+// Grows functions binding by binding. Every value has a type with concrete extents, those of the
+// arguments that the program comes with; in half of the programs the extents are symbolic.
+class LanguageGenerator {
+ public:
+  explicit LanguageGenerator(uint64_t seed, LanguageOptions options = {});
+  // About `size` bindings in each function.
+  RandomLanguageProgram make(int size);
+
+ private:
+  enum class Kind : uint8_t { kTensor, kShape, kPrim, kTuple, kFunction };
+  // What a value is in the run that the arguments make.
+  struct Type {
+    Kind kind = Kind::kTensor;
+    DType dtype = DType::kF32;  // kTensor, kPrim
+    std::vector<int64_t> dims;  // kTensor, kShape; of a kPrim its value
+    std::vector<Type> fields;   // kTuple; of a kFunction the parameters, then the result
+    bool pure = true;           // kFunction
+    bool operator==(const Type&) const = default;
+  };
+  struct Known {
+    relax::Expr value;
+    std::optional<Type> type;  // none: depends on data
+    bool given = false;        // a parameter or a constant: the same bits everywhere
+  };
+  // Symbolic variables that are visible, by their value.
+  using Names = std::map<int64_t, Var>;
+  struct Scope {
+    std::vector<Known> values;
+    Names names;
+    std::vector<relax::Block> blocks;
+    bool dataflow = false;
+    bool pure = true;
+    bool growable = false;      // parameters may be added
+    std::vector<Known> hidden;  // of the dataflow block: gone after it
+    std::vector<relax::Variable>* params = nullptr;
+    std::vector<interp::Value>* arguments = nullptr;  // of main
+  };
+
+  uint32_t below(size_t bound) { return rng_.below(static_cast<uint32_t>(bound)); }
+  bool chance(double probability) { return rng_.chance(probability); }
+  std::string fresh(const std::string& hint) { return hint + std::to_string(++names_); }
+
+  Type random_type(int depth, bool functions);
+  std::vector<int64_t> random_dims(size_t most);
+  static bool is_small(const std::vector<int64_t>& dims);
+  // `bind`: dimensions bind new variables where they have none.
+  PrimExpr dim(int64_t extent, Scope& scope, bool bind);
+  Dims dims_of(const std::vector<int64_t>& extents, Scope& scope, bool bind);
+  relax::Annotation annotate(const Type& type, Scope& scope, bool bind);
+  // The same for a parameter or a cast, now and then saying less.
+  relax::Annotation loosely(const Type& type, Scope& scope);
+  // The same, saying less here and there.
+  relax::Annotation coarser(const relax::Annotation& annotation);
+  interp::Value argument(const Type& type);
+
+  relax::Variable bind(Scope& scope, relax::Expr value, const std::string& hint,
+                       relax::Annotation match_cast = nullptr);
+  void keep(Scope& scope, relax::Expr value, std::optional<Type> type, bool given = false);
+  // The type of what an annotation holds for; none where it does not say.
+  std::optional<Type> type_of(const relax::Annotation& annotation);
+  // A value of that type: one of the scope, or a new one. Null where there is none.
+  relax::Expr value_of(const Type& type, Scope& scope, bool fresh_one = false);
+  relax::Expr constant(const Type& type);
+  relax::Expr condition(Scope& scope);
+
+  void grow(Scope& scope, int depth);
+  bool grow_once(Scope& scope, int depth);
+  bool call_operator(Scope& scope);
+  bool call_function(Scope& scope);
+  bool call_value(Scope& scope);
+  bool make_tuple(Scope& scope);
+  bool take_field(Scope& scope);
+  bool cast(Scope& scope);
+  bool branch(Scope& scope, int depth);
+  bool lambda(Scope& scope, int depth);
+  bool loop(Scope& scope, int depth);
+  bool packed(Scope& scope);
+  bool program(Scope& scope);
+  bool write(Scope& scope);
+  bool depends_on_data(Scope& scope);
+  void toggle_dataflow(Scope& scope);
+
+  // A scope inside of another.
+  Scope inner(const Scope& outer) const;
+  // Grows `scope` and closes it with a result of the type, or of one that it chooses.
+  relax::Expr close(Scope& scope, const relax::Expr& result);
+  relax::FunctionRef function(const std::vector<Type>& params, const std::optional<Type>& result,
+                              Scope scope, int size, int depth, Type& type,
+                              std::vector<interp::Value>* arguments);
+  void add_recursive();
+
+  RandomStream rng_;
+  LanguageOptions options_;
+  bool symbolic_ = true;
+  std::vector<int64_t> extents_;
+  Module module_;
+  std::map<std::string, Type> functions_;      // that may be called
+  std::map<const ExprNode*, int64_t> values_;  // of all symbolic variables
+  Var symbol(const std::string& hint, int64_t value);
+  int names_ = 0;
+};
+
+}  // namespace tapml::testing
