@@ -13,5 +13,10 @@ std::vector<Case> model_cases();
 std::vector<Case> compile_cases();
 // Bytes that activations need, planned and not.
 std::vector<Case> memory_cases();
+// A language model with and without single optimizations.
+std::vector<Case> optimization_cases();
+
+// Kernels by libraries beside the same kernels by generated code.
+std::vector<Case> library_cases();
 
 }  // namespace tapml::bench

@@ -3,6 +3,8 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "cases.h"
 #include "codegen/llvm/native.h"
@@ -93,6 +95,46 @@ Pair load(const Module& module) {
           nullptr};
 }
 
+// Instructions a binding that passes, text format, checks and lowering take, by callgrind.
+double instructions(const std::string& shape, int64_t bindings) {
+  auto folder = temporary_folder();
+  const std::string counts = *folder + "/counts";
+  const std::string command =
+      "valgrind -q --tool=callgrind --collect-atstart=no --toggle-collect=tapml_counted_stage "
+      "--callgrind-out-file=" +
+      counts + " build/bench/tapml_count_growth " + shape + " " + std::to_string(bindings) +
+      " >/dev/null 2>&1";
+  if (std::system(command.c_str()) != 0) throw_user("the count failed", command);
+  std::ifstream file(counts);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string key = "\ntotals: ";
+  size_t at = text.find(key);
+  if (at == std::string::npos) throw_user("no total in the count", command);
+  return std::stod(text.substr(at + key.size())) / static_cast<double>(bindings);
+}
+
+Pair growth(std::string& absent, const std::string& shape) {
+  if (std::system("valgrind --version >/dev/null 2>&1") != 0) {
+    absent = "valgrind is not installed";
+    return {};
+  }
+  return {[=] { return instructions(shape, 100'000); }, [=] { return instructions(shape, 1'000); }};
+}
+
+Pair growth_chain(std::string& absent) { return growth(absent, "chain"); }
+Pair growth_wide(std::string& absent) { return growth(absent, "wide"); }
+Pair growth_functions(std::string& absent) { return growth(absent, "functions"); }
+
+Case growth_case(const char* name, Pair (*prepare)(std::string& absent)) {
+  return {.name = name,
+          .unit = "instr.",
+          .peer = "of 1,000 bindings",
+          .bound = Bound::kAtMost,
+          .bar = 1.15,
+          .prepare = prepare,
+          .pairs = 1};
+}
+
 Pair load_demo(std::string&) { return load(frontend::read_model("models/demo").module); }
 Pair load_7b(std::string&) { return load(frontend::read_config(kLlama7b).module); }
 
@@ -125,6 +167,9 @@ std::vector<Case> compile_cases() {
        .bar = 5,
        .figure = true,
        .prepare = load_7b},
+      growth_case("passes/100k_chain", growth_chain),
+      growth_case("passes/100k_wide", growth_wide),
+      growth_case("passes/100k_functions", growth_functions),
   };
 }
 

@@ -21,6 +21,7 @@ namespace {
 struct Row {
   const Case* test = nullptr;
   Interval value, peer, ratio;
+  int pairs = 0;       // that were measured
   std::string absent;  // why there is no figure
   bool ok = true;
 };
@@ -35,7 +36,10 @@ Row measure(const Case& test) {
   Pair pair = test.prepare(row.absent);
   if (!pair.ours) return row;
   std::vector<double> ours, peers, ratios;
+  double start = seconds_now();
   for (int i = 0; i < test.pairs; ++i) {
+    if (i >= kFewestPairs && seconds_now() - start > test.seconds) break;
+    row.pairs = i + 1;
     std::fprintf(stderr, "\r\033[K%s: %d of %d", test.name.c_str(), i + 1, test.pairs);
     // Whoever comes first finds another cache; so the order alternates.
     double own = 0, other = 0;
@@ -73,6 +77,7 @@ Json document(const Row& row) {
   json.set("ratio", compared ? number(row.ratio.middle) : Json::null());
   json.set("ratio_low", compared ? number(row.ratio.low) : Json::null());
   json.set("ratio_high", compared ? number(row.ratio.high) : Json::null());
+  json.set("pairs", Json::integer(row.pairs));
   json.set("bar", number(test.bar));
   json.set("bound", Json::string(test.bound == Bound::kAtLeast ? "at least" : "at most"));
   json.set("ok", Json::boolean(row.ok));
@@ -94,7 +99,9 @@ void print(const Row& row) {
   } else {
     std::printf(" %10s %-22s %7s", "-", row.absent.empty() ? "" : row.absent.c_str(), "");
   }
-  std::printf("  %s %.3g %s\n", sign, test.bar, row.ok ? "ok" : "MISSED");
+  std::printf("  %s %.3g %s", sign, test.bar, row.ok ? "ok" : "MISSED");
+  if (row.pairs < test.pairs) std::printf(" (%d of %d pairs)", row.pairs, test.pairs);
+  std::printf("\n");
   std::fflush(stdout);
 }
 

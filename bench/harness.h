@@ -26,10 +26,15 @@ struct Case {
   std::string peer;  // what stands beside ours
   Bound bound = Bound::kAtLeast;
   double bar = 1;       // of the ratio ours / peer, or of the figure where there is no peer
-  bool figure = false;  // no peer: the bar is for the figure itself
+  bool figure = false;  // the bar is for the figure itself
   std::function<Pair(std::string& absent)> prepare;
   int pairs = 15;
+  // Once these have passed no further pair is begun, but kFewestPairs are always taken.
+  double seconds = 60;
 };
+
+// Of fewer samples no range between two of them holds the median with 95%.
+constexpr int kFewestPairs = 6;
 
 struct Interval {
   double low = 0, middle = 0, high = 0;

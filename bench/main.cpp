@@ -15,6 +15,8 @@ int main(int argc, char** argv) {
     for (bench::Case& test : bench::model_cases()) cases.push_back(std::move(test));
     for (bench::Case& test : bench::compile_cases()) cases.push_back(std::move(test));
     for (bench::Case& test : bench::memory_cases()) cases.push_back(std::move(test));
+    for (bench::Case& test : bench::optimization_cases()) cases.push_back(std::move(test));
+    for (bench::Case& test : bench::library_cases()) cases.push_back(std::move(test));
     return bench::run(cases, options);
   });
   if (missed) return 0;  // a missed bar is a finding of the table, not a failure to measure

@@ -3,6 +3,7 @@
 #include "base/rng.h"
 #include "cases.h"
 #include "ceilings.h"
+#include "device/allocations.h"
 #include "device/null/null_device.h"
 #include "frontend/huggingface/model.h"
 #include "ir/exceptions.h"
@@ -165,31 +166,59 @@ Pair decode_over_kernels(std::string&) {
           }};
 }
 
-// Nanoseconds a call of the virtual machine on a device that runs nothing.
+// A program of many small kernel calls on a device that runs nothing.
+class Calls {
+ public:
+  static constexpr int kCalls = 500;
+
+  Calls() {
+    Module module;
+    build::FunctionBuilder f(module);
+    auto square = relax::tensor_annotation({1, 1}, DType::kF32);
+    relax::Variable x = f.param("x", square), w = f.param("w", square);
+    for (int i = 0; i < kCalls; ++i) x = f.emit_op("matmul", {x, w});
+    module.functions["main"] = f.finish(x);
+    session_ = unwrap(runtime::LocalSession::create(device_));
+    auto executable = pipeline::compile(module, target::parse_target("null"));
+    vm_ = unwrap(runtime::VirtualMachine::create(*session_, executable));
+    runtime::Tensor one =
+        unwrap(runtime::upload(*session_, HostTensor::zeros(DType::kF32, {1, 1})));
+    arguments_ = {one, one};
+    for (int i = 0; i < 4; ++i) run();
+  }
+
+  void run() { last_ = unwrap(vm_->call("main", arguments_)); }
+  // Requests for memory so far, to the heap and to the device.
+  int64_t allocations() const { return test::allocation_count + device_->counts().allocations; }
+
+ private:
+  // In the order in which they are needed: the values go first.
+  std::shared_ptr<device::NullDevice> device_ = std::make_shared<device::NullDevice>();
+  std::unique_ptr<runtime::LocalSession> session_;
+  std::unique_ptr<runtime::VirtualMachine> vm_;
+  std::vector<runtime::Value> arguments_;
+  runtime::Value last_;
+};
+
+// Nanoseconds a call of the virtual machine.
 Pair vm_overhead(std::string&) {
-  constexpr int kCalls = 500;
-  Module module;
-  build::FunctionBuilder f(module);
-  auto square = relax::tensor_annotation({1, 1}, DType::kF32);
-  relax::Variable x = f.param("x", square), w = f.param("w", square);
-  for (int i = 0; i < kCalls; ++i) x = f.emit_op("matmul", {x, w});
-  module.functions["main"] = f.finish(x);
-  // In the order in which they are needed: the arguments go first.
-  struct Runs {
-    std::unique_ptr<runtime::LocalSession> session;
-    std::unique_ptr<runtime::VirtualMachine> vm;
-    std::vector<runtime::Value> arguments;
-  };
-  auto runs = std::make_shared<Runs>();
-  runs->session = unwrap(runtime::LocalSession::create(std::make_shared<device::NullDevice>()));
-  auto executable = pipeline::compile(module, target::parse_target("null"));
-  runs->vm = unwrap(runtime::VirtualMachine::create(*runs->session, executable));
-  runtime::Tensor one =
-      unwrap(runtime::upload(*runs->session, HostTensor::zeros(DType::kF32, {1, 1})));
-  runs->arguments = {one, one};
-  auto once = [runs] { unwrap(runs->vm->call("main", runs->arguments)); };
-  once();
-  return {[once] { return 1e9 * seconds_of(once, 5) / kCalls; }, nullptr};
+  auto calls = std::make_shared<Calls>();
+  return {[=] { return 1e9 * seconds_of([&] { calls->run(); }, 5) / Calls::kCalls; }, nullptr};
+}
+
+// Allocations a run that follows others like it.
+Pair vm_allocations(std::string& absent) {
+  if (!test::counts_allocations) {
+    absent = "under sanitizers";
+    return {};
+  }
+  auto calls = std::make_shared<Calls>();
+  return {[=] {
+            int64_t before = calls->allocations();
+            calls->run();
+            return static_cast<double>(calls->allocations() - before);
+          },
+          nullptr};
 }
 
 // Seconds that carving adds to a run, over what it may add: 20 us a call and 1 GB/s of new bytes.
@@ -248,9 +277,15 @@ std::vector<Case> model_cases() {
       {.name = "vm/call",
        .unit = "ns",
        .bound = Bound::kAtMost,
-       .bar = 200,
+       .bar = 150,
        .figure = true,
        .prepare = vm_overhead},
+      {.name = "vm/allocations",
+       .unit = "a run",
+       .bound = Bound::kAtMost,
+       .bar = 0,
+       .figure = true,
+       .prepare = vm_allocations},
       {.name = "carve/demo",
        .unit = "of bound",
        .bound = Bound::kAtMost,

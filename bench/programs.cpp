@@ -17,12 +17,12 @@ std::shared_ptr<runtime::LocalSession> cpu_session() {
   return unwrap(runtime::LocalSession::create(device));
 }
 
-Program::Program(const Body& body) : session_(cpu_session()) {
+Program::Program(const Body& body, const std::string& target) : session_(cpu_session()) {
   Module module;
   build::FunctionBuilder f(module);
   relax::Variable result = body(f);
   module.functions["main"] = f.finish(result);
-  auto executable = pipeline::compile(module, target::parse_target("cpu"));
+  auto executable = pipeline::compile(module, target::parse_target(target));
   vm_ = unwrap(runtime::VirtualMachine::create(*session_, executable));
 }
 

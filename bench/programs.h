@@ -20,8 +20,8 @@ std::shared_ptr<runtime::LocalSession> cpu_session();
 class Program {
  public:
   using Body = std::function<relax::Variable(build::FunctionBuilder&)>;
-  // `body` declares parameters and emits operators.
-  explicit Program(const Body& body);
+  // `body` declares parameters and emits operators. `target` is of the processor.
+  explicit Program(const Body& body, const std::string& target = "cpu");
 
   // A random f32 tensor on the session.
   runtime::Tensor random(Shape shape) const;

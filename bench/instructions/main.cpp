@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <exception>
 #include <fstream>
-#include <functional>
 #include <iterator>
 #include <string>
 #include <vector>
@@ -19,19 +18,12 @@
 #include "passes/plan_memory.h"
 #include "pipeline/compile.h"
 #include "schedule/rules.h"
+#include "stage.h"
 #include "text/parser.h"
-
-// The counter collects inside this function, by its name, and writes what it has when it returns.
-extern "C" [[gnu::noinline]] void tapml_counted_stage(const std::function<void()>& work) { work(); }
 
 namespace tapml::bench {
 
 namespace {
-
-void stage(const std::string& name, const std::function<void()>& work) {
-  tapml_counted_stage(work);
-  std::printf("%s\n", name.c_str());
-}
 
 void run_passes(const char* path) {
   std::ifstream file(path);
