@@ -18,6 +18,28 @@ add_library(tapml_dep_opencl INTERFACE)
 target_link_libraries(tapml_dep_opencl INTERFACE "${TAPML_OPENCL_LIBRARY}")
 target_compile_definitions(tapml_dep_opencl INTERFACE CL_TARGET_OPENCL_VERSION=300)
 
+# Vulkan's headers; its loader is opened at run time (device/vulkan).
+find_path(TAPML_VULKAN_INCLUDE vulkan/vulkan.h)
+tapml_require("${TAPML_VULKAN_INCLUDE}" libvulkan-dev "vulkan/vulkan.h")
+add_library(tapml_dep_vulkan INTERFACE)
+target_include_directories(tapml_dep_vulkan SYSTEM INTERFACE "${TAPML_VULKAN_INCLUDE}")
+target_compile_definitions(tapml_dep_vulkan INTERFACE VK_NO_PROTOTYPES)
+
+# Messages of the protocol: header-only at run time, a compiler of schemas at build time.
+find_path(TAPML_FLATBUFFERS_INCLUDE flatbuffers/flatbuffers.h)
+find_program(TAPML_FLATC flatc)
+tapml_require("${TAPML_FLATBUFFERS_INCLUDE}" libflatbuffers-dev "flatbuffers/flatbuffers.h")
+tapml_require("${TAPML_FLATC}" flatbuffers-compiler "flatc")
+add_library(tapml_dep_flatbuffers INTERFACE)
+target_include_directories(tapml_dep_flatbuffers SYSTEM INTERFACE "${TAPML_FLATBUFFERS_INCLUDE}")
+
+# Sockets (Asio) and what stands on them; headers alone.
+find_path(TAPML_BOOST_INCLUDE boost/asio.hpp)
+tapml_require("${TAPML_BOOST_INCLUDE}" libboost1.81-dev "boost/asio.hpp")
+add_library(tapml_dep_asio INTERFACE)
+target_include_directories(tapml_dep_asio SYSTEM INTERFACE "${TAPML_BOOST_INCLUDE}")
+target_link_libraries(tapml_dep_asio INTERFACE Threads::Threads)
+
 # Unicode regular expressions, 8-bit code units.
 find_path(TAPML_PCRE2_INCLUDE pcre2.h)
 find_library(TAPML_PCRE2_LIBRARY pcre2-8)

@@ -32,8 +32,9 @@ tapml_room(abi DEPS tensor)
 tapml_room(io DEPS tensor)
 tapml_room(exec DEPS io abi)
 tapml_room(runtime DEPS exec PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
-tapml_room(device DEPS runtime PRIVATE tapml_dep_opencl tapml_dep_onednn Threads::Threads ${CMAKE_DL_LIBS})
+tapml_room(device DEPS runtime PRIVATE tapml_dep_opencl tapml_dep_onednn tapml_dep_vulkan Threads::Threads ${CMAKE_DL_LIBS})
 target_include_directories(tapml_device PUBLIC "${CMAKE_SOURCE_DIR}/include")
+tapml_room(rpc DEPS runtime PRIVATE tapml_dep_flatbuffers tapml_dep_asio ${CMAKE_DL_LIBS})
 tapml_room(llm DEPS runtime PRIVATE tapml_dep_pcre2 tapml_dep_utf8proc)
 
 # The compiler.
@@ -54,7 +55,7 @@ tapml_room(codegen DEPS analysis target runtime PRIVATE tapml_dep_lld tapml_dep_
 tapml_room(pipeline DEPS passes library codegen)
 tapml_room(models DEPS build)
 tapml_room(frontend DEPS models text)
-tapml_room(topdown DEPS pipeline frontend llm)
+tapml_room(topdown DEPS pipeline frontend rpc llm)
 
 # The program.
 file(GLOB_RECURSE cli_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/cli/*.cpp")

@@ -49,7 +49,7 @@ struct KernelCall {
   std::span<const int64_t> scalars;
 };
 
-struct Value;  // vm.h
+struct Value;  // value.h
 
 // A call of a function of the host.
 struct PackedCall {

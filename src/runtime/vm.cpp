@@ -126,14 +126,16 @@ Result<Value> VirtualMachine::call(std::string_view function,
   return result;
 }
 
-void VirtualMachine::set_interrupt(const std::atomic<bool>* flag) {
+void VirtualMachine::set_interrupt(const std::atomic<bool>* flag) noexcept {
   state_->execution.set_interrupt(flag);
 }
 
 void VirtualMachine::set_call_limit(int64_t calls) { state_->execution.set_call_limit(calls); }
 
-Session& VirtualMachine::session() const { return state_->session; }
-const Executable& VirtualMachine::executable() const { return state_->runner->executable(); }
+Session& VirtualMachine::session() const noexcept { return state_->session; }
+const Executable& VirtualMachine::executable() const noexcept {
+  return state_->runner->executable();
+}
 KernelRunner& VirtualMachine::runner() const { return *state_->runner; }
 CallPoint& VirtualMachine::call_point() const { return state_->point; }
 const std::vector<CallSite>& VirtualMachine::call_sites() const { return state_->sites; }

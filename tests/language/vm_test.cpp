@@ -30,8 +30,7 @@ TEST_P(LanguageOnDevices, Runs) {
   options.instruments.verify = true;
   auto executable = pipeline::compile(module, target::parse_target(platform), options);
   auto vm = runtime::VirtualMachine::create(
-      *session, executable,
-      testing::machine_functions(*executable, testing::language_functions()));
+      *session, executable, testing::machine_functions(*executable, testing::language_functions()));
   ASSERT_TRUE(vm) << vm.error().to_string();
   (*vm)->set_call_limit(100'000);
   for (const LanguageCall& call : test.calls) {

@@ -1,0 +1,46 @@
+// A device on the other side of a channel, as a Session (architecture contract 5).
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "rpc/session/channel.h"
+#include "runtime/machine.h"
+
+namespace tapml::rpc {
+
+struct ConnectOptions {
+  std::string target;  // of the other side, without a place: "opencl:device=0"
+  std::string token;   // empty: none
+  std::chrono::milliseconds handshake{10'000};
+  // A wait without a deadline of its own fails (kLost) when nothing, no heartbeat either, came for
+  // so long.
+  std::chrono::milliseconds silence{15'000};
+};
+
+// Requests that make no sense (unknown handle, range outside its buffer) are refused at once, as by
+// a LocalSession. Work only goes out: what fails on the other side surfaces at the next wait.
+// Allocations of kLargeAllocation and more, modules and calls of functions wait for their reply.
+class RemoteSession : public runtime::Session {
+ public:
+  static constexpr int64_t kLargeAllocation = int64_t{64} << 20;  // bytes
+
+  // Negotiates version and capabilities and opens the device. kProtocol: no common version;
+  // UserError: the token is wrong; what opening the device there failed with.
+  static Result<std::unique_ptr<RemoteSession>> connect(std::unique_ptr<Channel> channel,
+                                                        const ConnectOptions& options) noexcept;
+
+  // Sends `executable` and loads it into a virtual machine beside the device, so that a call is one
+  // request and one reply. The session must outlive the machine.
+  virtual Result<std::unique_ptr<runtime::Machine>> open_machine(
+      std::shared_ptr<const Executable> executable) noexcept = 0;
+
+  // Since connect(), all of them together.
+  struct Traffic {
+    int64_t requests = 0, waits = 0, bytes_sent = 0, bytes_received = 0;
+  };
+  virtual Traffic traffic() const noexcept = 0;
+};
+
+}  // namespace tapml::rpc

@@ -1,0 +1,40 @@
+// The other end of a RemoteSession: takes requests from a channel and runs them on a device of this
+// process. Nothing that comes in is trusted: sizes, handles, ranges, dtypes and indices are checked
+// before anything is allocated or run.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "rpc/session/channel.h"
+#include "runtime/device.h"
+
+namespace tapml::rpc {
+
+struct ServerLimits {
+  uint64_t head_bytes = uint64_t{4} << 20;      // of one message
+  uint64_t payload_bytes = uint64_t{64} << 20;  // of one frame; larger tensors come in chunks
+  uint64_t module_bytes = uint64_t{1} << 30;    // of one module or executable
+  int64_t memory_bytes = 0;                     // of all buffers together; 0: the device's limit
+  size_t handles = 1 << 20;                     // alive at once, of all kinds
+  std::chrono::milliseconds handshake{10'000};  // from the connection to a valid hello
+  std::chrono::milliseconds idle{600'000};      // without a request; heartbeats do not count
+  std::chrono::milliseconds heartbeat{2'000};   // between two of them while a request runs
+};
+
+struct ServerOptions {
+  ServerLimits limits;
+  std::string token;  // that a client must show; empty: none
+  // Opens the device of a target text ("cpu:threads=1"), which comes from the client.
+  std::function<Result<std::shared_ptr<runtime::Device>>(const std::string& target)> open_device;
+  // Called with a line about each session: opened, refused, ended.
+  std::function<void(const std::string&)> log;
+};
+
+// Serves one session until the client goes (ok) or breaks the protocol, shows a wrong token or is
+// idle for too long (an error, which the client was sent when that was possible).
+Status serve_session(Channel& channel, const ServerOptions& options) noexcept;
+
+}  // namespace tapml::rpc

@@ -1,0 +1,34 @@
+// Listens and serves: every connection gets a process of its own, so that a kernel that crashes or
+// never ends takes only its session along.
+#pragma once
+
+#include <atomic>
+
+#include "rpc/session/server_session.h"
+#include "rpc/transport/connect.h"
+
+namespace tapml::rpc {
+
+struct ListenOptions {
+  ServerOptions server;
+  // Listening beyond this machine takes a token and TLS, or this.
+  bool insecure = false;
+  int64_t sessions = 64;                    // at once; more are refused with kLimit
+  std::chrono::milliseconds call{300'000};  // longest request; then its process is killed
+  int64_t process_bytes = 0;                // address space of a process; 0: no limit
+};
+
+class Server {
+ public:
+  // Binds. UserError for a place that may not be listened on without a token; PlatformError where
+  // the address is taken.
+  static Result<std::unique_ptr<Server>> listen(const Place& place,
+                                                const ListenOptions& options) noexcept;
+  virtual ~Server() = default;
+  virtual const Place& place() const noexcept = 0;  // with the port that was chosen
+  // Serves until `stop` is set, then ends all sessions and waits for their processes. Must be
+  // called from a process without other threads, and before it opens a device.
+  virtual Status run(const std::atomic<bool>& stop) noexcept = 0;
+};
+
+}  // namespace tapml::rpc

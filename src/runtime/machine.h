@@ -1,0 +1,28 @@
+// What runs the functions of an executable: the virtual machine of this process, or one beside a
+// remote device.
+#pragma once
+
+#include <atomic>
+#include <span>
+#include <string_view>
+
+#include "runtime/value.h"
+
+namespace tapml::runtime {
+
+// Not for use from several threads at once.
+class Machine {
+ public:
+  virtual ~Machine() = default;
+  // Calls a function of the executable. Arguments are checked against its signature: a UserError
+  // names function, parameter, dimension, the expected expression with its value, and what came.
+  // Errors of a run say in `where` which functions and bindings were in progress, innermost first.
+  // Only enqueues; the result's bytes are there once they are read (download).
+  virtual Result<Value> call(std::string_view function, std::span<const Value> args) noexcept = 0;
+  // Calls end with kCancelled once the flag is set; null: never. It must outlive the machine.
+  virtual void set_interrupt(const std::atomic<bool>* flag) noexcept = 0;
+  virtual Session& session() const noexcept = 0;
+  virtual const Executable& executable() const noexcept = 0;
+};
+
+}  // namespace tapml::runtime
