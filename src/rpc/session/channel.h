@@ -13,8 +13,8 @@ namespace tapml::rpc {
 // A frame is a head (one FlatBuffers message of protocol.fbs) and a payload of plain bytes that the
 // head describes. On byte streams: head size u32, payload size u64 (little-endian), head, payload.
 // Errors are PlatformErrors: kLost (the way is gone: closed, reset, ended inside of a frame),
-// kTimeout (the deadline passed; what is half sent or half received goes on with the next call),
-// kProtocol (sizes beyond the limits). One thread may send while another receives; no more.
+// kTimeout (the deadline passed; the same call, made again with the same spans, goes on where it
+// was), kProtocol (sizes beyond the limits). One thread may send while another receives; no more.
 class Channel {
  public:
   virtual ~Channel() = default;

@@ -43,4 +43,7 @@ class RemoteSession : public runtime::Session {
   virtual Traffic traffic() const noexcept = 0;
 };
 
+// What the server's ServerOptions::describe said, for the right token; opens no device.
+Result<std::string> query_status(Channel& channel, const ConnectOptions& options) noexcept;
+
 }  // namespace tapml::rpc

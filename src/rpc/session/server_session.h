@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "rpc/session/channel.h"
 #include "runtime/device.h"
@@ -29,9 +30,18 @@ struct ServerOptions {
   std::string token;  // that a client must show; empty: none
   // Opens the device of a target text ("cpu:threads=1"), which comes from the client.
   std::function<Result<std::shared_ptr<runtime::Device>>(const std::string& target)> open_device;
+  // What a status request shows, as one JSON text; empty: nothing.
+  std::function<std::string()> describe;
   // Called with a line about each session: opened, refused, ended.
   std::function<void(const std::string&)> log;
+  // Told when a request begins (true) and when it has ended (false), for watchdogs. One thread at a
+  // time; heartbeats, and the wait for the next request, are no requests.
+  std::function<void(bool running)> activity;
 };
+
+// The head of a frame (without payload) that ends a session with `error`, whatever the client is
+// doing, the handshake included: sent by whoever outlives the process that served it.
+std::vector<std::byte> encode_failure(const Error& error) noexcept;
 
 // Serves one session until the client goes (ok) or breaks the protocol, shows a wrong token or is
 // idle for too long (an error, which the client was sent when that was possible).
