@@ -5,6 +5,7 @@
 #include "base/rng.h"
 #include "codegen/llvm/native.h"
 #include "device/cpu/cpu_device.h"
+#include "device/cpu/library/host_library.h"
 #include "ir/exceptions.h"
 #include "pipeline/compile.h"
 
@@ -22,7 +23,9 @@ Program::Program(const Body& body, const std::string& target) : session_(cpu_ses
   build::FunctionBuilder f(module);
   relax::Variable result = body(f);
   module.functions["main"] = f.finish(result);
-  auto executable = pipeline::compile(module, target::parse_target(target));
+  pipeline::ImplementOptions options;
+  options.libraries.is_here = device::is_library_here;
+  auto executable = pipeline::compile(module, target::parse_target(target), options);
   vm_ = unwrap(runtime::VirtualMachine::create(*session_, executable));
 }
 

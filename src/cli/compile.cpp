@@ -134,6 +134,8 @@ int run(const CompileOptions& options, const Output& output) {
   }
   implement.cache = cache.kernels();
   implement.libraries = library_options(options.libraries.load(), options.patterns);
+  // A file goes to machines that may have less than this one.
+  if (!options.file.empty()) implement.libraries.is_here = nullptr;
   progress.begin("compile for " + options.target);
   Module fixed = pipeline::fix_kernels(input.module, implement.instruments);
   add_bounds(bounds, fixed);

@@ -32,6 +32,7 @@ library::LibraryOptions library_options(const device::HostLibraries& libraries,
     options.libraries.push_back({library->name(), library->routines()});
   }
   options.patterns = patterns.read();
+  options.is_here = device::is_library_here;
   return options;
 }
 

@@ -130,6 +130,8 @@ Chooser::~Chooser() = default;
 
 Chooser::Chooser(const target::Target& target, const LibraryOptions& options)
     : user_(options.libraries), target_(target.text) {
+  // What a machine elsewhere has is not known here.
+  if (target.place.empty()) is_here_ = options.is_here;
   cpu_ = target.description.platform == "cpu";
   const std::vector<std::string> enabled = enabled_names(target, user_);
   auto option = target.options.find("libs");
@@ -154,7 +156,7 @@ Chooser::Chooser(const target::Target& target, const LibraryOptions& options)
   for (const Library& library : libraries()) {
     if (!is_enabled(library.name)) continue;
     for (const Pattern& pattern : library.patterns) {
-      if (enabled.empty() && pattern.faster == never) continue;
+      if (enabled.empty() && (pattern.faster == never || !is_here_)) continue;
       rules_.push_back({library.name,
                         pattern.routine,
                         only_function(pattern.text, library.name),
@@ -211,7 +213,8 @@ std::optional<Choice> Chooser::choose(const std::string& kernel, const Function&
     std::vector<int64_t> parameters = rule.parameters;
     if (rule.known) {
       auto given = rule.known->parameters(matched);
-      if (!given || (rule.if_faster && !rule.known->faster(matched))) continue;
+      if (!given) continue;
+      if (rule.if_faster && !(rule.known->faster(matched) && is_here_(rule.library))) continue;
       parameters = std::move(*given);
     } else if (parameters.empty()) {
       // tapml's own routine in a user's pattern is given what its own pattern would give.

@@ -1,6 +1,7 @@
 // Which library routine, if any, implements a kernel.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +30,9 @@ struct LibraryOptions {
   std::vector<UserLibrary> libraries;
   // Patterns that name a routine: they count before tapml's own.
   Module patterns;
+  // Whether the machine that runs the code has the library of this name, one of tapml's own; "auto"
+  // asks before it takes one. Unset: it has none.
+  std::function<bool(const std::string& name)> is_here;
 };
 
 // A call of a routine in a kernel's place.
@@ -39,8 +43,8 @@ struct Choice {
 };
 
 // The libraries that a target uses. Its option `libs` is "auto" (the default: tapml's own where
-// they measured faster, the user's wherever a pattern names them), "off", or names joined by '+':
-// those wherever they can.
+// they are here and measured faster, the user's wherever a pattern names them), "off", or names
+// joined by '+': those wherever they can.
 class Chooser {
  public:
   // UserError for names in `libs` that nobody knows, and for patterns that name no routine that is
@@ -57,6 +61,7 @@ class Chooser {
   struct Rule;
   std::vector<Rule> rules_;
   std::vector<UserLibrary> user_;
+  std::function<bool(const std::string& name)> is_here_;
   std::string target_;
   bool off_ = false, cpu_ = true;
 };

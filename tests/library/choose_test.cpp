@@ -94,6 +94,38 @@ TEST(Choose, MixesLibraryAndGeneratedCode) {
   }
 }
 
+// "auto" takes a library of tapml's own where it measured faster and is here.
+TEST(Choose, TakesWhatMeasuredFasterAndIsHere) {
+  const auto chosen = [](const std::string& text, const std::string& target, bool here) {
+    library::LibraryOptions options;
+    std::vector<std::string> asked;
+    options.is_here = [&](const std::string& name) {
+      asked.push_back(name);
+      return here;
+    };
+    const std::string provider =
+        compile_text(text, target, options)->implementations.at(0).provider;
+    return std::pair(provider.substr(0, provider.find(':')), asked);
+  };
+  const std::string large = product("8, 64, 64", "8, 64, 128", "8, 64, 128");
+  const std::string few_rows = product("8, 63, 64", "8, 64, 128", "8, 63, 128");
+  const std::string symbolic = product("8, n, 64", "8, 64, 128", "8, n, 128");
+  const std::vector<std::string> onednn = {"onednn"};
+  EXPECT_EQ(chosen(large, "cpu", true), std::pair(std::string("library"), onednn));
+  EXPECT_EQ(chosen(large, "cpu", false), std::pair(std::string("schedule"), onednn));
+  for (const std::string& text : {few_rows, symbolic}) {
+    EXPECT_EQ(chosen(text, "cpu", true),
+              std::pair(std::string("schedule"), std::vector<std::string>()));
+  }
+  for (const char* target : {"cpu:libs=off", "cpu@host:9000"}) {
+    EXPECT_EQ(chosen(large, target, true),
+              std::pair(std::string("schedule"), std::vector<std::string>()));
+  }
+  library::LibraryOptions unknown;
+  EXPECT_EQ(compile_text(large, "cpu", unknown)->implementations.at(0).provider.substr(0, 8),
+            "schedule");
+}
+
 TEST(Choose, PatternsNameRoutinesThatAreThere) {
   library::LibraryOptions options;
   std::string text = kWide;

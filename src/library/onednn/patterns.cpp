@@ -91,6 +91,23 @@ Parameters convolution(const Matched& kernel) {
   return result;
 }
 
+// What measured faster (docs/libraries.md); all else did not, or by too little to count.
+bool large_batched_product(const Matched& kernel) {
+  const Dims& a = kernel.inputs[0].dims;
+  const Dims& out = kernel.output.dims;
+  const size_t rank = out.size();
+  return rank >= 3 && kernel.inputs[1].dims.size() >= 3 && is_at_least(out[rank - 2], 64) &&
+         is_at_least(out[rank - 1], 128) && is_at_least(a[a.size() - 2], 64) &&
+         is_at_least(a[a.size() - 1], 64);
+}
+
+bool dense_convolution(const Matched& kernel) {
+  const Dims& data = kernel.inputs[0].dims;
+  const Dims& filters = kernel.inputs[1].dims;
+  return data.size() == 4 && is_at_least(filters[0], 64) && is_at_least(filters[1], 64) &&
+         is_at_least(kernel.output.dims[2], 14) && is_at_least(kernel.output.dims[3], 14);
+}
+
 constexpr const char* kMatmul = R"(
 def matmul(a: Object, b: Object) -> Object {pattern: true} {
   dataflow {
@@ -179,7 +196,7 @@ def convolution(x: Object, w: Object) -> Object {pattern: true} {
 )";
 
 const Pattern kOneDnnPatterns[] = {
-    {"matmul", kMatmul, plain, never},
+    {"matmul", kMatmul, plain, large_batched_product},
     {"matmul", kMatmulActivation, activated, never},
     {"matmul", kMatmulBias, biased, never},
     {"matmul", kMatmulBiasActivation, biased_activated, never},
@@ -187,7 +204,7 @@ const Pattern kOneDnnPatterns[] = {
     {"matmul", kLinearActivation, activated, never},
     {"softmax", kSoftmax, softmax, never},
     {"layer_norm", kLayerNorm, layer_norm, never},
-    {"convolution", kConvolution, convolution, never},
+    {"convolution", kConvolution, convolution, dense_convolution},
 };
 
 }  // namespace

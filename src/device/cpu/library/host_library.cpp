@@ -124,4 +124,15 @@ std::vector<std::string> built_in_libraries() {
   return names;
 }
 
+bool is_library_here(const std::string& name) noexcept {
+  for (const Adapter& adapter : kAdapters) {
+    if (name != adapter.name) continue;
+    char reason[256];
+    void* state = adapter.table()->open(1, reason, sizeof reason);
+    if (state) adapter.table()->close(state);
+    return state != nullptr;
+  }
+  return false;
+}
+
 }  // namespace tapml::device

@@ -43,5 +43,7 @@ using HostLibraries = std::vector<std::shared_ptr<const HostLibrary>>;
 Result<std::shared_ptr<const HostLibrary>> built_in_library(const std::string& name) noexcept;
 // Their names.
 std::vector<std::string> built_in_libraries();
+// Whether this machine has what the adapter of this name loads.
+bool is_library_here(const std::string& name) noexcept;
 
 }  // namespace tapml::device
