@@ -18,6 +18,11 @@ struct ListenOptions {
   int64_t process_bytes = 0;                // address space of a process; 0: no limit
 };
 
+// Each session has a process, forked before anything of it is read. It serves the session; the
+// server keeps the connection open beside it, and tells the client what happened when the process
+// crashes (kLost with signal and backtrace) or is killed for a request that takes too long
+// (kTimeout). A process sees no other session, and ends with the server.
+
 class Server {
  public:
   // Binds. UserError for a place that may not be listened on without a token; PlatformError where
@@ -30,5 +35,9 @@ class Server {
   // called from a process without other threads, and before it opens a device.
   virtual Status run(const std::atomic<bool>& stop) noexcept = 0;
 };
+
+// One session over two descriptors, which are taken; as Server::run, until it ends.
+Status serve_descriptors(int in, int out, const ListenOptions& options,
+                         const std::atomic<bool>& stop) noexcept;
 
 }  // namespace tapml::rpc

@@ -1,0 +1,94 @@
+#include "rpc/transport/child_process.h"
+
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <chrono>
+#include <thread>
+
+#include "base/strings.h"
+
+// NOLINTNEXTLINE(readability-redundant-declaration): POSIX declares it nowhere
+extern char** environ;
+
+namespace tapml::rpc {
+
+namespace {
+
+class CommandChannel final : public StreamChannel {
+ public:
+  CommandChannel(FileDescriptor socket, std::string peer, pid_t child)
+      : StreamChannel(std::move(socket), FileDescriptor(), std::move(peer)), child_(child) {}
+  ~CommandChannel() override {
+    close();  // the program reads an end
+    if (ended_within(std::chrono::seconds(2))) return;
+    ::kill(child_, SIGTERM);
+    if (ended_within(std::chrono::seconds(1))) return;
+    ::kill(child_, SIGKILL);
+    while (::waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+
+ private:
+  bool ended_within(std::chrono::milliseconds time) const {
+    const auto end = std::chrono::steady_clock::now() + time;
+    while (true) {
+      const pid_t done = ::waitpid(child_, nullptr, WNOHANG);
+      if (done == child_ || (done < 0 && errno != EINTR)) return true;
+      if (std::chrono::steady_clock::now() >= end) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  }
+
+  pid_t child_;
+};
+
+std::vector<std::string> split_command(const std::string& command) {
+  std::vector<std::string> words;
+  size_t at = 0;
+  while ((at = command.find_first_not_of(" \t", at)) != std::string::npos) {
+    const size_t end = std::min(command.find_first_of(" \t", at), command.size());
+    words.push_back(command.substr(at, end - at));
+    at = end;
+  }
+  return words;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Channel>> start_command(const std::string& command) noexcept {
+  std::vector<std::string> words = split_command(command);
+  if (words.empty()) return fail(user_error("no command to start", "pipe:" + command));
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  TAPML_ASSIGN(auto ends, make_socket_pair());
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends.second.get(), STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, ends.second.get(), STDOUT_FILENO);
+  // The program starts with the signals of a fresh process, whatever this thread blocks.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none, broken_pipe;
+  sigemptyset(&none);
+  sigemptyset(&broken_pipe);
+  sigaddset(&broken_pipe, SIGPIPE);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &broken_pipe);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  pid_t child = -1;
+  const int error = ::posix_spawnp(&child, argv[0], &actions, &attributes, argv.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) {
+    return fail(platform_error(PlatformFault::kAbsent,
+                               "cannot start " + quoted(words[0]) + ": " + errno_text(error),
+                               "pipe:" + command));
+  }
+  return std::make_unique<CommandChannel>(std::move(ends.first), "pipe:" + command, child);
+}
+
+}  // namespace tapml::rpc

@@ -1,0 +1,15 @@
+// A program that speaks the protocol on its standard input and output.
+#pragma once
+
+#include <sys/types.h>
+
+#include "rpc/transport/stream_channel.h"
+
+namespace tapml::rpc {
+
+// Starts `command`, split at blanks, found on PATH; no shell. Its standard error is ours. The
+// channel's end is the program's: it sees its input end, and is killed when it does not go.
+// PlatformError kAbsent where it cannot be started.
+Result<std::unique_ptr<Channel>> start_command(const std::string& command) noexcept;
+
+}  // namespace tapml::rpc

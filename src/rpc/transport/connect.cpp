@@ -1,0 +1,71 @@
+#include "rpc/transport/connect.h"
+
+#include <fcntl.h>
+
+#include <cerrno>
+
+#include "rpc/transport/child_process.h"
+#include "rpc/transport/socket.h"
+
+namespace tapml::rpc {
+
+namespace {
+
+// Of one address; the errno of a try that failed.
+struct Dialled {
+  FileDescriptor socket;
+  int error = 0;
+};
+
+Result<Dialled> dial(const SocketAddress& address, const std::string& place,
+                     runtime::Deadline deadline) noexcept {
+  Dialled result;
+  TAPML_ASSIGN(result.socket, open_socket(address, true, place));
+  const int fd = result.socket.get();
+  if (::connect(fd, address.get(), address.size) == 0) return result;
+  result.error = errno;
+  // A Unix socket whose queue is full says EAGAIN and cannot be waited for.
+  if (result.error != EINPROGRESS && result.error != EINTR) return result;
+  if (wait_ready(fd, true, -1, deadline) == Ready::kTimeout) {
+    result.error = ETIMEDOUT;
+    return result;
+  }
+  socklen_t size = sizeof result.error;
+  if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &result.error, &size) != 0) result.error = errno;
+  return result;
+}
+
+Error dial_error(int error, const Place& place) {
+  if (error == ETIMEDOUT) {
+    return platform_error(PlatformFault::kTimeout, "no answer in time", place.text());
+  }
+  const bool nobody = error == ECONNREFUSED || error == ENOENT;
+  return platform_error(
+      PlatformFault::kAbsent,
+      (nobody ? "nothing listens there: " : "cannot connect: ") + errno_text(error), place.text(),
+      nobody ? "start it there: tapml rpc serve --listen " + place.text() : "");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Channel>> connect(const Place& place, runtime::Deadline deadline) noexcept {
+  if (place.kind == Place::Kind::kPipe) return start_command(place.command);
+  if (place.kind == Place::Kind::kTcp && place.port == 0) {
+    return fail(user_error("port 0 is for listening only", "place \"" + place.text() + "\"",
+                           "a port from 1 to 65535", "0"));
+  }
+  TAPML_ASSIGN(const auto addresses, resolve(place, false));
+  int error = 0;
+  for (const SocketAddress& address : addresses) {
+    TAPML_ASSIGN(Dialled dialled, dial(address, place.text(), deadline));
+    error = dialled.error;
+    if (error != 0) continue;
+    const int fd = dialled.socket.get();
+    ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+    tune_connection(fd);
+    return make_stream_channel(std::move(dialled.socket), place.text());
+  }
+  return fail(dial_error(error, place));
+}
+
+}  // namespace tapml::rpc

@@ -1,0 +1,145 @@
+#include "rpc/transport/crash_notes.h"
+
+#include <cxxabi.h>
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <signal.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+namespace tapml::rpc {
+
+namespace {
+
+constexpr int kCrashSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+constexpr size_t kStackBytes = 64 << 10;
+
+CrashNotes* g_crash_notes = nullptr;  // of this process, for its signal handler
+alignas(16) char g_crash_stack[kStackBytes];
+
+void copy_text(char* to, size_t room, const char* from) {
+  size_t i = 0;
+  for (; i + 1 < room && from[i] != '\0'; ++i) to[i] = from[i];
+  to[i] = '\0';
+}
+
+uintptr_t instruction_of(void* context) {
+#if defined(__x86_64__)
+  return static_cast<uintptr_t>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+#elif defined(__aarch64__)
+  return static_cast<ucontext_t*>(context)->uc_mcontext.pc;
+#else
+  return 0;
+#endif
+}
+
+void describe_frame(CrashNotes::Frame& frame, uintptr_t address) {
+  frame.address = address;
+  Dl_info info = {};
+  if (::dladdr(reinterpret_cast<void*>(address), &info) == 0 || info.dli_fname == nullptr) return;
+  const char* slash = std::strrchr(info.dli_fname, '/');
+  copy_text(frame.object, sizeof frame.object, slash ? slash + 1 : info.dli_fname);
+  const bool named = info.dli_sname != nullptr && info.dli_saddr != nullptr;
+  if (named) copy_text(frame.symbol, sizeof frame.symbol, info.dli_sname);
+  frame.offset = address - reinterpret_cast<uintptr_t>(named ? info.dli_saddr : info.dli_fbase);
+}
+
+// The signal first, the rest as far as it goes: looking a symbol up may hang where the crash came
+// inside of the loader, and the alarm ends that.
+void on_crash(int signal, siginfo_t* info, void* context) {
+  CrashNotes* notes = g_crash_notes;
+  int none = 0;
+  if (notes != nullptr && notes->signal.compare_exchange_strong(none, signal)) {
+    ::alarm(2);
+    if (signal == SIGSEGV || signal == SIGBUS) {
+      notes->address = reinterpret_cast<uintptr_t>(info->si_addr);
+    }
+    notes->instruction.address = instruction_of(context);
+    describe_frame(notes->instruction, notes->instruction.address);
+    void* addresses[CrashNotes::kFrames];
+    const int count = ::backtrace(addresses, CrashNotes::kFrames);
+    for (int i = 0; i < count; ++i) {
+      describe_frame(notes->stack[i], reinterpret_cast<uintptr_t>(addresses[i]));
+      notes->frames.store(i + 1);
+    }
+  }
+  ::signal(signal, SIG_DFL);
+  ::raise(signal);
+}
+
+// The process that wrote it may have run anything: no terminator is taken for granted.
+std::string printable_text(std::string text) {
+  for (char& c : text) {
+    if (c < ' ' || c > '~') c = '?';
+  }
+  return text;
+}
+template <size_t kRoom>
+std::string written_text(const char (&text)[kRoom]) {
+  return printable_text(std::string(text, ::strnlen(text, kRoom)));
+}
+
+std::string frame_text(const CrashNotes::Frame& frame) {
+  char number[32];
+  std::snprintf(number, sizeof number, "0x%llx", static_cast<unsigned long long>(frame.address));
+  std::string text = number;
+  std::snprintf(number, sizeof number, "+0x%llx", static_cast<unsigned long long>(frame.offset));
+  const std::string object = written_text(frame.object), symbol = written_text(frame.symbol);
+  if (object.empty()) return text + " (generated code)";
+  if (symbol.empty()) return text + " " + object + number;
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> name(
+      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), std::free);
+  return text + " " + (name ? name.get() : symbol) + number + " in " + object;
+}
+
+}  // namespace
+
+void install_crash_handler(CrashNotes& notes) noexcept {
+  g_crash_notes = &notes;
+  // The first call loads what unwinds the stack, which a signal handler must not do.
+  void* warm[2];
+  ::backtrace(warm, 2);
+  stack_t stack = {};
+  stack.ss_sp = g_crash_stack;
+  stack.ss_size = sizeof g_crash_stack;
+  ::sigaltstack(&stack, nullptr);
+  struct sigaction action = {};
+  action.sa_sigaction = on_crash;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigemptyset(&action.sa_mask);
+  for (const int signal : kCrashSignals) ::sigaction(signal, &action, nullptr);
+}
+
+std::string signal_name(int signal) {
+  const char* name = ::sigabbrev_np(signal);
+  return name ? std::string("SIG") + name : "signal " + std::to_string(signal);
+}
+
+std::string crash_text(const CrashNotes& notes) {
+  const int signal = notes.signal.load();
+  std::string text = signal_name(signal);
+  if (signal == SIGSEGV || signal == SIGBUS) {
+    char address[32];
+    std::snprintf(address, sizeof address, " at address 0x%llx",
+                  static_cast<unsigned long long>(notes.address));
+    text += address;
+  }
+  text += "\n  at " + frame_text(notes.instruction);
+  // The handler's own frames, and the kernel's that called it, come before the crash.
+  const int count = std::clamp(notes.frames.load(), 0, CrashNotes::kFrames);
+  int first = 0;
+  for (int i = 0; i < count; ++i) {
+    if (notes.stack[i].address == notes.instruction.address) first = i + 1;
+  }
+  for (int i = first; i < count; ++i) text += "\n  by " + frame_text(notes.stack[i]);
+  return text;
+}
+
+}  // namespace tapml::rpc

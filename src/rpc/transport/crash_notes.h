@@ -1,0 +1,35 @@
+// What is known of a process that crashed: written by its signal handler into memory that it shares
+// with the process that watches it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+namespace tapml::rpc {
+
+struct CrashNotes {
+  static constexpr int kFrames = 32;
+  struct Frame {
+    uintptr_t address = 0;
+    uintptr_t offset = 0;  // into the symbol, or into the object where there is no symbol
+    char object[64] = {};  // end of its file's name; empty: no file (generated code)
+    char symbol[160] = {};
+  };
+  std::atomic<int> signal = 0;  // 0: none came
+  uintptr_t address = 0;        // that was used, of SIGSEGV and SIGBUS
+  Frame instruction;            // where it happened
+  std::atomic<int> frames = 0;
+  Frame stack[kFrames];
+};
+static_assert(std::atomic<int>::is_always_lock_free, "a signal handler writes it");
+
+// From now on a crash of this process fills `notes`, which must stay mapped. Once a process.
+void install_crash_handler(CrashNotes& notes) noexcept;
+
+// "SIGSEGV"
+std::string signal_name(int signal);
+// "SIGSEGV at address 0x10", and a line for each frame.
+std::string crash_text(const CrashNotes& notes);
+
+}  // namespace tapml::rpc

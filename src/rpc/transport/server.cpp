@@ -1,0 +1,211 @@
+#include "rpc/transport/server.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <vector>
+
+#include "rpc/transport/listener.h"
+#include "rpc/transport/stream_channel.h"
+#include "rpc/transport/worker.h"
+
+namespace tapml::rpc {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kTick{50};  // between two looks at `stop` and the requests
+constexpr std::chrono::milliseconds kLingering{1000};
+constexpr std::chrono::milliseconds kFarewell{100};  // for a client that does not read
+constexpr size_t kMostLingering = 64;
+
+// A connection whose session is over. What still comes is read and dropped, so that the client gets
+// to read why before it hears of a reset.
+struct Lingering {
+  Connection connection;
+  Clock::time_point until;
+};
+
+class ProcessServer final : public Server {
+ public:
+  ProcessServer(std::unique_ptr<Listener> listener, Place place, const ListenOptions& options)
+      : listener_(std::move(listener)), place_(std::move(place)), options_(options) {}
+
+  const Place& place() const noexcept override { return place_; }
+  Status run(const std::atomic<bool>& stop) noexcept override;
+  // One connection that is there already.
+  Status adopt(Connection connection) noexcept;
+
+ private:
+  void accept_all() noexcept;
+  void wait_for_news() noexcept;
+  void check_workers() noexcept;
+  void drain() noexcept;
+  void part(Connection connection, const Error* farewell) noexcept;
+  void end_all() noexcept;
+  void log(const std::string& line) const {
+    if (options_.server.log) options_.server.log(line);
+  }
+
+  std::unique_ptr<Listener> listener_;
+  Place place_;
+  ListenOptions options_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<Lingering> lingering_;
+  std::vector<pollfd> polled_;  // listener, then workers, then lingering
+  Clock::time_point accept_again_{};
+  int64_t next_number_ = 1;
+};
+
+Status ProcessServer::run(const std::atomic<bool>& stop) noexcept {
+  ::signal(SIGPIPE, SIG_IGN);
+  while (!stop.load()) {
+    if (!listener_ && workers_.empty() && lingering_.empty()) return {};
+    wait_for_news();
+    check_workers();
+    drain();
+    if (listener_) accept_all();
+  }
+  end_all();
+  return {};
+}
+
+void ProcessServer::wait_for_news() noexcept {
+  polled_.clear();
+  const bool accepting = listener_ && Clock::now() >= accept_again_;
+  polled_.push_back({accepting ? listener_->get() : -1, POLLIN, 0});
+  for (const auto& worker : workers_) polled_.push_back({worker->alive(), POLLIN, 0});
+  for (const Lingering& one : lingering_) {
+    polled_.push_back({one.connection.in.get(), POLLIN, 0});
+  }
+  // Interrupted by a signal: whoever set `stop` is heard.
+  if (::poll(polled_.data(), polled_.size(), static_cast<int>(kTick.count())) < 0) {
+    for (pollfd& one : polled_) one.revents = 0;
+  }
+}
+
+void ProcessServer::check_workers() noexcept {
+  const auto now = Clock::now();
+  std::vector<std::unique_ptr<Worker>> left;
+  for (size_t i = 0; i < workers_.size(); ++i) {
+    std::unique_ptr<Worker>& worker = workers_[i];
+    const runtime::Deadline began = worker->request_began();
+    if (began && now - *began > options_.call) {
+      worker->kill(platform_error(PlatformFault::kTimeout,
+                                  "a request took longer than " +
+                                      std::to_string(options_.call.count()) +
+                                      " ms; the session's process was ended",
+                                  "the server", "--call-seconds of the server is the limit"));
+    }
+    if (!worker->ended(polled_[1 + i].revents != 0)) {
+      left.push_back(std::move(worker));
+      continue;
+    }
+    log(worker->end_text());
+    part(std::move(worker->connection()), worker->farewell());
+  }
+  workers_ = std::move(left);
+}
+
+void ProcessServer::part(Connection connection, const Error* farewell) noexcept {
+  if (farewell != nullptr) {
+    send_last_frame(connection.output(), encode_failure(*farewell), Clock::now() + kFarewell);
+  }
+  ::shutdown(connection.output(), SHUT_WR);
+  connection.out.reset();
+  if (lingering_.size() == kMostLingering) lingering_.erase(lingering_.begin());
+  lingering_.push_back({std::move(connection), Clock::now() + kLingering});
+}
+
+void ProcessServer::drain() noexcept {
+  const auto now = Clock::now();
+  std::byte dropped[16 << 10];
+  std::erase_if(lingering_, [&](const Lingering& one) {
+    if (now >= one.until) return true;
+    const ssize_t count = ::recv(one.connection.in.get(), dropped, sizeof dropped, MSG_DONTWAIT);
+    return count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR);
+  });
+}
+
+void ProcessServer::accept_all() noexcept {
+  if (Clock::now() < accept_again_) return;
+  while (true) {
+    Connection connection;
+    connection.in = listener_->accept();
+    if (!connection.in.valid()) {
+      // Out of descriptors: what waits stays in the queue for a moment.
+      if (errno == EMFILE || errno == ENFILE) accept_again_ = Clock::now() + 10 * kTick;
+      return;
+    }
+    if (static_cast<int64_t>(workers_.size()) >= options_.sessions) {
+      const Error full = platform_error(
+          PlatformFault::kLimit,
+          "the server has as many sessions as it may, " + std::to_string(options_.sessions),
+          place_.text(), "try again later, or raise its --sessions");
+      log("a connection is refused: " + full.message);
+      part(std::move(connection), &full);
+      continue;
+    }
+    if (auto adopted = adopt(std::move(connection)); !adopted) log(adopted.error().message);
+  }
+}
+
+Status ProcessServer::adopt(Connection connection) noexcept {
+  Connection kept;  // to say why, where there is no process to have
+  kept.in = FileDescriptor(::fcntl(connection.in.get(), F_DUPFD_CLOEXEC, 3));
+  auto worker = Worker::start(std::move(connection), next_number_, options_, [this, &kept] {
+    kept = {};
+    if (listener_) listener_->forget();
+    for (const auto& other : workers_) other->forget();
+    lingering_.clear();
+  });
+  if (!worker) {
+    part(std::move(kept), &worker.error());
+    return fail(std::move(worker.error()));
+  }
+  log("session " + std::to_string(next_number_) + ": connected");
+  ++next_number_;
+  workers_.push_back(std::move(*worker));
+  return {};
+}
+
+void ProcessServer::end_all() noexcept {
+  const Error ending = platform_error(PlatformFault::kLost, "the server was ended", place_.text());
+  for (const auto& worker : workers_) worker->kill(ending);
+  for (const auto& worker : workers_) {
+    worker->ended(true);
+    log(worker->end_text());
+    part(std::move(worker->connection()), worker->farewell());
+  }
+  workers_.clear();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Server>> Server::listen(const Place& place,
+                                               const ListenOptions& options) noexcept {
+  const bool anywhere = options.insecure && !options.server.token.empty();
+  TAPML_ASSIGN(auto listener, Listener::open(place, anywhere));
+  const Place chosen = listener->place();
+  return std::make_unique<ProcessServer>(std::move(listener), chosen, options);
+}
+
+Status serve_descriptors(int in, int out, const ListenOptions& options,
+                         const std::atomic<bool>& stop) noexcept {
+  Place place;
+  place.kind = Place::Kind::kPipe;
+  place.command = "(standard input and output)";
+  ProcessServer server(nullptr, place, options);
+  Connection connection;
+  connection.in = FileDescriptor(in);
+  if (out != in) connection.out = FileDescriptor(out);
+  TAPML_TRY(server.adopt(std::move(connection)));
+  return server.run(stop);
+}
+
+}  // namespace tapml::rpc

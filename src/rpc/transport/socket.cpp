@@ -1,0 +1,100 @@
+#include "rpc/transport/socket.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/un.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace tapml::rpc {
+
+bool SocketAddress::is_loopback() const noexcept {
+  switch (storage.ss_family) {
+    case AF_UNIX:
+      return true;
+    case AF_INET: {
+      sockaddr_in address = {};
+      std::memcpy(&address, &storage, sizeof address);
+      return (ntohl(address.sin_addr.s_addr) >> 24) == 127;
+    }
+    case AF_INET6: {
+      sockaddr_in6 address = {};
+      std::memcpy(&address, &storage, sizeof address);
+      return std::memcmp(&address.sin6_addr, &in6addr_loopback, sizeof(in6_addr)) == 0;
+    }
+    default:
+      return false;
+  }
+}
+
+Result<std::vector<SocketAddress>> resolve(const Place& place, bool listening) noexcept {
+  if (place.kind == Place::Kind::kUnix) {
+    sockaddr_un unix_address = {};
+    unix_address.sun_family = AF_UNIX;
+    if (place.path.size() >= sizeof unix_address.sun_path) {
+      return fail(internal_error("a socket's path that is too long", place.text()));
+    }
+    std::memcpy(unix_address.sun_path, place.path.c_str(), place.path.size() + 1);
+    SocketAddress address;
+    std::memcpy(&address.storage, &unix_address, sizeof unix_address);
+    address.size = sizeof unix_address;
+    return std::vector{address};
+  }
+  addrinfo hints = {};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV | (listening ? AI_PASSIVE : 0);
+  addrinfo* found = nullptr;
+  const std::string port = std::to_string(place.port);
+  const int error = ::getaddrinfo(place.host.c_str(), port.c_str(), &hints, &found);
+  if (error != 0) {
+    const char* why = error == EAI_SYSTEM ? std::strerror(errno) : ::gai_strerror(error);
+    return fail(platform_error(PlatformFault::kAbsent,
+                               "host " + place.host + " is not known: " + why, place.text()));
+  }
+  std::vector<SocketAddress> addresses;
+  for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
+    if (one->ai_addrlen > sizeof(sockaddr_storage)) continue;
+    SocketAddress address;
+    std::memcpy(&address.storage, one->ai_addr, one->ai_addrlen);
+    address.size = one->ai_addrlen;
+    addresses.push_back(address);
+  }
+  ::freeaddrinfo(found);
+  if (addresses.empty()) {
+    return fail(platform_error(PlatformFault::kAbsent, "host " + place.host + " has no address",
+                               place.text()));
+  }
+  return addresses;
+}
+
+Result<FileDescriptor> open_socket(const SocketAddress& address, bool nonblocking,
+                                   const std::string& place) noexcept {
+  const int type = SOCK_STREAM | SOCK_CLOEXEC | (nonblocking ? SOCK_NONBLOCK : 0);
+  FileDescriptor socket(::socket(address.storage.ss_family, type, 0));
+  if (!socket.valid()) {
+    return fail(platform_error(PlatformFault::kLimit, "no socket: " + errno_text(errno), place));
+  }
+  return socket;
+}
+
+void tune_connection(int fd) noexcept {
+  sockaddr_storage own = {};
+  socklen_t size = sizeof own;
+  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) != 0) return;
+  if (own.ss_family == AF_UNIX) {
+    const int bytes = 1 << 20;  // the system's own limit holds where it is less
+    ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+    return;
+  }
+  const int on = 1, idle = 15, interval = 5, probes = 3;  // seconds: gone after half a minute
+  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  ::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+}
+
+}  // namespace tapml::rpc

@@ -1,0 +1,34 @@
+// Sockets of places: addresses, connecting, listening.
+#pragma once
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <string>
+#include <vector>
+
+#include "rpc/transport/connect.h"
+#include "rpc/transport/descriptor.h"
+
+namespace tapml::rpc {
+
+struct SocketAddress {
+  sockaddr_storage storage = {};
+  socklen_t size = 0;
+  const sockaddr* get() const noexcept { return reinterpret_cast<const sockaddr*>(&storage); }
+  bool is_loopback() const noexcept;  // a Unix socket is, too
+};
+
+// Of a tcp or unix place, at least one. The system's resolver has a deadline of its own.
+// PlatformError kAbsent for a host that it does not know.
+Result<std::vector<SocketAddress>> resolve(const Place& place, bool listening) noexcept;
+
+// A stream socket of the address's family, closed in programs that are started.
+Result<FileDescriptor> open_socket(const SocketAddress& address, bool nonblocking,
+                                   const std::string& place) noexcept;
+
+// What a connected socket of ours has: small frames go out at once, a machine that is gone is
+// noticed.
+void tune_connection(int fd) noexcept;
+
+}  // namespace tapml::rpc

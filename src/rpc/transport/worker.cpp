@@ -1,0 +1,179 @@
+#include "rpc/transport/worker.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+
+#include "rpc/transport/stream_channel.h"
+
+namespace tapml::rpc {
+
+namespace {
+
+constexpr rlim_t kOpenFiles = 1024;
+
+int64_t steady_nanoseconds() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+void limit_resource(__rlimit_resource_t resource, rlim_t most) {
+  rlimit limit = {};
+  if (::getrlimit(resource, &limit) != 0) return;
+  limit.rlim_max = std::min(limit.rlim_max, most);
+  limit.rlim_cur = std::min(limit.rlim_cur, limit.rlim_max);
+  ::setrlimit(resource, &limit);
+}
+
+// Of a process that was just forked from the server.
+void become_worker(pid_t server, const ListenOptions& options) {
+  ::setpgid(0, 0);  // Ctrl-C at the server's terminal is the server's
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != server) ::_exit(1);
+  ::signal(SIGINT, SIG_IGN);
+  ::signal(SIGTERM, SIG_DFL);
+  ::signal(SIGPIPE, SIG_IGN);
+  limit_resource(RLIMIT_CORE, 0);
+  limit_resource(RLIMIT_NOFILE, kOpenFiles);
+  if (options.process_bytes > 0) {
+    limit_resource(RLIMIT_AS, static_cast<rlim_t>(options.process_bytes));
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Worker>> Worker::prepare(FileDescriptor& write_end) noexcept {
+  std::unique_ptr<Worker> worker(new Worker());
+  void* page = ::mmap(nullptr, sizeof(WorkerPage), PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) {
+    return fail(platform_error(PlatformFault::kLimit,
+                               "no memory for a session's process: " + errno_text(errno)));
+  }
+  worker->page_ = new (page) WorkerPage();
+  TAPML_ASSIGN(PipePair life, make_pipe());
+  worker->alive_ = std::move(life.read);
+  write_end = std::move(life.write);
+  return worker;
+}
+
+Worker::~Worker() {
+  if (process_ != 0) {
+    kill(platform_error(PlatformFault::kLost, "the server has ended"));
+    ended(true);
+  }
+  if (page_ != nullptr) ::munmap(page_, sizeof(WorkerPage));
+}
+
+Result<pid_t> Worker::fork_process() noexcept {
+  server_ = ::getpid();
+  const pid_t process = ::fork();
+  if (process < 0) {
+    return fail(
+        platform_error(PlatformFault::kLimit, "no process for the session: " + errno_text(errno)));
+  }
+  if (process > 0) ::setpgid(process, process);  // as the process itself does: whoever is first
+  return process;
+}
+
+void Worker::forget() noexcept {
+  connection_ = {};
+  alive_.reset();
+  process_ = 0;
+  if (page_ != nullptr) ::munmap(page_, sizeof(WorkerPage));
+  page_ = nullptr;
+}
+
+void Worker::serve(const ListenOptions& options) noexcept {
+  alive_.reset();
+  become_worker(server_, options);
+  install_crash_handler(page_->crash);
+  ServerOptions server = options.server;
+  WorkerPage* page = page_;
+  server.activity = [page](bool running) {
+    page->request_began.store(running ? steady_nanoseconds() : 0);
+  };
+  // Opening a device is the first request.
+  server.open_device = [page, open = options.server.open_device](const std::string& target) {
+    page->request_began.store(steady_nanoseconds());
+    auto device = open(target);
+    page->request_began.store(0);
+    return device;
+  };
+  const ServerLimits& limits = options.server.limits;
+  {
+    StreamChannel channel(std::move(connection_.in), std::move(connection_.out), "the client",
+                          {limits.head_bytes, limits.payload_bytes}, &page_->inside_frame);
+    const Status status = serve_session(channel, server);
+    if (!status && options.server.log) {
+      options.server.log("session " + std::to_string(number_) + ": " + status.error().message);
+    }
+  }
+  // Without the destructors of what a driver keeps in static objects.
+  ::_exit(0);
+}
+
+runtime::Deadline Worker::request_began() const noexcept {
+  const int64_t began = page_->request_began.load();
+  if (began == 0 || process_ == 0) return {};
+  return std::chrono::steady_clock::time_point(std::chrono::nanoseconds(began));
+}
+
+void Worker::kill(const Error& why) noexcept {
+  if (process_ == 0) return;
+  if (!killed_for_) killed_for_ = why;
+  ::kill(-process_, SIGKILL);
+  ::kill(process_, SIGKILL);  // where it has no group of its own yet
+}
+
+bool Worker::ended(bool shows) noexcept {
+  if (process_ == 0) return true;
+  // A process that only closed its files is not to keep the server waiting.
+  if (shows) ::kill(-process_, SIGKILL);
+  int status = 0;
+  pid_t done = 0;
+  do {
+    done = ::waitpid(process_, &status, shows ? 0 : WNOHANG);
+  } while (done < 0 && errno == EINTR);
+  if (done == 0) return false;
+  ::kill(-process_, SIGKILL);  // what it has started
+  process_ = 0;
+  note_end(status);
+  return true;
+}
+
+void Worker::note_end(int status) noexcept {
+  if (killed_for_) {
+    farewell_ = killed_for_;
+  } else if (WIFSIGNALED(status)) {
+    const bool noted = page_->crash.signal.load() != 0;
+    const std::string text = noted ? crash_text(page_->crash) : signal_name(WTERMSIG(status));
+    farewell_ = platform_error(
+        PlatformFault::kLost,
+        noted ? "the session's process crashed: " + text
+              : "the session's process was ended by " + text,
+        "the server",
+        noted ? "the server and its other sessions go on; a new session can be opened at once"
+              : "someone ended it, or the machine ran out of memory");
+  } else if (WIFEXITED(status) && WEXITSTATUS(status) != 0) {
+    farewell_ = platform_error(
+        PlatformFault::kLost,
+        "the session's process ended with exit code " + std::to_string(WEXITSTATUS(status)),
+        "the server");
+  }
+  cut_off_ = page_->inside_frame.load();
+}
+
+std::string Worker::end_text() const {
+  const std::string name = "session " + std::to_string(number_);
+  return farewell_ ? name + ": " + farewell_->message : name + ": ended";
+}
+
+}  // namespace tapml::rpc

@@ -1,0 +1,91 @@
+// The process of one session, from both sides.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+
+#include "rpc/transport/crash_notes.h"
+#include "rpc/transport/descriptor.h"
+#include "rpc/transport/server.h"
+
+namespace tapml::rpc {
+
+// Memory that the server shares with one session's process, which writes it.
+struct WorkerPage {
+  std::atomic<bool> inside_frame = false;  // a frame is sent in part
+  std::atomic<int64_t> request_began = 0;  // steady clock's nanoseconds; 0: none runs
+  CrashNotes crash;
+};
+static_assert(std::atomic<int64_t>::is_always_lock_free, "two processes share it");
+
+// A connection, both directions; `out` is not valid where `in` is a socket.
+struct Connection {
+  FileDescriptor in, out;
+  int output() const noexcept { return out.valid() ? out.get() : in.get(); }
+};
+
+// What the server knows of a session. The process is gone with the object.
+class Worker {
+ public:
+  // In the server: the worker. In the forked process: never returns. `forget` is called there
+  // first, to close what is not the session's. kLimit where there is no process to have.
+  template <class Forget>
+  static Result<std::unique_ptr<Worker>> start(Connection connection, int64_t number,
+                                               const ListenOptions& options, Forget&& forget);
+  ~Worker();
+  Worker(const Worker&) = delete;
+
+  int64_t number() const noexcept { return number_; }
+  // Readable once the process has ended.
+  int alive() const noexcept { return alive_.get(); }
+  Connection& connection() noexcept { return connection_; }
+  // Closes the server's ends, in another session's process.
+  void forget() noexcept;
+
+  // Since when the current request runs; none between requests.
+  runtime::Deadline request_began() const noexcept;
+  // Ends the process and what it has started; `why` is for the client.
+  void kill(const Error& why) noexcept;
+  // Whether the process has ended; waits for one whose end shows.
+  bool ended(bool shows) noexcept;
+  // What the client has to be told of the end, when it can be: null after an end in good order, and
+  // where half a frame went out.
+  const Error* farewell() const noexcept { return farewell_ && !cut_off_ ? &*farewell_ : nullptr; }
+  // One line for the log.
+  std::string end_text() const;
+
+ private:
+  Worker() = default;
+  static Result<std::unique_ptr<Worker>> prepare(FileDescriptor& write_end) noexcept;
+  [[noreturn]] void serve(const ListenOptions& options) noexcept;
+  void note_end(int status) noexcept;
+  Result<pid_t> fork_process() noexcept;
+
+  int64_t number_ = 0;
+  pid_t process_ = 0;  // 0: has ended, or is this one
+  pid_t server_ = 0;
+  Connection connection_;
+  FileDescriptor alive_;
+  WorkerPage* page_ = nullptr;
+  std::optional<Error> killed_for_, farewell_;
+  bool cut_off_ = false;  // inside of a frame
+};
+
+template <class Forget>
+Result<std::unique_ptr<Worker>> Worker::start(Connection connection, int64_t number,
+                                              const ListenOptions& options, Forget&& forget) {
+  FileDescriptor write_end;
+  TAPML_ASSIGN(auto worker, prepare(write_end));
+  worker->number_ = number;
+  worker->connection_ = std::move(connection);
+  TAPML_ASSIGN(const pid_t process, worker->fork_process());
+  if (process != 0) {
+    worker->process_ = process;
+    return worker;
+  }
+  forget();
+  worker->serve(options);
+}
+
+}  // namespace tapml::rpc
