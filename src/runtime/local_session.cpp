@@ -4,31 +4,16 @@
 #include <array>
 #include <utility>
 
+#include "runtime/session_errors.h"
+
 namespace tapml::runtime {
 
 namespace {
 
-// Buffers of one launch; far above any kernel's signature.
-constexpr size_t kMaxLaunchBuffers = 64;
-
-template <class Id>
-uint64_t raw(Id id) {
-  return static_cast<uint64_t>(id);
-}
-
-Error unknown(const char* kind, uint64_t handle) {
-  return internal_error(std::string("the session has no ") + kind + " " + std::to_string(handle));
-}
-
-Error in_use(const char* kind, uint64_t handle) {
-  return internal_error(std::string("the session already has a ") + kind + " " +
-                        std::to_string(handle));
-}
-
 // Adds `value` under `id`; an error where the handle is taken.
 template <class Table, class Value>
 Status add(Table& table, uint64_t id, Value value, const char* kind) {
-  if (!table.emplace(id, std::move(value)).second) return fail(in_use(kind, id));
+  if (!table.emplace(id, std::move(value)).second) return fail(handle_in_use(kind, id));
   return {};
 }
 
@@ -38,7 +23,7 @@ Result<std::unique_ptr<LocalSession>> LocalSession::create(
     std::shared_ptr<Device> device) noexcept {
   std::unique_ptr<LocalSession> session(new LocalSession(std::move(device)));
   TAPML_TRY(session->create_stream(kDefaultStream));
-  session->default_stream_ = session->streams_.at(raw(kDefaultStream)).get();
+  session->default_stream_ = session->streams_.at(raw_handle(kDefaultStream)).get();
   return session;
 }
 
@@ -52,22 +37,20 @@ LocalSession::~LocalSession() {
 }
 
 Status LocalSession::allocate(BufferId id, int64_t bytes) noexcept {
-  if (bytes < 0) {
-    return fail(internal_error("an allocation of " + std::to_string(bytes) + " bytes"));
-  }
+  if (bytes < 0) return fail(negative_allocation(bytes));
   {
     LockGuard guard(lock_);
-    if (buffers_.contains(raw(id))) return fail(in_use("buffer", raw(id)));
+    if (buffers_.contains(raw_handle(id))) return fail(handle_in_use("buffer", raw_handle(id)));
   }
   TAPML_ASSIGN(std::shared_ptr<DeviceMemory> memory, device_->allocate(bytes));
   LockGuard guard(lock_);
-  return add(buffers_, raw(id), std::move(memory), "buffer");
+  return add(buffers_, raw_handle(id), std::move(memory), "buffer");
 }
 
 void LocalSession::release(BufferId id) noexcept {
   std::shared_ptr<DeviceMemory> memory;  // freed outside of the lock
   LockGuard guard(lock_);
-  auto found = buffers_.find(raw(id));
+  auto found = buffers_.find(raw_handle(id));
   if (found == buffers_.end()) return;
   memory = std::move(found->second);
   buffers_.erase(found);
@@ -76,39 +59,39 @@ void LocalSession::release(BufferId id) noexcept {
 Status LocalSession::load_module(ModuleId id, const ModuleBlob& blob) noexcept {
   TAPML_ASSIGN(std::shared_ptr<DeviceModule> module, device_->load(blob));
   LockGuard guard(lock_);
-  return add(modules_, raw(id), std::move(module), "module");
+  return add(modules_, raw_handle(id), std::move(module), "module");
 }
 
 void LocalSession::unload_module(ModuleId id) noexcept {
   LockGuard guard(lock_);
-  modules_.erase(raw(id));
+  modules_.erase(raw_handle(id));
 }
 
 Status LocalSession::get_kernel(KernelId id, ModuleId module, const std::string& entry) noexcept {
   std::shared_ptr<DeviceModule> owner;
   {
     LockGuard guard(lock_);
-    auto found = modules_.find(raw(module));
-    if (found == modules_.end()) return fail(unknown("module", raw(module)));
+    auto found = modules_.find(raw_handle(module));
+    if (found == modules_.end()) return fail(unknown_handle("module", raw_handle(module)));
     owner = found->second;
   }
   TAPML_ASSIGN(std::shared_ptr<DeviceKernel> kernel, owner->kernel(entry));
   LockGuard guard(lock_);
-  return add(kernels_, raw(id), Kernel{std::move(kernel), entry}, "kernel");
+  return add(kernels_, raw_handle(id), Kernel{std::move(kernel), entry}, "kernel");
 }
 
 Status LocalSession::create_stream(StreamId id) noexcept {
   auto stream = std::make_shared<Stream>();
   TAPML_ASSIGN(stream->queue, device_->create_queue());
   LockGuard guard(lock_);
-  return add(streams_, raw(id), std::move(stream), "stream");
+  return add(streams_, raw_handle(id), std::move(stream), "stream");
 }
 
 void LocalSession::destroy_stream(StreamId id) noexcept {
   if (id == kDefaultStream) return;
   std::shared_ptr<Stream> stream;  // finishes outside of the lock
   LockGuard guard(lock_);
-  auto found = streams_.find(raw(id));
+  auto found = streams_.find(raw_handle(id));
   if (found == streams_.end()) return;
   stream = std::move(found->second);
   streams_.erase(found);
@@ -116,8 +99,8 @@ void LocalSession::destroy_stream(StreamId id) noexcept {
 
 Result<std::shared_ptr<LocalSession::Stream>> LocalSession::find_stream(StreamId id) noexcept {
   LockGuard guard(lock_);
-  auto found = streams_.find(raw(id));
-  if (found == streams_.end()) return fail(unknown("stream", raw(id)));
+  auto found = streams_.find(raw_handle(id));
+  if (found == streams_.end()) return fail(unknown_handle("stream", raw_handle(id)));
   return found->second;
 }
 
@@ -126,17 +109,11 @@ Result<std::shared_ptr<DeviceMemory>> LocalSession::find_range(BufferRange range
   std::shared_ptr<DeviceMemory> memory;
   {
     LockGuard guard(lock_);
-    auto found = buffers_.find(raw(range.buffer));
-    if (found == buffers_.end()) return fail(unknown("buffer", raw(range.buffer)));
+    auto found = buffers_.find(raw_handle(range.buffer));
+    if (found == buffers_.end()) return fail(unknown_handle("buffer", raw_handle(range.buffer)));
     memory = found->second;
   }
-  if (range.offset < 0 || size < 0 || range.offset > memory->size() ||
-      size > memory->size() - range.offset) {
-    return fail(internal_error(
-        std::string("a ") + what + " outside of its buffer: " + std::to_string(size) +
-        " bytes at offset " + std::to_string(range.offset) + " of buffer " +
-        std::to_string(raw(range.buffer)) + ", which has " + std::to_string(memory->size())));
-  }
+  TAPML_TRY(check_range(range, size, memory->size(), what));
   return memory;
 }
 
@@ -179,31 +156,23 @@ Status LocalSession::fill_zero(StreamId stream, BufferRange to, int64_t size) no
 }
 
 Status LocalSession::launch(StreamId stream, const LaunchRequest& request) noexcept {
-  if (request.buffers.size() > kMaxLaunchBuffers) {
-    return fail(platform_error(PlatformFault::kLimit, "a launch takes " +
-                                                          std::to_string(request.buffers.size()) +
-                                                          " buffers; the session allows " +
-                                                          std::to_string(kMaxLaunchBuffers)));
-  }
+  TAPML_TRY(check_launch_buffers(request.buffers.size()));
   // The references keep memory that another thread releases meanwhile.
   std::array<std::shared_ptr<DeviceMemory>, kMaxLaunchBuffers> held;
   std::array<BufferArg, kMaxLaunchBuffers> buffers;
   Kernel kernel;
   {
     LockGuard guard(lock_);
-    auto found = kernels_.find(raw(request.kernel));
-    if (found == kernels_.end()) return fail(unknown("kernel", raw(request.kernel)));
+    auto found = kernels_.find(raw_handle(request.kernel));
+    if (found == kernels_.end()) return fail(unknown_handle("kernel", raw_handle(request.kernel)));
     kernel = found->second;
     for (size_t i = 0; i < request.buffers.size(); ++i) {
       const BufferRange& range = request.buffers[i];
-      auto buffer = buffers_.find(raw(range.buffer));
-      if (buffer == buffers_.end()) return fail(unknown("buffer", raw(range.buffer)));
+      auto buffer = buffers_.find(raw_handle(range.buffer));
+      if (buffer == buffers_.end()) return fail(unknown_handle("buffer", raw_handle(range.buffer)));
       held[i] = buffer->second;
       buffers[i] = {held[i].get(), range.offset};
-      if (range.offset < 0 || range.offset > held[i]->size()) {
-        return fail(internal_error("buffer argument " + std::to_string(i) + " of kernel " +
-                                   kernel.entry + " begins outside of its buffer"));
-      }
+      TAPML_TRY(check_launch_argument(i, range.offset, held[i]->size(), kernel.entry));
     }
   }
   LaunchArgs args;
@@ -216,11 +185,7 @@ Status LocalSession::launch(StreamId stream, const LaunchRequest& request) noexc
 
 Status LocalSession::launch(StreamId stream, DeviceKernel& kernel, const std::string& entry,
                             const LaunchArgs& args) noexcept {
-  if (args.extent < 0 || args.workgroup_threads < 1) {
-    return fail(internal_error("a launch of " + std::to_string(args.extent) +
-                               " work items in groups of " +
-                               std::to_string(args.workgroup_threads)));
-  }
+  TAPML_TRY(check_launch_size(args.extent, args.workgroup_threads));
   if (stream == kDefaultStream) return launch_on(*default_stream_, kernel, entry, args);
   TAPML_ASSIGN(std::shared_ptr<Stream> on, find_stream(stream));
   return launch_on(*on, kernel, entry, args);
@@ -254,7 +219,7 @@ Status LocalSession::record(StreamId stream, EventId event) noexcept {
     recorded.error = on->error;
   }
   LockGuard guard(lock_);
-  events_[raw(event)] = std::move(recorded);
+  events_[raw_handle(event)] = std::move(recorded);
   return {};
 }
 
@@ -262,8 +227,8 @@ Status LocalSession::wait_event(StreamId stream, EventId event) noexcept {
   Event awaited;
   {
     LockGuard guard(lock_);
-    auto found = events_.find(raw(event));
-    if (found == events_.end()) return fail(unknown("event", raw(event)));
+    auto found = events_.find(raw_handle(event));
+    if (found == events_.end()) return fail(unknown_handle("event", raw_handle(event)));
     awaited = found->second;
   }
   return enqueue(stream, [&](Stream& on) -> Status {
@@ -296,9 +261,7 @@ Status LocalSession::finish(Stream& stream, Deadline deadline) noexcept {
     } else if (*done) {
       break;
     } else if (std::chrono::steady_clock::now() >= *deadline) {
-      return fail(platform_error(PlatformFault::kTimeout,
-                                 "the device did not finish its work before the deadline",
-                                 info().platform));
+      return fail(past_deadline(info().platform));
     } else {
       yield_thread();
     }
@@ -330,19 +293,31 @@ Status LocalSession::synchronize(StreamId stream, Deadline deadline) noexcept {
 
 std::byte* LocalSession::host_address(BufferId id) noexcept {
   LockGuard guard(lock_);
-  auto found = buffers_.find(raw(id));
+  auto found = buffers_.find(raw_handle(id));
   return found == buffers_.end() ? nullptr : found->second->host_address();
+}
+
+std::byte* LocalSession::writable(StreamId stream, BufferRange to, int64_t size) noexcept {
+  auto memory = find_range(to, size, "write");
+  auto on = find_stream(stream);
+  if (!memory || !on) return nullptr;
+  std::byte* address = (*memory)->host_address();
+  if (!address) return nullptr;
+  LockGuard guard((*on)->lock);
+  if ((*on)->error) return nullptr;
+  auto done = (*on)->queue->done();
+  return done && *done ? address + to.offset : nullptr;
 }
 
 std::shared_ptr<DeviceMemory> LocalSession::memory(BufferId id) noexcept {
   LockGuard guard(lock_);
-  auto found = buffers_.find(raw(id));
+  auto found = buffers_.find(raw_handle(id));
   return found == buffers_.end() ? nullptr : found->second;
 }
 
 std::shared_ptr<DeviceKernel> LocalSession::kernel(KernelId id) noexcept {
   LockGuard guard(lock_);
-  auto found = kernels_.find(raw(id));
+  auto found = kernels_.find(raw_handle(id));
   return found == kernels_.end() ? nullptr : found->second.kernel;
 }
 
@@ -387,12 +362,10 @@ Status LocalSession::restore(const Snapshot& snapshot) noexcept {
   for (const auto& [id, bytes] : snapshot.buffers) {
     {
       LockGuard guard(lock_);
-      auto found = buffers_.find(raw(id));
+      auto found = buffers_.find(raw_handle(id));
       if (found == buffers_.end()) continue;
       if (found->second->size() != static_cast<int64_t>(bytes.size())) {
-        return fail(internal_error("the snapshot holds " + std::to_string(bytes.size()) +
-                                   " bytes of buffer " + std::to_string(raw(id)) + ", which has " +
-                                   std::to_string(found->second->size())));
+        return fail(snapshot_mismatch(bytes.size(), id, found->second->size()));
       }
     }
     TAPML_TRY(write(kDefaultStream, {id, 0}, bytes));

@@ -47,6 +47,9 @@ class LocalSession final : public Session {
   LocalSession* local() noexcept override { return this; }
   std::shared_ptr<DeviceMemory> memory(BufferId id) noexcept;
   std::shared_ptr<DeviceKernel> kernel(KernelId id) noexcept;
+  // Where the host may write `size` bytes of the range at once, as if they were enqueued on
+  // `stream`: null where the device keeps its memory to itself or the stream has work or an error.
+  std::byte* writable(StreamId stream, BufferRange to, int64_t size) noexcept;
   // As launch() above, without a look at any table. The caller keeps kernel and buffers alive until
   // the call returns and has checked that offsets lie inside of their memory; `entry` names the
   // kernel in errors.

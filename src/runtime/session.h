@@ -16,6 +16,7 @@ namespace tapml::runtime {
 
 class DeviceMemory;
 class LocalSession;
+class Machine;
 
 enum class BufferId : uint64_t {};
 enum class ModuleId : uint64_t {};
@@ -50,8 +51,15 @@ class Session {
   // This session where its device is in this process: callers that keep the objects behind their
   // handles alive may then pass these instead (LocalSession::launch). Null elsewhere.
   virtual LocalSession* local() noexcept { return nullptr; }
-  // A handle that this session has not used yet.
-  uint64_t new_handle() noexcept { return next_handle_.fetch_add(1); }
+  // A handle that this session has not used yet; the first of `count` of them.
+  uint64_t new_handle(uint64_t count = 1) noexcept { return next_handle_.fetch_add(count); }
+  // From now on new_handle() counts from `first`: below is room for handles that others name.
+  void name_handles_from(uint64_t first) noexcept { next_handle_.store(first); }
+
+  // What runs the functions of `executable` where this session's device is: a VirtualMachine, or
+  // one beside a remote device. The session must outlive it.
+  virtual Result<std::unique_ptr<Machine>> open_machine(
+      std::shared_ptr<const Executable> executable) noexcept;
 
   virtual Status allocate(BufferId id, int64_t bytes) noexcept = 0;
   virtual void release(BufferId id) noexcept = 0;

@@ -31,11 +31,16 @@ Result<std::shared_ptr<Storage>> Storage::allocate(Session& session, int64_t byt
   int64_t padded = (bytes + kPadding - 1) / kPadding * kPadding;
   BufferId buffer{session.new_handle()};
   TAPML_TRY(session.allocate(buffer, padded));
+  return adopt(session, buffer, padded);
+}
+
+Result<std::shared_ptr<Storage>> Storage::adopt(Session& session, BufferId buffer,
+                                                int64_t bytes) noexcept {
   std::shared_ptr<Storage> storage(new (std::nothrow) Storage);
   if (!storage) return fail(platform_error(PlatformFault::kOutOfMemory, "no memory for a storage"));
   storage->session_ = &session;
   storage->buffer_ = buffer;
-  storage->bytes_ = padded;
+  storage->bytes_ = bytes;
   if (LocalSession* local = session.local()) storage->memory_ = local->memory(buffer);
   storage->id_ = next_storage_id();
   return storage;

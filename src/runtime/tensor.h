@@ -16,6 +16,9 @@ namespace tapml::runtime {
 class Storage {
  public:
   static Result<std::shared_ptr<Storage>> allocate(Session& session, int64_t bytes) noexcept;
+  // Takes over a buffer of `session` that has `bytes`.
+  static Result<std::shared_ptr<Storage>> adopt(Session& session, BufferId buffer,
+                                                int64_t bytes) noexcept;
   ~Storage();
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;

@@ -59,6 +59,11 @@ bool is_home(const Value& value, const Session& session) {
 
 }  // namespace
 
+Result<std::unique_ptr<Machine>> Session::open_machine(
+    std::shared_ptr<const Executable> executable) noexcept {
+  return VirtualMachine::create(*this, std::move(executable));
+}
+
 VirtualMachine::VirtualMachine() = default;
 VirtualMachine::~VirtualMachine() = default;
 

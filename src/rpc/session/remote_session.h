@@ -31,10 +31,8 @@ class RemoteSession : public runtime::Session {
   static Result<std::unique_ptr<RemoteSession>> connect(std::unique_ptr<Channel> channel,
                                                         const ConnectOptions& options) noexcept;
 
-  // Sends `executable` and loads it into a virtual machine beside the device, so that a call is one
-  // request and one reply. The session must outlive the machine.
-  virtual Result<std::unique_ptr<runtime::Machine>> open_machine(
-      std::shared_ptr<const Executable> executable) noexcept = 0;
+  // open_machine() sends the executable and loads it into a virtual machine beside the device, so
+  // that a call is one request and one reply.
 
   // Since connect(), all of them together.
   struct Traffic {

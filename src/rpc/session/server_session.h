@@ -45,6 +45,9 @@ std::vector<std::byte> encode_failure(const Error& error) noexcept;
 
 // Serves one session until the client goes (ok) or breaks the protocol, shows a wrong token or is
 // idle for too long (an error, which the client was sent when that was possible).
+// A second thread looks after the client meanwhile.
 Status serve_session(Channel& channel, const ServerOptions& options) noexcept;
+// The same in one thread: without heartbeats, and a cancel is seen when it is too late.
+Status serve_session_alone(Channel& channel, const ServerOptions& options) noexcept;
 
 }  // namespace tapml::rpc

@@ -1,0 +1,111 @@
+#include "rpc/session/client_machine.h"
+
+#include "exec/executable_file.h"
+#include "rpc/session/wire_value.h"
+#include "runtime/value_check.h"
+
+namespace tapml::rpc {
+
+using runtime::BufferId;
+using runtime::Storage;
+using runtime::Tensor;
+using runtime::Value;
+
+namespace {
+
+using Builder = flatbuffers::FlatBufferBuilder;
+
+// Buffers that one call may return.
+constexpr uint32_t kMostResults = 1 << 16;
+
+// The storages that a call brings along, by the names of their buffers.
+using Storages = std::unordered_map<uint64_t, std::shared_ptr<Storage>>;
+
+void collect_storages(const Value& value, Storages& storages) {
+  if (const Tensor* tensor = value.tensor()) {
+    storages.emplace(static_cast<uint64_t>(tensor->storage->buffer()), tensor->storage);
+  }
+  if (const runtime::ValueList* fields = value.tuple()) {
+    for (const Value& field : *fields) collect_storages(field, storages);
+  }
+}
+
+Result<uint64_t> name_of_storage(const std::shared_ptr<Storage>& storage) {
+  return static_cast<uint64_t>(storage->buffer());
+}
+
+}  // namespace
+
+Result<std::unique_ptr<runtime::Machine>> ClientMachine::open(
+    ClientSession& session, std::shared_ptr<const Executable> executable) noexcept {
+  if (!executable) return fail(internal_error("a machine of no executable"));
+  ExecutableFile file;
+  file.executable = *executable;
+  TAPML_ASSIGN(const std::vector<std::byte> bytes, write_executable(file));
+  TAPML_ASSIGN(const uint64_t blob, session.send_blob(bytes));
+  const uint64_t id = session.new_handle();
+  Connection::Reply reply;
+  TAPML_TRY(session.connection().call(
+      [&](Builder& builder) { return wire::CreateOpenMachine(builder, id, blob); }, reply));
+  return std::unique_ptr<runtime::Machine>(new ClientMachine(session, std::move(executable), id));
+}
+
+ClientMachine::~ClientMachine() {
+  static_cast<void>(session_.connection().post([&](Builder& builder) {
+    return wire::CreateRelease(builder, wire::HandleKind::Machine, id_);
+  }));
+}
+
+Result<Value> ClientMachine::call(std::string_view function, std::span<const Value> args) noexcept {
+  Storages storages;
+  for (size_t i = 0; i < args.size(); ++i) {
+    TAPML_TRY(runtime::check_home(
+        args[i], session_, "argument " + std::to_string(i) + " of " + std::string(function)));
+    collect_storages(args[i], storages);
+  }
+  const uint64_t first = session_.new_handle(kMostResults);
+  Connection::Reply reply;
+  Status refused;
+  auto request = [&](Builder& builder) -> flatbuffers::Offset<wire::Call> {
+    std::vector<flatbuffers::Offset<wire::Value>> list;
+    for (size_t i = 0; i < args.size(); ++i) {
+      auto value = put_value(builder, args[i], name_of_storage,
+                             "argument " + std::to_string(i) + " of " + std::string(function));
+      if (!value) {
+        refused = fail(std::move(value).error());
+        return {};
+      }
+      list.push_back(*value);
+    }
+    const auto arguments = builder.CreateVector(list);
+    const auto name = builder.CreateString(function.data(), function.size());
+    const bool cancelled = interrupt_ && interrupt_->load(std::memory_order_relaxed);
+    return wire::CreateCall(builder, id_, name, arguments, first, kMostResults, cancelled);
+  };
+  Status called = session_.connection().call(request, reply, {}, interrupt_);
+  // What the functions write is not known here.
+  for (auto& [id, storage] : storages) storage->written();
+  TAPML_TRY(refused);
+  TAPML_TRY(called);
+
+  const auto* result = reply.answer<wire::Result>();
+  if (!result) return fail(protocol_error("a call was answered without its result"));
+  const auto* made = result->buffers();
+  if (made && made->size() > kMostResults) {
+    return fail(protocol_error("a call made more buffers than it was given names for"));
+  }
+  for (flatbuffers::uoffset_t i = 0; made && i < made->size(); ++i) {
+    if (made->Get(i) < 0) return fail(protocol_error("a buffer of less than no bytes"));
+    const BufferId id{first + i};
+    TAPML_TRY(session_.add_buffer(id, made->Get(i)));
+    TAPML_ASSIGN(storages[first + i], Storage::adopt(session_, id, made->Get(i)));
+    storages[first + i]->written();
+  }
+  return get_value(*result->value(), [&](uint64_t id) -> Result<std::shared_ptr<Storage>> {
+    auto found = storages.find(id);
+    if (found != storages.end()) return found->second;
+    return fail(protocol_error("a result lies in a buffer that the call had not"));
+  });
+}
+
+}  // namespace tapml::rpc

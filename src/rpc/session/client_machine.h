@@ -1,0 +1,31 @@
+// A machine beside a remote device.
+#pragma once
+
+#include "rpc/session/client_session.h"
+#include "runtime/machine.h"
+
+namespace tapml::rpc {
+
+class ClientMachine final : public runtime::Machine {
+ public:
+  static Result<std::unique_ptr<runtime::Machine>> open(
+      ClientSession& session, std::shared_ptr<const Executable> executable) noexcept;
+  ~ClientMachine() override;
+
+  Result<runtime::Value> call(std::string_view function,
+                              std::span<const runtime::Value> args) noexcept override;
+  void set_interrupt(const std::atomic<bool>* flag) noexcept override { interrupt_ = flag; }
+  runtime::Session& session() const noexcept override { return session_; }
+  const Executable& executable() const noexcept override { return *executable_; }
+
+ private:
+  ClientMachine(ClientSession& session, std::shared_ptr<const Executable> executable, uint64_t id)
+      : session_(session), executable_(std::move(executable)), id_(id) {}
+
+  ClientSession& session_;
+  std::shared_ptr<const Executable> executable_;
+  const uint64_t id_;
+  const std::atomic<bool>* interrupt_ = nullptr;
+};
+
+}  // namespace tapml::rpc

@@ -1,0 +1,81 @@
+// The Session of a connection: tables of what the client has named, and a request for each call.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+#include "rpc/session/connection.h"
+
+namespace tapml::rpc {
+
+class ClientSession final : public RemoteSession {
+ public:
+  ClientSession(std::unique_ptr<Connection> connection, DeviceInfo info, size_t part_bytes,
+                uint64_t module_bytes)
+      : connection_(std::move(connection)),
+        info_(std::move(info)),
+        part_bytes_(part_bytes),
+        module_bytes_(module_bytes) {
+    streams_.insert(runtime::kDefaultStream);
+  }
+
+  const DeviceInfo& info() const noexcept override { return info_; }
+  Result<std::unique_ptr<runtime::Machine>> open_machine(
+      std::shared_ptr<const Executable> executable) noexcept override;
+  Traffic traffic() const noexcept override { return connection_->traffic(); }
+  Connection& connection() { return *connection_; }
+
+  Status allocate(runtime::BufferId id, int64_t bytes) noexcept override;
+  void release(runtime::BufferId id) noexcept override;
+  Status load_module(runtime::ModuleId id, const ModuleBlob& blob) noexcept override;
+  void unload_module(runtime::ModuleId id) noexcept override;
+  Status get_kernel(runtime::KernelId id, runtime::ModuleId module,
+                    const std::string& entry) noexcept override;
+  Status create_stream(runtime::StreamId id) noexcept override;
+  void destroy_stream(runtime::StreamId id) noexcept override;
+
+  Status write(runtime::StreamId stream, runtime::BufferRange to,
+               std::span<const std::byte> bytes) noexcept override;
+  Status copy(runtime::StreamId stream, runtime::BufferRange from, runtime::BufferRange to,
+              int64_t size) noexcept override;
+  Status fill_zero(runtime::StreamId stream, runtime::BufferRange to,
+                   int64_t size) noexcept override;
+  Status launch(runtime::StreamId stream, const runtime::LaunchRequest& request) noexcept override;
+  Status record(runtime::StreamId stream, runtime::EventId event) noexcept override;
+  Status wait_event(runtime::StreamId stream, runtime::EventId event) noexcept override;
+
+  Status read(runtime::StreamId stream, runtime::BufferRange from, std::span<std::byte> bytes,
+              runtime::Deadline deadline = {}) noexcept override;
+  Status synchronize(runtime::StreamId stream, runtime::Deadline deadline = {}) noexcept override;
+
+  Result<Snapshot> snapshot() noexcept override;
+  Status restore(const Snapshot& snapshot) noexcept override;
+
+  // Sends `bytes` to the other side as a blob of a fresh name.
+  Result<uint64_t> send_blob(std::span<const std::byte> bytes) noexcept;
+  // Takes note of a buffer that the other side made under a name that it was given.
+  Status add_buffer(runtime::BufferId id, int64_t bytes) noexcept;
+
+ private:
+  Status check(runtime::StreamId stream) noexcept;
+  Status check(runtime::StreamId stream, runtime::BufferRange range, int64_t size,
+               const char* what) noexcept;
+  void forget(wire::HandleKind kind, uint64_t id) noexcept;
+  Status finish_all() noexcept;
+
+  std::unique_ptr<Connection> connection_;
+  const DeviceInfo info_;
+  const size_t part_bytes_;  // of what goes out in parts
+  const uint64_t module_bytes_;
+
+  runtime::Lock tables_;                                         // guards these
+  std::unordered_map<uint64_t, int64_t> buffers_;                // bytes
+  std::unordered_map<uint64_t, std::set<std::string>> modules_;  // entries
+  std::unordered_map<uint64_t, std::string> kernels_;            // entry
+  std::set<runtime::StreamId> streams_;
+  std::set<runtime::EventId> events_;
+};
+
+}  // namespace tapml::rpc

@@ -1,0 +1,284 @@
+#include "rpc/session/connection.h"
+
+#include <algorithm>
+
+namespace tapml::rpc {
+
+using runtime::LockGuard;
+
+namespace {
+
+// A batch of requests goes out when it is about so large.
+constexpr size_t kBatchBytes = size_t{32} << 10;
+// How long a thread looks at one thing before it looks at the others.
+constexpr std::chrono::milliseconds kSlice{20};
+// Frames of a server, which sends parts of kPartBytes.
+constexpr uint64_t kMostPayload = 2 * kPartBytes;
+// Bytes of a payload that are received in one go: each is a sign of life.
+constexpr uint64_t kPieceBytes = uint64_t{256} << 10;
+
+bool timed_out(const Status& status) {
+  return !status && status.error().fault == PlatformFault::kTimeout;
+}
+
+}  // namespace
+
+Connection::~Connection() {
+  {
+    LockGuard guard(sending_);
+    if (!batch_.empty() && alive()) static_cast<void>(flush({}));
+  }
+  channel_->close();
+}
+
+RemoteSession::Traffic Connection::traffic() const noexcept {
+  RemoteSession::Traffic traffic;
+  traffic.requests = static_cast<int64_t>(issued_.load());
+  traffic.waits = waits_.load();
+  traffic.bytes_sent = bytes_sent_.load();
+  traffic.bytes_received = bytes_received_.load();
+  return traffic;
+}
+
+Status Connection::alive() noexcept {
+  LockGuard guard(state_);
+  if (failed_) return fail(*failed_);
+  return {};
+}
+
+// The first failure is the session's.
+Status Connection::fail_all(Error error) noexcept {
+  LockGuard guard(state_);
+  if (!failed_) failed_ = std::move(error);
+  changed_.notify();
+  return fail(*failed_);
+}
+
+Status Connection::add(wire::Body type, flatbuffers::Offset<void> body, Reply* reply,
+                       std::span<const std::byte> payload) noexcept {
+  batch_.push_back(wire::CreateRequest(builder_, type, body));
+  const uint64_t id = issued_.fetch_add(1) + 1;
+  if (reply) {
+    reply->request_ = id;
+    LockGuard guard(state_);
+    waiting_[id] = reply;
+  }
+  const bool alone = type == wire::Body::Cancel;
+  if (!reply && payload.empty() && !alone && builder_.GetSize() < kBatchBytes) return {};
+  Status sent = flush(payload);
+  if (!sent && reply) abandon(*reply);
+  return sent;
+}
+
+// Sends the batch. The caller holds sending_.
+Status Connection::flush(std::span<const std::byte> payload) noexcept {
+  const uint64_t first = issued_.load() - batch_.size() + 1;
+  const auto list = builder_.CreateVector(batch_);
+  builder_.Finish(wire::CreateRequests(builder_, first, list));
+  const auto head = bytes_of(builder_);
+  const Clock::time_point start = Clock::now();
+  Status sent;
+  for (;;) {
+    sent = channel_->send(head, payload, Clock::now() + kSlice);
+    if (!timed_out(sent)) break;
+    // The server may be unable to take this until what it sends was taken.
+    receive_some(Clock::now());
+    sent = alive();
+    if (!sent) break;
+    Clock::time_point heard;
+    {
+      LockGuard guard(state_);
+      heard = std::max(heard_, start);
+    }
+    if (Clock::now() - heard > silence_) {
+      sent = fail(lost_error("the other side neither takes requests nor gives a sign of life"));
+      break;
+    }
+  }
+  bytes_sent_ += static_cast<int64_t>(head.size() + payload.size());
+  batch_.clear();
+  builder_.Clear();
+  if (!sent) return fail_all(std::move(sent).error());
+  return {};
+}
+
+Status Connection::wait(Reply& reply, runtime::Deadline deadline,
+                        const std::atomic<bool>* interrupt) noexcept {
+  ++waits_;
+  const Clock::time_point start = Clock::now();
+  bool cancelled = false;
+  state_.lock();
+  while (!reply.done_ && !failed_) {
+    const Clock::time_point now = Clock::now();
+    if (deadline && now >= *deadline) break;
+    const Clock::time_point silent = std::max(heard_, start) + silence_;
+    if (now >= silent) {
+      state_.unlock();
+      static_cast<void>(fail_all(lost_error("the other side gave no sign of life for " +
+                                            std::to_string(silence_.count()) + " ms")));
+      state_.lock();
+      break;
+    }
+    if (interrupt && !cancelled && interrupt->load(std::memory_order_relaxed)) {
+      cancelled = true;
+      state_.unlock();
+      static_cast<void>(post([&](flatbuffers::FlatBufferBuilder& builder) {
+        return wire::CreateCancel(builder, reply.request_);
+      }));
+      state_.lock();
+      continue;
+    }
+    Clock::time_point until = silent;
+    if (deadline) until = std::min(until, *deadline);
+    if (interrupt && !cancelled) until = std::min(until, now + kSlice);
+    if (receiving_) {
+      changed_.wait_until(state_, until);
+    } else {
+      state_.unlock();
+      receive_some(until);
+      state_.lock();
+    }
+  }
+  const bool done = reply.done_;
+  const std::optional<Error> failed = failed_;
+  state_.unlock();
+  if (!done) {
+    abandon(reply);
+    if (failed) return fail(*failed);
+    return fail(platform_error(PlatformFault::kTimeout,
+                               "the remote device did not answer before the deadline"));
+  }
+  if (reply.error_) return fail(*reply.error_);
+  return {};
+}
+
+// Nobody waits for the reply any more. Returns when nothing is written where it would have gone.
+void Connection::abandon(Reply& reply) noexcept {
+  state_.lock();
+  waiting_.erase(reply.request_);
+  while (filling_ == &reply) changed_.wait_until(state_, Clock::now() + kSlice);
+  state_.unlock();
+}
+
+// Receives where no other thread does; what goes wrong is the session's failure.
+void Connection::receive_some(Clock::time_point until) noexcept {
+  {
+    LockGuard guard(state_);
+    if (receiving_ || failed_) return;
+    receiving_ = true;
+  }
+  Status status = receive_frame(until);
+  if (!status && !timed_out(status)) static_cast<void>(fail_all(std::move(status).error()));
+  LockGuard guard(state_);
+  receiving_ = false;
+  changed_.notify();
+}
+
+// One frame, or what is left of the one that had begun.
+Status Connection::receive_frame(Clock::time_point until) noexcept {
+  if (inbound_.payload == 0) {
+    uint64_t payload = 0;
+    TAPML_TRY(channel_->receive(inbound_.head, payload, until));
+    bytes_received_ += static_cast<int64_t>(inbound_.head.size() + payload);
+    {
+      LockGuard guard(state_);
+      heard_ = Clock::now();
+    }
+    TAPML_TRY(take(inbound_.head, payload));
+  }
+  while (inbound_.payload > 0) TAPML_TRY(receive_payload(until));
+  return {};
+}
+
+// The head of a frame: completes the reply that it is, or says where the payload goes.
+Status Connection::take(std::vector<std::byte>& head, uint64_t payload) noexcept {
+  const auto* message = verified<wire::Reply>(head);
+  if (!message) return fail(protocol_error("the other side sent something that is no reply"));
+  const auto* failure = message->answer_as_Failure();
+  if (failure && failure->fatal()) return fail(get_error(*failure));
+  if (message->answer_as_Heartbeat() && message->sequence() == 0 && payload == 0) return {};
+  if (message->sequence() != replies_ + 1) {
+    return fail(
+        protocol_error("a reply is out of its order: " + std::to_string(message->sequence()) +
+                       " after " + std::to_string(replies_)));
+  }
+  ++replies_;
+  if (message->request() == 0 || message->request() > issued_.load()) {
+    return fail(protocol_error("a reply to a request that was never made: " +
+                               std::to_string(message->request())));
+  }
+  const auto* data = message->answer_as_Data();
+  if ((data == nullptr && payload > 0) || payload > kMostPayload) {
+    return fail(protocol_error("a reply with " + std::to_string(payload) + " bytes behind it"));
+  }
+  LockGuard guard(state_);
+  auto found = waiting_.find(message->request());
+  Reply* reply = found == waiting_.end() ? nullptr : found->second;
+  if (data) {
+    if (reply && (data->offset() != static_cast<int64_t>(reply->received_) ||
+                  payload > reply->to_.size() - reply->received_ ||
+                  data->last() != (payload == reply->to_.size() - reply->received_))) {
+      return fail(protocol_error("a part of what is read is not the next one"));
+    }
+    inbound_.payload = payload;
+    inbound_.request = message->request();
+    inbound_.last = data->last();
+    if (payload == 0 && data->last() && reply) finish(*reply);
+    return {};
+  }
+  if (!reply) return {};  // it came too late
+  if (failure) {
+    reply->error_ = get_error(*failure);
+  } else if (!reply->to_.empty()) {
+    return fail(protocol_error("a read was answered without what is read"));
+  }
+  reply->head_.swap(head);
+  reply->message_ = flatbuffers::GetRoot<wire::Reply>(reply->head_.data());
+  finish(*reply);
+  return {};
+}
+
+// The caller holds state_.
+void Connection::finish(Reply& reply) noexcept {
+  waiting_.erase(reply.request_);
+  reply.done_ = true;
+  changed_.notify();
+}
+
+// A piece of the payload: straight to where the reader wants it.
+Status Connection::receive_payload(Clock::time_point until) noexcept {
+  const auto size = static_cast<size_t>(std::min(inbound_.payload, kPieceBytes));
+  std::span<std::byte> to;
+  Reply* reply = nullptr;
+  {
+    LockGuard guard(state_);
+    auto found = waiting_.find(inbound_.request);
+    if (found != waiting_.end()) {
+      reply = found->second;
+      to = reply->to_.subspan(reply->received_, size);
+      filling_ = reply;
+    }
+  }
+  if (!reply) {
+    inbound_.scrap.resize(size);
+    to = inbound_.scrap;
+  }
+  // Whoever reads may give up meanwhile, and must not wait for long.
+  Status status = channel_->receive_payload(to, std::min(until, Clock::now() + kSlice));
+  LockGuard guard(state_);
+  filling_ = nullptr;
+  changed_.notify();
+  if (!status) {
+    if (timed_out(status) && Clock::now() < until) return {};
+    return status;
+  }
+  heard_ = Clock::now();
+  inbound_.payload -= size;
+  if (reply && waiting_.contains(inbound_.request)) {
+    reply->received_ += size;
+    if (inbound_.last && inbound_.payload == 0) finish(*reply);
+  }
+  return {};
+}
+
+}  // namespace tapml::rpc

@@ -1,0 +1,73 @@
+// How a session begins, on the client's side.
+#include <algorithm>
+
+#include "rpc/session/client_session.h"
+
+namespace tapml::rpc {
+
+namespace {
+
+// Says hello and waits for the welcome, which lies in `reply`.
+Result<const wire::Welcome*> greet(Connection& connection, Connection::Reply& reply,
+                                   const ConnectOptions& options, bool status) {
+  TAPML_TRY(connection.call(
+      [&](flatbuffers::FlatBufferBuilder& builder) {
+        return wire::CreateHelloDirect(builder, options.token.c_str(), kOldestVersion,
+                                       kNewestVersion, kCapabilities, options.target.c_str(),
+                                       status);
+      },
+      reply, Clock::now() + options.handshake));
+  const auto* welcome = reply.answer<wire::Welcome>();
+  if (!welcome) return fail(protocol_error("the other side answered something else than welcome"));
+  if (welcome->version() < kOldestVersion || welcome->version() > kNewestVersion) {
+    Error error = protocol_error("the other side speaks another version of the protocol");
+    error.expected = std::to_string(kOldestVersion) + " to " + std::to_string(kNewestVersion);
+    error.found = std::to_string(welcome->version());
+    error.hint = "use the same release of tapml on both sides";
+    return fail(std::move(error));
+  }
+  return welcome;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RemoteSession>> RemoteSession::connect(
+    std::unique_ptr<Channel> channel, const ConnectOptions& options) noexcept {
+  auto connection = std::make_unique<Connection>(std::move(channel), options.silence);
+  Connection::Reply reply;
+  TAPML_ASSIGN(const wire::Welcome* welcome, greet(*connection, reply, options, false));
+  if (!welcome->device()) return fail(protocol_error("the welcome describes no device"));
+  const uint64_t part = std::min<uint64_t>(welcome->payload_bytes(), kPartBytes);
+  if (part == 0) return fail(protocol_error("the other side takes no payload at all"));
+  return std::make_unique<ClientSession>(std::move(connection), get_device(*welcome->device()),
+                                         static_cast<size_t>(part), welcome->module_bytes());
+}
+
+Result<std::string> query_status(Channel& channel, const ConnectOptions& options) noexcept {
+  // The caller keeps its channel.
+  class Borrowed final : public Channel {
+   public:
+    explicit Borrowed(Channel& channel) : channel_(channel) {}
+    Status send(std::span<const std::byte> head, std::span<const std::byte> payload,
+                runtime::Deadline deadline) noexcept override {
+      return channel_.send(head, payload, deadline);
+    }
+    Status receive(std::vector<std::byte>& head, uint64_t& payload_bytes,
+                   runtime::Deadline deadline) noexcept override {
+      return channel_.receive(head, payload_bytes, deadline);
+    }
+    Status receive_payload(std::span<std::byte> to, runtime::Deadline deadline) noexcept override {
+      return channel_.receive_payload(to, deadline);
+    }
+    void close() noexcept override { channel_.close(); }
+
+   private:
+    Channel& channel_;
+  };
+  Connection connection(std::make_unique<Borrowed>(channel), options.silence);
+  Connection::Reply reply;
+  TAPML_ASSIGN(const wire::Welcome* welcome, greet(connection, reply, options, true));
+  return text_of(welcome->status());
+}
+
+}  // namespace tapml::rpc

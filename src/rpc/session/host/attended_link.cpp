@@ -1,0 +1,175 @@
+#include "rpc/session/host/attended_link.h"
+
+#include <algorithm>
+
+#include "rpc/session/wire.h"
+
+namespace tapml::rpc {
+
+namespace {
+
+// Work that lasts longer is attended to.
+constexpr std::chrono::milliseconds kTick{25};
+// Without work for so long, the attendant sleeps until there is some.
+constexpr std::chrono::seconds kRest{1};
+// How long the attendant keeps the channel while nothing comes in.
+constexpr std::chrono::milliseconds kLook{20};
+// Frames that are read ahead at most.
+constexpr size_t kAheadFrames = 256;
+
+std::vector<std::byte> heartbeat_head() {
+  flatbuffers::FlatBufferBuilder builder;
+  const auto head = finish_reply(builder, 0, 0, wire::CreateHeartbeat(builder));
+  return {head.begin(), head.end()};
+}
+
+}  // namespace
+
+AttendedLink::AttendedLink(Channel& channel, std::chrono::milliseconds heartbeat)
+    : ServerLink(channel),
+      heartbeat_(heartbeat),
+      sign_(heartbeat_head()),
+      attendant_([this] { attend(); }) {}
+
+AttendedLink::~AttendedLink() {
+  {
+    std::lock_guard guard(lock_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  attendant_.join();
+}
+
+void AttendedLink::begin_work() noexcept {
+  bool wake = false;
+  {
+    std::lock_guard guard(lock_);
+    working_ = true;
+    ++works_;
+    wake = asleep_;
+    asleep_ = false;
+  }
+  if (wake) changed_.notify_all();
+}
+
+void AttendedLink::end_work() noexcept {
+  std::lock_guard guard(lock_);
+  working_ = false;
+  last_work_ = Clock::now();
+}
+
+Status AttendedLink::receive(std::vector<std::byte>& head, uint64_t& payload_bytes,
+                             runtime::Deadline deadline) noexcept {
+  std::unique_lock held(lock_);
+  while (attendant_reads_ && ahead_.empty()) changed_.wait(held);
+  // Nobody is there any more to see what is left to do.
+  if (error_) return fail(*error_);
+  if (!ahead_.empty()) {
+    head = std::move(ahead_.front().head);
+    payload_left_ = payload_bytes = ahead_.front().payload;
+    ahead_.pop_front();
+    return {};
+  }
+  held.unlock();
+  TAPML_TRY(channel_.receive(head_, payload_bytes, deadline));
+  head.swap(head_);
+  held.lock();
+  payload_left_ = payload_bytes;
+  return {};
+}
+
+Status AttendedLink::receive_payload(std::span<std::byte> to, runtime::Deadline deadline) noexcept {
+  TAPML_TRY(channel_.receive_payload(to, deadline));
+  std::lock_guard guard(lock_);
+  payload_left_ -= std::min<uint64_t>(payload_left_, to.size());
+  return {};
+}
+
+Status AttendedLink::send(std::span<const std::byte> head, std::span<const std::byte> payload,
+                          runtime::Deadline deadline) noexcept {
+  std::lock_guard guard(sending_);
+  return channel_.send(head, payload, deadline);
+}
+
+// --- the attendant -----------------------------------------------------------------------------
+
+void AttendedLink::attend() noexcept {
+  std::unique_lock held(lock_);
+  uint64_t seen = 0;  // work that was already under way at the last tick
+  Clock::time_point begun = Clock::now();
+  while (!stop_) {
+    if (!working_) {
+      if (Clock::now() - last_work_ > kRest) {
+        asleep_ = true;
+        changed_.wait(held, [&] { return stop_ || !asleep_; });
+      } else {
+        changed_.wait_for(held, kTick);
+      }
+      continue;
+    }
+    if (works_ != seen) {
+      seen = works_;
+      begun = Clock::now();
+      changed_.wait_for(held, kTick);
+      continue;
+    }
+    if (Clock::now() - begun >= heartbeat_) {
+      begun = Clock::now();
+      keep_alive(held);
+    } else if (may_read_ahead()) {
+      read_ahead(held);
+    } else {
+      changed_.wait_for(held, kTick);
+    }
+  }
+}
+
+void AttendedLink::keep_alive(std::unique_lock<std::mutex>& held) noexcept {
+  held.unlock();
+  {
+    std::lock_guard guard(sending_);
+    // Half a sign must be followed by its other half before anything else is sent.
+    Status sent;
+    do {
+      sent = channel_.send(sign_, {}, Clock::now() + heartbeat_);
+    } while (!sent && sent.error().fault == PlatformFault::kTimeout && !stop_);
+  }
+  held.lock();
+}
+
+bool AttendedLink::may_read_ahead() const noexcept {
+  // What lies in the channel first must be a head.
+  return !error_ && payload_left_ == 0 && ahead_.size() < kAheadFrames &&
+         (ahead_.empty() || ahead_.back().payload == 0);
+}
+
+void AttendedLink::look_for_cancel(std::span<const std::byte> head) noexcept {
+  const auto* frame = verified<wire::Requests>(head);
+  if (!frame || frame->list()->size() != 1) return;
+  if (const auto* body = frame->list()->Get(0)->body_as_Cancel()) cancel(body->request());
+}
+
+// Receives for a while, or one frame. Whoever serves the session waits meanwhile.
+void AttendedLink::read_ahead(std::unique_lock<std::mutex>& held) noexcept {
+  attendant_reads_ = true;
+  held.unlock();
+  uint64_t bytes = 0;
+  Status status = channel_.receive(head_, bytes, Clock::now() + kLook);
+  Frame frame;
+  if (status) {
+    frame.head.swap(head_);
+    frame.payload = bytes;
+    look_for_cancel(frame.head);
+  }
+  held.lock();
+  attendant_reads_ = false;
+  if (status) {
+    ahead_.push_back(std::move(frame));
+  } else if (status.error().fault != PlatformFault::kTimeout) {
+    error_ = std::move(status).error();
+    cancel_all();
+  }
+  changed_.notify_all();
+}
+
+}  // namespace tapml::rpc

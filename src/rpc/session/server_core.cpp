@@ -1,0 +1,401 @@
+#include "rpc/session/server_core.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "rpc/session/limited_device.h"
+#include "runtime/session_errors.h"
+
+namespace tapml::rpc {
+
+namespace {
+
+bool is_timeout(const Status& status) {
+  return !status && status.error().fault == PlatformFault::kTimeout;
+}
+
+// Takes as long wherever the texts differ.
+bool same_secret(std::string_view shown, std::string_view expected) {
+  volatile unsigned char difference = shown.size() == expected.size() ? 0 : 1;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const char c = shown.empty() ? '\0' : shown[i % shown.size()];
+    difference = static_cast<unsigned char>(difference | (c ^ expected[i]));
+  }
+  return difference == 0;
+}
+
+const char* handle_kind_text(wire::HandleKind kind) {
+  switch (kind) {
+    case wire::HandleKind::Buffer:
+      return "buffer";
+    case wire::HandleKind::Module:
+      return "module";
+    case wire::HandleKind::Kernel:
+      return "kernel";
+    case wire::HandleKind::Stream:
+      return "stream";
+    case wire::HandleKind::Event:
+      return "event";
+    case wire::HandleKind::Blob:
+      return "blob";
+    case wire::HandleKind::Machine:
+      return "machine";
+  }
+  return "handle";
+}
+
+}  // namespace
+
+// --- the session's life ------------------------------------------------------------------------
+
+Status ServerCore::serve() noexcept {
+  TAPML_TRY(handshake());
+  if (!session_) return {};  // it asked for the status alone
+  for (;;) {
+    Status status = take_frame(Clock::now() + options_.limits.idle);
+    if (status) continue;
+    const PlatformFault fault = status.error().fault;
+    if (fault == PlatformFault::kLost) {
+      say("the client has gone");
+      return {};
+    }
+    if (fault == PlatformFault::kTimeout) {
+      return end(platform_error(
+          PlatformFault::kTimeout,
+          "the session was idle for " + std::to_string(options_.limits.idle.count()) + " ms"));
+    }
+    return end(std::move(status).error());
+  }
+}
+
+// Tells the client, where it still listens.
+Status ServerCore::end(Error error) noexcept {
+  builder_.Clear();
+  const auto head = finish_reply(builder_, 0, 0, put_error(builder_, error, true));
+  static_cast<void>(link_.send(head, {}, Clock::now() + options_.limits.heartbeat));
+  say("ended: " + error.message);
+  return fail(std::move(error));
+}
+
+void ServerCore::say(const std::string& line) const {
+  if (options_.log) options_.log(line);
+}
+
+Status ServerCore::handshake() noexcept {
+  Status received = link_.receive(head_, payload_, Clock::now() + options_.limits.handshake);
+  if (!received) {
+    if (received.error().fault == PlatformFault::kLost) return received;
+    return end(std::move(received).error());
+  }
+  const auto* frame =
+      head_.size() <= options_.limits.head_bytes ? verified<wire::Requests>(head_) : nullptr;
+  const wire::Hello* hello = nullptr;
+  if (frame && frame->list()->size() == 1) hello = frame->list()->Get(0)->body_as_Hello();
+  if (!hello) return end(protocol_error("a session begins with a hello"));
+  const std::string_view token =
+      hello->token() ? std::string_view(hello->token()->data(), hello->token()->size()) : "";
+  if (!options_.token.empty() && !same_secret(token, options_.token)) {
+    return end(user_error("the token is wrong", "", "the token that the server was started with",
+                          token.empty() ? "none" : "another one"));
+  }
+  if (payload_ > 0 || frame->first() != 1) return end(protocol_error("a hello out of its order"));
+  requests_ = 1;
+  if (hello->oldest() > kNewestVersion || hello->newest() < kOldestVersion) {
+    Error error = protocol_error("the two sides have no version of the protocol in common");
+    error.expected = std::to_string(kOldestVersion) + " to " + std::to_string(kNewestVersion);
+    error.found = std::to_string(hello->oldest()) + " to " + std::to_string(hello->newest());
+    error.hint = "use the same release of tapml on both sides";
+    return end(std::move(error));
+  }
+  return greet(*hello);
+}
+
+Status ServerCore::greet(const wire::Hello& hello) noexcept {
+  std::string status;
+  flatbuffers::Offset<wire::Device> device;
+  const std::string target = text_of(hello.target());
+  if (hello.status()) {
+    if (options_.describe) status = options_.describe();
+  } else {
+    Status opened = open(target);
+    if (!opened) return end(std::move(opened).error());
+    device = put_device(builder_, session_->info());
+  }
+  const auto text = builder_.CreateString(status);
+  const uint16_t version = std::min(kNewestVersion, hello.newest());
+  if (!reply(1, wire::CreateWelcome(builder_, version, kCapabilities & hello.capabilities(), device,
+                                    options_.limits.payload_bytes, options_.limits.module_bytes,
+                                    text))) {
+    return fail(*broken_);
+  }
+  say(hello.status() ? "status" : "opened " + target);
+  return {};
+}
+
+Status ServerCore::open(const std::string& target) noexcept {
+  if (!options_.open_device) return fail(internal_error("the server opens no devices"));
+  work(true);
+  auto device = options_.open_device(target);
+  work(false);
+  if (!device) return fail(std::move(device).error());
+  if (options_.limits.memory_bytes > 0) {
+    *device = std::make_shared<LimitedDevice>(std::move(*device), options_.limits.memory_bytes);
+  }
+  TAPML_ASSIGN(session_, runtime::LocalSession::create(std::move(*device)));
+  session_->name_handles_from(kServerHandles);
+  names(wire::HandleKind::Stream).emplace(0, std::nullopt);
+  return {};
+}
+
+Status serve_session_alone(Channel& channel, const ServerOptions& options) noexcept {
+  ServerLink link(channel);
+  return ServerCore(link, options).serve();
+}
+
+// --- requests ----------------------------------------------------------------------------------
+
+Status ServerCore::take_frame(Clock::time_point until) noexcept {
+  TAPML_TRY(link_.receive(head_, payload_, until));
+  if (head_.size() > options_.limits.head_bytes || payload_ > options_.limits.payload_bytes) {
+    return fail(protocol_error("a frame of " + std::to_string(head_.size()) + " and " +
+                               std::to_string(payload_) + " bytes is above the limits"));
+  }
+  const auto* frame = verified<wire::Requests>(head_);
+  if (!frame) return fail(protocol_error("something came in that is no request"));
+  if (frame->first() != requests_ + 1) {
+    return fail(protocol_error("a request is out of its order: " + std::to_string(frame->first()) +
+                               " after " + std::to_string(requests_)));
+  }
+  work(true);
+  Status status = run(*frame);
+  work(false);
+  return status;
+}
+
+Status ServerCore::run(const wire::Requests& frame) noexcept {
+  for (flatbuffers::uoffset_t i = 0; i < frame.list()->size(); ++i) {
+    const wire::Request& request = *frame.list()->Get(i);
+    const wire::Body type = request.body_type();
+    const bool last = i + 1 == frame.list()->size();
+    const bool takes = type == wire::Body::BlobPart ||
+                       (type == wire::Body::Write && !request.body_as_Write()->bytes());
+    if (takes ? !last : last && payload_ > 0) {
+      return fail(protocol_error("the payload is not that of the last request"));
+    }
+    TAPML_TRY(run(++requests_, request));
+  }
+  return {};
+}
+
+// Whether the request may go on is its handler's to say; an error here ends the session.
+Status ServerCore::run(uint64_t id, const wire::Request& request) noexcept {
+  Status status;
+  bool answers = false;  // Done or Failure
+  switch (request.body_type()) {
+    case wire::Body::Allocate:
+      answers = request.body_as_Allocate()->reply();
+      status = handle(*request.body_as_Allocate());
+      break;
+    case wire::Body::Release:
+      status = handle(*request.body_as_Release());
+      break;
+    case wire::Body::BeginBlob:
+      status = handle(*request.body_as_BeginBlob());
+      break;
+    case wire::Body::BlobPart:
+      status = handle(*request.body_as_BlobPart());
+      break;
+    case wire::Body::LoadModule:
+      answers = true;
+      status = handle(*request.body_as_LoadModule());
+      break;
+    case wire::Body::GetKernel:
+      answers = request.body_as_GetKernel()->reply();
+      status = handle(*request.body_as_GetKernel());
+      break;
+    case wire::Body::CreateStream:
+      status = handle(*request.body_as_CreateStream());
+      break;
+    case wire::Body::Write:
+      status = handle(*request.body_as_Write());
+      break;
+    case wire::Body::Copy:
+      status = handle(*request.body_as_Copy());
+      break;
+    case wire::Body::FillZero:
+      status = handle(*request.body_as_FillZero());
+      break;
+    case wire::Body::Launch:
+      status = handle(*request.body_as_Launch());
+      break;
+    case wire::Body::Record:
+      status = handle(*request.body_as_Record());
+      break;
+    case wire::Body::WaitEvent:
+      status = handle(*request.body_as_WaitEvent());
+      break;
+    case wire::Body::Read:
+      answers = true;
+      status = read(id, *request.body_as_Read());
+      break;
+    case wire::Body::Synchronize:
+      answers = true;
+      status = handle(*request.body_as_Synchronize());
+      break;
+    case wire::Body::OpenMachine:
+      answers = true;
+      status = handle(*request.body_as_OpenMachine());
+      break;
+    case wire::Body::Call:
+      answers = true;
+      status = call(id, *request.body_as_Call());
+      break;
+    case wire::Body::Cancel:  // the link has seen it
+      break;
+    case wire::Body::Hello:
+    case wire::Body::NONE:
+      return fail(protocol_error("a request that makes no sense here"));
+    default:
+      return fail(protocol_error("a request that this version does not know"));
+  }
+  if (broken_) return fail(*broken_);
+  const bool answered = request.body_type() == wire::Body::Call ||
+                        (request.body_type() == wire::Body::Read &&
+                         request.body_as_Read()->size() > 0);  // where it went well
+  if (!answers) {
+    if (!status) keep(std::move(status).error());
+  } else if ((!status || !answered) && !reply(id, status)) {
+    return fail(*broken_);
+  }
+  return {};
+}
+
+// --- failures ----------------------------------------------------------------------------------
+
+void ServerCore::keep(Error error) noexcept {
+  if (!kept_) kept_ = std::move(error);
+}
+
+Status ServerCore::surface() noexcept {
+  if (!kept_) return {};
+  Error error = std::move(*kept_);
+  kept_.reset();
+  return fail(std::move(error));
+}
+
+// --- handles -----------------------------------------------------------------------------------
+
+Status ServerCore::check_new(wire::HandleKind kind, uint64_t id) noexcept {
+  if (id >= kServerHandles) {
+    return fail(internal_error(std::string("the name of a ") + handle_kind_text(kind) +
+                               " is out of range: " + std::to_string(id)));
+  }
+  if (names(kind).contains(id)) {
+    return fail(runtime::handle_in_use(handle_kind_text(kind), id));
+  }
+  if (handles_ < options_.limits.handles) return {};
+  return fail(platform_error(PlatformFault::kLimit, "the session has " + std::to_string(handles_) +
+                                                        " handles, which is all that it may have"));
+}
+
+Status ServerCore::known(wire::HandleKind kind, uint64_t id) noexcept {
+  auto found = names(kind).find(id);
+  if (found == names(kind).end()) {
+    return fail(runtime::unknown_handle(handle_kind_text(kind), id));
+  }
+  if (found->second) return fail(*found->second);
+  return {};
+}
+
+Status ServerCore::handle(const wire::Release& request) noexcept {
+  const wire::HandleKind kind = request.kind();
+  const uint64_t id = request.id();
+  if (kind > wire::HandleKind::MAX || (kind == wire::HandleKind::Stream && id == 0)) return {};
+  if (names(kind).erase(id) == 0) return {};
+  --handles_;
+  switch (kind) {
+    case wire::HandleKind::Buffer:
+      buffers_.erase(id);
+      break;
+    case wire::HandleKind::Module:
+      session_->unload_module(runtime::ModuleId{id});
+      break;
+    case wire::HandleKind::Stream:
+      session_->destroy_stream(runtime::StreamId{id});
+      break;
+    case wire::HandleKind::Blob:
+      static_cast<void>(take_blob(id));
+      break;
+    case wire::HandleKind::Machine:
+      machines_.erase(id);
+      break;
+    case wire::HandleKind::Kernel:
+    case wire::HandleKind::Event:
+      break;
+  }
+  return {};
+}
+
+// --- the channel -------------------------------------------------------------------------------
+
+// While the device works, someone must look after the client.
+void ServerCore::work(bool begins) noexcept {
+  working_ = begins;
+  if (begins) {
+    link_.begin_work();
+  } else {
+    link_.end_work();
+  }
+  if (options_.activity) options_.activity(begins);
+}
+
+bool ServerCore::send(std::span<const std::byte> head,
+                      std::span<const std::byte> payload) noexcept {
+  if (broken_) return false;
+  const bool pause = working_;
+  if (pause) work(false);
+  Status sent = link_.send(head, payload, Clock::now() + options_.limits.idle);
+  if (is_timeout(sent)) sent = fail(lost_error("the client does not take what it is sent"));
+  if (!sent) broken_ = std::move(sent).error();
+  if (pause) work(true);
+  return !broken_;
+}
+
+bool ServerCore::reply(uint64_t request, const Status& status) noexcept {
+  if (status) return reply(request, wire::CreateDone(builder_));
+  return reply(request, put_error(builder_, status.error()));
+}
+
+// The next bytes of the payload. A slow client gets signs of life meanwhile.
+bool ServerCore::take(std::span<std::byte> to) noexcept {
+  const bool pause = working_;
+  if (pause) work(false);
+  const Clock::time_point end = Clock::now() + options_.limits.idle;
+  Status taken;
+  for (;;) {
+    taken = link_.receive_payload(to, std::min(end, Clock::now() + options_.limits.heartbeat));
+    if (!is_timeout(taken)) break;
+    if (Clock::now() >= end) {
+      taken = fail(lost_error("the client stopped in the middle of a frame"));
+      break;
+    }
+    flatbuffers::FlatBufferBuilder builder;
+    const auto head = finish_reply(builder, 0, 0, wire::CreateHeartbeat(builder));
+    if (!send(head)) break;
+  }
+  if (!taken && !broken_) broken_ = std::move(taken).error();
+  payload_ -= std::min<uint64_t>(payload_, to.size());
+  if (pause) work(true);
+  return !broken_;
+}
+
+bool ServerCore::skip_payload() noexcept {
+  staging_.resize(kPartBytes);
+  while (payload_ > 0) {
+    const auto size = static_cast<size_t>(std::min<uint64_t>(payload_, staging_.size()));
+    if (!take(std::span(staging_).first(size))) return false;
+  }
+  return true;
+}
+
+}  // namespace tapml::rpc

@@ -1,0 +1,122 @@
+// Serves one session: takes its requests in their order and answers them.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "rpc/session/condition.h"
+#include "rpc/session/server_link.h"
+#include "rpc/session/server_session.h"
+#include "rpc/session/wire.h"
+#include "runtime/local_session.h"
+#include "runtime/machine.h"
+#include "runtime/tensor.h"
+
+namespace tapml::rpc {
+
+// Three kinds of failure. What breaks the protocol or the channel ends the session. What goes wrong
+// in a request that waits is its reply. What goes wrong in one that does not is kept, the first
+// one, for the next wait; a handle that was to be made there stays as a name for that error.
+class ServerCore {
+ public:
+  ServerCore(ServerLink& link, const ServerOptions& options) : link_(link), options_(options) {}
+
+  // As serve_session().
+  Status serve() noexcept;
+
+ private:
+  struct Blob {
+    uint64_t bytes = 0;  // promised
+    std::vector<std::byte> data;
+  };
+
+  // Handles of one kind in use, with the error of those that could not be made.
+  using Names = std::unordered_map<uint64_t, std::optional<Error>>;
+
+  // The session's life.
+  Status handshake() noexcept;
+  Status greet(const wire::Hello& hello) noexcept;
+  Status open(const std::string& target) noexcept;
+  Status take_frame(Clock::time_point until) noexcept;
+  Status run(const wire::Requests& frame) noexcept;
+  Status run(uint64_t id, const wire::Request& request) noexcept;
+  void say(const std::string& line) const;
+
+  // Ok, or the request's own failure.
+  Status handle(const wire::Allocate& request) noexcept;
+  Status handle(const wire::Release& request) noexcept;
+  Status handle(const wire::BeginBlob& request) noexcept;
+  Status handle(const wire::BlobPart& request) noexcept;
+  Status handle(const wire::LoadModule& request) noexcept;
+  Status handle(const wire::GetKernel& request) noexcept;
+  Status handle(const wire::CreateStream& request) noexcept;
+  Status handle(const wire::Write& request) noexcept;
+  Status handle(const wire::Copy& request) noexcept;
+  Status handle(const wire::FillZero& request) noexcept;
+  Status handle(const wire::Launch& request) noexcept;
+  Status handle(const wire::Record& request) noexcept;
+  Status handle(const wire::WaitEvent& request) noexcept;
+  Status handle(const wire::Synchronize& request) noexcept;
+  Status handle(const wire::OpenMachine& request) noexcept;
+  Status read(uint64_t id, const wire::Read& request) noexcept;
+  Status call(uint64_t id, const wire::Call& request) noexcept;
+
+  // Handles.
+  Names& names(wire::HandleKind kind) { return names_[static_cast<size_t>(kind)]; }
+  // Makes what `id` is to name; where that fails, the name stands for the error.
+  template <class Make>
+  Status make(wire::HandleKind kind, uint64_t id, Make&& make) noexcept;
+  Status check_new(wire::HandleKind kind, uint64_t id) noexcept;
+  Status known(wire::HandleKind kind, uint64_t id) noexcept;
+  Result<std::shared_ptr<runtime::Storage>> buffer(uint64_t id) noexcept;
+  Result<std::vector<std::byte>> take_blob(uint64_t id) noexcept;
+  // The range in the session's own names.
+  Result<runtime::BufferRange> place(uint64_t buffer, int64_t offset, int64_t size,
+                                     const char* what) noexcept;
+
+  // Failures.
+  Status surface() noexcept;         // what one-way requests left behind
+  void keep(Error error) noexcept;   // for surface()
+  Status end(Error error) noexcept;  // the session, with this error
+
+  // The channel. False: it broke, and broken_ says how.
+  bool take(std::span<std::byte> to) noexcept;
+  bool skip_payload() noexcept;
+  bool send(std::span<const std::byte> head, std::span<const std::byte> payload = {}) noexcept;
+  template <class Answer>
+  bool reply(uint64_t request, flatbuffers::Offset<Answer> answer,
+             std::span<const std::byte> payload = {}) noexcept {
+    const bool sent = send(finish_reply(builder_, ++replies_, request, answer), payload);
+    builder_.Clear();
+    return sent;
+  }
+  bool reply(uint64_t request, const Status& status) noexcept;
+  void work(bool begins) noexcept;
+
+  ServerLink& link_;
+  const ServerOptions& options_;
+  std::optional<Error> broken_;
+  bool working_ = false;
+
+  std::unique_ptr<runtime::LocalSession> session_;
+  std::array<Names, static_cast<size_t>(wire::HandleKind::MAX) + 1> names_;
+  size_t handles_ = 0;  // of all kinds
+  std::unordered_map<uint64_t, std::shared_ptr<runtime::Storage>> buffers_;
+  std::unordered_map<uint64_t, Blob> blobs_;
+  uint64_t blob_bytes_ = 0;  // of all of them
+  std::unordered_map<uint64_t, std::unique_ptr<runtime::Machine>> machines_;
+  std::optional<Error> kept_;
+
+  std::vector<std::byte> head_;
+  uint64_t payload_ = 0;   // bytes of the frame still to be taken
+  uint64_t requests_ = 0;  // seen so far
+  uint64_t replies_ = 0;
+  flatbuffers::FlatBufferBuilder builder_;
+  std::vector<std::byte> staging_;
+};
+
+}  // namespace tapml::rpc

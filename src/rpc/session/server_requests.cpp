@@ -1,0 +1,352 @@
+// What the requests of a session do.
+#include <algorithm>
+
+#include "exec/executable_file.h"
+#include "rpc/session/server_core.h"
+#include "rpc/session/wire_value.h"
+#include "runtime/session_errors.h"
+
+namespace tapml::rpc {
+
+using runtime::BufferId;
+using runtime::BufferRange;
+using runtime::EventId;
+using runtime::KernelId;
+using runtime::ModuleId;
+using runtime::Storage;
+using runtime::StreamId;
+using wire::HandleKind;
+
+namespace {
+
+runtime::Deadline deadline_in(int64_t nanoseconds) {
+  // What is centuries away is none.
+  constexpr int64_t kFar = int64_t{1} << 60;
+  if (nanoseconds < 0 || nanoseconds > kFar) return {};
+  return Clock::now() + std::chrono::nanoseconds(nanoseconds);
+}
+
+}  // namespace
+
+template <class Make>
+Status ServerCore::make(HandleKind kind, uint64_t id, Make&& make) noexcept {
+  TAPML_TRY(check_new(kind, id));
+  Status status = make();
+  auto& entry = names(kind)[id];
+  ++handles_;
+  if (!status) entry = status.error();
+  return status;
+}
+
+Status ServerCore::handle(const wire::Allocate& request) noexcept {
+  const uint64_t id = request.id();
+  Status status = make(HandleKind::Buffer, id, [&]() -> Status {
+    if (request.bytes() < 0) return fail(runtime::negative_allocation(request.bytes()));
+    const BufferId buffer{session_->new_handle()};
+    TAPML_TRY(session_->allocate(buffer, request.bytes()));
+    TAPML_ASSIGN(buffers_[id], Storage::adopt(*session_, buffer, request.bytes()));
+    return {};
+  });
+  // Whoever waits for the answer knows that the name is free.
+  if (!status && request.reply() && !buffers_.contains(id)) {
+    if (names(HandleKind::Buffer).erase(id) > 0) --handles_;
+  }
+  return status;
+}
+
+Status ServerCore::handle(const wire::BeginBlob& request) noexcept {
+  const auto bytes = static_cast<uint64_t>(request.bytes());
+  return make(HandleKind::Blob, request.id(), [&]() -> Status {
+    if (request.bytes() < 0 || bytes > options_.limits.module_bytes - blob_bytes_) {
+      return fail(platform_error(PlatformFault::kLimit,
+                                 "a blob of " + std::to_string(request.bytes()) +
+                                     " bytes; the session has room for " +
+                                     std::to_string(options_.limits.module_bytes - blob_bytes_)));
+    }
+    blob_bytes_ += bytes;
+    blobs_[request.id()].bytes = bytes;
+    return {};
+  });
+}
+
+// Memory grows with what is there, not with what was promised.
+Status ServerCore::handle(const wire::BlobPart& request) noexcept {
+  Status status = known(HandleKind::Blob, request.id());
+  auto found = blobs_.find(request.id());
+  if (status && payload_ > found->second.bytes - found->second.data.size()) {
+    status = fail(internal_error("a blob has more bytes than it was to have"));
+  }
+  if (!status) {
+    static_cast<void>(skip_payload());
+    return status;
+  }
+  std::vector<std::byte>& data = found->second.data;
+  const size_t at = data.size();
+  data.resize(at + static_cast<size_t>(payload_));
+  static_cast<void>(take(std::span(data).subspan(at)));
+  return {};
+}
+
+Result<std::vector<std::byte>> ServerCore::take_blob(uint64_t id) noexcept {
+  Status status = known(HandleKind::Blob, id);
+  if (names(HandleKind::Blob).erase(id) > 0) --handles_;
+  auto found = blobs_.find(id);
+  if (found == blobs_.end()) {
+    TAPML_TRY(status);
+    return fail(runtime::unknown_handle("blob", id));
+  }
+  Blob blob = std::move(found->second);
+  blobs_.erase(found);
+  blob_bytes_ -= blob.bytes;
+  if (blob.data.size() == blob.bytes) return std::move(blob.data);
+  return fail(internal_error("a blob of " + std::to_string(blob.bytes) + " bytes has only " +
+                             std::to_string(blob.data.size())));
+}
+
+Status ServerCore::handle(const wire::LoadModule& request) noexcept {
+  const uint64_t id = request.id();
+  TAPML_ASSIGN(std::vector<std::byte> bytes, take_blob(request.blob()));
+  TAPML_TRY(check_new(HandleKind::Module, id));
+  ModuleBlob blob;
+  blob.bytes = std::move(bytes);
+  blob.platform = text_of(request.platform());
+  blob.format = text_of(request.format());
+  blob.cpu = text_of(request.cpu());
+  blob.features = text_of(request.features());
+  for (flatbuffers::uoffset_t i = 0; request.entries() && i < request.entries()->size(); ++i) {
+    blob.entries.push_back(text_of(request.entries()->Get(i)));
+  }
+  TAPML_TRY(session_->load_module(ModuleId{id}, blob));
+  names(HandleKind::Module).emplace(id, std::nullopt);
+  ++handles_;
+  return {};
+}
+
+Status ServerCore::handle(const wire::GetKernel& request) noexcept {
+  const uint64_t id = request.id();
+  auto get = [&]() -> Status {
+    TAPML_TRY(known(HandleKind::Module, request.module_()));
+    return session_->get_kernel(KernelId{id}, ModuleId{request.module_()},
+                                text_of(request.entry()));
+  };
+  Status status = make(HandleKind::Kernel, id, get);
+  if (!status && request.reply()) {
+    auto found = names(HandleKind::Kernel).find(id);
+    if (found != names(HandleKind::Kernel).end() && found->second) {
+      names(HandleKind::Kernel).erase(found);
+      --handles_;
+    }
+  }
+  return status;
+}
+
+Status ServerCore::handle(const wire::CreateStream& request) noexcept {
+  return make(HandleKind::Stream, request.id(),
+              [&] { return session_->create_stream(StreamId{request.id()}); });
+}
+
+Result<std::shared_ptr<Storage>> ServerCore::buffer(uint64_t id) noexcept {
+  auto found = buffers_.find(id);
+  if (found != buffers_.end()) return found->second;
+  TAPML_TRY(known(HandleKind::Buffer, id));
+  return fail(runtime::unknown_handle("buffer", id));
+}
+
+Result<BufferRange> ServerCore::place(uint64_t id, int64_t offset, int64_t size,
+                                      const char* what) noexcept {
+  TAPML_ASSIGN(const auto storage, buffer(id));
+  TAPML_TRY(runtime::check_range({BufferId{id}, offset}, size, storage->bytes(), what));
+  return BufferRange{storage->buffer(), offset};
+}
+
+Status ServerCore::handle(const wire::Write& request) noexcept {
+  const StreamId stream{request.stream()};
+  const auto* bytes = request.bytes();
+  const uint64_t size = bytes ? bytes->size() : payload_;
+  auto to = place(request.buffer(), request.offset(), static_cast<int64_t>(size), "write");
+  Status status = known(HandleKind::Stream, request.stream());
+  if (status && !to) status = fail(to.error());
+  if (bytes) {
+    TAPML_TRY(status);
+    return session_->write(stream, *to,
+                           {reinterpret_cast<const std::byte*>(bytes->data()), bytes->size()});
+  }
+  if (!status) {
+    static_cast<void>(skip_payload());
+    return status;
+  }
+  if (std::byte* there = session_->writable(stream, *to, static_cast<int64_t>(payload_))) {
+    static_cast<void>(take({there, static_cast<size_t>(payload_)}));
+    return {};
+  }
+  while (payload_ > 0) {
+    staging_.resize(kPartBytes);
+    const auto part =
+        std::span(staging_).first(static_cast<size_t>(std::min<uint64_t>(payload_, kPartBytes)));
+    if (!take(part)) return {};
+    TAPML_TRY(session_->write(stream, *to, part));
+    to->offset += static_cast<int64_t>(part.size());
+  }
+  return {};
+}
+
+Status ServerCore::handle(const wire::Copy& request) noexcept {
+  TAPML_TRY(known(HandleKind::Stream, request.stream()));
+  TAPML_ASSIGN(const BufferRange from,
+               place(request.from(), request.from_offset(), request.size(), "copy"));
+  TAPML_ASSIGN(const BufferRange to,
+               place(request.to(), request.to_offset(), request.size(), "copy"));
+  return session_->copy(StreamId{request.stream()}, from, to, request.size());
+}
+
+Status ServerCore::handle(const wire::FillZero& request) noexcept {
+  TAPML_TRY(known(HandleKind::Stream, request.stream()));
+  TAPML_ASSIGN(const BufferRange to,
+               place(request.buffer(), request.offset(), request.size(), "fill"));
+  return session_->fill_zero(StreamId{request.stream()}, to, request.size());
+}
+
+Status ServerCore::handle(const wire::Launch& request) noexcept {
+  TAPML_TRY(known(HandleKind::Stream, request.stream()));
+  TAPML_TRY(known(HandleKind::Kernel, request.kernel()));
+  const size_t count = request.buffers() ? request.buffers()->size() : 0;
+  TAPML_TRY(runtime::check_launch_buffers(count));
+  BufferRange ranges[runtime::kMaxLaunchBuffers];
+  for (size_t i = 0; i < count; ++i) {
+    const wire::Range* range = request.buffers()->Get(static_cast<flatbuffers::uoffset_t>(i));
+    TAPML_ASSIGN(const auto storage, buffer(range->buffer()));
+    ranges[i] = {storage->buffer(), range->offset()};
+  }
+  std::vector<int64_t> scalars;
+  if (request.scalars()) scalars.assign(request.scalars()->begin(), request.scalars()->end());
+  runtime::LaunchRequest launch;
+  launch.kernel = KernelId{request.kernel()};
+  launch.buffers = std::span(ranges).first(count);
+  launch.scalars = scalars;
+  launch.extent = request.extent();
+  launch.workgroup_threads = request.workgroup_threads();
+  return session_->launch(StreamId{request.stream()}, launch);
+}
+
+Status ServerCore::handle(const wire::Record& request) noexcept {
+  TAPML_TRY(known(HandleKind::Stream, request.stream()));
+  const uint64_t id = request.event();
+  if (!names(HandleKind::Event).contains(id)) {
+    return make(HandleKind::Event, id,
+                [&] { return session_->record(StreamId{request.stream()}, EventId{id}); });
+  }
+  return session_->record(StreamId{request.stream()}, EventId{id});
+}
+
+Status ServerCore::handle(const wire::WaitEvent& request) noexcept {
+  TAPML_TRY(known(HandleKind::Stream, request.stream()));
+  TAPML_TRY(known(HandleKind::Event, request.event()));
+  return session_->wait_event(StreamId{request.stream()}, EventId{request.event()});
+}
+
+Status ServerCore::handle(const wire::Synchronize& request) noexcept {
+  TAPML_TRY(surface());
+  TAPML_TRY(known(HandleKind::Stream, request.stream()));
+  return session_->synchronize(StreamId{request.stream()}, deadline_in(request.timeout()));
+}
+
+Status ServerCore::read(uint64_t id, const wire::Read& request) noexcept {
+  TAPML_TRY(surface());
+  TAPML_TRY(known(HandleKind::Stream, request.stream()));
+  TAPML_ASSIGN(BufferRange from, place(request.buffer(), request.offset(), request.size(), "read"));
+  const StreamId stream{request.stream()};
+  const std::byte* there = session_->host_address(from.buffer);
+  const runtime::Deadline deadline = deadline_in(request.timeout());
+  if (there || deadline || request.size() == 0) {
+    TAPML_TRY(session_->synchronize(stream, deadline));
+  }
+  for (int64_t done = 0; done < request.size();) {
+    const auto size = static_cast<size_t>(
+        std::min<int64_t>(request.size() - done, static_cast<int64_t>(kPartBytes)));
+    std::span<const std::byte> part;
+    if (there) {
+      part = {there + from.offset, size};
+    } else {
+      staging_.resize(kPartBytes);
+      const auto copy = std::span(staging_).first(size);
+      TAPML_TRY(session_->read(stream, from, copy));
+      part = copy;
+    }
+    const int64_t at = done;
+    done += static_cast<int64_t>(size);
+    from.offset += static_cast<int64_t>(size);
+    if (!reply(id, wire::CreateData(builder_, at, done == request.size()), part)) return {};
+  }
+  return {};
+}
+
+Status ServerCore::handle(const wire::OpenMachine& request) noexcept {
+  const uint64_t id = request.id();
+  TAPML_ASSIGN(std::vector<std::byte> bytes, take_blob(request.blob()));
+  TAPML_TRY(check_new(HandleKind::Machine, id));
+  auto image = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+  TAPML_ASSIGN(ExecutableFile file, read_executable(*image, image, "the executable sent"));
+  auto executable = std::make_shared<const Executable>(std::move(file.executable));
+  TAPML_ASSIGN(machines_[id], session_->open_machine(std::move(executable)));
+  names(HandleKind::Machine).emplace(id, std::nullopt);
+  ++handles_;
+  return {};
+}
+
+// Answers where it goes well.
+Status ServerCore::call(uint64_t id, const wire::Call& request) noexcept {
+  TAPML_TRY(surface());
+  TAPML_TRY(known(HandleKind::Machine, request.machine()));
+  auto found = machines_.find(request.machine());
+  if (found == machines_.end()) return fail(runtime::unknown_handle("machine", request.machine()));
+  runtime::Machine& machine = *found->second;
+  std::vector<runtime::Value> args;
+  // The client's names of the storages that the result may lie in.
+  std::unordered_map<const Storage*, uint64_t> known_storages;
+  auto storage_of = [&](uint64_t name) -> Result<std::shared_ptr<Storage>> {
+    TAPML_ASSIGN(auto storage, buffer(name));
+    known_storages.emplace(storage.get(), name);
+    return storage;
+  };
+  for (flatbuffers::uoffset_t i = 0; request.arguments() && i < request.arguments()->size(); ++i) {
+    TAPML_ASSIGN(runtime::Value value, get_value(*request.arguments()->Get(i), storage_of));
+    args.push_back(std::move(value));
+  }
+  machine.set_interrupt(link_.begin_call(id, request.cancelled()));
+  auto result = machine.call(text_of(request.function()), args);
+  machine.set_interrupt(nullptr);
+  link_.end_call();
+  if (!result) return fail(std::move(result).error());
+
+  std::vector<std::shared_ptr<Storage>> made;
+  auto name_of = [&](const std::shared_ptr<Storage>& storage) -> Result<uint64_t> {
+    auto [entry, fresh] = known_storages.emplace(storage.get(), request.first() + made.size());
+    if (fresh) {
+      if (made.size() >= request.count()) {
+        return fail(platform_error(PlatformFault::kLimit,
+                                   "the result lies in more buffers than the " +
+                                       std::to_string(request.count()) + " that may be made"));
+      }
+      TAPML_TRY(check_new(HandleKind::Buffer, entry->second));
+      made.push_back(storage);
+    }
+    return entry->second;
+  };
+  auto value =
+      put_value(builder_, *result, name_of, "the result of " + text_of(request.function()));
+  if (!value) {
+    builder_.Clear();
+    return fail(std::move(value).error());
+  }
+  std::vector<int64_t> sizes;
+  for (size_t i = 0; i < made.size(); ++i) {
+    sizes.push_back(made[i]->bytes());
+    names(HandleKind::Buffer).emplace(request.first() + i, std::nullopt);
+    ++handles_;
+    buffers_[request.first() + i] = std::move(made[i]);
+  }
+  static_cast<void>(reply(id, wire::CreateResult(builder_, *value, builder_.CreateVector(sizes))));
+  return {};
+}
+
+}  // namespace tapml::rpc

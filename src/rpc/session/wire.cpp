@@ -1,0 +1,100 @@
+#include "rpc/session/wire.h"
+
+#include <vector>
+
+#include "rpc/session/server_session.h"
+
+namespace tapml::rpc {
+
+namespace {
+
+// Dtypes as the bytes of a vector.
+std::vector<uint8_t> dtype_bytes_of(const std::set<DType>& dtypes) {
+  std::vector<uint8_t> bytes;
+  for (DType dtype : dtypes) bytes.push_back(static_cast<uint8_t>(dtype));
+  return bytes;
+}
+
+// Those that this program knows.
+std::set<DType> dtypes_of(const flatbuffers::Vector<uint8_t>* bytes) {
+  std::set<DType> dtypes;
+  for (flatbuffers::uoffset_t i = 0; bytes && i < bytes->size(); ++i) {
+    const uint8_t byte = bytes->Get(i);
+    if (byte <= static_cast<uint8_t>(DType::kF64)) dtypes.insert(static_cast<DType>(byte));
+  }
+  return dtypes;
+}
+
+}  // namespace
+
+std::string text_of(const flatbuffers::String* text) {
+  return text ? std::string(text->data(), text->size()) : std::string();
+}
+
+flatbuffers::Offset<wire::Failure> put_error(flatbuffers::FlatBufferBuilder& builder,
+                                             const Error& error, bool fatal) {
+  return wire::CreateFailureDirect(builder, static_cast<uint8_t>(error.kind),
+                                   static_cast<uint8_t>(error.fault), error.message.c_str(),
+                                   error.where.c_str(), error.expected.c_str(), error.found.c_str(),
+                                   error.hint.c_str(), fatal);
+}
+
+Error get_error(const wire::Failure& failure) {
+  Error error;
+  if (failure.kind() <= static_cast<uint8_t>(ErrorKind::kInternal)) {
+    error.kind = static_cast<ErrorKind>(failure.kind());
+  }
+  if (error.kind == ErrorKind::kPlatform) {
+    const bool known =
+        failure.fault() != 0 && failure.fault() <= static_cast<uint8_t>(PlatformFault::kProtocol);
+    error.fault = known ? static_cast<PlatformFault>(failure.fault()) : PlatformFault::kProtocol;
+  }
+  error.message = text_of(failure.message());
+  error.where = text_of(failure.where());
+  error.expected = text_of(failure.expected());
+  error.found = text_of(failure.found());
+  error.hint = text_of(failure.hint());
+  return error;
+}
+
+flatbuffers::Offset<wire::Device> put_device(flatbuffers::FlatBufferBuilder& builder,
+                                             const DeviceInfo& info) {
+  const std::vector<uint8_t> storage = dtype_bytes_of(info.features.storage_dtypes);
+  const std::vector<uint8_t> compute = dtype_bytes_of(info.features.compute_dtypes);
+  const Limits& limits = info.limits;
+  return wire::CreateDeviceDirect(
+      builder, info.platform.c_str(), info.name.c_str(), info.version.c_str(),
+      limits.max_workgroup_threads, limits.max_local_memory, limits.max_binding_bytes,
+      limits.max_allocation_bytes, limits.max_bindings, limits.buffer_alignment, limits.threads,
+      &storage, &compute, info.features.narrow_stores, info.features.local_memory,
+      info.features.subgroups);
+}
+
+DeviceInfo get_device(const wire::Device& device) {
+  DeviceInfo info;
+  info.platform = text_of(device.platform());
+  info.name = text_of(device.name());
+  info.version = text_of(device.version());
+  Limits& limits = info.limits;
+  limits.max_workgroup_threads = device.max_workgroup_threads();
+  limits.max_local_memory = device.max_local_memory();
+  limits.max_binding_bytes = device.max_binding_bytes();
+  limits.max_allocation_bytes = device.max_allocation_bytes();
+  limits.max_bindings = device.max_bindings();
+  limits.buffer_alignment = device.buffer_alignment();
+  limits.threads = device.threads();
+  info.features.storage_dtypes = dtypes_of(device.storage_dtypes());
+  info.features.compute_dtypes = dtypes_of(device.compute_dtypes());
+  info.features.narrow_stores = device.narrow_stores();
+  info.features.local_memory = device.local_memory();
+  info.features.subgroups = device.subgroups();
+  return info;
+}
+
+std::vector<std::byte> encode_failure(const Error& error) noexcept {
+  flatbuffers::FlatBufferBuilder builder;
+  const auto head = finish_reply(builder, 0, 0, put_error(builder, error, true));
+  return {head.begin(), head.end()};
+}
+
+}  // namespace tapml::rpc

@@ -1,0 +1,75 @@
+// Messages of protocol.fbs: checked when they come in, and the parts that both ends share.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "abi/device_info.h"
+#include "base/result.h"
+#include "rpc/session/protocol_generated.h"
+
+namespace tapml::rpc {
+
+// Versions of the protocol that this program speaks.
+inline constexpr uint16_t kOldestVersion = 1;
+inline constexpr uint16_t kNewestVersion = 1;
+
+// Optional parts of the protocol, one bit each; those that both ends have are used.
+inline constexpr uint64_t kCapabilityMachine = 1;  // OpenMachine and Call
+inline constexpr uint64_t kCapabilities = kCapabilityMachine;
+
+// Payload of one frame that a part of something larger has.
+inline constexpr size_t kPartBytes = size_t{2} << 20;
+
+// Handles from here on are the server's own.
+inline constexpr uint64_t kServerHandles = uint64_t{1} << 63;
+
+// What a message may hold before it is looked at.
+inline constexpr uint32_t kMaxDepth = 64;
+inline constexpr uint32_t kMaxTables = 1 << 18;
+
+inline Error protocol_error(std::string message, std::string where = "") {
+  return platform_error(PlatformFault::kProtocol, std::move(message), std::move(where));
+}
+
+inline Error lost_error(std::string message) {
+  return platform_error(PlatformFault::kLost, std::move(message));
+}
+
+// The message in the bytes, which must outlive it; null where they are none.
+template <class Message>
+const Message* verified(std::span<const std::byte> head) {
+  const auto* bytes = reinterpret_cast<const uint8_t*>(head.data());
+  flatbuffers::Verifier::Options options;
+  options.max_depth = kMaxDepth;
+  options.max_tables = kMaxTables;
+  flatbuffers::Verifier verifier(bytes, head.size(), options);
+  if (!verifier.VerifyBuffer<Message>(nullptr)) return nullptr;
+  return flatbuffers::GetRoot<Message>(bytes);
+}
+
+inline std::span<const std::byte> bytes_of(const flatbuffers::FlatBufferBuilder& builder) {
+  return {reinterpret_cast<const std::byte*>(builder.GetBufferPointer()), builder.GetSize()};
+}
+
+// Empty for a text that is not there.
+std::string text_of(const flatbuffers::String* text);
+
+flatbuffers::Offset<wire::Failure> put_error(flatbuffers::FlatBufferBuilder& builder,
+                                             const Error& error, bool fatal = false);
+Error get_error(const wire::Failure& failure);
+
+flatbuffers::Offset<wire::Device> put_device(flatbuffers::FlatBufferBuilder& builder,
+                                             const DeviceInfo& info);
+DeviceInfo get_device(const wire::Device& device);
+
+// The whole head of a reply.
+template <class T>
+std::span<const std::byte> finish_reply(flatbuffers::FlatBufferBuilder& builder, uint64_t sequence,
+                                        uint64_t request, flatbuffers::Offset<T> answer) {
+  builder.Finish(wire::CreateReply(builder, sequence, request, wire::AnswerTraits<T>::enum_value,
+                                   answer.Union()));
+  return bytes_of(builder);
+}
+
+}  // namespace tapml::rpc

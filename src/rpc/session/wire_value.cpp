@@ -1,0 +1,154 @@
+#include "rpc/session/wire_value.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "tensor/host_tensor.h"
+
+namespace tapml::rpc {
+
+using runtime::Prim;
+using runtime::Tensor;
+using runtime::Value;
+using runtime::ValueList;
+
+namespace {
+
+// Tuples in tuples: within the verifier's kMaxDepth.
+constexpr int kMaxNesting = 48;
+static_assert(kMaxNesting + 8 < kMaxDepth);
+// Dimensions of a tensor or a shape.
+constexpr size_t kMaxIntegers = 1 << 16;
+
+class ValueWriter {
+ public:
+  ValueWriter(flatbuffers::FlatBufferBuilder& builder, const NameOf& name_of,
+              const std::string& where)
+      : builder_(builder), name_of_(name_of), where_(where) {}
+
+  Result<flatbuffers::Offset<wire::Value>> write(const Value& value, int depth) {
+    if (depth > kMaxNesting) {
+      return fail(user_error("a value is nested too deep for a remote machine", where_,
+                             "at most " + std::to_string(kMaxNesting) + " levels of tuples"));
+    }
+    if (const Tensor* tensor = value.tensor()) return write(*tensor);
+    if (const Shape* shape = value.shape()) {
+      const auto dims = builder_.CreateVector(*shape);
+      return wire::CreateValue(builder_, wire::ValueKind::Shape, 0, 0, 0, dims);
+    }
+    if (const Prim* prim = value.prim()) {
+      const auto number = builder_.CreateVector(&prim->value, 1);
+      return wire::CreateValue(builder_, wire::ValueKind::Prim, static_cast<uint8_t>(prim->dtype),
+                               0, 0, number);
+    }
+    if (const ValueList* fields = value.tuple()) {
+      std::vector<flatbuffers::Offset<wire::Value>> list;
+      list.reserve(fields->size());
+      for (const Value& field : *fields) {
+        TAPML_ASSIGN(const auto offset, write(field, depth + 1));
+        list.push_back(offset);
+      }
+      return wire::CreateValue(builder_, wire::ValueKind::Tuple, 0, 0, 0, 0,
+                               builder_.CreateVector(list));
+    }
+    if (std::holds_alternative<std::monostate>(value.data)) {
+      return wire::CreateValue(builder_, wire::ValueKind::Nothing);
+    }
+    return fail(user_error(
+        "only tensors, shapes, scalars and tuples travel to and from a remote "
+        "machine",
+        where_, "one of these", value.closure() ? "a function value" : "something else"));
+  }
+
+ private:
+  Result<flatbuffers::Offset<wire::Value>> write(const Tensor& tensor) {
+    TAPML_ASSIGN(const uint64_t name, name_of_(tensor.storage));
+    const auto dims = builder_.CreateVector(tensor.shape.data(), tensor.shape.size());
+    return wire::CreateValue(builder_, wire::ValueKind::Tensor, static_cast<uint8_t>(tensor.dtype),
+                             name, tensor.offset, dims);
+  }
+
+  flatbuffers::FlatBufferBuilder& builder_;
+  const NameOf& name_of_;
+  const std::string& where_;
+};
+
+Result<DType> dtype_of_wire(uint8_t number) {
+  if (number > static_cast<uint8_t>(DType::kF64)) {
+    return fail(protocol_error("a value has the unknown dtype " + std::to_string(number)));
+  }
+  return static_cast<DType>(number);
+}
+
+Result<Tensor> tensor_of_wire(const wire::Value& value, std::span<const int64_t> dims,
+                              const StorageOf& storage_of) {
+  Tensor tensor;
+  TAPML_ASSIGN(tensor.dtype, dtype_of_wire(value.dtype()));
+  TAPML_ASSIGN(tensor.storage, storage_of(value.buffer()));
+  tensor.shape = dims;
+  tensor.offset = value.offset();
+  TAPML_ASSIGN(const int64_t bytes, checked_byte_count(tensor.dtype, Shape(tensor.shape)));
+  const int64_t room = tensor.storage->bytes();
+  if (tensor.offset < 0 || tensor.offset > room || bytes > room - tensor.offset) {
+    return fail(protocol_error("a tensor of " + std::to_string(bytes) + " bytes at offset " +
+                               std::to_string(tensor.offset) + " lies outside of its buffer of " +
+                               std::to_string(room)));
+  }
+  return tensor;
+}
+
+Result<Value> value_of_wire(const wire::Value& value, const StorageOf& storage_of, int depth) {
+  if (depth > kMaxNesting) return fail(protocol_error("a value is nested too deep"));
+  std::vector<int64_t> integers;
+  if (value.integers()) {
+    if (value.integers()->size() > kMaxIntegers) {
+      return fail(protocol_error("a value of too many dimensions"));
+    }
+    integers.assign(value.integers()->begin(), value.integers()->end());
+  }
+  switch (value.kind()) {
+    case wire::ValueKind::Nothing:
+      return Value();
+    case wire::ValueKind::Tensor: {
+      TAPML_ASSIGN(Tensor tensor, tensor_of_wire(value, integers, storage_of));
+      return Value(std::move(tensor));
+    }
+    case wire::ValueKind::Shape:
+      return Value(Shape(integers.begin(), integers.end()));
+    case wire::ValueKind::Prim: {
+      if (integers.size() != 1) return fail(protocol_error("a scalar without its value"));
+      Prim prim;
+      TAPML_ASSIGN(prim.dtype, dtype_of_wire(value.dtype()));
+      prim.value = integers[0];
+      return Value(prim);
+    }
+    case wire::ValueKind::Tuple: {
+      auto list = std::make_shared<ValueList>();
+      for (flatbuffers::uoffset_t i = 0; value.fields() && i < value.fields()->size(); ++i) {
+        TAPML_ASSIGN(Value field, value_of_wire(*value.fields()->Get(i), storage_of, depth + 1));
+        if (const ValueList* inner = field.tuple()) {
+          list->nesting = std::max(list->nesting, inner->nesting + 1);
+        }
+        list->push_back(std::move(field));
+      }
+      Value tuple;
+      tuple.data = std::shared_ptr<const ValueList>(std::move(list));
+      return tuple;
+    }
+  }
+  return fail(protocol_error("a value of an unknown kind"));
+}
+
+}  // namespace
+
+Result<flatbuffers::Offset<wire::Value>> put_value(flatbuffers::FlatBufferBuilder& builder,
+                                                   const Value& value, const NameOf& name_of,
+                                                   const std::string& where) {
+  return ValueWriter(builder, name_of, where).write(value, 0);
+}
+
+Result<Value> get_value(const wire::Value& value, const StorageOf& storage_of) {
+  return value_of_wire(value, storage_of, 0);
+}
+
+}  // namespace tapml::rpc

@@ -1,0 +1,24 @@
+// Values of the machine as messages, and back.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "rpc/session/wire.h"
+#include "runtime/value.h"
+
+namespace tapml::rpc {
+
+// The name of a storage for the other side, and the storage of a name.
+using NameOf = std::function<Result<uint64_t>(const std::shared_ptr<runtime::Storage>&)>;
+using StorageOf = std::function<Result<std::shared_ptr<runtime::Storage>>(uint64_t)>;
+
+// Function values do not travel: they are UserErrors, as is what is nested too deep. `where` says
+// what it is that is sent: "argument x of main".
+Result<flatbuffers::Offset<wire::Value>> put_value(flatbuffers::FlatBufferBuilder& builder,
+                                                   const runtime::Value& value,
+                                                   const NameOf& name_of, const std::string& where);
+// Nothing is taken on trust: tensors lie inside of their storages. ProtocolErrors.
+Result<runtime::Value> get_value(const wire::Value& value, const StorageOf& storage_of);
+
+}  // namespace tapml::rpc

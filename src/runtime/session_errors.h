@@ -1,0 +1,73 @@
+// What every kind of session says of requests that make no sense.
+#pragma once
+
+#include <span>
+
+#include "runtime/session.h"
+
+namespace tapml::runtime {
+
+// Buffers of one launch; far above any kernel's signature.
+inline constexpr size_t kMaxLaunchBuffers = 64;
+
+template <class Id>
+uint64_t raw_handle(Id id) {
+  return static_cast<uint64_t>(id);
+}
+
+inline Error unknown_handle(const char* kind, uint64_t handle) {
+  return internal_error(std::string("the session has no ") + kind + " " + std::to_string(handle));
+}
+
+inline Error handle_in_use(const char* kind, uint64_t handle) {
+  return internal_error(std::string("the session already has a ") + kind + " " +
+                        std::to_string(handle));
+}
+
+inline Error negative_allocation(int64_t bytes) {
+  return internal_error("an allocation of " + std::to_string(bytes) + " bytes");
+}
+
+// Ok when `size` bytes from the range's offset on lie in its buffer of `bytes`. `what`: "write".
+inline Status check_range(BufferRange range, int64_t size, int64_t bytes, const char* what) {
+  if (range.offset >= 0 && size >= 0 && range.offset <= bytes && size <= bytes - range.offset) {
+    return {};
+  }
+  return fail(internal_error(
+      std::string("a ") + what + " outside of its buffer: " + std::to_string(size) +
+      " bytes at offset " + std::to_string(range.offset) + " of buffer " +
+      std::to_string(raw_handle(range.buffer)) + ", which has " + std::to_string(bytes)));
+}
+
+inline Status check_launch_buffers(size_t count) {
+  if (count <= kMaxLaunchBuffers) return {};
+  return fail(platform_error(PlatformFault::kLimit, "a launch takes " + std::to_string(count) +
+                                                        " buffers; the session allows " +
+                                                        std::to_string(kMaxLaunchBuffers)));
+}
+
+inline Status check_launch_argument(size_t index, int64_t offset, int64_t bytes,
+                                    const std::string& entry) {
+  if (offset >= 0 && offset <= bytes) return {};
+  return fail(internal_error("buffer argument " + std::to_string(index) + " of kernel " + entry +
+                             " begins outside of its buffer"));
+}
+
+inline Status check_launch_size(int64_t extent, int64_t workgroup_threads) {
+  if (extent >= 0 && workgroup_threads >= 1) return {};
+  return fail(internal_error("a launch of " + std::to_string(extent) + " work items in groups of " +
+                             std::to_string(workgroup_threads)));
+}
+
+inline Error past_deadline(const std::string& platform) {
+  return platform_error(PlatformFault::kTimeout,
+                        "the device did not finish its work before the deadline", platform);
+}
+
+inline Error snapshot_mismatch(size_t held, BufferId buffer, int64_t bytes) {
+  return internal_error("the snapshot holds " + std::to_string(held) + " bytes of buffer " +
+                        std::to_string(raw_handle(buffer)) + ", which has " +
+                        std::to_string(bytes));
+}
+
+}  // namespace tapml::runtime
