@@ -1,0 +1,70 @@
+// Commands on their way to the device, with what they use.
+#pragma once
+
+#include <vector>
+
+#include "device/vulkan/vulkan_context.h"
+
+namespace tapml::device {
+
+// A point in the work of a queue: `handle` reaches `value` when a batch is done.
+struct VulkanTimeline {
+  explicit VulkanTimeline(std::shared_ptr<VulkanContext> context) : context(std::move(context)) {}
+  ~VulkanTimeline() {
+    if (handle) context->vk.DestroySemaphore(context->handle(), handle, nullptr);
+  }
+  VulkanTimeline(const VulkanTimeline&) = delete;
+  VulkanTimeline& operator=(const VulkanTimeline&) = delete;
+  static Result<std::shared_ptr<VulkanTimeline>> create(std::shared_ptr<VulkanContext> context);
+
+  const std::shared_ptr<VulkanContext> context;
+  VkSemaphore handle = VK_NULL_HANDLE;
+};
+
+// One command buffer. Objects that its commands use are held until reset(), after they have run.
+class VulkanBatch {
+ public:
+  static constexpr int64_t kMostCommands = 64;
+  static constexpr int64_t kMostStaging = 16 << 20;  // bytes
+
+  VulkanBatch(std::shared_ptr<VulkanContext> context, VkCommandBuffer commands)
+      : context_(std::move(context)), commands_(commands) {}
+  ~VulkanBatch();
+  VulkanBatch(const VulkanBatch&) = delete;
+  VulkanBatch& operator=(const VulkanBatch&) = delete;
+
+  Status begin();
+  Status end();
+  // Lets go of all it holds; the commands have run, or never will.
+  void reset();
+
+  VkCommandBuffer commands() const { return commands_; }
+  // Begins another command, which sees what all before it wrote, those of earlier submissions too.
+  void next();
+  // Whether it should be submitted before there is more.
+  bool is_full() const { return count_ >= kMostCommands || staging_bytes_ >= kMostStaging; }
+  void hold(std::shared_ptr<const void> object) { held_.push_back(std::move(object)); }
+  // Of memory that is held for a copy through it alone.
+  void count_staging(int64_t bytes) { staging_bytes_ += bytes; }
+  // A descriptor set of `buffers` storage buffers.
+  Result<VkDescriptorSet> descriptors(VkDescriptorSetLayout layout, uint32_t buffers);
+
+  uint64_t serial = 0;  // of the submission
+
+ private:
+  struct Pool {
+    VkDescriptorPool handle = VK_NULL_HANDLE;
+    uint32_t sets = 0, buffers = 0;  // left
+  };
+  Status add_pool();
+
+  std::shared_ptr<VulkanContext> context_;
+  VkCommandBuffer commands_;  // of the queue's pool, which frees it
+  std::vector<Pool> pools_;
+  size_t pool_ = 0;  // in use
+  std::vector<std::shared_ptr<const void>> held_;
+  int64_t count_ = 0;  // commands
+  int64_t staging_bytes_ = 0;
+};
+
+}  // namespace tapml::device

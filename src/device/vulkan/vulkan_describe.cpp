@@ -1,0 +1,225 @@
+#include "device/vulkan/vulkan_describe.h"
+
+#include <algorithm>
+#include <limits>
+#include <thread>
+
+#include "device/vulkan/vulkan_spirv.h"
+
+namespace tapml::device {
+
+namespace {
+
+constexpr VkSubgroupFeatureFlags kNeededSubgroupOperations =
+    VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT |
+    VK_SUBGROUP_FEATURE_SHUFFLE_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT;
+
+bool has_compute_family(const VulkanFunctions& vk, VulkanPhysical& physical) {
+  uint32_t count = 0;
+  vk.GetPhysicalDeviceQueueFamilyProperties(physical.device, &count, nullptr);
+  std::vector<VkQueueFamilyProperties> families(count);
+  vk.GetPhysicalDeviceQueueFamilyProperties(physical.device, &count, families.data());
+  for (uint32_t i = 0; i < count; ++i) {
+    if (families[i].queueCount == 0 || !(families[i].queueFlags & VK_QUEUE_COMPUTE_BIT)) continue;
+    physical.family = i;
+    return true;
+  }
+  return false;
+}
+
+void ask_vulkan_driver(const VulkanFunctions& vk, VulkanPhysical& physical) {
+  VkPhysicalDeviceProperties2 properties{};
+  properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
+  properties.pNext = &physical.properties11;
+  physical.properties11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES;
+  physical.properties11.pNext = &physical.properties12;
+  physical.properties12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES;
+  VkPhysicalDeviceMaintenance4Properties maintenance{};
+  maintenance.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES;
+  if (physical.properties.apiVersion >= VK_API_VERSION_1_3) {
+    physical.properties12.pNext = &maintenance;
+  }
+  vk.GetPhysicalDeviceProperties2(physical.device, &properties);
+  physical.properties = properties.properties;
+  physical.max_buffer_bytes = static_cast<int64_t>(std::min<VkDeviceSize>(
+      maintenance.maxBufferSize, static_cast<VkDeviceSize>(std::numeric_limits<int64_t>::max())));
+
+  VkPhysicalDeviceFeatures2 features{};
+  features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+  features.pNext = &physical.features11;
+  physical.features11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
+  physical.features11.pNext = &physical.features12;
+  physical.features12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
+  vk.GetPhysicalDeviceFeatures2(physical.device, &features);
+  physical.features = features.features;
+  vk.GetPhysicalDeviceMemoryProperties(physical.device, &physical.memory);
+  // The chains point into this call's frame and into an object that moves.
+  physical.properties11.pNext = physical.properties12.pNext = nullptr;
+  physical.features11.pNext = nullptr;
+}
+
+int rank_of_vulkan_device(VkPhysicalDeviceType type) {
+  switch (type) {
+    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
+      return 4;
+    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
+      return 3;
+    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU:
+      return 2;
+    case VK_PHYSICAL_DEVICE_TYPE_CPU:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+bool has_vulkan_subgroups(const VulkanPhysical& physical) {
+  const VkPhysicalDeviceVulkan11Properties& says = physical.properties11;
+  return (says.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
+         (says.subgroupSupportedOperations & kNeededSubgroupOperations) ==
+             kNeededSubgroupOperations;
+}
+
+Limits vulkan_limits(const VulkanPhysical& physical) {
+  const VkPhysicalDeviceLimits& says = physical.properties.limits;
+  Limits limits;
+  limits.max_workgroup_threads =
+      std::min(says.maxComputeWorkGroupInvocations, says.maxComputeWorkGroupSize[0]);
+  limits.max_local_memory = says.maxComputeSharedMemorySize;
+  limits.max_binding_bytes = says.maxStorageBufferRange;
+  limits.max_allocation_bytes = static_cast<int64_t>(
+      std::min<VkDeviceSize>(physical.properties11.maxMemoryAllocationSize,
+                             static_cast<VkDeviceSize>(std::numeric_limits<int64_t>::max())));
+  if (physical.max_buffer_bytes > 0) {
+    limits.max_allocation_bytes = std::min(limits.max_allocation_bytes, physical.max_buffer_bytes);
+  }
+  limits.max_bindings = std::min({says.maxPerStageDescriptorStorageBuffers,
+                                  says.maxDescriptorSetStorageBuffers, says.maxPerStageResources});
+  limits.buffer_alignment =
+      std::max<int64_t>(16, static_cast<int64_t>(says.minStorageBufferOffsetAlignment));
+  // Vulkan does not tell a GPU's compute units.
+  if (physical.is_processor()) {
+    limits.threads = std::max<int64_t>(1, std::thread::hardware_concurrency());
+  }
+  return limits;
+}
+
+Features vulkan_features(const VulkanPhysical& physical) {
+  Features features;
+  for (int i = 0; i <= static_cast<int>(DType::kF64); ++i) {
+    auto dtype = static_cast<DType>(i);
+    bool wide = dtype == DType::kI64 || dtype == DType::kU64;
+    if (wide && !physical.features.shaderInt64) continue;
+    if (dtype == DType::kF64 && !physical.features.shaderFloat64) continue;
+    // Narrow types are read from whole words where there is nothing better.
+    features.storage_dtypes.insert(dtype);
+    if (dtype == DType::kBF16) continue;
+    if (dtype == DType::kF16 && !physical.features12.shaderFloat16) continue;
+    features.compute_dtypes.insert(dtype);
+  }
+  features.narrow_stores =
+      physical.features12.storageBuffer8BitAccess && physical.features11.storageBuffer16BitAccess;
+  features.local_memory = true;
+  features.subgroups = has_vulkan_subgroups(physical);
+  return features;
+}
+
+std::string vulkan_version_text(uint32_t version) {
+  return std::to_string(VK_API_VERSION_MAJOR(version)) + "." +
+         std::to_string(VK_API_VERSION_MINOR(version)) + "." +
+         std::to_string(VK_API_VERSION_PATCH(version));
+}
+
+}  // namespace
+
+VulkanFeatures::VulkanFeatures(const VulkanPhysical& has) {
+  features.shaderInt64 = has.features.shaderInt64;
+  features.shaderInt16 = has.features.shaderInt16;
+  features.shaderFloat64 = has.features.shaderFloat64;
+  features11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
+  features11.storageBuffer16BitAccess = has.features11.storageBuffer16BitAccess;
+  features12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
+  features12.storageBuffer8BitAccess = has.features12.storageBuffer8BitAccess;
+  features12.shaderFloat16 = has.features12.shaderFloat16;
+  features12.shaderInt8 = has.features12.shaderInt8;
+  features12.shaderSubgroupExtendedTypes = has.features12.shaderSubgroupExtendedTypes;
+  features12.timelineSemaphore = VK_TRUE;
+}
+
+Result<std::vector<VulkanPhysical>> find_vulkan_devices(const VulkanInstance& instance) {
+  const VulkanFunctions& vk = instance.functions();
+  TAPML_ASSIGN(std::vector<VkPhysicalDevice> devices, instance.devices());
+  std::vector<VulkanPhysical> found;
+  for (VkPhysicalDevice device : devices) {
+    VulkanPhysical physical;
+    physical.device = device;
+    vk.GetPhysicalDeviceProperties(device, &physical.properties);
+    if (physical.properties.apiVersion < VK_API_VERSION_1_2) continue;
+    if (!has_compute_family(vk, physical)) continue;
+    ask_vulkan_driver(vk, physical);
+    found.push_back(physical);
+  }
+  return found;
+}
+
+const VulkanPhysical& best_vulkan_device(const std::vector<VulkanPhysical>& devices) {
+  return *std::max_element(devices.begin(), devices.end(),
+                           [](const VulkanPhysical& a, const VulkanPhysical& b) {
+                             return rank_of_vulkan_device(a.properties.deviceType) <
+                                    rank_of_vulkan_device(b.properties.deviceType);
+                           });
+}
+
+DeviceInfo describe_vulkan_device(const VulkanPhysical& physical) {
+  DeviceInfo info;
+  info.platform = "vulkan";
+  info.name = physical.properties.deviceName;
+  info.version = "Vulkan " + vulkan_version_text(physical.properties.apiVersion) + ", " +
+                 physical.properties12.driverName + " " + physical.properties12.driverInfo;
+  info.limits = vulkan_limits(physical);
+  info.features = vulkan_features(physical);
+  return info;
+}
+
+std::set<uint32_t> vulkan_capabilities(const VulkanPhysical& physical) {
+  std::set<uint32_t> known;
+  auto add = [&](bool has, SpirvCapability capability, uint32_t after = 0) {
+    if (has) known.insert(static_cast<uint32_t>(capability) + after);
+  };
+  add(true, SpirvCapability::kMatrix);
+  add(true, SpirvCapability::kShader);
+  VulkanFeatures on(physical);
+  add(on.features.shaderInt64, SpirvCapability::kInt64);
+  add(on.features.shaderInt16, SpirvCapability::kInt16);
+  add(on.features.shaderFloat64, SpirvCapability::kFloat64);
+  add(on.features11.storageBuffer16BitAccess, SpirvCapability::kStorageBuffer16);
+  add(on.features12.storageBuffer8BitAccess, SpirvCapability::kStorageBuffer8);
+  add(on.features12.shaderFloat16, SpirvCapability::kFloat16);
+  add(on.features12.shaderInt8, SpirvCapability::kInt8);
+  const VkPhysicalDeviceVulkan12Properties& floats = physical.properties12;
+  add(floats.shaderDenormPreserveFloat32, SpirvCapability::kDenormPreserve);
+  add(floats.shaderDenormFlushToZeroFloat32, SpirvCapability::kDenormFlushToZero);
+  add(floats.shaderSignedZeroInfNanPreserveFloat32, SpirvCapability::kSignedZeroInfNanPreserve);
+  add(floats.shaderRoundingModeRTEFloat32, SpirvCapability::kRoundingModeRTE);
+  if (physical.properties11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) {
+    // The capabilities are in the order of the operations' bits.
+    for (uint32_t bit = 0; bit < 8; ++bit) {
+      bool has = (physical.properties11.subgroupSupportedOperations >> bit & 1) != 0;
+      add(has, SpirvCapability::kGroupNonUniform, bit);
+    }
+  }
+  return known;
+}
+
+std::string vulkan_build_identity(const VulkanPhysical& physical) {
+  const VkPhysicalDeviceProperties& says = physical.properties;
+  std::string text = std::string(says.deviceName) + "\n" + physical.properties12.driverName + "\n" +
+                     physical.properties12.driverInfo + "\n";
+  for (uint32_t number : {says.vendorID, says.deviceID, says.driverVersion, says.apiVersion}) {
+    text += std::to_string(number) + "\n";
+  }
+  for (uint8_t byte : says.pipelineCacheUUID) text += std::to_string(byte) + " ";
+  return text;
+}
+
+}  // namespace tapml::device

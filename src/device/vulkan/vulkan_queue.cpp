@@ -1,0 +1,487 @@
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <optional>
+
+#include "device/vulkan/vulkan_batch.h"
+
+namespace tapml::device {
+
+namespace {
+
+using runtime::BufferArg;
+using runtime::DeviceEvent;
+using runtime::DeviceKernel;
+using runtime::DeviceMemory;
+using runtime::DeviceQueue;
+using runtime::LaunchArgs;
+
+// Batches that are submitted and not done; the host waits for the oldest beyond.
+constexpr size_t kMostBatches = 16;
+// Larger writes to memory that the host reaches wait for the queue and need no copy.
+constexpr size_t kStagedWrite = 64 << 10;
+// Bytes of one step of a longer write or read.
+constexpr size_t kStagingStep = VulkanBatch::kMostStaging;
+// What vkCmdUpdateBuffer takes.
+constexpr size_t kMostUpdate = 64 << 10;
+constexpr size_t kMostVulkanBuffers = 64;
+constexpr size_t kMostPushConstants = 256;
+
+VulkanMemory& vulkan_memory(DeviceMemory& memory) { return static_cast<VulkanMemory&>(memory); }
+
+class VulkanEvent final : public DeviceEvent {
+ public:
+  VulkanEvent(std::shared_ptr<VulkanTimeline> timeline, uint64_t value)
+      : timeline(std::move(timeline)), value(value) {}
+  const std::shared_ptr<VulkanTimeline> timeline;
+  const uint64_t value;
+};
+
+// A range's bytes from `offset` on.
+struct VulkanPlace {
+  std::shared_ptr<VulkanRange> range;
+  int64_t offset = 0;
+
+  VulkanPlace(DeviceMemory& memory, int64_t offset)
+      : range(vulkan_memory(memory).range()), offset(offset) {}
+  VulkanPlace(std::shared_ptr<VulkanRange> range, int64_t offset)
+      : range(std::move(range)), offset(offset) {}
+  VkDeviceSize in_buffer() const { return range->offset() + static_cast<VkDeviceSize>(offset); }
+  std::byte* address() const { return range->address() ? range->address() + offset : nullptr; }
+};
+
+class VulkanQueue final : public DeviceQueue {
+ public:
+  VulkanQueue(std::shared_ptr<VulkanContext> context, std::shared_ptr<VulkanTimeline> timeline,
+              VkCommandPool pool)
+      : context_(std::move(context)), timeline_(std::move(timeline)), pool_(pool) {}
+
+  ~VulkanQueue() override {
+    // What was enqueued runs; what cannot be waited for is lost with the device.
+    (void)flush();
+    (void)wait_for(submitted_);
+    recording_.reset();
+    idle_.clear();
+    in_flight_.clear();
+    context_->vk.DestroyCommandPool(context_->handle(), pool_, nullptr);
+  }
+
+  Status write(DeviceMemory& to, int64_t offset,
+               std::span<const std::byte> bytes) noexcept override {
+    return guarded([&] { return write_at({to, offset}, bytes); });
+  }
+
+  Status copy(DeviceMemory& from, int64_t from_offset, DeviceMemory& to, int64_t to_offset,
+              int64_t size) noexcept override {
+    return guarded([&]() -> Status {
+      const int64_t distance = std::abs(from_offset - to_offset);
+      VulkanPlace source(from, from_offset), target(to, to_offset);
+      if (&from != &to || distance >= size) return copy_apart(source, target, size);
+      // Vulkan refuses copies between ranges that overlap: the bytes make a detour.
+      TAPML_ASSIGN(std::shared_ptr<VulkanRange> aside, context_->memory().allocate(size));
+      TAPML_TRY(copy_apart(source, {aside, 0}, size));
+      return copy_apart({aside, 0}, target, size);
+    });
+  }
+
+  Status fill_zero(DeviceMemory& to, int64_t offset, int64_t size) noexcept override {
+    return guarded([&] { return fill_at({to, offset}, size); });
+  }
+
+  Status launch(DeviceKernel& kernel, const LaunchArgs& args) noexcept override {
+    return guarded([&] { return launch_kernel(static_cast<VulkanKernel&>(kernel), args); });
+  }
+
+  Status read(DeviceMemory& from, int64_t offset, std::span<std::byte> bytes) noexcept override {
+    return guarded([&] { return read_at({from, offset}, bytes); });
+  }
+
+  Status synchronize() noexcept override {
+    return guarded([&] { return finish(); });
+  }
+
+  Result<bool> done() noexcept override {
+    bool reached = false;
+    TAPML_TRY(guarded([&]() -> Status {
+      TAPML_TRY(flush());
+      TAPML_TRY(reclaim());
+      reached = in_flight_.empty();
+      return {};
+    }));
+    return reached;
+  }
+
+  Result<std::shared_ptr<DeviceEvent>> record() noexcept override {
+    std::shared_ptr<DeviceEvent> event;
+    TAPML_TRY(guarded([&]() -> Status {
+      // Another queue may wait for it, and does not flush this one.
+      TAPML_TRY(flush());
+      event = std::make_shared<VulkanEvent>(timeline_, submitted_);
+      return {};
+    }));
+    return event;
+  }
+
+  Status wait(DeviceEvent& event) noexcept override {
+    auto& awaited = static_cast<VulkanEvent&>(event);
+    if (awaited.timeline != timeline_) waits_.push_back({awaited.timeline, awaited.value});
+    return {};
+  }
+
+ private:
+  struct Wait {
+    std::shared_ptr<VulkanTimeline> timeline;
+    uint64_t value = 0;
+  };
+
+  // Runs work() unless the queue has failed; what goes wrong stays.
+  template <class Work>
+  Status guarded(Work&& work) {
+    if (failed_) return fail(*failed_);
+    Status status = context_->alive();
+    if (status) status = work();
+    if (Status valid = context_->valid(); status && !valid) status = std::move(valid);
+    if (!status) failed_ = status.error();
+    return status;
+  }
+
+  // Whether nothing is under way, so that the host may touch memory in the queue's order.
+  Result<bool> is_idle() {
+    if (recording_ || !waits_.empty()) return false;
+    TAPML_TRY(reclaim());
+    return in_flight_.empty();
+  }
+
+  // The batch to record the next command into, which sees all that came before.
+  Result<VulkanBatch*> next_command() {
+    if (recording_ && recording_->is_full()) TAPML_TRY(flush());
+    if (!recording_) {
+      TAPML_TRY(reclaim());
+      if (in_flight_.size() >= kMostBatches) TAPML_TRY(wait_for(in_flight_.front()->serial));
+      TAPML_ASSIGN(std::unique_ptr<VulkanBatch> batch, new_batch());
+      TAPML_TRY(batch->begin());
+      recording_ = std::move(batch);
+    }
+    recording_->next();
+    return recording_.get();
+  }
+
+  Result<std::unique_ptr<VulkanBatch>> new_batch() {
+    if (!idle_.empty()) {
+      std::unique_ptr<VulkanBatch> batch = std::move(idle_.back());
+      idle_.pop_back();
+      return batch;
+    }
+    VkCommandBufferAllocateInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
+    info.commandPool = pool_;
+    info.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
+    info.commandBufferCount = 1;
+    VkCommandBuffer commands = VK_NULL_HANDLE;
+    TAPML_TRY(
+        context_->status(context_->vk.AllocateCommandBuffers(context_->handle(), &info, &commands),
+                         "vkAllocateCommandBuffers"));
+    return std::make_unique<VulkanBatch>(context_, commands);
+  }
+
+  // Submits what is recorded, and awaits what is to be awaited.
+  Status flush() {
+    if (!recording_ && waits_.empty()) return {};
+    // Waits alone need a batch too: what is recorded after them is reached after them.
+    if (!recording_) TAPML_TRY(next_command());
+    // Where this fails, the commands are gone.
+    std::unique_ptr<VulkanBatch> batch = std::move(recording_);
+    TAPML_TRY(batch->end());
+    std::vector<VkSemaphore> awaited;
+    std::vector<uint64_t> values;
+    for (const Wait& wait : waits_) {
+      awaited.push_back(wait.timeline->handle);
+      values.push_back(wait.value);
+      batch->hold(wait.timeline);
+    }
+    waits_.clear();
+    const std::vector<VkPipelineStageFlags> stages(awaited.size(),
+                                                   VK_PIPELINE_STAGE_ALL_COMMANDS_BIT);
+    const uint64_t signaled = submitted_ + 1;
+    VkTimelineSemaphoreSubmitInfo timeline{};
+    timeline.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO;
+    timeline.waitSemaphoreValueCount = static_cast<uint32_t>(values.size());
+    timeline.pWaitSemaphoreValues = values.data();
+    timeline.signalSemaphoreValueCount = 1;
+    timeline.pSignalSemaphoreValues = &signaled;
+    const VkCommandBuffer commands = batch->commands();
+    VkSubmitInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
+    info.pNext = &timeline;
+    info.waitSemaphoreCount = static_cast<uint32_t>(awaited.size());
+    info.pWaitSemaphores = awaited.data();
+    info.pWaitDstStageMask = stages.data();
+    info.commandBufferCount = 1;
+    info.pCommandBuffers = &commands;
+    info.signalSemaphoreCount = 1;
+    info.pSignalSemaphores = &timeline_->handle;
+    TAPML_TRY(context_->submit(info));
+    batch->serial = submitted_ = signaled;
+    in_flight_.push_back(std::move(batch));
+    return {};
+  }
+
+  // Takes back the batches that are done.
+  Status reclaim() {
+    if (in_flight_.empty()) return {};
+    uint64_t value = 0;
+    TAPML_TRY(context_->status(
+        context_->vk.GetSemaphoreCounterValue(context_->handle(), timeline_->handle, &value),
+        "vkGetSemaphoreCounterValue"));
+    while (!in_flight_.empty() && in_flight_.front()->serial <= value) {
+      in_flight_.front()->reset();
+      idle_.push_back(std::move(in_flight_.front()));
+      in_flight_.pop_front();
+    }
+    return {};
+  }
+
+  Status wait_for(uint64_t serial) {
+    if (in_flight_.empty() || in_flight_.front()->serial > serial) return {};
+    VkSemaphoreWaitInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;
+    info.semaphoreCount = 1;
+    info.pSemaphores = &timeline_->handle;
+    info.pValues = &serial;
+    TAPML_TRY(context_->status(context_->vk.WaitSemaphores(context_->handle(), &info, UINT64_MAX),
+                               "vkWaitSemaphores"));
+    return reclaim();
+  }
+
+  Status finish() {
+    TAPML_TRY(flush());
+    return wait_for(submitted_);
+  }
+
+  Status write_at(const VulkanPlace& to, std::span<const std::byte> bytes) {
+    if (to.address()) {
+      TAPML_ASSIGN(bool idle, is_idle());
+      if (!idle && bytes.size() > kStagedWrite) {
+        TAPML_TRY(finish());
+        idle = true;
+      }
+      if (idle) {
+        std::memcpy(to.address(), bytes.data(), bytes.size());
+        return {};
+      }
+    }
+    const bool whole_words = (to.offset | static_cast<int64_t>(bytes.size())) % 4 == 0;
+    if (whole_words && bytes.size() <= kMostUpdate) {
+      TAPML_ASSIGN(VulkanBatch * batch, next_command());
+      context_->vk.CmdUpdateBuffer(batch->commands(), to.range->buffer(), to.in_buffer(),
+                                   bytes.size(), bytes.data());
+      batch->hold(to.range);
+      return {};
+    }
+    for (size_t at = 0; at < bytes.size(); at += kStagingStep) {
+      const size_t size = std::min(bytes.size() - at, kStagingStep);
+      TAPML_ASSIGN(std::shared_ptr<VulkanRange> staging,
+                   context_->staging().allocate(static_cast<int64_t>(size)));
+      std::memcpy(staging->address(), bytes.data() + at, size);
+      TAPML_TRY(copy_apart({std::move(staging), 0},
+                           {to.range, to.offset + static_cast<int64_t>(at)},
+                           static_cast<int64_t>(size)));
+      recording_->count_staging(static_cast<int64_t>(size));
+    }
+    return {};
+  }
+
+  Status copy_apart(const VulkanPlace& from, const VulkanPlace& to, int64_t size) {
+    TAPML_ASSIGN(VulkanBatch * batch, next_command());
+    VkBufferCopy part{from.in_buffer(), to.in_buffer(), static_cast<VkDeviceSize>(size)};
+    context_->vk.CmdCopyBuffer(batch->commands(), from.range->buffer(), to.range->buffer(), 1,
+                               &part);
+    batch->hold(from.range);
+    batch->hold(to.range);
+    return {};
+  }
+
+  Status fill_at(const VulkanPlace& to, int64_t size) {
+    // Vulkan fills whole words: the bytes before and after come as copies of zeros.
+    constexpr std::array<std::byte, 4> kZeros{};
+    const int64_t before = std::min(size, (4 - to.offset % 4) % 4);
+    const int64_t words = (size - before) / 4 * 4;
+    const int64_t after = size - before - words;
+    auto zeros = [&](int64_t count) {
+      return std::span<const std::byte>(kZeros).first(static_cast<size_t>(count));
+    };
+    if (before > 0) TAPML_TRY(write_at(to, zeros(before)));
+    if (words > 0) {
+      TAPML_ASSIGN(VulkanBatch * batch, next_command());
+      VulkanPlace middle(to.range, to.offset + before);
+      context_->vk.CmdFillBuffer(batch->commands(), to.range->buffer(), middle.in_buffer(),
+                                 static_cast<VkDeviceSize>(words), 0);
+      batch->hold(to.range);
+    }
+    if (after > 0) TAPML_TRY(write_at({to.range, to.offset + before + words}, zeros(after)));
+    return {};
+  }
+
+  Status read_at(const VulkanPlace& from, std::span<std::byte> bytes) {
+    if (from.address()) {
+      TAPML_TRY(finish());
+      std::memcpy(bytes.data(), from.address(), bytes.size());
+      return {};
+    }
+    for (size_t at = 0; at < bytes.size(); at += kStagingStep) {
+      const size_t size = std::min(bytes.size() - at, kStagingStep);
+      TAPML_ASSIGN(std::shared_ptr<VulkanRange> staging,
+                   context_->staging().allocate(static_cast<int64_t>(size)));
+      TAPML_TRY(copy_apart({from.range, from.offset + static_cast<int64_t>(at)}, {staging, 0},
+                           static_cast<int64_t>(size)));
+      TAPML_TRY(finish());
+      std::memcpy(bytes.data() + at, staging->address(), size);
+    }
+    return {};
+  }
+
+  Status launch_kernel(const VulkanKernel& kernel, const LaunchArgs& args) {
+    const VulkanPipeline& pipeline = *kernel.pipeline;
+    std::array<int32_t, kMostPushConstants> constants;
+    TAPML_TRY(push_constants(kernel, args, constants));
+    TAPML_TRY(check_buffers(kernel, args));
+    TAPML_ASSIGN(VulkanBatch * batch, next_command());
+    const VulkanFunctions& vk = context_->vk;
+    VkCommandBuffer commands = batch->commands();
+    vk.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.pipeline);
+    vk.CmdPushConstants(commands, pipeline.layout.pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                        pipeline.push_bytes, constants.data());
+    if (!args.buffers.empty()) {
+      TAPML_ASSIGN(VkDescriptorSet set, describe(*batch, pipeline, args));
+      vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout.pipeline,
+                               0, 1, &set, 0, nullptr);
+    }
+    const int64_t groups =
+        std::min((args.extent - 1) / args.workgroup_threads + 1, context_->max_groups);
+    vk.CmdDispatch(commands, static_cast<uint32_t>(groups), 1, 1);
+    batch->hold(kernel.pipeline);
+    return {};
+  }
+
+  Status push_constants(const VulkanKernel& kernel, const LaunchArgs& args,
+                        std::array<int32_t, kMostPushConstants>& constants) const {
+    const VulkanPipeline& pipeline = *kernel.pipeline;
+    if (pipeline.buffers != args.buffers.size() ||
+        pipeline.push_bytes != 4 * (args.scalars.size() + 1)) {
+      return fail(internal_error("kernel " + kernel.entry + " declares " +
+                                     std::to_string(pipeline.buffers) + " buffers and " +
+                                     std::to_string(pipeline.push_bytes / 4 - 1) + " scalars for " +
+                                     std::to_string(args.buffers.size()) + " buffers and " +
+                                     std::to_string(args.scalars.size()) + " scalars",
+                                 "vulkan"));
+    }
+    if (args.scalars.size() >= kMostPushConstants) {
+      return fail(platform_error(
+          PlatformFault::kLimit,
+          "kernel " + kernel.entry + " takes " + std::to_string(args.scalars.size()) + " scalars",
+          "vulkan"));
+    }
+    const int64_t most = context_->info.limits.max_workgroup_threads;
+    if (args.workgroup_threads > most) {
+      return fail(platform_error(PlatformFault::kLimit,
+                                 "kernel " + kernel.entry + " asks for work groups of " +
+                                     std::to_string(args.workgroup_threads) +
+                                     " threads; this device allows " + std::to_string(most),
+                                 "vulkan"));
+    }
+    for (size_t i = 0; i <= args.scalars.size(); ++i) {
+      const int64_t value = i == 0 ? args.extent : args.scalars[i - 1];
+      if (value != static_cast<int32_t>(value)) {
+        return fail(platform_error(PlatformFault::kLimit,
+                                   (i == 0 ? "the extent" : "scalar " + std::to_string(i - 1)) +
+                                       " of kernel " + kernel.entry + " is " +
+                                       std::to_string(value) +
+                                       "; kernels on vulkan take integers of 32 bits",
+                                   "vulkan"));
+      }
+      constants[i] = static_cast<int32_t>(value);
+    }
+    return {};
+  }
+
+  Status check_buffers(const VulkanKernel& kernel, const LaunchArgs& args) const {
+    const int64_t alignment = context_->info.limits.buffer_alignment;
+    for (size_t i = 0; i < args.buffers.size(); ++i) {
+      const BufferArg& buffer = args.buffers[i];
+      auto bad = [&](const std::string& what) {
+        return fail(platform_error(PlatformFault::kLimit,
+                                   "buffer argument " + std::to_string(i) + " of kernel " +
+                                       kernel.entry + " begins " + what,
+                                   "vulkan"));
+      };
+      if (buffer.offset % alignment != 0) {
+        return bad("at byte " + std::to_string(buffer.offset) +
+                   "; this device takes multiples of " + std::to_string(alignment));
+      }
+      if (buffer.offset >= vulkan_memory(*buffer.memory).range()->size()) {
+        return bad("at the end of its buffer");
+      }
+    }
+    return {};
+  }
+
+  // A descriptor set of the launch's buffers, which the batch then holds.
+  Result<VkDescriptorSet> describe(VulkanBatch& batch, const VulkanPipeline& pipeline,
+                                   const LaunchArgs& args) {
+    std::array<VkDescriptorBufferInfo, kMostVulkanBuffers> infos;
+    if (args.buffers.size() > infos.size()) {
+      return fail(platform_error(PlatformFault::kLimit,
+                                 "a launch of " + std::to_string(args.buffers.size()) + " buffers",
+                                 "vulkan"));
+    }
+    TAPML_ASSIGN(VkDescriptorSet set, batch.descriptors(pipeline.layout.set, pipeline.buffers));
+    const int64_t most = context_->info.limits.max_binding_bytes;
+    for (size_t i = 0; i < args.buffers.size(); ++i) {
+      const BufferArg& buffer = args.buffers[i];
+      const std::shared_ptr<VulkanRange>& range = vulkan_memory(*buffer.memory).range();
+      infos[i].buffer = range->buffer();
+      infos[i].offset = range->offset() + static_cast<VkDeviceSize>(buffer.offset);
+      infos[i].range = static_cast<VkDeviceSize>(std::min(range->size() - buffer.offset, most));
+      batch.hold(range);
+    }
+    // Descriptors of one type at consecutive bindings are one update.
+    VkWriteDescriptorSet update{};
+    update.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
+    update.dstSet = set;
+    update.descriptorCount = static_cast<uint32_t>(args.buffers.size());
+    update.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+    update.pBufferInfo = infos.data();
+    context_->vk.UpdateDescriptorSets(context_->handle(), 1, &update, 0, nullptr);
+    return set;
+  }
+
+  std::shared_ptr<VulkanContext> context_;
+  std::shared_ptr<VulkanTimeline> timeline_;
+  VkCommandPool pool_;
+  uint64_t submitted_ = 0;  // value that timeline_ reaches with the last batch
+  std::unique_ptr<VulkanBatch> recording_;
+  std::deque<std::unique_ptr<VulkanBatch>> in_flight_;  // oldest first
+  std::vector<std::unique_ptr<VulkanBatch>> idle_;
+  std::vector<Wait> waits_;  // before the batch that is recorded
+  std::optional<Error> failed_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<DeviceQueue>> create_vulkan_queue(std::shared_ptr<VulkanContext> context) {
+  TAPML_TRY(context->alive());
+  TAPML_ASSIGN(std::shared_ptr<VulkanTimeline> timeline, VulkanTimeline::create(context));
+  VkCommandPoolCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
+  info.flags =
+      VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT | VK_COMMAND_POOL_CREATE_TRANSIENT_BIT;
+  info.queueFamilyIndex = context->physical().family;
+  VkCommandPool pool = VK_NULL_HANDLE;
+  TAPML_TRY(context->status(context->vk.CreateCommandPool(context->handle(), &info, nullptr, &pool),
+                            "vkCreateCommandPool"));
+  return std::make_unique<VulkanQueue>(std::move(context), std::move(timeline), pool);
+}
+
+}  // namespace tapml::device

@@ -1,0 +1,42 @@
+// What a module's SPIR-V says of itself, looked at before a driver sees it: drivers take what they
+// are given for valid.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+
+namespace tapml::device {
+
+// Numbers of the SPIR-V specification.
+enum class SpirvCapability : uint32_t {
+  kMatrix = 0,
+  kShader = 1,
+  kFloat16 = 9,
+  kFloat64 = 10,
+  kInt64 = 11,
+  kInt16 = 22,
+  kInt8 = 39,
+  kGroupNonUniform = 61,  // and seven kinds of operations after it
+  kStorageBuffer16 = 4433,
+  kStorageBuffer8 = 4448,
+  kDenormPreserve = 4464,
+  kDenormFlushToZero = 4465,
+  kSignedZeroInfNanPreserve = 4466,
+  kRoundingModeRTE = 4467,
+};
+
+struct SpirvFacts {
+  std::set<uint32_t> capabilities;
+  uint32_t group[3] = {1, 1, 1};  // work group's size
+  uint32_t bindings = 0;          // highest binding of set 0, plus one
+};
+
+// InternalError unless `words` are a whole module with a compute entry point "main" whose
+// descriptors are all of set 0.
+Result<SpirvFacts> read_spirv(std::span<const uint32_t> words, const std::string& entry);
+
+}  // namespace tapml::device
