@@ -6,8 +6,10 @@
 #include "codegen/lower/narrow_index.h"
 #include "codegen/lower/segment_tensors.h"
 #include "codegen/source/emitter.h"
+#include "codegen/source/spirv.h"
 #include "ir/exceptions.h"
 #include "passes/lower_math.h"
+#include "passes/memory/in_place.h"
 #include "pipeline/run.h"
 #include "schedule/rules.h"
 
@@ -16,6 +18,24 @@ namespace tapml::pipeline {
 KernelBuilder::KernelBuilder(const target::Target& target, const ImplementOptions& options,
                              Executable& executable)
     : target_(target), options_(options), executable_(executable) {}
+
+namespace {
+
+// Whether the planner may let an output take over an input's storage.
+bool may_alias(const tir::PrimFunc& func) {
+  for (size_t output = 0; output < func.params.size(); ++output) {
+    if (func.params[output].mode != AccessMode::kOut) continue;
+    for (size_t input = 0; input < func.params.size(); ++input) {
+      if (func.params[input].mode == AccessMode::kIn &&
+          passes::may_compute_in_place(func, input, output)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+}  // namespace
 
 bool KernelBuilder::add_from_cache(Native& native, int32_t kernel) {
   native.key = KernelCache::key(executable_.kernels[static_cast<size_t>(kernel)].spec, target_);
@@ -33,10 +53,11 @@ void KernelBuilder::add(const tir::PrimFunc& func, int32_t kernel, const std::st
   double start = seconds_now();
   const std::string& name = executable_.kernels[static_cast<size_t>(kernel)].name;
   const bool is_native = target_.description.code == target::CodeKind::kNative;
+  const bool is_kept = is_native || target_.description.code == target::CodeKind::kGlsl;
   Native native;
   native.implementation = executable_.implementations.size();
   // What a rewrite makes of a kernel has no key.
-  if (is_native && options_.cache && !options_.rewrite && add_from_cache(native, kernel)) {
+  if (is_kept && options_.cache && !options_.rewrite && add_from_cache(native, kernel)) {
     natives_.push_back(std::move(native));
     schedule_seconds_ += seconds_now() - start;
     return;
@@ -58,10 +79,16 @@ void KernelBuilder::add(const tir::PrimFunc& func, int32_t kernel, const std::st
   if (is_native) {
     if (!compiler_) compiler_ = std::make_unique<codegen::NativeCompiler>(options_.threads);
     compiler_->add(name + ".o", std::move(code));
-    natives_.push_back(std::move(native));
   } else {
-    for (codegen::DeviceFunc& launch : code) functions_.push_back(std::move(launch));
+    const bool alias = may_alias(func);
+    native.functions = code.size();
+    for (codegen::DeviceFunc& launch : code) {
+      launch.may_alias = alias;
+      native.object.entries.push_back(launch.entry);
+      functions_.push_back(std::move(launch));
+    }
   }
+  if (is_kept) natives_.push_back(std::move(native));
   schedule_seconds_ += seconds_now() - start;
 }
 
@@ -118,11 +145,12 @@ void KernelBuilder::add_launches(const codegen::SegmentedFunc& segmented,
     }
     if (target_.description.index_bits == 32) {
       bool wide = target_.description.features.compute_dtypes.contains(DType::kI64);
-      codegen::narrow_index(launch, wide, where);
+      bool must = target_.description.code == target::CodeKind::kGlsl;
+      codegen::narrow_index(launch, wide, where, must);
     }
     LaunchInfo info;
     info.entry = launch.entry;
-    info.extent = program(launch.extent);
+    info.extent = program(launch.invocations());
     info.workgroup_threads = launch.workgroup_threads;
     info.buffers = launch.buffer_indices;
     info.scalars = launch.scalar_indices;
@@ -162,12 +190,35 @@ ModuleBlob KernelBuilder::generate_native() {
       continue;
     }
     all.push_back(std::move(made[next++]));
-    if (native.key.empty()) continue;
-    CachedKernel kernel{executable_.implementations[native.implementation], all.back()};
-    kernel.implementation.kernel = 0;
-    options_.cache->keep(native.key, kernel);
+    native.object = all.back();
+    keep(native);
   }
   return codegen::archive_native(all);
+}
+
+void KernelBuilder::keep(const Native& native) {
+  if (native.key.empty()) return;
+  CachedKernel kernel{executable_.implementations[native.implementation], native.object};
+  kernel.implementation.kernel = 0;
+  options_.cache->keep(native.key, kernel);
+}
+
+ModuleBlob KernelBuilder::generate_spirv() {
+  const auto parts = codegen::compile_shaders(functions_, target_.description, options_.threads);
+  ModuleBlob blob;
+  blob.platform = target_.description.platform;
+  blob.format = codegen::kSpirvFormat;
+  size_t next = 0;
+  for (Native& native : natives_) {
+    codegen::NativeObject& object = native.object;
+    for (size_t i = 0; i < native.functions; ++i, ++next) {
+      object.bytes.insert(object.bytes.end(), parts[next].begin(), parts[next].end());
+    }
+    if (!native.cached) keep(native);
+    blob.bytes.insert(blob.bytes.end(), object.bytes.begin(), object.bytes.end());
+    blob.entries.insert(blob.entries.end(), object.entries.begin(), object.entries.end());
+  }
+  return blob;
 }
 
 ModuleBlob KernelBuilder::generate() {
@@ -184,10 +235,9 @@ ModuleBlob KernelBuilder::generate() {
       return blob;
     }
     case target::CodeKind::kGlsl:
-      break;
+      return generate_spirv();
   }
-  throw_platform(PlatformFault::kAbsent,
-                 "no code generation for target " + target_.description.platform);
+  throw_internal("a kind of code that nothing generates", target_.description.platform);
 }
 
 }  // namespace tapml::pipeline

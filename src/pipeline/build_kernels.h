@@ -27,12 +27,14 @@ class KernelBuilder {
   void finish();
 
  private:
-  // A native kernel: `object` is there, or comes from the compiler.
+  // A kernel whose code may be kept: `object` is there, or is made of its functions. Of a native
+  // one it is what the compiler makes, of a Vulkan one the part of a module.
   struct Native {
     std::string key;  // empty: not for the cache
     bool cached = false;
     codegen::NativeObject object;
     size_t implementation = 0;
+    size_t functions = 0;  // how many of functions_ are its own
   };
 
   // Lowers one form of a kernel's program: launches into `implementation`, functions into `code`.
@@ -46,15 +48,17 @@ class KernelBuilder {
   codegen::Preparation find_preparation(const codegen::SegmentedFunc& segmented,
                                         const codegen::LoweredKernel& lowered) const;
   bool add_from_cache(Native& native, int32_t kernel);
+  void keep(const Native& native);
   ModuleBlob generate();
   ModuleBlob generate_native();
+  ModuleBlob generate_spirv();
 
   const target::Target& target_;
   const ImplementOptions& options_;
   Executable& executable_;
   std::unique_ptr<codegen::NativeCompiler> compiler_;  // made when it is needed
   std::vector<Native> natives_;
-  std::vector<codegen::DeviceFunc> functions_;  // of other targets
+  std::vector<codegen::DeviceFunc> functions_;  // of targets that are not native
   double schedule_seconds_ = 0;
 };
 

@@ -31,10 +31,35 @@ Description opencl() {
   d.doc = "OpenCL C 1.2 on the first device of the first platform";
   d.code = CodeKind::kOpenClC;
   d.gpu_like = true;
+  d.cpu_like_groups = true;
   d.workgroup_threads = 64;
   d.limits.max_workgroup_threads = 256;
   d.limits.max_local_memory = 32 << 10;
   d.limits.buffer_alignment = 128;
+  d.features.storage_dtypes = all_dtypes();
+  d.features.compute_dtypes = all_dtypes();
+  d.features.compute_dtypes.erase(DType::kF16);
+  d.features.compute_dtypes.erase(DType::kBF16);
+  d.features.local_memory = true;
+  return d;
+}
+
+// What every device of some years has; the limits are those that all must have, but for bindings,
+// of which the standard asks for no more than four.
+Description vulkan() {
+  Description d;
+  d.platform = "vulkan";
+  d.doc = "GLSL compute shaders as SPIR-V 1.3 on the first Vulkan device";
+  d.code = CodeKind::kGlsl;
+  d.gpu_like = true;
+  d.fused_fma = false;
+  d.workgroup_threads = 64;
+  d.index_bits = 32;
+  d.limits.max_workgroup_threads = 128;
+  d.limits.max_local_memory = 16 << 10;
+  d.limits.max_binding_bytes = 128 << 20;
+  d.limits.max_bindings = 24;
+  d.limits.buffer_alignment = 256;
   d.features.storage_dtypes = all_dtypes();
   d.features.compute_dtypes = all_dtypes();
   d.features.compute_dtypes.erase(DType::kF16);
@@ -55,7 +80,7 @@ Description null() {
 }  // namespace
 
 const std::vector<Description>& descriptions() {
-  static const std::vector<Description> kDescriptions = {cpu(), opencl(), null()};
+  static const std::vector<Description> kDescriptions = {cpu(), opencl(), vulkan(), null()};
   return kDescriptions;
 }
 

@@ -1,8 +1,10 @@
 #include "target/target.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "ir/exceptions.h"
+#include "target/devices.h"
 
 namespace tapml::target {
 
@@ -11,7 +13,10 @@ namespace {
 // Options that each platform understands.
 const std::map<std::string, std::vector<std::string>>& known_options() {
   static const std::map<std::string, std::vector<std::string>> kOptions = {
-      {"cpu", {"threads", "libs"}}, {"opencl", {"device", "index"}}, {"null", {}}};
+      {"cpu", {"threads", "libs"}},
+      {"opencl", {"device", "for", "groups", "index", "schedule"}},
+      {"vulkan", {"device", "for", "groups", "index", "schedule", "validation"}},
+      {"null", {}}};
   return kOptions;
 }
 
@@ -68,7 +73,23 @@ Target parse_target(std::string_view text) {
   if (bits != 32 && bits != 64) {
     throw_user("bad value of option \"index\"", where, "32 or 64", std::to_string(bits));
   }
+  if (auto it = target.options.find("for"); it != target.options.end()) {
+    describe_device(target.description, it->second, where);
+  }
+  const std::string groups = target.choice("groups", {"auto", "cpu", "gpu"});
+  if (groups != "auto") target.description.cpu_like_groups = groups == "cpu";
+  target.choice("schedule", {"rules", "fallback"});
   return target;
+}
+
+std::string Target::choice(const std::string& key, const std::vector<std::string>& values) const {
+  auto it = options.find(key);
+  if (it == options.end()) return values.front();
+  if (std::find(values.begin(), values.end(), it->second) == values.end()) {
+    throw_user("bad value of option \"" + key + "\"", "target \"" + text + "\"",
+               "one of " + join(values), it->second);
+  }
+  return it->second;
 }
 
 int64_t Target::integer_option(const std::string& key, int64_t fallback, int64_t low,

@@ -25,6 +25,11 @@ struct Description {
   CodeKind code = CodeKind::kNone;
   bool gpu_like = false;       // grid-stride launches, work groups
   bool accurate_math = false;  // its exp, sin, ... are documented within 2 ULP: lower_math is off
+  bool fused_fma = true;       // its fma rounds once; else code computes what it needs
+  // The threads of a group are turns of a loop on a processor: barriers and local memory cost more
+  // than they save where the caches do the same.
+  bool cpu_like_groups = false;
+  int64_t subgroup_width = 1;  // threads in lockstep
   int64_t workgroup_threads = 64;
   int64_t vector_bytes = 16;  // width that loops are shaped for
   int64_t index_bits = 64;    // of index arithmetic; 32 is narrowed under the launcher's checks
@@ -41,6 +46,8 @@ struct Target {
 
   // An integer option; UserError when it is there but is not an integer in [low, high].
   int64_t integer_option(const std::string& key, int64_t fallback, int64_t low, int64_t high) const;
+  // An option with a choice of values, the first where it is not there; UserError for another.
+  std::string choice(const std::string& key, const std::vector<std::string>& values) const;
 };
 
 // The known platforms, by name.

@@ -35,6 +35,13 @@ struct DeviceFunc {
   // of `buffers` are of it; `extent` is the host's.
   DType index = DType::kI64;
   std::vector<IndexLimit> limits;
+  // Callers may hand it an output that lies exactly where an input lies: each element is read, for
+  // the element of its own place, before that is written.
+  bool may_alias = false;
+
+  // Invocations that the launch asks for, what the kernel is told as its extent: items, or the
+  // threads of all groups.
+  PrimExpr invocations() const { return thread ? extent * workgroup_threads : extent; }
 };
 
 // A scheduled implementation taken apart: its workspaces and its launches in order.

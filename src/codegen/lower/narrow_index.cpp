@@ -332,12 +332,12 @@ class Narrower {
 
 }  // namespace
 
-bool narrow_index(DeviceFunc& launch, bool wide, const std::string& where) {
+bool narrow_index(DeviceFunc& launch, bool wide, const std::string& where, bool must) {
   try {
     launch = Narrower(launch, wide).run();
     return true;
   } catch (const TooWide& found) {
-    if (wide) return false;
+    if (wide && !must) return false;
     if (found.expr.kind() == ExprKind::kLoad) {
       throw_platform(PlatformFault::kLimit,
                      "tensor " + load_buffer(found.expr)->name + " holds " +

@@ -17,8 +17,9 @@ inline constexpr int64_t kMost32 = (int64_t{1} << 31) - 1;
 // from indices keep them where nothing shows that they fit.
 //
 // Where some index never fits, the launch keeps 64 bits if the platform computes with them
-// (`wide`); the result is false. Without them it is refused: PlatformError (kLimit) at `where`,
-// which names the expression, its largest value and the limit. So is data of 64 bits.
-bool narrow_index(DeviceFunc& launch, bool wide, const std::string& where);
+// (`wide`); the result is false. Without them, or where it `must` be narrowed, it is refused:
+// PlatformError (kLimit) at `where`, which names the expression, its largest value and the limit.
+// So is data of 64 bits where the platform has none.
+bool narrow_index(DeviceFunc& launch, bool wide, const std::string& where, bool must = false);
 
 }  // namespace tapml::codegen

@@ -2,10 +2,12 @@
 // (emitter.h) holds everything else.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "codegen/lower/device_func.h"
+#include "target/target.h"
 
 namespace tapml::codegen {
 
@@ -13,8 +15,8 @@ class Dialect {
  public:
   virtual ~Dialect() = default;
 
-  // Text before the first function of a file: extensions, helpers.
-  virtual std::string prelude() const = 0;
+  // Text before the first function of a file: extensions, and the helpers that `functions` call.
+  virtual std::string prelude(const std::string& functions) const = 0;
   // Type of a value in a register. f16 and bf16 are held in f32, rounded after every step.
   virtual std::string type_name(DType dtype) const = 0;
   virtual std::string int_literal(int64_t value, DType dtype) const = 0;
@@ -59,6 +61,9 @@ class Dialect {
                             bool left) const = 0;
   // 0 <= n < width.
   virtual std::string shift_fits(const std::string& n, DType dtype) const = 0;
+  // a * b + c of f32 or f64, rounded twice or once.
+  virtual std::string multiply_add(const std::string& a, const std::string& b, const std::string& c,
+                                   DType dtype) const;
   // Remainder of the division toward zero; the divisor is neither 0 nor -1.
   virtual std::string remainder(const std::string& a, const std::string& b, DType dtype) const = 0;
   // Value of `text` (of `from`) as `to`; floats to integers saturate, NaN gives 0.
@@ -73,6 +78,9 @@ class Dialect {
 };
 
 const Dialect& opencl_c_dialect();
-const Dialect& glsl_dialect();
+// For what the description says that the platform has: storage of 8 and 16 bits (else narrow loads
+// take fields of words, and narrow stores change words atomically), arithmetic of 64 bits.
+// PlatformError (kLimit) where a function needs more.
+std::unique_ptr<const Dialect> glsl_dialect(const target::Description& target);
 
 }  // namespace tapml::codegen

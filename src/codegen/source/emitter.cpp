@@ -17,6 +17,11 @@ std::string Dialect::local_declaration(const std::string& name, DType dtype,
   return type_name(dtype) + " " + name + "[" + std::to_string(elements) + "];";
 }
 
+std::string Dialect::multiply_add(const std::string& a, const std::string& b, const std::string& c,
+                                  DType) const {
+  return "(" + c + " + (" + a + " * " + b + "))";
+}
+
 namespace {
 
 class FunctionEmitter {
@@ -58,8 +63,14 @@ class FunctionEmitter {
 
   std::string unique(const std::string& hint) {
     std::string base;
+    // No two underscores in a row, no gl_, no digit in front: languages keep these for themselves.
     for (char c : hint) {
-      base += (isalnum(static_cast<unsigned char>(c)) || c == '_') ? c : '_';
+      if (!isalnum(static_cast<unsigned char>(c))) c = '_';
+      if (c != '_' || (!base.empty() && base.back() != '_')) base += c;
+    }
+    while (base.ends_with('_')) base.pop_back();
+    if (base.empty() || isdigit(static_cast<unsigned char>(base[0])) || base.starts_with("gl_")) {
+      base = "v" + base;
     }
     // A suffix always: no clash with the language's own words.
     std::string name = base + "_" + std::to_string(counters_[base]++);
@@ -143,6 +154,15 @@ class FunctionEmitter {
     std::string var = unique(node.var->name);
     std::string extent = expr(node.extent);
     vars_[node.var.get()] = var;
+    if (node.for_kind == ForKind::kThread && node.extent.is_int(function_.workgroup_threads)) {
+      // Each thread once; no loop, so that barriers inside stand in uniform control flow.
+      line("{");
+      ++depth_;
+      line("const " + type + " " + var + " = " + dialect_.thread_index() + ";");
+      stmt(node.body);
+      --depth_;
+      return line("}");
+    }
     if (node.for_kind == ForKind::kThread) {
       return block("for (" + type + " " + var + " = " + dialect_.thread_index() + "; " + var +
                        " < " + extent + "; " + var + " += " +
@@ -239,7 +259,22 @@ class FunctionEmitter {
     return result;
   }
 
+  // A product as one of two operands of a sum, of a dtype that may be contracted; else -1.
+  static int product_of_sum(const PrimExpr& e) {
+    bool may = e.kind() == ExprKind::kAdd && (e.dtype() == DType::kF32 || e.dtype() == DType::kF64);
+    for (int i = 1; may && i >= 0; --i) {
+      if (e.operand(static_cast<size_t>(i)).kind() == ExprKind::kMul) return i;
+    }
+    return -1;
+  }
+
   std::string binary(const PrimExpr& e) {
+    if (int product = product_of_sum(e); product >= 0) {
+      const PrimExpr& factors = e.operand(static_cast<size_t>(product));
+      std::string x = expr(factors.operand(0)), y = expr(factors.operand(1));
+      return dialect_.multiply_add(x, y, expr(e.operand(static_cast<size_t>(1 - product))),
+                                   e.dtype());
+    }
     std::string a = expr(e.operand(0));
     bool logical = e.kind() == ExprKind::kAnd || e.kind() == ExprKind::kOr;
     size_t mark = out_.size();
@@ -263,6 +298,13 @@ class FunctionEmitter {
       bool plain = !is_integer(dtype) || is_index(e, dtype);
       return plain ? infix(op) : dialect_.wrapping(a, op, b, dtype);
     };
+    // Not every language orders its truth values.
+    if (dtype == DType::kBool) {
+      if (e.kind() == ExprKind::kLt) return "(!" + a + " && " + b + ")";
+      if (e.kind() == ExprKind::kLe) return "(!" + a + " || " + b + ")";
+      if (e.kind() == ExprKind::kMin) return "(" + a + " && " + b + ")";
+      if (e.kind() == ExprKind::kMax) return "(" + a + " || " + b + ")";
+    }
     switch (e.kind()) {
       case ExprKind::kAdd:
         return arithmetic("+");
@@ -432,11 +474,11 @@ class FunctionEmitter {
 }  // namespace
 
 std::string emit_source(const std::vector<DeviceFunc>& functions, const Dialect& dialect) {
-  std::string text = dialect.prelude();
+  std::string text;
   for (const DeviceFunc& function : functions) {
     text += "\n" + FunctionEmitter(function, dialect).run();
   }
-  return text;
+  return dialect.prelude(text) + text;
 }
 
 ModuleBlob compile_opencl(const std::vector<DeviceFunc>& functions) {

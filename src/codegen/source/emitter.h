@@ -14,7 +14,5 @@ std::string emit_source(const std::vector<DeviceFunc>& functions, const Dialect&
 
 // OpenCL C of all functions as a module that the opencl device builds.
 ModuleBlob compile_opencl(const std::vector<DeviceFunc>& functions);
-// GLSL of one function compiled to SPIR-V 1.3 by shaderc; InternalError with the compiler's text.
-std::vector<uint32_t> compile_glsl_to_spirv(const std::string& source, const std::string& name);
 
 }  // namespace tapml::codegen

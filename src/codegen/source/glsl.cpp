@@ -1,42 +1,43 @@
 // GLSL 4.50 for Vulkan. Buffers are indexed bindings; scalars come as push constants of 32 bits, as
-// narrow_index has it.
+// narrow_index has it. Integers below 32 bits live in registers of 32, always in range.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 
 #include "codegen/source/dialect.h"
+#include "codegen/source/glsl_helpers.h"
 #include "ir/exceptions.h"
 
 namespace tapml::codegen {
 
 namespace {
 
+// Push constants that every Vulkan device has, in words; the first is the extent.
+constexpr size_t kPushConstantWords = 32;
+
 class Glsl : public Dialect {
  public:
-  std::string prelude() const override {
-    return "#version 450\n"
-           "float tapml_round_bf16(float x) {\n"
-           "  uint bits = floatBitsToUint(x);\n"
-           "  uint rounded = bits + 0x7fffu + ((bits >> 16) & 1u);\n"
-           "  return uintBitsToFloat((x != x ? bits | 0x400000u : rounded) & 0xffff0000u);\n"
-           "}\n"
-           "uint tapml_mul_high(uint a, uint b) {\n"
-           "  uint high, low;\n"
-           "  umulExtended(a, b, high, low);\n"
-           "  return high;\n"
-           "}\n"
-           "int tapml_mul_high(int a, int b) {\n"
-           "  int high, low;\n"
-           "  imulExtended(a, b, high, low);\n"
-           "  return high;\n"
-           "}\n"
-           "int tapml_to_int(float x, float low, float beyond, int most) {\n"
-           "  return x != x ? 0 : (x >= beyond ? most : (x <= low ? int(low) : int(x)));\n"
-           "}\n"
-           "uint tapml_to_uint(float x, float beyond, uint most) {\n"
-           "  return x > 0.0 ? (x >= beyond ? most : uint(x)) : 0u;\n"
-           "}\n";
+  explicit Glsl(const target::Description& target)
+      : platform_(target.platform),
+        narrow_storage_(target.features.narrow_stores),
+        int64_(target.features.compute_dtypes.contains(DType::kI64)),
+        float64_(target.features.compute_dtypes.contains(DType::kF64)),
+        fused_fma_(target.fused_fma) {}
+
+  std::string prelude(const std::string& functions) const override {
+    const std::string helpers = glsl_helpers(functions);
+    std::string text = "#version 450\n";
+    auto extension = [&](const char* word, const char* name) {
+      if (functions.find(word) == std::string::npos && helpers.find(word) == std::string::npos) {
+        return;
+      }
+      text += std::string("#extension GL_EXT_shader_") + name + " : require\n";
+    };
+    extension("int8_t ", "8bit_storage");
+    extension("int16_t ", "16bit_storage");
+    extension("int64_t", "explicit_arithmetic_types_int64");
+    return text + helpers;
   }
 
   std::string type_name(DType dtype) const override {
@@ -55,26 +56,50 @@ class Glsl : public Dialect {
       case DType::kI16:
       case DType::kI32:
         return "int";
-      default:
-        refuse(dtype);
+      case DType::kI64:
+      case DType::kU64:
+        if (!int64_) refuse(std::string(dtype_name(dtype)) + ": it has no integers of 64 bits");
+        return dtype == DType::kI64 ? "int64_t" : "uint64_t";
+      case DType::kF64:
+        if (!float64_) refuse("f64: it has no floats of 64 bits");
+        return "double";
     }
+    throw_internal("a dtype that GLSL does not know");
   }
 
   std::string int_literal(int64_t value, DType dtype) const override {
     if (dtype == DType::kBool) return value ? "true" : "false";
-    if (is_unsigned_integer(dtype)) return std::to_string(value) + "u";
-    if (dtype == DType::kI64 && value != static_cast<int32_t>(value)) refuse(dtype);
+    if (dtype == DType::kU64) {
+      return type_name(dtype) + "(" + std::to_string(static_cast<uint64_t>(value)) + "UL)";
+    }
+    if (dtype == DType::kI64) {
+      // The most negative value has no literal of its own.
+      if (value == INT64_MIN) return "(" + type_name(dtype) + "(1) << 63)";
+      return type_name(dtype) + "(" + std::to_string(value) + "L)";
+    }
+    if (is_unsigned_integer(dtype)) return std::to_string(static_cast<uint32_t>(value)) + "u";
     if (value == INT32_MIN) return "(-2147483647 - 1)";
     return value < 0 ? "(" + std::to_string(value) + ")" : std::to_string(value);
   }
 
   std::string float_literal(double value, DType dtype) const override {
+    char text[64];
+    if (dtype == DType::kF64) {
+      uint64_t bits;
+      std::memcpy(&bits, &value, 8);
+      if (std::isfinite(value)) {
+        std::snprintf(text, sizeof text, "(%.17elf)", value);
+      } else {
+        std::snprintf(text, sizeof text, "packDouble2x32(uvec2(%uu, %uu))",
+                      static_cast<uint32_t>(bits), static_cast<uint32_t>(bits >> 32));
+      }
+      return text;
+    }
     float narrow = static_cast<float>(value);
     if (dtype == DType::kBF16) narrow = bf16_to_f32(f32_to_bf16(narrow));
     if (dtype == DType::kF16) narrow = f16_to_f32(f32_to_f16(narrow));
     uint32_t bits;
     std::memcpy(&bits, &narrow, 4);
-    char text[48];
     if (std::isfinite(narrow)) {
       std::snprintf(text, sizeof text, "(%.9e)", static_cast<double>(narrow));
     } else {
@@ -86,15 +111,23 @@ class Glsl : public Dialect {
   std::string begin_kernel(const DeviceFunc& function, const std::vector<std::string>& buffers,
                            const std::vector<std::string>& scalars, const std::string& item,
                            const std::vector<std::string>& shared) const override {
-    if (function.index != DType::kI32) refuse(DType::kI64);
+    if (function.index != DType::kI32) refuse("indices of 64 bits");
+    if (scalars.size() + 1 > kPushConstantWords) {
+      refuse(std::to_string(scalars.size()) + " scalars: push constants take " +
+             std::to_string(kPushConstantWords - 1));
+    }
     std::string text =
         "layout(local_size_x = " + std::to_string(function.workgroup_threads) + ") in;\n";
     for (size_t i = 0; i < buffers.size(); ++i) {
       const tir::Param& param = function.buffers[i];
       bool written = param.mode != AccessMode::kIn && param.mode != AccessMode::kPrepared;
       text += "layout(std430, binding = " + std::to_string(i) + ") " +
-              (written ? "" : "readonly ") + "buffer Binding" + std::to_string(i) + " { " +
-              memory_type(param.buffer->dtype) + " " + buffers[i] + "[]; };\n";
+              (function.may_alias ? "" : "restrict ") +
+              (!written          ? "readonly "
+               : function.thread ? "coherent "
+                                 : "") +
+              "buffer Binding" + std::to_string(i) + " { " + memory_type(param.buffer->dtype) +
+              " " + buffers[i] + "[]; };\n";
     }
     text += "layout(push_constant) uniform Scalars { int extent;";
     for (const std::string& scalar : scalars) text += " int " + scalar + ";";
@@ -103,27 +136,31 @@ class Glsl : public Dialect {
     bool groups = static_cast<bool>(function.thread);
     std::string first = groups ? "gl_WorkGroupID.x" : "gl_GlobalInvocationID.x";
     std::string step = groups ? "gl_NumWorkGroups.x" : "gl_NumWorkGroups.x * gl_WorkGroupSize.x";
+    // The extent counts invocations.
+    std::string end = groups ? "extent / " + std::to_string(function.workgroup_threads) : "extent";
     // Unsigned, because the step past the end is beyond int.
     std::string at = "at_" + item;
-    return text + "void main() {\n  for (uint " + at + " = " + first + "; " + at +
-           " < uint(extent); " + at + " += " + step + ") {\n    const int " + item + " = int(" +
-           at + ");\n";
+    return text + "void main() {\n  for (uint " + at + " = " + first + "; " + at + " < uint(" +
+           end + "); " + at + " += " + step + ") {\n    const int " + item + " = int(" + at +
+           ");\n";
   }
 
   std::string end_kernel() const override { return "  }\n}\n"; }
 
   std::string load(const std::string& buffer, const std::string& index,
                    DType dtype) const override {
-    int bits = dtype_bits(dtype);
-    if (dtype == DType::kBool) bits = 8;
-    if (bits >= 32) return buffer + "[" + index + "]";
-    // Several narrow elements a word: no 8- or 16-bit storage extension is needed to read them.
-    std::string word = buffer + "[(" + index + ") >> " + (bits == 8 ? "2" : "1") + "]";
-    std::string shift =
-        "((" + index + ") & " + (bits == 8 ? "3" : "1") + ") * " + std::to_string(bits);
-    std::string field = is_signed_integer(dtype) ? "int(" + word + ")" : word;
-    std::string value =
-        "bitfieldExtract(" + field + ", " + shift + ", " + std::to_string(bits) + ")";
+    const std::string element = buffer + "[" + index + "]";
+    const int bits = memory_bits(dtype);
+    if (bits >= 32) return element;
+    std::string value;
+    if (narrow_storage_) {
+      value = (is_signed_integer(dtype) ? "int(" : "uint(") + element + ")";
+    } else {
+      // Several elements a word.
+      std::string word = buffer + "[(" + index + ") >> " + (bits == 8 ? "2" : "1") + "]";
+      value = "bitfieldExtract(" + (is_signed_integer(dtype) ? "int(" + word + ")" : word) + ", " +
+              place_in_word(index, bits) + ", " + std::to_string(bits) + ")";
+    }
     if (dtype == DType::kBF16) return "uintBitsToFloat(" + value + " << 16)";
     if (dtype == DType::kF16) return "unpackHalf2x16(" + value + ").x";
     return dtype == DType::kBool ? "(" + value + " != 0u)" : value;
@@ -131,58 +168,71 @@ class Glsl : public Dialect {
 
   std::string store(const std::string& buffer, const std::string& index, DType dtype,
                     const std::string& value) const override {
-    if (dtype_bytes(dtype) != 4) refuse(dtype);  // a whole word an invocation: the schedule's part
-    return buffer + "[" + index + "] = " + value + ";";
+    const int bits = memory_bits(dtype);
+    if (bits >= 32) return buffer + "[" + index + "] = " + value + ";";
+    std::string text = value;
+    if (dtype == DType::kBool) text = "(" + value + " ? 1u : 0u)";
+    if (dtype == DType::kBF16) text = "(floatBitsToUint(" + value + ") >> 16)";
+    if (dtype == DType::kF16) text = "tapml_bits_of_f16(" + without_rounding(value) + ")";
+    if (narrow_storage_) {
+      return buffer + "[" + index + "] = " + memory_type(dtype) + "(" + text + ");";
+    }
+    // Others write their bits of the word at the same time.
+    const std::string mask = bits == 8 ? "0xffu" : "0xffffu";
+    const std::string word = buffer + "[at >> " + (bits == 8 ? "2" : "1") + "]";
+    return "{ const int at = " + index + "; const uint bits = uint(" + text + ") & " + mask +
+           "; const int place = " + place_in_word("at", bits) + "; atomicAnd(" + word + ", ~(" +
+           mask + " << place)); atomicOr(" + word + ", bits << place); }";
   }
 
   std::string shared_declaration(const std::string& name, DType dtype,
                                  int64_t elements) const override {
     return "shared " + type_name(dtype) + " " + name + "[" + std::to_string(elements) + "];";
   }
-  std::string barrier() const override { return "barrier();"; }
+  std::string barrier() const override {
+    return "memoryBarrierBuffer(); memoryBarrierShared(); barrier();";
+  }
   std::string thread_index() const override { return "int(gl_LocalInvocationID.x)"; }
 
   std::string convert(const std::string& text, DType from, DType to) const override {
     if (from == to) return text;
     if (to == DType::kBF16 || to == DType::kF16) return round_narrow("float(" + text + ")", to);
     if (to == DType::kBool) {
-      return is_float(from) ? "(" + text + " != 0.0)" : "bool(" + text + ")";
+      std::string zero = is_float(from) ? float_literal(0, from) : int_literal(0, from);
+      return "(" + text + " != " + zero + ")";
     }
-    // Saturates: the language leaves values out of range open.
-    if (is_float(from) && is_integer(to)) {
-      int bits = std::min(dtype_bits(to), 32);
-      int64_t beyond = int64_t{1} << (is_signed_integer(to) ? bits - 1 : bits);
-      std::string limit = float_literal(static_cast<double>(beyond), DType::kF32);
-      if (is_unsigned_integer(to)) {
-        return "tapml_to_uint(" + text + ", " + limit + ", " + int_literal(beyond - 1, to) + ")";
-      }
-      return "tapml_to_int(" + text + ", " +
-             float_literal(-static_cast<double>(beyond), DType::kF32) + ", " + limit + ", " +
-             int_literal(beyond - 1, to) + ")";
-    }
+    if (is_float(from) && is_integer(to)) return saturated(text, from, to);
     return wrapped(type_name(to) + "(" + text + ")", to);
   }
 
   std::string reinterpret(const std::string& text, DType from, DType to) const override {
+    if (from == to) return text;
     if (from == DType::kF16) {
-      return reinterpret("packHalf2x16(vec2(" + text + ", 0.0))", DType::kU16, to);
+      return reinterpret("tapml_bits_of_f16(" + text + ")", DType::kU16, to);
     }
     if (from == DType::kBF16) {
       return reinterpret("(floatBitsToUint(" + text + ") >> 16)", DType::kU16, to);
     }
     if (to == DType::kF16) return "unpackHalf2x16(uint(" + text + ") & 0xffffu).x";
     if (to == DType::kBF16) return "uintBitsToFloat(uint(" + text + ") << 16)";
-    if (is_float(from) && is_float(to)) return text;
-    if (is_float(from)) {
-      return (to == DType::kU32 ? "floatBitsToUint(" : "floatBitsToInt(") + text + ")";
+    switch (from) {
+      case DType::kF32:
+        return (to == DType::kU32 ? "floatBitsToUint(" : "floatBitsToInt(") + text + ")";
+      case DType::kF64:
+        return (to == DType::kU64 ? "doubleBitsToUint64(" : "doubleBitsToInt64(") + text + ")";
+      default:
+        break;
     }
-    if (is_float(to)) {
+    if (to == DType::kF32) {
       return (from == DType::kU32 ? "uintBitsToFloat(" : "intBitsToFloat(") + text + ")";
+    }
+    if (to == DType::kF64) {
+      return (from == DType::kU64 ? "uint64BitsToDouble(" : "int64BitsToDouble(") + text + ")";
     }
     return convert(text, from, to);
   }
 
-  // Integers of 32 bits wrap by definition; narrower ones are computed in them.
+  // Integers of 32 and 64 bits wrap by definition.
   std::string wrapped(const std::string& text, DType dtype) const override {
     int bits = dtype_bits(dtype);
     return bits < 32 ? "bitfieldExtract(" + text + ", 0, " + std::to_string(bits) + ")" : text;
@@ -195,12 +245,14 @@ class Glsl : public Dialect {
 
   std::string shift(const std::string& a, const std::string& n, DType dtype,
                     bool left) const override {
-    std::string text = "(" + a + (left ? " << " : " >> ") + n + ")";
+    std::string amount = dtype_bits(dtype) == 64 ? "int(" + n + ")" : n;
+    std::string text = "(" + a + (left ? " << " : " >> ") + amount + ")";
     return left ? wrapped(text, dtype) : text;
   }
 
   std::string shift_fits(const std::string& n, DType dtype) const override {
-    return "uint(" + n + ") < " + std::to_string(std::min(dtype_bits(dtype), 32)) + "u";
+    DType wide = dtype_bits(dtype) == 64 ? DType::kU64 : DType::kU32;
+    return type_name(wide) + "(" + n + ") < " + int_literal(dtype_bits(dtype), wide);
   }
 
   // The language's % is undefined for negative operands.
@@ -209,50 +261,115 @@ class Glsl : public Dialect {
     return "(" + a + " - " + a + " / " + b + " * " + b + ")";
   }
 
+  std::string multiply_add(const std::string& a, const std::string& b, const std::string& c,
+                           DType) const override {
+    return "fma(" + a + ", " + b + ", " + c + ")";
+  }
+
   std::string intrinsic(const std::string& name, const std::vector<std::string>& args,
                         DType dtype) const override {
     if (name == "rsqrt") return "(" + float_literal(1, dtype) + " / sqrt(" + args[0] + "))";
-    if (name == "fma") return "fma(" + args[0] + ", " + args[1] + ", " + args[2] + ")";
+    if (name == "fma") return fused(args, dtype);
     if (name == "round") return "roundEven(" + args[0] + ")";
     if (name == "abs" && !is_float(dtype)) return wrapped("abs(" + args[0] + ")", dtype);
-    if (name == "mul_high" && dtype_bytes(dtype) == 4) {
-      return "tapml_mul_high(" + args[0] + ", " + args[1] + ")";
-    }
-    if (name == "popcount") {
-      int bits = dtype_bits(dtype);
-      std::string value = is_unsigned_integer(dtype) ? args[0] : "uint(" + args[0] + ")";
-      if (bits < 32) value = "bitfieldExtract(" + value + ", 0, " + std::to_string(bits) + ")";
-      return type_name(dtype) + "(bitCount(" + value + "))";
-    }
+    if (name == "mul_high") return mul_high(args[0], args[1], dtype);
+    if (name == "popcount") return popcount(args[0], dtype);
     if (name == "sqrt" || name == "floor" || name == "ceil" || name == "trunc" || name == "abs") {
       return name + "(" + args[0] + ")";
     }
+    if (dtype == DType::kF64) refuse(name + " of f64: the language has no such function");
     throw_internal("intrinsic " + name + " has no GLSL (lower_math replaces it)");
   }
 
   std::string round_narrow(const std::string& text, DType dtype) const override {
-    if (dtype == DType::kF16) return "unpackHalf2x16(packHalf2x16(vec2(" + text + ", 0.0))).x";
-    return "tapml_round_bf16(" + text + ")";
+    return (dtype == DType::kF16 ? kRoundF16 : "tapml_round_bf16(") + text + ")";
   }
 
  private:
-  [[noreturn]] static void refuse(DType dtype) {
-    throw_platform(PlatformFault::kLimit,
-                   std::string("this GLSL cannot handle ") + dtype_name(dtype) + " here");
+  static constexpr const char* kRoundF16 = "tapml_round_f16(";
+
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw_platform(PlatformFault::kLimit, platform_ + " cannot run a kernel with " + what);
   }
 
+  static int memory_bits(DType dtype) { return dtype == DType::kBool ? 8 : dtype_bits(dtype); }
+
   std::string memory_type(DType dtype) const {
-    if (dtype_bytes(dtype) < 4) return "uint";
-    if (dtype_bytes(dtype) != 4) refuse(dtype);
-    return type_name(dtype);
+    const int bits = memory_bits(dtype);
+    if (bits >= 32) return type_name(dtype);
+    if (!narrow_storage_) return "uint";
+    return (is_signed_integer(dtype) ? "int" : "uint") + std::to_string(bits) + "_t";
   }
+
+  // Of an element in its word, in bits.
+  static std::string place_in_word(const std::string& index, int bits) {
+    return "((" + index + ") & " + (bits == 8 ? "3" : "1") + ") * " + std::to_string(bits);
+  }
+
+  // x of tapml_round_f16(x), where that is all of the text.
+  static std::string without_rounding(const std::string& text) {
+    const size_t begin = std::strlen(kRoundF16);
+    if (!text.starts_with(kRoundF16)) return text;
+    int depth = 1;
+    for (size_t i = begin; i < text.size(); ++i) {
+      depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
+      if (depth == 0) {
+        return i + 1 == text.size() ? text.substr(begin, i - begin) : text;
+      }
+    }
+    return text;
+  }
+
+  // The language leaves values out of range open.
+  std::string saturated(const std::string& text, DType from, DType to) const {
+    const std::string helper = from == DType::kF64 ? "tapml_wide_to_" : "tapml_to_";
+    if (dtype_bits(to) == 64) {
+      type_name(to);  // refuses where there is none
+      return helper + dtype_name(to) + "(" + text + ")";
+    }
+    const DType source = from == DType::kF64 ? DType::kF64 : DType::kF32;
+    const int64_t beyond = int64_t{1} << (dtype_bits(to) - (is_signed_integer(to) ? 1 : 0));
+    const std::string limit = float_literal(static_cast<double>(beyond), source);
+    const std::string most = int_literal(beyond - 1, to);
+    if (is_unsigned_integer(to)) return helper + "uint(" + text + ", " + limit + ", " + most + ")";
+    return helper + "int(" + text + ", " + float_literal(-static_cast<double>(beyond), source) +
+           ", " + limit + ", " + int_literal(-beyond, to) + ", " + most + ")";
+  }
+
+  // Own math writes sums and products that must be rounded by themselves as an fma with 1 or -0.
+  std::string fused(const std::vector<std::string>& args, DType dtype) const {
+    if (args[1] == float_literal(1, dtype)) return "(" + args[0] + " + " + args[2] + ")";
+    if (args[1] == float_literal(-1, dtype)) return "(" + args[2] + " - " + args[0] + ")";
+    if (args[2] == float_literal(-0.0, dtype)) return "(" + args[0] + " * " + args[1] + ")";
+    const char* helper = "fma(";
+    if (!fused_fma_ && float64_) helper = dtype == DType::kF64 ? "tapml_wide_fma(" : "tapml_fma(";
+    return helper + args[0] + ", " + args[1] + ", " + args[2] + ")";
+  }
+
+  std::string mul_high(const std::string& a, const std::string& b, DType dtype) const {
+    const int bits = dtype_bits(dtype);
+    if (bits < 32) return "((" + a + " * " + b + ") >> " + std::to_string(bits) + ")";
+    const std::string helper =
+        bits == 64 ? std::string("tapml_mul_high_") + dtype_name(dtype) : "tapml_mul_high";
+    return helper + "(" + a + ", " + b + ")";
+  }
+
+  std::string popcount(const std::string& text, DType dtype) const {
+    const int bits = dtype_bits(dtype);
+    if (bits == 64) return type_name(dtype) + "(tapml_popcount_64(uint64_t(" + text + ")))";
+    std::string value = is_unsigned_integer(dtype) ? text : "uint(" + text + ")";
+    if (bits < 32) value = "bitfieldExtract(" + value + ", 0, " + std::to_string(bits) + ")";
+    return type_name(dtype) + "(bitCount(" + value + "))";
+  }
+
+  std::string platform_;
+  bool narrow_storage_, int64_, float64_, fused_fma_;
 };
 
 }  // namespace
 
-const Dialect& glsl_dialect() {
-  static const Glsl kDialect;
-  return kDialect;
+std::unique_ptr<const Dialect> glsl_dialect(const target::Description& target) {
+  return std::make_unique<Glsl>(target);
 }
 
 }  // namespace tapml::codegen

@@ -21,7 +21,7 @@ std::string float_bits(float value) {
 
 class OpenClC : public Dialect {
  public:
-  std::string prelude() const override {
+  std::string prelude(const std::string&) const override {
     return "float tapml_round_bf16(float x) {\n"
            "  uint bits = as_uint(x);\n"
            "  uint rounded = bits + 0x7fffu + ((bits >> 16) & 1u);\n"
@@ -106,8 +106,10 @@ class OpenClC : public Dialect {
                            const std::vector<std::string>& scalars, const std::string& item,
                            const std::vector<std::string>& shared) const override {
     std::string text = "__kernel void " + function.entry + "(";
-    for (const std::string& buffer : buffers)
-      text += "__global uchar* restrict base_" + buffer + ", ";
+    const std::string alone = function.may_alias ? "" : "restrict ";
+    for (const std::string& buffer : buffers) {
+      text += "__global uchar* " + alone + "base_" + buffer + ", ";
+    }
     for (const std::string& buffer : buffers) text += "long offset_" + buffer + ", ";
     // The host's scalars are of 64 bits; narrow ones it has checked.
     const bool narrow = function.index == DType::kI32;
@@ -130,9 +132,12 @@ class OpenClC : public Dialect {
     bool groups = static_cast<bool>(function.thread);
     // Unsigned, because the step past the end is beyond int.
     std::string type = narrow ? "uint" : "long", at = narrow ? "at_" + item : item;
+    // The extent counts invocations.
+    std::string threads = std::to_string(function.workgroup_threads);
+    std::string end = groups ? "(extent / " + threads + ")" : "extent";
     text += "  for (" + type + " " + at + " = " +
             (groups ? "get_group_id(0)" : "get_global_id(0)") + "; " + at + " < " +
-            (narrow ? "(uint)" : "") + "extent; " + at +
+            (narrow ? "(uint)" : "") + end + "; " + at +
             " += " + (groups ? "get_num_groups(0)" : "get_global_size(0)") + ") {\n";
     return narrow ? text + "    const int " + item + " = (int)" + at + ";\n" : text;
   }
@@ -179,7 +184,9 @@ class OpenClC : public Dialect {
                                  int64_t elements) const override {
     return "__local " + type_name(dtype) + " " + name + "[" + std::to_string(elements) + "];";
   }
-  std::string barrier() const override { return "barrier(CLK_LOCAL_MEM_FENCE);"; }
+  std::string barrier() const override {
+    return "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);";
+  }
   std::string thread_index() const override { return "get_local_id(0)"; }
 
   std::string convert(const std::string& text, DType from, DType to) const override {

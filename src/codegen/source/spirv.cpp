@@ -1,20 +1,121 @@
-#include <shaderc/shaderc.hpp>
+#include "codegen/source/spirv.h"
 
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <map>
+#include <shaderc/shaderc.hpp>
+#include <thread>
+
+#include "base/host/thread_pool.h"
 #include "codegen/source/emitter.h"
+#include "codegen/source/spirv_words.h"
 #include "ir/exceptions.h"
 
 namespace tapml::codegen {
 
+namespace {
+
+void append_u32(std::vector<std::byte>& bytes, uint32_t value) {
+  for (int shift = 0; shift < 32; shift += 8) {
+    bytes.push_back(static_cast<std::byte>((value >> shift) & 0xff));
+  }
+}
+
+// One shader and what became of it.
+struct ShaderJob {
+  std::string source, name;
+  std::vector<uint32_t> words;
+  std::exception_ptr failure;
+};
+
+void run_jobs(std::vector<ShaderJob>& jobs, int threads) {
+  std::atomic<size_t> next = 0;
+  auto work = [&] {
+    for (size_t i = next++; i < jobs.size(); i = next++) {
+      try {
+        jobs[i].words = compile_glsl_to_spirv(jobs[i].source, jobs[i].name);
+      } catch (...) {
+        jobs[i].failure = std::current_exception();
+      }
+    }
+  };
+  if (threads <= 0) threads = ThreadPool::available_cores();
+  std::vector<std::jthread> workers;
+  for (int i = 1; i < std::min<int>(threads, static_cast<int>(jobs.size())); ++i) {
+    workers.emplace_back(work);
+  }
+  work();
+}
+
+}  // namespace
+
+std::string emit_glsl(const DeviceFunc& function, const target::Description& target) {
+  try {
+    return emit_source({function}, *glsl_dialect(target));
+  } catch (const CompilerException& exception) {
+    Error error = exception.error();
+    if (error.where.empty()) error.where = "kernel " + function.entry;
+    throw_error(std::move(error));
+  }
+}
+
 std::vector<uint32_t> compile_glsl_to_spirv(const std::string& source, const std::string& name) {
-  shaderc::Compiler compiler;
+  // Kept, because making one reads all that the language has built in.
+  static const shaderc::Compiler kCompiler;
   shaderc::CompileOptions options;
   options.SetTargetEnvironment(shaderc_target_env_vulkan, shaderc_env_version_vulkan_1_1);
-  options.SetOptimizationLevel(shaderc_optimization_level_performance);
-  auto result = compiler.CompileGlslToSpv(source, shaderc_compute_shader, name.c_str(), options);
+  // Its optimizer would simplify floats before the promises are written.
+  options.SetOptimizationLevel(shaderc_optimization_level_zero);
+  auto result = kCompiler.CompileGlslToSpv(source, shaderc_compute_shader, name.c_str(), options);
   if (result.GetCompilationStatus() != shaderc_compilation_status_success) {
-    throw_internal("generated GLSL does not compile:\n" + result.GetErrorMessage(), name);
+    throw_internal("generated GLSL does not compile:\n" + result.GetErrorMessage() + source, name);
   }
-  return {result.cbegin(), result.cend()};
+  return with_promises({result.cbegin(), result.cend()});
+}
+
+std::vector<std::byte> spirv_part(const DeviceFunc& function, const std::vector<uint32_t>& words) {
+  std::vector<std::byte> bytes;
+  bytes.reserve(4 * (words.size() + 3));
+  append_u32(bytes, static_cast<uint32_t>(words.size()));
+  append_u32(bytes, static_cast<uint32_t>(function.buffers.size()));
+  append_u32(bytes, static_cast<uint32_t>(4 * (function.scalars.size() + 1)));
+  for (uint32_t word : words) append_u32(bytes, word);
+  return bytes;
+}
+
+std::vector<std::vector<std::byte>> compile_shaders(const std::vector<DeviceFunc>& functions,
+                                                    const target::Description& target,
+                                                    int threads) {
+  std::map<std::string, size_t> known;  // by source
+  std::vector<ShaderJob> jobs;
+  std::vector<size_t> job_of;
+  for (const DeviceFunc& function : functions) {
+    std::string source = emit_glsl(function, target);
+    auto [job, fresh] = known.emplace(source, jobs.size());
+    if (fresh) jobs.push_back({std::move(source), function.entry, {}, nullptr});
+    job_of.push_back(job->second);
+  }
+  run_jobs(jobs, threads);
+  std::vector<std::vector<std::byte>> parts;
+  for (size_t i = 0; i < functions.size(); ++i) {
+    const ShaderJob& job = jobs[job_of[i]];
+    if (job.failure) std::rethrow_exception(job.failure);
+    parts.push_back(spirv_part(functions[i], job.words));
+  }
+  return parts;
+}
+
+ModuleBlob compile_spirv(const std::vector<DeviceFunc>& functions,
+                         const target::Description& target) {
+  ModuleBlob blob;
+  blob.platform = "vulkan";
+  blob.format = kSpirvFormat;
+  for (const std::vector<std::byte>& part : compile_shaders(functions, target)) {
+    blob.bytes.insert(blob.bytes.end(), part.begin(), part.end());
+  }
+  for (const DeviceFunc& function : functions) blob.entries.push_back(function.entry);
+  return blob;
 }
 
 }  // namespace tapml::codegen

@@ -1,0 +1,178 @@
+#include "codegen/source/glsl_helpers.h"
+
+#include <vector>
+
+namespace tapml::codegen {
+
+namespace {
+
+struct GlslHelper {
+  const char* name;
+  const char* text;
+};
+
+// A helper stands behind those that it calls. Conversions to and from f16 are done on the bits:
+// platforms round packHalf2x16 as they like.
+constexpr GlslHelper kGlslHelpers[] = {
+    {"tapml_round_bf16", R"(
+float tapml_round_bf16(float x) {
+  uint bits = floatBitsToUint(x);
+  uint rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
+  return uintBitsToFloat(((bits & 0x7fffffffu) > 0x7f800000u ? bits | 0x400000u : rounded) &
+                         0xffff0000u);
+}
+)"},
+    {"tapml_bits_of_f16", R"(
+uint tapml_bits_of_f16(float x) {
+  uint bits = floatBitsToUint(x), sign = (bits >> 16) & 0x8000u, a = bits & 0x7fffffffu;
+  if (a > 0x7f800000u) return sign | 0x7e00u;
+  if (a >= 0x477ff000u) return sign | 0x7c00u;
+  if (a >= 0x38800000u) return sign | ((a - 0x38000000u + 0xfffu + ((a >> 13) & 1u)) >> 13);
+  if (a <= 0x33000000u) return sign;
+  uint shift = 126u - (a >> 23), m = (a & 0x7fffffu) | 0x800000u;
+  uint kept = m >> shift, rest = m & ((1u << shift) - 1u), tie = 1u << (shift - 1u);
+  return sign | (kept + (rest > tie || (rest == tie && (kept & 1u) != 0u) ? 1u : 0u));
+}
+)"},
+    {"tapml_f16_of_bits", R"(
+float tapml_f16_of_bits(uint h) {
+  uint sign = (h & 0x8000u) << 16, a = h & 0x7fffu;
+  uint small = floatBitsToUint(float(a) * 5.9604644775390625e-8);
+  uint bits = a < 0x400u ? small : (a << 13) + (a < 0x7c00u ? 0x38000000u : 0x70000000u);
+  return uintBitsToFloat(bits | sign);
+}
+)"},
+    {"tapml_round_f16", R"(
+float tapml_round_f16(float x) { return tapml_f16_of_bits(tapml_bits_of_f16(x)); }
+)"},
+    {"tapml_mul_high", R"(
+uint tapml_mul_high(uint a, uint b) {
+  uint high, low;
+  umulExtended(a, b, high, low);
+  return high;
+}
+int tapml_mul_high(int a, int b) {
+  int high, low;
+  imulExtended(a, b, high, low);
+  return high;
+}
+)"},
+    {"tapml_mul_high_u64", R"(
+uint64_t tapml_mul_high_u64(uint64_t a, uint64_t b) {
+  uint64_t mask = uint64_t(0xffffffffu);
+  uint64_t al = a & mask, ah = a >> 32, bl = b & mask, bh = b >> 32;
+  uint64_t middle = ah * bl + ((al * bl) >> 32);
+  return ah * bh + (middle >> 32) + ((al * bh + (middle & mask)) >> 32);
+}
+)"},
+    {"tapml_mul_high_i64", R"(
+int64_t tapml_mul_high_i64(int64_t a, int64_t b) {
+  int64_t high = int64_t(tapml_mul_high_u64(uint64_t(a), uint64_t(b)));
+  return high - (a < 0 ? b : int64_t(0)) - (b < 0 ? a : int64_t(0));
+}
+)"},
+    {"tapml_popcount_64", R"(
+int tapml_popcount_64(uint64_t x) { return bitCount(uint(x)) + bitCount(uint(x >> 32)); }
+)"},
+    {"tapml_to_int", R"(
+int tapml_to_int(float x, float low, float beyond, int least, int most) {
+  return x != x ? 0 : (x >= beyond ? most : (x <= low ? least : int(x)));
+}
+)"},
+    {"tapml_to_uint", R"(
+uint tapml_to_uint(float x, float beyond, uint most) {
+  return x > 0.0 ? (x >= beyond ? most : uint(x)) : 0u;
+}
+)"},
+    {"tapml_wide_to_int", R"(
+int tapml_wide_to_int(double x, double low, double beyond, int least, int most) {
+  return x != x ? 0 : (x >= beyond ? most : (x <= low ? least : int(x)));
+}
+)"},
+    {"tapml_wide_to_uint", R"(
+uint tapml_wide_to_uint(double x, double beyond, uint most) {
+  return x > 0.0lf ? (x >= beyond ? most : uint(x)) : 0u;
+}
+)"},
+    {"tapml_to_i64", R"(
+int64_t tapml_to_i64(float x) {
+  int64_t least = int64_t(1) << 63;
+  return x != x ? int64_t(0)
+                : (x >= 9223372036854775808.0 ? ~least
+                                              : (x <= -9223372036854775808.0 ? least : int64_t(x)));
+}
+)"},
+    {"tapml_to_u64", R"(
+uint64_t tapml_to_u64(float x) {
+  return x > 0.0 ? (x >= 18446744073709551616.0 ? ~uint64_t(0) : uint64_t(x)) : uint64_t(0);
+}
+)"},
+    {"tapml_wide_to_i64", R"(
+int64_t tapml_wide_to_i64(double x) {
+  int64_t least = int64_t(1) << 63;
+  return x != x
+             ? int64_t(0)
+             : (x >= 9223372036854775808.0lf
+                    ? ~least
+                    : (x <= -9223372036854775808.0lf ? least : int64_t(x)));
+}
+)"},
+    {"tapml_wide_to_u64", R"(
+uint64_t tapml_wide_to_u64(double x) {
+  return x > 0.0lf ? (x >= 18446744073709551616.0lf ? ~uint64_t(0) : uint64_t(x)) : uint64_t(0);
+}
+)"},
+    // a + b; what is not exact becomes the neighbour with an odd last bit, so that rounding it once
+    // more to fewer bits is as good as rounding once.
+    {"tapml_odd_sum", R"(
+double tapml_odd_sum(double a, double b) {
+  double s = a + b, t = s - a, e = (a - (s - t)) + (b - t);
+  uvec2 bits = unpackDouble2x32(s);
+  if (abs(e) > 0.0lf && (bits.x & 1u) == 0u) {
+    bool away = (e > 0.0lf) == (s > 0.0lf);
+    bits = away ? uvec2(bits.x | 1u, bits.y)
+                : uvec2(bits.x - 1u, bits.x == 0u ? bits.y - 1u : bits.y);
+  }
+  return packDouble2x32(bits);
+}
+)"},
+    {"tapml_fma", R"(
+float tapml_fma(float a, float b, float c) {
+  return float(tapml_odd_sum(double(a) * double(b), double(c)));
+}
+)"},
+    // The product's error by halves of 26 bits; at the ends of the range it is rounded twice.
+    {"tapml_wide_fma", R"(
+double tapml_wide_high(double x) {
+  double c = 134217729.0lf * x;
+  return c - (c - x);
+}
+double tapml_wide_fma(double a, double b, double c) {
+  double p = a * b, size = abs(p);
+  if (!(size > 1e-270lf && size < 1e290lf && abs(a) < 1e290lf && abs(b) < 1e290lf)) return p + c;
+  double ah = tapml_wide_high(a), al = a - ah, bh = tapml_wide_high(b), bl = b - bh;
+  double e = ((ah * bh - p) + ah * bl + al * bh) + al * bl;
+  double t = c + e, u = t - c, tl = (c - (t - u)) + (e - u);
+  double v = p + t, w = v - p, vl = (p - (v - w)) + (t - w);
+  return abs(v) < 1e300lf ? v + tapml_odd_sum(tl, vl) : p + c;
+}
+)"},
+};
+
+bool calls_helper(const std::string& text, const std::string& name) {
+  return text.find(name + "(") != std::string::npos;
+}
+
+}  // namespace
+
+std::string glsl_helpers(const std::string& body) {
+  std::string used;
+  for (auto helper = std::rbegin(kGlslHelpers); helper != std::rend(kGlslHelpers); ++helper) {
+    if (calls_helper(body, helper->name) || calls_helper(used, helper->name)) {
+      used = std::string(helper->text + 1) + used;
+    }
+  }
+  return used;
+}
+
+}  // namespace tapml::codegen

@@ -1,0 +1,82 @@
+// Figures are what the vendors' drivers report; where drivers differ, the least of them.
+#include "target/devices.h"
+
+#include "ir/exceptions.h"
+
+namespace tapml::target {
+
+namespace {
+
+constexpr int64_t kKiB = 1 << 10, kMiB = 1 << 20, kGiB = 1 << 30;
+
+struct Figures {
+  int64_t threads, good_threads, subgroup, local_bytes, binding_bytes, bindings, alignment;
+};
+
+KnownDevice device(const char* name, const char* doc, const Figures& figures, bool f16, bool f64) {
+  KnownDevice d;
+  d.name = name;
+  d.doc = doc;
+  d.workgroup_threads = figures.good_threads;
+  d.subgroup_width = figures.subgroup;
+  d.limits.max_workgroup_threads = figures.threads;
+  d.limits.max_local_memory = figures.local_bytes;
+  d.limits.max_binding_bytes = figures.binding_bytes;
+  d.limits.max_bindings = figures.bindings;
+  d.limits.buffer_alignment = figures.alignment;
+  d.f16 = f16;
+  d.f64 = f64;
+  return d;
+}
+
+}  // namespace
+
+const std::vector<KnownDevice>& known_devices() {
+  // threads of a group, a good number, of a subgroup; local memory; bytes of a binding, bindings,
+  // alignment of a binding; arithmetic in f16, f64
+  static const std::vector<KnownDevice> kDevices = {
+      device("adreno-740", "Qualcomm, Snapdragon 8 Gen 2",
+             {1024, 128, 64, 32 * kKiB, 128 * kMiB, 24, 64}, true, false),
+      device("mali-g715", "Arm, Valhall", {512, 64, 16, 32 * kKiB, 128 * kMiB, 35, 256}, true,
+             false),
+      device("apple-a", "Apple, A14 to A17", {1024, 64, 32, 32 * kKiB, 256 * kMiB, 31, 256}, true,
+             false),
+      device("apple-m", "Apple, M1 to M4", {1024, 64, 32, 32 * kKiB, 1 * kGiB, 31, 256}, true,
+             false),
+      device("rdna3", "AMD, RX 7000", {1024, 64, 32, 32 * kKiB, 4 * kGiB - 1, 200, 64}, true, true),
+      device("steam-deck", "AMD, Van Gogh", {1024, 64, 32, 32 * kKiB, 4 * kGiB - 1, 200, 64}, true,
+             true),
+      device("rtx", "NVIDIA, Turing and later", {1024, 64, 32, 48 * kKiB, 4 * kGiB - 1, 200, 64},
+             true, true),
+      device("webgpu", "the limits that WebGPU promises",
+             {256, 64, 1, 16 * kKiB, 128 * kMiB, 8, 256}, false, false),
+  };
+  return kDevices;
+}
+
+void describe_device(Description& description, const std::string& name, const std::string& where) {
+  std::string names;
+  for (const KnownDevice& device : known_devices()) {
+    if (device.name != name) {
+      names += (names.empty() ? "" : ", ") + device.name;
+      continue;
+    }
+    const int64_t threads = description.limits.threads;
+    description.limits = device.limits;
+    description.limits.threads = threads;
+    description.workgroup_threads = device.workgroup_threads;
+    description.subgroup_width = device.subgroup_width;
+    description.cpu_like_groups = false;
+    Features& features = description.features;
+    features.subgroups = device.subgroup_width > 1;
+    if (!device.f16) features.compute_dtypes.erase(DType::kF16);
+    if (!device.f64) {
+      features.compute_dtypes.erase(DType::kF64);
+      features.storage_dtypes.erase(DType::kF64);
+    }
+    return;
+  }
+  throw_user("unknown device \"" + name + "\"", where, "one of " + names, name);
+}
+
+}  // namespace tapml::target
