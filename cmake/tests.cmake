@@ -59,7 +59,7 @@ function(tapml_test folder)
 endfunction()
 
 # Tests of these rooms run what they compile.
-set(rooms_with_devices schedule library passes codegen pipeline models frontend llm topdown)
+set(rooms_with_devices schedule library passes codegen pipeline models frontend llm rpc topdown)
 foreach(room IN LISTS TAPML_ROOMS)
   set(links tapml_${room})
   if(room IN_LIST rooms_with_devices)

@@ -96,6 +96,11 @@ Status Connection::flush(std::span<const std::byte> payload) noexcept {
     }
   }
   bytes_sent_ += static_cast<int64_t>(head.size() + payload.size());
+  // Why the other side is gone may have come before it went.
+  if (!sent && sent.error().fault == PlatformFault::kLost) {
+    const Clock::time_point until = Clock::now() + kSlice;
+    while (alive() && Clock::now() < until) receive_some(until);
+  }
   batch_.clear();
   builder_.Clear();
   if (!sent) return fail_all(std::move(sent).error());
@@ -195,7 +200,8 @@ Status Connection::take(std::vector<std::byte>& head, uint64_t payload) noexcept
   const auto* message = verified<wire::Reply>(head);
   if (!message) return fail(protocol_error("the other side sent something that is no reply"));
   const auto* failure = message->answer_as_Failure();
-  if (failure && failure->fatal()) return fail(get_error(*failure));
+  // At once: it may be a timeout of the server's, which is no deadline that passed here.
+  if (failure && failure->fatal()) return fail_all(get_error(*failure));
   if (message->answer_as_Heartbeat() && message->sequence() == 0 && payload == 0) return {};
   if (message->sequence() != replies_ + 1) {
     return fail(

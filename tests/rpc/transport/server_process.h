@@ -1,0 +1,102 @@
+// A server in a process of its own, and what is left of it.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <functional>
+#include <thread>
+
+#include "faulty_device.h"
+#include "rpc/transport/descriptor.h"
+#include "rpc/transport/server.h"
+
+namespace tapml::testing {
+
+// Whether `holds` becomes true within `time`.
+inline bool becomes_true(const std::function<bool()>& holds,
+                         std::chrono::milliseconds time = std::chrono::seconds(5)) {
+  const auto end = std::chrono::steady_clock::now() + time;
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() >= end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return true;
+}
+
+inline bool process_runs(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string number, name, state;
+  return file >> number >> name >> state && state != "Z" && state != "X";
+}
+
+inline std::vector<pid_t> children_of(pid_t process) {
+  const std::string id = std::to_string(process);
+  std::ifstream file("/proc/" + id + "/task/" + id + "/children");
+  std::vector<pid_t> children;
+  for (pid_t child = 0; file >> child;) children.push_back(child);
+  return children;
+}
+
+class ServerProcess {
+ public:
+  // Serves a FaultyDevice at `place`, unless `options` open another one.
+  ServerProcess(const std::string& place, rpc::ListenOptions options) {
+    if (!options.server.open_device) {
+      options.server.open_device =
+          [](const std::string&) -> Result<std::shared_ptr<runtime::Device>> {
+        return std::make_shared<FaultyDevice>();
+      };
+    }
+    auto ready = rpc::make_pipe();
+    process_ = ::fork();
+    if (process_ == 0) ::_exit(serve(place, options, ready->write.get()));
+    ready->write.reset();
+    char text[256];
+    const ssize_t count = ::read(ready->read.get(), text, sizeof text);
+    const std::string chosen(text, static_cast<size_t>(std::max<ssize_t>(count, 0)));
+    auto parsed = rpc::parse_place(chosen);
+    EXPECT_TRUE(parsed) << "no server at " << place;
+    if (parsed) place_ = *parsed;
+  }
+  ~ServerProcess() {
+    if (process_ != 0) kill(SIGKILL);
+  }
+  ServerProcess(const ServerProcess&) = delete;
+
+  const rpc::Place& place() const { return place_; }
+  std::vector<pid_t> workers() const { return children_of(process_); }
+  bool becomes_idle() const {
+    return becomes_true([&] { return workers().empty(); });
+  }
+  // The exit code, or 128 and the signal.
+  int kill(int signal) {
+    ::kill(process_, signal);
+    int status = 0;
+    ::waitpid(std::exchange(process_, 0), &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+
+ private:
+  static inline std::atomic<bool> stop_ = false;
+
+  static int serve(const std::string& text, const rpc::ListenOptions& options, int ready) {
+    std::signal(SIGTERM, [](int) { stop_ = true; });
+    auto place = rpc::parse_place(text);
+    if (!place) return 2;
+    auto server = rpc::Server::listen(*place, options);
+    if (!server) return 3;
+    const std::string chosen = (*server)->place().text();
+    if (::write(ready, chosen.data(), chosen.size()) < 0) return 4;
+    return (*server)->run(stop_) ? 0 : 5;
+  }
+
+  rpc::Place place_;
+  pid_t process_ = 0;
+};
+
+}  // namespace tapml::testing

@@ -1,0 +1,417 @@
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <future>
+
+#include "rpc/session/remote_session.h"
+#include "rpc/transport/socket.h"
+#include "rpc/transport/stream_channel.h"
+#include "server_process.h"
+#include "support/expect_error.h"
+#include "support/fault_proxy.h"
+#include "support/temp_folder.h"
+
+namespace tapml::rpc {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+using testing::becomes_true;
+using testing::expect_parts;
+using testing::ServerProcess;
+
+// What a typed error may take beyond its deadline.
+constexpr milliseconds kSlack{1000};
+
+Result<std::unique_ptr<RemoteSession>> open(const Place& place, const std::string& token = "") {
+  TAPML_ASSIGN(auto channel, connect(place, Clock::now() + std::chrono::seconds(10)));
+  ConnectOptions options;
+  options.target = "null";
+  options.token = token;
+  return RemoteSession::connect(std::move(channel), options);
+}
+
+// A session with a kernel of a FaultyDevice.
+struct Client {
+  explicit Client(const Place& place) {
+    auto opened = open(place);
+    EXPECT_TRUE(opened) << opened.error().to_string();
+    if (opened) session = std::move(*opened);
+  }
+  // Enqueues the kernel and waits for it.
+  Status run(const std::string& entry) {
+    if (!session) return fail(internal_error("no session"));
+    const auto module = runtime::ModuleId(session->new_handle());
+    const auto kernel = runtime::KernelId(session->new_handle());
+    ModuleBlob blob;
+    blob.platform = "null";
+    blob.format = "none";
+    blob.entries = {entry};
+    TAPML_TRY(session->load_module(module, blob));
+    TAPML_TRY(session->get_kernel(kernel, module, entry));
+    runtime::LaunchRequest request;
+    request.kernel = kernel;
+    request.extent = 1;
+    TAPML_TRY(session->launch(runtime::kDefaultStream, request));
+    return session->synchronize(runtime::kDefaultStream);
+  }
+  std::unique_ptr<RemoteSession> session;
+};
+
+template <class Value>
+void expect_fault(const Result<Value>& result, PlatformFault fault,
+                  const std::vector<std::string>& parts) {
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().fault, fault) << result.error().to_string();
+  expect_parts(result.error(), parts);
+}
+
+class Served : public ::testing::TestWithParam<const char*> {
+ protected:
+  std::string place() const {
+    return std::string(GetParam()) == "unix" ? "unix:" + folder_ / "server" : "127.0.0.1:0";
+  }
+  testing::TempFolder folder_;
+};
+
+TEST_P(Served, SeveralSessionsEachInItsProcess) {
+  ServerProcess server(place(), {});
+  {
+    Client a(server.place()), b(server.place()), c(server.place());
+    EXPECT_EQ(server.workers().size(), 3U);
+    for (Client* client : {&a, &b, &c, &a}) EXPECT_TRUE(client->run("fine"));
+  }
+  EXPECT_TRUE(server.becomes_idle());
+  EXPECT_EQ(server.kill(SIGTERM), 0);
+}
+
+TEST_P(Served, ACrashIsToldAndTakesItsSessionOnly) {
+  ServerProcess server(place(), {});
+  Client other(server.place());
+  EXPECT_TRUE(other.run("fine"));
+  struct Crash {
+    const char* entry;
+    std::vector<std::string> parts;
+  };
+  for (const Crash& crash :
+       {Crash{"crash", {"crashed", "SIGSEGV at address 0x40", "\n  at 0x", "\n  by 0x"}},
+        Crash{"abort", {"crashed", "SIGABRT"}}, Crash{"exit", {"exit code 3"}}}) {
+    Client client(server.place());
+    const auto start = Clock::now();
+    expect_fault(client.run(crash.entry), PlatformFault::kLost, crash.parts);
+    EXPECT_LT(Clock::now() - start, kSlack) << crash.entry;
+    // The session stays lost.
+    ASSERT_FALSE(client.session->synchronize(runtime::kDefaultStream));
+    EXPECT_TRUE(other.run("fine")) << crash.entry;
+    EXPECT_TRUE(Client(server.place()).run("fine")) << crash.entry;
+  }
+  EXPECT_TRUE(becomes_true([&] { return server.workers().size() == 1; }));
+}
+
+TEST_P(Served, WhyASessionEndedIsToldToWhoeverSendsFirst) {
+  ServerProcess server(place(), {});
+  Client client(server.place());
+  ASSERT_TRUE(client.run("fine"));
+  std::this_thread::sleep_for(milliseconds(50));  // its process is out of the reply's frame
+  ::kill(server.workers().front(), SIGKILL);
+  EXPECT_TRUE(server.becomes_idle());
+  const std::vector<std::byte> bytes(8 << 20);
+  const auto buffer = runtime::BufferId(client.session->new_handle());
+  Status sent = client.session->allocate(buffer, 8 << 20);
+  for (int i = 0; sent && i < 10; ++i) {
+    sent = client.session->write(runtime::kDefaultStream, {buffer, 0}, bytes);
+  }
+  if (sent) sent = client.session->synchronize(runtime::kDefaultStream);
+  expect_fault(sent, PlatformFault::kLost, {"ended by SIGKILL"});
+}
+
+TEST_P(Served, AKilledProcessIsTold) {
+  ServerProcess server(place(), {});
+  Client client(server.place());
+  auto run = std::async(std::launch::async, [&] { return client.run("hang"); });
+  std::this_thread::sleep_for(milliseconds(200));
+  ASSERT_EQ(server.workers().size(), 1U);
+  const auto start = Clock::now();
+  ::kill(server.workers().front(), SIGKILL);
+  expect_fault(run.get(), PlatformFault::kLost, {"ended by SIGKILL"});
+  EXPECT_LT(Clock::now() - start, kSlack);
+  EXPECT_TRUE(Client(server.place()).run("fine"));
+}
+
+TEST_P(Served, AKernelThatNeverEndsIsKilled) {
+  ListenOptions options;
+  options.call = milliseconds(300);
+  ServerProcess server(place(), options);
+  Client client(server.place());
+  const auto start = Clock::now();
+  expect_fault(client.run("hang"), PlatformFault::kTimeout, {"longer than 300 ms", "--call"});
+  EXPECT_LT(Clock::now() - start, options.call + kSlack);
+  EXPECT_TRUE(server.becomes_idle());
+  // Time between requests does not count.
+  Client patient(server.place());
+  EXPECT_TRUE(patient.run("fine"));
+  std::this_thread::sleep_for(2 * options.call);
+  EXPECT_TRUE(patient.run("fine"));
+}
+
+TEST_P(Served, ADeviceThatNeverOpensIsKilled) {
+  ListenOptions options;
+  options.call = milliseconds(300);
+  options.server.open_device = [](const std::string&) -> Result<std::shared_ptr<runtime::Device>> {
+    while (true) ::pause();
+  };
+  ServerProcess server(place(), options);
+  const auto start = Clock::now();
+  expect_fault(open(server.place()), PlatformFault::kTimeout, {"longer than 300 ms"});
+  EXPECT_LT(Clock::now() - start, options.call + kSlack);
+}
+
+TEST_P(Served, TheServersEndIsToldAndLeavesNothing) {
+  ServerProcess server(place(), {});
+  Client idle(server.place()), busy(server.place());
+  auto run = std::async(std::launch::async, [&] { return busy.run("hang"); });
+  std::this_thread::sleep_for(milliseconds(100));
+  const std::vector<pid_t> workers = server.workers();
+  ASSERT_EQ(workers.size(), 2U);
+  EXPECT_EQ(server.kill(SIGTERM), 0);
+  expect_fault(run.get(), PlatformFault::kLost, {"the server was ended"});
+  expect_fault(idle.run("fine"), PlatformFault::kLost, {});
+  for (const pid_t worker : workers) {
+    EXPECT_TRUE(becomes_true([&] { return !testing::process_runs(worker); }));
+  }
+  EXPECT_TRUE(testing::names_under(folder_.path()).empty());
+}
+
+TEST_P(Served, AKilledServerIsLostAndItsProcessesEnd) {
+  {
+    ServerProcess server(place(), {});
+    Client client(server.place());
+    EXPECT_TRUE(client.run("fine"));
+    const std::vector<pid_t> workers = server.workers();
+    server.kill(SIGKILL);
+    const auto start = Clock::now();
+    expect_fault(client.run("fine"), PlatformFault::kLost, {});
+    EXPECT_LT(Clock::now() - start, kSlack);
+    for (const pid_t worker : workers) {
+      EXPECT_TRUE(becomes_true([&] { return !testing::process_runs(worker); }));
+    }
+  }
+  // Its socket's file is still there, and no hindrance.
+  ServerProcess next(place(), {});
+  EXPECT_TRUE(Client(next.place()).run("fine"));
+}
+
+TEST_P(Served, SessionsBeyondTheLimitAreRefused) {
+  ListenOptions options;
+  options.sessions = 2;
+  ServerProcess server(place(), options);
+  Client a(server.place());
+  {
+    Client b(server.place());
+    EXPECT_TRUE(a.run("fine"));
+    EXPECT_TRUE(b.run("fine"));
+    const auto start = Clock::now();
+    expect_fault(open(server.place()), PlatformFault::kLimit, {"as many sessions as it may, 2"});
+    EXPECT_LT(Clock::now() - start, kSlack);
+  }
+  EXPECT_TRUE(becomes_true([&] { return server.workers().size() == 1; }));
+  EXPECT_TRUE(Client(server.place()).run("fine"));
+  EXPECT_TRUE(a.run("fine"));
+}
+
+TEST_P(Served, TakesTheRightTokenOnly) {
+  ListenOptions options;
+  options.server.token = "open sesame";
+  options.server.describe = [] { return std::string("{\"version\": \"7\"}"); };
+  ServerProcess server(place(), options);
+  for (const char* token : {"", "open", "open sesamE", "open sesame "}) {
+    auto refused = open(server.place(), token);
+    ASSERT_FALSE(refused) << token;
+    EXPECT_EQ(refused.error().kind, ErrorKind::kUser) << refused.error().to_string();
+    ConnectOptions wrong;
+    wrong.token = token;
+    auto channel = connect(server.place());
+    ASSERT_TRUE(channel);
+    EXPECT_FALSE(query_status(**channel, wrong));
+  }
+  EXPECT_TRUE(open(server.place(), options.server.token));
+  ConnectOptions right;
+  right.token = options.server.token;
+  auto channel = connect(server.place());
+  ASSERT_TRUE(channel);
+  auto status = query_status(**channel, right);
+  ASSERT_TRUE(status) << status.error().to_string();
+  EXPECT_EQ(*status, "{\"version\": \"7\"}");
+  channel->reset();
+  EXPECT_TRUE(server.becomes_idle());
+}
+
+// A socket that speaks for itself.
+FileDescriptor raw_connection(const Place& place) {
+  auto address = resolve(place, false);
+  auto socket = open_socket(address->front(), false, "test");
+  EXPECT_EQ(::connect(socket->get(), address->front().get(), address->front().size), 0);
+  return std::move(*socket);
+}
+
+// Whether the other side ends the connection before the deadline; what it says first is skipped.
+bool ends_before(const FileDescriptor& socket, Clock::time_point deadline) {
+  char bytes[1024];
+  while (wait_ready(socket.get(), false, -1, deadline) == Ready::kYes) {
+    if (::recv(socket.get(), bytes, sizeof bytes, 0) <= 0) return true;
+  }
+  return false;
+}
+
+TEST_P(Served, ASlowClientHoldsOnlyItself) {
+  ListenOptions options;
+  options.server.limits.handshake = milliseconds(400);
+  ServerProcess server(place(), options);
+  const auto start = Clock::now();
+  std::vector<FileDescriptor> slow;
+  for (int i = 0; i < 5; ++i) slow.push_back(raw_connection(server.place()));
+  // A frame's beginning, byte by byte, in the meantime others are served.
+  const unsigned char beginning[] = {40, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0};
+  for (const unsigned char byte : beginning) {
+    for (const FileDescriptor& socket : slow) ::send(socket.get(), &byte, 1, MSG_NOSIGNAL);
+    if (byte == 40) {
+      EXPECT_TRUE(Client(server.place()).run("fine"));
+    }
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+  for (const FileDescriptor& socket : slow) {
+    EXPECT_TRUE(ends_before(socket, start + options.server.limits.handshake + kSlack));
+  }
+  EXPECT_TRUE(server.becomes_idle());
+}
+
+TEST_P(Served, WhatIsNoFrameEndsItsConnection) {
+  ServerProcess server(place(), {});
+  for (const std::string& text :
+       {std::string("GET / HTTP/1.1\r\nHost: here\r\n\r\n"), std::string(100'000, '\xff'),
+        std::string("\x04\0\0\0\0\0\0\0\0\0\0\0abcd", 16), std::string(64, '\0')}) {
+    FileDescriptor socket = raw_connection(server.place());
+    ::send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL);
+    EXPECT_TRUE(ends_before(socket, Clock::now() + kSlack)) << text.substr(0, 20);
+  }
+  EXPECT_TRUE(server.becomes_idle());
+  EXPECT_TRUE(Client(server.place()).run("fine"));
+}
+
+TEST_P(Served, AClientThatVanishesWhileItUploadsLeavesNothing) {
+  using Cut = testing::Fault::Cut;
+  ServerProcess server(place(), {});
+  for (const Cut cut : {Cut::kClose, Cut::kReset, Cut::kHalfClose}) {
+    testing::FaultProxy proxy(server.place(), {{{.cut = cut, .after = 3 << 20}, {}}});
+    auto session = open(proxy.place());
+    ASSERT_TRUE(session) << session.error().to_string();
+    const auto buffer = runtime::BufferId((*session)->new_handle());
+    const std::vector<std::byte> bytes(16 << 20);
+    ASSERT_TRUE((*session)->allocate(buffer, 16 << 20));
+    Status sent = (*session)->write(runtime::kDefaultStream, {buffer, 0}, bytes);
+    if (sent) sent = (*session)->synchronize(runtime::kDefaultStream);
+    expect_fault(sent, PlatformFault::kLost, {});
+    EXPECT_TRUE(server.becomes_idle()) << static_cast<int>(cut);
+  }
+  EXPECT_TRUE(Client(server.place()).run("fine"));
+}
+
+TEST_P(Served, AStalledWayIsNoticed) {
+  ServerProcess server(place(), {});
+  testing::FaultProxy proxy(server.place(),
+                            {{{}, {.cut = testing::Fault::Cut::kStall, .after = 2000}}});
+  auto channel = connect(proxy.place());
+  ASSERT_TRUE(channel);
+  ConnectOptions options;
+  options.target = "null";
+  options.silence = milliseconds(500);
+  auto session = RemoteSession::connect(std::move(*channel), options);
+  ASSERT_TRUE(session) << session.error().to_string();
+  const auto buffer = runtime::BufferId((*session)->new_handle());
+  ASSERT_TRUE((*session)->allocate(buffer, 1 << 20));
+  std::vector<std::byte> bytes(1 << 20);
+  const auto start = Clock::now();
+  Status read = (*session)->read(runtime::kDefaultStream, {buffer, 0}, bytes);
+  expect_fault(read, PlatformFault::kLost, {});
+  EXPECT_LT(Clock::now() - start, options.silence + kSlack);
+}
+
+TEST_P(Served, SlowAndCrossedConnectionsGiveTheSameBytes) {
+  ServerProcess server(place(), {});
+  // The first connection is slower than the second: what goes out first arrives last.
+  testing::FaultProxy proxy(server.place(), {{{milliseconds(2), 211}, {milliseconds(1), 1009}},
+                                             {{milliseconds(0), 977}, {milliseconds(0), 13}}});
+  auto slow = open(proxy.place());
+  auto fast = open(proxy.place());
+  ASSERT_TRUE(slow && fast);
+  for (auto* session : {&*slow, &*fast}) {
+    const auto buffer = runtime::BufferId((*session)->new_handle());
+    std::vector<std::byte> bytes(9000), back(9000);
+    for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 7 + i / 256);
+    ASSERT_TRUE((*session)->allocate(buffer, 9000));
+    ASSERT_TRUE((*session)->write(runtime::kDefaultStream, {buffer, 0}, bytes));
+    ASSERT_TRUE((*session)->read(runtime::kDefaultStream, {buffer, 0}, back));
+    EXPECT_EQ(bytes, back);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Server, Served, ::testing::Values("unix", "tcp"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST(Listen, TheSocketsFileIsItsOwnersAndGoes) {
+  testing::TempFolder folder;
+  const std::string path = folder / "server";
+  {
+    auto server = Server::listen(*parse_place("unix:" + path), {});
+    ASSERT_TRUE(server) << server.error().to_string();
+    struct stat status = {};
+    ASSERT_EQ(::stat(path.c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777, 0600U);
+    auto second = Server::listen(*parse_place("unix:" + path), {});
+    expect_fault(second, PlatformFault::kAbsent, {"another server listens"});
+    // One that took the path over stays.
+    ::unlink(path.c_str());
+    testing::write_bytes(path, "mine");
+  }
+  EXPECT_EQ(testing::read_bytes(path), "mine");
+  auto taken = Server::listen(*parse_place("unix:" + path), {});
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().kind, ErrorKind::kUser);
+  expect_parts(taken.error(), {"no socket"});
+  EXPECT_EQ(testing::read_bytes(path), "mine");
+}
+
+TEST(Listen, BeyondThisMachineWithATokenAndInsecureOnly) {
+  for (const char* text : {"0.0.0.0:0", "[::]:0"}) {
+    for (const bool insecure : {false, true}) {
+      for (const char* token : {"", "secret"}) {
+        ListenOptions options;
+        options.insecure = insecure;
+        options.server.token = token;
+        auto server = Server::listen(*parse_place(text), options);
+        const bool allowed = insecure && options.server.token == "secret";
+        EXPECT_EQ(server.has_value(), allowed) << text;
+        if (server) continue;
+        EXPECT_EQ(server.error().kind, ErrorKind::kUser);
+        expect_parts(server.error(), {"token", "--insecure", "TLS", "loopback"});
+      }
+    }
+  }
+  for (const char* text : {"127.0.0.1:0", "127.0.0.2:0", "localhost:0"}) {
+    auto server = Server::listen(*parse_place(text), {});
+    ASSERT_TRUE(server) << server.error().to_string();
+    EXPECT_NE((*server)->place().port, 0);
+    auto taken = Server::listen((*server)->place(), {});
+    expect_fault(taken, PlatformFault::kAbsent, {"taken"});
+  }
+  auto pipe = Server::listen(*parse_place("pipe:cat"), {});
+  ASSERT_FALSE(pipe);
+  expect_parts(pipe.error(), {"cannot be listened on", "--stdio"});
+  auto nowhere = Server::listen(*parse_place("unix:/no/such/folder/server"), {});
+  ASSERT_FALSE(nowhere);
+  EXPECT_EQ(nowhere.error().kind, ErrorKind::kUser);
+}
+
+}  // namespace
+}  // namespace tapml::rpc
