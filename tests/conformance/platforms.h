@@ -7,6 +7,7 @@
 
 #include "runtime/device.h"
 #include "runtime/local_session.h"
+#include "support/memory_channel.h"
 
 namespace tapml::test {
 
@@ -17,6 +18,7 @@ struct Platform {
   Result<std::shared_ptr<runtime::Device>> (*create)();
   // A module with the kernels of native_kernels.h.
   ModuleBlob (*module)();
+  bool remote = false;  // behind the protocol
 };
 
 std::span<const Platform> conformance_platforms();
@@ -26,6 +28,7 @@ std::span<const Platform> conformance_platforms();
 class Conformance : public ::testing::TestWithParam<Platform> {
  protected:
   void SetUp() override;
+  void TearDown() override;
 
   bool computes() const { return GetParam().computes; }
   runtime::Session& session() { return *session_; }
@@ -54,6 +57,7 @@ class Conformance : public ::testing::TestWithParam<Platform> {
                 runtime::StreamId stream = runtime::kDefaultStream);
 
   std::shared_ptr<runtime::Device> device_;
+  std::vector<std::unique_ptr<testing::MemoryServer>> servers_;  // of remote sessions
   std::unique_ptr<runtime::Session> session_;
   runtime::ModuleId module_{};
 };
