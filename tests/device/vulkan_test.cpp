@@ -13,7 +13,6 @@ namespace {
 
 using runtime::BufferId;
 using runtime::BufferRange;
-using runtime::EventId;
 using runtime::kDefaultStream;
 using runtime::KernelId;
 using runtime::LaunchRequest;
@@ -31,15 +30,31 @@ const GlslKernel kOne = {"one", {"int"}, 1, "b0[i] = s0;"};
     GTEST_SKIP() << name##_opened.error().to_string();                           \
   }                                                                              \
   ASSERT_TRUE(name##_opened) << name##_opened.error().to_string();               \
-  auto name = *name##_opened
+  const auto& name = *name##_opened
 
+// Under the validation layers where they are installed.
 class VulkanDeviceTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    TAPML_VULKAN_OR_SKIP(context, device::VulkanContext::open({}));
+    device::VulkanOptions options;
+    options.validation = true;
+    options.on_message = [this](const std::string& message) { heard_.push_back(message); };
+    auto opened = device::VulkanContext::open(options);
+    if (!opened && opened.error().hint.find("validation") != std::string::npos) {
+      opened = device::VulkanContext::open({});
+    }
+    TAPML_VULKAN_OR_SKIP(context, std::move(opened));
     context_ = context;
     device_ = device::make_vulkan_device(context);
     session_ = std::move(*runtime::LocalSession::create(device_));
+  }
+
+  // Whatever the test did, Vulkan was used as it wants, and nothing is left.
+  void TearDown() override {
+    session_.reset();
+    device_.reset();
+    context_.reset();
+    EXPECT_EQ(heard_, std::vector<std::string>());
   }
 
   // Loads a module of one kernel, under the ids 1.
@@ -69,6 +84,7 @@ class VulkanDeviceTest : public ::testing::Test {
     return status ? Error{} : status.error();
   }
 
+  std::vector<std::string> heard_;
   std::shared_ptr<device::VulkanContext> context_;
   std::shared_ptr<runtime::Device> device_;
   std::unique_ptr<runtime::LocalSession> session_;
@@ -102,8 +118,9 @@ TEST_F(VulkanDeviceTest, ADeviceThatIsNotThere) {
 }
 
 TEST(VulkanLoader, IsSaidToBeAbsent) {
-  for (auto answer : {device::create_vulkan_device({.loader = "libno-such-vulkan.so.1"}).error(),
-                      device::list_vulkan_devices({.loader = "libm.so.6"}).error()}) {
+  for (const Error& answer :
+       {device::create_vulkan_device({.loader = "libno-such-vulkan.so.1"}).error(),
+        device::list_vulkan_devices({.loader = "libm.so.6"}).error()}) {
     EXPECT_EQ(answer.fault, PlatformFault::kAbsent) << answer.to_string();
     EXPECT_NE(answer.hint.find("mesa-vulkan-drivers"), std::string::npos);
   }
@@ -136,7 +153,7 @@ TEST_F(VulkanDeviceTest, ModulesThatAreNoModules) {
 
   const std::vector<uint32_t> code =
       codegen::compile_glsl_to_spirv(testing::glsl_text(kOne), "one");
-  auto with = [&](uint32_t buffers, uint32_t push, std::vector<uint32_t> words) {
+  auto with = [&](uint32_t buffers, uint32_t push, const std::vector<uint32_t>& words) {
     ModuleBlob blob;
     blob.platform = "vulkan";
     blob.format = "spirv";
@@ -297,6 +314,20 @@ TEST_F(VulkanDeviceTest, MemoryThatIsReleasedStaysUntilItsWorkIsDone) {
   }
 }
 
+// A binding ends where the device's limit is, not where the buffer does.
+TEST_F(VulkanDeviceTest, BuffersLargerThanABinding) {
+  const int64_t most = device_->info().limits.max_binding_bytes;
+  if (most > 256 << 20) GTEST_SKIP() << "bindings reach " << most << " bytes";
+  load(kOne);
+  ASSERT_TRUE(session_->allocate(BufferId{1}, most + 4096));
+  ASSERT_TRUE(session_->fill_zero(kDefaultStream, {BufferId{1}, 0}, most + 4096));
+  ASSERT_TRUE(launch({{BufferId{1}, 0}}, {5}, 4));
+  ASSERT_TRUE(launch({{BufferId{1}, 4096}}, {6}, most / 4));
+  EXPECT_EQ(read<int32_t>({BufferId{1}, 12}, 2), (std::vector<int32_t>{5, 0}));
+  EXPECT_EQ(read<int32_t>({BufferId{1}, 4092}, 2), (std::vector<int32_t>{0, 6}));
+  EXPECT_EQ(read<int32_t>({BufferId{1}, most + 4092}, 1), (std::vector<int32_t>{6}));
+}
+
 TEST_F(VulkanDeviceTest, SmallBuffersShareBlocks) {
   std::vector<std::shared_ptr<runtime::DeviceMemory>> buffers;
   for (int i = 0; i < 10000; ++i) {
@@ -333,6 +364,46 @@ TEST_F(VulkanDeviceTest, OutOfMemoryIsTypedAndPasses) {
   EXPECT_NE(status.error().message.find("67108864"), std::string::npos);
   context_->vk.AllocateMemory = allocate;
   EXPECT_TRUE(session_->allocate(BufferId{1}, 64 << 20));
+}
+
+// A device with memory for one large buffer.
+struct SmallDevice {
+  static inline PFN_vkAllocateMemory allocate = nullptr;
+  static inline PFN_vkFreeMemory free = nullptr;
+  static inline VkDeviceMemory large = VK_NULL_HANDLE;
+  static VkResult allocate_one(VkDevice device, const VkMemoryAllocateInfo* info,
+                               const VkAllocationCallbacks* callbacks, VkDeviceMemory* memory) {
+    bool is_large = info->allocationSize > (32 << 20);
+    if (is_large && large != VK_NULL_HANDLE) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    VkResult result = allocate(device, info, callbacks, memory);
+    if (is_large) large = *memory;
+    return result;
+  }
+  static void free_one(VkDevice device, VkDeviceMemory memory,
+                       const VkAllocationCallbacks* callbacks) {
+    if (memory == large) large = VK_NULL_HANDLE;
+    free(device, memory, callbacks);
+  }
+};
+
+TEST_F(VulkanDeviceTest, MemoryThatWorkHoldsIsWaitedFor) {
+  constexpr int64_t kLarge = 48 << 20;
+  load(kOne);
+  SmallDevice::allocate = context_->vk.AllocateMemory;
+  SmallDevice::free = context_->vk.FreeMemory;
+  context_->vk.AllocateMemory = SmallDevice::allocate_one;
+  context_->vk.FreeMemory = SmallDevice::free_one;
+  ASSERT_TRUE(session_->allocate(BufferId{1}, kLarge));
+  EXPECT_EQ(session_->allocate(BufferId{2}, kLarge).error().fault, PlatformFault::kOutOfMemory);
+  for (uint64_t id = 1; id < 5; ++id) {
+    ASSERT_TRUE(launch({{BufferId{id}, 0}}, {5}, kLarge / 4));
+    session_->release(BufferId{id});
+    Status status = session_->allocate(BufferId{id + 1}, kLarge);
+    ASSERT_TRUE(status) << status.error().to_string();
+  }
+  session_->release(BufferId{5});
+  EXPECT_TRUE(session_->synchronize(kDefaultStream));
+  EXPECT_EQ(SmallDevice::large, VkDeviceMemory{VK_NULL_HANDLE});
 }
 
 VkResult lost_device(VkQueue, uint32_t, const VkSubmitInfo*, VkFence) {

@@ -14,7 +14,7 @@ constexpr VkPipelineStageFlags kWorkStages =
 }  // namespace
 
 Result<std::shared_ptr<VulkanTimeline>> VulkanTimeline::create(
-    std::shared_ptr<VulkanContext> context) {
+    const std::shared_ptr<VulkanContext>& context) {
   auto timeline = std::make_shared<VulkanTimeline>(context);
   VkSemaphoreTypeCreateInfo type{};
   type.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;

@@ -15,7 +15,8 @@ struct VulkanTimeline {
   }
   VulkanTimeline(const VulkanTimeline&) = delete;
   VulkanTimeline& operator=(const VulkanTimeline&) = delete;
-  static Result<std::shared_ptr<VulkanTimeline>> create(std::shared_ptr<VulkanContext> context);
+  static Result<std::shared_ptr<VulkanTimeline>> create(
+      const std::shared_ptr<VulkanContext>& context);
 
   const std::shared_ptr<VulkanContext> context;
   VkSemaphore handle = VK_NULL_HANDLE;

@@ -165,6 +165,26 @@ Result<VulkanLayout> VulkanContext::layout(uint32_t buffers, uint32_t push_bytes
   return VulkanLayout{set, pipeline};
 }
 
+Result<std::shared_ptr<VulkanRange>> VulkanContext::allocate(int64_t bytes) {
+  auto range = memory_->allocate(bytes);
+  if (range || range.error().fault != PlatformFault::kOutOfMemory) return range;
+  {
+    std::lock_guard guard(working_);
+    for (VulkanWork* work : works_) work->settle();
+  }
+  return memory_->allocate(bytes);
+}
+
+void VulkanContext::add_work(VulkanWork& work) {
+  std::lock_guard guard(working_);
+  works_.insert(&work);
+}
+
+void VulkanContext::remove_work(VulkanWork& work) {
+  std::lock_guard guard(working_);
+  works_.erase(&work);
+}
+
 Status VulkanContext::submit(const VkSubmitInfo& info) {
   std::lock_guard guard(submitting_);
   return status(vk.QueueSubmit(queue_, 1, &info, VK_NULL_HANDLE), "vkQueueSubmit");

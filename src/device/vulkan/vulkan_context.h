@@ -17,6 +17,14 @@ struct VulkanLayout {
   VkPipelineLayout pipeline = VK_NULL_HANDLE;
 };
 
+// A queue, as the context sees it.
+class VulkanWork {
+ public:
+  virtual ~VulkanWork() = default;
+  // Waits until all that was enqueued is done, and lets go of what it held.
+  virtual void settle() = 0;
+};
+
 class VulkanContext {
  public:
   static Result<std::shared_ptr<VulkanContext>> open(const VulkanOptions& options);
@@ -27,6 +35,11 @@ class VulkanContext {
   // Kernels of the same signature share one.
   Result<VulkanLayout> layout(uint32_t buffers, uint32_t push_bytes);
   Status submit(const VkSubmitInfo& info);
+  // Queues hold memory that their work uses, released or not: where there is none left, all of
+  // them are waited for.
+  Result<std::shared_ptr<VulkanRange>> allocate(int64_t bytes);
+  void add_work(VulkanWork& work);
+  void remove_work(VulkanWork& work);
   // As vulkan_status(); notes that the device is lost.
   Status status(VkResult code, const char* call);
   // Fails once the device is lost.
@@ -60,7 +73,9 @@ class VulkanContext {
   std::atomic<bool> lost_{false};
   std::unique_ptr<VulkanHeap> memory_;
   std::unique_ptr<VulkanHeap> staging_;  // null: memory_ is mapped
-  std::mutex lock_;                      // guards the tables
+  std::mutex working_;                   // guards works_; taken before the lock of a queue
+  std::set<VulkanWork*> works_;
+  std::mutex lock_;  // guards the tables
   std::map<uint32_t, VkDescriptorSetLayout> set_layouts_;
   std::map<std::pair<uint32_t, uint32_t>, VkPipelineLayout> pipeline_layouts_;
 };

@@ -29,7 +29,7 @@ class VulkanDevice final : public Device {
                                  "vulkan"));
     }
     TAPML_TRY(context_->alive());
-    TAPML_ASSIGN(std::shared_ptr<VulkanRange> range, context_->memory().allocate(bytes));
+    TAPML_ASSIGN(std::shared_ptr<VulkanRange> range, context_->allocate(bytes));
     TAPML_TRY(context_->valid());
     return std::make_shared<VulkanMemory>(context_, std::move(range), bytes);
   }

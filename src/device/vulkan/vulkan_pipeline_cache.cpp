@@ -25,7 +25,7 @@ bool is_own_cache(std::span<const std::byte> bytes, const VkPhysicalDeviceProper
 }  // namespace
 
 Result<std::unique_ptr<VulkanPipelineCache>> VulkanPipelineCache::open(
-    std::shared_ptr<VulkanContext> context, std::span<const std::byte> module) {
+    const std::shared_ptr<VulkanContext>& context, std::span<const std::byte> module) {
   std::unique_ptr<VulkanPipelineCache> opened(new VulkanPipelineCache(context));
   if (context->pipelines) {
     Sha256 hash;

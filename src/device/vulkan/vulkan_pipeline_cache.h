@@ -9,8 +9,8 @@ class VulkanPipelineCache {
  public:
   // With what an earlier process kept for this module's bytes, where the device's disk store has
   // it and it is of this very device and driver.
-  static Result<std::unique_ptr<VulkanPipelineCache>> open(std::shared_ptr<VulkanContext> context,
-                                                           std::span<const std::byte> module);
+  static Result<std::unique_ptr<VulkanPipelineCache>> open(
+      const std::shared_ptr<VulkanContext>& context, std::span<const std::byte> module);
   ~VulkanPipelineCache();
   VulkanPipelineCache(const VulkanPipelineCache&) = delete;
   VulkanPipelineCache& operator=(const VulkanPipelineCache&) = delete;

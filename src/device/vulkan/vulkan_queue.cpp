@@ -4,6 +4,7 @@
 #include <cstring>
 #include <deque>
 #include <optional>
+#include <tuple>
 
 #include "device/vulkan/vulkan_batch.h"
 
@@ -39,7 +40,7 @@ class VulkanEvent final : public DeviceEvent {
   const uint64_t value;
 };
 
-// A range's bytes from `offset` on.
+// The bytes of a range from `offset` on.
 struct VulkanPlace {
   std::shared_ptr<VulkanRange> range;
   int64_t offset = 0;
@@ -52,16 +53,19 @@ struct VulkanPlace {
   std::byte* address() const { return range->address() ? range->address() + offset : nullptr; }
 };
 
-class VulkanQueue final : public DeviceQueue {
+class VulkanQueue final : public DeviceQueue, private VulkanWork {
  public:
   VulkanQueue(std::shared_ptr<VulkanContext> context, std::shared_ptr<VulkanTimeline> timeline,
               VkCommandPool pool)
-      : context_(std::move(context)), timeline_(std::move(timeline)), pool_(pool) {}
+      : context_(std::move(context)), timeline_(std::move(timeline)), pool_(pool) {
+    context_->add_work(*this);
+  }
 
   ~VulkanQueue() override {
+    context_->remove_work(*this);
     // What was enqueued runs; what cannot be waited for is lost with the device.
-    (void)flush();
-    (void)wait_for(submitted_);
+    std::ignore = flush();
+    std::ignore = wait_for(submitted_);
     recording_.reset();
     idle_.clear();
     in_flight_.clear();
@@ -80,7 +84,7 @@ class VulkanQueue final : public DeviceQueue {
       VulkanPlace source(from, from_offset), target(to, to_offset);
       if (&from != &to || distance >= size) return copy_apart(source, target, size);
       // Vulkan refuses copies between ranges that overlap: the bytes make a detour.
-      TAPML_ASSIGN(std::shared_ptr<VulkanRange> aside, context_->memory().allocate(size));
+      TAPML_ASSIGN(std::shared_ptr<VulkanRange> aside, allocate(context_->memory(), size));
       TAPML_TRY(copy_apart(source, {aside, 0}, size));
       return copy_apart({aside, 0}, target, size);
     });
@@ -125,9 +129,11 @@ class VulkanQueue final : public DeviceQueue {
   }
 
   Status wait(DeviceEvent& event) noexcept override {
-    auto& awaited = static_cast<VulkanEvent&>(event);
-    if (awaited.timeline != timeline_) waits_.push_back({awaited.timeline, awaited.value});
-    return {};
+    return guarded([&]() -> Status {
+      auto& awaited = static_cast<VulkanEvent&>(event);
+      if (awaited.timeline != timeline_) waits_.push_back({awaited.timeline, awaited.value});
+      return {};
+    });
   }
 
  private:
@@ -139,12 +145,28 @@ class VulkanQueue final : public DeviceQueue {
   // Runs work() unless the queue has failed; what goes wrong stays.
   template <class Work>
   Status guarded(Work&& work) {
+    std::lock_guard guard(lock_);
     if (failed_) return fail(*failed_);
     Status status = context_->alive();
     if (status) status = work();
     if (Status valid = context_->valid(); status && !valid) status = std::move(valid);
     if (!status) failed_ = status.error();
     return status;
+  }
+
+  void settle() override {
+    std::lock_guard guard(lock_);
+    if (failed_) return;
+    Status status = finish();
+    if (!status) failed_ = std::move(status).error();
+  }
+
+  // Memory for the queue's own use; waits for it where earlier work holds it.
+  Result<std::shared_ptr<VulkanRange>> allocate(VulkanHeap& heap, int64_t bytes) {
+    auto range = heap.allocate(bytes);
+    if (range || range.error().fault != PlatformFault::kOutOfMemory) return range;
+    TAPML_TRY(finish());
+    return heap.allocate(bytes);
   }
 
   // Whether nothing is under way, so that the host may touch memory in the queue's order.
@@ -283,7 +305,7 @@ class VulkanQueue final : public DeviceQueue {
     for (size_t at = 0; at < bytes.size(); at += kStagingStep) {
       const size_t size = std::min(bytes.size() - at, kStagingStep);
       TAPML_ASSIGN(std::shared_ptr<VulkanRange> staging,
-                   context_->staging().allocate(static_cast<int64_t>(size)));
+                   allocate(context_->staging(), static_cast<int64_t>(size)));
       std::memcpy(staging->address(), bytes.data() + at, size);
       TAPML_TRY(copy_apart({std::move(staging), 0},
                            {to.range, to.offset + static_cast<int64_t>(at)},
@@ -333,7 +355,7 @@ class VulkanQueue final : public DeviceQueue {
     for (size_t at = 0; at < bytes.size(); at += kStagingStep) {
       const size_t size = std::min(bytes.size() - at, kStagingStep);
       TAPML_ASSIGN(std::shared_ptr<VulkanRange> staging,
-                   context_->staging().allocate(static_cast<int64_t>(size)));
+                   allocate(context_->staging(), static_cast<int64_t>(size)));
       TAPML_TRY(copy_apart({from.range, from.offset + static_cast<int64_t>(at)}, {staging, 0},
                            static_cast<int64_t>(size)));
       TAPML_TRY(finish());
@@ -460,6 +482,7 @@ class VulkanQueue final : public DeviceQueue {
   std::shared_ptr<VulkanContext> context_;
   std::shared_ptr<VulkanTimeline> timeline_;
   VkCommandPool pool_;
+  std::mutex lock_;         // for settle(), which comes from any thread
   uint64_t submitted_ = 0;  // value that timeline_ reaches with the last batch
   std::unique_ptr<VulkanBatch> recording_;
   std::deque<std::unique_ptr<VulkanBatch>> in_flight_;  // oldest first
