@@ -13,10 +13,12 @@
 #include "codegen/lower/device_func.h"
 #include "codegen/lower/narrow_index.h"
 #include "codegen/source/emitter.h"
+#include "codegen/source/spirv.h"
 #include "passes/lower_math.h"
 #include "runtime/call_point.h"
 #include "schedule/rules.h"
 #include "support/sessions.h"
+#include "support/spirv_validation.h"
 #include "target/target.h"
 
 namespace tapml::testing {
@@ -62,9 +64,12 @@ class DeviceKernels {
       implementation.workspaces.push_back(info(workspace, AccessMode::kWorkspace));
     }
     for (codegen::DeviceFunc& launch : lowered.launches) {
-      if (target_.description.index_bits == 32) codegen::narrow_index(launch, true, name);
+      if (target_.description.index_bits == 32) {
+        const bool must = target_.description.code == target::CodeKind::kGlsl;
+        codegen::narrow_index(launch, true, name, must);
+      }
       implementation.launches.push_back({launch.entry,
-                                         arith::compile_scalar(launch.extent, func->scalars),
+                                         arith::compile_scalar(launch.invocations(), func->scalars),
                                          launch.workgroup_threads,
                                          launch.buffer_indices,
                                          launch.scalar_indices,
@@ -81,9 +86,7 @@ class DeviceKernels {
 
   // Generates the code of all kernels and loads it.
   void load() {
-    executable_->modules.push_back(target_.description.code == target::CodeKind::kNative
-                                       ? codegen::compile_native(functions_)
-                                       : codegen::compile_opencl(functions_));
+    executable_->modules.push_back(code());
     auto runner = runtime::KernelRunner::create(*session_, executable_);
     ASSERT_TRUE(runner) << runner.error().to_string();
     runner_ = std::move(*runner);
@@ -114,6 +117,20 @@ class DeviceKernels {
   }
 
  private:
+  ModuleBlob code() const {
+    switch (target_.description.code) {
+      case target::CodeKind::kNative:
+        return codegen::compile_native(functions_);
+      case target::CodeKind::kGlsl: {
+        ModuleBlob blob = codegen::compile_spirv(functions_, target_.description);
+        expect_valid_spirv(blob);
+        return blob;
+      }
+      default:
+        return codegen::compile_opencl(functions_);
+    }
+  }
+
   static constexpr int64_t kGuard = 256;
   static constexpr std::byte kMark{0x5a};
 

@@ -242,7 +242,7 @@ prim def k(a: Buffer((n,), i64), b: Buffer((n,), i64), c: Buffer((n,), i32), d: 
         {n});
 }
 
-// Which of two zeros comes out is free: adding zero makes them equal.
+// Which of two zeros comes out is free.
 TEST_P(Numerics, MinAndMaxOfNanAndSignedZero) {
   std::vector<float> x, y;
   for (float a : {0.0f, -0.0f, 1.0f, -1.0f, kNan, kInf, -kInf}) {
@@ -256,8 +256,8 @@ TEST_P(Numerics, MinAndMaxOfNanAndSignedZero) {
 prim def k(x: Buffer((n,), f32), y: Buffer((n,), f32), out a: Buffer((n,), f32),
            out b: Buffer((n,), f32), n: i64) {
   for i in parallel(n) {
-    a[i] = max(x[i], y[i]) + f32(0.0)
-    b[i] = min(x[i] * f32(1.0), y[i] * f32(1.0)) + f32(0.0)
+    a[i] = let m: f32 = max(x[i], y[i]) in select(m == f32(0.0), f32(0.0), m)
+    b[i] = let m: f32 = min(x[i] * f32(1.0), y[i] * f32(1.0)) in select(m == f32(0.0), f32(0.0), m)
   }
 }
 )";
@@ -276,7 +276,7 @@ prim def k(a: Buffer((n,), i32), d: Buffer((n,), i32), x: Buffer((n,), f32),
            out y: Buffer((n,), f32), out q: Buffer((n,), i32), out both: Buffer((n,), bool),
            out any: Buffer((n,), bool), out deep: Buffer((n,), f32), n: i64) {
   for i in parallel(n) {
-    y[i] = select(i < 3, x[i], select(n < i*1000000000000, f32(-1.0), x[i*1000000000000]))
+    y[i] = select(i < 3, x[i], select(n < i*300000000, f32(-1.0), x[i*300000000]))
     q[i] = select(d[i] != i32(0), a[i] // d[i], i32(-1))
     both[i] = d[i] != i32(0) and a[i] % d[i] == i32(1)
     any[i] = d[i] == i32(0) or a[i] // d[i] == i32(3)
@@ -290,7 +290,7 @@ prim def k(a: Buffer((n,), i32), d: Buffer((n,), i32), x: Buffer((n,), f32),
         {n});
 }
 
-INSTANTIATE_TEST_SUITE_P(Platforms, Numerics, ::testing::Values("cpu", "opencl"),
+INSTANTIATE_TEST_SUITE_P(Platforms, Numerics, ::testing::Values("cpu", "opencl", "vulkan"),
                          [](const auto& info) { return std::string(info.param); });
 
 // A tree reduction by the invocations of a work group; more groups than run at once, so that each

@@ -1,15 +1,14 @@
 // The C-like emitter: OpenCL C text, and GLSL through shaderc and spirv-val.
 #include <gtest/gtest.h>
 
-#include <cstdio>
-#include <cstdlib>
-#include <fstream>
-
 #include "codegen/lower/narrow_index.h"
 #include "codegen/source/emitter.h"
+#include "codegen/source/spirv.h"
 #include "ir/intrinsics.h"
 #include "passes/lower_math.h"
 #include "schedule/rules.h"
+#include "support/expect_error.h"
+#include "support/spirv_validation.h"
 #include "text/parser.h"
 #include "tir/builder.h"
 
@@ -45,34 +44,28 @@ tir::PrimFuncRef sum_program() {
   return tir::make_prim_func({{x, AccessMode::kIn}, {y, AccessMode::kOut}}, body);
 }
 
-// GLSL has no integers of 64 bits.
-std::string glsl(std::vector<DeviceFunc> functions) {
-  for (DeviceFunc& function : functions) narrow_index(function, false, "test");
-  return emit_source(functions, glsl_dialect());
+const target::Description kVulkan = *target::find_description("vulkan");
+
+// Shaders index with 32 bits.
+std::string glsl(DeviceFunc function, const target::Description& target = kVulkan) {
+  narrow_index(function, target.features.compute_dtypes.contains(DType::kI64), "test", true);
+  return emit_glsl(function, target);
 }
 
-// Exit status of Khronos' validator on the words.
-int validate_spirv(const std::vector<uint32_t>& words) {
-  std::string path = ::testing::TempDir() + "/tapml_kernel.spv";
-  std::ofstream(path, std::ios::binary)
-      .write(reinterpret_cast<const char*>(words.data()),
-             static_cast<std::streamsize>(words.size() * 4));
-  int status = std::system(("spirv-val --target-env vulkan1.1 " + path).c_str());
-  std::remove(path.c_str());
-  return status;
+void expect_valid(const std::string& source) {
+  EXPECT_EQ(testing::spirv_complaints(compile_glsl_to_spirv(source, "test")), "") << source;
 }
 
 TEST(Glsl, ElementwiseKernelIsValidSpirv) {
-  std::string source = glsl(lowered(silu_program()));
+  std::string source = glsl(lowered(silu_program()).at(0));
   EXPECT_NE(source.find("buffer Binding0"), std::string::npos) << source;
-  EXPECT_EQ(validate_spirv(compile_glsl_to_spirv(source, "silu")), 0) << source;
+  expect_valid(source);
 }
 
 TEST(Glsl, ReductionKernelIsValidSpirv) {
-  std::string source = glsl(lowered(sum_program()));
-  // Two bf16 a word: no 16-bit storage is needed.
-  EXPECT_NE(source.find(">> 1]"), std::string::npos) << source;
-  EXPECT_EQ(validate_spirv(compile_glsl_to_spirv(source, "sum")), 0) << source;
+  std::string source = glsl(lowered(sum_program()).at(0));
+  EXPECT_NE(source.find("uint16_t x_0[]"), std::string::npos) << source;
+  expect_valid(source);
 }
 
 DeviceFunc parsed(const std::string& source) {
@@ -88,43 +81,197 @@ TEST(Glsl, OwnMathIsValidSpirv) {
     body += "    y[i] = y[i] + " + std::string(info.name) + "(x[i]" +
             (info.operands > 1 ? ", x[i])\n" : ")\n");
   }
-  std::string source = glsl({parsed(R"(
+  std::string source = glsl(parsed(R"(
 prim def k(x: Buffer((n,), f32), inout y: Buffer((n,), f32), n: i64) {
   for i in parallel(n) {
-)" + body + "  }\n}\n")});
-  EXPECT_EQ(validate_spirv(compile_glsl_to_spirv(source, "math")), 0) << source;
+)" + body + "  }\n}\n"));
+  expect_valid(source);
 }
 
 TEST(Glsl, IntegersOfEveryWidthAreValidSpirv) {
-  for (DType dtype : {DType::kI8, DType::kI16, DType::kI32, DType::kU8, DType::kU16, DType::kU32}) {
-    std::string type = dtype_name(dtype), wide = is_signed_integer(dtype) ? "i32" : "u32";
+  for (DType dtype : {DType::kI8, DType::kI16, DType::kI32, DType::kI64, DType::kU8, DType::kU16,
+                      DType::kU32, DType::kU64}) {
+    std::string type = dtype_name(dtype), wide = is_signed_integer(dtype) ? "i64" : "u64";
     std::string body;
     for (const char* text :
          {"x[i] + x[i + 1]", "x[i] * x[i + 1]", "x[i] // x[i + 1]", "x[i] % x[i + 1]",
           "trunc_div(x[i], x[i + 1])", "trunc_mod(x[i], x[i + 1])", "shift_left(x[i], x[i + 1])",
           "shift_right(x[i], x[i + 1])", "bit_not(x[i])", "bit_xor(x[i], x[i + 1])", "abs(x[i])",
-          "sign(x[i])", "popcount(x[i])", "max(x[i], x[i + 1])"}) {
+          "sign(x[i])", "popcount(x[i])", "max(x[i], x[i + 1])", "mul_high(x[i], x[i + 1])"}) {
       body += "    y[i] = cast(" + wide + ", " + text + ")\n";
     }
-    body += "    y[i] = cast(" + wide + ", cast(" + type + ", cast(f32, x[i])))\n";
+    for (const char* real : {"f16", "bf16", "f32", "f64"}) {
+      body += "    y[i] = cast(" + wide + ", cast(" + type + ", cast(" + real + ", x[i])))\n";
+    }
+    body += "    z[i] = x[i] + x[i + 1]\n";
     body += "    y[i] = cast(" + wide + ", cast(bool, x[i]) and cast(bf16, x[i]) < bf16(2.0))\n";
     std::string source =
-        glsl({parsed("prim def k(x: Buffer((n + 1,), " + type + "), out y: Buffer((n,), " + wide +
-                     "), n: i64) {\n  for i in parallel(n) {\n" + body + "  }\n}\n")});
-    EXPECT_EQ(validate_spirv(compile_glsl_to_spirv(source, "integers")), 0) << source;
+        glsl(parsed("prim def k(x: Buffer((n + 1,), " + type + "), out y: Buffer((n,), " + wide +
+                    "), out z: Buffer((n,), " + type + "), n: i64) {\n  for i in parallel(n) {\n" +
+                    body + "  }\n}\n"));
+    expect_valid(source);
+  }
+}
+
+TEST(Glsl, FloatsOfEveryWidthAreValidSpirv) {
+  for (DType dtype : {DType::kF16, DType::kBF16, DType::kF32, DType::kF64}) {
+    std::string type = dtype_name(dtype), body;
+    for (const char* text :
+         {"x[i] + x[i + 1]", "x[i] * x[i + 1] + x[i]", "x[i] / x[i + 1]", "sqrt(x[i])",
+          "rsqrt(x[i])", "floor(x[i])", "ceil(x[i])", "trunc(x[i])", "round(x[i])", "abs(x[i])",
+          "sign(x[i])", "fma(x[i], x[i + 1], x[i])", "min(x[i], x[i + 1])"}) {
+      body += "    y[i] = y[i] + " + std::string(text) + "\n";
+    }
+    for (const char* text : {"isnan(bool, x[i])", "isinf(bool, x[i])", "isfinite(bool, x[i])",
+                             "x[i] < x[i + 1]", "cast(bool, x[i])"}) {
+      body += "    z[i] = z[i] and " + std::string(text) + "\n";
+    }
+    body += "    y[i] = reinterpret(" + type + ", reinterpret(" +
+            (dtype == DType::kF64   ? "i64"
+             : dtype == DType::kF32 ? "u32"
+                                    : "i16") +
+            ", x[i])) + " + type + "(inf)\n";
+    expect_valid(
+        glsl(parsed("prim def k(x: Buffer((n + 1,), " + type + "), inout y: Buffer((n,), " + type +
+                    "), inout z: Buffer((n,), bool), n: i64) {\n  for i in parallel(n) {\n" + body +
+                    "  }\n}\n")));
   }
 }
 
 // The language leaves % of negative operands open.
 TEST(Glsl, RemaindersAvoidTheLanguages) {
-  std::string source = glsl({parsed(R"(
+  std::string source = glsl(parsed(R"(
 prim def k(x: Buffer((n,), i32), out y: Buffer((n,), i32), n: i64) {
   for i in parallel(n) {
     y[i] = x[i] % i32(7)
   }
 }
-)")});
+)"));
   EXPECT_EQ(source.find('%'), std::string::npos) << source;
+}
+
+std::string narrow_program(const char* type) {
+  return "prim def k(x: Buffer((n,), " + std::string(type) + "), inout y: Buffer((n,), " + type +
+         "), n: i64) {\n  for i in parallel(n) {\n    y[i] = x[i] + y[i]\n  }\n}\n";
+}
+
+// Without storage of 8 and 16 bits, elements are fields of words; nobody else's bits change.
+TEST(Glsl, NarrowBuffersDoWithoutNarrowStorage) {
+  target::Description target = kVulkan;
+  target.features.narrow_stores = false;
+  for (const char* type : {"i8", "u8", "i16", "u16", "f16", "bf16"}) {
+    std::string source = glsl(parsed(narrow_program(type)), target);
+    EXPECT_EQ(source.find("#extension"), std::string::npos) << source;
+    EXPECT_NE(source.find("atomicAnd("), std::string::npos) << source;
+    EXPECT_NE(source.find("bitfieldExtract("), std::string::npos) << source;
+    expect_valid(source);
+  }
+}
+
+TEST(Glsl, ExtensionsAndHelpersOnlyWhereTheyAreUsed) {
+  std::string plain = glsl(parsed(narrow_program("f32")));
+  EXPECT_EQ(plain.find("#extension"), std::string::npos) << plain;
+  EXPECT_EQ(plain.find("tapml_"), std::string::npos) << plain;
+  std::string bytes = glsl(parsed(narrow_program("i8")));
+  EXPECT_NE(bytes.find("GL_EXT_shader_8bit_storage"), std::string::npos) << bytes;
+  EXPECT_EQ(bytes.find("16bit"), std::string::npos) << bytes;
+  EXPECT_EQ(bytes.find("int64"), std::string::npos) << bytes;
+}
+
+TEST(Glsl, WhatThePlatformLacksIsRefused) {
+  target::Description target = kVulkan;
+  target.features.compute_dtypes.erase(DType::kF64);
+  target.features.compute_dtypes.erase(DType::kI64);
+  target.features.compute_dtypes.erase(DType::kU64);
+  for (const char* type : {"f64", "i64", "u64"}) {
+    testing::expect_platform_error([&] { glsl(parsed(narrow_program(type)), target); },
+                                   PlatformFault::kLimit, {type});
+  }
+}
+
+// The language has no functions of f64 but roots and roundings, and own math has none.
+TEST(Glsl, FunctionsOfDoublesAreRefusedByName) {
+  for (const IntrinsicInfo& info : intrinsic_table()) {
+    if (!info.needs_math) continue;
+    const std::string name = info.name;
+    DeviceFunc function = parsed(
+        "prim def k(inout y: Buffer((n,), f64), n: i64) {\n  for i in parallel(n) {\n"
+        "    y[i] = " +
+        name + (info.operands > 1 ? "(y[i], y[i])" : "(y[i])") + "\n  }\n}\n");
+    testing::expect_platform_error([&] { glsl(function); }, PlatformFault::kLimit,
+                                   {name + " of f64", "kernel_0"});
+  }
+}
+
+TEST(Glsl, MoreScalarsThanPushConstantsAreRefused) {
+  for (int count : {31, 32}) {
+    DeviceFunc function = parsed(narrow_program("f32"));
+    PrimExpr sum = 0;
+    function.scalars.clear();
+    for (int i = 0; i < count; ++i) function.scalars.push_back(make_var("n" + std::to_string(i)));
+    function.index = DType::kI32;
+    function.body = tir::make_seq({});
+    if (count == 31) {
+      expect_valid(emit_glsl(function, kVulkan));
+    } else {
+      testing::expect_platform_error([&] { emit_glsl(function, kVulkan); }, PlatformFault::kLimit,
+                                     {"32 scalars", "31"});
+    }
+  }
+}
+
+bool has_instruction(const std::vector<uint32_t>& words, const std::vector<uint32_t>& tail,
+                     uint32_t op) {
+  for (size_t at = 5; at < words.size(); at += words[at] >> 16) {
+    const uint32_t length = words[at] >> 16;
+    if ((words[at] & 0xffff) == op && length > tail.size() &&
+        std::equal(tail.begin(), tail.end(),
+                   words.begin() + static_cast<std::ptrdiff_t>(at + length - tail.size()))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+TEST(Glsl, ShadersPromiseWhatFloatsMean) {
+  auto words = compile_glsl_to_spirv(glsl(parsed(narrow_program("f32"))), "test");
+  EXPECT_TRUE(has_instruction(words, {42}, 71)) << "NoContraction";
+  EXPECT_TRUE(has_instruction(words, {4461, 32}, 16)) << "SignedZeroInfNanPreserve";
+  EXPECT_TRUE(has_instruction(words, {4462, 32}, 16)) << "RoundingModeRTE";
+  words = compile_glsl_to_spirv(glsl(parsed(narrow_program("i32"))), "test");
+  EXPECT_FALSE(has_instruction(words, {42}, 71));
+  EXPECT_FALSE(has_instruction(words, {4461, 32}, 16));
+}
+
+TEST(Glsl, BuffersThatShareMemorySaySo) {
+  DeviceFunc function = parsed(narrow_program("i32"));
+  constexpr uint32_t kAliased = 20;
+  EXPECT_FALSE(has_instruction(compile_glsl_to_spirv(glsl(function), "test"), {kAliased}, 71));
+  function.may_alias = true;
+  EXPECT_TRUE(has_instruction(compile_glsl_to_spirv(glsl(function), "test"), {kAliased}, 71));
+}
+
+TEST(Glsl, EqualShadersAreMadeOnce) {
+  DeviceFunc function = parsed(narrow_program("f16"));
+  narrow_index(function, true, "test", true);
+  DeviceFunc other = function;
+  other.entry = "other";
+  ModuleBlob blob = compile_spirv({function, other}, kVulkan);
+  EXPECT_EQ(blob.entries, (std::vector<std::string>{"kernel_0", "other"}));
+  testing::expect_valid_spirv(blob);
+  auto entries = testing::spirv_entries(blob);
+  EXPECT_EQ(entries.at(0), entries.at(1));
+}
+
+TEST(Glsl, NamesAvoidTheLanguages) {
+  DeviceFunc function = parsed(R"(
+prim def k(gl_x: Buffer((n,), f32), out buffer: Buffer((n,), f32), n: i64) {
+  for main in parallel(n) {
+    buffer[main] = let a__b: f32 = gl_x[main] in a__b + a__b
+  }
+}
+)");
+  expect_valid(glsl(function));
 }
 
 TEST(OpenClC, DataWrapsAndIndicesDoNot) {

@@ -31,4 +31,18 @@ void expect_user_error(Run&& run, const std::vector<std::string>& parts) {
   ADD_FAILURE() << "no error; expected one about " << (parts.empty() ? "it" : parts[0]);
 }
 
+// The same of a PlatformError with this fault.
+template <class Run>
+void expect_platform_error(Run&& run, PlatformFault fault, const std::vector<std::string>& parts) {
+  try {
+    run();
+  } catch (const CompilerException& exception) {
+    EXPECT_EQ(exception.error().kind, ErrorKind::kPlatform) << exception.error().to_string();
+    EXPECT_EQ(exception.error().fault, fault) << exception.error().to_string();
+    expect_parts(exception.error(), parts);
+    return;
+  }
+  ADD_FAILURE() << "no error; expected one about " << (parts.empty() ? "it" : parts[0]);
+}
+
 }  // namespace tapml::testing

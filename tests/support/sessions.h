@@ -9,6 +9,7 @@
 #include "device/cpu/cpu_device.h"
 #include "device/null/null_device.h"
 #include "device/opencl/opencl_device.h"
+#include "device/vulkan/vulkan_device.h"
 #include "runtime/local_session.h"
 
 namespace tapml::testing {
@@ -21,7 +22,8 @@ inline std::string target_test_name(std::string target) {
   return target;
 }
 
-// A session for "cpu", "opencl" or "null", options aside; null where the platform is absent.
+// A session for "cpu", "opencl", "vulkan" or "null", options aside; null where the platform is
+// absent.
 inline std::unique_ptr<runtime::LocalSession> open_session(const std::string& target) {
   const std::string platform = target.substr(0, target.find(':'));
   std::shared_ptr<runtime::Device> device;
@@ -29,6 +31,10 @@ inline std::unique_ptr<runtime::LocalSession> open_session(const std::string& ta
     device = std::make_shared<device::CpuDevice>(0, codegen::make_jit_loader());
   } else if (platform == "opencl") {
     auto opened = device::create_opencl_device();
+    if (!opened) return nullptr;
+    device = *opened;
+  } else if (platform == "vulkan") {
+    auto opened = device::create_vulkan_device();
     if (!opened) return nullptr;
     device = *opened;
   } else {

@@ -338,10 +338,14 @@ bool narrow_index(DeviceFunc& launch, bool wide, const std::string& where, bool 
     return true;
   } catch (const TooWide& found) {
     if (wide && !must) return false;
-    if (found.expr.kind() == ExprKind::kLoad) {
+    PrimExpr data;
+    visit_expr(found.expr, [&](const PrimExpr& e) {
+      if (e.kind() == ExprKind::kLoad && e.dtype() == DType::kI64) data = e;
+    });
+    if (data && !wide) {
       throw_platform(PlatformFault::kLimit,
-                     "tensor " + load_buffer(found.expr)->name + " holds " +
-                         dtype_name(found.expr.dtype()) + "; the platform has no such integers",
+                     "tensor " + load_buffer(data)->name + " holds " + dtype_name(data.dtype()) +
+                         "; the platform has no such integers",
                      where);
     }
     std::string most = found.most ? ", as large as " + to_string(found.most) : "";

@@ -141,20 +141,41 @@ float tapml_fma(float a, float b, float c) {
   return float(tapml_odd_sum(double(a) * double(b), double(c)));
 }
 )"},
-    // The product's error by halves of 26 bits; at the ends of the range it is rounded twice.
+    // The product's error by halves of 26 bits, away from the ends of the range; a result below the
+    // normal numbers is rounded by the last product alone.
     {"tapml_wide_fma", R"(
 double tapml_wide_high(double x) {
   double c = 134217729.0lf * x;
   return c - (c - x);
 }
 double tapml_wide_fma(double a, double b, double c) {
-  double p = a * b, size = abs(p);
-  if (!(size > 1e-270lf && size < 1e290lf && abs(a) < 1e290lf && abs(b) < 1e290lf)) return p + c;
+  if (abs(a) > 1e200lf) {
+    a *= 6.2230152778611417e-61lf;
+    b *= 1.6069380442589903e60lf;
+  } else if (abs(b) > 1e200lf) {
+    b *= 6.2230152778611417e-61lf;
+    a *= 1.6069380442589903e60lf;
+  }
+  double p = a * b, scale = 1.0lf;
+  if (abs(p) < 1e-200lf && abs(c) < 1e-100lf) {
+    a *= 2.0370359763344861e90lf;
+    c *= 2.0370359763344861e90lf;
+    p = a * b;
+    scale = 4.9090934652977266e-91lf;
+  } else if (abs(p) > 1e300lf) {
+    a *= 0.0625lf;
+    c *= 0.0625lf;
+    p = a * b;
+    scale = 16.0lf;
+  }
+  if (!(abs(p) > 1e-250lf && abs(p) < 1e308lf)) return (p + c) * scale;
   double ah = tapml_wide_high(a), al = a - ah, bh = tapml_wide_high(b), bl = b - bh;
   double e = ((ah * bh - p) + ah * bl + al * bh) + al * bl;
   double t = c + e, u = t - c, tl = (c - (t - u)) + (e - u);
   double v = p + t, w = v - p, vl = (p - (v - w)) + (t - w);
-  return abs(v) < 1e300lf ? v + tapml_odd_sum(tl, vl) : p + c;
+  if (!(abs(v) < 1e308lf)) return (p + c) * scale;
+  double low = tapml_odd_sum(tl, vl);
+  return (abs(v) * scale < 2.2250738585072014e-308lf ? tapml_odd_sum(v, low) : v + low) * scale;
 }
 )"},
 };
