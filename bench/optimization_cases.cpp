@@ -1,5 +1,5 @@
-// What single optimizations are worth on a language model: the same model with and without them, in
-// turn.
+// What single optimizations are worth on a language model, and what symbolic dimensions cost: the
+// same model with and without them, in turn.
 #include <numeric>
 #include <set>
 
@@ -9,6 +9,7 @@
 #include "ir/exceptions.h"
 #include "llm/engine.h"
 #include "models/table.h"
+#include "passes/specialize.h"
 #include "pipeline/compile.h"
 #include "programs.h"
 #include "relax/visit.h"
@@ -18,7 +19,8 @@ namespace tapml::bench {
 namespace {
 
 constexpr const char* kLlama171m = "bench/models/llama_171m.json";
-constexpr int64_t kPrompt = 512, kSteps = 8;
+constexpr const char* kDemo = "models/demo";
+constexpr int64_t kPrompt = 512;
 
 // ---- bytes
 
@@ -79,27 +81,49 @@ Pair fused_bytes(std::string&) {
 
 using Weights = decltype(frontend::HuggingFaceModel::weights);
 
-// One model with random weights, compiled in two ways on one session.
+frontend::HuggingFaceModel random_llama() {
+  frontend::HuggingFaceModel files = frontend::read_config(kLlama171m);
+  const auto& architecture = models::find_architecture(files.config.architecture);
+  for (const models::WeightSpec& spec : architecture.weights(files.config.model)) {
+    HostTensor tensor = HostTensor::zeros(DType::kF32, spec.shape);
+    std::span<float> values = tensor.mutable_values<float>();
+    fill_uniform(values, philox_key(1, spec.name));
+    for (float& value : values) value *= 0.03f;
+    files.weights[spec.name] = tensor;
+  }
+  return files;
+}
+
+// A model, and how much of it a sample runs.
+struct Subject {
+  frontend::HuggingFaceModel files;
+  int64_t prompt = kPrompt;   // of prefill
+  int64_t decode_prompt = 4;  // before the steps
+  int64_t steps = 8;
+};
+
+// One model, compiled in two ways on one session.
 class Arms {
  public:
-  explicit Arms(const pipeline::ImplementOptions& without) {
-    frontend::HuggingFaceModel files = frontend::read_config(kLlama171m);
-    const auto& architecture = models::find_architecture(files.config.architecture);
-    for (const models::WeightSpec& spec : architecture.weights(files.config.model)) {
-      HostTensor tensor = HostTensor::zeros(DType::kF32, spec.shape);
-      std::span<float> values = tensor.mutable_values<float>();
-      fill_uniform(values, philox_key(1, spec.name));
-      for (float& value : values) value *= 0.03f;
-      files.weights[spec.name] = tensor;
-    }
+  using Change = std::function<void(Module&, pipeline::ImplementOptions&)>;
+
+  // `change`: what the second way is.
+  Arms(const Subject& subject, const Change& change)
+      : prompt(subject.prompt), decode_prompt(subject.decode_prompt), steps(subject.steps) {
+    const frontend::HuggingFaceModel& files = subject.files;
     const target::Target target = target::parse_target("cpu");
     with_ = engine(pipeline::compile(files.module, target), files.weights);
-    without_ = engine(pipeline::compile(files.module, target, without), files.weights);
+    Module module = files.module;
+    pipeline::ImplementOptions options;
+    change(module, options);
+    without_ = engine(pipeline::compile(module, target, options), files.weights);
   }
 
   llm::Engine& with() const { return *with_; }
   llm::Engine& without() const { return *without_; }
   runtime::LocalSession& session() const { return *session_; }
+
+  const int64_t prompt, decode_prompt, steps;
 
  private:
   std::unique_ptr<llm::Engine> engine(std::shared_ptr<const Executable> executable,
@@ -111,63 +135,98 @@ class Arms {
   std::unique_ptr<llm::Engine> with_, without_;
 };
 
-double prefill_rate(llm::Engine& engine, runtime::LocalSession& session) {
-  engine.reset();
-  std::vector<int32_t> tokens(kPrompt);
+std::vector<int32_t> tokens_from_one(int64_t count) {
+  std::vector<int32_t> tokens(static_cast<size_t>(count));
   std::iota(tokens.begin(), tokens.end(), 1);
-  const double start = seconds_now();
-  unwrap(engine.prefill(tokens));
-  unwrap(session.synchronize(runtime::kDefaultStream));
-  return kPrompt / (seconds_now() - start);
+  return tokens;
 }
 
-double decode_rate(llm::Engine& engine) {
+double prefill_rate(llm::Engine& engine, const Arms& arms) {
+  engine.reset();
+  const std::vector<int32_t> tokens = tokens_from_one(arms.prompt);
+  const double start = seconds_now();
+  unwrap(engine.prefill(tokens));
+  unwrap(arms.session().synchronize(runtime::kDefaultStream));
+  return static_cast<double>(arms.prompt) / (seconds_now() - start);
+}
+
+double decode_rate(llm::Engine& engine, const Arms& arms) {
   engine.reset();
   unwrap(engine.set_sampler({}));
-  int32_t token = unwrap(engine.sample(unwrap(engine.prefill(std::vector<int32_t>{1, 2, 3, 4}))));
+  int32_t token =
+      unwrap(engine.sample(unwrap(engine.prefill(tokens_from_one(arms.decode_prompt)))));
   const double start = seconds_now();
-  for (int64_t i = 0; i < kSteps; ++i) {
+  for (int64_t i = 0; i < arms.steps; ++i) {
     token = unwrap(engine.sample(unwrap(engine.decode(token))));
   }
-  return kSteps / (seconds_now() - start);
+  return static_cast<double>(arms.steps) / (seconds_now() - start);
 }
 
 // Rows of one optimization stand beside each other: they share the arms.
-enum class Without : uint8_t { kFusion, kPlanning };
+enum class Without : uint8_t { kFusion, kPlanning, kSymbols, kSymbolsDemo };
+
+// Both have room for the steps in the context.
+constexpr int64_t kDemoPrompt = 256;
+
+Subject subject_of(Without what) {
+  if (what == Without::kSymbolsDemo) {
+    return {frontend::read_model(kDemo), kDemoPrompt, kDemoPrompt, 64};
+  }
+  Subject subject{random_llama()};
+  if (what == Without::kSymbols) subject.decode_prompt = subject.prompt;
+  return subject;
+}
+
+// One sequence; prefill of as many tokens as the subject has.
+void make_static(Module& module, int64_t prompt) {
+  module = passes::specialize(module, "prefill", {{"b", 1}, {"n", prompt}});
+  module = passes::specialize(module, "decode", {{"b", 1}});
+}
 
 std::shared_ptr<Arms> arms(Without what) {
-  static std::weak_ptr<Arms> kept[2];
+  static std::weak_ptr<Arms> kept[4];
   auto& known = kept[static_cast<size_t>(what)];
   if (auto shared = known.lock()) return shared;
-  pipeline::ImplementOptions options;
-  if (what == Without::kFusion) options.instruments.skip = {"fuse_ops"};
-  if (what == Without::kPlanning) options.memory.reuse = false;
-  auto made = std::make_shared<Arms>(options);
+  const Subject subject = subject_of(what);
+  const auto change = [&](Module& module, pipeline::ImplementOptions& options) {
+    if (what == Without::kFusion) options.instruments.skip = {"fuse_ops"};
+    if (what == Without::kPlanning) options.memory.reuse = false;
+    if (what == Without::kSymbols || what == Without::kSymbolsDemo) {
+      make_static(module, subject.prompt);
+    }
+  };
+  auto made = std::make_shared<Arms>(subject, change);
   known = made;
   return made;
 }
 
 Pair prefill(Without what) {
   auto both = arms(what);
-  return {[=] { return prefill_rate(both->with(), both->session()); },
-          [=] { return prefill_rate(both->without(), both->session()); }};
+  return {[=] { return prefill_rate(both->with(), *both); },
+          [=] { return prefill_rate(both->without(), *both); }};
 }
 
 Pair decode(Without what) {
   auto both = arms(what);
-  return {[=] { return decode_rate(both->with()); }, [=] { return decode_rate(both->without()); }};
+  return {[=] { return decode_rate(both->with(), *both); },
+          [=] { return decode_rate(both->without(), *both); }};
 }
 
 Pair fusion_prefill(std::string&) { return prefill(Without::kFusion); }
 Pair fusion_decode(std::string&) { return decode(Without::kFusion); }
 Pair planning_prefill(std::string&) { return prefill(Without::kPlanning); }
 Pair planning_decode(std::string&) { return decode(Without::kPlanning); }
+Pair symbolic_prefill(std::string&) { return prefill(Without::kSymbols); }
+Pair symbolic_decode(std::string&) { return decode(Without::kSymbols); }
+Pair symbolic_demo_prefill(std::string&) { return prefill(Without::kSymbolsDemo); }
+Pair symbolic_demo_decode(std::string&) { return decode(Without::kSymbolsDemo); }
 
 }  // namespace
 
 std::vector<Case> optimization_cases() {
-  auto speed = [](const char* name, const char* peer, Pair (*prepare)(std::string&)) {
-    return Case{.name = name, .unit = "tokens/s", .peer = peer, .bar = 1, .prepare = prepare};
+  auto speed = [](const char* name, const char* peer, Pair (*prepare)(std::string&),
+                  double bar = 1) {
+    return Case{.name = name, .unit = "tokens/s", .peer = peer, .bar = bar, .prepare = prepare};
   };
   return {
       {.name = "fusion/activation_bytes_512",
@@ -181,6 +240,10 @@ std::vector<Case> optimization_cases() {
       speed("fusion/decode", "without fusion", fusion_decode),
       speed("planning/prefill_512", "without planning", planning_prefill),
       speed("planning/decode", "without planning", planning_decode),
+      speed("symbolic/prefill_512", "static dimensions", symbolic_prefill, 0.9),
+      speed("symbolic/decode", "static dimensions", symbolic_decode, 0.9),
+      speed("symbolic/demo_prefill_256", "static dimensions", symbolic_demo_prefill, 0.9),
+      speed("symbolic/demo_decode", "static dimensions", symbolic_demo_decode, 0.9),
   };
 }
 
