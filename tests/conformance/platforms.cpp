@@ -111,9 +111,10 @@ constexpr std::array<Platform, 5> kPlatforms = {{
     {"vulkan_apart", true, true, create_vulkan_apart, vulkan_blob},
 }};
 
-// One device a platform for the whole process: drivers start slowly.
+// One device a platform for the whole process: drivers start slowly. They never go: at the
+// process's end the statics of drivers and layers, which were loaded later, go before ours.
 Result<std::shared_ptr<Device>> shared_device(const Platform& platform) {
-  static std::map<decltype(platform.create), Result<std::shared_ptr<Device>>> devices;
+  static auto& devices = *new std::map<decltype(platform.create), Result<std::shared_ptr<Device>>>;
   auto found = devices.find(platform.create);
   if (found == devices.end()) found = devices.emplace(platform.create, platform.create()).first;
   return found->second;
