@@ -30,7 +30,7 @@ TEST_P(EveryKernel, IsWithinItsBoundOnTheDevice) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Platforms, EveryKernel,
-                         ::testing::Values("cpu", "opencl", "opencl:index=32"),
+                         ::testing::Values("cpu", "opencl", "opencl:index=32", "vulkan"),
                          [](const auto& info) { return target_test_name(info.param); });
 
 }  // namespace

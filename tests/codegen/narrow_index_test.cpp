@@ -116,6 +116,23 @@ prim def k(x: Buffer((n,), f32), out y: Buffer((n,), f32), n: i64) {
   EXPECT_NE(result.limits.find("n + 63"), std::string::npos) << result.limits;
 }
 
+TEST(NarrowIndex, StepsThatDataCountsAreCutTo32Bits) {
+  Narrowed result = narrowed(R"(
+prim def k(lengths: Buffer((4,), i32), x: Buffer((4, 8), f32), out y: Buffer((4,), f32)) {
+  for i in parallel(4) {
+    y[i] = f32(0.0)
+    for j in serial(i + cast(i64, lengths[i]) + 1) {
+      y[i] = y[i] + x[i, j]
+    }
+  }
+}
+)");
+  EXPECT_TRUE(result.done);
+  EXPECT_EQ(result.limits, "");
+  EXPECT_NE(result.source.find("for (int j_0"), std::string::npos) << result.source;
+  EXPECT_NE(result.source.find("2147483647L"), std::string::npos) << result.source;
+}
+
 TEST(NarrowIndex, TensorsAboveTheLimitKeep64BitsOrAreRefused) {
   const char* program = R"(
 prim def k(x: Buffer((65536, 65536), i8), out y: Buffer((65536,), i8)) {

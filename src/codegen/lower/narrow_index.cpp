@@ -134,16 +134,33 @@ class Narrower {
 
   // ---- statements
 
+  Var bind_var(const Var& var, IndexRange range) {
+    bounds_.bind(var, std::move(range));
+    return vars_[var.get()] = renamed(var);
+  }
+
   Var bind_loop(const Var& var, const PrimExpr& extent) {
     IndexRange range = bounds_.range(extent);
-    bounds_.bind(var, {0, bounds_.analyzer().simplify(range.hi - 1)});
-    return vars_[var.get()] = renamed(var);
+    return bind_var(var, {0, bounds_.analyzer().simplify(range.hi - 1)});
+  }
+
+  // Data may ask for more steps than 32 bits count: no loop has as many, whatever it accesses lies
+  // within buffers.
+  PrimExpr clamped_extent(const PrimExpr& extent) {
+    PrimExpr value = expr(extent, Role::kValue);
+    if (value.dtype() == DType::kI64) value = max(min(value, kMost32), 0);
+    return cast(DType::kI32, value);
   }
 
   Stmt stmt(const Stmt& s) {
     switch (s->kind) {
       case StmtKind::kFor: {
         const auto& node = as<ForNode>(s);
+        if (wide_ && data(node.extent)) {
+          PrimExpr extent = clamped_extent(node.extent);
+          Var var = bind_var(node.var, {0, PrimExpr(kMost32 - 1)});
+          return make_for(var, extent, stmt(node.body), node.for_kind);
+        }
         PrimExpr extent = index(node.extent, Role::kExtent);
         if (node.for_kind == ForKind::kThread) {
           // The step past the end is computed too.

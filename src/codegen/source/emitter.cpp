@@ -109,7 +109,7 @@ class FunctionEmitter {
       case StmtKind::kStore: {
         const auto& node = as<StoreNode>(s);
         std::string value = expr(node.value);
-        std::string index = expr(linear_index(node.buffer, node.indices));
+        std::string index = place(node.buffer, node.indices);
         if (node.buffer->scope == Scope::kGlobal) {
           bool ordered = loop_depth_ > 0 && depends_on_data(node.indices);
           line(ordered ? dialect_.ordered_store(name(node.buffer), index, node.buffer->dtype, value)
@@ -175,6 +175,12 @@ class FunctionEmitter {
     --loop_depth_;
   }
 
+  // Of an element in its buffer; that of a scalar has no index that says its type.
+  std::string place(const Buffer& buffer, const std::vector<PrimExpr>& indices) {
+    PrimExpr index = linear_index(buffer, indices);
+    return expr(index.is_int() ? make_int(index->int_value, function_.index) : index);
+  }
+
   static bool depends_on_data(const std::vector<PrimExpr>& indices) {
     bool found = false;
     for (const PrimExpr& index : indices) {
@@ -219,7 +225,7 @@ class FunctionEmitter {
       }
       case ExprKind::kLoad: {
         Buffer buffer = load_buffer(e);
-        std::string index = expr(linear_index(buffer, e->operands));
+        std::string index = place(buffer, e->operands);
         return buffer->scope == Scope::kGlobal ? dialect_.load(name(buffer), index, buffer->dtype)
                                                : name(buffer) + "[" + index + "]";
       }
