@@ -126,17 +126,14 @@ TEST(VulkanLoader, IsSaidToBeAbsent) {
   }
 }
 
-TEST_F(VulkanDeviceTest, ModulesThatAreNoModules) {
+TEST(VulkanSpirv, ModulesThatAreNoModules) {
   const ModuleBlob good = glsl_module({kOne});
   auto refused = [&](const ModuleBlob& blob) -> std::string {
-    auto module = device_->load(blob);
+    auto module = device::read_spirv_module(blob);
     if (module) return "";
     EXPECT_EQ(module.error().kind, ErrorKind::kInternal) << module.error().to_string();
     return module.error().message;
   };
-  ModuleBlob other = good;
-  other.platform = "opencl";
-  EXPECT_NE(refused(other), "");
   // Every prefix, in steps that meet headers, ends of words and instructions.
   for (size_t size = 0; size < good.bytes.size(); size += size < 64 ? 1 : 13) {
     ModuleBlob cut = good;
@@ -146,10 +143,6 @@ TEST_F(VulkanDeviceTest, ModulesThatAreNoModules) {
   ModuleBlob longer = good;
   longer.bytes.resize(good.bytes.size() + 4);
   EXPECT_EQ(refused(longer), "the SPIR-V module goes on for 4 bytes after its last kernel");
-  ModuleBlob twice = good;
-  twice.bytes.insert(twice.bytes.end(), good.bytes.begin(), good.bytes.end());
-  twice.entries = {"one", "one"};
-  EXPECT_EQ(refused(twice), "the SPIR-V module has two kernels one");
 
   const std::vector<uint32_t> code =
       codegen::compile_glsl_to_spirv(testing::glsl_text(kOne), "one");
@@ -180,6 +173,29 @@ TEST_F(VulkanDeviceTest, ModulesThatAreNoModules) {
   ModuleBlob huge = good;
   for (size_t i = 0; i < 4; ++i) huge.bytes[i] = std::byte{0xff};
   EXPECT_EQ(refused(huge), "the SPIR-V module ends inside of kernel one");
+}
+
+TEST_F(VulkanDeviceTest, ModulesThatDoNotLoad) {
+  const ModuleBlob good = glsl_module({kOne});
+  auto refused = [&](const ModuleBlob& blob) -> std::string {
+    auto module = device_->load(blob);
+    EXPECT_FALSE(module);
+    return module ? "" : module.error().message;
+  };
+  ModuleBlob other = good;
+  other.platform = "opencl";
+  EXPECT_EQ(refused(other), "a module of format spirv for opencl is loaded on vulkan");
+  ModuleBlob cut = good;
+  cut.bytes.pop_back();
+  EXPECT_EQ(refused(cut), "the SPIR-V module ends inside of kernel one");
+  ModuleBlob twice = good;
+  twice.bytes.insert(twice.bytes.end(), good.bytes.begin(), good.bytes.end());
+  twice.entries = {"one", "one"};
+  EXPECT_EQ(refused(twice), "the SPIR-V module has two kernels one");
+  auto module = device_->load(good);
+  ASSERT_TRUE(module);
+  EXPECT_EQ((*module)->kernel("two").error().message, "the module has no entry two");
+  EXPECT_EQ(*device_->load(good), *module) << "the same module is loaded once";
 }
 
 TEST_F(VulkanDeviceTest, KernelsBeyondTheLimits) {

@@ -27,7 +27,64 @@ bool is_main(std::span<const uint32_t> words) {
   return words.size() >= 2 && std::memcmp(words.data(), kMain, sizeof kMain) == 0;
 }
 
+// Of an entry, before its words: number of words, buffers, bytes of push constants.
+constexpr size_t kEntryHeaderBytes = 12;
+
+uint32_t read_spirv_word(std::span<const std::byte> bytes, size_t offset) {
+  uint32_t value = 0;
+  for (size_t i = 0; i < 4; ++i) {
+    value |= std::to_integer<uint32_t>(bytes[offset + i]) << (8 * i);
+  }
+  return value;
+}
+
+// The next entry of a module's bytes, which are then behind it.
+Result<SpirvKernel> read_spirv_kernel(const std::string& name, std::span<const std::byte>& bytes) {
+  auto truncated = [&] {
+    return fail(internal_error("the SPIR-V module ends inside of kernel " + name, "vulkan"));
+  };
+  if (bytes.size() < kEntryHeaderBytes) return truncated();
+  const size_t words = read_spirv_word(bytes, 0);
+  SpirvKernel kernel;
+  kernel.name = name;
+  kernel.buffers = read_spirv_word(bytes, 4);
+  kernel.push_bytes = read_spirv_word(bytes, 8);
+  bytes = bytes.subspan(kEntryHeaderBytes);
+  if (words > bytes.size() / 4) return truncated();
+  kernel.words.resize(words);
+  for (size_t i = 0; i < words; ++i) kernel.words[i] = read_spirv_word(bytes, 4 * i);
+  bytes = bytes.subspan(4 * words);
+  TAPML_ASSIGN(kernel.facts, read_spirv(kernel.words, name));
+  if (kernel.facts.bindings > kernel.buffers) {
+    return fail(internal_error("kernel " + name + " has binding " +
+                                   std::to_string(kernel.facts.bindings - 1) + " and " +
+                                   std::to_string(kernel.buffers) + " buffers",
+                               "vulkan"));
+  }
+  if (kernel.push_bytes < 4 || kernel.push_bytes % 4 != 0) {
+    return fail(internal_error(
+        "kernel " + name + " has " + std::to_string(kernel.push_bytes) + " bytes of push constants",
+        "vulkan"));
+  }
+  return kernel;
+}
+
 }  // namespace
+
+Result<std::vector<SpirvKernel>> read_spirv_module(const ModuleBlob& blob) {
+  std::vector<SpirvKernel> kernels;
+  std::span<const std::byte> bytes(blob.bytes);
+  for (const std::string& name : blob.entries) {
+    TAPML_ASSIGN(SpirvKernel kernel, read_spirv_kernel(name, bytes));
+    kernels.push_back(std::move(kernel));
+  }
+  if (!bytes.empty()) {
+    return fail(internal_error("the SPIR-V module goes on for " + std::to_string(bytes.size()) +
+                                   " bytes after its last kernel",
+                               "vulkan"));
+  }
+  return kernels;
+}
 
 Result<SpirvFacts> read_spirv(std::span<const uint32_t> words, const std::string& entry) {
   auto bad = [&](const std::string& what) {
@@ -74,6 +131,7 @@ Result<SpirvFacts> read_spirv(std::span<const uint32_t> words, const std::string
   if (!functions) return bad("has no function");
   if (last != kOpFunctionEnd) return bad("ends inside of a function");
   if (!sized) return bad("says no work group size");
+  if (std::ranges::count(facts.group, 0u) > 0) return bad("has empty work groups");
   return facts;
 }
 

@@ -6,8 +6,9 @@
 #include <set>
 #include <span>
 #include <string>
+#include <vector>
 
-#include "base/result.h"
+#include "exec/executable.h"
 
 namespace tapml::device {
 
@@ -38,5 +39,17 @@ struct SpirvFacts {
 // InternalError unless `words` are a whole module with a compute entry point "main" whose
 // descriptors are all of set 0.
 Result<SpirvFacts> read_spirv(std::span<const uint32_t> words, const std::string& entry);
+
+// An entry of a module, as vulkan_device.h describes it.
+struct SpirvKernel {
+  std::string name;
+  std::vector<uint32_t> words;
+  SpirvFacts facts;
+  uint32_t buffers = 0;
+  uint32_t push_bytes = 0;  // of push constants
+};
+
+// InternalError for bytes that are not what a module of format "spirv" holds.
+Result<std::vector<SpirvKernel>> read_spirv_module(const ModuleBlob& blob);
 
 }  // namespace tapml::device
