@@ -27,6 +27,12 @@ tapml_fuzz_reader(tokenizer tapml_llm)
 tapml_fuzz_reader(config tapml_frontend tapml_analysis)
 tapml_fuzz_reader(text tapml_analysis)
 tapml_fuzz_reader(suite tapml_topdown)
+tapml_fuzz_reader(spirv tapml_device)
+tapml_fuzz_reader(rpc_server tapml_rpc tapml_device)
+tapml_fuzz_reader(rpc_client tapml_rpc)
+foreach(name rpc_server rpc_client)
+  target_include_directories(fuzz_${name} SYSTEM PRIVATE "${CMAKE_BINARY_DIR}/generated")
+endforeach()
 
 # Programs through the parser, the checks and the passes; tests/fuzz/programs/ has the harness and
 # its mutator. Its target is built by `make fuzz-text`.

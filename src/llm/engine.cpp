@@ -100,11 +100,11 @@ const char* stop_reason_name(StopReason reason) {
 }
 
 struct Engine::State {
-  State(runtime::Session& session, std::unique_ptr<runtime::VirtualMachine> machine,
-        const EngineOptions& options)
-      : session(session),
-        vm(std::move(machine)),
-        model(vm->executable().model),
+  State(std::unique_ptr<runtime::Machine> runs, const EngineOptions& options)
+      : session(runs->session()),
+        machine(std::move(runs)),
+        vm(dynamic_cast<runtime::VirtualMachine*>(machine.get())),
+        model(machine->executable().model),
         capacity(options.capacity ? options.capacity : model.context),
         prefill_chunk(options.prefill_chunk),
         allocator(pages_for(std::min(capacity, options.first_capacity))),
@@ -122,7 +122,8 @@ struct Engine::State {
   Result<int32_t> draw(const Tensor& logits);
 
   runtime::Session& session;
-  std::unique_ptr<runtime::VirtualMachine> vm;
+  std::unique_ptr<runtime::Machine> machine;
+  runtime::VirtualMachine* vm;  // null: the machine is remote
   const ModelInterface& model;
   int64_t capacity, prefill_chunk;
   PageAllocator allocator;
@@ -130,6 +131,8 @@ struct Engine::State {
   std::vector<Value> pools, weights;  // behind the weights what `prepare` made of them
   SamplerOptions sampler;
   Value sampler_parameters, sampler_state;
+  HostTensor generator;       // what sampler_state holds, while it was drawn from here alone
+  uint64_t generator_of = 0;  // Session::generation()
   int64_t length = 0;
   double load_seconds = 0;
 };
@@ -138,7 +141,7 @@ Status Engine::State::load(const std::map<std::string, HostTensor>& host_weights
   for (const std::string& name : model.weights) {
     auto it = host_weights.find(name);
     if (it == host_weights.end()) {
-      return fail(user_error("weight " + name + " is missing", vm->executable().target,
+      return fail(user_error("weight " + name + " is missing", machine->executable().target,
                              std::to_string(model.weights.size()) + " weights",
                              std::to_string(host_weights.size()) + ", this one not among them"));
     }
@@ -155,8 +158,8 @@ Status Engine::State::load(const std::map<std::string, HostTensor>& host_weights
 
 // What the executable computes of weights alone goes behind them in every call.
 Status Engine::State::prepare() {
-  if (!vm->executable().find_function(kPrepare)) return {};
-  TAPML_ASSIGN(Value made, vm->call(kPrepare, weights));
+  if (!machine->executable().find_function(kPrepare)) return {};
+  TAPML_ASSIGN(Value made, machine->call(kPrepare, weights));
   const runtime::ValueList* fields = made.tuple();
   if (!fields) return fail(internal_error("prepare returned something else than a tuple"));
   weights.insert(weights.end(), fields->begin(), fields->end());
@@ -236,7 +239,7 @@ Result<Tensor> Engine::State::step(const char* function, std::span<const int32_t
   }
   args.insert(args.end(), pools.begin(), pools.end());
   args.insert(args.end(), weights.begin(), weights.end());
-  TAPML_ASSIGN(Value result, vm->call(function, args));
+  TAPML_ASSIGN(Value result, machine->call(function, args));
   const runtime::ValueList* fields = result.tuple();
   if (!fields || fields->size() != 1 + pools.size() || !fields->front().tensor()) {
     return fail(
@@ -258,8 +261,19 @@ Result<std::unique_ptr<Engine>> Engine::create(runtime::Session& session,
   TAPML_TRY(check_model(*executable));
   TAPML_TRY(check_options(options, executable->model));
   TAPML_ASSIGN(auto vm, runtime::VirtualMachine::create(session, std::move(executable)));
+  TAPML_ASSIGN(auto engine, create(std::move(vm), weights, options));
+  engine->state_->load_seconds = seconds_now() - start;
+  return engine;
+}
+
+Result<std::unique_ptr<Engine>> Engine::create(std::unique_ptr<runtime::Machine> machine,
+                                               const std::map<std::string, HostTensor>& weights,
+                                               const EngineOptions& options) {
+  const double start = seconds_now();
+  TAPML_TRY(check_model(machine->executable()));
+  TAPML_TRY(check_options(options, machine->executable().model));
   std::unique_ptr<Engine> engine(new Engine());
-  engine->state_ = std::make_unique<State>(session, std::move(vm), options);
+  engine->state_ = std::make_unique<State>(std::move(machine), options);
   TAPML_TRY(engine->state_->load(weights));
   TAPML_TRY(engine->set_sampler({}));
   engine->state_->load_seconds = seconds_now() - start;
@@ -267,6 +281,7 @@ Result<std::unique_ptr<Engine>> Engine::create(runtime::Session& session,
 }
 
 const ModelInterface& Engine::model() const { return state_->model; }
+runtime::Machine& Engine::machine() const { return *state_->machine; }
 runtime::VirtualMachine& Engine::vm() const { return *state_->vm; }
 int64_t Engine::capacity() const { return state_->capacity; }
 int64_t Engine::length() const { return state_->length; }
@@ -320,7 +335,9 @@ Status Engine::set_sampler(const SamplerOptions& options) {
   TAPML_TRY(check_sampler_options(options));
   TAPML_ASSIGN(Tensor parameters,
                runtime::upload(state_->session, llm::sampler_parameters(options, 1)));
-  TAPML_ASSIGN(Tensor generator, runtime::upload(state_->session, llm::sampler_state(options)));
+  state_->generator = llm::sampler_state(options);
+  state_->generator_of = state_->session.generation();
+  TAPML_ASSIGN(Tensor generator, runtime::upload(state_->session, state_->generator));
   state_->sampler_parameters = std::move(parameters);
   state_->sampler_state = std::move(generator);
   state_->sampler = options;
@@ -330,17 +347,23 @@ Status Engine::set_sampler(const SamplerOptions& options) {
 // Downloads the logits: what is drawn must not depend on how a platform computes.
 Result<int32_t> Engine::State::draw(const Tensor& logits) {
   TAPML_ASSIGN(const HostTensor row, runtime::download(logits));
-  TAPML_ASSIGN(HostTensor generator, runtime::download(*sampler_state.tensor()));
+  if (generator_of != session.generation()) {  // a restore put another one back
+    TAPML_ASSIGN(generator, runtime::download(*sampler_state.tensor()));
+    generator_of = session.generation();
+  }
   TAPML_ASSIGN(const int32_t token, sample_token(row.values<float>(), sampler, generator));
-  TAPML_ASSIGN(Tensor advanced, runtime::upload(session, generator));
-  sampler_state = std::move(advanced);
+  if (sampler.temperature > 0) {
+    TAPML_ASSIGN(Tensor advanced, runtime::upload(session, generator));
+    sampler_state = std::move(advanced);
+  }
   return token;
 }
 
 Result<int32_t> Engine::sample(const Tensor& logits) {
-  if (state_->sampler.temperature > 0) return state_->draw(logits);
+  // A call of `sample` far away would be one more wait for the same token.
+  if (state_->sampler.temperature > 0 || !state_->vm) return state_->draw(logits);
   const std::vector<Value> args = {logits, state_->sampler_parameters, state_->sampler_state};
-  TAPML_ASSIGN(Value result, state_->vm->call("sample", args));
+  TAPML_ASSIGN(Value result, state_->machine->call("sample", args));
   const runtime::ValueList* fields = result.tuple();
   if (!fields || fields->size() != 2 || !fields->front().tensor()) {
     return fail(internal_error("sample returned something else than tokens and state"));
@@ -368,7 +391,7 @@ class Engine::Generator {
       TAPML_ASSIGN(token, engine_.sample(logits));
       more = accept(token);
     } else {
-      TAPML_TRY(engine_.vm().session().synchronize(runtime::kDefaultStream));
+      TAPML_TRY(engine_.machine().session().synchronize(runtime::kDefaultStream));
     }
     result_.prefill_seconds = seconds_now() - start;
     start = seconds_now();
@@ -394,7 +417,7 @@ class Engine::Generator {
     if (!options_.keep_logits) return engine_.prefill(prompt);
     TAPML_ASSIGN(HostTensor all, engine_.logits_all(prompt));
     rows_.append(all);
-    return runtime::upload(engine_.vm().session(), rows_.last());
+    return runtime::upload(engine_.machine().session(), rows_.last());
   }
 
   // Takes a sampled token; whether the text goes on.

@@ -47,8 +47,8 @@ struct Generation {
   int64_t decode_steps = 0;
 };
 
-// Every method is an ordinary run of the executable's functions through the virtual machine's call
-// point, where observers and dispatchers see it. Not for use from several threads.
+// Every method is an ordinary run of the executable's functions through a machine: on this side
+// through its call point, where observers and dispatchers see it. Not for use from several threads.
 class Engine {
  public:
   // Loads the executable on `session` and uploads `weights` once. UserError for an executable that
@@ -57,9 +57,16 @@ class Engine {
                                                 std::shared_ptr<const Executable> executable,
                                                 const std::map<std::string, HostTensor>& weights,
                                                 const EngineOptions& options = {});
+  // The same on a machine, which may be remote: then a decode step is one call and one read, and
+  // the likeliest token is chosen here.
+  static Result<std::unique_ptr<Engine>> create(std::unique_ptr<runtime::Machine> machine,
+                                                const std::map<std::string, HostTensor>& weights,
+                                                const EngineOptions& options = {});
   ~Engine();
 
   const ModelInterface& model() const;
+  runtime::Machine& machine() const;
+  // The machine where it is on this side, as the one that the first create() makes.
   runtime::VirtualMachine& vm() const;
   int64_t capacity() const;
   int64_t length() const;  // tokens in the cache
@@ -76,9 +83,9 @@ class Engine {
   Result<runtime::Tensor> decode(int32_t token);
   // Appends tokens and returns the logits of each of them, f32[tokens, vocabulary].
   Result<HostTensor> logits_all(std::span<const int32_t> tokens);
-  // The next token after logits f32[1, vocabulary]: at temperature 0 the model's `sample`, else
-  // drawn by llm/sampler, which advances the generator. UserError for logits that nothing can be
-  // drawn from.
+  // The next token after logits f32[1, vocabulary]: at temperature 0 by the model's `sample` where
+  // the machine is on this side, else drawn by llm/sampler, which advances the generator. UserError
+  // for logits that nothing can be drawn from.
   Result<int32_t> sample(const runtime::Tensor& logits);
   // Parameters and fresh generator of sample().
   Status set_sampler(const SamplerOptions& options);

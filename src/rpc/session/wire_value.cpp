@@ -87,7 +87,9 @@ Result<Tensor> tensor_of_wire(const wire::Value& value, std::span<const int64_t>
   TAPML_ASSIGN(tensor.storage, storage_of(value.buffer()));
   tensor.shape = dims;
   tensor.offset = value.offset();
-  TAPML_ASSIGN(const int64_t bytes, checked_byte_count(tensor.dtype, Shape(tensor.shape)));
+  const auto count = checked_byte_count(tensor.dtype, dims);
+  if (!count) return fail(protocol_error(count.error().message));
+  const int64_t bytes = *count;
   const int64_t room = tensor.storage->bytes();
   if (tensor.offset < 0 || tensor.offset > room || bytes > room - tensor.offset) {
     return fail(protocol_error("a tensor of " + std::to_string(bytes) + " bytes at offset " +

@@ -1,0 +1,156 @@
+// The client's end of the protocol. The input is what a server answers: a row of replies, each with
+// the right sequence (unless it says otherwise) and drawn fields, while the client does always the
+// same.
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "finding.h"
+#include "rpc/session/remote_session.h"
+#include "rpc/session/wire.h"
+
+using namespace tapml;                // NOLINT(google-build-using-namespace)
+using namespace tapml::fuzz_readers;  // NOLINT(google-build-using-namespace)
+
+namespace {
+
+namespace wire = rpc::wire;
+using flatbuffers::FlatBufferBuilder;
+
+// Answers from the input; lost when it is at its end.
+class Answers final : public rpc::Channel {
+ public:
+  Answers(const uint8_t* data, size_t size) : data_(data), size_(size) {}
+  Status send(std::span<const std::byte> head, std::span<const std::byte>,
+              runtime::Deadline) noexcept override {
+    const auto* requests = rpc::verified<wire::Requests>(head);
+    require(requests != nullptr, "the client sent no requests");
+    last_ = requests->first() + requests->list()->size() - 1;
+    return {};
+  }
+  Status receive(std::vector<std::byte>& head, uint64_t& payload_bytes,
+                 runtime::Deadline) noexcept override {
+    if (size_ == 0) return fail(rpc::lost_error("the input is over"));
+    FlatBufferBuilder b;
+    payload_ = 0;
+    if (!welcomed_) {
+      welcomed_ = true;
+      take(head, rpc::finish_reply(
+                     b, ++replies_, 1,
+                     wire::CreateWelcome(b, 1, 1, rpc::put_device(b, {}), 1 << 20, 1 << 20)));
+    } else {
+      draw(b, head);
+    }
+    payload_bytes = payload_;
+    return {};
+  }
+  Status receive_payload(std::span<std::byte> to, runtime::Deadline) noexcept override {
+    require(to.size() <= payload_, "more payload is taken than there is");
+    payload_ -= to.size();
+    std::memset(to.data(), 1, to.size());
+    return {};
+  }
+  void close() noexcept override {}
+
+ private:
+  static void take(std::vector<std::byte>& head, std::span<const std::byte> bytes) {
+    head.assign(bytes.begin(), bytes.end());
+  }
+  uint8_t byte() {
+    if (size_ == 0) return 0;
+    --size_;
+    return *data_++;
+  }
+  int64_t number() {
+    const uint8_t b = byte();
+    return b == 255 ? INT64_MAX : b == 254 ? INT64_MIN : b == 253 ? -1 : b;
+  }
+  flatbuffers::Offset<wire::Value> value(FlatBufferBuilder& b, int depth) {
+    const auto kind = static_cast<wire::ValueKind>(byte() % 6);
+    std::vector<int64_t> integers(byte() % 4);
+    for (int64_t& integer : integers) integer = number();
+    std::vector<flatbuffers::Offset<wire::Value>> fields;
+    if (depth < 60) {
+      for (int i = byte() % 4; i > 0; --i) fields.push_back(value(b, depth + 1));
+    }
+    const uint8_t dtype = byte() % 16, buffer = byte() % 8;
+    return wire::CreateValueDirect(b, kind, dtype, buffer, number(), &integers, &fields);
+  }
+  void draw(FlatBufferBuilder& b, std::vector<std::byte>& head) {
+    const uint8_t type = byte();
+    const uint8_t to = byte();
+    const uint64_t sequence = type >= 250 ? number() : replies_ + 1;
+    const uint64_t request = to < 200 ? last_ : to % 16;
+    if (sequence == replies_ + 1) ++replies_;
+    switch (type % 7) {
+      case 0:
+        return take(head, rpc::finish_reply(b, sequence, request, wire::CreateDone(b)));
+      case 1:
+        return take(head, rpc::finish_reply(b, sequence, request,
+                                            wire::CreateFailureDirect(b, byte(), byte(), "message",
+                                                                      nullptr, "expected", nullptr,
+                                                                      nullptr, byte() > 250)));
+      case 2: {
+        payload_ = static_cast<size_t>(std::clamp<int64_t>(number(), 0, 64)) * 4;
+        const int64_t offset = number();
+        return take(head, rpc::finish_reply(b, sequence, request,
+                                            wire::CreateData(b, offset, byte() % 2 == 1)));
+      }
+      case 3: {
+        std::vector<int64_t> sizes(byte() % 5);
+        for (int64_t& bytes : sizes) bytes = number();
+        const auto result = value(b, 0);
+        return take(head, rpc::finish_reply(b, sequence, request,
+                                            wire::CreateResultDirect(b, result, &sizes)));
+      }
+      case 4:
+        return take(head, rpc::finish_reply(b, 0, 0, wire::CreateHeartbeat(b)));
+      case 5:
+        return take(head, rpc::finish_reply(b, sequence, request, wire::CreateWelcome(b, 1)));
+      default: {
+        head.clear();
+        for (int i = byte(); i > 0; --i) head.push_back(static_cast<std::byte>(byte()));
+        return;
+      }
+    }
+  }
+
+  const uint8_t* data_;
+  size_t size_;
+  bool welcomed_ = false;
+  uint64_t replies_ = 0, last_ = 1, payload_ = 0;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using runtime::kDefaultStream;
+  rpc::ConnectOptions options;
+  auto session = rpc::RemoteSession::connect(std::make_unique<Answers>(data, size), options);
+  if (!session) return 0;
+  rpc::RemoteSession& remote = **session;
+  Executable program;
+  VmFunction main;
+  main.name = "main";
+  main.registers = 1;
+  main.code = {{Opcode::kMakeShape, 0, 0, 0, {}}, {Opcode::kReturn, 0}};
+  program.functions = {main};
+  auto machine = remote.open_machine(std::make_shared<const Executable>(program));
+  auto tensor = runtime::make_tensor(remote, DType::kF32, {16});
+  std::vector<std::byte> bytes(64);
+  for (int i = 0; i < 8; ++i) {
+    if (machine) {
+      auto result = (*machine)->call("main", {});
+      if (result && result->tensor()) {
+        const runtime::Tensor& made = *result->tensor();
+        require(made.offset >= 0 && made.byte_size() <= made.storage->bytes() - made.offset,
+                "a tensor outside of its storage");
+      }
+    }
+    static_cast<void>(remote.synchronize(kDefaultStream));
+    if (tensor) {
+      static_cast<void>(remote.read(kDefaultStream, {tensor->storage->buffer(), 0}, bytes));
+    }
+  }
+  return 0;
+}

@@ -1,0 +1,282 @@
+// The server's end of the protocol. An input that starts with an odd byte is a row of frames as
+// they are: size of the head (16 bits), size of the payload (16 bits), both. Any other is a script:
+// each step is a request of the schema whose fields are drawn from few, colliding values, so that
+// what lies behind the checks is reached.
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "device/null/null_device.h"
+#include "exec/executable_file.h"
+#include "finding.h"
+#include "rpc/session/server_session.h"
+#include "rpc/session/wire.h"
+
+using namespace tapml;                // NOLINT(google-build-using-namespace)
+using namespace tapml::fuzz_readers;  // NOLINT(google-build-using-namespace)
+
+namespace {
+
+namespace wire = rpc::wire;
+using flatbuffers::FlatBufferBuilder;
+
+struct Frame {
+  std::vector<std::byte> head, payload;
+};
+
+// Gives the frames and is lost then; takes whatever is sent, and looks whether it is a reply.
+class Script final : public rpc::Channel {
+ public:
+  explicit Script(std::vector<Frame> frames) : frames_(std::move(frames)) {}
+  Status send(std::span<const std::byte> head, std::span<const std::byte>,
+              runtime::Deadline) noexcept override {
+    require(rpc::verified<wire::Reply>(head) != nullptr, "the server sent no reply");
+    return {};
+  }
+  Status receive(std::vector<std::byte>& head, uint64_t& payload_bytes,
+                 runtime::Deadline) noexcept override {
+    if (next_ == frames_.size()) return fail(rpc::lost_error("the script is over"));
+    head = frames_[next_].head;
+    payload_ = frames_[next_++].payload;
+    payload_bytes = payload_.size();
+    return {};
+  }
+  Status receive_payload(std::span<std::byte> to, runtime::Deadline) noexcept override {
+    require(to.size() <= payload_.size(), "more payload is taken than there is");
+    if (!to.empty()) std::memcpy(to.data(), payload_.data(), to.size());
+    payload_.erase(payload_.begin(), payload_.begin() + static_cast<std::ptrdiff_t>(to.size()));
+    return {};
+  }
+  void close() noexcept override {}
+
+ private:
+  std::vector<Frame> frames_;
+  std::vector<std::byte> payload_;
+  size_t next_ = 0;
+};
+
+class Input {
+ public:
+  Input(const uint8_t* data, size_t size) : data_(data), size_(size) {}
+  bool empty() const { return size_ == 0; }
+  uint8_t byte() {
+    if (size_ == 0) return 0;
+    --size_;
+    return *data_++;
+  }
+  size_t size16() {
+    const size_t low = byte();
+    return low | (static_cast<size_t>(byte()) << 8);
+  }
+  std::vector<std::byte> bytes(size_t count) {
+    count = std::min(count, size_);
+    const auto* begin = reinterpret_cast<const std::byte*>(data_);
+    data_ += count;
+    size_ -= count;
+    return {begin, begin + count};
+  }
+  uint64_t handle() {
+    const uint8_t b = byte();
+    return b == 255 ? ~uint64_t{0} : b == 254 ? uint64_t{1} << 62 : b % 6;
+  }
+  int64_t number() {
+    const uint8_t b = byte();
+    switch (b) {
+      case 255:
+        return std::numeric_limits<int64_t>::max();
+      case 254:
+        return std::numeric_limits<int64_t>::min();
+      case 253:
+        return -1;
+      case 252:
+        return int64_t{1} << 40;
+      default:
+        return b;
+    }
+  }
+
+ private:
+  const uint8_t* data_;
+  size_t size_;
+};
+
+// main(x) -> x; pair(x, y) -> (y, x)
+const std::vector<std::byte>& small_executable() {
+  static const std::vector<std::byte> kImage = [] {
+    ExecutableFile file;
+    VmFunction main, pair;
+    main.name = "main";
+    main.params = {"x"};
+    main.registers = 1;
+    main.code = {{Opcode::kReturn, 0}};
+    pair.name = "pair";
+    pair.params = {"x", "y"};
+    pair.registers = 3;
+    pair.code = {{Opcode::kMakeTuple, 2, 0, 0, {1, 0}}, {Opcode::kReturn, 2}};
+    file.executable.functions = {main, pair};
+    auto image = write_executable(file);
+    if (!image) finding(image.error().to_string());
+    return *image;
+  }();
+  return kImage;
+}
+
+flatbuffers::Offset<wire::Value> draw_value(FlatBufferBuilder& builder, Input& in, int depth) {
+  const auto kind = static_cast<wire::ValueKind>(in.byte() % 6);
+  std::vector<int64_t> integers(in.byte() % 4);
+  for (int64_t& integer : integers) integer = in.number();
+  std::vector<flatbuffers::Offset<wire::Value>> fields;
+  if (depth < 6) {
+    for (int i = in.byte() % 4; i > 0; --i) fields.push_back(draw_value(builder, in, depth + 1));
+  }
+  const uint8_t dtype = in.byte() % 16;
+  const uint64_t buffer = in.handle();
+  return wire::CreateValueDirect(builder, kind, dtype, buffer, in.number(), &integers, &fields);
+}
+
+class Builder {
+ public:
+  explicit Builder(Input& in) : in_(in) {}
+
+  template <class Message>
+  void add(flatbuffers::Offset<Message> body, std::vector<std::byte> payload = {}) {
+    requests_.push_back(
+        wire::CreateRequest(builder_, wire::BodyTraits<Message>::enum_value, body.Union()));
+    payload_ = std::move(payload);
+    if (!payload_.empty() || requests_.size() > 4) flush();
+  }
+  void flush() {
+    if (requests_.empty()) return;
+    const uint64_t first = sent_ + 1;
+    sent_ += requests_.size();
+    builder_.Finish(wire::CreateRequests(builder_, first, builder_.CreateVector(requests_)));
+    const auto head = rpc::bytes_of(builder_);
+    frames_.push_back({{head.begin(), head.end()}, std::move(payload_)});
+    builder_.Clear();
+    requests_.clear();
+    payload_.clear();
+  }
+  void hello() {
+    add(wire::CreateHelloDirect(builder_, "", 1, 1, 1, "null"));
+    flush();
+  }
+  void step();
+  std::vector<Frame> take() {
+    flush();
+    return std::move(frames_);
+  }
+
+ private:
+  Input& in_;
+  FlatBufferBuilder builder_;
+  std::vector<flatbuffers::Offset<wire::Request>> requests_;
+  std::vector<std::byte> payload_;
+  std::vector<Frame> frames_;
+  uint64_t sent_ = 0;
+};
+
+void Builder::step() {
+  FlatBufferBuilder& b = builder_;
+  Input& in = in_;
+  // Arguments are drawn one by one: their order must not depend on the compiler.
+  const uint8_t type = in.byte() % 19;
+  const uint64_t h = in.handle(), i = in.handle(), j = in.handle();
+  const int64_t m = in.number(), n = in.number(), o = in.number();
+  switch (type) {
+    case 0:
+      return add(wire::CreateAllocate(b, h, m, n % 2 == 1));
+    case 1:
+      return add(wire::CreateRelease(b, static_cast<wire::HandleKind>(m % 8), h));
+    case 2:
+      return add(wire::CreateBeginBlob(b, h, m));
+    case 3: {
+      auto bytes = in.bytes(static_cast<size_t>(std::clamp<int64_t>(m, 0, 300)));
+      return add(wire::CreateBlobPart(b, h), std::move(bytes));
+    }
+    case 4: {
+      const std::vector<flatbuffers::Offset<flatbuffers::String>> entries = {b.CreateString("a")};
+      return add(wire::CreateLoadModuleDirect(b, h, i, "null", "native", &entries));
+    }
+    case 5:
+      return add(wire::CreateGetKernelDirect(b, h, i, m % 2 ? "a" : "b", n % 2 == 1));
+    case 6:
+      return add(wire::CreateCreateStream(b, h));
+    case 7: {
+      const auto bytes = in.bytes(static_cast<size_t>(std::clamp<int64_t>(n, 0, 100)));
+      std::vector<uint8_t> small(bytes.size());
+      std::ranges::transform(bytes, small.begin(), [](std::byte x) { return uint8_t(x); });
+      return add(wire::CreateWriteDirect(b, h, i, m, &small));
+    }
+    case 8: {
+      auto bytes = in.bytes(static_cast<size_t>(std::clamp<int64_t>(n, 1, 200)));
+      return add(wire::CreateWrite(b, h, i, m), std::move(bytes));
+    }
+    case 9:
+      return add(wire::CreateCopy(b, h, i, m, j, n, o));
+    case 10:
+      return add(wire::CreateFillZero(b, h, i, m, n));
+    case 11: {
+      std::vector<wire::Range> ranges(static_cast<size_t>(std::clamp<int64_t>(m, 0, 80)));
+      for (wire::Range& range : ranges) range = wire::Range(in.handle(), in.number());
+      std::vector<int64_t> scalars(static_cast<size_t>(std::clamp<int64_t>(n, 0, 80)));
+      return add(wire::CreateLaunchDirect(b, h, i, &ranges, &scalars, o, 1 + (n & 127)));
+    }
+    case 12:
+      return add(wire::CreateRecord(b, h, i));
+    case 13:
+      return add(wire::CreateWaitEvent(b, h, i));
+    case 14:
+      return add(wire::CreateRead(b, h, i, m, n, o));
+    case 15:
+      return add(wire::CreateSynchronize(b, h, m));
+    case 16: {  // with a blob that is an executable
+      const auto& image = small_executable();
+      add(wire::CreateBeginBlob(b, 5, static_cast<int64_t>(image.size())));
+      add(wire::CreateBlobPart(b, 5), image);
+      return add(wire::CreateOpenMachine(b, h, 5));
+    }
+    case 17: {
+      std::vector<flatbuffers::Offset<wire::Value>> arguments;
+      for (int64_t k = 0; k < (m & 3); ++k) arguments.push_back(draw_value(b, in, 0));
+      return add(wire::CreateCallDirect(b, h, n % 2 ? "pair" : "main", &arguments, j,
+                                        static_cast<uint32_t>(o), false));
+    }
+    default:
+      return add(wire::CreateCancel(b, h));
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size == 0) return 0;
+  Input in(data + 1, size - 1);
+  Builder builder(in);
+  builder.hello();
+  std::vector<Frame> frames;
+  if (data[0] % 2 == 1) {
+    frames = builder.take();
+    while (!in.empty()) {
+      const size_t head = in.size16(), payload = in.size16();
+      frames.push_back({in.bytes(head), {}});
+      frames.back().payload = in.bytes(payload);
+    }
+  } else {
+    while (!in.empty()) builder.step();
+    frames = builder.take();
+  }
+  rpc::ServerOptions options;
+  options.limits.memory_bytes = 1 << 20;
+  options.limits.module_bytes = 1 << 16;
+  options.limits.handles = 64;
+  options.open_device = [](const std::string&) -> Result<std::shared_ptr<runtime::Device>> {
+    return std::make_shared<device::NullDevice>();
+  };
+  Script channel(std::move(frames));
+  Status ended = rpc::serve_session_alone(channel, options);
+  require(ended || ended.error().kind == ErrorKind::kPlatform,
+          "the session ended with something else than a fault of the channel");
+  return 0;
+}

@@ -1,0 +1,352 @@
+// What a client may do to a server: frames that no client of ours sends.
+#include <gtest/gtest.h>
+
+#include "base/rng.h"
+#include "conformance/native_kernels.h"
+#include "device/cpu/cpu_device.h"
+#include "rpc/session/condition.h"
+#include "rpc/session/wire.h"
+#include "support/memory_channel.h"
+
+namespace tapml::test {
+namespace {
+
+namespace wire = rpc::wire;
+using namespace std::chrono_literals;
+using flatbuffers::FlatBufferBuilder;
+using testing::MemoryServer;
+
+// A client that says what the test wants.
+class RawClient {
+ public:
+  explicit RawClient(rpc::ServerOptions options = {}) : server_(with_device(std::move(options))) {
+    channel_ = server_.take_client();
+  }
+
+  // One request in a frame of its own; its id is `id`, or else the next one.
+  template <class Make>
+  void send(Make&& make, std::vector<std::byte> payload = {}, uint64_t id = 0) {
+    FlatBufferBuilder builder;
+    const auto body = make(builder);
+    const auto request = wire::CreateRequest(builder, type_of(body), body.Union());
+    const auto list = builder.CreateVector(&request, 1);
+    if (id == 0) id = ++sent_;
+    builder.Finish(wire::CreateRequests(builder, id, list));
+    send_bytes(rpc::bytes_of(builder), payload);
+  }
+  void send_bytes(std::span<const std::byte> head, std::span<const std::byte> payload = {}) {
+    static_cast<void>(channel_->send(head, payload, rpc::Clock::now() + 5s));
+  }
+  void hello(const char* token = "", uint16_t oldest = rpc::kOldestVersion,
+             uint16_t newest = rpc::kNewestVersion) {
+    send([&](FlatBufferBuilder& builder) {
+      return wire::CreateHelloDirect(builder, token, oldest, newest, rpc::kCapabilities, "cpu");
+    });
+  }
+  // Hello and welcome.
+  void open() {
+    hello();
+    ASSERT_EQ(next(), wire::Answer::Welcome);
+  }
+  // The type of the next reply; NONE where the channel ended.
+  wire::Answer next() {
+    do {
+      uint64_t payload = 0;
+      if (!channel_->receive(head_, payload, rpc::Clock::now() + 5s)) return wire::Answer::NONE;
+      payload_.resize(payload);
+      if (!channel_->receive_payload(payload_, {})) return wire::Answer::NONE;
+      reply_ = rpc::verified<wire::Reply>(head_);
+      if (!reply_) return wire::Answer::NONE;
+    } while (reply_->answer_type() == wire::Answer::Heartbeat);
+    return reply_->answer_type();
+  }
+  const wire::Reply& reply() const { return *reply_; }
+  Error failure() const {
+    const auto* failure = reply_->answer_as_Failure();
+    return failure ? rpc::get_error(*failure) : Error{};
+  }
+  void synchronize() {
+    send([](FlatBufferBuilder& builder) { return wire::CreateSynchronize(builder, 0); });
+  }
+  // The session ends with a protocol error that both sides see.
+  void expect_broken(const char* why) {
+    ASSERT_EQ(next(), wire::Answer::Failure) << why;
+    EXPECT_TRUE(reply_->answer_as_Failure()->fatal()) << why;
+    EXPECT_EQ(failure().fault, PlatformFault::kProtocol) << why << ": " << failure().to_string();
+    Status ended = server_.join();
+    ASSERT_FALSE(ended) << why;
+    EXPECT_EQ(ended.error().fault, PlatformFault::kProtocol) << why;
+  }
+  // What went wrong surfaces, and the session works on.
+  void expect_refused(const char* part) {
+    synchronize();
+    ASSERT_EQ(next(), wire::Answer::Failure) << part;
+    EXPECT_FALSE(reply_->answer_as_Failure()->fatal()) << part;
+    EXPECT_NE(failure().to_string().find(part), std::string::npos) << failure().to_string();
+    synchronize();
+    EXPECT_EQ(next(), wire::Answer::Done) << part;
+  }
+  rpc::Channel& channel() { return *channel_; }
+  Status join() { return server_.join(); }
+  void close() { channel_->close(); }
+  uint64_t sent() const { return sent_; }
+
+ private:
+  template <class Message>
+  static wire::Body type_of(flatbuffers::Offset<Message>) {
+    return wire::BodyTraits<Message>::enum_value;
+  }
+  static rpc::ServerOptions with_device(rpc::ServerOptions options) {
+    options.limits.handshake = 2s;
+    options.open_device = [](const std::string&) -> Result<std::shared_ptr<runtime::Device>> {
+      return std::make_shared<device::CpuDevice>(1, std::make_shared<NativeLoader>());
+    };
+    return options;
+  }
+  MemoryServer server_;
+  std::unique_ptr<rpc::Channel> channel_;
+  uint64_t sent_ = 0;
+  std::vector<std::byte> head_, payload_;
+  const wire::Reply* reply_ = nullptr;
+};
+
+auto allocate(uint64_t id, int64_t bytes) {
+  return [=](FlatBufferBuilder& builder) { return wire::CreateAllocate(builder, id, bytes); };
+}
+
+TEST(HostileClient, AnotherVersion) {
+  RawClient client;
+  client.hello("", 7, 9);
+  client.expect_broken("version");
+}
+
+TEST(HostileClient, AVersionInCommonIsEnough) {
+  RawClient client;
+  client.hello("", 0, 99);
+  ASSERT_EQ(client.next(), wire::Answer::Welcome);
+  EXPECT_EQ(client.reply().answer_as_Welcome()->version(), rpc::kNewestVersion);
+}
+
+TEST(HostileClient, WrongTokens) {
+  for (const char* token : {"", "a", "secreT", "secret ", "secretsecret"}) {
+    rpc::ServerOptions options;
+    options.token = "secret";
+    RawClient client(options);
+    client.hello(token, 7, 9);  // the token is looked at first
+    ASSERT_EQ(client.next(), wire::Answer::Failure) << token;
+    EXPECT_EQ(client.failure().kind, ErrorKind::kUser) << token;
+    EXPECT_FALSE(client.join());
+  }
+  rpc::ServerOptions options;
+  options.token = "secret";
+  RawClient client(options);
+  client.hello("secret");
+  EXPECT_EQ(client.next(), wire::Answer::Welcome);
+}
+
+TEST(HostileClient, NothingBeforeHello) {
+  RawClient client;
+  client.send(allocate(1, 4));
+  client.expect_broken("no hello");
+}
+
+TEST(HostileClient, SilenceInsteadOfHello) {
+  rpc::ServerOptions options;
+  RawClient client(options);
+  ASSERT_EQ(client.next(), wire::Answer::Failure);
+  EXPECT_EQ(client.failure().fault, PlatformFault::kTimeout);
+  EXPECT_FALSE(client.join());
+}
+
+TEST(HostileClient, ASecondHello) {
+  RawClient client;
+  client.open();
+  client.hello();
+  client.expect_broken("hello");
+}
+
+TEST(HostileClient, ReplayedAndReorderedFrames) {
+  {
+    RawClient client;
+    client.open();
+    client.send(allocate(1, 4));
+    client.send(allocate(2, 4), {}, client.sent());
+    client.expect_broken("replayed");
+  }
+  RawClient client;
+  client.open();
+  client.send(allocate(1, 4), {}, client.sent() + 2);
+  client.expect_broken("reordered");
+}
+
+TEST(HostileClient, Garbage) {
+  RandomStream random(1, "garbage");
+  for (int round = 0; round < 50; ++round) {
+    RawClient client;
+    client.open();
+    std::vector<std::byte> bytes(1 + static_cast<size_t>(random.below(200)));
+    for (std::byte& byte : bytes) byte = static_cast<std::byte>(random.below(256));
+    client.send_bytes(bytes);
+    client.expect_broken("garbage");
+  }
+}
+
+TEST(HostileClient, TruncatedMessages) {
+  FlatBufferBuilder builder;
+  const auto body = wire::CreateCopy(builder, 0, 1, 0, 2, 0, 8);
+  const auto request = wire::CreateRequest(builder, wire::Body::Copy, body.Union());
+  const auto list = builder.CreateVector(&request, 1);
+  builder.Finish(wire::CreateRequests(builder, 2, list));
+  const auto head = rpc::bytes_of(builder);
+  for (size_t size = 1; size < head.size(); size += 7) {
+    RawClient client;
+    client.open();
+    client.send_bytes(head.first(size));
+    const wire::Answer answer = client.next();
+    EXPECT_EQ(answer, wire::Answer::Failure) << size;
+    EXPECT_EQ(client.failure().fault, PlatformFault::kProtocol) << size;
+  }
+}
+
+TEST(HostileClient, FramesAboveTheLimits) {
+  rpc::ServerOptions options;
+  options.limits.payload_bytes = 1000;
+  options.limits.head_bytes = 500;
+  {
+    RawClient client(options);
+    client.open();
+    client.send(allocate(1, 2000));
+    client.send([](FlatBufferBuilder& builder) { return wire::CreateWrite(builder, 0, 1, 0); },
+                std::vector<std::byte>(1001));
+    client.expect_broken("payload");
+  }
+  RawClient client(options);
+  client.open();
+  client.send([](FlatBufferBuilder& builder) {
+    const std::vector<uint8_t> bytes(600);
+    return wire::CreateWriteDirect(builder, 0, 1, 0, &bytes);
+  });
+  client.expect_broken("head");
+}
+
+TEST(HostileClient, APayloadThatNobodyTakes) {
+  RawClient client;
+  client.open();
+  client.send(allocate(1, 4), std::vector<std::byte>(16));
+  client.expect_broken("payload");
+}
+
+TEST(HostileClient, TooDeepValues) {
+  RawClient client;
+  client.open();
+  client.send([](FlatBufferBuilder& builder) {
+    auto value = wire::CreateValue(builder, wire::ValueKind::Nothing);
+    for (int i = 0; i < 100; ++i) {
+      const std::vector<flatbuffers::Offset<wire::Value>> fields = {value};
+      value = wire::CreateValueDirect(builder, wire::ValueKind::Tuple, 0, 0, 0, nullptr, &fields);
+    }
+    const std::vector<flatbuffers::Offset<wire::Value>> arguments = {value};
+    return wire::CreateCallDirect(builder, 1, "main", &arguments, 1, 10);
+  });
+  client.expect_broken("depth");
+}
+
+TEST(HostileClient, NonsenseIsRefusedAndTheSessionWorksOn) {
+  RawClient client;
+  client.open();
+  client.send(allocate(5, 16));
+  client.send(allocate(5, 16));
+  client.expect_refused("already has a buffer 5");
+  client.send(allocate(6, -1));
+  client.expect_refused("-1 bytes");
+  client.send(allocate(uint64_t{1} << 63, 4));
+  client.expect_refused("out of range");
+  client.send([](FlatBufferBuilder& b) { return wire::CreateFillZero(b, 0, 77, 0, 4); });
+  client.expect_refused("no buffer 77");
+  client.send([](FlatBufferBuilder& b) { return wire::CreateFillZero(b, 9, 5, 0, 4); });
+  client.expect_refused("no stream 9");
+  for (int64_t offset : {int64_t{-1}, int64_t{13}, INT64_MAX, INT64_MIN}) {
+    client.send([&](FlatBufferBuilder& b) { return wire::CreateFillZero(b, 0, 5, offset, 4); });
+    client.expect_refused("outside of its buffer");
+    client.send([&](FlatBufferBuilder& b) { return wire::CreateCopy(b, 0, 5, 0, 5, offset, 4); });
+    client.expect_refused("outside of its buffer");
+    client.send([&](FlatBufferBuilder& b) { return wire::CreateWrite(b, 0, 5, offset); },
+                std::vector<std::byte>(4));
+    client.expect_refused("outside of its buffer");
+  }
+  client.send([](FlatBufferBuilder& b) { return wire::CreateFillZero(b, 0, 5, 0, -4); });
+  client.expect_refused("outside of its buffer");
+  client.send([](FlatBufferBuilder& b) { return wire::CreateLaunch(b, 0, 3); });
+  client.expect_refused("no kernel 3");
+  client.send([](FlatBufferBuilder& b) { return wire::CreateGetKernel(b, 3, 8); });
+  client.expect_refused("no module 8");
+  client.send([](FlatBufferBuilder& b) { return wire::CreateWaitEvent(b, 0, 3); });
+  client.expect_refused("no event 3");
+  client.send([](FlatBufferBuilder& b) { return wire::CreateCreateStream(b, 0); });
+  client.expect_refused("already has a stream 0");
+  client.send([](FlatBufferBuilder& b) { return wire::CreateBeginBlob(b, 1, INT64_MAX); });
+  client.expect_refused("blob");
+  client.send([](FlatBufferBuilder& b) { return wire::CreateBeginBlob(b, 2, 3); });
+  client.send([](FlatBufferBuilder& b) { return wire::CreateBlobPart(b, 2); },
+              std::vector<std::byte>(4));
+  client.expect_refused("more bytes");
+  client.send([](FlatBufferBuilder& b) { return wire::CreateBlobPart(b, 99); },
+              std::vector<std::byte>(4));
+  client.expect_refused("no blob 99");
+  for (const auto kind : wire::EnumValuesHandleKind()) {
+    client.send([&](FlatBufferBuilder& b) { return wire::CreateRelease(b, kind, 12345); });
+  }
+  client.send([](FlatBufferBuilder& b) {
+    return wire::CreateRelease(b, static_cast<wire::HandleKind>(99), 1);
+  });
+  client.send(
+      [](FlatBufferBuilder& b) { return wire::CreateRelease(b, wire::HandleKind::Stream, 0); });
+  client.send([](FlatBufferBuilder& b) { return wire::CreateCancel(b, 1); });
+  client.synchronize();
+  EXPECT_EQ(client.next(), wire::Answer::Done);
+}
+
+TEST(HostileClient, ReadsAndCallsOfNonsense) {
+  RawClient client;
+  client.open();
+  client.send(allocate(5, 16));
+  auto refused = [&](const char* part) {
+    ASSERT_EQ(client.next(), wire::Answer::Failure) << part;
+    EXPECT_NE(client.failure().to_string().find(part), std::string::npos)
+        << client.failure().to_string();
+  };
+  client.send([](FlatBufferBuilder& b) { return wire::CreateRead(b, 0, 5, 0, INT64_MAX); });
+  refused("outside of its buffer");
+  client.send([](FlatBufferBuilder& b) { return wire::CreateRead(b, 0, 6, 0, 4); });
+  refused("no buffer 6");
+  client.send([](FlatBufferBuilder& b) { return wire::CreateRead(b, 4, 5, 0, 4); });
+  refused("no stream 4");
+  client.send([](FlatBufferBuilder& b) { return wire::CreateCall(b, 4); });
+  refused("no machine 4");
+  client.send([](FlatBufferBuilder& b) { return wire::CreateBeginBlob(b, 1, 100); });
+  client.send([](FlatBufferBuilder& b) { return wire::CreateBlobPart(b, 1); },
+              std::vector<std::byte>(50));
+  client.send([](FlatBufferBuilder& b) { return wire::CreateOpenMachine(b, 4, 1); });
+  refused("has only 50");
+  client.send([](FlatBufferBuilder& b) { return wire::CreateBeginBlob(b, 1, 100); });
+  client.send([](FlatBufferBuilder& b) { return wire::CreateBlobPart(b, 1); },
+              std::vector<std::byte>(100));
+  client.send([](FlatBufferBuilder& b) { return wire::CreateOpenMachine(b, 4, 1); });
+  refused("the executable sent");
+  client.send([](FlatBufferBuilder& b) { return wire::CreateRead(b, 0, 5, 4, 0); });
+  EXPECT_EQ(client.next(), wire::Answer::Done) << "nothing to read";
+  client.close();
+  EXPECT_TRUE(client.join()) << "a client that goes is no error";
+}
+
+TEST(HostileClient, VanishesWhileUploading) {
+  RawClient client;
+  client.open();
+  client.send(allocate(1, 1 << 20));
+  client.send([](FlatBufferBuilder& b) { return wire::CreateBeginBlob(b, 1, 1 << 20); });
+  client.close();
+  EXPECT_TRUE(client.join());
+}
+
+}  // namespace
+}  // namespace tapml::test

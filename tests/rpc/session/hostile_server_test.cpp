@@ -1,0 +1,237 @@
+// What a server may do to a client: replies that no server of ours sends.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "rpc/session/wire.h"
+#include "support/memory_channel.h"
+
+namespace tapml::test {
+namespace {
+
+namespace wire = rpc::wire;
+using namespace std::chrono_literals;
+using flatbuffers::FlatBufferBuilder;
+using runtime::BufferId;
+using runtime::kDefaultStream;
+
+// A server that says what the test wants, and a client's session with it.
+class RawServer {
+ public:
+  RawServer() { std::tie(server_, client_) = testing::memory_channels(); }
+
+  template <class Make>
+  void reply(uint64_t request, Make&& make, std::vector<std::byte> payload = {},
+             uint64_t sequence = 0) {
+    FlatBufferBuilder builder;
+    const auto answer = make(builder);
+    const auto head = rpc::finish_reply(builder, sequence ? sequence : ++replies_, request, answer);
+    ASSERT_TRUE(server_->send(head, payload));
+  }
+  void done(uint64_t request, uint64_t sequence = 0) {
+    reply(request, [](FlatBufferBuilder& b) { return wire::CreateDone(b); }, {}, sequence);
+  }
+  void welcome(uint16_t version = rpc::kNewestVersion) {
+    reply(1, [&](FlatBufferBuilder& b) {
+      return wire::CreateWelcome(b, version, 0, rpc::put_device(b, {}), 1 << 20, 1 << 20);
+    });
+  }
+  Result<std::unique_ptr<rpc::RemoteSession>> connect() {
+    rpc::ConnectOptions options;
+    options.handshake = 300ms;
+    options.silence = 2s;
+    return rpc::RemoteSession::connect(std::move(client_), options);
+  }
+  std::unique_ptr<rpc::RemoteSession> open() {
+    welcome();
+    auto session = connect();
+    EXPECT_TRUE(session) << session.error().to_string();
+    return std::move(*session);
+  }
+  rpc::Channel& channel() { return *server_; }
+
+ private:
+  std::unique_ptr<rpc::Channel> server_, client_;
+  uint64_t replies_ = 0;
+};
+
+PlatformFault fault_of(const Status& status) {
+  return status ? PlatformFault::kNone : status.error().fault;
+}
+
+TEST(HostileServer, AnotherVersion) {
+  RawServer server;
+  server.welcome(9);
+  auto session = server.connect();
+  ASSERT_FALSE(session);
+  EXPECT_EQ(session.error().fault, PlatformFault::kProtocol);
+  EXPECT_EQ(session.error().found, "9");
+}
+
+TEST(HostileServer, NoWelcome) {
+  {
+    RawServer server;
+    auto session = server.connect();
+    ASSERT_FALSE(session);
+    EXPECT_EQ(session.error().fault, PlatformFault::kTimeout);
+  }
+  {
+    RawServer server;
+    server.done(1);
+    auto session = server.connect();
+    ASSERT_FALSE(session);
+    EXPECT_EQ(session.error().fault, PlatformFault::kProtocol);
+  }
+  RawServer server;
+  server.channel().close();
+  auto session = server.connect();
+  ASSERT_FALSE(session);
+  EXPECT_EQ(session.error().fault, PlatformFault::kLost);
+}
+
+TEST(HostileServer, RepliesOutOfOrder) {
+  for (uint64_t sequence : {uint64_t{1}, uint64_t{3}, ~uint64_t{0}}) {
+    RawServer server;
+    auto session = server.open();
+    server.done(2, sequence);
+    EXPECT_EQ(fault_of(session->synchronize(kDefaultStream)), PlatformFault::kProtocol);
+    EXPECT_EQ(fault_of(session->synchronize(kDefaultStream)), PlatformFault::kProtocol);
+  }
+}
+
+TEST(HostileServer, RepliesToNothing) {
+  for (uint64_t request : {uint64_t{0}, uint64_t{99}}) {
+    RawServer server;
+    auto session = server.open();
+    server.done(request);
+    EXPECT_EQ(fault_of(session->synchronize(kDefaultStream)), PlatformFault::kProtocol);
+  }
+}
+
+TEST(HostileServer, Garbage) {
+  RawServer server;
+  auto session = server.open();
+  const std::vector<std::byte> bytes(40, std::byte{0x5a});
+  ASSERT_TRUE(server.channel().send(bytes, {}));
+  EXPECT_EQ(fault_of(session->synchronize(kDefaultStream)), PlatformFault::kProtocol);
+}
+
+TEST(HostileServer, DataThatDoesNotFit) {
+  struct Case {
+    int64_t offset;
+    bool last;
+    size_t payload;
+  };
+  for (const Case& c : {Case{0, true, 17}, Case{0, true, 8}, Case{0, false, 16}, Case{4, true, 12},
+                        Case{-1, true, 16}, Case{0, true, size_t{1} << 24}}) {
+    RawServer server;
+    auto session = server.open();
+    const BufferId id{7};
+    ASSERT_TRUE(session->allocate(id, 16));
+    server.reply(
+        3, [&](FlatBufferBuilder& b) { return wire::CreateData(b, c.offset, c.last); },
+        std::vector<std::byte>(c.payload));
+    std::vector<std::byte> bytes(16, std::byte{1});
+    EXPECT_EQ(fault_of(session->read(kDefaultStream, {id, 0}, bytes)), PlatformFault::kProtocol)
+        << c.payload;
+    EXPECT_EQ(bytes, std::vector<std::byte>(16, std::byte{1}));
+  }
+  RawServer server;
+  auto session = server.open();
+  ASSERT_TRUE(session->allocate(BufferId{7}, 16));
+  server.done(3);
+  std::vector<std::byte> bytes(16);
+  EXPECT_EQ(fault_of(session->read(kDefaultStream, {BufferId{7}, 0}, bytes)),
+            PlatformFault::kProtocol);
+}
+
+TEST(HostileServer, AFailureEndsTheSessionWheneverItComes) {
+  const Error crash = platform_error(PlatformFault::kLost, "the process was ended by signal 11");
+  {
+    RawServer server;
+    ASSERT_TRUE(server.channel().send(rpc::encode_failure(crash), {}));
+    auto session = server.connect();
+    ASSERT_FALSE(session);
+    EXPECT_EQ(session.error().message, crash.message);
+  }
+  RawServer server;
+  auto session = server.open();
+  ASSERT_TRUE(server.channel().send(rpc::encode_failure(crash), {}));
+  server.channel().close();
+  Status status = session->synchronize(kDefaultStream);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().message, crash.message);
+}
+
+TEST(HostileServer, UnknownNumbersInFailures) {
+  RawServer server;
+  auto session = server.open();
+  server.reply(2, [](FlatBufferBuilder& b) { return wire::CreateFailure(b, 77, 99); });
+  Status status = session->synchronize(kDefaultStream);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().kind, ErrorKind::kInternal);
+  server.reply(3, [](FlatBufferBuilder& b) { return wire::CreateFailure(b, 1, 99); });
+  EXPECT_EQ(fault_of(session->synchronize(kDefaultStream)), PlatformFault::kProtocol);
+  server.done(4);
+  EXPECT_TRUE(session->synchronize(kDefaultStream));
+}
+
+Executable small_program() {
+  Executable program;
+  VmFunction main;
+  main.name = "main";
+  main.registers = 1;
+  main.code = {{Opcode::kMakeShape, 0, 0, 0, {}}, {Opcode::kReturn, 0}};
+  program.functions.push_back(std::move(main));
+  return program;
+}
+
+// Whether a call takes this value for its result, over one new buffer of 8 bytes.
+bool call_answered(
+    const std::function<flatbuffers::Offset<wire::Value>(FlatBufferBuilder&, uint64_t)>& value) {
+  RawServer server;
+  auto session = server.open();
+  server.done(4);  // behind a blob in one part
+  auto machine = session->open_machine(std::make_shared<const Executable>(small_program()));
+  EXPECT_TRUE(machine) << machine.error().to_string();
+  if (!machine) return false;
+  const uint64_t first = session->new_handle() + 1;  // the call takes the names behind it
+  server.reply(5, [&](FlatBufferBuilder& b) {
+    const std::vector<int64_t> buffers = {8};
+    const auto offset = value(b, first);
+    return wire::CreateResultDirect(b, offset, &buffers);
+  });
+  auto result = (*machine)->call("main", {});
+  if (!result) {
+    EXPECT_EQ(result.error().fault, PlatformFault::kProtocol);
+  }
+  return result.has_value();
+}
+
+TEST(HostileServer, ResultsThatAreNone) {
+  using wire::ValueKind;
+  const std::vector<int64_t> dims = {2}, most = {INT64_MAX, 4}, negative = {-1};
+  auto tensor = [](uint8_t dtype, uint64_t after, int64_t offset,
+                   const std::vector<int64_t>& dims) {
+    return call_answered([&](FlatBufferBuilder& b, uint64_t first) {
+      return wire::CreateValueDirect(b, ValueKind::Tensor, dtype, first + after, offset, &dims);
+    });
+  };
+  constexpr auto kF32 = static_cast<uint8_t>(DType::kF32);
+  EXPECT_TRUE(tensor(kF32, 0, 0, dims));
+  EXPECT_FALSE(tensor(kF32, 1, 0, dims)) << "no such buffer";
+  EXPECT_FALSE(tensor(kF32, 0, 4, dims)) << "outside of it";
+  EXPECT_FALSE(tensor(kF32, 0, -8, dims));
+  EXPECT_FALSE(tensor(kF32, 0, 0, most)) << "too large";
+  EXPECT_FALSE(tensor(kF32, 0, 0, negative));
+  EXPECT_FALSE(tensor(99, 0, 0, dims)) << "no dtype";
+  EXPECT_FALSE(call_answered([](FlatBufferBuilder& b, uint64_t) {
+    return wire::CreateValue(b, ValueKind::Prim);
+  })) << "no value";
+  EXPECT_FALSE(call_answered([](FlatBufferBuilder& b, uint64_t) {
+    return wire::CreateValue(b, static_cast<ValueKind>(77));
+  })) << "no kind";
+}
+
+}  // namespace
+}  // namespace tapml::test

@@ -1,0 +1,75 @@
+// A language model on a remote machine: the same text, in at most two waits a token.
+#include <gtest/gtest.h>
+
+#include "support/compiled_models.h"
+#include "support/memory_channel.h"
+
+namespace tapml {
+namespace {
+
+using testing::CompiledModel;
+using testing::MemoryServer;
+
+class RemoteModel : public ::testing::Test {
+ protected:
+  RemoteModel()
+      : server_(std::shared_ptr<runtime::Device>(
+            std::make_shared<device::CpuDevice>(0, codegen::make_jit_loader()))),
+        session_(server_.connect()) {}
+
+  // On a machine beside the device.
+  std::unique_ptr<llm::Engine> engine() {
+    auto machine = session_->open_machine(model_.executable);
+    EXPECT_TRUE(machine) << machine.error().to_string();
+    return unwrap(llm::Engine::create(std::move(*machine), model_.golden.model.weights));
+  }
+
+  const CompiledModel& model_ = *testing::compiled_model("cpu", "demo");
+  std::span<const int32_t> prompt_ =
+      model_.golden.reference.at("tokens").values<int32_t>().first(5);
+  MemoryServer server_;
+  std::unique_ptr<rpc::RemoteSession> session_;
+};
+
+TEST_F(RemoteModel, GeneratesTheSameInTwoWaitsAToken) {
+  const auto local = model_.engine();
+  const auto remote = engine();
+  llm::GenerateOptions options{.max_tokens = 12, .eos = {}, .sampler = {}};
+  for (const double temperature : {0.0, 0.8}) {
+    options.sampler.temperature = temperature;
+    options.sampler.seed = 3;
+    auto expected = local->generate(prompt_, options);
+    ASSERT_TRUE(expected) << expected.error().to_string();
+    const rpc::RemoteSession::Traffic before = session_->traffic();
+    auto found = remote->generate(prompt_, options);
+    ASSERT_TRUE(found) << found.error().to_string();
+    const rpc::RemoteSession::Traffic after = session_->traffic();
+    EXPECT_EQ(found->tokens, expected->tokens) << "temperature " << temperature;
+    EXPECT_EQ(after.waits - before.waits, 2 * 12) << "a call and a read of the logits a token";
+  }
+}
+
+TEST_F(RemoteModel, LogitsAreTheSameBitForBit) {
+  const auto local = model_.engine();
+  const auto remote = engine();
+  llm::GenerateOptions options{.max_tokens = 4, .eos = {}, .sampler = {}, .keep_logits = true};
+  auto expected = local->generate(prompt_, options);
+  auto found = remote->generate(prompt_, options);
+  ASSERT_TRUE(expected && found);
+  EXPECT_TRUE(std::ranges::equal(found->logits.bytes(), expected->logits.bytes()));
+}
+
+TEST_F(RemoteModel, KernelCallsFromHereComputeTheSame) {
+  llm::GenerateOptions options{.max_tokens = 6, .eos = {}, .sampler = {}};
+  auto expected = model_.engine()->generate(prompt_, options);
+  // Its call point is on this side: what topdown needs.
+  auto engine =
+      unwrap(llm::Engine::create(*session_, model_.executable, model_.golden.model.weights));
+  auto found = engine->generate(prompt_, options);
+  ASSERT_TRUE(expected && found);
+  EXPECT_EQ(found->tokens, expected->tokens);
+  EXPECT_GT(engine->vm().call_point().calls(), 0);
+}
+
+}  // namespace
+}  // namespace tapml
