@@ -24,6 +24,10 @@ PrimExpr product(const std::vector<BlockIter>& iters) {
   return arith::Analyzer().simplify(size);
 }
 
+PrimExpr ceil_div(const PrimExpr& extent, int64_t size) {
+  return floordiv(extent + (size - 1), size);
+}
+
 namespace {
 
 Var fresh(const Var& var) { return make_var(var->name, var.dtype()); }

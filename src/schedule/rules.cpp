@@ -1,5 +1,8 @@
 #include "schedule/rules.h"
 
+#include <algorithm>
+
+#include "schedule/rules/gpu_groups.h"
 #include "schedule/rules/groups.h"
 #include "schedule/rules/rules.h"
 
@@ -47,6 +50,36 @@ Scheduled stage_by_stage(const tir::PrimFunc& func, const StagedProgram& program
   return {finish(func, program, tir::make_seq(std::move(nests)), workgroup_threads), rules};
 }
 
+// Platforms without narrow stores want whole words from each invocation.
+bool stores_are_allowed(const StagedProgram& program, const Features& features) {
+  if (features.narrow_stores) return true;
+  return std::all_of(program.stages.begin(), program.stages.end(), [](const Stage& stage) {
+    return stage.simple && dtype_bytes(stage.final_out->dtype) >= 4;
+  });
+}
+
+Scheduled gpu_schedule(const tir::PrimFunc& func, const target::Target& target) {
+  auto program = find_stages(func);
+  const auto option = target.options.find("schedule");
+  const bool plain = option != target.options.end() && option->second == "fallback";
+  if (!program || plain || !stores_are_allowed(*program, target.description.features)) {
+    return fallback(func, target);
+  }
+  inline_producers(*program);
+  fold_epilogues(*program);
+  const Group group(target.description);
+  if (auto plan = gpu_rows(func, group, *program)) {
+    return {finish(func, *program, plan->nest, group.threads), plan->rule};
+  }
+  auto gpu_stage = [&](const Stage& stage) {
+    if (auto plan = gpu_product(split_groups(stage), group)) return *plan;
+    if (auto plan = gpu_product(split_groups(stage), group)) return *plan;
+    if (auto plan = gpu_reduction(stage, group)) return *plan;
+    return one_item_a_point(stage);
+  };
+  return stage_by_stage(func, *program, gpu_stage, group.threads);
+}
+
 }  // namespace
 
 Scheduled fallback(const tir::PrimFunc& func, const target::Target& target) {
@@ -59,7 +92,7 @@ Scheduled fallback(const tir::PrimFunc& func, const target::Target& target) {
 }
 
 Scheduled schedule_for(const tir::PrimFunc& func, const target::Target& target) {
-  if (target.description.gpu_like) return fallback(func, target);
+  if (target.description.gpu_like) return gpu_schedule(func, target);
   auto program = find_stages(func);
   if (!program) return as_written(func);
   inline_producers(*program);

@@ -8,6 +8,7 @@
 #include "relax/visit.h"
 #include "schedule/rules.h"
 #include "support/kernel_cases.h"
+#include "support/sessions.h"
 #include "text/parser.h"
 #include "text/printer.h"
 #include "text/structural.h"
@@ -48,8 +49,9 @@ TEST_P(EverySchedule, PrintsAndParses) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Platforms, EverySchedule, ::testing::Values("cpu", "opencl"),
-                         [](const auto& info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(Platforms, EverySchedule,
+                         ::testing::Values("cpu", "opencl", "opencl:groups=gpu"),
+                         [](const auto& info) { return target_test_name(info.param); });
 
 }  // namespace
 }  // namespace tapml::testing

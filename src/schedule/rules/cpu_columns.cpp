@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "arith/analyzer.h"
+#include "schedule/rules/access.h"
 #include "schedule/rules/rules.h"
 
 namespace tapml::schedule {
@@ -11,12 +11,6 @@ constexpr int64_t kFewColumns = 4;
 constexpr int64_t kShortWindow = 8;  // steps of a reduction that are too few to run as lanes
 constexpr int64_t kVectors = 16;     // of sums: they stay in registers
 constexpr int64_t kFewVectors = 4;   // where conditions need registers too
-
-// How an index moves with a variable; null where that is not constant.
-std::optional<int64_t> stride_of(const PrimExpr& index, const Var& var) {
-  arith::Analyzer analyzer;
-  return analyzer.as_constant(tapml::substitute(index, {{var.get(), var + 1}}) - index);
-}
 
 struct Access {
   bool along = false;   // neighbouring columns are neighbours in memory

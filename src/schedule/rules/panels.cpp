@@ -29,8 +29,6 @@ bool reads(const PrimExpr& expr, const Buffer& buffer) {
   return found;
 }
 
-PrimExpr ceil_div(const PrimExpr& a, int64_t b) { return floordiv(a + (b - 1), b); }
-
 int64_t rounded_up(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
 
 BlockIter iterator(const char* name, PrimExpr extent) {

@@ -11,8 +11,6 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
-constexpr int64_t kLocalRowBytes = 16384;  // a few of them stay in the first cache
-
 using Indices = std::vector<PrimExpr>;
 
 // Every access of a stage to `from` becomes one of `to` with other indices.
@@ -120,8 +118,19 @@ void share_output_memory(const PrimFunc& func, StagedProgram& program) {
   }
 }
 
-std::vector<Buffer> keep_rows_local(StagedProgram& program, size_t depth) {
-  std::vector<Buffer> locals;
+int64_t scratch_bytes(const Buffer& buffer) {
+  int64_t bytes = std::max<int64_t>(4, dtype_bytes(buffer->dtype));
+  for (const PrimExpr& extent : buffer->shape) {
+    constexpr int64_t kMost = 1 << 20;  // no product of two overflows
+    if (!extent.is_int() || extent->int_value < 1 || extent->int_value > kMost) return 0;
+    bytes = std::min(kMost, bytes) * extent->int_value;
+  }
+  return bytes;
+}
+
+std::vector<Buffer> keep_rows(StagedProgram& program, size_t depth, const RowMemory& memory) {
+  std::vector<Buffer> kept_buffers;
+  int64_t left = memory.together;
   for (const Buffer& buffer : std::vector<Buffer>(program.intermediates)) {
     std::vector<size_t> kept;
     size_t rows = 0;
@@ -130,18 +139,13 @@ std::vector<Buffer> keep_rows_local(StagedProgram& program, size_t depth) {
       if (rows++ >= depth) kept.push_back(d);
     }
     Dims shape;
-    int64_t bytes = dtype_bytes(buffer->dtype);
-    for (size_t d : kept) {
-      const PrimExpr& extent = buffer->shape[d];
-      bool small = extent.is_int() && extent->int_value > 0 && extent->int_value <= kLocalRowBytes;
-      bytes = small ? bytes * extent->int_value : kLocalRowBytes + 1;
-      if (bytes > kLocalRowBytes) break;
-      shape.push_back(extent);
-    }
-    if (bytes > kLocalRowBytes) continue;
+    for (size_t d : kept) shape.push_back(buffer->shape[d]);
     if (shape.empty()) shape.push_back(1);
-    Buffer local = make_buffer(buffer->name + "_row", buffer->dtype, shape, Scope::kLocal);
-    Redirect redirect(buffer, local, [&](const Indices& indices) {
+    Buffer row = make_buffer(buffer->name + "_row", buffer->dtype, shape, memory.scope);
+    const int64_t bytes = scratch_bytes(row);
+    if (bytes == 0 || bytes > memory.each || bytes > left) continue;
+    left -= bytes;
+    Redirect redirect(buffer, row, [&](const Indices& indices) {
       Indices result;
       for (size_t d : kept) result.push_back(indices[d]);
       if (result.empty()) result.push_back(0);
@@ -149,9 +153,9 @@ std::vector<Buffer> keep_rows_local(StagedProgram& program, size_t depth) {
     });
     for (Stage& stage : program.stages) redirect(stage);
     std::erase(program.intermediates, buffer);
-    locals.push_back(local);
+    kept_buffers.push_back(row);
   }
-  return locals;
+  return kept_buffers;
 }
 
 }  // namespace tapml::schedule

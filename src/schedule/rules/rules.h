@@ -47,4 +47,22 @@ std::optional<LaunchPlan> cpu_scan(const Stage& stage);
 // intermediates are gone from the program then.
 std::optional<LaunchPlan> cpu_rows(const tir::PrimFunc& func, StagedProgram& program);
 
+struct Group;
+
+// gpu: stages that share their leading iterators: one group a row runs all of them, threads share
+// out the rest of the row or meet in local memory. Intermediates of a row are kept in local memory
+// where they fit.
+std::optional<LaunchPlan> gpu_rows(const tir::PrimFunc& func, const Group& group,
+                                   StagedProgram& program);
+// gpu: sums of products. "gpu_matmul" from four rows up: register tiles, the sum in steps through
+// local memory; below ("gpu_vector_matrix") the threads of a group split the sums. One launch has
+// both where the number of rows is only known at run time.
+std::optional<LaunchPlan> gpu_product(const Stage& stage, const Group& group);
+// gpu: sums of products. "gpu_matmul" from four rows up: register tiles, the sum in steps through
+// local memory; below ("gpu_vector_matrix") the threads of a group split the sums. One launch has
+// both where the number of rows is only known at run time.
+std::optional<LaunchPlan> gpu_product(const Stage& stage, const Group& group);
+// gpu: reductions along memory: a group, or a team of its threads, reduces a point.
+std::optional<LaunchPlan> gpu_reduction(const Stage& stage, const Group& group);
+
 }  // namespace tapml::schedule

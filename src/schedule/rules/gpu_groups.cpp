@@ -1,0 +1,188 @@
+#include "schedule/rules/gpu_groups.h"
+
+#include <algorithm>
+
+#include "arith/analyzer.h"
+#include "schedule/guard.h"
+#include "schedule/rules/row_buffers.h"
+#include "tir/visit.h"
+
+namespace tapml::schedule {
+
+using namespace tir;  // NOLINT: this file is about tir alone
+
+int64_t power_of_two_below(int64_t value) {
+  int64_t power = 1;
+  while (power <= value / 2) power *= 2;
+  return power;
+}
+
+Group::Group(const target::Description& description)
+    : threads(power_of_two_below(std::max<int64_t>(
+          1, std::min(description.workgroup_threads, description.limits.max_workgroup_threads)))),
+      local_bytes(description.features.local_memory ? description.limits.max_local_memory : 0) {}
+
+Stmt Group::share_out(const PrimExpr& extent,
+                      const std::function<Stmt(const PrimExpr& index)>& body) const {
+  const bool is_known = extent.is_int();
+  if (is_known && extent->int_value <= threads) {
+    return extent.is_int(threads) ? body(thread) : make_if(lt(thread, extent), body(thread));
+  }
+  Var round = make_var("round");
+  PrimExpr index = round * threads + thread;
+  Stmt inner = body(index);
+  if (!is_known || extent->int_value % threads != 0) inner = make_if(lt(index, extent), inner);
+  return make_for(round, ceil_div(extent, threads), inner);
+}
+
+int64_t GroupWork::local_bytes() const {
+  int64_t bytes = 0;
+  for (const Buffer& buffer : shared) bytes += scratch_bytes(buffer);
+  return bytes;
+}
+
+Stmt launch_groups(const Group& group, const GroupWork& work) {
+  Stmt body = make_for(group.thread, group.threads, work.body, ForKind::kThread);
+  for (const Buffer& buffer : work.shared) body = make_alloc(buffer, body);
+  return make_for(work.item, arith::Analyzer().simplify(work.count), body, ForKind::kWorkgroup);
+}
+
+namespace {
+
+// A value that `op` leaves alone, given the one that a reduction starts with; null where that one
+// would be counted once a lane.
+PrimExpr neutral_of(ExprKind op, const PrimExpr& init) {
+  switch (op) {
+    case ExprKind::kMax:
+    case ExprKind::kMin:
+    case ExprKind::kAnd:
+    case ExprKind::kOr:
+      return init;  // any number of times is once
+    case ExprKind::kAdd:
+      return init.is_int(0) || (init.kind() == ExprKind::kFloat && init->float_value == 0)
+                 ? init
+                 : PrimExpr();
+    case ExprKind::kMul:
+      return init.is_int(1) || (init.kind() == ExprKind::kFloat && init->float_value == 1)
+                 ? init
+                 : PrimExpr();
+    default:
+      return {};
+  }
+}
+
+bool reads_own(const PrimExpr& expr, const Stage& stage) {
+  bool found = false;
+  visit_expr(expr, [&](const PrimExpr& e) {
+    found |= e.kind() == ExprKind::kLoad && load_buffer(e) == stage.out;
+  });
+  return found;
+}
+
+bool is_own(const PrimExpr& expr, const Stage& stage) {
+  return expr.kind() == ExprKind::kLoad && load_buffer(expr) == stage.out;
+}
+
+}  // namespace
+
+std::optional<Combination> find_combination(const Stage& stage) {
+  if (!stage.simple || !stage.reduces() || !is_binary(stage.value.kind())) return std::nullopt;
+  const PrimExpr &a = stage.value.operand(0), &b = stage.value.operand(1);
+  if (is_own(a, stage) == is_own(b, stage)) return std::nullopt;
+  Combination result;
+  result.op = stage.value.kind();
+  result.term = is_own(a, stage) ? b : a;
+  result.neutral = neutral_of(result.op, stage.init_value);
+  if (!result.neutral || reads_own(result.term, stage)) return std::nullopt;
+  return result;
+}
+
+PrimExpr reduction_steps(const Stage& stage) { return product(stage.reduction); }
+
+void decode_reduction(const Stage& stage, const PrimExpr& step, VarMap& at) {
+  std::vector<BlockIter> iters = stage.reduction;
+  for (BlockIter& iter : iters) iter.extent = tapml::substitute(iter.extent, at);
+  at.merge(decode(iters, step));
+}
+
+PrimExpr value_at(const PrimExpr& expr, const Stage& stage, const VarMap& at, const PrimExpr& own) {
+  PrimExpr value = tapml::substitute(expr, at);
+  if (!own) return value;
+  return rewrite_expr(value,
+                      [&](const PrimExpr& e) { return is_own(e, stage) ? own : PrimExpr(); });
+}
+
+Stmt store_final(const Stage& stage, const VarMap& at, const PrimExpr& own) {
+  std::vector<PrimExpr> indices;
+  for (const PrimExpr& index : stage.final_indices) {
+    indices.push_back(value_at(index, stage, at, {}));
+  }
+  return make_store(stage.final_out, std::move(indices),
+                    value_at(stage.final_value, stage, at, own));
+}
+
+PrimExpr LaneReduction::team(const Group& group) const {
+  return neighbours ? floordiv(group.thread, lanes) : floormod(group.thread, teams(group));
+}
+
+Buffer LaneReduction::make_partials(const Stage& stage, const Group& group) const {
+  return make_buffer(stage.out->name + "_partials", stage.out->dtype, {points, group.threads},
+                     Scope::kShared);
+}
+
+Stmt LaneReduction::emit(const Stage& given, const Combination& combination, const Group& group,
+                         const Buffer& partials) const {
+  // The same reduction without steps that add nothing; its term is then another.
+  const Stage stage = without_idle_steps(given);
+  const PrimExpr term = find_combination(stage).value_or(combination).term;
+  const int64_t apart = neighbours ? 1 : teams(group);
+  PrimExpr lane = group.thread;
+  if (teams(group) > 1) {
+    lane = neighbours ? floormod(group.thread, lanes) : floordiv(group.thread, apart);
+  }
+  Buffer sums = make_buffer(stage.out->name + "_acc", stage.out->dtype, {points}, Scope::kLocal);
+  auto each_point = [&](const std::function<Stmt(int64_t point)>& body) {
+    std::vector<Stmt> stmts;
+    for (int64_t point = 0; point < points; ++point) stmts.push_back(body(point));
+    return make_seq(std::move(stmts));
+  };
+  Stmt clear = each_point([&](int64_t point) {
+    return make_store(sums, {point}, value_at(combination.neutral, stage, at(point), {}));
+  });
+  VarMap first = at(0);
+  const PrimExpr steps = tapml::substitute(reduction_steps(stage), first);
+  Var round = make_var("round");
+  PrimExpr step = round * lanes + lane;
+  Stmt add = each_point([&](int64_t point) {
+    VarMap values = at(point);
+    decode_reduction(stage, step, values);
+    return make_store(sums, {point},
+                      combination(load(sums, {point}), value_at(term, stage, values, {})));
+  });
+  if (!steps.is_int() || steps->int_value % lanes != 0) add = make_if(lt(step, steps), add);
+  Stmt loop = make_for(round, ceil_div(steps, lanes), add);
+  Stmt publish = each_point([&](int64_t point) {
+    return make_store(partials, {point, group.thread}, load(sums, {point}));
+  });
+  std::vector<Stmt> stmts = {make_alloc(sums, make_seq({clear, loop, publish}))};
+  for (int64_t half = lanes / 2; half > 0; half /= 2) {
+    stmts.push_back(make_barrier());
+    Stmt join = each_point([&](int64_t point) {
+      return make_store(partials, {point, group.thread},
+                        combination(load(partials, {point, group.thread}),
+                                    load(partials, {point, group.thread + half * apart})));
+    });
+    stmts.push_back(make_if(lt(lane, half), join));
+  }
+  if (points > 1) stmts.push_back(make_barrier());
+  // The first lanes of a team store a point each.
+  const PrimExpr point = points > 1 ? lane : PrimExpr(0);
+  const PrimExpr first_lane = teams(group) > 1 ? group.thread - lane * apart : PrimExpr(0);
+  PrimExpr is_mine = lt(lane, points);
+  if (stores) is_mine = logical_and(is_mine, stores(point));
+  stmts.push_back(
+      make_if(is_mine, store_final(stage, at(point), load(partials, {point, first_lane}))));
+  return make_seq(std::move(stmts));
+}
+
+}  // namespace tapml::schedule

@@ -1,0 +1,191 @@
+// Schedules of work groups: which rule takes what, around the sizes of tiles and teams, for every
+// dtype, and what is refused.
+#include <gtest/gtest.h>
+
+#include "passes/lower_math.h"
+#include "schedule/rules.h"
+#include "support/kernel_cases.h"
+#include "tir/visit.h"
+
+namespace tapml::testing {
+namespace {
+
+// With plain groups of 64 threads, of 128, and within the least limits.
+constexpr const char* kTargets[] = {"opencl:groups=gpu", "opencl:for=adreno-740",
+                                    "opencl:for=webgpu", "opencl"};
+
+std::string gpu_rule(const tir::PrimFunc& func, const char* target = "opencl:groups=gpu") {
+  return schedule::schedule_for(func, target::parse_target(target)).rule;
+}
+
+// The kernel at all its sizes by the interpreter, on every target.
+void expect_right_everywhere(const KernelProgram& kernel, const std::string& rule) {
+  EXPECT_EQ(gpu_rule(*kernel.func), rule) << kernel.name;
+  for (const char* target : kTargets) {
+    SCOPED_TRACE(target);
+    tir::PrimFuncRef loops = passes::lower_math(
+        *schedule::schedule_for(*kernel.func, target::parse_target(target)).func);
+    for (const Sizes& at : kernel.sizes) {
+      SCOPED_TRACE(kernel.label(at));
+      std::vector<HostTensor> arguments = kernel.arguments(at);
+      std::vector<op::RefTensor> expected = kernel.expected(arguments, at);
+      interp::run_prim_func(*loops, arguments, kernel.scalars(at));
+      if (!expect_within_bounds(kernel, at, arguments, expected)) return;
+    }
+  }
+}
+
+KernelProgram one(const char* op, std::vector<std::pair<Dims, DType>> inputs,
+                  std::vector<Sizes> sizes, AttrMap attrs = {}) {
+  KernelMaker maker(op);
+  std::vector<relax::Expr> params;
+  for (auto& [shape, dtype] : inputs) params.push_back(maker.param(shape, dtype));
+  maker.op(op, params, std::move(attrs));
+  return maker.single(std::move(sizes));
+}
+
+const AttrMap kTransposed = {{"transpose_b", true}};
+const AttrMap kLast = {{"axes", std::vector<int64_t>{-1}}};
+constexpr DType kAccurate = DType::kF64;
+using cases::each;
+using cases::kBF16;
+using cases::kF16;
+using cases::kF32;
+using cases::kI32;
+
+TEST(GpuRules, ProductsOfManyRows) {
+  Var n = make_var("n"), m = make_var("m"), k = make_var("k");
+  std::vector<Sizes> around = each("n", {0, 1, 3, 4, 15, 16, 17, 33}, {{"m", 20}, {"k", 18}});
+  for (Sizes& more : each("m", {0, 1, 63, 65, 129, 257}, {{"n", 5}, {"k", 3}})) {
+    around.push_back(more);
+  }
+  for (Sizes& more : each("k", {0, 1, 15, 16, 17, 33}, {{"n", 18}, {"m", 17}})) {
+    around.push_back(more);
+  }
+  expect_right_everywhere(one("matmul", {{{n, k}, kF32}, {{m, k}, kF32}}, around, kTransposed),
+                          "gpu_matmul");
+  expect_right_everywhere(one("matmul", {{{n, k}, kF32}, {{k, m}, kF32}}, around), "gpu_matmul");
+  std::vector<Sizes> rows = each("n", {0, 1, 4, 17});
+  for (DType dtype : {kBF16, kF16}) {
+    expect_right_everywhere(one("matmul", {{{n, 40}, kF32}, {{70, 40}, dtype}}, rows, kTransposed),
+                            "gpu_matmul");
+  }
+  expect_right_everywhere(one("matmul", {{{n, 40}, kAccurate}, {{40, 64}, kAccurate}}, rows),
+                          "gpu_matmul");
+  expect_right_everywhere(one("matmul", {{{20, 32}, kF32}, {{128, 32}, kF32}}, {{}}, kTransposed),
+                          "gpu_matmul");
+  expect_right_everywhere(one("matmul", {{{3, n, 20}, kF32}, {{3, 20, 33}, kF32}}, rows),
+                          "gpu_matmul");
+  expect_right_everywhere(
+      one("conv2d", {{{n, 3, 9, 20}, kF32}, {{8, 3, 3, 3}, kF32}}, each("n", {0, 1, 2})),
+      "gpu_matmul");
+}
+
+TEST(GpuRules, ProductsOfARow) {
+  Var m = make_var("m"), k = make_var("k"), b = make_var("b");
+  std::vector<Sizes> around = each("m", {0, 1, 3, 4, 5, 15, 17, 65, 257}, {{"k", 33}});
+  for (Sizes& more : each("k", {0, 1, 63, 64, 65, 129, 300}, {{"m", 9}})) around.push_back(more);
+  expect_right_everywhere(one("matmul", {{{1, k}, kF32}, {{m, k}, kBF16}}, around, kTransposed),
+                          "gpu_vector_matrix");
+  expect_right_everywhere(one("matmul", {{{1, k}, kF32}, {{k, m}, kF32}}, around),
+                          "gpu_vector_matrix");
+  expect_right_everywhere(one("matmul", {{{2, 200}, kF32}, {{70, 200}, kF16}}, {{}}, kTransposed),
+                          "gpu_vector_matrix");
+  // Few or many rows: the launch has both bodies.
+  expect_right_everywhere(one("matmul", {{{b, 1, 192}, kF32}, {{48, 192}, kF32}},
+                              each("b", {0, 1, 3, 4, 5}), kTransposed),
+                          "gpu_matmul");
+}
+
+TEST(GpuRules, EpiloguesStayInTheLaunch) {
+  Var n = make_var("n");
+  KernelMaker maker("matmul_silu_multiply");
+  relax::Variable x = maker.param({n, 48}, kF32);
+  relax::Variable product = maker.op("matmul", {x, maker.param({64, 48}, kF32)}, kTransposed);
+  maker.op("multiply", {maker.op("silu", {product}), maker.param({n, 64}, kF32)});
+  KernelProgram kernel = maker.fused(each("n", {0, 1, 3, 4, 17}));
+  expect_right_everywhere(kernel, "gpu_matmul");
+}
+
+TEST(GpuRules, Rows) {
+  Var n = make_var("n"), m = make_var("m");
+  std::vector<Sizes> sizes = each("m", {1, 2, 63, 64, 65, 200}, {{"n", 3}});
+  sizes.push_back({{"n", 0}, {"m", 5}});
+  for (DType dtype : {kF32, kF16, kBF16, kAccurate}) {
+    expect_right_everywhere(one("softmax", {{{n, m}, dtype}}, sizes), "gpu_rows");
+    expect_right_everywhere(one("softmax", {{{n, 100}, dtype}}, each("n", {0, 1, 5})), "gpu_rows");
+    expect_right_everywhere(
+        one("rms_norm", {{{n, 192}, kF32}, {{192}, dtype == kAccurate ? kF32 : dtype}},
+            each("n", {0, 1, 4})),
+        "gpu_rows");
+  }
+  expect_right_everywhere(one("layer_norm", {{{n, m}, kF32}, {{m}, kF32}, {{m}, kF32}}, sizes),
+                          "gpu_rows");
+  expect_right_everywhere(one("log_softmax", {{{2, n, 33}, kF32}}, each("n", {0, 1, 3})),
+                          "gpu_rows");
+  expect_right_everywhere(one("argmax", {{{n, m}, kF32}}, sizes), "gpu_rows");
+}
+
+TEST(GpuRules, ReductionsAlongMemory) {
+  Var n = make_var("n"), m = make_var("m");
+  std::vector<Sizes> sizes = each("m", {1, 15, 64, 65, 300}, {{"n", 5}});
+  sizes.push_back({{"n", 0}, {"m", 5}});
+  for (const char* op : {"sum", "mean", "max", "min", "prod"}) {
+    for (DType dtype : {kF32, kF16, kI32}) {
+      if (dtype == kI32 && std::string(op) == "mean") continue;
+      expect_right_everywhere(one(op, {{{n, m}, dtype}}, sizes, kLast), "gpu_reduction");
+    }
+  }
+  for (const char* op : {"all", "any"}) {
+    expect_right_everywhere(one(op, {{{n, m}, DType::kBool}}, sizes, kLast), "gpu_reduction");
+  }
+  // Several teams a group, and all of a tensor.
+  expect_right_everywhere(one("sum", {{{n, 40}, kF32}}, each("n", {0, 1, 7, 9}), kLast),
+                          "gpu_reduction");
+  expect_right_everywhere(one("sum", {{{n, 3, 5}, kF32}}, each("n", {1, 2, 70})), "gpu_reduction");
+}
+
+TEST(GpuRules, WhatIsBetterOffPointByPointFallsBack) {
+  Var n = make_var("n");
+  // Neighbouring points are neighbours in memory.
+  KernelProgram columns = one("sum", {{{n, 64}, kF32}}, {}, {{"axes", std::vector<int64_t>{0}}});
+  EXPECT_EQ(gpu_rule(*columns.func), "fallback");
+  EXPECT_EQ(gpu_rule(*one("sum", {{{n, 4}, kF32}}, {}, kLast).func), "fallback");
+  EXPECT_EQ(gpu_rule(*one("silu", {{{n, 64}, kF32}}, {}).func), "fallback");
+  KernelProgram product = one("matmul", {{{n, 64}, kF32}, {{64, 64}, kF32}}, {});
+  EXPECT_EQ(gpu_rule(*product.func, "opencl:schedule=fallback"), "fallback");
+}
+
+TEST(GpuRules, ADeviceWithoutLocalMemoryHasTheFallback) {
+  Var n = make_var("n");
+  KernelProgram product = one("matmul", {{{n, 64}, kF32}, {{64, 64}, kF32}}, {}, kTransposed);
+  KernelProgram rows = one("softmax", {{{n, 64}, kF32}}, {});
+  for (int64_t bytes : {0, 100}) {
+    target::Target target = target::parse_target("opencl:groups=gpu");
+    target.description.limits.max_local_memory = bytes;
+    EXPECT_EQ(schedule::schedule_for(*product.func, target).rule, "fallback");
+    EXPECT_EQ(schedule::schedule_for(*rows.func, target).rule, "fallback");
+  }
+  target::Target target = target::parse_target("opencl:groups=gpu");
+  target.description.features.narrow_stores = false;
+  KernelProgram narrow = one("softmax", {{{n, 64}, kF16}}, {});
+  EXPECT_EQ(schedule::schedule_for(*narrow.func, target).rule, "fallback");
+}
+
+// What a group computes is the same whichever group it is and however many items it took before.
+TEST(GpuRules, EqualRowsGiveEqualBits) {
+  KernelProgram kernel = one("softmax", {{{40, 70}, kF32}}, {{}});
+  tir::PrimFuncRef loops = passes::lower_math(
+      *schedule::schedule_for(*kernel.func, target::parse_target("opencl:groups=gpu")).func);
+  std::vector<HostTensor> arguments = kernel.arguments({});
+  for (int64_t i = 70; i < arguments[0].size(); ++i) {
+    arguments[0].set_f64(i, arguments[0].at_f64(i % 70));
+  }
+  interp::run_prim_func(*loops, arguments, {});
+  for (int64_t i = 70; i < arguments[1].size(); ++i) {
+    ASSERT_EQ(arguments[1].at_f64(i), arguments[1].at_f64(i % 70)) << i;
+  }
+}
+
+}  // namespace
+}  // namespace tapml::testing
