@@ -14,6 +14,8 @@ class App;
 
 namespace tapml::cli {
 
+inline constexpr const char* kVersion = "0.1.0";
+
 // Exit codes of every subcommand (docs/cli.md).
 enum ExitCode : int {
   kDone = 0,
@@ -55,5 +57,6 @@ void add_replay(Registration registration);
 void add_migrate(Registration registration);
 void add_profile(Registration registration);
 void add_devices(Registration registration);
+void add_rpc(Registration registration);
 
 }  // namespace tapml::cli

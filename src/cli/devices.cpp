@@ -9,12 +9,6 @@ namespace tapml::cli {
 
 namespace {
 
-std::string dtypes(const std::set<DType>& set) {
-  std::string text;
-  for (DType dtype : set) text += (text.empty() ? "" : " ") + std::string(dtype_name(dtype));
-  return text;
-}
-
 // Streaming and arithmetic at their best, measured now.
 void measure(const std::string& platform, const Output& output, Json& json) {
   auto session = open_session(target::parse_target(platform));
@@ -31,9 +25,7 @@ int run(const Output& output, bool measured) {
   std::vector<Json> list;
   for (const PlatformStatus& status : list_platforms()) {
     output.line(status.platform + ": " + (status.here ? "here" : "not here") + " - " + status.doc);
-    Json json = Json::object({{"platform", Json::string(status.platform)},
-                              {"here", Json::boolean(status.here)},
-                              {"doc", Json::string(status.doc)}});
+    Json json = platform_json(status);
     if (status.here) {
       const DeviceInfo& info = status.info;
       output.line("  device: " + info.name + ", " + info.version);
@@ -41,24 +33,12 @@ int run(const Output& output, bool measured) {
                   std::to_string(info.limits.max_workgroup_threads) + ", local memory " +
                   std::to_string(info.limits.max_local_memory) + " bytes, allocation " +
                   std::to_string(info.limits.max_allocation_bytes) + " bytes");
-      output.line("  computes: " + dtypes(info.features.compute_dtypes));
-      output.line("  stores: " + dtypes(info.features.storage_dtypes));
-      json.set("name", Json::string(info.name));
-      json.set("version", Json::string(info.version));
-      json.set("limits",
-               Json::object(
-                   {{"threads", Json::integer(info.limits.threads)},
-                    {"max_workgroup_threads", Json::integer(info.limits.max_workgroup_threads)},
-                    {"max_local_memory", Json::integer(info.limits.max_local_memory)},
-                    {"max_binding_bytes", Json::integer(info.limits.max_binding_bytes)},
-                    {"max_allocation_bytes", Json::integer(info.limits.max_allocation_bytes)}}));
-      json.set("compute_dtypes", Json::string(dtypes(info.features.compute_dtypes)));
-      json.set("storage_dtypes", Json::string(dtypes(info.features.storage_dtypes)));
+      output.line("  computes: " + dtype_list(info.features.compute_dtypes));
+      output.line("  stores: " + dtype_list(info.features.storage_dtypes));
       // A device that runs nothing has no speed.
       if (measured && status.platform != "null") measure(status.platform, output, json);
     } else {
       output.line("  why: " + status.reason);
-      json.set("reason", Json::string(status.reason));
     }
     list.push_back(std::move(json));
   }

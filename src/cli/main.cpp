@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
   CLI::App app("tapml brings machine-learning models up on new platforms, kernel by kernel.");
   app.name("tapml");
   app.require_subcommand(1);
-  app.set_version_flag("--version", "tapml 0.1.0");
+  app.set_version_flag("--version", std::string("tapml ") + cli::kVersion);
   cli::Runner selected;
   cli::Output output;
   cli::Registration registration{app, selected, output};
@@ -30,6 +30,7 @@ int main(int argc, char** argv) {
   cli::add_migrate(registration);
   cli::add_profile(registration);
   cli::add_devices(registration);
+  cli::add_rpc(registration);
   cli::add_cache(registration);
 
   try {

@@ -23,6 +23,7 @@ struct MigrateCommand {
   int64_t max_tokens = 64;
   PatternOptions patterns;
   LibraryFiles libraries;
+  RemoteOptions remote;
 };
 
 void print_culprits(const topdown::Migration& migration, const Output& output) {
@@ -40,8 +41,8 @@ int run(const MigrateCommand& command, const Output& output) {
   target::Target to = target::parse_target(command.to);
   if (!command.plant.empty()) topdown::parse_plant(command.plant);
   const device::HostLibraries libraries = command.libraries.load();
-  auto source_session = open_session(from, {}, libraries);
-  auto target_session = open_session(to, {}, libraries);
+  auto source_session = open_session(from, {}, libraries, command.remote);
+  auto target_session = open_session(to, {}, libraries, command.remote);
   LoadedModel model = load_model(command.model, "", command.patterns);
   std::vector<int32_t> prompt = encode_prompt(model, command.prompt);
   if (!command.report.empty()) unwrap(make_folder(command.report));
@@ -131,6 +132,7 @@ void add_migrate(Registration registration) {
   app->add_option("--report", command->report, "Folder for report.html and report.json");
   command->patterns.add_to(*app);
   command->libraries.add_to(*app);
+  command->remote.add_to(*app);
   app->add_option("--plant", command->plant, "KERNEL:KIND, plants a bug into the target");
   app->add_flag("--json", registration.output.json, "One JSON document on stdout");
   app->callback([command, registration] {

@@ -100,12 +100,13 @@ std::vector<int32_t> encode_prompt(const LoadedModel& model, const std::string& 
 void ModelOptions::add_to(CLI::App& command) {
   command.add_option("model", model, "Hugging Face model directory, or an executable")->required();
   command.add_option("--target", target,
-                     "kind[:key=value,...], see tapml devices; cpu, or the executable's");
+                     "kind[:key=value,...][@place], see tapml devices; cpu, or the executable's");
   command.add_option("--model", folder,
                      "Model directory of an executable, where it is not the one it was made from");
   cache.add_to(command);
   patterns.add_to(command);
   libraries.add_to(command);
+  remote.add_to(command);
 }
 
 ReadyModel make_ready(
@@ -119,7 +120,7 @@ ReadyModel make_ready(
     }
     target::Target target = target::parse_target(options.target.value_or("cpu"));
     const device::HostLibraries libraries = options.libraries.load();
-    auto session = open_session(target, options.cache, libraries);
+    auto session = open_session(target, options.cache, libraries, options.remote);
     LoadedModel model = load_model(options.model, "", options.patterns);
     if (before_compile) {
       before_compile(model.tokenizer, model_interface_of(model.files.module.attrs));
@@ -138,7 +139,7 @@ ReadyModel make_ready(
   refuse_patterns(options.patterns, options.model);
   ExecutableFile file = load_executable(options.model);
   target::Target target = executable_target(file, options.model, options.target);
-  auto session = open_session(target, options.cache, options.libraries.load());
+  auto session = open_session(target, options.cache, options.libraries.load(), options.remote);
   std::string folder = model_folder(file, options.model, options.folder);
   auto weights = load_source_weights(file, folder);
   Tokenizer tokenizer = load_tokenizer(folder + "/tokenizer.json");
@@ -151,6 +152,14 @@ ReadyModel make_ready(
           std::move(tokenizer),
           now() - start,
           0};
+}
+
+std::unique_ptr<llm::Engine> make_engine(const ReadyModel& model) {
+  if (model.target.place.empty()) {
+    return unwrap(llm::Engine::create(*model.session, model.executable, model.weights));
+  }
+  return unwrap(
+      llm::Engine::create(unwrap(model.session->open_machine(model.executable)), model.weights));
 }
 
 }  // namespace tapml::cli

@@ -10,7 +10,9 @@
 #include "cli/command.h"
 #include "cli/libraries.h"
 #include "cli/patterns.h"
+#include "cli/remote.h"
 #include "frontend/huggingface/model.h"
+#include "llm/engine.h"
 #include "llm/tokenizer/tokenizer.h"
 #include "runtime/session.h"
 #include "target/target.h"
@@ -33,7 +35,8 @@ std::vector<int32_t> encode_prompt(const Tokenizer& tokenizer, int64_t context,
                                    const std::string& prompt);
 std::vector<int32_t> encode_prompt(const LoadedModel& model, const std::string& prompt);
 
-// MODEL, --target, --model, --no-cache, --patterns and --library of the commands that run a model.
+// MODEL, --target, --model, --no-cache, --patterns, --library and --token-file of the commands that
+// run a model.
 struct ModelOptions {
   std::string model;                  // directory or executable
   std::optional<std::string> target;  // the executable's, or cpu
@@ -41,6 +44,7 @@ struct ModelOptions {
   CacheOptions cache;
   PatternOptions patterns;
   LibraryFiles libraries;
+  RemoteOptions remote;
   void add_to(CLI::App& command);
 };
 
@@ -60,5 +64,9 @@ struct ReadyModel {
 ReadyModel make_ready(
     const ModelOptions& options,
     const std::function<void(const Tokenizer&, const ModelInterface&)>& before_compile);
+
+// The model's engine, its weights uploaded. With a place, the virtual machine is beside the device:
+// nothing can watch its calls.
+std::unique_ptr<llm::Engine> make_engine(const ReadyModel& model);
 
 }  // namespace tapml::cli

@@ -1,9 +1,11 @@
 #include "cli/platforms.h"
 
+#include "base/strings.h"
 #include "codegen/llvm/native.h"
 #include "device/cpu/cpu_device.h"
 #include "device/null/null_device.h"
 #include "device/opencl/opencl_device.h"
+#include "device/vulkan/vulkan_device.h"
 #include "ir/exceptions.h"
 
 namespace tapml::cli {
@@ -25,6 +27,13 @@ std::shared_ptr<runtime::Device> open_device(const target::Target& target,
     options.device = static_cast<int>(target.integer_option("device", -1, 0, 255));
     return unwrap(device::create_opencl_device(options));
   }
+  if (platform == "vulkan") {
+    device::VulkanOptions options;
+    options.pipelines = open_disk_cache(cache);
+    options.device = static_cast<int>(target.integer_option("device", -1, 0, 255));
+    options.validation = target.integer_option("validation", 0, 0, 1) == 1;
+    return unwrap(device::create_vulkan_device(options));
+  }
   if (platform == "null") return std::make_shared<device::NullDevice>();
   throw_platform(PlatformFault::kAbsent, "target " + platform + " has no device here",
                  "target \"" + target.text + "\"");
@@ -34,12 +43,27 @@ std::shared_ptr<runtime::Device> open_device(const target::Target& target,
 
 std::unique_ptr<runtime::Session> open_session(const target::Target& target,
                                                const CacheOptions& cache,
-                                               const device::HostLibraries& libraries) {
+                                               const device::HostLibraries& libraries,
+                                               const RemoteOptions& remote) {
   if (!target.place.empty()) {
-    throw_platform(PlatformFault::kAbsent, "remote targets are not part of this build",
-                   "target \"" + target.text + "\"", "leave out \"@" + target.place + "\"");
+    if (!libraries.empty()) {
+      throw_user("--library goes with a platform of this machine", "target \"" + target.text + "\"",
+                 "no place", "@" + target.place);
+    }
+    return open_remote_session(target, remote);
   }
   return unwrap(runtime::LocalSession::create(open_device(target, cache, libraries)));
+}
+
+Result<std::shared_ptr<runtime::Device>> open_served_device(const std::string& target) {
+  return guard([&] {
+    const target::Target parsed = target::parse_target(target);
+    if (!parsed.place.empty()) {
+      throw_user("a server opens its own devices only", "target " + quoted(target), "no place",
+                 "@" + parsed.place);
+    }
+    return open_device(parsed, {});
+  });
 }
 
 std::vector<PlatformStatus> list_platforms() {
@@ -58,6 +82,35 @@ std::vector<PlatformStatus> list_platforms() {
     list.push_back(std::move(status));
   }
   return list;
+}
+
+std::string dtype_list(const std::set<DType>& set) {
+  std::string text;
+  for (DType dtype : set) text += (text.empty() ? "" : " ") + std::string(dtype_name(dtype));
+  return text;
+}
+
+Json platform_json(const PlatformStatus& status) {
+  Json json = Json::object({{"platform", Json::string(status.platform)},
+                            {"here", Json::boolean(status.here)},
+                            {"doc", Json::string(status.doc)}});
+  if (!status.here) {
+    json.set("reason", Json::string(status.reason));
+    return json;
+  }
+  const DeviceInfo& info = status.info;
+  json.set("name", Json::string(info.name));
+  json.set("version", Json::string(info.version));
+  json.set(
+      "limits",
+      Json::object({{"threads", Json::integer(info.limits.threads)},
+                    {"max_workgroup_threads", Json::integer(info.limits.max_workgroup_threads)},
+                    {"max_local_memory", Json::integer(info.limits.max_local_memory)},
+                    {"max_binding_bytes", Json::integer(info.limits.max_binding_bytes)},
+                    {"max_allocation_bytes", Json::integer(info.limits.max_allocation_bytes)}}));
+  json.set("compute_dtypes", Json::string(dtype_list(info.features.compute_dtypes)));
+  json.set("storage_dtypes", Json::string(dtype_list(info.features.storage_dtypes)));
+  return json;
 }
 
 }  // namespace tapml::cli

@@ -6,18 +6,24 @@
 #include <vector>
 
 #include "cli/cache.h"
+#include "cli/remote.h"
 #include "device/cpu/library/host_library.h"
+#include "io/json.h"
 #include "runtime/local_session.h"
 #include "target/target.h"
 
 namespace tapml::cli {
 
-// A session on the target's device. PlatformError for a platform that is not here and for places,
-// which this build does not reach. Programs that a driver builds are kept in the cache. `libraries`
-// of the user go to the cpu.
+// A session on the target's device, here or at its place (cli/remote.h). PlatformError for a
+// platform that is not there. Programs that a driver builds are kept in the cache. `libraries` of
+// the user go to the cpu of this machine: UserError with a place.
 std::unique_ptr<runtime::Session> open_session(const target::Target& target,
                                                const CacheOptions& cache = {},
-                                               const device::HostLibraries& libraries = {});
+                                               const device::HostLibraries& libraries = {},
+                                               const RemoteOptions& remote = {});
+
+// The device that a client asks a server of this machine for. The text comes from outside.
+Result<std::shared_ptr<runtime::Device>> open_served_device(const std::string& target);
 
 struct PlatformStatus {
   std::string platform;
@@ -27,5 +33,7 @@ struct PlatformStatus {
   std::string reason;  // when not: why, and what to install
 };
 std::vector<PlatformStatus> list_platforms();
+Json platform_json(const PlatformStatus& status);
+std::string dtype_list(const std::set<DType>& set);  // "i32 f32"
 
 }  // namespace tapml::cli

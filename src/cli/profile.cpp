@@ -21,6 +21,7 @@ struct ProfileOptions {
   std::string model, target = "cpu", prompt = "The quick brown fox", trace;
   int64_t max_tokens = 32;
   PatternOptions patterns;
+  RemoteOptions remote;
 };
 
 std::string format(const char* pattern, double value) {
@@ -71,7 +72,7 @@ void print(const Output& output, const std::vector<topdown::KernelProfile>& kern
 
 int run(const ProfileOptions& options, const Output& output) {
   target::Target target = target::parse_target(options.target);
-  auto session = open_session(target);
+  auto session = open_session(target, {}, {}, options.remote);
   if (options.max_tokens < 0) {
     throw_user("a negative number of tokens", "--max-tokens", "0 or more",
                std::to_string(options.max_tokens));
@@ -129,11 +130,13 @@ void add_profile(Registration registration) {
   command->footer("Example: tapml profile models/demo --target cpu --trace out/trace.json");
   auto options = std::make_shared<ProfileOptions>();
   command->add_option("model", options->model, "Hugging Face model directory")->required();
-  command->add_option("--target", options->target, "kind[:key=value,...], see tapml devices")
+  command
+      ->add_option("--target", options->target, "kind[:key=value,...][@place], see tapml devices")
       ->capture_default_str();
   command->add_option("--prompt", options->prompt, "Text to run")->capture_default_str();
   command->add_option("--max-tokens", options->max_tokens, "Decode steps")->capture_default_str();
   options->patterns.add_to(*command);
+  options->remote.add_to(*command);
   command->add_option("--trace", options->trace, "Write a Chrome trace");
   command->add_flag("--json", registration.output.json, "One JSON document on stdout");
   command->callback([options, registration] {

@@ -20,12 +20,13 @@ struct ReplayOptions {
   std::string suite, target = "cpu", kernel;
   PatternOptions patterns;
   LibraryFiles libraries;
+  RemoteOptions remote;
 };
 
 int run(const ReplayOptions& options, const Output& output) {
   target::Target target = target::parse_target(options.target);
   const device::HostLibraries libraries = options.libraries.load();
-  auto session = open_session(target, {}, libraries);
+  auto session = open_session(target, {}, libraries, options.remote);
   topdown::Suite suite = unwrap(topdown::load_suite(options.suite));
   if (!options.kernel.empty() && suite.find_kernel(options.kernel) < 0) {
     std::string known;
@@ -70,11 +71,13 @@ void add_replay(Registration registration) {
   command->footer("Example: tapml replay out/suite --target opencl");
   auto options = std::make_shared<ReplayOptions>();
   command->add_option("suite", options->suite, "Folder of the suite")->required();
-  command->add_option("--target", options->target, "kind[:key=value,...]")->capture_default_str();
+  command->add_option("--target", options->target, "kind[:key=value,...][@place]")
+      ->capture_default_str();
   command->add_option("--kernel", options->kernel, "Only this kernel");
   command->add_option("--patterns", options->patterns.file,
                       "Text module of patterns that name routines of a library");
   options->libraries.add_to(*command);
+  options->remote.add_to(*command);
   command->add_flag("--json", registration.output.json, "One JSON document on stdout");
   command->callback([options, registration] {
     registration.selected = [options, registration] { return run(*options, registration.output); };

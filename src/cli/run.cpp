@@ -51,10 +51,10 @@ int run(const RunOptions& options, const Output& output) {
       make_ready(options.model, [&](const Tokenizer& tokenizer, const ModelInterface& interface) {
         prompt = encode_prompt(tokenizer, interface.context, options.prompt);
       });
-  auto engine = unwrap(llm::Engine::create(*model.session, model.executable, model.weights));
+  auto engine = make_engine(model);
   double load_seconds = model.load_seconds + engine->load_seconds();
 
-  engine->vm().set_interrupt(&interrupt_flag());
+  engine->machine().set_interrupt(&interrupt_flag());
   StreamDecoder decoder(model.tokenizer);
   llm::GenerateOptions generate;
   generate.max_tokens = options.max_tokens;

@@ -85,6 +85,14 @@ std::string written_text(const char (&text)[kRoom]) {
   return printable_text(std::string(text, ::strnlen(text, kRoom)));
 }
 
+void set_crash_handlers() {
+  struct sigaction action = {};
+  action.sa_sigaction = on_crash;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigemptyset(&action.sa_mask);
+  for (const int signal : kCrashSignals) ::sigaction(signal, &action, nullptr);
+}
+
 std::string frame_text(const CrashNotes::Frame& frame) {
   char number[32];
   std::snprintf(number, sizeof number, "0x%llx", static_cast<unsigned long long>(frame.address));
@@ -110,11 +118,18 @@ void install_crash_handler(CrashNotes& notes) noexcept {
   stack.ss_sp = g_crash_stack;
   stack.ss_size = sizeof g_crash_stack;
   ::sigaltstack(&stack, nullptr);
-  struct sigaction action = {};
-  action.sa_sigaction = on_crash;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-  sigemptyset(&action.sa_mask);
-  for (const int signal : kCrashSignals) ::sigaction(signal, &action, nullptr);
+  set_crash_handlers();
+}
+
+void keep_crash_handler() noexcept {
+  // Whoever replaces one replaces all: compilers inside of drivers do.
+  struct sigaction current = {};
+  ::sigaction(SIGABRT, nullptr, &current);
+  if (current.sa_sigaction != on_crash) set_crash_handlers();
+}
+
+bool is_crash_signal(int signal) noexcept {
+  return std::ranges::find(kCrashSignals, signal) != std::end(kCrashSignals);
 }
 
 std::string signal_name(int signal) {

@@ -26,6 +26,10 @@ static_assert(std::atomic<int>::is_always_lock_free, "a signal handler writes it
 
 // From now on a crash of this process fills `notes`, which must stay mapped. Once a process.
 void install_crash_handler(CrashNotes& notes) noexcept;
+// Once more, where a library has put a handler of its own in its place.
+void keep_crash_handler() noexcept;
+
+bool is_crash_signal(int signal) noexcept;
 
 // "SIGSEGV"
 std::string signal_name(int signal);

@@ -98,6 +98,7 @@ void Worker::serve(const ListenOptions& options) noexcept {
   ServerOptions server = options.server;
   WorkerPage* page = page_;
   server.activity = [page](bool running) {
+    if (running) keep_crash_handler();
     page->request_began.store(running ? steady_nanoseconds() : 0);
   };
   // Opening a device is the first request.
@@ -154,14 +155,15 @@ void Worker::note_end(int status) noexcept {
     farewell_ = killed_for_;
   } else if (WIFSIGNALED(status)) {
     const bool noted = page_->crash.signal.load() != 0;
+    const bool crashed = noted || is_crash_signal(WTERMSIG(status));
     const std::string text = noted ? crash_text(page_->crash) : signal_name(WTERMSIG(status));
     farewell_ = platform_error(
         PlatformFault::kLost,
-        noted ? "the session's process crashed: " + text
-              : "the session's process was ended by " + text,
+        crashed ? "the session's process crashed: " + text
+                : "the session's process was ended by " + text,
         "the server",
-        noted ? "the server and its other sessions go on; a new session can be opened at once"
-              : "someone ended it, or the machine ran out of memory");
+        crashed ? "the server and its other sessions go on; a new session can be opened at once"
+                : "someone ended it, or the machine ran out of memory");
   } else if (WIFEXITED(status) && WEXITSTATUS(status) != 0) {
     farewell_ = platform_error(
         PlatformFault::kLost,

@@ -1,0 +1,48 @@
+#include "cli/remote.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+
+#include "io/host/files.h"
+#include "ir/exceptions.h"
+#include "rpc/transport/connect.h"
+
+namespace tapml::cli {
+
+namespace {
+
+constexpr size_t kMostTokenBytes = 4096;
+
+}  // namespace
+
+void RemoteOptions::add_to(CLI::App& command) {
+  command.add_option("--token-file", token_file,
+                     "File with the token of the server; without it TAPML_RPC_TOKEN");
+}
+
+std::string read_token(const RemoteOptions& options) {
+  if (options.token_file.empty()) {
+    const char* token = std::getenv("TAPML_RPC_TOKEN");
+    return token ? token : "";
+  }
+  std::string token = unwrap(read_text_file(options.token_file, kMostTokenBytes));
+  while (!token.empty() && (token.back() == '\n' || token.back() == '\r')) token.pop_back();
+  if (token.empty() || token.find('\n') != std::string::npos) {
+    throw_user("not a file with a token", options.token_file, "one line",
+               token.empty() ? "nothing" : "several lines",
+               "for example: head -c 32 /dev/urandom | base64 > token; chmod 600 token");
+  }
+  return token;
+}
+
+std::unique_ptr<rpc::RemoteSession> open_remote_session(const target::Target& target,
+                                                        const RemoteOptions& options) {
+  const rpc::Place place = unwrap(rpc::parse_place(target.place));
+  rpc::ConnectOptions connect;
+  connect.target = target.text.substr(0, target.text.find('@'));
+  connect.token = read_token(options);
+  auto channel = unwrap(rpc::connect(place, std::chrono::steady_clock::now() + connect.handshake));
+  return unwrap(rpc::RemoteSession::connect(std::move(channel), connect));
+}
+
+}  // namespace tapml::cli

@@ -1,0 +1,215 @@
+// tapml rpc: serves the devices of this machine to others, and asks a server what it has.
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <cstdio>
+
+#include "base/strings.h"
+#include "cli/command.h"
+#include "cli/memory.h"
+#include "cli/platforms.h"
+#include "cli/remote.h"
+#include "io/json.h"
+#include "ir/exceptions.h"
+#include "rpc/transport/server.h"
+
+namespace tapml::cli {
+
+namespace {
+
+std::atomic<bool> g_stop_serving = false;
+
+void on_stop(int) { g_stop_serving = true; }
+
+// A server ends in good order at Ctrl-C and SIGTERM; a second one ends it at once.
+void install_stop_handler() {
+  struct sigaction action = {};
+  action.sa_handler = on_stop;
+  sigemptyset(&action.sa_mask);
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+struct ServeOptions {
+  std::string listen, memory;
+  RemoteOptions remote;
+  bool stdio = false, insecure = false, quiet = false;
+  int64_t sessions = 64, call_seconds = 300;
+};
+
+rpc::ListenOptions listen_options(const ServeOptions& options) {
+  rpc::ListenOptions listen;
+  listen.insecure = options.insecure;
+  listen.sessions = options.sessions;
+  listen.call = std::chrono::seconds(options.call_seconds);
+  rpc::ServerOptions& server = listen.server;
+  server.token = read_token(options.remote);
+  if (!options.memory.empty()) {
+    server.limits.memory_bytes = parse_size(options.memory, "--memory");
+  }
+  server.open_device = open_served_device;
+  server.describe = [options] {
+    std::vector<Json> platforms;
+    for (const PlatformStatus& status : list_platforms())
+      platforms.push_back(platform_json(status));
+    Json json = Json::object({{"platforms", Json::array(std::move(platforms))}});
+    json.set("version", Json::string(kVersion));
+    json.set("sessions", Json::integer(options.sessions));
+    json.set("call_seconds", Json::integer(options.call_seconds));
+    json.set("memory_bytes",
+             Json::integer(options.memory.empty() ? 0 : parse_size(options.memory, "--memory")));
+    return json.dump();
+  };
+  if (!options.quiet) {
+    server.log = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
+  }
+  return listen;
+}
+
+// Keeps standard input and output for the protocol: whatever else writes there goes to standard
+// error.
+void take_standard_streams(int& in, int& out) {
+  in = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+  out = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+  const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (in < 0 || out < 0 || null < 0) {
+    throw_user("standard input and output are not open", "--stdio", "two pipes or a socket");
+  }
+  ::dup2(null, STDIN_FILENO);
+  ::close(null);
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);
+}
+
+int serve(const ServeOptions& options, const Output& output) {
+  if (options.stdio == !options.listen.empty()) {
+    throw_user("where to serve is not clear", "tapml rpc serve", "either --listen PLACE or --stdio",
+               options.stdio ? "both" : "neither");
+  }
+  const rpc::ListenOptions listen = listen_options(options);
+  if (options.stdio) {
+    // Ctrl-C at the client's terminal is the client's; the server ends with its input.
+    ::signal(SIGINT, SIG_IGN);
+    int in = -1, out = -1;
+    take_standard_streams(in, out);
+    unwrap(rpc::serve_descriptors(in, out, listen, g_stop_serving));
+    return kDone;
+  }
+  install_stop_handler();
+  auto server = unwrap(rpc::Server::listen(unwrap(rpc::parse_place(options.listen)), listen));
+  const std::string place = server->place().text();
+  output.line("serving at " + place);
+  output.document(Json::object({{"place", Json::string(place)}}));
+  std::fflush(stdout);
+  if (listen.server.token.empty() && server->place().kind == rpc::Place::Kind::kTcp &&
+      !options.quiet) {
+    std::fprintf(stderr, "no token: every user of this machine can connect\n");
+  }
+  unwrap(server->run(g_stop_serving));
+  return kDone;
+}
+
+struct StatusOptions {
+  std::string place;
+  RemoteOptions remote;
+};
+
+// What another machine says, on this terminal.
+std::string plain(const Json* text) {
+  if (text == nullptr || text->kind() != JsonKind::kString) return "?";
+  std::string shown = text->as_string();
+  for (char& c : shown) {
+    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = '?';
+  }
+  return shown;
+}
+
+int64_t number_of(const Json& json, const std::string& name) {
+  const Json* value = json.find(name);
+  return value != nullptr && value->kind() == JsonKind::kInteger ? value->as_integer() : 0;
+}
+
+int status(const StatusOptions& options, const Output& output) {
+  const rpc::Place place = unwrap(rpc::parse_place(options.place));
+  rpc::ConnectOptions connect;
+  connect.token = read_token(options.remote);
+  auto channel = unwrap(rpc::connect(place, std::chrono::steady_clock::now() + connect.handshake));
+  const std::string text = unwrap(rpc::query_status(*channel, connect));
+  const Json json = unwrap(parse_json(text, place.text()));
+  output.line("tapml " + plain(json.find("version")) + " at " + place.text());
+  const int64_t memory = number_of(json, "memory_bytes");
+  output.line("limits: " + std::to_string(number_of(json, "sessions")) + " sessions, " +
+              std::to_string(number_of(json, "call_seconds")) + " s a call, " +
+              (memory > 0 ? std::to_string(memory) + " bytes a session" : "memory of the device"));
+  if (const Json* platforms = json.find("platforms");
+      platforms != nullptr && platforms->kind() == JsonKind::kArray) {
+    for (const Json& platform : platforms->items()) {
+      const Json* reason = platform.find("reason");
+      const std::string version = plain(platform.find("version"));
+      output.line(plain(platform.find("platform")) + ": " +
+                  (reason
+                       ? "not here - " + plain(reason)
+                       : plain(platform.find("name")) + (version.empty() ? "" : ", " + version)));
+    }
+  }
+  output.document(json);
+  return kDone;
+}
+
+void add_serve(CLI::App& rpc, const Registration& registration) {
+  auto* command = rpc.add_subcommand("serve", "Serve the devices of this machine");
+  command->footer("Example: tapml rpc serve --listen unix:device.sock");
+  auto options = std::make_shared<ServeOptions>();
+  command->add_option("--listen", options->listen,
+                      "tcp:host:port (port 0: a free one) or unix:path");
+  command->add_flag("--stdio", options->stdio,
+                    "One session over standard input and output, for pipe:command");
+  options->remote.add_to(*command);
+  command->add_flag("--insecure", options->insecure,
+                    "Listen beyond this machine without encryption; takes a token");
+  command->add_option("--sessions", options->sessions, "Most sessions at once")
+      ->check(CLI::Range(int64_t{1}, int64_t{10000}))
+      ->capture_default_str();
+  command
+      ->add_option("--call-seconds", options->call_seconds,
+                   "Longest request; then the session's process is killed")
+      ->check(CLI::Range(int64_t{1}, int64_t{1000000}))
+      ->capture_default_str();
+  command->add_option("--memory", options->memory,
+                      "Bytes that a session's buffers take at most, as in 4GiB");
+  command->add_flag("--quiet", options->quiet, "No line for each session on standard error");
+  command->add_flag("--json", registration.output.json, "One JSON document on stdout");
+  command->callback([options, registration] {
+    registration.selected = [options, registration] {
+      return serve(*options, registration.output);
+    };
+  });
+}
+
+void add_status(CLI::App& rpc, const Registration& registration) {
+  auto* command = rpc.add_subcommand("status", "Ask a server for its version and devices");
+  command->footer("Example: tapml rpc status unix:device.sock");
+  auto options = std::make_shared<StatusOptions>();
+  command->add_option("place", options->place, "host:port, unix:path or pipe:command")->required();
+  options->remote.add_to(*command);
+  command->add_flag("--json", registration.output.json, "One JSON document on stdout");
+  command->callback([options, registration] {
+    registration.selected = [options, registration] {
+      return status(*options, registration.output);
+    };
+  });
+}
+
+}  // namespace
+
+void add_rpc(Registration registration) {
+  auto* rpc = registration.app.add_subcommand("rpc", "Devices of other machines");
+  rpc->require_subcommand(1);
+  add_serve(*rpc, registration);
+  add_status(*rpc, registration);
+}
+
+}  // namespace tapml::cli
