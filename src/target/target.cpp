@@ -15,7 +15,7 @@ const std::map<std::string, std::vector<std::string>>& known_options() {
   static const std::map<std::string, std::vector<std::string>> kOptions = {
       {"cpu", {"threads", "libs"}},
       {"opencl", {"device", "for", "groups", "index", "schedule"}},
-      {"vulkan", {"device", "for", "groups", "index", "schedule", "validation"}},
+      {"vulkan", {"device", "for", "groups", "schedule", "validation"}},
       {"null", {}}};
   return kOptions;
 }
