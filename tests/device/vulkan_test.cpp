@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
 
 #include "device/vulkan/vulkan_context.h"
@@ -124,6 +125,17 @@ TEST(VulkanLoader, IsSaidToBeAbsent) {
     EXPECT_EQ(answer.fault, PlatformFault::kAbsent) << answer.to_string();
     EXPECT_NE(answer.hint.find("mesa-vulkan-drivers"), std::string::npos);
   }
+}
+
+TEST(VulkanLoader, WithoutADriver) {
+  if (!device::create_vulkan_device()) GTEST_SKIP() << "Vulkan is not on this machine";
+  setenv("VK_ICD_FILENAMES", "/no/such/driver.json", 1);
+  auto device = device::create_vulkan_device();
+  unsetenv("VK_ICD_FILENAMES");
+  ASSERT_FALSE(device);
+  EXPECT_EQ(device.error().fault, PlatformFault::kAbsent);
+  EXPECT_EQ(device.error().message, "there is no driver of Vulkan 1.2 on this machine");
+  EXPECT_NE(device.error().hint.find("mesa-vulkan-drivers"), std::string::npos);
 }
 
 TEST(VulkanSpirv, ModulesThatAreNoModules) {

@@ -80,6 +80,9 @@ Result<std::shared_ptr<VulkanInstance>> VulkanInstance::open(const VulkanOptions
     return fail(platform_error(PlatformFault::kAbsent, "the Vulkan validation layers are not here",
                                "vulkan", "install the package vulkan-validationlayers"));
   }
+  if (code == VK_ERROR_INCOMPATIBLE_DRIVER) {
+    return fail(no_vulkan("there is no driver of Vulkan 1.2 on this machine"));
+  }
   TAPML_TRY(vulkan_status(code, "vkCreateInstance"));
   TAPML_TRY(opened->vk_.fetch(opened->instance_));
   if (opened->messages_) TAPML_TRY(opened->listen());
