@@ -1,0 +1,90 @@
+// A kernel that writes where nothing is, on the cpu of `tapml rpc serve`.
+#include <gtest/gtest.h>
+
+#include "pipeline/compile.h"
+#include "rpc/session/remote_session.h"
+#include "rpc/transport/connect.h"
+#include "runtime/tensor.h"
+#include "support/background_server.h"
+#include "support/expect_error.h"
+#include "target/target.h"
+#include "text/parser.h"
+
+namespace tapml {
+namespace {
+
+// Writes x[i] to y[at[i]], wherever that is.
+constexpr const char* kScatter = R"(
+module
+
+prim def scatter(x: Buffer((n,), f32), at: Buffer((n,), i64), out y: Buffer((n,), f32), n: i64) {
+  for i in serial(n) {
+    block "y" (vi: spatial(n) = i) {
+      reads x[vi], at[vi]
+      writes y[at[vi]]
+      y[at[vi]] = x[vi]
+    }
+  }
+}
+
+def main(x: Tensor((n,), f32), at: Tensor((n,), i64)) -> Tensor((n,), f32) {
+  dataflow {
+    y: Tensor((n,), f32) = call_tir(@scatter, (x, at), Tensor((n,), f32))
+    output y
+  }
+  return y
+}
+)";
+
+struct Client {
+  std::unique_ptr<rpc::RemoteSession> session;
+  std::unique_ptr<runtime::Machine> machine;
+
+  Client(const std::string& place, std::shared_ptr<const Executable> executable) {
+    rpc::ConnectOptions options;
+    options.target = "cpu";
+    session = unwrap(
+        rpc::RemoteSession::connect(unwrap(rpc::connect(*rpc::parse_place(place))), options));
+    machine = unwrap(session->open_machine(std::move(executable)));
+  }
+  Result<HostTensor> scatter(std::vector<int64_t> at) {
+    const auto count = static_cast<int64_t>(at.size());
+    std::vector<float> x(at.size());
+    for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i) + 0.5f;
+    TAPML_ASSIGN(auto values,
+                 runtime::upload(*session, HostTensor::from<float>(DType::kF32, {count}, x)));
+    TAPML_ASSIGN(auto places,
+                 runtime::upload(*session, HostTensor::from<int64_t>(DType::kI64, {count}, at)));
+    const std::vector<runtime::Value> args = {runtime::Value(values), runtime::Value(places)};
+    TAPML_ASSIGN(runtime::Value result, machine->call("main", args));
+    return runtime::download(*result.tensor());
+  }
+};
+
+TEST(RemoteCrash, AKernelThatWritesToAnUnmappedPageTakesItsSessionOnly) {
+  auto executable =
+      pipeline::compile(text::parse(kScatter, "scatter"), target::parse_target("cpu"));
+  testing::TempFolder folder;
+  testing::BackgroundServer server({"--listen", "unix:" + folder / "server"});
+  Client other(server.place(), executable), wild(server.place(), executable);
+  auto fine = wild.scatter({2, 0, 1});
+  ASSERT_TRUE(fine) << fine.error().to_string();
+  EXPECT_EQ(fine->at_f64(0), 1.5);
+  EXPECT_EQ(fine->at_f64(2), 0.5);
+
+  const auto start = std::chrono::steady_clock::now();
+  auto crash = wild.scatter({0, int64_t{1} << 44, 1});
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
+  ASSERT_FALSE(crash);
+  EXPECT_EQ(crash.error().fault, PlatformFault::kLost);
+  testing::expect_parts(crash.error(), {"crashed: SIGSEGV", "generated code"});
+
+  auto still = other.scatter({1, 0});
+  ASSERT_TRUE(still) << still.error().to_string();
+  EXPECT_EQ(still->at_f64(0), 1.5);
+  EXPECT_TRUE(Client(server.place(), executable).scatter({0}));
+  EXPECT_EQ(server.end(), 0) << server.log();
+}
+
+}  // namespace
+}  // namespace tapml

@@ -1,0 +1,123 @@
+// The commands on devices of another process: the demo model over every kind of way.
+#include <gtest/gtest.h>
+
+#include "support/background_server.h"
+
+namespace tapml {
+namespace {
+
+using testing::BackgroundServer;
+using testing::integers;
+using testing::kDemoModel;
+using testing::ProgramOptions;
+using testing::ProgramResult;
+using testing::run_program;
+using testing::TempFolder;
+
+ProgramResult generate(const std::string& target) {
+  return run_program({"run", kDemoModel, "--target", target, "--prompt", "In the beginning",
+                      "--max-tokens", "24", "--json"});
+}
+
+// The way to a server that runs, or a command that starts one.
+class RemoteRun : public ::testing::TestWithParam<const char*> {
+ protected:
+  std::string place() {
+    const std::string way = GetParam();
+    if (way == "pipe") return "pipe:" TAPML_PROGRAM " rpc serve --stdio --quiet";
+    server_ = std::make_unique<BackgroundServer>(std::vector<std::string>{
+        "--listen", way == "unix" ? "unix:" + folder_ / "server" : "tcp:127.0.0.1:0"});
+    return server_->place();
+  }
+  TempFolder folder_;
+  std::unique_ptr<BackgroundServer> server_;
+};
+
+TEST_P(RemoteRun, GivesTheSameTokens) {
+  const std::string place = this->place();
+  for (const std::string platform : {"cpu", "opencl"}) {
+    ProgramResult here = generate(platform), there = generate(platform + "@" + place);
+    ASSERT_EQ(here.exit_code, 0) << here.all();
+    ASSERT_EQ(there.exit_code, 0) << there.all();
+    EXPECT_EQ(integers(here.json().find("tokens")).size(), 24U);
+    EXPECT_EQ(integers(here.json().find("tokens")), integers(there.json().find("tokens")));
+  }
+  if (!server_) return;
+  EXPECT_EQ(server_->end(), 0) << server_->log();
+  EXPECT_TRUE(testing::names_under(folder_.path()).empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, RemoteRun, ::testing::Values("unix", "tcp", "pipe"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST(Remote, EveryCommandTakesAPlace) {
+  TempFolder folder;
+  BackgroundServer server({"--listen", "unix:" + folder / "server"});
+  const std::string suite = folder / "suite";
+  ProgramResult carved =
+      run_program({"carve", kDemoModel, "--target", "cpu@" + server.place(), "--prompt",
+                   "In the beginning", "--max-tokens", "2", "-o", suite});
+  ASSERT_EQ(carved.exit_code, 0) << carved.all();
+  for (const char* target : {"cpu", "opencl"}) {
+    ProgramResult replayed =
+        run_program({"replay", suite, "--target", target + ("@" + server.place()), "--json"});
+    ASSERT_EQ(replayed.exit_code, 0) << replayed.all();
+    EXPECT_TRUE(replayed.json().find("passed")->as_bool());
+  }
+  ProgramResult profiled = run_program({"profile", kDemoModel, "--target",
+                                        "opencl@" + server.place(), "--max-tokens", "2", "--json"});
+  EXPECT_EQ(profiled.exit_code, 0) << profiled.all();
+  // Where code runs does not change how it is made.
+  ProgramResult compiled =
+      run_program({"compile", kDemoModel, "--target", "opencl@unix:/nobody/there"});
+  EXPECT_EQ(compiled.exit_code, 0) << compiled.all();
+  EXPECT_EQ(server.end(), 0);
+}
+
+TEST(Remote, AModelMigratesToARemoteDevice) {
+  TempFolder folder;
+  BackgroundServer server({"--listen", "unix:" + folder / "server"});
+  ProgramResult result =
+      run_program({"migrate", kDemoModel, "--from", "cpu", "--to", "opencl@" + server.place(),
+                   "--prompt", "In the beginning", "--max-tokens", "8", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.all();
+  Json json = result.json();
+  EXPECT_TRUE(json.find("passed")->as_bool());
+  EXPECT_TRUE(json.find("target_ran_alone")->as_bool());
+  EXPECT_TRUE(json.find("culprits")->items().empty());
+  for (const Json& step : json.find("kernels")->items()) {
+    EXPECT_EQ(step.find("outcome")->as_string(), "migrated");
+  }
+}
+
+TEST(Remote, StatusShowsVersionDevicesAndLimits) {
+  TempFolder folder;
+  testing::write_bytes(folder / "token", "secret\n");
+  BackgroundServer server({"--listen", "unix:" + folder / "server", "--token-file",
+                           folder / "token", "--sessions", "3", "--memory", "1MiB"});
+  ProgramResult shown =
+      run_program({"rpc", "status", server.place(), "--token-file", folder / "token"});
+  EXPECT_EQ(shown.exit_code, 0) << shown.all();
+  for (const char* part :
+       {"tapml 0.1.0 at unix:", "3 sessions", "1048576 bytes", "cpu: ", "null: computes nothing"}) {
+    EXPECT_NE(shown.out.find(part), std::string::npos) << part << "\n" << shown.all();
+  }
+  ProgramOptions environment;
+  environment.environment["TAPML_RPC_TOKEN"] = "secret";
+  ProgramResult json = run_program({"rpc", "status", server.place(), "--json"}, environment);
+  EXPECT_EQ(json.exit_code, 0) << json.all();
+  EXPECT_EQ(json.json().find("sessions")->as_integer(), 3);
+  EXPECT_GE(json.json().find("platforms")->items().size(), 3U);
+
+  // The model's weights are more than the server gives a session.
+  environment.environment["TAPML_RPC_TOKEN"] = "secret";
+  testing::expect_failure({"run", kDemoModel, "--target", "cpu@" + server.place(), "--prompt", "x"},
+                          4, {"memory"}, environment);
+  testing::expect_failure({"rpc", "status", server.place()}, 2, {"token"});
+  testing::expect_failure({"run", kDemoModel, "--target", "cpu@" + server.place(), "--prompt", "x"},
+                          2, {"token"});
+  EXPECT_EQ(server.end(SIGINT), 0) << server.log();
+}
+
+}  // namespace
+}  // namespace tapml

@@ -1,0 +1,49 @@
+// Remotes that are not there, and options that make no sense.
+#include <gtest/gtest.h>
+
+#include "support/program.h"
+
+namespace tapml {
+namespace {
+
+using testing::expect_failure;
+using testing::kDemoModel;
+using testing::TempFolder;
+
+TEST(RemoteErrors, PlacesAreCheckedAndNobodyAnswersIsThePlatform) {
+  const auto run = [](const std::string& target) {
+    return std::vector<std::string>{"run", kDemoModel, "--target", target, "--prompt", "x"};
+  };
+  expect_failure(run("cpu@nowhere"), 2, {"without a port", "unix:path"});
+  expect_failure(run("cpu@host:99999"), 2, {"a number from 0 to 65535"});
+  expect_failure(run("cpu@unix:/no/such/socket"), 4,
+                 {"nothing listens", "/no/such/socket", "tapml rpc serve"});
+  expect_failure(run("null@pipe:/no/such/program"), 4, {"cannot start"});
+  expect_failure(run("null@pipe:true"), 4, {"the connection"});
+  expect_failure({"rpc", "status", "unix:/no/such/socket"}, 4, {"nothing listens"});
+}
+
+TEST(RemoteErrors, WhereToServeHasToBeClear) {
+  TempFolder folder;
+  expect_failure({"rpc", "serve"}, 2, {"--listen", "--stdio"});
+  expect_failure({"rpc", "serve", "--stdio", "--listen", "unix:x"}, 2, {"--listen", "both"});
+  expect_failure({"rpc", "serve", "--listen", "pipe:cat"}, 2, {"cannot be listened on"});
+  expect_failure({"rpc", "serve", "--listen", "0.0.0.0:0"}, 2,
+                 {"token and --insecure", "TLS", "ssh -L"});
+  testing::write_bytes(folder / "token", "");
+  expect_failure(
+      {"rpc", "serve", "--listen", "0.0.0.0:0", "--insecure", "--token-file", folder / "token"}, 2,
+      {"not a file with a token"});
+  testing::write_bytes(folder / "token", "one\ntwo\n");
+  expect_failure({"rpc", "serve", "--listen", "localhost:0", "--token-file", folder / "token"}, 2,
+                 {"several lines"});
+  expect_failure({"rpc", "serve", "--listen", "localhost:0", "--memory", "lots"}, 2,
+                 {"a size cannot be read"});
+  expect_failure({"rpc", "serve", "--listen", "localhost:0", "--sessions", "0"}, 2, {"sessions"});
+  testing::write_bytes(folder / "file", "mine");
+  expect_failure({"rpc", "serve", "--listen", "unix:" + folder / "file"}, 2, {"no socket"});
+  EXPECT_EQ(testing::read_bytes(folder / "file"), "mine");
+}
+
+}  // namespace
+}  // namespace tapml

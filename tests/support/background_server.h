@@ -1,0 +1,64 @@
+// `tapml rpc serve` in the background. Only for tests that are declared with PROGRAM.
+#pragma once
+
+#include <poll.h>
+
+#include "support/program.h"
+
+namespace tapml::testing {
+
+class BackgroundServer {
+ public:
+  explicit BackgroundServer(std::vector<std::string> args,
+                            const std::map<std::string, std::string>& environment = {}) {
+    args.insert(args.begin(), {TAPML_PROGRAM, "rpc", "serve"});
+    std::vector<char*> argv;
+    for (std::string& arg : args) argv.push_back(arg.data());
+    argv.push_back(nullptr);
+    int out[2];
+    if (::pipe(out) != 0) {
+      ADD_FAILURE() << "no pipe";
+      return;
+    }
+    process_ = ::fork();
+    if (process_ == 0) {
+      for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
+      const int err = open((log_ / "err").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+      if (err < 0 || dup2(out[1], 1) < 0 || dup2(err, 2) < 0) _exit(126);
+      ::close(out[0]);
+      ::close(out[1]);
+      execv(argv[0], argv.data());
+      _exit(127);
+    }
+    ::close(out[1]);
+    std::string line;
+    char c = 0;
+    while (::read(out[0], &c, 1) == 1 && c != '\n') line += c;
+    ::close(out[0]);
+    const std::string before = "serving at ";
+    EXPECT_TRUE(line.starts_with(before)) << line << "\n" << log();
+    if (line.starts_with(before)) place_ = line.substr(before.size());
+  }
+  ~BackgroundServer() {
+    if (process_ != 0) end(SIGKILL);
+  }
+  BackgroundServer(const BackgroundServer&) = delete;
+
+  // As a target's place; empty where it did not start.
+  const std::string& place() const { return place_; }
+  std::string log() const { return read_bytes(log_ / "err"); }
+  // The exit code, or 128 and the signal.
+  int end(int signal = SIGTERM) {
+    ::kill(process_, signal);
+    int status = 0;
+    ::waitpid(std::exchange(process_, 0), &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+
+ private:
+  TempFolder log_;
+  pid_t process_ = 0;
+  std::string place_;
+};
+
+}  // namespace tapml::testing
