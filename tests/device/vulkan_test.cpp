@@ -356,6 +356,18 @@ TEST_F(VulkanDeviceTest, BuffersLargerThanABinding) {
   EXPECT_EQ(read<int32_t>({BufferId{1}, most + 4092}, 1), (std::vector<int32_t>{6}));
 }
 
+TEST_F(VulkanDeviceTest, AnEmptyTensorAtTheEndOfABuffer) {
+  load({"pair", {"int", "int"}, 1, "if (s0 != 0) b1[i] = s0; else b0[i] = 7;"});
+  ASSERT_TRUE(session_->allocate(BufferId{1}, 512));
+  ASSERT_TRUE(session_->fill_zero(kDefaultStream, {BufferId{1}, 0}, 512));
+  ASSERT_TRUE(launch({{BufferId{1}, 0}, {BufferId{1}, 512}}, {0}, 2));
+  EXPECT_EQ(read<int32_t>({BufferId{1}, 0}, 3), (std::vector<int32_t>{7, 7, 0}));
+  // The last place that is none.
+  const int64_t last = 512 - device_->info().limits.buffer_alignment;
+  ASSERT_TRUE(launch({{BufferId{1}, 0}, {BufferId{1}, last}}, {9}, 2));
+  EXPECT_EQ(read<int32_t>({BufferId{1}, last - 4}, 3), (std::vector<int32_t>{0, 9, 9}));
+}
+
 TEST_F(VulkanDeviceTest, SmallBuffersShareBlocks) {
   std::vector<std::shared_ptr<runtime::DeviceMemory>> buffers;
   for (int i = 0; i < 10000; ++i) {

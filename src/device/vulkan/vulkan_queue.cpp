@@ -368,7 +368,7 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
     const VulkanPipeline& pipeline = *kernel.pipeline;
     std::array<int32_t, kMostPushConstants> constants;
     TAPML_TRY(push_constants(kernel, args, constants));
-    TAPML_TRY(check_buffers(kernel, args));
+    TAPML_TRY(check_offsets(kernel, args));
     TAPML_ASSIGN(VulkanBatch * batch, next_command());
     const VulkanFunctions& vk = context_->vk;
     VkCommandBuffer commands = batch->commands();
@@ -428,23 +428,17 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
     return {};
   }
 
-  Status check_buffers(const VulkanKernel& kernel, const LaunchArgs& args) const {
+  Status check_offsets(const VulkanKernel& kernel, const LaunchArgs& args) const {
     const int64_t alignment = context_->info.limits.buffer_alignment;
     for (size_t i = 0; i < args.buffers.size(); ++i) {
-      const BufferArg& buffer = args.buffers[i];
-      auto bad = [&](const std::string& what) {
-        return fail(platform_error(PlatformFault::kLimit,
-                                   "buffer argument " + std::to_string(i) + " of kernel " +
-                                       kernel.entry + " begins " + what,
-                                   "vulkan"));
-      };
-      if (buffer.offset % alignment != 0) {
-        return bad("at byte " + std::to_string(buffer.offset) +
-                   "; this device takes multiples of " + std::to_string(alignment));
-      }
-      if (buffer.offset >= vulkan_memory(*buffer.memory).range()->size()) {
-        return bad("at the end of its buffer");
-      }
+      const int64_t offset = args.buffers[i].offset;
+      if (offset % alignment == 0) continue;
+      return fail(platform_error(PlatformFault::kLimit,
+                                 "buffer argument " + std::to_string(i) + " of kernel " +
+                                     kernel.entry + " begins at byte " + std::to_string(offset) +
+                                     "; this device takes multiples of " +
+                                     std::to_string(alignment),
+                                 "vulkan"));
     }
     return {};
   }
@@ -463,9 +457,11 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
     for (size_t i = 0; i < args.buffers.size(); ++i) {
       const BufferArg& buffer = args.buffers[i];
       const std::shared_ptr<VulkanRange>& range = vulkan_memory(*buffer.memory).range();
+      // What begins at the buffer's end is empty, but Vulkan wants a byte of everything.
+      const int64_t offset = buffer.offset < range->size() ? buffer.offset : 0;
       infos[i].buffer = range->buffer();
-      infos[i].offset = range->offset() + static_cast<VkDeviceSize>(buffer.offset);
-      infos[i].range = static_cast<VkDeviceSize>(std::min(range->size() - buffer.offset, most));
+      infos[i].offset = range->offset() + static_cast<VkDeviceSize>(offset);
+      infos[i].range = static_cast<VkDeviceSize>(std::min(range->size() - offset, most));
       batch.hold(range);
     }
     // Descriptors of one type at consecutive bindings are one update.
