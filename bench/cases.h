@@ -19,4 +19,7 @@ std::vector<Case> optimization_cases();
 // Kernels by libraries beside the same kernels by generated code.
 std::vector<Case> library_cases();
 
+// Remote devices beside bare sockets and beside the same device here.
+std::vector<Case> rpc_cases();
+
 }  // namespace tapml::bench

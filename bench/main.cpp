@@ -11,7 +11,9 @@ int main(int argc, char** argv) {
     bench::Options options;
     if (argc > 1) options.only = argv[1];
     unwrap(make_folder("out"));
-    std::vector<bench::Case> cases = bench::kernel_cases();
+    // Servers are forked: before threads are.
+    std::vector<bench::Case> cases = bench::rpc_cases();
+    for (bench::Case& test : bench::kernel_cases()) cases.push_back(std::move(test));
     for (bench::Case& test : bench::model_cases()) cases.push_back(std::move(test));
     for (bench::Case& test : bench::compile_cases()) cases.push_back(std::move(test));
     for (bench::Case& test : bench::memory_cases()) cases.push_back(std::move(test));

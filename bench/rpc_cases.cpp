@@ -1,0 +1,309 @@
+// Remote devices beside bare sockets and beside the same device in this process. Servers and bare
+// peers are processes of their own.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+
+#include "cases.h"
+#include "codegen/llvm/native.h"
+#include "device/cpu/cpu_device.h"
+#include "device/null/null_device.h"
+#include "frontend/huggingface/model.h"
+#include "ir/exceptions.h"
+#include "llm/engine.h"
+#include "pipeline/compile.h"
+#include "programs.h"
+#include "rpc/session/remote_session.h"
+#include "rpc/transport/listener.h"
+#include "rpc/transport/server.h"
+
+namespace tapml::bench {
+
+namespace {
+
+constexpr const char* kDemoFolder = "models/demo";
+constexpr size_t kEchoBytes = 64;
+constexpr size_t kBulkBytes = size_t{64} << 20;
+
+std::string place_of(const std::string& way) {
+  static int count = 0;
+  if (way == "tcp") return "127.0.0.1:0";
+  return "unix:" + (std::filesystem::temp_directory_path() /
+                    ("tapml-bench-" + std::to_string(getpid()) + "-" + std::to_string(++count)))
+                       .string();
+}
+
+// A process that listens at a place of its own until the object goes.
+class Background {
+ public:
+  // `serve` runs in the process, with the listening place that it made known through `ready`.
+  template <class Serve>
+  explicit Background(Serve&& serve) {
+    rpc::PipePair ready = unwrap(rpc::make_pipe());
+    process_ = ::fork();
+    if (process_ == 0) {
+      serve([&](const std::string& place) {
+        if (::write(ready.write.get(), place.data(), place.size()) < 0) ::_exit(1);
+        ready.write.reset();
+      });
+      ::_exit(0);
+    }
+    ready.write.reset();
+    char text[256];
+    const ssize_t count = ::read(ready.read.get(), text, sizeof text);
+    place_ = unwrap(rpc::parse_place(std::string_view(text, static_cast<size_t>(count))));
+  }
+  ~Background() {
+    ::kill(process_, SIGTERM);
+    ::waitpid(process_, nullptr, 0);
+  }
+  Background(const Background&) = delete;
+  const rpc::Place& place() const { return place_; }
+
+ private:
+  pid_t process_ = 0;
+  rpc::Place place_;
+};
+
+std::atomic<bool> g_stop_server = false;
+
+std::shared_ptr<Background> start_server(const std::string& way) {
+  return std::make_shared<Background>([way](const auto& ready) {
+    std::signal(SIGTERM, [](int) { g_stop_server = true; });
+    rpc::ListenOptions options;
+    options.server.open_device =
+        [](const std::string& target) -> Result<std::shared_ptr<runtime::Device>> {
+      if (target == "null") return std::make_shared<device::NullDevice>();
+      return std::make_shared<device::CpuDevice>(0, codegen::make_jit_loader());
+    };
+    auto server = rpc::Server::listen(*rpc::parse_place(place_of(way)), options);
+    if (!server) ::_exit(1);
+    ready((*server)->place().text());
+    static_cast<void>((*server)->run(g_stop_server));
+  });
+}
+
+// Both are whole or false: the other side is gone.
+bool send_whole(int fd, const void* bytes, size_t size) {
+  const auto* next = static_cast<const char*>(bytes);
+  for (size_t left = size; left > 0;) {
+    const ssize_t sent = ::send(fd, next, left, MSG_NOSIGNAL);
+    if (sent <= 0) return false;
+    next += sent;
+    left -= static_cast<size_t>(sent);
+  }
+  return true;
+}
+bool receive_whole(int fd, void* bytes, size_t size) {
+  auto* next = static_cast<char*>(bytes);
+  for (size_t left = size; left > 0;) {
+    const ssize_t count = ::recv(fd, next, left, 0);
+    if (count <= 0) return false;
+    next += count;
+    left -= static_cast<size_t>(count);
+  }
+  return true;
+}
+
+// The bare other end: answers `in` bytes with `out` bytes.
+std::shared_ptr<Background> start_bare(const std::string& way, size_t in, size_t out) {
+  return std::make_shared<Background>([=](const auto& ready) {
+    auto listener = rpc::Listener::open(*rpc::parse_place(place_of(way)), false);
+    if (!listener) ::_exit(1);
+    ready((*listener)->place().text());
+    rpc::wait_ready((*listener)->get(), false, -1, {});
+    const rpc::FileDescriptor socket = (*listener)->accept();
+    std::vector<char> bytes(std::max(in, out));
+    while (receive_whole(socket.get(), bytes.data(), in) &&
+           send_whole(socket.get(), bytes.data(), out)) {
+    }
+    (*listener).reset();
+    while (true) ::pause();
+  });
+}
+
+// Our end of it, with its process.
+struct Bare {
+  std::shared_ptr<Background> process;
+  rpc::FileDescriptor socket;
+  size_t out, in;
+  std::vector<char> bytes;
+
+  Bare(const std::string& way, size_t send, size_t receive)
+      : process(start_bare(way, send, receive)), out(send), in(receive), bytes(std::max(out, in)) {
+    const auto address = unwrap(rpc::resolve(process->place(), false)).front();
+    socket = unwrap(rpc::open_socket(address, false, "bench"));
+    if (::connect(socket.get(), address.get(), address.size) != 0) {
+      throw_platform(PlatformFault::kAbsent, "the bare peer does not answer", "bench");
+    }
+    rpc::tune_connection(socket.get());
+  }
+  void exchange() {
+    if (!send_whole(socket.get(), bytes.data(), out) ||
+        !receive_whole(socket.get(), bytes.data(), in)) {
+      throw_platform(PlatformFault::kLost, "the bare peer is gone", "bench");
+    }
+  }
+};
+
+std::unique_ptr<rpc::RemoteSession> open_remote(const Background& server,
+                                                const std::string& target) {
+  rpc::ConnectOptions options;
+  options.target = target;
+  return unwrap(rpc::RemoteSession::connect(unwrap(rpc::connect(server.place())), options));
+}
+
+// A device that computes nothing, at the other end, with a buffer and a kernel.
+struct Remote {
+  std::shared_ptr<Background> process;
+  std::unique_ptr<rpc::RemoteSession> session;
+  runtime::BufferId buffer{};
+  runtime::KernelId kernel{};
+
+  explicit Remote(const std::string& way) : process(start_server(way)) {
+    session = open_remote(*process, "null");
+    buffer = runtime::BufferId(session->new_handle());
+    kernel = runtime::KernelId(session->new_handle());
+    const auto module = runtime::ModuleId(session->new_handle());
+    ModuleBlob blob;
+    blob.platform = "null";
+    blob.format = "none";
+    blob.entries = {"kernel"};
+    unwrap(session->allocate(buffer, kBulkBytes));
+    unwrap(session->load_module(module, blob));
+    unwrap(session->get_kernel(kernel, module, "kernel"));
+  }
+  void call() {
+    const runtime::BufferRange range{buffer, 0};
+    const int64_t scalar = 7;
+    runtime::LaunchRequest request;
+    request.kernel = kernel;
+    request.buffers = {&range, 1};
+    request.scalars = {&scalar, 1};
+    request.extent = 1;
+    unwrap(session->launch(runtime::kDefaultStream, request));
+    unwrap(session->synchronize(runtime::kDefaultStream));
+  }
+};
+
+double microseconds_each(const std::function<void()>& work, int count) {
+  const double start = seconds_now();
+  for (int i = 0; i < count; ++i) work();
+  return 1e6 * (seconds_now() - start) / count;
+}
+
+Case small_call(const std::string& way) {
+  Case result{.name = "rpc/call/" + way,
+              .unit = "us",
+              .peer = "bare echo of 64 bytes",
+              .bound = Bound::kAtMost,
+              .bar = 3,
+              .prepare = {},
+              .seconds = 20};
+  result.prepare = [way](std::string&) {
+    auto remote = std::make_shared<Remote>(way);
+    auto bare = std::make_shared<Bare>(way, kEchoBytes, kEchoBytes);
+    constexpr int kCalls = 2000;
+    return Pair{[remote] { return microseconds_each([&] { remote->call(); }, kCalls); },
+                [bare] { return microseconds_each([&] { bare->exchange(); }, kCalls); }};
+  };
+  return result;
+}
+
+Case bulk(const std::string& way, bool up) {
+  Case result{.name = std::string("rpc/") + (up ? "upload" : "download") + "/64MiB/" + way,
+              .unit = "GB/s",
+              .peer = "bare socket",
+              .bar = 0.5,
+              .prepare = {},
+              .seconds = 20};
+  result.prepare = [way, up](std::string&) {
+    auto remote = std::make_shared<Remote>(way);
+    auto bare = std::make_shared<Bare>(way, up ? kBulkBytes : 1, up ? 1 : kBulkBytes);
+    auto bytes = std::make_shared<std::vector<std::byte>>(kBulkBytes);
+    const auto rate = [](const std::function<void()>& work) {
+      return 1e-3 * static_cast<double>(kBulkBytes) / microseconds_each(work, 3);
+    };
+    const auto ours = [=] {
+      runtime::Session& session = *remote->session;
+      if (up) {
+        unwrap(session.write(runtime::kDefaultStream, {remote->buffer, 0}, *bytes));
+        unwrap(session.synchronize(runtime::kDefaultStream));
+      } else {
+        unwrap(session.read(runtime::kDefaultStream, {remote->buffer, 0}, *bytes));
+      }
+    };
+    ours();
+    bare->exchange();
+    return Pair{[=] { return rate(ours); }, [=] { return rate([&] { bare->exchange(); }); }};
+  };
+  return result;
+}
+
+// The demo model's decode on a cpu, behind an engine.
+struct Demo {
+  std::shared_ptr<Background> process;  // of a remote one
+  std::shared_ptr<runtime::Session> session;
+  std::unique_ptr<llm::Engine> engine;
+
+  double milliseconds_a_token() const {
+    engine->reset();
+    unwrap(engine->set_sampler({}));
+    int32_t token =
+        unwrap(engine->sample(unwrap(engine->prefill(std::vector<int32_t>{1, 2, 3, 4}))));
+    constexpr int kTokens = 64;
+    return microseconds_each([&] { token = unwrap(engine->sample(unwrap(engine->decode(token)))); },
+                             kTokens) /
+           1e3;
+  }
+};
+
+Case decode(const std::string& way) {
+  Case result{.name = "rpc/decode/demo/" + way,
+              .unit = "ms",
+              .peer = "the same here, and two bare echoes",
+              .bound = Bound::kAtMost,
+              .bar = 1,
+              .prepare = {},
+              .seconds = 30};
+  result.prepare = [way](std::string&) {
+    auto remote = std::make_shared<Demo>(), local = std::make_shared<Demo>();
+    remote->process = start_server(way);  // before this process has threads
+    auto bare = std::make_shared<Bare>(way, kEchoBytes, kEchoBytes);
+    const frontend::HuggingFaceModel files = frontend::read_model(kDemoFolder);
+    auto executable = pipeline::compile(files.module, target::parse_target("cpu"));
+    remote->session = open_remote(*remote->process, "cpu");
+    remote->engine = unwrap(
+        llm::Engine::create(unwrap(remote->session->open_machine(executable)), files.weights));
+    local->session = cpu_session();
+    local->engine = unwrap(llm::Engine::create(*local->session, executable, files.weights));
+    remote->milliseconds_a_token();
+    local->milliseconds_a_token();
+    return Pair{[remote] { return remote->milliseconds_a_token(); },
+                [local, bare] {
+                  return local->milliseconds_a_token() +
+                         2e-3 * microseconds_each([&] { bare->exchange(); }, 200);
+                }};
+  };
+  return result;
+}
+
+}  // namespace
+
+std::vector<Case> rpc_cases() {
+  std::vector<Case> cases;
+  for (const char* way : {"unix", "tcp"}) {
+    cases.push_back(small_call(way));
+    cases.push_back(bulk(way, true));
+    cases.push_back(bulk(way, false));
+    cases.push_back(decode(way));
+  }
+  return cases;
+}
+
+}  // namespace tapml::bench
