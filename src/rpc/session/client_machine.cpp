@@ -1,5 +1,7 @@
 #include "rpc/session/client_machine.h"
 
+#include <tuple>
+
 #include "exec/executable_file.h"
 #include "rpc/session/wire_value.h"
 #include "runtime/value_check.h"
@@ -44,16 +46,16 @@ Result<std::unique_ptr<runtime::Machine>> ClientMachine::open(
   TAPML_ASSIGN(const std::vector<std::byte> bytes, write_executable(file));
   TAPML_ASSIGN(const uint64_t blob, session.send_blob(bytes));
   const uint64_t id = session.new_handle();
-  Connection::Reply reply;
-  TAPML_TRY(session.connection().call(
+  ClientLink::Reply reply;
+  TAPML_TRY(session.link().call(
       [&](Builder& builder) { return wire::CreateOpenMachine(builder, id, blob); }, reply));
-  return std::unique_ptr<runtime::Machine>(new ClientMachine(session, std::move(executable), id));
+  return std::make_unique<ClientMachine>(session, std::move(executable), id);
 }
 
 ClientMachine::~ClientMachine() {
-  static_cast<void>(session_.connection().post([&](Builder& builder) {
+  std::ignore = session_.link().post([&](Builder& builder) {
     return wire::CreateRelease(builder, wire::HandleKind::Machine, id_);
-  }));
+  });
 }
 
 Result<Value> ClientMachine::call(std::string_view function, std::span<const Value> args) noexcept {
@@ -64,7 +66,7 @@ Result<Value> ClientMachine::call(std::string_view function, std::span<const Val
     collect_storages(args[i], storages);
   }
   const uint64_t first = session_.new_handle(kMostResults);
-  Connection::Reply reply;
+  ClientLink::Reply reply;
   Status refused;
   auto request = [&](Builder& builder) -> flatbuffers::Offset<wire::Call> {
     std::vector<flatbuffers::Offset<wire::Value>> list;
@@ -82,7 +84,7 @@ Result<Value> ClientMachine::call(std::string_view function, std::span<const Val
     const bool cancelled = interrupt_ && interrupt_->load(std::memory_order_relaxed);
     return wire::CreateCall(builder, id_, name, arguments, first, kMostResults, cancelled);
   };
-  Status called = session_.connection().call(request, reply, {}, interrupt_);
+  Status called = session_.link().call(request, reply, {}, interrupt_);
   // What the functions write is not known here.
   for (auto& [id, storage] : storages) storage->written();
   TAPML_TRY(refused);

@@ -10,6 +10,9 @@ class ClientMachine final : public runtime::Machine {
  public:
   static Result<std::unique_ptr<runtime::Machine>> open(
       ClientSession& session, std::shared_ptr<const Executable> executable) noexcept;
+  // `id`: the machine's name on the other side.
+  ClientMachine(ClientSession& session, std::shared_ptr<const Executable> executable, uint64_t id)
+      : session_(session), executable_(std::move(executable)), id_(id) {}
   ~ClientMachine() override;
 
   Result<runtime::Value> call(std::string_view function,
@@ -19,9 +22,6 @@ class ClientMachine final : public runtime::Machine {
   const Executable& executable() const noexcept override { return *executable_; }
 
  private:
-  ClientMachine(ClientSession& session, std::shared_ptr<const Executable> executable, uint64_t id)
-      : session_(session), executable_(std::move(executable)), id_(id) {}
-
   ClientSession& session_;
   std::shared_ptr<const Executable> executable_;
   const uint64_t id_;

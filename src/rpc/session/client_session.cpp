@@ -1,6 +1,7 @@
 #include "rpc/session/client_session.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "exec/executable_file.h"
 #include "rpc/session/client_machine.h"
@@ -42,8 +43,8 @@ Status ClientSession::allocate(BufferId id, int64_t bytes) noexcept {
   auto request = [&](Builder& builder) {
     return wire::CreateAllocate(builder, raw_handle(id), bytes, large);
   };
-  Connection::Reply reply;
-  Status status = large ? connection_->call(request, reply) : connection_->post(request);
+  ClientLink::Reply reply;
+  Status status = large ? link_->call(request, reply) : link_->post(request);
   if (!status) {
     LockGuard guard(tables_);
     buffers_.erase(raw_handle(id));
@@ -59,8 +60,8 @@ Status ClientSession::add_buffer(BufferId id, int64_t bytes) noexcept {
 
 void ClientSession::forget(wire::HandleKind kind, uint64_t id) noexcept {
   // A session that is lost has nothing left to forget.
-  static_cast<void>(
-      connection_->post([&](Builder& builder) { return wire::CreateRelease(builder, kind, id); }));
+  std::ignore =
+      link_->post([&](Builder& builder) { return wire::CreateRelease(builder, kind, id); });
 }
 
 void ClientSession::release(BufferId id) noexcept {
@@ -79,13 +80,13 @@ Result<uint64_t> ClientSession::send_blob(std::span<const std::byte> bytes) noex
                                                           std::to_string(module_bytes_)));
   }
   const uint64_t blob = new_handle();
-  TAPML_TRY(connection_->post([&](Builder& builder) {
+  TAPML_TRY(link_->post([&](Builder& builder) {
     return wire::CreateBeginBlob(builder, blob, static_cast<int64_t>(bytes.size()));
   }));
   while (!bytes.empty()) {
     const auto part = bytes.first(std::min(bytes.size(), part_bytes_));
-    TAPML_TRY(connection_->post(
-        [&](Builder& builder) { return wire::CreateBlobPart(builder, blob); }, nullptr, part));
+    TAPML_TRY(link_->post([&](Builder& builder) { return wire::CreateBlobPart(builder, blob); },
+                          nullptr, part));
     bytes = bytes.subspan(part.size());
   }
   return blob;
@@ -99,8 +100,8 @@ Status ClientSession::load_module(ModuleId id, const ModuleBlob& blob) noexcept 
     }
   }
   TAPML_ASSIGN(const uint64_t bytes, send_blob(blob.bytes));
-  Connection::Reply reply;
-  TAPML_TRY(connection_->call(
+  ClientLink::Reply reply;
+  TAPML_TRY(link_->call(
       [&](Builder& builder) {
         const auto entries = builder.CreateVectorOfStrings(blob.entries);
         const auto platform = builder.CreateString(blob.platform);
@@ -142,8 +143,8 @@ Status ClientSession::get_kernel(KernelId id, ModuleId module, const std::string
     const auto name = builder.CreateString(entry);
     return wire::CreateGetKernel(builder, raw_handle(id), raw_handle(module), name, !listed);
   };
-  Connection::Reply reply;
-  TAPML_TRY(listed ? connection_->post(request) : connection_->call(request, reply));
+  ClientLink::Reply reply;
+  TAPML_TRY(listed ? link_->post(request) : link_->call(request, reply));
   LockGuard guard(tables_);
   kernels_[raw_handle(id)] = entry;
   return {};
@@ -156,7 +157,7 @@ Status ClientSession::create_stream(StreamId id) noexcept {
       return fail(runtime::handle_in_use("stream", raw_handle(id)));
     }
   }
-  return connection_->post(
+  return link_->post(
       [&](Builder& builder) { return wire::CreateCreateStream(builder, raw_handle(id)); });
 }
 
@@ -192,7 +193,7 @@ Status ClientSession::write(StreamId stream, BufferRange to,
   TAPML_TRY(check(stream, to, static_cast<int64_t>(bytes.size()), "write"));
   if (bytes.empty()) return {};
   if (bytes.size() <= kSmallWrite) {
-    return connection_->post([&](Builder& builder) {
+    return link_->post([&](Builder& builder) {
       const auto copy =
           builder.CreateVector(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
       return wire::CreateWrite(builder, raw_handle(stream), raw_handle(to.buffer), to.offset, copy);
@@ -200,7 +201,7 @@ Status ClientSession::write(StreamId stream, BufferRange to,
   }
   while (!bytes.empty()) {
     const auto part = bytes.first(std::min(bytes.size(), part_bytes_));
-    TAPML_TRY(connection_->post(
+    TAPML_TRY(link_->post(
         [&](Builder& builder) {
           return wire::CreateWrite(builder, raw_handle(stream), raw_handle(to.buffer), to.offset);
         },
@@ -216,7 +217,7 @@ Status ClientSession::copy(StreamId stream, BufferRange from, BufferRange to,
   TAPML_TRY(check(stream, from, size, "copy"));
   TAPML_TRY(check(stream, to, size, "copy"));
   if (size == 0) return {};
-  return connection_->post([&](Builder& builder) {
+  return link_->post([&](Builder& builder) {
     return wire::CreateCopy(builder, raw_handle(stream), raw_handle(from.buffer), from.offset,
                             raw_handle(to.buffer), to.offset, size);
   });
@@ -225,7 +226,7 @@ Status ClientSession::copy(StreamId stream, BufferRange from, BufferRange to,
 Status ClientSession::fill_zero(StreamId stream, BufferRange to, int64_t size) noexcept {
   TAPML_TRY(check(stream, to, size, "fill"));
   if (size == 0) return {};
-  return connection_->post([&](Builder& builder) {
+  return link_->post([&](Builder& builder) {
     return wire::CreateFillZero(builder, raw_handle(stream), raw_handle(to.buffer), to.offset,
                                 size);
   });
@@ -251,7 +252,7 @@ Status ClientSession::launch(StreamId stream, const runtime::LaunchRequest& requ
   TAPML_TRY(runtime::check_launch_size(request.extent, request.workgroup_threads));
   TAPML_TRY(check(stream));
   if (request.extent == 0) return {};
-  return connection_->post([&](Builder& builder) {
+  return link_->post([&](Builder& builder) {
     wire::Range ranges[runtime::kMaxLaunchBuffers];
     for (size_t i = 0; i < request.buffers.size(); ++i) {
       ranges[i] = wire::Range(raw_handle(request.buffers[i].buffer), request.buffers[i].offset);
@@ -269,7 +270,7 @@ Status ClientSession::record(StreamId stream, EventId event) noexcept {
     LockGuard guard(tables_);
     events_.insert(event);
   }
-  return connection_->post([&](Builder& builder) {
+  return link_->post([&](Builder& builder) {
     return wire::CreateRecord(builder, raw_handle(stream), raw_handle(event));
   });
 }
@@ -282,7 +283,7 @@ Status ClientSession::wait_event(StreamId stream, EventId event) noexcept {
     }
   }
   TAPML_TRY(check(stream));
-  return connection_->post([&](Builder& builder) {
+  return link_->post([&](Builder& builder) {
     return wire::CreateWaitEvent(builder, raw_handle(stream), raw_handle(event));
   });
 }
@@ -290,8 +291,8 @@ Status ClientSession::wait_event(StreamId stream, EventId event) noexcept {
 Status ClientSession::read(StreamId stream, BufferRange from, std::span<std::byte> bytes,
                            Deadline deadline) noexcept {
   TAPML_TRY(check(stream, from, static_cast<int64_t>(bytes.size()), "read"));
-  Connection::Reply reply(bytes);
-  return connection_->call(
+  ClientLink::Reply reply(bytes);
+  return link_->call(
       [&](Builder& builder) {
         return wire::CreateRead(builder, raw_handle(stream), raw_handle(from.buffer), from.offset,
                                 static_cast<int64_t>(bytes.size()), nanoseconds_left(deadline));
@@ -301,8 +302,8 @@ Status ClientSession::read(StreamId stream, BufferRange from, std::span<std::byt
 
 Status ClientSession::synchronize(StreamId stream, Deadline deadline) noexcept {
   TAPML_TRY(check(stream));
-  Connection::Reply reply;
-  return connection_->call(
+  ClientLink::Reply reply;
+  return link_->call(
       [&](Builder& builder) {
         return wire::CreateSynchronize(builder, raw_handle(stream), nanoseconds_left(deadline));
       },

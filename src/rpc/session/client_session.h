@@ -6,15 +6,15 @@
 #include <string>
 #include <unordered_map>
 
-#include "rpc/session/connection.h"
+#include "rpc/session/client_link.h"
 
 namespace tapml::rpc {
 
 class ClientSession final : public RemoteSession {
  public:
-  ClientSession(std::unique_ptr<Connection> connection, DeviceInfo info, size_t part_bytes,
+  ClientSession(std::unique_ptr<ClientLink> link, DeviceInfo info, size_t part_bytes,
                 uint64_t module_bytes)
-      : connection_(std::move(connection)),
+      : link_(std::move(link)),
         info_(std::move(info)),
         part_bytes_(part_bytes),
         module_bytes_(module_bytes) {
@@ -24,8 +24,8 @@ class ClientSession final : public RemoteSession {
   const DeviceInfo& info() const noexcept override { return info_; }
   Result<std::unique_ptr<runtime::Machine>> open_machine(
       std::shared_ptr<const Executable> executable) noexcept override;
-  Traffic traffic() const noexcept override { return connection_->traffic(); }
-  Connection& connection() { return *connection_; }
+  Traffic traffic() const noexcept override { return link_->traffic(); }
+  ClientLink& link() { return *link_; }
 
   Status allocate(runtime::BufferId id, int64_t bytes) noexcept override;
   void release(runtime::BufferId id) noexcept override;
@@ -65,7 +65,7 @@ class ClientSession final : public RemoteSession {
   void forget(wire::HandleKind kind, uint64_t id) noexcept;
   Status finish_all() noexcept;
 
-  std::unique_ptr<Connection> connection_;
+  std::unique_ptr<ClientLink> link_;
   const DeviceInfo info_;
   const size_t part_bytes_;  // of what goes out in parts
   const uint64_t module_bytes_;

@@ -8,9 +8,9 @@ namespace tapml::rpc {
 namespace {
 
 // Says hello and waits for the welcome, which lies in `reply`.
-Result<const wire::Welcome*> greet(Connection& connection, Connection::Reply& reply,
+Result<const wire::Welcome*> greet(ClientLink& link, ClientLink::Reply& reply,
                                    const ConnectOptions& options, bool status) {
-  TAPML_TRY(connection.call(
+  TAPML_TRY(link.call(
       [&](flatbuffers::FlatBufferBuilder& builder) {
         return wire::CreateHelloDirect(builder, options.token.c_str(), kOldestVersion,
                                        kNewestVersion, kCapabilities, options.target.c_str(),
@@ -33,13 +33,13 @@ Result<const wire::Welcome*> greet(Connection& connection, Connection::Reply& re
 
 Result<std::unique_ptr<RemoteSession>> RemoteSession::connect(
     std::unique_ptr<Channel> channel, const ConnectOptions& options) noexcept {
-  auto connection = std::make_unique<Connection>(std::move(channel), options.silence);
-  Connection::Reply reply;
-  TAPML_ASSIGN(const wire::Welcome* welcome, greet(*connection, reply, options, false));
+  auto link = std::make_unique<ClientLink>(std::move(channel), options.silence);
+  ClientLink::Reply reply;
+  TAPML_ASSIGN(const wire::Welcome* welcome, greet(*link, reply, options, false));
   if (!welcome->device()) return fail(protocol_error("the welcome describes no device"));
   const uint64_t part = std::min<uint64_t>(welcome->payload_bytes(), kPartBytes);
   if (part == 0) return fail(protocol_error("the other side takes no payload at all"));
-  return std::make_unique<ClientSession>(std::move(connection), get_device(*welcome->device()),
+  return std::make_unique<ClientSession>(std::move(link), get_device(*welcome->device()),
                                          static_cast<size_t>(part), welcome->module_bytes());
 }
 
@@ -64,9 +64,9 @@ Result<std::string> query_status(Channel& channel, const ConnectOptions& options
    private:
     Channel& channel_;
   };
-  Connection connection(std::make_unique<Borrowed>(channel), options.silence);
-  Connection::Reply reply;
-  TAPML_ASSIGN(const wire::Welcome* welcome, greet(connection, reply, options, true));
+  ClientLink link(std::make_unique<Borrowed>(channel), options.silence);
+  ClientLink::Reply reply;
+  TAPML_ASSIGN(const wire::Welcome* welcome, greet(link, reply, options, true));
   return text_of(welcome->status());
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 #include "rpc/session/limited_device.h"
 #include "runtime/session_errors.h"
@@ -72,7 +73,7 @@ Status ServerCore::serve() noexcept {
 Status ServerCore::end(Error error) noexcept {
   builder_.Clear();
   const auto head = finish_reply(builder_, 0, 0, put_error(builder_, error, true));
-  static_cast<void>(link_.send(head, {}, Clock::now() + options_.limits.heartbeat));
+  std::ignore = link_.send(head, {}, Clock::now() + options_.limits.heartbeat);
   say("ended: " + error.message);
   return fail(std::move(error));
 }
@@ -324,7 +325,7 @@ Status ServerCore::handle(const wire::Release& request) noexcept {
       session_->destroy_stream(runtime::StreamId{id});
       break;
     case wire::HandleKind::Blob:
-      static_cast<void>(take_blob(id));
+      std::ignore = take_blob(id);
       break;
     case wire::HandleKind::Machine:
       machines_.erase(id);

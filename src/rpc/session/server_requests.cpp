@@ -1,5 +1,6 @@
 // What the requests of a session do.
 #include <algorithm>
+#include <tuple>
 
 #include "exec/executable_file.h"
 #include "rpc/session/server_core.h"
@@ -77,13 +78,13 @@ Status ServerCore::handle(const wire::BlobPart& request) noexcept {
     status = fail(internal_error("a blob has more bytes than it was to have"));
   }
   if (!status) {
-    static_cast<void>(skip_payload());
+    std::ignore = skip_payload();
     return status;
   }
   std::vector<std::byte>& data = found->second.data;
   const size_t at = data.size();
   data.resize(at + static_cast<size_t>(payload_));
-  static_cast<void>(take(std::span(data).subspan(at)));
+  std::ignore = take(std::span(data).subspan(at));
   return {};
 }
 
@@ -172,11 +173,11 @@ Status ServerCore::handle(const wire::Write& request) noexcept {
                            {reinterpret_cast<const std::byte*>(bytes->data()), bytes->size()});
   }
   if (!status) {
-    static_cast<void>(skip_payload());
+    std::ignore = skip_payload();
     return status;
   }
   if (std::byte* there = session_->writable(stream, *to, static_cast<int64_t>(payload_))) {
-    static_cast<void>(take({there, static_cast<size_t>(payload_)}));
+    std::ignore = take({there, static_cast<size_t>(payload_)});
     return {};
   }
   while (payload_ > 0) {
@@ -345,7 +346,7 @@ Status ServerCore::call(uint64_t id, const wire::Call& request) noexcept {
     ++handles_;
     buffers_[request.first() + i] = std::move(made[i]);
   }
-  static_cast<void>(reply(id, wire::CreateResult(builder_, *value, builder_.CreateVector(sizes))));
+  std::ignore = reply(id, wire::CreateResult(builder_, *value, builder_.CreateVector(sizes)));
   return {};
 }
 

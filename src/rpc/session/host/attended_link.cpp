@@ -9,7 +9,7 @@ namespace tapml::rpc {
 namespace {
 
 // Work that lasts longer is attended to.
-constexpr std::chrono::milliseconds kTick{25};
+constexpr std::chrono::milliseconds kWorkTick{25};
 // Without work for so long, the attendant sleeps until there is some.
 constexpr std::chrono::seconds kRest{1};
 // How long the attendant keeps the channel while nothing comes in.
@@ -103,14 +103,14 @@ void AttendedLink::attend() noexcept {
         asleep_ = true;
         changed_.wait(held, [&] { return stop_ || !asleep_; });
       } else {
-        changed_.wait_for(held, kTick);
+        changed_.wait_for(held, kWorkTick);
       }
       continue;
     }
     if (works_ != seen) {
       seen = works_;
       begun = Clock::now();
-      changed_.wait_for(held, kTick);
+      changed_.wait_for(held, kWorkTick);
       continue;
     }
     if (Clock::now() - begun >= heartbeat_) {
@@ -119,7 +119,7 @@ void AttendedLink::attend() noexcept {
     } else if (may_read_ahead()) {
       read_ahead(held);
     } else {
-      changed_.wait_for(held, kTick);
+      changed_.wait_for(held, kWorkTick);
     }
   }
 }

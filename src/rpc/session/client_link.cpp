@@ -1,6 +1,7 @@
-#include "rpc/session/connection.h"
+#include "rpc/session/client_link.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace tapml::rpc {
 
@@ -23,15 +24,15 @@ bool timed_out(const Status& status) {
 
 }  // namespace
 
-Connection::~Connection() {
+ClientLink::~ClientLink() {
   {
     LockGuard guard(sending_);
-    if (!batch_.empty() && alive()) static_cast<void>(flush({}));
+    if (!batch_.empty() && alive()) std::ignore = flush({});
   }
   channel_->close();
 }
 
-RemoteSession::Traffic Connection::traffic() const noexcept {
+RemoteSession::Traffic ClientLink::traffic() const noexcept {
   RemoteSession::Traffic traffic;
   traffic.requests = static_cast<int64_t>(issued_.load());
   traffic.waits = waits_.load();
@@ -40,21 +41,21 @@ RemoteSession::Traffic Connection::traffic() const noexcept {
   return traffic;
 }
 
-Status Connection::alive() noexcept {
+Status ClientLink::alive() noexcept {
   LockGuard guard(state_);
   if (failed_) return fail(*failed_);
   return {};
 }
 
 // The first failure is the session's.
-Status Connection::fail_all(Error error) noexcept {
+Status ClientLink::fail_all(Error error) noexcept {
   LockGuard guard(state_);
   if (!failed_) failed_ = std::move(error);
   changed_.notify();
   return fail(*failed_);
 }
 
-Status Connection::add(wire::Body type, flatbuffers::Offset<void> body, Reply* reply,
+Status ClientLink::add(wire::Body type, flatbuffers::Offset<void> body, Reply* reply,
                        std::span<const std::byte> payload) noexcept {
   batch_.push_back(wire::CreateRequest(builder_, type, body));
   const uint64_t id = issued_.fetch_add(1) + 1;
@@ -71,7 +72,7 @@ Status Connection::add(wire::Body type, flatbuffers::Offset<void> body, Reply* r
 }
 
 // Sends the batch. The caller holds sending_.
-Status Connection::flush(std::span<const std::byte> payload) noexcept {
+Status ClientLink::flush(std::span<const std::byte> payload) noexcept {
   const uint64_t first = issued_.load() - batch_.size() + 1;
   const auto list = builder_.CreateVector(batch_);
   builder_.Finish(wire::CreateRequests(builder_, first, list));
@@ -107,7 +108,7 @@ Status Connection::flush(std::span<const std::byte> payload) noexcept {
   return {};
 }
 
-Status Connection::wait(Reply& reply, runtime::Deadline deadline,
+Status ClientLink::wait(Reply& reply, runtime::Deadline deadline,
                         const std::atomic<bool>* interrupt) noexcept {
   ++waits_;
   const Clock::time_point start = Clock::now();
@@ -119,17 +120,17 @@ Status Connection::wait(Reply& reply, runtime::Deadline deadline,
     const Clock::time_point silent = std::max(heard_, start) + silence_;
     if (now >= silent) {
       state_.unlock();
-      static_cast<void>(fail_all(lost_error("the other side gave no sign of life for " +
-                                            std::to_string(silence_.count()) + " ms")));
+      std::ignore = fail_all(lost_error("the other side gave no sign of life for " +
+                                        std::to_string(silence_.count()) + " ms"));
       state_.lock();
       break;
     }
     if (interrupt && !cancelled && interrupt->load(std::memory_order_relaxed)) {
       cancelled = true;
       state_.unlock();
-      static_cast<void>(post([&](flatbuffers::FlatBufferBuilder& builder) {
+      std::ignore = post([&](flatbuffers::FlatBufferBuilder& builder) {
         return wire::CreateCancel(builder, reply.request_);
-      }));
+      });
       state_.lock();
       continue;
     }
@@ -158,7 +159,7 @@ Status Connection::wait(Reply& reply, runtime::Deadline deadline,
 }
 
 // Nobody waits for the reply any more. Returns when nothing is written where it would have gone.
-void Connection::abandon(Reply& reply) noexcept {
+void ClientLink::abandon(Reply& reply) noexcept {
   state_.lock();
   waiting_.erase(reply.request_);
   while (filling_ == &reply) changed_.wait_until(state_, Clock::now() + kSlice);
@@ -166,21 +167,21 @@ void Connection::abandon(Reply& reply) noexcept {
 }
 
 // Receives where no other thread does; what goes wrong is the session's failure.
-void Connection::receive_some(Clock::time_point until) noexcept {
+void ClientLink::receive_some(Clock::time_point until) noexcept {
   {
     LockGuard guard(state_);
     if (receiving_ || failed_) return;
     receiving_ = true;
   }
   Status status = receive_frame(until);
-  if (!status && !timed_out(status)) static_cast<void>(fail_all(std::move(status).error()));
+  if (!status && !timed_out(status)) std::ignore = fail_all(std::move(status).error());
   LockGuard guard(state_);
   receiving_ = false;
   changed_.notify();
 }
 
 // One frame, or what is left of the one that had begun.
-Status Connection::receive_frame(Clock::time_point until) noexcept {
+Status ClientLink::receive_frame(Clock::time_point until) noexcept {
   if (inbound_.payload == 0) {
     uint64_t payload = 0;
     TAPML_TRY(channel_->receive(inbound_.head, payload, until));
@@ -196,7 +197,7 @@ Status Connection::receive_frame(Clock::time_point until) noexcept {
 }
 
 // The head of a frame: completes the reply that it is, or says where the payload goes.
-Status Connection::take(std::vector<std::byte>& head, uint64_t payload) noexcept {
+Status ClientLink::take(std::vector<std::byte>& head, uint64_t payload) noexcept {
   const auto* message = verified<wire::Reply>(head);
   if (!message) return fail(protocol_error("the other side sent something that is no reply"));
   const auto* failure = message->answer_as_Failure();
@@ -245,14 +246,14 @@ Status Connection::take(std::vector<std::byte>& head, uint64_t payload) noexcept
 }
 
 // The caller holds state_.
-void Connection::finish(Reply& reply) noexcept {
+void ClientLink::finish(Reply& reply) noexcept {
   waiting_.erase(reply.request_);
   reply.done_ = true;
   changed_.notify();
 }
 
 // A piece of the payload: straight to where the reader wants it.
-Status Connection::receive_payload(Clock::time_point until) noexcept {
+Status ClientLink::receive_payload(Clock::time_point until) noexcept {
   const auto size = static_cast<size_t>(std::min(inbound_.payload, kPieceBytes));
   std::span<std::byte> to;
   Reply* reply = nullptr;

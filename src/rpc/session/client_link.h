@@ -15,13 +15,13 @@ namespace tapml::rpc {
 
 // Safe from several threads. No thread of its own: of those that wait for a reply one receives, for
 // all of them; one whose send the server does not take receives meanwhile.
-class Connection {
+class ClientLink {
  public:
-  Connection(std::unique_ptr<Channel> channel, std::chrono::milliseconds silence)
+  ClientLink(std::unique_ptr<Channel> channel, std::chrono::milliseconds silence)
       : channel_(std::move(channel)), silence_(silence) {}
-  ~Connection();
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
+  ~ClientLink();
+  ClientLink(const ClientLink&) = delete;
+  ClientLink& operator=(const ClientLink&) = delete;
 
   // The reply to one request. It lives where the waiting thread lives.
   class Reply {
@@ -36,7 +36,7 @@ class Connection {
     }
 
    private:
-    friend class Connection;
+    friend class ClientLink;
     std::span<std::byte> to_;  // for what is read
     size_t received_ = 0;      // of it
     uint64_t request_ = 0;
