@@ -1,10 +1,10 @@
 // tapml rpc: serves the devices of this machine to others, and asks a server what it has.
 #include <fcntl.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <atomic>
+#include <csignal>
 #include <cstdio>
 
 #include "base/strings.h"

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -15,7 +14,7 @@
 #include <vector>
 
 #include "rpc/transport/connect.h"
-#include "rpc/transport/socket.h"
+#include "rpc/transport/listener.h"
 
 namespace tapml::testing {
 
@@ -44,28 +43,22 @@ class FaultProxy {
 
   FaultProxy(rpc::Place target, std::vector<Plan> plans)
       : target_(std::move(target)), plans_(std::move(plans)) {
-    listener_ = rpc::FileDescriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in address = {};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* any = reinterpret_cast<sockaddr*>(&address);
-    if (::bind(listener_.get(), any, size) != 0 || ::listen(listener_.get(), 64) != 0 ||
-        ::getsockname(listener_.get(), any, &size) != 0) {
-      ADD_FAILURE() << "no port for the proxy";
+    auto listener = rpc::Listener::open(*rpc::parse_place("127.0.0.1:0"), false);
+    if (!listener) {
+      ADD_FAILURE() << listener.error().to_string();
+      return;
     }
-    place_.host = "127.0.0.1";
-    place_.port = ntohs(address.sin_port);
+    listener_ = std::move(*listener);
     acceptor_ = std::thread([this] { accept_all(); });
   }
   ~FaultProxy() {
     stop_ = true;
-    acceptor_.join();
+    if (acceptor_.joinable()) acceptor_.join();
     for (std::thread& pump : pumps_) pump.join();
   }
   FaultProxy(const FaultProxy&) = delete;
 
-  const rpc::Place& place() const { return place_; }
+  const rpc::Place& place() const { return listener_->place(); }
   int connections() const { return connections_; }
   // Bytes that went to the target and back, over all connections.
   int64_t passed_up() const { return passed_up_; }
@@ -87,10 +80,9 @@ class FaultProxy {
   }
 
   void accept_all() {
-    while (wait_readable(listener_.get(), nullptr)) {
+    while (wait_readable(listener_->get(), nullptr)) {
       auto link = std::make_shared<Link>();
-      link->client =
-          rpc::FileDescriptor(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      link->client = listener_->accept();
       const Plan plan = plans_.at(std::min<size_t>(connections_++, plans_.size() - 1));
       auto addresses = rpc::resolve(target_, false);
       if (!addresses) continue;
@@ -100,7 +92,6 @@ class FaultProxy {
         continue;  // the client sees an end
       }
       link->target = std::move(*socket);
-      rpc::tune_connection(link->client.get());
       rpc::tune_connection(link->target.get());
       pumps_.emplace_back([this, link, plan] {
         pump(*link, link->client.get(), link->target.get(), plan.up, passed_up_);
@@ -166,9 +157,9 @@ class FaultProxy {
     link.over = true;  // both pumps let go of it, which closes
   }
 
-  rpc::Place target_, place_;
+  rpc::Place target_;
   std::vector<Plan> plans_;
-  rpc::FileDescriptor listener_;
+  std::unique_ptr<rpc::Listener> listener_;
   std::atomic<bool> stop_ = false;
   std::atomic<int> connections_ = 0;
   std::atomic<int64_t> passed_up_ = 0, passed_down_ = 0;

@@ -1,11 +1,11 @@
 #include "rpc/transport/child_process.h"
 
-#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <thread>
 
 #include "base/strings.h"

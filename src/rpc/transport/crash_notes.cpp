@@ -3,11 +3,11 @@
 #include <cxxabi.h>
 #include <dlfcn.h>
 #include <execinfo.h>
-#include <signal.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -42,6 +42,7 @@ uintptr_t instruction_of(void* context) {
 void describe_frame(CrashNotes::Frame& frame, uintptr_t address) {
   frame.address = address;
   Dl_info info = {};
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): a register's contents
   if (::dladdr(reinterpret_cast<void*>(address), &info) == 0 || info.dli_fname == nullptr) return;
   const char* slash = std::strrchr(info.dli_fname, '/');
   copy_text(frame.object, sizeof frame.object, slash ? slash + 1 : info.dli_fname);

@@ -49,7 +49,7 @@ Error bind_error(int error, const Place& place) {
 
 }  // namespace
 
-Result<std::unique_ptr<Listener>> Listener::open(const Place& place, bool anywhere) noexcept {
+Result<std::unique_ptr<Listener>> Listener::open(const Place& place, bool anywhere) {
   std::unique_ptr<Listener> listener(new Listener(place));
   switch (place.kind) {
     case Place::Kind::kPipe:

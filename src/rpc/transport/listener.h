@@ -10,7 +10,7 @@ class Listener {
   // UserError for a place beyond this machine unless `anywhere`, for a path that is taken by
   // something else than a socket nobody listens on, and for a pipe; PlatformError for an address
   // that is taken.
-  static Result<std::unique_ptr<Listener>> open(const Place& place, bool anywhere) noexcept;
+  static Result<std::unique_ptr<Listener>> open(const Place& place, bool anywhere);
   // The socket's file goes, if it still is this one's.
   ~Listener();
   Listener(const Listener&) = delete;

@@ -2,11 +2,11 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <vector>
 
 #include "rpc/transport/listener.h"

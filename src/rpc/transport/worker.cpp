@@ -1,6 +1,5 @@
 #include "rpc/transport/worker.h"
 
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -8,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <new>
 
 #include "rpc/transport/stream_channel.h"
@@ -49,7 +49,7 @@ void become_worker(pid_t server, const ListenOptions& options) {
 
 }  // namespace
 
-Result<std::unique_ptr<Worker>> Worker::prepare(FileDescriptor& write_end) noexcept {
+Result<std::unique_ptr<Worker>> Worker::prepare(FileDescriptor& write_end) {
   std::unique_ptr<Worker> worker(new Worker());
   void* page = ::mmap(nullptr, sizeof(WorkerPage), PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);

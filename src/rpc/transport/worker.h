@@ -57,7 +57,7 @@ class Worker {
 
  private:
   Worker() = default;
-  static Result<std::unique_ptr<Worker>> prepare(FileDescriptor& write_end) noexcept;
+  static Result<std::unique_ptr<Worker>> prepare(FileDescriptor& write_end);
   [[noreturn]] void serve(const ListenOptions& options) noexcept;
   void note_end(int status) noexcept;
   Result<pid_t> fork_process() noexcept;

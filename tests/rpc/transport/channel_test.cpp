@@ -5,6 +5,7 @@
 #include <functional>
 #include <thread>
 
+#include "rpc/transport/listener.h"
 #include "rpc/transport/stream_channel.h"
 #include "support/expect_error.h"
 #include "support/fault_proxy.h"
@@ -294,22 +295,13 @@ TEST(Channel, TheLastFrameIsOneThatAChannelReads) {
 class Network {
  public:
   explicit Network(const testing::FaultProxy::Plan& plan) {
-    listener_ = FileDescriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in address = {};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* any = reinterpret_cast<sockaddr*>(&address);
-    EXPECT_EQ(::bind(listener_.get(), any, size), 0);
-    EXPECT_EQ(::listen(listener_.get(), 4), 0);
-    ::getsockname(listener_.get(), any, &size);
-    Place mirror;
-    mirror.host = "127.0.0.1";
-    mirror.port = ntohs(address.sin_port);
-    proxy_ = std::make_unique<testing::FaultProxy>(mirror, std::vector{plan});
+    auto listener = Listener::open(*parse_place("127.0.0.1:0"), false);
+    EXPECT_TRUE(listener);
+    listener_ = std::move(*listener);
+    proxy_ = std::make_unique<testing::FaultProxy>(listener_->place(), std::vector{plan});
     mirror_ = std::thread([this] {
-      FileDescriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-      auto channel = make_stream_channel(std::move(socket), "the client");
+      wait_ready(listener_->get(), false, -1, in(20'000));
+      auto channel = make_stream_channel(listener_->accept(), "the client");
       while (true) {
         auto frame = receive_frame(*channel, in(20'000));
         if (!frame) {
@@ -333,7 +325,7 @@ class Network {
   }
 
  private:
-  FileDescriptor listener_;
+  std::unique_ptr<Listener> listener_;
   std::unique_ptr<testing::FaultProxy> proxy_;
   std::thread mirror_;
   std::unique_ptr<Channel> client_;
