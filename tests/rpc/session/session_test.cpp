@@ -238,7 +238,11 @@ class Gate {
     open_ = true;
     open_.notify_all();
   }
-  void wait() { open_.wait(false); }
+  void wait() {
+    open_.wait(false);
+    std::this_thread::sleep_for(delay.load());
+  }
+  std::atomic<std::chrono::milliseconds> delay{0ms};
 
  private:
   std::atomic<bool> open_{false};
@@ -340,6 +344,28 @@ TEST(RemoteSession, HeartbeatsKeepAWaitAlive) {
   Status status = session->synchronize(kDefaultStream);
   EXPECT_TRUE(status) << status.error().to_string();
   opener.join();
+}
+
+TEST(RemoteSession, HeartbeatsComeBetweenManyShortRequests) {
+  auto device = std::make_shared<GateDevice>();
+  device->gate->open();
+  rpc::ServerOptions options;
+  options.limits.heartbeat = 20ms;
+  options.open_device = [device](const std::string&) { return device; };
+  MemoryServer server(options);
+  rpc::ConnectOptions connect;
+  connect.silence = 300ms;
+  auto session = server.connect(connect);
+  const KernelId ramp = new_kernel(*session, "ramp");
+  const BufferId buffer = new_buffer(*session, 20'000);
+  device->gate->delay = 10ms;
+  for (int i = 0; i < 90; ++i) {
+    // Too large to share a frame with the next one.
+    ASSERT_TRUE(session->write(kDefaultStream, {buffer, 0}, std::vector<std::byte>(20'000)));
+    ASSERT_TRUE(launch_on(*session, ramp, buffer, {0, 1}, 4));
+  }
+  Status status = session->synchronize(kDefaultStream);
+  EXPECT_TRUE(status) << status.error().to_string();
 }
 
 TEST(RemoteSession, SilenceIsTheEnd) {

@@ -88,6 +88,7 @@ Status AttendedLink::receive_payload(std::span<std::byte> to, runtime::Deadline 
 Status AttendedLink::send(std::span<const std::byte> head, std::span<const std::byte> payload,
                           runtime::Deadline deadline) noexcept {
   std::lock_guard guard(sending_);
+  last_sent_ = Clock::now();
   return channel_.send(head, payload, deadline);
 }
 
@@ -95,30 +96,25 @@ Status AttendedLink::send(std::span<const std::byte> head, std::span<const std::
 
 void AttendedLink::attend() noexcept {
   std::unique_lock held(lock_);
-  uint64_t seen = 0;  // work that was already under way at the last tick
-  Clock::time_point begun = Clock::now();
+  uint64_t seen = 0;                      // work that was already under way at the last tick
+  Clock::time_point sign = Clock::now();  // of life, or the begin of a busy time
   while (!stop_) {
-    if (!working_) {
-      if (Clock::now() - last_work_ > kRest) {
-        asleep_ = true;
-        changed_.wait(held, [&] { return stop_ || !asleep_; });
-      } else {
-        changed_.wait_for(held, kWorkTick);
-      }
+    const Clock::time_point now = Clock::now();
+    if (!working_ && now - last_work_ > kRest) {
+      asleep_ = true;
+      changed_.wait(held, [&] { return stop_ || !asleep_; });
+      sign = Clock::now();
       continue;
     }
-    if (works_ != seen) {
-      seen = works_;
-      begun = Clock::now();
-      changed_.wait_for(held, kWorkTick);
-      continue;
-    }
-    if (Clock::now() - begun >= heartbeat_) {
-      begun = Clock::now();
+    // However short each request is: whoever waits for the last of many must hear something.
+    sign = std::max(sign, last_sent_.load());
+    if (working_ && now - sign >= heartbeat_) {
+      sign = now;
       keep_alive(held);
-    } else if (may_read_ahead()) {
+    } else if (working_ && works_ == seen && may_read_ahead()) {
       read_ahead(held);
     } else {
+      seen = works_;
       changed_.wait_for(held, kWorkTick);
     }
   }

@@ -44,6 +44,7 @@ class AttendedLink final : public ServerLink {
   const std::vector<std::byte> sign_;  // of life
 
   std::mutex sending_;
+  std::atomic<Clock::time_point> last_sent_{Clock::now()};
   std::mutex lock_;  // guards what follows
   std::condition_variable changed_;
   std::deque<Frame> ahead_;
