@@ -37,8 +37,13 @@ bool may_alias(const tir::PrimFunc& func) {
 
 }  // namespace
 
-bool KernelBuilder::add_from_cache(Native& native, int32_t kernel) {
-  native.key = KernelCache::key(executable_.kernels[static_cast<size_t>(kernel)].spec, target_);
+bool KernelBuilder::add_from_cache(Native& native, int32_t kernel,
+                                   const std::vector<std::optional<int64_t>>& most) {
+  std::string text = executable_.kernels[static_cast<size_t>(kernel)].spec;
+  for (const std::optional<int64_t>& bound : most) {
+    text += "\nat most " + (bound ? std::to_string(*bound) : "any");
+  }
+  native.key = KernelCache::key(text, target_);
   auto known = options_.cache->find(native.key);
   if (!known) return false;
   native.cached = true;
@@ -48,7 +53,8 @@ bool KernelBuilder::add_from_cache(Native& native, int32_t kernel) {
   return true;
 }
 
-void KernelBuilder::add(const tir::PrimFunc& func, int32_t kernel, const std::string& programs) {
+void KernelBuilder::add(const tir::PrimFunc& func, int32_t kernel, const std::string& programs,
+                        const std::vector<std::optional<int64_t>>& most) {
   if (options_.instruments.poll) options_.instruments.poll();
   double start = seconds_now();
   const std::string& name = executable_.kernels[static_cast<size_t>(kernel)].name;
@@ -57,7 +63,7 @@ void KernelBuilder::add(const tir::PrimFunc& func, int32_t kernel, const std::st
   Native native;
   native.implementation = executable_.implementations.size();
   // What a rewrite makes of a kernel has no key.
-  if (is_kept && options_.cache && !options_.rewrite && add_from_cache(native, kernel)) {
+  if (is_kept && options_.cache && !options_.rewrite && add_from_cache(native, kernel, most)) {
     natives_.push_back(std::move(native));
     schedule_seconds_ += seconds_now() - start;
     return;
@@ -70,7 +76,7 @@ void KernelBuilder::add(const tir::PrimFunc& func, int32_t kernel, const std::st
   const Limits& limits = target_.description.limits;
   std::vector<codegen::DeviceFunc> code;
   codegen::SegmentedFunc whole = codegen::segment_tensors(*scheduled.func, limits);
-  codegen::SegmentedFunc parts = codegen::segment_tensors(*scheduled.func, limits, true);
+  codegen::SegmentedFunc parts = codegen::segment_tensors(*scheduled.func, limits, true, most);
   add_launches(whole, parts.symbolic, true, name, programs, implementation, code);
   if (!parts.symbolic.empty()) {
     add_launches(parts, parts.symbolic, false, name + "_parts", programs, implementation, code);

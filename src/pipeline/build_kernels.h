@@ -21,8 +21,9 @@ class KernelBuilder {
                 Executable& executable);
 
   // Implements executable.kernels[kernel] by `func`. `programs`: the hand-written ones among what
-  // the kernel computes, "@f, @g".
-  void add(const tir::PrimFunc& func, int32_t kernel, const std::string& programs);
+  // the kernel computes, "@f, @g". `most`: what its scalars can be at most, where that is known.
+  void add(const tir::PrimFunc& func, int32_t kernel, const std::string& programs,
+           const std::vector<std::optional<int64_t>>& most = {});
   // Adds the module with the code of all.
   void finish();
 
@@ -47,7 +48,8 @@ class KernelBuilder {
   // What of a lowered form can be done once, when weights are loaded.
   codegen::Preparation find_preparation(const codegen::SegmentedFunc& segmented,
                                         const codegen::LoweredKernel& lowered) const;
-  bool add_from_cache(Native& native, int32_t kernel);
+  bool add_from_cache(Native& native, int32_t kernel,
+                      const std::vector<std::optional<int64_t>>& most);
   void keep(const Native& native);
   ModuleBlob generate();
   ModuleBlob generate_native();

@@ -16,6 +16,7 @@
 #include "pipeline/build_kernels.h"
 #include "pipeline/library_kernels.h"
 #include "pipeline/run.h"
+#include "pipeline/scalar_bounds.h"
 #include "relax/kernel_call.h"
 #include "relax/visit.h"
 #include "text/printer.h"
@@ -229,6 +230,11 @@ std::shared_ptr<const Executable> implement(const Module& kernels, const target:
   codegen::VmContext context;
   KernelBuilder builder(target, options, *executable);
   LibraryKernels libraries(target, options, *executable);
+  // Where bindings have no limit, nobody asks how large a tensor can get.
+  std::map<std::string, std::vector<std::optional<int64_t>>> bounds;
+  if (target.description.limits.max_binding_bytes > 0) {
+    bounds = scalar_bounds(fixed, options.memory.bounds);
+  }
   for (const auto& [name, function] : fixed.functions) {
     if (!passes::is_kernel(function.get())) continue;
     const tir::PrimFunc& func = passes::kernel_implementation(fixed, name);
@@ -237,7 +243,9 @@ std::shared_ptr<const Executable> implement(const Module& kernels, const target:
     executable->kernels.push_back(kernel_info(fixed, name));
     check_limits(executable->kernels.back(), target);
     const relax::Function& spec = passes::kernel_spec(fixed, name);
-    if (!libraries.add(spec, func, index)) builder.add(func, index, programs_text(spec));
+    if (!libraries.add(spec, func, index)) {
+      builder.add(func, index, programs_text(spec), bounds[name]);
+    }
   }
   builder.finish();
   libraries.finish();

@@ -14,9 +14,10 @@ using testing::run_program;
 using testing::strings;
 using testing::TempFolder;
 
-std::vector<std::string> migrate(const std::string& prompt, const std::string& tokens) {
+std::vector<std::string> migrate(const std::string& prompt, const std::string& tokens,
+                                 const std::string& to = "opencl") {
   return {"migrate", kDemoModel, "--from", "cpu",          "--to",
-          "opencl",  "--prompt", prompt,   "--max-tokens", tokens};
+          to,        "--prompt", prompt,   "--max-tokens", tokens};
 }
 
 std::vector<std::string> with(std::vector<std::string> args,
@@ -25,10 +26,18 @@ std::vector<std::string> with(std::vector<std::string> args,
   return args;
 }
 
-class MigrateClean : public ::testing::TestWithParam<const char*> {};
+struct CleanCase {
+  const char* target;
+  const char* prompt;
+};
+
+void PrintTo(const CleanCase& clean, std::ostream* out) { *out << clean.target; }
+
+class MigrateClean : public ::testing::TestWithParam<CleanCase> {};
 
 TEST_P(MigrateClean, AccusesNothing) {
-  ProgramResult result = run_program(with(migrate(GetParam(), "40"), {"--json"}));
+  const CleanCase& clean = GetParam();
+  ProgramResult result = run_program(with(migrate(clean.prompt, "40", clean.target), {"--json"}));
   ASSERT_EQ(result.exit_code, 0) << result.all();
   EXPECT_EQ(result.err, "");
   Json json = result.json();
@@ -59,9 +68,15 @@ TEST_P(MigrateClean, AccusesNothing) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Prompts, MigrateClean,
-                         ::testing::Values("Moses said to the people,", "Emma was",
-                                           "In the beginning", "“I am very glad"),
-                         [](const auto& info) { return "prompt" + std::to_string(info.index); });
+                         ::testing::Values(CleanCase{"opencl", "Moses said to the people,"},
+                                           CleanCase{"opencl", "Emma was"},
+                                           CleanCase{"opencl", "In the beginning"},
+                                           CleanCase{"opencl", "“I am very glad"},
+                                           CleanCase{"vulkan", "Moses said to the people,"}),
+                         [](const auto& info) {
+                           return std::string(info.param.target) + "_prompt" +
+                                  std::to_string(info.index);
+                         });
 
 TEST(Migrate, WritesItsReport) {
   TempFolder folder;

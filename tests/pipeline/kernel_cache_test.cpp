@@ -72,6 +72,28 @@ TEST_F(KernelCacheTest, AnotherTargetIsAnotherKey) {
   EXPECT_EQ(disk.misses(), 2);
 }
 
+// Parts from the cache and new ones make the same module as new ones alone.
+TEST_F(KernelCacheTest, ShadersOfVulkanAreKept) {
+  DiskCache disk({folder_ / "cache", {}});
+  auto first = compile(disk, "vulkan");
+  EXPECT_EQ(disk.misses(), 1);
+  EXPECT_EQ(compile(disk, "vulkan")->modules[0].bytes, first->modules[0].bytes);
+  EXPECT_EQ(disk.hits(), 1);
+  std::string more = kProgram;
+  more.replace(more.find("silu(c)"), 7, "tanh(c)");
+  KernelCache cache(std::shared_ptr<DiskCache>(&disk, [](DiskCache*) {}));
+  ImplementOptions options;
+  options.cache = &cache;
+  const target::Target target = target::parse_target("vulkan");
+  auto mixed = pipeline::compile(text::parse(more, "program"), target, options);
+  EXPECT_EQ(mixed->kernels.size(), 2u);
+  EXPECT_EQ(disk.hits(), 2);
+  EXPECT_EQ(disk.misses(), 2);
+  auto plain = pipeline::compile(text::parse(more, "program"), target);
+  EXPECT_EQ(mixed->modules[0].bytes, plain->modules[0].bytes);
+  EXPECT_EQ(mixed->modules[0].entries, plain->modules[0].entries);
+}
+
 TEST_F(KernelCacheTest, ACorruptedEntryIsCompiledAgainAndReplaced) {
   std::vector<std::byte> code;
   {

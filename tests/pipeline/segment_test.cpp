@@ -211,6 +211,34 @@ def main(x: Tensor((n, 16), f32), y: Tensor((n, 16), f32)) -> Tensor((n, 16), f3
   EXPECT_EQ(found->at_f64(520), 2 * large.at_f64(520));
 }
 
+// What is known to fit one binding gets no second form.
+TEST(SegmentBounds, SmallTensorsAreNotCut) {
+  target::Target target = target::parse_target("opencl");
+  target.description.limits.max_binding_bytes = kMost;
+  // Rows of 64 bytes: 32 of them fit.
+  auto launches = [&](const std::string& attrs, const passes::Bounds& bounds) {
+    Module module = text::parse("module {" + attrs + R"(phase: "import"}
+
+def main(x: Tensor((n, 16), f32)) -> Tensor((n, 16), f32) {
+  dataflow {
+    y: Tensor((n, 16), f32) = silu(x)
+    output y
+  }
+  return y
+}
+)",
+                                "test");
+    pipeline::ImplementOptions options;
+    options.memory.bounds = bounds;
+    return pipeline::compile(module, target, options)->implementations.at(0).launches.size();
+  };
+  EXPECT_EQ(launches("", {}), 2u);
+  EXPECT_EQ(launches("bound.n: 33, ", {}), 2u);
+  EXPECT_EQ(launches("bound.n: 32, ", {}), 1u);
+  EXPECT_EQ(launches("bound.n: 33, ", {{"n", 20}}), 1u);
+  EXPECT_EQ(launches("bound.m: 3, ", {}), 2u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Platforms, Segments, ::testing::Values("cpu", "opencl"),
                          [](const auto& info) { return std::string(info.param); });
 

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <optional>
 
+#include "arith/analyzer.h"
 #include "tir/visit.h"
 
 namespace tapml::codegen {
@@ -97,7 +98,12 @@ struct Splitter {
   SegmentedFunc result;
 };
 
-void split_symbolic(const PrimFunc& func, const Limits& limits, Splitter& splitter) {
+void split_symbolic(const PrimFunc& func, const Limits& limits,
+                    const std::vector<std::optional<int64_t>>& most, Splitter& splitter) {
+  arith::Analyzer analyzer;
+  for (size_t i = 0; i < func.scalars.size(); ++i) {
+    analyzer.bind(func.scalars[i], 0, i < most.size() ? most[i] : std::nullopt);
+  }
   struct Candidate {
     size_t param;
     int64_t rows, row_bytes;
@@ -109,7 +115,8 @@ void split_symbolic(const PrimFunc& func, const Limits& limits, Splitter& splitt
     if (limits.max_binding_bytes == 0 || !row_bytes || *row_bytes == 0) continue;
     if (buffer.shape[0].is_int()) continue;
     int64_t rows = segment_rows(std::numeric_limits<int64_t>::max(), *row_bytes, limits);
-    if (rows > 0) candidates.push_back({p, rows, *row_bytes});
+    auto largest = analyzer.upper_bound(buffer.shape[0]);
+    if (rows > 0 && !(largest && *largest <= rows)) candidates.push_back({p, rows, *row_bytes});
   }
   if (candidates.empty()) return;
   int64_t parts = kMostSymbolicParts;
@@ -142,7 +149,8 @@ int64_t segment_rows(int64_t rows, int64_t row_bytes, const Limits& limits) {
   return most / row_bytes / step * step;
 }
 
-SegmentedFunc segment_tensors(const PrimFunc& func, const Limits& limits, bool symbolic) {
+SegmentedFunc segment_tensors(const PrimFunc& func, const Limits& limits, bool symbolic,
+                              const std::vector<std::optional<int64_t>>& most) {
   Splitter splitter(func);
   for (size_t p = 0; p < func.params.size(); ++p) {
     const BufferNode& buffer = *func.params[p].buffer;
@@ -155,7 +163,7 @@ SegmentedFunc segment_tensors(const PrimFunc& func, const Limits& limits, bool s
       splitter.add(p, rows, *row_bytes, std::min(rows, all - begin), std::min(rows, all - begin));
     }
   }
-  if (symbolic) split_symbolic(func, limits, splitter);
+  if (symbolic) split_symbolic(func, limits, most, splitter);
   SegmentedFunc& result = splitter.result;
   const auto& split = splitter.split;
   auto copy = std::make_shared<PrimFunc>(func);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "abi/device_info.h"
@@ -37,8 +38,10 @@ struct SegmentedFunc {
 //
 // `symbolic`: the parameters whose outermost dimension alone is symbolic are split too, into four
 // segments or into as many as limits.max_bindings leaves to each; none where that is less than two.
-// A segment that lies behind the end of its tensor is not touched.
+// A segment that lies behind the end of its tensor is not touched. `most`: what the scalars can be
+// at most, where that is known; a tensor that then always fits one binding is left whole.
 SegmentedFunc segment_tensors(const tir::PrimFunc& func, const Limits& limits,
-                              bool symbolic = false);
+                              bool symbolic = false,
+                              const std::vector<std::optional<int64_t>>& most = {});
 
 }  // namespace tapml::codegen

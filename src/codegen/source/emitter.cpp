@@ -1,5 +1,6 @@
 #include "codegen/source/emitter.h"
 
+#include <bit>
 #include <cmath>
 #include <map>
 #include <set>
@@ -248,20 +249,35 @@ class FunctionEmitter {
   // chosen: then the whole selection becomes an if. Else it is a conditional expression.
   std::string select(const PrimExpr& e) {
     std::string condition = expr(e.operand(0));
-    size_t mark = out_.size();
-    auto saved_counters = counters_;
-    std::string a = expr(e.operand(1)), b = expr(e.operand(2));
-    if (out_.size() == mark) return "(" + condition + " ? " + a + " : " + b + ")";
-    out_.resize(mark);
-    counters_ = std::move(saved_counters);
+    Aside a = aside(e.operand(1)), b = aside(e.operand(2));
+    if (a.statements.empty() && b.statements.empty()) {
+      return "(" + condition + " ? " + a.value + " : " + b.value + ")";
+    }
     std::string result = unique("chosen");
     line(dialect_.type_name(e.dtype()) + " " + result + ";");
-    auto assign = [&](const PrimExpr& side) {
-      std::string value = expr(side);
-      line(result + " = " + value + ";");
+    auto assign = [&](const Aside& side) {
+      out_ += side.statements;
+      line(result + " = " + side.value + ";");
     };
-    block("if (" + condition + ")", [&] { assign(e.operand(1)); });
-    block("else", [&] { assign(e.operand(2)); });
+    block("if (" + condition + ")", [&] { assign(a); });
+    block("else", [&] { assign(b); });
+    return result;
+  }
+
+  // An expression with the statements that it needs, which are not written yet; each is emitted
+  // once, however deep selections nest.
+  struct Aside {
+    std::string statements, value;
+  };
+  Aside aside(const PrimExpr& e) {
+    std::string before = std::move(out_);
+    out_.clear();
+    ++depth_;
+    Aside result;
+    result.value = expr(e);
+    --depth_;
+    result.statements = std::move(out_);
+    out_ = std::move(before);
     return result;
   }
 
@@ -283,18 +299,22 @@ class FunctionEmitter {
     }
     std::string a = expr(e.operand(0));
     bool logical = e.kind() == ExprKind::kAnd || e.kind() == ExprKind::kOr;
-    size_t mark = out_.size();
-    auto saved_counters = counters_;
-    std::string b = expr(e.operand(1));
-    if (logical && out_.size() != mark) {
-      // What the second condition needs must not run where the first decides.
-      out_.resize(mark);
-      counters_ = std::move(saved_counters);
-      std::string result = unique("holds");
-      line(dialect_.type_name(DType::kBool) + " " + result + " = " + a + ";");
-      block("if (" + std::string(e.kind() == ExprKind::kAnd ? "" : "!") + result + ")",
-            [&] { line(result + " = " + expr(e.operand(1)) + ";"); });
-      return result;
+    std::string b;
+    if (logical) {
+      Aside second = aside(e.operand(1));
+      if (!second.statements.empty()) {
+        // What the second condition needs must not run where the first decides.
+        std::string result = unique("holds");
+        line(dialect_.type_name(DType::kBool) + " " + result + " = " + a + ";");
+        block("if (" + std::string(e.kind() == ExprKind::kAnd ? "" : "!") + result + ")", [&] {
+          out_ += second.statements;
+          line(result + " = " + second.value + ";");
+        });
+        return result;
+      }
+      b = second.value;
+    } else {
+      b = expr(e.operand(1));
     }
     DType dtype = e.operand(0).dtype();
     auto infix = [&](const char* op) {
@@ -375,6 +395,14 @@ class FunctionEmitter {
     DType dtype = e.dtype();
     bool is_signed = is_signed_integer(dtype);
     const PrimExpr& divisor = e.operand(1);
+    if (floor && divisor.is_int() && divisor->int_value > 0 &&
+        std::has_single_bit(static_cast<uint64_t>(divisor->int_value))) {
+      if (!quotient) {
+        return "(" + a + " & " + dialect_.int_literal(divisor->int_value - 1, dtype) + ")";
+      }
+      const int bits = std::countr_zero(static_cast<uint64_t>(divisor->int_value));
+      return dialect_.shift(a, dialect_.int_literal(bits, dtype), dtype, false);
+    }
     bool may_be_zero = !divisor.is_int() || divisor.is_int(0);
     bool may_overflow = is_signed && (divisor.is_int() ? divisor.is_int(-1) : !is_index(e, dtype));
     std::string zero = dialect_.int_literal(0, dtype), one = dialect_.int_literal(1, dtype);

@@ -1,0 +1,57 @@
+#include "pipeline/scalar_bounds.h"
+
+#include <algorithm>
+
+#include "arith/analyzer.h"
+#include "passes/graph_functions.h"
+#include "passes/kernel.h"
+#include "relax/kernel_call.h"
+#include "relax/memory.h"
+#include "relax/visit.h"
+
+namespace tapml::pipeline {
+
+std::map<std::string, std::vector<std::optional<int64_t>>> scalar_bounds(
+    const Module& fixed, const passes::Bounds& given) {
+  std::map<std::string, std::vector<std::optional<int64_t>>> all;
+  for (const auto& [name, function] : passes::graph_functions(fixed)) {
+    auto bound_of = [&, source = function](const Var& var) -> std::optional<int64_t> {
+      const std::string key = relax::kBoundPrefix + var->name;
+      std::optional<int64_t> most;
+      auto add = [&](int64_t bound) { most = most ? std::min(*most, bound) : bound; };
+      if (auto one = given.find(var->name); one != given.end()) add(one->second);
+      for (const AttrMap* attrs : {&fixed.attrs, &source->attrs}) {
+        const auto* bound = find_attr<int64_t>(*attrs, key);
+        if (bound && *bound >= 0) add(*bound);
+      }
+      return most;
+    };
+    relax::visit_bindings(function->body, [&](const relax::Binding& binding, bool) {
+      if (!relax::is_call_tir(binding.value)) return;
+      const auto& call = *relax::as<relax::CallNode>(binding.value);
+      const std::string& kernel = relax::call_tir_callee(call);
+      const tir::PrimFunc& program = passes::kernel_implementation(fixed, kernel);
+      std::vector<relax::Annotation> annotations;
+      for (const relax::Expr& arg : relax::call_tir_args(call)) {
+        annotations.push_back(relax::annotation_of(arg));
+      }
+      const std::vector<PrimExpr> values =
+          relax::scalar_values(program, annotations, relax::call_tir_symbols(call));
+      auto [known, fresh] = all.try_emplace(kernel, values.size());
+      for (size_t i = 0; i < values.size(); ++i) {
+        arith::Analyzer analyzer;
+        for (const Var& var : free_vars(values[i])) analyzer.bind(var, 0, bound_of(var));
+        std::optional<int64_t> most = analyzer.upper_bound(values[i]);
+        std::optional<int64_t>& so_far = known->second[i];
+        if (fresh) {
+          so_far = most;
+        } else {
+          so_far = so_far && most ? std::optional(std::max(*so_far, *most)) : std::nullopt;
+        }
+      }
+    });
+  }
+  return all;
+}
+
+}  // namespace tapml::pipeline
