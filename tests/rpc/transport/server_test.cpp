@@ -86,6 +86,21 @@ TEST_P(Served, SeveralSessionsEachInItsProcess) {
   EXPECT_EQ(server.kill(SIGTERM), 0);
 }
 
+TEST_P(Served, AsManySessionsAtOnceAsItMay) {
+  ServerProcess server(place(), {});
+  {
+    std::vector<std::unique_ptr<Client>> clients;
+    for (int i = 0; i < 64; ++i) clients.push_back(std::make_unique<Client>(server.place()));
+    for (int round = 0; round < 5; ++round) {
+      for (auto& client : clients) ASSERT_TRUE(client->run("fine"));
+    }
+    EXPECT_EQ(server.workers().size(), 64U);
+    expect_fault(open(server.place()), PlatformFault::kLimit, {"64"});
+  }
+  EXPECT_TRUE(server.becomes_idle());
+  EXPECT_TRUE(Client(server.place()).run("fine"));
+}
+
 TEST_P(Served, ACrashIsToldAndTakesItsSessionOnly) {
   ServerProcess server(place(), {});
   Client other(server.place());
