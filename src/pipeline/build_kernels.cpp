@@ -15,10 +15,6 @@
 
 namespace tapml::pipeline {
 
-KernelBuilder::KernelBuilder(const target::Target& target, const ImplementOptions& options,
-                             Executable& executable)
-    : target_(target), options_(options), executable_(executable) {}
-
 namespace {
 
 // Whether the planner may let an output take over an input's storage.
@@ -36,6 +32,10 @@ bool may_alias(const tir::PrimFunc& func) {
 }
 
 }  // namespace
+
+KernelBuilder::KernelBuilder(const target::Target& target, const ImplementOptions& options,
+                             Executable& executable)
+    : target_(target), options_(options), executable_(executable) {}
 
 bool KernelBuilder::add_from_cache(Native& native, int32_t kernel,
                                    const std::vector<std::optional<int64_t>>& most) {

@@ -149,8 +149,8 @@ class Glsl : public Dialect {
 
   std::string load(const std::string& buffer, const std::string& index,
                    DType dtype) const override {
-    const std::string element = buffer + "[" + index + "]";
     const int bits = memory_bits(dtype);
+    std::string element = buffer + "[" + index + "]";
     if (bits >= 32) return element;
     std::string value;
     if (narrow_storage_) {

@@ -36,16 +36,16 @@ constexpr uint32_t kPreserveCapability = 4466, kNearestCapability = 4467;
 constexpr uint32_t kPreserveMode = 4461, kNearestMode = 4462;
 constexpr std::string_view kFloatControls = "SPV_KHR_float_controls";
 
-using Words = std::vector<uint32_t>;
+using SpirvWords = std::vector<uint32_t>;
 
-void append(Words& words, uint32_t op, const Words& operands) {
+void append_instruction(SpirvWords& words, uint32_t op, const SpirvWords& operands) {
   words.push_back(static_cast<uint32_t>((operands.size() + 1) << 16) | op);
   words.insert(words.end(), operands.begin(), operands.end());
 }
 
 // A string's characters, first in the low byte, and a zero.
-Words literal_string(std::string_view text) {
-  Words words(text.size() / 4 + 1, 0);
+SpirvWords literal_string(std::string_view text) {
+  SpirvWords words(text.size() / 4 + 1, 0);
   for (size_t i = 0; i < text.size(); ++i) {
     words[i / 4] |= static_cast<uint32_t>(static_cast<unsigned char>(text[i])) << (8 * (i % 4));
   }
@@ -104,10 +104,10 @@ struct SpirvModule {
         break;
       case kSpirvVariable:
         if (buffers.contains(instruction[1]))
-          append(added, kSpirvDecorate, {instruction[2], kAliased});
+          append_instruction(added, kSpirvDecorate, {instruction[2], kAliased});
         break;
       default:
-        if (rounds(op)) append(added, kSpirvDecorate, {instruction[2], kNoContraction});
+        if (rounds(op)) append_instruction(added, kSpirvDecorate, {instruction[2], kNoContraction});
     }
   }
 
@@ -117,7 +117,7 @@ struct SpirvModule {
   std::set<uint32_t> widths;
   std::set<uint32_t> restricted;  // structs
   std::set<uint32_t> buffers;     // pointer types of storage buffers that may alias
-  Words added;                    // decorations
+  SpirvWords added;               // decorations
 };
 
 }  // namespace
@@ -127,7 +127,7 @@ std::vector<uint32_t> with_promises(std::span<const uint32_t> words) {
   if (module.extensions == 0 || module.modes == 0 || module.decorations == 0) {
     throw_internal("a SPIR-V module without an entry point");
   }
-  Words result;
+  SpirvWords result;
   result.reserve(words.size() + module.added.size() + 32);
   auto copy = [&](size_t from, size_t to) {
     result.insert(result.end(), words.begin() + static_cast<std::ptrdiff_t>(from),
@@ -135,14 +135,14 @@ std::vector<uint32_t> with_promises(std::span<const uint32_t> words) {
   };
   copy(0, module.extensions);
   if (!module.widths.empty()) {
-    append(result, kSpirvCapability, {kPreserveCapability});
-    append(result, kSpirvCapability, {kNearestCapability});
-    append(result, kSpirvExtension, literal_string(kFloatControls));
+    append_instruction(result, kSpirvCapability, {kPreserveCapability});
+    append_instruction(result, kSpirvCapability, {kNearestCapability});
+    append_instruction(result, kSpirvExtension, literal_string(kFloatControls));
   }
   copy(module.extensions, module.modes);
   for (uint32_t width : module.widths) {
-    append(result, kSpirvExecutionMode, {module.main, kPreserveMode, width});
-    append(result, kSpirvExecutionMode, {module.main, kNearestMode, width});
+    append_instruction(result, kSpirvExecutionMode, {module.main, kPreserveMode, width});
+    append_instruction(result, kSpirvExecutionMode, {module.main, kNearestMode, width});
   }
   copy(module.modes, module.decorations);
   result.insert(result.end(), module.added.begin(), module.added.end());
