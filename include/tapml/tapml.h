@@ -62,7 +62,8 @@ TAPML_API const char* tapml_last_error(void);
 /* Sets it: what a function of the application does before it returns a failure. */
 TAPML_API void tapml_set_error(const char* message);
 
-/* Opens the device of `platform`: "cpu", "opencl". `threads` bounds the processor's threads, 0: all. */
+/* Opens the device of `platform`: "cpu", "opencl", "vulkan". `threads` bounds the processor's threads,
+   0: all. */
 TAPML_API tapml_status tapml_session_open(const char* platform, int32_t threads,
                                           tapml_session** session);
 /* Programs, results and values of the session are freed first. */

@@ -6,6 +6,7 @@
 #include "device/cpu/cpu_device.h"
 #include "device/null/null_device.h"
 #include "device/opencl/opencl_device.h"
+#include "device/vulkan/vulkan_device.h"
 #include "exec/executable_file.h"
 #include "io/host/files.h"
 #include "runtime/host/shared_object.h"
@@ -60,9 +61,10 @@ Result<std::shared_ptr<runtime::Device>> open_device(const std::string& platform
     return std::make_shared<device::CpuDevice>(threads, runtime::make_shared_object_loader());
   }
   if (platform == "opencl") return device::create_opencl_device();
+  if (platform == "vulkan") return device::create_vulkan_device();
   if (platform == "null") return std::make_shared<device::NullDevice>();
-  return std::unexpected(
-      user_error("unknown platform", "tapml_session_open", "cpu, opencl or null", platform));
+  return std::unexpected(user_error("unknown platform", "tapml_session_open",
+                                    "cpu, opencl, vulkan or null", platform));
 }
 
 }  // namespace
