@@ -68,12 +68,15 @@ Scheduled gpu_schedule(const tir::PrimFunc& func, const target::Target& target) 
   inline_producers(*program);
   fold_epilogues(*program);
   const Group group(target.description);
-  if (auto plan = gpu_rows(func, group, *program)) {
-    return {finish(func, *program, plan->nest, group.threads), plan->rule};
+  // PoCL 3.1 miscompiles guarded stores behind barriers: there, only what has none.
+  if (!group.cpu_like) {
+    if (auto plan = gpu_rows(func, group, *program)) {
+      return {finish(func, *program, plan->nest, group.threads), plan->rule};
+    }
   }
   auto gpu_stage = [&](const Stage& stage) {
     if (auto plan = gpu_product(split_groups(stage), group)) return *plan;
-    if (auto plan = gpu_product(split_groups(stage), group)) return *plan;
+    if (group.cpu_like) return one_item_a_point(stage);
     if (auto plan = gpu_reduction(stage, group)) return *plan;
     return one_item_a_point(stage);
   };

@@ -20,7 +20,8 @@ int64_t power_of_two_below(int64_t value) {
 Group::Group(const target::Description& description)
     : threads(power_of_two_below(std::max<int64_t>(
           1, std::min(description.workgroup_threads, description.limits.max_workgroup_threads)))),
-      local_bytes(description.features.local_memory ? description.limits.max_local_memory : 0) {}
+      local_bytes(description.features.local_memory ? description.limits.max_local_memory : 0),
+      cpu_like(description.cpu_like_groups) {}
 
 Stmt Group::share_out(const PrimExpr& extent,
                       const std::function<Stmt(const PrimExpr& index)>& body) const {
@@ -48,6 +49,8 @@ Stmt launch_groups(const Group& group, const GroupWork& work) {
 }
 
 namespace {
+
+constexpr int64_t kStepsAtOnce = 4;
 
 // A value that `op` leaves alone, given the one that a reduction starts with; null where that one
 // would be counted once a lane.
@@ -151,16 +154,30 @@ Stmt LaneReduction::emit(const Stage& given, const Combination& combination, con
   });
   VarMap first = at(0);
   const PrimExpr steps = tapml::substitute(reduction_steps(stage), first);
-  Var round = make_var("round");
-  PrimExpr step = round * lanes + lane;
-  Stmt add = each_point([&](int64_t point) {
-    VarMap values = at(point);
-    decode_reduction(stage, step, values);
-    return make_store(sums, {point},
-                      combination(load(sums, {point}), value_at(term, stage, values, {})));
-  });
-  if (!steps.is_int() || steps->int_value % lanes != 0) add = make_if(lt(step, steps), add);
-  Stmt loop = make_for(round, ceil_div(steps, lanes), add);
+  auto add = [&](const PrimExpr& step) {
+    return each_point([&](int64_t point) {
+      VarMap values = at(point);
+      decode_reduction(stage, step, values);
+      return make_store(sums, {point},
+                        combination(load(sums, {point}), value_at(term, stage, values, {})));
+    });
+  };
+  // Some steps of each lane at once, then one by one what is left.
+  const PrimExpr pieces = floordiv(steps, lanes * kStepsAtOnce);
+  Var piece = make_var("piece"), turn = make_var("turn"), round = make_var("round");
+  Stmt several = make_for(turn, kStepsAtOnce, add((piece * kStepsAtOnce + turn) * lanes + lane),
+                          ForKind::kUnrolled);
+  several = make_for(piece, pieces, several);
+  const PrimExpr step = (pieces * kStepsAtOnce + round) * lanes + lane;
+  Stmt one = add(step);
+  if (!steps.is_int() || steps->int_value % lanes != 0) one = make_if(lt(step, steps), one);
+  Stmt loop =
+      make_seq({several, make_for(round, ceil_div(steps, lanes) - pieces * kStepsAtOnce, one)});
+  if (lanes == 1) {
+    Stmt store = store_final(stage, at(0), load(sums, {0}));
+    if (stores) store = make_if(stores(0), store);
+    return make_alloc(sums, make_seq({clear, loop, store}));
+  }
   Stmt publish = each_point([&](int64_t point) {
     return make_store(partials, {point, group.thread}, load(sums, {point}));
   });

@@ -165,9 +165,11 @@ class ProductTiles {
           sums_, {row, column},
           load(sums_, {row, column}) + load(left_, {step, row}) * load(column_, {column}));
     });
-    const bool whole = steps_.is_int() && steps_->int_value % kTileSteps == 0;
-    PrimExpr here = whole ? PrimExpr(kTileSteps) : min(PrimExpr(kTileSteps), steps_ - first_step_);
-    return make_for(step, here, make_alloc(column_, make_seq({read, add})));
+    Stmt body = make_alloc(column_, make_seq({read, add}));
+    Stmt whole = make_for(step, kTileSteps, body);
+    if (steps_.is_int() && steps_->int_value % kTileSteps == 0) return whole;
+    Stmt rest = make_for(step, min(PrimExpr(kTileSteps), steps_ - first_step_), body);
+    return make_if(le(first_step_ + kTileSteps, steps_), whole, refresh_vars(rest));
   }
 
   Stmt write() {
@@ -200,7 +202,8 @@ bool multiplies_in_registers(DType dtype) {
 
 std::optional<GroupWork> many_row_product(const Stage& stage, const Product& product,
                                           const Group& group) {
-  if (product.rows.empty() || !multiplies_in_registers(stage.out->dtype)) return std::nullopt;
+  if (group.cpu_like || product.rows.empty() || !multiplies_in_registers(stage.out->dtype))
+    return std::nullopt;
   const PrimExpr& columns = product.lane.extent;
   if (columns.is_int() && columns->int_value < kLeastColumns) return std::nullopt;
   const PrimExpr rows = schedule::product(product.rows);

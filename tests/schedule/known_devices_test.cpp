@@ -1,0 +1,196 @@
+// Every kernel of the published Llama shapes within the limits of every known device.
+#include <gtest/gtest.h>
+
+#include "ir/exceptions.h"
+#include "models/llama.h"
+#include "pipeline/compile.h"
+#include "schedule/rules/row_buffers.h"
+#include "support/expect_error.h"
+#include "target/devices.h"
+#include "tir/visit.h"
+
+namespace tapml::testing {
+namespace {
+
+struct Shapes {
+  const char* name;
+  int64_t hidden, heads, kv_heads, head_dim, intermediate, vocabulary, context;
+};
+
+// Models differ by their layers only in how often they call a kernel.
+constexpr Shapes kModels[] = {
+    {"llama-2-7b", 4096, 32, 32, 128, 11008, 32000, 4096},
+    {"llama-2-13b", 5120, 40, 40, 128, 13824, 32000, 4096},
+    {"llama-2-70b", 8192, 64, 8, 128, 28672, 32000, 4096},
+    {"codellama-34b", 8192, 64, 8, 128, 22016, 32000, 16384},
+    {"llama-3-8b", 4096, 32, 8, 128, 14336, 128256, 8192},
+    {"llama-3.2-1b", 2048, 32, 8, 64, 8192, 128256, 131072},
+    {"llama-3.1-405b", 16384, 128, 8, 128, 53248, 128256, 131072},
+};
+
+Module module_of(const Shapes& shapes) {
+  models::LlamaConfig config;
+  config.vocabulary = shapes.vocabulary;
+  config.hidden = shapes.hidden;
+  config.intermediate = shapes.intermediate;
+  config.layers = 1;
+  config.heads = shapes.heads;
+  config.kv_heads = shapes.kv_heads;
+  config.head_dim = shapes.head_dim;
+  config.context = shapes.context;
+  return pipeline::fix_kernels(models::build_llama(config, {.fallback = DType::kBF16}));
+}
+
+using Findings = std::vector<std::string>;
+
+void more_than(Findings& findings, const std::string& kernel, const char* what, int64_t found,
+               int64_t most) {
+  if (most == 0 || found <= most) return;
+  findings.push_back(kernel + ": " + what + " " + std::to_string(found) + ", at most " +
+                     std::to_string(most));
+}
+
+// What the tensor program of a kernel asks of a work group.
+void check_groups(const std::string& kernel, const tir::PrimFunc& func, const Limits& limits,
+                  Findings& findings) {
+  int64_t local = 0;
+  more_than(findings, kernel, "threads", attr_or<int64_t>(func.attrs, "workgroup_threads", 1),
+            limits.max_workgroup_threads);
+  tir::visit(func.body, [&](const tir::Stmt& stmt) {
+    if (stmt->kind == tir::StmtKind::kFor) {
+      const auto& loop = tir::as<tir::ForNode>(stmt);
+      if (loop.for_kind != tir::ForKind::kThread) return;
+      more_than(findings, kernel, "threads", loop.extent->int_value, limits.max_workgroup_threads);
+    }
+    if (stmt->kind != tir::StmtKind::kAlloc) return;
+    const tir::Buffer& buffer = tir::as<tir::AllocNode>(stmt).buffer;
+    if (buffer->scope == tir::Scope::kShared) local += schedule::scratch_bytes(buffer);
+  });
+  // At least one byte, so that devices without local memory are told from unknown ones.
+  more_than(findings, kernel, "bytes of local memory", local,
+            std::max<int64_t>(1, limits.max_local_memory));
+}
+
+// What its launches bind.
+void check_bindings(const Executable& executable, const Limits& limits, Findings& findings) {
+  for (const Implementation& implementation : executable.implementations) {
+    const KernelInfo& kernel = executable.kernels[static_cast<size_t>(implementation.kernel)];
+    const auto own = kernel.params.size(), scratch = implementation.workspaces.size();
+    for (const LaunchInfo& launch : implementation.launches) {
+      more_than(findings, kernel.name, "bindings", static_cast<int64_t>(launch.buffers.size()),
+                limits.max_bindings);
+      for (int32_t buffer : launch.buffers) {
+        const auto index = static_cast<size_t>(buffer);
+        if (index >= own + scratch) {
+          more_than(findings, kernel.name, "bytes of a segment",
+                    implementation.segments[index - own - scratch].bytes, limits.max_binding_bytes);
+          continue;
+        }
+        const ParamInfo& param =
+            index < own ? kernel.params[index] : implementation.workspaces[index - own];
+        int64_t bytes = static_cast<int64_t>(dtype_bytes(param.dtype));
+        bool is_known = true;
+        for (const ScalarProgram& dim : param.dims) {
+          Result<int64_t> value = evaluate(dim, {});
+          is_known &= static_cast<bool>(value);
+          if (value) bytes *= *value;
+        }
+        if (is_known) {
+          more_than(findings, kernel.name, "bytes of a binding", bytes, limits.max_binding_bytes);
+        }
+      }
+    }
+  }
+}
+
+// Arithmetic on halves: they are only stored and loaded.
+void check_halves(const Executable& executable, Findings& findings) {
+  for (const ModuleBlob& module : executable.modules) {
+    if (module.format != "opencl-c") continue;
+    std::string text(reinterpret_cast<const char*>(module.bytes.data()), module.bytes.size());
+    for (const char* use : {"cl_khr_fp16", "(half)", "half2", "convert_half"}) {
+      if (text.find(use) != std::string::npos) findings.push_back(std::string("uses ") + use);
+    }
+  }
+}
+
+Findings check(const Module& fixed, const target::Target& target, const Limits& limits) {
+  Findings findings;
+  pipeline::ImplementOptions options;
+  options.rewrite = [&](const std::string& kernel, tir::PrimFuncRef func) {
+    check_groups(kernel, *func, limits, findings);
+    return func;
+  };
+  auto executable = pipeline::implement(fixed, target, options);
+  check_bindings(*executable, limits, findings);
+  if (!target.description.features.compute_dtypes.contains(DType::kF16)) {
+    check_halves(*executable, findings);
+  }
+  return findings;
+}
+
+class KnownDevice : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(KnownDevice, TakesEveryKernelOfLlama) {
+  const target::Target target = target::parse_target("opencl:for=" + GetParam());
+  const Limits& limits = target.description.limits;
+  for (const Shapes& shapes : kModels) {
+    SCOPED_TRACE(shapes.name);
+    // The table of tokens in segments, the tokens and the result.
+    const int64_t table = shapes.vocabulary * shapes.hidden * 2;
+    const bool fits = table / limits.max_binding_bytes + 3 <= limits.max_bindings;
+    try {
+      for (const std::string& finding : check(module_of(shapes), target, limits)) {
+        ADD_FAILURE() << finding;
+      }
+      EXPECT_TRUE(fits) << "the table of tokens has more segments than there are bindings";
+    } catch (const CompilerException& refused) {
+      EXPECT_FALSE(fits) << refused.error().to_string();
+      EXPECT_EQ(refused.error().fault, PlatformFault::kLimit) << refused.error().to_string();
+    }
+  }
+}
+
+std::vector<std::string> device_names() {
+  std::vector<std::string> names;
+  for (const target::KnownDevice& device : target::known_devices()) names.push_back(device.name);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, KnownDevice, ::testing::ValuesIn(device_names()),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+TEST(KnownDevices, ALimitThatIsBrokenIsFound) {
+  const target::Target target = target::parse_target("opencl:for=rtx");
+  Limits less = target.description.limits;
+  less.max_workgroup_threads = 32;
+  less.max_local_memory = 1 << 10;
+  less.max_bindings = 3;
+  less.max_binding_bytes = 64 << 20;
+  const Findings findings = check(module_of(kModels[0]), target, less);
+  for (const char* what : {"threads", "local memory", "bindings", "bytes of a binding"}) {
+    EXPECT_TRUE(std::any_of(findings.begin(), findings.end(), [&](const std::string& finding) {
+      return finding.find(what) != std::string::npos;
+    })) << what;
+  }
+}
+
+TEST(KnownDevices, AreOptionsOfATarget) {
+  const target::Target plain = target::parse_target("opencl");
+  const target::Target web = target::parse_target("opencl:for=webgpu");
+  EXPECT_TRUE(plain.description.cpu_like_groups);
+  EXPECT_FALSE(web.description.cpu_like_groups);
+  EXPECT_EQ(web.description.limits.max_bindings, 8);
+  EXPECT_EQ(web.description.limits.max_workgroup_threads, 256);
+  EXPECT_FALSE(web.description.features.compute_dtypes.contains(DType::kF64));
+  for (const char* text : {"opencl:for=abacus", "opencl:groups=many", "opencl:schedule=good"}) {
+    expect_user_error([&] { target::parse_target(text); }, {"one of", text});
+  }
+}
+
+}  // namespace
+}  // namespace tapml::testing
