@@ -18,8 +18,12 @@ std::vector<Case> optimization_cases();
 
 // Kernels by libraries beside the same kernels by generated code.
 std::vector<Case> library_cases();
+// Kernels on the OpenCL device by work groups, beside the fallback and the ceilings.
+std::vector<Case> opencl_cases();
 
 // Remote devices beside bare sockets and beside the same device here.
 std::vector<Case> rpc_cases();
+// Launches and memory on the Vulkan device.
+std::vector<Case> vulkan_cases();
 
 }  // namespace tapml::bench

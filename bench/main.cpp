@@ -19,6 +19,8 @@ int main(int argc, char** argv) {
     for (bench::Case& test : bench::memory_cases()) cases.push_back(std::move(test));
     for (bench::Case& test : bench::optimization_cases()) cases.push_back(std::move(test));
     for (bench::Case& test : bench::library_cases()) cases.push_back(std::move(test));
+    for (bench::Case& test : bench::opencl_cases()) cases.push_back(std::move(test));
+    for (bench::Case& test : bench::vulkan_cases()) cases.push_back(std::move(test));
     return bench::run(cases, options);
   });
   if (missed) return 0;  // a missed bar is a finding of the table, not a failure to measure
