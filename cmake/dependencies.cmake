@@ -33,13 +33,6 @@ tapml_require("${TAPML_FLATC}" flatbuffers-compiler "flatc")
 add_library(tapml_dep_flatbuffers INTERFACE)
 target_include_directories(tapml_dep_flatbuffers SYSTEM INTERFACE "${TAPML_FLATBUFFERS_INCLUDE}")
 
-# Sockets (Asio) and what stands on them; headers alone.
-find_path(TAPML_BOOST_INCLUDE boost/asio.hpp)
-tapml_require("${TAPML_BOOST_INCLUDE}" libboost1.81-dev "boost/asio.hpp")
-add_library(tapml_dep_asio INTERFACE)
-target_include_directories(tapml_dep_asio SYSTEM INTERFACE "${TAPML_BOOST_INCLUDE}")
-target_link_libraries(tapml_dep_asio INTERFACE Threads::Threads)
-
 # Unicode regular expressions, 8-bit code units.
 find_path(TAPML_PCRE2_INCLUDE pcre2.h)
 find_library(TAPML_PCRE2_LIBRARY pcre2-8)

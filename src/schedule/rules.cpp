@@ -68,7 +68,8 @@ Scheduled gpu_schedule(const tir::PrimFunc& func, const target::Target& target) 
   inline_producers(*program);
   fold_epilogues(*program);
   const Group group(target.description);
-  // PoCL 3.1 miscompiles guarded stores behind barriers: there, only what has none.
+  // On PoCL 3.1, kernels with barriers give wrong results (docs/schedules.md): there, only what has
+  // none.
   if (!group.cpu_like) {
     if (auto plan = gpu_rows(func, group, *program)) {
       return {finish(func, *program, plan->nest, group.threads), plan->rule};

@@ -99,6 +99,7 @@ PrimExpr wrong_constant(const PrimExpr& e) {
 Stmt shorter_loop(const Stmt& s, bool items) {
   if (s->kind != StmtKind::kFor) return nullptr;
   auto node = std::make_shared<ForNode>(as<ForNode>(s));
+  if (node->extent.is_int() && node->extent->int_value == 0) return nullptr;
   bool is_items = node->for_kind == ForKind::kParallel || node->for_kind == ForKind::kWorkgroup;
   if (is_items != items) return nullptr;
   PrimExpr dropped = items ? max(PrimExpr(1), floordiv(node->extent, 8)) : PrimExpr(1);

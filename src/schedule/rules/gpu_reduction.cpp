@@ -91,7 +91,10 @@ GroupWork sum_in_parts(const Stage& stage, const Combination& combination, const
   stmts.push_back(make_for(piece, pieces, each_part([&](const PrimExpr& part) {
                              return add(part, piece * kParts + part);
                            })));
-  stmts.push_back(make_for(rest, steps - pieces * kParts, add(0, pieces * kParts + rest)));
+  const PrimExpr left = steps - pieces * kParts;
+  if (!left.is_int() || left->int_value != 0) {
+    stmts.push_back(make_for(rest, left, add(0, pieces * kParts + rest)));
+  }
   for (int64_t half = kParts / 2; half > 0; half /= 2) {
     for (int64_t part = 0; part < half; ++part) {
       stmts.push_back(
