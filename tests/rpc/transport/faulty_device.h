@@ -52,6 +52,7 @@ class FaultyDevice final : public runtime::Device {
     }
     Status launch(runtime::DeviceKernel& kernel, const runtime::LaunchArgs&) noexcept override {
       const std::string& entry = static_cast<Kernel&>(kernel).entry;
+      // NOLINTNEXTLINE(performance-no-int-to-ptr): an address that is sure not to be mapped
       if (entry == "crash") *reinterpret_cast<volatile int*>(unmapped_) = 1;
       if (entry == "abort") std::abort();
       if (entry == "exit") ::_exit(3);
