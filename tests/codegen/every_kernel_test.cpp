@@ -10,23 +10,40 @@ namespace {
 
 class EveryKernel : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(EveryKernel, IsWithinItsBoundOnTheDevice) {
-  DeviceKernels device(GetParam());
-  if (!device.here()) GTEST_SKIP() << GetParam() << " is not here";
-  std::vector<KernelProgram> kernels = kernel_cases();
+// Those of `kernels` on the device of `target`.
+void expect_on_device(const char* target, const std::vector<KernelProgram>& kernels) {
+  DeviceKernels device(target);
+  if (!device.here()) GTEST_SKIP() << target << " is not here";
   for (const KernelProgram& kernel : kernels) device.add(*kernel.func);
   device.load();
-  if (HasFatalFailure()) return;
+  if (::testing::Test::HasFatalFailure()) return;
   for (size_t k = 0; k < kernels.size(); ++k) {
     for (const Sizes& sizes : kernels[k].sizes) {
       SCOPED_TRACE(kernels[k].label(sizes));
       std::vector<HostTensor> arguments = kernels[k].arguments(sizes);
       std::vector<op::RefTensor> expected = kernels[k].expected(arguments, sizes);
       device.run(static_cast<int32_t>(k), arguments, kernels[k].scalars(sizes));
-      if (HasFatalFailure()) return;
+      if (::testing::Test::HasFatalFailure()) return;
       if (!expect_within_bounds(kernels[k], sizes, arguments, expected)) break;
     }
   }
+}
+
+TEST_P(EveryKernel, IsWithinItsBoundOnTheDevice) {
+  expect_on_device(GetParam(), kernel_cases());
+}
+
+// Threads that meet at barriers inside of the loop over groups: no compiler may take branches on
+// the thread out of it (OpenCL's first platform did, and every row's largest value was its last).
+TEST(GroupsOfThreads, MeetAtBarriersInLoops) {
+  std::vector<KernelProgram> rows;
+  for (KernelProgram& kernel : kernel_cases()) {
+    const bool reduces = kernel.name.starts_with("argmax") || kernel.name.starts_with("softmax") ||
+                         kernel.name.starts_with("rms_norm");
+    if (reduces) rows.push_back(std::move(kernel));
+  }
+  ASSERT_FALSE(rows.empty());
+  expect_on_device("opencl:groups=gpu", rows);
 }
 
 INSTANTIATE_TEST_SUITE_P(Platforms, EveryKernel,

@@ -49,6 +49,13 @@ class Dialect {
                                          int64_t elements) const = 0;
   virtual std::string barrier() const = 0;
   virtual std::string thread_index() const = 0;
+  // `thread` in a loop with barriers, in terms of the loop's variable: a language whose compilers
+  // may take branches on the thread out of such loops makes it differ in every turn for all that
+  // they can tell.
+  virtual std::string thread_in_turn(const std::string& thread, const std::string& turn) const {
+    static_cast<void>(turn);
+    return thread;
+  }
 
   // The low bits of an integer expression as a value of `dtype`, a type that the language computes
   // in a wider one (or does not define on overflow).

@@ -159,8 +159,12 @@ class FunctionEmitter {
       // Each thread once; no loop, so that barriers inside stand in uniform control flow.
       line("{");
       ++depth_;
-      line("const " + type + " " + var + " = " + dialect_.thread_index() + ";");
+      const std::string index =
+          dialect_.thread_in_turn(dialect_.thread_index(), vars_.at(function_.item.get()));
+      line("const " + type + " " + var + " = " + index + ";");
+      thread_ = node.var;
       stmt(node.body);
+      thread_ = Var();
       --depth_;
       return line("}");
     }
@@ -171,9 +175,32 @@ class FunctionEmitter {
                    [&] { stmt(node.body); });
     }
     ++loop_depth_;
-    block("for (" + type + " " + var + " = 0; " + var + " < " + extent + "; ++" + var + ")",
-          [&] { stmt(node.body); });
+    block("for (" + type + " " + var + " = 0; " + var + " < " + extent + "; ++" + var + ")", [&] {
+      if (thread_ && has_barrier(node.body)) {
+        turn(node.body, var);
+      } else {
+        stmt(node.body);
+      }
+    });
     --loop_depth_;
+  }
+
+  static bool has_barrier(const Stmt& body) {
+    bool found = false;
+    visit(body, [&](const Stmt& s) { found |= s->kind == StmtKind::kBarrier; });
+    return found;
+  }
+
+  // One turn of a loop with barriers.
+  void turn(const Stmt& body, const std::string& loop_var) {
+    const std::string outer = vars_.at(thread_.get());
+    const std::string index = dialect_.thread_in_turn(outer, loop_var);
+    if (index == outer) return stmt(body);
+    const std::string inner = unique(thread_->name);
+    line("const " + dialect_.type_name(thread_.dtype()) + " " + inner + " = " + index + ";");
+    vars_[thread_.get()] = inner;
+    stmt(body);
+    vars_[thread_.get()] = outer;
   }
 
   // Of an element in its buffer; that of a scalar has no index that says its type.
@@ -503,6 +530,7 @@ class FunctionEmitter {
   std::set<const ExprNode*> data_vars_;
   std::map<const BufferNode*, std::string> names_;
   int loop_depth_ = 0;
+  Var thread_;  // of the loop over a group's threads that is being emitted
 };
 
 }  // namespace

@@ -188,6 +188,11 @@ class OpenClC : public Dialect {
     return "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);";
   }
   std::string thread_index() const override { return "get_local_id(0)"; }
+  // PoCL 3.1 unswitches loops over barriers: threads would then meet at different ones. The extent
+  // is never negative, which no compiler knows.
+  std::string thread_in_turn(const std::string& thread, const std::string& turn) const override {
+    return thread + " + (" + turn + " & (extent >> 63))";
+  }
 
   std::string convert(const std::string& text, DType from, DType to) const override {
     if (from == to) return text;
