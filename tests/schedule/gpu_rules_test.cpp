@@ -35,11 +35,11 @@ void expect_right_everywhere(const KernelProgram& kernel, const std::string& rul
   }
 }
 
-KernelProgram one(const char* op, std::vector<std::pair<Dims, DType>> inputs,
+KernelProgram one(const char* op, const std::vector<std::pair<Dims, DType>>& inputs,
                   std::vector<Sizes> sizes, AttrMap attrs = {}) {
   KernelMaker maker(op);
   std::vector<relax::Expr> params;
-  for (auto& [shape, dtype] : inputs) params.push_back(maker.param(shape, dtype));
+  for (const auto& [shape, dtype] : inputs) params.push_back(maker.param(shape, dtype));
   maker.op(op, params, std::move(attrs));
   return maker.single(std::move(sizes));
 }

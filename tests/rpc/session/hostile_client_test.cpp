@@ -35,7 +35,9 @@ class RawClient {
     send_bytes(rpc::bytes_of(builder), payload);
   }
   void send_bytes(std::span<const std::byte> head, std::span<const std::byte> payload = {}) {
-    static_cast<void>(channel_->send(head, payload, rpc::Clock::now() + 5s));
+    // A server that has had enough may be gone by now; what it said of it is looked at later.
+    const Status sent = channel_->send(head, payload, rpc::Clock::now() + 5s);
+    static_cast<void>(sent);
   }
   void hello(const char* token = "", uint16_t oldest = rpc::kOldestVersion,
              uint16_t newest = rpc::kNewestVersion) {

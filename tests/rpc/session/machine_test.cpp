@@ -13,10 +13,8 @@ namespace tapml::test {
 namespace {
 
 using namespace std::chrono_literals;
-using runtime::kDefaultStream;
 using runtime::Machine;
 using runtime::Prim;
-using runtime::Session;
 using runtime::Tensor;
 using runtime::Value;
 using runtime::ValueList;
@@ -143,9 +141,10 @@ TEST_F(RemoteMachine, ErrorsAreThoseOfALocalMachine) {
   auto home = std::move(*runtime::LocalSession::create(device));
   auto local = std::move(*home->open_machine(share(odd_program())));
   auto remote = open(odd_program());
-  auto error_of = [](Machine& machine, const char* function, std::vector<std::vector<float>> args) {
+  auto error_of = [](Machine& machine, const char* function,
+                     const std::vector<std::vector<float>>& args) {
     std::vector<Value> values;
-    for (auto& arg : args) values.emplace_back(*runtime::upload(machine.session(), f32(arg)));
+    for (const auto& arg : args) values.emplace_back(*runtime::upload(machine.session(), f32(arg)));
     auto result = machine.call(function, values);
     EXPECT_FALSE(result);
     return result ? std::string() : result.error().to_string();
