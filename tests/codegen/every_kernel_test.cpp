@@ -29,9 +29,7 @@ void expect_on_device(const char* target, const std::vector<KernelProgram>& kern
   }
 }
 
-TEST_P(EveryKernel, IsWithinItsBoundOnTheDevice) {
-  expect_on_device(GetParam(), kernel_cases());
-}
+TEST_P(EveryKernel, IsWithinItsBoundOnTheDevice) { expect_on_device(GetParam(), kernel_cases()); }
 
 // Threads that meet at barriers inside of the loop over groups: no compiler may take branches on
 // the thread out of it (OpenCL's first platform did, and every row's largest value was its last).

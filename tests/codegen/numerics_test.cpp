@@ -35,7 +35,7 @@ class Numerics : public ::testing::TestWithParam<const char*> {
 
   // Runs the only function of `source`, as it is written, on the device.
   std::vector<HostTensor> run(const std::string& source, std::vector<HostTensor> arguments,
-                              std::vector<int64_t> scalars) {
+                              const std::vector<int64_t>& scalars) {
     Module module = text::parse(source, "test");
     const tir::PrimFunc& func = *tir::as_prim_func(module.functions.begin()->second.get());
     int32_t kernel = device_.add_scheduled(func);

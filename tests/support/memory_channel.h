@@ -20,7 +20,7 @@ class MemoryServer {
  public:
   explicit MemoryServer(rpc::ServerOptions options);
   // The device that the client gets, whatever target it names.
-  explicit MemoryServer(std::shared_ptr<runtime::Device> device);
+  explicit MemoryServer(const std::shared_ptr<runtime::Device>& device);
   ~MemoryServer();  // the client must have gone, or its session is cut off
 
   std::unique_ptr<rpc::Channel> take_client() { return std::move(client_); }
