@@ -8,7 +8,7 @@
 #include "ir/exceptions.h"
 #include "pipeline/check_input.h"
 #include "support/expect_error.h"
-#include "support/language_case.h"
+#include "support/language_calls.h"
 #include "text/parser.h"
 #include "text/printer.h"
 #include "text/structural.h"
@@ -16,7 +16,6 @@
 namespace tapml {
 namespace {
 
-using testing::LanguageCall;
 using testing::LanguageCase;
 
 class Language : public ::testing::TestWithParam<LanguageCase> {};
@@ -37,29 +36,6 @@ Module checked(const LanguageCase& test) {
   return module;
 }
 
-void run(const Module& module, const LanguageCase& test) {
-  for (const LanguageCall& call : test.calls) {
-    SCOPED_TRACE(call.text);
-    interp::CallOptions options;
-    options.packed = testing::language_functions();
-    options.max_tail_calls = 10'000;
-    Result<interp::Value> result =
-        guard([&] { return interp::call(module, call.function, call.args, options); });
-    if (call.gives) {
-      if (!result) {
-        ADD_FAILURE() << result.error().to_string();
-      } else {
-        EXPECT_EQ(testing::difference(call.result, *result), "");
-      }
-    } else if (result) {
-      ADD_FAILURE() << "no error";
-    } else {
-      EXPECT_EQ(result.error().kind, ErrorKind::kUser);
-      testing::expect_parts(result.error(), call.fails);
-    }
-  }
-}
-
 TEST_P(Language, RunsInTheInterpreter) {
   const LanguageCase& test = GetParam();
   if (!test.refused.empty()) {
@@ -67,7 +43,7 @@ TEST_P(Language, RunsInTheInterpreter) {
     return;
   }
   Module module = checked(test);
-  run(module, test);
+  testing::expect_calls(module, test);
 }
 
 TEST_P(Language, RunsWithChecksInserted) {
@@ -76,7 +52,7 @@ TEST_P(Language, RunsWithChecksInserted) {
   Module module = build::insert_checks(checked(test));
   analysis::verify(module, "insert_checks");
   build::check_annotations(module, "insert_checks");
-  run(module, test);
+  testing::expect_calls(module, test);
 }
 
 TEST_P(Language, IsDeduced) {

@@ -23,14 +23,13 @@
 #include "pipeline/check_input.h"
 #include "pipeline/compile.h"
 #include "support/expect_error.h"
-#include "support/language_case.h"
+#include "support/language_calls.h"
 #include "text/parser.h"
 #include "text/printer.h"
 
 namespace tapml {
 namespace {
 
-using testing::LanguageCall;
 using testing::LanguageCase;
 
 const std::string kFolder = TAPML_SOURCE_DIR "/tests/pipeline/cases";
@@ -76,36 +75,18 @@ Module passed(const Module& module, const std::vector<std::string>& passes) {
   return current;
 }
 
-void run_calls(const Module& module, const LanguageCase& test) {
-  for (const LanguageCall& call : test.calls) {
-    SCOPED_TRACE(call.text);
-    interp::CallOptions options;
-    options.packed = testing::language_functions();
-    options.max_tail_calls = 10'000;
-    Result<interp::Value> result =
-        guard([&] { return interp::call(module, call.function, call.args, options); });
-    if (call.gives) {
-      ASSERT_TRUE(result) << result.error().to_string();
-      EXPECT_EQ(testing::difference(call.result, *result), "");
-    } else {
-      ASSERT_FALSE(result);
-      testing::expect_parts(result.error(), call.fails);
-    }
-  }
-}
-
 // The section's text with what the passes make of it.
 std::string run(const LanguageCase& test) {
   const std::vector<std::string> passes = list_of(test, "passes"), shows = list_of(test, "shows");
   const std::string before = before_of(test);
   const Module module = pipeline::normal_input(text::parse(before, test.name), test.name);
-  run_calls(module, test);
+  testing::expect_calls(module, test);
   if (!test.refused.empty()) {
     testing::expect_user_error([&] { passed(module, passes); }, test.refused);
     return test.source;
   }
   const Module result = passed(module, passes);
-  run_calls(result, test);
+  testing::expect_calls(result, test);
   std::string after = shown(result, shows);
   // What is read is in A-normal form.
   const bool normalizes = !passes.empty() && passes[0] == "a_normal_form";
