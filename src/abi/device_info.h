@@ -31,6 +31,10 @@ struct DeviceInfo {
   std::string platform;  // "cpu", "opencl", "null", ...
   std::string name;      // as the driver says it
   std::string version;
+  // Of what runs machine code: its processor's architecture, as in "x86-64", and what it has above
+  // the baseline, as in "+avx2,+fma". Empty elsewhere.
+  std::string cpu;
+  std::string cpu_features;
   Limits limits;
   Features features;
 };

@@ -82,8 +82,8 @@ void add_bounds(const std::map<std::string, int64_t>& bounds, Module& module) {
 
 // The executable as a file: native code becomes a shared object, so that no compiler is needed to
 // run it.
-ExecutableFile to_file(const Executable& executable, const Module& fixed, ModelSource source,
-                       const CompileOptions& options) {
+ExecutableFile to_file(const Executable& executable, const target::Target& target,
+                       const Module& fixed, ModelSource source, const CompileOptions& options) {
   ExecutableFile file;
   file.executable = executable;
   for (ModuleBlob& blob : file.executable.modules) {
@@ -91,7 +91,10 @@ ExecutableFile to_file(const Executable& executable, const Module& fixed, ModelS
   }
   file.source = std::move(source);
   file.compiler = pipeline::compiler_identity();
-  file.options = {{"code", codegen::native_identity()}, {"target", options.target}};
+  if (target.description.code == target::CodeKind::kNative) {
+    file.options.emplace_back("code", codegen::native_identity(target.description));
+  }
+  file.options.emplace_back("target", options.target);
   file.module = text::print(fixed);
   return file;
 }
@@ -152,7 +155,8 @@ int run(const CompileOptions& options, const Output& output) {
   size_t file_bytes = 0;
   if (!options.file.empty()) {
     progress.begin("write " + options.file);
-    file_bytes = write(to_file(*executable, fixed, std::move(input.source), options), options.file);
+    file_bytes =
+        write(to_file(*executable, target, fixed, std::move(input.source), options), options.file);
   }
   progress.end();
   double total = 0;

@@ -83,7 +83,8 @@ void KernelBuilder::add(const tir::PrimFunc& func, int32_t kernel, const std::st
   }
   executable_.implementations.push_back(std::move(implementation));
   if (is_native) {
-    if (!compiler_) compiler_ = std::make_unique<codegen::NativeCompiler>(options_.threads);
+    if (!compiler_)
+      compiler_ = std::make_unique<codegen::NativeCompiler>(target_.description, options_.threads);
     compiler_->add(name + ".o", std::move(code));
   } else {
     const bool alias = may_alias(func);
@@ -199,7 +200,9 @@ ModuleBlob KernelBuilder::generate_native() {
     native.object = all.back();
     keep(native);
   }
-  return codegen::archive_native(all);
+  ModuleBlob blob = codegen::archive_native(all, target_.description);
+  // Elsewhere only the system's own loader is counted on, not a linker in the process.
+  return target_.place.empty() ? blob : codegen::link_shared(blob);
 }
 
 void KernelBuilder::keep(const Native& native) {

@@ -19,11 +19,14 @@ const std::string& compiler_identity() {
 }
 
 std::string KernelCache::key(const std::string& kernel_text, const target::Target& target) {
-  static const std::string kProgram =
-      std::string(kEntryVersion) + "\n" + compiler_identity() + "\n" + codegen::native_identity();
+  static const std::string kProgram = std::string(kEntryVersion) + "\n" + compiler_identity();
   Sha256 hash;
   hash.update(kProgram);
-  hash.update("\n" + target.text + "\n");
+  if (target.description.code == target::CodeKind::kNative) {
+    hash.update("\n" + codegen::native_identity(target.description));
+  }
+  // The same code runs at every place with such a processor.
+  hash.update("\n" + target.text.substr(0, target.text.find('@')) + "\n");
   hash.update(kernel_text);
   return to_hex(hash.digest());
 }

@@ -16,7 +16,7 @@ Description cpu() {
   d.platform = "cpu";
   d.doc = "the host's CPU: LLVM machine code on a thread pool";
   d.code = CodeKind::kNative;
-  d.vector_bytes = 64;
+  set_processor(d, host_processor());
   d.limits.buffer_alignment = 64;
   d.features.storage_dtypes = all_dtypes();
   d.features.compute_dtypes = all_dtypes();

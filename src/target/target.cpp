@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/host/cpu_features.h"
 #include "ir/exceptions.h"
 #include "target/devices.h"
 
@@ -13,7 +14,7 @@ namespace {
 // Options that each platform understands.
 const std::map<std::string, std::vector<std::string>>& known_options() {
   static const std::map<std::string, std::vector<std::string>> kOptions = {
-      {"cpu", {"threads", "libs"}},
+      {"cpu", {"arch", "features", "libs", "threads"}},
       {"opencl", {"device", "for", "groups", "index", "schedule"}},
       {"vulkan", {"device", "for", "groups", "schedule", "validation"}},
       {"null", {}}};
@@ -76,10 +77,47 @@ Target parse_target(std::string_view text) {
   if (auto it = target.options.find("for"); it != target.options.end()) {
     describe_device(target.description, it->second, where);
   }
+  const auto arch = target.options.find("arch"), features = target.options.find("features");
+  if (arch != target.options.end() || features != target.options.end()) {
+    set_processor(target.description,
+                  parse_processor(arch != target.options.end() ? arch->second : cpu_architecture(),
+                                  features != target.options.end() ? features->second : "", where));
+  }
   const std::string groups = target.choice("groups", {"auto", "cpu", "gpu"});
   if (groups != "auto") target.description.cpu_like_groups = groups == "cpu";
   target.choice("schedule", {"rules", "fallback"});
   return target;
+}
+
+void set_processor(Description& description, Processor processor) {
+  if (const Architecture* architecture = find_architecture(processor.architecture)) {
+    description.vector_bytes = architecture->vector_bytes;
+  }
+  description.processor = std::move(processor);
+}
+
+void adopt_processor(Target& target, const DeviceInfo& info) {
+  // A server that does not say is taken to be as this machine is; loading code checks it.
+  if (target.description.code != CodeKind::kNative || info.cpu.empty()) return;
+  const std::string where = "target \"" + target.text + "\"";
+  Processor there = processor_of(info, where);
+  Processor& own = target.description.processor;
+  if (!target.options.contains("arch") && !target.options.contains("features")) {
+    set_processor(target.description, std::move(there));
+    return;
+  }
+  if (own.architecture != there.architecture) {
+    throw_platform(
+        PlatformFault::kAbsent,
+        "code for " + own.architecture + " is asked for, the machine is " + there.architecture,
+        where,
+        target.place.empty() ? "cpu@PLACE is another machine; tapml compile -o writes a file for it"
+                             : "without \"arch\" and \"features\" the machine says what it has");
+  }
+  if (std::string missing = missing_feature(own.features, there.features); !missing.empty()) {
+    throw_platform(PlatformFault::kAbsent, "the machine's processor lacks " + missing, where,
+                   there.features.empty() ? "" : "it has " + there.features);
+  }
 }
 
 std::string Target::choice(const std::string& key, const std::vector<std::string>& values) const {

@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "abi/device_info.h"
+#include "target/processor.h"
 
 namespace tapml::target {
 
 // How a platform's code is made.
 enum class CodeKind : uint8_t {
-  kNative,   // LLVM to host machine code
+  kNative,   // LLVM to machine code
   kOpenClC,  // source text
   kGlsl,     // source text, to SPIR-V by shaderc
   kNone,     // nothing is generated (null)
@@ -31,6 +32,7 @@ struct Description {
   bool cpu_like_groups = false;
   int64_t subgroup_width = 1;  // threads in lockstep
   int64_t workgroup_threads = 64;
+  Processor processor;        // kNative: what the code is made for
   int64_t vector_bytes = 16;  // width that loops are shaped for
   int64_t index_bits = 64;    // of index arithmetic; 32 is narrowed under the launcher's checks
   Limits limits;
@@ -50,9 +52,17 @@ struct Target {
   std::string choice(const std::string& key, const std::vector<std::string>& values) const;
 };
 
+// Makes `description` one for another processor.
+void set_processor(Description& description, Processor processor);
+
 // The known platforms, by name.
 const std::vector<Description>& descriptions();
 const Description* find_description(std::string_view platform);
+
+// Makes `target`, where it is native code, one for the machine of a session: the device says which
+// processor that is. UserError where the target's options name another one, PlatformError (kAbsent)
+// for features that it lacks and for an architecture that no code is made for.
+void adopt_processor(Target& target, const DeviceInfo& info);
 
 // UserError for an unknown platform (lists the known), an unknown option or a malformed text.
 Target parse_target(std::string_view text);

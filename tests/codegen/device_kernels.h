@@ -120,7 +120,7 @@ class DeviceKernels {
   ModuleBlob code() const {
     switch (target_.description.code) {
       case target::CodeKind::kNative:
-        return codegen::compile_native(functions_);
+        return codegen::compile_native(functions_, target_.description);
       case target::CodeKind::kGlsl: {
         ModuleBlob blob = codegen::compile_spirv(functions_, target_.description);
         expect_valid_spirv(blob);

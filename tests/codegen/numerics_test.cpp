@@ -349,7 +349,7 @@ prim def k(x: Buffer((n, 100), i32), out y: Buffer((n,), i32), n: i64) {workgrou
 }
 
 TEST(NativeCode, IsRefusedWhereTheCpuLacksAFeature) {
-  ModuleBlob blob = codegen::compile_native({});
+  ModuleBlob blob = codegen::compile_native({}, *target::find_description("cpu"));
   auto loader = codegen::make_jit_loader();
   EXPECT_TRUE(loader->load(blob));
   blob.features += ",-sse4a-nonsense,+nonexistent";

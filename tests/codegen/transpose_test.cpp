@@ -48,7 +48,8 @@ TEST(Transpose, SquaresAreRecognized) {
         copy(square.size, square.kinds, square.store, square.load, square.dtype), "test");
     codegen::LoweredKernel lowered =
         codegen::lower_prim_func(*tir::as_prim_func(module.find("k")), "k");
-    bool found = codegen::native_ir(lowered.launches).find("shufflevector") != std::string::npos;
+    bool found = codegen::native_ir(lowered.launches, *target::find_description("cpu"))
+                     .find("shufflevector") != std::string::npos;
     EXPECT_EQ(found, square.recognized)
         << square.size << " " << square.kinds << ": " << square.store << " = " << square.load;
   }

@@ -223,7 +223,8 @@ void MathKernels::load_native() {
     functions.push_back(codegen::lower_prim_func(*func, function.name).launches.at(0));
     state_->entries[function.name] = functions.back().entry;
   }
-  auto code = codegen::make_jit_loader()->load(codegen::compile_native(functions));
+  auto code = codegen::make_jit_loader()->load(
+      codegen::compile_native(functions, *target::find_description("cpu")));
   ASSERT_TRUE(code) << code.error().to_string();
   state_->code = *code;
 }

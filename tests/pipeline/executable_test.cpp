@@ -174,7 +174,7 @@ TEST(ExecutableOnDisk, FlippedBytesBehindChecksums) {
 }
 
 TEST(NativeCompiler, TheFirstFailureIsTold) {
-  codegen::NativeCompiler compiler(2);
+  codegen::NativeCompiler compiler(*target::find_description("cpu"), 2);
   for (const char* name : {"a", "b"}) {
     codegen::DeviceFunc broken;  // without a body
     broken.entry = name;

@@ -1,5 +1,10 @@
 #include "base/host/cpu_features.h"
 
+#if defined(__aarch64__) && defined(__linux__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
+
 #include <algorithm>
 
 namespace tapml {
@@ -45,6 +50,24 @@ std::vector<std::string> detect() {
 }
 
 #undef TAPML_CPU_FEATURE
+#elif defined(__aarch64__) && defined(__linux__)
+std::vector<std::string> detect() {
+  const unsigned long first = ::getauxval(AT_HWCAP), second = ::getauxval(AT_HWCAP2);
+  struct Feature {
+    const char* name;
+    bool here;
+  };
+  const Feature known[] = {
+      {"bf16", (second & HWCAP2_BF16) != 0},      {"dotprod", (first & HWCAP_ASIMDDP) != 0},
+      {"fullfp16", (first & HWCAP_ASIMDHP) != 0}, {"i8mm", (second & HWCAP2_I8MM) != 0},
+      {"neon", (first & HWCAP_ASIMD) != 0},       {"rdm", (first & HWCAP_ASIMDRDM) != 0},
+  };
+  std::vector<std::string> here;
+  for (const Feature& feature : known) {
+    if (feature.here) here.emplace_back(feature.name);
+  }
+  return here;
+}
 #else
 std::vector<std::string> detect() { return {}; }
 #endif

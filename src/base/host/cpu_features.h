@@ -11,8 +11,7 @@ namespace tapml {
 const char* cpu_architecture();
 
 // Extensions that code may use here (processor and operating system both have them), sorted, of
-// those that generated code can gain from. Nothing above the architecture's baseline elsewhere than
-// on x86-64.
+// those that generated code can gain from. Nothing on other architectures than x86-64 and aarch64.
 const std::vector<std::string>& cpu_features();
 
 // The first of "+a,+b,..." that this machine lacks or that nobody here knows; empty when it has

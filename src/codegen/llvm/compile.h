@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "codegen/lower/device_func.h"
+#include "target/target.h"
 
 namespace tapml::codegen {
 
@@ -13,7 +14,8 @@ namespace tapml::codegen {
 // a millisecond.
 class ObjectCompiler {
  public:
-  ObjectCompiler();
+  // PlatformError (kAbsent) where LLVM has no back end for the description's processor.
+  explicit ObjectCompiler(const target::Description& description);
   ~ObjectCompiler();
   std::vector<std::byte> object(const std::string& name, const std::vector<DeviceFunc>& functions);
   std::string ir(const std::vector<DeviceFunc>& functions);

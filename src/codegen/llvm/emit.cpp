@@ -59,14 +59,9 @@ class Emitter {
     auto* type = llvm::FunctionType::get(builder_.getVoidTy(), types, false);
     auto* body = llvm::Function::Create(type, llvm::Function::InternalLinkage,
                                         function_.entry + ".body", module_);
-    configure(body);
+    body->addFnAttr(llvm::Attribute::NoUnwind);
     body->addFnAttr(llvm::Attribute::NoInline);
     return body;
-  }
-
-  void configure(llvm::Function* function) {
-    function->addFnAttr("prefer-vector-width", "512");
-    function->addFnAttr(llvm::Attribute::NoUnwind);
   }
 
   void emit_entry(llvm::Function* body) {
@@ -75,7 +70,7 @@ class Emitter {
     auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, pointer, i64, i64}, false);
     auto* entry =
         llvm::Function::Create(type, llvm::Function::ExternalLinkage, function_.entry, module_);
-    configure(entry);
+    entry->addFnAttr(llvm::Attribute::NoUnwind);
     builder_.SetInsertPoint(llvm::BasicBlock::Create(context_, "start", entry));
     std::vector<llvm::Value*> args;
     for (size_t i = 0; i < function_.buffers.size(); ++i) {

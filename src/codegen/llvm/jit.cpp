@@ -1,8 +1,8 @@
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/Object/Archive.h>
-#include <llvm/Support/TargetSelect.h>
 
 #include "codegen/llvm/archive.h"
+#include "codegen/llvm/machine.h"
 #include "codegen/llvm/native.h"
 #include "runtime/host/shared_object.h"
 
@@ -42,12 +42,7 @@ class JitLoader : public runtime::KernelLoader {
                                  blob.platform + " module of format " + blob.format));
     }
     TAPML_TRY(runtime::check_host_code(blob));
-    static const bool initialized = [] {
-      llvm::InitializeNativeTarget();
-      llvm::InitializeNativeTargetAsmPrinter();
-      return true;
-    }();
-    (void)initialized;
+    initialize_back_ends();
     auto jit = llvm::orc::LLJITBuilder().create();
     if (!jit) return fail(llvm_error("no JIT", jit.takeError()));
     TAPML_TRY(add_objects(**jit, blob));

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "codegen/llvm/archive.h"
+#include "codegen/llvm/machine.h"
 #include "codegen/llvm/native.h"
 #include "ir/exceptions.h"
 #include "runtime/host/shared_object.h"
@@ -88,9 +89,11 @@ std::vector<std::byte> read_output(const std::string& path) {
 }  // namespace
 
 ModuleBlob link_shared(const ModuleBlob& archive) {
+  if (archive.format == runtime::kSharedObjectFormat) return archive;
   if (archive.format != kArchiveFormat) {
     throw_internal("only archives of objects are linked", archive.format);
   }
+  const target::Architecture& architecture = known_architecture({archive.cpu, archive.features});
   ModuleBlob blob;
   blob.platform = archive.platform;
   blob.format = runtime::kSharedObjectFormat;
@@ -105,6 +108,8 @@ ModuleBlob link_shared(const ModuleBlob& archive) {
   // The library's own calls (memset and the like) are left to whoever loads it.
   const std::vector<const char*> arguments = {"ld.lld",
                                               "-shared",
+                                              "-m",
+                                              architecture.linker,
                                               "-o",
                                               to.c_str(),
                                               "--whole-archive",

@@ -1,5 +1,6 @@
-// Machine code by LLVM for the processor at hand: device functions to relocatable objects, one a
-// kernel; objects to a module that the JIT loads, or to a shared object that needs no LLVM.
+// Machine code by LLVM for the processor of a target's description: device functions to relocatable
+// objects, one a kernel; objects to a module that the JIT loads, or to a shared object that needs
+// no LLVM.
 #pragma once
 
 #include <memory>
@@ -9,6 +10,7 @@
 #include "codegen/lower/device_func.h"
 #include "exec/executable.h"
 #include "runtime/kernel_loader.h"
+#include "target/target.h"
 
 namespace tapml::codegen {
 
@@ -21,13 +23,13 @@ struct NativeObject {
 
 // What objects depend on beside the functions that they come from: LLVM's version, the processor,
 // its features, the options. Equal identities and functions give equal objects.
-std::string native_identity();
+std::string native_identity(const target::Description& description);
 
 // Compiles kernels on threads of its own while the caller makes more of them.
 class NativeCompiler {
  public:
   // `threads` counts the caller, which works too once it waits; 0: one a core.
-  explicit NativeCompiler(int threads = 0);
+  explicit NativeCompiler(const target::Description& description, int threads = 0);
   ~NativeCompiler();  // what has not begun is dropped
   NativeCompiler(const NativeCompiler&) = delete;
   NativeCompiler& operator=(const NativeCompiler&) = delete;
@@ -45,14 +47,18 @@ class NativeCompiler {
 
 // Objects as one module, format "elf-archive": a static library. The same objects give the same
 // bytes.
-ModuleBlob archive_native(const std::vector<NativeObject>& objects);
+ModuleBlob archive_native(const std::vector<NativeObject>& objects,
+                          const target::Description& description);
 // All functions as one object in such a module.
-ModuleBlob compile_native(const std::vector<DeviceFunc>& functions);
+ModuleBlob compile_native(const std::vector<DeviceFunc>& functions,
+                          const target::Description& description);
 // LLVM IR of the functions before optimization, for readers.
-std::string native_ir(const std::vector<DeviceFunc>& functions);
+std::string native_ir(const std::vector<DeviceFunc>& functions,
+                      const target::Description& description);
 
 // A module of archive_native() linked to a shared object (runtime/host/shared_object.h), by lld
-// inside this process. The same archive gives the same bytes.
+// inside this process, for whatever processor it was made; a shared object is left alone. The same
+// archive gives the same bytes.
 ModuleBlob link_shared(const ModuleBlob& archive);
 
 // Loads both kinds of modules into this process: archives through LLVM's JIT linker, shared objects

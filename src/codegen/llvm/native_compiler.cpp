@@ -8,7 +8,6 @@
 #include <mutex>
 #include <thread>
 
-#include "base/host/cpu_features.h"
 #include "base/host/thread_pool.h"
 #include "codegen/llvm/archive.h"
 #include "codegen/llvm/compile.h"
@@ -28,6 +27,9 @@ struct Job {
 }  // namespace
 
 struct NativeCompiler::State {
+  explicit State(const target::Description& given) : description(given) {}
+
+  const target::Description description;
   std::mutex mutex;
   std::condition_variable wake;
   std::deque<Job> jobs;  // references stay good while it grows
@@ -48,7 +50,7 @@ struct NativeCompiler::State {
       Job& job = jobs[next++];
       lock.unlock();
       try {
-        if (!compiler) compiler = std::make_unique<ObjectCompiler>();
+        if (!compiler) compiler = std::make_unique<ObjectCompiler>(description);
         job.object.bytes = compiler->object(job.object.name, job.functions);
       } catch (...) {
         job.failure = std::current_exception();
@@ -61,7 +63,8 @@ struct NativeCompiler::State {
   }
 };
 
-NativeCompiler::NativeCompiler(int threads) : state_(std::make_unique<State>()) {
+NativeCompiler::NativeCompiler(const target::Description& description, int threads)
+    : state_(std::make_unique<State>(description)) {
   if (threads <= 0) threads = ThreadPool::available_cores();
   for (int i = 1; i < threads; ++i) {
     state_->workers.emplace_back([state = state_.get()] { state->work(true); });
@@ -103,14 +106,13 @@ std::vector<NativeObject> NativeCompiler::finish() {
   return objects;
 }
 
-ModuleBlob archive_native(const std::vector<NativeObject>& objects) {
+ModuleBlob archive_native(const std::vector<NativeObject>& objects,
+                          const target::Description& description) {
   ModuleBlob blob;
-  blob.platform = "cpu";
+  blob.platform = description.platform;
   blob.format = kArchiveFormat;
-  blob.cpu = cpu_architecture();
-  for (const std::string& feature : cpu_features()) {
-    blob.features += (blob.features.empty() ? "+" : ",+") + feature;
-  }
+  blob.cpu = description.processor.architecture;
+  blob.features = description.processor.features;
   std::vector<llvm::NewArchiveMember> members;
   for (const NativeObject& object : objects) {
     blob.entries.insert(blob.entries.end(), object.entries.begin(), object.entries.end());
@@ -128,16 +130,18 @@ ModuleBlob archive_native(const std::vector<NativeObject>& objects) {
   return blob;
 }
 
-ModuleBlob compile_native(const std::vector<DeviceFunc>& functions) {
+ModuleBlob compile_native(const std::vector<DeviceFunc>& functions,
+                          const target::Description& description) {
   NativeObject object;
   object.name = "tapml.o";
   for (const DeviceFunc& function : functions) object.entries.push_back(function.entry);
-  object.bytes = ObjectCompiler().object(object.name, functions);
-  return archive_native({object});
+  object.bytes = ObjectCompiler(description).object(object.name, functions);
+  return archive_native({object}, description);
 }
 
-std::string native_ir(const std::vector<DeviceFunc>& functions) {
-  return ObjectCompiler().ir(functions);
+std::string native_ir(const std::vector<DeviceFunc>& functions,
+                      const target::Description& description) {
+  return ObjectCompiler(description).ir(functions);
 }
 
 }  // namespace tapml::codegen

@@ -9,6 +9,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/host/cpu_features.h"
 #include "base/host/thread_pool.h"
 #include "device/cpu/cpu_kernel.h"
 #include "device/cpu/library/library_module.h"
@@ -139,6 +140,10 @@ DeviceInfo describe(int threads) {
   DeviceInfo info;
   info.platform = "cpu";
   info.name = processor_name();
+  info.cpu = cpu_architecture();
+  for (const std::string& feature : cpu_features()) {
+    info.cpu_features += (info.cpu_features.empty() ? "+" : ",+") + feature;
+  }
   // Work groups mean nothing here, so that any size is within the limit.
   info.limits.max_workgroup_threads = std::numeric_limits<int32_t>::max();
   info.limits.max_allocation_bytes = physical_memory();

@@ -67,7 +67,7 @@ flatbuffers::Offset<wire::Device> put_device(flatbuffers::FlatBufferBuilder& bui
       limits.max_workgroup_threads, limits.max_local_memory, limits.max_binding_bytes,
       limits.max_allocation_bytes, limits.max_bindings, limits.buffer_alignment, limits.threads,
       &storage, &compute, info.features.narrow_stores, info.features.local_memory,
-      info.features.subgroups);
+      info.features.subgroups, info.cpu.c_str(), info.cpu_features.c_str());
 }
 
 DeviceInfo get_device(const wire::Device& device) {
@@ -75,6 +75,8 @@ DeviceInfo get_device(const wire::Device& device) {
   info.platform = text_of(device.platform());
   info.name = text_of(device.name());
   info.version = text_of(device.version());
+  info.cpu = text_of(device.cpu());
+  info.cpu_features = text_of(device.cpu_features());
   Limits& limits = info.limits;
   limits.max_workgroup_threads = device.max_workgroup_threads();
   limits.max_local_memory = device.max_local_memory();

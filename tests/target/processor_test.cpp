@@ -1,0 +1,98 @@
+// Processors as targets name them, and as devices say what they are.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/host/cpu_features.h"
+#include "support/expect_error.h"
+#include "target/target.h"
+
+namespace tapml::testing {
+namespace {
+
+using target::adopt_processor;
+using target::parse_target;
+using target::Target;
+
+DeviceInfo machine(std::string cpu, std::string features) {
+  DeviceInfo info;
+  info.platform = "cpu";
+  info.cpu = std::move(cpu);
+  info.cpu_features = std::move(features);
+  return info;
+}
+
+TEST(Processor, WithoutOptionsIsThisMachines) {
+  const Target target = parse_target("cpu:threads=2");
+  EXPECT_EQ(target.description.processor.architecture, cpu_architecture());
+  EXPECT_EQ(target.description.processor.features, target::host_processor().features);
+}
+
+TEST(Processor, OptionsNameAnother) {
+  Target target = parse_target("cpu:arch=aarch64");
+  EXPECT_EQ(target.description.processor.architecture, "aarch64");
+  EXPECT_EQ(target.description.processor.features, "");
+  EXPECT_EQ(target.description.vector_bytes, 16);
+  target = parse_target("cpu:arch=aarch64,features=fullfp16+dotprod+fullfp16");
+  EXPECT_EQ(target.description.processor.features, "+dotprod,+fullfp16");
+  target = parse_target("cpu:arch=x86-64,features=fma+avx2");
+  EXPECT_EQ(target.description.processor.features, "+avx2,+fma");
+  EXPECT_EQ(target.description.vector_bytes, 64);
+}
+
+TEST(Processor, WhatIsNotKnownIsRefused) {
+  expect_user_error([] { parse_target("cpu:arch=z80"); },
+                    {"unknown processor architecture", "aarch64, x86-64", "z80"});
+  expect_user_error([] { parse_target("cpu:arch=aarch64,features=dotprod+avx2"); },
+                    {"unknown feature of aarch64", "dotprod", "avx2"});
+  expect_user_error([] { parse_target("opencl:arch=aarch64"); }, {"unknown option", "arch"});
+}
+
+// All that the program looks for on its own machine may be named, in the order that texts have.
+TEST(Processor, FeaturesOfThisMachineAreKnown) {
+  for (const target::Architecture& architecture : target::architectures()) {
+    EXPECT_TRUE(std::ranges::is_sorted(architecture.features, {}, [](const char* name) {
+      return std::string(name);
+    })) << architecture.name;
+    if (std::string(architecture.name) != cpu_architecture()) continue;
+    for (const std::string& feature : cpu_features()) {
+      EXPECT_NE(std::ranges::find(architecture.features, feature), architecture.features.end())
+          << feature;
+    }
+  }
+}
+
+TEST(Processor, TheDeviceSaysWhatCodeIsFor) {
+  Target target = parse_target("cpu@board:9000");
+  adopt_processor(target, machine("aarch64", "+dotprod,+from-the-future,+neon"));
+  EXPECT_EQ(target.description.processor.architecture, "aarch64");
+  EXPECT_EQ(target.description.processor.features, "+dotprod,+neon");
+  EXPECT_EQ(target.description.vector_bytes, 16);
+  // A server that does not say, and targets of other code, stay as they are.
+  target = parse_target("cpu@board:9000");
+  adopt_processor(target, machine("", ""));
+  EXPECT_EQ(target.description.processor.architecture, cpu_architecture());
+  target = parse_target("null@board:9000");
+  adopt_processor(target, machine("aarch64", ""));
+  EXPECT_EQ(target.description.processor.architecture, "");
+}
+
+TEST(Processor, TheTargetsOptionsMustFitTheDevice) {
+  Target target = parse_target("cpu:arch=aarch64,features=dotprod@board:9000");
+  adopt_processor(target, machine("aarch64", "+dotprod,+neon"));
+  EXPECT_EQ(target.description.processor.features, "+dotprod");
+  expect_platform_error([&] { adopt_processor(target, machine("aarch64", "+neon")); },
+                        PlatformFault::kAbsent, {"lacks dotprod", "it has +neon"});
+  expect_platform_error([&] { adopt_processor(target, machine("x86-64", "+avx")); },
+                        PlatformFault::kAbsent,
+                        {"code for aarch64 is asked for, the machine is x86-64", "without"});
+  Target here = parse_target("cpu:arch=aarch64");
+  expect_platform_error([&] { adopt_processor(here, machine("x86-64", "+avx")); },
+                        PlatformFault::kAbsent, {"the machine is x86-64", "cpu@PLACE", "-o"});
+  Target any = parse_target("cpu@board:9000");
+  expect_platform_error([&] { adopt_processor(any, machine("z80", "")); }, PlatformFault::kAbsent,
+                        {"no code is made for", "z80", "aarch64, x86-64"});
+}
+
+}  // namespace
+}  // namespace tapml::testing
