@@ -44,7 +44,7 @@ int run(const Command& command, const Output& output) {
   if (switched_off()) {
     throw_user("the compile cache is switched off", kVariable, "a folder, or nothing", "off");
   }
-  DiskCache cache({cache_folder(), {}});
+  DiskCache cache({.folder = cache_folder(), .warn = {}});
   int64_t removed = 0;
   if (command.clear) {
     removed = unwrap(cache.clear());
@@ -80,8 +80,13 @@ void CacheOptions::add_to(CLI::App& command) {
 
 std::shared_ptr<DiskCache> open_disk_cache(const CacheOptions& options) {
   if (options.off || switched_off()) return nullptr;
-  return std::make_shared<DiskCache>(
-      DiskCacheOptions{cache_folder(), [](const std::string& message) { log_warning(message); }});
+  return std::make_shared<DiskCache>(DiskCacheOptions{
+      .folder = cache_folder(), .warn = [](const std::string& message) { log_warning(message); }});
+}
+
+std::string content_folder() {
+  const std::string folder = switched_off() ? "" : cache_folder();
+  return folder.empty() ? "" : folder + "/contents";
 }
 
 CompileCache::CompileCache(const CacheOptions& options) : disk_(open_disk_cache(options)) {

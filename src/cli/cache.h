@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "io/host/disk_cache.h"
 #include "pipeline/kernel_cache.h"
@@ -21,6 +22,10 @@ struct CacheOptions {
 // The folder of this user's caches, null where TAPML_CACHE or `options` say so. That it cannot be
 // used is a warning, once.
 std::shared_ptr<DiskCache> open_disk_cache(const CacheOptions& options);
+
+// Where a server of this user keeps weights and modules of its clients, beside the compile cache;
+// empty where TAPML_CACHE is "off" or no folder is known.
+std::string content_folder();
 
 // The cache of this user, or none: TAPML_CACHE is "off", or the folder; else
 // default_cache_folder(). That it cannot be used is a warning, once.

@@ -7,13 +7,16 @@
 #include <csignal>
 #include <cstdio>
 
+#include "base/log.h"
 #include "base/strings.h"
+#include "cli/cache.h"
 #include "cli/command.h"
 #include "cli/memory.h"
 #include "cli/platforms.h"
 #include "cli/remote.h"
 #include "io/json.h"
 #include "ir/exceptions.h"
+#include "rpc/session/host/content_folder.h"
 #include "rpc/transport/server.h"
 
 namespace tapml::cli {
@@ -35,7 +38,7 @@ void install_stop_handler() {
 }
 
 struct ServeOptions {
-  std::string listen, memory;
+  std::string listen, memory, keep = "4GiB";
   RemoteOptions remote;
   bool stdio = false, insecure = false, quiet = false;
   int64_t sessions = 64, call_seconds = 300;
@@ -52,6 +55,13 @@ rpc::ListenOptions listen_options(const ServeOptions& options) {
     server.limits.memory_bytes = parse_size(options.memory, "--memory");
   }
   server.open_device = open_served_device;
+  const int64_t keep = parse_size(options.keep, "--keep");
+  if (const std::string folder = content_folder(); keep > 0 && !folder.empty()) {
+    server.open_contents = [folder, keep] {
+      return rpc::open_content_folder(folder, keep,
+                                      [](const std::string& message) { log_warning(message); });
+    };
+  }
   server.describe = [options] {
     std::vector<Json> platforms;
     for (const PlatformStatus& status : list_platforms())
@@ -180,6 +190,10 @@ void add_serve(CLI::App& rpc, const Registration& registration) {
       ->capture_default_str();
   command->add_option("--memory", options->memory,
                       "Bytes that a session's buffers take at most, as in 4GiB");
+  command
+      ->add_option("--keep", options->keep,
+                   "Bytes of weights and modules that are kept on disk for later sessions; 0: none")
+      ->capture_default_str();
   command->add_flag("--quiet", options->quiet, "No line for each session on standard error");
   command->add_flag("--json", registration.output.json, "One JSON document on stdout");
   command->callback([options, registration] {

@@ -138,6 +138,7 @@ struct Engine::State {
 };
 
 Status Engine::State::load(const std::map<std::string, HostTensor>& host_weights) {
+  std::vector<const HostTensor*> contents;
   for (const std::string& name : model.weights) {
     auto it = host_weights.find(name);
     if (it == host_weights.end()) {
@@ -145,9 +146,10 @@ Status Engine::State::load(const std::map<std::string, HostTensor>& host_weights
                              std::to_string(model.weights.size()) + " weights",
                              std::to_string(host_weights.size()) + ", this one not among them"));
     }
-    TAPML_ASSIGN(Tensor tensor, runtime::upload(session, it->second));
-    weights.emplace_back(std::move(tensor));
+    contents.push_back(&it->second);
   }
+  TAPML_ASSIGN(std::vector<Tensor> tensors, runtime::upload_contents(session, contents));
+  for (Tensor& tensor : tensors) weights.emplace_back(std::move(tensor));
   TAPML_TRY(prepare());
   for (int64_t i = 0; i < 2 * model.kv.layers; ++i) {
     TAPML_ASSIGN(Tensor pool, zero_pool(allocator.pages()));

@@ -96,7 +96,7 @@ Status CallPoint::dispatch(const Dispatcher::Route& route, const CallSite& site,
     }
     return {};
   }
-  Residency& residency = residency_.try_emplace(&target, target).first->second;
+  Residency& residency = residency_.try_emplace(&target, target, &copies_).first->second;
   for (size_t i = 0; i < args.size(); ++i) {
     if (lies_over_input(params, args, i)) {
       TAPML_ASSIGN(copies[i], make_tensor(target, args[i].dtype, args[i].shape));
@@ -107,7 +107,10 @@ Status CallPoint::dispatch(const Dispatcher::Route& route, const CallSite& site,
   }
   TAPML_TRY(route.runner->enqueue(route.kernel, copies, scalars));
   for (size_t i = 0; i < args.size(); ++i) {
-    if (params[i].mode != AccessMode::kIn) TAPML_TRY(bring_back(copies[i], args[i]));
+    if (params[i].mode == AccessMode::kIn) continue;
+    TAPML_TRY(bring_back(copies[i], args[i]));
+    ++copies_.from_target;
+    copies_.bytes_from_target += args[i].byte_size();
   }
   // Only now are the versions final: two outputs may share a storage.
   for (size_t i = 0; i < args.size(); ++i) {

@@ -118,10 +118,18 @@ class Dispatcher {
   virtual Route route(const CallSite& site) noexcept = 0;
 };
 
+// Tensors that went from one session to another for dispatched calls.
+struct CopyCount {
+  int64_t to_target = 0, from_target = 0;              // copies
+  int64_t bytes_to_target = 0, bytes_from_target = 0;  // in them
+};
+
 // Copies of tensors on another session, valid while (storage id, version) stand.
 class Residency {
  public:
-  explicit Residency(Session& target) : target_(target) {}
+  // `count`: where copies to the target are counted; may be null.
+  explicit Residency(Session& target, CopyCount* count = nullptr)
+      : target_(target), count_(count) {}
   // A tensor on the target with the bytes of `source`, copied only when not there already.
   Result<Tensor> on_target(const Tensor& source) noexcept;
   // Memory for an output that the target is about to write, in place of `source`.
@@ -148,6 +156,7 @@ class Residency {
   bool holds(const Entry& entry, const Tensor& source) const noexcept;
 
   Session& target_;
+  CopyCount* count_;
   std::map<Key, Entry> entries_;
 };
 
@@ -175,6 +184,8 @@ class CallPoint {
                      Value& result) noexcept;
   int64_t calls() const { return sequence_; }
   int64_t dispatched() const { return dispatched_; }
+  // Between the source and the targets of dispatched calls, all of them together.
+  const CopyCount& copies() const { return copies_; }
 
  private:
   Status observe(const KernelCall& call, const Scratch& scratch) noexcept;
@@ -187,6 +198,7 @@ class CallPoint {
   Observer* observer_ = nullptr;
   Dispatcher* dispatcher_ = nullptr;
   std::map<Session*, Residency> residency_;
+  CopyCount copies_;
   int64_t sequence_ = 0, dispatched_ = 0;
 };
 

@@ -131,6 +131,8 @@ Status LocalSession::enqueue(StreamId id, Work&& work) noexcept {
 Status LocalSession::write(StreamId stream, BufferRange to,
                            std::span<const std::byte> bytes) noexcept {
   TAPML_ASSIGN(auto memory, find_range(to, static_cast<int64_t>(bytes.size()), "write"));
+  const TraceScope scope(trace(), TraceEvent::Kind::kCopy, "write",
+                         static_cast<int64_t>(bytes.size()));
   return enqueue(stream, [&](Stream& on) -> Status {
     if (bytes.empty()) return {};
     return on.queue->write(*memory, to.offset, bytes);
@@ -141,6 +143,7 @@ Status LocalSession::copy(StreamId stream, BufferRange from, BufferRange to,
                           int64_t size) noexcept {
   TAPML_ASSIGN(auto source, find_range(from, size, "copy"));
   TAPML_ASSIGN(auto target, find_range(to, size, "copy"));
+  const TraceScope scope(trace(), TraceEvent::Kind::kCopy, "copy", size);
   return enqueue(stream, [&](Stream& on) -> Status {
     if (size == 0) return {};
     return on.queue->copy(*source, from.offset, *target, to.offset, size);
@@ -195,7 +198,9 @@ Status LocalSession::launch_on(Stream& stream, DeviceKernel& kernel, const std::
                                const LaunchArgs& args) noexcept {
   LockGuard guard(stream.lock);
   if (stream.error || args.extent == 0) return {};
+  const TraceScope scope(trace(), TraceEvent::Kind::kKernel, entry);
   Status status = stream.queue->launch(kernel, args);
+  if (status && trace().on()) status = stream.queue->synchronize();
   if (!status) {
     if (status.error().where.empty()) status.error().where = "kernel " + entry;
     stream.error = std::move(status).error();
@@ -276,6 +281,8 @@ Status LocalSession::finish(Stream& stream, Deadline deadline) noexcept {
 Status LocalSession::read(StreamId stream, BufferRange from, std::span<std::byte> bytes,
                           Deadline deadline) noexcept {
   TAPML_ASSIGN(auto memory, find_range(from, static_cast<int64_t>(bytes.size()), "read"));
+  const TraceScope scope(trace(), TraceEvent::Kind::kCopy, "read",
+                         static_cast<int64_t>(bytes.size()));
   TAPML_ASSIGN(std::shared_ptr<Stream> on, find_stream(stream));
   LockGuard guard(on->lock);
   if (bytes.empty() || deadline || on->error) TAPML_TRY(finish(*on, deadline));
@@ -287,6 +294,7 @@ Status LocalSession::read(StreamId stream, BufferRange from, std::span<std::byte
 
 Status LocalSession::synchronize(StreamId stream, Deadline deadline) noexcept {
   TAPML_ASSIGN(std::shared_ptr<Stream> on, find_stream(stream));
+  const TraceScope scope(trace(), TraceEvent::Kind::kWait, "synchronize");
   LockGuard guard(on->lock);
   return finish(*on, deadline);
 }

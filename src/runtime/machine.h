@@ -19,10 +19,22 @@ class Machine {
   // Errors of a run say in `where` which functions and bindings were in progress, innermost first.
   // Only enqueues; the result's bytes are there once they are read (download).
   virtual Result<Value> call(std::string_view function, std::span<const Value> args) noexcept = 0;
+  // The same, and the bytes of a tensor of the result: field `field` of a tuple, or the result
+  // itself. Waits for them; a machine far away sends them with the result.
+  struct Read {
+    Value result;
+    HostTensor bytes;
+  };
+  virtual Result<Read> call_and_read(std::string_view function, std::span<const Value> args,
+                                     size_t field) noexcept;
   // Calls end with kCancelled once the flag is set; null: never. It must outlive the machine.
   virtual void set_interrupt(const std::atomic<bool>* flag) noexcept = 0;
   virtual Session& session() const noexcept = 0;
   virtual const Executable& executable() const noexcept = 0;
 };
+
+// Field `field` of a tuple, or a result that is a tensor itself (field 0). UserError for another.
+Result<const Tensor*> result_tensor(const Value& result, std::string_view function,
+                                    size_t field) noexcept;
 
 }  // namespace tapml::runtime

@@ -44,6 +44,10 @@ Result<Tensor> Residency::on_target(const Tensor& source) noexcept {
     entry->version = kStale;
     TAPML_ASSIGN(HostTensor bytes, download(source));
     TAPML_TRY(target_.write(kDefaultStream, {entry->copy.storage->buffer(), 0}, bytes.bytes()));
+    if (count_) {
+      ++count_->to_target;
+      count_->bytes_to_target += source.byte_size();
+    }
     keep(source, entry->copy);
   }
   entry->version = source.storage->version();

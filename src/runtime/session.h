@@ -11,6 +11,7 @@
 
 #include "abi/device_info.h"
 #include "exec/executable.h"
+#include "runtime/trace.h"
 
 namespace tapml::runtime {
 
@@ -32,6 +33,12 @@ using Deadline = std::optional<std::chrono::steady_clock::time_point>;  // none:
 struct BufferRange {
   BufferId buffer{};
   int64_t offset = 0;  // bytes
+};
+
+// Bytes that are the same in run after run, as weights are, and where they go.
+struct ContentWrite {
+  BufferRange to;
+  std::span<const std::byte> bytes;
 };
 
 struct LaunchRequest {
@@ -72,6 +79,9 @@ class Session {
   // Enqueued. `bytes` are taken before the call returns.
   virtual Status write(StreamId stream, BufferRange to,
                        std::span<const std::byte> bytes) noexcept = 0;
+  // The same for many at once that may be there already: a remote that keeps contents by their hash
+  // is sent only what it lacks, which takes a wait.
+  virtual Status write_contents(StreamId stream, std::span<const ContentWrite> contents) noexcept;
   virtual Status copy(StreamId stream, BufferRange from, BufferRange to, int64_t size) noexcept = 0;
   virtual Status fill_zero(StreamId stream, BufferRange to, int64_t size) noexcept = 0;
   virtual Status launch(StreamId stream, const LaunchRequest& request) noexcept = 0;
@@ -95,15 +105,24 @@ class Session {
   };
   virtual Result<Snapshot> snapshot() noexcept = 0;
   virtual Status restore(const Snapshot& snapshot) noexcept = 0;
+
+  // From now on kernels, copies and waits are noted. Kernels are waited for one by one, so that
+  // each one's time is its own.
+  virtual Status start_trace() noexcept;
+  // What was noted since the last time, remote events included, by the clock of this process.
+  virtual Result<std::vector<TraceEvent>> take_trace() noexcept;
+
   // Counts restores: copies of this session's buffers held elsewhere are stale after one.
   uint64_t generation() const noexcept { return generation_.load(); }
 
  protected:
   void contents_replaced() noexcept { generation_.fetch_add(1); }
+  TraceLog& trace() noexcept { return trace_; }
 
  private:
   std::atomic<uint64_t> next_handle_{1};
   std::atomic<uint64_t> generation_{0};
+  TraceLog trace_;
 };
 
 }  // namespace tapml::runtime

@@ -77,6 +77,21 @@ Result<Tensor> upload(Session& session, const HostTensor& tensor, StreamId strea
   return copy;
 }
 
+Result<std::vector<Tensor>> upload_contents(Session& session,
+                                            std::span<const HostTensor* const> tensors,
+                                            StreamId stream) noexcept {
+  std::vector<Tensor> copies;
+  std::vector<ContentWrite> contents;
+  for (const HostTensor* tensor : tensors) {
+    TAPML_ASSIGN(Tensor copy, make_tensor(session, tensor->dtype(), tensor->shape()));
+    contents.push_back({{copy.storage->buffer(), 0}, tensor->bytes()});
+    copies.push_back(std::move(copy));
+  }
+  TAPML_TRY(session.write_contents(stream, contents));
+  for (const Tensor& copy : copies) copy.storage->written();
+  return copies;
+}
+
 Result<HostTensor> download(const Tensor& tensor, StreamId stream) noexcept {
   if (!tensor.storage) return fail(internal_error("a tensor without storage is read"));
   HostTensor copy = uninitialized_tensor(tensor.dtype, tensor.shape);

@@ -72,6 +72,11 @@ struct Tensor {
 Result<Tensor> make_tensor(Session& session, DType dtype, const Shape& shape) noexcept;
 Result<Tensor> upload(Session& session, const HostTensor& tensor,
                       StreamId stream = kDefaultStream) noexcept;
+// Tensors that are the same in run after run: a remote may have their bytes already
+// (Session::write_contents).
+Result<std::vector<Tensor>> upload_contents(Session& session,
+                                            std::span<const HostTensor* const> tensors,
+                                            StreamId stream = kDefaultStream) noexcept;
 // Waits.
 Result<HostTensor> download(const Tensor& tensor, StreamId stream = kDefaultStream) noexcept;
 

@@ -90,10 +90,9 @@ Result<std::unique_ptr<VirtualMachine>> VirtualMachine::create(
     }
     state.packed.push_back(&it->second);
   }
-  for (const HostTensor& constant : program.constants) {
-    TAPML_ASSIGN(Tensor copy, upload(session, constant));
-    state.constants.push_back(std::move(copy));
-  }
+  std::vector<const HostTensor*> constants;
+  for (const HostTensor& constant : program.constants) constants.push_back(&constant);
+  TAPML_ASSIGN(state.constants, upload_contents(session, constants));
   for (int64_t bytes : program.static_storages) {
     TAPML_ASSIGN(auto storage, Storage::allocate(session, bytes));
     state.static_storages.push_back(std::move(storage));

@@ -98,18 +98,18 @@ struct DiskCache::State {
   std::atomic<int64_t> hits{0}, misses{0};
   bool checked = false, readable = false, writable = false;
   bool warned = false;
-  bool grown = false;  // something was put
+  int64_t grown = 0;  // bytes that were put since the last look at the bound
 
   fs::path entries_folder() const { return fs::path(options.folder) / kVersionFolder; }
   fs::path entry_path(const std::string& key) const {
     return entries_folder() / key.substr(0, 2) / key.substr(2);
   }
 
-  // With the lock held. `why` completes "the compile cache ... is not used: ".
+  // With the lock held. `why` completes "... is not used: ".
   void give_up(const std::string& why) {
     writable = false;
     if (std::exchange(warned, true) || !options.warn) return;
-    options.warn("the compile cache " + options.folder + " is not used: " + why);
+    options.warn(options.what + " " + options.folder + " is not used: " + why);
   }
 
   // Makes the folder where it is missing. Code from it will run, so nobody else may write there.
@@ -174,6 +174,7 @@ struct DiskCache::State {
   }
 
   int64_t max_bytes() const {
+    if (options.max_bytes > 0) return options.max_bytes;
     std::array<int64_t, 1> bound = {kDefaultCacheBytes};
     if (auto text = read_text_file(options.folder + "/" + kBoundFile, 64)) {
       read_numbers(*text, bound);
@@ -182,6 +183,7 @@ struct DiskCache::State {
   }
 
   void trim() {
+    grown = 0;
     std::vector<fs::path> stale;
     std::vector<Entry> entries = list(&stale);
     std::error_code ignored;
@@ -229,7 +231,7 @@ DiskCache::~DiskCache() {
   std::lock_guard lock(state_->mutex);
   if (!state_->writable) return;
   if (state_->hits + state_->misses > 0) state_->add_to_counters();
-  if (state_->grown) state_->trim();
+  if (state_->grown > 0) state_->trim();
 }
 
 std::optional<std::vector<std::byte>> DiskCache::get(const std::string& key) {
@@ -277,7 +279,8 @@ void DiskCache::put(const std::string& key, std::span<const std::byte> bytes) {
   if (int error = state_->write(state_->entry_path(key), head, bytes)) {
     return state_->give_up(std::strerror(error));
   }
-  state_->grown = true;
+  state_->grown += static_cast<int64_t>(kHeaderSize + bytes.size());
+  if (state_->grown > state_->max_bytes() / 8) state_->trim();
 }
 
 int64_t DiskCache::hits() const { return state_->hits; }
@@ -308,7 +311,8 @@ Result<int64_t> DiskCache::clear() {
     return fail(user_error("the compile cache cannot be cleared", state_->options.folder,
                            "a folder that can be written to", error.message()));
   }
-  state_->checked = state_->readable = state_->writable = state_->grown = false;
+  state_->checked = state_->readable = state_->writable = false;
+  state_->grown = 0;
   state_->hits = state_->misses = 0;
   return count;
 }

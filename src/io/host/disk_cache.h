@@ -25,13 +25,18 @@ struct DiskCacheOptions {
   std::string folder;
   // Told, once, that the folder cannot be used; everything works without it then.
   std::function<void(const std::string& message)> warn;
+  // What it is, for that message.
+  std::string what = "the compile cache";
+  // Bounds the folder for this object's puts; 0: what set_max_bytes() said last, for all processes.
+  int64_t max_bytes = 0;
 };
 
 // Safe to use from several threads.
 class DiskCache {
  public:
   explicit DiskCache(DiskCacheOptions options);
-  // Adds this object's hits and misses to those of the folder, and removes what is over the bound.
+  // Adds this object's hits and misses to those of the folder, and removes what is over the bound,
+  // as puts of an eighth of it do.
   ~DiskCache();
   DiskCache(const DiskCache&) = delete;
   DiskCache& operator=(const DiskCache&) = delete;

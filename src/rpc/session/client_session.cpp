@@ -72,26 +72,6 @@ void ClientSession::release(BufferId id) noexcept {
   forget(wire::HandleKind::Buffer, raw_handle(id));
 }
 
-Result<uint64_t> ClientSession::send_blob(std::span<const std::byte> bytes) noexcept {
-  if (bytes.size() > module_bytes_) {
-    return fail(platform_error(PlatformFault::kLimit, "a module of " +
-                                                          std::to_string(bytes.size()) +
-                                                          " bytes; the other side takes up to " +
-                                                          std::to_string(module_bytes_)));
-  }
-  const uint64_t blob = new_handle();
-  TAPML_TRY(link_->post([&](Builder& builder) {
-    return wire::CreateBeginBlob(builder, blob, static_cast<int64_t>(bytes.size()));
-  }));
-  while (!bytes.empty()) {
-    const auto part = bytes.first(std::min(bytes.size(), part_bytes_));
-    TAPML_TRY(link_->post([&](Builder& builder) { return wire::CreateBlobPart(builder, blob); },
-                          nullptr, part));
-    bytes = bytes.subspan(part.size());
-  }
-  return blob;
-}
-
 Status ClientSession::load_module(ModuleId id, const ModuleBlob& blob) noexcept {
   {
     LockGuard guard(tables_);
@@ -200,7 +180,7 @@ Status ClientSession::write(StreamId stream, BufferRange to,
     });
   }
   while (!bytes.empty()) {
-    const auto part = bytes.first(std::min(bytes.size(), part_bytes_));
+    const auto part = bytes.first(std::min(bytes.size(), peer_.part_bytes));
     TAPML_TRY(link_->post(
         [&](Builder& builder) {
           return wire::CreateWrite(builder, raw_handle(stream), raw_handle(to.buffer), to.offset);

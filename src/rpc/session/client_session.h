@@ -12,19 +12,22 @@ namespace tapml::rpc {
 
 class ClientSession final : public RemoteSession {
  public:
-  ClientSession(std::unique_ptr<ClientLink> link, DeviceInfo info, size_t part_bytes,
-                uint64_t module_bytes)
-      : link_(std::move(link)),
-        info_(std::move(info)),
-        part_bytes_(part_bytes),
-        module_bytes_(module_bytes) {
+  // What the other side said of itself.
+  struct Peer {
+    DeviceInfo device;
+    uint64_t capabilities = 0;  // of both sides
+    size_t part_bytes = 0;      // of what goes out in parts
+    uint64_t module_bytes = 0;
+  };
+  ClientSession(std::unique_ptr<ClientLink> link, Peer peer)
+      : link_(std::move(link)), peer_(std::move(peer)) {
     streams_.insert(runtime::kDefaultStream);
   }
 
-  const DeviceInfo& info() const noexcept override { return info_; }
+  const DeviceInfo& info() const noexcept override { return peer_.device; }
   Result<std::unique_ptr<runtime::Machine>> open_machine(
       std::shared_ptr<const Executable> executable) noexcept override;
-  Traffic traffic() const noexcept override { return link_->traffic(); }
+  Traffic traffic() const noexcept override;
   ClientLink& link() { return *link_; }
 
   Status allocate(runtime::BufferId id, int64_t bytes) noexcept override;
@@ -38,6 +41,8 @@ class ClientSession final : public RemoteSession {
 
   Status write(runtime::StreamId stream, runtime::BufferRange to,
                std::span<const std::byte> bytes) noexcept override;
+  Status write_contents(runtime::StreamId stream,
+                        std::span<const runtime::ContentWrite> contents) noexcept override;
   Status copy(runtime::StreamId stream, runtime::BufferRange from, runtime::BufferRange to,
               int64_t size) noexcept override;
   Status fill_zero(runtime::StreamId stream, runtime::BufferRange to,
@@ -53,7 +58,7 @@ class ClientSession final : public RemoteSession {
   Result<Snapshot> snapshot() noexcept override;
   Status restore(const Snapshot& snapshot) noexcept override;
 
-  // Sends `bytes` to the other side as a blob of a fresh name.
+  // Makes `bytes` a blob of a fresh name on the other side, which is sent what it does not keep.
   Result<uint64_t> send_blob(std::span<const std::byte> bytes) noexcept;
   // Takes note of a buffer that the other side made under a name that it was given.
   Status add_buffer(runtime::BufferId id, int64_t bytes) noexcept;
@@ -63,12 +68,15 @@ class ClientSession final : public RemoteSession {
   Status check(runtime::StreamId stream, runtime::BufferRange range, int64_t size,
                const char* what) noexcept;
   void forget(wire::HandleKind kind, uint64_t id) noexcept;
+  // Under a name, with the hash that the other side is to check, or none.
+  Status send_parts(uint64_t blob, std::span<const std::byte> bytes,
+                    const Sha256Digest* hash) noexcept;
+  bool keeps_contents() const { return (peer_.capabilities & kCapabilityContent) != 0; }
   Status finish_all() noexcept;
 
   std::unique_ptr<ClientLink> link_;
-  const DeviceInfo info_;
-  const size_t part_bytes_;  // of what goes out in parts
-  const uint64_t module_bytes_;
+  const Peer peer_;
+  std::atomic<int64_t> bytes_found_{0};
 
   runtime::Lock tables_;                                         // guards these
   std::unordered_map<uint64_t, int64_t> buffers_;                // bytes

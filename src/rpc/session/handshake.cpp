@@ -7,13 +7,15 @@ namespace tapml::rpc {
 
 namespace {
 
+constexpr uint64_t kClientCapabilities = kCapabilityMachine | kCapabilityContent;
+
 // Says hello and waits for the welcome, which lies in `reply`.
 Result<const wire::Welcome*> greet(ClientLink& link, ClientLink::Reply& reply,
                                    const ConnectOptions& options, bool status) {
   TAPML_TRY(link.call(
       [&](flatbuffers::FlatBufferBuilder& builder) {
         return wire::CreateHelloDirect(builder, options.token.c_str(), kOldestVersion,
-                                       kNewestVersion, kCapabilities, options.target.c_str(),
+                                       kNewestVersion, kClientCapabilities, options.target.c_str(),
                                        status);
       },
       reply, Clock::now() + options.handshake));
@@ -37,10 +39,15 @@ Result<std::unique_ptr<RemoteSession>> RemoteSession::connect(
   ClientLink::Reply reply;
   TAPML_ASSIGN(const wire::Welcome* welcome, greet(*link, reply, options, false));
   if (!welcome->device()) return fail(protocol_error("the welcome describes no device"));
-  const uint64_t part = std::min<uint64_t>(welcome->payload_bytes(), kPartBytes);
-  if (part == 0) return fail(protocol_error("the other side takes no payload at all"));
-  return std::make_unique<ClientSession>(std::move(link), get_device(*welcome->device()),
-                                         static_cast<size_t>(part), welcome->module_bytes());
+  ClientSession::Peer peer;
+  peer.device = get_device(*welcome->device());
+  peer.capabilities = welcome->capabilities() & kClientCapabilities;
+  peer.part_bytes = static_cast<size_t>(std::min<uint64_t>(welcome->payload_bytes(), kPartBytes));
+  peer.module_bytes = welcome->module_bytes();
+  if (peer.part_bytes == 0) {
+    return fail(protocol_error("the other side takes no payload at all"));
+  }
+  return std::make_unique<ClientSession>(std::move(link), std::move(peer));
 }
 
 Result<std::string> query_status(Channel& channel, const ConnectOptions& options) noexcept {

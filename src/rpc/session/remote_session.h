@@ -37,6 +37,7 @@ class RemoteSession : public runtime::Session {
   // Since connect(), all of them together.
   struct Traffic {
     int64_t requests = 0, waits = 0, bytes_sent = 0, bytes_received = 0;
+    int64_t bytes_found = 0;  // of contents that were there already
   };
   virtual Traffic traffic() const noexcept = 0;
 };

@@ -114,6 +114,11 @@ Status ServerCore::handshake() noexcept {
 Status ServerCore::greet(const wire::Hello& hello) noexcept {
   std::string status;
   flatbuffers::Offset<wire::Device> device;
+  if (options_.open_contents && !hello.status()) contents_ = options_.open_contents();
+  capabilities_ = kCapabilityMachine;
+  if (contents_) capabilities_ |= kCapabilityContent;
+  capabilities_ &= hello.capabilities();
+  secret_ = sha256("tapml contents of " + text_of(hello.token()));
   const std::string target = text_of(hello.target());
   if (hello.status()) {
     if (options_.describe) status = options_.describe();
@@ -124,7 +129,7 @@ Status ServerCore::greet(const wire::Hello& hello) noexcept {
   }
   const auto text = builder_.CreateString(status);
   const uint16_t version = std::min(kNewestVersion, hello.newest());
-  if (!reply(1, wire::CreateWelcome(builder_, version, kCapabilities & hello.capabilities(), device,
+  if (!reply(1, wire::CreateWelcome(builder_, version, capabilities_, device,
                                     options_.limits.payload_bytes, options_.limits.module_bytes,
                                     text))) {
     return fail(*broken_);
@@ -191,7 +196,7 @@ Status ServerCore::run(const wire::Requests& frame) noexcept {
 // Whether the request may go on is its handler's to say; an error here ends the session.
 Status ServerCore::run(uint64_t id, const wire::Request& request) noexcept {
   Status status;
-  bool answers = false;  // Done or Failure
+  bool answers = false, answered = false;  // Done or Failure; something else where it went well
   switch (request.body_type()) {
     case wire::Body::Allocate:
       answers = request.body_as_Allocate()->reply();
@@ -237,6 +242,7 @@ Status ServerCore::run(uint64_t id, const wire::Request& request) noexcept {
       break;
     case wire::Body::Read:
       answers = true;
+      answered = request.body_as_Read()->size() > 0;
       status = read(id, *request.body_as_Read());
       break;
     case wire::Body::Synchronize:
@@ -249,7 +255,17 @@ Status ServerCore::run(uint64_t id, const wire::Request& request) noexcept {
       break;
     case wire::Body::Call:
       answers = true;
+      answered = true;
       status = call(id, *request.body_as_Call());
+      break;
+    case wire::Body::FindBlob:
+      if (!reply_found(id, handle(*request.body_as_FindBlob()))) return fail(*broken_);
+      break;
+    case wire::Body::WriteContent:
+      if (!reply_found(id, handle(*request.body_as_WriteContent()))) return fail(*broken_);
+      break;
+    case wire::Body::WriteBlob:
+      status = handle(*request.body_as_WriteBlob());
       break;
     case wire::Body::Cancel:  // the link has seen it
       break;
@@ -260,9 +276,6 @@ Status ServerCore::run(uint64_t id, const wire::Request& request) noexcept {
       return fail(protocol_error("a request that this version does not know"));
   }
   if (broken_) return fail(*broken_);
-  const bool answered = request.body_type() == wire::Body::Call ||
-                        (request.body_type() == wire::Body::Read &&
-                         request.body_as_Read()->size() > 0);  // where it went well
   if (!answers) {
     if (!status) keep(std::move(status).error());
   } else if ((!status || !answered) && !reply(id, status)) {
@@ -365,6 +378,12 @@ bool ServerCore::send(std::span<const std::byte> head,
 bool ServerCore::reply(uint64_t request, const Status& status) noexcept {
   if (status) return reply(request, wire::CreateDone(builder_));
   return reply(request, put_error(builder_, status.error()));
+}
+
+bool ServerCore::reply_found(uint64_t request, const Result<bool>& found) noexcept {
+  if (!found) return reply(request, put_error(builder_, found.error()));
+  if (!*found) return reply(request, wire::CreateMissing(builder_));
+  return reply(request, wire::CreateDone(builder_));
 }
 
 // The next bytes of the payload. A slow client gets signs of life meanwhile.

@@ -31,6 +31,7 @@ class ServerCore {
  private:
   struct Blob {
     uint64_t bytes = 0;  // promised
+    std::optional<Sha256Digest> hash;
     std::vector<std::byte> data;
   };
 
@@ -62,6 +63,10 @@ class ServerCore {
   Status handle(const wire::WaitEvent& request) noexcept;
   Status handle(const wire::Synchronize& request) noexcept;
   Status handle(const wire::OpenMachine& request) noexcept;
+  Status handle(const wire::WriteBlob& request) noexcept;
+  // These tell whether it was there.
+  Result<bool> handle(const wire::FindBlob& request) noexcept;
+  Result<bool> handle(const wire::WriteContent& request) noexcept;
   Status read(uint64_t id, const wire::Read& request) noexcept;
   Status call(uint64_t id, const wire::Call& request) noexcept;
 
@@ -73,7 +78,12 @@ class ServerCore {
   Status check_new(wire::HandleKind kind, uint64_t id) noexcept;
   Status known(wire::HandleKind kind, uint64_t id) noexcept;
   Result<std::shared_ptr<runtime::Storage>> buffer(uint64_t id) noexcept;
+  Status begin_blob(uint64_t id, int64_t bytes, const std::optional<Sha256Digest>& hash) noexcept;
   Result<std::vector<std::byte>> take_blob(uint64_t id) noexcept;
+  std::string content_key(const Sha256Digest& hash) const;
+  // What is kept of so many bytes with the hash; nothing where it is not, or not so any more.
+  std::optional<std::vector<std::byte>> find_content(const Sha256Digest& hash,
+                                                     uint64_t bytes) noexcept;
   // The range in the session's own names.
   Result<runtime::BufferRange> place(uint64_t buffer, int64_t offset, int64_t size,
                                      const char* what) noexcept;
@@ -95,12 +105,17 @@ class ServerCore {
     return sent;
   }
   bool reply(uint64_t request, const Status& status) noexcept;
+  bool reply_found(uint64_t request, const Result<bool>& found) noexcept;
   void work(bool begins) noexcept;
 
   ServerLink& link_;
   const ServerOptions& options_;
   std::optional<Error> broken_;
   bool working_ = false;
+
+  uint64_t capabilities_ = 0;  // of both sides
+  std::unique_ptr<ContentStore> contents_;
+  Sha256Digest secret_{};  // of the client's token: what it may ask contents_ for
 
   std::unique_ptr<runtime::LocalSession> session_;
   std::array<Names, static_cast<size_t>(wire::HandleKind::MAX) + 1> names_;
@@ -118,5 +133,15 @@ class ServerCore {
   flatbuffers::FlatBufferBuilder builder_;
   std::vector<std::byte> staging_;
 };
+
+template <class Make>
+Status ServerCore::make(wire::HandleKind kind, uint64_t id, Make&& make) noexcept {
+  TAPML_TRY(check_new(kind, id));
+  Status status = make();
+  auto& entry = names(kind)[id];
+  ++handles_;
+  if (!status) entry = status.error();
+  return status;
+}
 
 }  // namespace tapml::rpc

@@ -29,16 +29,6 @@ runtime::Deadline deadline_in(int64_t nanoseconds) {
 
 }  // namespace
 
-template <class Make>
-Status ServerCore::make(HandleKind kind, uint64_t id, Make&& make) noexcept {
-  TAPML_TRY(check_new(kind, id));
-  Status status = make();
-  auto& entry = names(kind)[id];
-  ++handles_;
-  if (!status) entry = status.error();
-  return status;
-}
-
 Status ServerCore::handle(const wire::Allocate& request) noexcept {
   const uint64_t id = request.id();
   Status status = make(HandleKind::Buffer, id, [&]() -> Status {
@@ -53,55 +43,6 @@ Status ServerCore::handle(const wire::Allocate& request) noexcept {
     if (names(HandleKind::Buffer).erase(id) > 0) --handles_;
   }
   return status;
-}
-
-Status ServerCore::handle(const wire::BeginBlob& request) noexcept {
-  const auto bytes = static_cast<uint64_t>(request.bytes());
-  return make(HandleKind::Blob, request.id(), [&]() -> Status {
-    if (request.bytes() < 0 || bytes > options_.limits.module_bytes - blob_bytes_) {
-      return fail(platform_error(PlatformFault::kLimit,
-                                 "a blob of " + std::to_string(request.bytes()) +
-                                     " bytes; the session has room for " +
-                                     std::to_string(options_.limits.module_bytes - blob_bytes_)));
-    }
-    blob_bytes_ += bytes;
-    blobs_[request.id()].bytes = bytes;
-    return {};
-  });
-}
-
-// Memory grows with what is there, not with what was promised.
-Status ServerCore::handle(const wire::BlobPart& request) noexcept {
-  Status status = known(HandleKind::Blob, request.id());
-  auto found = blobs_.find(request.id());
-  if (status && payload_ > found->second.bytes - found->second.data.size()) {
-    status = fail(internal_error("a blob has more bytes than it was to have"));
-  }
-  if (!status) {
-    std::ignore = skip_payload();
-    return status;
-  }
-  std::vector<std::byte>& data = found->second.data;
-  const size_t at = data.size();
-  data.resize(at + static_cast<size_t>(payload_));
-  std::ignore = take(std::span(data).subspan(at));
-  return {};
-}
-
-Result<std::vector<std::byte>> ServerCore::take_blob(uint64_t id) noexcept {
-  Status status = known(HandleKind::Blob, id);
-  if (names(HandleKind::Blob).erase(id) > 0) --handles_;
-  auto found = blobs_.find(id);
-  if (found == blobs_.end()) {
-    TAPML_TRY(status);
-    return fail(runtime::unknown_handle("blob", id));
-  }
-  Blob blob = std::move(found->second);
-  blobs_.erase(found);
-  blob_bytes_ -= blob.bytes;
-  if (blob.data.size() == blob.bytes) return std::move(blob.data);
-  return fail(internal_error("a blob of " + std::to_string(blob.bytes) + " bytes has only " +
-                             std::to_string(blob.data.size())));
 }
 
 Status ServerCore::handle(const wire::LoadModule& request) noexcept {

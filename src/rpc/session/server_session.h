@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "rpc/session/channel.h"
+#include "rpc/session/content_store.h"
 #include "runtime/device.h"
 
 namespace tapml::rpc {
@@ -30,6 +31,9 @@ struct ServerOptions {
   std::string token;  // that a client must show; empty: none
   // Opens the device of a target text ("cpu:threads=1"), which comes from the client.
   std::function<Result<std::shared_ptr<runtime::Device>>(const std::string& target)> open_device;
+  // Opens what is kept of weights and modules from session to session; empty: nothing is. It goes
+  // with the session.
+  std::function<std::unique_ptr<ContentStore>()> open_contents;
   // What a status request shows, as one JSON text; empty: nothing.
   std::function<std::string()> describe;
   // Called with a line about each session: opened, refused, ended.

@@ -1,10 +1,13 @@
 // Messages of protocol.fbs: checked when they come in, and the parts that both ends share.
 #pragma once
 
+#include <algorithm>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "abi/device_info.h"
+#include "base/hash.h"
 #include "base/result.h"
 #include "rpc/session/protocol_generated.h"
 
@@ -16,10 +19,15 @@ inline constexpr uint16_t kNewestVersion = 1;
 
 // Optional parts of the protocol, one bit each; those that both ends have are used.
 inline constexpr uint64_t kCapabilityMachine = 1;  // OpenMachine and Call
-inline constexpr uint64_t kCapabilities = kCapabilityMachine;
+inline constexpr uint64_t kCapabilityContent = 2;  // FindBlob, WriteContent, WriteBlob
 
 // Payload of one frame that a part of something larger has.
 inline constexpr size_t kPartBytes = size_t{2} << 20;
+
+// What is addressed by its hash comes in pieces of at most so many bytes; what is smaller than the
+// other is not worth the question.
+inline constexpr size_t kContentBytes = size_t{32} << 20;
+inline constexpr size_t kSmallContent = size_t{4} << 10;
 
 // Handles from here on are the server's own.
 inline constexpr uint64_t kServerHandles = uint64_t{1} << 63;
@@ -50,6 +58,14 @@ const Message* verified(std::span<const std::byte> head) {
 
 inline std::span<const std::byte> bytes_of(const flatbuffers::FlatBufferBuilder& builder) {
   return {reinterpret_cast<const std::byte*>(builder.GetBufferPointer()), builder.GetSize()};
+}
+
+// Nothing where the bytes are no digest.
+inline std::optional<Sha256Digest> digest_of(const flatbuffers::Vector<uint8_t>* bytes) {
+  Sha256Digest digest;
+  if (!bytes || bytes->size() != digest.size()) return {};
+  std::copy(bytes->begin(), bytes->end(), digest.begin());
+  return digest;
 }
 
 // Empty for a text that is not there.

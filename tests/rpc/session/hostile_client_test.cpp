@@ -1,6 +1,8 @@
 // What a client may do to a server: frames that no client of ours sends.
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "base/rng.h"
 #include "conformance/native_kernels.h"
 #include "device/cpu/cpu_device.h"
@@ -42,7 +44,8 @@ class RawClient {
   void hello(const char* token = "", uint16_t oldest = rpc::kOldestVersion,
              uint16_t newest = rpc::kNewestVersion) {
     send([&](FlatBufferBuilder& builder) {
-      return wire::CreateHelloDirect(builder, token, oldest, newest, rpc::kCapabilities, "cpu");
+      return wire::CreateHelloDirect(builder, token, oldest, newest, rpc::kCapabilityMachine,
+                                     "cpu");
     });
   }
   // Hello and welcome.
@@ -339,6 +342,80 @@ TEST(HostileClient, ReadsAndCallsOfNonsense) {
   EXPECT_EQ(client.next(), wire::Answer::Done) << "nothing to read";
   client.close();
   EXPECT_TRUE(client.join()) << "a client that goes is no error";
+}
+
+// Keeps everything, and counts what it was given.
+struct CountingStore final : rpc::ContentStore {
+  explicit CountingStore(std::map<std::string, std::vector<std::byte>>& kept) : contents(kept) {}
+  std::optional<std::vector<std::byte>> get(const std::string& key) noexcept override {
+    auto found = contents.find(key);
+    if (found == contents.end()) return {};
+    return found->second;
+  }
+  void put(const std::string& key, std::span<const std::byte> bytes) noexcept override {
+    contents[key].assign(bytes.begin(), bytes.end());
+  }
+  std::map<std::string, std::vector<std::byte>>& contents;
+};
+
+TEST(HostileClient, AlteredContentIsRefusedAndNotKept) {
+  std::map<std::string, std::vector<std::byte>> kept;
+  rpc::ServerOptions options;
+  options.open_contents = [&] { return std::make_unique<CountingStore>(kept); };
+  RawClient client(options);
+  client.send([&](FlatBufferBuilder& builder) {
+    return wire::CreateHelloDirect(builder, "", 1, 1, rpc::kCapabilityContent, "cpu");
+  });
+  ASSERT_EQ(client.next(), wire::Answer::Welcome);
+  EXPECT_EQ(client.reply().answer_as_Welcome()->capabilities(), rpc::kCapabilityContent);
+  const std::vector<std::byte> good(64, std::byte{7});
+  std::vector<std::byte> altered = good;
+  altered[63] = std::byte{6};
+  const Sha256Digest digest = sha256(good);
+  const std::vector<uint8_t> hash(digest.begin(), digest.end());
+  client.send(allocate(5, 64));
+  auto send_blob = [&](const std::vector<std::byte>& bytes) {
+    client.send([&](FlatBufferBuilder& b) { return wire::CreateBeginBlobDirect(b, 1, 64, &hash); });
+    client.send([](FlatBufferBuilder& b) { return wire::CreateBlobPart(b, 1); }, bytes);
+    client.send([](FlatBufferBuilder& b) { return wire::CreateWriteBlob(b, 0, 5, 0, 1); });
+  };
+  auto ask = [&](int64_t bytes) {
+    client.send([&](FlatBufferBuilder& b) {
+      return wire::CreateWriteContentDirect(b, 0, 5, 0, &hash, bytes);
+    });
+    return client.next();
+  };
+  send_blob(altered);
+  client.expect_refused("not what its hash says");
+  EXPECT_TRUE(kept.empty());
+  EXPECT_EQ(ask(64), wire::Answer::Missing);
+  send_blob(good);
+  client.synchronize();
+  ASSERT_EQ(client.next(), wire::Answer::Done);
+  EXPECT_EQ(kept.size(), 1u);
+  EXPECT_EQ(ask(64), wire::Answer::Done);
+  EXPECT_EQ(ask(63), wire::Answer::Missing) << "another size";
+  EXPECT_EQ(ask(65), wire::Answer::Failure) << "outside of the buffer";
+  EXPECT_EQ(ask(-1), wire::Answer::Failure);
+  auto find = [&](uint64_t id, const std::vector<uint8_t>& what, int64_t bytes) {
+    client.send(
+        [&](FlatBufferBuilder& b) { return wire::CreateFindBlobDirect(b, id, &what, bytes); });
+    return client.next();
+  };
+  EXPECT_EQ(find(1, hash, INT64_MAX), wire::Answer::Missing);
+  EXPECT_EQ(find(1, hash, -64), wire::Answer::Missing);
+  EXPECT_EQ(find(1, {1, 2, 3}, 64), wire::Answer::Failure) << "no hash";
+  EXPECT_EQ(find(uint64_t{1} << 63, hash, 64), wire::Answer::Failure);
+  EXPECT_EQ(find(1, hash, 64), wire::Answer::Done);
+  EXPECT_EQ(find(1, hash, 64), wire::Answer::Failure) << "the name is in use";
+  client.send([](FlatBufferBuilder& b) { return wire::CreateWriteBlob(b, 0, 5, 1, 1); });
+  client.expect_refused("outside of its buffer");
+  client.send([](FlatBufferBuilder& b) { return wire::CreateWriteBlob(b, 0, 5, 0, 1); });
+  client.expect_refused("no blob 1");
+  const std::vector<uint8_t> short_hash(31);
+  client.send(
+      [&](FlatBufferBuilder& b) { return wire::CreateBeginBlobDirect(b, 9, 64, &short_hash); });
+  client.expect_refused("no SHA-256");
 }
 
 TEST(HostileClient, VanishesWhileUploading) {

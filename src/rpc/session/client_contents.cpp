@@ -1,0 +1,133 @@
+// Blobs and contents: what the other side may have already.
+#include <algorithm>
+#include <deque>
+
+#include "rpc/session/client_session.h"
+#include "runtime/session_errors.h"
+
+namespace tapml::rpc {
+
+using runtime::BufferRange;
+using runtime::ContentWrite;
+using runtime::raw_handle;
+using runtime::StreamId;
+
+namespace {
+
+using Builder = flatbuffers::FlatBufferBuilder;
+
+auto put_digest(Builder& builder, const Sha256Digest& digest) {
+  return builder.CreateVector(digest.data(), digest.size());
+}
+
+// A piece of a content, and the question whether it is there.
+struct Piece {
+  BufferRange to;
+  std::span<const std::byte> bytes;
+  Sha256Digest hash{};
+  ClientLink::Reply reply;
+};
+
+}  // namespace
+
+RemoteSession::Traffic ClientSession::traffic() const noexcept {
+  Traffic traffic = link_->traffic();
+  traffic.bytes_found = bytes_found_.load();
+  return traffic;
+}
+
+Status ClientSession::send_parts(uint64_t blob, std::span<const std::byte> bytes,
+                                 const Sha256Digest* hash) noexcept {
+  TAPML_TRY(link_->post([&](Builder& builder) {
+    flatbuffers::Offset<flatbuffers::Vector<uint8_t>> digest;
+    if (hash) digest = put_digest(builder, *hash);
+    return wire::CreateBeginBlob(builder, blob, static_cast<int64_t>(bytes.size()), digest);
+  }));
+  while (!bytes.empty()) {
+    const auto part = bytes.first(std::min(bytes.size(), peer_.part_bytes));
+    TAPML_TRY(link_->post([&](Builder& builder) { return wire::CreateBlobPart(builder, blob); },
+                          nullptr, part));
+    bytes = bytes.subspan(part.size());
+  }
+  return {};
+}
+
+Result<uint64_t> ClientSession::send_blob(std::span<const std::byte> bytes) noexcept {
+  if (bytes.size() > peer_.module_bytes) {
+    return fail(platform_error(PlatformFault::kLimit, "a module of " +
+                                                          std::to_string(bytes.size()) +
+                                                          " bytes; the other side takes up to " +
+                                                          std::to_string(peer_.module_bytes)));
+  }
+  const uint64_t blob = new_handle();
+  if (!keeps_contents() || bytes.size() < kSmallContent || bytes.size() > kContentBytes) {
+    TAPML_TRY(send_parts(blob, bytes, nullptr));
+    return blob;
+  }
+  const Sha256Digest hash = sha256(bytes);
+  ClientLink::Reply reply;
+  TAPML_TRY(link_->call(
+      [&](Builder& builder) {
+        const auto digest = put_digest(builder, hash);
+        return wire::CreateFindBlob(builder, blob, digest, static_cast<int64_t>(bytes.size()));
+      },
+      reply));
+  if (reply.answer<wire::Missing>()) {
+    TAPML_TRY(send_parts(blob, bytes, &hash));
+  } else {
+    bytes_found_ += static_cast<int64_t>(bytes.size());
+  }
+  return blob;
+}
+
+// Asks for all pieces first, and hashes one while the other side looks for those before it.
+Status ClientSession::write_contents(StreamId stream,
+                                     std::span<const ContentWrite> contents) noexcept {
+  if (!keeps_contents()) return Session::write_contents(stream, contents);
+  const size_t most = std::min<uint64_t>(kContentBytes, peer_.module_bytes);
+  std::deque<Piece> pieces;
+  Status status;
+  for (const ContentWrite& content : contents) {
+    BufferRange to = content.to;
+    std::span<const std::byte> rest = content.bytes;
+    status = check(stream, to, static_cast<int64_t>(rest.size()), "write");
+    while (status && rest.size() >= kSmallContent && most >= kSmallContent) {
+      Piece& piece = pieces.emplace_back();
+      piece.to = to;
+      piece.bytes = rest.first(std::min(rest.size(), most));
+      piece.hash = sha256(piece.bytes);
+      status = link_->post(
+          [&](Builder& builder) {
+            const auto digest = put_digest(builder, piece.hash);
+            return wire::CreateWriteContent(builder, raw_handle(stream), raw_handle(to.buffer),
+                                            to.offset, digest,
+                                            static_cast<int64_t>(piece.bytes.size()));
+          },
+          &piece.reply);
+      to.offset += static_cast<int64_t>(piece.bytes.size());
+      rest = rest.subspan(piece.bytes.size());
+    }
+    if (status) status = write(stream, to, rest);
+    if (!status) break;
+  }
+  for (Piece& piece : pieces) {
+    // All of them are waited for, whatever happened: their replies come to this frame.
+    Status answered = link_->wait(piece.reply);
+    if (status && !answered) status = std::move(answered);
+    if (!status) continue;
+    if (!piece.reply.answer<wire::Missing>()) {
+      bytes_found_ += static_cast<int64_t>(piece.bytes.size());
+      continue;
+    }
+    const uint64_t blob = new_handle();
+    status = send_parts(blob, piece.bytes, &piece.hash);
+    if (!status) continue;
+    status = link_->post([&](Builder& builder) {
+      return wire::CreateWriteBlob(builder, raw_handle(stream), raw_handle(piece.to.buffer),
+                                   piece.to.offset, blob);
+    });
+  }
+  return status;
+}
+
+}  // namespace tapml::rpc

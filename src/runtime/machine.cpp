@@ -1,0 +1,27 @@
+#include "runtime/machine.h"
+
+namespace tapml::runtime {
+
+Result<const Tensor*> result_tensor(const Value& result, std::string_view function,
+                                    size_t field) noexcept {
+  const Value* value = &result;
+  if (const ValueList* fields = result.tuple()) {
+    value = field < fields->size() ? &(*fields)[field] : nullptr;
+  } else if (field > 0) {
+    value = nullptr;
+  }
+  if (value && value->tensor()) return value->tensor();
+  return fail(user_error("the result has no tensor to read", "function " + std::string(function),
+                         "a tensor as field " + std::to_string(field), "something else"));
+}
+
+Result<Machine::Read> Machine::call_and_read(std::string_view function, std::span<const Value> args,
+                                             size_t field) noexcept {
+  Read read;
+  TAPML_ASSIGN(read.result, call(function, args));
+  TAPML_ASSIGN(const Tensor* tensor, result_tensor(read.result, function, field));
+  TAPML_ASSIGN(read.bytes, download(*tensor));
+  return read;
+}
+
+}  // namespace tapml::runtime
