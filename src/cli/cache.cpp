@@ -1,28 +1,14 @@
 // tapml cache: the compile cache.
-#include "cli/cache.h"
+#include "app/cache.h"
 
 #include <CLI/CLI.hpp>
-#include <cstdlib>
 
-#include "base/log.h"
 #include "cli/command.h"
 #include "ir/exceptions.h"
 
 namespace tapml::cli {
 
 namespace {
-
-constexpr const char* kVariable = "TAPML_CACHE";
-
-bool switched_off() {
-  const char* value = std::getenv(kVariable);
-  return value && std::string_view(value) == "off";
-}
-
-std::string cache_folder() {
-  const char* value = std::getenv(kVariable);
-  return value && *value ? value : default_cache_folder();
-}
 
 std::string readable_bytes(int64_t bytes) {
   constexpr const char* kUnits[] = {"bytes", "KiB", "MiB", "GiB"};
@@ -41,8 +27,8 @@ struct Command {
 };
 
 int run(const Command& command, const Output& output) {
-  if (switched_off()) {
-    throw_user("the compile cache is switched off", kVariable, "a folder, or nothing", "off");
+  if (cache_switched_off()) {
+    throw_user("the compile cache is switched off", "TAPML_CACHE", "a folder, or nothing", "off");
   }
   DiskCache cache({.folder = cache_folder(), .warn = {}});
   int64_t removed = 0;
@@ -73,26 +59,6 @@ int run(const Command& command, const Output& output) {
 }
 
 }  // namespace
-
-void CacheOptions::add_to(CLI::App& command) {
-  command.add_flag("--no-cache", off, "Neither look into the compile cache nor add to it");
-}
-
-std::shared_ptr<DiskCache> open_disk_cache(const CacheOptions& options) {
-  if (options.off || switched_off()) return nullptr;
-  return std::make_shared<DiskCache>(DiskCacheOptions{
-      .folder = cache_folder(), .warn = [](const std::string& message) { log_warning(message); }});
-}
-
-std::string content_folder() {
-  const std::string folder = switched_off() ? "" : cache_folder();
-  return folder.empty() ? "" : folder + "/contents";
-}
-
-CompileCache::CompileCache(const CacheOptions& options) : disk_(open_disk_cache(options)) {
-  if (!disk_) return;
-  kernels_ = std::make_unique<pipeline::KernelCache>(disk_);
-}
 
 void add_cache(Registration registration) {
   auto* app = registration.app.add_subcommand("cache", "Show, bound or clear the compile cache");

@@ -3,10 +3,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/model.h"
 #include "base/host/interrupt.h"
 #include "base/host/progress.h"
 #include "cli/command.h"
-#include "cli/model.h"
+#include "cli/options.h"
 #include "ir/exceptions.h"
 #include "llm/engine.h"
 
@@ -63,7 +64,7 @@ void add_carve(Registration registration) {
   auto* command = registration.app.add_subcommand("carve", "Carve one run into kernel tests");
   command->footer("Example: tapml carve models/demo --prompt \"And God said\" -o out/suite");
   auto options = std::make_shared<CarveOptions>();
-  options->model.add_to(*command);
+  add_options(*command, options->model);
   command->add_option("--prompt", options->prompt, "Text to run")->required();
   command->add_option("-o,--output", options->folder, "Folder of the suite")->required();
   command->add_option("--max-tokens", options->max_tokens, "Decode steps to carve")

@@ -12,7 +12,11 @@ namespace CLI {
 class App;
 }
 
+namespace tapml::app {}
+
 namespace tapml::cli {
+
+using namespace app;  // the commands are app/ behind a command line
 
 inline constexpr const char* kVersion = "0.1.0";
 

@@ -4,14 +4,15 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
+#include "app/cache.h"
+#include "app/executable.h"
+#include "app/libraries.h"
+#include "app/patterns.h"
 #include "base/host/interrupt.h"
 #include "base/host/progress.h"
-#include "cli/cache.h"
 #include "cli/command.h"
-#include "cli/executable.h"
-#include "cli/libraries.h"
 #include "cli/memory.h"
-#include "cli/patterns.h"
+#include "cli/options.h"
 #include "cli/phases.h"
 #include "cli/shapes.h"
 #include "codegen/llvm/native.h"
@@ -232,9 +233,9 @@ void add_compile(Registration registration) {
   memory->expected(0, 1);
   command->add_option("--memory-limit", options->memory_limit,
                       "Refuse what needs more, as in 512M, with the peak by tensor");
-  options->cache.add_to(*command);
-  options->patterns.add_to(*command);
-  options->libraries.add_to(*command);
+  add_options(*command, options->cache);
+  add_options(*command, options->patterns);
+  add_options(*command, options->libraries);
   options->shapes.add_to(*command);
   command->add_flag("--json", registration.output.json, "One JSON document on stdout");
   command->callback([options, registration, memory] {

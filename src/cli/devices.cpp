@@ -1,8 +1,8 @@
 // tapml devices: every platform, here or not.
 #include <CLI/CLI.hpp>
 
+#include "app/platforms.h"
 #include "cli/command.h"
-#include "cli/platforms.h"
 #include "topdown/profile.h"
 
 namespace tapml::cli {

@@ -3,13 +3,14 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/libraries.h"
+#include "app/model.h"
+#include "app/platforms.h"
 #include "base/host/interrupt.h"
 #include "base/host/progress.h"
 #include "base/host/terminal.h"
 #include "cli/command.h"
-#include "cli/libraries.h"
-#include "cli/model.h"
-#include "cli/platforms.h"
+#include "cli/options.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
 #include "topdown/report.h"
@@ -130,9 +131,9 @@ void add_migrate(Registration registration) {
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   app->add_option("--report", command->report, "Folder for report.html and report.json");
-  command->patterns.add_to(*app);
-  command->libraries.add_to(*app);
-  command->remote.add_to(*app);
+  add_options(*app, command->patterns);
+  add_options(*app, command->libraries);
+  add_options(*app, command->remote);
   app->add_option("--plant", command->plant, "KERNEL:KIND, plants a bug into the target");
   app->add_flag("--json", registration.output.json, "One JSON document on stdout");
   app->callback([command, registration] {

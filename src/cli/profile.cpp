@@ -3,11 +3,12 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/model.h"
+#include "app/platforms.h"
 #include "base/host/interrupt.h"
 #include "base/host/progress.h"
 #include "cli/command.h"
-#include "cli/model.h"
-#include "cli/platforms.h"
+#include "cli/options.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
 #include "llm/engine.h"
@@ -135,8 +136,8 @@ void add_profile(Registration registration) {
       ->capture_default_str();
   command->add_option("--prompt", options->prompt, "Text to run")->capture_default_str();
   command->add_option("--max-tokens", options->max_tokens, "Decode steps")->capture_default_str();
-  options->patterns.add_to(*command);
-  options->remote.add_to(*command);
+  add_options(*command, options->patterns);
+  add_options(*command, options->remote);
   command->add_option("--trace", options->trace, "Write a Chrome trace");
   command->add_flag("--json", registration.output.json, "One JSON document on stdout");
   command->callback([options, registration] {

@@ -3,12 +3,13 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/libraries.h"
+#include "app/platforms.h"
 #include "base/host/interrupt.h"
 #include "base/host/progress.h"
 #include "base/host/terminal.h"
 #include "cli/command.h"
-#include "cli/libraries.h"
-#include "cli/platforms.h"
+#include "cli/options.h"
 #include "ir/exceptions.h"
 #include "topdown/report.h"
 
@@ -76,8 +77,8 @@ void add_replay(Registration registration) {
   command->add_option("--kernel", options->kernel, "Only this kernel");
   command->add_option("--patterns", options->patterns.file,
                       "Text module of patterns that name routines of a library");
-  options->libraries.add_to(*command);
-  options->remote.add_to(*command);
+  add_options(*command, options->libraries);
+  add_options(*command, options->remote);
   command->add_flag("--json", registration.output.json, "One JSON document on stdout");
   command->callback([options, registration] {
     registration.selected = [options, registration] { return run(*options, registration.output); };

@@ -7,13 +7,14 @@
 #include <csignal>
 #include <cstdio>
 
+#include "app/cache.h"
+#include "app/platforms.h"
+#include "app/remote.h"
 #include "base/log.h"
 #include "base/strings.h"
-#include "cli/cache.h"
 #include "cli/command.h"
 #include "cli/memory.h"
-#include "cli/platforms.h"
-#include "cli/remote.h"
+#include "cli/options.h"
 #include "io/json.h"
 #include "ir/exceptions.h"
 #include "rpc/session/host/content_folder.h"
@@ -177,7 +178,7 @@ void add_serve(CLI::App& rpc, const Registration& registration) {
                       "tcp:host:port (port 0: a free one) or unix:path");
   command->add_flag("--stdio", options->stdio,
                     "One session over standard input and output, for pipe:command");
-  options->remote.add_to(*command);
+  add_options(*command, options->remote);
   command->add_flag("--insecure", options->insecure,
                     "Listen beyond this machine without encryption; takes a token");
   command->add_option("--sessions", options->sessions, "Most sessions at once")
@@ -208,7 +209,7 @@ void add_status(CLI::App& rpc, const Registration& registration) {
   command->footer("Example: tapml rpc status unix:device.sock");
   auto options = std::make_shared<StatusOptions>();
   command->add_option("place", options->place, "host:port, unix:path or pipe:command")->required();
-  options->remote.add_to(*command);
+  add_options(*command, options->remote);
   command->add_flag("--json", registration.output.json, "One JSON document on stdout");
   command->callback([options, registration] {
     registration.selected = [options, registration] {

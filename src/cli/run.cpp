@@ -2,9 +2,10 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 
+#include "app/model.h"
 #include "base/host/interrupt.h"
 #include "cli/command.h"
-#include "cli/model.h"
+#include "cli/options.h"
 #include "io/host/files.h"
 #include "io/safetensors.h"
 #include "ir/exceptions.h"
@@ -108,7 +109,7 @@ void add_run(Registration registration) {
   auto* command = registration.app.add_subcommand("run", "Generate text");
   command->footer("Example: tapml run models/demo --prompt \"In the beginning\" --max-tokens 40");
   auto options = std::make_shared<RunOptions>();
-  options->model.add_to(*command);
+  add_options(*command, options->model);
   command->add_option("--prompt", options->prompt, "Text to continue")->required();
   command->add_option("--max-tokens", options->max_tokens, "Most tokens to generate")
       ->capture_default_str();

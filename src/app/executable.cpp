@@ -1,4 +1,4 @@
-#include "cli/executable.h"
+#include "app/executable.h"
 
 #include <sys/stat.h>
 
@@ -12,7 +12,7 @@
 #include "io/host/files.h"
 #include "ir/exceptions.h"
 
-namespace tapml::cli {
+namespace tapml::app {
 
 namespace {
 
@@ -128,4 +128,4 @@ target::Target executable_target(const ExecutableFile& file, const std::string& 
   return target;
 }
 
-}  // namespace tapml::cli
+}  // namespace tapml::app

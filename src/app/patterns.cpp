@@ -1,6 +1,4 @@
-#include "cli/patterns.h"
-
-#include <CLI/CLI.hpp>
+#include "app/patterns.h"
 
 #include "build/pattern.h"
 #include "io/host/files.h"
@@ -8,11 +6,7 @@
 #include "pipeline/check_input.h"
 #include "text/parser.h"
 
-namespace tapml::cli {
-
-void PatternOptions::add_to(CLI::App& command) {
-  command.add_option("--patterns", file, "Text module of patterns: each match becomes one kernel");
-}
+namespace tapml::app {
 
 namespace {
 
@@ -45,4 +39,4 @@ void PatternOptions::apply(Module& module) const {
   }
 }
 
-}  // namespace tapml::cli
+}  // namespace tapml::app

@@ -1,4 +1,4 @@
-// Executables on disk as the commands use them (docs/executable-format.md).
+// Executables on disk, with the models that they were made from (docs/executable-format.md).
 #pragma once
 
 #include <map>
@@ -10,7 +10,7 @@
 #include "frontend/huggingface/model.h"
 #include "target/target.h"
 
-namespace tapml::cli {
+namespace tapml::app {
 
 // Whether the path is a file that starts as an executable does.
 bool is_executable_file(const std::string& path);
@@ -37,4 +37,4 @@ std::map<std::string, HostTensor> load_source_weights(const ExecutableFile& file
 target::Target executable_target(const ExecutableFile& file, const std::string& path,
                                  const std::optional<std::string>& wanted);
 
-}  // namespace tapml::cli
+}  // namespace tapml::app

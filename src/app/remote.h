@@ -1,4 +1,4 @@
-// Devices of other machines as the commands use them: a target with a place.
+// Devices of other processes and machines: a target with a place (docs/runtime.md).
 #pragma once
 
 #include <memory>
@@ -7,16 +7,10 @@
 #include "rpc/session/remote_session.h"
 #include "target/target.h"
 
-namespace CLI {
-class App;
-}
+namespace tapml::app {
 
-namespace tapml::cli {
-
-// --token-file of a command that talks to a server.
 struct RemoteOptions {
-  std::string token_file;
-  void add_to(CLI::App& command);
+  std::string token_file;  // of the server; empty: TAPML_RPC_TOKEN
 };
 
 // The text of the file, else of TAPML_RPC_TOKEN in the environment, else nothing. UserError for a
@@ -28,4 +22,4 @@ std::string read_token(const RemoteOptions& options);
 std::unique_ptr<rpc::RemoteSession> open_remote_session(const target::Target& target,
                                                         const RemoteOptions& options);
 
-}  // namespace tapml::cli
+}  // namespace tapml::app

@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "cli/cache.h"
-#include "cli/remote.h"
+#include "app/cache.h"
+#include "app/remote.h"
 #include "device/cpu/library/host_library.h"
 #include "io/json.h"
 #include "runtime/local_session.h"
 #include "target/target.h"
 
-namespace tapml::cli {
+namespace tapml::app {
 
 // A session on the target's device, here or at its place (cli/remote.h). PlatformError for a
 // platform that is not there. Programs that a driver builds are kept in the cache. `libraries` of
@@ -36,4 +36,4 @@ std::vector<PlatformStatus> list_platforms();
 Json platform_json(const PlatformStatus& status);
 std::string dtype_list(const std::set<DType>& set);  // "i32 f32"
 
-}  // namespace tapml::cli
+}  // namespace tapml::app

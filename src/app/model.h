@@ -1,23 +1,24 @@
-// A language model as the commands use it: weights, tokenizer, engine.
+// A language model that runs: weights, tokenizer, engine.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "cli/cache.h"
-#include "cli/command.h"
-#include "cli/libraries.h"
-#include "cli/patterns.h"
-#include "cli/remote.h"
+#include "app/cache.h"
+#include "app/libraries.h"
+#include "app/patterns.h"
+#include "app/remote.h"
 #include "frontend/huggingface/model.h"
 #include "llm/engine.h"
 #include "llm/tokenizer/tokenizer.h"
 #include "runtime/session.h"
 #include "target/target.h"
 
-namespace tapml::cli {
+namespace tapml::app {
 
 struct LoadedModel {
   frontend::HuggingFaceModel files;
@@ -25,7 +26,7 @@ struct LoadedModel {
 };
 
 // Reads a model directory with its tokenizer, or what an executable was made from (with its kernels
-// fixed already); warnings go to stderr. `folder`, where given, overrides the executable's.
+// fixed already); warnings go to the log. `folder`, where given, overrides the executable's.
 // `patterns` go with a model directory only: UserError.
 LoadedModel load_model(const std::string& model, const std::string& folder = "",
                        const PatternOptions& patterns = {});
@@ -35,8 +36,7 @@ std::vector<int32_t> encode_prompt(const Tokenizer& tokenizer, int64_t context,
                                    const std::string& prompt);
 std::vector<int32_t> encode_prompt(const LoadedModel& model, const std::string& prompt);
 
-// MODEL, --target, --model, --no-cache, --patterns, --library and --token-file of the commands that
-// run a model.
+// What a model is made ready of.
 struct ModelOptions {
   std::string model;                  // directory or executable
   std::optional<std::string> target;  // the executable's, or cpu
@@ -45,7 +45,6 @@ struct ModelOptions {
   PatternOptions patterns;
   LibraryFiles libraries;
   RemoteOptions remote;
-  void add_to(CLI::App& command);
 };
 
 // A model that can run: compiled, or as an executable has it.
@@ -69,4 +68,4 @@ ReadyModel make_ready(
 // nothing can watch its calls.
 std::unique_ptr<llm::Engine> make_engine(const ReadyModel& model);
 
-}  // namespace tapml::cli
+}  // namespace tapml::app

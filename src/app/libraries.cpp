@@ -1,16 +1,10 @@
-#include "cli/libraries.h"
+#include "app/libraries.h"
 
-#include <CLI/CLI.hpp>
 #include <set>
 
 #include "ir/exceptions.h"
 
-namespace tapml::cli {
-
-void LibraryFiles::add_to(CLI::App& command) {
-  command.add_option("--library", files,
-                     "Shared object of routines that kernels may call (docs/libraries.md)");
-}
+namespace tapml::app {
 
 device::HostLibraries LibraryFiles::load() const {
   device::HostLibraries libraries;
@@ -36,4 +30,4 @@ library::LibraryOptions library_options(const device::HostLibraries& libraries,
   return options;
 }
 
-}  // namespace tapml::cli
+}  // namespace tapml::app

@@ -1,18 +1,17 @@
-// Libraries of the user as the commands use them: --library FILE.
+// Libraries of the user: shared objects of routines that kernels may call (docs/libraries.md).
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "cli/patterns.h"
+#include "app/patterns.h"
 #include "device/cpu/library/host_library.h"
 #include "library/choose.h"
 
-namespace tapml::cli {
+namespace tapml::app {
 
 struct LibraryFiles {
   std::vector<std::string> files;
-  void add_to(CLI::App& command);
   // Loads each once. UserError for what is no library (tapml/library.h), and for two of one name.
   device::HostLibraries load() const;
 };
@@ -21,4 +20,4 @@ struct LibraryFiles {
 library::LibraryOptions library_options(const device::HostLibraries& libraries,
                                         const PatternOptions& patterns);
 
-}  // namespace tapml::cli
+}  // namespace tapml::app

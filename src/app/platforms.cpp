@@ -1,4 +1,4 @@
-#include "cli/platforms.h"
+#include "app/platforms.h"
 
 #include "base/strings.h"
 #include "codegen/llvm/native.h"
@@ -8,7 +8,7 @@
 #include "device/vulkan/vulkan_device.h"
 #include "ir/exceptions.h"
 
-namespace tapml::cli {
+namespace tapml::app {
 
 namespace {
 
@@ -113,4 +113,4 @@ Json platform_json(const PlatformStatus& status) {
   return json;
 }
 
-}  // namespace tapml::cli
+}  // namespace tapml::app

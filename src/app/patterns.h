@@ -1,20 +1,14 @@
-// Custom fusion as the commands use it: --patterns FILE.
+// Custom fusion: a file of patterns (docs/patterns.md).
 #pragma once
 
 #include <string>
 
 #include "ir/module.h"
 
-namespace CLI {
-class App;
-}
+namespace tapml::app {
 
-namespace tapml::cli {
-
-// --patterns of a subcommand that compiles a model.
 struct PatternOptions {
   std::string file;  // empty: none
-  void add_to(CLI::App& command);
   // The file's patterns alone; an empty module where there is no file.
   Module read() const;
   // Puts the file's patterns (build/pattern.h) into `module`, where the pipeline finds them.
@@ -22,4 +16,4 @@ struct PatternOptions {
   void apply(Module& module) const;
 };
 
-}  // namespace tapml::cli
+}  // namespace tapml::app

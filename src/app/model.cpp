@@ -1,14 +1,13 @@
-#include "cli/model.h"
+#include "app/model.h"
 
-#include <CLI/CLI.hpp>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 
 #include "abi/model_interface.h"
+#include "app/executable.h"
+#include "app/platforms.h"
 #include "base/host/interrupt.h"
-#include "cli/executable.h"
-#include "cli/platforms.h"
+#include "base/log.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
 #include "llm/tokenizer/regex_pcre2.h"
@@ -16,7 +15,7 @@
 #include "pipeline/compile.h"
 #include "text/parser.h"
 
-namespace tapml::cli {
+namespace tapml::app {
 
 namespace {
 
@@ -41,10 +40,8 @@ std::vector<int32_t> read_eos_of(const std::string& folder) {
   return frontend::parse_config(unwrap(read_text_file(config)), config).eos;
 }
 
-void print_warnings(const std::vector<std::string>& warnings) {
-  for (const std::string& warning : warnings) {
-    std::fprintf(stderr, "warning: %s\n", warning.c_str());
-  }
+void log_warnings(const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) log_warning(warning);
 }
 
 // Kernels of an executable are what they are.
@@ -61,7 +58,7 @@ LoadedModel load_model(const std::string& model, const std::string& folder,
   if (!is_executable_file(model)) {
     frontend::HuggingFaceModel files = frontend::read_model(model);
     patterns.apply(files.module);
-    print_warnings(files.warnings);
+    log_warnings(files.warnings);
     Tokenizer tokenizer = load_tokenizer(files.tokenizer_path);
     return {std::move(files), std::move(tokenizer)};
   }
@@ -95,18 +92,6 @@ std::vector<int32_t> encode_prompt(const Tokenizer& tokenizer, int64_t context,
 std::vector<int32_t> encode_prompt(const LoadedModel& model, const std::string& prompt) {
   return encode_prompt(model.tokenizer, model_interface_of(model.files.module.attrs).context,
                        prompt);
-}
-
-void ModelOptions::add_to(CLI::App& command) {
-  command.add_option("model", model, "Hugging Face model directory, or an executable")->required();
-  command.add_option("--target", target,
-                     "kind[:key=value,...][@place], see tapml devices; cpu, or the executable's");
-  command.add_option("--model", folder,
-                     "Model directory of an executable, where it is not the one it was made from");
-  cache.add_to(command);
-  patterns.add_to(command);
-  libraries.add_to(command);
-  remote.add_to(command);
 }
 
 ReadyModel make_ready(
@@ -162,4 +147,4 @@ std::unique_ptr<llm::Engine> make_engine(const ReadyModel& model) {
       llm::Engine::create(unwrap(model.session->open_machine(model.executable)), model.weights));
 }
 
-}  // namespace tapml::cli
+}  // namespace tapml::app

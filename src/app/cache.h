@@ -1,4 +1,4 @@
-// The compile cache as the commands use it.
+// The compile cache of this user.
 #pragma once
 
 #include <memory>
@@ -7,17 +7,17 @@
 #include "io/host/disk_cache.h"
 #include "pipeline/kernel_cache.h"
 
-namespace CLI {
-class App;
-}
+namespace tapml::app {
 
-namespace tapml::cli {
-
-// --no-cache of a subcommand.
 struct CacheOptions {
-  bool off = false;
-  void add_to(CLI::App& command);
+  bool off = false;  // neither looked into nor added to
 };
+
+// Whether TAPML_CACHE is "off".
+bool cache_switched_off();
+
+// The folder that TAPML_CACHE names, else default_cache_folder().
+std::string cache_folder();
 
 // The folder of this user's caches, null where TAPML_CACHE or `options` say so. That it cannot be
 // used is a warning, once.
@@ -43,4 +43,4 @@ class CompileCache {
   std::unique_ptr<pipeline::KernelCache> kernels_;
 };
 
-}  // namespace tapml::cli
+}  // namespace tapml::app

@@ -1,24 +1,18 @@
-#include "cli/remote.h"
+#include "app/remote.h"
 
-#include <CLI/CLI.hpp>
 #include <cstdlib>
 
 #include "io/host/files.h"
 #include "ir/exceptions.h"
 #include "rpc/transport/connect.h"
 
-namespace tapml::cli {
+namespace tapml::app {
 
 namespace {
 
 constexpr size_t kMostTokenBytes = 4096;
 
 }  // namespace
-
-void RemoteOptions::add_to(CLI::App& command) {
-  command.add_option("--token-file", token_file,
-                     "File with the token of the server; without it TAPML_RPC_TOKEN");
-}
 
 std::string read_token(const RemoteOptions& options) {
   if (options.token_file.empty()) {
@@ -45,4 +39,4 @@ std::unique_ptr<rpc::RemoteSession> open_remote_session(const target::Target& ta
   return unwrap(rpc::RemoteSession::connect(std::move(channel), connect));
 }
 
-}  // namespace tapml::cli
+}  // namespace tapml::app

@@ -1,0 +1,39 @@
+#include "cli/options.h"
+
+#include <CLI/CLI.hpp>
+
+namespace tapml::cli {
+
+void add_options(CLI::App& command, app::CacheOptions& options) {
+  command.add_flag("--no-cache", options.off, "Neither look into the compile cache nor add to it");
+}
+
+void add_options(CLI::App& command, app::PatternOptions& options) {
+  command.add_option("--patterns", options.file,
+                     "Text module of patterns: each match becomes one kernel");
+}
+
+void add_options(CLI::App& command, app::LibraryFiles& options) {
+  command.add_option("--library", options.files,
+                     "Shared object of routines that kernels may call (docs/libraries.md)");
+}
+
+void add_options(CLI::App& command, app::RemoteOptions& options) {
+  command.add_option("--token-file", options.token_file,
+                     "File with the token of the server; without it TAPML_RPC_TOKEN");
+}
+
+void add_options(CLI::App& command, app::ModelOptions& options) {
+  command.add_option("model", options.model, "Hugging Face model directory, or an executable")
+      ->required();
+  command.add_option("--target", options.target,
+                     "kind[:key=value,...][@place], see tapml devices; cpu, or the executable's");
+  command.add_option("--model", options.folder,
+                     "Model directory of an executable, where it is not the one it was made from");
+  add_options(command, options.cache);
+  add_options(command, options.patterns);
+  add_options(command, options.libraries);
+  add_options(command, options.remote);
+}
+
+}  // namespace tapml::cli

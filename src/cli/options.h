@@ -1,0 +1,19 @@
+// The options of a command line that fill what app/ takes.
+#pragma once
+
+#include "app/model.h"
+
+namespace CLI {
+class App;
+}
+
+namespace tapml::cli {
+
+void add_options(CLI::App& command, app::CacheOptions& options);    // --no-cache
+void add_options(CLI::App& command, app::PatternOptions& options);  // --patterns
+void add_options(CLI::App& command, app::LibraryFiles& options);    // --library
+void add_options(CLI::App& command, app::RemoteOptions& options);   // --token-file
+// MODEL, --target, --model and all of the above: of the commands that run a model.
+void add_options(CLI::App& command, app::ModelOptions& options);
+
+}  // namespace tapml::cli
