@@ -7,10 +7,16 @@
 #include <filesystem>
 #include <fstream>
 
+#include "codegen/llvm/native.h"
+#include "exec/library_code.h"
 #include "exec/sections.h"
 #include "frontend/huggingface/weights.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
+#include "pipeline/compile.h"
+#include "pipeline/kernel_cache.h"
+#include "relax/memory.h"
+#include "text/printer.h"
 
 namespace tapml::app {
 
@@ -50,6 +56,30 @@ bool is_executable_file(const std::string& path) {
   file.read(head.data(), head.size());
   return looks_like_executable(
       std::as_bytes(std::span(head)).first(static_cast<size_t>(file.gcount())));
+}
+
+void add_bounds(const std::map<std::string, int64_t>& bounds, Module& module) {
+  for (const auto& [name, most] : bounds) {
+    std::string key = relax::kBoundPrefix + name;
+    module.attrs[key] = std::min(most, attr_or<int64_t>(module.attrs, key, most));
+  }
+}
+
+ExecutableFile executable_file(const Executable& executable, const target::Target& target,
+                               const Module& fixed, ModelSource source) {
+  ExecutableFile file;
+  file.executable = executable;
+  for (ModuleBlob& blob : file.executable.modules) {
+    if (blob.platform == "cpu" && blob.format != kLibraryFormat) blob = codegen::link_shared(blob);
+  }
+  file.source = std::move(source);
+  file.compiler = pipeline::compiler_identity();
+  if (target.description.code == target::CodeKind::kNative) {
+    file.options.emplace_back("code", codegen::native_identity(target.description));
+  }
+  file.options.emplace_back("target", target.text);
+  file.module = text::print(fixed);
+  return file;
 }
 
 ExecutableFile load_executable(const std::string& path) {

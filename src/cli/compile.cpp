@@ -15,15 +15,11 @@
 #include "cli/options.h"
 #include "cli/phases.h"
 #include "cli/shapes.h"
-#include "codegen/llvm/native.h"
-#include "exec/library_code.h"
 #include "frontend/huggingface/model.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
 #include "pipeline/check_input.h"
-#include "relax/memory.h"
 #include "text/parser.h"
-#include "text/printer.h"
 
 namespace tapml::cli {
 
@@ -70,34 +66,6 @@ Input read_input(const CompileOptions& options) {
   }
   if (!any) throw_user("the module has no graph-level function to compile", options.model, "def");
   return {std::move(module), {}};
-}
-
-// What the user says of the most that symbolic variables can be; the model's own bounds stay where
-// they are less.
-void add_bounds(const std::map<std::string, int64_t>& bounds, Module& module) {
-  for (const auto& [name, most] : bounds) {
-    std::string key = relax::kBoundPrefix + name;
-    module.attrs[key] = std::min(most, attr_or<int64_t>(module.attrs, key, most));
-  }
-}
-
-// The executable as a file: native code becomes a shared object, so that no compiler is needed to
-// run it.
-ExecutableFile to_file(const Executable& executable, const target::Target& target,
-                       const Module& fixed, ModelSource source, const CompileOptions& options) {
-  ExecutableFile file;
-  file.executable = executable;
-  for (ModuleBlob& blob : file.executable.modules) {
-    if (blob.platform == "cpu" && blob.format != kLibraryFormat) blob = codegen::link_shared(blob);
-  }
-  file.source = std::move(source);
-  file.compiler = pipeline::compiler_identity();
-  if (target.description.code == target::CodeKind::kNative) {
-    file.options.emplace_back("code", codegen::native_identity(target.description));
-  }
-  file.options.emplace_back("target", options.target);
-  file.module = text::print(fixed);
-  return file;
 }
 
 // Bytes of the file.
@@ -157,7 +125,7 @@ int run(const CompileOptions& options, const Output& output) {
   if (!options.file.empty()) {
     progress.begin("write " + options.file);
     file_bytes =
-        write(to_file(*executable, target, fixed, std::move(input.source), options), options.file);
+        write(executable_file(*executable, target, fixed, std::move(input.source)), options.file);
   }
   progress.end();
   double total = 0;

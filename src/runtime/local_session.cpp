@@ -47,6 +47,12 @@ Status LocalSession::allocate(BufferId id, int64_t bytes) noexcept {
   return add(buffers_, raw_handle(id), std::move(memory), "buffer");
 }
 
+Status LocalSession::adopt(BufferId id, std::shared_ptr<DeviceMemory> memory) noexcept {
+  if (!memory) return fail(internal_error("a buffer of no memory"));
+  LockGuard guard(lock_);
+  return add(buffers_, raw_handle(id), std::move(memory), "buffer");
+}
+
 void LocalSession::release(BufferId id) noexcept {
   std::shared_ptr<DeviceMemory> memory;  // freed outside of the lock
   LockGuard guard(lock_);

@@ -43,6 +43,9 @@ class LocalSession final : public Session {
   Status synchronize(StreamId stream, Deadline deadline = {}) noexcept override;
   std::byte* host_address(BufferId id) noexcept override;
 
+  // Takes `memory`, which the session's device can use, as buffer `id`.
+  Status adopt(BufferId id, std::shared_ptr<DeviceMemory> memory) noexcept;
+
   // What stands behind handles; null for unknown ones. Holding it keeps it usable.
   LocalSession* local() noexcept override { return this; }
   std::shared_ptr<DeviceMemory> memory(BufferId id) noexcept;

@@ -46,6 +46,19 @@ class CpuMemory final : public DeviceMemory {
   int64_t size_;
 };
 
+class WrappedMemory final : public DeviceMemory {
+ public:
+  WrappedMemory(std::byte* data, int64_t size, std::shared_ptr<const void> owner)
+      : data_(data), size_(size), owner_(std::move(owner)) {}
+  int64_t size() const noexcept override { return size_; }
+  std::byte* host_address() noexcept override { return data_; }
+
+ private:
+  std::byte* data_;
+  int64_t size_;
+  std::shared_ptr<const void> owner_;
+};
+
 class CpuCode final : public CpuDeviceKernel {
  public:
   CpuCode(CpuKernel code, std::shared_ptr<HostCode> owner) : owner_(std::move(owner)) {
@@ -214,6 +227,15 @@ Result<std::shared_ptr<DeviceModule>> CpuDevice::load(const ModuleBlob& blob) no
 
 Result<std::unique_ptr<DeviceQueue>> CpuDevice::create_queue() noexcept {
   return std::make_unique<CpuQueue>(state_->pool);
+}
+
+std::shared_ptr<DeviceMemory> wrap_host_memory(std::byte* data, int64_t size,
+                                               std::shared_ptr<const void> owner) {
+  return std::make_shared<WrappedMemory>(data, size, std::move(owner));
+}
+
+bool is_wrapped(const DeviceMemory* memory) {
+  return dynamic_cast<const WrappedMemory*>(memory) != nullptr;
 }
 
 }  // namespace tapml::device

@@ -31,4 +31,11 @@ class CpuDevice final : public runtime::Device {
   std::unique_ptr<State> state_;
 };
 
+// Memory of the host that others own, for LocalSession::adopt() on a CpuDevice: `size` bytes from
+// `data` on, aligned for their elements, which `owner` keeps. Nothing is copied.
+std::shared_ptr<runtime::DeviceMemory> wrap_host_memory(std::byte* data, int64_t size,
+                                                        std::shared_ptr<const void> owner);
+// Whether wrap_host_memory() made it: then others may write it, too.
+bool is_wrapped(const runtime::DeviceMemory* memory);
+
 }  // namespace tapml::device
