@@ -33,6 +33,19 @@ tapml_require("${TAPML_FLATC}" flatbuffers-compiler "flatc")
 add_library(tapml_dep_flatbuffers INTERFACE)
 target_include_directories(tapml_dep_flatbuffers SYSTEM INTERFACE "${TAPML_FLATBUFFERS_INCLUDE}")
 
+# TLS of remote sessions. Without it tapml is built without encrypted places.
+find_path(TAPML_OPENSSL_INCLUDE openssl/ssl.h)
+find_library(TAPML_SSL_LIBRARY ssl)
+find_library(TAPML_CRYPTO_LIBRARY crypto)
+add_library(tapml_dep_openssl INTERFACE)
+if(TAPML_OPENSSL_INCLUDE AND TAPML_SSL_LIBRARY AND TAPML_CRYPTO_LIBRARY)
+  target_link_libraries(tapml_dep_openssl INTERFACE "${TAPML_SSL_LIBRARY}" "${TAPML_CRYPTO_LIBRARY}")
+  target_compile_definitions(tapml_dep_openssl INTERFACE TAPML_HAS_OPENSSL)
+else()
+  message(STATUS "OpenSSL was not found (Debian package libssl-dev): built without TLS")
+endif()
+mark_as_advanced(TAPML_OPENSSL_INCLUDE TAPML_SSL_LIBRARY TAPML_CRYPTO_LIBRARY)
+
 # Unicode regular expressions, 8-bit code units.
 find_path(TAPML_PCRE2_INCLUDE pcre2.h)
 find_library(TAPML_PCRE2_LIBRARY pcre2-8)

@@ -83,6 +83,12 @@ tapml_test(conformance LABEL unit LINK tapml_device tapml_codegen)
 tapml_test(error LABEL e2e LINK ${all_rooms} PROGRAM TIMEOUT 600)
 tapml_test(e2e LABEL e2e LINK ${all_rooms} PROGRAM TIMEOUT 1200)
 tapml_test(cli LABEL e2e LINK ${all_rooms} PROGRAM TIMEOUT 600)
+# Tests of encrypted places make certificates.
+foreach(test test_rpc test_e2e)
+  if(TARGET ${test})
+    target_link_libraries(${test} PRIVATE tapml_dep_openssl)
+  endif()
+endforeach()
 
 # The example of a library of routines, and libraries that are at fault in one way each.
 function(tapml_example_library name)

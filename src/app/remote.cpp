@@ -4,7 +4,6 @@
 
 #include "io/host/files.h"
 #include "ir/exceptions.h"
-#include "rpc/transport/connect.h"
 
 namespace tapml::app {
 
@@ -29,14 +28,22 @@ std::string read_token(const RemoteOptions& options) {
   return token;
 }
 
+std::unique_ptr<rpc::Channel> open_channel(const rpc::Place& place, const RemoteOptions& options) {
+  rpc::TlsTrust trust{options.tls_ca};
+  if (const char* file = std::getenv("TAPML_RPC_CA"); file && trust.ca_file.empty()) {
+    trust.ca_file = file;
+  }
+  const auto until = std::chrono::steady_clock::now() + rpc::ConnectOptions().handshake;
+  return unwrap(rpc::connect(place, until, trust));
+}
+
 std::unique_ptr<rpc::RemoteSession> open_remote_session(const target::Target& target,
                                                         const RemoteOptions& options) {
   const rpc::Place place = unwrap(rpc::parse_place(target.place));
   rpc::ConnectOptions connect;
   connect.target = target.text.substr(0, target.text.find('@'));
   connect.token = read_token(options);
-  auto channel = unwrap(rpc::connect(place, std::chrono::steady_clock::now() + connect.handshake));
-  return unwrap(rpc::RemoteSession::connect(std::move(channel), connect));
+  return unwrap(rpc::RemoteSession::connect(open_channel(place, options), connect));
 }
 
 }  // namespace tapml::app

@@ -5,17 +5,24 @@
 #include <string>
 
 #include "rpc/session/remote_session.h"
+#include "rpc/transport/connect.h"
 #include "target/target.h"
 
 namespace tapml::app {
 
+// How a command talks to a server.
 struct RemoteOptions {
   std::string token_file;  // of the server; empty: TAPML_RPC_TOKEN
+  std::string tls_ca;      // root certificates (PEM); empty: TAPML_RPC_CA, else the system's
 };
 
 // The text of the file, else of TAPML_RPC_TOKEN in the environment, else nothing. UserError for a
 // file that cannot be read or has no token of one line.
 std::string read_token(const RemoteOptions& options);
+
+// A connection to `place`, within the time of a handshake. Who is trusted comes from --tls-ca, else
+// from the file that TAPML_RPC_CA names, else from the system.
+std::unique_ptr<rpc::Channel> open_channel(const rpc::Place& place, const RemoteOptions& options);
 
 // The device at `target.place`. UserError for a malformed place and a wrong token; PlatformError
 // where nobody answers.

@@ -18,9 +18,16 @@ void add_options(CLI::App& command, app::LibraryFiles& options) {
                      "Shared object of routines that kernels may call (docs/libraries.md)");
 }
 
-void add_options(CLI::App& command, app::RemoteOptions& options) {
+void add_token_option(CLI::App& command, app::RemoteOptions& options) {
   command.add_option("--token-file", options.token_file,
                      "File with the token of the server; without it TAPML_RPC_TOKEN");
+}
+
+void add_options(CLI::App& command, app::RemoteOptions& options) {
+  add_token_option(command, options);
+  command.add_option("--tls-ca", options.tls_ca,
+                     "File with the root certificates to trust (PEM) at tls:host:port; without it "
+                     "TAPML_RPC_CA, else the system's");
 }
 
 void add_options(CLI::App& command, app::ModelOptions& options) {

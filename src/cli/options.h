@@ -12,7 +12,8 @@ namespace tapml::cli {
 void add_options(CLI::App& command, app::CacheOptions& options);    // --no-cache
 void add_options(CLI::App& command, app::PatternOptions& options);  // --patterns
 void add_options(CLI::App& command, app::LibraryFiles& options);    // --library
-void add_options(CLI::App& command, app::RemoteOptions& options);   // --token-file
+void add_options(CLI::App& command, app::RemoteOptions& options);   // --token-file, --tls-ca
+void add_token_option(CLI::App& command, app::RemoteOptions& options);
 // MODEL, --target, --model and all of the above: of the commands that run a model.
 void add_options(CLI::App& command, app::ModelOptions& options);
 

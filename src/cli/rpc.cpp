@@ -39,7 +39,7 @@ void install_stop_handler() {
 }
 
 struct ServeOptions {
-  std::string listen, memory, keep = "4GiB";
+  std::string listen, memory, keep = "4GiB", tls_certificate, tls_key;
   RemoteOptions remote;
   bool stdio = false, insecure = false, quiet = false;
   int64_t sessions = 64, call_seconds = 300;
@@ -47,6 +47,8 @@ struct ServeOptions {
 
 rpc::ListenOptions listen_options(const ServeOptions& options) {
   rpc::ListenOptions listen;
+  listen.tls_certificate = options.tls_certificate;
+  listen.tls_key = options.tls_key;
   listen.insecure = options.insecure;
   listen.sessions = options.sessions;
   listen.call = std::chrono::seconds(options.call_seconds);
@@ -95,10 +97,33 @@ void take_standard_streams(int& in, int& out) {
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
 }
 
+// Where to listen: with a certificate a tcp: place is a tls: place.
+rpc::Place listening_place(const ServeOptions& options) {
+  rpc::Place place = unwrap(rpc::parse_place(options.listen));
+  const bool certificate = !options.tls_certificate.empty();
+  if (certificate != !options.tls_key.empty()) {
+    throw_user("TLS takes a certificate and its key", "tapml rpc serve",
+               "--tls-cert FILE and --tls-key FILE", certificate ? "--tls-cert" : "--tls-key");
+  }
+  if (place.tls && !certificate) {
+    throw_user("an encrypted place takes a certificate", "place \"" + options.listen + "\"",
+               "--tls-cert FILE and --tls-key FILE", "neither");
+  }
+  if (certificate && place.kind != rpc::Place::Kind::kTcp) {
+    throw_user("only TCP is encrypted", "place \"" + options.listen + "\"",
+               "tls:host:port with --tls-cert", options.listen);
+  }
+  place.tls = certificate;
+  return place;
+}
+
 int serve(const ServeOptions& options, const Output& output) {
   if (options.stdio == !options.listen.empty()) {
     throw_user("where to serve is not clear", "tapml rpc serve", "either --listen PLACE or --stdio",
                options.stdio ? "both" : "neither");
+  }
+  if (options.stdio && !(options.tls_certificate + options.tls_key).empty()) {
+    throw_user("standard input and output are not encrypted", "--stdio", "no --tls-cert");
   }
   const rpc::ListenOptions listen = listen_options(options);
   if (options.stdio) {
@@ -110,7 +135,7 @@ int serve(const ServeOptions& options, const Output& output) {
     return kDone;
   }
   install_stop_handler();
-  auto server = unwrap(rpc::Server::listen(unwrap(rpc::parse_place(options.listen)), listen));
+  auto server = unwrap(rpc::Server::listen(listening_place(options), listen));
   const std::string place = server->place().text();
   output.line("serving at " + place);
   output.document(Json::object({{"place", Json::string(place)}}));
@@ -147,7 +172,7 @@ int status(const StatusOptions& options, const Output& output) {
   const rpc::Place place = unwrap(rpc::parse_place(options.place));
   rpc::ConnectOptions connect;
   connect.token = read_token(options.remote);
-  auto channel = unwrap(rpc::connect(place, std::chrono::steady_clock::now() + connect.handshake));
+  const auto channel = open_channel(place, options.remote);
   const std::string text = unwrap(rpc::query_status(*channel, connect));
   const Json json = unwrap(parse_json(text, place.text()));
   output.line("tapml " + plain(json.find("version")) + " at " + place.text());
@@ -175,10 +200,13 @@ void add_serve(CLI::App& rpc, const Registration& registration) {
   command->footer("Example: tapml rpc serve --listen unix:device.sock");
   auto options = std::make_shared<ServeOptions>();
   command->add_option("--listen", options->listen,
-                      "tcp:host:port (port 0: a free one) or unix:path");
+                      "tcp:host:port (port 0: a free one), tls:host:port or unix:path");
   command->add_flag("--stdio", options->stdio,
                     "One session over standard input and output, for pipe:command");
-  add_options(*command, options->remote);
+  add_token_option(*command, options->remote);
+  command->add_option("--tls-cert", options->tls_certificate,
+                      "Certificate (PEM) of an encrypted place, with those up to its root");
+  command->add_option("--tls-key", options->tls_key, "Private key (PEM) of the certificate");
   command->add_flag("--insecure", options->insecure,
                     "Listen beyond this machine without encryption; takes a token");
   command->add_option("--sessions", options->sessions, "Most sessions at once")
@@ -208,7 +236,9 @@ void add_status(CLI::App& rpc, const Registration& registration) {
   auto* command = rpc.add_subcommand("status", "Ask a server for its version and devices");
   command->footer("Example: tapml rpc status unix:device.sock");
   auto options = std::make_shared<StatusOptions>();
-  command->add_option("place", options->place, "host:port, unix:path or pipe:command")->required();
+  command
+      ->add_option("place", options->place, "host:port, tls:host:port, unix:path or pipe:command")
+      ->required();
   add_options(*command, options->remote);
   command->add_flag("--json", registration.output.json, "One JSON document on stdout");
   command->callback([options, registration] {

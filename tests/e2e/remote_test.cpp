@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "support/background_server.h"
+#ifdef TAPML_HAS_OPENSSL
+#include "support/certificates.h"
+#endif
 
 namespace tapml {
 namespace {
@@ -118,6 +121,41 @@ TEST(Remote, StatusShowsVersionDevicesAndLimits) {
                           2, {"token"});
   EXPECT_EQ(server.end(SIGINT), 0) << server.log();
 }
+
+#ifdef TAPML_HAS_OPENSSL
+TEST(Remote, AnEncryptedServerIsUsedLikeAnyOther) {
+  TempFolder folder;
+  const testing::Authority authority("root");
+  authority.write_root(folder / "root.pem");
+  authority.issue(folder / "server.pem", folder / "key.pem");
+  testing::write_bytes(folder / "token", "secret\n");
+  // Everywhere, with a token; "tcp:" is as good where there is a certificate.
+  BackgroundServer server({"--listen", "tcp:0.0.0.0:0", "--tls-cert", folder / "server.pem",
+                           "--tls-key", folder / "key.pem", "--token-file", folder / "token"});
+  ASSERT_TRUE(server.place().starts_with("tls:0.0.0.0:")) << server.place();
+  const std::string place = "tls:localhost" + server.place().substr(server.place().rfind(':'));
+  const std::vector<std::string> run = {"run",      kDemoModel,     "--target",      "cpu@" + place,
+                                        "--prompt", "Moses",        "--max-tokens",  "4",
+                                        "--json",   "--token-file", folder / "token"};
+  std::vector<std::string> trusting = run;
+  trusting.insert(trusting.end(), {"--tls-ca", folder / "root.pem"});
+  ProgramResult here = run_program(
+      {"run", kDemoModel, "--target", "cpu", "--prompt", "Moses", "--max-tokens", "4", "--json"});
+  ProgramResult there = run_program(trusting);
+  ASSERT_EQ(there.exit_code, 0) << there.all();
+  EXPECT_EQ(there.json().find("text")->as_string(), here.json().find("text")->as_string());
+
+  ProgramOptions environment;
+  environment.environment["TAPML_RPC_CA"] = folder / "root.pem";
+  environment.environment["TAPML_RPC_TOKEN"] = "secret";
+  ProgramResult status = run_program({"rpc", "status", place}, environment);
+  EXPECT_EQ(status.exit_code, 0) << status.all();
+  testing::expect_failure(run, 2, {"certificate is not accepted", "--tls-ca"});
+  testing::expect_failure({"rpc", "status", "tcp:" + place.substr(4)}, 4,
+                          {"encrypted connections only", "tls:host:port"});
+  EXPECT_EQ(server.end(SIGINT), 0) << server.log();
+}
+#endif
 
 }  // namespace
 }  // namespace tapml

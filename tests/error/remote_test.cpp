@@ -29,7 +29,7 @@ TEST(RemoteErrors, WhereToServeHasToBeClear) {
   expect_failure({"rpc", "serve", "--stdio", "--listen", "unix:x"}, 2, {"--listen", "both"});
   expect_failure({"rpc", "serve", "--listen", "pipe:cat"}, 2, {"cannot be listened on"});
   expect_failure({"rpc", "serve", "--listen", "0.0.0.0:0"}, 2,
-                 {"token and --insecure", "TLS", "ssh -L"});
+                 {"a token, and TLS or --insecure", "ssh -L"});
   testing::write_bytes(folder / "token", "");
   expect_failure(
       {"rpc", "serve", "--listen", "0.0.0.0:0", "--insecure", "--token-file", folder / "token"}, 2,
@@ -40,6 +40,17 @@ TEST(RemoteErrors, WhereToServeHasToBeClear) {
   expect_failure({"rpc", "serve", "--listen", "localhost:0", "--memory", "lots"}, 2,
                  {"a size cannot be read"});
   expect_failure({"rpc", "serve", "--listen", "localhost:0", "--sessions", "0"}, 2, {"sessions"});
+  for (const std::string listen : {"tls:127.0.0.1:0", "tls:0.0.0.0:0"}) {
+    expect_failure({"rpc", "serve", "--listen", listen}, 2, {"--tls-cert FILE", "neither"});
+  }
+  expect_failure({"rpc", "serve", "--listen", "127.0.0.1:0", "--tls-cert", "x"}, 2, {"its key"});
+  expect_failure({"rpc", "serve", "--listen", "unix:x", "--tls-cert", "x", "--tls-key", "y"}, 2,
+                 {"only TCP is encrypted"});
+  expect_failure({"rpc", "serve", "--stdio", "--tls-cert", "x", "--tls-key", "y"}, 2,
+                 {"are not encrypted"});
+  expect_failure({"rpc", "serve", "--listen", "127.0.0.1:0", "--tls-cert", folder / "no.pem",
+                  "--tls-key", folder / "no.pem"},
+                 2, {"no.pem", "PEM"});
   testing::write_bytes(folder / "file", "mine");
   expect_failure({"rpc", "serve", "--listen", "unix:" + folder / "file"}, 2, {"no socket"});
   EXPECT_EQ(testing::read_bytes(folder / "file"), "mine");

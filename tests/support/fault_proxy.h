@@ -58,7 +58,12 @@ class FaultProxy {
   }
   FaultProxy(const FaultProxy&) = delete;
 
-  const rpc::Place& place() const { return listener_->place(); }
+  // Encrypted where the target is: the bytes pass as they are.
+  rpc::Place place() const {
+    rpc::Place place = listener_->place();
+    place.tls = target_.tls;
+    return place;
+  }
   int connections() const { return connections_; }
   // Bytes that went to the target and back, over all connections.
   int64_t passed_up() const { return passed_up_; }

@@ -145,8 +145,8 @@ struct DiskCache::State {
     if (error == 0) error = write_all(file.get(), bytes);
     if (error == 0 && ::rename(name.c_str(), path.c_str()) != 0) error = errno;
     if (error == ENOENT) {
-      if (::mkdir(path.parent_path().c_str(), 0700) != 0 && errno != EEXIST) return errno;
-      error = ::rename(name.c_str(), path.c_str()) != 0 ? errno : 0;
+      error = ::mkdir(path.parent_path().c_str(), 0700) != 0 && errno != EEXIST ? errno : 0;
+      if (error == 0 && ::rename(name.c_str(), path.c_str()) != 0) error = errno;
     }
     if (error != 0) ::unlink(name.c_str());
     return error;

@@ -11,6 +11,8 @@ namespace {
 
 // A batch of requests goes out when it is about so large.
 constexpr size_t kBatchBytes = size_t{32} << 10;
+// What a session that ends still has to say may take so long.
+constexpr std::chrono::milliseconds kLastWords{500};
 // How long a thread looks at one thing before it looks at the others.
 constexpr std::chrono::milliseconds kSlice{20};
 // Frames of a server, which sends parts of kPartBytes.
@@ -27,7 +29,7 @@ bool timed_out(const Status& status) {
 ClientLink::~ClientLink() {
   {
     LockGuard guard(sending_);
-    if (!batch_.empty() && alive()) std::ignore = flush({});
+    if (!batch_.empty() && alive()) std::ignore = flush({}, Clock::now() + kLastWords);
   }
   channel_->close();
 }
@@ -56,7 +58,7 @@ Status ClientLink::fail_all(Error error) noexcept {
 }
 
 Status ClientLink::add(wire::Body type, flatbuffers::Offset<void> body, Reply* reply,
-                       std::span<const std::byte> payload) noexcept {
+                       std::span<const std::byte> payload, runtime::Deadline deadline) noexcept {
   batch_.push_back(wire::CreateRequest(builder_, type, body));
   const uint64_t id = issued_.fetch_add(1) + 1;
   if (reply) {
@@ -66,21 +68,47 @@ Status ClientLink::add(wire::Body type, flatbuffers::Offset<void> body, Reply* r
   }
   const bool alone = type == wire::Body::Cancel;
   if (!reply && payload.empty() && !alone && builder_.GetSize() < kBatchBytes) return {};
-  Status sent = flush(payload);
+  Status sent = flush(payload, deadline);
   if (!sent && reply) abandon(*reply);
   return sent;
 }
 
+Error ClientLink::too_late() {
+  return platform_error(PlatformFault::kTimeout,
+                        "the other side did not take the request before the deadline");
+}
+
 // Sends the batch. The caller holds sending_.
-Status ClientLink::flush(std::span<const std::byte> payload) noexcept {
+Status ClientLink::flush(std::span<const std::byte> payload, runtime::Deadline deadline) noexcept {
+  TAPML_TRY(send_unsent(deadline));
   const uint64_t first = issued_.load() - batch_.size() + 1;
   const auto list = builder_.CreateVector(batch_);
   builder_.Finish(wire::CreateRequests(builder_, first, list));
   const auto head = bytes_of(builder_);
+  Status sent = send_frame(head, payload, deadline);
+  // Part of it may be on its way: nothing else can be sent before its rest.
+  if (timed_out(sent)) unsent_.assign(head.begin(), head.end());
+  batch_.clear();
+  builder_.Clear();
+  return sent;
+}
+
+// What is left of a frame whose deadline passed.
+Status ClientLink::send_unsent(runtime::Deadline deadline) noexcept {
+  if (unsent_.empty()) return {};
+  TAPML_TRY(send_frame(unsent_, {}, deadline));
+  unsent_.clear();
+  return {};
+}
+
+// kTimeout when the deadline passes; anything else is the session's failure.
+Status ClientLink::send_frame(std::span<const std::byte> head, std::span<const std::byte> payload,
+                              runtime::Deadline deadline) noexcept {
   const Clock::time_point start = Clock::now();
   Status sent;
   for (;;) {
-    sent = channel_->send(head, payload, Clock::now() + kSlice);
+    const Clock::time_point slice = Clock::now() + kSlice;
+    sent = channel_->send(head, payload, deadline ? std::min(slice, *deadline) : slice);
     if (!timed_out(sent)) break;
     // The server may be unable to take this until what it sends was taken.
     receive_some(Clock::now());
@@ -95,6 +123,7 @@ Status ClientLink::flush(std::span<const std::byte> payload) noexcept {
       sent = fail(lost_error("the other side neither takes requests nor gives a sign of life"));
       break;
     }
+    if (deadline && Clock::now() >= *deadline) return fail(too_late());
   }
   bytes_sent_ += static_cast<int64_t>(head.size() + payload.size());
   // Why the other side is gone may have come before it went.
@@ -102,8 +131,6 @@ Status ClientLink::flush(std::span<const std::byte> payload) noexcept {
     const Clock::time_point until = Clock::now() + kSlice;
     while (alive() && Clock::now() < until) receive_some(until);
   }
-  batch_.clear();
-  builder_.Clear();
   if (!sent) return fail_all(std::move(sent).error());
   return {};
 }

@@ -47,15 +47,19 @@ class ClientLink {
   };
 
   // Adds the request that make(builder) builds; null where it cannot. Without a reply and a payload
-  // it may stay behind until something else goes out; a payload is sent before this returns.
+  // it may stay behind until something else goes out; a payload is sent before this returns, and
+  // takes no deadline. kTimeout: the other side may still get the request, later.
   template <class Make>
-  Status post(Make&& make, Reply* reply = nullptr,
-              std::span<const std::byte> payload = {}) noexcept {
-    runtime::LockGuard guard(sending_);
+  Status post(Make&& make, Reply* reply = nullptr, std::span<const std::byte> payload = {},
+              runtime::Deadline deadline = {}) noexcept {
+    if (!lock_until(sending_, deadline.value_or(Clock::time_point::max()))) {
+      return fail(too_late());
+    }
+    const Unlock unlock{sending_};
     TAPML_TRY(alive());
     const auto body = make(builder_);
     if (body.IsNull()) return fail(internal_error("a request that could not be made"));
-    return add(type_of(body), body.Union(), reply, payload);
+    return add(type_of(body), body.Union(), reply, payload, deadline);
   }
   // kTimeout: the reply will be dropped when it comes. `interrupt`, once it is set, asks the server
   // to cancel the request; its reply is still waited for.
@@ -64,7 +68,7 @@ class ClientLink {
   template <class Make>
   Status call(Make&& make, Reply& reply, runtime::Deadline deadline = {},
               const std::atomic<bool>* interrupt = nullptr) noexcept {
-    TAPML_TRY(post(std::forward<Make>(make), &reply));
+    TAPML_TRY(post(std::forward<Make>(make), &reply, {}, deadline));
     return wait(reply, deadline, interrupt);
   }
 
@@ -84,9 +88,17 @@ class ClientLink {
   static constexpr wire::Body type_of(flatbuffers::Offset<Message>) {
     return wire::BodyTraits<Message>::enum_value;
   }
+  struct Unlock {
+    runtime::Lock& lock;
+    ~Unlock() { lock.unlock(); }
+  };
+  static Error too_late();
   Status add(wire::Body type, flatbuffers::Offset<void> body, Reply* reply,
-             std::span<const std::byte> payload) noexcept;
-  Status flush(std::span<const std::byte> payload) noexcept;
+             std::span<const std::byte> payload, runtime::Deadline deadline) noexcept;
+  Status flush(std::span<const std::byte> payload, runtime::Deadline deadline) noexcept;
+  Status send_frame(std::span<const std::byte> head, std::span<const std::byte> payload,
+                    runtime::Deadline deadline) noexcept;
+  Status send_unsent(runtime::Deadline deadline) noexcept;
   Status alive() noexcept;
   Status fail_all(Error error) noexcept;
   void receive_some(Clock::time_point until) noexcept;
@@ -102,6 +114,7 @@ class ClientLink {
   runtime::Lock sending_;  // guards these
   flatbuffers::FlatBufferBuilder builder_;
   std::vector<flatbuffers::Offset<wire::Request>> batch_;
+  std::vector<std::byte> unsent_;    // head of a frame whose deadline passed; goes out first
   std::atomic<uint64_t> issued_{0};  // ids given so far
 
   runtime::Lock state_;  // guards these; taken after sending_

@@ -33,4 +33,25 @@ class Condition {
 #endif
 };
 
+// Takes the lock; false where it was not free before `until`.
+#if defined(__wasm__)
+inline bool lock_until(runtime::Lock& lock, Clock::time_point) noexcept {
+  lock.lock();
+  return true;
+}
+#else
+inline bool lock_until(runtime::Lock& lock, Clock::time_point until) noexcept {
+  // Held for as long as it takes to write a message, unless the other side does not take it.
+  for (int tries = 0; !lock.try_lock(); ++tries) {
+    if (Clock::now() >= until) return false;
+    if (tries < 100) {
+      runtime::yield_thread();
+    } else {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+  return true;
+}
+#endif
+
 }  // namespace tapml::rpc

@@ -6,10 +6,14 @@
 
 #include "rpc/transport/child_process.h"
 #include "rpc/transport/socket.h"
+#include "rpc/transport/stream_channel.h"
+#include "rpc/transport/tls_stream.h"
 
 namespace tapml::rpc {
 
 namespace {
+
+constexpr std::chrono::seconds kTlsHandshake{10};
 
 // Of one address; the errno of a try that failed.
 struct Dialled {
@@ -46,9 +50,20 @@ Error dial_error(int error, const Place& place) {
       nobody ? "start it there: tapml rpc serve --listen " + place.text() : "");
 }
 
+Result<std::unique_ptr<Channel>> secure(FileDescriptor socket, const Place& place,
+                                        const TlsTrust& trust,
+                                        runtime::Deadline deadline) noexcept {
+  if (!deadline) deadline = std::chrono::steady_clock::now() + kTlsHandshake;
+  TAPML_ASSIGN(const auto context, TlsContext::for_client(trust.ca_file));
+  TAPML_ASSIGN(auto stream,
+               open_tls_stream(*context, std::move(socket), place.host, place.text(), deadline));
+  return std::make_unique<StreamChannel>(std::move(stream));
+}
+
 }  // namespace
 
-Result<std::unique_ptr<Channel>> connect(const Place& place, runtime::Deadline deadline) noexcept {
+Result<std::unique_ptr<Channel>> connect(const Place& place, runtime::Deadline deadline,
+                                         const TlsTrust& trust) noexcept {
   if (place.kind == Place::Kind::kPipe) return start_command(place.command);
   if (place.kind == Place::Kind::kTcp && place.port == 0) {
     return fail(user_error("port 0 is for listening only", "place \"" + place.text() + "\"",
@@ -63,6 +78,7 @@ Result<std::unique_ptr<Channel>> connect(const Place& place, runtime::Deadline d
     const int fd = dialled.socket.get();
     ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
     tune_connection(fd);
+    if (place.tls) return secure(std::move(dialled.socket), place, trust, deadline);
     return make_stream_channel(std::move(dialled.socket), place.text());
   }
   return fail(dial_error(error, place));

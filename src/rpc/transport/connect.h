@@ -1,5 +1,5 @@
-// From a target's place to a channel: "host:port" and "tcp:host:port", "unix:/path",
-// "pipe:command with arguments".
+// From a target's place to a channel: "host:port" and "tcp:host:port", "tls:host:port",
+// "unix:/path", "pipe:command with arguments".
 #pragma once
 
 #include <memory>
@@ -14,6 +14,7 @@ struct Place {
   enum class Kind : uint8_t { kTcp, kUnix, kPipe } kind = Kind::kTcp;
   std::string host;     // kTcp; an IPv6 address without its brackets
   uint16_t port = 0;    // kTcp; 0: any (listening only)
+  bool tls = false;     // kTcp: encrypted, the server shows a certificate for the host
   std::string path;     // kUnix
   std::string command;  // kPipe: split at blanks, no shell
   std::string text() const;
@@ -22,9 +23,16 @@ struct Place {
 // UserError for anything else.
 Result<Place> parse_place(std::string_view text);
 
-// PlatformError: kAbsent (nothing listens, no such host), kTimeout. A pipe's command is started; it
-// speaks the protocol on its standard input and output, and is ended with the channel.
-Result<std::unique_ptr<Channel>> connect(const Place& place,
-                                         runtime::Deadline deadline = {}) noexcept;
+// Whom a client believes that it is the host of an encrypted place.
+struct TlsTrust {
+  std::string ca_file;  // PEM, root certificates; empty: the system's
+};
+
+// PlatformError: kAbsent (nothing listens, no such host), kTimeout; for TLS also kProtocol (the
+// other side speaks none), and UserError for a certificate that does not do. A pipe's command is
+// started; it speaks the protocol on its standard input and output, and is ended with the channel.
+// A TLS handshake without a deadline has 10 seconds.
+Result<std::unique_ptr<Channel>> connect(const Place& place, runtime::Deadline deadline = {},
+                                         const TlsTrust& trust = {}) noexcept;
 
 }  // namespace tapml::rpc

@@ -91,12 +91,14 @@ Status Listener::bind_tcp(bool anywhere) noexcept {
   TAPML_ASSIGN(const auto addresses, resolve(place_, true));
   const SocketAddress& address = addresses.front();
   if (!address.is_loopback() && !anywhere) {
-    Error error = user_error("listening beyond this machine needs a token and --insecure",
-                             "place " + quoted(place_.text()),
-                             "127.0.0.1, [::1], localhost or a Unix socket", quoted(place_.host));
+    Error error = user_error(
+        "listening beyond this machine needs a token, and TLS or --insecure",
+        "place " + quoted(place_.text()),
+        "--token-file with --tls-cert and --tls-key, or 127.0.0.1, [::1], localhost, unix:path",
+        quoted(place_.host));
     error.hint =
-        "connections are not encrypted yet (TLS is a later part): listen on loopback and forward "
-        "the port by ssh -L, or give --token-file and --insecure on a network that you trust";
+        "without a certificate: listen on loopback and forward the port by ssh -L, or give "
+        "--token-file and --insecure on a network that you trust";
     return fail(std::move(error));
   }
   TAPML_ASSIGN(socket_, open_socket(address, true, place_.text()));

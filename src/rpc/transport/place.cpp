@@ -10,7 +10,7 @@ namespace tapml::rpc {
 namespace {
 
 constexpr std::string_view kPlaceForms =
-    "host:port, tcp:host:port, tcp:[IPv6 address]:port, unix:path or pipe:command";
+    "host:port, tcp:host:port, tcp:[IPv6 address]:port, tls:host:port, unix:path or pipe:command";
 
 std::unexpected<Error> bad_place(std::string_view text, std::string message, std::string found = "",
                                  std::string hint = "") {
@@ -77,7 +77,8 @@ std::string Place::text() const {
       break;
   }
   const bool brackets = host.find(':') != std::string::npos;
-  return "tcp:" + (brackets ? "[" + host + "]" : host) + ":" + std::to_string(port);
+  return std::string(tls ? "tls:" : "tcp:") + (brackets ? "[" + host + "]" : host) + ":" +
+         std::to_string(port);
 }
 
 Result<Place> parse_place(std::string_view text) {
@@ -106,8 +107,11 @@ Result<Place> parse_place(std::string_view text) {
     }
     return place;
   }
-  take_scheme(rest, "tcp:");
-  return parse_tcp_place(text, rest);
+  const bool tls = take_scheme(rest, "tls:");
+  if (!tls) take_scheme(rest, "tcp:");
+  TAPML_ASSIGN(place, parse_tcp_place(text, rest));
+  place.tls = tls;
+  return place;
 }
 
 }  // namespace tapml::rpc

@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <optional>
 #include <vector>
 
 #include "rpc/transport/listener.h"
 #include "rpc/transport/stream_channel.h"
+#include "rpc/transport/tls_relay.h"
 #include "rpc/transport/worker.h"
 
 namespace tapml::rpc {
@@ -33,8 +35,11 @@ struct Lingering {
 
 class ProcessServer final : public Server {
  public:
-  ProcessServer(std::unique_ptr<Listener> listener, Place place, const ListenOptions& options)
-      : listener_(std::move(listener)), place_(std::move(place)), options_(options) {}
+  ProcessServer(std::unique_ptr<Listener> listener, Place place, const ListenOptions& options,
+                std::unique_ptr<TlsContext> tls = nullptr)
+      : listener_(std::move(listener)), place_(std::move(place)), options_(options) {
+    if (tls) relays_.emplace(std::move(tls), options.server.limits.handshake, options.server.log);
+  }
 
   const Place& place() const noexcept override { return place_; }
   Status run(const std::atomic<bool>& stop) noexcept override;
@@ -43,6 +48,8 @@ class ProcessServer final : public Server {
 
  private:
   void accept_all() noexcept;
+  FileDescriptor decrypt(FileDescriptor client) noexcept;
+  void close_all() noexcept;
   void wait_for_news() noexcept;
   void check_workers() noexcept;
   void drain() noexcept;
@@ -55,6 +62,7 @@ class ProcessServer final : public Server {
   std::unique_ptr<Listener> listener_;
   Place place_;
   ListenOptions options_;
+  std::optional<TlsRelays> relays_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<Lingering> lingering_;
   std::vector<pollfd> polled_;  // listener, then workers, then lingering
@@ -69,6 +77,7 @@ Status ProcessServer::run(const std::atomic<bool>& stop) noexcept {
     wait_for_news();
     check_workers();
     drain();
+    if (relays_) relays_->reap();
     if (listener_) accept_all();
   }
   end_all();
@@ -142,6 +151,8 @@ void ProcessServer::accept_all() noexcept {
       if (errno == EMFILE || errno == ENFILE) accept_again_ = Clock::now() + 10 * kTick;
       return;
     }
+    if (relays_) connection.in = decrypt(std::move(connection.in));
+    if (!connection.in.valid()) continue;
     if (static_cast<int64_t>(workers_.size()) >= options_.sessions) {
       const Error full = platform_error(
           PlatformFault::kLimit,
@@ -155,14 +166,29 @@ void ProcessServer::accept_all() noexcept {
   }
 }
 
+// The plain side of an encrypted connection; not valid where there is no process for it.
+FileDescriptor ProcessServer::decrypt(FileDescriptor client) noexcept {
+  const size_t most = static_cast<size_t>(options_.sessions) + kMostLingering;
+  auto plain = relays_->start(std::move(client), most, [this] { close_all(); });
+  if (plain) return std::move(*plain);
+  log("a connection is refused: " + plain.error().message);
+  return {};
+}
+
+// In a process that was forked: what is the server's and other sessions'.
+void ProcessServer::close_all() noexcept {
+  if (listener_) listener_->forget();
+  for (const auto& other : workers_) other->forget();
+  lingering_.clear();
+}
+
 Status ProcessServer::adopt(Connection connection) noexcept {
   Connection kept;  // to say why, where there is no process to have
   kept.in = FileDescriptor(::fcntl(connection.in.get(), F_DUPFD_CLOEXEC, 3));
   auto worker = Worker::start(std::move(connection), next_number_, options_, [this, &kept] {
     kept = {};
-    if (listener_) listener_->forget();
-    for (const auto& other : workers_) other->forget();
-    lingering_.clear();
+    close_all();
+    if (relays_) relays_->forget();
   });
   if (!worker) {
     part(std::move(kept), &worker.error());
@@ -183,16 +209,23 @@ void ProcessServer::end_all() noexcept {
     part(std::move(worker->connection()), worker->farewell());
   }
   workers_.clear();
+  if (!relays_) return;
+  lingering_.clear();  // each relay sees an end
+  relays_->end_all(kLingering + kTick);
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Server>> Server::listen(const Place& place,
                                                const ListenOptions& options) noexcept {
-  const bool anywhere = options.insecure && !options.server.token.empty();
+  std::unique_ptr<TlsContext> tls;
+  if (place.tls) {
+    TAPML_ASSIGN(tls, TlsContext::for_server(options.tls_certificate, options.tls_key));
+  }
+  const bool anywhere = (place.tls || options.insecure) && !options.server.token.empty();
   TAPML_ASSIGN(auto listener, Listener::open(place, anywhere));
   const Place chosen = listener->place();
-  return std::make_unique<ProcessServer>(std::move(listener), chosen, options);
+  return std::make_unique<ProcessServer>(std::move(listener), chosen, options, std::move(tls));
 }
 
 Status serve_descriptors(int in, int out, const ListenOptions& options,

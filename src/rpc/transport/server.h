@@ -11,7 +11,9 @@ namespace tapml::rpc {
 
 struct ListenOptions {
   ServerOptions server;
-  // Listening beyond this machine takes a token and TLS, or this.
+  // PEM files of a tls: place: the certificate (with those up to its root) and its key.
+  std::string tls_certificate, tls_key;
+  // Listening beyond this machine takes a token, and TLS or this.
   bool insecure = false;
   int64_t sessions = 64;                    // at once; more are refused with kLimit
   std::chrono::milliseconds call{300'000};  // longest request; then its process is killed
@@ -21,12 +23,13 @@ struct ListenOptions {
 // Each session has a process, forked before anything of it is read. It serves the session; the
 // server keeps the connection open beside it, and tells the client what happened when the process
 // crashes (kLost with signal and backtrace) or is killed for a request that takes too long
-// (kTimeout). A process sees no other session, and ends with the server.
+// (kTimeout). A process sees no other session, and ends with the server. Of an encrypted connection
+// a second process has the client's end and the keys (tls_relay).
 
 class Server {
  public:
-  // Binds. UserError for a place that may not be listened on without a token; PlatformError where
-  // the address is taken.
+  // Binds. UserError for a place that may not be listened on without a token, and for certificates
+  // that cannot be used; PlatformError where the address is taken.
   static Result<std::unique_ptr<Server>> listen(const Place& place,
                                                 const ListenOptions& options) noexcept;
   virtual ~Server() = default;

@@ -1,15 +1,10 @@
 #include "rpc/transport/stream_channel.h"
 
-#include <fcntl.h>
-#include <pthread.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/uio.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <climits>
-#include <csignal>
 #include <cstring>
 
 namespace tapml::rpc {
@@ -17,45 +12,6 @@ namespace tapml::rpc {
 namespace {
 
 constexpr size_t kStreamBufferBytes = 64 << 10;
-
-bool is_socket_file(int fd) {
-  struct stat status = {};
-  return ::fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode);
-}
-
-void set_nonblocking(int fd) {
-  const int flags = ::fcntl(fd, F_GETFL);
-  if (flags >= 0) ::fcntl(fd, F_SETFL, flags | O_NONBLOCK);
-}
-
-// Writing to a pipe that nobody reads raises SIGPIPE, which would end the program; while this
-// lives, it does not reach this thread.
-class WithoutBrokenPipe {
- public:
-  WithoutBrokenPipe() {
-    sigemptyset(&pipe_);
-    sigaddset(&pipe_, SIGPIPE);
-    sigset_t pending;
-    sigpending(&pending);
-    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
-    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
-  }
-  ~WithoutBrokenPipe() {
-    const int error = errno;
-    if (!was_pending_) {
-      const timespec now = {};
-      while (sigtimedwait(&pipe_, nullptr, &now) < 0 && errno == EINTR) {
-      }
-    }
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-    errno = error;
-  }
-  WithoutBrokenPipe(const WithoutBrokenPipe&) = delete;
-
- private:
-  sigset_t pipe_, before_;
-  bool was_pending_ = false;
-};
 
 template <class Integer>
 void store_size(std::byte* to, Integer value) {
@@ -73,94 +29,22 @@ Integer load_size(const std::byte* from) {
 
 }  // namespace
 
-StreamChannel::StreamChannel(FileDescriptor in, FileDescriptor out, std::string peer,
-                             const ChannelLimits& limits, std::atomic<bool>* inside_frame)
-    : in_(std::move(in)),
-      out_(std::move(out)),
-      in_is_socket_(is_socket_file(in_.get())),
-      out_is_socket_(out_.valid() ? is_socket_file(out_.get()) : in_is_socket_),
-      peer_(std::move(peer)),
+StreamChannel::StreamChannel(std::unique_ptr<ByteStream> stream, const ChannelLimits& limits,
+                             std::atomic<bool>* inside_frame)
+    : stream_(std::move(stream)),
       limits_(limits),
       inside_frame_(inside_frame),
-      buffer_(kStreamBufferBytes) {
-  if (!in_is_socket_) set_nonblocking(in_.get());
-  if (!out_is_socket_) set_nonblocking(out_.get());
-  if (in_is_socket_ && out_is_socket_) return;
-  if (auto wake = make_pipe()) wake_ = std::move(*wake);
-}
+      buffer_(kStreamBufferBytes) {}
 
-StreamChannel::~StreamChannel() { close(); }
-
-void StreamChannel::close() noexcept {
-  if (closed_.exchange(true)) return;
-  // Descriptors are closed with the object: a number that another thread is about to use must not
-  // become a new file.
-  if (in_is_socket_) ::shutdown(in_.get(), SHUT_RDWR);
-  if (out_is_socket_ && out_.valid()) ::shutdown(out_.get(), SHUT_RDWR);
-  wake_.write.reset();
-}
-
-Error StreamChannel::lost(const std::string& why) const {
-  return platform_error(PlatformFault::kLost,
-                        closed_ ? "the connection was closed here" : "the connection " + why,
-                        peer_);
-}
-
-Status StreamChannel::wait(int fd, bool writing, runtime::Deadline deadline) const noexcept {
-  switch (wait_ready(fd, writing, wake_.read.get(), deadline)) {
-    case Ready::kYes:
-      return {};
-    case Ready::kWoken:
-      return fail(lost("was closed"));
-    case Ready::kTimeout:
-      break;
-  }
-  return fail(platform_error(
-      PlatformFault::kTimeout,
-      writing ? "the other side did not take what was sent in time" : "nothing came in time",
-      peer_));
-}
+StreamChannel::~StreamChannel() { stream_->close(); }
 
 Result<size_t> StreamChannel::read_some(std::span<std::byte> to,
                                         runtime::Deadline deadline) noexcept {
-  while (true) {
-    if (closed_) return fail(lost("was closed"));
-    // Without a deadline a socket waits in one system call; shutdown() ends it.
-    const ssize_t count = in_is_socket_
-                              ? ::recv(in_.get(), to.data(), to.size(), deadline ? MSG_DONTWAIT : 0)
-                              : ::read(in_.get(), to.data(), to.size());
-    if (count > 0) return static_cast<size_t>(count);
-    if (count == 0) {
-      const bool between = begin_ == end_ && !prefix_known_ && payload_left_ == 0;
-      return fail(lost(between ? "was closed by the other side"
-                               : "was closed by the other side inside of a frame"));
-    }
-    if (errno == EINTR) continue;
-    if (errno != EAGAIN && errno != EWOULDBLOCK) return fail(lost("failed: " + errno_text(errno)));
-    TAPML_TRY(wait(in_.get(), false, deadline));
-  }
-}
-
-Result<size_t> StreamChannel::write_some(iovec* parts, int count,
-                                         runtime::Deadline deadline) noexcept {
-  const int fd = out_.valid() ? out_.get() : in_.get();
-  while (true) {
-    if (closed_) return fail(lost("was closed"));
-    ssize_t written = 0;
-    if (out_is_socket_) {
-      msghdr message = {};
-      message.msg_iov = parts;
-      message.msg_iovlen = static_cast<size_t>(count);
-      written = ::sendmsg(fd, &message, MSG_NOSIGNAL | (deadline ? MSG_DONTWAIT : 0));
-    } else {
-      WithoutBrokenPipe guard;
-      written = ::writev(fd, parts, count);
-    }
-    if (written >= 0) return static_cast<size_t>(written);
-    if (errno == EINTR) continue;
-    if (errno != EAGAIN && errno != EWOULDBLOCK) return fail(lost("failed: " + errno_text(errno)));
-    TAPML_TRY(wait(fd, true, deadline));
-  }
+  TAPML_ASSIGN(const size_t count, stream_->read_some(to, deadline));
+  if (count > 0) return count;
+  const bool between = begin_ == end_ && !prefix_known_ && payload_left_ == 0;
+  return fail(stream_->lost(between ? "was closed by the other side"
+                                    : "was closed by the other side inside of a frame"));
 }
 
 Status StreamChannel::send(std::span<const std::byte> head, std::span<const std::byte> payload,
@@ -169,33 +53,33 @@ Status StreamChannel::send(std::span<const std::byte> head, std::span<const std:
     return fail(platform_error(PlatformFault::kProtocol,
                                "a frame of " + std::to_string(head.size()) + " and " +
                                    std::to_string(payload.size()) + " bytes is too large to send",
-                               peer_));
+                               stream_->peer()));
   }
-  if (closed_) return fail(lost("was closed"));
+  if (stream_->closed()) return fail(stream_->lost("was closed"));
   const uint64_t bytes = kPrefixBytes + head.size() + payload.size();
   if (sending_ == 0) {
     store_size(prefix_.data(), static_cast<uint32_t>(head.size()));
     store_size(prefix_.data() + 4, static_cast<uint64_t>(payload.size()));
     sent_ = 0;
   } else if (sending_ != bytes) {
-    return fail(internal_error("another frame while one is half sent", peer_));
+    return fail(internal_error("another frame while one is half sent", stream_->peer()));
   }
   sending_ = bytes;
   if (inside_frame_) inside_frame_->store(true);
   while (sent_ < bytes) {
-    iovec parts[3];
-    int count = 0;
+    std::span<const std::byte> parts[3];
+    size_t count = 0;
     uint64_t skip = sent_;
     for (std::span<const std::byte> part : {std::span<const std::byte>(prefix_), head, payload}) {
       if (skip >= part.size()) {
         skip -= part.size();
         continue;
       }
-      // writev() takes the memory as mutable and only reads it.
-      parts[count++] = {const_cast<std::byte*>(part.data() + skip), part.size() - skip};
+      parts[count++] = part.subspan(skip);
       skip = 0;
     }
-    TAPML_ASSIGN(const size_t written, write_some(parts, count, deadline));
+    TAPML_ASSIGN(const size_t written,
+                 stream_->write_some(std::span(parts).first(count), deadline));
     sent_ += written;
   }
   sending_ = 0;
@@ -225,7 +109,7 @@ size_t StreamChannel::take_buffered(std::span<std::byte> to) noexcept {
 Status StreamChannel::receive(std::vector<std::byte>& head, uint64_t& payload_bytes,
                               runtime::Deadline deadline) noexcept {
   if (payload_left_ > 0) {
-    return fail(internal_error("the payload of the last frame was not taken", peer_));
+    return fail(internal_error("the payload of the last frame was not taken", stream_->peer()));
   }
   if (!prefix_known_) {
     while (end_ - begin_ < kPrefixBytes) TAPML_TRY(fill(deadline));
@@ -234,7 +118,7 @@ Status StreamChannel::receive(std::vector<std::byte>& head, uint64_t& payload_by
     if (head_bytes == 0 || head_bytes > limits_.head_bytes ||
         payload_bytes_ > limits_.payload_bytes) {
       Error error = platform_error(PlatformFault::kProtocol,
-                                   "the sizes of a frame are beyond the limits", peer_);
+                                   "the sizes of a frame are beyond the limits", stream_->peer());
       error.expected = "a head of 1 to " + std::to_string(limits_.head_bytes) +
                        " bytes, a payload of at most " + std::to_string(limits_.payload_bytes);
       error.found = std::to_string(head_bytes) + " and " + std::to_string(payload_bytes_) +
@@ -267,8 +151,9 @@ Status StreamChannel::receive(std::vector<std::byte>& head, uint64_t& payload_by
 Status StreamChannel::receive_payload(std::span<std::byte> to,
                                       runtime::Deadline deadline) noexcept {
   if (taken_ > to.size() || to.size() - taken_ > payload_left_) {
-    return fail(internal_error(
-        "the frame's payload has no " + std::to_string(to.size()) + " bytes more", peer_));
+    return fail(
+        internal_error("the frame's payload has no " + std::to_string(to.size()) + " bytes more",
+                       stream_->peer()));
   }
   while (taken_ < to.size()) {
     const std::span<std::byte> rest = to.subspan(taken_);

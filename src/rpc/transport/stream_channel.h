@@ -1,13 +1,11 @@
-// Frames over a byte stream: a socket, or two pipes.
+// Frames over a byte stream: a socket, two pipes, TLS.
 #pragma once
 
 #include <array>
 #include <atomic>
 
 #include "rpc/session/channel.h"
-#include "rpc/transport/descriptor.h"
-
-struct iovec;
+#include "rpc/transport/byte_stream.h"
 
 namespace tapml::rpc {
 
@@ -21,10 +19,14 @@ class StreamChannel : public Channel {
   // Bytes in front of head and payload: their sizes as u32 and u64, little-endian.
   static constexpr size_t kPrefixBytes = 12;
 
-  // `in` and `out` are two files; without `out`, `in` is a socket for both directions. `peer` names
-  // the other side in messages. `inside_frame`, where given, is set while a frame is sent in part.
+  // `inside_frame`, where given, is set while a frame is sent in part.
+  explicit StreamChannel(std::unique_ptr<ByteStream> stream, const ChannelLimits& limits = {},
+                         std::atomic<bool>* inside_frame = nullptr);
+  // Over files, as make_file_stream().
   StreamChannel(FileDescriptor in, FileDescriptor out, std::string peer,
-                const ChannelLimits& limits = {}, std::atomic<bool>* inside_frame = nullptr);
+                const ChannelLimits& limits = {}, std::atomic<bool>* inside_frame = nullptr)
+      : StreamChannel(make_file_stream(std::move(in), std::move(out), std::move(peer)), limits,
+                      inside_frame) {}
   ~StreamChannel() override;
   StreamChannel(const StreamChannel&) = delete;
 
@@ -33,26 +35,18 @@ class StreamChannel : public Channel {
   Status receive(std::vector<std::byte>& head, uint64_t& payload_bytes,
                  runtime::Deadline deadline) noexcept override;
   Status receive_payload(std::span<std::byte> to, runtime::Deadline deadline) noexcept override;
-  void close() noexcept override;
+  void close() noexcept override { stream_->close(); }
 
  private:
   // Bytes that came, at least one.
   Result<size_t> read_some(std::span<std::byte> to, runtime::Deadline deadline) noexcept;
-  // Bytes that went out; what `parts` hold is not more than one call takes.
-  Result<size_t> write_some(iovec* parts, int count, runtime::Deadline deadline) noexcept;
   // More into the buffer, which has room.
   Status fill(runtime::Deadline deadline) noexcept;
   size_t take_buffered(std::span<std::byte> to) noexcept;
-  Status wait(int fd, bool writing, runtime::Deadline deadline) const noexcept;
-  Error lost(const std::string& why) const;
 
-  FileDescriptor in_, out_;  // out_ is not valid where in_ is a socket for both
-  bool in_is_socket_ = false, out_is_socket_ = false;
-  PipePair wake_;  // closing the writing end wakes both directions; only for pipes
-  std::string peer_;
+  std::unique_ptr<ByteStream> stream_;
   ChannelLimits limits_;
   std::atomic<bool>* inside_frame_;
-  std::atomic<bool> closed_ = false;
 
   // Of the frame that is being sent.
   std::array<std::byte, kPrefixBytes> prefix_ = {};

@@ -32,15 +32,8 @@ void limit_resource(__rlimit_resource_t resource, rlim_t most) {
   ::setrlimit(resource, &limit);
 }
 
-// Of a process that was just forked from the server.
 void become_worker(pid_t server, const ListenOptions& options) {
-  ::setpgid(0, 0);  // Ctrl-C at the server's terminal is the server's
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != server) ::_exit(1);
-  ::signal(SIGINT, SIG_IGN);
-  ::signal(SIGTERM, SIG_DFL);
-  ::signal(SIGPIPE, SIG_IGN);
-  limit_resource(RLIMIT_CORE, 0);
+  leave_server(server, "tapml session");
   limit_resource(RLIMIT_NOFILE, kOpenFiles);
   if (options.process_bytes > 0) {
     limit_resource(RLIMIT_AS, static_cast<rlim_t>(options.process_bytes));
@@ -48,6 +41,17 @@ void become_worker(pid_t server, const ListenOptions& options) {
 }
 
 }  // namespace
+
+void leave_server(pid_t server, const char* name) noexcept {
+  ::prctl(PR_SET_NAME, name);
+  ::setpgid(0, 0);  // Ctrl-C at the server's terminal is the server's
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != server) ::_exit(1);
+  ::signal(SIGINT, SIG_IGN);
+  ::signal(SIGTERM, SIG_DFL);
+  ::signal(SIGPIPE, SIG_IGN);
+  limit_resource(RLIMIT_CORE, 0);
+}
 
 Result<std::unique_ptr<Worker>> Worker::prepare(FileDescriptor& write_end) {
   std::unique_ptr<Worker> worker(new Worker());

@@ -19,6 +19,10 @@ struct WorkerPage {
 };
 static_assert(std::atomic<int64_t>::is_always_lock_free, "two processes share it");
 
+// In a process that was just forked from the server: it ends with the server, and signals of the
+// server's terminal are not for it. `name` is what lists of processes show.
+void leave_server(pid_t server, const char* name) noexcept;
+
 // A connection, both directions; `out` is not valid where `in` is a socket.
 struct Connection {
   FileDescriptor in, out;

@@ -24,6 +24,9 @@ TEST(Place, ParsesEveryForm) {
            Form{"[::1]:65535", Place::Kind::kTcp, "::1", 65535, "", "tcp:[::1]:65535"},
            Form{"tcp:[fe80::1]:80", Place::Kind::kTcp, "fe80::1", 80, "", "tcp:[fe80::1]:80"},
            Form{"localhost:0", Place::Kind::kTcp, "localhost", 0, "", "tcp:localhost:0"},
+           Form{"tls:board.local:9000", Place::Kind::kTcp, "board.local", 9000, "",
+                "tls:board.local:9000"},
+           Form{"tls:[::1]:1", Place::Kind::kTcp, "::1", 1, "", "tls:[::1]:1"},
            Form{"unix:/run/x", Place::Kind::kUnix, "", 0, "/run/x", "unix:/run/x"},
            Form{"unix:x.sock", Place::Kind::kUnix, "", 0, "x.sock", "unix:x.sock"},
            Form{"pipe:tapml rpc serve --stdio", Place::Kind::kPipe, "", 0,
@@ -34,6 +37,7 @@ TEST(Place, ParsesEveryForm) {
     EXPECT_EQ(place->kind, form.kind) << form.text;
     EXPECT_EQ(place->host, form.host) << form.text;
     EXPECT_EQ(place->port, form.port) << form.text;
+    EXPECT_EQ(place->tls, std::string(form.text).starts_with("tls:")) << form.text;
     EXPECT_EQ(place->path + place->command, form.rest) << form.text;
     EXPECT_EQ(place->text(), form.written);
     EXPECT_EQ(parse_place(place->text())->text(), place->text());
@@ -63,6 +67,8 @@ TEST(Place, RefusesEveryMalformedForm) {
            Form{"[]:9000", {"without a host"}},
            Form{"my host:9000", {"not the name of a host"}},
            Form{"user@host:9000", {"not the name of a host"}},
+           Form{"tls:host", {"without a port"}},
+           Form{"tls::9000", {"without a host"}},
            Form{"unix:", {"no path"}},
            Form{"unix:/" + std::string(200, 'x'), {"too long", "201 bytes, at most 107"}},
            Form{"pipe:", {"no command"}},

@@ -42,6 +42,13 @@ inline std::vector<pid_t> children_of(pid_t process) {
   return children;
 }
 
+inline std::string process_name(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/comm");
+  std::string name;
+  std::getline(file, name);
+  return name;
+}
+
 class ServerProcess {
  public:
   // Serves a FaultyDevice at `place`, unless `options` open another one.
@@ -69,9 +76,15 @@ class ServerProcess {
   ServerProcess(const ServerProcess&) = delete;
 
   const rpc::Place& place() const { return place_; }
-  std::vector<pid_t> workers() const { return children_of(process_); }
+  // The processes of sessions, without those that end their TLS.
+  std::vector<pid_t> workers() const {
+    std::vector<pid_t> workers = children();
+    std::erase_if(workers, [](pid_t child) { return process_name(child) == "tapml tls"; });
+    return workers;
+  }
+  std::vector<pid_t> children() const { return children_of(process_); }
   bool becomes_idle() const {
-    return becomes_true([&] { return workers().empty(); });
+    return becomes_true([&] { return children().empty(); });
   }
   // The exit code, or 128 and the signal.
   int kill(int signal) {

@@ -4,10 +4,13 @@
 
 #include <future>
 
-#include "rpc/session/remote_session.h"
+#include "client.h"
 #include "rpc/transport/socket.h"
 #include "rpc/transport/stream_channel.h"
 #include "server_process.h"
+#ifdef TAPML_HAS_OPENSSL
+#include "support/certificates.h"
+#endif
 #include "support/expect_error.h"
 #include "support/fault_proxy.h"
 #include "support/temp_folder.h"
@@ -18,65 +21,39 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 using testing::becomes_true;
+using testing::Client;
+using testing::expect_fault;
 using testing::expect_parts;
+using testing::kSlack;
+using testing::open_session;
 using testing::ServerProcess;
-
-// What a typed error may take beyond its deadline.
-constexpr milliseconds kSlack{1000};
-
-Result<std::unique_ptr<RemoteSession>> open(const Place& place, const std::string& token = "") {
-  TAPML_ASSIGN(auto channel, connect(place, Clock::now() + std::chrono::seconds(10)));
-  ConnectOptions options;
-  options.target = "null";
-  options.token = token;
-  return RemoteSession::connect(std::move(channel), options);
-}
-
-// A session with a kernel of a FaultyDevice.
-struct Client {
-  explicit Client(const Place& place) {
-    auto opened = open(place);
-    EXPECT_TRUE(opened) << opened.error().to_string();
-    if (opened) session = std::move(*opened);
-  }
-  // Enqueues the kernel and waits for it.
-  Status run(const std::string& entry) {
-    if (!session) return fail(internal_error("no session"));
-    const auto module = runtime::ModuleId(session->new_handle());
-    const auto kernel = runtime::KernelId(session->new_handle());
-    ModuleBlob blob;
-    blob.platform = "null";
-    blob.format = "none";
-    blob.entries = {entry};
-    TAPML_TRY(session->load_module(module, blob));
-    TAPML_TRY(session->get_kernel(kernel, module, entry));
-    runtime::LaunchRequest request;
-    request.kernel = kernel;
-    request.extent = 1;
-    TAPML_TRY(session->launch(runtime::kDefaultStream, request));
-    return session->synchronize(runtime::kDefaultStream);
-  }
-  std::unique_ptr<RemoteSession> session;
-};
-
-template <class Value>
-void expect_fault(const Result<Value>& result, PlatformFault fault,
-                  const std::vector<std::string>& parts) {
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().fault, fault) << result.error().to_string();
-  expect_parts(result.error(), parts);
-}
 
 class Served : public ::testing::TestWithParam<const char*> {
  protected:
-  std::string place() const {
-    return std::string(GetParam()) == "unix" ? "unix:" + folder_ / "server" : "127.0.0.1:0";
+  Served() {
+    if (way() != "tls") return;
+#ifdef TAPML_HAS_OPENSSL
+    const testing::Authority authority("root");
+    authority.write_root(folder_ / "root.pem");
+    authority.issue(folder_ / "server.pem", folder_ / "key.pem");
+    ::setenv("SSL_CERT_FILE", (folder_ / "root.pem").c_str(), 1);  // the system's roots
+#endif
+  }
+  ~Served() override { ::unsetenv("SSL_CERT_FILE"); }
+
+  static std::string way() { return GetParam(); }
+  ServerProcess serve(ListenOptions options = {}) const {
+    if (way() == "unix") return {"unix:" + folder_ / "server", std::move(options)};
+    if (way() == "tcp") return {"127.0.0.1:0", std::move(options)};
+    options.tls_certificate = folder_ / "server.pem";
+    options.tls_key = folder_ / "key.pem";
+    return {"tls:127.0.0.1:0", std::move(options)};
   }
   testing::TempFolder folder_;
 };
 
 TEST_P(Served, SeveralSessionsEachInItsProcess) {
-  ServerProcess server(place(), {});
+  ServerProcess server = serve();
   {
     Client a(server.place()), b(server.place()), c(server.place());
     EXPECT_EQ(server.workers().size(), 3U);
@@ -87,7 +64,7 @@ TEST_P(Served, SeveralSessionsEachInItsProcess) {
 }
 
 TEST_P(Served, AsManySessionsAtOnceAsItMay) {
-  ServerProcess server(place(), {});
+  ServerProcess server = serve();
   {
     std::vector<std::unique_ptr<Client>> clients;
     for (int i = 0; i < 64; ++i) clients.push_back(std::make_unique<Client>(server.place()));
@@ -95,14 +72,14 @@ TEST_P(Served, AsManySessionsAtOnceAsItMay) {
       for (auto& client : clients) ASSERT_TRUE(client->run("fine"));
     }
     EXPECT_EQ(server.workers().size(), 64U);
-    expect_fault(open(server.place()), PlatformFault::kLimit, {"64"});
+    expect_fault(open_session(server.place()), PlatformFault::kLimit, {"64"});
   }
   EXPECT_TRUE(server.becomes_idle());
   EXPECT_TRUE(Client(server.place()).run("fine"));
 }
 
 TEST_P(Served, ACrashIsToldAndTakesItsSessionOnly) {
-  ServerProcess server(place(), {});
+  ServerProcess server = serve();
   Client other(server.place());
   EXPECT_TRUE(other.run("fine"));
   struct Crash {
@@ -125,7 +102,7 @@ TEST_P(Served, ACrashIsToldAndTakesItsSessionOnly) {
 }
 
 TEST_P(Served, WhyASessionEndedIsToldToWhoeverSendsFirst) {
-  ServerProcess server(place(), {});
+  ServerProcess server = serve();
   Client client(server.place());
   ASSERT_TRUE(client.run("fine"));
   std::this_thread::sleep_for(milliseconds(50));  // its process is out of the reply's frame
@@ -142,7 +119,7 @@ TEST_P(Served, WhyASessionEndedIsToldToWhoeverSendsFirst) {
 }
 
 TEST_P(Served, AKilledProcessIsTold) {
-  ServerProcess server(place(), {});
+  ServerProcess server = serve();
   Client client(server.place());
   auto run = std::async(std::launch::async, [&] { return client.run("hang"); });
   std::this_thread::sleep_for(milliseconds(200));
@@ -157,7 +134,7 @@ TEST_P(Served, AKilledProcessIsTold) {
 TEST_P(Served, AKernelThatNeverEndsIsKilled) {
   ListenOptions options;
   options.call = milliseconds(300);
-  ServerProcess server(place(), options);
+  const ServerProcess server = serve(options);
   Client client(server.place());
   const auto start = Clock::now();
   expect_fault(client.run("hang"), PlatformFault::kTimeout, {"longer than 300 ms", "--call"});
@@ -176,14 +153,14 @@ TEST_P(Served, ADeviceThatNeverOpensIsKilled) {
   options.server.open_device = [](const std::string&) -> Result<std::shared_ptr<runtime::Device>> {
     while (true) ::pause();
   };
-  ServerProcess server(place(), options);
+  const ServerProcess server = serve(options);
   const auto start = Clock::now();
-  expect_fault(open(server.place()), PlatformFault::kTimeout, {"longer than 300 ms"});
+  expect_fault(open_session(server.place()), PlatformFault::kTimeout, {"longer than 300 ms"});
   EXPECT_LT(Clock::now() - start, options.call + kSlack);
 }
 
 TEST_P(Served, TheServersEndIsToldAndLeavesNothing) {
-  ServerProcess server(place(), {});
+  ServerProcess server = serve();
   Client idle(server.place()), busy(server.place());
   auto run = std::async(std::launch::async, [&] { return busy.run("hang"); });
   std::this_thread::sleep_for(milliseconds(100));
@@ -195,12 +172,12 @@ TEST_P(Served, TheServersEndIsToldAndLeavesNothing) {
   for (const pid_t worker : workers) {
     EXPECT_TRUE(becomes_true([&] { return !testing::process_runs(worker); }));
   }
-  EXPECT_TRUE(testing::names_under(folder_.path()).empty());
+  EXPECT_FALSE(testing::names_under(folder_.path()).contains("server"));
 }
 
 TEST_P(Served, AKilledServerIsLostAndItsProcessesEnd) {
   {
-    ServerProcess server(place(), {});
+    ServerProcess server = serve();
     Client client(server.place());
     EXPECT_TRUE(client.run("fine"));
     const std::vector<pid_t> workers = server.workers();
@@ -213,21 +190,22 @@ TEST_P(Served, AKilledServerIsLostAndItsProcessesEnd) {
     }
   }
   // Its socket's file is still there, and no hindrance.
-  ServerProcess next(place(), {});
+  const ServerProcess next = serve();
   EXPECT_TRUE(Client(next.place()).run("fine"));
 }
 
 TEST_P(Served, SessionsBeyondTheLimitAreRefused) {
   ListenOptions options;
   options.sessions = 2;
-  ServerProcess server(place(), options);
+  const ServerProcess server = serve(options);
   Client a(server.place());
   {
     Client b(server.place());
     EXPECT_TRUE(a.run("fine"));
     EXPECT_TRUE(b.run("fine"));
     const auto start = Clock::now();
-    expect_fault(open(server.place()), PlatformFault::kLimit, {"as many sessions as it may, 2"});
+    expect_fault(open_session(server.place()), PlatformFault::kLimit,
+                 {"as many sessions as it may, 2"});
     EXPECT_LT(Clock::now() - start, kSlack);
   }
   EXPECT_TRUE(becomes_true([&] { return server.workers().size() == 1; }));
@@ -239,9 +217,9 @@ TEST_P(Served, TakesTheRightTokenOnly) {
   ListenOptions options;
   options.server.token = "open sesame";
   options.server.describe = [] { return std::string("{\"version\": \"7\"}"); };
-  ServerProcess server(place(), options);
+  const ServerProcess server = serve(options);
   for (const char* token : {"", "open", "open sesamE", "open sesame "}) {
-    auto refused = open(server.place(), token);
+    auto refused = open_session(server.place(), token);
     ASSERT_FALSE(refused) << token;
     EXPECT_EQ(refused.error().kind, ErrorKind::kUser) << refused.error().to_string();
     ConnectOptions wrong;
@@ -250,7 +228,7 @@ TEST_P(Served, TakesTheRightTokenOnly) {
     ASSERT_TRUE(channel);
     EXPECT_FALSE(query_status(**channel, wrong));
   }
-  EXPECT_TRUE(open(server.place(), options.server.token));
+  EXPECT_TRUE(open_session(server.place(), options.server.token));
   ConnectOptions right;
   right.token = options.server.token;
   auto channel = connect(server.place());
@@ -282,7 +260,7 @@ bool ends_before(const FileDescriptor& socket, Clock::time_point deadline) {
 TEST_P(Served, ASlowClientHoldsOnlyItself) {
   ListenOptions options;
   options.server.limits.handshake = milliseconds(400);
-  ServerProcess server(place(), options);
+  const ServerProcess server = serve(options);
   const auto start = Clock::now();
   std::vector<FileDescriptor> slow;
   for (int i = 0; i < 5; ++i) slow.push_back(raw_connection(server.place()));
@@ -302,7 +280,7 @@ TEST_P(Served, ASlowClientHoldsOnlyItself) {
 }
 
 TEST_P(Served, WhatIsNoFrameEndsItsConnection) {
-  ServerProcess server(place(), {});
+  ServerProcess server = serve();
   for (const std::string& text :
        {std::string("GET / HTTP/1.1\r\nHost: here\r\n\r\n"), std::string(100'000, '\xff'),
         std::string("\x04\0\0\0\0\0\0\0\0\0\0\0abcd", 16), std::string(64, '\0')}) {
@@ -316,10 +294,10 @@ TEST_P(Served, WhatIsNoFrameEndsItsConnection) {
 
 TEST_P(Served, AClientThatVanishesWhileItUploadsLeavesNothing) {
   using Cut = testing::Fault::Cut;
-  ServerProcess server(place(), {});
+  ServerProcess server = serve();
   for (const Cut cut : {Cut::kClose, Cut::kReset, Cut::kHalfClose}) {
     testing::FaultProxy proxy(server.place(), {{{.cut = cut, .after = 3 << 20}, {}}});
-    auto session = open(proxy.place());
+    auto session = open_session(proxy.place());
     ASSERT_TRUE(session) << session.error().to_string();
     const auto buffer = runtime::BufferId((*session)->new_handle());
     const std::vector<std::byte> bytes(16 << 20);
@@ -333,9 +311,9 @@ TEST_P(Served, AClientThatVanishesWhileItUploadsLeavesNothing) {
 }
 
 TEST_P(Served, AStalledWayIsNoticed) {
-  ServerProcess server(place(), {});
+  ServerProcess server = serve();
   testing::FaultProxy proxy(server.place(),
-                            {{{}, {.cut = testing::Fault::Cut::kStall, .after = 2000}}});
+                            {{{}, {.cut = testing::Fault::Cut::kStall, .after = 20'000}}});
   auto channel = connect(proxy.place());
   ASSERT_TRUE(channel);
   ConnectOptions options;
@@ -353,12 +331,12 @@ TEST_P(Served, AStalledWayIsNoticed) {
 }
 
 TEST_P(Served, SlowAndCrossedConnectionsGiveTheSameBytes) {
-  ServerProcess server(place(), {});
+  ServerProcess server = serve();
   // The first connection is slower than the second: what goes out first arrives last.
   testing::FaultProxy proxy(server.place(), {{{milliseconds(2), 211}, {milliseconds(1), 1009}},
                                              {{milliseconds(0), 977}, {milliseconds(0), 13}}});
-  auto slow = open(proxy.place());
-  auto fast = open(proxy.place());
+  auto slow = open_session(proxy.place());
+  auto fast = open_session(proxy.place());
   ASSERT_TRUE(slow && fast);
   for (auto* session : {&*slow, &*fast}) {
     const auto buffer = runtime::BufferId((*session)->new_handle());
@@ -371,7 +349,12 @@ TEST_P(Served, SlowAndCrossedConnectionsGiveTheSameBytes) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Server, Served, ::testing::Values("unix", "tcp"),
+#ifdef TAPML_HAS_OPENSSL
+constexpr const char* kWays[] = {"unix", "tcp", "tls"};
+#else
+constexpr const char* kWays[] = {"unix", "tcp"};
+#endif
+INSTANTIATE_TEST_SUITE_P(Server, Served, ::testing::ValuesIn(kWays),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(Listen, TheSocketsFileIsItsOwnersAndGoes) {

@@ -1,0 +1,149 @@
+#include "rpc/transport/byte_stream.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+
+#include <cerrno>
+#include <csignal>
+
+namespace tapml::rpc {
+
+namespace {
+
+bool is_socket_file(int fd) {
+  struct stat status = {};
+  return ::fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode);
+}
+
+void set_nonblocking(int fd) {
+  const int flags = ::fcntl(fd, F_GETFL);
+  if (flags >= 0) ::fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+}
+
+class FileStream final : public ByteStream {
+ public:
+  FileStream(FileDescriptor in, FileDescriptor out, std::string peer)
+      : ByteStream(std::move(peer)),
+        in_(std::move(in)),
+        out_(std::move(out)),
+        in_is_socket_(is_socket_file(in_.get())),
+        out_is_socket_(out_.valid() ? is_socket_file(out_.get()) : in_is_socket_) {
+    if (!in_is_socket_) set_nonblocking(in_.get());
+    if (!out_is_socket_) set_nonblocking(out_.get());
+    if (in_is_socket_ && out_is_socket_) return;
+    if (auto wake = make_pipe()) wake_ = std::move(*wake);
+  }
+  ~FileStream() override { FileStream::close(); }
+
+  void close() noexcept override {
+    if (closed_.exchange(true)) return;
+    // Descriptors are closed with the object: a number that another thread is about to use must not
+    // become a new file.
+    if (in_is_socket_) ::shutdown(in_.get(), SHUT_RDWR);
+    if (out_is_socket_ && out_.valid()) ::shutdown(out_.get(), SHUT_RDWR);
+    wake_.write.reset();
+  }
+
+  Result<size_t> read_some(std::span<std::byte> to, runtime::Deadline deadline) noexcept override {
+    while (true) {
+      if (closed_) return fail(lost("was closed"));
+      // Without a deadline a socket waits in one system call; shutdown() ends it.
+      const ssize_t count =
+          in_is_socket_ ? ::recv(in_.get(), to.data(), to.size(), deadline ? MSG_DONTWAIT : 0)
+                        : ::read(in_.get(), to.data(), to.size());
+      if (count >= 0) return static_cast<size_t>(count);
+      if (errno == EINTR) continue;
+      if (errno != EAGAIN && errno != EWOULDBLOCK) {
+        return fail(lost("failed: " + errno_text(errno)));
+      }
+      TAPML_TRY(wait(in_.get(), false, wake_.read.get(), deadline));
+    }
+  }
+
+  Result<size_t> write_some(Parts parts, runtime::Deadline deadline) noexcept override {
+    iovec vectors[kMostParts];
+    size_t count = 0;
+    for (const std::span<const std::byte> part : parts.first(std::min(parts.size(), kMostParts))) {
+      // The system takes the memory as mutable and only reads it.
+      vectors[count++] = {const_cast<std::byte*>(part.data()), part.size()};
+    }
+    const int fd = out_.valid() ? out_.get() : in_.get();
+    while (true) {
+      if (closed_) return fail(lost("was closed"));
+      ssize_t written = 0;
+      if (out_is_socket_) {
+        msghdr message = {};
+        message.msg_iov = vectors;
+        message.msg_iovlen = count;
+        written = ::sendmsg(fd, &message, MSG_NOSIGNAL | (deadline ? MSG_DONTWAIT : 0));
+      } else {
+        WithoutBrokenPipe guard;
+        written = ::writev(fd, vectors, static_cast<int>(count));
+      }
+      if (written >= 0) return static_cast<size_t>(written);
+      if (errno == EINTR) continue;
+      if (errno != EAGAIN && errno != EWOULDBLOCK) {
+        return fail(lost("failed: " + errno_text(errno)));
+      }
+      TAPML_TRY(wait(fd, true, wake_.read.get(), deadline));
+    }
+  }
+
+ private:
+  FileDescriptor in_, out_;  // out_ is not valid where in_ is a socket for both
+  bool in_is_socket_ = false, out_is_socket_ = false;
+  PipePair wake_;  // closing the writing end wakes both directions; only for pipes
+};
+
+}  // namespace
+
+Error ByteStream::lost(const std::string& why) const {
+  return platform_error(PlatformFault::kLost,
+                        closed_ ? "the connection was closed here" : "the connection " + why,
+                        peer_);
+}
+
+Status ByteStream::wait(int fd, bool writing, int wake, runtime::Deadline deadline) const noexcept {
+  switch (wait_ready(fd, writing, wake, deadline)) {
+    case Ready::kYes:
+      return {};
+    case Ready::kWoken:
+      return fail(lost("was closed"));
+    case Ready::kTimeout:
+      break;
+  }
+  return fail(platform_error(
+      PlatformFault::kTimeout,
+      writing ? "the other side did not take what was sent in time" : "nothing came in time",
+      peer_));
+}
+
+std::unique_ptr<ByteStream> make_file_stream(FileDescriptor in, FileDescriptor out,
+                                             std::string peer) {
+  return std::make_unique<FileStream>(std::move(in), std::move(out), std::move(peer));
+}
+
+WithoutBrokenPipe::WithoutBrokenPipe() noexcept {
+  sigemptyset(&pipe_);
+  sigaddset(&pipe_, SIGPIPE);
+  sigset_t pending;
+  sigpending(&pending);
+  was_pending_ = sigismember(&pending, SIGPIPE) == 1;
+  pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+}
+
+WithoutBrokenPipe::~WithoutBrokenPipe() {
+  const int error = errno;
+  if (!was_pending_) {
+    const timespec now = {};
+    while (sigtimedwait(&pipe_, nullptr, &now) < 0 && errno == EINTR) {
+    }
+  }
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  errno = error;
+}
+
+}  // namespace tapml::rpc

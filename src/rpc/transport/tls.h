@@ -1,0 +1,88 @@
+// TLS over connected sockets (OpenSSL): certificates, and one connection without waiting.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+
+struct ssl_ctx_st;
+struct ssl_st;
+struct x509_st;
+struct x509_store_ctx_st;
+
+namespace tapml::rpc {
+
+// What all connections of a server, or of a client, share. TLS 1.2 and later, without tickets and
+// renegotiation.
+class TlsContext {
+ public:
+  // From PEM files: the certificate with those between it and its root, and its key. UserError
+  // where they cannot be read or do not belong together.
+  static Result<std::unique_ptr<TlsContext>> for_server(const std::string& certificate_file,
+                                                        const std::string& key_file) noexcept;
+  // The other side must have a certificate that one of `ca_file` (PEM) vouches for; without a file,
+  // one of the system's.
+  static Result<std::unique_ptr<TlsContext>> for_client(const std::string& ca_file) noexcept;
+  ~TlsContext();
+  TlsContext(const TlsContext&) = delete;
+
+ private:
+  friend class TlsConnection;
+  explicit TlsContext(ssl_ctx_st* context) noexcept : context_(context) {}
+  ssl_ctx_st* context_;
+};
+
+// Over a socket that the caller keeps open. Calls of several threads take turns; none waits.
+class TlsConnection {
+ public:
+  enum class Step {
+    kDone,       // at least one byte, or the whole handshake
+    kWantRead,   // again when the socket can be read
+    kWantWrite,  // again when it can be written; a write() with the same bytes first
+    kEnd,        // the other side has ended its direction
+    kFailed,     // error()
+  };
+
+  // A server's end.
+  static Result<std::unique_ptr<TlsConnection>> accept(const TlsContext& context, int socket,
+                                                       std::string peer) noexcept;
+  // A client's: the certificate must be for `host`, a name or an address.
+  static Result<std::unique_ptr<TlsConnection>> connect(const TlsContext& context, int socket,
+                                                        const std::string& host,
+                                                        std::string peer) noexcept;
+  ~TlsConnection();
+  TlsConnection(const TlsConnection&) = delete;
+
+  Step handshake() noexcept;
+  Step read(std::span<std::byte> to, size_t& count) noexcept;
+  Step write(std::span<const std::byte> bytes, size_t& count) noexcept;
+  // Says that nothing more will come, if that can go out at once.
+  void end() noexcept;
+  // After kFailed, or kEnd inside of the handshake. UserError for a certificate that does not do,
+  // else kLost or kProtocol.
+  Error error() const;
+
+ private:
+  TlsConnection(ssl_st* connection, int socket, std::string peer);
+  Step step(int result) noexcept;
+  void note_failure(int kind) noexcept;
+  Error certificate_error(long verdict) const;
+  static int on_verify(int accepted, x509_store_ctx_st* context) noexcept;
+
+  mutable std::mutex lock_;
+  ssl_st* connection_;
+  x509_st* refused_ = nullptr;  // the certificate that did not do
+  std::string peer_, host_;
+  struct Socket {
+    int fd;
+    bool ended = false;
+    int error = 0;  // errno of the last call that failed
+  } socket_;
+  Error error_;
+  bool failed_ = false, established_ = false;
+};
+
+}  // namespace tapml::rpc

@@ -1,0 +1,233 @@
+#include "rpc/transport/tls_relay.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+
+#include "rpc/session/server_session.h"
+#include "rpc/transport/stream_channel.h"
+#include "rpc/transport/worker.h"
+
+namespace tapml::rpc {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Step = TlsConnection::Step;
+
+// For a client that takes or says nothing any more once its session is over.
+constexpr std::chrono::seconds kParting{1};
+// The first byte of what a TLS client says; a frame never begins with it.
+constexpr unsigned char kHandshakeRecord = 0x16;
+
+// Bytes on their way in one direction.
+struct Flow {
+  std::array<std::byte, 64 << 10> bytes;
+  size_t begin = 0, end = 0;
+  bool over = false;  // nothing more comes in
+  bool empty() const { return begin == end; }
+  std::span<std::byte> room() { return std::span(bytes); }
+  std::span<const std::byte> rest() const { return std::span(bytes).subspan(begin, end - begin); }
+};
+
+class Relay {
+ public:
+  Relay(FileDescriptor client, FileDescriptor plain)
+      : client_(std::move(client)), plain_(std::move(plain)) {}
+
+  // Until the connection's end; an error where it does not even begin.
+  Status run(const TlsContext& context, Clock::time_point handshake_until) noexcept {
+    TAPML_TRY(expect_tls(handshake_until));
+    TAPML_ASSIGN(tls_, TlsConnection::accept(context, client_.get(), "the client"));
+    if (Status hands = shake_hands(handshake_until); !hands) {
+      part(Clock::now() + kParting);  // an alert that says why is on its way
+      return hands;
+    }
+    while (!down_.over || !down_.empty()) {
+      const bool up = move_up(), down = move_down();
+      if (broken_) return {};
+      if (!up && !down && !wait_for_either()) return {};
+    }
+    tls_->end();
+    part(Clock::now() + kParting);
+    return {};
+  }
+
+ private:
+  static Error late() {
+    return platform_error(PlatformFault::kTimeout, "the TLS handshake did not end in time",
+                          "the client");
+  }
+
+  // Waits for the client's first byte. One that speaks without TLS is told so in its language.
+  Status expect_tls(Clock::time_point until) noexcept {
+    if (wait_ready(client_.get(), false, -1, until) != Ready::kYes) return fail(late());
+    unsigned char first = 0;
+    if (::recv(client_.get(), &first, 1, MSG_PEEK | MSG_DONTWAIT) != 1) {
+      return fail(platform_error(PlatformFault::kLost, "the connection was closed before TLS began",
+                                 "the client"));
+    }
+    if (first == kHandshakeRecord) return {};
+    Error error =
+        platform_error(PlatformFault::kProtocol, "this server takes encrypted connections only",
+                       "the server", "its place is tls:host:port");
+    send_last_frame(client_.get(), encode_failure(error), until);
+    part(Clock::now() + kParting);
+    return fail(platform_error(PlatformFault::kProtocol, "a client without TLS", "the client"));
+  }
+
+  Status shake_hands(Clock::time_point until) noexcept {
+    while (true) {
+      const Step step = tls_->handshake();
+      if (step == Step::kDone) return {};
+      if (step != Step::kWantRead && step != Step::kWantWrite) return fail(tls_->error());
+      if (wait_ready(client_.get(), step == Step::kWantWrite, -1, until) != Ready::kYes) {
+        return fail(late());
+      }
+    }
+  }
+
+  // From the client to the session. True where something went on.
+  bool move_up() noexcept {
+    bool moved = false;
+    if (up_.empty() && !up_.over) {
+      up_.begin = up_.end = 0;
+      size_t count = 0;
+      client_wants_ = tls_->read(up_.room(), count);
+      if (client_wants_ == Step::kDone) {
+        up_.end = count;
+        moved = true;
+      } else if (client_wants_ != Step::kWantRead && client_wants_ != Step::kWantWrite) {
+        up_.over = moved = true;
+        ::shutdown(plain_.get(), SHUT_WR);
+      }
+    }
+    if (!up_.empty()) {
+      const ssize_t count =
+          ::send(plain_.get(), up_.rest().data(), up_.rest().size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+      if (count > 0) {
+        up_.begin += static_cast<size_t>(count);
+        moved = true;
+      } else if (count < 0 && errno != EAGAIN && errno != EINTR) {
+        up_.begin = up_.end = 0;  // the session reads no more
+        up_.over = moved = true;
+      }
+    }
+    return moved;
+  }
+
+  // From the session, or the server on its behalf, to the client.
+  bool move_down() noexcept {
+    bool moved = false;
+    if (down_.empty() && !down_.over) {
+      down_.begin = down_.end = 0;
+      const ssize_t count =
+          ::recv(plain_.get(), down_.room().data(), down_.room().size(), MSG_DONTWAIT);
+      if (count > 0) {
+        down_.end = static_cast<size_t>(count);
+        moved = true;
+      } else if (count == 0 || (errno != EAGAIN && errno != EINTR)) {
+        down_.over = moved = true;
+        flush_until_ = Clock::now() + kParting;
+      }
+    }
+    if (!down_.empty()) {
+      size_t count = 0;
+      writing_ = tls_->write(down_.rest(), count);
+      if (writing_ == Step::kDone) {
+        down_.begin += count;
+        moved = true;
+      } else if (writing_ != Step::kWantRead && writing_ != Step::kWantWrite) {
+        broken_ = true;
+      }
+    }
+    return moved;
+  }
+
+  // False where the session is over and the client does not take its last words.
+  bool wait_for_either() noexcept {
+    short client = 0, plain = 0;
+    if (!up_.over) {
+      if (!up_.empty()) {
+        plain |= POLLOUT;
+      } else {
+        client |= client_wants_ == Step::kWantWrite ? POLLOUT : POLLIN;
+      }
+    }
+    if (!down_.empty()) {
+      client |= writing_ == Step::kWantRead ? POLLIN : POLLOUT;
+    } else if (!down_.over) {
+      plain |= POLLIN;
+    }
+    // What is not waited for would wake at once where the other side is gone.
+    pollfd files[2] = {{client != 0 ? client_.get() : -1, client, 0},
+                       {plain != 0 ? plain_.get() : -1, plain, 0}};
+    const int most = down_.over ? 50 : -1;
+    ::poll(files, 2, most);
+    return !down_.over || Clock::now() < flush_until_;
+  }
+
+  // What still comes is dropped, so that the client reads the last words before it hears of an end.
+  void part(Clock::time_point until) noexcept {
+    ::shutdown(client_.get(), SHUT_WR);
+    plain_.reset();
+    std::byte dropped[4096];
+    while (wait_ready(client_.get(), false, -1, until) == Ready::kYes) {
+      if (::recv(client_.get(), dropped, sizeof dropped, MSG_DONTWAIT) <= 0) return;
+      if (Clock::now() >= until) return;
+    }
+  }
+
+  FileDescriptor client_, plain_;
+  std::unique_ptr<TlsConnection> tls_;
+  Flow up_, down_;
+  Step client_wants_ = Step::kWantRead, writing_ = Step::kDone;
+  Clock::time_point flush_until_{};
+  bool broken_ = false;
+};
+
+}  // namespace
+
+Result<pid_t> TlsRelays::fork_process(size_t most) noexcept {
+  if (processes_.size() >= most) {
+    return fail(platform_error(PlatformFault::kLimit, "too many encrypted connections at once"));
+  }
+  const pid_t process = ::fork();
+  if (process < 0) {
+    return fail(platform_error(PlatformFault::kLimit, "no process for TLS: " + errno_text(errno)));
+  }
+  if (process > 0) processes_.push_back(process);
+  return process;
+}
+
+void TlsRelays::serve(FileDescriptor client, FileDescriptor plain, pid_t server) noexcept {
+  leave_server(server, "tapml tls");
+  const auto relay = std::make_unique<Relay>(std::move(client), std::move(plain));
+  const Status status = relay->run(*context_, Clock::now() + handshake_);
+  if (!status && log_) log_("a connection ended: " + status.error().message);
+  ::_exit(0);
+}
+
+void TlsRelays::reap() noexcept {
+  std::erase_if(processes_, [](pid_t process) {
+    const pid_t done = ::waitpid(process, nullptr, WNOHANG);
+    return done == process || (done < 0 && errno != EINTR);
+  });
+}
+
+void TlsRelays::end_all(std::chrono::milliseconds patience) noexcept {
+  const auto until = Clock::now() + patience;
+  for (reap(); !processes_.empty() && Clock::now() < until; reap()) ::poll(nullptr, 0, 5);
+  for (const pid_t process : processes_) {
+    ::kill(process, SIGKILL);
+    while (::waitpid(process, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+  processes_.clear();
+}
+
+}  // namespace tapml::rpc

@@ -1,0 +1,156 @@
+// Deadlines while the other side does not take what is sent.
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <future>
+
+#include "client.h"
+#include "rpc/session/server_session.h"
+#include "rpc/transport/stream_channel.h"
+#include "server_process.h"
+#include "support/fault_proxy.h"
+
+namespace tapml::rpc {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using runtime::BufferId;
+using runtime::kDefaultStream;
+using std::chrono::milliseconds;
+using testing::Client;
+using testing::expect_fault;
+using testing::kSlack;
+using testing::ServerProcess;
+
+std::vector<std::byte> pattern(size_t size) {
+  std::vector<std::byte> bytes(size);
+  for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(i * 131 + i / 251);
+  return bytes;
+}
+
+// Reads nothing while it is paused.
+class PausedChannel final : public StreamChannel {
+ public:
+  using StreamChannel::StreamChannel;
+  Status receive(std::vector<std::byte>& head, uint64_t& payload_bytes,
+                 runtime::Deadline deadline) noexcept override {
+    while (paused) std::this_thread::sleep_for(milliseconds(1));
+    return StreamChannel::receive(head, payload_bytes, deadline);
+  }
+  std::atomic<bool> paused = false;
+};
+
+TEST(Deadlines, PassWhileARequestDoesNotGoOutAndTheSessionGoesOn) {
+  auto pair = make_socket_pair();
+  ASSERT_TRUE(pair);
+  const int small = 1;  // as small as the system has it
+  ::setsockopt(pair->first.get(), SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
+  PausedChannel server(std::move(pair->second), FileDescriptor(), "the client");
+  ServerOptions options;
+  options.open_device = [](const std::string&) {
+    return std::make_shared<testing::FaultyDevice>();
+  };
+  std::thread serves([&] { std::ignore = serve_session(server, options); });
+  {
+    auto session = RemoteSession::connect(make_stream_channel(std::move(pair->first), "b"), {});
+    ASSERT_TRUE(session) << session.error().to_string();
+    const auto buffer = BufferId((*session)->new_handle());
+    const auto bytes = pattern(64 << 10);
+    ASSERT_TRUE((*session)->allocate(buffer, 64 << 10));
+    server.paused = true;
+    // The server waits for this one already.
+    ASSERT_TRUE((*session)->synchronize(kDefaultStream));
+    // Stays behind until the wait: more than the way holds.
+    ASSERT_TRUE((*session)->write(kDefaultStream, {buffer, 0}, std::span(bytes).first(15 << 10)));
+    for (int i = 0; i < 3; ++i) {
+      const auto start = Clock::now();
+      Status waited = (*session)->synchronize(kDefaultStream, start + milliseconds(100));
+      expect_fault(waited, PlatformFault::kTimeout, {"before the deadline"});
+      EXPECT_GE(Clock::now() - start, milliseconds(100));
+      EXPECT_LT(Clock::now() - start, milliseconds(100) + kSlack);
+    }
+    server.paused = false;
+    // The half that went out is followed by its other half, and by all that came later.
+    ASSERT_TRUE(
+        (*session)->write(kDefaultStream, {buffer, 15 << 10}, std::span(bytes).subspan(15 << 10)));
+    std::vector<std::byte> back(bytes.size());
+    Status read = (*session)->read(kDefaultStream, {buffer, 0}, back);
+    ASSERT_TRUE(read) << read.error().to_string();
+    EXPECT_EQ(back, bytes);
+  }
+  serves.join();
+}
+
+TEST(Deadlines, ASessionThatCannotSayItsLastWordsEndsSoon) {
+  auto pair = make_socket_pair();
+  ASSERT_TRUE(pair);
+  const int small = 1;
+  ::setsockopt(pair->first.get(), SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
+  PausedChannel server(std::move(pair->second), FileDescriptor(), "the client");
+  ServerOptions options;
+  options.open_device = [](const std::string&) {
+    return std::make_shared<testing::FaultyDevice>();
+  };
+  std::thread serves([&] { std::ignore = serve_session(server, options); });
+  auto session = RemoteSession::connect(make_stream_channel(std::move(pair->first), "b"), {});
+  ASSERT_TRUE(session) << session.error().to_string();
+  const auto buffer = BufferId((*session)->new_handle());
+  ASSERT_TRUE((*session)->allocate(buffer, 1 << 20));
+  server.paused = true;
+  ASSERT_TRUE((*session)->synchronize(kDefaultStream));
+  ASSERT_TRUE((*session)->write(kDefaultStream, {buffer, 0}, pattern(15 << 10)));
+  const auto start = Clock::now();
+  session->reset();
+  EXPECT_LT(Clock::now() - start, kSlack);
+  server.paused = false;
+  serves.join();
+}
+
+TEST(Deadlines, PassWhileAnotherThreadsBytesAreNotTaken) {
+  ServerProcess server("127.0.0.1:0", {});
+  Client client(server.place());
+  ASSERT_TRUE(client.session);
+  const auto buffer = BufferId(client.session->new_handle());
+  constexpr int64_t kBytes = 128 << 20;  // more than any way holds
+  ASSERT_TRUE(client.session->allocate(buffer, kBytes));
+  auto run = std::async(std::launch::async, [&] { return client.run("hang"); });
+  std::this_thread::sleep_for(milliseconds(200));
+  // The server lives, so the upload waits; nothing of it is read while the kernel runs.
+  auto upload = std::async(std::launch::async, [&] {
+    const std::vector<std::byte> bytes(kBytes);
+    return client.session->write(kDefaultStream, {buffer, 0}, bytes);
+  });
+  std::this_thread::sleep_for(milliseconds(300));
+  const auto start = Clock::now();
+  Status waited = client.session->synchronize(kDefaultStream, start + milliseconds(200));
+  EXPECT_LT(Clock::now() - start, milliseconds(200) + kSlack);
+  expect_fault(waited, PlatformFault::kTimeout, {"before the deadline"});
+  server.kill(SIGKILL);
+  const auto killed = Clock::now();
+  expect_fault(run.get(), PlatformFault::kLost, {});
+  expect_fault(upload.get(), PlatformFault::kLost, {});
+  EXPECT_LT(Clock::now() - killed, kSlack);
+}
+
+TEST(Deadlines, PassOnAThrottledWayAndTheSessionGoesOn) {
+  ServerProcess server("127.0.0.1:0", {});
+  // 200 KB a second.
+  testing::FaultProxy proxy(server.place(), {{{milliseconds(5), 1000}, {}}});
+  Client client(proxy.place());
+  ASSERT_TRUE(client.session);
+  const auto bytes = pattern(150'000);
+  const auto buffer = BufferId(client.session->new_handle());
+  ASSERT_TRUE(client.session->allocate(buffer, 150'000));
+  ASSERT_TRUE(client.session->write(kDefaultStream, {buffer, 0}, bytes));
+  std::vector<std::byte> back(bytes.size());
+  const auto start = Clock::now();
+  Status read = client.session->read(kDefaultStream, {buffer, 0}, back, start + milliseconds(100));
+  expect_fault(read, PlatformFault::kTimeout, {"deadline"});
+  EXPECT_LT(Clock::now() - start, milliseconds(100) + kSlack);
+  read = client.session->read(kDefaultStream, {buffer, 0}, back);
+  ASSERT_TRUE(read) << read.error().to_string();
+  EXPECT_EQ(back, bytes);
+}
+
+}  // namespace
+}  // namespace tapml::rpc
