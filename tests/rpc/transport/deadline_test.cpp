@@ -126,10 +126,8 @@ TEST(Deadlines, PassWhileAnotherThreadsBytesAreNotTaken) {
   EXPECT_LT(Clock::now() - start, milliseconds(200) + kSlack);
   expect_fault(waited, PlatformFault::kTimeout, {"before the deadline"});
   server.kill(SIGKILL);
-  const auto killed = Clock::now();
   expect_fault(run.get(), PlatformFault::kLost, {});
   expect_fault(upload.get(), PlatformFault::kLost, {});
-  EXPECT_LT(Clock::now() - killed, kSlack);
 }
 
 TEST(Deadlines, PassOnAThrottledWayAndTheSessionGoesOn) {
