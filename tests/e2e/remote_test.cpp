@@ -134,11 +134,11 @@ TEST(Remote, AnEncryptedServerIsUsedLikeAnyOther) {
                            "--tls-key", folder / "key.pem", "--token-file", folder / "token"});
   ASSERT_TRUE(server.place().starts_with("tls:0.0.0.0:")) << server.place();
   const std::string place = "tls:localhost" + server.place().substr(server.place().rfind(':'));
-  const std::vector<std::string> run = {"run",      kDemoModel,     "--target",      "cpu@" + place,
-                                        "--prompt", "Moses",        "--max-tokens",  "4",
-                                        "--json",   "--token-file", folder / "token"};
+  const std::vector<std::string> run = {
+      "run",   kDemoModel,     "--target", "cpu@" + place, "--prompt",
+      "Moses", "--max-tokens", "4",        "--token-file", folder / "token"};
   std::vector<std::string> trusting = run;
-  trusting.insert(trusting.end(), {"--tls-ca", folder / "root.pem"});
+  trusting.insert(trusting.end(), {"--json", "--tls-ca", folder / "root.pem"});
   ProgramResult here = run_program(
       {"run", kDemoModel, "--target", "cpu", "--prompt", "Moses", "--max-tokens", "4", "--json"});
   ProgramResult there = run_program(trusting);
