@@ -92,6 +92,13 @@ target_include_directories(tapml_dep_lld SYSTEM INTERFACE "${TAPML_LLD_INCLUDE}"
 target_link_libraries(
   tapml_dep_lld INTERFACE ${lld_archives} tapml_dep_llvm "${TAPML_Z}" "${TAPML_ZSTD}")
 
+# Zstandard: payloads of remote sessions.
+find_path(TAPML_ZSTD_INCLUDE zstd.h)
+tapml_require("${TAPML_ZSTD_INCLUDE}" libzstd-dev "zstd.h")
+add_library(tapml_dep_zstd INTERFACE)
+target_include_directories(tapml_dep_zstd SYSTEM INTERFACE "${TAPML_ZSTD_INCLUDE}")
+target_link_libraries(tapml_dep_zstd INTERFACE "${TAPML_ZSTD}")
+
 # GLSL to SPIR-V. Debian's shared libshaderc does not name the libraries that it needs, so the static
 # archives are linked; glslang and SPIRV-Tools refer to each other, hence the group.
 find_path(TAPML_SHADERC_INCLUDE shaderc/shaderc.h)
@@ -133,4 +140,4 @@ target_link_libraries(tapml_dep_fmt INTERFACE "${TAPML_FMT_LIBRARY}")
 
 mark_as_advanced(
   TAPML_ONEDNN_INCLUDE TAPML_OPENCL_INCLUDE TAPML_OPENCL_LIBRARY TAPML_PCRE2_INCLUDE
-  TAPML_PCRE2_LIBRARY TAPML_UTF8PROC_INCLUDE TAPML_UTF8PROC_LIBRARY TAPML_LLVM_INCLUDE TAPML_LLVM_LIBRARY TAPML_LLD_INCLUDE TAPML_Z TAPML_ZSTD TAPML_SHADERC_INCLUDE TAPML_CLI11_INCLUDE TAPML_FMT_INCLUDE TAPML_FMT_LIBRARY)
+  TAPML_PCRE2_LIBRARY TAPML_UTF8PROC_INCLUDE TAPML_UTF8PROC_LIBRARY TAPML_LLVM_INCLUDE TAPML_LLVM_LIBRARY TAPML_LLD_INCLUDE TAPML_Z TAPML_ZSTD TAPML_ZSTD_INCLUDE TAPML_SHADERC_INCLUDE TAPML_CLI11_INCLUDE TAPML_FMT_INCLUDE TAPML_FMT_LIBRARY)

@@ -34,7 +34,7 @@ tapml_room(exec DEPS io abi)
 tapml_room(runtime DEPS exec PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
 tapml_room(device DEPS runtime PRIVATE tapml_dep_opencl tapml_dep_onednn tapml_dep_vulkan Threads::Threads ${CMAKE_DL_LIBS})
 target_include_directories(tapml_device PUBLIC "${CMAKE_SOURCE_DIR}/include")
-tapml_room(rpc DEPS runtime PRIVATE tapml_dep_flatbuffers tapml_dep_openssl Threads::Threads ${CMAKE_DL_LIBS})
+tapml_room(rpc DEPS runtime PRIVATE tapml_dep_flatbuffers tapml_dep_openssl tapml_dep_zstd Threads::Threads ${CMAKE_DL_LIBS})
 tapml_flatbuffers(rpc session/protocol.fbs)
 tapml_room(llm DEPS runtime PRIVATE tapml_dep_pcre2 tapml_dep_utf8proc)
 

@@ -4,6 +4,7 @@
 
 #include "io/host/files.h"
 #include "ir/exceptions.h"
+#include "rpc/session/host/zstd.h"
 
 namespace tapml::app {
 
@@ -43,6 +44,7 @@ std::unique_ptr<rpc::RemoteSession> open_remote_session(const target::Target& ta
   rpc::ConnectOptions connect;
   connect.target = target.text.substr(0, target.text.find('@'));
   connect.token = read_token(options);
+  connect.compressor = rpc::make_zstd();
   return unwrap(rpc::RemoteSession::connect(open_channel(place, options), connect));
 }
 

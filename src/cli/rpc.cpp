@@ -18,6 +18,7 @@
 #include "io/json.h"
 #include "ir/exceptions.h"
 #include "rpc/session/host/content_folder.h"
+#include "rpc/session/host/zstd.h"
 #include "rpc/transport/server.h"
 
 namespace tapml::cli {
@@ -58,6 +59,7 @@ rpc::ListenOptions listen_options(const ServeOptions& options) {
     server.limits.memory_bytes = parse_size(options.memory, "--memory");
   }
   server.open_device = open_served_device;
+  server.compressor = rpc::make_zstd();
   const int64_t keep = parse_size(options.keep, "--keep");
   if (const std::string folder = content_folder(); keep > 0 && !folder.empty()) {
     server.open_contents = [folder, keep] {

@@ -118,7 +118,9 @@ struct Engine::State {
   Result<Tensor> zero_pool(int64_t pool_pages);
   Status grow(int64_t tokens);
   Status check_tokens(std::span<const int32_t> tokens) const;
-  Result<Tensor> step(const char* function, std::span<const int32_t> tokens);
+  // `read`: the logits' bytes will be wanted here.
+  Result<Tensor> step(const char* function, std::span<const int32_t> tokens, bool read = true);
+  Result<HostTensor> bytes_of(const Tensor& logits);
   Result<int32_t> draw(const Tensor& logits);
 
   runtime::Session& session;
@@ -131,6 +133,10 @@ struct Engine::State {
   std::vector<Value> pools, weights;  // behind the weights what `prepare` made of them
   SamplerOptions sampler;
   Value sampler_parameters, sampler_state;
+  // Logits that came with the result of a step, and the tensor that they are the bytes of.
+  HostTensor read_bytes;
+  Tensor read_tensor;
+  uint64_t read_version = 0, read_generation = 0;
   HostTensor generator;       // what sampler_state holds, while it was drawn from here alone
   uint64_t generator_of = 0;  // Session::generation()
   int64_t length = 0;
@@ -225,7 +231,8 @@ Status Engine::State::check_tokens(std::span<const int32_t> tokens) const {
 }
 
 // Runs prefill, decode or logits_all over tokens that were checked and returns the logits.
-Result<Tensor> Engine::State::step(const char* function, std::span<const int32_t> tokens) {
+Result<Tensor> Engine::State::step(const char* function, std::span<const int32_t> tokens,
+                                   bool read) {
   const auto count = static_cast<int64_t>(tokens.size());
   TAPML_TRY(grow(length + count));
   TAPML_TRY(pages.reserve(length + count));
@@ -241,7 +248,15 @@ Result<Tensor> Engine::State::step(const char* function, std::span<const int32_t
   }
   args.insert(args.end(), pools.begin(), pools.end());
   args.insert(args.end(), weights.begin(), weights.end());
-  TAPML_ASSIGN(Value result, machine->call(function, args));
+  Value result;
+  // Far away, reading is one more wait: the logits come with the result.
+  if (vm || !read) {
+    TAPML_ASSIGN(result, machine->call(function, args));
+  } else {
+    TAPML_ASSIGN(auto both, machine->call_and_read(function, args, 0));
+    result = std::move(both.result);
+    read_bytes = std::move(both.bytes);
+  }
   const runtime::ValueList* fields = result.tuple();
   if (!fields || fields->size() != 1 + pools.size() || !fields->front().tensor()) {
     return fail(
@@ -249,7 +264,22 @@ Result<Tensor> Engine::State::step(const char* function, std::span<const int32_t
   }
   std::copy(fields->begin() + 1, fields->end(), pools.begin());
   length += count;
-  return *fields->front().tensor();
+  const Tensor& logits = *fields->front().tensor();
+  if (!vm && read) {
+    read_tensor = logits;
+    read_version = logits.storage->version();
+    read_generation = session.generation();
+  }
+  return logits;
+}
+
+Result<HostTensor> Engine::State::bytes_of(const Tensor& logits) {
+  const bool here = logits.storage && logits.storage == read_tensor.storage &&
+                    logits.offset == read_tensor.offset &&
+                    logits.byte_size() == read_tensor.byte_size() &&
+                    !logits.storage->written_since(read_version, logits.offset, logits.byte_size());
+  if (here && read_generation == session.generation()) return read_bytes;
+  return runtime::download(logits);
 }
 
 Engine::Engine() = default;
@@ -309,7 +339,7 @@ Result<Tensor> Engine::prefill(std::span<const int32_t> tokens) {
   TAPML_TRY(state_->check_tokens(tokens));
   const auto chunk = static_cast<size_t>(state_->prefill_chunk);
   for (; tokens.size() > chunk; tokens = tokens.subspan(chunk)) {
-    TAPML_TRY(state_->step("prefill", tokens.first(chunk)));
+    TAPML_TRY(state_->step("prefill", tokens.first(chunk), false));
   }
   return state_->step("prefill", tokens);
 }
@@ -326,7 +356,7 @@ Result<HostTensor> Engine::logits_all(std::span<const int32_t> tokens) {
   while (!tokens.empty()) {
     const size_t count = std::min(tokens.size(), static_cast<size_t>(state_->prefill_chunk));
     TAPML_ASSIGN(Tensor logits, state_->step("logits_all", tokens.first(count)));
-    TAPML_ASSIGN(HostTensor host, runtime::download(logits));
+    TAPML_ASSIGN(HostTensor host, state_->bytes_of(logits));
     rows.append(host);
     tokens = tokens.subspan(count);
   }
@@ -348,7 +378,7 @@ Status Engine::set_sampler(const SamplerOptions& options) {
 
 // Downloads the logits: what is drawn must not depend on how a platform computes.
 Result<int32_t> Engine::State::draw(const Tensor& logits) {
-  TAPML_ASSIGN(const HostTensor row, runtime::download(logits));
+  TAPML_ASSIGN(const HostTensor row, bytes_of(logits));
   if (generator_of != session.generation()) {  // a restore put another one back
     TAPML_ASSIGN(generator, runtime::download(*sampler_state.tensor()));
     generator_of = session.generation();
@@ -400,7 +430,7 @@ class Engine::Generator {
     while (more) {
       TAPML_ASSIGN(logits, engine_.decode(token));
       if (options_.keep_logits) {
-        TAPML_ASSIGN(HostTensor row, runtime::download(logits));
+        TAPML_ASSIGN(HostTensor row, engine_.state_->bytes_of(logits));
         rows_.append(row);
       }
       TAPML_ASSIGN(token, engine_.sample(logits));

@@ -45,8 +45,11 @@ Status ClientSession::send_parts(uint64_t blob, std::span<const std::byte> bytes
   }));
   while (!bytes.empty()) {
     const auto part = bytes.first(std::min(bytes.size(), peer_.part_bytes));
-    TAPML_TRY(link_->post([&](Builder& builder) { return wire::CreateBlobPart(builder, blob); },
-                          nullptr, part));
+    TAPML_TRY(link_->post_bytes(
+        [&](Builder& builder, uint64_t unpacked) {
+          return wire::CreateBlobPart(builder, blob, unpacked);
+        },
+        part));
     bytes = bytes.subspan(part.size());
   }
   return {};

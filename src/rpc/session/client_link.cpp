@@ -126,6 +126,7 @@ Status ClientLink::send_frame(std::span<const std::byte> head, std::span<const s
     if (deadline && Clock::now() >= *deadline) return fail(too_late());
   }
   bytes_sent_ += static_cast<int64_t>(head.size() + payload.size());
+  if (sent) packer_.sent(payload.size(), Clock::now() - start);
   // Why the other side is gone may have come before it went.
   if (!sent && sent.error().fault == PlatformFault::kLost) {
     const Clock::time_point until = Clock::now() + kSlice;
@@ -242,33 +243,52 @@ Status ClientLink::take(std::vector<std::byte>& head, uint64_t payload) noexcept
                                std::to_string(message->request())));
   }
   const auto* data = message->answer_as_Data();
-  if ((data == nullptr && payload > 0) || payload > kMostPayload) {
+  const auto* result = message->answer_as_Result();
+  if ((!data && !result && payload > 0) || payload > kMostPayload) {
     return fail(protocol_error("a reply with " + std::to_string(payload) + " bytes behind it"));
   }
   LockGuard guard(state_);
   auto found = waiting_.find(message->request());
   Reply* reply = found == waiting_.end() ? nullptr : found->second;
-  if (data) {
-    if (reply && (data->offset() != static_cast<int64_t>(reply->received_) ||
-                  payload > reply->to_.size() - reply->received_ ||
-                  data->last() != (payload == reply->to_.size() - reply->received_))) {
-      return fail(protocol_error("a part of what is read is not the next one"));
-    }
-    inbound_.payload = payload;
-    inbound_.request = message->request();
-    inbound_.last = data->last();
-    if (payload == 0 && data->last() && reply) finish(*reply);
-    return {};
-  }
+  inbound_.request = message->request();
+  inbound_.unpacked = 0;
+  if (data) return take_data(*data, reply, payload);
+  inbound_.payload = payload;
+  inbound_.last = true;
   if (!reply) return {};  // it came too late
+  if (result && payload > 0) {
+    if (!reply->takes_tail_) return fail(protocol_error("a result with bytes nobody asked for"));
+    reply->tail_.resize(static_cast<size_t>(payload));
+    reply->to_ = reply->tail_;
+  }
   if (failure) {
     reply->error_ = get_error(*failure);
-  } else if (!reply->to_.empty()) {
+  } else if (!reply->to_.empty() && payload == 0) {
     return fail(protocol_error("a read was answered without what is read"));
   }
   reply->head_.swap(head);
   reply->message_ = flatbuffers::GetRoot<wire::Reply>(reply->head_.data());
-  finish(*reply);
+  if (payload == 0) finish(*reply);
+  return {};
+}
+
+// The head of a part of what is read. The caller holds state_.
+Status ClientLink::take_data(const wire::Data& data, Reply* reply, uint64_t payload) noexcept {
+  const uint64_t size = data.unpacked() > 0 ? data.unpacked() : payload;
+  if (data.unpacked() > 0 && (!packer_.present() || size > kMostPayload || payload >= size)) {
+    return fail(protocol_error("a packed part that cannot be right: " + std::to_string(payload) +
+                               " bytes for " + std::to_string(size)));
+  }
+  if (reply && (reply->takes_tail_ || data.offset() != static_cast<int64_t>(reply->received_) ||
+                size > reply->to_.size() - reply->received_ ||
+                data.last() != (size == reply->to_.size() - reply->received_))) {
+    return fail(protocol_error("a part of what is read is not the next one"));
+  }
+  inbound_.payload = payload;
+  inbound_.last = data.last();
+  inbound_.unpacked = data.unpacked();
+  if (data.unpacked() > 0) inbound_.packed.resize(static_cast<size_t>(payload));
+  if (payload == 0 && data.last() && reply) finish(*reply);
   return {};
 }
 
@@ -287,13 +307,15 @@ Status ClientLink::receive_payload(Clock::time_point until) noexcept {
   {
     LockGuard guard(state_);
     auto found = waiting_.find(inbound_.request);
-    if (found != waiting_.end()) {
+    if (inbound_.unpacked > 0) {
+      to = std::span(inbound_.packed).last(inbound_.payload).first(size);
+    } else if (found != waiting_.end()) {
       reply = found->second;
       to = reply->to_.subspan(reply->received_, size);
       filling_ = reply;
     }
   }
-  if (!reply) {
+  if (to.empty()) {
     inbound_.scrap.resize(size);
     to = inbound_.scrap;
   }
@@ -308,10 +330,26 @@ Status ClientLink::receive_payload(Clock::time_point until) noexcept {
   }
   heard_ = Clock::now();
   inbound_.payload -= size;
+  if (inbound_.unpacked > 0) return inbound_.payload > 0 ? Status() : unpack();
   if (reply && waiting_.contains(inbound_.request)) {
     reply->received_ += size;
     if (inbound_.last && inbound_.payload == 0) finish(*reply);
   }
+  return {};
+}
+
+// A packed part that is complete. The caller holds state_, so that nobody gives up meanwhile.
+Status ClientLink::unpack() noexcept {
+  auto found = waiting_.find(inbound_.request);
+  if (found == waiting_.end()) return {};
+  Reply& reply = *found->second;
+  const auto to = reply.to_.subspan(reply.received_, static_cast<size_t>(inbound_.unpacked));
+  if (!packer_.unpack(inbound_.packed, to)) {
+    return fail(protocol_error("a packed part does not unpack to the " + std::to_string(to.size()) +
+                               " bytes that it is to have"));
+  }
+  reply.received_ += to.size();
+  if (inbound_.last) finish(reply);
   return {};
 }
 

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "rpc/session/compression.h"
 #include "rpc/session/condition.h"
 #include "rpc/session/remote_session.h"
 #include "rpc/session/wire.h"
@@ -17,8 +18,10 @@ namespace tapml::rpc {
 // all of them; one whose send the server does not take receives meanwhile.
 class ClientLink {
  public:
-  ClientLink(std::unique_ptr<Channel> channel, std::chrono::milliseconds silence)
-      : channel_(std::move(channel)), silence_(silence) {}
+  ClientLink(std::unique_ptr<Channel> channel, const ConnectOptions& options)
+      : channel_(std::move(channel)),
+        silence_(options.silence),
+        packer_(options.compressor, options.compression) {}
   ~ClientLink();
   ClientLink(const ClientLink&) = delete;
   ClientLink& operator=(const ClientLink&) = delete;
@@ -27,6 +30,9 @@ class ClientLink {
   class Reply {
    public:
     explicit Reply(std::span<std::byte> to = {}) : to_(to) {}
+    // Takes what a result may bring along, of whatever size.
+    void expect_tail() { takes_tail_ = true; }
+    std::span<const std::byte> tail() const { return tail_; }
     Reply(const Reply&) = delete;
     Reply& operator=(const Reply&) = delete;
     // Its answer once wait() was ok; null where the answer is another one.
@@ -41,6 +47,8 @@ class ClientLink {
     size_t received_ = 0;      // of it
     uint64_t request_ = 0;
     bool done_ = false;
+    bool takes_tail_ = false;
+    std::vector<std::byte> tail_;
     std::optional<Error> error_;
     std::vector<std::byte> head_;
     const wire::Reply* message_ = nullptr;  // in head_
@@ -61,6 +69,18 @@ class ClientLink {
     if (body.IsNull()) return fail(internal_error("a request that could not be made"));
     return add(type_of(body), body.Union(), reply, payload, deadline);
   }
+  // The request that make(builder, unpacked) builds, with `bytes` behind it: packed where that
+  // spares time, and `unpacked` is their size then, else 0.
+  template <class Make>
+  Status post_bytes(Make&& make, std::span<const std::byte> bytes) noexcept {
+    std::vector<std::byte> room;
+    const std::span<const std::byte> packed = packer_.pack(bytes, room);
+    const uint64_t unpacked = packed.empty() ? 0 : bytes.size();
+    return post([&](flatbuffers::FlatBufferBuilder& builder) { return make(builder, unpacked); },
+                nullptr, packed.empty() ? bytes : packed);
+  }
+  // Both sides can unpack.
+  void enable_packing() { packer_.enable(); }
   // kTimeout: the reply will be dropped when it comes. `interrupt`, once it is set, asks the server
   // to cancel the request; its reply is still waited for.
   Status wait(Reply& reply, runtime::Deadline deadline = {},
@@ -78,9 +98,11 @@ class ClientLink {
   // The frame that is coming in; belongs to the thread that receives.
   struct Inbound {
     std::vector<std::byte> head;
-    uint64_t payload = 0;          // bytes still to come
-    uint64_t request = 0;          // that they are for
-    bool last = false;             // they complete it
+    uint64_t payload = 0;   // bytes still to come
+    uint64_t request = 0;   // that they are for
+    bool last = false;      // they complete it
+    uint64_t unpacked = 0;  // what they unpack to; 0: they are as they are
+    std::vector<std::byte> packed;
     std::vector<std::byte> scrap;  // what nobody waits for any more
   };
 
@@ -105,11 +127,14 @@ class ClientLink {
   Status receive_frame(Clock::time_point until) noexcept;
   Status receive_payload(Clock::time_point until) noexcept;
   Status take(std::vector<std::byte>& head, uint64_t payload) noexcept;
+  Status take_data(const wire::Data& data, Reply* reply, uint64_t payload) noexcept;
+  Status unpack() noexcept;
   void finish(Reply& reply) noexcept;
   void abandon(Reply& reply) noexcept;
 
   std::unique_ptr<Channel> channel_;
   const std::chrono::milliseconds silence_;
+  Packer packer_;
 
   runtime::Lock sending_;  // guards these
   flatbuffers::FlatBufferBuilder builder_;

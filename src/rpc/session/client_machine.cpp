@@ -1,10 +1,12 @@
 #include "rpc/session/client_machine.h"
 
+#include <algorithm>
 #include <tuple>
 
 #include "exec/executable_file.h"
 #include "rpc/session/wire_value.h"
 #include "runtime/value_check.h"
+#include "tensor/uninitialized.h"
 
 namespace tapml::rpc {
 
@@ -59,6 +61,37 @@ ClientMachine::~ClientMachine() {
 }
 
 Result<Value> ClientMachine::call(std::string_view function, std::span<const Value> args) noexcept {
+  ClientLink::Reply reply;
+  return run(function, args, 0, reply);
+}
+
+Result<runtime::Machine::Read> ClientMachine::call_and_read(std::string_view function,
+                                                            std::span<const Value> args,
+                                                            size_t field) noexcept {
+  ClientLink::Reply reply;
+  reply.expect_tail();
+  Read read;
+  TAPML_ASSIGN(read.result, run(function, args, static_cast<uint32_t>(field + 1), reply));
+  TAPML_ASSIGN(const Tensor* tensor, runtime::result_tensor(read.result, function, field));
+  const std::span<const std::byte> tail = reply.tail();
+  if (tail.empty()) {  // too large for a reply, or the other side does not send any
+    TAPML_ASSIGN(read.bytes, runtime::download(*tensor));
+    return read;
+  }
+  if (tail.size() != static_cast<size_t>(tensor->byte_size())) {
+    return fail(protocol_error("a result came with " + std::to_string(tail.size()) +
+                               " bytes of a tensor of " + std::to_string(tensor->byte_size())));
+  }
+  read.bytes = uninitialized_tensor(tensor->dtype, tensor->shape);
+  std::ranges::copy(tail, read.bytes.mutable_bytes().begin());
+  return read;
+}
+
+Result<Value> ClientMachine::run(std::string_view function, std::span<const Value> args,
+                                 uint32_t read, ClientLink::Reply& reply) noexcept {
+  runtime::TraceLog& log = session_.trace();
+  const std::string name = log.on() ? "call " + std::string(function) : "";
+  const runtime::TraceScope scope(log, runtime::TraceEvent::Kind::kWait, name);
   Storages storages;
   for (size_t i = 0; i < args.size(); ++i) {
     TAPML_TRY(runtime::check_home(
@@ -66,7 +99,6 @@ Result<Value> ClientMachine::call(std::string_view function, std::span<const Val
     collect_storages(args[i], storages);
   }
   const uint64_t first = session_.new_handle(kMostResults);
-  ClientLink::Reply reply;
   Status refused;
   auto request = [&](Builder& builder) -> flatbuffers::Offset<wire::Call> {
     std::vector<flatbuffers::Offset<wire::Value>> list;
@@ -82,7 +114,7 @@ Result<Value> ClientMachine::call(std::string_view function, std::span<const Val
     const auto arguments = builder.CreateVector(list);
     const auto name = builder.CreateString(function.data(), function.size());
     const bool cancelled = interrupt_ && interrupt_->load(std::memory_order_relaxed);
-    return wire::CreateCall(builder, id_, name, arguments, first, kMostResults, cancelled);
+    return wire::CreateCall(builder, id_, name, arguments, first, kMostResults, cancelled, read);
   };
   Status called = session_.link().call(request, reply, {}, interrupt_);
   // What the functions write is not known here.

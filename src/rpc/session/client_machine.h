@@ -17,11 +17,17 @@ class ClientMachine final : public runtime::Machine {
 
   Result<runtime::Value> call(std::string_view function,
                               std::span<const runtime::Value> args) noexcept override;
+  Result<Read> call_and_read(std::string_view function, std::span<const runtime::Value> args,
+                             size_t field) noexcept override;
   void set_interrupt(const std::atomic<bool>* flag) noexcept override { interrupt_ = flag; }
   runtime::Session& session() const noexcept override { return session_; }
   const Executable& executable() const noexcept override { return *executable_; }
 
  private:
+  // `read`: as of wire::Call; what comes with the result is the reply's tail.
+  Result<runtime::Value> run(std::string_view function, std::span<const runtime::Value> args,
+                             uint32_t read, ClientLink::Reply& reply) noexcept;
+
   ClientSession& session_;
   std::shared_ptr<const Executable> executable_;
   const uint64_t id_;

@@ -18,6 +18,8 @@ using runtime::LockGuard;
 using runtime::ModuleId;
 using runtime::raw_handle;
 using runtime::StreamId;
+using runtime::TraceEvent;
+using runtime::TraceScope;
 
 namespace {
 
@@ -171,6 +173,8 @@ Status ClientSession::check(StreamId stream, BufferRange range, int64_t size,
 Status ClientSession::write(StreamId stream, BufferRange to,
                             std::span<const std::byte> bytes) noexcept {
   TAPML_TRY(check(stream, to, static_cast<int64_t>(bytes.size()), "write"));
+  const TraceScope scope(trace(), TraceEvent::Kind::kCopy, "send",
+                         static_cast<int64_t>(bytes.size()));
   if (bytes.empty()) return {};
   if (bytes.size() <= kSmallWrite) {
     return link_->post([&](Builder& builder) {
@@ -181,11 +185,12 @@ Status ClientSession::write(StreamId stream, BufferRange to,
   }
   while (!bytes.empty()) {
     const auto part = bytes.first(std::min(bytes.size(), peer_.part_bytes));
-    TAPML_TRY(link_->post(
-        [&](Builder& builder) {
-          return wire::CreateWrite(builder, raw_handle(stream), raw_handle(to.buffer), to.offset);
+    TAPML_TRY(link_->post_bytes(
+        [&](Builder& builder, uint64_t unpacked) {
+          return wire::CreateWrite(builder, raw_handle(stream), raw_handle(to.buffer), to.offset, 0,
+                                   unpacked);
         },
-        nullptr, part));
+        part));
     to.offset += static_cast<int64_t>(part.size());
     bytes = bytes.subspan(part.size());
   }
@@ -271,6 +276,8 @@ Status ClientSession::wait_event(StreamId stream, EventId event) noexcept {
 Status ClientSession::read(StreamId stream, BufferRange from, std::span<std::byte> bytes,
                            Deadline deadline) noexcept {
   TAPML_TRY(check(stream, from, static_cast<int64_t>(bytes.size()), "read"));
+  const TraceScope scope(trace(), TraceEvent::Kind::kCopy, "fetch",
+                         static_cast<int64_t>(bytes.size()));
   ClientLink::Reply reply(bytes);
   return link_->call(
       [&](Builder& builder) {
@@ -282,6 +289,7 @@ Status ClientSession::read(StreamId stream, BufferRange from, std::span<std::byt
 
 Status ClientSession::synchronize(StreamId stream, Deadline deadline) noexcept {
   TAPML_TRY(check(stream));
+  const TraceScope scope(trace(), TraceEvent::Kind::kWait, "synchronize");
   ClientLink::Reply reply;
   return link_->call(
       [&](Builder& builder) {

@@ -55,6 +55,10 @@ class ClientSession final : public RemoteSession {
               runtime::Deadline deadline = {}) noexcept override;
   Status synchronize(runtime::StreamId stream, runtime::Deadline deadline = {}) noexcept override;
 
+  Status start_trace() noexcept override;
+  Result<std::vector<runtime::TraceEvent>> take_trace() noexcept override;
+  using Session::trace;  // for its machines
+
   Result<Snapshot> snapshot() noexcept override;
   Status restore(const Snapshot& snapshot) noexcept override;
 
@@ -71,12 +75,18 @@ class ClientSession final : public RemoteSession {
   // Under a name, with the hash that the other side is to check, or none.
   Status send_parts(uint64_t blob, std::span<const std::byte> bytes,
                     const Sha256Digest* hash) noexcept;
+  // What the other side's steady clock is ahead of this one's at a time of its own.
+  struct ClockOffset {
+    int64_t there = 0, ahead = 0;  // nanoseconds
+  };
+  Result<ClockOffset> compare_clocks() noexcept;
   bool keeps_contents() const { return (peer_.capabilities & kCapabilityContent) != 0; }
   Status finish_all() noexcept;
 
   std::unique_ptr<ClientLink> link_;
   const Peer peer_;
   std::atomic<int64_t> bytes_found_{0};
+  ClockOffset clock_;  // when the trace began, or was read last
 
   runtime::Lock tables_;                                         // guards these
   std::unordered_map<uint64_t, int64_t> buffers_;                // bytes

@@ -7,7 +7,11 @@ namespace tapml::rpc {
 
 namespace {
 
-constexpr uint64_t kClientCapabilities = kCapabilityMachine | kCapabilityContent;
+constexpr uint64_t kClientCapabilities = kCapabilityMachine | kCapabilityContent | kCapabilityTrace;
+
+uint64_t capabilities_of(const ConnectOptions& options) {
+  return kClientCapabilities | (options.compressor ? kCapabilityZstd : 0);
+}
 
 // Says hello and waits for the welcome, which lies in `reply`.
 Result<const wire::Welcome*> greet(ClientLink& link, ClientLink::Reply& reply,
@@ -15,8 +19,8 @@ Result<const wire::Welcome*> greet(ClientLink& link, ClientLink::Reply& reply,
   TAPML_TRY(link.call(
       [&](flatbuffers::FlatBufferBuilder& builder) {
         return wire::CreateHelloDirect(builder, options.token.c_str(), kOldestVersion,
-                                       kNewestVersion, kClientCapabilities, options.target.c_str(),
-                                       status);
+                                       kNewestVersion, capabilities_of(options),
+                                       options.target.c_str(), status);
       },
       reply, Clock::now() + options.handshake));
   const auto* welcome = reply.answer<wire::Welcome>();
@@ -35,18 +39,19 @@ Result<const wire::Welcome*> greet(ClientLink& link, ClientLink::Reply& reply,
 
 Result<std::unique_ptr<RemoteSession>> RemoteSession::connect(
     std::unique_ptr<Channel> channel, const ConnectOptions& options) noexcept {
-  auto link = std::make_unique<ClientLink>(std::move(channel), options.silence);
+  auto link = std::make_unique<ClientLink>(std::move(channel), options);
   ClientLink::Reply reply;
   TAPML_ASSIGN(const wire::Welcome* welcome, greet(*link, reply, options, false));
   if (!welcome->device()) return fail(protocol_error("the welcome describes no device"));
   ClientSession::Peer peer;
   peer.device = get_device(*welcome->device());
-  peer.capabilities = welcome->capabilities() & kClientCapabilities;
+  peer.capabilities = welcome->capabilities() & capabilities_of(options);
   peer.part_bytes = static_cast<size_t>(std::min<uint64_t>(welcome->payload_bytes(), kPartBytes));
   peer.module_bytes = welcome->module_bytes();
   if (peer.part_bytes == 0) {
     return fail(protocol_error("the other side takes no payload at all"));
   }
+  if ((peer.capabilities & kCapabilityZstd) != 0) link->enable_packing();
   return std::make_unique<ClientSession>(std::move(link), std::move(peer));
 }
 
@@ -71,7 +76,7 @@ Result<std::string> query_status(Channel& channel, const ConnectOptions& options
    private:
     Channel& channel_;
   };
-  ClientLink link(std::make_unique<Borrowed>(channel), options.silence);
+  ClientLink link(std::make_unique<Borrowed>(channel), options);
   ClientLink::Reply reply;
   TAPML_ASSIGN(const wire::Welcome* welcome, greet(link, reply, options, true));
   return text_of(welcome->status());

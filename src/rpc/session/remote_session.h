@@ -6,6 +6,7 @@
 #include <string>
 
 #include "rpc/session/channel.h"
+#include "rpc/session/compression.h"
 #include "runtime/machine.h"
 
 namespace tapml::rpc {
@@ -17,6 +18,9 @@ struct ConnectOptions {
   // A wait without a deadline of its own fails (kLost) when nothing, no heartbeat either, came for
   // so long.
   std::chrono::milliseconds silence{15'000};
+  // For large payloads, where the other side has the same; null: none.
+  std::shared_ptr<Compressor> compressor;
+  Compression compression = Compression::kMeasured;
 };
 
 // Requests that make no sense (unknown handle, range outside its buffer) are refused at once, as by

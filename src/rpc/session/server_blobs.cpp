@@ -35,17 +35,21 @@ Status ServerCore::handle(const wire::BeginBlob& request) noexcept {
 Status ServerCore::handle(const wire::BlobPart& request) noexcept {
   Status status = known(HandleKind::Blob, request.id());
   auto found = blobs_.find(request.id());
-  if (status && payload_ > found->second.bytes - found->second.data.size()) {
+  const uint64_t size = request.unpacked() > 0 ? request.unpacked() : payload_;
+  if (status && size > found->second.bytes - found->second.data.size()) {
     status = fail(internal_error("a blob has more bytes than it was to have"));
   }
+  if (status && request.unpacked() > 0) status = check_packed(size, size);
   if (!status) {
     std::ignore = skip_payload();
     return status;
   }
   std::vector<std::byte>& data = found->second.data;
   const size_t at = data.size();
-  data.resize(at + static_cast<size_t>(payload_));
-  std::ignore = take(std::span(data).subspan(at));
+  data.resize(at + static_cast<size_t>(size));
+  const auto part = std::span(data).subspan(at);
+  if (request.unpacked() > 0) return take_packed(part);
+  std::ignore = take(part);
   return {};
 }
 

@@ -72,13 +72,24 @@ Status ServerCore::serve() noexcept {
 // Tells the client, where it still listens.
 Status ServerCore::end(Error error) noexcept {
   builder_.Clear();
-  const auto head = finish_reply(builder_, 0, 0, put_error(builder_, error, true));
+  const auto head = finish_reply(builder_, 0, 0, put_error(builder_, error, true, log_of(error)));
   std::ignore = link_.send(head, {}, Clock::now() + options_.limits.heartbeat);
   say("ended: " + error.message);
   return fail(std::move(error));
 }
 
+void ServerCore::note(const std::string& line) const {
+  if (options_.recent) options_.recent->add(line);
+}
+
+// What led to a failure of the platform or of ours; the input's faults speak for themselves.
+std::vector<std::string> ServerCore::log_of(const Error& error) const {
+  if (!options_.recent || error.kind == ErrorKind::kUser) return {};
+  return options_.recent->lines();
+}
+
 void ServerCore::say(const std::string& line) const {
+  note(line);
   if (options_.log) options_.log(line);
 }
 
@@ -115,9 +126,11 @@ Status ServerCore::greet(const wire::Hello& hello) noexcept {
   std::string status;
   flatbuffers::Offset<wire::Device> device;
   if (options_.open_contents && !hello.status()) contents_ = options_.open_contents();
-  capabilities_ = kCapabilityMachine;
+  capabilities_ = kCapabilityMachine | kCapabilityTrace;
+  if (packer_.present()) capabilities_ |= kCapabilityZstd;
   if (contents_) capabilities_ |= kCapabilityContent;
   capabilities_ &= hello.capabilities();
+  if (capabilities_ & kCapabilityZstd) packer_.enable();
   secret_ = sha256("tapml contents of " + text_of(hello.token()));
   const std::string target = text_of(hello.target());
   if (hello.status()) {
@@ -264,6 +277,16 @@ Status ServerCore::run(uint64_t id, const wire::Request& request) noexcept {
     case wire::Body::WriteContent:
       if (!reply_found(id, handle(*request.body_as_WriteContent()))) return fail(*broken_);
       break;
+    case wire::Body::Ping:
+      if (!reply(id, wire::CreatePong(builder_, runtime::trace_now()))) return fail(*broken_);
+      break;
+    case wire::Body::StartTrace:
+      status = session_->start_trace();
+      break;
+    case wire::Body::ReadTrace:
+      answers = answered = true;
+      status = read_trace(id);
+      break;
     case wire::Body::WriteBlob:
       status = handle(*request.body_as_WriteBlob());
       break;
@@ -377,11 +400,11 @@ bool ServerCore::send(std::span<const std::byte> head,
 
 bool ServerCore::reply(uint64_t request, const Status& status) noexcept {
   if (status) return reply(request, wire::CreateDone(builder_));
-  return reply(request, put_error(builder_, status.error()));
+  return reply(request, put_error(builder_, status.error(), false, log_of(status.error())));
 }
 
 bool ServerCore::reply_found(uint64_t request, const Result<bool>& found) noexcept {
-  if (!found) return reply(request, put_error(builder_, found.error()));
+  if (!found) return reply(request, Status(fail(found.error())));
   if (!*found) return reply(request, wire::CreateMissing(builder_));
   return reply(request, wire::CreateDone(builder_));
 }
@@ -407,6 +430,27 @@ bool ServerCore::take(std::span<std::byte> to) noexcept {
   payload_ -= std::min<uint64_t>(payload_, to.size());
   if (pause) work(true);
   return !broken_;
+}
+
+// A small payload must not ask for much memory: neither more than where it goes has, nor more than
+// a frame may bring.
+Status ServerCore::check_packed(uint64_t unpacked, uint64_t room) noexcept {
+  const uint64_t most = std::min(room, options_.limits.payload_bytes);
+  const bool enabled = (capabilities_ & kCapabilityZstd) != 0;
+  if (enabled && unpacked <= most && payload_ < unpacked) return {};
+  Error error = protocol_error("a packed payload that cannot be right");
+  error.expected =
+      enabled ? "fewer bytes than the at most " + std::to_string(most) + " that they unpack to"
+              : "none: both sides have no compression in common";
+  error.found = std::to_string(payload_) + " bytes for " + std::to_string(unpacked);
+  return fail(std::move(error));
+}
+
+Status ServerCore::take_packed(std::span<std::byte> to) noexcept {
+  packed_.resize(static_cast<size_t>(payload_));
+  if (!take(packed_) || packer_.unpack(packed_, to)) return {};
+  return fail(protocol_error("a packed payload does not unpack to the " +
+                             std::to_string(to.size()) + " bytes that it is to have"));
 }
 
 bool ServerCore::skip_payload() noexcept {

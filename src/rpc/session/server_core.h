@@ -23,7 +23,8 @@ namespace tapml::rpc {
 // one, for the next wait; a handle that was to be made there stays as a name for that error.
 class ServerCore {
  public:
-  ServerCore(ServerLink& link, const ServerOptions& options) : link_(link), options_(options) {}
+  ServerCore(ServerLink& link, const ServerOptions& options)
+      : link_(link), options_(options), packer_(options.compressor, options.compression) {}
 
   // As serve_session().
   Status serve() noexcept;
@@ -46,6 +47,8 @@ class ServerCore {
   Status run(const wire::Requests& frame) noexcept;
   Status run(uint64_t id, const wire::Request& request) noexcept;
   void say(const std::string& line) const;
+  void note(const std::string& line) const;  // for failures
+  std::vector<std::string> log_of(const Error& error) const;
 
   // Ok, or the request's own failure.
   Status handle(const wire::Allocate& request) noexcept;
@@ -69,6 +72,10 @@ class ServerCore {
   Result<bool> handle(const wire::WriteContent& request) noexcept;
   Status read(uint64_t id, const wire::Read& request) noexcept;
   Status call(uint64_t id, const wire::Call& request) noexcept;
+  Result<std::span<const std::byte>> read_result(const runtime::Value& result,
+                                                 const std::string& function,
+                                                 size_t field) noexcept;
+  Status read_trace(uint64_t id) noexcept;
 
   // Handles.
   Names& names(wire::HandleKind kind) { return names_[static_cast<size_t>(kind)]; }
@@ -96,6 +103,10 @@ class ServerCore {
   // The channel. False: it broke, and broken_ says how.
   bool take(std::span<std::byte> to) noexcept;
   bool skip_payload() noexcept;
+  // The whole payload, unpacked into `to`. An error of the request; it is taken all the same.
+  Status take_packed(std::span<std::byte> to) noexcept;
+  // Whether a payload may be packed bytes of so many, at most `room`.
+  Status check_packed(uint64_t unpacked, uint64_t room) noexcept;
   bool send(std::span<const std::byte> head, std::span<const std::byte> payload = {}) noexcept;
   template <class Answer>
   bool reply(uint64_t request, flatbuffers::Offset<Answer> answer,
@@ -114,6 +125,7 @@ class ServerCore {
   bool working_ = false;
 
   uint64_t capabilities_ = 0;  // of both sides
+  Packer packer_;
   std::unique_ptr<ContentStore> contents_;
   Sha256Digest secret_{};  // of the client's token: what it may ask contents_ for
 
@@ -125,13 +137,15 @@ class ServerCore {
   uint64_t blob_bytes_ = 0;  // of all of them
   std::unordered_map<uint64_t, std::unique_ptr<runtime::Machine>> machines_;
   std::optional<Error> kept_;
+  std::string last_call_;  // function
 
   std::vector<std::byte> head_;
   uint64_t payload_ = 0;   // bytes of the frame still to be taken
   uint64_t requests_ = 0;  // seen so far
   uint64_t replies_ = 0;
   flatbuffers::FlatBufferBuilder builder_;
-  std::vector<std::byte> staging_;
+  std::vector<std::byte> staging_, packed_;
+  std::vector<runtime::TraceEvent> events_;  // noted and not sent yet
 };
 
 template <class Make>

@@ -59,6 +59,8 @@ Status ServerCore::handle(const wire::LoadModule& request) noexcept {
     blob.entries.push_back(text_of(request.entries()->Get(i)));
   }
   TAPML_TRY(session_->load_module(ModuleId{id}, blob));
+  note("module " + std::to_string(id) + ": " + std::to_string(blob.bytes.size()) + " bytes for " +
+       blob.platform + ", " + std::to_string(blob.entries.size()) + " kernels");
   names(HandleKind::Module).emplace(id, std::nullopt);
   ++handles_;
   return {};
@@ -104,10 +106,12 @@ Result<BufferRange> ServerCore::place(uint64_t id, int64_t offset, int64_t size,
 Status ServerCore::handle(const wire::Write& request) noexcept {
   const StreamId stream{request.stream()};
   const auto* bytes = request.bytes();
-  const uint64_t size = bytes ? bytes->size() : payload_;
+  const uint64_t unpacked = bytes ? 0 : request.unpacked();
+  const uint64_t size = bytes ? bytes->size() : unpacked > 0 ? unpacked : payload_;
   auto to = place(request.buffer(), request.offset(), static_cast<int64_t>(size), "write");
   Status status = known(HandleKind::Stream, request.stream());
   if (status && !to) status = fail(to.error());
+  if (status && unpacked > 0) status = check_packed(size, size);
   if (bytes) {
     TAPML_TRY(status);
     return session_->write(stream, *to,
@@ -116,6 +120,13 @@ Status ServerCore::handle(const wire::Write& request) noexcept {
   if (!status) {
     std::ignore = skip_payload();
     return status;
+  }
+  if (unpacked > 0) {
+    staging_.resize(std::max<size_t>(unpacked, kPartBytes));
+    const auto part = std::span(staging_).first(static_cast<size_t>(unpacked));
+    TAPML_TRY(take_packed(part));
+    if (broken_) return {};
+    return session_->write(stream, *to, part);
   }
   if (std::byte* there = session_->writable(stream, *to, static_cast<int64_t>(payload_))) {
     std::ignore = take({there, static_cast<size_t>(payload_)});
@@ -217,7 +228,14 @@ Status ServerCore::read(uint64_t id, const wire::Read& request) noexcept {
     const int64_t at = done;
     done += static_cast<int64_t>(size);
     from.offset += static_cast<int64_t>(size);
-    if (!reply(id, wire::CreateData(builder_, at, done == request.size()), part)) return {};
+    const std::span<const std::byte> packed = packer_.pack(part, packed_);
+    const Clock::time_point start = Clock::now();
+    const bool last = done == request.size();
+    const bool sent = packed.empty()
+                          ? reply(id, wire::CreateData(builder_, at, last), part)
+                          : reply(id, wire::CreateData(builder_, at, last, part.size()), packed);
+    if (!sent) return {};
+    packer_.sent(packed.empty() ? part.size() : packed.size(), Clock::now() - start);
   }
   return {};
 }
@@ -229,6 +247,7 @@ Status ServerCore::handle(const wire::OpenMachine& request) noexcept {
   auto image = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
   TAPML_ASSIGN(ExecutableFile file, read_executable(*image, image, "the executable sent"));
   auto executable = std::make_shared<const Executable>(std::move(file.executable));
+  note("machine " + std::to_string(id) + " for " + executable->target);
   TAPML_ASSIGN(machines_[id], session_->open_machine(std::move(executable)));
   names(HandleKind::Machine).emplace(id, std::nullopt);
   ++handles_;
@@ -254,12 +273,18 @@ Status ServerCore::call(uint64_t id, const wire::Call& request) noexcept {
     TAPML_ASSIGN(runtime::Value value, get_value(*request.arguments()->Get(i), storage_of));
     args.push_back(std::move(value));
   }
+  const std::string function = text_of(request.function());
+  if (options_.recent && function != last_call_) note("calls of " + (last_call_ = function));
   machine.set_interrupt(link_.begin_call(id, request.cancelled()));
-  auto result = machine.call(text_of(request.function()), args);
+  auto result = machine.call(function, args);
   machine.set_interrupt(nullptr);
   link_.end_call();
   if (!result) return fail(std::move(result).error());
 
+  std::span<const std::byte> read;
+  if (request.read() > 0) {
+    TAPML_ASSIGN(read, read_result(*result, function, request.read() - 1));
+  }
   std::vector<std::shared_ptr<Storage>> made;
   auto name_of = [&](const std::shared_ptr<Storage>& storage) -> Result<uint64_t> {
     auto [entry, fresh] = known_storages.emplace(storage.get(), request.first() + made.size());
@@ -274,8 +299,7 @@ Status ServerCore::call(uint64_t id, const wire::Call& request) noexcept {
     }
     return entry->second;
   };
-  auto value =
-      put_value(builder_, *result, name_of, "the result of " + text_of(request.function()));
+  auto value = put_value(builder_, *result, name_of, "the result of " + function);
   if (!value) {
     builder_.Clear();
     return fail(std::move(value).error());
@@ -287,8 +311,28 @@ Status ServerCore::call(uint64_t id, const wire::Call& request) noexcept {
     ++handles_;
     buffers_[request.first() + i] = std::move(made[i]);
   }
-  std::ignore = reply(id, wire::CreateResult(builder_, *value, builder_.CreateVector(sizes)));
+  std::ignore = reply(id, wire::CreateResult(builder_, *value, builder_.CreateVector(sizes)), read);
   return {};
+}
+
+// Nothing for what the client has to ask for by itself, be it to learn that there is none.
+Result<std::span<const std::byte>> ServerCore::read_result(const runtime::Value& result,
+                                                           const std::string& function,
+                                                           size_t field) noexcept {
+  std::span<const std::byte> none;
+  const auto tensor = runtime::result_tensor(result, function, field);
+  if (!tensor || !(*tensor)->storage) return none;
+  const auto bytes = static_cast<size_t>((*tensor)->byte_size());
+  if (bytes == 0 || bytes > kPartBytes) return none;
+  const BufferRange from{(*tensor)->storage->buffer(), (*tensor)->offset};
+  if (const std::byte* there = session_->host_address(from.buffer)) {
+    TAPML_TRY(session_->synchronize(runtime::kDefaultStream));
+    return std::span(there + from.offset, bytes);
+  }
+  staging_.resize(kPartBytes);
+  const auto copy = std::span(staging_).first(bytes);
+  TAPML_TRY(session_->read(runtime::kDefaultStream, from, copy));
+  return std::span<const std::byte>(copy);
 }
 
 }  // namespace tapml::rpc

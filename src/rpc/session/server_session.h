@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "rpc/session/channel.h"
+#include "rpc/session/compression.h"
 #include "rpc/session/content_store.h"
+#include "rpc/session/recent_lines.h"
 #include "runtime/device.h"
 
 namespace tapml::rpc {
@@ -34,6 +36,11 @@ struct ServerOptions {
   // Opens what is kept of weights and modules from session to session; empty: nothing is. It goes
   // with the session.
   std::function<std::unique_ptr<ContentStore>()> open_contents;
+  // For payloads, where the client has the same; null: none.
+  std::shared_ptr<Compressor> compressor;
+  Compression compression = Compression::kMeasured;
+  // Keeps the last lines of what the session logs, for its failures; null: nothing does.
+  RecentLines* recent = nullptr;
   // What a status request shows, as one JSON text; empty: nothing.
   std::function<std::string()> describe;
   // Called with a line about each session: opened, refused, ended.
@@ -45,7 +52,8 @@ struct ServerOptions {
 
 // The head of a frame (without payload) that ends a session with `error`, whatever the client is
 // doing, the handshake included: sent by whoever outlives the process that served it.
-std::vector<std::byte> encode_failure(const Error& error) noexcept;
+std::vector<std::byte> encode_failure(const Error& error,
+                                      const std::vector<std::string>& log = {}) noexcept;
 
 // Serves one session until the client goes (ok) or breaks the protocol, shows a wrong token or is
 // idle for too long (an error, which the client was sent when that was possible).

@@ -32,11 +32,14 @@ std::string text_of(const flatbuffers::String* text) {
 }
 
 flatbuffers::Offset<wire::Failure> put_error(flatbuffers::FlatBufferBuilder& builder,
-                                             const Error& error, bool fatal) {
+                                             const Error& error, bool fatal,
+                                             const std::vector<std::string>& log) {
+  std::vector<flatbuffers::Offset<flatbuffers::String>> lines;
+  for (const std::string& line : log) lines.push_back(builder.CreateString(line));
   return wire::CreateFailureDirect(builder, static_cast<uint8_t>(error.kind),
                                    static_cast<uint8_t>(error.fault), error.message.c_str(),
                                    error.where.c_str(), error.expected.c_str(), error.found.c_str(),
-                                   error.hint.c_str(), fatal);
+                                   error.hint.c_str(), fatal, lines.empty() ? nullptr : &lines);
 }
 
 Error get_error(const wire::Failure& failure) {
@@ -54,6 +57,11 @@ Error get_error(const wire::Failure& failure) {
   error.expected = text_of(failure.expected());
   error.found = text_of(failure.found());
   error.hint = text_of(failure.hint());
+  if (failure.log() && failure.log()->size() > 0) {
+    error.where +=
+        std::string(error.where.empty() ? "" : "\n") + "the last lines of the log there:";
+    for (const auto* line : *failure.log()) error.where += "\n  " + text_of(line);
+  }
   return error;
 }
 
@@ -93,9 +101,10 @@ DeviceInfo get_device(const wire::Device& device) {
   return info;
 }
 
-std::vector<std::byte> encode_failure(const Error& error) noexcept {
+std::vector<std::byte> encode_failure(const Error& error,
+                                      const std::vector<std::string>& log) noexcept {
   flatbuffers::FlatBufferBuilder builder;
-  const auto head = finish_reply(builder, 0, 0, put_error(builder, error, true));
+  const auto head = finish_reply(builder, 0, 0, put_error(builder, error, true, log));
   return {head.begin(), head.end()};
 }
 

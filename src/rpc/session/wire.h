@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "abi/device_info.h"
 #include "base/hash.h"
@@ -20,6 +21,8 @@ inline constexpr uint16_t kNewestVersion = 1;
 // Optional parts of the protocol, one bit each; those that both ends have are used.
 inline constexpr uint64_t kCapabilityMachine = 1;  // OpenMachine and Call
 inline constexpr uint64_t kCapabilityContent = 2;  // FindBlob, WriteContent, WriteBlob
+inline constexpr uint64_t kCapabilityZstd = 4;     // packed payloads
+inline constexpr uint64_t kCapabilityTrace = 8;    // Ping, StartTrace, ReadTrace
 
 // Payload of one frame that a part of something larger has.
 inline constexpr size_t kPartBytes = size_t{2} << 20;
@@ -72,7 +75,9 @@ inline std::optional<Sha256Digest> digest_of(const flatbuffers::Vector<uint8_t>*
 std::string text_of(const flatbuffers::String* text);
 
 flatbuffers::Offset<wire::Failure> put_error(flatbuffers::FlatBufferBuilder& builder,
-                                             const Error& error, bool fatal = false);
+                                             const Error& error, bool fatal = false,
+                                             const std::vector<std::string>& log = {});
+// The lines of its log stand under where it happened.
 Error get_error(const wire::Failure& failure);
 
 flatbuffers::Offset<wire::Device> put_device(flatbuffers::FlatBufferBuilder& builder,

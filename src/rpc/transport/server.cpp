@@ -53,7 +53,9 @@ class ProcessServer final : public Server {
   void wait_for_news() noexcept;
   void check_workers() noexcept;
   void drain() noexcept;
-  void part(Connection connection, const Error* farewell) noexcept;
+  // `lines`: the last of its log.
+  void part(Connection connection, const Error* farewell,
+            const std::vector<std::string>& lines = {}) noexcept;
   void end_all() noexcept;
   void log(const std::string& line) const {
     if (options_.server.log) options_.server.log(line);
@@ -116,14 +118,16 @@ void ProcessServer::check_workers() noexcept {
       continue;
     }
     log(worker->end_text());
-    part(std::move(worker->connection()), worker->farewell());
+    part(std::move(worker->connection()), worker->farewell(), worker->last_lines());
   }
   workers_ = std::move(left);
 }
 
-void ProcessServer::part(Connection connection, const Error* farewell) noexcept {
+void ProcessServer::part(Connection connection, const Error* farewell,
+                         const std::vector<std::string>& lines) noexcept {
   if (farewell != nullptr) {
-    send_last_frame(connection.output(), encode_failure(*farewell), Clock::now() + kFarewell);
+    send_last_frame(connection.output(), encode_failure(*farewell, lines),
+                    Clock::now() + kFarewell);
   }
   ::shutdown(connection.output(), SHUT_WR);
   connection.out.reset();

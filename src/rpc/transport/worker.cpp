@@ -10,6 +10,7 @@
 #include <csignal>
 #include <new>
 
+#include "base/log.h"
 #include "rpc/transport/stream_channel.h"
 
 namespace tapml::rpc {
@@ -112,6 +113,14 @@ void Worker::serve(const ListenOptions& options) noexcept {
     page->request_began.store(0);
     return device;
   };
+  // Shared with the server, so that a crash does not take it along.
+  server.recent = &page_->log;
+  set_log_sink(
+      [page, log = options.server.log](LogLevel level, std::string_view message) {
+        page->log.add(message);
+        if (level >= LogLevel::kWarning && log) log(std::string(message));
+      },
+      LogLevel::kInfo);
   const ServerLimits& limits = options.server.limits;
   {
     StreamChannel channel(std::move(connection_.in), std::move(connection_.out), "the client",

@@ -16,6 +16,7 @@ struct WorkerPage {
   std::atomic<bool> inside_frame = false;  // a frame is sent in part
   std::atomic<int64_t> request_began = 0;  // steady clock's nanoseconds; 0: none runs
   CrashNotes crash;
+  RecentLines log;
 };
 static_assert(std::atomic<int64_t>::is_always_lock_free, "two processes share it");
 
@@ -56,6 +57,8 @@ class Worker {
   // What the client has to be told of the end, when it can be: null after an end in good order, and
   // where half a frame went out.
   const Error* farewell() const noexcept { return farewell_ && !cut_off_ ? &*farewell_ : nullptr; }
+  // The last lines that it logged, for the client.
+  std::vector<std::string> last_lines() const { return page_->log.last_lines(); }
   // One line for the log.
   std::string end_text() const;
 

@@ -7,6 +7,7 @@
 #include "conformance/native_kernels.h"
 #include "device/cpu/cpu_device.h"
 #include "rpc/session/condition.h"
+#include "rpc/session/host/zstd.h"
 #include "rpc/session/wire.h"
 #include "support/memory_channel.h"
 
@@ -416,6 +417,54 @@ TEST(HostileClient, AlteredContentIsRefusedAndNotKept) {
   client.send(
       [&](FlatBufferBuilder& b) { return wire::CreateBeginBlobDirect(b, 9, 64, &short_hash); });
   client.expect_refused("no SHA-256");
+}
+
+TEST(HostileClient, PackedPayloadsThatCannotBeRight) {
+  rpc::ServerOptions options;
+  options.compressor = rpc::make_zstd();
+  options.limits.payload_bytes = 1 << 20;
+  RawClient client(options);
+  client.send([&](FlatBufferBuilder& builder) {
+    return wire::CreateHelloDirect(builder, "", 1, 1, rpc::kCapabilityZstd, "cpu");
+  });
+  ASSERT_EQ(client.next(), wire::Answer::Welcome);
+  const std::vector<std::byte> bytes(size_t{4} << 20);
+  std::vector<std::byte> packed;
+  ASSERT_TRUE(rpc::make_zstd()->pack(bytes, packed));
+  client.send(allocate(5, 8 << 20));
+  client.send(allocate(6, 1000));
+  auto write = [&](uint64_t buffer, uint64_t unpacked, const std::vector<std::byte>& payload) {
+    client.send(
+        [&](FlatBufferBuilder& b) { return wire::CreateWrite(b, 0, buffer, 0, 0, unpacked); },
+        payload);
+  };
+  write(6, 1000, packed);  // it is far more
+  client.expect_refused("does not unpack to the 1000 bytes");
+  write(6, 4 << 20, packed);
+  client.expect_refused("outside of its buffer");
+  write(5, 4 << 20, packed);
+  client.expect_refused("cannot be right");
+  write(5, ~uint64_t{0}, packed);
+  client.expect_refused("outside of its buffer");
+  write(5, 1 << 20, packed);  // it is four times that
+  client.expect_refused("does not unpack to the 1048576 bytes");
+  write(6, 900, std::vector<std::byte>(64, std::byte{7}));
+  client.expect_refused("does not unpack");
+  client.send([](FlatBufferBuilder& b) { return wire::CreateBeginBlob(b, 1, 1000); });
+  client.send([](FlatBufferBuilder& b) { return wire::CreateBlobPart(b, 1, 4 << 20); }, packed);
+  client.expect_refused("more bytes");
+  client.send([](FlatBufferBuilder& b) { return wire::CreateBlobPart(b, 1, 900); },
+              std::vector<std::byte>(64, std::byte{7}));
+  client.expect_refused("does not unpack");
+}
+
+TEST(HostileClient, PackedPayloadsWithoutACompressionInCommon) {
+  RawClient client;
+  client.open();
+  client.send(allocate(5, 1000));
+  client.send([](FlatBufferBuilder& b) { return wire::CreateWrite(b, 0, 5, 0, 0, 900); },
+              std::vector<std::byte>(64));
+  client.expect_refused("no compression in common");
 }
 
 TEST(HostileClient, VanishesWhileUploading) {

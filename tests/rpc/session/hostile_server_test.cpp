@@ -99,6 +99,28 @@ TEST(HostileServer, RepliesOutOfOrder) {
   }
 }
 
+TEST(HostileServer, PartsThatAreSaidToBePacked) {
+  for (const uint64_t unpacked : {uint64_t{8}, uint64_t{16}, uint64_t{1} << 40, ~uint64_t{0}}) {
+    RawServer server;
+    auto session = server.open();
+    const BufferId id{session->new_handle()};
+    ASSERT_TRUE(session->allocate(id, 16));
+    std::vector<std::byte> bytes(16);
+    server.reply(
+        3, [&](FlatBufferBuilder& b) { return wire::CreateData(b, 0, true, unpacked); },
+        std::vector<std::byte>(12));
+    EXPECT_EQ(fault_of(session->read(kDefaultStream, {id, 0}, bytes)), PlatformFault::kProtocol);
+  }
+}
+
+TEST(HostileServer, ATraceOfNonsense) {
+  RawServer server;
+  auto session = server.open();
+  // Without the capability nothing is asked for.
+  EXPECT_TRUE(session->start_trace());
+  EXPECT_TRUE(session->take_trace()->empty());
+}
+
 TEST(HostileServer, RepliesToNothing) {
   for (uint64_t request : {uint64_t{0}, uint64_t{99}}) {
     RawServer server;

@@ -78,6 +78,37 @@ TEST_P(Served, AsManySessionsAtOnceAsItMay) {
   EXPECT_TRUE(Client(server.place()).run("fine"));
 }
 
+TEST_P(Served, EventsOfBothProcessesAreInOrder) {
+  using Kind = runtime::TraceEvent::Kind;
+  ServerProcess server(place(), {});
+  Client client(server.place());
+  ASSERT_TRUE(client.session);
+  ASSERT_TRUE(client.session->start_trace());
+  const int rounds = 20;
+  for (int i = 0; i < rounds; ++i) ASSERT_TRUE(client.run("fine"));
+  auto taken = client.session->take_trace();
+  ASSERT_TRUE(taken) << taken.error().to_string();
+  std::vector<runtime::TraceEvent> kernels, waits;
+  for (const auto& event : *taken) {
+    if (event.remote && event.kind == Kind::kKernel) kernels.push_back(event);
+    if (!event.remote && event.kind == Kind::kWait) waits.push_back(event);
+  }
+  ASSERT_EQ(kernels.size(), static_cast<size_t>(rounds));
+  ASSERT_EQ(waits.size(), static_cast<size_t>(rounds));
+  // No round trip is quicker than what the clocks were compared by, give or take.
+  const int64_t slack = std::ranges::min_element(waits, {}, [](const auto& event) {
+                          return event.duration;
+                        })->duration;
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    // Sent before the wait for it began, perhaps, but after the one before had ended.
+    if (i > 0) {
+      EXPECT_GE(kernels[i].start, waits[i - 1].start + waits[i - 1].duration - slack);
+    }
+    EXPECT_LE(kernels[i].start + kernels[i].duration, waits[i].start + waits[i].duration + slack);
+    EXPECT_EQ(kernels[i].name, "fine");
+  }
+}
+
 TEST_P(Served, ACrashIsToldAndTakesItsSessionOnly) {
   ServerProcess server = serve();
   Client other(server.place());
@@ -87,7 +118,9 @@ TEST_P(Served, ACrashIsToldAndTakesItsSessionOnly) {
     std::vector<std::string> parts;
   };
   for (const Crash& crash :
-       {Crash{"crash", {"crashed", "SIGSEGV at address 0x40", "\n  at 0x", "\n  by 0x"}},
+       {Crash{"crash",
+              {"crashed", "SIGSEGV at address 0x40", "\n  at 0x", "\n  by 0x",
+               "the last lines of the log there:", "\n  opened null"}},
         Crash{"abort", {"crashed", "SIGABRT"}}, Crash{"exit", {"exit code 3"}}}) {
     Client client(server.place());
     const auto start = Clock::now();

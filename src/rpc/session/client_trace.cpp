@@ -1,0 +1,85 @@
+// Both ends of a session on the clock of this one.
+#include <algorithm>
+
+#include "rpc/session/client_session.h"
+
+namespace tapml::rpc {
+
+using runtime::TraceEvent;
+
+namespace {
+
+using Builder = flatbuffers::FlatBufferBuilder;
+
+// Round trips of one comparison: the quickest is the one whose middle is known best.
+constexpr int kPings = 12;
+
+}  // namespace
+
+Result<ClientSession::ClockOffset> ClientSession::compare_clocks() noexcept {
+  ClockOffset best;
+  int64_t quickest = std::numeric_limits<int64_t>::max();
+  for (int i = 0; i < kPings; ++i) {
+    ClientLink::Reply reply;
+    const int64_t before = runtime::trace_now();
+    TAPML_TRY(link_->call([](Builder& builder) { return wire::CreatePing(builder); }, reply));
+    const int64_t after = runtime::trace_now();
+    const auto* pong = reply.answer<wire::Pong>();
+    if (!pong) return fail(protocol_error("a ping was answered by something else"));
+    if (after - before >= quickest) continue;
+    quickest = after - before;
+    // Wraps as clocks do, whatever the other side says.
+    const auto there = static_cast<uint64_t>(pong->time());
+    const uint64_t middle = static_cast<uint64_t>(before) + static_cast<uint64_t>(quickest / 2);
+    best = {pong->time(), static_cast<int64_t>(there - middle)};
+  }
+  return best;
+}
+
+Status ClientSession::start_trace() noexcept {
+  if ((peer_.capabilities & kCapabilityTrace) != 0) {
+    TAPML_ASSIGN(clock_, compare_clocks());
+    TAPML_TRY(link_->post([](Builder& builder) { return wire::CreateStartTrace(builder); }));
+  }
+  return Session::start_trace();
+}
+
+Result<std::vector<TraceEvent>> ClientSession::take_trace() noexcept {
+  TAPML_ASSIGN(std::vector<TraceEvent> events, Session::take_trace());
+  if ((peer_.capabilities & kCapabilityTrace) == 0 || !trace().on()) return events;
+  const ClockOffset begin = clock_;
+  TAPML_ASSIGN(clock_, compare_clocks());
+  // Clocks drift apart: between the two comparisons the difference is drawn as a line.
+  const double span =
+      std::max(1.0, static_cast<double>(clock_.there) - static_cast<double>(begin.there));
+  const double slope =
+      (static_cast<double>(clock_.ahead) - static_cast<double>(begin.ahead)) / span;
+  const auto here = [&](int64_t there) {
+    const double since = static_cast<double>(there) - static_cast<double>(begin.there);
+    const auto drift =
+        static_cast<int64_t>(std::clamp(slope, -1.0, 1.0) * std::clamp(since, 0.0, span));
+    return static_cast<int64_t>(static_cast<uint64_t>(there) - static_cast<uint64_t>(begin.ahead) -
+                                static_cast<uint64_t>(drift));
+  };
+  for (bool more = true; more;) {
+    ClientLink::Reply reply;
+    TAPML_TRY(link_->call([](Builder& builder) { return wire::CreateReadTrace(builder); }, reply));
+    const auto* answer = reply.answer<wire::Events>();
+    if (!answer) return fail(protocol_error("a trace was answered by something else"));
+    const auto count = answer->list() ? answer->list()->size() : 0;
+    more = answer->more() && count > 0;
+    for (flatbuffers::uoffset_t i = 0; i < count; ++i) {
+      const wire::Event* event = answer->list()->Get(i);
+      const bool named = answer->names() && event->name() < answer->names()->size();
+      if (!named || event->kind() > static_cast<uint8_t>(TraceEvent::Kind::kWait)) {
+        return fail(protocol_error("an event of a trace that makes no sense"));
+      }
+      events.push_back({static_cast<TraceEvent::Kind>(event->kind()), true,
+                        text_of(answer->names()->Get(event->name())), here(event->start()),
+                        event->duration(), event->bytes()});
+    }
+  }
+  return events;
+}
+
+}  // namespace tapml::rpc

@@ -1,0 +1,37 @@
+// What the device did and when, for the client's trace.
+#include <algorithm>
+#include <unordered_map>
+
+#include "rpc/session/server_core.h"
+
+namespace tapml::rpc {
+
+namespace {
+
+// Events of one reply, which keeps it well inside of what a head may have.
+constexpr size_t kMostEvents = 1 << 14;
+
+}  // namespace
+
+// Answers where it goes well.
+Status ServerCore::read_trace(uint64_t id) noexcept {
+  if (events_.empty()) {
+    TAPML_ASSIGN(events_, session_->take_trace());
+    std::ranges::reverse(events_);  // they are taken from the end
+  }
+  std::unordered_map<std::string, uint32_t> numbers;
+  std::vector<flatbuffers::Offset<flatbuffers::String>> names;
+  std::vector<wire::Event> list;
+  while (!events_.empty() && list.size() < kMostEvents) {
+    const runtime::TraceEvent& event = events_.back();
+    const auto [number, fresh] = numbers.emplace(event.name, static_cast<uint32_t>(names.size()));
+    if (fresh) names.push_back(builder_.CreateString(event.name));
+    list.emplace_back(event.start, event.duration, event.bytes, number->second,
+                      static_cast<uint8_t>(event.kind));
+    events_.pop_back();
+  }
+  reply(id, wire::CreateEventsDirect(builder_, &names, &list, !events_.empty()));
+  return {};
+}
+
+}  // namespace tapml::rpc
