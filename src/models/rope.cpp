@@ -1,7 +1,7 @@
+#include "models/rope.h"
+
 #include <cmath>
 #include <numbers>
-
-#include "models/llama.h"
 
 namespace tapml::models {
 

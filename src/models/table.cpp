@@ -15,6 +15,16 @@ std::span<const Architecture> architecture_table() {
            [](const ModelConfig& config, const WeightDTypes& dtypes) {
              return build_llama(std::get<LlamaConfig>(config), dtypes);
            }},
+      {.name = "qwen2_moe",
+       .doc = "Qwen1.5-MoE and Qwen2-MoE: routed experts beside a shared one.",
+       .weights =
+           [](const ModelConfig& config) {
+             return qwen2_moe_weights(std::get<Qwen2MoeConfig>(config));
+           },
+       .build =
+           [](const ModelConfig& config, const WeightDTypes& dtypes) {
+             return build_qwen2_moe(std::get<Qwen2MoeConfig>(config), dtypes);
+           }},
   };
   return kTable;
 }

@@ -6,11 +6,12 @@
 #include <variant>
 
 #include "models/llama.h"
+#include "models/qwen2_moe.h"
 
 namespace tapml::models {
 
 // One alternative for each kind of configuration.
-using ModelConfig = std::variant<LlamaConfig>;
+using ModelConfig = std::variant<LlamaConfig, Qwen2MoeConfig>;
 
 struct Architecture {
   const char* name;  // ModelInterface::architecture

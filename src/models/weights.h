@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "tensor/host_tensor.h"
 
@@ -11,6 +12,8 @@ namespace tapml::models {
 struct WeightSpec {
   std::string name;  // as the published files name it
   Shape shape;
+  // Where files have one tensor for each index of the first dimension: their names, in order.
+  std::vector<std::string> parts;
 };
 
 // The dtype that each weight is stored in.

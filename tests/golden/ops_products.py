@@ -51,3 +51,13 @@ def cases():
         a, b = numbers(torch.float32, *a_shape), numbers(torch.float32, *b_shape)
         yield Case("einsum", [a, b], [torch.einsum(equation, a.double(), b.double())],
                    {"equation": equation}, ["f32"])
+
+    for x_shape, i_shape in (((3, 5), (3,)), ((2, 3, 1, 5), (2, 3, 2)), ((5,), (4,)), ((2, 3, 5), ())):
+        x, w = numbers(torch.float32, *x_shape), numbers(torch.float32, 4, 6, 5)
+        indices = torch.randint(-4, 4, i_shape, dtype=torch.int32)
+        chosen = w.double()[indices.long()]
+        y = (chosen @ x.double()[..., None])[..., 0]
+        yield Case("gather_matmul", [x, w, indices], [y], result=["f32"])
+    x, w = numbers(torch.bfloat16, 2, 3), numbers(torch.bfloat16, 2, 4, 3)
+    y = torch.stack([x[0].double() @ w[1].double().T, torch.zeros(4, dtype=torch.float64)])
+    yield Case("gather_matmul", [x, w, torch.tensor([1, 2])], [y], result=["bf16"])

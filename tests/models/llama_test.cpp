@@ -59,7 +59,7 @@ TEST(Llama, WeightsInOrder) {
 TEST(Llama, BiasesFollowTheirWeights) {
   LlamaConfig config = small_config();
   config.layers = 1;
-  config.attention_bias = config.mlp_bias = true;
+  config.qkv_bias = config.output_bias = config.mlp_bias = true;
   std::string text, previous;
   for (const WeightSpec& weight : llama_weights(config)) {
     if (weight.name.ends_with(".bias")) {

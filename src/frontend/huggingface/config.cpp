@@ -5,6 +5,7 @@
 
 #include "base/strings.h"
 #include "frontend/huggingface/llama_config.h"
+#include "frontend/huggingface/qwen2_moe_config.h"
 #include "ir/exceptions.h"
 
 namespace tapml::frontend {
@@ -21,6 +22,7 @@ struct ConfigReader {
 
 constexpr ConfigReader kReaders[] = {
     {"LlamaForCausalLM", "llama", "llama", read_llama_config},
+    {"Qwen2MoeForCausalLM", "qwen2_moe", "qwen2_moe", read_qwen2_moe_config},
 };
 
 const ConfigReader& find_reader(const JsonObjectReader& json) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <set>
 
 #include "base/strings.h"
@@ -112,6 +113,40 @@ void check_weight(const models::WeightSpec& spec, const HostTensor& tensor,
   }
 }
 
+// The tensors of `spec.parts` as one: a copy, since files keep them apart. Nothing where some are
+// missing, which `missing` then names.
+std::optional<HostTensor> stack_parts(const models::WeightSpec& spec, const Found& found,
+                                      std::vector<std::string>& missing) {
+  const Shape part_shape(spec.shape.begin() + 1, spec.shape.end());
+  std::vector<const HostTensor*> parts;
+  for (const std::string& name : spec.parts) {
+    auto it = found.tensors.find(name);
+    if (it == found.tensors.end()) {
+      missing.push_back(name);
+      continue;
+    }
+    const HostTensor& part = it->second;
+    const std::string& file = found.file_of.at(name);
+    check_weight({name, part_shape, {}}, part, file);
+    if (!parts.empty() && part.dtype() != parts[0]->dtype()) {
+      throw_user("weight " + tapml::quoted(name) + " has another dtype than " +
+                     tapml::quoted(spec.parts[0]),
+                 file, dtype_name(parts[0]->dtype()), dtype_name(part.dtype()),
+                 "the two become one tensor");
+    }
+    parts.push_back(&part);
+  }
+  if (parts.size() != spec.parts.size()) return std::nullopt;
+  HostTensor whole = HostTensor::zeros(parts[0]->dtype(), spec.shape);
+  std::byte* to = whole.mutable_bytes().data();
+  for (const HostTensor* part : parts) {
+    std::span<const std::byte> bytes = part->bytes();
+    std::copy(bytes.begin(), bytes.end(), to);
+    to += bytes.size();
+  }
+  return whole;
+}
+
 // Buffers that older versions of transformers stored beside the weights; they follow from the
 // configuration.
 bool is_derived(const std::string& name) { return name.ends_with(".rotary_emb.inv_freq"); }
@@ -123,7 +158,13 @@ LoadedWeights load_weights(const std::string& folder, const std::vector<models::
   Found found = read_folder(folder);
   LoadedWeights loaded;
   std::vector<std::string> missing;
+  std::set<std::string> stacked;
   for (const models::WeightSpec& spec : wanted) {
+    if (!spec.parts.empty()) {
+      if (auto whole = stack_parts(spec, found, missing)) loaded.tensors[spec.name] = *whole;
+      stacked.insert(spec.parts.begin(), spec.parts.end());
+      continue;
+    }
     auto it = found.tensors.find(spec.name);
     if (it == found.tensors.end()) {
       missing.push_back(spec.name);
@@ -135,12 +176,13 @@ LoadedWeights load_weights(const std::string& folder, const std::vector<models::
   if (!missing.empty()) {
     throw_user("weights are missing: " + list_names(missing), folder,
                std::to_string(wanted.size()) + " weights, as config.json implies",
-               std::to_string(wanted.size() - missing.size()) + " of them",
+               std::to_string(loaded.tensors.size()) + " of them",
                "check that config.json belongs to these weights");
   }
   std::vector<std::string> extra;
   for (const auto& [name, tensor] : found.tensors) {
-    const bool expected = loaded.tensors.contains(name) || is_derived(name) ||
+    const bool expected = loaded.tensors.contains(name) || stacked.contains(name) ||
+                          is_derived(name) ||
                           std::find(ignored.begin(), ignored.end(), name) != ignored.end();
     if (!expected) extra.push_back(name);
   }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "op/reference/dot.h"
+#include "op/reference/resolve.h"
 
 namespace tapml::op::reference {
 
@@ -38,6 +39,32 @@ void linear(const AttrMap&, Args args, Outputs outputs) {
     double error = sum.error(unit) + bias.bound[column];
     put(out, at, value, error + kRoundFactor * unit * (std::fabs(value) + error));
   }
+}
+
+void gather_matmul(const AttrMap&, Args args, Outputs outputs) {
+  const RefTensor &x = *args[0].tensor, &weight = *args[1].tensor, &indices = *args[2].tensor;
+  RefTensor& out = outputs[0];
+  auto n = static_cast<size_t>(weight.shape[1]), k = static_cast<size_t>(weight.shape[2]);
+  const double unit = product_unit(x, weight, out);
+  const Shape outer(out.shape.begin(), out.shape.end() - 1);
+  const Shape rows(x.shape.begin(), x.shape.end() - 1);
+  std::vector<size_t> chosen(static_cast<size_t>(element_count(outer)));
+  walk(outer, broadcast_strides(indices.shape, outer), 0,
+       [&](size_t i, size_t at) { chosen[i] = at; });
+  walk(outer, broadcast_strides(rows, outer), 0, [&](size_t i, size_t row) {
+    const size_t which = chosen[i];
+    auto matrix = resolve(indices.integer(which), static_cast<size_t>(weight.shape[0]));
+    for (size_t column = 0; column < n; ++column) {
+      const size_t at = i * n + column;
+      if (!out.wants(at)) continue;
+      ProductSum sum;
+      for (size_t r = 0; matrix && r < k; ++r) {
+        sum.add(x, row * k + r, weight, (*matrix * n + column) * k + r);
+      }
+      put(out, at, sum.value, sum.error(unit));
+      if (indices.bound[which] > 0) out.bound[at] = kInfinity;
+    }
+  });
 }
 
 namespace {

@@ -7,6 +7,7 @@ namespace tapml::op::reference {
 
 void outer(const AttrMap& attrs, Args args, Outputs outputs);
 void linear(const AttrMap& attrs, Args args, Outputs outputs);
+void gather_matmul(const AttrMap& attrs, Args args, Outputs outputs);
 void einsum(const AttrMap& attrs, Args args, Outputs outputs);
 
 }  // namespace tapml::op::reference

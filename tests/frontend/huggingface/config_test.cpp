@@ -108,13 +108,14 @@ TEST(HuggingFaceConfig, DefaultsOfFieldsThatMayBeAbsent) {
 }
 
 TEST(HuggingFaceConfig, Biases) {
-  EXPECT_FALSE(llama(base_config()).attention_bias);
+  EXPECT_FALSE(llama(base_config()).qkv_bias);
   EXPECT_FALSE(llama(base_config()).mlp_bias);
   LlamaConfig attention = llama(with(base_config(), "attention_bias", "true"));
-  EXPECT_TRUE(attention.attention_bias);
+  EXPECT_TRUE(attention.qkv_bias);
+  EXPECT_TRUE(attention.output_bias);
   EXPECT_FALSE(attention.mlp_bias);
   LlamaConfig mlp = llama(with(base_config(), "mlp_bias", "true"));
-  EXPECT_FALSE(mlp.attention_bias);
+  EXPECT_FALSE(mlp.qkv_bias);
   EXPECT_TRUE(mlp.mlp_bias);
   EXPECT_FALSE(llama(with(base_config(), "mlp_bias", "null")).mlp_bias);
 }

@@ -1,0 +1,239 @@
+#include "models/decoder.h"
+
+#include <cmath>
+#include <span>
+
+#include "abi/model_interface.h"
+#include "ir/exceptions.h"
+
+namespace tapml::models {
+
+using namespace relax;  // NOLINT: this file is about relax alone
+
+std::string layer_path(int64_t layer) { return "model.layers." + std::to_string(layer); }
+
+void add_linear(std::vector<WeightSpec>& weights, const std::string& path, int64_t outputs,
+                int64_t inputs, bool bias) {
+  weights.push_back({path + ".weight", {outputs, inputs}, {}});
+  if (bias) weights.push_back({path + ".bias", {outputs}, {}});
+}
+
+namespace {
+
+// The weight that maps hidden states to logits.
+const char* head_weight(const DecoderConfig& config) {
+  return config.tied_embeddings ? "model.embed_tokens.weight" : "lm_head.weight";
+}
+
+}  // namespace
+
+DecoderFunction::DecoderFunction(const DecoderConfig& config,
+                                 const DecoderArchitecture& architecture,
+                                 const WeightDTypes& dtypes, const Module& module, PrimExpr tokens,
+                                 LogitsOf logits_of)
+    : config_(config),
+      architecture_(architecture),
+      builder_(module),
+      n_(std::move(tokens)),
+      logits_of_(logits_of) {
+  std::vector<float> frequencies = rope_frequencies(config.rope, config.head_dim);
+  inv_freq_ = make_constant(
+      HostTensor::from(DType::kF32, {config.head_dim / 2}, std::span<const float>(frequencies)));
+  add_params(dtypes);
+}
+
+FunctionRef DecoderFunction::build() {
+  builder_.begin_dataflow();
+  origin("model.embed_tokens");
+  Variable x = op("take", {weight("model.embed_tokens"), tokens_},
+                  {{"axis", int64_t{0}}, {"out_dtype", DType::kF32}});
+  for (int64_t layer = 0; layer < config_.layers; ++layer) x = transformer_layer(layer, x);
+  std::vector<Expr> results = {logits(x)};
+  results.insert(results.end(), pools_.begin(), pools_.end());
+  return builder_.finish(make_tuple(std::move(results)));
+}
+
+void DecoderFunction::add_params(const WeightDTypes& dtypes) {
+  Var p = make_var("p"), pages = make_var("pages");
+  tokens_ = builder_.param("tokens", tensor_annotation({b_, n_}, DType::kI32));
+  page_table_ = builder_.param("page_table", tensor_annotation({b_, p}, DType::kI32));
+  lengths_ = builder_.param("lengths", tensor_annotation({b_}, DType::kI32));
+  Dims pool = {pages, config_.page_size, config_.kv_heads, config_.head_dim};
+  for (int64_t layer = 0; layer < config_.layers; ++layer) {
+    for (const char* name : {"k_pool.", "v_pool."}) {
+      pools_.push_back(
+          builder_.param(name + std::to_string(layer), tensor_annotation(pool, DType::kF32)));
+    }
+  }
+  for (const WeightSpec& spec : decoder_weights(config_, architecture_)) {
+    Dims dims(spec.shape.begin(), spec.shape.end());
+    weights_[spec.name] =
+        builder_.param(spec.name, tensor_annotation(std::move(dims), dtypes.of(spec.name)));
+  }
+}
+
+Variable DecoderFunction::op(const char* name, std::vector<Expr> args, AttrMap attrs) {
+  return builder_.emit_op(name, std::move(args), std::move(attrs));
+}
+
+Variable DecoderFunction::field(const Variable& tuple, int64_t index) {
+  return builder_.emit(make_get_item(tuple, static_cast<int>(index)));
+}
+
+Variable DecoderFunction::rms_norm(const std::string& path, const Variable& x) {
+  origin(path);
+  return op("rms_norm", {x, weight(path)}, {{"epsilon", config_.rms_norm_epsilon}});
+}
+
+Variable DecoderFunction::linear(const std::string& path, const Variable& x) {
+  origin(path);
+  Variable y = op("matmul", {x, weight(path)}, {{"transpose_b", true}});
+  auto bias = weights_.find(path + ".bias");
+  return bias == weights_.end() ? y : op("add", {y, bias->second});
+}
+
+Variable DecoderFunction::gated(const std::string& path, const Variable& x) {
+  Variable gate = linear(path + ".gate_proj", x);
+  Variable up = linear(path + ".up_proj", x);
+  origin(path + ".act_fn");
+  gate = op("silu", {gate});
+  origin(path);
+  return linear(path + ".down_proj", op("multiply", {gate, up}));
+}
+
+// [b, n, heads * head_dim] of a projection as [b, n, heads, head_dim].
+Variable DecoderFunction::project_heads(const std::string& path, const Variable& x, int64_t heads) {
+  return op("reshape", {linear(path, x), make_shape({b_, n_, heads, config_.head_dim})});
+}
+
+Variable DecoderFunction::append(Expr& pool, const Variable& fresh) {
+  Variable updated =
+      builder_.emit_op("kv_append", {pool, fresh, page_table_, lengths_}, {}, "", true);
+  pool = updated;
+  return updated;
+}
+
+Variable DecoderFunction::attention(int64_t layer, const Variable& x) {
+  const std::string path = layer_path(layer) + ".self_attn";
+  Variable q = project_heads(path + ".q_proj", x, config_.heads);
+  Variable k = project_heads(path + ".k_proj", x, config_.kv_heads);
+  Variable v = project_heads(path + ".v_proj", x, config_.kv_heads);
+  origin(path);
+  q = op("rope", {q, lengths_, inv_freq_});
+  k = op("rope", {k, lengths_, inv_freq_});
+  Variable keys = append(pools_[2 * static_cast<size_t>(layer)], k);
+  Variable values = append(pools_[2 * static_cast<size_t>(layer) + 1], v);
+  double scale = 1 / std::sqrt(static_cast<double>(config_.head_dim));
+  Variable mixed =
+      op("paged_attention", {q, keys, values, page_table_, lengths_}, {{"scale", scale}});
+  mixed = op("reshape", {mixed, make_shape({b_, n_, config_.heads * config_.head_dim})});
+  return linear(path + ".o_proj", mixed);
+}
+
+Variable DecoderFunction::transformer_layer(int64_t layer, Variable x) {
+  const std::string path = layer_path(layer);
+  Variable mixed = attention(layer, rms_norm(path + ".input_layernorm", x));
+  origin(path);
+  x = op("add", {x, mixed});
+  Variable fed =
+      architecture_.feed_forward(*this, layer, rms_norm(path + ".post_attention_layernorm", x));
+  origin(path);
+  return op("add", {x, fed});
+}
+
+// Only the tokens whose logits are wanted pass the last norm and the head, which is a model's
+// largest matrix.
+Variable DecoderFunction::logits(Variable x) {
+  if (logits_of_ == LogitsOf::kLastToken) {
+    origin("model.norm");
+    if (!n_.is_int(1)) {
+      x = op("slice", {x, make_shape({n_ - 1}), make_shape({n_})},
+             {{"axes", std::vector<int64_t>{1}}});
+    }
+    x = op("reshape", {x, make_shape({b_, config_.hidden})});
+  }
+  x = rms_norm("model.norm", x);
+  origin("lm_head");
+  return builder_.emit_op("matmul", {x, weights_.at(head_weight(config_))}, {{"transpose_b", true}},
+                          "logits", true);
+}
+
+namespace {
+
+FunctionRef build_sample(const DecoderConfig& config, const Module& module) {
+  build::FunctionBuilder builder(module);
+  Var b = make_var("b");
+  Variable logits = builder.param("logits", tensor_annotation({b, config.vocabulary}, DType::kF32));
+  builder.param("parameters", tensor_annotation({b, 2}, DType::kF32));
+  Variable state = builder.param("state", tensor_annotation({2}, DType::kI64));
+  builder.begin_dataflow();
+  builder.set_origin({"sample"});
+  Variable tokens = builder.emit_op("argmax", {logits}, {{"axis", int64_t{-1}}}, "sampled", true);
+  return builder.finish(make_tuple({tokens, state}));
+}
+
+}  // namespace
+
+std::vector<WeightSpec> decoder_weights(const DecoderConfig& config,
+                                        const DecoderArchitecture& architecture) {
+  const int64_t hidden = config.hidden;
+  std::vector<WeightSpec> weights = {
+      {"model.embed_tokens.weight", {config.vocabulary, hidden}, {}}};
+  for (int64_t layer = 0; layer < config.layers; ++layer) {
+    const std::string path = layer_path(layer), attention = path + ".self_attn";
+    const int64_t queries = config.heads * config.head_dim,
+                  keys = config.kv_heads * config.head_dim;
+    weights.push_back({path + ".input_layernorm.weight", {hidden}, {}});
+    add_linear(weights, attention + ".q_proj", queries, hidden, config.qkv_bias);
+    add_linear(weights, attention + ".k_proj", keys, hidden, config.qkv_bias);
+    add_linear(weights, attention + ".v_proj", keys, hidden, config.qkv_bias);
+    add_linear(weights, attention + ".o_proj", hidden, queries, config.output_bias);
+    weights.push_back({path + ".post_attention_layernorm.weight", {hidden}, {}});
+    architecture.feed_forward_weights(layer, weights);
+  }
+  weights.push_back({"model.norm.weight", {hidden}, {}});
+  if (!config.tied_embeddings) {
+    weights.push_back({"lm_head.weight", {config.vocabulary, hidden}, {}});
+  }
+  for (const WeightSpec& weight : weights) {
+    if (!checked_byte_count(DType::kF64, weight.shape)) {
+      throw_user("the model is too large: weight " + weight.name + " overflows", "",
+                 "fewer than 2^63 bytes", shape_to_string(weight.shape));
+    }
+  }
+  return weights;
+}
+
+Module build_decoder(const DecoderConfig& config, const DecoderArchitecture& architecture,
+                     const WeightDTypes& dtypes) {
+  ModelInterface model;
+  model.architecture = architecture.name;
+  model.vocabulary = config.vocabulary;
+  model.context = config.context;
+  model.kv = {.layers = config.layers,
+              .kv_heads = config.kv_heads,
+              .head_dim = config.head_dim,
+              .page_size = config.page_size,
+              .dtype = DType::kF32};
+  for (WeightSpec& spec : decoder_weights(config, architecture)) {
+    model.weights.push_back(std::move(spec.name));
+  }
+
+  Module module;
+  module.attrs = model_interface_attrs(model);
+  module.attrs["bound.n"] = config.context;
+  module.attrs["bound.p"] = (config.context + config.page_size - 1) / config.page_size;
+  auto build = [&](PrimExpr tokens, DecoderFunction::LogitsOf logits_of) {
+    return DecoderFunction(config, architecture, dtypes, module, std::move(tokens), logits_of)
+        .build();
+  };
+  FunctionRef prefill = build(make_var("n"), DecoderFunction::LogitsOf::kLastToken);
+  FunctionRef decode = build(1, DecoderFunction::LogitsOf::kLastToken);
+  FunctionRef logits_all = build(make_var("n"), DecoderFunction::LogitsOf::kAllTokens);
+  FunctionRef sample = build_sample(config, module);
+  module.functions = {
+      {"prefill", prefill}, {"decode", decode}, {"logits_all", logits_all}, {"sample", sample}};
+  return module;
+}
+
+}  // namespace tapml::models
