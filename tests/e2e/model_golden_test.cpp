@@ -68,10 +68,13 @@ TEST_P(ModelGolden, LogitsOfPrefillInPiecesAndDecode) {
 INSTANTIATE_TEST_SUITE_P(Platforms, ModelGolden,
                          ::testing::Values(Case{"cpu", "llama3_gqa"}, Case{"cpu", "mqa_tied"},
                                            Case{"cpu", "biased"}, Case{"cpu", "wide_heads"},
-                                           Case{"cpu", "one_layer"}, Case{"cpu", "demo"},
+                                           Case{"cpu", "one_layer"}, Case{"cpu", "qwen2_moe"},
+                                           Case{"cpu", "qwen2_moe_normed"}, Case{"cpu", "demo"},
                                            Case{"opencl", "llama3_gqa"}, Case{"opencl", "mqa_tied"},
                                            Case{"opencl", "biased"}, Case{"opencl", "wide_heads"},
-                                           Case{"opencl", "one_layer"}, Case{"opencl", "demo"}),
+                                           Case{"opencl", "one_layer"}, Case{"opencl", "qwen2_moe"},
+                                           Case{"opencl", "qwen2_moe_normed"},
+                                           Case{"opencl", "demo"}),
                          case_name);
 
 // The demo model's 200 likeliest tokens behind each prompt. Where two logits are closer than twice

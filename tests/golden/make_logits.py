@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
-from transformers import LlamaConfig, LlamaForCausalLM
+from transformers import AutoConfig, AutoModelForCausalLM
 
 import rng
 
@@ -111,6 +111,49 @@ ONE_LAYER = variant(
     num_hidden_layers=1, num_key_value_heads=3,
     rope_parameters={"factor": 4.0, "rope_theta": 10000.0, "rope_type": "linear"}, vocab_size=300)
 
+# Experts in every layer but the second, whose shares are not made to sum to 1, as in Qwen1.5-MoE.
+QWEN2_MOE = {
+    "architectures": ["Qwen2MoeForCausalLM"],
+    "attention_dropout": 0.0,
+    "bos_token_id": 1,
+    "decoder_sparse_step": 1,
+    "eos_token_id": 2,
+    "hidden_act": "silu",
+    "hidden_size": 64,
+    "initializer_range": 0.02,
+    "intermediate_size": 112,
+    "max_position_embeddings": 96,
+    "max_window_layers": 3,
+    "mlp_only_layers": [1],
+    "model_type": "qwen2_moe",
+    "moe_intermediate_size": 44,
+    "norm_topk_prob": False,
+    "num_attention_heads": 4,
+    "num_experts": 6,
+    "num_experts_per_tok": 2,
+    "num_hidden_layers": 3,
+    "num_key_value_heads": 2,
+    "output_router_logits": False,
+    "rms_norm_eps": 1e-06,
+    "rope_theta": 1000000.0,
+    "router_aux_loss_coef": 0.001,
+    "shared_expert_intermediate_size": 72,
+    "sliding_window": 32768,
+    "tie_word_embeddings": False,
+    "torch_dtype": "float32",
+    "transformers_version": "4.43.0",
+    "use_cache": True,
+    "use_sliding_window": False,
+    "vocab_size": 251,
+}
+
+# Experts in every second layer, shares that sum to 1, no biases, the form of transformers 5.
+QWEN2_MOE_NORMED = variant(
+    QWEN2_MOE, decoder_sparse_step=2, dtype="bfloat16", mlp_only_layers=[], norm_topk_prob=True,
+    num_experts=5, num_experts_per_tok=3, num_hidden_layers=2, qkv_bias=False,
+    rope_parameters={"rope_theta": 10000.0, "rope_type": "default"}, rope_theta=None,
+    tie_word_embeddings=True, torch_dtype=None, transformers_version="5.0.0", vocab_size=199)
+
 # Configuration, seed of the weights, number of tokens.
 RANDOM = {
     "llama3_gqa": (LLAMA3_GQA, 1001, 48),
@@ -118,6 +161,8 @@ RANDOM = {
     "biased": (BIASED, 1003, 40),
     "wide_heads": (WIDE_HEADS, 1004, 37),
     "one_layer": (ONE_LAYER, 1005, 30),
+    "qwen2_moe": (QWEN2_MOE, 1006, 36),
+    "qwen2_moe_normed": (QWEN2_MOE_NORMED, 1007, 28),
 }
 
 # What the demo model continues; the first one is `prompt`, the next `prompt.1`, ...
@@ -146,21 +191,45 @@ def save(path, tensors, metadata):
 
 def reference(folder, weights):
     """The f32 model of folder/config.json with exactly these weights (widened from their storage)."""
-    config = LlamaConfig.from_pretrained(folder)
+    config = AutoConfig.from_pretrained(folder)
     config.dtype = torch.float32
     config._attn_implementation = "eager"
-    model = LlamaForCausalLM(config).to(torch.float32).eval()
-    missing, unexpected = model.load_state_dict({k: v.float() for k, v in weights.items()}, strict=False)
+    model = AutoModelForCausalLM.from_config(config).to(torch.float32).eval()
+    state = fused_experts({k: v.float() for k, v in weights.items()})
+    missing, unexpected = model.load_state_dict(state, strict=False)
     assert not unexpected, unexpected
     assert missing == (["lm_head.weight"] if config.tie_word_embeddings else []), missing
     model.tie_weights()
     return model
 
 
+def fused_experts(weights):
+    """Experts as transformers keeps them in memory, which files have one by one."""
+    fused, experts = {}, {}
+    for name, tensor in weights.items():
+        path, mark, rest = name.partition(".experts.")
+        if not mark:
+            fused[name] = tensor
+            continue
+        expert, projection, _ = rest.split(".")
+        experts.setdefault(path + ".experts.", {})[int(expert), projection] = tensor
+    for path, parts in experts.items():
+        count = 1 + max(expert for expert, _ in parts)
+        fused[path + "gate_up_proj"] = torch.stack(
+            [torch.cat([parts[e, "gate_proj"], parts[e, "up_proj"]]) for e in range(count)])
+        fused[path + "down_proj"] = torch.stack([parts[e, "down_proj"] for e in range(count)])
+    return fused
+
+
 @torch.no_grad()
 def logits_of(model, tokens):
     """Logits [P, vocab] of the tokens, without a cache."""
     return model(torch.tensor([tokens]), use_cache=False).logits[0]
+
+
+def gated(path, inner, hidden):
+    return {path + "gate_proj.weight": (inner, hidden), path + "up_proj.weight": (inner, hidden),
+            path + "down_proj.weight": (hidden, inner)}
 
 
 def random_weights(config, seed):
@@ -170,7 +239,11 @@ def random_weights(config, seed):
     heads = config["num_attention_heads"]
     groups = config.get("num_key_value_heads", heads)
     head = config.get("head_dim", hidden // heads)
-    biased = {"self_attn": config["attention_bias"], "mlp": config["mlp_bias"]}
+    if config["model_type"] == "qwen2_moe":
+        biased = {"q_proj", "k_proj", "v_proj"} if config.get("qkv_bias", True) else set()
+    else:
+        biased = {"q_proj", "k_proj", "v_proj", "o_proj"} if config["attention_bias"] else set()
+        biased |= {"gate_proj", "up_proj", "down_proj"} if config["mlp_bias"] else set()
     shapes = {"model.embed_tokens.weight": (config["vocab_size"], hidden)}
     for i in range(config["num_hidden_layers"]):
         p = f"model.layers.{i}."
@@ -181,13 +254,18 @@ def random_weights(config, seed):
             p + "self_attn.v_proj.weight": (groups * head, hidden),
             p + "self_attn.o_proj.weight": (hidden, heads * head),
             p + "post_attention_layernorm.weight": (hidden,),
-            p + "mlp.gate_proj.weight": (inner, hidden),
-            p + "mlp.up_proj.weight": (inner, hidden),
-            p + "mlp.down_proj.weight": (hidden, inner),
         }
+        if (config.get("num_experts") and (i + 1) % config["decoder_sparse_step"] == 0
+                and i not in config["mlp_only_layers"]):
+            shapes[p + "mlp.gate.weight"] = (config["num_experts"], hidden)
+            for e in range(config["num_experts"]):
+                shapes |= gated(f"{p}mlp.experts.{e}.", config["moe_intermediate_size"], hidden)
+            shapes |= gated(p + "mlp.shared_expert.", config["shared_expert_intermediate_size"], hidden)
+            shapes[p + "mlp.shared_expert_gate.weight"] = (1, hidden)
+        else:
+            shapes |= gated(p + "mlp.", inner, hidden)
     for name in list(shapes):
-        part = name.split(".")[-3]
-        if biased.get(part):
+        if name.split(".")[-2] in biased:
             shapes[name.removesuffix("weight") + "bias"] = shapes[name][:1]
     shapes["model.norm.weight"] = (hidden,)
     if not config["tie_word_embeddings"]:

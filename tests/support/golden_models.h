@@ -45,6 +45,18 @@ inline HostTensor random_weight(uint64_t seed, const models::WeightSpec& spec, D
   return tensor;
 }
 
+// A weight that files have in parts is made of the parts' own tensors.
+inline HostTensor random_weight_of(uint64_t seed, const models::WeightSpec& spec, DType dtype) {
+  if (spec.parts.empty()) return random_weight(seed, spec, dtype);
+  HostTensor whole = HostTensor::zeros(dtype, spec.shape);
+  const Shape shape(spec.shape.begin() + 1, spec.shape.end());
+  auto to = whole.mutable_bytes().begin();
+  for (const std::string& part : spec.parts) {
+    to = std::ranges::copy(random_weight(seed, {part, shape, {}}, dtype).bytes(), to).out;
+  }
+  return whole;
+}
+
 // A folder of tests/golden/logits.
 inline GoldenModel golden_model(const std::string& name) {
   const std::string root = TAPML_SOURCE_DIR;
@@ -59,7 +71,7 @@ inline GoldenModel golden_model(const std::string& name) {
   const auto seed = static_cast<uint64_t>(golden.reference.at("seed").values<int32_t>()[0]);
   const auto& architecture = models::find_architecture(golden.model.config.architecture);
   for (const models::WeightSpec& spec : architecture.weights(golden.model.config.model)) {
-    golden.model.weights[spec.name] = random_weight(seed, spec, golden.model.config.dtype);
+    golden.model.weights[spec.name] = random_weight_of(seed, spec, golden.model.config.dtype);
   }
   return golden;
 }

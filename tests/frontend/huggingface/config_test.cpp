@@ -197,6 +197,66 @@ INSTANTIATE_TEST_SUITE_P(
         BadField{"architectures", "[]"}, BadField{"architectures", "\"LlamaForCausalLM\""},
         BadField{"architectures", "[3]"}));
 
+Json moe_config() {
+  Json json = with(base_config(), "architectures", "[\"Qwen2MoeForCausalLM\"]");
+  for (const auto& [key, value] :
+       std::map<std::string, std::string>{{"num_experts", "6"},
+                                          {"num_experts_per_tok", "2"},
+                                          {"moe_intermediate_size", "20"},
+                                          {"shared_expert_intermediate_size", "30"},
+                                          {"mlp_only_layers", "[1]"}}) {
+    json = with(json, key, value);
+  }
+  return json;
+}
+
+TEST(HuggingFaceConfig, ReadsQwen2Moe) {
+  HuggingFaceConfig config = parse(moe_config());
+  EXPECT_EQ(config.architecture, "qwen2_moe");
+  auto model = std::get<models::Qwen2MoeConfig>(config.model);
+  EXPECT_EQ(model.experts, 6);
+  EXPECT_EQ(model.experts_per_token, 2);
+  EXPECT_EQ(model.expert_intermediate, 20);
+  EXPECT_EQ(model.shared_intermediate, 30);
+  EXPECT_EQ(model.intermediate, 64);
+  EXPECT_TRUE(model.qkv_bias);
+  EXPECT_FALSE(model.output_bias);
+  EXPECT_FALSE(model.renormalize);
+  EXPECT_TRUE(model.is_sparse(0));
+  EXPECT_FALSE(model.is_sparse(1));
+
+  Json json = with(with(moe_config(), "decoder_sparse_step", "2"), "mlp_only_layers", "[]");
+  json = with(with(json, "norm_topk_prob", "true"), "qkv_bias", "false");
+  model = std::get<models::Qwen2MoeConfig>(parse(json).model);
+  EXPECT_FALSE(model.is_sparse(0));
+  EXPECT_TRUE(model.is_sparse(1));
+  EXPECT_TRUE(model.renormalize);
+  EXPECT_FALSE(model.qkv_bias);
+
+  // Without experts nothing else is asked for.
+  json = with(without(moe_config(), "moe_intermediate_size"), "num_experts", "0");
+  EXPECT_FALSE(std::get<models::Qwen2MoeConfig>(parse(json).model).is_sparse(0));
+}
+
+TEST(HuggingFaceConfig, FieldsOfQwen2MoeThatAreRefused) {
+  for (auto [key, value] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"num_experts", "-1"},
+           {"num_experts_per_tok", "7"},
+           {"num_experts_per_tok", "0"},
+           {"moe_intermediate_size", "0"},
+           {"shared_expert_intermediate_size", "\"x\""},
+           {"decoder_sparse_step", "0"},
+           {"mlp_only_layers", "[-1]"},
+           {"use_sliding_window", "true"},
+           {"norm_topk_prob", "1"}}) {
+    expect_user_error([&] { parse(with(moe_config(), key, value)); }, {key, "config.json:"});
+  }
+  for (const char* key : {"num_experts", "num_experts_per_tok", "moe_intermediate_size",
+                          "shared_expert_intermediate_size"}) {
+    expect_user_error([&] { parse(without(moe_config(), key)); }, {key, "is missing"});
+  }
+}
+
 TEST(HuggingFaceConfig, MissingFields) {
   for (const char* key : {"vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers",
                           "num_attention_heads", "max_position_embeddings", "rms_norm_eps"}) {

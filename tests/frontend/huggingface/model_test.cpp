@@ -221,6 +221,56 @@ TEST_F(HuggingFaceFolder, BiasesAreThereExactlyWhenTheConfigurationSaysSo) {
   expect_same(read().weights, tensors_);
 }
 
+// A layer with three experts: what files have one by one becomes one weight.
+class ExpertsFolder : public HuggingFaceFolder {
+ protected:
+  void SetUp() override {
+    HuggingFaceFolder::SetUp();
+    const std::string config = std::string(kConfig).replace(
+        std::string(kConfig).find("LlamaForCausalLM"), 16, "Qwen2MoeForCausalLM");
+    const std::string fields =
+        R"(, "num_experts": 3, "num_experts_per_tok": 2, "moe_intermediate_size": 2,
+        "shared_expert_intermediate_size": 4})";
+    const std::string whole = config.substr(0, config.rfind('}')) + fields;
+    write("config.json", whole);
+    tensors_.clear();
+    float value = 0;
+    for (const auto& spec :
+         models::find_architecture("qwen2_moe").weights(parse_config(whole, "config.json").model)) {
+      if (spec.parts.empty()) tensors_[spec.name] = HostTensor::zeros(DType::kF32, spec.shape);
+      for (const std::string& part : spec.parts) {
+        HostTensor tensor =
+            HostTensor::zeros(DType::kF32, Shape(spec.shape.begin() + 1, spec.shape.end()));
+        for (int64_t i = 0; i < tensor.size(); ++i) tensor.set_f64(i, value++);
+        tensors_[part] = tensor;
+      }
+    }
+  }
+};
+
+TEST_F(ExpertsFolder, PartsBecomeOneWeight) {
+  write_all();
+  HuggingFaceModel model = read();
+  EXPECT_TRUE(model.warnings.empty());
+  const HostTensor& gates = model.weights.at("model.layers.0.mlp.experts.gate_proj.weight");
+  ASSERT_EQ(gates.shape(), (Shape{3, 2, 8}));
+  for (int64_t i = 0; i < gates.size(); ++i) EXPECT_EQ(gates.at_f64(i), static_cast<double>(i));
+}
+
+TEST_F(ExpertsFolder, PartsThatAreMissingOrDiffer) {
+  const std::string part = "model.layers.0.mlp.experts.1.up_proj.weight";
+  const HostTensor right = tensors_.at(part);
+  tensors_.erase(part);
+  write_all();
+  refuses({"weights are missing", part});
+  tensors_[part] = HostTensor::zeros(DType::kF32, {2, 9});
+  write_all();
+  refuses({part, "another shape", "[2, 8]", "[2, 9]"});
+  tensors_[part] = HostTensor::zeros(DType::kF16, {2, 8});
+  write_all();
+  refuses({part, "another dtype", "experts.0.up_proj", "f32", "f16"});
+}
+
 TEST_F(HuggingFaceFolder, WeightOfAnotherShape) {
   tensors_["model.norm.weight"] = HostTensor::zeros(DType::kF32, {9});
   write_all();
