@@ -143,3 +143,13 @@ add_test(NAME install_example
          COMMAND "${CMAKE_SOURCE_DIR}/tests/scripts/install_example_test.sh" "${CMAKE_BINARY_DIR}"
                  "${CMAKE_SOURCE_DIR}")
 set_tests_properties(install_example PROPERTIES LABELS e2e TIMEOUT 300)
+
+# The Python package, with the build's own module.
+if(TARGET tapml_python)
+  add_test(NAME python
+           COMMAND "${python_program}" -m pytest -q -p no:cacheprovider "${CMAKE_SOURCE_DIR}/tests/python")
+  set_tests_properties(
+    python
+    PROPERTIES LABELS e2e TIMEOUT 600
+               ENVIRONMENT "PYTHONPATH=${CMAKE_BINARY_DIR}/python;PYTHONDONTWRITEBYTECODE=1;TAPML_PROGRAM=$<TARGET_FILE:tapml>;TAPML_CACHE=${CMAKE_BINARY_DIR}/test-cache")
+endif()

@@ -179,10 +179,11 @@ Result<std::vector<HostTensor>> run_call(const Suite& suite, size_t index,
   return outputs;
 }
 
-Result<KernelVerdict> replay_kernel(const Suite& suite, Judge& judge, int32_t kernel,
-                                    runtime::KernelRunner& runner) {
-  auto start = std::chrono::steady_clock::now();
-  const SuiteKernel& info = suite.kernels[static_cast<size_t>(kernel)];
+namespace {
+
+// The verdict of a kernel before any call was looked at.
+KernelVerdict no_calls(const SuiteKernel& info, const Judge& judge, int32_t kernel,
+                       const runtime::KernelRunner& runner) {
   KernelVerdict verdict;
   verdict.kernel = info.name;
   verdict.against_source = !judge.has_specification(kernel);
@@ -190,44 +191,76 @@ Result<KernelVerdict> replay_kernel(const Suite& suite, Judge& judge, int32_t ke
           runner.executable().find_implementation(runner.executable().find_kernel(info.name))) {
     verdict.provider = implementation->provider;
   }
+  return verdict;
+}
+
+// Runs call `c` and adds what it says to the verdict of its kernel.
+Status add_call(const Suite& suite, Judge& judge, size_t c, runtime::KernelRunner& runner,
+                KernelVerdict& verdict) {
+  const SuiteCall& call = suite.calls[c];
+  const SuiteKernel& info = suite.kernels[static_cast<size_t>(call.kernel)];
   std::vector<size_t> written;
   for (size_t i = 0; i < info.modes.size(); ++i) {
     if (info.modes[i] != AccessMode::kIn) written.push_back(i);
   }
-  for (size_t c = 0; c < suite.calls.size(); ++c) {
-    const SuiteCall& call = suite.calls[c];
-    if (call.kernel != kernel) continue;
-    ++verdict.calls;
-    verdict.origin = merge_origins(verdict.origin, call.origin);
-    verdict.shapes.insert(shape_to_string(suite.tensors.at(call.after[written[0]]).shape()));
-    auto outputs = run_call(suite, c, runner);
-    if (!outputs) {
-      if (outputs.error().kind == ErrorKind::kPlatform) return fail(outputs.error());
-      verdict.passed = false;
-      verdict.failure = outputs.error().message;
-      break;
-    }
-    auto expected = guard([&] { return judge.outputs(c, *outputs); });
-    if (!expected) return fail(expected.error());
-    for (size_t o = 0; o < written.size(); ++o) {
-      Comparison comparison =
-          compare((*outputs)[o], suite.tensors.at(call.after[written[o]]), (*expected)[o]);
-      verdict.judged += comparison.target.judged;
-      verdict.elements += (*outputs)[o].size();
-      verdict.source_wrong |=
-          comparison.outcome == Outcome::kSourceWrong || comparison.source.max_ratio > 1;
-      bool worse = verdict.worst_sequence < 0 ||
-                   comparison.target.max_ratio > verdict.worst.target.max_ratio ||
-                   comparison.target.mask_mismatches > verdict.worst.target.mask_mismatches;
-      if (worse) {
-        verdict.worst = comparison;
-        verdict.worst_output = info.params[written[o]];
-        verdict.worst_sequence = call.sequence;
-      }
-      verdict.passed &= comparison.target_ok;
-    }
+  ++verdict.calls;
+  verdict.origin = merge_origins(verdict.origin, call.origin);
+  verdict.shapes.insert(shape_to_string(suite.tensors.at(call.after[written[0]]).shape()));
+  auto outputs = run_call(suite, c, runner);
+  if (!outputs) {
+    if (outputs.error().kind == ErrorKind::kPlatform) return fail(outputs.error());
+    verdict.passed = false;
+    verdict.failure = outputs.error().message;
+    return {};
   }
-  verdict.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  auto expected = guard([&] { return judge.outputs(c, *outputs); });
+  if (!expected) return fail(expected.error());
+  for (size_t o = 0; o < written.size(); ++o) {
+    Comparison comparison =
+        compare((*outputs)[o], suite.tensors.at(call.after[written[o]]), (*expected)[o]);
+    verdict.judged += comparison.target.judged;
+    verdict.elements += (*outputs)[o].size();
+    verdict.source_wrong |=
+        comparison.outcome == Outcome::kSourceWrong || comparison.source.max_ratio > 1;
+    bool worse = verdict.worst_sequence < 0 ||
+                 comparison.target.max_ratio > verdict.worst.target.max_ratio ||
+                 comparison.target.mask_mismatches > verdict.worst.target.mask_mismatches;
+    if (worse) {
+      verdict.worst = comparison;
+      verdict.worst_output = info.params[written[o]];
+      verdict.worst_sequence = call.sequence;
+    }
+    verdict.passed &= comparison.target_ok;
+  }
+  return {};
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+Result<KernelVerdict> replay_kernel(const Suite& suite, Judge& judge, int32_t kernel,
+                                    runtime::KernelRunner& runner) {
+  auto start = std::chrono::steady_clock::now();
+  KernelVerdict verdict =
+      no_calls(suite.kernels[static_cast<size_t>(kernel)], judge, kernel, runner);
+  for (size_t c = 0; c < suite.calls.size() && verdict.failure.empty(); ++c) {
+    if (suite.calls[c].kernel == kernel) TAPML_TRY(add_call(suite, judge, c, runner, verdict));
+  }
+  verdict.seconds = seconds_since(start);
+  return verdict;
+}
+
+Result<KernelVerdict> replay_call(const Suite& suite, Judge& judge, size_t call,
+                                  runtime::KernelRunner& runner) {
+  auto start = std::chrono::steady_clock::now();
+  const int32_t kernel = suite.calls[call].kernel;
+  KernelVerdict verdict =
+      no_calls(suite.kernels[static_cast<size_t>(kernel)], judge, kernel, runner);
+  TAPML_TRY(add_call(suite, judge, call, runner, verdict));
+  verdict.seconds = seconds_since(start);
   return verdict;
 }
 

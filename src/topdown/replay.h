@@ -67,6 +67,10 @@ class Judge {
 Result<KernelVerdict> replay_kernel(const Suite& suite, Judge& judge, int32_t kernel,
                                     runtime::KernelRunner& runner);
 
+// The same for one carved call (index into the suite's calls) alone.
+Result<KernelVerdict> replay_call(const Suite& suite, Judge& judge, size_t call,
+                                  runtime::KernelRunner& runner);
+
 // Outputs of the suite's call on `runner`, one per out or inout parameter.
 Result<std::vector<HostTensor>> run_call(const Suite& suite, size_t call,
                                          runtime::KernelRunner& runner);

@@ -1,0 +1,21 @@
+// Element types as Python writes them.
+#pragma once
+
+#include "binding.h"
+#include "tensor/dtype.h"
+
+namespace tapml::python {
+
+// "f32", "float32", numpy.float32, numpy.dtype("<f4"), torch.float32, float, bool. UserError that
+// names `where` for anything else.
+DType dtype_of(const py::object& dtype, const char* where);
+
+// The dtype of a NumPy array's elements in native byte order; UserError for what tapml has not
+// (complex numbers, texts, records, ...).
+DType from_numpy(const py::object& numpy_dtype, const char* where);
+
+// numpy.dtype of the same elements: that of ml_dtypes for bf16. UserError where it is not
+// installed.
+py::object to_numpy(DType dtype);
+
+}  // namespace tapml::python

@@ -1,0 +1,137 @@
+#include "host_array.h"
+
+#include <pybind11/numpy.h>
+
+#include <cstring>
+
+#include "tensor/uninitialized.h"
+
+namespace tapml::python {
+
+namespace {
+
+HostArray of_tensor(HostTensor tensor) {
+  HostArray array;
+  array.dtype = tensor.dtype();
+  array.shape = tensor.shape();
+  array.data = tensor.mutable_bytes().data();
+  array.owner = std::make_shared<HostTensor>(std::move(tensor));
+  return array;
+}
+
+// Copies one dimension after the other.
+void copy_strided(const HostArray& from, size_t dim, const std::byte* source, std::byte*& to) {
+  const auto size = static_cast<int64_t>(dtype_bytes(from.dtype));
+  if (dim == from.shape.size()) {
+    std::memcpy(to, source, static_cast<size_t>(size));
+    to += size;
+    return;
+  }
+  for (int64_t i = 0; i < from.shape[dim]; ++i) {
+    copy_strided(from, dim + 1, source + i * from.strides[dim] * size, to);
+  }
+}
+
+HostArray compacted(const HostArray& array) {
+  HostTensor copy = uninitialized_tensor(array.dtype, array.shape);
+  std::byte* to = copy.mutable_bytes().data();
+  copy_strided(array, 0, array.data, to);
+  return of_tensor(std::move(copy));
+}
+
+std::string numbers(const py::object& list) { return py::str(py::tuple(list)).cast<std::string>(); }
+
+TakenArray take_numpy(py::object array, std::optional<DType> dtype, const char* where) {
+  TakenArray taken;
+  py::module_ numpy = py::module_::import("numpy");
+  DType own = from_numpy(array.attr("dtype"), where);
+  if (!array.attr("dtype").attr("isnative").cast<bool>()) {
+    taken.copied = "its elements are in the other byte order";
+    array = array.attr("astype")(array.attr("dtype").attr("newbyteorder")("="));
+  }
+  // bf16 is converted by us, below: NumPy alone does not know it.
+  if (dtype && *dtype != own && *dtype != DType::kBF16 && own != DType::kBF16) {
+    taken.copied =
+        std::string("its elements are ") + dtype_name(own) + ", not " + dtype_name(*dtype);
+    array = array.attr("astype")(to_numpy(*dtype));
+    own = *dtype;
+  }
+  py::object flags = array.attr("flags");
+  if (!flags["C_CONTIGUOUS"].cast<bool>() || !flags["ALIGNED"].cast<bool>()) {
+    if (taken.copied.empty()) {
+      taken.copied = flags["ALIGNED"].cast<bool>()
+                         ? "its elements do not lie together in row-major order (strides of " +
+                               numbers(array.attr("strides")) + " bytes)"
+                         : "its elements are not aligned in memory";
+    }
+    array = numpy.attr("array")(array, py::arg("order") = "C", py::arg("copy") = true);
+  }
+  auto data = py::reinterpret_borrow<py::array>(array);
+  HostArray& host = taken.array;
+  host.dtype = own;
+  for (py::ssize_t i = 0; i < data.ndim(); ++i) host.shape.push_back(data.shape(i));
+  host.data = static_cast<std::byte*>(const_cast<void*>(data.data()));
+  host.writable = data.writeable();
+  host.owner = keep_alive(std::move(array));
+  return taken;
+}
+
+}  // namespace
+
+HostTensor as_tensor(const HostArray& array) {
+  return HostTensor::view(array.dtype, array.shape, array.data, array.owner);
+}
+
+HostTensor converted(const HostTensor& tensor, DType dtype) {
+  HostTensor made = uninitialized_tensor(dtype, tensor.shape());
+  for (int64_t i = 0; i < tensor.size(); ++i) made.set_f64(i, tensor.at_f64(i));
+  return made;
+}
+
+TakenArray take_array(const py::object& x, std::optional<DType> dtype, const char* where) {
+  TakenArray taken;
+  py::module_ numpy = py::module_::import("numpy");
+  if (py::isinstance(x, numpy.attr("ndarray"))) {
+    taken = take_numpy(x, dtype, where);
+  } else if (py::hasattr(x, "__dlpack__")) {
+    taken.array = take_dlpack(x, where);
+    if (!taken.array.compact()) {
+      taken.array = compacted(taken.array);
+      taken.copied = "its elements do not lie together in row-major order";
+    }
+    taken.array.strides.clear();
+  } else {
+    // A list, a number, an object with __array__.
+    py::object made;
+    try {
+      py::object wanted = dtype && *dtype != DType::kBF16 ? to_numpy(*dtype) : py::none();
+      made = numpy.attr("asarray")(x, wanted);
+    } catch (const py::error_already_set& failure) {
+      throw_user("not an array", where, "a NumPy array, a tensor with __dlpack__, or numbers",
+                 py::str(failure.value()).cast<std::string>());
+    }
+    taken = take_numpy(made, dtype, where);
+    if (taken.copied.empty() && !py::hasattr(x, "__array__")) taken.copied = "it is no array";
+  }
+  if (dtype && taken.array.dtype != *dtype) {
+    taken.copied = std::string("its elements are ") + dtype_name(taken.array.dtype) + ", not " +
+                   dtype_name(*dtype);
+    HostTensor made = converted(as_tensor(taken.array), *dtype);
+    taken.array = of_tensor(std::move(made));
+  }
+  return taken;
+}
+
+py::object as_numpy(const HostTensor& tensor, std::shared_ptr<const void> owner, bool writable) {
+  auto held = std::make_unique<std::shared_ptr<const void>>(std::move(owner));
+  py::capsule base(
+      held.get(), [](void* pointer) { delete static_cast<std::shared_ptr<const void>*>(pointer); });
+  held.release();  // the capsule's
+  auto dtype = py::reinterpret_borrow<py::dtype>(to_numpy(tensor.dtype()));
+  std::vector<py::ssize_t> shape(tensor.shape().begin(), tensor.shape().end());
+  py::array array(dtype, shape, tensor.bytes().data(), base);
+  if (!writable) array.attr("flags").attr("writeable") = false;
+  return array;
+}
+
+}  // namespace tapml::python

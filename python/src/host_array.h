@@ -1,0 +1,32 @@
+// Python's arrays as elements in host memory.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "dlpack.h"
+#include "dtypes.h"
+#include "tensor/host_tensor.h"
+
+namespace tapml::python {
+
+// What an array gave.
+struct TakenArray {
+  HostArray array;     // compact
+  std::string copied;  // why its elements had to be copied; empty where `array` is x's own memory
+};
+
+// A NumPy array, anything with __dlpack__ (a PyTorch tensor), or what numpy.asarray() takes, as
+// `dtype` where given. UserError that names `where` for dtypes that tapml has not.
+TakenArray take_array(const py::object& x, std::optional<DType> dtype, const char* where);
+
+// The array as a tensor that keeps its owner.
+HostTensor as_tensor(const HostArray& array);
+
+// A NumPy array over the tensor's bytes, read-only unless `writable`.
+py::object as_numpy(const HostTensor& tensor, std::shared_ptr<const void> owner, bool writable);
+
+// Elements rounded to another dtype.
+HostTensor converted(const HostTensor& tensor, DType dtype);
+
+}  // namespace tapml::python

@@ -1,0 +1,213 @@
+#include "language_model.h"
+
+#include <pybind11/functional.h>
+#include <pybind11/stl.h>
+
+#include <exception>
+
+#include "base/strings.h"
+#include "executable.h"
+#include "host_array.h"
+#include "llm/engine.h"
+#include "program.h"
+#include "session.h"
+
+namespace tapml::python {
+
+namespace {
+
+// A language model on a device.
+class Engine final : public Resource {
+ public:
+  struct State {
+    std::shared_ptr<runtime::Session> session;
+    std::unique_ptr<llm::Engine> engine;  // goes first
+    std::timed_mutex busy;
+  };
+  Engine(SessionRef open, LanguageModel model, std::shared_ptr<State> state)
+      : open_(std::move(open)), model_(std::move(model)), state_(std::move(state)) {
+    open_->add(this);
+  }
+  ~Engine() override { open_->remove(this); }
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  void drop() noexcept override { state_.reset(); }
+
+  const SessionRef& open() const { return open_; }
+  const LanguageModel& model() const { return model_; }
+  std::shared_ptr<State> use() const {
+    if (!state_) throw_closed("engine");
+    return state_;
+  }
+
+ private:
+  SessionRef open_;
+  LanguageModel model_;
+  std::shared_ptr<State> state_;
+};
+
+struct Generated {
+  llm::Generation generation;
+  std::string text;
+  std::vector<int32_t> prompt;
+};
+
+LanguageModel load(const std::string& folder) {
+  return without_interpreter([&] {
+    return LanguageModel{folder, std::make_shared<const app::LoadedModel>(app::load_model(folder))};
+  });
+}
+
+std::unique_ptr<Engine> make_engine(const LanguageModel& model, const py::object& device,
+                                    bool cache) {
+  const SessionRef open = session_of(device, "engine(device)");
+  auto session = open->use();
+  auto state = without_interpreter([&] {
+    CompileSettings settings;
+    settings.cache = cache;
+    auto compiled = compile(model.loaded->files.module, open->target(), settings, open);
+    auto made = std::make_shared<Engine::State>();
+    made->session = session;
+    // A machine beside a remote device: each token is one request.
+    made->engine = unwrap(llm::Engine::create(unwrap(session->open_machine(compiled->executable)),
+                                              model.loaded->files.weights));
+    return made;
+  });
+  return std::make_unique<Engine>(open, model, std::move(state));
+}
+
+std::unique_ptr<Generated> generate(const Engine& engine, const std::string& prompt,
+                                    int64_t max_tokens, double temperature, double top_p,
+                                    int64_t top_k, uint64_t seed, bool logits,
+                                    const py::object& on_token) {
+  if (max_tokens < 0) {
+    throw_user("a negative number of tokens", "generate(max_tokens=...)", "0 or more",
+               std::to_string(max_tokens));
+  }
+  auto state = engine.use();
+  const app::LoadedModel& model = *engine.model().loaded;
+  std::exception_ptr raised;
+  auto result = without_interpreter([&] {
+    auto made = std::make_unique<Generated>();
+    made->prompt = app::encode_prompt(model, prompt);
+    llm::GenerateOptions options;
+    options.max_tokens = max_tokens;
+    options.eos = model.files.eos;
+    options.sampler = {temperature, top_p, top_k, seed};
+    options.keep_logits = logits;
+    StreamDecoder decoder(model.tokenizer);
+    options.on_token = [&](int32_t token) {
+      if (interrupt_of_this_thread()) return false;
+      if (on_token.is_none()) return true;
+      const std::string text = decoder.push(token);
+      py::gil_scoped_acquire locked;
+      try {
+        on_token(token, text);
+      } catch (const py::error_already_set&) {
+        raised = std::current_exception();
+        return false;
+      }
+      return true;
+    };
+    std::unique_lock<std::timed_mutex> busy(state->busy, std::defer_lock);
+    while (!busy.try_lock_for(std::chrono::milliseconds(100))) check_interrupt();
+    runtime::Machine& machine = state->engine->machine();
+    machine.set_interrupt(&interrupt_of_this_thread());
+    auto generation = state->engine->generate(made->prompt, options);
+    machine.set_interrupt(nullptr);
+    made->generation = unwrap(std::move(generation));
+    made->text = model.tokenizer.decode(made->generation.tokens);
+    return made;
+  });
+  if (raised) std::rethrow_exception(raised);
+  return result;
+}
+
+}  // namespace
+
+LanguageModel language_model_of(const py::object& model, const char* where) {
+  if (py::isinstance<LanguageModel>(model)) return model.cast<LanguageModel>();
+  if (py::isinstance<py::str>(model) || py::hasattr(model, "__fspath__")) {
+    return load(py::module_::import("os").attr("fspath")(model).cast<std::string>());
+  }
+  throw_user("not a language model", where, "a tapml.LanguageModel, or the folder of one",
+             py::str(py::type::of(model).attr("__name__")).cast<std::string>());
+}
+
+void bind_language_model(py::module_& module) {
+  py::class_<Generated>(module, "Generation", py::is_final(), "What a model wrote.")
+      .def_readonly("text", &Generated::text, "Without the prompt.")
+      .def_property_readonly(
+          "tokens", [](const Generated& g) { return g.generation.tokens; },
+          "Token ids, without the one that ended the text.")
+      .def_readonly("prompt_tokens", &Generated::prompt)
+      .def_property_readonly(
+          "stop_reason",
+          [](const Generated& g) { return llm::stop_reason_name(g.generation.reason); },
+          "``\"eos\"``, ``\"max_tokens\"``, ``\"context\"`` or ``\"caller\"``.")
+      .def_property_readonly(
+          "logits",
+          [](const Generated& g) -> py::object {
+            const HostTensor& logits = g.generation.logits;
+            if (logits.shape().size() != 2) return py::none();
+            return as_numpy(logits, std::make_shared<HostTensor>(logits), false);
+          },
+          "f32[P + N - 1, vocabulary] of P prompt tokens and N generated ones, a NumPy array; None "
+          "unless they were asked for.")
+      .def_property_readonly("prefill_seconds",
+                             [](const Generated& g) { return g.generation.prefill_seconds; })
+      .def_property_readonly("decode_seconds",
+                             [](const Generated& g) { return g.generation.decode_seconds; })
+      .def("__repr__",
+           [](const Generated& g) { return "<tapml.Generation " + quoted(g.text) + ">"; });
+  py::class_<Engine>(module, "Engine", py::is_final(),
+                     "A language model on a device, its weights uploaded.")
+      .def_property_readonly("device", [](const Engine& engine) { return engine.open(); })
+      .def("generate", &generate, py::arg("prompt"), py::kw_only(), py::arg("max_tokens") = 64,
+           py::arg("temperature") = 0.0, py::arg("top_p") = 1.0, py::arg("top_k") = 0,
+           py::arg("seed") = 0, py::arg("logits") = false, py::arg("on_token") = py::none(), R"doc(
+Continues a text; greedily at temperature 0.
+
+``on_token(token, text)`` sees each token and the text that it completes; what it raises ends the
+text and is raised here. With ``logits`` the result holds them.)doc")
+      .def("__repr__", [](const Engine& engine) {
+        return "<tapml.Engine " + quoted(engine.model().folder) + " on " +
+               quoted(engine.open()->target().text) + ">";
+      });
+  py::class_<LanguageModel>(module, "LanguageModel", py::is_final(),
+                            "A Hugging Face model folder: module, weights, tokenizer.")
+      .def_static("load", &load, py::arg("folder"),
+                  "Reads config.json, the weights (mapped, not copied) and tokenizer.json.")
+      .def_readonly("folder", &LanguageModel::folder)
+      .def_property_readonly(
+          "module",
+          [](const LanguageModel& m) { return Program{m.loaded->files.module, m.folder}; })
+      .def_property_readonly(
+          "weights",
+          [](const LanguageModel& m) {
+            py::list names;
+            for (const auto& [name, tensor] : m.loaded->files.weights) {
+              names.append(name);
+            }
+            return py::tuple(names);
+          },
+          "Names of the weights.")
+      .def(
+          "encode",
+          [](const LanguageModel& m, const std::string& text) {
+            return unwrap(m.loaded->tokenizer.encode(text));
+          },
+          py::arg("text"), "Token ids of a text.")
+      .def(
+          "decode",
+          [](const LanguageModel& m, const std::vector<int32_t>& tokens) {
+            return m.loaded->tokenizer.decode(tokens);
+          },
+          py::arg("tokens"), "The text of token ids.")
+      .def("engine", &make_engine, py::arg("device"), py::kw_only(), py::arg("cache") = true,
+           "Compiles the model for the device and uploads it.")
+      .def("__repr__",
+           [](const LanguageModel& m) { return "<tapml.LanguageModel " + quoted(m.folder) + ">"; });
+}
+
+}  // namespace tapml::python

@@ -1,0 +1,17 @@
+// The extension module tapml._tapml: everything of the package that is not Python.
+#include "binding.h"
+
+PYBIND11_MODULE(_tapml, module) {
+  using namespace tapml::python;
+  module.doc() = "The C++ side of the package tapml.";
+  module.attr("__version__") = TAPML_VERSION;
+  bind_errors(module);
+  bind_session(module);
+  bind_tensor(module);
+  bind_program(module);
+  bind_executable(module);
+  bind_language_model(module);
+  bind_suite(module);
+  bind_replay(module);
+  bind_migrate(module);
+}

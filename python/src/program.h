@@ -1,0 +1,27 @@
+// Modules: what is compiled.
+#pragma once
+
+#include <string>
+
+#include "binding.h"
+#include "ir/module.h"
+#include "relax/expr.h"
+
+namespace tapml::python {
+
+// A module that has passed the checks of input.
+struct Program {
+  Module module;
+  std::string name;  // of its text, for messages
+};
+
+// Of the compiler's annotations, as Python shows them.
+struct ValueType {
+  std::string name;  // of the parameter; empty in results
+  relax::Annotation annotation;
+};
+
+// The module of a Program or a LanguageModel; UserError for anything else.
+const Module& module_of(const py::object& program, const char* where);
+
+}  // namespace tapml::python

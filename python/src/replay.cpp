@@ -1,0 +1,178 @@
+#include <pybind11/stl.h>
+
+#include <mutex>
+
+#include "app/platforms.h"
+#include "base/strings.h"
+#include "executable.h"
+#include "suite.h"
+#include "topdown/report.h"
+#include "verdict.h"
+
+namespace tapml::python {
+
+namespace {
+
+// A suite's kernels, implemented for a device.
+class Replayer final : public Resource {
+ public:
+  struct State {
+    explicit State(std::shared_ptr<const topdown::Suite> tests)
+        : suite(std::move(tests)), judge(*suite) {}
+    std::shared_ptr<runtime::Session> session;
+    std::shared_ptr<const topdown::Suite> suite;
+    topdown::Judge judge;
+    std::unique_ptr<runtime::KernelRunner> runner;  // goes before its session
+    std::timed_mutex busy;
+  };
+  Replayer(SessionRef open, std::shared_ptr<State> state)
+      : open_(std::move(open)), state_(std::move(state)) {
+    open_->add(this);
+  }
+  ~Replayer() override { open_->remove(this); }
+  Replayer(const Replayer&) = delete;
+  Replayer& operator=(const Replayer&) = delete;
+  void drop() noexcept override { state_.reset(); }
+
+  const SessionRef& open() const { return open_; }
+  std::shared_ptr<State> use() const {
+    if (!state_) throw_closed("replay");
+    return state_;
+  }
+
+ private:
+  SessionRef open_;
+  std::shared_ptr<State> state_;
+};
+
+std::unique_ptr<Replayer> make_replayer(const CarvedSuite& suite, const py::object& device) {
+  const SessionRef open = session_of(device, "Replayer(suite, device)");
+  auto session = open->use();
+  auto state = without_interpreter([&] {
+    auto made = std::make_shared<Replayer::State>(suite.suite);
+    made->session = session;
+    pipeline::ImplementOptions options;
+    options.instruments.poll = check_interrupt;
+    auto executable = pipeline::implement(made->judge.module(), open->target(), options);
+    made->runner = unwrap(runtime::KernelRunner::create(*session, executable));
+    return made;
+  });
+  return std::make_unique<Replayer>(open, std::move(state));
+}
+
+template <class Work>
+Verdict run(const Replayer& replayer, Work&& work) {
+  auto state = replayer.use();
+  return without_interpreter([&] {
+    std::unique_lock<std::timed_mutex> busy(state->busy, std::defer_lock);
+    while (!busy.try_lock_for(std::chrono::milliseconds(100))) check_interrupt();
+    // Of this call's thread.
+    state->judge.set_poll(check_interrupt);
+    return Verdict{unwrap(work(*state))};
+  });
+}
+
+Verdict replay_kernel(const Replayer& replayer, const std::string& name) {
+  auto state = replayer.use();
+  const int32_t kernel = state->suite->find_kernel(name);
+  if (kernel < 0) {
+    std::string names;
+    for (const auto& one : state->suite->kernels) names += (names.empty() ? "" : ", ") + one.name;
+    throw_user("the suite has no such kernel", "kernel(name)", names, quoted(name));
+  }
+  return run(replayer, [&](Replayer::State& on) {
+    return topdown::replay_kernel(*on.suite, on.judge, kernel, *on.runner);
+  });
+}
+
+Verdict replay_call(const Replayer& replayer, int64_t index) {
+  auto state = replayer.use();
+  const auto calls = static_cast<int64_t>(state->suite->calls.size());
+  if (index < 0 || index >= calls) {
+    throw_user("the suite has no such call", "call(index)", "0 to " + std::to_string(calls - 1),
+               std::to_string(index));
+  }
+  return run(replayer, [&](Replayer::State& on) {
+    return topdown::replay_call(*on.suite, on.judge, static_cast<size_t>(index), *on.runner);
+  });
+}
+
+std::string text_of(const Verdict& verdict) {
+  const topdown::KernelVerdict& v = verdict.verdict;
+  std::string text = v.kernel + ": ";
+  if (!v.failure.empty()) return text + "cannot run: " + v.failure;
+  char numbers[160];
+  std::snprintf(numbers, sizeof numbers, "largest error %.3g, %.3g of what is allowed (%.3g)",
+                v.worst.target.max_abs, v.worst.target.max_ratio, v.worst.allowed);
+  text += (v.passed ? "pass; " : "differs; ") + std::string(numbers);
+  if (!v.worst_output.empty()) {
+    text += ", in " + v.worst_output + " of call " + std::to_string(v.worst_sequence);
+    if (v.worst.target.worst >= 0) {
+      text += " at element " + std::to_string(v.worst.target.worst);
+    }
+  }
+  if (v.worst.target.mask_mismatches > 0) {
+    text += "; " + std::to_string(v.worst.target.mask_mismatches) +
+            " elements are NaN or infinite on one side only";
+  }
+  if (v.source_wrong) text += "; the source is outside of its own bound";
+  if (v.against_source) text += "; held against the source alone";
+  if (!v.origin.empty()) text += "; layers: " + origin_summary(v.origin);
+  return text;
+}
+
+}  // namespace
+
+py::object parsed(const Json& json) {
+  return py::module_::import("json").attr("loads")(json.dump());
+}
+
+void bind_replay(py::module_& module) {
+  using Kernel = topdown::KernelVerdict;
+  auto of = [](auto member) { return [member](const Verdict& v) { return v.verdict.*member; }; };
+  py::class_<Verdict>(module, "Verdict", py::is_final(),
+                      "What tests of a kernel said, held against the judge (docs/verdicts.md).")
+      .def_property_readonly("kernel", of(&Kernel::kernel))
+      .def_property_readonly("passed", of(&Kernel::passed))
+      .def_property_readonly("calls", of(&Kernel::calls), "Tests that were run.")
+      .def_property_readonly("layers",
+                             [](const Verdict& v) {
+                               py::list layers;
+                               for (const std::string& layer : v.verdict.origin) {
+                                 layers.append(layer);
+                               }
+                               return py::tuple(layers);
+                             })
+      .def_property_readonly("provider", of(&Kernel::provider), "How the device implements it.")
+      .def_property_readonly("failure", of(&Kernel::failure), "Why it could not be run, if so.")
+      .def_property_readonly("source_wrong", of(&Kernel::source_wrong))
+      .def_property_readonly("against_source", of(&Kernel::against_source))
+      .def_property_readonly("judged", of(&Kernel::judged), "Elements that were looked at.")
+      .def_property_readonly("elements", of(&Kernel::elements))
+      .def_property_readonly("seconds", of(&Kernel::seconds))
+      .def_property_readonly("worst_output", of(&Kernel::worst_output))
+      .def_property_readonly("worst_sequence", of(&Kernel::worst_sequence))
+      .def_property_readonly("worst_element",
+                             [](const Verdict& v) { return v.verdict.worst.target.worst; })
+      .def_property_readonly(
+          "max_abs", [](const Verdict& v) { return v.verdict.worst.target.max_abs; },
+          "Largest distance from the judge, of the worst output.")
+      .def_property_readonly(
+          "allowed", [](const Verdict& v) { return v.verdict.worst.allowed; },
+          "The bound that the worst element was held against.")
+      .def_property_readonly("error_over_bound",
+                             [](const Verdict& v) { return v.verdict.worst.target.max_ratio; })
+      .def(
+          "to_dict", [](const Verdict& v) { return parsed(topdown::verdict_json(v.verdict)); },
+          "As ``tapml replay --json`` shows it.")
+      .def("__str__", &text_of)
+      .def("__repr__", [](const Verdict& v) { return "<tapml.Verdict " + text_of(v) + ">"; });
+  py::class_<Replayer>(module, "Replayer", py::is_final(),
+                       "A suite's kernels, compiled for a device: runs its tests one by one.")
+      .def(py::init(&make_replayer), py::arg("suite"), py::arg("device"))
+      .def("kernel", &replay_kernel, py::arg("name"), "Runs all tests of a kernel.")
+      .def("call", &replay_call, py::arg("index"), "Runs one test.")
+      .def_property_readonly("device", [](const Replayer& r) { return r.open(); });
+}
+
+}  // namespace tapml::python

@@ -1,0 +1,223 @@
+#include "suite.h"
+
+#include <pybind11/stl.h>
+
+#include "base/strings.h"
+#include "executable.h"
+#include "host_array.h"
+#include "language_model.h"
+#include "llm/engine.h"
+#include "runtime/vm.h"
+#include "topdown/carve.h"
+#include "values.h"
+
+namespace tapml::python {
+
+namespace {
+
+struct SuiteKernel {
+  std::shared_ptr<const topdown::Suite> suite;
+  size_t index = 0;
+  const topdown::SuiteKernel& get() const { return suite->kernels[index]; }
+};
+
+struct SuiteCall {
+  std::shared_ptr<const topdown::Suite> suite;
+  size_t index = 0;
+  const topdown::SuiteCall& get() const { return suite->calls[index]; }
+  const topdown::SuiteKernel& kernel() const {
+    return suite->kernels[static_cast<size_t>(get().kernel)];
+  }
+};
+
+CarvedSuite load(const std::string& folder) {
+  return without_interpreter([&] {
+    return CarvedSuite{std::make_shared<const topdown::Suite>(unwrap(topdown::load_suite(folder))),
+                       folder};
+  });
+}
+
+void save(const CarvedSuite& suite, const std::string& folder) {
+  without_interpreter([&] { return topdown::save_suite(*suite.suite, folder); });
+}
+
+CarvedSuite finished(topdown::Carver& carver) {
+  return {std::make_shared<const topdown::Suite>(carver.take()), ""};
+}
+
+void check_most_calls(int64_t calls) {
+  if (calls >= 0) return;
+  throw_user("a negative number of calls", "carve(calls=...)", "0 (all of them) or more",
+             std::to_string(calls));
+}
+
+CarvedSuite carve_model(const py::object& given, const py::object& device,
+                        const std::vector<std::string>& prompts, int64_t max_tokens, int64_t calls,
+                        bool cache) {
+  const LanguageModel model = language_model_of(given, "carve(model, device)");
+  const SessionRef open = session_of(device, "carve(model, device)");
+  check_most_calls(calls);
+  if (max_tokens < 0) {
+    throw_user("a negative number of tokens", "carve(max_tokens=...)", "0 or more",
+               std::to_string(max_tokens));
+  }
+  auto session = open->use();
+  return without_interpreter([&] {
+    std::vector<std::vector<int32_t>> inputs;
+    for (const std::string& prompt : prompts) {
+      inputs.push_back(app::encode_prompt(*model.loaded, prompt));
+    }
+    CompileSettings settings;
+    settings.cache = cache;
+    auto compiled = compile(model.loaded->files.module, open->target(), settings, open);
+    // On this side, also of a remote device: what runs beside it cannot be watched.
+    auto engine =
+        unwrap(llm::Engine::create(*session, compiled->executable, model.loaded->files.weights));
+    topdown::Carver carver(*compiled->executable, calls);
+    engine->vm().call_point().set_observer(&carver);
+    engine->vm().set_interrupt(&interrupt_of_this_thread());
+    llm::GenerateOptions options;
+    options.max_tokens = max_tokens;
+    options.eos = model.loaded->files.eos;
+    options.on_token = [](int32_t) { return !interrupt_of_this_thread(); };
+    for (const auto& input : inputs) unwrap(engine->generate(input, options));
+    engine->vm().call_point().set_observer(nullptr);
+    return finished(carver);
+  });
+}
+
+CarvedSuite carve_function(const Compiled& compiled, const py::object& device,
+                           const std::string& name, const py::sequence& inputs, int64_t calls) {
+  const SessionRef open = session_for(compiled, device, "carve(executable, device)");
+  check_most_calls(calls);
+  const VmFunction* function = compiled.executable->find_function(name);
+  if (!function) {
+    std::string names;
+    for (const VmFunction& one : compiled.executable->functions) {
+      names += (names.empty() ? "" : ", ") + one.name;
+    }
+    throw_user("the executable has no such function", "carve(function=...)", names, quoted(name));
+  }
+  std::vector<std::vector<runtime::Value>> runs;
+  for (py::handle one : inputs) {
+    const auto args = py::reinterpret_borrow<py::sequence>(one);
+    if (args.size() != function->params.size()) {
+      throw_user("inputs of another number", "carve(inputs=...)",
+                 std::to_string(function->params.size()) + " a call", std::to_string(args.size()));
+    }
+    std::vector<runtime::Value>& values = runs.emplace_back();
+    for (size_t i = 0; i < args.size(); ++i) {
+      values.push_back(to_value(args[i], check_of_parameter(*function, i), open,
+                                "argument " + function->params[i] + " of " + name));
+    }
+  }
+  auto session = open->use();
+  return without_interpreter([&] {
+    auto machine = unwrap(runtime::VirtualMachine::create(*session, compiled.executable));
+    topdown::Carver carver(*compiled.executable, calls);
+    machine->call_point().set_observer(&carver);
+    machine->set_interrupt(&interrupt_of_this_thread());
+    for (const auto& values : runs) unwrap(machine->call(name, values));
+    machine->call_point().set_observer(nullptr);
+    return finished(carver);
+  });
+}
+
+py::tuple kernels_of(const CarvedSuite& suite) {
+  py::tuple list(suite.suite->kernels.size());
+  for (size_t i = 0; i < list.size(); ++i) list[i] = SuiteKernel{suite.suite, i};
+  return list;
+}
+
+py::tuple calls_of(const CarvedSuite& suite) {
+  py::tuple list(suite.suite->calls.size());
+  for (size_t i = 0; i < list.size(); ++i) list[i] = SuiteCall{suite.suite, i};
+  return list;
+}
+
+// Arrays over the suite's own tensors, by parameter.
+py::dict tensors_of(const SuiteCall& call, const std::vector<std::string>& hashes) {
+  py::dict tensors;
+  for (size_t i = 0; i < hashes.size(); ++i) {
+    if (hashes[i].empty()) continue;
+    HostTensor tensor = call.suite->tensors.at(hashes[i]);
+    if (tensor.dtype() == DType::kBF16 &&
+        !py::module_::import("importlib.util").attr("find_spec")("ml_dtypes")) {
+      tensor = HostTensor::view(DType::kU16, tensor.shape(), tensor.bytes().data(),
+                                std::make_shared<HostTensor>(tensor));
+    }
+    tensors[py::str(call.kernel().params[i])] =
+        as_numpy(tensor, std::make_shared<HostTensor>(tensor), false);
+  }
+  return tensors;
+}
+
+py::tuple layers_of(const Origin& origin) {
+  py::list layers;
+  for (const std::string& layer : origin) layers.append(layer);
+  return py::tuple(layers);
+}
+
+}  // namespace
+
+void bind_suite(py::module_& module) {
+  py::class_<SuiteKernel>(module, "SuiteKernel", py::is_final(), "A kernel that a suite tests.")
+      .def_property_readonly("name", [](const SuiteKernel& k) { return k.get().name; })
+      .def_property_readonly("parameters", [](const SuiteKernel& k) { return k.get().params; })
+      .def_property_readonly(
+          "modes",
+          [](const SuiteKernel& k) {
+            py::list modes;
+            for (AccessMode mode : k.get().modes) modes.append(access_mode_name(mode));
+            return py::tuple(modes);
+          },
+          "``\"in\"``, ``\"out\"`` or ``\"inout\"`` for each parameter.")
+      .def_property_readonly(
+          "spec", [](const SuiteKernel& k) { return k.get().spec; },
+          "Text of the module that says what the kernel computes.")
+      .def("__repr__",
+           [](const SuiteKernel& k) { return "<tapml.SuiteKernel " + k.get().name + ">"; });
+  py::class_<SuiteCall>(module, "SuiteCall", py::is_final(),
+                        "One carved call, a test: kernel, inputs, outputs of the source.")
+      .def_readonly("index", &SuiteCall::index, "In the suite's calls.")
+      .def_property_readonly("kernel", [](const SuiteCall& c) { return c.kernel().name; })
+      .def_property_readonly(
+          "sequence", [](const SuiteCall& c) { return c.get().sequence; },
+          "Position in the run that was carved.")
+      .def_property_readonly("function", [](const SuiteCall& c) { return c.get().function; })
+      .def_property_readonly(
+          "layers", [](const SuiteCall& c) { return layers_of(c.get().origin); },
+          "Model layers that the call came from.")
+      .def_property_readonly("scalars", [](const SuiteCall& c) { return c.get().scalars; })
+      .def_property_readonly(
+          "inputs", [](const SuiteCall& c) { return tensors_of(c, c.get().before); },
+          "Read-only NumPy arrays by parameter; bf16 as uint16 bits without ml_dtypes.")
+      .def_property_readonly(
+          "outputs", [](const SuiteCall& c) { return tensors_of(c, c.get().after); },
+          "What the source computed, as ``inputs``.")
+      .def("__repr__", [](const SuiteCall& c) {
+        return "<tapml.SuiteCall " + std::to_string(c.index) + " of " + c.kernel().name + ">";
+      });
+  py::class_<CarvedSuite>(module, "Suite", py::is_final(), R"doc(
+Carved tests: one real run, kept as a test for every kernel call.)doc")
+      .def_static("load", &load, py::arg("folder"),
+                  "Reads what save(), or the command ``tapml carve``, wrote.")
+      .def("save", &save, py::arg("folder"), "Writes the suite as a folder.")
+      .def_readonly("folder", &CarvedSuite::folder)
+      .def_property_readonly(
+          "source", [](const CarvedSuite& s) { return s.suite->source; },
+          "The target that it was carved on.")
+      .def_property_readonly("kernels", &kernels_of)
+      .def_property_readonly("calls", &calls_of)
+      .def("__len__", [](const CarvedSuite& s) { return s.suite->calls.size(); })
+      .def("__repr__", [](const CarvedSuite& s) {
+        return "<tapml.Suite of " + std::to_string(s.suite->calls.size()) + " calls of " +
+               std::to_string(s.suite->kernels.size()) + " kernels>";
+      });
+  module.def("carve_model", &carve_model, py::arg("model"), py::arg("device"), py::arg("prompts"),
+             py::arg("max_tokens"), py::arg("calls"), py::arg("cache"));
+  module.def("carve_function", &carve_function, py::arg("executable"), py::arg("device"),
+             py::arg("function"), py::arg("inputs"), py::arg("calls"));
+}
+
+}  // namespace tapml::python

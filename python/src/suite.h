@@ -1,0 +1,17 @@
+// Carved tests as Python holds them.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "binding.h"
+#include "topdown/suite.h"
+
+namespace tapml::python {
+
+struct CarvedSuite {
+  std::shared_ptr<const topdown::Suite> suite;
+  std::string folder;  // that it was read from; empty for a fresh one
+};
+
+}  // namespace tapml::python

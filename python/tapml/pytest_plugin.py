@@ -1,0 +1,105 @@
+"""pytest --tapml-suite SUITE --tapml-target T: every carved test is a test item.
+
+A suite is collected from its suite.json; an item's id is ``SUITE/suite.json::KERNEL[CALL]``, CALL
+being the call's number in the suite, so that ``-k KERNEL`` and ids choose tests as usual. Where the
+command line names no other tests, the suites' are the only ones.
+"""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Any, Iterator
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("tapml", "carved kernel tests")
+    group.addoption("--tapml-suite", action="append", default=[], metavar="SUITE",
+                    help="folder of a carved suite (several times for several)")
+    group.addoption("--tapml-target", default="cpu", metavar="T",
+                    help="kind[:key=value,...][@place] to run the suites on (default: cpu)")
+    group.addoption("--tapml-token-file", default=None, metavar="FILE",
+                    help="token of the server at the target's place")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    suites = [pathlib.Path(suite) for suite in config.getoption("--tapml-suite")]
+    if not suites:
+        return
+    for suite in suites:
+        if not (suite / "suite.json").is_file():
+            raise pytest.UsageError(f"--tapml-suite {suite}: not a folder with a suite.json")
+    files = [str((suite / "suite.json").absolute()) for suite in suites]
+    source = getattr(config, "args_source", None)
+    named = source is None or source == type(source).ARGS
+    config.args = (list(config.args) if named else []) + files
+
+
+def pytest_collect_file(file_path: pathlib.Path, parent: pytest.Collector) -> Any:
+    if file_path.name != "suite.json":
+        return None
+    wanted = {pathlib.Path(suite).resolve() for suite in parent.config.getoption("--tapml-suite")}
+    if file_path.parent.resolve() not in wanted:
+        return None
+    return SuiteFile.from_parent(parent, path=file_path)
+
+
+class SuiteFile(pytest.File):
+    """A suite, compiled for the target when its first test runs."""
+
+    _replayer = None
+
+    def collect(self) -> Iterator[pytest.Item]:
+        import tapml
+
+        try:
+            self.suite = tapml.Suite.load(str(self.path.parent))
+        except tapml.Error as error:
+            raise self.CollectError(str(error)) from None
+        for call in self.suite.calls:
+            yield CarvedTest.from_parent(self, name=f"{call.kernel}[{call.index}]", call=call)
+
+    def replayer(self) -> Any:
+        import tapml
+
+        if self._replayer is None:
+            token_file = self.config.getoption("--tapml-token-file")
+            self._device = tapml.device(self.config.getoption("--tapml-target"),
+                                        token_file=token_file)
+            self._replayer = tapml.Replayer(self.suite, self._device)
+        return self._replayer
+
+    def teardown(self) -> None:
+        if self._replayer is not None:
+            self._replayer = None
+            self._device.close()
+
+
+class Differs(Exception):
+    """A kernel's output is outside of its bound, or the kernel cannot run."""
+
+
+class CarvedTest(pytest.Item):
+    """One call t = (F, I, O) of a kernel."""
+
+    def __init__(self, *, call: Any, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.call = call
+
+    def runtest(self) -> None:
+        verdict = self.parent.replayer().call(self.call.index)
+        self.user_properties += [("kernel", verdict.kernel), ("max_abs", verdict.max_abs),
+                                 ("allowed", verdict.allowed)]
+        if not verdict.passed:
+            raise Differs(str(verdict))
+
+    def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
+        import tapml
+
+        if excinfo.errisinstance((Differs, tapml.Error)):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo)
+
+    def reportinfo(self) -> tuple[Any, int | None, str]:
+        return self.path, None, self.name

@@ -1,0 +1,188 @@
+"""Sessions: what they say, use after close, several at once, threads, Ctrl-C."""
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import tapml
+from conftest import AFFINE
+
+
+def test_what_a_session_says(cpu, opencl, remote, server):
+    assert cpu.target == "cpu" and cpu.platform == "cpu" and cpu.place == ""
+    assert opencl.info["platform"] == "opencl" and "f32" in opencl.info["compute_dtypes"]
+    assert remote.place == server.place and remote.info["threads"] >= 1
+    with tapml.cpu(threads=1) as one:
+        assert one.target == "cpu:threads=1" and one.info["threads"] == 1
+        assert not one.closed
+        one.synchronize()
+        one.synchronize(timeout=5)
+    assert one.closed
+    with pytest.raises(tapml.UserError):
+        cpu.synchronize(timeout=-1)
+    here = {status["platform"]: status["here"] for status in tapml.devices()}
+    assert here["cpu"] and here["opencl"] and here["null"]
+
+
+@pytest.mark.parametrize("kind", ["cpu", "remote"])
+def test_use_after_close(kind, server):
+    session = tapml.cpu(at=server.place) if kind == "remote" else tapml.cpu()
+    executable = tapml.compile(tapml.parse(AFFINE), session)
+    library = tapml.upload(executable)
+    f = library["main"]
+    t = tapml.tensor(np.zeros(3, np.float32), session, copy=True)
+    snapshot = session.snapshot()
+    session.close()
+    session.close()
+    for use in (t.numpy, t.copy, lambda: t.write(np.zeros(3, np.float32)), t.tolist,
+                lambda: t.__dlpack__(), lambda: f(1, 2, 3), lambda: library["main"],
+                lambda: library.functions, lambda: tapml.upload(executable),
+                lambda: tapml.tensor(1, session), lambda: tapml.allocate((1,), "f32", session),
+                session.synchronize, session.snapshot, lambda: session.restore(snapshot),
+                lambda: session.info):
+        with pytest.raises(tapml.ClosedError):
+            use()
+    assert "closed" in repr(session) and "closed" in repr(t) and "closed" in repr(library)
+
+
+def test_snapshots(cpu, remote):
+    for session in (cpu, remote):
+        t = tapml.tensor(np.arange(3, dtype=np.int32), session, copy=True)
+        snapshot = session.snapshot()
+        t.write(np.zeros(3, np.int32))
+        session.restore(snapshot)
+        assert t.tolist() == [0, 1, 2]
+    with pytest.raises(tapml.UserError, match="another session"):
+        cpu.restore(snapshot)
+
+
+def affine_of(session):
+    f = tapml.upload(tapml.compile(tapml.parse(AFFINE), session))["main"]
+    w = np.array([[1, 2], [3, 4], [5, 6]], np.float32)
+    return lambda x: f(x, w, np.zeros(2, np.float32)).numpy(), w
+
+
+@pytest.mark.parametrize("kind", ["cpu", "opencl", "remote"])
+def test_threads_call_at_once(kind, request):
+    call, w = affine_of(request.getfixturevalue(kind))
+    wrong = []
+
+    def work(seed):
+        x = np.random.default_rng(seed).standard_normal((seed % 5 + 1, 3)).astype(np.float32)
+        for _ in range(20):
+            if not np.allclose(call(x), x @ w, rtol=1e-4, atol=1e-5):
+                wrong.append(seed)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_closing_while_others_call():
+    """Whoever is late gets ClosedError; nobody crashes."""
+    session = tapml.cpu()
+    call, w = affine_of(session)
+    outcomes = []
+
+    def work():
+        x = np.ones((64, 3), np.float32)
+        try:
+            while True:
+                np.testing.assert_allclose(call(x), x @ w)
+        except tapml.ClosedError:
+            outcomes.append("closed")
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.05)
+    session.close()
+    for thread in threads:
+        thread.join()
+    assert outcomes == ["closed"] * 4
+
+
+def test_other_threads_run_during_long_work(cpu, demo):
+    ticks = 0
+    done = threading.Event()
+
+    def count():
+        nonlocal ticks
+        while not done.is_set():
+            ticks += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    tapml.compile(demo, cpu, cache=False)
+    done.set()
+    thread.join()
+    assert ticks > 20
+
+
+# A loop that ends after hours.
+FOREVER = """module
+
+def main(x: Tensor((4,), f32)) -> Tensor((4,), f32) {
+  y: Tensor((4,), f32) = for i in range(1000000000000) (a: Tensor((4,), f32) = x) {
+    b: Tensor((4,), f32) = add(a, a)
+    yield b
+  }
+  return y
+}
+"""
+
+INTERRUPTED = """
+import sys, threading, time
+import numpy as np, tapml
+session = tapml.device(sys.argv[1])
+f = tapml.upload(tapml.compile(tapml.parse(sys.argv[2]), session))["main"]
+print("ready", flush=True)
+try:
+    f(np.zeros(4, np.float32)).numpy()
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+again = tapml.upload(tapml.compile(tapml.parse(sys.argv[3]), session))["main"]
+print(again(np.ones((1, 3), np.float32), np.ones((3, 2), np.float32),
+            np.ones(2, np.float32)).tolist(), flush=True)
+"""
+
+
+@pytest.mark.parametrize("kind", ["cpu", "remote"])
+def test_ctrl_c_ends_a_call(kind, server):
+    target = "cpu" if kind == "cpu" else f"cpu@{server.place}"
+    process = subprocess.Popen([sys.executable, "-c", INTERRUPTED, target, FOREVER, AFFINE],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    try:
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert out == "interrupted\n[[4.0, 4.0]]\n", err
+    assert process.returncode == 0
+
+
+def test_interpreter_ends_with_everything_open():
+    program = """
+import numpy as np, tapml, sys
+session = tapml.cpu()
+x = np.zeros(8, np.float32)
+t = tapml.tensor(x, session)
+view = t.numpy()
+kept = np.from_dlpack(tapml.tensor(np.arange(9), session, copy=True))
+library = tapml.upload(tapml.compile(tapml.parse(sys.argv[1]), session))
+f = library["main"]
+"""
+    done = subprocess.run([sys.executable, "-c", program, AFFINE], capture_output=True, text=True,
+                          timeout=120, env=os.environ)
+    assert (done.returncode, done.stderr) == (0, "")
