@@ -5,7 +5,7 @@
 
 # Written sources, tracked or about to be.
 sources = git ls-files -z -co --exclude-standard -- 'src/*.h' 'src/*.cpp' 'tests/*.h' 'tests/*.cpp' \
-          'bench/*.h' 'bench/*.cpp'
+          'bench/*.h' 'bench/*.cpp' 'python/src/*.h' 'python/src/*.cpp'
 
 # Warnings are errors where nobody would read them.
 configure_dev = cmake --preset dev --log-level=WARNING $(if $(CI),-DTAPML_WERROR=ON)
@@ -36,10 +36,20 @@ test: dev  ## build and run all tests
 	@echo "== tests"
 	@ctest --preset dev
 
+.PHONY: test-python
+test-python: setup  ## build the Python package and run its tests
+	@$(configure_dev)
+	@cmake --build --preset dev --target tapml tapml_python
+	@ctest --preset dev -R '^python$$'
+
+.PHONY: wheel
+wheel: setup  ## build the wheel of the Python package, build/wheel/*.whl (docs/python.md)
+	@/usr/bin/python3 python/backend/tapml_build.py build/wheel
+
 .PHONY: test-torch
 test-torch: setup  ## compare with PyTorch, transformers and tokenizers as they are installed now
 	@$(configure_dev)
-	@cmake --build --preset dev --target test_io test_llm test_models test_e2e test_walk
+	@cmake --build --preset dev --target test_io test_llm test_models test_e2e test_walk tapml tapml_python
 	@scripts/test_torch
 
 .PHONY: test-math

@@ -14,8 +14,8 @@ namespace {
 
 namespace chrono = std::chrono;
 
-SessionRef open(const std::string& text, const std::string& token_file, bool cache,
-                const std::vector<std::string>& libraries) {
+SessionRef open(const std::string& text, const std::string& token_file, const std::string& tls_ca,
+                bool cache, const std::vector<std::string>& libraries) {
   return without_interpreter([&] {
     target::Target target = target::parse_target(text);
     app::LibraryFiles files;
@@ -24,6 +24,7 @@ SessionRef open(const std::string& text, const std::string& token_file, bool cac
     caching.off = !cache;
     app::RemoteOptions remote;
     remote.token_file = token_file;
+    remote.tls_ca = tls_ca;
     std::shared_ptr<runtime::Session> session =
         app::open_session(target, caching, files.load(), remote);
     return std::make_shared<OpenSession>(std::move(target), std::move(session));
@@ -204,8 +205,8 @@ does nothing.)doc")
       .def("__enter__", [](SessionRef open) { return open; })
       .def("__exit__", [](OpenSession& open, const py::args&) { open.close(); })
       .def("__repr__", &repr);
-  module.def("open_session", &open, py::arg("target"), py::arg("token_file"), py::arg("cache"),
-             py::arg("libraries"));
+  module.def("open_session", &open, py::arg("target"), py::arg("token_file"), py::arg("tls_ca"),
+             py::arg("cache"), py::arg("libraries"));
   module.def("devices_json", &devices_json);
 }
 

@@ -39,19 +39,22 @@ __all__ = [
 ]
 
 
-def device(target: str, *, token_file: str | _os.PathLike[str] | None = None, cache: bool = True,
+def device(target: str, *, token_file: str | _os.PathLike[str] | None = None,
+           tls_ca: str | _os.PathLike[str] | None = None, cache: bool = True,
            libraries: Sequence[str | _os.PathLike[str]] = ()) -> Session:
     """Opens a device.
 
     ``target`` is ``kind[:key=value,...][@place]``: ``"cpu:threads=1"``, ``"opencl"``,
     ``"vulkan@unix:/run/x"``, ``"cpu@pipe:ssh board tapml rpc serve --stdio"``. A server's token is
-    read from ``token_file``, else from TAPML_RPC_TOKEN. ``cache`` lets drivers keep programs that
+    read from ``token_file``, else from TAPML_RPC_TOKEN; root certificates of encrypted places from
+    ``tls_ca``, else from TAPML_RPC_CA, else they are the system's. ``cache`` lets drivers keep programs that
     they built; ``libraries`` are shared objects of routines for the cpu of this process.
 
     Raises UserError for a text that is no target or a wrong token, AbsentError for a platform that
     is not there, LostError where nobody answers.
     """
-    return _tapml.open_session(target, _os.fspath(token_file) if token_file else "", cache,
+    return _tapml.open_session(target, _os.fspath(token_file) if token_file else "",
+                               _os.fspath(tls_ca) if tls_ca else "", cache,
                                [_os.fspath(library) for library in libraries])
 
 
