@@ -96,6 +96,14 @@ tsan: setup  ## unit tests of what runs in threads under the thread sanitizer (b
 	@cmake --build --preset tsan
 	@ctest --preset tsan
 
+SOAK_MINUTES = $(if $(filter command environment,$(firstword $(origin MINUTES))),$(MINUTES),10)
+
+.PHONY: soak
+soak: setup  ## 64 sessions of random calls at once (MINUTES=10); writes out/soak.json
+	@$(configure_dev)
+	@cmake --build --preset dev --target tapml_soak
+	@build/dev/tests/tapml_soak --minutes $(SOAK_MINUTES) --json out/soak.json
+
 MINUTES ?= 1
 ONLY_READERS = $(if $(ONLY),--only $(ONLY))
 
@@ -104,6 +112,12 @@ fuzz-readers: setup  ## search for inputs that break a reader (MINUTES=1 each, O
 	@cmake --preset asan --log-level=WARNING
 	@cmake --build --preset asan --target fuzz_readers
 	@scripts/fuzz_readers --minutes $(MINUTES) $(ONLY_READERS)
+
+.PHONY: fuzz-rpc
+fuzz-rpc: setup  ## search for bytes that break an end of the protocol (MINUTES=1 for all together)
+	@cmake --preset asan --log-level=WARNING
+	@cmake --build --preset asan --target fuzz_rpc_server fuzz_rpc_client fuzz_rpc_bytes
+	@scripts/fuzz_readers --minutes $(MINUTES) --only rpc --together
 
 .PHONY: fuzz-text
 fuzz-text: setup  ## search for programs that break the parser or the passes (MINUTES=1)

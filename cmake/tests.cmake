@@ -90,6 +90,14 @@ foreach(test test_rpc test_e2e)
   endif()
 endforeach()
 
+# Many sessions at once, for long (make soak); here for ten seconds.
+add_executable(tapml_soak "${CMAKE_SOURCE_DIR}/tests/soak/soak.cpp" "${CMAKE_SOURCE_DIR}/tests/soak/client.cpp")
+target_include_directories(tapml_soak PRIVATE "${CMAKE_SOURCE_DIR}/tests")
+target_link_libraries(tapml_soak PRIVATE tapml_rpc tapml_device)
+set_target_properties(tapml_soak PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+add_test(NAME soak COMMAND tapml_soak --seconds 10 --sessions 8)
+set_tests_properties(soak PROPERTIES LABELS e2e TIMEOUT 180 WORKING_DIRECTORY "${CMAKE_BINARY_DIR}")
+
 # The example of a library of routines, and libraries that are at fault in one way each.
 function(tapml_example_library name)
   add_library(${name} MODULE "${CMAKE_SOURCE_DIR}/examples/library/example.cpp")

@@ -1,0 +1,67 @@
+// One session of the soak: random calls, each result held against what it has to be.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <random>
+
+#include "rpc/session/remote_session.h"
+#include "rpc/transport/connect.h"
+
+namespace tapml::soak {
+
+class Client {
+ public:
+  // `steady` ones keep their session for the whole time.
+  Client(rpc::Place place, uint64_t seed, bool steady)
+      : place_(std::move(place)), random_(seed), steady_(steady) {}
+  ~Client();
+
+  // One random call. An error: what should have worked did not, or a result is wrong.
+  Status step() noexcept;
+  // How often each kind of call was made.
+  const std::map<std::string, int64_t>& calls() const { return calls_; }
+
+ private:
+  struct Buffer {
+    runtime::BufferId id{};
+    std::vector<uint32_t> values;  // that it has to hold
+  };
+
+  Status reconnect();
+  Status open_session();
+  // Again where the server is full for the moment: processes of sessions that are over take time.
+  Status patiently(Status (Client::*attempt)());
+  Status allocate();
+  Status write();
+  Status copy();
+  Status clear();
+  Status read();
+  Status launch();
+  Status call_machine();
+  Status cancel();
+  Status wait();
+  Status nonsense();
+  Status ask_status();
+  void release();
+
+  size_t below(size_t limit) { return static_cast<size_t>(random_() % limit); }
+  Buffer& any() { return buffers_[below(buffers_.size())]; }
+  // A range of elements within `size`, seldom a long one.
+  std::pair<size_t, size_t> range(size_t size);
+  Status count(const char* kind, Status status) {
+    ++calls_[kind];
+    return status;
+  }
+
+  rpc::Place place_;
+  std::mt19937_64 random_;
+  bool steady_;
+  std::unique_ptr<rpc::RemoteSession> session_;
+  std::unique_ptr<runtime::Machine> machine_;
+  runtime::KernelId fold_{};
+  std::vector<Buffer> buffers_;
+  std::map<std::string, int64_t> calls_;
+};
+
+}  // namespace tapml::soak
