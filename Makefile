@@ -89,8 +89,8 @@ asan: setup  ## unit tests and the inputs of the fuzzers under sanitizers (build
 	@cmake --build --preset asan --target unit_tests fuzz_readers
 	@ctest --preset asan
 
-.PHONY: tsan
-tsan: setup  ## unit tests of what runs in threads under the thread sanitizer (build/tsan/)
+.PHONY: test-tsan
+test-tsan: setup  ## tests of the runtime, of remote sessions and a short soak under the thread sanitizer (build/tsan/)
 	@echo "== Clang 19, thread sanitizer (build/tsan/)"
 	@cmake --preset tsan --log-level=WARNING
 	@cmake --build --preset tsan

@@ -1,0 +1,62 @@
+// Caches on a disk that is full: of the client, and of the server.
+#include "support/full_disk.h"
+
+#include <gtest/gtest.h>
+
+#include "support/background_server.h"
+
+namespace tapml {
+namespace {
+
+using testing::BackgroundServer;
+using testing::FullDisk;
+using testing::kDemoModel;
+using testing::ProgramOptions;
+using testing::ProgramResult;
+using testing::run_program;
+
+std::string generated(const std::string& target, const ProgramOptions& options) {
+  ProgramResult result = run_program(
+      {"run", kDemoModel, "--target", target, "--prompt", "Moses", "--max-tokens", "4", "--json"},
+      options);
+  EXPECT_EQ(result.exit_code, 0) << result.all();
+  const Json json = result.json();
+  const Json* text = json.find("text");
+  return text ? text->as_string() : "";
+}
+
+// With no page left, and with some that a few small files take.
+class FullDiskTest : public ::testing::TestWithParam<size_t> {};
+
+TEST_P(FullDiskTest, AClientsCacheIsLeftAlone) {
+  const FullDisk disk(GetParam());
+  if (!disk.mounted()) GTEST_SKIP() << "no file system may be mounted here";
+  ProgramOptions without, full;
+  without.environment["TAPML_CACHE"] = "off";
+  full.environment["TAPML_CACHE"] = disk.path();
+  const std::string text = generated("cpu", without);
+  EXPECT_FALSE(text.empty());
+  EXPECT_EQ(generated("cpu", full), text);
+  EXPECT_FALSE(disk.has_remains());
+}
+
+TEST_P(FullDiskTest, AServersCacheIsLeftAloneAndTheNextSessionWorks) {
+  const FullDisk disk(GetParam());
+  if (!disk.mounted()) GTEST_SKIP() << "no file system may be mounted here";
+  ProgramOptions options;
+  options.environment["TAPML_CACHE"] = "off";
+  const std::string text = generated("cpu", options);
+  testing::TempFolder folder;
+  BackgroundServer server({"--listen", "unix:" + folder / "server"},
+                          {{"TAPML_CACHE", disk.path()}});
+  for (const std::string platform : {"cpu", "opencl", "cpu"}) {
+    EXPECT_EQ(generated(platform + "@" + server.place(), options), text) << server.log();
+  }
+  EXPECT_FALSE(disk.has_remains());
+  EXPECT_EQ(server.end(), 0) << server.log();
+}
+
+INSTANTIATE_TEST_SUITE_P(Pages, FullDiskTest, ::testing::Values(0, 16 << 10));
+
+}  // namespace
+}  // namespace tapml
