@@ -80,7 +80,7 @@ TEST_P(Served, AsManySessionsAtOnceAsItMay) {
 
 TEST_P(Served, EventsOfBothProcessesAreInOrder) {
   using Kind = runtime::TraceEvent::Kind;
-  ServerProcess server(place(), {});
+  ServerProcess server = serve();
   Client client(server.place());
   ASSERT_TRUE(client.session);
   ASSERT_TRUE(client.session->start_trace());
