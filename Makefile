@@ -135,6 +135,11 @@ PREFIX ?= /usr/local
 install: release  ## install the program, libtapml and its header under PREFIX (/usr/local)
 	@cmake --install build --prefix "$(PREFIX)"
 
+.PHONY: test-aarch64
+test-aarch64: setup  ## run 64-bit Arm under qemu: conformance, the demo model, kernels of every operator
+	@scripts/setup_aarch64
+	@scripts/test_aarch64
+
 test-ops: dev  ## every operator in every dtype on every platform, and many random programs
 	@TAPML_WALK=full TAPML_GRAPHS=2000 TAPML_GRAPH_SECONDS=60 ctest --preset dev -L ops --timeout 14400
 

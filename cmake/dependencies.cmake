@@ -63,6 +63,38 @@ tapml_require("${TAPML_UTF8PROC_LIBRARY}" libutf8proc-dev "libutf8proc")
 add_library(tapml_dep_utf8proc INTERFACE)
 target_link_libraries(tapml_dep_utf8proc INTERFACE "${TAPML_UTF8PROC_LIBRARY}")
 
+# Zstandard: payloads of remote sessions.
+find_library(TAPML_ZSTD zstd)
+find_path(TAPML_ZSTD_INCLUDE zstd.h)
+tapml_require("${TAPML_ZSTD}" libzstd-dev "libzstd")
+tapml_require("${TAPML_ZSTD_INCLUDE}" libzstd-dev "zstd.h")
+add_library(tapml_dep_zstd INTERFACE)
+target_include_directories(tapml_dep_zstd SYSTEM INTERFACE "${TAPML_ZSTD_INCLUDE}")
+target_link_libraries(tapml_dep_zstd INTERFACE "${TAPML_ZSTD}")
+
+# oneDNN: its types alone, since the cpu device opens the library at run time. Without it tapml is built
+# without that library's routines.
+find_path(TAPML_ONEDNN_INCLUDE oneapi/dnnl/dnnl.h)
+add_library(tapml_dep_onednn INTERFACE)
+if(TAPML_ONEDNN_INCLUDE)
+  target_compile_definitions(tapml_dep_onednn INTERFACE TAPML_HAS_ONEDNN)
+else()
+  message(STATUS "oneDNN was not found (Debian package libdnnl-dev): built without its routines")
+endif()
+
+# Command line options.
+find_path(TAPML_CLI11_INCLUDE CLI/CLI.hpp)
+tapml_require("${TAPML_CLI11_INCLUDE}" libcli11-dev "CLI/CLI.hpp")
+add_library(tapml_dep_cli11 INTERFACE)
+
+mark_as_advanced(
+  TAPML_ONEDNN_INCLUDE TAPML_OPENCL_INCLUDE TAPML_OPENCL_LIBRARY TAPML_PCRE2_INCLUDE TAPML_PCRE2_LIBRARY
+  TAPML_UTF8PROC_INCLUDE TAPML_UTF8PROC_LIBRARY TAPML_ZSTD TAPML_ZSTD_INCLUDE TAPML_CLI11_INCLUDE)
+
+if(NOT TAPML_COMPILER)
+  return()  # what follows is the compiler's
+endif()
+
 # LLVM, as one shared library. Its CMake package is not used: it drags in every optional
 # dependency that LLVM was configured with.
 find_path(TAPML_LLVM_INCLUDE llvm/IR/Module.h PATHS /usr/lib/llvm-19/include NO_DEFAULT_PATH)
@@ -84,20 +116,11 @@ foreach(archive lldELF lldCommon)
   list(APPEND lld_archives "${TAPML_${archive}}")
 endforeach()
 find_library(TAPML_Z z)
-find_library(TAPML_ZSTD zstd)
 tapml_require("${TAPML_Z}" zlib1g-dev "libz")
-tapml_require("${TAPML_ZSTD}" libzstd-dev "libzstd")
 add_library(tapml_dep_lld INTERFACE)
 target_include_directories(tapml_dep_lld SYSTEM INTERFACE "${TAPML_LLD_INCLUDE}")
 target_link_libraries(
   tapml_dep_lld INTERFACE ${lld_archives} tapml_dep_llvm "${TAPML_Z}" "${TAPML_ZSTD}")
-
-# Zstandard: payloads of remote sessions.
-find_path(TAPML_ZSTD_INCLUDE zstd.h)
-tapml_require("${TAPML_ZSTD_INCLUDE}" libzstd-dev "zstd.h")
-add_library(tapml_dep_zstd INTERFACE)
-target_include_directories(tapml_dep_zstd SYSTEM INTERFACE "${TAPML_ZSTD_INCLUDE}")
-target_link_libraries(tapml_dep_zstd INTERFACE "${TAPML_ZSTD}")
 
 # GLSL to SPIR-V. Debian's shared libshaderc does not name the libraries that it needs, so the static
 # archives are linked; glslang and SPIRV-Tools refer to each other, hence the group.
@@ -116,21 +139,7 @@ add_library(tapml_dep_shaderc INTERFACE)
 target_link_libraries(
   tapml_dep_shaderc INTERFACE -Wl,--start-group ${shaderc_archives} -Wl,--end-group Threads::Threads)
 
-# oneDNN: its types alone, since the cpu device opens the library at run time. Without it tapml is built
-# without that library's routines.
-find_path(TAPML_ONEDNN_INCLUDE oneapi/dnnl/dnnl.h)
-add_library(tapml_dep_onednn INTERFACE)
-if(TAPML_ONEDNN_INCLUDE)
-  target_compile_definitions(tapml_dep_onednn INTERFACE TAPML_HAS_ONEDNN)
-else()
-  message(STATUS "oneDNN was not found (Debian package libdnnl-dev): built without its routines")
-endif()
-
-# Command line options and formatted messages.
-find_path(TAPML_CLI11_INCLUDE CLI/CLI.hpp)
-tapml_require("${TAPML_CLI11_INCLUDE}" libcli11-dev "CLI/CLI.hpp")
-add_library(tapml_dep_cli11 INTERFACE)
-
+# Formatted messages.
 find_path(TAPML_FMT_INCLUDE fmt/format.h)
 find_library(TAPML_FMT_LIBRARY fmt)
 tapml_require("${TAPML_FMT_INCLUDE}" libfmt-dev "fmt/format.h")
@@ -139,5 +148,5 @@ add_library(tapml_dep_fmt INTERFACE)
 target_link_libraries(tapml_dep_fmt INTERFACE "${TAPML_FMT_LIBRARY}")
 
 mark_as_advanced(
-  TAPML_ONEDNN_INCLUDE TAPML_OPENCL_INCLUDE TAPML_OPENCL_LIBRARY TAPML_PCRE2_INCLUDE
-  TAPML_PCRE2_LIBRARY TAPML_UTF8PROC_INCLUDE TAPML_UTF8PROC_LIBRARY TAPML_LLVM_INCLUDE TAPML_LLVM_LIBRARY TAPML_LLD_INCLUDE TAPML_Z TAPML_ZSTD TAPML_ZSTD_INCLUDE TAPML_SHADERC_INCLUDE TAPML_CLI11_INCLUDE TAPML_FMT_INCLUDE TAPML_FMT_LIBRARY)
+  TAPML_LLVM_INCLUDE TAPML_LLVM_LIBRARY TAPML_LLD_INCLUDE TAPML_Z TAPML_SHADERC_INCLUDE TAPML_FMT_INCLUDE
+  TAPML_FMT_LIBRARY)

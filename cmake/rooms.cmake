@@ -38,13 +38,21 @@ tapml_room(rpc DEPS runtime PRIVATE tapml_dep_flatbuffers tapml_dep_openssl tapm
 tapml_flatbuffers(rpc session/protocol.fbs)
 tapml_room(llm DEPS runtime PRIVATE tapml_dep_pcre2 tapml_dep_utf8proc)
 
-# The compiler.
+# What of the compiler's rooms every program has: the forms of targets, and the exceptions.
 tapml_room(ir DEPS abi)
+tapml_room(target DEPS ir)
+
+include(runtime_program)
+if(NOT TAPML_COMPILER)
+  tapml_runtime_program(tapml)
+  return()
+endif()
+
+# The compiler.
 tapml_room(arith DEPS ir)
 tapml_room(tir DEPS arith)
 tapml_room(relax DEPS tir)
 tapml_room(text DEPS relax io)
-tapml_room(target DEPS ir)
 tapml_room(analysis DEPS text)
 tapml_room(op DEPS analysis)
 tapml_room(build DEPS op)
@@ -61,6 +69,7 @@ tapml_room(app DEPS topdown device)
 
 # The program.
 file(GLOB_RECURSE cli_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/cli/*.cpp")
+list(FILTER cli_sources EXCLUDE REGEX "/src/cli/runtime/")
 if(cli_sources)
   add_executable(tapml ${cli_sources})
   target_include_directories(tapml PRIVATE "${CMAKE_SOURCE_DIR}/src")

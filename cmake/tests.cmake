@@ -79,7 +79,7 @@ tapml_test(language LABEL unit LINK ${all_rooms})
 tapml_test(walk LABEL ops LINK ${all_rooms} TIMEOUT 1200)
 tapml_test(graphs LABEL ops LINK ${all_rooms} TIMEOUT 1200)
 tapml_test(math LABEL unit LINK tapml_device tapml_codegen tapml_passes tapml_schedule)
-tapml_test(conformance LABEL unit LINK tapml_device tapml_codegen)
+tapml_test(conformance LABEL unit LINK tapml_device tapml_codegen tapml_rpc)
 tapml_test(error LABEL e2e LINK ${all_rooms} PROGRAM TIMEOUT 600)
 tapml_test(e2e LABEL e2e LINK ${all_rooms} PROGRAM TIMEOUT 1200)
 tapml_test(cli LABEL e2e LINK ${all_rooms} PROGRAM TIMEOUT 600)
@@ -97,6 +97,14 @@ target_link_libraries(tapml_soak PRIVATE tapml_rpc tapml_device)
 set_target_properties(tapml_soak PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
 add_test(NAME soak COMMAND tapml_soak --seconds 10 --sessions 8)
 set_tests_properties(soak PROPERTIES LABELS e2e TIMEOUT 180 WORKING_DIRECTORY "${CMAKE_BINARY_DIR}")
+
+# The program without the compiler, as preset "runtime" builds it.
+if(TARGET test_cli)
+  tapml_runtime_program(tapml_without_compiler)
+  add_dependencies(test_cli tapml_without_compiler)
+  target_compile_definitions(
+    test_cli PRIVATE TAPML_RUNTIME_PROGRAM="$<TARGET_FILE:tapml_without_compiler>")
+endif()
 
 # The example of a library of routines, and libraries that are at fault in one way each.
 function(tapml_example_library name)

@@ -59,11 +59,13 @@ if(TAPML_CCACHE)
   endif()
 endif()
 
-# mold and lld link LLVM-sized programs several times faster than GNU ld.
+# mold and lld link LLVM-sized programs several times faster than GNU ld. A cross compiler looks for
+# linkers of its own target only.
 find_program(TAPML_MOLD mold)
 find_program(TAPML_LLD NAMES ld.lld-19 ld.lld)
 mark_as_advanced(TAPML_MOLD TAPML_LLD)
-if(TAPML_MOLD)
+if(CMAKE_CROSSCOMPILING)
+elseif(TAPML_MOLD)
   add_link_options(-fuse-ld=mold)
 elseif(TAPML_LLD AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   add_link_options(--ld-path=${TAPML_LLD})

@@ -1,7 +1,7 @@
 #include "app/platforms.h"
 
+#include "app/kernel_loader.h"
 #include "base/strings.h"
-#include "codegen/llvm/native.h"
 #include "device/cpu/cpu_device.h"
 #include "device/null/null_device.h"
 #include "device/opencl/opencl_device.h"
@@ -18,8 +18,8 @@ std::shared_ptr<runtime::Device> open_device(const target::Target& target,
   const std::string& platform = target.description.platform;
   if (platform == "cpu") {
     int64_t threads = target.integer_option("threads", 0, 1, 1024);
-    return std::make_shared<device::CpuDevice>(static_cast<int>(threads),
-                                               codegen::make_jit_loader(), libraries);
+    return std::make_shared<device::CpuDevice>(static_cast<int>(threads), make_kernel_loader(),
+                                               libraries);
   }
   if (platform == "opencl") {
     device::OpenClOptions options;
@@ -41,8 +41,7 @@ std::shared_ptr<runtime::Device> open_device(const target::Target& target,
 
 }  // namespace
 
-std::unique_ptr<runtime::Session> open_session(const target::Target& target,
-                                               const CacheOptions& cache,
+std::unique_ptr<runtime::Session> open_session(target::Target& target, const CacheOptions& cache,
                                                const device::HostLibraries& libraries,
                                                const RemoteOptions& remote) {
   if (!target.place.empty()) {
@@ -50,9 +49,13 @@ std::unique_ptr<runtime::Session> open_session(const target::Target& target,
       throw_user("--library goes with a platform of this machine", "target \"" + target.text + "\"",
                  "no place", "@" + target.place);
     }
-    return open_remote_session(target, remote);
+    auto session = open_remote_session(target, remote);
+    target::adopt_processor(target, session->info());
+    return session;
   }
-  return unwrap(runtime::LocalSession::create(open_device(target, cache, libraries)));
+  auto session = unwrap(runtime::LocalSession::create(open_device(target, cache, libraries)));
+  target::adopt_processor(target, session->info());
+  return session;
 }
 
 Result<std::shared_ptr<runtime::Device>> open_served_device(const std::string& target) {
@@ -101,6 +104,10 @@ Json platform_json(const PlatformStatus& status) {
   const DeviceInfo& info = status.info;
   json.set("name", Json::string(info.name));
   json.set("version", Json::string(info.version));
+  if (!info.cpu.empty()) {
+    json.set("processor", Json::string(info.cpu));
+    json.set("processor_features", Json::string(info.cpu_features));
+  }
   json.set(
       "limits",
       Json::object({{"threads", Json::integer(info.limits.threads)},

@@ -15,9 +15,10 @@
 namespace tapml::app {
 
 // A session on the target's device, here or at its place (cli/remote.h). PlatformError for a
-// platform that is not there. Programs that a driver builds are kept in the cache. `libraries` of
-// the user go to the cpu of this machine: UserError with a place.
-std::unique_ptr<runtime::Session> open_session(const target::Target& target,
+// platform that is not there. The target's processor becomes the device's: code is then made for
+// it, and refused where the target's options ask for another one. Programs that a driver builds are
+// kept in the cache. `libraries` of the user go to the cpu of this machine: UserError with a place.
+std::unique_ptr<runtime::Session> open_session(target::Target& target,
                                                const CacheOptions& cache = {},
                                                const device::HostLibraries& libraries = {},
                                                const RemoteOptions& remote = {});

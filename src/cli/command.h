@@ -52,6 +52,9 @@ struct Registration {
   Output& output;
 };
 
+// All that this program has.
+void add_commands(Registration registration);
+
 void add_run(Registration registration);
 void add_compile(Registration registration);
 void add_opt(Registration registration);
@@ -60,7 +63,9 @@ void add_carve(Registration registration);
 void add_replay(Registration registration);
 void add_migrate(Registration registration);
 void add_profile(Registration registration);
-void add_devices(Registration registration);
+// `measure` is called for each platform with --measure; null: there is no such option.
+using MeasureDevice = void (*)(const std::string& platform, const Output& output, Json& json);
+void add_devices(Registration registration, MeasureDevice measure);
 void add_rpc(Registration registration);
 
 }  // namespace tapml::cli

@@ -3,25 +3,12 @@
 
 #include "app/platforms.h"
 #include "cli/command.h"
-#include "topdown/profile.h"
 
 namespace tapml::cli {
 
 namespace {
 
-// Streaming and arithmetic at their best, measured now.
-void measure(const std::string& platform, const Output& output, Json& json) {
-  auto session = open_session(target::parse_target(platform));
-  topdown::Ceilings ceilings = topdown::measure_ceilings(*session, platform);
-  char text[96];
-  std::snprintf(text, sizeof text, "  ceilings: %.1f GFLOP/s f32, %.1f GB/s",
-                1e-9 * ceilings.flops_per_s, 1e-9 * ceilings.bytes_per_s);
-  output.line(text);
-  json.set("ceilings", Json::object({{"flops_per_s", Json::number(ceilings.flops_per_s)},
-                                     {"bytes_per_s", Json::number(ceilings.bytes_per_s)}}));
-}
-
-int run(const Output& output, bool measured) {
+int run(const Output& output, MeasureDevice measure) {
   std::vector<Json> list;
   for (const PlatformStatus& status : list_platforms()) {
     output.line(status.platform + ": " + (status.here ? "here" : "not here") + " - " + status.doc);
@@ -29,6 +16,10 @@ int run(const Output& output, bool measured) {
     if (status.here) {
       const DeviceInfo& info = status.info;
       output.line("  device: " + info.name + ", " + info.version);
+      if (!info.cpu.empty()) {
+        output.line("  processor: " + info.cpu +
+                    (info.cpu_features.empty() ? "" : " with " + info.cpu_features));
+      }
       output.line("  limits: " + std::to_string(info.limits.threads) + " threads, work group " +
                   std::to_string(info.limits.max_workgroup_threads) + ", local memory " +
                   std::to_string(info.limits.max_local_memory) + " bytes, allocation " +
@@ -36,7 +27,7 @@ int run(const Output& output, bool measured) {
       output.line("  computes: " + dtype_list(info.features.compute_dtypes));
       output.line("  stores: " + dtype_list(info.features.storage_dtypes));
       // A device that runs nothing has no speed.
-      if (measured && status.platform != "null") measure(status.platform, output, json);
+      if (measure && status.platform != "null") measure(status.platform, output, json);
     } else {
       output.line("  why: " + status.reason);
     }
@@ -48,15 +39,17 @@ int run(const Output& output, bool measured) {
 
 }  // namespace
 
-void add_devices(Registration registration) {
+void add_devices(Registration registration, MeasureDevice measure) {
   auto* command = registration.app.add_subcommand("devices", "List the platforms");
   command->footer("Example: tapml devices --json");
   command->add_flag("--json", registration.output.json, "One JSON document on stdout");
   auto measured = std::make_shared<bool>(false);
-  command->add_flag("--measure", *measured, "Measure each platform's ceilings (seconds)");
-  command->callback([registration, measured] {
-    registration.selected = [registration, measured] {
-      return run(registration.output, *measured);
+  if (measure) {
+    command->add_flag("--measure", *measured, "Measure each platform's ceilings (seconds)");
+  }
+  command->callback([registration, measured, measure] {
+    registration.selected = [registration, measured, measure] {
+      return run(registration.output, *measured ? measure : nullptr);
     };
   });
 }

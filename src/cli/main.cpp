@@ -21,17 +21,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", std::string("tapml ") + cli::kVersion);
   cli::Runner selected;
   cli::Output output;
-  cli::Registration registration{app, selected, output};
-  cli::add_run(registration);
-  cli::add_compile(registration);
-  cli::add_opt(registration);
-  cli::add_carve(registration);
-  cli::add_replay(registration);
-  cli::add_migrate(registration);
-  cli::add_profile(registration);
-  cli::add_devices(registration);
-  cli::add_rpc(registration);
-  cli::add_cache(registration);
+  cli::add_commands({app, selected, output});
 
   try {
     app.parse(argc, argv);

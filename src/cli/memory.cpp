@@ -1,7 +1,6 @@
 #include "cli/memory.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "arith/evaluate.h"
 #include "ir/exceptions.h"
@@ -11,11 +10,6 @@ namespace tapml::cli {
 namespace {
 
 using Assignments = std::map<std::string, int64_t>;
-
-bool parse_number(const std::string& text, int64_t& value) {
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && value >= 0;
-}
 
 // Nothing where a variable has no value.
 std::optional<int64_t> value_of(const PrimExpr& expr, const Assignments& values) {
@@ -57,43 +51,6 @@ Json amount(const PrimExpr& expr, const Assignments& values) {
 }
 
 }  // namespace
-
-Assignments parse_assignments(const std::string& text, const char* option) {
-  Assignments values;
-  for (size_t at = 0; at < text.size();) {
-    size_t end = std::min(text.find(',', at), text.size());
-    std::string part = text.substr(at, end - at);
-    size_t equals = part.find('=');
-    int64_t value = 0;
-    if (equals == 0 || equals == std::string::npos ||
-        !parse_number(part.substr(equals + 1), value)) {
-      throw_user("a value of a symbolic variable cannot be read", option, "n=512,b=1", part);
-    }
-    values[part.substr(0, equals)] = value;
-    at = end + 1;
-  }
-  return values;
-}
-
-int64_t parse_size(const std::string& text, const char* option) {
-  std::string digits = text;
-  int64_t unit = 1;
-  for (const char* suffix : {"iB", "B"}) {
-    if (digits.ends_with(suffix)) digits.resize(digits.size() - std::string(suffix).size());
-  }
-  if (!digits.empty()) {
-    size_t power = std::string("KMGT").find(digits.back());
-    if (power != std::string::npos) {
-      for (size_t i = 0; i <= power; ++i) unit *= 1024;
-      digits.pop_back();
-    }
-  }
-  int64_t value = 0;
-  if (!parse_number(digits, value) || __builtin_mul_overflow(value, unit, &value)) {
-    throw_user("a size cannot be read", option, "bytes, as in 512M or 2GiB", text);
-  }
-  return value;
-}
 
 Json print_memory(const passes::MemoryReport& report, const Assignments& values,
                   const Output& output) {

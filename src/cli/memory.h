@@ -6,16 +6,11 @@
 #include <string>
 
 #include "cli/command.h"
+#include "cli/sizes.h"
 #include "io/json.h"
 #include "passes/memory/report.h"
 
 namespace tapml::cli {
-
-// "n=512,b=1": symbolic variables by name. UserError for anything else.
-std::map<std::string, int64_t> parse_assignments(const std::string& text, const char* option);
-
-// "512M", "2GiB", "1000000": bytes; K, M, G and T count 1024 each. UserError for anything else.
-int64_t parse_size(const std::string& text, const char* option);
 
 // Prints, for every function, its peak over its symbolic variables and its storages, and in bytes
 // where `values` has all of its variables.

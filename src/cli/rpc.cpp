@@ -13,8 +13,8 @@
 #include "base/log.h"
 #include "base/strings.h"
 #include "cli/command.h"
-#include "cli/memory.h"
 #include "cli/options.h"
+#include "cli/sizes.h"
 #include "io/json.h"
 #include "ir/exceptions.h"
 #include "rpc/session/host/content_folder.h"
@@ -186,11 +186,12 @@ int status(const StatusOptions& options, const Output& output) {
       platforms != nullptr && platforms->kind() == JsonKind::kArray) {
     for (const Json& platform : platforms->items()) {
       const Json* reason = platform.find("reason");
+      const Json* processor = platform.find("processor");
       const std::string version = plain(platform.find("version"));
       output.line(plain(platform.find("platform")) + ": " +
-                  (reason
-                       ? "not here - " + plain(reason)
-                       : plain(platform.find("name")) + (version.empty() ? "" : ", " + version)));
+                  (reason ? "not here - " + plain(reason)
+                          : plain(platform.find("name")) + (version.empty() ? "" : ", " + version) +
+                                (processor ? ", " + plain(processor) : "")));
     }
   }
   output.document(json);

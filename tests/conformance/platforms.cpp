@@ -5,11 +5,13 @@
 #include <map>
 #include <string_view>
 
+#include "conformance/generated_kernels.h"
 #include "conformance/native_kernels.h"
 #include "device/cpu/cpu_device.h"
 #include "device/null/null_device.h"
 #include "device/opencl/opencl_device.h"
 #include "device/vulkan/vulkan_device.h"
+#include "support/elsewhere.h"
 #include "support/glsl_module.h"
 
 namespace tapml::test {
@@ -120,6 +122,17 @@ Result<std::shared_ptr<Device>> shared_device(const Platform& platform) {
   return found->second;
 }
 
+// The machine of support/elsewhere.h, with its processor once a session has asked it.
+target::Target& elsewhere_target() {
+  static target::Target target = target::parse_target(testing::elsewhere());
+  return target;
+}
+std::unique_ptr<Session> open_elsewhere() { return testing::open_elsewhere(elsewhere_target()); }
+ModuleBlob elsewhere_blob() {
+  static const ModuleBlob kBlob = generated_blob(elsewhere_target().description);
+  return kBlob;
+}
+
 }  // namespace
 
 // Each platform at hand, and behind the protocol.
@@ -132,12 +145,19 @@ std::span<const Platform> conformance_platforms() {
       platform.remote = true;
       all.push_back(platform);
     }
+    if (!testing::elsewhere().empty()) {
+      all.push_back({"elsewhere", true, false, nullptr, elsewhere_blob, true, open_elsewhere});
+    }
     return all;
   }();
   return kAll;
 }
 
 void Conformance::SetUp() {
+  if (GetParam().connect) {
+    session_ = new_session();
+    return;
+  }
   auto device = shared_device(GetParam());
   if (!device && GetParam().may_be_absent && device.error().fault == PlatformFault::kAbsent) {
     GTEST_SKIP() << GetParam().name << " is not on this machine: " << device.error().to_string();
@@ -154,6 +174,7 @@ void Conformance::TearDown() {
 }
 
 std::unique_ptr<Session> Conformance::new_session() {
+  if (GetParam().connect) return GetParam().connect();
   if (GetParam().remote) {
     return servers_.emplace_back(std::make_unique<testing::MemoryServer>(device_))->connect();
   }

@@ -19,6 +19,8 @@ struct Platform {
   // A module with the kernels of native_kernels.h.
   ModuleBlob (*module)();
   bool remote = false;  // behind the protocol
+  // Opens sessions of another machine; `create` is not used then.
+  std::unique_ptr<runtime::Session> (*connect)() = nullptr;
 };
 
 std::span<const Platform> conformance_platforms();

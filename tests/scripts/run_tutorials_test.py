@@ -48,6 +48,14 @@ class Pages(unittest.TestCase):
     def test_what_happens_passes(self):
         self.assertTrue(self.console("$ tapml x", "one line", "and 42 more", "the end")[0])
 
+    def test_a_page_that_needs_more_is_left_out(self):
+        page = self.folder / "page.md"
+        page.write_text("# Page\n\n<!-- needs: board -->\n")
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            self.assertFalse(tutorials.is_possible(page, []))
+            self.assertTrue(tutorials.is_possible(page, ["board"]))
+        self.assertIn("left out; it needs board", printed.getvalue())
+
     def test_another_line_fails_with_its_place(self):
         passed, printed = self.console("$ tapml x", "one line", "and 43 more", "the end")
         self.assertFalse(passed)

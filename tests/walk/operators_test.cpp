@@ -1,10 +1,12 @@
 // Every operator of the table, in every dtype that it claims, static and dynamic, through the whole
 // pipeline on every platform, against the judge. TAPML_WALK=full draws the full cross
-// (`make test-ops`); otherwise one wide and one narrow dtype of each operator.
+// (`make test-ops`); otherwise one wide and one narrow dtype of each operator. With TAPML_ELSEWHERE
+// (support/elsewhere.h) that machine is the only platform.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
+#include "support/elsewhere.h"
 #include "support/generated_program.h"
 #include "support/refusals.h"
 
@@ -78,16 +80,22 @@ class EveryOperator : public ::testing::TestWithParam<Case> {};
 
 TEST_P(EveryOperator, AgreesWithTheJudge) {
   const auto& [platform, info] = GetParam();
-  auto session = open_session(platform);
+  target::Target target = target::parse_target(platform);
+  std::unique_ptr<runtime::Session> session;
+  if (target.place.empty()) {
+    session = open_session(platform);
+  } else {
+    session = open_elsewhere(target);
+  }
   if (!session) GTEST_SKIP() << platform << " is not here";
   // Drivers of GPUs take their time for every kernel.
-  bool brief = !is_full() && std::string(platform) != "cpu";
+  bool brief = !is_full() && target.description.code != target::CodeKind::kNative;
   // Narrow indices are about shapes, not about dtypes.
   Walk cases = walk(*info, brief, brief && std::string(platform).ends_with("index=32"));
   if (!info->generator.ranks.empty() && !brief) {
     EXPECT_GT(cases.dynamic, 0) << "no dynamic form";
   }
-  auto executable = compile_supported(cases.module, target::parse_target(platform));
+  auto executable = compile_supported(cases.module, target);
   std::erase_if(cases.programs, [&](const GeneratedProgram& program) {
     if (cases.module.functions.contains(program.function)) return false;
     EXPECT_NE(program.text.find("f64"), std::string::npos) << "refused: " << program.text;
@@ -96,13 +104,20 @@ TEST_P(EveryOperator, AgreesWithTheJudge) {
   expect_judged(*session, executable, cases.module, cases.programs);
 }
 
+std::vector<const char*> walked_platforms() {
+  static const std::string kElsewhere = elsewhere();
+  if (!kElsewhere.empty()) return {kElsewhere.c_str()};
+  return {"cpu", "opencl", "opencl:index=32", "vulkan"};
+}
+
 std::string case_name(const ::testing::TestParamInfo<Case>& info) {
-  return target_test_name(std::get<0>(info.param)) + "_" + std::get<1>(info.param)->name;
+  const std::string platform = std::get<0>(info.param);
+  return (platform == elsewhere() ? "elsewhere" : target_test_name(platform)) + "_" +
+         std::get<1>(info.param)->name;
 }
 
 INSTANTIATE_TEST_SUITE_P(Platforms, EveryOperator,
-                         ::testing::Combine(::testing::Values("cpu", "opencl", "opencl:index=32",
-                                                              "vulkan"),
+                         ::testing::Combine(::testing::ValuesIn(walked_platforms()),
                                             ::testing::ValuesIn(op::operator_table().begin(),
                                                                 op::operator_table().end())),
                          case_name);

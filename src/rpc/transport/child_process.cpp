@@ -56,6 +56,17 @@ std::vector<std::string> split_command(const std::string& command) {
   return words;
 }
 
+std::string start_hint(const std::string& program, int error) {
+  constexpr const char* kEmulators = "Debian's package qemu-user-static has emulators";
+  if (error == ENOEXEC) {
+    return std::string("it is a program for another processor; ") + kEmulators +
+           ": pipe:qemu-aarch64-static -L /usr/aarch64-linux-gnu " + program + " ...";
+  }
+  if (error != ENOENT) return "";
+  return program.find("qemu-") != std::string::npos ? kEmulators
+                                                    : "its path, or a program that PATH finds";
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Channel>> start_command(const std::string& command) noexcept {
@@ -86,7 +97,7 @@ Result<std::unique_ptr<Channel>> start_command(const std::string& command) noexc
   if (error != 0) {
     return fail(platform_error(PlatformFault::kAbsent,
                                "cannot start " + quoted(words[0]) + ": " + errno_text(error),
-                               "pipe:" + command));
+                               "pipe:" + command, start_hint(words[0], error)));
   }
   return std::make_unique<CommandChannel>(std::move(ends.first), "pipe:" + command, child);
 }

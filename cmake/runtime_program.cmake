@@ -1,0 +1,14 @@
+# The program without the compiler: it serves the devices of a machine that has no LLVM. These are the
+# sources of it; src/cli/runtime has what stands in for the compiler's.
+
+function(tapml_runtime_program name)
+  file(GLOB own CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/cli/runtime/*.cpp")
+  set(sources
+      app/cache.cpp app/platforms.cpp app/remote.cpp cli/devices.cpp cli/main.cpp cli/options.cpp
+      cli/output.cpp cli/rpc.cpp cli/sizes.cpp)
+  list(TRANSFORM sources PREPEND "${CMAKE_SOURCE_DIR}/src/")
+  add_executable(${name} ${sources} ${own})
+  target_include_directories(${name} PRIVATE "${CMAKE_SOURCE_DIR}/src")
+  target_link_libraries(${name} PRIVATE tapml_target tapml_device tapml_rpc tapml_dep_cli11)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}")
+endfunction()

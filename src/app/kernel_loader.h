@@ -1,0 +1,13 @@
+// How this program loads machine code.
+#pragma once
+
+#include <memory>
+
+#include "runtime/kernel_loader.h"
+
+namespace tapml::app {
+
+// With the compiler archives and shared objects, else shared objects alone (cli/runtime/).
+std::shared_ptr<runtime::KernelLoader> make_kernel_loader();
+
+}  // namespace tapml::app

@@ -1,0 +1,20 @@
+// The subcommands of the program; cli/runtime/ has those of the program without the compiler.
+#include "cli/command.h"
+#include "cli/measure.h"
+
+namespace tapml::cli {
+
+void add_commands(Registration registration) {
+  add_run(registration);
+  add_compile(registration);
+  add_opt(registration);
+  add_carve(registration);
+  add_replay(registration);
+  add_migrate(registration);
+  add_profile(registration);
+  add_devices(registration, measure_ceilings);
+  add_rpc(registration);
+  add_cache(registration);
+}
+
+}  // namespace tapml::cli

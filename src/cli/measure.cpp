@@ -1,0 +1,22 @@
+#include "cli/measure.h"
+
+#include <cstdio>
+
+#include "app/platforms.h"
+#include "topdown/profile.h"
+
+namespace tapml::cli {
+
+void measure_ceilings(const std::string& platform, const Output& output, Json& json) {
+  target::Target target = target::parse_target(platform);
+  auto session = open_session(target);
+  const topdown::Ceilings ceilings = topdown::measure_ceilings(*session, platform);
+  char text[96];
+  std::snprintf(text, sizeof text, "  ceilings: %.1f GFLOP/s f32, %.1f GB/s",
+                1e-9 * ceilings.flops_per_s, 1e-9 * ceilings.bytes_per_s);
+  output.line(text);
+  json.set("ceilings", Json::object({{"flops_per_s", Json::number(ceilings.flops_per_s)},
+                                     {"bytes_per_s", Json::number(ceilings.bytes_per_s)}}));
+}
+
+}  // namespace tapml::cli

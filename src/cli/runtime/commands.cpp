@@ -1,0 +1,36 @@
+// The subcommands of the program without the compiler: it serves the devices of a machine.
+#include <CLI/CLI.hpp>
+
+#include "cli/command.h"
+#include "ir/exceptions.h"
+
+namespace tapml::cli {
+
+namespace {
+
+constexpr const char* kOfTheCompiler[] = {"run",    "compile", "opt",     "carve",
+                                          "replay", "migrate", "profile", "cache"};
+
+// What a full build has is refused with the reason, not as a word that nobody knows.
+void add_absent(const Registration& registration, const std::string& name) {
+  auto* command = registration.app.add_subcommand(name)->group("");
+  command->allow_extras();
+  command->set_help_flag();
+  command->callback([registration, name] {
+    registration.selected = [name]() -> int {
+      throw_user("this program was built without the compiler, which " + name + " is part of",
+                 "tapml " + name, "rpc or devices", name,
+                 "run it on a machine with a full build; --target cpu@PLACE runs kernels here");
+    };
+  });
+}
+
+}  // namespace
+
+void add_commands(Registration registration) {
+  add_devices(registration, nullptr);
+  add_rpc(registration);
+  for (const char* name : kOfTheCompiler) add_absent(registration, name);
+}
+
+}  // namespace tapml::cli
