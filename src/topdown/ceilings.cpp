@@ -68,8 +68,10 @@ class Probe {
         return std::static_pointer_cast<const tir::PrimFunc>(written.functions.at("peak"));
       };
     }
-    vm_ = unwrap(runtime::VirtualMachine::create(
-        session, pipeline::compile(module, target::parse_target(target), options)));
+    target::Target parsed = target::parse_target(target);
+    target::adopt_processor(parsed, session.info());
+    vm_ = unwrap(
+        runtime::VirtualMachine::create(session, pipeline::compile(module, parsed, options)));
   }
 
   // The best of a few runs, after one that loads and warms up.
