@@ -1,7 +1,5 @@
 #include "host_array.h"
 
-#include <pybind11/numpy.h>
-
 #include <cstring>
 
 #include "tensor/uninitialized.h"
@@ -9,6 +7,14 @@
 namespace tapml::python {
 
 namespace {
+
+// Bytes that NumPy makes an array of.
+struct Memory {
+  std::byte* data;
+  size_t size;
+  bool writable;
+  std::shared_ptr<const void> owner;
+};
 
 HostArray of_tensor(HostTensor tensor) {
   HostArray array;
@@ -66,12 +72,14 @@ TakenArray take_numpy(py::object array, std::optional<DType> dtype, const char* 
     }
     array = numpy.attr("array")(array, py::arg("order") = "C", py::arg("copy") = true);
   }
-  auto data = py::reinterpret_borrow<py::array>(array);
+  // pybind11's own view of arrays knows the layout of NumPy 1 alone.
+  py::dict interface = array.attr("__array_interface__");
+  py::tuple data = interface["data"];
   HostArray& host = taken.array;
   host.dtype = own;
-  for (py::ssize_t i = 0; i < data.ndim(); ++i) host.shape.push_back(data.shape(i));
-  host.data = static_cast<std::byte*>(const_cast<void*>(data.data()));
-  host.writable = data.writeable();
+  for (py::handle dim : py::tuple(interface["shape"])) host.shape.push_back(dim.cast<int64_t>());
+  host.data = reinterpret_cast<std::byte*>(data[0].cast<uintptr_t>());
+  host.writable = !data[1].cast<bool>();
   host.owner = keep_alive(std::move(array));
   return taken;
 }
@@ -123,15 +131,21 @@ TakenArray take_array(const py::object& x, std::optional<DType> dtype, const cha
 }
 
 py::object as_numpy(const HostTensor& tensor, std::shared_ptr<const void> owner, bool writable) {
-  auto held = std::make_unique<std::shared_ptr<const void>>(std::move(owner));
-  py::capsule base(
-      held.get(), [](void* pointer) { delete static_cast<std::shared_ptr<const void>*>(pointer); });
-  held.release();  // the capsule's
-  auto dtype = py::reinterpret_borrow<py::dtype>(to_numpy(tensor.dtype()));
-  std::vector<py::ssize_t> shape(tensor.shape().begin(), tensor.shape().end());
-  py::array array(dtype, shape, tensor.bytes().data(), base);
-  if (!writable) array.attr("flags").attr("writeable") = false;
-  return array;
+  py::module_ numpy = py::module_::import("numpy");
+  py::tuple shape(tensor.shape().size());
+  for (size_t i = 0; i < shape.size(); ++i) shape[i] = tensor.shape()[i];
+  if (tensor.byte_size() == 0) return numpy.attr("empty")(shape, to_numpy(tensor.dtype()));
+  return numpy.attr("ndarray")(shape, to_numpy(tensor.dtype()),
+                               py::cast(Memory{const_cast<std::byte*>(tensor.bytes().data()),
+                                               tensor.byte_size(), writable, std::move(owner)}));
+}
+
+void bind_memory(py::module_& module) {
+  py::class_<Memory>(module, "_Memory", py::buffer_protocol(), "What arrays of numpy() lie in.")
+      .def_buffer([](const Memory& memory) {
+        return py::buffer_info(reinterpret_cast<uint8_t*>(memory.data),
+                               static_cast<py::ssize_t>(memory.size), !memory.writable);
+      });
 }
 
 }  // namespace tapml::python

@@ -26,6 +26,8 @@ HostTensor as_tensor(const HostArray& array);
 // A NumPy array over the tensor's bytes, read-only unless `writable`.
 py::object as_numpy(const HostTensor& tensor, std::shared_ptr<const void> owner, bool writable);
 
+void bind_memory(py::module_& module);
+
 // Elements rounded to another dtype.
 HostTensor converted(const HostTensor& tensor, DType dtype);
 

@@ -278,6 +278,7 @@ void note_foreign_writes(const OpenSession& open, const runtime::Tensor& tensor)
 }
 
 void bind_tensor(py::module_& module) {
+  bind_memory(module);
   py::class_<DeviceTensor>(module, "Tensor", py::is_final(), R"doc(
 A tensor on a session: compact, row-major.
 
