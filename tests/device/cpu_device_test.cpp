@@ -42,6 +42,29 @@ TEST(CpuDevice, LoadsOnlyItsOwnModulesAndOnlyWithALoader) {
   EXPECT_TRUE(device.load(native_blob()));
 }
 
+TEST(CpuDevice, MemoryOfOthersIsUsedWhereItLies) {
+  auto session = runtime::LocalSession::create(std::make_shared<device::CpuDevice>(1, nullptr));
+  ASSERT_TRUE(session);
+  auto bytes = std::make_shared<std::vector<std::byte>>(32);
+  auto memory = device::wrap_host_memory(bytes->data(), 32, bytes);
+  EXPECT_TRUE(device::is_wrapped(memory.get()));
+  ASSERT_TRUE((*session)->adopt(BufferId{1}, memory));
+  EXPECT_EQ((*session)->host_address(BufferId{1}), bytes->data());
+  const std::vector<std::byte> twos(8, std::byte{2});
+  ASSERT_TRUE((*session)->write(kDefaultStream, {BufferId{1}, 24}, twos));
+  EXPECT_EQ((*bytes)[23], std::byte{0});
+  EXPECT_EQ((*bytes)[24], std::byte{2});
+  // Handles are named once, ranges stay inside, and the owner is kept as long as the buffer.
+  EXPECT_FALSE((*session)->adopt(BufferId{1}, memory));
+  EXPECT_FALSE((*session)->adopt(BufferId{2}, nullptr));
+  EXPECT_FALSE((*session)->write(kDefaultStream, {BufferId{1}, 25}, twos));
+  memory.reset();
+  EXPECT_EQ(bytes.use_count(), 2);
+  (*session)->release(BufferId{1});
+  EXPECT_EQ(bytes.use_count(), 1);
+  EXPECT_FALSE(device::is_wrapped(nullptr));
+}
+
 // Ranges that the kernel below was called with.
 std::atomic<int64_t> g_calls, g_items, g_smallest;
 

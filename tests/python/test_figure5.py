@@ -51,7 +51,7 @@ def validate(mod: tml.Module, np_inputs: List[np.ndarray], one, other):
 
 def inputs(mod):
     random = np.random.default_rng(7)
-    return [random.standard_normal(t.shape).astype(np.float32) / np.sqrt(t.shape[-1])
+    return [(random.standard_normal(t.shape) / np.sqrt(t.shape[-1])).astype(np.float32)
             for t in mod.inputs]
 
 
