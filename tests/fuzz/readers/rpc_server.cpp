@@ -6,8 +6,10 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <map>
 #include <vector>
 
+#include "base/hash.h"
 #include "device/null/null_device.h"
 #include "exec/executable_file.h"
 #include "finding.h"
@@ -55,6 +57,31 @@ class Script final : public rpc::Channel {
   std::vector<Frame> frames_;
   std::vector<std::byte> payload_;
   size_t next_ = 0;
+};
+
+// Of so many zeros, or of nothing that anyone has.
+constexpr int64_t kKnownBytes = 32;
+std::vector<uint8_t> hash_of(int64_t number) {
+  if (number % 3 == 0) return std::vector<uint8_t>(static_cast<size_t>(number & 63), 7);
+  const Sha256Digest digest = sha256(std::vector<std::byte>(kKnownBytes));
+  return {digest.begin(), digest.end()};
+}
+
+// Keeps what it is given while the input lasts.
+class Contents final : public rpc::ContentStore {
+ public:
+  std::optional<std::vector<std::byte>> get(const std::string& key) noexcept override {
+    auto found = kept_.find(key);
+    if (found == kept_.end()) return {};
+    return found->second;
+  }
+  void put(const std::string& key, std::span<const std::byte> bytes) noexcept override {
+    require(key.size() == 64, "a key that is no hash");
+    kept_[key] = {bytes.begin(), bytes.end()};
+  }
+
+ private:
+  std::map<std::string, std::vector<std::byte>> kept_;
 };
 
 class Input {
@@ -159,7 +186,9 @@ class Builder {
     payload_.clear();
   }
   void hello() {
-    add(wire::CreateHelloDirect(builder_, "", 1, 1, 1, "null"));
+    add(wire::CreateHelloDirect(
+        builder_, "", 1, 1,
+        rpc::kCapabilityMachine | rpc::kCapabilityContent | rpc::kCapabilityTrace, "null"));
     flush();
   }
   void step();
@@ -181,7 +210,7 @@ void Builder::step() {
   FlatBufferBuilder& b = builder_;
   Input& in = in_;
   // Arguments are drawn one by one: their order must not depend on the compiler.
-  const uint8_t type = in.byte() % 19;
+  const uint8_t type = in.byte() % 22;
   const uint64_t h = in.handle(), i = in.handle(), j = in.handle();
   const int64_t m = in.number(), n = in.number(), o = in.number();
   switch (type) {
@@ -243,6 +272,18 @@ void Builder::step() {
       return add(wire::CreateCallDirect(b, h, n % 2 ? "pair" : "main", &arguments, j,
                                         static_cast<uint32_t>(o), false));
     }
+    case 19: {
+      const auto hash = hash_of(n);
+      return add(wire::CreateFindBlobDirect(b, h, &hash, n % 2 ? m : kKnownBytes));
+    }
+    case 20: {
+      const auto hash = hash_of(n);
+      return add(wire::CreateWriteContentDirect(b, h, i, m, &hash, n % 2 ? o : kKnownBytes));
+    }
+    case 21: {  // what a FindBlob may have asked for
+      add(wire::CreateBlobPart(b, j), std::vector<std::byte>(kKnownBytes));
+      return add(wire::CreateWriteBlob(b, h, i, m, j));
+    }
     default:
       return add(wire::CreateCancel(b, h));
   }
@@ -274,6 +315,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   options.open_device = [](const std::string&) -> Result<std::shared_ptr<runtime::Device>> {
     return std::make_shared<device::NullDevice>();
   };
+  options.open_contents = [] { return std::make_unique<Contents>(); };
   Script channel(std::move(frames));
   Status ended = rpc::serve_session_alone(channel, options);
   require(ended || ended.error().kind == ErrorKind::kPlatform,
