@@ -11,6 +11,7 @@
 #include "base/host/terminal.h"
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/trace.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
 #include "topdown/report.h"
@@ -25,6 +26,7 @@ struct MigrateCommand {
   PatternOptions patterns;
   LibraryFiles libraries;
   RemoteOptions remote;
+  TraceOptions trace;
 };
 
 void print_culprits(const topdown::Migration& migration, const Output& output) {
@@ -47,6 +49,9 @@ int run(const MigrateCommand& command, const Output& output) {
   LoadedModel model = load_model(command.model, "", command.patterns);
   std::vector<int32_t> prompt = encode_prompt(model, command.prompt);
   if (!command.report.empty()) unwrap(make_folder(command.report));
+  Trace trace(command.trace);
+  trace.begin(*source_session, "from " + command.from);
+  trace.begin(*target_session, "to " + command.to);
 
   Progress progress = Progress::to_stderr(output.json);
   topdown::MigrateOptions options;
@@ -73,6 +78,7 @@ int run(const MigrateCommand& command, const Output& output) {
       topdown::migrate(model.files.module, model.files.weights, prompt,
                        {from, source_session.get()}, {to, target_session.get()}, options);
   progress.end();
+  trace.write();
 
   topdown::ReportTexts texts;
   texts.model = command.model;
@@ -101,6 +107,7 @@ int run(const MigrateCommand& command, const Output& output) {
                   (migration.tie ? ", a tie within the error bound" : ""));
     }
   }
+  output.line(topdown::copies_text(migration));
   print_culprits(migration, output);
   Json json = topdown::migration_json(migration);
   json.set("source_text", Json::string(texts.source_text));
@@ -134,6 +141,7 @@ void add_migrate(Registration registration) {
   add_options(*app, command->patterns);
   add_options(*app, command->libraries);
   add_options(*app, command->remote);
+  add_options(*app, command->trace);
   app->add_option("--plant", command->plant, "KERNEL:KIND, plants a bug into the target");
   app->add_flag("--json", registration.output.json, "One JSON document on stdout");
   app->callback([command, registration] {

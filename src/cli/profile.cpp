@@ -9,6 +9,7 @@
 #include "base/host/progress.h"
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/trace.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
 #include "llm/engine.h"
@@ -19,10 +20,11 @@ namespace tapml::cli {
 namespace {
 
 struct ProfileOptions {
-  std::string model, target = "cpu", prompt = "The quick brown fox", trace;
+  std::string model, target = "cpu", prompt = "The quick brown fox";
   int64_t max_tokens = 32;
   PatternOptions patterns;
   RemoteOptions remote;
+  TraceOptions trace;
 };
 
 std::string format(const char* pattern, double value) {
@@ -78,7 +80,7 @@ int run(const ProfileOptions& options, const Output& output) {
     throw_user("a negative number of tokens", "--max-tokens", "0 or more",
                std::to_string(options.max_tokens));
   }
-  if (!options.trace.empty()) unwrap(check_writable(options.trace));
+  Trace trace(options.trace);
   LoadedModel model = load_model(options.model, "", options.patterns);
   std::vector<int32_t> prompt = encode_prompt(model, options.prompt);
   Progress progress = Progress::to_stderr(output.json);
@@ -96,17 +98,15 @@ int run(const ProfileOptions& options, const Output& output) {
   progress.begin("profile");
   topdown::Profiler profiler(*executable);
   engine->vm().call_point().set_observer(&profiler);
+  trace.begin(*session, options.target);
   unwrap(engine->generate(prompt, generate));
   engine->vm().call_point().set_observer(nullptr);
   unwrap(check_interrupted());
+  trace.write({profiler.calls()});
   progress.begin("ceilings");
   topdown::Ceilings ceilings = topdown::measure_ceilings(*session, options.target);
   progress.end("done");
 
-  if (!options.trace.empty()) {
-    const std::string trace = profiler.chrome_trace().dump();
-    unwrap(write_file_atomic(options.trace, std::as_bytes(std::span(trace))));
-  }
   std::vector<topdown::KernelProfile> kernels = profiler.kernels();
   print(output, kernels, profiler.seconds(), ceilings);
   output.line("sum of kernels " + format("%.3f ms", 1e3 * profiler.seconds()) + "; ceilings " +
@@ -138,7 +138,7 @@ void add_profile(Registration registration) {
   command->add_option("--max-tokens", options->max_tokens, "Decode steps")->capture_default_str();
   add_options(*command, options->patterns);
   add_options(*command, options->remote);
-  command->add_option("--trace", options->trace, "Write a Chrome trace");
+  add_options(*command, options->trace);
   command->add_flag("--json", registration.output.json, "One JSON document on stdout");
   command->callback([options, registration] {
     registration.selected = [options, registration] { return run(*options, registration.output); };

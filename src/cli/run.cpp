@@ -6,6 +6,7 @@
 #include "base/host/interrupt.h"
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/trace.h"
 #include "io/host/files.h"
 #include "io/safetensors.h"
 #include "ir/exceptions.h"
@@ -17,6 +18,7 @@ namespace {
 
 struct RunOptions {
   ModelOptions model;
+  TraceOptions trace;
   std::string prompt, dump_logits;
   int64_t max_tokens = 64;
   llm::SamplerOptions sampler;
@@ -47,6 +49,7 @@ int run(const RunOptions& options, const Output& output) {
   }
   // Not after minutes of generating.
   if (!options.dump_logits.empty()) unwrap(check_writable(options.dump_logits));
+  Trace trace(options.trace);
   std::vector<int32_t> prompt;
   ReadyModel model =
       make_ready(options.model, [&](const Tokenizer& tokenizer, const ModelInterface& interface) {
@@ -66,10 +69,12 @@ int run(const RunOptions& options, const Output& output) {
     output.text(decoder.push(token));
     return !interrupted();
   };
+  trace.begin(*model.session, model.target.text);
   llm::Generation generation = unwrap(engine->generate(prompt, generate));
   output.text(decoder.finish());
   output.line("");
   unwrap(check_interrupted());
+  trace.write();
   if (!options.dump_logits.empty()) dump_logits(options.dump_logits, prompt, generation);
 
   double tokens_per_second =
@@ -124,6 +129,7 @@ void add_run(Registration registration) {
       ->capture_default_str();
   command->add_option("--dump-logits", options->dump_logits,
                       "Write tokens and logits to a safetensors file");
+  add_options(*command, options->trace);
   command->add_flag("--json", registration.output.json, "One JSON document on stdout");
   command->callback([options, registration] {
     registration.selected = [options, registration] { return run(*options, registration.output); };

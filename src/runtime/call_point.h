@@ -122,6 +122,17 @@ class Dispatcher {
 struct CopyCount {
   int64_t to_target = 0, from_target = 0;              // copies
   int64_t bytes_to_target = 0, bytes_from_target = 0;  // in them
+  CopyCount& operator+=(const CopyCount& other) {
+    to_target += other.to_target;
+    from_target += other.from_target;
+    bytes_to_target += other.bytes_to_target;
+    bytes_from_target += other.bytes_from_target;
+    return *this;
+  }
+  CopyCount operator-(const CopyCount& other) const {
+    return {to_target - other.to_target, from_target - other.from_target,
+            bytes_to_target - other.bytes_to_target, bytes_from_target - other.bytes_from_target};
+  }
 };
 
 // Copies of tensors on another session, valid while (storage id, version) stand.

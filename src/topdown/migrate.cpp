@@ -241,8 +241,10 @@ class Migrator {
       if (step.verdict.passed) {
         migrated.add(name);
         int64_t before = call_point.dispatched();
+        const runtime::CopyCount copies = call_point.copies();
         step.hybrid = model_judge.check(forced_logits(*engine_, prompt_, forced_, options_));
         step.dispatched = call_point.dispatched() - before;
+        step.copies = call_point.copies() - copies;
         step.migrated = step.hybrid.passed;
         if (!step.migrated) migrated.remove(name);
       }

@@ -50,9 +50,10 @@ struct ModelCheck {
 
 struct MigrationStep {
   KernelVerdict verdict;
-  ModelCheck hybrid;       // with this kernel and all migrated before it on the target
-  bool migrated = false;   // else it stays on the source
-  int64_t dispatched = 0;  // kernel calls that ran on the target in the hybrid run
+  ModelCheck hybrid;          // with this kernel and all migrated before it on the target
+  bool migrated = false;      // else it stays on the source
+  int64_t dispatched = 0;     // kernel calls that ran on the target in the hybrid run
+  runtime::CopyCount copies;  // between the two sessions in that run
 };
 
 struct Migration {

@@ -1,7 +1,6 @@
 #include "topdown/profile.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "analysis/cost.h"
 #include "arith/scalar_program.h"
@@ -12,10 +11,6 @@
 namespace tapml::topdown {
 
 namespace {
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 std::string shapes_of(const runtime::Arguments& tensors) {
   std::string text;
@@ -57,23 +52,22 @@ Profiler::Profiler(const Executable& executable) {
 }
 
 Status Profiler::before(const runtime::KernelCall&) noexcept {
-  start_ = now();
-  if (first_ < 0) first_ = start_;
+  start_ = runtime::trace_now();
   return {};
 }
 
 Status Profiler::after(const runtime::KernelCall& call) noexcept {
-  const double end = now();
+  const int64_t end = runtime::trace_now();
   auto status = guard([&] { return add(call, end); });
   return status ? *status : std::unexpected(status.error());
 }
 
-Status Profiler::add(const runtime::KernelCall& call, double end) {
+Status Profiler::add(const runtime::KernelCall& call, int64_t end) {
   const int32_t kernel = index_.at(call.site.kernel);
   KernelProfile& profile = profiles_[static_cast<size_t>(kernel)];
   const Work& work = work_[static_cast<size_t>(kernel)];
   ++profile.calls;
-  profile.seconds += end - start_;
+  profile.seconds += 1e-9 * static_cast<double>(end - start_);
   Result<int64_t> flops = evaluate(work.flops, call.scalars);
   Result<int64_t> bytes = evaluate(work.bytes, call.scalars);
   profile.exact = work.exact && flops && bytes;
@@ -83,8 +77,8 @@ Status Profiler::add(const runtime::KernelCall& call, double end) {
     std::vector<std::string>& layers = profile.layers;
     if (std::find(layers.begin(), layers.end(), layer) == layers.end()) layers.push_back(layer);
   }
-  events_.push_back(
-      {kernel, start_ - first_, end - start_, call.site.function, shapes_of(call.args)});
+  calls_.events.push_back({.name = profile.name, .start = start_, .duration = end - start_});
+  calls_.details.push_back(call.site.function + ": " + shapes_of(call.args));
   return {};
 }
 
@@ -102,24 +96,6 @@ double Profiler::seconds() const {
   double sum = 0;
   for (const KernelProfile& profile : profiles_) sum += profile.seconds;
   return sum;
-}
-
-Json Profiler::chrome_trace() const {
-  std::vector<Json> events;
-  for (const CallEvent& event : events_) {
-    const KernelProfile& profile = profiles_[static_cast<size_t>(event.kernel)];
-    events.push_back(
-        Json::object({{"name", Json::string(profile.name)},
-                      {"cat", Json::string(event.function)},
-                      {"ph", Json::string("X")},
-                      {"ts", Json::number(1e6 * event.start)},
-                      {"dur", Json::number(1e6 * event.seconds)},
-                      {"pid", Json::integer(1)},
-                      {"tid", Json::integer(1)},
-                      {"args", Json::object({{"tensors", Json::string(event.shapes)}})}}));
-  }
-  return Json::object(
-      {{"traceEvents", Json::array(std::move(events))}, {"displayTimeUnit", Json::string("ms")}});
 }
 
 }  // namespace tapml::topdown

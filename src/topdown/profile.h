@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "io/json.h"
 #include "runtime/vm.h"
+#include "topdown/trace.h"
 
 namespace tapml::topdown {
 
@@ -35,12 +35,6 @@ struct KernelProfile {
   double share(const Ceilings& ceilings) const;
 };
 
-struct CallEvent {
-  int32_t kernel = 0;
-  double start = 0, seconds = 0;  // from the first call's start
-  std::string function, shapes;
-};
-
 // An observer that waits for every call, so that each one's time is its own: the sum over kernels
 // is what the device computes, and less than the run, which is slower than without it.
 class Profiler : public runtime::Observer {
@@ -54,21 +48,21 @@ class Profiler : public runtime::Observer {
   // Those that ran, the most costly first.
   std::vector<KernelProfile> kernels() const;
   double seconds() const;  // sum over the kernels
-  // For chrome://tracing and Perfetto.
-  Json chrome_trace() const;
+  // The calls, with the function of the model and the tensors of each.
+  const TraceTrack& calls() const { return calls_; }
 
  private:
   struct Work {
     ScalarProgram flops, bytes;
     bool exact = false;
   };
-  Status add(const runtime::KernelCall& call, double end);
+  Status add(const runtime::KernelCall& call, int64_t end);
 
   std::vector<Work> work_;               // by the executable's kernel index
   std::vector<KernelProfile> profiles_;  // the same
   std::map<const KernelInfo*, int32_t> index_;
-  std::vector<CallEvent> events_;
-  double first_ = -1, start_ = 0;
+  TraceTrack calls_{.name = "kernel calls of the model", .events = {}, .details = {}};
+  int64_t start_ = 0;  // of the call at hand
 };
 
 }  // namespace tapml::topdown

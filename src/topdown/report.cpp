@@ -157,6 +157,11 @@ Json migration_json(const Migration& migration) {
     json.set("migrated", Json::boolean(step.migrated));
     json.set("hybrid", check_json(step.hybrid));
     json.set("dispatched", Json::integer(step.dispatched));
+    json.set("copies",
+             Json::object({{"to_target", Json::integer(step.copies.to_target)},
+                           {"bytes_to_target", Json::integer(step.copies.bytes_to_target)},
+                           {"from_target", Json::integer(step.copies.from_target)},
+                           {"bytes_from_target", Json::integer(step.copies.bytes_from_target)}}));
     steps.push_back(std::move(json));
     if (!step.migrated) culprits.push_back(Json::string(step.verdict.kernel));
   }
@@ -174,6 +179,20 @@ Json migration_json(const Migration& migration) {
                        {"first_divergence", Json::integer(migration.first_divergence)},
                        {"tie", Json::boolean(migration.tie)},
                        {"seconds", real(migration.seconds)}});
+}
+
+std::string copies_text(const Migration& migration) {
+  runtime::CopyCount sum;
+  for (const MigrationStep& step : migration.steps) sum += step.copies;
+  const auto part = [](int64_t copies, int64_t bytes, const char* way) {
+    char text[96];
+    std::snprintf(text, sizeof text, "%lld %s (%.1f MB)", static_cast<long long>(copies), way,
+                  1e-6 * static_cast<double>(bytes));
+    return std::string(text);
+  };
+  return "copies between the two in hybrid runs: " +
+         part(sum.to_target, sum.bytes_to_target, "to the target") + ", " +
+         part(sum.from_target, sum.bytes_from_target, "from it");
 }
 
 std::string migration_html(const Migration& migration, const ReportTexts& texts) {
@@ -234,7 +253,7 @@ std::string migration_html(const Migration& migration, const ReportTexts& texts)
          "</style><h1>" +
          escaped(texts.model) + ": " + escaped(migration.source) + " to " +
          escaped(migration.target) + "</h1><div class='verdict " + (passed ? "ok" : "bad") + "'>" +
-         verdict + "</div>" + culprits +
+         verdict + "</div>" + culprits + "<p>" + escaped(copies_text(migration)) + "</p>" +
          "<h2>Continuations</h2><p>Prompt: " + escaped(texts.prompt) + "</p><p>" +
          escaped(migration.source) + "</p><pre>" + escaped(texts.source_text) + "</pre><p>" +
          escaped(migration.target) + " (" + divergence + ")</p><pre>" + escaped(texts.target_text) +

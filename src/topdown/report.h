@@ -25,6 +25,8 @@ struct ReportTexts {
   std::string command;
 };
 
+// One line: what went between the two sessions in the hybrid runs.
+std::string copies_text(const Migration& migration);
 // One self-contained page: verdict, continuations, table, environment.
 std::string migration_html(const Migration& migration, const ReportTexts& texts);
 
