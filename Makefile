@@ -58,6 +58,13 @@ test-math: setup  ## judge own math on all 2^32 values of f32 (about 20 minutes)
 	@cmake --build --preset dev --target test_math
 	@TAPML_MATH_STRIDE=1 build/dev/tests/test_math --gtest_filter='*Ulp*'
 
+.PHONY: test-oclgrind
+test-oclgrind: setup  ## OpenCL kernels under oclgrind: races and accesses out of bounds (scripts/test_oclgrind)
+	@scripts/setup oclgrind
+	@$(configure_dev)
+	@cmake --build --preset dev --target tapml test_device test_codegen test_walk
+	@scripts/test_oclgrind
+
 unit: setup  ## build and run the unit tests only
 	@$(configure_dev)
 	@cmake --build --preset dev --target unit_tests

@@ -1,4 +1,4 @@
-// Schedules of work groups on the OpenCL device, beside one invocation an element (the fallback)
+// Schedules on the OpenCL device, beside one invocation an element (the fallback)
 // and beside the processor's ceilings, which are the device's where it is PoCL.
 #include "base/rng.h"
 #include "cases.h"
@@ -28,7 +28,6 @@ struct Work {
   Emit emit;
   double amount;  // of the unit, times 1e9
   std::function<double()> ceiling;
-  bool fallback = true;  // what the target takes anyway: there is nothing to hold it against
 };
 
 // A program on a session of its own, ready to run.
@@ -141,13 +140,7 @@ std::vector<Case> opencl_cases() {
   const double products = 2.0 * 512 * 1024 * 1024;
   const DType bf16 = DType::kBF16;
   const std::vector<Work> works = {
-      {"matmul_rows",
-       "GFLOP/s",
-       {{{512, 1024}}, {{1024, 1024}}},
-       product_rows,
-       products,
-       fma,
-       false},
+      {"matmul_rows", "GFLOP/s", {{{512, 1024}}, {{1024, 1024}}}, product_rows, products, fma},
       {"matmul_columns",
        "GFLOP/s",
        {{{512, 1024}}, {{1024, 1024}}},
@@ -159,24 +152,22 @@ std::vector<Case> opencl_cases() {
        {{{512, 1024}}, {{1024, 1024}, bf16}},
        product_rows,
        products,
-       fma,
-       false},
-      {"matrix_vector", "GB/s", {{{1, 4096}}, {{4096, 4096}}}, product_rows, kMatrix, read, false},
+       fma},
+      {"matrix_vector", "GB/s", {{{1, 4096}}, {{4096, 4096}}}, product_rows, kMatrix, read},
       {"vector_matrix", "GB/s", {{{1, 4096}}, {{4096, 4096}}}, product_columns, kMatrix, read},
       {"decode_512x192",
        "GB/s",
        {{{1, 192}}, {{512, 192}, bf16}},
        product_rows,
        512.0 * 192 * 2,
-       read,
-       false},
+       read},
       {"softmax", "GB/s", {{{2048, 4096}}}, softmax_rows, 2 * kRowsBytes, triad},
       {"rms_norm", "GB/s", {{{2048, 4096}}, {{4096}}}, rms_norm_rows, 2 * kRowsBytes, triad},
       {"row_sums", "GB/s", {{{2048, 4096}}}, sum_of_rows, kRowsBytes, read},
   };
   std::vector<Case> cases;
   for (const Work& work : works) {
-    if (!work.fallback) cases.push_back(beside_fallback(work));
+    cases.push_back(beside_fallback(work));
     cases.push_back(beside_ceiling(work));
   }
   return cases;

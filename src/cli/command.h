@@ -63,9 +63,13 @@ void add_carve(Registration registration);
 void add_replay(Registration registration);
 void add_migrate(Registration registration);
 void add_profile(Registration registration);
-// `measure` is called for each platform with --measure; null: there is no such option.
-using MeasureDevice = void (*)(const std::string& platform, const Output& output, Json& json);
-void add_devices(Registration registration, MeasureDevice measure);
+// What is done for each platform with --measure and with --check (whether all is well); null: there
+// is no such option.
+struct DeviceWork {
+  void (*measure)(const std::string& platform, const Output& output, Json& json) = nullptr;
+  bool (*check)(const std::string& platform, const Output& output, Json& json) = nullptr;
+};
+void add_devices(Registration registration, const DeviceWork& work);
 void add_rpc(Registration registration);
 
 }  // namespace tapml::cli

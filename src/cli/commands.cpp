@@ -1,4 +1,5 @@
 // The subcommands of the program; cli/runtime/ has those of the program without the compiler.
+#include "cli/check.h"
 #include "cli/command.h"
 #include "cli/measure.h"
 
@@ -12,7 +13,7 @@ void add_commands(Registration registration) {
   add_replay(registration);
   add_migrate(registration);
   add_profile(registration);
-  add_devices(registration, measure_ceilings);
+  add_devices(registration, {.measure = measure_ceilings, .check = check_platform});
   add_rpc(registration);
   add_cache(registration);
 }

@@ -1,5 +1,7 @@
 // tapml devices: every platform, here or not.
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
 
 #include "app/platforms.h"
 #include "cli/command.h"
@@ -8,9 +10,75 @@ namespace tapml::cli {
 
 namespace {
 
-int run(const Output& output, MeasureDevice measure) {
+// Names of devices that are drivers for the processor.
+constexpr const char* kEmulators[] = {"llvmpipe", "pthread",     "cpu-",
+                                      "basic",    "swiftshader", "oclgrind"};
+
+// What platforms are for tapml, beside what this machine says: docs/platforms.md's table.
+struct PlatformRow {
+  std::string platform, compiles, runs, emulated, conformance;
+};
+
+const char* compiles_to(const target::Description& description) {
+  switch (description.code) {
+    case target::CodeKind::kNative:
+      return "machine code, by LLVM";
+    case target::CodeKind::kOpenClC:
+      return "OpenCL C";
+    case target::CodeKind::kGlsl:
+      return "GLSL, to SPIR-V";
+    case target::CodeKind::kNone:
+      return "nothing";
+  }
+  return "";
+}
+
+// A GPU's platform whose driver computes on the processor.
+bool is_emulated(const PlatformStatus& status) {
+  if (status.platform == "cpu") return false;
+  std::string name = status.info.name;
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return std::any_of(std::begin(kEmulators), std::end(kEmulators), [&](const char* emulator) {
+    return name.find(emulator) != std::string::npos;
+  });
+}
+
+std::string markdown(const std::vector<PlatformRow>& rows) {
+  std::string text =
+      "| platform | compiles to | runs | emulated | conformance |\n| --- | --- | --- | --- | --- "
+      "|\n";
+  for (const PlatformRow& row : rows) {
+    text += "| " + row.platform + " | " + row.compiles + " | " + row.runs + " | " + row.emulated +
+            " | " + row.conformance + " |\n";
+  }
+  return text;
+}
+
+std::string conformance_of(const Json& json) {
+  const auto& checks = json.find("checks")->items();
+  const auto failed = std::count_if(checks.begin(), checks.end(), [](const Json& check) {
+    return !check.find("passed")->as_bool();
+  });
+  const std::string all = std::to_string(checks.size());
+  return failed == 0 ? "all " + all + " checks passed"
+                     : std::to_string(failed) + " of " + all + " checks failed";
+}
+
+struct Choices {
+  bool measured = false, checked = false, table = false;
+};
+
+int run(const Output& given, const Choices& choices, const DeviceWork& work) {
   std::vector<Json> list;
+  std::vector<PlatformRow> rows;
+  bool passed = true;
+  // The table alone goes to stdout.
+  Output output = given;
+  output.json |= choices.table;
   for (const PlatformStatus& status : list_platforms()) {
+    PlatformRow row{status.platform, compiles_to(*target::find_description(status.platform)),
+                    "not here", "", "not run"};
     output.line(status.platform + ": " + (status.here ? "here" : "not here") + " - " + status.doc);
     Json json = platform_json(status);
     if (status.here) {
@@ -27,29 +95,47 @@ int run(const Output& output, MeasureDevice measure) {
       output.line("  computes: " + dtype_list(info.features.compute_dtypes));
       output.line("  stores: " + dtype_list(info.features.storage_dtypes));
       // A device that runs nothing has no speed.
-      if (measure && status.platform != "null") measure(status.platform, output, json);
+      if (choices.measured && status.platform != "null") {
+        work.measure(status.platform, output, json);
+      }
+      row.runs = info.name;
+      row.emulated = status.platform == "null" ? "computes nothing"
+                     : is_emulated(status)     ? "yes, on the processor"
+                                               : "no";
+      if (choices.checked) {
+        passed &= work.check(status.platform, output, json);
+        row.conformance = conformance_of(json);
+      }
     } else {
       output.line("  why: " + status.reason);
     }
     list.push_back(std::move(json));
+    rows.push_back(std::move(row));
   }
-  output.document(Json::object({{"platforms", Json::array(std::move(list))}}));
-  return kDone;
+  if (choices.table) given.text(markdown(rows));
+  given.document(Json::object({{"platforms", Json::array(std::move(list))}}));
+  return passed ? kDone : kDifference;
 }
 
 }  // namespace
 
-void add_devices(Registration registration, MeasureDevice measure) {
+void add_devices(Registration registration, const DeviceWork& work) {
   auto* command = registration.app.add_subcommand("devices", "List the platforms");
   command->footer("Example: tapml devices --json");
   command->add_flag("--json", registration.output.json, "One JSON document on stdout");
-  auto measured = std::make_shared<bool>(false);
-  if (measure) {
-    command->add_flag("--measure", *measured, "Measure each platform's ceilings (seconds)");
+  auto choices = std::make_shared<Choices>();
+  if (work.measure) {
+    command->add_flag("--measure", choices->measured, "Measure each platform's ceilings (seconds)");
   }
-  command->callback([registration, measured, measure] {
-    registration.selected = [registration, measured, measure] {
-      return run(registration.output, *measured ? measure : nullptr);
+  if (work.check) {
+    command->add_flag("--check", choices->checked,
+                      "Check that each platform does what it claims; exit code 1 where not");
+    command->add_flag("--markdown", choices->table, "The platforms as a table, checked");
+  }
+  command->callback([registration, choices, work] {
+    choices->checked |= choices->table;
+    registration.selected = [registration, choices, work] {
+      return run(registration.output, *choices, work);
     };
   });
 }

@@ -60,28 +60,45 @@ bool stores_are_allowed(const StagedProgram& program, const Features& features) 
 
 Scheduled gpu_schedule(const tir::PrimFunc& func, const target::Target& target) {
   auto program = find_stages(func);
-  const auto option = target.options.find("schedule");
-  const bool plain = option != target.options.end() && option->second == "fallback";
-  if (!program || plain || !stores_are_allowed(*program, target.description.features)) {
+  if (!program || !stores_are_allowed(*program, target.description.features)) {
     return fallback(func, target);
   }
   inline_producers(*program);
   fold_epilogues(*program);
   const Group group(target.description);
-  // On PoCL 3.1, kernels with barriers give wrong results (docs/schedules.md): there, only what has
-  // none.
-  if (!group.cpu_like) {
-    if (auto plan = gpu_rows(func, group, *program)) {
-      return {finish(func, *program, plan->nest, group.threads), plan->rule};
-    }
+  if (auto plan = gpu_rows(func, group, *program)) {
+    return {finish(func, *program, plan->nest, group.threads), plan->rule};
   }
   auto gpu_stage = [&](const Stage& stage) {
     if (auto plan = gpu_product(split_groups(stage), group)) return *plan;
-    if (group.cpu_like) return one_item_a_point(stage);
     if (auto plan = gpu_reduction(stage, group)) return *plan;
     return one_item_a_point(stage);
   };
   return stage_by_stage(func, *program, gpu_stage, group.threads);
+}
+
+// Items are pieces of work for one processor; in launches of groups, each is a group.
+Scheduled cpu_schedule(const tir::PrimFunc& func, const target::Target& target) {
+  auto program = find_stages(func);
+  if (!program) return as_written(func);
+  inline_producers(*program);
+  fold_epilogues(*program);
+  const int64_t vector_bytes = target.description.vector_bytes;
+  if (auto plan = cpu_rows(func, *program)) {
+    return {finish(func, *program, plan->nest), plan->rule};
+  }
+  auto without_packing = [&](const Stage& stage) {
+    return cpu_stage_without_packing(stage, vector_bytes);
+  };
+  // What is packed is prepared, and that is for indices of 64 bits.
+  std::vector<tir::Buffer> weights;
+  if (target.description.index_bits == 64) weights = weights_of(func);
+  auto cpu_stage = [&](const Stage& stage) {
+    if (auto packed = cpu_packed(stage, weights, vector_bytes)) return *packed;
+    auto plan = cpu_product(split_groups(stage), vector_bytes, without_packing);
+    return plan ? *plan : without_packing(stage);
+  };
+  return stage_by_stage(func, *program, cpu_stage, 1);
 }
 
 }  // namespace
@@ -96,25 +113,11 @@ Scheduled fallback(const tir::PrimFunc& func, const target::Target& target) {
 }
 
 Scheduled schedule_for(const tir::PrimFunc& func, const target::Target& target) {
-  if (target.description.gpu_like) return gpu_schedule(func, target);
-  auto program = find_stages(func);
-  if (!program) return as_written(func);
-  inline_producers(*program);
-  fold_epilogues(*program);
-  const int64_t vector_bytes = target.description.vector_bytes;
-  if (auto plan = cpu_rows(func, *program)) {
-    return {finish(func, *program, plan->nest), plan->rule};
-  }
-  auto without_packing = [&](const Stage& stage) {
-    return cpu_stage_without_packing(stage, vector_bytes);
-  };
-  const std::vector<tir::Buffer> weights = weights_of(func);
-  auto cpu_stage = [&](const Stage& stage) {
-    if (auto packed = cpu_packed(stage, weights, vector_bytes)) return *packed;
-    auto plan = cpu_product(split_groups(stage), vector_bytes, without_packing);
-    return plan ? *plan : without_packing(stage);
-  };
-  return stage_by_stage(func, *program, cpu_stage, 1);
+  const auto option = target.options.find("schedule");
+  if (option != target.options.end() && option->second == "fallback") return fallback(func, target);
+  const target::Description& description = target.description;
+  const bool groups = description.gpu_like && !description.cpu_like_groups;
+  return groups ? gpu_schedule(func, target) : cpu_schedule(func, target);
 }
 
 }  // namespace tapml::schedule

@@ -1,4 +1,5 @@
-// Figures are what the vendors' drivers report; where drivers differ, the least of them.
+// Figures are what drivers report of themselves; where drivers differ, the least of them. Mesa's
+// are in its src/*/vulkan/*physical_device.c (turnip: tu_device.cc, tu_common.h).
 #include "target/devices.h"
 
 #include "ir/exceptions.h"
@@ -35,19 +36,29 @@ const std::vector<KnownDevice>& known_devices() {
   // threads of a group, a good number, of a subgroup; local memory; bytes of a binding, bindings,
   // alignment of a binding; arithmetic in f16, f64
   static const std::vector<KnownDevice> kDevices = {
+      // Mesa's turnip: 2^27 bytes a binding, as Qualcomm's driver has; local memory by the chip;
+      // threads up to 64 * 2 * its waves. Threads and subgroups of Qualcomm's own: not looked up.
       device("adreno-740", "Qualcomm, Snapdragon 8 Gen 2",
              {1024, 128, 64, 32 * kKiB, 128 * kMiB, 24, 64}, true, false),
+      // Mesa's panvk: subgroups by the architecture, 32 KiB, threads by the chip. Bytes of a
+      // binding and alignment are what Vulkan asks of every device.
       device("mali-g715", "Arm, Valhall", {512, 64, 16, 32 * kKiB, 128 * kMiB, 35, 256}, true,
              false),
+      // Apple's Metal feature set tables: 1,024 threads, 32 KiB, 31 entries of the buffer argument
+      // table. Bytes of a binding: not looked up (Metal bounds buffers, by the machine's memory).
       device("apple-a", "Apple, A14 to A17", {1024, 64, 32, 32 * kKiB, 256 * kMiB, 31, 256}, true,
              false),
       device("apple-m", "Apple, M1 to M4", {1024, 64, 32, 32 * kKiB, 1 * kGiB, 31, 256}, true,
              false),
-      device("rdna3", "AMD, RX 7000", {1024, 64, 32, 32 * kKiB, 4 * kGiB - 1, 200, 64}, true, true),
-      device("steam-deck", "AMD, Van Gogh", {1024, 64, 32, 32 * kKiB, 4 * kGiB - 1, 200, 64}, true,
+      // Mesa's radv: 1,024 threads, subgroups of 64 unless a pipeline asks for 32. Of its local
+      // memory (64 KiB) other drivers may give half.
+      device("rdna3", "AMD, RX 7000", {1024, 64, 64, 32 * kKiB, 4 * kGiB - 1, 200, 64}, true, true),
+      device("steam-deck", "AMD, Van Gogh", {1024, 64, 64, 32 * kKiB, 4 * kGiB - 1, 200, 64}, true,
              true),
+      // Mesa's nvk: 1,024 threads, 48 KiB.
       device("rtx", "NVIDIA, Turing and later", {1024, 64, 32, 48 * kKiB, 4 * kGiB - 1, 200, 64},
              true, true),
+      // The default values of GPUSupportedLimits (the WebGPU specification, MDN).
       device("webgpu", "the limits that WebGPU promises",
              {256, 64, 1, 16 * kKiB, 128 * kMiB, 8, 256}, false, false),
   };

@@ -27,8 +27,8 @@ struct Description {
   bool gpu_like = false;       // grid-stride launches, work groups
   bool accurate_math = false;  // its exp, sin, ... are documented within 2 ULP: lower_math is off
   bool fused_fma = true;       // its fma rounds once; else code computes what it needs
-  // The threads of a group are turns of a loop on a processor: barriers and local memory cost more
-  // than they save where the caches do the same.
+  // The threads of a group are turns of a loop on a processor: schedules are those of processors,
+  // an item a group.
   bool cpu_like_groups = false;
   int64_t subgroup_width = 1;  // threads in lockstep
   int64_t workgroup_threads = 64;

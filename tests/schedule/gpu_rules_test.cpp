@@ -156,6 +156,21 @@ TEST(GpuRules, WhatIsBetterOffPointByPointFallsBack) {
   EXPECT_EQ(gpu_rule(*product.func, "opencl:schedule=fallback"), "fallback");
 }
 
+// Where the threads of a group are turns of a loop, schedules are those of processors. What has no
+// place to prepare weights in packs none of them.
+TEST(GpuRules, ProcessorsTakeTheirOwnRules) {
+  Var n = make_var("n");
+  KernelProgram rows = one("softmax", {{{n, 64}, kF32}}, {});
+  KernelProgram product = one("matmul", {{{n, 64}, kF32}, {{64, 64}, kF32}}, {}, kTransposed);
+  EXPECT_EQ(gpu_rule(*rows.func, "opencl"), "cpu_rows");
+  EXPECT_EQ(gpu_rule(*rows.func, "opencl:groups=cpu,for=rtx"), "cpu_rows");
+  EXPECT_EQ(gpu_rule(*rows.func, "opencl:for=rtx"), "gpu_rows");
+  tir::PrimFunc weights = *product.func;
+  weights.attrs[tir::kWeightsAttr] = std::vector<int64_t>{1};
+  EXPECT_EQ(gpu_rule(weights, "opencl"), "cpu_packed");
+  EXPECT_NE(gpu_rule(weights, "opencl:index=32"), "cpu_packed");
+}
+
 TEST(GpuRules, ADeviceWithoutLocalMemoryHasTheFallback) {
   Var n = make_var("n");
   KernelProgram product = one("matmul", {{{n, 64}, kF32}, {{64, 64}, kF32}}, {}, kTransposed);

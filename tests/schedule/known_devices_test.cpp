@@ -1,12 +1,17 @@
 // Every kernel of the published Llama shapes within the limits of every known device.
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <set>
+
 #include "ir/exceptions.h"
 #include "models/llama.h"
 #include "pipeline/compile.h"
 #include "schedule/rules/row_buffers.h"
 #include "support/expect_error.h"
+#include "support/spirv_validation.h"
 #include "target/devices.h"
+#include "text/parser.h"
 #include "tir/visit.h"
 
 namespace tapml::testing {
@@ -148,6 +153,104 @@ TEST_P(KnownDevice, TakesEveryKernelOfLlama) {
       EXPECT_FALSE(fits) << refused.error().to_string();
       EXPECT_EQ(refused.error().fault, PlatformFault::kLimit) << refused.error().to_string();
     }
+  }
+}
+
+// Capabilities that a shader asks for: word 1 of each OpCapability, which stand first.
+std::set<uint32_t> capabilities_of(const std::vector<uint32_t>& words) {
+  constexpr uint32_t kOpCapability = 17;
+  std::set<uint32_t> result;
+  for (size_t at = 5; at + 1 < words.size() && (words[at] & 0xffff) == kOpCapability; at += 2) {
+    result.insert(words[at + 1]);
+  }
+  return result;
+}
+
+// The module's shaders: valid, and nothing in them that the device has not. Threads and local
+// memory are read from the words too, not only from the tensor program.
+void check_shaders(const ModuleBlob& module, const target::Description& description,
+                   Findings& findings) {
+  constexpr uint32_t kOpExecutionMode = 16, kLocalSize = 17;
+  constexpr uint32_t kFloat16 = 9, kFloat64 = 10;
+  const std::set<DType>& computes = description.features.compute_dtypes;
+  const auto entries = spirv_entries(module);
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const std::string& name = module.entries[i];
+    const std::vector<uint32_t>& words = entries[i];
+    if (std::string said = spirv_complaints(words); !said.empty()) {
+      findings.push_back(name + ": " + said);
+    }
+    const std::set<uint32_t> asks = capabilities_of(words);
+    if (asks.contains(kFloat16) && !computes.contains(DType::kF16)) {
+      findings.push_back(name + " computes in f16");
+    }
+    if (asks.contains(kFloat64) && !computes.contains(DType::kF64)) {
+      findings.push_back(name + " computes in f64");
+    }
+    int64_t threads = 0;
+    for (size_t at = 5; at < words.size() && (words[at] >> 16) > 0; at += words[at] >> 16) {
+      if ((words[at] & 0xffff) != kOpExecutionMode || words[at + 2] != kLocalSize) continue;
+      threads = int64_t{words[at + 3]} * words[at + 4] * words[at + 5];
+    }
+    if (threads == 0) findings.push_back(name + " has no size of its groups");
+    more_than(findings, name, "threads", threads, description.limits.max_workgroup_threads);
+  }
+  // Each part begins with its words, its bindings and its bytes of push constants.
+  size_t at = 0;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    auto number = [&](size_t word) {
+      uint32_t value = 0;
+      std::memcpy(&value, module.bytes.data() + at + 4 * word, 4);
+      return int64_t{value};
+    };
+    constexpr int64_t kPushConstants = 128;  // of every device
+    more_than(findings, module.entries[i], "bindings", number(1), description.limits.max_bindings);
+    more_than(findings, module.entries[i], "bytes of push constants", number(2), kPushConstants);
+    at += 4 * (3 + static_cast<size_t>(number(0)));
+  }
+}
+
+// One model: its shaders differ from those of the others in numbers.
+TEST_P(KnownDevice, TakesShadersOfLlama) {
+  const target::Target target = target::parse_target("vulkan:for=" + GetParam());
+  const Shapes& shapes = kModels[0];
+  ASSERT_GT(shapes.vocabulary * shapes.hidden * 2, int64_t{128} << 20) << "wants segments";
+  Findings findings;
+  pipeline::ImplementOptions options;
+  options.rewrite = [&](const std::string& kernel, tir::PrimFuncRef func) {
+    check_groups(kernel, *func, target.description.limits, findings);
+    return func;
+  };
+  auto executable = pipeline::implement(module_of(shapes), target, options);
+  check_bindings(*executable, target.description.limits, findings);
+  ASSERT_EQ(executable->modules.size(), 1u);
+  EXPECT_GT(executable->modules[0].entries.size(), 20u);
+  check_shaders(executable->modules[0], target.description, findings);
+  EXPECT_EQ(findings, Findings{});
+}
+
+TEST(KnownDevices, AShaderBeyondADeviceIsFound) {
+  const target::Target rtx = target::parse_target("vulkan:for=rtx");
+  Module module = text::parse(R"(module
+
+def main(x: Tensor((n,), f64)) -> Tensor((n,), f64) {
+  y: Tensor((n,), f64) = add(x, x)
+  return y
+}
+)",
+                              "f64");
+  auto executable = pipeline::compile(module, rtx);
+  Findings findings;
+  check_shaders(executable->modules[0], rtx.description, findings);
+  EXPECT_EQ(findings, Findings{});
+  target::Description less = target::parse_target("vulkan:for=webgpu").description;
+  less.limits.max_workgroup_threads = 32;
+  less.limits.max_bindings = 1;
+  check_shaders(executable->modules[0], less, findings);
+  for (const char* what : {"f64", "threads", "bindings"}) {
+    EXPECT_TRUE(std::any_of(findings.begin(), findings.end(), [&](const std::string& finding) {
+      return finding.find(what) != std::string::npos;
+    })) << what;
   }
 }
 

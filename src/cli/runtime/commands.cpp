@@ -28,7 +28,7 @@ void add_absent(const Registration& registration, const std::string& name) {
 }  // namespace
 
 void add_commands(Registration registration) {
-  add_devices(registration, nullptr);
+  add_devices(registration, {});
   add_rpc(registration);
   for (const char* name : kOfTheCompiler) add_absent(registration, name);
 }

@@ -42,6 +42,9 @@ class Dialect {
     return store(buffer, index, dtype, value);
   }
 
+  // A statement that adds to a sum of which the order is free.
+  virtual std::string free_order(const std::string& statement) const { return statement; }
+
   // Memory of one invocation or one work group.
   virtual std::string local_declaration(const std::string& name, DType dtype,
                                         int64_t elements) const;

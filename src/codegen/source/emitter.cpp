@@ -1,9 +1,11 @@
 #include "codegen/source/emitter.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "codegen/lower/data.h"
 #include "ir/exceptions.h"
@@ -115,6 +117,8 @@ class FunctionEmitter {
           bool ordered = loop_depth_ > 0 && depends_on_data(node.indices);
           line(ordered ? dialect_.ordered_store(name(node.buffer), index, node.buffer->dtype, value)
                        : dialect_.store(name(node.buffer), index, node.buffer->dtype, value));
+        } else if (vectorized_ && is_accumulation(node)) {
+          line(dialect_.free_order(name(node.buffer) + "[" + index + "] = " + value + ";"));
         } else {
           line(name(node.buffer) + "[" + index + "] = " + value + ";");
         }
@@ -175,6 +179,7 @@ class FunctionEmitter {
                    [&] { stmt(node.body); });
     }
     ++loop_depth_;
+    const bool outer = std::exchange(vectorized_, node.for_kind == ForKind::kVectorized);
     block("for (" + type + " " + var + " = 0; " + var + " < " + extent + "; ++" + var + ")", [&] {
       if (thread_ && has_barrier(node.body)) {
         turn(node.body, var);
@@ -182,7 +187,17 @@ class FunctionEmitter {
         stmt(node.body);
       }
     });
+    vectorized_ = outer;
     --loop_depth_;
+  }
+
+  // buffer[i] = buffer[i] + ...: a sum whose order is free in a vectorized loop.
+  static bool is_accumulation(const StoreNode& node) {
+    if (node.value.kind() != ExprKind::kAdd || !is_float(node.buffer->dtype)) return false;
+    const auto& sides = node.value->operands;
+    return std::any_of(sides.begin(), sides.end(), [&](const PrimExpr& side) {
+      return side.kind() == ExprKind::kLoad && load_buffer(side) == node.buffer;
+    });
   }
 
   static bool has_barrier(const Stmt& body) {
@@ -530,7 +545,8 @@ class FunctionEmitter {
   std::set<const ExprNode*> data_vars_;
   std::map<const BufferNode*, std::string> names_;
   int loop_depth_ = 0;
-  Var thread_;  // of the loop over a group's threads that is being emitted
+  bool vectorized_ = false;  // the innermost loop's iterations may run as lanes
+  Var thread_;               // of the loop over a group's threads that is being emitted
 };
 
 }  // namespace

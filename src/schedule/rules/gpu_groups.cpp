@@ -20,8 +20,7 @@ int64_t power_of_two_below(int64_t value) {
 Group::Group(const target::Description& description)
     : threads(power_of_two_below(std::max<int64_t>(
           1, std::min(description.workgroup_threads, description.limits.max_workgroup_threads)))),
-      local_bytes(description.features.local_memory ? description.limits.max_local_memory : 0),
-      cpu_like(description.cpu_like_groups) {}
+      local_bytes(description.features.local_memory ? description.limits.max_local_memory : 0) {}
 
 Stmt Group::share_out(const PrimExpr& extent,
                       const std::function<Stmt(const PrimExpr& index)>& body) const {

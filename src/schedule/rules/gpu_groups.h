@@ -20,7 +20,6 @@ struct Group {
 
   int64_t threads = 1;      // a power of two
   int64_t local_bytes = 0;  // of local memory
-  bool cpu_like = false;    // threads are turns of a loop
   Var thread = make_var("thread");
 
   // for index in [0, extent), each index by one thread.

@@ -202,8 +202,7 @@ bool multiplies_in_registers(DType dtype) {
 
 std::optional<GroupWork> many_row_product(const Stage& stage, const Product& product,
                                           const Group& group) {
-  if (group.cpu_like || product.rows.empty() || !multiplies_in_registers(stage.out->dtype))
-    return std::nullopt;
+  if (product.rows.empty() || !multiplies_in_registers(stage.out->dtype)) return std::nullopt;
   const PrimExpr& columns = product.lane.extent;
   if (columns.is_int() && columns->int_value < kLeastColumns) return std::nullopt;
   const PrimExpr rows = schedule::product(product.rows);

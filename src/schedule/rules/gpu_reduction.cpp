@@ -11,7 +11,6 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
-constexpr int64_t kParts = 16;           // of a sum in one thread
 constexpr int64_t kFewSteps = 16;        // no work for several threads
 constexpr int64_t kStepsOfLane = 4;      // at least, or the tree costs more than it saves
 constexpr int64_t kColumnsOfTeam = 4;    // that read their left operand once
@@ -61,51 +60,6 @@ std::optional<GroupWork> reduce_in_teams(const Stage& stage, const Group& group,
   return work;
 }
 
-// A point a thread, its sum in as many parts as a vector has elements: what lies along the sum is
-// then read as vectors.
-GroupWork sum_in_parts(const Stage& stage, const Combination& combination, const Group& group) {
-  const PrimExpr points = product(stage.spatial), steps = reduction_steps(stage);
-  GroupWork work;
-  work.item = make_var("group");
-  work.count = ceil_div(points, group.threads);
-  const PrimExpr point = work.item * group.threads + group.thread;
-  const VarMap at = decode(stage.spatial, point);
-  Buffer sums = make_buffer(stage.out->name + "_parts", stage.out->dtype, {kParts}, Scope::kLocal);
-  auto each_part = [&](const std::function<Stmt(const PrimExpr& part)>& body) {
-    Var part = make_var("part");
-    return make_for(part, kParts, body(part), ForKind::kUnrolled);
-  };
-  auto add = [&](const PrimExpr& part, const PrimExpr& step) {
-    VarMap values = at;
-    decode_reduction(stage, step, values);
-    return make_store(
-        sums, {part},
-        combination(load(sums, {part}), value_at(combination.term, stage, values, {})));
-  };
-  Var piece = make_var("piece"), rest = make_var("rest");
-  const PrimExpr pieces = floordiv(steps, kParts);
-  std::vector<Stmt> stmts;
-  stmts.push_back(each_part([&](const PrimExpr& part) {
-    return make_store(sums, {part}, value_at(combination.neutral, stage, at, {}));
-  }));
-  stmts.push_back(make_for(piece, pieces, each_part([&](const PrimExpr& part) {
-                             return add(part, piece * kParts + part);
-                           })));
-  const PrimExpr left = steps - pieces * kParts;
-  if (!left.is_int() || left->int_value != 0) {
-    stmts.push_back(make_for(rest, left, add(0, pieces * kParts + rest)));
-  }
-  for (int64_t half = kParts / 2; half > 0; half /= 2) {
-    for (int64_t part = 0; part < half; ++part) {
-      stmts.push_back(
-          make_store(sums, {part}, combination(load(sums, {part}), load(sums, {part + half}))));
-    }
-  }
-  stmts.push_back(store_final(stage, at, load(sums, {0})));
-  work.body = make_if(lt(point, points), make_alloc(sums, make_seq(std::move(stmts))));
-  return work;
-}
-
 }  // namespace
 
 std::optional<GroupWork> few_row_product(const Stage& stage, const Group& group) {
@@ -115,10 +69,8 @@ std::optional<GroupWork> few_row_product(const Stage& stage, const Group& group)
   if (runs_along(stage, stage.reduction.back().var)) {
     lanes.lanes = lanes_for(steps, group);
     lanes.points = std::min(kColumnsOfTeam, lanes.lanes);
-    const auto combination = find_combination(stage);
-    if (group.cpu_like && combination) return sum_in_parts(stage, *combination, group);
     if (lanes.lanes == 1) return std::nullopt;
-  } else if (!group.cpu_like && runs_along(stage, stage.spatial.back().var)) {
+  } else if (runs_along(stage, stage.spatial.back().var)) {
     const int64_t most = group.threads / kColumnsOfGroup;
     lanes.lanes = std::min(lanes_for(steps, group), std::max<int64_t>(1, most));
     lanes.neighbours = false;

@@ -58,10 +58,6 @@ std::optional<LaunchPlan> gpu_rows(const tir::PrimFunc& func, const Group& group
 // local memory; below ("gpu_vector_matrix") the threads of a group split the sums. One launch has
 // both where the number of rows is only known at run time.
 std::optional<LaunchPlan> gpu_product(const Stage& stage, const Group& group);
-// gpu: sums of products. "gpu_matmul" from four rows up: register tiles, the sum in steps through
-// local memory; below ("gpu_vector_matrix") the threads of a group split the sums. One launch has
-// both where the number of rows is only known at run time.
-std::optional<LaunchPlan> gpu_product(const Stage& stage, const Group& group);
 // gpu: reductions along memory: a group, or a team of its threads, reduces a point.
 std::optional<LaunchPlan> gpu_reduction(const Stage& stage, const Group& group);
 

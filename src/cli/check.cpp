@@ -1,0 +1,27 @@
+#include "cli/check.h"
+
+#include "app/platforms.h"
+#include "topdown/device_check.h"
+
+namespace tapml::cli {
+
+bool check_platform(const std::string& platform, const Output& output, Json& json) {
+  target::Target target = target::parse_target(platform);
+  auto session = open_session(target);
+  std::vector<Json> list;
+  bool passed = true;
+  topdown::check_device(*session, target, [&](const topdown::DeviceCheck& check) {
+    passed &= check.passed();
+    output.line("  " + std::string(check.passed() ? "ok      " : "FAILED  ") + check.name +
+                (check.passed() ? "" : ": " + check.found));
+    Json item = Json::object(
+        {{"check", Json::string(check.name)}, {"passed", Json::boolean(check.passed())}});
+    if (!check.passed()) item.set("found", Json::string(check.found));
+    list.push_back(std::move(item));
+  });
+  json.set("checks", Json::array(std::move(list)));
+  json.set("passed", Json::boolean(passed));
+  return passed;
+}
+
+}  // namespace tapml::cli
