@@ -72,6 +72,7 @@ Scheduled gpu_schedule(const tir::PrimFunc& func, const target::Target& target) 
   auto gpu_stage = [&](const Stage& stage) {
     if (auto plan = gpu_product(split_groups(stage), group)) return *plan;
     if (auto plan = gpu_reduction(stage, group)) return *plan;
+    if (auto plan = gpu_elementwise(stage)) return *plan;
     return one_item_a_point(stage);
   };
   return stage_by_stage(func, *program, gpu_stage, group.threads);

@@ -145,13 +145,25 @@ TEST(GpuRules, ReductionsAlongMemory) {
   expect_right_everywhere(one("sum", {{{n, 3, 5}, kF32}}, each("n", {1, 2, 70})), "gpu_reduction");
 }
 
+TEST(GpuRules, FourNeighboursAnInvocation) {
+  Var n = make_var("n");
+  for (int64_t columns : {4, 64}) {
+    expect_right_everywhere(one("silu", {{{n, columns}, kF32}}, each("n", {0, 1, 17})),
+                            "gpu_elementwise");
+    expect_right_everywhere(
+        one("add", {{{n, columns}, kI32}, {{columns}, kI32}}, each("n", {0, 1, 17})),
+        "gpu_elementwise");
+  }
+}
+
 TEST(GpuRules, WhatIsBetterOffPointByPointFallsBack) {
   Var n = make_var("n");
   // Neighbouring points are neighbours in memory.
   KernelProgram columns = one("sum", {{{n, 64}, kF32}}, {}, {{"axes", std::vector<int64_t>{0}}});
   EXPECT_EQ(gpu_rule(*columns.func), "fallback");
   EXPECT_EQ(gpu_rule(*one("sum", {{{n, 4}, kF32}}, {}, kLast).func), "fallback");
-  EXPECT_EQ(gpu_rule(*one("silu", {{{n, 64}, kF32}}, {}).func), "fallback");
+  EXPECT_EQ(gpu_rule(*one("silu", {{{n, 63}, kF32}}, {}).func), "fallback");
+  EXPECT_EQ(gpu_rule(*one("silu", {{{n, 64}, kF16}}, {}).func), "fallback");
   KernelProgram product = one("matmul", {{{n, 64}, kF32}, {{64, 64}, kF32}}, {});
   EXPECT_EQ(gpu_rule(*product.func, "opencl:schedule=fallback"), "fallback");
 }

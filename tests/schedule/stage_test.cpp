@@ -154,7 +154,7 @@ prim def k(x: Buffer((n,), f32), y: Buffer((n,), f32), out z: Buffer((n,), f32),
 }
 
 TEST(ScheduleFor, FallbackIsOneItemAPoint) {
-  expect_scheduled(kSumMultiply, "opencl", "fallback", R"(
+  expect_scheduled(kSumMultiply, "opencl:schedule=fallback", "fallback", R"(
 prim def k(x: Buffer((n, m), f32), y: Buffer((n,), f32), out z: Buffer((n,), f32), n: i64, m: i64) {workgroup_threads: 64} {
   for item in parallel(n) {
     alloc t_acc: Buffer((1,), f32, local)

@@ -23,11 +23,13 @@ class Dialect {
   virtual std::string float_literal(double value, DType dtype) const = 0;
 
   // Opens the function up to and including its loop over items; `buffer_names` are unique.
+  // `vectors`: buffers of which four elements are accessed at once (vector_access.h).
   virtual std::string begin_kernel(const DeviceFunc& function,
                                    const std::vector<std::string>& buffer_names,
                                    const std::vector<std::string>& scalar_names,
                                    const std::string& item_name,
-                                   const std::vector<std::string>& shared_declarations) const = 0;
+                                   const std::vector<std::string>& shared_declarations,
+                                   const std::vector<bool>& vectors) const = 0;
   virtual std::string end_kernel() const = 0;
 
   // Access to a parameter: a pointer in some languages, an indexed binding in others.
@@ -35,6 +37,14 @@ class Dialect {
                            DType dtype) const = 0;
   virtual std::string store(const std::string& buffer, const std::string& index, DType dtype,
                             const std::string& value) const = 0;
+  // Four elements of 32 bits from element 4 * `index` on; `type` of a value that holds them, of
+  // which "x" to "w" are the parts.
+  virtual std::string vector_type(DType dtype) const = 0;
+  virtual std::string load_vector(const std::string& buffer, const std::string& index) const = 0;
+  virtual std::string store_vector(const std::string& buffer, const std::string& index,
+                                   const std::string& value) const = 0;
+  virtual std::string make_vector(const std::string& type,
+                                  const std::vector<std::string>& parts) const = 0;
   // A store whose place data decides, in a loop: several may hit one element, and their order
   // counts.
   virtual std::string ordered_store(const std::string& buffer, const std::string& index,

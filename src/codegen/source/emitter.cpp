@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "codegen/lower/data.h"
+#include "codegen/source/vector_access.h"
 #include "ir/exceptions.h"
 #include "tir/visit.h"
 
@@ -34,7 +35,10 @@ class FunctionEmitter {
 
   std::string run() {
     std::vector<std::string> buffers, scalars, shared;
+    std::vector<bool> vectors;
+    vectors_ = vector_buffers(function_);
     for (const Param& param : function_.buffers) {
+      vectors.push_back(vectors_.contains(param.buffer.get()));
       buffers.push_back(unique(param.buffer->name));
       names_[param.buffer.get()] = buffers.back();
     }
@@ -57,7 +61,7 @@ class FunctionEmitter {
     // A group takes several items: none may write shared memory that another still reads.
     if (!shared.empty()) line(dialect_.barrier());
     std::string body = std::move(out_);
-    return dialect_.begin_kernel(function_, buffers, scalars, item, shared) + body +
+    return dialect_.begin_kernel(function_, buffers, scalars, item, shared, vectors) + body +
            dialect_.end_kernel();
   }
 
@@ -155,6 +159,7 @@ class FunctionEmitter {
       }
       return;
     }
+    if (is_vector_loop(node) && !vectors_.empty()) return lanes(node);
     std::string type = dialect_.type_name(node.var.dtype());
     std::string var = unique(node.var->name);
     std::string extent = expr(node.extent);
@@ -189,6 +194,46 @@ class FunctionEmitter {
     });
     vectorized_ = outer;
     --loop_depth_;
+  }
+
+  // Four lanes around one store: what stands side by side is read before the first and written
+  // after the last.
+  void lanes(const ForNode& node) {
+    const auto& store = as<StoreNode>(node.body);
+    visit_expr(store.value, [&](const PrimExpr& e) {
+      if (e.kind() != ExprKind::kLoad || !vectors_.contains(load_buffer(e).get())) return;
+      if (loaded_.contains(e.get())) return;
+      const Buffer buffer = load_buffer(e);
+      const std::string type = dialect_.vector_type(buffer->dtype);
+      const std::string value = unique(buffer->name + "_lanes");
+      line("const " + type + " " + value + " = " +
+           dialect_.load_vector(name(buffer), place_of_lanes(buffer, e->operands, node.var)) + ";");
+      loaded_[e.get()] = value;
+    });
+    const bool whole = vectors_.contains(store.buffer.get());
+    std::vector<std::string> parts;
+    for (int64_t i = 0; i < kVectorLanes; ++i) {
+      vars_[node.var.get()] = dialect_.int_literal(i, node.var.dtype());
+      part_ = i;
+      if (whole) {
+        parts.push_back(expr(store.value));
+      } else {
+        stmt(node.body);
+      }
+    }
+    loaded_.clear();
+    if (!whole) return;
+    line(dialect_.store_vector(
+        name(store.buffer), place_of_lanes(store.buffer, store.indices, node.var),
+        dialect_.make_vector(dialect_.vector_type(store.buffer->dtype), parts)));
+  }
+
+  std::string place_of_lanes(const Buffer& buffer, const std::vector<PrimExpr>& indices,
+                             const Var& lane) {
+    PrimExpr first = *first_of_lanes(linear_index(buffer, indices), lane);
+    if (first.is_int()) first = make_int(first->int_value, function_.index);
+    return dialect_.shift(expr(first), dialect_.int_literal(2, function_.index), function_.index,
+                          false);
   }
 
   // buffer[i] = buffer[i] + ...: a sum whose order is free in a vectorized loop.
@@ -268,6 +313,9 @@ class FunctionEmitter {
       }
       case ExprKind::kLoad: {
         Buffer buffer = load_buffer(e);
+        if (auto it = loaded_.find(e.get()); it != loaded_.end()) {
+          return it->second + "." + "xyzw"[part_];
+        }
         std::string index = place(buffer, e->operands);
         return buffer->scope == Scope::kGlobal ? dialect_.load(name(buffer), index, buffer->dtype)
                                                : name(buffer) + "[" + index + "]";
@@ -545,6 +593,9 @@ class FunctionEmitter {
   std::set<const ExprNode*> data_vars_;
   std::map<const BufferNode*, std::string> names_;
   int loop_depth_ = 0;
+  std::set<const BufferNode*> vectors_;
+  std::map<const ExprNode*, std::string> loaded_;  // by the load, in a loop over lanes
+  int64_t part_ = 0;                               // the lane
   bool vectorized_ = false;  // the innermost loop's iterations may run as lanes
   Var thread_;               // of the loop over a group's threads that is being emitted
 };

@@ -110,7 +110,8 @@ class Glsl : public Dialect {
 
   std::string begin_kernel(const DeviceFunc& function, const std::vector<std::string>& buffers,
                            const std::vector<std::string>& scalars, const std::string& item,
-                           const std::vector<std::string>& shared) const override {
+                           const std::vector<std::string>& shared,
+                           const std::vector<bool>& vectors) const override {
     if (function.index != DType::kI32) refuse("indices of 64 bits");
     if (scalars.size() + 1 > kPushConstantWords) {
       refuse(std::to_string(scalars.size()) + " scalars: push constants take " +
@@ -126,7 +127,8 @@ class Glsl : public Dialect {
               (!written          ? "readonly "
                : function.thread ? "coherent "
                                  : "") +
-              "buffer Binding" + std::to_string(i) + " { " + memory_type(param.buffer->dtype) +
+              "buffer Binding" + std::to_string(i) + " { " +
+              (vectors[i] ? vector_type(param.buffer->dtype) : memory_type(param.buffer->dtype)) +
               " " + buffers[i] + "[]; };\n";
     }
     text += "layout(push_constant) uniform Scalars { int extent;";
@@ -183,6 +185,21 @@ class Glsl : public Dialect {
     return "{ const int at = " + index + "; const uint bits = uint(" + text + ") & " + mask +
            "; const int place = " + place_in_word("at", bits) + "; atomicAnd(" + word + ", ~(" +
            mask + " << place)); atomicOr(" + word + ", bits << place); }";
+  }
+
+  std::string vector_type(DType dtype) const override {
+    return dtype == DType::kF32 ? "vec4" : dtype == DType::kI32 ? "ivec4" : "uvec4";
+  }
+  std::string load_vector(const std::string& buffer, const std::string& index) const override {
+    return buffer + "[" + index + "]";
+  }
+  std::string store_vector(const std::string& buffer, const std::string& index,
+                           const std::string& value) const override {
+    return buffer + "[" + index + "] = " + value + ";";
+  }
+  std::string make_vector(const std::string& type,
+                          const std::vector<std::string>& parts) const override {
+    return type + "(" + parts[0] + ", " + parts[1] + ", " + parts[2] + ", " + parts[3] + ")";
   }
 
   std::string shared_declaration(const std::string& name, DType dtype,

@@ -104,7 +104,8 @@ class OpenClC : public Dialect {
 
   std::string begin_kernel(const DeviceFunc& function, const std::vector<std::string>& buffers,
                            const std::vector<std::string>& scalars, const std::string& item,
-                           const std::vector<std::string>& shared) const override {
+                           const std::vector<std::string>& shared,
+                           const std::vector<bool>&) const override {
     std::string text = "__kernel void " + function.entry + "(";
     const std::string alone = function.may_alias ? "" : "restrict ";
     for (const std::string& buffer : buffers) {
@@ -160,6 +161,19 @@ class OpenClC : public Dialect {
     if (dtype == DType::kBF16) return element + "(ushort)(as_uint((float)" + value + ") >> 16);";
     if (dtype == DType::kBool) return element + "(uchar)(" + value + " ? 1 : 0);";
     return element + value + ";";
+  }
+
+  std::string vector_type(DType dtype) const override { return type_name(dtype) + "4"; }
+  std::string load_vector(const std::string& buffer, const std::string& index) const override {
+    return "vload4(" + index + ", " + buffer + ")";
+  }
+  std::string store_vector(const std::string& buffer, const std::string& index,
+                           const std::string& value) const override {
+    return "vstore4(" + value + ", " + index + ", " + buffer + ");";
+  }
+  std::string make_vector(const std::string& type,
+                          const std::vector<std::string>& parts) const override {
+    return "(" + type + ")(" + parts[0] + ", " + parts[1] + ", " + parts[2] + ", " + parts[3] + ")";
   }
 
   // Volatile: compilers that run work-items as vectors take loops over them for free of such

@@ -49,6 +49,10 @@ std::optional<LaunchPlan> cpu_rows(const tir::PrimFunc& func, StagedProgram& pro
 
 struct Group;
 
+// gpu: pointwise stages of words whose last axis is divisible by four, known now: an invocation
+// computes four points that lie side by side, which code generation loads and stores at once.
+std::optional<LaunchPlan> gpu_elementwise(const Stage& stage);
+
 // gpu: stages that share their leading iterators: one group a row runs all of them, threads share
 // out the rest of the row or meet in local memory. Intermediates of a row are kept in local memory
 // where they fit.

@@ -1,0 +1,126 @@
+#include "codegen/source/vector_access.h"
+
+#include <algorithm>
+#include <map>
+
+#include "tir/visit.h"
+
+namespace tapml::codegen {
+
+using namespace tir;  // NOLINT: this file is about tir alone
+
+namespace {
+
+bool mentions(const PrimExpr& expr, const Var& var) {
+  const std::vector<Var> vars = free_vars(expr);
+  return std::any_of(vars.begin(), vars.end(), [&](const Var& v) { return v.same_as(var); });
+}
+
+// By its terms alone: what schedules write for a piece of four is of this form.
+bool is_multiple(const PrimExpr& e) {
+  switch (e.kind()) {
+    case ExprKind::kInt:
+      return e->int_value % kVectorLanes == 0;
+    case ExprKind::kMul:
+      return is_multiple(e.operand(0)) || is_multiple(e.operand(1));
+    case ExprKind::kAdd:
+    case ExprKind::kSub:
+    case ExprKind::kFloorMod:
+      return is_multiple(e.operand(0)) && is_multiple(e.operand(1));
+    case ExprKind::kCast:
+      return is_multiple(e.operand(0));
+    default:
+      return false;
+  }
+}
+
+// `e` without the lane, which stands in it once, as a term.
+std::optional<PrimExpr> without_lane(const PrimExpr& e, const Var& lane) {
+  if (e.same_as(lane)) return make_int(0, e.dtype());
+  if (e.kind() != ExprKind::kAdd) return std::nullopt;
+  for (int side : {0, 1}) {
+    const PrimExpr& rest = e.operand(static_cast<size_t>(1 - side));
+    if (mentions(rest, lane)) continue;
+    auto inner = without_lane(e.operand(static_cast<size_t>(side)), lane);
+    if (inner) return inner->is_int(0) ? rest : *inner + rest;
+  }
+  return std::nullopt;
+}
+
+// Each time that a load is reached, as often as the expression is written out.
+void count_loads(const PrimExpr& e, std::map<const BufferNode*, int>& counts) {
+  if (e.kind() == ExprKind::kLoad) ++counts[load_buffer(e).get()];
+  for (const PrimExpr& operand : e->operands) count_loads(operand, counts);
+}
+
+class Accesses {
+ public:
+  void walk(const Stmt& body) {
+    visit(body, [&](const Stmt& s) {
+      if (s->kind != StmtKind::kFor) return;
+      const auto& loop = as<ForNode>(s);
+      if (!is_vector_loop(loop)) return;
+      const auto& store = as<StoreNode>(loop.body);
+      take(store.buffer, store.indices, loop.var);
+      loads(store.value, loop.var);
+    });
+  }
+
+  // How often each buffer is accessed as four elements side by side.
+  std::map<const BufferNode*, int> counts;
+
+ private:
+  void take(const Buffer& buffer, const std::vector<PrimExpr>& indices, const Var& lane) {
+    if (first_of_lanes(linear_index(buffer, indices), lane)) ++counts[buffer.get()];
+  }
+
+  // Loads that always happen: not those in a branch, nor those whose place is computed with a let.
+  void loads(const PrimExpr& e, const Var& lane) {
+    if (e.kind() == ExprKind::kLoad) {
+      take(load_buffer(e), e->operands, lane);
+      return;
+    }
+    const bool branches =
+        e.kind() == ExprKind::kSelect || e.kind() == ExprKind::kAnd || e.kind() == ExprKind::kOr;
+    const size_t always = branches ? 1 : e->operands.size();
+    for (size_t i = 0; i < always; ++i) loads(e.operand(i), lane);
+  }
+};
+
+}  // namespace
+
+bool is_vector_loop(const ForNode& loop) {
+  return loop.for_kind == ForKind::kVectorized && loop.extent.is_int(kVectorLanes) &&
+         loop.body->kind == StmtKind::kStore;
+}
+
+std::optional<PrimExpr> first_of_lanes(const PrimExpr& index, const Var& lane) {
+  auto first = without_lane(index, lane);
+  if (!first || !is_multiple(*first)) return std::nullopt;
+  return first;
+}
+
+std::set<const BufferNode*> vector_buffers(const DeviceFunc& function) {
+  Accesses lanes;
+  lanes.walk(function.body);
+  std::map<const BufferNode*, int> all;
+  visit(
+      function.body,
+      [&](const Stmt& s) {
+        if (s->kind == StmtKind::kStore) ++all[as<StoreNode>(s).buffer.get()];
+      },
+      [&](const PrimExpr& root) { count_loads(root, all); });
+  std::set<const BufferNode*> result;
+  for (const Param& param : function.buffers) {
+    const BufferNode* buffer = param.buffer.get();
+    const DType dtype = buffer->dtype;
+    const bool is_word = dtype == DType::kF32 || dtype == DType::kI32 || dtype == DType::kU32;
+    auto found = lanes.counts.find(buffer);
+    if (is_word && found != lanes.counts.end() && found->second == all[buffer]) {
+      result.insert(buffer);
+    }
+  }
+  return result;
+}
+
+}  // namespace tapml::codegen
