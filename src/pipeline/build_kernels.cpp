@@ -56,6 +56,7 @@ bool KernelBuilder::add_from_cache(Native& native, int32_t kernel,
 void KernelBuilder::add(const tir::PrimFunc& func, int32_t kernel, const std::string& programs,
                         const std::vector<std::optional<int64_t>>& most) {
   if (options_.instruments.poll) options_.instruments.poll();
+  generates_ = true;
   double start = seconds_now();
   const std::string& name = executable_.kernels[static_cast<size_t>(kernel)].name;
   const bool is_native = target_.description.code == target::CodeKind::kNative;
@@ -182,8 +183,7 @@ void KernelBuilder::finish() {
   add_time(options_.instruments, "schedule", schedule_seconds_);
   double start = seconds_now();
   // Where libraries implement all, there is no code to link.
-  const bool none = natives_.empty() && functions_.empty();
-  if (!none || executable_.implementations.empty()) executable_.modules.push_back(generate());
+  if (generates_ || executable_.implementations.empty()) executable_.modules.push_back(generate());
   add_time(options_.instruments, "codegen", seconds_now() - start);
 }
 

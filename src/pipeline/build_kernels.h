@@ -62,6 +62,7 @@ class KernelBuilder {
   std::vector<Native> natives_;
   std::vector<codegen::DeviceFunc> functions_;  // of targets that are not native
   double schedule_seconds_ = 0;
+  bool generates_ = false;  // some implementation is code of ours, if of no launch
 };
 
 }  // namespace tapml::pipeline
