@@ -83,5 +83,27 @@ TEST(Devices, ListsEveryPlatform) {
   EXPECT_NE(run_program({"devices"}).out.find("cpu: here"), std::string::npos);
 }
 
+TEST(Devices, ChecksWhatIsHere) {
+  ProgramResult result = run_program({"devices", "--check", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.all();
+  int64_t checked = 0;
+  const Json json = result.json();
+  for (const Json& platform : json.find("platforms")->items()) {
+    if (!platform.find("here")->as_bool()) continue;
+    EXPECT_TRUE(platform.find("passed")->as_bool());
+    EXPECT_GE(platform.find("checks")->items().size(), 12u);
+    for (const Json& check : platform.find("checks")->items()) {
+      EXPECT_TRUE(check.find("passed")->as_bool()) << check.find("check")->as_string();
+    }
+    ++checked;
+  }
+  EXPECT_GE(checked, 2);
+  ProgramResult table = run_program({"devices", "--markdown"});
+  EXPECT_EQ(table.exit_code, 0) << table.all();
+  EXPECT_TRUE(table.out.starts_with("| platform | compiles to |")) << table.out;
+  EXPECT_NE(table.out.find("| cpu | machine code, by LLVM |"), std::string::npos) << table.out;
+  EXPECT_EQ(table.out.find("FAILED"), std::string::npos) << table.out;
+}
+
 }  // namespace
 }  // namespace tapml
