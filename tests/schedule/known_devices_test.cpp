@@ -1,6 +1,7 @@
 // Every kernel of the published Llama shapes within the limits of every known device.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <set>
 
@@ -210,8 +211,10 @@ void check_shaders(const ModuleBlob& module, const target::Description& descript
   }
 }
 
+class KnownDeviceShaders : public ::testing::TestWithParam<std::string> {};
+
 // One model: its shaders differ from those of the others in numbers.
-TEST_P(KnownDevice, TakesShadersOfLlama) {
+TEST_P(KnownDeviceShaders, AreValidAndFit) {
   const target::Target target = target::parse_target("vulkan:for=" + GetParam());
   const Shapes& shapes = kModels[0];
   ASSERT_GT(shapes.vocabulary * shapes.hidden * 2, int64_t{128} << 20) << "wants segments";
@@ -254,18 +257,29 @@ def main(x: Tensor((n,), f64)) -> Tensor((n,), f64) {
   }
 }
 
+std::string name_of(const ::testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
 std::vector<std::string> device_names() {
   std::vector<std::string> names;
   for (const target::KnownDevice& device : target::known_devices()) names.push_back(device.name);
   return names;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, KnownDevice, ::testing::ValuesIn(device_names()),
-                         [](const auto& info) {
-                           std::string name = info.param;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(All, KnownDevice, ::testing::ValuesIn(device_names()), name_of);
+
+// Shaders take seconds a device: the largest groups, the most and the least local memory, unless
+// all are asked for (`make test-ops`).
+std::vector<std::string> devices_of_shaders() {
+  const char* mode = std::getenv("TAPML_WALK");
+  if (mode && std::string(mode) == "full") return device_names();
+  return {"adreno-740", "rtx", "webgpu"};
+}
+INSTANTIATE_TEST_SUITE_P(Some, KnownDeviceShaders, ::testing::ValuesIn(devices_of_shaders()),
+                         name_of);
 
 TEST(KnownDevices, ALimitThatIsBrokenIsFound) {
   const target::Target target = target::parse_target("opencl:for=rtx");
