@@ -272,7 +272,7 @@ std::vector<std::string> device_names() {
 INSTANTIATE_TEST_SUITE_P(All, KnownDevice, ::testing::ValuesIn(device_names()), name_of);
 
 // Shaders take seconds a device: the largest groups, the most and the least local memory, unless
-// all are asked for (`make test-ops`).
+// all are asked for (TAPML_WALK=full).
 std::vector<std::string> devices_of_shaders() {
   const char* mode = std::getenv("TAPML_WALK");
   if (mode && std::string(mode) == "full") return device_names();
