@@ -152,10 +152,14 @@ std::string time_text(const ASN1_TIME* time) {
 
 }  // namespace
 
+std::unique_ptr<TlsContext> TlsContext::own(ssl_ctx_st* context) {
+  return std::unique_ptr<TlsContext>(new TlsContext(context));
+}
+
 Result<std::unique_ptr<TlsContext>> TlsContext::for_server(const std::string& certificate_file,
                                                            const std::string& key_file) noexcept {
   TAPML_ASSIGN(SSL_CTX * made, make_context(TLS_server_method()));
-  std::unique_ptr<TlsContext> context(new TlsContext(made));
+  std::unique_ptr<TlsContext> context = own(made);
   SSL_CTX_set_default_passwd_cb(made, no_password);
   if (SSL_CTX_use_certificate_chain_file(made, certificate_file.c_str()) != 1) {
     return fail(file_error("the certificate cannot be used", certificate_file,
@@ -174,7 +178,7 @@ Result<std::unique_ptr<TlsContext>> TlsContext::for_server(const std::string& ce
 
 Result<std::unique_ptr<TlsContext>> TlsContext::for_client(const std::string& ca_file) noexcept {
   TAPML_ASSIGN(SSL_CTX * made, make_context(TLS_client_method()));
-  std::unique_ptr<TlsContext> context(new TlsContext(made));
+  std::unique_ptr<TlsContext> context = own(made);
   SSL_CTX_set_verify(made, SSL_VERIFY_PEER, nullptr);
   if (ca_file.empty()) {
     SSL_CTX_set_default_verify_paths(made);
@@ -190,6 +194,11 @@ TlsContext::~TlsContext() { SSL_CTX_free(context_); }
 TlsConnection::TlsConnection(ssl_st* connection, int socket, std::string peer)
     : connection_(connection), peer_(std::move(peer)), socket_{socket} {}
 
+std::unique_ptr<TlsConnection> TlsConnection::own(ssl_st* connection, int socket,
+                                                  std::string peer) {
+  return std::unique_ptr<TlsConnection>(new TlsConnection(connection, socket, std::move(peer)));
+}
+
 TlsConnection::~TlsConnection() {
   X509_free(refused_);
   SSL_free(connection_);
@@ -198,8 +207,8 @@ TlsConnection::~TlsConnection() {
 Result<std::unique_ptr<TlsConnection>> TlsConnection::accept(const TlsContext& context, int socket,
                                                              std::string peer) noexcept {
   ERR_clear_error();
-  std::unique_ptr<TlsConnection> connection(
-      new TlsConnection(SSL_new(context.context_), socket, std::move(peer)));
+  std::unique_ptr<TlsConnection> connection =
+      own(SSL_new(context.context_), socket, std::move(peer));
   BIO* bio = BIO_new(socket_method<Socket>());
   if (connection->connection_ == nullptr || bio == nullptr) {
     BIO_free(bio);

@@ -32,6 +32,8 @@ class TlsContext {
  private:
   friend class TlsConnection;
   explicit TlsContext(ssl_ctx_st* context) noexcept : context_(context) {}
+  static std::unique_ptr<TlsContext> own(ssl_ctx_st* context);
+
   ssl_ctx_st* context_;
 };
 
@@ -67,6 +69,7 @@ class TlsConnection {
 
  private:
   TlsConnection(ssl_st* connection, int socket, std::string peer);
+  static std::unique_ptr<TlsConnection> own(ssl_st* connection, int socket, std::string peer);
   Step step(int result) noexcept;
   void note_failure(int kind) noexcept;
   Error certificate_error(long verdict) const;
