@@ -168,6 +168,10 @@ Status ServerCore::open(const std::string& target) noexcept {
 
 Status serve_session_alone(Channel& channel, const ServerOptions& options) noexcept {
   ServerLink link(channel);
+  return serve_session_over(link, options);
+}
+
+Status serve_session_over(ServerLink& link, const ServerOptions& options) noexcept {
   return ServerCore(link, options).serve();
 }
 

@@ -17,6 +17,8 @@
 
 namespace tapml::rpc {
 
+class ServerLink;
+
 struct ServerLimits {
   uint64_t head_bytes = uint64_t{4} << 20;      // of one message
   uint64_t payload_bytes = uint64_t{64} << 20;  // of one frame; larger tensors come in chunks
@@ -54,6 +56,8 @@ struct ServerOptions {
 // doing, the handshake included: sent by whoever outlives the process that served it.
 std::vector<std::byte> encode_failure(const Error& error,
                                       const std::vector<std::string>& log = {}) noexcept;
+// The head of a frame that says that the session is alive.
+std::vector<std::byte> encode_heartbeat() noexcept;
 
 // Serves one session until the client goes (ok) or breaks the protocol, shows a wrong token or is
 // idle for too long (an error, which the client was sent when that was possible).
@@ -61,5 +65,7 @@ std::vector<std::byte> encode_failure(const Error& error,
 Status serve_session(Channel& channel, const ServerOptions& options) noexcept;
 // The same in one thread: without heartbeats, and a cancel is seen when it is too late.
 Status serve_session_alone(Channel& channel, const ServerOptions& options) noexcept;
+// The same over a link of the caller's, in this thread.
+Status serve_session_over(ServerLink& link, const ServerOptions& options) noexcept;
 
 }  // namespace tapml::rpc

@@ -101,6 +101,12 @@ DeviceInfo get_device(const wire::Device& device) {
   return info;
 }
 
+std::vector<std::byte> encode_heartbeat() noexcept {
+  flatbuffers::FlatBufferBuilder builder;
+  const auto head = finish_reply(builder, 0, 0, wire::CreateHeartbeat(builder));
+  return {head.begin(), head.end()};
+}
+
 std::vector<std::byte> encode_failure(const Error& error,
                                       const std::vector<std::string>& log) noexcept {
   flatbuffers::FlatBufferBuilder builder;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "rpc/session/server_session.h"
 #include "rpc/session/wire.h"
 
 namespace tapml::rpc {
@@ -17,18 +18,12 @@ constexpr std::chrono::milliseconds kLook{20};
 // Frames that are read ahead at most.
 constexpr size_t kAheadFrames = 256;
 
-std::vector<std::byte> heartbeat_head() {
-  flatbuffers::FlatBufferBuilder builder;
-  const auto head = finish_reply(builder, 0, 0, wire::CreateHeartbeat(builder));
-  return {head.begin(), head.end()};
-}
-
 }  // namespace
 
 AttendedLink::AttendedLink(Channel& channel, std::chrono::milliseconds heartbeat)
     : ServerLink(channel),
       heartbeat_(heartbeat),
-      sign_(heartbeat_head()),
+      sign_(encode_heartbeat()),
       attendant_([this] { attend(); }) {}
 
 AttendedLink::~AttendedLink() {

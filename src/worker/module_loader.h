@@ -1,0 +1,15 @@
+// Kernel modules by the host: WebAssembly beside this program, in its memory and its table.
+#pragma once
+
+#include <memory>
+
+#include "runtime/kernel_loader.h"
+
+namespace tapml::worker {
+
+// ModuleBlob::format of what is loaded: a shared WebAssembly module (dylink.0).
+inline constexpr const char* kModuleFormat = "wasm";
+
+std::shared_ptr<runtime::KernelLoader> make_module_loader();
+
+}  // namespace tapml::worker

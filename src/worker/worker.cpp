@@ -1,0 +1,92 @@
+// The program tapml_worker.wasm: serves one session on the WebAssembly device. Its exports are
+// called by tapml_host.mjs.
+#include <array>
+#include <string_view>
+#include <tuple>
+
+#include "device/wasm/wasm_device.h"
+#include "rpc/session/polled_link.h"
+#include "rpc/session/server_session.h"
+#include "worker/host.h"
+#include "worker/host_channel.h"
+#include "worker/module_loader.h"
+
+namespace tapml::worker {
+
+namespace {
+
+constexpr int kServed = 0, kBroken = 1;
+
+// The session's, and what a crash says is sent over it, so it outlives the calls that crash.
+HostChannel& channel() {
+  static HostChannel the_channel;
+  return the_channel;
+}
+
+bool names_wasm(std::string_view target) { return target.substr(0, target.find(':')) == "wasm"; }
+
+device::WasmOptions describe_host() {
+  std::array<char, 256> text;
+  const size_t size = host::tapml_host_describe(text.data(), text.size());
+  const std::string_view all(text.data(), std::min(size, text.size()));
+  const size_t line = std::min(all.find('\n'), all.size());
+  device::WasmOptions options;
+  options.name = all.substr(0, line);
+  options.version = all.substr(std::min(line + 1, all.size()));
+  return options;
+}
+
+int serve() {
+  rpc::ServerOptions options;
+  rpc::PolledLink link(channel(), options.limits.heartbeat);
+  options.open_device =
+      [&link](const std::string& target) -> Result<std::shared_ptr<runtime::Device>> {
+    if (!names_wasm(target)) {
+      return fail(platform_error(PlatformFault::kAbsent, "this is WebAssembly, and no other device",
+                                 "target \"" + target + "\"", "--target wasm@pipe:..."));
+    }
+    device::WasmOptions device = describe_host();
+    device.loader = make_module_loader();
+    device.poll = [&link] { link.poll(); };
+    return std::make_shared<device::WasmDevice>(std::move(device));
+  };
+  options.describe = [] {
+    const device::WasmOptions host = describe_host();
+    return R"({"platforms": [{"platform": "wasm", "here": true, "name": ")" + host.name +
+           R"(", "version": ")" + host.version + R"("}], "sessions": 1})";
+  };
+  return rpc::serve_session_over(link, options) ? kServed : kBroken;
+}
+
+std::array<char, 4096> g_crash_text;
+
+}  // namespace
+
+extern "C" {
+
+// Serves the session; 0 where the client went in good order.
+__attribute__((export_name("tapml_serve"))) int tapml_serve() { return serve(); }
+
+// Where the host writes what it knows of a crash, and for how many bytes there is room.
+__attribute__((export_name("tapml_crash_text"))) char* tapml_crash_text() {
+  return g_crash_text.data();
+}
+__attribute__((export_name("tapml_crash_room"))) uint32_t tapml_crash_room() {
+  return g_crash_text.size();
+}
+
+// Tells the client that the session crashed: the first line of the text is the message, the rest
+// where it was. Called after a trap, which unwound tapml_serve() without a trace.
+__attribute__((export_name("tapml_crashed"))) void tapml_crashed(uint32_t size) {
+  const std::string_view text(g_crash_text.data(), std::min<size_t>(size, g_crash_text.size()));
+  const size_t line = std::min(text.find('\n'), text.size());
+  Error error = platform_error(
+      PlatformFault::kLost, "the session's process crashed: " + std::string(text.substr(0, line)),
+      std::string(text.substr(std::min(line + 1, text.size()))),
+      "a new session can be opened at once");
+  std::ignore = channel().send(rpc::encode_failure(error), {}, {});
+}
+
+}  // extern "C"
+
+}  // namespace tapml::worker
