@@ -1,6 +1,7 @@
 #include "app/platforms.h"
 
 #include "app/kernel_loader.h"
+#include "app/wasm_worker.h"
 #include "base/strings.h"
 #include "device/cpu/cpu_device.h"
 #include "device/null/null_device.h"
@@ -34,6 +35,11 @@ std::shared_ptr<runtime::Device> open_device(const target::Target& target,
     options.validation = target.integer_option("validation", 0, 0, 1) == 1;
     return unwrap(device::create_vulkan_device(options));
   }
+  if (platform == "wasm") {
+    throw_platform(PlatformFault::kAbsent, "wasm is served by its own program alone",
+                   "target \"" + target.text + "\"",
+                   "--target wasm@pipe:... starts it, --target wasm the one of this machine");
+  }
   if (platform == "null") return std::make_shared<device::NullDevice>();
   throw_platform(PlatformFault::kAbsent, "target " + platform + " has no device here",
                  "target \"" + target.text + "\"");
@@ -52,6 +58,9 @@ std::unique_ptr<runtime::Session> open_session(target::Target& target, const Cac
     auto session = open_remote_session(target, remote);
     target::adopt_processor(target, session->info());
     return session;
+  }
+  if (target.description.platform == "wasm") {
+    return open_remote_session(unwrap(start_wasm_worker()), target, {});
   }
   auto session = unwrap(runtime::LocalSession::create(open_device(target, cache, libraries)));
   target::adopt_processor(target, session->info());
@@ -73,14 +82,17 @@ std::vector<PlatformStatus> list_platforms() {
   std::vector<PlatformStatus> list;
   for (const target::Description& description : target::descriptions()) {
     PlatformStatus status{description.platform, description.doc, false, {}, ""};
-    auto device =
-        guard([&] { return open_device(target::parse_target(description.platform), {}); });
-    if (device) {
+    target::Target target = target::parse_target(description.platform);
+    auto info = guard([&] {
+      return description.platform == "wasm" ? open_session(target)->info()
+                                            : open_device(target, {})->info();
+    });
+    if (info) {
       status.here = true;
-      status.info = (*device)->info();
+      status.info = std::move(*info);
     } else {
-      status.reason = device.error().message;
-      if (!device.error().hint.empty()) status.reason += "; " + device.error().hint;
+      status.reason = info.error().message;
+      if (!info.error().hint.empty()) status.reason += "; " + info.error().hint;
     }
     list.push_back(std::move(status));
   }

@@ -41,11 +41,17 @@ std::unique_ptr<rpc::Channel> open_channel(const rpc::Place& place, const Remote
 std::unique_ptr<rpc::RemoteSession> open_remote_session(const target::Target& target,
                                                         const RemoteOptions& options) {
   const rpc::Place place = unwrap(rpc::parse_place(target.place));
+  return open_remote_session(open_channel(place, options), target, options);
+}
+
+std::unique_ptr<rpc::RemoteSession> open_remote_session(std::unique_ptr<rpc::Channel> channel,
+                                                        const target::Target& target,
+                                                        const RemoteOptions& options) {
   rpc::ConnectOptions connect;
   connect.target = target.text.substr(0, target.text.find('@'));
   connect.token = read_token(options);
   connect.compressor = rpc::make_zstd();
-  return unwrap(rpc::RemoteSession::connect(open_channel(place, options), connect));
+  return unwrap(rpc::RemoteSession::connect(std::move(channel), connect));
 }
 
 }  // namespace tapml::app

@@ -29,4 +29,9 @@ std::unique_ptr<rpc::Channel> open_channel(const rpc::Place& place, const Remote
 std::unique_ptr<rpc::RemoteSession> open_remote_session(const target::Target& target,
                                                         const RemoteOptions& options);
 
+// The same over a channel to whoever has it.
+std::unique_ptr<rpc::RemoteSession> open_remote_session(std::unique_ptr<rpc::Channel> channel,
+                                                        const target::Target& target,
+                                                        const RemoteOptions& options);
+
 }  // namespace tapml::app

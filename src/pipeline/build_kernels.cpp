@@ -202,7 +202,8 @@ ModuleBlob KernelBuilder::generate_native() {
   }
   ModuleBlob blob = codegen::archive_native(all, target_.description);
   // Elsewhere only the system's own loader is counted on, not a linker in the process.
-  return target_.place.empty() ? blob : codegen::link_shared(blob);
+  const bool here = target_.place.empty() && target_.description.platform == "cpu";
+  return here ? blob : codegen::link_shared(blob);
 }
 
 void KernelBuilder::keep(const Native& native) {

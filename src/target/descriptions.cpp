@@ -69,6 +69,23 @@ Description vulkan() {
   return d;
 }
 
+// What every engine of the last years has; f16 is converted by integer arithmetic.
+Description wasm() {
+  Description d;
+  d.platform = "wasm";
+  d.doc = "WebAssembly with SIMD by LLVM, in a process of its own under Node.js";
+  d.code = CodeKind::kNative;
+  d.fused_fma = false;
+  set_processor(
+      d, {"wasm32", "+bulk-memory,+mutable-globals,+nontrapping-fptoint,+sign-ext,+simd128"});
+  d.limits.buffer_alignment = 64;
+  d.features.storage_dtypes = all_dtypes();
+  d.features.compute_dtypes = all_dtypes();
+  d.features.compute_dtypes.erase(DType::kF16);
+  d.features.compute_dtypes.erase(DType::kBF16);
+  return d;
+}
+
 Description null() {
   Description d;
   d.platform = "null";
@@ -81,7 +98,7 @@ Description null() {
 }  // namespace
 
 const std::vector<Description>& descriptions() {
-  static const std::vector<Description> kDescriptions = {cpu(), opencl(), vulkan(), null()};
+  static const std::vector<Description> kDescriptions = {cpu(), opencl(), vulkan(), wasm(), null()};
   return kDescriptions;
 }
 

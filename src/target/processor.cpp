@@ -31,10 +31,16 @@ bool is_known(const Architecture& architecture, std::string_view feature) {
                              [&](const char* known) { return feature == known; });
 }
 
+bool is_of_cpu(const Architecture& architecture) {
+  return std::string_view(architecture.platform) == "cpu";
+}
+
 std::string names_of_all() {
   std::string names;
-  for (const Architecture& one : architectures())
+  for (const Architecture& one : architectures()) {
+    if (!is_of_cpu(one)) continue;
     names += (names.empty() ? "" : ", ") + std::string(one.name);
+  }
   return names;
 }
 
@@ -61,6 +67,13 @@ const std::vector<Architecture>& architectures() {
         "fma",         "gfni",         "lzcnt",      "movbe",
         "pclmul",      "popcnt",       "sse3",       "sse4.1",
         "sse4.2",      "ssse3",        "vaes",       "vpclmulqdq"}},
+      {"wasm32",
+       "wasm32-unknown-unknown",
+       "mvp",
+       "wasm32",
+       16,
+       {"bulk-memory", "mutable-globals", "nontrapping-fptoint", "sign-ext", "simd128"},
+       "wasm"},
   };
   return kArchitectures;
 }
@@ -81,7 +94,7 @@ const Processor& host_processor() {
 Processor parse_processor(std::string_view architecture, std::string_view features,
                           const std::string& where) {
   const Architecture* known = find_architecture(architecture);
-  if (!known) {
+  if (!known || !is_of_cpu(*known)) {
     throw_user("unknown processor architecture", where, "one of " + names_of_all(),
                std::string(architecture));
   }
@@ -102,7 +115,7 @@ Processor parse_processor(std::string_view architecture, std::string_view featur
 
 Processor processor_of(const DeviceInfo& info, const std::string& where) {
   const Architecture* known = find_architecture(info.cpu);
-  if (!known) {
+  if (!known || !is_of_cpu(*known)) {
     throw_platform(PlatformFault::kAbsent,
                    "no code is made for the machine's processor, " + info.cpu + "; for " +
                        names_of_all() + " there is",

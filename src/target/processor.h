@@ -24,6 +24,7 @@ struct Architecture {
   // Width in bytes that loops are shaped for: what the widest processors at hand have.
   int64_t vector_bytes;
   std::vector<const char*> features;  // those that code may use, sorted
+  const char* platform = "cpu";
 };
 
 const std::vector<Architecture>& architectures();
@@ -34,7 +35,7 @@ const Architecture* find_architecture(std::string_view name);
 // is made for.
 const Processor& host_processor();
 
-// `features`, as in "dotprod+fullfp16", of `architecture`. UserError for what is not known.
+// `features`, as in "dotprod+fullfp16", of `architecture`, one of the cpu's. UserError for what is not known.
 Processor parse_processor(std::string_view architecture, std::string_view features,
                           const std::string& where);
 

@@ -17,6 +17,7 @@ const std::map<std::string, std::vector<std::string>>& known_options() {
       {"cpu", {"arch", "features", "libs", "threads"}},
       {"opencl", {"device", "for", "groups", "index", "schedule"}},
       {"vulkan", {"device", "for", "groups", "schedule", "validation"}},
+      {"wasm", {}},
       {"null", {}}};
   return kOptions;
 }
@@ -98,7 +99,7 @@ void set_processor(Description& description, Processor processor) {
 
 void adopt_processor(Target& target, const DeviceInfo& info) {
   // A server that does not say is taken to be as this machine is; loading code checks it.
-  if (target.description.code != CodeKind::kNative || info.cpu.empty()) return;
+  if (target.description.platform != "cpu" || info.cpu.empty()) return;
   const std::string where = "target \"" + target.text + "\"";
   Processor there = processor_of(info, where);
   Processor& own = target.description.processor;

@@ -45,6 +45,9 @@ TEST(Processor, WhatIsNotKnownIsRefused) {
                     {"unknown processor architecture", "aarch64, x86-64", "z80"});
   expect_user_error([] { parse_target("cpu:arch=aarch64,features=dotprod+avx2"); },
                     {"unknown feature of aarch64", "dotprod", "avx2"});
+  expect_user_error([] { parse_target("cpu:arch=wasm32"); },
+                    {"unknown processor architecture", "wasm32"});
+  expect_user_error([] { parse_target("wasm:arch=aarch64"); }, {"unknown option", "no options"});
   expect_user_error([] { parse_target("opencl:arch=aarch64"); }, {"unknown option", "arch"});
 }
 
@@ -72,6 +75,9 @@ TEST(Processor, TheDeviceSaysWhatCodeIsFor) {
   target = parse_target("cpu@board:9000");
   adopt_processor(target, machine("", ""));
   EXPECT_EQ(target.description.processor.architecture, cpu_architecture());
+  target = parse_target("wasm@pipe:host");
+  adopt_processor(target, machine("x86-64", "+avx2"));
+  EXPECT_EQ(target.description.processor.architecture, "wasm32");
   target = parse_target("null@board:9000");
   adopt_processor(target, machine("aarch64", ""));
   EXPECT_EQ(target.description.processor.architecture, "");

@@ -2,6 +2,7 @@
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
+#include <llvm/TargetParser/Triple.h>
 
 #include <map>
 #include <set>
@@ -18,6 +19,11 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
+Lacks lacks_of(const llvm::Module& module) {
+  const bool wasm = llvm::Triple(module.getTargetTriple()).isWasm();
+  return {.f16 = wasm, .fma = wasm};
+}
+
 // Statements, memory and control flow; in memory bool is i8. scalar.h has the operations.
 class Emitter {
  public:
@@ -25,7 +31,7 @@ class Emitter {
       : module_(module),
         context_(module.getContext()),
         builder_(context_),
-        ops_(builder_),
+        ops_(builder_, lacks_of(module)),
         function_(function) {}
 
   void run() {

@@ -18,6 +18,7 @@
 #include "runtime/host/shared_object.h"
 
 LLD_HAS_DRIVER(elf)
+LLD_HAS_DRIVER(wasm)
 
 namespace tapml::codegen {
 
@@ -89,14 +90,17 @@ std::vector<std::byte> read_output(const std::string& path) {
 }  // namespace
 
 ModuleBlob link_shared(const ModuleBlob& archive) {
-  if (archive.format == runtime::kSharedObjectFormat) return archive;
+  if (archive.format == runtime::kSharedObjectFormat || archive.format == kWasmFormat) {
+    return archive;
+  }
   if (archive.format != kArchiveFormat) {
     throw_internal("only archives of objects are linked", archive.format);
   }
   const target::Architecture& architecture = known_architecture({archive.cpu, archive.features});
+  const bool wasm = archive.platform == "wasm";
   ModuleBlob blob;
   blob.platform = archive.platform;
-  blob.format = runtime::kSharedObjectFormat;
+  blob.format = wasm ? kWasmFormat : runtime::kSharedObjectFormat;
   blob.entries = archive.entries;
   blob.cpu = archive.cpu;
   blob.features = archive.features;
@@ -106,29 +110,24 @@ ModuleBlob link_shared(const ModuleBlob& archive) {
   TemporaryFolder folder;
   std::string from = input.path(), to = folder.path() + "/kernels.so";
   // The library's own calls (memset and the like) are left to whoever loads it.
-  const std::vector<const char*> arguments = {"ld.lld",
-                                              "-shared",
-                                              "-m",
-                                              architecture.linker,
-                                              "-o",
-                                              to.c_str(),
-                                              "--whole-archive",
-                                              from.c_str(),
-                                              "--gc-sections",
-                                              "--strip-all",
-                                              "--hash-style=gnu",
-                                              "--build-id=none",
-                                              "--threads=1",
-                                              "-z",
-                                              "noexecstack",
-                                              "-z",
-                                              "relro",
-                                              "-soname=tapml"};
+  std::vector<const char*> arguments = {
+      wasm ? "wasm-ld" : "ld.lld", "-shared",       "-m",          architecture.linker, "-o",
+      to.c_str(),                  "--gc-sections", "--threads=1", "--whole-archive",   from.c_str()};
+  if (wasm) {
+    // Names of functions stay: what a trap says is told by them.
+    arguments.insert(arguments.end(),
+                     {"--experimental-pic", "--unresolved-symbols=import-dynamic", "--strip-debug"});
+  } else {
+    arguments.insert(arguments.end(),
+                     {"--strip-all", "--hash-style=gnu", "--build-id=none", "-z", "noexecstack",
+                      "-z", "relro", "-soname=tapml"});
+  }
   static std::mutex mutex;  // lld keeps its state in globals
   std::lock_guard lock(mutex);
   std::string messages;
   llvm::raw_string_ostream stream(messages);
-  lld::Result result = lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
+  lld::Result result = lld::lldMain(arguments, stream, stream, 
+      {{lld::Gnu, &lld::elf::link}, {lld::Wasm, &lld::wasm::link}});
   if (result.retCode != 0) throw_internal("lld: " + stream.str(), "linking kernels");
   blob.bytes = read_output(to);
   if (blob.bytes.empty()) throw_internal("lld wrote nothing", "linking kernels");

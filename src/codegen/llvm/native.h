@@ -56,8 +56,12 @@ ModuleBlob compile_native(const std::vector<DeviceFunc>& functions,
 std::string native_ir(const std::vector<DeviceFunc>& functions,
                       const target::Description& description);
 
+// ModuleBlob::format of a shared WebAssembly module.
+inline constexpr const char* kWasmFormat = "wasm";
+
 // A module of archive_native() linked to a shared object (runtime/host/shared_object.h), by lld
-// inside this process, for whatever processor it was made; a shared object is left alone. The same
+// inside this process, for whatever processor it was made, WebAssembly to a shared module; what is
+// linked is left alone. The same
 // archive gives the same bytes.
 ModuleBlob link_shared(const ModuleBlob& archive);
 

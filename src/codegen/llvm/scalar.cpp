@@ -24,7 +24,7 @@ llvm::Type* ScalarOps::register_type(DType dtype) {
     case DType::kBool:
       return builder_.getInt1Ty();
     case DType::kF16:
-      return builder_.getHalfTy();
+      return lacks_.f16 ? builder_.getInt16Ty() : builder_.getHalfTy();
     case DType::kBF16:
       return builder_.getInt16Ty();
     case DType::kF32:
@@ -43,7 +43,10 @@ llvm::Value* ScalarOps::constant(const PrimExpr& e) {
   }
   auto single = static_cast<float>(e->float_value);
   if (e.dtype() == DType::kBF16) return builder_.getInt16(f32_to_bf16(single));
-  if (e.dtype() == DType::kF16) single = f16_to_f32(f32_to_f16(single));
+  if (e.dtype() == DType::kF16) {
+    if (lacks_.f16) return builder_.getInt16(f32_to_f16(single));
+    single = f16_to_f32(f32_to_f16(single));
+  }
   return llvm::ConstantFP::get(register_type(e.dtype()), static_cast<double>(single));
 }
 
@@ -204,12 +207,14 @@ llvm::Value* ScalarOps::convert(llvm::Value* value, DType from, DType to) {
     auto* bits = builder_.CreateShl(builder_.CreateZExt(value, builder_.getInt32Ty()), 16);
     return convert(builder_.CreateBitCast(bits, builder_.getFloatTy()), DType::kF32, to);
   }
+  if (from == DType::kF16 && lacks_.f16) return convert(widen_f16(value), DType::kF32, to);
   if (from == DType::kF16 && to != DType::kF32) {
     return convert(builder_.CreateFPExt(value, builder_.getFloatTy()), DType::kF32, to);
   }
   // Narrow floats are reached through f32.
   if (is_narrow(to) && from != DType::kF32) value = convert(value, from, DType::kF32);
   if (to == DType::kBF16) return round_to_bf16(value);
+  if (to == DType::kF16 && lacks_.f16) return round_to_f16(value);
   auto* type = register_type(to);
   if (to == DType::kF16) return builder_.CreateFPTrunc(value, type);
   if (to == DType::kBool) {
@@ -238,6 +243,82 @@ llvm::Value* ScalarOps::round_to_bf16(llvm::Value* value) {
   auto* nan = builder_.CreateFCmpUNO(value, value);
   auto* high = builder_.CreateLShr(builder_.CreateSelect(nan, quiet, rounded), 16);
   return builder_.CreateTrunc(high, builder_.getInt16Ty());
+}
+
+llvm::Value* ScalarOps::bits_of(llvm::Value* value) {
+  return builder_.CreateBitCast(
+      value, value->getType()->isDoubleTy() ? builder_.getInt64Ty() : builder_.getInt32Ty());
+}
+
+// The exponent is moved by a product, which makes f32's normal numbers of f16's others.
+llvm::Value* ScalarOps::widen_f16(llvm::Value* bits) {
+  auto* wide = builder_.CreateZExt(bits, builder_.getInt32Ty());
+  auto* magnitude = builder_.CreateShl(builder_.CreateAnd(wide, 0x7fff), 13);
+  auto* number = builder_.CreateFMul(builder_.CreateBitCast(magnitude, builder_.getFloatTy()),
+                                     llvm::ConstantFP::get(builder_.getFloatTy(), 0x1p112));
+  auto* special = builder_.CreateICmpUGE(magnitude, builder_.getInt32(0x7c00U << 13));
+  auto* result = builder_.CreateSelect(special, builder_.CreateOr(magnitude, 0x7f800000),
+                                       bits_of(number));
+  auto* sign = builder_.CreateShl(builder_.CreateAnd(wide, 0x8000), 16);
+  return builder_.CreateBitCast(builder_.CreateOr(result, sign), builder_.getFloatTy());
+}
+
+// Round to nearest even: of normal numbers on the bits, which carries into the exponent and up to
+// infinity; below them by a sum whose last place is f16's. NaN stays a quiet NaN.
+llvm::Value* ScalarOps::round_to_f16(llvm::Value* value) {
+  auto* bits = bits_of(value);
+  auto* magnitude = builder_.CreateAnd(bits, 0x7fffffff);
+  auto* odd = builder_.CreateAnd(builder_.CreateLShr(magnitude, 13), 1);
+  auto* moved = builder_.CreateAdd(magnitude, builder_.getInt32(0xc8000fffU));
+  auto* normal = builder_.CreateLShr(builder_.CreateAdd(moved, odd), 13);
+  auto* half = llvm::ConstantFP::get(builder_.getFloatTy(), 0.5);
+  auto* small = builder_.CreateSub(
+      bits_of(builder_.CreateFAdd(builder_.CreateBitCast(magnitude, builder_.getFloatTy()), half)),
+      builder_.getInt32(0x3f000000));
+  auto* quiet = builder_.CreateOr(
+      builder_.CreateAnd(builder_.CreateLShr(magnitude, 13), 0x3ff), 0x7e00);
+  auto at_least = [&](uint32_t limit) {
+    return builder_.CreateICmpUGE(magnitude, builder_.getInt32(limit));
+  };
+  llvm::Value* result = builder_.CreateSelect(at_least(0x38800000), normal, small);
+  result = builder_.CreateSelect(at_least(0x47800000), builder_.getInt32(0x7c00), result);
+  result = builder_.CreateSelect(at_least(0x7f800001), quiet, result);
+  auto* sign = builder_.CreateAnd(builder_.CreateLShr(bits, 16), 0x8000);
+  return builder_.CreateTrunc(builder_.CreateOr(result, sign), builder_.getInt16Ty());
+}
+
+// Own math writes sums and products that must be rounded by themselves as an fma with 1 or -0.
+// f32's product is exact in f64; their sum, rounded to odd there, is not rounded twice.
+llvm::Value* ScalarOps::fma(const std::vector<llvm::Value*>& args) {
+  auto is = [](llvm::Value* value, double number) {
+    auto* constant = llvm::dyn_cast<llvm::ConstantFP>(value);
+    return constant && constant->isExactlyValue(number);
+  };
+  llvm::Type* type = args[0]->getType();
+  if (lacks_.fma && is(args[1], 1)) return builder_.CreateFAdd(args[0], args[2]);
+  if (lacks_.fma && is(args[1], -1)) return builder_.CreateFSub(args[2], args[0]);
+  if (lacks_.fma && is(args[2], -0.0)) return builder_.CreateFMul(args[0], args[1]);
+  if (!lacks_.fma || !type->isFloatTy()) {
+    return builder_.CreateIntrinsic(llvm::Intrinsic::fma, {type}, args);
+  }
+  auto wide = [&](llvm::Value* value) {
+    return builder_.CreateFPExt(value, builder_.getDoubleTy());
+  };
+  auto* a = builder_.CreateFMul(wide(args[0]), wide(args[1]));
+  auto* b = wide(args[2]);
+  auto* s = builder_.CreateFAdd(a, b);
+  auto* t = builder_.CreateFSub(s, a);
+  auto* error = builder_.CreateFAdd(builder_.CreateFSub(a, builder_.CreateFSub(s, t)),
+                                    builder_.CreateFSub(b, t));
+  auto* zero = llvm::ConstantFP::get(builder_.getDoubleTy(), 0);
+  auto* bits = bits_of(s);
+  auto* even = builder_.CreateICmpEQ(builder_.CreateAnd(bits, 1), builder_.getInt64(0));
+  auto* inexact = builder_.CreateAnd(builder_.CreateFCmpONE(error, zero), even);
+  auto* away = builder_.CreateICmpEQ(builder_.CreateFCmpOGT(error, zero),
+                                     builder_.CreateFCmpOGT(s, zero));
+  auto* step = builder_.CreateSelect(away, builder_.getInt64(1), builder_.getInt64(-1));
+  auto* to_odd = builder_.CreateSelect(inexact, builder_.CreateAdd(bits, step), bits);
+  return builder_.CreateFPTrunc(builder_.CreateBitCast(to_odd, builder_.getDoubleTy()), type);
 }
 
 llvm::Value* ScalarOps::call(const std::string& name, const std::vector<llvm::Value*>& args,
@@ -298,9 +379,7 @@ llvm::Value* ScalarOps::float_call(const std::string& name, const std::vector<ll
   }
   if (name == "sqrt") return unary(llvm::Intrinsic::sqrt);
   if (name == "rsqrt") return builder_.CreateFDiv(number(1), unary(llvm::Intrinsic::sqrt));
-  if (name == "fma") {
-    return builder_.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, args);
-  }
+  if (name == "fma") return fma(args);
   if (name == "floor") return unary(llvm::Intrinsic::floor);
   if (name == "ceil") return unary(llvm::Intrinsic::ceil);
   if (name == "trunc") return unary(llvm::Intrinsic::trunc);

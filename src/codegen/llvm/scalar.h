@@ -11,10 +11,18 @@
 
 namespace tapml::codegen {
 
-// Values in registers: bool is i1, bf16 is its bits in i16, the rest is LLVM's own type.
+// What the processor has no instructions for. LLVM would call functions, element by element;
+// arithmetic on whole vectors is faster.
+struct Lacks {
+  bool f16 = false;  // conversions
+  bool fma = false;
+};
+
+// Values in registers: bool is i1, bf16 is its bits in i16, and so is f16 where the processor lacks
+// it; the rest is LLVM's own type.
 class ScalarOps {
  public:
-  explicit ScalarOps(llvm::IRBuilder<>& builder) : builder_(builder) {}
+  ScalarOps(llvm::IRBuilder<>& builder, const Lacks& lacks) : builder_(builder), lacks_(lacks) {}
 
   llvm::Type* register_type(DType dtype);
   llvm::Value* constant(const PrimExpr& e);  // kInt, kFloat
@@ -44,8 +52,14 @@ class ScalarOps {
   llvm::Value* float_call(const std::string& name, const std::vector<llvm::Value*>& args);
   llvm::Value* libm_call(const std::string& name, const std::vector<llvm::Value*>& args);
   llvm::Value* round_to_bf16(llvm::Value* value);
+  llvm::Value* fma(const std::vector<llvm::Value*>& args);
+  // f16 by its bits, from and to f32.
+  llvm::Value* widen_f16(llvm::Value* bits);
+  llvm::Value* round_to_f16(llvm::Value* value);
+  llvm::Value* bits_of(llvm::Value* value);
 
   llvm::IRBuilder<>& builder_;
+  const Lacks lacks_;
 };
 
 }  // namespace tapml::codegen

@@ -72,8 +72,16 @@ std::string start_hint(const std::string& program, int error) {
 Result<std::unique_ptr<Channel>> start_command(const std::string& command) noexcept {
   std::vector<std::string> words = split_command(command);
   if (words.empty()) return fail(user_error("no command to start", "pipe:" + command));
+  return start_program(std::move(words));
+}
+
+Result<std::unique_ptr<Channel>> start_program(std::vector<std::string> words) noexcept {
+  std::string command;
   std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
+  for (std::string& word : words) {
+    command += (command.empty() ? "" : " ") + word;
+    argv.push_back(word.data());
+  }
   argv.push_back(nullptr);
   TAPML_ASSIGN(auto ends, make_socket_pair());
   posix_spawn_file_actions_t actions;

@@ -3,6 +3,9 @@
 
 #include <sys/types.h>
 
+#include <string>
+#include <vector>
+
 #include "rpc/transport/stream_channel.h"
 
 namespace tapml::rpc {
@@ -11,5 +14,7 @@ namespace tapml::rpc {
 // channel's end is the program's: it sees its input end, and is killed when it does not go.
 // PlatformError kAbsent where it cannot be started.
 Result<std::unique_ptr<Channel>> start_command(const std::string& command) noexcept;
+// The same of a program and its arguments, at least the former.
+Result<std::unique_ptr<Channel>> start_program(std::vector<std::string> words) noexcept;
 
 }  // namespace tapml::rpc
