@@ -24,7 +24,23 @@ endif()
 target_include_directories(
   tapml_test_support ${support_scope} "${CMAKE_SOURCE_DIR}/tests" "${CMAKE_SOURCE_DIR}/src")
 target_compile_definitions(
-  tapml_test_support ${support_scope} TAPML_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  tapml_test_support ${support_scope} TAPML_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+  TAPML_WASM_FOLDER="${CMAKE_SOURCE_DIR}/build/wasm")
+
+# The program that has the WebAssembly device, which all builds of this tree share.
+file(GLOB_RECURSE wasm_sources CONFIGURE_DEPENDS
+     "${CMAKE_SOURCE_DIR}/src/base/*" "${CMAKE_SOURCE_DIR}/src/tensor/*" "${CMAKE_SOURCE_DIR}/src/abi/*"
+     "${CMAKE_SOURCE_DIR}/src/io/*" "${CMAKE_SOURCE_DIR}/src/exec/*" "${CMAKE_SOURCE_DIR}/src/runtime/*"
+     "${CMAKE_SOURCE_DIR}/src/rpc/session/*" "${CMAKE_SOURCE_DIR}/src/device/null/*"
+     "${CMAKE_SOURCE_DIR}/src/device/wasm/*" "${CMAKE_SOURCE_DIR}/src/worker/*")
+list(FILTER wasm_sources EXCLUDE REGEX "/host/")
+add_custom_command(
+  OUTPUT "${CMAKE_SOURCE_DIR}/build/wasm/tapml_worker.wasm"
+  COMMAND "${CMAKE_SOURCE_DIR}/scripts/build_wasm"
+  DEPENDS ${wasm_sources} "${CMAKE_SOURCE_DIR}/scripts/build_wasm"
+  COMMENT "Building build/wasm/tapml_worker.wasm"
+  VERBATIM)
+add_custom_target(tapml_wasm_worker DEPENDS "${CMAKE_SOURCE_DIR}/build/wasm/tapml_worker.wasm")
 
 # tapml_test(<folder> LABEL <label> LINK <target>... [TIMEOUT <seconds>] [PROGRAM])
 # PROGRAM: the tests start the tapml program; its path is the definition TAPML_PROGRAM.
@@ -50,6 +66,7 @@ function(tapml_test folder)
     target_compile_definitions(test_${folder} PRIVATE TAPML_PROGRAM="$<TARGET_FILE:tapml>")
     add_dependencies(test_${folder} tapml)
   endif()
+  add_dependencies(test_${folder} tapml_wasm_worker)
   add_test(NAME ${folder} COMMAND test_${folder})
   set_tests_properties(
     ${folder}

@@ -120,7 +120,10 @@ class DeviceKernels {
   ModuleBlob code() const {
     switch (target_.description.code) {
       case target::CodeKind::kNative:
-        return codegen::compile_native(functions_, target_.description);
+        return target_.description.platform == "wasm"
+                   ? codegen::link_shared(
+                         codegen::compile_native(functions_, target_.description))
+                   : codegen::compile_native(functions_, target_.description);
       case target::CodeKind::kGlsl: {
         ModuleBlob blob = codegen::compile_spirv(functions_, target_.description);
         expect_valid_spirv(blob);
@@ -149,7 +152,7 @@ class DeviceKernels {
   }
 
   target::Target target_;
-  std::unique_ptr<runtime::LocalSession> session_;
+  std::unique_ptr<runtime::Session> session_;
   std::shared_ptr<Executable> executable_ = std::make_shared<Executable>();
   std::vector<codegen::DeviceFunc> functions_;
   std::unique_ptr<runtime::KernelRunner> runner_;

@@ -13,6 +13,7 @@
 #include "device/vulkan/vulkan_device.h"
 #include "support/elsewhere.h"
 #include "support/glsl_module.h"
+#include "support/wasm_session.h"
 
 namespace tapml::test {
 
@@ -133,6 +134,18 @@ ModuleBlob elsewhere_blob() {
   return kBlob;
 }
 
+// A process for each session; null where there is no Node.js.
+std::unique_ptr<Session> open_wasm() {
+  auto session = testing::open_wasm_session();
+  if (session) return std::move(*session);
+  EXPECT_EQ(session.error().fault, PlatformFault::kAbsent) << session.error().to_string();
+  return nullptr;
+}
+ModuleBlob wasm_blob() {
+  static const ModuleBlob kBlob = generated_blob(target::parse_target("wasm").description);
+  return kBlob;
+}
+
 }  // namespace
 
 // Each platform at hand, and behind the protocol.
@@ -145,6 +158,7 @@ std::span<const Platform> conformance_platforms() {
       platform.remote = true;
       all.push_back(platform);
     }
+    all.push_back({"wasm", true, true, nullptr, wasm_blob, true, open_wasm});
     if (!testing::elsewhere().empty()) {
       all.push_back({"elsewhere", true, false, nullptr, elsewhere_blob, true, open_elsewhere});
     }
@@ -156,6 +170,8 @@ std::span<const Platform> conformance_platforms() {
 void Conformance::SetUp() {
   if (GetParam().connect) {
     session_ = new_session();
+    if (!session_ && GetParam().may_be_absent) GTEST_SKIP() << GetParam().name << " is not here";
+    ASSERT_TRUE(session_);
     return;
   }
   auto device = shared_device(GetParam());

@@ -46,7 +46,7 @@ void expect_loops_agree(const RandomGraph& graph, const Module& fixed,
   }
 }
 
-using Sessions = std::vector<std::pair<std::string, std::unique_ptr<runtime::LocalSession>>>;
+using Sessions = std::vector<std::pair<std::string, std::unique_ptr<runtime::Session>>>;
 
 // Drivers of GPUs compile slowly: of so many programs they get one.
 uint64_t share_of(const std::string& platform) {

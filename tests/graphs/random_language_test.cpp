@@ -90,7 +90,7 @@ bool is_refusal(const Error& error) {
          (says("has no known shape and dtype") || says("is not known well enough"));
 }
 
-using Sessions = std::vector<std::pair<std::string, std::unique_ptr<runtime::LocalSession>>>;
+using Sessions = std::vector<std::pair<std::string, std::unique_ptr<runtime::Session>>>;
 
 // Drivers of GPUs compile slowly: of so many programs they get one.
 uint64_t share_of(const std::string& platform) {

@@ -77,7 +77,7 @@ class Compiled {
   }
 
  private:
-  std::unique_ptr<runtime::LocalSession> session_;
+  std::unique_ptr<runtime::Session> session_;
   std::shared_ptr<const Executable> executable_;
   std::unique_ptr<runtime::VirtualMachine> vm_;
 };

@@ -13,7 +13,7 @@ namespace tapml::testing {
 
 struct CompiledModel {
   GoldenModel golden;
-  std::unique_ptr<runtime::LocalSession> session;
+  std::unique_ptr<runtime::Session> session;
   std::shared_ptr<const Executable> executable;
 
   std::unique_ptr<llm::Engine> engine(const llm::EngineOptions& options = {}) const {

@@ -11,6 +11,7 @@
 #include "device/opencl/opencl_device.h"
 #include "device/vulkan/vulkan_device.h"
 #include "runtime/local_session.h"
+#include "support/wasm_session.h"
 
 namespace tapml::testing {
 
@@ -22,11 +23,15 @@ inline std::string target_test_name(std::string target) {
   return target;
 }
 
-// A session for "cpu", "opencl", "vulkan" or "null", options aside; null where the platform is
-// absent.
-inline std::unique_ptr<runtime::LocalSession> open_session(const std::string& target) {
+// A session for "cpu", "opencl", "vulkan", "wasm" or "null", options aside; null where the platform
+// is absent.
+inline std::unique_ptr<runtime::Session> open_session(const std::string& target) {
   const std::string platform = target.substr(0, target.find(':'));
   std::shared_ptr<runtime::Device> device;
+  if (platform == "wasm") {
+    auto opened = open_wasm_session();
+    return opened ? std::move(*opened) : nullptr;
+  }
   if (platform == "cpu") {
     device = std::make_shared<device::CpuDevice>(0, codegen::make_jit_loader());
   } else if (platform == "opencl") {
