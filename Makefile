@@ -135,7 +135,7 @@ fuzz-text: setup  ## search for programs that break the parser or the passes (MI
 check-rooms:  ## check the includes of src/ against the room table
 	@scripts/check_rooms
 
-wasm: setup  ## build the WebAssembly part of the runtime and check that nothing in it throws
+wasm: setup  ## build the WebAssembly part of the runtime, check that it does not throw, and what --target wasm starts
 	@scripts/build_wasm
 
 PREFIX ?= /usr/local

@@ -22,10 +22,9 @@ bool has_worker(const fs::path& folder) {
 Result<fs::path> find_worker() {
   if (const char* folder = std::getenv("TAPML_WASM"); folder && *folder) {
     if (has_worker(folder)) return fs::path(folder);
-    return fail(platform_error(PlatformFault::kAbsent,
-                               "the folder has no tapml_host.mjs and tapml_worker.wasm",
-                               std::string("TAPML_WASM=") + folder,
-                               "`make wasm` writes them to build/wasm"));
+    return fail(platform_error(
+        PlatformFault::kAbsent, "the folder has no tapml_host.mjs and tapml_worker.wasm",
+        std::string("TAPML_WASM=") + folder, "`make wasm` writes them to build/wasm"));
   }
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();

@@ -35,7 +35,8 @@ const Architecture* find_architecture(std::string_view name);
 // is made for.
 const Processor& host_processor();
 
-// `features`, as in "dotprod+fullfp16", of `architecture`, one of the cpu's. UserError for what is not known.
+// `features`, as in "dotprod+fullfp16", of `architecture`, one of the cpu's. UserError for what is
+// not known.
 Processor parse_processor(std::string_view architecture, std::string_view features,
                           const std::string& where);
 

@@ -58,8 +58,8 @@ Status HostChannel::take(std::span<std::byte> to) noexcept {
     }
     const bool direct = to.size() >= buffer_.size();
     const std::span<std::byte> into = direct ? to : std::span(buffer_);
-    const int32_t count =
-        host::tapml_host_read(into.data(), static_cast<uint32_t>(std::min<size_t>(into.size(), 1 << 30)));
+    const int32_t count = host::tapml_host_read(
+        into.data(), static_cast<uint32_t>(std::min<size_t>(into.size(), 1 << 30)));
     if (count <= 0) {
       closed_ = true;
       return fail(lost(count == 0 ? "was closed by the client" : "failed"));
@@ -100,8 +100,8 @@ Status HostChannel::receive(std::vector<std::byte>& head, uint64_t& payload_byte
 
 Status HostChannel::receive_payload(std::span<std::byte> to, runtime::Deadline) noexcept {
   if (to.size() > payload_left_) {
-    return fail(internal_error("the frame's payload has no " + std::to_string(to.size()) +
-                               " bytes more"));
+    return fail(
+        internal_error("the frame's payload has no " + std::to_string(to.size()) + " bytes more"));
   }
   TAPML_TRY(take(to));
   payload_left_ -= to.size();

@@ -33,9 +33,9 @@ class Module final : public runtime::HostCode {
       data_ = alignment == 0 || bytes > SIZE_MAX - alignment ? nullptr
                                                              : std::calloc(bytes + alignment, 1);
       if (!data_) {
-        return fail(platform_error(PlatformFault::kOutOfMemory,
-                                   "no memory for the data of a kernel module: " +
-                                       std::to_string(bytes) + " bytes"));
+        return fail(platform_error(
+            PlatformFault::kOutOfMemory,
+            "no memory for the data of a kernel module: " + std::to_string(bytes) + " bytes"));
       }
       const auto address = reinterpret_cast<uintptr_t>(data_);
       data = reinterpret_cast<std::byte*>((address + alignment - 1) / alignment * alignment);

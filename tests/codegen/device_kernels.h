@@ -121,8 +121,7 @@ class DeviceKernels {
     switch (target_.description.code) {
       case target::CodeKind::kNative:
         return target_.description.platform == "wasm"
-                   ? codegen::link_shared(
-                         codegen::compile_native(functions_, target_.description))
+                   ? codegen::link_shared(codegen::compile_native(functions_, target_.description))
                    : codegen::compile_native(functions_, target_.description);
       case target::CodeKind::kGlsl: {
         ModuleBlob blob = codegen::compile_spirv(functions_, target_.description);

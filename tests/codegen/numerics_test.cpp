@@ -290,7 +290,7 @@ prim def k(a: Buffer((n,), i32), d: Buffer((n,), i32), x: Buffer((n,), f32),
         {n});
 }
 
-INSTANTIATE_TEST_SUITE_P(Platforms, Numerics, ::testing::Values("cpu", "opencl", "vulkan"),
+INSTANTIATE_TEST_SUITE_P(Platforms, Numerics, ::testing::Values("cpu", "opencl", "vulkan", "wasm"),
                          [](const auto& info) { return std::string(info.param); });
 
 // A tree reduction by the invocations of a work group; more groups than run at once, so that each

@@ -379,9 +379,11 @@ TEST_P(FloatSemantics, DoublesHaveEveryFunction) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Platforms, IntegerSemantics, ::testing::Values("cpu", "opencl", "vulkan"),
+INSTANTIATE_TEST_SUITE_P(Platforms, IntegerSemantics,
+                         ::testing::Values("cpu", "opencl", "vulkan", "wasm"),
                          [](const auto& info) { return std::string(info.param); });
-INSTANTIATE_TEST_SUITE_P(Platforms, FloatSemantics, ::testing::Values("cpu", "opencl", "vulkan"),
+INSTANTIATE_TEST_SUITE_P(Platforms, FloatSemantics,
+                         ::testing::Values("cpu", "opencl", "vulkan", "wasm"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

@@ -72,7 +72,8 @@ INSTANTIATE_TEST_SUITE_P(Prompts, MigrateClean,
                                            CleanCase{"opencl", "Emma was"},
                                            CleanCase{"opencl", "In the beginning"},
                                            CleanCase{"opencl", "“I am very glad"},
-                                           CleanCase{"vulkan", "Moses said to the people,"}),
+                                           CleanCase{"vulkan", "Moses said to the people,"},
+                                           CleanCase{"wasm", "And the king answered,"}),
                          [](const auto& info) {
                            return std::string(info.param.target) + "_prompt" +
                                   std::to_string(info.index);

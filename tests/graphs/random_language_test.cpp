@@ -150,7 +150,7 @@ void run_program(uint64_t seed, const Sessions& sessions) {
 
 TEST(RandomLanguage, AgreesWithTheJudge) {
   Sessions sessions;
-  for (const char* platform : {"cpu", "opencl", "vulkan"}) {
+  for (const char* platform : {"cpu", "opencl", "vulkan", "wasm"}) {
     if (auto session = open_session(platform)) sessions.emplace_back(platform, std::move(session));
   }
   Seeds seeds(60);

@@ -131,7 +131,7 @@ TEST_P(SmallGraphs, AgreeWithTheJudge) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Platforms, SmallGraphs,
-                         ::testing::Values("cpu", "opencl", "opencl:index=32", "vulkan"));
+                         ::testing::Values("cpu", "opencl", "opencl:index=32", "vulkan", "wasm"));
 
 }  // namespace
 }  // namespace tapml::testing

@@ -243,7 +243,7 @@ TEST_P(SpecialValuesOn, Platform) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Platforms, SpecialValuesOn,
-                         ::testing::Values("cpu", "opencl", "opencl:index=32", "vulkan"));
+                         ::testing::Values("cpu", "opencl", "opencl:index=32", "vulkan", "wasm"));
 
 }  // namespace
 }  // namespace tapml::testing

@@ -110,24 +110,30 @@ ModuleBlob link_shared(const ModuleBlob& archive) {
   TemporaryFolder folder;
   std::string from = input.path(), to = folder.path() + "/kernels.so";
   // The library's own calls (memset and the like) are left to whoever loads it.
-  std::vector<const char*> arguments = {
-      wasm ? "wasm-ld" : "ld.lld", "-shared",       "-m",          architecture.linker, "-o",
-      to.c_str(),                  "--gc-sections", "--threads=1", "--whole-archive",   from.c_str()};
+  std::vector<const char*> arguments = {wasm ? "wasm-ld" : "ld.lld",
+                                        "-shared",
+                                        "-m",
+                                        architecture.linker,
+                                        "-o",
+                                        to.c_str(),
+                                        "--gc-sections",
+                                        "--threads=1",
+                                        "--whole-archive",
+                                        from.c_str()};
   if (wasm) {
     // Names of functions stay: what a trap says is told by them.
-    arguments.insert(arguments.end(),
-                     {"--experimental-pic", "--unresolved-symbols=import-dynamic", "--strip-debug"});
+    arguments.insert(arguments.end(), {"--experimental-pic", "--unresolved-symbols=import-dynamic",
+                                       "--strip-debug"});
   } else {
-    arguments.insert(arguments.end(),
-                     {"--strip-all", "--hash-style=gnu", "--build-id=none", "-z", "noexecstack",
-                      "-z", "relro", "-soname=tapml"});
+    arguments.insert(arguments.end(), {"--strip-all", "--hash-style=gnu", "--build-id=none", "-z",
+                                       "noexecstack", "-z", "relro", "-soname=tapml"});
   }
   static std::mutex mutex;  // lld keeps its state in globals
   std::lock_guard lock(mutex);
   std::string messages;
   llvm::raw_string_ostream stream(messages);
-  lld::Result result = lld::lldMain(arguments, stream, stream, 
-      {{lld::Gnu, &lld::elf::link}, {lld::Wasm, &lld::wasm::link}});
+  lld::Result result = lld::lldMain(arguments, stream, stream,
+                                    {{lld::Gnu, &lld::elf::link}, {lld::Wasm, &lld::wasm::link}});
   if (result.retCode != 0) throw_internal("lld: " + stream.str(), "linking kernels");
   blob.bytes = read_output(to);
   if (blob.bytes.empty()) throw_internal("lld wrote nothing", "linking kernels");

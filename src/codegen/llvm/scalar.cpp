@@ -257,8 +257,8 @@ llvm::Value* ScalarOps::widen_f16(llvm::Value* bits) {
   auto* number = builder_.CreateFMul(builder_.CreateBitCast(magnitude, builder_.getFloatTy()),
                                      llvm::ConstantFP::get(builder_.getFloatTy(), 0x1p112));
   auto* special = builder_.CreateICmpUGE(magnitude, builder_.getInt32(0x7c00U << 13));
-  auto* result = builder_.CreateSelect(special, builder_.CreateOr(magnitude, 0x7f800000),
-                                       bits_of(number));
+  auto* result =
+      builder_.CreateSelect(special, builder_.CreateOr(magnitude, 0x7f800000), bits_of(number));
   auto* sign = builder_.CreateShl(builder_.CreateAnd(wide, 0x8000), 16);
   return builder_.CreateBitCast(builder_.CreateOr(result, sign), builder_.getFloatTy());
 }
@@ -275,8 +275,8 @@ llvm::Value* ScalarOps::round_to_f16(llvm::Value* value) {
   auto* small = builder_.CreateSub(
       bits_of(builder_.CreateFAdd(builder_.CreateBitCast(magnitude, builder_.getFloatTy()), half)),
       builder_.getInt32(0x3f000000));
-  auto* quiet = builder_.CreateOr(
-      builder_.CreateAnd(builder_.CreateLShr(magnitude, 13), 0x3ff), 0x7e00);
+  auto* quiet =
+      builder_.CreateOr(builder_.CreateAnd(builder_.CreateLShr(magnitude, 13), 0x3ff), 0x7e00);
   auto at_least = [&](uint32_t limit) {
     return builder_.CreateICmpUGE(magnitude, builder_.getInt32(limit));
   };
@@ -314,8 +314,8 @@ llvm::Value* ScalarOps::fma(const std::vector<llvm::Value*>& args) {
   auto* bits = bits_of(s);
   auto* even = builder_.CreateICmpEQ(builder_.CreateAnd(bits, 1), builder_.getInt64(0));
   auto* inexact = builder_.CreateAnd(builder_.CreateFCmpONE(error, zero), even);
-  auto* away = builder_.CreateICmpEQ(builder_.CreateFCmpOGT(error, zero),
-                                     builder_.CreateFCmpOGT(s, zero));
+  auto* away =
+      builder_.CreateICmpEQ(builder_.CreateFCmpOGT(error, zero), builder_.CreateFCmpOGT(s, zero));
   auto* step = builder_.CreateSelect(away, builder_.getInt64(1), builder_.getInt64(-1));
   auto* to_odd = builder_.CreateSelect(inexact, builder_.CreateAdd(bits, step), bits);
   return builder_.CreateFPTrunc(builder_.CreateBitCast(to_odd, builder_.getDoubleTy()), type);
