@@ -31,3 +31,7 @@ write_basic_package_version_file(
   "${CMAKE_BINARY_DIR}/tapml-config-version.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${CMAKE_BINARY_DIR}/tapml-config-version.cmake"
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tapml)
+
+# The WebAssembly program, where `make wasm` has built it.
+install(FILES "${CMAKE_SOURCE_DIR}/build/wasm/tapml_worker.wasm" "${CMAKE_SOURCE_DIR}/build/wasm/tapml_host.mjs"
+        DESTINATION lib/tapml/wasm OPTIONAL)

@@ -53,7 +53,8 @@ int serve() {
   options.describe = [] {
     const device::WasmOptions host = describe_host();
     return R"({"platforms": [{"platform": "wasm", "here": true, "name": ")" + host.name +
-           R"(", "version": ")" + host.version + R"("}], "sessions": 1})";
+           R"(", "version": ")" + host.version +
+           R"("}], "sessions": 1, "version": ")" TAPML_VERSION R"("})";
   };
   return rpc::serve_session_over(link, options) ? kServed : kBroken;
 }

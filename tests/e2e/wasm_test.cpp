@@ -92,6 +92,14 @@ TEST_F(Wasm, WhatIsMissingIsNamed) {
       {"this is WebAssembly"});
 }
 
+TEST_F(Wasm, TheWorkerTellsItsStatus) {
+  ProgramResult status = run_program({"rpc", "status", "pipe:node " + testing::kWasmHost});
+  EXPECT_EQ(status.exit_code, 0) << status.all();
+  for (const char* part : {"tapml 0.1.0 at pipe:node", "wasm: WebAssembly of Node.js"}) {
+    EXPECT_NE(status.out.find(part), std::string::npos) << part << "\n" << status.all();
+  }
+}
+
 // Writes x[i] to y[at[i]], wherever that is.
 constexpr const char* kScatter = R"(
 module
@@ -176,7 +184,7 @@ TEST_F(Wasm, ModulesThatAreNoneAreRefused) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::kInternal);
   testing::expect_parts(refused.error(), {"does not compile"});
-  for (int byte : {0, 'a', 's', 'm', 1, 0, 0, 0})
+  for (int byte : {0, 0x61, 0x73, 0x6d, 1, 0, 0, 0})
     blob.bytes.push_back(static_cast<std::byte>(byte));
   refused = load();
   ASSERT_FALSE(refused);

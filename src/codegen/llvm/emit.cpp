@@ -32,7 +32,8 @@ class Emitter {
         context_(module.getContext()),
         builder_(context_),
         ops_(builder_, lacks_of(module)),
-        function_(function) {}
+        function_(function),
+        lanes_first_(llvm::Triple(module.getTargetTriple()).isWasm()) {}
 
   void run() {
     llvm::Function* body = declare_body();
@@ -128,12 +129,21 @@ class Emitter {
     builder_.SetInsertPoint(exit);
   }
 
+  // Lanes first: a short loop would be unrolled before it is looked at, and the loop around it made
+  // vectors of instead. What is left of it is unrolled then, so that sums stay in registers.
   llvm::MDNode* vectorize_metadata() {
-    auto* enable =
-        llvm::MDNode::get(context_, {llvm::MDString::get(context_, "llvm.loop.vectorize.enable"),
-                                     llvm::ConstantAsMetadata::get(builder_.getTrue())});
+    auto text = [&](const char* name) { return llvm::MDString::get(context_, name); };
+    auto* enable = llvm::MDNode::get(context_, {text("llvm.loop.vectorize.enable"),
+                                                llvm::ConstantAsMetadata::get(builder_.getTrue())});
     auto temporary = llvm::MDNode::getTemporary(context_, {});
-    auto* node = llvm::MDNode::getDistinct(context_, {temporary.get(), enable});
+    std::vector<llvm::Metadata*> hints = {temporary.get(), enable};
+    if (lanes_first_) {
+      hints.push_back(llvm::MDNode::get(context_, {text("llvm.loop.unroll.disable")}));
+      auto* unroll = llvm::MDNode::get(context_, {text("llvm.loop.unroll.enable")});
+      hints.push_back(
+          llvm::MDNode::get(context_, {text("llvm.loop.vectorize.followup_all"), unroll}));
+    }
+    auto* node = llvm::MDNode::getDistinct(context_, hints);
     node->replaceOperandWith(0, node);
     return node;
   }
@@ -382,6 +392,7 @@ class Emitter {
   llvm::IRBuilder<> builder_;
   ScalarOps ops_;
   const DeviceFunc& function_;
+  const bool lanes_first_;
   std::map<const ExprNode*, llvm::Value*> vars_;
   std::map<const BufferNode*, llvm::Value*> buffers_;
   std::set<const ExprNode*> data_vars_;

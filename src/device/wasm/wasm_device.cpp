@@ -19,18 +19,19 @@ using runtime::DeviceQueue;
 using runtime::HostCode;
 using runtime::LaunchArgs;
 
-constexpr size_t kAlignment = 64;
-constexpr size_t kMaxBuffers = 64;
+constexpr size_t kWasmAlignment = 64;
+constexpr size_t kWasmBuffers = 64;
 // Offsets within an allocation are signed 32-bit numbers in generated code.
-constexpr int64_t kMostBytes = (int64_t{1} << 31) - (int64_t{1} << 16);
+constexpr int64_t kWasmMostBytes = (int64_t{1} << 31) - (int64_t{1} << 16);
 // Parts of a long launch, between which somebody is told that it goes on.
-constexpr int64_t kParts = 16;
+constexpr int64_t kLaunchParts = 16;
 
 class WasmMemory final : public DeviceMemory {
  public:
   WasmMemory(void* block, int64_t size) : block_(block), size_(size) {
     auto address = reinterpret_cast<uintptr_t>(block);
-    data_ = reinterpret_cast<std::byte*>((address + kAlignment - 1) / kAlignment * kAlignment);
+    data_ = reinterpret_cast<std::byte*>((address + kWasmAlignment - 1) / kWasmAlignment *
+                                         kWasmAlignment);
   }
   ~WasmMemory() override { std::free(block_); }
   int64_t size() const noexcept override { return size_; }
@@ -85,17 +86,17 @@ class WasmQueue final : public DeviceQueue {
     return {};
   }
   Status launch(DeviceKernel& kernel, const LaunchArgs& args) noexcept override {
-    if (args.buffers.size() > kMaxBuffers) {
+    if (args.buffers.size() > kWasmBuffers) {
       return fail(platform_error(PlatformFault::kLimit,
                                  std::to_string(args.buffers.size()) + " buffers in a launch"));
     }
-    std::array<void*, kMaxBuffers> buffers;
+    std::array<void*, kWasmBuffers> buffers;
     for (size_t i = 0; i < args.buffers.size(); ++i) {
       buffers[i] = args.buffers[i].memory->host_address() + args.buffers[i].offset;
     }
     CpuKernel function = static_cast<const WasmKernel&>(kernel).function;
     const int64_t grain = std::max<int64_t>(args.workgroup_threads, 1);
-    const int64_t part = std::max(grain, args.extent / kParts);
+    const int64_t part = std::max(grain, args.extent / kLaunchParts);
     for (int64_t begin = 0; begin < args.extent;) {
       const int64_t end = args.extent - begin > part ? begin + part : args.extent;
       function(buffers.data(), args.scalars.data(), begin, end);
@@ -121,8 +122,8 @@ DeviceInfo describe(const WasmOptions& options) {
   info.version = options.version;
   // Work groups mean nothing here, so that any size is within the limit.
   info.limits.max_workgroup_threads = std::numeric_limits<int32_t>::max();
-  info.limits.max_allocation_bytes = kMostBytes;
-  info.limits.buffer_alignment = kAlignment;
+  info.limits.max_allocation_bytes = kWasmMostBytes;
+  info.limits.buffer_alignment = kWasmAlignment;
   info.limits.threads = 1;
   for (int i = 0; i <= static_cast<int>(DType::kF64); ++i) {
     auto dtype = static_cast<DType>(i);
@@ -139,14 +140,14 @@ WasmDevice::WasmDevice(WasmOptions options)
       info_(describe(*options_)) {}
 
 Result<std::shared_ptr<DeviceMemory>> WasmDevice::allocate(int64_t bytes) noexcept {
-  if (bytes > kMostBytes) {
+  if (bytes > kWasmMostBytes) {
     return fail(platform_error(PlatformFault::kLimit,
                                "an allocation of " + std::to_string(bytes) +
-                                   " bytes; WebAssembly allows " + std::to_string(kMostBytes),
+                                   " bytes; WebAssembly allows " + std::to_string(kWasmMostBytes),
                                "wasm"));
   }
   // Room to align, and to load whole vectors at the end. What nobody writes costs no memory.
-  void* block = std::malloc(static_cast<size_t>(bytes) + 2 * kAlignment);
+  void* block = std::malloc(static_cast<size_t>(bytes) + 2 * kWasmAlignment);
   if (!block) {
     return fail(platform_error(PlatformFault::kOutOfMemory,
                                "no memory for " + std::to_string(bytes) + " bytes", "wasm",
