@@ -67,14 +67,15 @@ std::unique_ptr<runtime::Session> open_session(target::Target& target, const Cac
   return session;
 }
 
-Result<std::shared_ptr<runtime::Device>> open_served_device(const std::string& target) {
+Result<std::shared_ptr<runtime::Device>> open_served_device(
+    const std::string& target, const device::HostLibraries& libraries) {
   return guard([&] {
     const target::Target parsed = target::parse_target(target);
     if (!parsed.place.empty()) {
       throw_user("a server opens its own devices only", "target " + quoted(target), "no place",
                  "@" + parsed.place);
     }
-    return open_device(parsed, {});
+    return open_device(parsed, {}, libraries);
   });
 }
 

@@ -24,7 +24,8 @@ std::unique_ptr<runtime::Session> open_session(target::Target& target,
                                                const RemoteOptions& remote = {});
 
 // The device that a client asks a server of this machine for. The text comes from outside.
-Result<std::shared_ptr<runtime::Device>> open_served_device(const std::string& target);
+Result<std::shared_ptr<runtime::Device>> open_served_device(
+    const std::string& target, const device::HostLibraries& libraries = {});
 
 struct PlatformStatus {
   std::string platform;

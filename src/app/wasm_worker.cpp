@@ -42,7 +42,7 @@ Result<std::unique_ptr<rpc::Channel>> start_wasm_worker() noexcept {
   TAPML_ASSIGN(const fs::path folder, find_worker());
   const char* given = std::getenv("TAPML_NODE");
   const std::string node = given && *given ? given : "node";
-  auto channel = rpc::start_program({node, folder / kHost});
+  auto channel = rpc::start_program({node, folder / kHost}, "wasm");
   if (!channel && channel.error().fault == PlatformFault::kAbsent) {
     Error error = channel.error();
     error.hint = "install Node.js 18 or later (Debian package nodejs)";

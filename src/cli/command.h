@@ -62,6 +62,7 @@ void add_cache(Registration registration);
 void add_carve(Registration registration);
 void add_replay(Registration registration);
 void add_migrate(Registration registration);
+void add_localize(Registration registration);
 void add_profile(Registration registration);
 // What is done for each platform with --measure and with --check (whether all is well); null: there
 // is no such option.
@@ -71,5 +72,6 @@ struct DeviceWork {
 };
 void add_devices(Registration registration, const DeviceWork& work);
 void add_rpc(Registration registration);
+void add_kernel_worker(Registration registration);
 
 }  // namespace tapml::cli

@@ -12,9 +12,11 @@ void add_commands(Registration registration) {
   add_carve(registration);
   add_replay(registration);
   add_migrate(registration);
+  add_localize(registration);
   add_profile(registration);
   add_devices(registration, {.measure = measure_ceilings, .check = check_platform});
   add_rpc(registration);
+  add_kernel_worker(registration);
   add_cache(registration);
 }
 

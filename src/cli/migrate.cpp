@@ -10,6 +10,7 @@
 #include "base/host/progress.h"
 #include "base/host/terminal.h"
 #include "cli/command.h"
+#include "cli/isolation.h"
 #include "cli/options.h"
 #include "cli/trace.h"
 #include "io/host/files.h"
@@ -27,6 +28,7 @@ struct MigrateCommand {
   LibraryFiles libraries;
   RemoteOptions remote;
   TraceOptions trace;
+  IsolationOptions isolation;
 };
 
 void print_culprits(const topdown::Migration& migration, const Output& output) {
@@ -35,7 +37,10 @@ void print_culprits(const topdown::Migration& migration, const Output& output) {
     output.line(styled("culprit: kernel " + step->verdict.kernel, Style::kRed, colors) + " (" +
                 topdown::outcome_of(*step) + ")");
     output.line("  layers behind it: " + origin_summary(step->verdict.origin));
-    if (!step->verdict.failure.empty()) output.line("  " + step->verdict.failure);
+    for (const std::string& text :
+         {step->verdict.failure, step->verdict.note, step->hybrid.failure}) {
+      if (!text.empty()) output.line("  " + topdown::indented(text));
+    }
   }
 }
 
@@ -45,13 +50,16 @@ int run(const MigrateCommand& command, const Output& output) {
   if (!command.plant.empty()) topdown::parse_plant(command.plant);
   const device::HostLibraries libraries = command.libraries.load();
   auto source_session = open_session(from, {}, libraries, command.remote);
-  auto target_session = open_session(to, {}, libraries, command.remote);
+  // A trace wants one session from the first run to the last.
+  IsolationOptions isolation = command.isolation;
+  isolation.in_process |= !command.trace.file.empty();
+  PlatformUnderTest target = open_under_test(to, command.libraries, command.remote, isolation);
   LoadedModel model = load_model(command.model, "", command.patterns);
   std::vector<int32_t> prompt = encode_prompt(model, command.prompt);
   if (!command.report.empty()) unwrap(make_folder(command.report));
   Trace trace(command.trace);
   trace.begin(*source_session, "from " + command.from);
-  trace.begin(*target_session, "to " + command.to);
+  if (target.session) trace.begin(*target.session, "to " + command.to);
 
   Progress progress = Progress::to_stderr(output.json);
   topdown::MigrateOptions options;
@@ -76,7 +84,7 @@ int run(const MigrateCommand& command, const Output& output) {
   };
   topdown::Migration migration =
       topdown::migrate(model.files.module, model.files.weights, prompt,
-                       {from, source_session.get()}, {to, target_session.get()}, options);
+                       {from, source_session.get()}, target.platform, options);
   progress.end();
   trace.write();
 
@@ -99,7 +107,9 @@ int run(const MigrateCommand& command, const Output& output) {
   if (migration.target_ran) {
     output.line(styled(command.to + ": ", Style::kBold, colors) + command.prompt +
                 texts.target_text);
-    if (migration.first_divergence < 0) {
+    if (!migration.whole.failure.empty()) {
+      output.line("the target's own run failed: " + topdown::indented(migration.whole.failure));
+    } else if (migration.first_divergence < 0) {
       output.line("identical token for token (" + std::to_string(migration.target_tokens.size()) +
                   " tokens)");
     } else {
@@ -142,6 +152,7 @@ void add_migrate(Registration registration) {
   add_options(*app, command->libraries);
   add_options(*app, command->remote);
   add_options(*app, command->trace);
+  command->isolation.add_to(*app);
   app->add_option("--plant", command->plant, "KERNEL:KIND, plants a bug into the target");
   app->add_flag("--json", registration.output.json, "One JSON document on stdout");
   app->callback([command, registration] {

@@ -9,8 +9,10 @@
 #include "base/host/progress.h"
 #include "base/host/terminal.h"
 #include "cli/command.h"
+#include "cli/isolation.h"
 #include "cli/options.h"
 #include "ir/exceptions.h"
+#include "topdown/plant.h"
 #include "topdown/report.h"
 
 namespace tapml::cli {
@@ -18,16 +20,19 @@ namespace tapml::cli {
 namespace {
 
 struct ReplayOptions {
-  std::string suite, target = "cpu", kernel;
+  std::string suite, target = "cpu", kernel, plant;
   PatternOptions patterns;
   LibraryFiles libraries;
   RemoteOptions remote;
+  IsolationOptions isolation;
 };
 
 int run(const ReplayOptions& options, const Output& output) {
   target::Target target = target::parse_target(options.target);
+  if (!options.plant.empty()) topdown::parse_plant(options.plant);
   const device::HostLibraries libraries = options.libraries.load();
-  auto session = open_session(target, {}, libraries, options.remote);
+  PlatformUnderTest platform =
+      open_under_test(target, options.libraries, options.remote, options.isolation);
   topdown::Suite suite = unwrap(topdown::load_suite(options.suite));
   if (!options.kernel.empty() && suite.find_kernel(options.kernel) < 0) {
     std::string known;
@@ -41,8 +46,17 @@ int run(const ReplayOptions& options, const Output& output) {
   pipeline::ImplementOptions implement;
   implement.instruments.poll = [] { unwrap(check_interrupted()); };
   implement.libraries = library_options(libraries, options.patterns);
+  topdown::Sandbox sandbox(std::move(platform.platform), interrupted);
+  if (!options.plant.empty()) {
+    auto [kernel, kind] = topdown::parse_plant(options.plant);
+    const topdown::PlantedKernel planted =
+        topdown::plant(suite, judge, kernel, kind, sandbox, interrupted);
+    implement.rewrite = [planted](const std::string& name, tir::PrimFuncRef scheduled) {
+      return name == planted.kernel ? planted.implementation : scheduled;
+    };
+  }
   auto executable = pipeline::implement(judge.module(), target, implement);
-  auto runner = unwrap(runtime::KernelRunner::create(*session, executable));
+  sandbox.load(executable);
   progress.begin("replay", static_cast<int64_t>(suite.kernels.size()));
   bool passed = true;
   bool colors = terminal_has_colors(1);
@@ -53,9 +67,12 @@ int run(const ReplayOptions& options, const Output& output) {
     if (!options.kernel.empty() && options.kernel != name) continue;
     unwrap(check_interrupted());
     progress.step(name);
-    topdown::KernelVerdict verdict = unwrap(topdown::replay_kernel(suite, judge, k, *runner));
+    topdown::KernelVerdict verdict = unwrap(topdown::replay_kernel(suite, judge, k, sandbox));
     passed &= verdict.passed;
-    output.line(topdown::verdict_row(verdict, verdict.passed ? "pass" : "differs", colors));
+    output.line(topdown::verdict_row(verdict, topdown::verdict_outcome(verdict), colors));
+    for (const std::string& text : {verdict.failure, verdict.note}) {
+      if (!text.empty()) output.line("  " + topdown::indented(text));
+    }
     rows.push_back(topdown::verdict_json(verdict));
   }
   progress.end(passed ? "all within their bounds" : "differences found");
@@ -77,8 +94,10 @@ void add_replay(Registration registration) {
   command->add_option("--kernel", options->kernel, "Only this kernel");
   command->add_option("--patterns", options->patterns.file,
                       "Text module of patterns that name routines of a library");
+  command->add_option("--plant", options->plant, "KERNEL:KIND, plants a bug into the target");
   add_options(*command, options->libraries);
   add_options(*command, options->remote);
+  options->isolation.add_to(*command);
   command->add_flag("--json", registration.output.json, "One JSON document on stdout");
   command->callback([options, registration] {
     registration.selected = [options, registration] { return run(*options, registration.output); };

@@ -1,7 +1,4 @@
 // tapml rpc: serves the devices of this machine to others, and asks a server what it has.
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <csignal>
@@ -15,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/sizes.h"
+#include "cli/standard_streams.h"
 #include "io/json.h"
 #include "ir/exceptions.h"
 #include "rpc/session/host/content_folder.h"
@@ -58,7 +56,7 @@ rpc::ListenOptions listen_options(const ServeOptions& options) {
   if (!options.memory.empty()) {
     server.limits.memory_bytes = parse_size(options.memory, "--memory");
   }
-  server.open_device = open_served_device;
+  server.open_device = [](const std::string& target) { return open_served_device(target); };
   server.compressor = rpc::make_zstd();
   const int64_t keep = parse_size(options.keep, "--keep");
   if (const std::string folder = content_folder(); keep > 0 && !folder.empty()) {
@@ -83,20 +81,6 @@ rpc::ListenOptions listen_options(const ServeOptions& options) {
     server.log = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
   }
   return listen;
-}
-
-// Keeps standard input and output for the protocol: whatever else writes there goes to standard
-// error.
-void take_standard_streams(int& in, int& out) {
-  in = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
-  out = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-  const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  if (in < 0 || out < 0 || null < 0) {
-    throw_user("standard input and output are not open", "--stdio", "two pipes or a socket");
-  }
-  ::dup2(null, STDIN_FILENO);
-  ::close(null);
-  ::dup2(STDERR_FILENO, STDOUT_FILENO);
 }
 
 // Where to listen: with a certificate a tcp: place is a tls: place.
@@ -131,9 +115,8 @@ int serve(const ServeOptions& options, const Output& output) {
   if (options.stdio) {
     // Ctrl-C at the client's terminal is the client's; the server ends with its input.
     ::signal(SIGINT, SIG_IGN);
-    int in = -1, out = -1;
-    take_standard_streams(in, out);
-    unwrap(rpc::serve_descriptors(in, out, listen, g_stop_serving));
+    const StandardStreams streams = take_standard_streams();
+    unwrap(rpc::serve_descriptors(streams.in, streams.out, listen, g_stop_serving));
     return kDone;
   }
   install_stop_handler();

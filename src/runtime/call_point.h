@@ -193,6 +193,9 @@ class CallPoint {
   Status call_packed(const PackedCall& call,
                      const std::function<Result<Value>(Session&, std::span<const Value>)>& function,
                      Value& result) noexcept;
+  // Lets go of what dispatched calls left on `session`: before that ends, where this point
+  // goes on.
+  void forget(Session& session) noexcept { residency_.erase(&session); }
   int64_t calls() const { return sequence_; }
   int64_t dispatched() const { return dispatched_; }
   // Between the source and the targets of dispatched calls, all of them together.

@@ -11,16 +11,11 @@
 
 #include "ir/module.h"
 #include "llm/engine.h"
+#include "topdown/model_check.h"
 #include "topdown/plant.h"
 #include "topdown/replay.h"
 
 namespace tapml::topdown {
-
-// A platform with its session.
-struct Platform {
-  target::Target target;
-  runtime::Session* session = nullptr;
-};
 
 struct MigrateOptions {
   int64_t max_tokens = 64;        // of the free-running continuations
@@ -36,16 +31,6 @@ struct MigrateOptions {
   std::function<bool()> cancelled;
   // Ends the virtual machines' runs once it is set; null: nothing does.
   const std::atomic<bool>* interrupt = nullptr;
-};
-
-// The whole model's logits, teacher-forced on the source's tokens.
-struct ModelCheck {
-  bool passed = true;
-  double max_abs = 0;  // against the judge
-  double bound = 0;    // 4 |source - judge| + 1e-4 max(1, max |logit|)
-  double source_error = 0;
-  int64_t top1_changes =
-      0;  // positions where the likeliest token differs with a margin above the bound
 };
 
 struct MigrationStep {
@@ -72,7 +57,7 @@ struct Migration {
 };
 
 // UserError, PlatformError or InternalError are thrown (compiler room); a kernel that differs is a
-// result.
+// result, and so is one that crashes or hangs where the target's Platform::open is given.
 Migration migrate(const Module& module, const std::map<std::string, HostTensor>& weights,
                   const std::vector<int32_t>& prompt, const Platform& source,
                   const Platform& target, const MigrateOptions& options);

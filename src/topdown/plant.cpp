@@ -19,7 +19,9 @@ const std::vector<std::pair<PlantKind, const char*>>& plant_kinds() {
       {PlantKind::kDroppedTail, "dropped-tail"},
       {PlantKind::kSwappedOperands, "swapped-operands"},
       {PlantKind::kMissingInit, "missing-init"},
-      {PlantKind::kWrongAccumulation, "wrong-accumulation"}};
+      {PlantKind::kWrongAccumulation, "wrong-accumulation"},
+      {PlantKind::kCrash, "crash"},
+      {PlantKind::kEndlessLoop, "endless-loop"}};
   return kKinds;
 }
 
@@ -28,6 +30,10 @@ const char* plant_kind_name(PlantKind kind) {
     if (known == kind) return name;
   }
   return "";
+}
+
+bool ends_process(PlantKind kind) {
+  return kind == PlantKind::kCrash || kind == PlantKind::kEndlessLoop;
 }
 
 std::pair<std::string, PlantKind> parse_plant(const std::string& text) {
@@ -164,6 +170,35 @@ Stmt wrong_accumulation(const Stmt& s) {
                     cast(DType::kF32, cast(DType::kBF16, store.value)));
 }
 
+// Far behind everything that a process has.
+constexpr int64_t kFarAway = int64_t{1} << 42;
+
+Stmt crash(const Stmt& s) {
+  if (s->kind != StmtKind::kStore) return nullptr;
+  const auto& store = as<StoreNode>(s);
+  if (store.buffer->scope != Scope::kGlobal || store.indices.empty()) return nullptr;
+  std::vector<PrimExpr> indices = store.indices;
+  indices[0] = indices[0] + PrimExpr(kFarAway);
+  return make_store(store.buffer, std::move(indices), store.value);
+}
+
+// Whatever a compiler knows of loops, it has to compute each turn from the one before.
+Stmt endless_loop(const Stmt& s) {
+  if (s->kind != StmtKind::kStore) return nullptr;
+  const auto& store = as<StoreNode>(s);
+  const DType dtype = store.buffer->dtype;
+  if (store.buffer->scope != Scope::kGlobal || dtype == DType::kBool) return nullptr;
+  PrimExpr old = load(store.buffer, store.indices);
+  PrimExpr turn = is_float(dtype) ? old * make_float(0.5, dtype) + store.value
+                                  : old * make_int(3, dtype) + store.value;
+  Stmt body = make_store(store.buffer, store.indices, turn);
+  constexpr int64_t kTurns = int64_t{1} << 30;
+  for (const char* name : {"again", "and_again"}) {
+    body = make_for(make_var(name, DType::kI64), PrimExpr(kTurns), body);
+  }
+  return body;
+}
+
 // Accumulators of a register tile make one site together: all statements that `edit` accepts.
 PrimFuncRef everywhere(const PrimFunc& func, const std::function<Stmt(const Stmt&)>& edit) {
   bool hit = false;
@@ -192,6 +227,10 @@ PrimFuncRef variant(const PrimFunc& func, PlantKind kind, int site) {
       return editor.run(nullptr, missing_init);
     case PlantKind::kWrongAccumulation:
       return site == 0 ? everywhere(func, wrong_accumulation) : nullptr;
+    case PlantKind::kCrash:
+      return editor.run(nullptr, crash);
+    case PlantKind::kEndlessLoop:
+      return editor.run(nullptr, endless_loop);
   }
   return nullptr;
 }
@@ -237,25 +276,28 @@ std::string resolve_kernel(const Suite& suite, const std::string& wanted) {
 class KernelOutputs {
  public:
   KernelOutputs(const Suite& suite, const Module& kernels, const std::string& kernel,
-                const target::Target& target, runtime::Session& session)
-      : suite_(suite), kernel_(kernel), target_(target), session_(session) {
+                Sandbox& sandbox)
+      : suite_(suite), kernel_(kernel), sandbox_(sandbox) {
     alone_ = passes::kernel_alone(kernels, kernel);
     alone_.attrs = kernels.attrs;
   }
 
-  std::vector<HostTensor> of(const PrimFuncRef& implementation) {
+  // None: it crashed.
+  std::optional<std::vector<HostTensor>> of(const PrimFuncRef& implementation) {
     pipeline::ImplementOptions options;
     options.rewrite = [&](const std::string&, PrimFuncRef scheduled) {
       return implementation ? implementation : scheduled;
     };
-    auto executable = pipeline::implement(alone_, target_, options);
-    auto runner = unwrap(runtime::KernelRunner::create(session_, executable));
+    sandbox_.load(pipeline::implement(alone_, sandbox_.target(), options));
     std::vector<HostTensor> all;
     for (size_t c = 0; c < suite_.calls.size(); ++c) {
       if (suite_.kernels[static_cast<size_t>(suite_.calls[c].kernel)].name != kernel_) continue;
-      for (HostTensor& output : unwrap(run_call(suite_, c, *runner))) {
-        all.push_back(std::move(output));
+      auto outputs = run_call(suite_, c, sandbox_.runner());
+      if (!outputs && sandbox_.contains(outputs.error())) {
+        sandbox_.restart();
+        return std::nullopt;
       }
+      for (HostTensor& output : unwrap(std::move(outputs))) all.push_back(std::move(output));
     }
     return all;
   }
@@ -263,8 +305,7 @@ class KernelOutputs {
  private:
   const Suite& suite_;
   std::string kernel_;
-  const target::Target& target_;
-  runtime::Session& session_;
+  Sandbox& sandbox_;
   Module alone_;
 };
 
@@ -278,18 +319,30 @@ bool same_bits(const std::vector<HostTensor>& a, const std::vector<HostTensor>& 
 }  // namespace
 
 PlantedKernel plant(const Suite& suite, Judge& judge, const std::string& kernel, PlantKind kind,
-                    const target::Target& target, runtime::Session& session,
-                    const std::function<bool()>& cancelled) {
+                    Sandbox& sandbox, const std::function<bool()>& cancelled) {
   std::string name = resolve_kernel(suite, kernel);
+  if (ends_process(kind) && !sandbox.isolated()) {
+    throw_user("a bug of this kind ends the process that runs the kernel",
+               "--plant " + name + ":" + plant_kind_name(kind), "a process of its own for it", "",
+               "leave --in-process out");
+  }
   const PrimFunc& loops = passes::kernel_implementation(judge.module(), name);
-  PrimFuncRef scheduled = schedule::schedule_for(loops, target).func;
-  KernelOutputs outputs(suite, judge.module(), name, target, session);
-  std::vector<HostTensor> clean = outputs.of(nullptr);
+  PrimFuncRef scheduled = schedule::schedule_for(loops, sandbox.target()).func;
+  if (kind == PlantKind::kEndlessLoop) {
+    std::vector<PrimFuncRef> variants = plant_variants(*scheduled, kind);
+    if (!variants.empty()) return {name, kind, variants[0], 0};
+  }
+  KernelOutputs outputs(suite, judge.module(), name, sandbox);
+  const std::optional<std::vector<HostTensor>> clean = outputs.of(nullptr);
+  auto bites = [&](const PrimFuncRef& implementation) {
+    auto changed = outputs.of(implementation);
+    return clean && (!changed || !same_bits(*clean, *changed));
+  };
   auto first_bite = [&](PlantKind one) -> std::optional<PlantedKernel> {
     std::vector<PrimFuncRef> variants = plant_variants(*scheduled, one);
     for (size_t site = 0; site < variants.size() && site < kMostSites; ++site) {
       if (cancelled && cancelled()) throw_platform(PlatformFault::kCancelled, "interrupted");
-      if (!same_bits(clean, outputs.of(variants[site]))) {
+      if (bites(variants[site])) {
         return PlantedKernel{name, one, variants[site], static_cast<int>(site)};
       }
     }
@@ -298,7 +351,7 @@ PlantedKernel plant(const Suite& suite, Judge& judge, const std::string& kernel,
   if (auto planted = first_bite(kind)) return *planted;
   std::string biting;
   for (const auto& [other, other_name] : plant_kinds()) {
-    if (other != kind && first_bite(other)) {
+    if (other != kind && !ends_process(other) && first_bite(other)) {
       biting += (biting.empty() ? "" : ", ") + std::string(other_name);
     }
   }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 #include "analysis/cost.h"
 #include "arith/analyzer.h"
@@ -146,8 +147,80 @@ std::vector<op::RefTensor> Judge::outputs(size_t index, const std::vector<HostTe
   return answers_[index] = std::move(ordered);
 }
 
+namespace {
+
+// Around every output lies memory that no kernel may write: as far apart as the strictest platform
+// wants bindings to begin.
+constexpr int64_t kGuardBytes = kScratchAlignment;
+constexpr std::byte kGuard{0x5a};
+// Not zero: an output that is not written shows.
+constexpr std::byte kUnwritten{0x7b};
+
+// Kernels may store whole 16-byte vectors, over the end of a tensor too.
+int64_t padded_bytes(int64_t bytes) { return (bytes + 15) / 16 * 16; }
+
+// An output with guards around it, holding `before` or, where that is null, garbage.
+Result<runtime::Tensor> guarded_output(runtime::Session& session, const HostTensor& like,
+                                       const HostTensor* before) {
+  const auto bytes = static_cast<int64_t>(like.byte_size());
+  std::vector<std::byte> image(static_cast<size_t>(2 * kGuardBytes + padded_bytes(bytes)), kGuard);
+  auto body = image.begin() + kGuardBytes;
+  if (before) {
+    std::ranges::copy(before->bytes(), body);
+  } else {
+    std::fill_n(body, bytes, kUnwritten);
+  }
+  TAPML_ASSIGN(auto storage,
+               runtime::Storage::allocate(session, static_cast<int64_t>(image.size())));
+  TAPML_TRY(session.write(runtime::kDefaultStream, {storage->buffer(), 0}, image));
+  storage->written();
+  return runtime::Tensor{std::move(storage), kGuardBytes, like.dtype(), like.shape()};
+}
+
+// The output's bytes; adds to `strayed` what lies around them and is not as it was.
+Result<HostTensor> read_guarded(const runtime::Tensor& output, const std::string& name,
+                                std::string* strayed) {
+  const int64_t bytes = output.byte_size();
+  std::vector<std::byte> image(static_cast<size_t>(2 * kGuardBytes + padded_bytes(bytes)));
+  TAPML_TRY(output.storage->session().read(runtime::kDefaultStream, {output.storage->buffer(), 0},
+                                           image));
+  HostTensor tensor = HostTensor::zeros(output.dtype, output.shape);
+  auto body = image.begin() + kGuardBytes;
+  std::copy_n(body, bytes, tensor.mutable_bytes().begin());
+  if (!strayed) return tensor;
+  auto changed = [](auto begin, auto end) {
+    return std::count_if(begin, end, [](std::byte byte) { return byte != kGuard; });
+  };
+  auto say = [&](std::ptrdiff_t count, const char* side) {
+    if (count == 0) return;
+    *strayed +=
+        (strayed->empty() ? "" : ", ") + std::to_string(count) + " bytes " + side + " " + name;
+  };
+  say(changed(image.begin(), body), "in front of");
+  say(changed(body + padded_bytes(bytes), image.end()), "behind");
+  return tensor;
+}
+
+}  // namespace
+
+const char* failure_name(Failure failure) {
+  switch (failure) {
+    case Failure::kNone:
+      return "none";
+    case Failure::kRefused:
+      return "cannot run";
+    case Failure::kCrash:
+      return "crash";
+    case Failure::kTimeout:
+      return "timeout";
+    case Failure::kOutOfBounds:
+      return "out of bounds";
+  }
+  return "none";
+}
+
 Result<std::vector<HostTensor>> run_call(const Suite& suite, size_t index,
-                                         runtime::KernelRunner& runner) {
+                                         runtime::KernelRunner& runner, std::string* strayed) {
   const SuiteCall& call = suite.calls[index];
   const SuiteKernel& kernel = suite.kernels[static_cast<size_t>(call.kernel)];
   int32_t number = runner.executable().find_kernel(kernel.name);
@@ -156,16 +229,14 @@ Result<std::vector<HostTensor>> run_call(const Suite& suite, size_t index,
   }
   std::vector<runtime::Tensor> args;
   for (size_t i = 0; i < kernel.params.size(); ++i) {
-    bool fresh = kernel.modes[i] == AccessMode::kOut;
-    const HostTensor& tensor = suite.tensors.at(fresh ? call.after[i] : call.before[i]);
-    if (fresh) {
-      // Not zero: an output that is not written shows.
-      HostTensor garbage = HostTensor::zeros(tensor.dtype(), tensor.shape());
-      for (std::byte& byte : garbage.mutable_bytes()) byte = std::byte{0x7b};
-      TAPML_ASSIGN(runtime::Tensor arg, runtime::upload(runner.session(), garbage));
+    const HostTensor* before =
+        kernel.modes[i] == AccessMode::kOut ? nullptr : &suite.tensors.at(call.before[i]);
+    if (kernel.modes[i] == AccessMode::kIn) {
+      TAPML_ASSIGN(runtime::Tensor arg, runtime::upload(runner.session(), *before));
       args.push_back(std::move(arg));
     } else {
-      TAPML_ASSIGN(runtime::Tensor arg, runtime::upload(runner.session(), tensor));
+      TAPML_ASSIGN(runtime::Tensor arg,
+                   guarded_output(runner.session(), suite.tensors.at(call.after[i]), before));
       args.push_back(std::move(arg));
     }
   }
@@ -173,7 +244,7 @@ Result<std::vector<HostTensor>> run_call(const Suite& suite, size_t index,
   std::vector<HostTensor> outputs;
   for (size_t i = 0; i < kernel.params.size(); ++i) {
     if (kernel.modes[i] == AccessMode::kIn) continue;
-    TAPML_ASSIGN(HostTensor output, runtime::download(args[i]));
+    TAPML_ASSIGN(HostTensor output, read_guarded(args[i], kernel.params[i], strayed));
     outputs.push_back(std::move(output));
   }
   return outputs;
@@ -181,87 +252,120 @@ Result<std::vector<HostTensor>> run_call(const Suite& suite, size_t index,
 
 namespace {
 
-// The verdict of a kernel before any call was looked at.
-KernelVerdict no_calls(const SuiteKernel& info, const Judge& judge, int32_t kernel,
-                       const runtime::KernelRunner& runner) {
+// Runs a call for a verdict.
+using RunCall = std::function<Result<std::vector<HostTensor>>(size_t call, KernelVerdict& verdict)>;
+
+Result<KernelVerdict> replay_calls(const Suite& suite, Judge& judge, int32_t kernel,
+                                   const Executable& executable, const RunCall& run,
+                                   std::optional<size_t> only = std::nullopt) {
+  auto start = std::chrono::steady_clock::now();
+  const SuiteKernel& info = suite.kernels[static_cast<size_t>(kernel)];
   KernelVerdict verdict;
   verdict.kernel = info.name;
   verdict.against_source = !judge.has_specification(kernel);
   if (const Implementation* implementation =
-          runner.executable().find_implementation(runner.executable().find_kernel(info.name))) {
+          executable.find_implementation(executable.find_kernel(info.name))) {
     verdict.provider = implementation->provider;
   }
-  return verdict;
-}
-
-// Runs call `c` and adds what it says to the verdict of its kernel.
-Status add_call(const Suite& suite, Judge& judge, size_t c, runtime::KernelRunner& runner,
-                KernelVerdict& verdict) {
-  const SuiteCall& call = suite.calls[c];
-  const SuiteKernel& info = suite.kernels[static_cast<size_t>(call.kernel)];
   std::vector<size_t> written;
   for (size_t i = 0; i < info.modes.size(); ++i) {
     if (info.modes[i] != AccessMode::kIn) written.push_back(i);
   }
-  ++verdict.calls;
-  verdict.origin = merge_origins(verdict.origin, call.origin);
-  verdict.shapes.insert(shape_to_string(suite.tensors.at(call.after[written[0]]).shape()));
-  auto outputs = run_call(suite, c, runner);
-  if (!outputs) {
-    if (outputs.error().kind == ErrorKind::kPlatform) return fail(outputs.error());
-    verdict.passed = false;
-    verdict.failure = outputs.error().message;
-    return {};
-  }
-  auto expected = guard([&] { return judge.outputs(c, *outputs); });
-  if (!expected) return fail(expected.error());
-  for (size_t o = 0; o < written.size(); ++o) {
-    Comparison comparison =
-        compare((*outputs)[o], suite.tensors.at(call.after[written[o]]), (*expected)[o]);
-    verdict.judged += comparison.target.judged;
-    verdict.elements += (*outputs)[o].size();
-    verdict.source_wrong |=
-        comparison.outcome == Outcome::kSourceWrong || comparison.source.max_ratio > 1;
-    bool worse = verdict.worst_sequence < 0 ||
-                 comparison.target.max_ratio > verdict.worst.target.max_ratio ||
-                 comparison.target.mask_mismatches > verdict.worst.target.mask_mismatches;
-    if (worse) {
-      verdict.worst = comparison;
-      verdict.worst_output = info.params[written[o]];
+  for (size_t c = 0; c < suite.calls.size(); ++c) {
+    const SuiteCall& call = suite.calls[c];
+    if (call.kernel != kernel || (only && *only != c)) continue;
+    ++verdict.calls;
+    verdict.origin = merge_origins(verdict.origin, call.origin);
+    verdict.shapes.insert(shape_to_string(suite.tensors.at(call.after[written[0]]).shape()));
+    if (verdict.failed != Failure::kNone) continue;
+    auto outputs = run(c, verdict);
+    if (!outputs) {
+      if (verdict.failed == Failure::kNone) {
+        if (outputs.error().kind == ErrorKind::kPlatform) return fail(outputs.error());
+        verdict.failed = Failure::kRefused;
+        verdict.failure = outputs.error().message;
+      }
       verdict.worst_sequence = call.sequence;
+      continue;
     }
-    verdict.passed &= comparison.target_ok;
+    auto expected = guard([&] { return judge.outputs(c, *outputs); });
+    if (!expected) return fail(expected.error());
+    for (size_t o = 0; o < written.size(); ++o) {
+      Comparison comparison =
+          compare((*outputs)[o], suite.tensors.at(call.after[written[o]]), (*expected)[o]);
+      verdict.judged += comparison.target.judged;
+      verdict.elements += (*outputs)[o].size();
+      verdict.source_wrong |=
+          comparison.outcome == Outcome::kSourceWrong || comparison.source.max_ratio > 1;
+      bool worse = verdict.worst_sequence < 0 ||
+                   comparison.target.max_ratio > verdict.worst.target.max_ratio ||
+                   comparison.target.mask_mismatches > verdict.worst.target.mask_mismatches;
+      if (worse) {
+        verdict.worst = comparison;
+        verdict.worst_output = info.params[written[o]];
+        verdict.worst_sequence = call.sequence;
+      }
+      verdict.passed &= comparison.target_ok;
+    }
   }
-  return {};
+  verdict.passed &= verdict.failed == Failure::kNone;
+  verdict.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return verdict;
 }
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+Result<std::vector<HostTensor>> run_watched(const Suite& suite, size_t call,
+                                            runtime::KernelRunner& runner, KernelVerdict& verdict) {
+  std::string strayed;
+  auto outputs = run_call(suite, call, runner, &strayed);
+  if (!outputs || strayed.empty()) return outputs;
+  verdict.failed = Failure::kOutOfBounds;
+  verdict.failure = "writes outside of its outputs: " + strayed;
+  return fail(user_error(verdict.failure));
 }
 
 }  // namespace
 
 Result<KernelVerdict> replay_kernel(const Suite& suite, Judge& judge, int32_t kernel,
                                     runtime::KernelRunner& runner) {
-  auto start = std::chrono::steady_clock::now();
-  KernelVerdict verdict =
-      no_calls(suite.kernels[static_cast<size_t>(kernel)], judge, kernel, runner);
-  for (size_t c = 0; c < suite.calls.size() && verdict.failure.empty(); ++c) {
-    if (suite.calls[c].kernel == kernel) TAPML_TRY(add_call(suite, judge, c, runner, verdict));
-  }
-  verdict.seconds = seconds_since(start);
-  return verdict;
+  return replay_calls(suite, judge, kernel, runner.executable(),
+                      [&](size_t call, KernelVerdict& verdict) {
+                        return run_watched(suite, call, runner, verdict);
+                      });
 }
 
 Result<KernelVerdict> replay_call(const Suite& suite, Judge& judge, size_t call,
                                   runtime::KernelRunner& runner) {
-  auto start = std::chrono::steady_clock::now();
-  const int32_t kernel = suite.calls[call].kernel;
-  KernelVerdict verdict =
-      no_calls(suite.kernels[static_cast<size_t>(kernel)], judge, kernel, runner);
-  TAPML_TRY(add_call(suite, judge, call, runner, verdict));
-  verdict.seconds = seconds_since(start);
-  return verdict;
+  auto run = [&](size_t one, KernelVerdict& verdict) {
+    return run_watched(suite, one, runner, verdict);
+  };
+  return replay_calls(suite, judge, suite.calls[call].kernel, runner.executable(), run, call);
+}
+
+Result<KernelVerdict> replay_kernel(const Suite& suite, Judge& judge, int32_t kernel,
+                                    Sandbox& sandbox) {
+  auto run = [&](size_t call, KernelVerdict& verdict) -> Result<std::vector<HostTensor>> {
+    auto outputs = run_watched(suite, call, sandbox.runner(), verdict);
+    if (outputs || !sandbox.contains(outputs.error())) return outputs;
+    sandbox.restart();
+    const Error first = outputs.error();
+    if (first.fault != PlatformFault::kTimeout) {
+      // What ran before it in the process may have done the harm.
+      outputs = run_watched(suite, call, sandbox.runner(), verdict);
+      if (outputs || !sandbox.contains(outputs.error())) {
+        verdict.note =
+            "crashed once, and not again in a fresh process, so that a kernel before it "
+            "may write out of bounds: " +
+            first.message;
+        return outputs;
+      }
+      sandbox.restart();
+    }
+    verdict.failed =
+        outputs.error().fault == PlatformFault::kTimeout ? Failure::kTimeout : Failure::kCrash;
+    verdict.failure = outputs.error().message;
+    return outputs;
+  };
+  return replay_calls(suite, judge, kernel, sandbox.runner().executable(), run);
 }
 
 }  // namespace tapml::topdown

@@ -8,9 +8,20 @@
 #include "pipeline/compile.h"
 #include "runtime/call_point.h"
 #include "topdown/compare.h"
+#include "topdown/sandbox.h"
 #include "topdown/suite.h"
 
 namespace tapml::topdown {
+
+// Why a kernel's outputs could not be judged.
+enum class Failure : uint8_t {
+  kNone,
+  kRefused,      // it cannot be run: a limit, a signature
+  kCrash,        // it ends its process
+  kTimeout,      // it does not end
+  kOutOfBounds,  // it writes beside its outputs
+};
+const char* failure_name(Failure failure);  // "none", "cannot run", "crash", "timeout", ...
 
 // What the tests of one kernel say.
 struct KernelVerdict {
@@ -27,7 +38,9 @@ struct KernelVerdict {
   bool passed = true;
   // The kernel only calls a library routine: nothing but the source's output says what is right.
   bool against_source = false;
-  std::string failure;   // why it could not be run, if so
+  Failure failed = Failure::kNone;
+  std::string failure;   // what happened, where `failed` says so
+  std::string note;      // what a reader should know beside that
   std::string provider;  // how the target implements it
   double seconds = 0;    // running and judging
 };
@@ -66,13 +79,19 @@ class Judge {
 // error; a kernel that cannot run is a verdict.
 Result<KernelVerdict> replay_kernel(const Suite& suite, Judge& judge, int32_t kernel,
                                     runtime::KernelRunner& runner);
-
 // The same for one carved call (index into the suite's calls) alone.
 Result<KernelVerdict> replay_call(const Suite& suite, Judge& judge, size_t call,
                                   runtime::KernelRunner& runner);
+// All calls in a sandbox, where a crash and a hang are verdicts, too: a crash that comes again in a
+// fresh process. Kernels after it run in another session. May throw as Sandbox does.
+Result<KernelVerdict> replay_kernel(const Suite& suite, Judge& judge, int32_t kernel,
+                                    Sandbox& sandbox);
 
-// Outputs of the suite's call on `runner`, one per out or inout parameter.
+// Outputs of the suite's call on `runner`, one per out or inout parameter. Memory around them is
+// watched: `strayed`, where given, is set to what was written there ("64 bytes behind y"), or
+// left empty.
 Result<std::vector<HostTensor>> run_call(const Suite& suite, size_t call,
-                                         runtime::KernelRunner& runner);
+                                         runtime::KernelRunner& runner,
+                                         std::string* strayed = nullptr);
 
 }  // namespace tapml::topdown

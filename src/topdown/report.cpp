@@ -1,110 +1,30 @@
 #include "topdown/report.h"
 
 #include <cmath>
-#include <cstdio>
 
 #include "base/host/terminal.h"
+#include "topdown/report_parts.h"
 
 namespace tapml::topdown {
 
-namespace {
-
-std::string number(double value) {
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  char text[32];
-  std::snprintf(text, sizeof text, value != 0 ? "%.2e" : "0", value);
-  return text;
+std::string verdict_outcome(const KernelVerdict& verdict) {
+  if (verdict.failed != Failure::kNone) return failure_name(verdict.failed);
+  return verdict.passed ? "pass" : "differs";
 }
-
-std::string seconds(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f s", value);
-  return text;
-}
-
-std::string pad(std::string text, size_t width) {
-  if (text.size() > width) text = text.substr(0, width - 2) + "..";
-  return text + std::string(width - text.size(), ' ');
-}
-
-std::string shapes_text(const KernelVerdict& verdict) {
-  std::string text;
-  size_t shown = 0;
-  for (const std::string& shape : verdict.shapes) {
-    if (shown++ == 2) return text + " +" + std::to_string(verdict.shapes.size() - 2);
-    text += (text.empty() ? "" : " ") + shape;
-  }
-  return text;
-}
-
-std::string layers_text(const KernelVerdict& verdict) {
-  std::string text = origin_summary(verdict.origin);
-  // The path that all of one model's layers begin with says nothing.
-  for (size_t at; (at = text.find("model.")) != std::string::npos;) text.erase(at, 6);
-  return text;
-}
-
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (char c : text) {
-    if (c == '&') {
-      result += "&amp;";
-    } else if (c == '<') {
-      result += "&lt;";
-    } else if (c == '>') {
-      result += "&gt;";
-    } else if (c == '"') {
-      result += "&quot;";
-    } else {
-      result += c;
-    }
-  }
-  return result;
-}
-
-// JSON has no infinity.
-Json real(double value) {
-  return std::isfinite(value) ? Json::number(value) : Json::string(number(value));
-}
-
-Json errors_json(const Errors& errors) {
-  return Json::object({{"max_abs", real(errors.max_abs)},
-                       {"error_over_bound", real(errors.max_ratio)},
-                       {"bound", real(errors.bound_at_max)},
-                       {"worst_element", Json::integer(errors.worst)},
-                       {"max_relative", real(errors.max_relative)},
-                       {"max_ulp", real(errors.max_ulp)},
-                       {"cosine", real(errors.cosine)},
-                       {"nmse", real(errors.nmse)},
-                       {"nan_inf_mismatches", Json::integer(errors.mask_mismatches)}});
-}
-
-Json check_json(const ModelCheck& check) {
-  return Json::object({{"passed", Json::boolean(check.passed)},
-                       {"max_abs", real(check.max_abs)},
-                       {"bound", real(check.bound)},
-                       {"source_error", real(check.source_error)},
-                       {"top1_changes", Json::integer(check.top1_changes)}});
-}
-
-Json tokens_json(const std::vector<int32_t>& tokens) {
-  std::vector<Json> items;
-  for (int32_t token : tokens) items.push_back(Json::integer(token));
-  return Json::array(std::move(items));
-}
-
-Json device_json(const DeviceInfo& info) {
-  return Json::object({{"platform", Json::string(info.platform)},
-                       {"name", Json::string(info.name)},
-                       {"version", Json::string(info.version)}});
-}
-
-}  // namespace
 
 std::string outcome_of(const MigrationStep& step) {
   if (step.migrated) return "migrated";
-  if (!step.verdict.failure.empty()) return "cannot run";
-  return step.verdict.passed ? "hybrid differs" : "differs";
+  if (!step.verdict.passed) return verdict_outcome(step.verdict);
+  return step.hybrid.failure.empty() ? "hybrid differs" : "hybrid fails";
+}
+
+std::string indented(const std::string& text) {
+  std::string result;
+  for (char c : text) {
+    result += c;
+    if (c == '\n') result += "  ";
+  }
+  return result;
 }
 
 std::string verdict_header() {
@@ -137,7 +57,9 @@ Json verdict_json(const KernelVerdict& verdict) {
                        {"passed", Json::boolean(verdict.passed)},
                        {"source_wrong", Json::boolean(verdict.source_wrong)},
                        {"against_source_only", Json::boolean(verdict.against_source)},
+                       {"failed", Json::string(failure_name(verdict.failed))},
                        {"failure", Json::string(verdict.failure)},
+                       {"note", Json::string(verdict.note)},
                        {"provider", Json::string(verdict.provider)},
                        {"worst_output", Json::string(verdict.worst_output)},
                        {"worst_call", Json::integer(verdict.worst_sequence)},
@@ -204,6 +126,10 @@ std::string migration_html(const Migration& migration, const ReportTexts& texts)
     culprits += "<p class=bad>Kernel <code>" + escaped(step->verdict.kernel) + "</code> " +
                 escaped(outcome_of(*step)) + ". Layers behind it: <code>" +
                 escaped(origin_summary(step->verdict.origin)) + "</code></p>";
+    for (const std::string& text :
+         {step->verdict.failure, step->verdict.note, step->hybrid.failure}) {
+      if (!text.empty()) culprits += "<pre>" + escaped(text) + "</pre>";
+    }
   }
   std::string rows;
   for (const MigrationStep& step : migration.steps) {
@@ -235,25 +161,11 @@ std::string migration_html(const Migration& migration, const ReportTexts& texts)
   } else {
     divergence = "not run alone: kernels are left on the source";
   }
-  return "<!doctype html><html lang=en><meta charset=utf-8><title>tapml migration</title><style>"
-         "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:1200px;padding:0 1rem;"
-         "color:#1c2024}"
-         "h1{font-size:1.5rem}h2{font-size:1.1rem;margin-top:2rem}"
-         "table{border-collapse:collapse;width:100%;font-size:13px}"
-         "td,th{border-bottom:1px solid #d9dde2;padding:.35rem .5rem;text-align:left;"
-         "vertical-align:top}"
-         ".verdict{padding:.8rem 1rem;border-radius:.5rem;font-weight:600}"
-         ".verdict.ok{background:#e2f4e6}.verdict.bad{background:#fbe4e4}"
-         "tr.bad td{background:#fbe4e4}p.bad{color:#a31212}"
-         "pre{background:#f3f4f6;padding:.8rem;border-radius:.5rem;white-space:pre-wrap}"
-         "td{white-space:nowrap}.layers{white-space:normal;max-width:20rem;overflow-wrap:anywhere}"
-         "@media(prefers-color-scheme:dark){body{background:#16191d;color:#e4e7eb}"
-         "pre{background:#22262b}.verdict.ok{background:#173d22}.verdict.bad,tr.bad td"
-         "{background:#4a1b1b}td,th{border-color:#343a41}p.bad{color:#ff9d9d}}"
-         "</style><h1>" +
-         escaped(texts.model) + ": " + escaped(migration.source) + " to " +
-         escaped(migration.target) + "</h1><div class='verdict " + (passed ? "ok" : "bad") + "'>" +
-         verdict + "</div>" + culprits + "<p>" + escaped(copies_text(migration)) + "</p>" +
+  return "<!doctype html><html lang=en><meta charset=utf-8><title>tapml migration</title><style>" +
+         page_style() + "</style><h1>" + escaped(texts.model) + ": " + escaped(migration.source) +
+         " to " + escaped(migration.target) + "</h1><div class='verdict " +
+         (passed ? "ok" : "bad") + "'>" + verdict + "</div>" + culprits + "<p>" +
+         escaped(copies_text(migration)) + "</p>" +
          "<h2>Continuations</h2><p>Prompt: " + escaped(texts.prompt) + "</p><p>" +
          escaped(migration.source) + "</p><pre>" + escaped(texts.source_text) + "</pre><p>" +
          escaped(migration.target) + " (" + divergence + ")</p><pre>" + escaped(texts.target_text) +

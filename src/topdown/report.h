@@ -30,7 +30,11 @@ std::string copies_text(const Migration& migration);
 // One self-contained page: verdict, continuations, table, environment.
 std::string migration_html(const Migration& migration, const ReportTexts& texts);
 
-// "migrated", "differs", "hybrid differs", "cannot run".
+// "migrated", "differs", "hybrid differs", "hybrid fails", or what failed ("crash", ...).
 std::string outcome_of(const MigrationStep& step);
+// "pass", "differs", or what failed.
+std::string verdict_outcome(const KernelVerdict& verdict);
+// Lines after the first one begin with blanks.
+std::string indented(const std::string& text);
 
 }  // namespace tapml::topdown

@@ -64,5 +64,25 @@ TEST(Interrupt, MigrateWhileItGenerates) {
   EXPECT_EQ(result.err.find("judge the whole model"), std::string::npos) << result.err;
 }
 
+TEST(Interrupt, MigrateWhileAKernelHangs) {
+  ProgramResult result =
+      run_program({"migrate", kDemoModel, "--from", "cpu", "--to", "cpu:threads=1", "--prompt",
+                   "Emma was", "--max-tokens", "1", "--plant", "rms_norm_485247dc:endless-loop",
+                   "--kernel-timeout", "100000"},
+                  after("compile for cpu:threads=1: done"));
+  expect_interrupted(result);
+  EXPECT_NE(result.err.find("interrupted"), std::string::npos) << result.err;
+}
+
+TEST(Interrupt, LocalizeLeavesNoReport) {
+  TempFolder folder;
+  ProgramResult result =
+      run_program({"localize", kDemoModel, "--from", "cpu", "--to", "cpu:threads=1", "--prompt",
+                   "Emma was", "--max-tokens", "1", "--report", folder / "report"},
+                  after("compile for cpu:threads=1: done"));
+  expect_interrupted(result);
+  EXPECT_EQ(testing::names_under(folder / "report"), std::set<std::string>{});
+}
+
 }  // namespace
 }  // namespace tapml

@@ -23,14 +23,15 @@ TEST(Plant, ParsesKernelAndKind) {
     EXPECT_EQ(parsed, kind);
     EXPECT_STREQ(plant_kind_name(kind), name);
   }
-  EXPECT_EQ(plant_kinds().size(), 6u);
+  EXPECT_EQ(plant_kinds().size(), 8u);
   for (const char* text : {"", "matmul", "matmul:", "matmul:Off-By-One", "off-by-one"}) {
     testing::expect_user_error([&] { parse_plant(text); }, {"KERNEL:KIND", "off-by-one"});
   }
 }
 
 // Every variant of every kernel of a small model on a target: another program of the same signature
-// that the interpreter, which checks every index, runs to its end on carved inputs.
+// that the interpreter, which checks every index, runs to its end on carved inputs (all but those
+// whose purpose is not to end well).
 TEST(Plant, VariantsDifferAndStayInsideTheirBuffers) {
   const Suite suite = carved();
   Judge judge(suite);
@@ -56,6 +57,7 @@ TEST(Plant, VariantsDifferAndStayInsideTheirBuffers) {
         ++places[kind];
         EXPECT_TRUE(seen.insert(text::print(*variant, "kernel")).second);
         ASSERT_EQ(variant->params.size(), scheduled->params.size());
+        if (ends_process(kind)) continue;
         std::vector<HostTensor> params;
         for (const HostTensor& input : inputs) {
           params.push_back(HostTensor::zeros(input.dtype(), input.shape()));

@@ -79,9 +79,10 @@ TEST(ProgramSuite, APlantedBugIsSeen) {
   Suite suite = carved();
   auto session = testing::open_session("cpu");
   target::Target target = target::parse_target("cpu");
+  Sandbox sandbox({target, session.get()});
   Judge judge(suite);
   for (const char* kernel : {"silu_scaled_", "total_"}) {
-    PlantedKernel planted = plant(suite, judge, kernel, PlantKind::kOffByOne, target, *session);
+    PlantedKernel planted = plant(suite, judge, kernel, PlantKind::kOffByOne, sandbox);
     pipeline::ImplementOptions options;
     options.rewrite = [&](const std::string& name, tir::PrimFuncRef scheduled) {
       return name == planted.kernel ? planted.implementation : scheduled;

@@ -70,18 +70,14 @@ std::string start_hint(const std::string& program, int error) {
 }  // namespace
 
 Result<std::unique_ptr<Channel>> start_command(const std::string& command) noexcept {
-  std::vector<std::string> words = split_command(command);
-  if (words.empty()) return fail(user_error("no command to start", "pipe:" + command));
-  return start_program(std::move(words));
+  return start_program(split_command(command), "pipe:" + command);
 }
 
-Result<std::unique_ptr<Channel>> start_program(std::vector<std::string> words) noexcept {
-  std::string command;
+Result<std::unique_ptr<Channel>> start_program(std::vector<std::string> arguments,
+                                               const std::string& name) noexcept {
+  if (arguments.empty()) return fail(user_error("no command to start", name));
   std::vector<char*> argv;
-  for (std::string& word : words) {
-    command += (command.empty() ? "" : " ") + word;
-    argv.push_back(word.data());
-  }
+  for (std::string& word : arguments) argv.push_back(word.data());
   argv.push_back(nullptr);
   TAPML_ASSIGN(auto ends, make_socket_pair());
   posix_spawn_file_actions_t actions;
@@ -104,10 +100,10 @@ Result<std::unique_ptr<Channel>> start_program(std::vector<std::string> words) n
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
     return fail(platform_error(PlatformFault::kAbsent,
-                               "cannot start " + quoted(words[0]) + ": " + errno_text(error),
-                               "pipe:" + command, start_hint(words[0], error)));
+                               "cannot start " + quoted(arguments[0]) + ": " + errno_text(error),
+                               name, start_hint(arguments[0], error)));
   }
-  return std::make_unique<CommandChannel>(std::move(ends.first), "pipe:" + command, child);
+  return std::make_unique<CommandChannel>(std::move(ends.first), name, child);
 }
 
 }  // namespace tapml::rpc

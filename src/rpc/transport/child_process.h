@@ -14,7 +14,8 @@ namespace tapml::rpc {
 // channel's end is the program's: it sees its input end, and is killed when it does not go.
 // PlatformError kAbsent where it cannot be started.
 Result<std::unique_ptr<Channel>> start_command(const std::string& command) noexcept;
-// The same of a program and its arguments, at least the former.
-Result<std::unique_ptr<Channel>> start_program(std::vector<std::string> words) noexcept;
+// The same for a program with its arguments, which may have blanks; `name` is for messages.
+Result<std::unique_ptr<Channel>> start_program(std::vector<std::string> arguments,
+                                               const std::string& name) noexcept;
 
 }  // namespace tapml::rpc

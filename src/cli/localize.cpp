@@ -1,0 +1,148 @@
+// tapml localize: which kernels make a model wrong on a platform.
+#include "topdown/localize.h"
+
+#include <CLI/CLI.hpp>
+
+#include "app/platforms.h"
+#include "base/host/interrupt.h"
+#include "base/host/progress.h"
+#include "base/host/terminal.h"
+#include "cli/command.h"
+#include "cli/isolation.h"
+#include "cli/options.h"
+#include "io/host/files.h"
+#include "ir/exceptions.h"
+#include "topdown/localize_report.h"
+
+namespace tapml::cli {
+
+namespace {
+
+struct LocalizeCommand {
+  std::string model, from = "cpu", to = "opencl", prompt, suite, report;
+  std::vector<std::string> plants;
+  int64_t max_tokens = 4, repeats = 5;
+  double shrink_seconds = 10;
+  PatternOptions patterns;
+  LibraryFiles libraries;
+  RemoteOptions remote;
+  IsolationOptions isolation;
+};
+
+void write_report(const LocalizeCommand& command, const topdown::Localization& localization,
+                  const Json& json, const Output& output) {
+  for (const topdown::Culprit& culprit : localization.culprits) {
+    const std::string folder = command.report + "/" + culprit.kernel;
+    unwrap(topdown::write_reproducer(culprit, command.to, folder));
+    const std::string again = topdown::reproducer_command(culprit, command.to);
+    output.line(folder + (again.empty() ? "" : ": " + again));
+  }
+  const std::string page = command.report + "/report.html";
+  const std::string line =
+      "tapml localize " + command.model + " --from " + command.from + " --to " + command.to;
+  unwrap(write_text_atomic(
+      page, topdown::localization_html(localization, command.model, command.prompt, line)));
+  unwrap(write_text_atomic(command.report + "/report.json", json.dump(1) + "\n"));
+  output.line("report: " + page);
+}
+
+int run(const LocalizeCommand& command, const Output& output) {
+  target::Target from = target::parse_target(command.from);
+  target::Target to = target::parse_target(command.to);
+  for (const std::string& plant : command.plants) topdown::parse_plant(plant);
+  const device::HostLibraries libraries = command.libraries.load();
+  auto source_session = open_session(from, {}, libraries, command.remote);
+  PlatformUnderTest target =
+      open_under_test(to, command.libraries, command.remote, command.isolation);
+  LoadedModel model = load_model(command.model, "", command.patterns);
+  std::vector<int32_t> prompt = encode_prompt(model, command.prompt);
+  if (!command.report.empty()) unwrap(make_folder(command.report));
+
+  topdown::Platform source{from, source_session.get(), {}, target.platform.kernel_timeout};
+  if (!command.isolation.in_process) {
+    source.open = worker_opener(from, command.libraries, command.remote);
+  }
+  Progress progress = Progress::to_stderr(output.json);
+  topdown::LocalizeOptions options;
+  if (!command.suite.empty()) options.suite = unwrap(topdown::load_suite(command.suite));
+  options.validation_tokens = command.max_tokens;
+  options.eos = model.files.eos;
+  options.repeats = command.repeats;
+  options.shrink_time =
+      std::chrono::milliseconds(static_cast<int64_t>(command.shrink_seconds * 1e3));
+  options.plants = command.plants;
+  options.libraries = library_options(libraries, command.patterns);
+  options.cancelled = interrupted;
+  options.interrupt = &interrupt_flag();
+  bool stepping = false;
+  options.progress = [&](const std::string& step, int64_t done, int64_t total) {
+    unwrap(check_interrupted());
+    if (total == 0) {
+      progress.begin(step);
+      stepping = false;
+    } else if (done == total) {
+      progress.end(std::to_string(total) + " kernels");
+      stepping = false;
+    } else {
+      if (!stepping) progress.begin(step.substr(0, step.find(' ')), total);
+      stepping = true;
+      progress.step(step);
+    }
+  };
+  const topdown::Localization localization = topdown::localize(
+      model.files.module, model.files.weights, prompt, source, target.platform, options);
+  progress.end();
+
+  const bool colors = terminal_has_colors(1);
+  for (const topdown::Culprit& culprit : localization.culprits) {
+    output.line(topdown::culprit_text(culprit, colors));
+  }
+  output.line(topdown::localization_text(localization));
+  const Json json = topdown::localization_json(localization);
+  if (!command.report.empty()) write_report(command, localization, json, output);
+  output.document(json);
+  return localization.found() ? kDifference : kDone;
+}
+
+}  // namespace
+
+void add_localize(Registration registration) {
+  auto* app = registration.app.add_subcommand(
+      "localize", "Name the kernels that make a model wrong on a platform");
+  app->footer(
+      "Example: tapml localize models/demo --from cpu --to opencl --prompt \"And God said\"");
+  auto command = std::make_shared<LocalizeCommand>();
+  app->add_option("model", command->model, "Hugging Face model directory, or an executable")
+      ->required();
+  app->add_option("--from", command->from, "The trusted platform")->capture_default_str();
+  app->add_option("--to", command->to, "The platform on which the model is wrong")
+      ->capture_default_str();
+  app->add_option("--prompt", command->prompt, "Text on which it is wrong")->required();
+  app->add_option(
+      "--suite", command->suite,
+      "Carved tests of this model to start with; without it the prompt's run is carved");
+  app->add_option("--max-tokens", command->max_tokens, "Decode steps of the run")
+      ->check(CLI::Range(0, 1000000))
+      ->capture_default_str();
+  app->add_option("--repeats", command->repeats, "Runs of each culprit, to tell its rate")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app->add_option("--shrink-seconds", command->shrink_seconds,
+                  "For the smallest failing input of each culprit; 0: none is looked for")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str();
+  app->add_option("--report", command->report,
+                  "Folder for report.html, report.json and a reproducer for each culprit");
+  add_options(*app, command->patterns);
+  add_options(*app, command->libraries);
+  add_options(*app, command->remote);
+  command->isolation.add_to(*app);
+  app->add_option("--plant", command->plants,
+                  "KERNEL:KIND, plants a bug into the target; as often as there are bugs");
+  app->add_flag("--json", registration.output.json, "One JSON document on stdout");
+  app->callback([command, registration] {
+    registration.selected = [command, registration] { return run(*command, registration.output); };
+  });
+}
+
+}  // namespace tapml::cli

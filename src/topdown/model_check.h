@@ -1,0 +1,65 @@
+// A whole model against the judge: logits, teacher-forced on the source's tokens.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ir/module.h"
+#include "llm/engine.h"
+#include "op/reference.h"
+
+namespace tapml::topdown {
+
+struct ModelCheck {
+  bool passed = true;
+  double max_abs = 0;  // against the judge
+  double bound = 0;    // 4 |source - judge| + 1e-4 max(1, max |logit|)
+  double source_error = 0;
+  int64_t top1_changes =
+      0;                // positions where the likeliest token differs with a margin above the bound
+  std::string failure;  // why there are no logits, if so: a crash, a hang
+};
+
+// What a run of the model is fed: the prompt, then tokens that the source chose.
+struct ForcedRun {
+  std::vector<int32_t> prompt, forced;
+  std::function<bool()> cancelled;  // asked between two tokens; may be empty
+};
+
+// Logits of the last prompt token and of every forced token after it. Throws.
+std::vector<HostTensor> forced_logits(llm::Engine& engine, const ForcedRun& run);
+
+// The judge's logits of every token of `tokens`: the whole model at operator level in f64.
+op::RefTensor judge_logits(const Module& module, const ModelInterface& model,
+                           const std::map<std::string, HostTensor>& weights,
+                           const std::vector<int32_t>& tokens);
+
+// What the whole model is held against.
+class ModelJudge {
+ public:
+  // `logits` of all tokens, the first `prompt` of which are the prompt; `source`: the source's own
+  // forced_logits().
+  ModelJudge(op::RefTensor logits, size_t prompt, const std::vector<HostTensor>& source);
+  // The judge of `run`, which the source's engine makes once.
+  static ModelJudge of(const Module& module, const std::map<std::string, HostTensor>& weights,
+                       llm::Engine& source, const ForcedRun& run);
+
+  ModelCheck check(const std::vector<HostTensor>& logits) const;
+  // How much likelier the judge finds its first choice than `token` after forced token `i`.
+  double margin(size_t i, int32_t token) const;
+  double bound() const { return bound_; }
+
+ private:
+  const double* row(size_t i) const {
+    return logits_.values.data() + (first_ + static_cast<int64_t>(i)) * vocabulary_;
+  }
+  double error(const HostTensor& logits, size_t i) const;
+
+  op::RefTensor logits_;
+  int64_t first_, vocabulary_;
+  double source_error_ = 0, bound_ = 0;
+};
+
+}  // namespace tapml::topdown

@@ -1,0 +1,62 @@
+// Where kernels under test run: a session in a process of its own, which they may crash or hang.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+
+#include "exec/executable.h"
+#include "runtime/call_point.h"
+#include "target/target.h"
+
+namespace tapml::topdown {
+
+// A platform with its session.
+struct Platform {
+  target::Target target;
+  runtime::Session* session = nullptr;
+  // For kernels under test: opens a session in a process of its own, and another one after each
+  // crash; throws as the room does. Empty: `session` it is, and a kernel that crashes ends this
+  // process.
+  std::function<std::unique_ptr<runtime::Session>()> open;
+  std::chrono::milliseconds kernel_timeout{30'000};  // with `open`
+};
+
+// The sessions of a platform under test, one after the other, with the kernels that they run.
+// Throws (compiler room); for one thread.
+class Sandbox {
+ public:
+  // `cancelled`, asked during long waits: true ends them with kCancelled.
+  explicit Sandbox(Platform platform, std::function<bool()> cancelled = {});
+  ~Sandbox();
+
+  const target::Target& target() const { return platform_.target; }
+  bool isolated() const { return static_cast<bool>(platform_.open); }
+  runtime::Session& session();
+  // The session that is open now; null: none.
+  runtime::Session* current() const { return isolated() ? session_.get() : platform_.session; }
+  // The kernels that runner() has from now on, in later sessions, too.
+  void load(std::shared_ptr<const Executable> executable);
+  runtime::KernelRunner& runner();
+
+  // Whether `error` is what a process leaves that crashed or hangs and that nothing else needs.
+  bool contains(const Error& error) const;
+  // Ends the session; the next use opens another one. Nothing may refer to it any more but what
+  // `before_end` lets go of, which is called first.
+  void restart();
+  void set_before_end(std::function<void(runtime::Session&)> before_end) {
+    before_end_ = std::move(before_end);
+  }
+  int64_t restarts() const { return restarts_; }
+
+ private:
+  Platform platform_;
+  std::function<bool()> cancelled_;
+  std::function<void(runtime::Session&)> before_end_;
+  std::unique_ptr<runtime::Session> session_;  // of a process of its own
+  std::shared_ptr<const Executable> executable_;
+  std::unique_ptr<runtime::KernelRunner> runner_;
+  int64_t restarts_ = 0;
+};
+
+}  // namespace tapml::topdown

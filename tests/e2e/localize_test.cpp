@@ -1,0 +1,100 @@
+// `tapml localize` on the demo model.
+#include <gtest/gtest.h>
+
+#include "support/program.h"
+
+namespace tapml {
+namespace {
+
+using testing::kDemoModel;
+using testing::ProgramResult;
+using testing::run_program;
+using testing::strings;
+using testing::TempFolder;
+
+std::vector<std::string> localize(std::vector<std::string> more) {
+  std::vector<std::string> args = {"localize",      kDemoModel, "--from",   "cpu",          "--to",
+                                   "cpu:threads=1", "--prompt", "Emma was", "--max-tokens", "1"};
+  args.insert(args.end(), more.begin(), more.end());
+  return args;
+}
+
+TEST(Localize, NamesBugsOfSeveralKindsAtOnce) {
+  TempFolder folder;
+  const std::string report = folder / "report";
+  ProgramResult result =
+      run_program(localize({"--plant", "rms_norm_485247dc:crash", "--plant", "slice_:dropped-tail",
+                            "--shrink-seconds", "30", "--report", report, "--json"}));
+  ASSERT_EQ(result.exit_code, 1) << result.all();
+  const Json json = result.json();
+  EXPECT_TRUE(json.find("found")->as_bool());
+  const std::vector<std::string> culprits = strings(json.find("culprits"));
+  ASSERT_EQ(culprits.size(), 2u) << result.all();
+  EXPECT_EQ(culprits[0], "rms_norm_485247dc");
+  EXPECT_TRUE(culprits[1].starts_with("slice_")) << culprits[1];
+  EXPECT_TRUE(json.find("rest")->find("passed")->as_bool());
+  EXPECT_EQ(json.find("hybrid_runs")->as_integer(), 1) << "no bisection is needed";
+  for (const Json& finding : json.find("findings")->items()) {
+    const std::string& name = finding.find("kernel")->as_string();
+    SCOPED_TRACE(name);
+    const bool crashes = name.starts_with("rms_norm");
+    EXPECT_EQ(finding.find("outcome")->as_string(), crashes ? "crash" : "differs");
+    EXPECT_EQ(finding.find("found_by")->as_string(), "replay");
+    EXPECT_EQ(finding.find("runs")->as_integer(), 5);
+    EXPECT_EQ(finding.find("failed_runs")->as_integer(), 5);
+    EXPECT_FALSE(finding.find("layers")->items().empty());
+    const Json* smallest = finding.find("smallest");
+    ASSERT_NE(smallest, nullptr);
+    EXPECT_EQ(smallest->find("dims")->find("n")->as_integer(), 1);
+    EXPECT_GT(smallest->find("dims_before")->find("n")->as_integer(), 1);
+    // One call, which replays without the model: the kernel that was mended passes.
+    ProgramResult mended =
+        run_program({"replay", report + "/" + name + "/suite", "--target", "cpu", "--json"});
+    ASSERT_EQ(mended.exit_code, 0) << mended.all();
+    EXPECT_EQ(mended.json().find("kernels")->items()[0].find("calls")->as_integer(), 1);
+    ProgramResult again =
+        run_program({"replay", report + "/" + name + "/suite", "--target", "cpu:threads=1",
+                     "--plant", name + (crashes ? ":crash" : ":dropped-tail"), "--json"});
+    EXPECT_EQ(again.exit_code, 1) << again.all();
+  }
+  const std::string page = testing::read_bytes(report + "/report.html");
+  for (const std::string& name : culprits) EXPECT_NE(page.find(name), std::string::npos);
+  for (const char* fetch : {"http://", "https://", " src=", "<link"}) {
+    EXPECT_EQ(page.find(fetch), std::string::npos) << fetch;
+  }
+  auto stored = parse_json(testing::read_bytes(report + "/report.json"), "report.json");
+  ASSERT_TRUE(stored) << stored.error().to_string();
+  EXPECT_EQ(strings(stored->find("culprits")), culprits);
+}
+
+TEST(Localize, FindsNothingInARightModel) {
+  ProgramResult result = run_program(localize({"--json"}));
+  ASSERT_EQ(result.exit_code, 0) << result.all();
+  const Json json = result.json();
+  EXPECT_FALSE(json.find("found")->as_bool());
+  EXPECT_TRUE(json.find("culprits")->items().empty());
+  EXPECT_TRUE(json.find("target_ran_alone")->as_bool());
+  EXPECT_TRUE(json.find("whole_model")->find("passed")->as_bool());
+}
+
+TEST(Localize, OnOpenClShowsTheCode) {
+  ProgramResult result = run_program({"localize", kDemoModel, "--from", "cpu", "--to", "opencl",
+                                      "--prompt", "Emma was", "--max-tokens", "0", "--plant",
+                                      "take_:dropped-tail", "--shrink-seconds", "0", "--json"});
+  ASSERT_EQ(result.exit_code, 1) << result.all();
+  const Json json = result.json();
+  ASSERT_EQ(json.find("findings")->items().size(), 1u);
+  const Json& finding = json.find("findings")->items()[0];
+  EXPECT_NE(finding.find("code")->as_string().find("kernel void"), std::string::npos);
+  EXPECT_NE(finding.find("loops")->as_string().find("prim def"), std::string::npos);
+}
+
+TEST(Localize, SuitesAndOptionsThatDoNotFit) {
+  testing::expect_failure(localize({"--plant", "slice_:nonsense"}), 2, {"unknown kind"});
+  testing::expect_failure(localize({"--suite", "/nowhere"}), 2, {"/nowhere"});
+  testing::expect_failure(localize({"--plant", "slice_:crash", "--in-process"}), 2,
+                          {"ends the process", "--in-process"});
+}
+
+}  // namespace
+}  // namespace tapml

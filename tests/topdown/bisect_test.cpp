@@ -1,0 +1,62 @@
+#include "topdown/bisect.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/rng.h"
+
+namespace tapml::topdown {
+namespace {
+
+using Sets = std::vector<std::vector<size_t>>;
+
+// Wrong as soon as one of `sets` is there as a whole.
+Bisection search(size_t count, const Sets& sets) {
+  return minimal_wrong_sets(count, [&](const std::vector<size_t>& parts) {
+    EXPECT_TRUE(std::ranges::is_sorted(parts));
+    return std::ranges::any_of(sets,
+                               [&](const auto& set) { return std::ranges::includes(parts, set); });
+  });
+}
+
+TEST(Bisect, NothingWrongIsOneTest) {
+  const Bisection none = search(100, {});
+  EXPECT_TRUE(none.sets.empty());
+  EXPECT_EQ(none.tests, 1);
+  EXPECT_EQ(search(0, {}).tests, 0);
+}
+
+TEST(Bisect, OneOfManyInLogarithmicallyManyTests) {
+  for (size_t wrong : {0u, 1u, 500u, 1023u}) {
+    const Bisection one = search(1024, {{wrong}});
+    EXPECT_EQ(one.sets, (Sets{{wrong}}));
+    EXPECT_LE(one.tests, 2 * 10 + 2) << wrong;
+  }
+}
+
+TEST(Bisect, PairsThatOnlyFailTogether) {
+  EXPECT_EQ(search(28, {{3, 20}}).sets, (Sets{{3, 20}}));
+  EXPECT_EQ(search(28, {{0, 1, 27}}).sets, (Sets{{0, 1, 27}}));
+}
+
+TEST(Bisect, FindsAllOfSeveral) {
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    RandomStream random(seed, "bisect");
+    std::set<size_t> wrong;
+    const int64_t count = random.between(1, 60);
+    const int64_t bugs = random.between(0, std::min<int64_t>(count, 11));
+    for (int64_t i = 0; i < bugs; ++i) {
+      wrong.insert(static_cast<size_t>(random.between(0, count - 1)));
+    }
+    Sets sets;
+    for (size_t one : wrong) sets.push_back({one});
+    Sets found = search(static_cast<size_t>(count), sets).sets;
+    std::ranges::sort(found);
+    EXPECT_EQ(found, sets) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace tapml::topdown

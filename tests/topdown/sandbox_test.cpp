@@ -1,0 +1,149 @@
+// Sandboxes whose sessions fail on purpose.
+#include "topdown/sandbox.h"
+
+#include <gtest/gtest.h>
+
+#include "ir/exceptions.h"
+#include "support/sessions.h"
+#include "topdown/deadline_session.h"
+
+namespace tapml::topdown {
+namespace {
+
+using runtime::Deadline;
+using runtime::StreamId;
+
+// Passes everything on to a null device; its waits end as `ending` says: null, they end well.
+class Faulty : public runtime::Session {
+ public:
+  const DeviceInfo& info() const noexcept override { return inner_->info(); }
+  Status allocate(runtime::BufferId id, int64_t bytes) noexcept override {
+    return inner_->allocate(id, bytes);
+  }
+  void release(runtime::BufferId id) noexcept override { inner_->release(id); }
+  Status load_module(runtime::ModuleId id, const ModuleBlob& blob) noexcept override {
+    return inner_->load_module(id, blob);
+  }
+  void unload_module(runtime::ModuleId id) noexcept override { inner_->unload_module(id); }
+  Status get_kernel(runtime::KernelId, runtime::ModuleId, const std::string&) noexcept override {
+    return {};
+  }
+  Status create_stream(StreamId) noexcept override { return {}; }
+  void destroy_stream(StreamId) noexcept override {}
+  Status write(StreamId stream, runtime::BufferRange to,
+               std::span<const std::byte> bytes) noexcept override {
+    return inner_->write(stream, to, bytes);
+  }
+  Status copy(StreamId, runtime::BufferRange, runtime::BufferRange, int64_t) noexcept override {
+    return {};
+  }
+  Status fill_zero(StreamId, runtime::BufferRange, int64_t) noexcept override { return {}; }
+  Status launch(StreamId, const runtime::LaunchRequest&) noexcept override { return {}; }
+  Status record(StreamId, runtime::EventId) noexcept override { return {}; }
+  Status wait_event(StreamId, runtime::EventId) noexcept override { return {}; }
+  Status read(StreamId, runtime::BufferRange, std::span<std::byte>,
+              Deadline deadline) noexcept override {
+    return end(deadline);
+  }
+  Status synchronize(StreamId, Deadline deadline) noexcept override { return end(deadline); }
+  Result<Snapshot> snapshot() noexcept override { return Snapshot{}; }
+  Status restore(const Snapshot&) noexcept override { return {}; }
+
+  PlatformFault ending = PlatformFault::kNone;
+  int waits_left = 0;             // so many more waits take longer than their deadline
+  std::vector<double> deadlines;  // seconds from the wait on; -1: none
+
+ private:
+  Status end(Deadline deadline) noexcept {
+    const auto left =
+        deadline
+            ? std::chrono::duration<double>(*deadline - std::chrono::steady_clock::now()).count()
+            : -1;
+    deadlines.push_back(left);
+    if (waits_left-- > 0) return fail(platform_error(PlatformFault::kTimeout, "not yet"));
+    if (ending == PlatformFault::kNone) return {};
+    return fail(platform_error(ending, "as planned"));
+  }
+  std::unique_ptr<runtime::LocalSession> inner_ = testing::open_session("null");
+};
+
+TEST(DeadlineSession, WaitsInSlicesForEveryLaunch) {
+  auto owned = std::make_unique<Faulty>();
+  Faulty& faulty = *owned;
+  DeadlineSession session(std::move(owned), std::chrono::seconds(100), {});
+  faulty.waits_left = 3;
+  EXPECT_TRUE(session.synchronize(runtime::kDefaultStream, {}));
+  EXPECT_EQ(faulty.deadlines.size(), 4u);
+  for (double left : faulty.deadlines) EXPECT_LE(left, 1) << "a slice";
+  // A read whose slice was too short waits for the work first, then for the bytes alone.
+  faulty.waits_left = 2;
+  faulty.deadlines.clear();
+  std::byte byte{};
+  EXPECT_TRUE(session.read(runtime::kDefaultStream, {}, {&byte, 1}, {}));
+  ASSERT_EQ(faulty.deadlines.size(), 4u) << "read, two synchronize, read";
+  EXPECT_EQ(faulty.deadlines.back(), -1);
+}
+
+TEST(DeadlineSession, EndsAWaitThatTakesTooLong) {
+  auto owned = std::make_unique<Faulty>();
+  owned->waits_left = 1 << 30;
+  DeadlineSession session(std::move(owned), std::chrono::milliseconds(20), {});
+  auto status = session.synchronize(runtime::kDefaultStream, {});
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().fault, PlatformFault::kTimeout);
+  EXPECT_NE(status.error().message.find("0.02 s"), std::string::npos) << status.error().message;
+}
+
+TEST(DeadlineSession, EndsAWaitThatIsCancelled) {
+  auto owned = std::make_unique<Faulty>();
+  owned->waits_left = 1 << 30;
+  int asked = 0;
+  DeadlineSession session(std::move(owned), std::chrono::hours(1), [&] { return ++asked > 3; });
+  auto status = session.synchronize(runtime::kDefaultStream, {});
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().fault, PlatformFault::kCancelled);
+}
+
+TEST(Sandbox, OpensAgainAfterARestart) {
+  int opened = 0, ended = 0;
+  Platform platform;
+  platform.target = target::parse_target("null");
+  platform.open = [&]() -> std::unique_ptr<runtime::Session> {
+    ++opened;
+    return testing::open_session("null");
+  };
+  Sandbox sandbox(platform);
+  EXPECT_TRUE(sandbox.isolated());
+  EXPECT_EQ(opened, 0);
+  sandbox.load(std::make_shared<Executable>());
+  EXPECT_EQ(&sandbox.runner().session(), &sandbox.session());
+  EXPECT_EQ(opened, 1);
+  sandbox.set_before_end([&](runtime::Session& session) {
+    EXPECT_EQ(&session, &sandbox.session());
+    ++ended;
+  });
+  sandbox.restart();
+  EXPECT_EQ(ended, 1);
+  EXPECT_EQ(sandbox.restarts(), 1);
+  sandbox.runner();
+  EXPECT_EQ(opened, 2);
+  for (PlatformFault fault :
+       {PlatformFault::kLost, PlatformFault::kTimeout, PlatformFault::kProtocol}) {
+    EXPECT_TRUE(sandbox.contains(platform_error(fault, "")));
+  }
+  for (PlatformFault fault : {PlatformFault::kOutOfMemory, PlatformFault::kCancelled}) {
+    EXPECT_FALSE(sandbox.contains(platform_error(fault, "")));
+  }
+  EXPECT_FALSE(sandbox.contains(user_error("")));
+}
+
+TEST(Sandbox, OfThisProcessContainsNothing) {
+  auto session = testing::open_session("null");
+  Sandbox sandbox({target::parse_target("null"), session.get()});
+  EXPECT_FALSE(sandbox.isolated());
+  EXPECT_EQ(&sandbox.session(), session.get());
+  EXPECT_FALSE(sandbox.contains(platform_error(PlatformFault::kLost, "")));
+}
+
+}  // namespace
+}  // namespace tapml::topdown

@@ -1,0 +1,171 @@
+// Kernels that read and write views (strided, of storage operators): carved, stored, replayed, and
+// dispatched to another platform one after the other, as a migration does.
+#include <gtest/gtest.h>
+
+#include "ir/exceptions.h"
+#include "runtime/vm.h"
+#include "support/sessions.h"
+#include "support/temp_folder.h"
+#include "text/parser.h"
+#include "topdown/carve.h"
+#include "topdown/plant.h"
+#include "topdown/replay.h"
+
+namespace tapml::topdown {
+namespace {
+
+// A transposed part is read by an operator, and another part is written through it.
+const char* const kProgram = R"(module
+impure def main(x: Tensor((n, 6), f32), y: Tensor((3, n), f32)) -> Tensor((n, 6), f32) {
+  own: Tensor((n, 6), f32) = copy(x)
+  part: Tensor((n, 3), f32) = view_slice(own, shape(0, 1), shape(n, 3))
+  turned: Tensor((3, n), f32) = view_transpose(part) {axes: [1, 0]}
+  sum: Tensor((3, n), f32) = add(turned, y)
+  w: Tuple() = assign(turned, sum)
+  return own
+})";
+
+struct Program {
+  std::shared_ptr<const Executable> executable;
+  std::unique_ptr<runtime::LocalSession> session;
+  std::unique_ptr<runtime::VirtualMachine> vm;
+
+  Program() {
+    executable = pipeline::compile(text::parse(kProgram, "m.txt"), target::parse_target("cpu"));
+    session = testing::open_session("cpu");
+    vm = unwrap(runtime::VirtualMachine::create(*session, executable));
+  }
+  // Row i holds 10 i ... 10 i + 5, and 100 j + i is added to column 1 + j.
+  HostTensor operator()(int64_t n) const {
+    HostTensor x = HostTensor::zeros(DType::kF32, {n, 6}),
+               y = HostTensor::zeros(DType::kF32, {3, n});
+    for (int64_t i = 0; i < n; ++i) {
+      for (int64_t j = 0; j < 6; ++j) x.set_f64(i * 6 + j, static_cast<double>(10 * i + j));
+      for (int64_t j = 0; j < 3; ++j) y.set_f64(j * n + i, static_cast<double>(100 * j + i));
+    }
+    std::vector<runtime::Value> args = {unwrap(runtime::upload(*session, x)),
+                                        unwrap(runtime::upload(*session, y))};
+    return unwrap(runtime::download(*unwrap(vm->call("main", args)).tensor()));
+  }
+};
+
+void expect_right(const HostTensor& result, int64_t n) {
+  ASSERT_EQ(result.shape(), (Shape{n, 6}));
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t j = 0; j < 6; ++j) {
+      const bool written = j >= 1 && j < 4;
+      const auto expected = static_cast<double>(10 * i + j + (written ? 100 * (j - 1) + i : 0));
+      EXPECT_EQ(result.at_f64(i * 6 + j), expected) << i << ", " << j;
+    }
+  }
+}
+
+Suite carved(const Program& run) {
+  Carver carver(*run.executable);
+  run.vm->call_point().set_observer(&carver);
+  for (int64_t n : {2, 5}) expect_right(run(n), n);
+  run.vm->call_point().set_observer(nullptr);
+  return carver.take();
+}
+
+int32_t kernel_of(const Suite& suite, const std::string& begin) {
+  for (size_t i = 0; i < suite.kernels.size(); ++i) {
+    if (suite.kernels[i].name.starts_with(begin)) return static_cast<int32_t>(i);
+  }
+  ADD_FAILURE() << "no kernel " << begin;
+  return -1;
+}
+
+TEST(ViewSuite, StridedKernelsAreCarvedWithWhatTheyReadAndWrite) {
+  const Suite suite = carved(Program());
+  const int32_t read = kernel_of(suite, "read_view_f32_2"), write = kernel_of(suite, "write_view_");
+  ASSERT_TRUE(read >= 0 && write >= 0);
+  for (const SuiteCall& call : suite.calls) {
+    if (call.kernel != write) continue;
+    // The whole base goes in and out; only the written columns differ.
+    const auto& modes = suite.kernels[static_cast<size_t>(write)].modes;
+    const auto at = std::find(modes.begin(), modes.end(), AccessMode::kInOut) - modes.begin();
+    ASSERT_LT(at, std::ssize(modes));
+    const HostTensor& before = suite.tensors.at(call.before[static_cast<size_t>(at)]);
+    const HostTensor& after = suite.tensors.at(call.after[static_cast<size_t>(at)]);
+    ASSERT_EQ(before.size(), after.size());
+    for (int64_t i = 0; i < before.size(); ++i) {
+      const bool written = i % 6 >= 1 && i % 6 < 4 && i != 1;  // 0 is added to element 1
+      EXPECT_EQ(before.at_f64(i) != after.at_f64(i), written)
+          << i << ": " << before.at_f64(i) << " became " << after.at_f64(i);
+    }
+  }
+}
+
+TEST(ViewSuite, ReplaysFromDiskOnEveryPlatform) {
+  testing::TempFolder folder;
+  unwrap(save_suite(carved(Program()), folder / "suite"));
+  const Suite suite = unwrap(load_suite(folder / "suite"));
+  for (const char* platform : {"cpu", "opencl", "vulkan"}) {
+    auto session = testing::open_session(platform);
+    if (!session) continue;
+    Judge judge(suite);
+    auto executable = pipeline::implement(judge.module(), target::parse_target(platform));
+    auto runner = unwrap(runtime::KernelRunner::create(*session, executable));
+    for (int32_t k = 0; k < static_cast<int32_t>(suite.kernels.size()); ++k) {
+      KernelVerdict verdict = unwrap(replay_kernel(suite, judge, k, *runner));
+      EXPECT_TRUE(verdict.passed) << platform << " " << verdict.kernel << " " << verdict.failure;
+      EXPECT_FALSE(verdict.source_wrong) << verdict.kernel;
+      EXPECT_GE(verdict.calls, 2) << verdict.kernel;
+    }
+  }
+}
+
+TEST(ViewSuite, APlantedBugInAStridedKernelIsSeen) {
+  const Suite suite = carved(Program());
+  auto session = testing::open_session("cpu");
+  Sandbox sandbox({target::parse_target("cpu"), session.get()});
+  for (const char* kernel : {"read_view_", "write_view_"}) {
+    Judge judge(suite);
+    PlantedKernel planted = plant(suite, judge, kernel, PlantKind::kDroppedTail, sandbox);
+    pipeline::ImplementOptions options;
+    options.rewrite = [&](const std::string& name, tir::PrimFuncRef scheduled) {
+      return name == planted.kernel ? planted.implementation : scheduled;
+    };
+    sandbox.load(pipeline::implement(judge.module(), sandbox.target(), options));
+    for (int32_t k = 0; k < static_cast<int32_t>(suite.kernels.size()); ++k) {
+      KernelVerdict verdict = unwrap(replay_kernel(suite, judge, k, sandbox));
+      EXPECT_EQ(verdict.passed, verdict.kernel != planted.kernel) << verdict.kernel;
+    }
+  }
+}
+
+// Sends the kernels that it was given to another platform.
+class Moved : public runtime::Dispatcher {
+ public:
+  explicit Moved(runtime::KernelRunner& runner) : runner_(runner) {}
+  std::set<std::string> kernels;
+  Route route(const runtime::CallSite& site) noexcept override {
+    if (!kernels.contains(site.kernel->name)) return {};
+    return {&runner_, runner_.executable().find_kernel(site.kernel->name)};
+  }
+
+ private:
+  runtime::KernelRunner& runner_;
+};
+
+TEST(ViewSuite, StridedKernelsMoveToAnotherPlatform) {
+  auto session = testing::open_session("opencl");
+  if (!session) GTEST_SKIP() << "opencl is not here";
+  const Program run;
+  const Suite suite = carved(run);
+  auto executable = pipeline::implement(Judge(suite).module(), target::parse_target("opencl"));
+  auto runner = unwrap(runtime::KernelRunner::create(*session, executable));
+  Moved moved(*runner);
+  run.vm->call_point().set_dispatcher(&moved);
+  for (const SuiteKernel& kernel : suite.kernels) {
+    moved.kernels.insert(kernel.name);
+    const int64_t before = run.vm->call_point().dispatched();
+    expect_right(run(4), 4);
+    EXPECT_GE(run.vm->call_point().dispatched() - before, std::ssize(moved.kernels)) << kernel.name;
+  }
+  run.vm->call_point().set_dispatcher(nullptr);
+}
+
+}  // namespace
+}  // namespace tapml::topdown
