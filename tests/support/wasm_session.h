@@ -12,7 +12,7 @@ inline const std::string kWasmHost = TAPML_WASM_FOLDER "/tapml_host.mjs";
 
 // PlatformError kAbsent where this machine has no Node.js.
 inline Result<std::unique_ptr<runtime::Session>> open_wasm_session() {
-  TAPML_ASSIGN(auto channel, rpc::start_program({"node", kWasmHost}));
+  TAPML_ASSIGN(auto channel, rpc::start_program({"node", kWasmHost}, "wasm"));
   rpc::ConnectOptions options;
   options.target = "wasm";
   TAPML_ASSIGN(auto session, rpc::RemoteSession::connect(std::move(channel), options));
