@@ -15,8 +15,8 @@ namespace {
 
 // A session of the cpu for the kernels under test; the source has its own.
 struct Platforms {
-  std::unique_ptr<runtime::LocalSession> from = testing::open_session("cpu"),
-                                         to = testing::open_session("cpu");
+  std::unique_ptr<runtime::Session> from = testing::open_session("cpu"),
+                                    to = testing::open_session("cpu");
   Platform source{target::parse_target("cpu"), from.get(), {}};
   Platform target{target::parse_target("cpu"), to.get(), {}};
 };

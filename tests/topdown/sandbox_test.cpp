@@ -64,7 +64,7 @@ class Faulty : public runtime::Session {
     if (ending == PlatformFault::kNone) return {};
     return fail(platform_error(ending, "as planned"));
   }
-  std::unique_ptr<runtime::LocalSession> inner_ = testing::open_session("null");
+  std::unique_ptr<runtime::Session> inner_ = testing::open_session("null");
 };
 
 TEST(DeadlineSession, WaitsInSlicesForEveryLaunch) {

@@ -27,7 +27,7 @@ impure def main(x: Tensor((n, 6), f32), y: Tensor((3, n), f32)) -> Tensor((n, 6)
 
 struct Program {
   std::shared_ptr<const Executable> executable;
-  std::unique_ptr<runtime::LocalSession> session;
+  std::unique_ptr<runtime::Session> session;
   std::unique_ptr<runtime::VirtualMachine> vm;
 
   Program() {
