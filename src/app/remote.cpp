@@ -12,6 +12,15 @@ namespace {
 
 constexpr size_t kMostTokenBytes = 4096;
 
+std::unique_ptr<rpc::RemoteSession> greet(std::unique_ptr<rpc::Channel> channel,
+                                          const target::Target& target, std::string token) {
+  rpc::ConnectOptions connect;
+  connect.target = target.text.substr(0, target.text.find('@'));
+  connect.token = std::move(token);
+  connect.compressor = rpc::make_zstd();
+  return unwrap(rpc::RemoteSession::connect(std::move(channel), connect));
+}
+
 }  // namespace
 
 std::string read_token(const RemoteOptions& options) {
@@ -41,17 +50,15 @@ std::unique_ptr<rpc::Channel> open_channel(const rpc::Place& place, const Remote
 std::unique_ptr<rpc::RemoteSession> open_remote_session(const target::Target& target,
                                                         const RemoteOptions& options) {
   const rpc::Place place = unwrap(rpc::parse_place(target.place));
-  return open_remote_session(open_channel(place, options), target, options);
+  std::string token =
+      read_token(options);  // what is wrong with it is told before anybody is called
+  return greet(open_channel(place, options), target, std::move(token));
 }
 
 std::unique_ptr<rpc::RemoteSession> open_remote_session(std::unique_ptr<rpc::Channel> channel,
                                                         const target::Target& target,
                                                         const RemoteOptions& options) {
-  rpc::ConnectOptions connect;
-  connect.target = target.text.substr(0, target.text.find('@'));
-  connect.token = read_token(options);
-  connect.compressor = rpc::make_zstd();
-  return unwrap(rpc::RemoteSession::connect(std::move(channel), connect));
+  return greet(std::move(channel), target, read_token(options));
 }
 
 }  // namespace tapml::app

@@ -21,7 +21,7 @@ namespace {
 
 Lacks lacks_of(const llvm::Module& module) {
   const bool wasm = llvm::Triple(module.getTargetTriple()).isWasm();
-  return {.f16 = wasm, .fma = wasm};
+  return {.f16 = wasm, .fma = wasm, .narrow_shift = wasm};
 }
 
 // Statements, memory and control flow; in memory bool is i8. scalar.h has the operations.

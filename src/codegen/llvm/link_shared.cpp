@@ -87,6 +87,17 @@ std::vector<std::byte> read_output(const std::string& path) {
   return {bytes.begin(), bytes.end()};
 }
 
+// A shared module of nothing: lld links none for WebAssembly without an object. The format's magic
+// and version, and the section that makes it a shared one.
+std::vector<std::byte> empty_wasm_module() {
+  constexpr std::string_view kModule(
+      "\0asm\1\0\0\0\0\x09\x08"
+      "dylink.0",
+      19);
+  auto bytes = std::as_bytes(std::span(kModule));
+  return {bytes.begin(), bytes.end()};
+}
+
 }  // namespace
 
 ModuleBlob link_shared(const ModuleBlob& archive) {
@@ -104,6 +115,10 @@ ModuleBlob link_shared(const ModuleBlob& archive) {
   blob.entries = archive.entries;
   blob.cpu = archive.cpu;
   blob.features = archive.features;
+  if (wasm && archive.entries.empty()) {
+    blob.bytes = empty_wasm_module();
+    return blob;
+  }
 
   MemoryFile input("objects");
   input.write(archive.bytes);

@@ -195,6 +195,13 @@ llvm::Value* ScalarOps::shift(const std::string& name, DType dtype, llvm::Value*
   if (name == "shift_right" && is_signed_integer(dtype)) {
     return builder_.CreateAShr(a, builder_.CreateSelect(near, b, integer(b, width - 1)));
   }
+  if (lacks_.narrow_shift && name == "shift_right" && width < 32 && !llvm::isa<llvm::Constant>(b)) {
+    // 31 where the result is 0, so that nothing shows that a narrow shift would do.
+    auto* wide = builder_.getInt32Ty();
+    auto* by = builder_.CreateSelect(near, builder_.CreateZExt(b, wide), builder_.getInt32(31));
+    return builder_.CreateTrunc(builder_.CreateLShr(builder_.CreateZExt(a, wide), by),
+                                a->getType());
+  }
   auto* amount = builder_.CreateSelect(near, b, integer(b, 0));
   auto* shifted =
       name == "shift_left" ? builder_.CreateShl(a, amount) : builder_.CreateLShr(a, amount);

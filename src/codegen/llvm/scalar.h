@@ -11,11 +11,15 @@
 
 namespace tapml::codegen {
 
-// What the processor has no instructions for. LLVM would call functions, element by element;
+// What LLVM does badly or wrongly for a processor. Where there are no instructions it would call
+// functions, element by element;
 // arithmetic on whole vectors is faster.
 struct Lacks {
   bool f16 = false;  // conversions
   bool fma = false;
+  // Right shifts of unsigned lanes of 8 and 16 bits, each by an amount of its own: LLVM 19 takes
+  // the lanes apart for WebAssembly without clearing what products leave above them.
+  bool narrow_shift = false;
 };
 
 // Values in registers: bool is i1, bf16 is its bits in i16, and so is f16 where the processor lacks
