@@ -21,12 +21,16 @@ std::unique_ptr<runtime::Session> open_worker(const target::Target& target,
     command.emplace_back("--library");
     command.push_back(file);
   }
-  auto channel = unwrap(rpc::start_program(std::move(command),
-                                           "the process of the kernel under "
-                                           "test"));
+  auto channel =
+      unwrap(rpc::start_program(std::move(command), "the process of the kernel under test"));
   rpc::ConnectOptions connect;
   connect.target = target.text;
   return unwrap(rpc::RemoteSession::connect(std::move(channel), connect));
+}
+
+// Whether each session of the target has a process of its own anyway.
+bool is_isolated(const target::Target& target) {
+  return !target.place.empty() || target.description.platform == "wasm";
 }
 
 }  // namespace
@@ -45,8 +49,7 @@ std::function<std::unique_ptr<runtime::Session>()> worker_opener(const target::T
                                                                  const LibraryFiles& libraries,
                                                                  const RemoteOptions& remote) {
   return [target, libraries, remote]() -> std::unique_ptr<runtime::Session> {
-    // Elsewhere each session has a process of its own anyway.
-    if (target.place.empty()) return open_worker(target, libraries.files);
+    if (!is_isolated(target)) return open_worker(target, libraries.files);
     target::Target same = target;
     return open_session(same, {}, libraries.load(), remote);
   };
@@ -63,8 +66,8 @@ PlatformUnderTest open_under_test(target::Target& target, const LibraryFiles& li
   }
   // What is not here shows before anything else is done, and a place says what code it takes.
   auto first = std::make_shared<std::unique_ptr<runtime::Session>>(
-      target.place.empty() ? open_worker(target, libraries.files)
-                           : open_session(target, {}, libraries.load(), remote));
+      is_isolated(target) ? open_session(target, {}, libraries.load(), remote)
+                          : open_worker(target, libraries.files));
   target::adopt_processor(target, (*first)->info());
   result.platform.target = target;
   auto open = worker_opener(target, libraries, remote);
