@@ -53,7 +53,7 @@ void count_loads(const PrimExpr& e, std::map<const BufferNode*, int>& counts) {
   for (const PrimExpr& operand : e->operands) count_loads(operand, counts);
 }
 
-class Accesses {
+class VectorAccesses {
  public:
   void walk(const Stmt& body) {
     visit(body, [&](const Stmt& s) {
@@ -101,7 +101,7 @@ std::optional<PrimExpr> first_of_lanes(const PrimExpr& index, const Var& lane) {
 }
 
 std::set<const BufferNode*> vector_buffers(const DeviceFunc& function) {
-  Accesses lanes;
+  VectorAccesses lanes;
   lanes.walk(function.body);
   std::map<const BufferNode*, int> all;
   visit(

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kFewWeights = 32;
 
-void build(const frontend::HuggingFaceConfig& config) {
+void build_model(const frontend::HuggingFaceConfig& config) {
   const models::Architecture& architecture = models::find_architecture(config.architecture);
   if (architecture.weights(config.model).size() > kFewWeights) return;
   const Module module = architecture.build(config.model, {.fallback = config.dtype, .by_name = {}});
@@ -24,7 +24,7 @@ void build(const frontend::HuggingFaceConfig& config) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text = as_text(data, size);
-  auto status = guard([&] { build(frontend::parse_config(text, "config.json")); });
+  auto status = guard([&] { build_model(frontend::parse_config(text, "config.json")); });
   if (!status) require_user_error(status.error());
   auto eos = guard([&] { frontend::parse_generation_eos(text, "generation_config.json"); });
   if (!eos) require_user_error(eos.error());
