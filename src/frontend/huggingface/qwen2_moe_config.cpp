@@ -8,6 +8,8 @@ namespace tapml::frontend {
 namespace {
 
 constexpr int64_t kMaxExperts = 4096;
+// In all layers together: each is three tensors of the files, which are looked for by name.
+constexpr int64_t kMaxExpertsOfAllLayers = int64_t{1} << 18;
 
 }  // namespace
 
@@ -17,6 +19,11 @@ models::ModelConfig read_qwen2_moe_config(const JsonObjectReader& json) {
   config.qkv_bias = unwrap(json.bool_or("qkv_bias", true));
   config.intermediate = unwrap(json.required_int("intermediate_size", 1, kMaxWidth));
   config.experts = unwrap(json.required_int("num_experts", 0, kMaxExperts));
+  if (config.experts > kMaxExpertsOfAllLayers / config.layers) {
+    throw_error(json.field_error(
+        "num_experts", "is too many for " + std::to_string(config.layers) + " layers",
+        "at most " + std::to_string(kMaxExpertsOfAllLayers) + " in all layers together"));
+  }
   if (config.experts > 0) {
     config.experts_per_token = unwrap(json.required_int("num_experts_per_tok", 1, config.experts));
     config.expert_intermediate = unwrap(json.required_int("moe_intermediate_size", 1, kMaxWidth));

@@ -251,6 +251,8 @@ TEST(HuggingFaceConfig, FieldsOfQwen2MoeThatAreRefused) {
            {"norm_topk_prob", "1"}}) {
     expect_user_error([&] { parse(with(moe_config(), key, value)); }, {key, "config.json:"});
   }
+  Json many = with(with(moe_config(), "num_hidden_layers", "4096"), "num_experts", "4096");
+  expect_user_error([&] { parse(many); }, {"num_experts", "too many for 4096 layers"});
   for (const char* key : {"num_experts", "num_experts_per_tok", "moe_intermediate_size",
                           "shared_expert_intermediate_size"}) {
     expect_user_error([&] { parse(without(moe_config(), key)); }, {key, "is missing"});
