@@ -239,16 +239,17 @@ TEST(HuggingFaceConfig, ReadsQwen2Moe) {
 }
 
 TEST(HuggingFaceConfig, FieldsOfQwen2MoeThatAreRefused) {
-  for (auto [key, value] : std::initializer_list<std::pair<const char*, const char*>>{
-           {"num_experts", "-1"},
-           {"num_experts_per_tok", "7"},
-           {"num_experts_per_tok", "0"},
-           {"moe_intermediate_size", "0"},
-           {"shared_expert_intermediate_size", "\"x\""},
-           {"decoder_sparse_step", "0"},
-           {"mlp_only_layers", "[-1]"},
-           {"use_sliding_window", "true"},
-           {"norm_topk_prob", "1"}}) {
+  const std::vector<std::pair<std::string, std::string>> refused = {
+      {"num_experts", "-1"},
+      {"num_experts_per_tok", "7"},
+      {"num_experts_per_tok", "0"},
+      {"moe_intermediate_size", "0"},
+      {"shared_expert_intermediate_size", "\"x\""},
+      {"decoder_sparse_step", "0"},
+      {"mlp_only_layers", "[-1]"},
+      {"use_sliding_window", "true"},
+      {"norm_topk_prob", "1"}};
+  for (const auto& [key, value] : refused) {
     expect_user_error([&] { parse(with(moe_config(), key, value)); }, {key, "config.json:"});
   }
   Json many = with(with(moe_config(), "num_hidden_layers", "4096"), "num_experts", "4096");
@@ -267,8 +268,8 @@ TEST(HuggingFaceConfig, MissingFields) {
 }
 
 TEST(HuggingFaceConfig, UnknownNamesListTheKnown) {
-  auto refuses = [](const char* key, const char* value, std::vector<std::string> parts) {
-    expect_user_error([&] { parse(with(base_config(), key, value)); }, std::move(parts));
+  auto refuses = [](const char* key, const char* value, const std::vector<std::string>& parts) {
+    expect_user_error([&] { parse(with(base_config(), key, value)); }, parts);
   };
   refuses("architectures", "[\"MambaForCausalLM\"]", {"MambaForCausalLM", "LlamaForCausalLM"});
   refuses("hidden_act", "\"gelu\"", {"gelu", "silu"});

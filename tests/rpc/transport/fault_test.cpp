@@ -16,7 +16,6 @@ using runtime::kDefaultStream;
 using std::chrono::milliseconds;
 using testing::Client;
 using testing::expect_fault;
-using testing::expect_parts;
 using testing::Fault;
 using testing::FaultProxy;
 using testing::kSlack;
@@ -173,8 +172,13 @@ TEST_F(Faults, AKilledClientLeavesNothing) {
       const auto buffer = BufferId((*session)->new_handle());
       const std::vector<std::byte> bytes(16 << 20);
       std::ignore = (*session)->allocate(buffer, 16 << 20);
-      while (uploading) std::ignore = (*session)->write(kDefaultStream, {buffer, 0}, bytes);
-      while (true) ::pause();
+      // Until it is killed, in the middle of an upload or between calls.
+      for (;;) {
+        if (uploading)
+          std::ignore = (*session)->write(kDefaultStream, {buffer, 0}, bytes);
+        else
+          ::pause();
+      }
     }
     char ignored = 0;
     ASSERT_EQ(::read(ready->read.get(), &ignored, 1), 1);
