@@ -5,19 +5,13 @@
 #include <cstdlib>
 #include <new>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define TAPML_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define TAPML_SANITIZED 1
-#endif
-#endif
+#include "support/sanitized.h"
 
 namespace tapml::test {
 
 std::atomic<int64_t> allocation_count{0};
 
-#ifdef TAPML_SANITIZED
+#if TAPML_SANITIZED
 
 extern const bool counts_allocations = false;
 

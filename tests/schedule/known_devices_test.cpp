@@ -10,6 +10,7 @@
 #include "pipeline/compile.h"
 #include "schedule/rules/row_buffers.h"
 #include "support/expect_error.h"
+#include "support/sanitized.h"
 #include "support/spirv_validation.h"
 #include "target/devices.h"
 #include "text/parser.h"
@@ -272,10 +273,11 @@ std::vector<std::string> device_names() {
 INSTANTIATE_TEST_SUITE_P(All, KnownDevice, ::testing::ValuesIn(device_names()), name_of);
 
 // Shaders take seconds a device: the largest groups, the most and the least local memory, unless
-// all are asked for (TAPML_WALK=full).
+// all are asked for (TAPML_WALK=full). Sanitizers see the same code in each: the least limits.
 std::vector<std::string> devices_of_shaders() {
   const char* mode = std::getenv("TAPML_WALK");
   if (mode && std::string(mode) == "full") return device_names();
+  if (kSanitized) return {"webgpu"};
   return {"adreno-740", "rtx", "webgpu"};
 }
 INSTANTIATE_TEST_SUITE_P(Some, KnownDeviceShaders, ::testing::ValuesIn(devices_of_shaders()),

@@ -1,5 +1,7 @@
 #include "codegen/lower/narrow_index.h"
 
+#include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "codegen/lower/data.h"
@@ -60,24 +62,23 @@ class Narrower {
   }
 
   // The scalars, which everything takes as fitting, and of all limits only those that do not follow
-  // from others.
+  // from others: none follows from those before it (check() has taken them as given), so that only
+  // those behind it are left to ask.
   void settle_limits() {
-    for (const Var& scalar : launch_.scalars) {
-      limits_.insert(limits_.begin(), {scalar, kMost32, "scalar " + scalar->name});
+    std::vector<IndexLimit> all;
+    for (auto scalar = launch_.scalars.rbegin(); scalar != launch_.scalars.rend(); ++scalar) {
+      all.push_back({*scalar, kMost32, "scalar " + (*scalar)->name});
     }
-    for (size_t i = 0; i < limits_.size();) {
-      arith::Analyzer others;
-      for (const Var& scalar : launch_.scalars) others.bind(scalar, 0, std::nullopt);
-      for (size_t j = 0; j < limits_.size(); ++j) {
-        if (j != i) others.assume(le(limits_[j].value, kMost32));
-      }
-      if (others.prove_less_equal(limits_[i].value, kMost32)) {
-        limits_.erase(limits_.begin() + static_cast<std::ptrdiff_t>(i));
-      } else {
-        ++i;
-      }
+    std::move(limits_.begin(), limits_.end(), std::back_inserter(all));
+    limits_.clear();
+    arith::Analyzer behind;
+    for (const Var& scalar : launch_.scalars) behind.bind(scalar, 0, std::nullopt);
+    for (auto limit = all.rbegin(); limit != all.rend(); ++limit) {
+      if (behind.prove_less_equal(limit->value, kMost32)) continue;
+      behind.assume(le(limit->value, kMost32));
+      limits_.push_back({without_zero_divisors(limit->value), limit->most, limit->what});
     }
-    for (IndexLimit& limit : limits_) limit.value = without_zero_divisors(limit.value);
+    std::reverse(limits_.begin(), limits_.end());
   }
 
   // The launcher evaluates it whatever the scalars are.

@@ -2,17 +2,15 @@
 
 #include <unistd.h>
 
-#include <array>
-#include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <limits>
 #include <utility>
 
 #include "base/host/cpu_features.h"
 #include "base/host/thread_pool.h"
-#include "device/cpu/cpu_kernel.h"
 #include "device/cpu/library/library_module.h"
+#include "device/inline/inline_memory.h"
+#include "device/inline/inline_queue.h"
 #include "exec/library_code.h"
 
 namespace tapml::device {
@@ -20,31 +18,10 @@ namespace tapml::device {
 namespace {
 
 using runtime::CpuKernel;
-using runtime::DeviceKernel;
 using runtime::DeviceMemory;
 using runtime::DeviceModule;
 using runtime::DeviceQueue;
 using runtime::HostCode;
-using runtime::LaunchArgs;
-
-constexpr size_t kAlignment = 64;
-constexpr size_t kMaxBuffers = 64;
-
-class CpuMemory final : public DeviceMemory {
- public:
-  CpuMemory(void* block, int64_t size) : block_(block), size_(size) {
-    auto address = reinterpret_cast<uintptr_t>(block);
-    data_ = reinterpret_cast<std::byte*>((address + kAlignment - 1) / kAlignment * kAlignment);
-  }
-  ~CpuMemory() override { std::free(block_); }
-  int64_t size() const noexcept override { return size_; }
-  std::byte* host_address() noexcept override { return data_; }
-
- private:
-  void* block_;
-  std::byte* data_;
-  int64_t size_;
-};
 
 class WrappedMemory final : public DeviceMemory {
  public:
@@ -59,73 +36,14 @@ class WrappedMemory final : public DeviceMemory {
   std::shared_ptr<const void> owner_;
 };
 
-class CpuCode final : public CpuDeviceKernel {
+class PoolShares final : public Shares {
  public:
-  CpuCode(CpuKernel code, std::shared_ptr<HostCode> owner) : owner_(std::move(owner)) {
-    function = code;
-  }
-
- private:
-  std::shared_ptr<HostCode> owner_;  // keeps the code mapped
-};
-
-class CpuModule final : public DeviceModule {
- public:
-  explicit CpuModule(std::shared_ptr<HostCode> code) : code_(std::move(code)) {}
-  Result<std::shared_ptr<DeviceKernel>> kernel(const std::string& entry) noexcept override {
-    TAPML_ASSIGN(CpuKernel function, code_->find(entry));
-    if (!function) return fail(internal_error("the module has no entry " + entry));
-    return std::make_shared<CpuCode>(function, code_);
-  }
-
- private:
-  std::shared_ptr<HostCode> code_;
-};
-
-class CpuQueue final : public DeviceQueue {
- public:
-  explicit CpuQueue(std::shared_ptr<ThreadPool> pool) : pool_(std::move(pool)) {}
-
-  Status write(DeviceMemory& to, int64_t offset,
-               std::span<const std::byte> bytes) noexcept override {
-    std::memcpy(to.host_address() + offset, bytes.data(), bytes.size());
-    return {};
-  }
-  Status copy(DeviceMemory& from, int64_t from_offset, DeviceMemory& to, int64_t to_offset,
-              int64_t size) noexcept override {
-    std::memmove(to.host_address() + to_offset, from.host_address() + from_offset,
-                 static_cast<size_t>(size));
-    return {};
-  }
-  Status fill_zero(DeviceMemory& to, int64_t offset, int64_t size) noexcept override {
-    std::memset(to.host_address() + offset, 0, static_cast<size_t>(size));
-    return {};
-  }
-  Status launch(DeviceKernel& kernel, const LaunchArgs& args) noexcept override {
-    const auto& code = static_cast<const CpuDeviceKernel&>(kernel);
-    if (!code.function) return args.extent > 0 ? code.run(args) : Status{};
-    if (args.buffers.size() > kMaxBuffers) {
-      return fail(platform_error(PlatformFault::kLimit,
-                                 std::to_string(args.buffers.size()) + " buffers in a launch"));
-    }
-    std::array<void*, kMaxBuffers> buffers;
-    for (size_t i = 0; i < args.buffers.size(); ++i) {
-      buffers[i] = args.buffers[i].memory->host_address() + args.buffers[i].offset;
-    }
-    CpuKernel function = code.function;
+  explicit PoolShares(std::shared_ptr<ThreadPool> pool) : pool_(std::move(pool)) {}
+  void run(CpuKernel function, void* const* buffers, const int64_t* scalars, int64_t extent,
+           int64_t grain) noexcept override {
     pool_->parallel_for(
-        args.extent,
-        [&](int64_t begin, int64_t end) {
-          function(buffers.data(), args.scalars.data(), begin, end);
-        },
-        args.workgroup_threads);
-    return {};
+        extent, [&](int64_t begin, int64_t end) { function(buffers, scalars, begin, end); }, grain);
   }
-  Status read(DeviceMemory& from, int64_t offset, std::span<std::byte> bytes) noexcept override {
-    std::memcpy(bytes.data(), from.host_address() + offset, bytes.size());
-    return {};
-  }
-  Status synchronize() noexcept override { return {}; }
 
  private:
   std::shared_ptr<ThreadPool> pool_;
@@ -160,7 +78,7 @@ DeviceInfo describe(int threads) {
   // Work groups mean nothing here, so that any size is within the limit.
   info.limits.max_workgroup_threads = std::numeric_limits<int32_t>::max();
   info.limits.max_allocation_bytes = physical_memory();
-  info.limits.buffer_alignment = kAlignment;
+  info.limits.buffer_alignment = kInlineAlignment;
   info.limits.threads = threads;
   for (int i = 0; i <= static_cast<int>(DType::kF64); ++i) {
     auto dtype = static_cast<DType>(i);
@@ -200,14 +118,10 @@ Result<std::shared_ptr<DeviceMemory>> CpuDevice::allocate(int64_t bytes) noexcep
                                    " bytes of memory",
                                "cpu"));
   }
-  // Room to align, and to load whole vectors at the end. calloc gives large blocks as fresh zero
-  // pages, which are not touched before they are used.
-  void* block = std::calloc(static_cast<size_t>(bytes) + 2 * kAlignment, 1);
-  if (!block) {
-    return fail(platform_error(PlatformFault::kOutOfMemory,
-                               "no memory for " + std::to_string(bytes) + " bytes", "cpu"));
-  }
-  return std::make_shared<CpuMemory>(block, bytes);
+  std::shared_ptr<DeviceMemory> memory = allocate_inline(bytes);
+  if (memory) return memory;
+  return fail(platform_error(PlatformFault::kOutOfMemory,
+                             "no memory for " + std::to_string(bytes) + " bytes", "cpu"));
 }
 
 Result<std::shared_ptr<DeviceModule>> CpuDevice::load(const ModuleBlob& blob) noexcept {
@@ -222,11 +136,11 @@ Result<std::shared_ptr<DeviceModule>> CpuDevice::load(const ModuleBlob& blob) no
                                "use a build with the compiler"));
   }
   TAPML_ASSIGN(std::shared_ptr<HostCode> code, state_->loader->load(blob));
-  return std::make_shared<CpuModule>(std::move(code));
+  return inline_module(std::move(code));
 }
 
 Result<std::unique_ptr<DeviceQueue>> CpuDevice::create_queue() noexcept {
-  return std::make_unique<CpuQueue>(state_->pool);
+  return inline_queue(std::make_unique<PoolShares>(state_->pool));
 }
 
 std::shared_ptr<DeviceMemory> wrap_host_memory(std::byte* data, int64_t size,

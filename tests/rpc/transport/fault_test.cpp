@@ -5,6 +5,7 @@
 #include "client.h"
 #include "server_process.h"
 #include "support/fault_proxy.h"
+#include "support/sanitized.h"
 #include "support/temp_folder.h"
 
 namespace tapml::rpc {
@@ -132,17 +133,8 @@ TEST_F(Faults, AReplayedFrameEndsTheSession) {
   expect_nothing_left(server);
 }
 
-// Sanitizers take address space for their shadow, far beyond any limit.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kHasShadow = true;
-#elif defined(__has_feature)
-constexpr bool kHasShadow = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-constexpr bool kHasShadow = false;
-#endif
-
 TEST_F(Faults, MemoryThatTheProcessMayNotHaveIsOutOfMemory) {
-  if (kHasShadow) GTEST_SKIP() << "address space cannot be limited under a sanitizer";
+  if (testing::kSanitized) GTEST_SKIP() << "address space cannot be limited under a sanitizer";
   ListenOptions options;
   options.process_bytes = int64_t{2} << 30;
   ServerProcess server = serve(options);

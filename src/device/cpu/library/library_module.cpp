@@ -3,7 +3,7 @@
 #include <array>
 #include <map>
 
-#include "device/cpu/cpu_kernel.h"
+#include "device/inline/inline_kernel.h"
 #include "exec/library_code.h"
 
 namespace tapml::device {
@@ -35,13 +35,15 @@ DLDataType dl_type(DType dtype) {
   return {code, bits, 1};
 }
 
-class LibraryKernel final : public CpuDeviceKernel {
+class LibraryKernel final : public InlineKernel {
  public:
   LibraryKernel(LibraryCode code, const tapml_routine* routine, std::shared_ptr<Opened> opened,
                 int threads)
       : code_(std::move(code)), routine_(routine), opened_(std::move(opened)), threads_(threads) {}
 
-  Status run(const runtime::LaunchArgs& args) const noexcept override {
+  // Routines share out their work themselves.
+  Status run(const runtime::LaunchArgs& args, Shares&) const noexcept override {
+    if (args.extent <= 0) return {};
     std::array<DLTensor, kMaxTensors> tensors;
     std::array<int64_t, kMaxDims> dims;
     size_t next = 0, dim = 0;
