@@ -47,6 +47,10 @@ std::shared_ptr<runtime::Device> open_device(const target::Target& target,
 
 }  // namespace
 
+bool has_own_process(const target::Target& target) {
+  return !target.place.empty() || target.description.platform == "wasm";
+}
+
 std::unique_ptr<runtime::Session> open_session(target::Target& target, const CacheOptions& cache,
                                                const device::HostLibraries& libraries,
                                                const RemoteOptions& remote) {
@@ -59,7 +63,7 @@ std::unique_ptr<runtime::Session> open_session(target::Target& target, const Cac
     target::adopt_processor(target, session->info());
     return session;
   }
-  if (target.description.platform == "wasm") {
+  if (has_own_process(target)) {
     return open_remote_session(unwrap(start_wasm_worker()), target, {});
   }
   auto session = unwrap(runtime::LocalSession::create(open_device(target, cache, libraries)));
@@ -85,8 +89,8 @@ std::vector<PlatformStatus> list_platforms() {
     PlatformStatus status{description.platform, description.doc, false, {}, ""};
     target::Target target = target::parse_target(description.platform);
     auto info = guard([&] {
-      return description.platform == "wasm" ? open_session(target)->info()
-                                            : open_device(target, {})->info();
+      return has_own_process(target) ? open_session(target)->info()
+                                     : open_device(target, {})->info();
     });
     if (info) {
       status.here = true;

@@ -14,7 +14,7 @@
 
 namespace tapml::app {
 
-// A session on the target's device, here or at its place (cli/remote.h). PlatformError for a
+// A session on the target's device, here or at its place (app/remote.h). PlatformError for a
 // platform that is not there. The target's processor becomes the device's: code is then made for
 // it, and refused where the target's options ask for another one. Programs that a driver builds are
 // kept in the cache. `libraries` of the user go to the cpu of this machine: UserError with a place.
@@ -22,6 +22,10 @@ std::unique_ptr<runtime::Session> open_session(target::Target& target,
                                                const CacheOptions& cache = {},
                                                const device::HostLibraries& libraries = {},
                                                const RemoteOptions& remote = {});
+
+// Whether a session of the target has a process of its own wherever it is opened: what a kernel
+// does there, it does to nobody else.
+bool has_own_process(const target::Target& target);
 
 // The device that a client asks a server of this machine for. The text comes from outside.
 Result<std::shared_ptr<runtime::Device>> open_served_device(

@@ -28,11 +28,6 @@ std::unique_ptr<runtime::Session> open_worker(const target::Target& target,
   return unwrap(rpc::RemoteSession::connect(std::move(channel), connect));
 }
 
-// Whether each session of the target has a process of its own anyway.
-bool is_isolated(const target::Target& target) {
-  return !target.place.empty() || target.description.platform == "wasm";
-}
-
 }  // namespace
 
 void IsolationOptions::add_to(CLI::App& command) {
@@ -49,7 +44,7 @@ std::function<std::unique_ptr<runtime::Session>()> worker_opener(const target::T
                                                                  const LibraryFiles& libraries,
                                                                  const RemoteOptions& remote) {
   return [target, libraries, remote]() -> std::unique_ptr<runtime::Session> {
-    if (!is_isolated(target)) return open_worker(target, libraries.files);
+    if (!has_own_process(target)) return open_worker(target, libraries.files);
     target::Target same = target;
     return open_session(same, {}, libraries.load(), remote);
   };
@@ -66,8 +61,8 @@ PlatformUnderTest open_under_test(target::Target& target, const LibraryFiles& li
   }
   // What is not here shows before anything else is done, and a place says what code it takes.
   auto first = std::make_shared<std::unique_ptr<runtime::Session>>(
-      is_isolated(target) ? open_session(target, {}, libraries.load(), remote)
-                          : open_worker(target, libraries.files));
+      has_own_process(target) ? open_session(target, {}, libraries.load(), remote)
+                              : open_worker(target, libraries.files));
   target::adopt_processor(target, (*first)->info());
   result.platform.target = target;
   auto open = worker_opener(target, libraries, remote);

@@ -7,34 +7,12 @@
 #include "runtime/tensor.h"
 #include "support/background_server.h"
 #include "support/expect_error.h"
+#include "support/scatter_program.h"
 #include "target/target.h"
 #include "text/parser.h"
 
 namespace tapml {
 namespace {
-
-// Writes x[i] to y[at[i]], wherever that is.
-constexpr const char* kScatter = R"(
-module
-
-prim def scatter(x: Buffer((n,), f32), at: Buffer((n,), i64), out y: Buffer((n,), f32), n: i64) {
-  for i in serial(n) {
-    block "y" (vi: spatial(n) = i) {
-      reads x[vi], at[vi]
-      writes y[at[vi]]
-      y[at[vi]] = x[vi]
-    }
-  }
-}
-
-def main(x: Tensor((n,), f32), at: Tensor((n,), i64)) -> Tensor((n,), f32) {
-  dataflow {
-    y: Tensor((n,), f32) = call_tir(@scatter, (x, at), Tensor((n,), f32))
-    output y
-  }
-  return y
-}
-)";
 
 struct Client {
   std::unique_ptr<rpc::RemoteSession> session;
@@ -62,8 +40,8 @@ struct Client {
 };
 
 TEST(RemoteCrash, AKernelThatWritesToAnUnmappedPageTakesItsSessionOnly) {
-  auto executable =
-      pipeline::compile(text::parse(kScatter, "scatter"), target::parse_target("cpu"));
+  auto executable = pipeline::compile(text::parse(testing::kScatterProgram, "scatter"),
+                                      target::parse_target("cpu"));
   testing::TempFolder folder;
   testing::BackgroundServer server({"--listen", "unix:" + folder / "server"});
   Client other(server.place(), executable), wild(server.place(), executable);

@@ -6,6 +6,7 @@
 #include "runtime/tensor.h"
 #include "support/expect_error.h"
 #include "support/program.h"
+#include "support/scatter_program.h"
 #include "support/wasm_session.h"
 #include "target/target.h"
 #include "text/parser.h"
@@ -100,32 +101,9 @@ TEST_F(Wasm, TheWorkerTellsItsStatus) {
   }
 }
 
-// Writes x[i] to y[at[i]], wherever that is.
-constexpr const char* kScatter = R"(
-module
-
-prim def scatter(x: Buffer((n,), f32), at: Buffer((n,), i64), out y: Buffer((n,), f32), n: i64) {
-  for i in serial(n) {
-    block "y" (vi: spatial(n) = i) {
-      reads x[vi], at[vi]
-      writes y[at[vi]]
-      y[at[vi]] = x[vi]
-    }
-  }
-}
-
-def main(x: Tensor((n,), f32), at: Tensor((n,), i64)) -> Tensor((n,), f32) {
-  dataflow {
-    y: Tensor((n,), f32) = call_tir(@scatter, (x, at), Tensor((n,), f32))
-    output y
-  }
-  return y
-}
-)";
-
 Result<HostTensor> scatter(runtime::Session& session, std::vector<int64_t> at) {
-  static const auto kExecutable =
-      pipeline::compile(text::parse(kScatter, "scatter"), target::parse_target("wasm"));
+  static const auto kExecutable = pipeline::compile(
+      text::parse(testing::kScatterProgram, "scatter"), target::parse_target("wasm"));
   TAPML_ASSIGN(auto machine, session.open_machine(kExecutable));
   const auto count = static_cast<int64_t>(at.size());
   std::vector<float> x(at.size());

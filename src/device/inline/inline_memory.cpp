@@ -8,10 +8,10 @@ namespace {
 
 class InlineMemory final : public runtime::DeviceMemory {
  public:
-  InlineMemory(void* block, int64_t size) : block_(block), size_(size) {
-    auto address = reinterpret_cast<uintptr_t>(block);
-    data_ = reinterpret_cast<std::byte*>((address + kInlineAlignment - 1) / kInlineAlignment *
-                                         kInlineAlignment);
+  InlineMemory(void* block, int64_t size)
+      : block_(block), data_(static_cast<std::byte*>(block)), size_(size) {
+    const auto past = reinterpret_cast<uintptr_t>(block) % kInlineAlignment;
+    if (past > 0) data_ += kInlineAlignment - past;
   }
   ~InlineMemory() override { std::free(block_); }
   int64_t size() const noexcept override { return size_; }

@@ -249,8 +249,9 @@ TEST(HuggingFaceConfig, FieldsOfQwen2MoeThatAreRefused) {
       {"mlp_only_layers", "[-1]"},
       {"use_sliding_window", "true"},
       {"norm_topk_prob", "1"}};
-  for (const auto& [key, value] : refused) {
-    expect_user_error([&] { parse(with(moe_config(), key, value)); }, {key, "config.json:"});
+  for (const auto& field : refused) {
+    expect_user_error([&] { parse(with(moe_config(), field.first, field.second)); },
+                      {field.first, "config.json:"});
   }
   Json many = with(with(moe_config(), "num_hidden_layers", "4096"), "num_experts", "4096");
   expect_user_error([&] { parse(many); }, {"num_experts", "too many for 4096 layers"});

@@ -1,0 +1,180 @@
+#include "codegen/source/operations.h"
+
+#include <bit>
+#include <cmath>
+
+#include "ir/exceptions.h"
+
+namespace tapml::codegen {
+
+std::string Operations::rounded(const std::string& text, DType dtype) const {
+  const bool narrow = dtype == DType::kF16 || dtype == DType::kBF16;
+  return narrow ? dialect_.round_narrow(text, dtype) : text;
+}
+
+std::string Operations::binary(const PrimExpr& e, const std::string& a, const std::string& b,
+                               bool index) const {
+  DType dtype = e.operand(0).dtype();
+  auto infix = [&](const char* op) {
+    return rounded("(" + a + " " + op + " " + b + ")", e.dtype());
+  };
+  auto arithmetic = [&](const char* op) {
+    bool plain = !is_integer(dtype) || index;
+    return plain ? infix(op) : dialect_.wrapping(a, op, b, dtype);
+  };
+  // Not every language orders its truth values.
+  if (dtype == DType::kBool) {
+    if (e.kind() == ExprKind::kLt) return "(!" + a + " && " + b + ")";
+    if (e.kind() == ExprKind::kLe) return "(!" + a + " || " + b + ")";
+    if (e.kind() == ExprKind::kMin) return "(" + a + " && " + b + ")";
+    if (e.kind() == ExprKind::kMax) return "(" + a + " || " + b + ")";
+  }
+  switch (e.kind()) {
+    case ExprKind::kAdd:
+      return arithmetic("+");
+    case ExprKind::kSub:
+      return arithmetic("-");
+    case ExprKind::kMul:
+      return arithmetic("*");
+    case ExprKind::kDiv:
+      return infix("/");
+    case ExprKind::kEq:
+      return infix("==");
+    case ExprKind::kNe:
+      return infix("!=");
+    case ExprKind::kLt:
+      return infix("<");
+    case ExprKind::kLe:
+      return infix("<=");
+    case ExprKind::kAnd:
+      return infix("&&");
+    case ExprKind::kOr:
+      return infix("||");
+    case ExprKind::kMin:
+    case ExprKind::kMax:
+      return extremum(e.kind(), a, b, dtype);
+    case ExprKind::kFloorDiv:
+      return division(e, a, b, {true, true}, index);
+    case ExprKind::kFloorMod:
+      return division(e, a, b, {false, true}, index);
+    default:
+      throw_internal("unexpected expression", e->name);
+  }
+}
+
+std::string Operations::extremum(ExprKind kind, const std::string& a, const std::string& b,
+                                 DType dtype) const {
+  const std::string x = temporary_(a, dtype), y = temporary_(b, dtype);
+  std::string takes = y + (kind == ExprKind::kMin ? " < " : " > ") + x;
+  if (is_float(dtype)) takes += " || " + y + " != " + y;  // a NaN wins
+  return "(" + takes + " ? " + y + " : " + x + ")";
+}
+
+// The divisor is replaced by 1 where the language could not divide: by 0, and by -1 where the
+// smallest integer may stand above. Then the remainder is 0 of itself, and the quotient is put
+// right. Other constant divisors need none of this.
+std::string Operations::division(const PrimExpr& e, const std::string& a, const std::string& b,
+                                 Division kind, bool index) const {
+  const auto [quotient, floor] = kind;
+  DType dtype = e.dtype();
+  bool is_signed = is_signed_integer(dtype);
+  const PrimExpr& divisor = e.operand(1);
+  if (floor && divisor.is_int() && divisor->int_value > 0 &&
+      std::has_single_bit(static_cast<uint64_t>(divisor->int_value))) {
+    if (!quotient) {
+      return "(" + a + " & " + dialect_.int_literal(divisor->int_value - 1, dtype) + ")";
+    }
+    const int bits = std::countr_zero(static_cast<uint64_t>(divisor->int_value));
+    return dialect_.shift(a, dialect_.int_literal(bits, dtype), dtype, false);
+  }
+  bool may_be_zero = !divisor.is_int() || divisor.is_int(0);
+  bool may_overflow = is_signed && (divisor.is_int() ? divisor.is_int(-1) : !index);
+  std::string zero = dialect_.int_literal(0, dtype), one = dialect_.int_literal(1, dtype);
+  std::string minus_one = is_signed ? dialect_.int_literal(-1, dtype) : "";
+  std::string x = temporary_(a, dtype), y = temporary_(b, dtype), d = y;
+  std::string guard = may_be_zero ? y + " == " + zero : "";
+  if (may_overflow) guard += (guard.empty() ? "" : " || ") + y + " == " + minus_one;
+  if (!guard.empty()) d = temporary_("(" + guard + " ? " + one + " : " + y + ")", dtype);
+  std::string result;
+  if (!quotient || (is_signed && floor)) result = dialect_.remainder(x, d, dtype);
+  if (is_signed && floor) {
+    std::string r = temporary_(result, dtype);
+    std::string off =
+        "(" + r + " != " + zero + " && ((" + r + " < " + zero + ") != (" + d + " < " + zero + ")))";
+    result = quotient ? "(" + x + " / " + d + " - (" + off + " ? " + one + " : " + zero + "))"
+                      : "(" + r + " + (" + off + " ? " + d + " : " + zero + "))";
+  } else if (quotient) {
+    result = "(" + x + " / " + d + ")";
+  }
+  if (!quotient) return result;
+  if (may_overflow) {
+    result = "(" + y + " == " + minus_one + " ? " + dialect_.wrapping(zero, "-", x, dtype) + " : " +
+             result + ")";
+  }
+  return may_be_zero ? "(" + y + " == " + zero + " ? " + zero + " : " + result + ")" : result;
+}
+
+std::string Operations::shift(const PrimExpr& e, const std::string& a, const std::string& b) const {
+  DType dtype = e.dtype();
+  bool left = e->name == "shift_left";
+  const PrimExpr& amount = e.operand(1);
+  if (amount.is_int() && amount->int_value >= 0 && amount->int_value < dtype_bits(dtype)) {
+    return dialect_.shift(a, b, dtype, left);
+  }
+  std::string x = temporary_(a, dtype), n = temporary_(b, dtype);
+  std::string beyond = dialect_.int_literal(0, dtype);
+  if (!left && is_signed_integer(dtype)) {
+    beyond = dialect_.shift(x, dialect_.int_literal(dtype_bits(dtype) - 1, dtype), dtype, false);
+  }
+  return "(" + dialect_.shift_fits(n, dtype) + " ? " + dialect_.shift(x, n, dtype, left) + " : " +
+         beyond + ")";
+}
+
+std::string Operations::bits(const PrimExpr& e, const std::vector<std::string>& args) const {
+  bool is_bool = e.dtype() == DType::kBool;
+  if (e->name == "bit_not") {
+    return is_bool ? "(!" + args[0] + ")" : dialect_.wrapped("(~" + args[0] + ")", e.dtype());
+  }
+  const char* op = e->name == "bit_and" ? "&" : e->name == "bit_or" ? "|" : "^";
+  if (is_bool) op = e->name == "bit_and" ? "&&" : e->name == "bit_or" ? "||" : "!=";
+  return "(" + args[0] + " " + op + " " + args[1] + ")";
+}
+
+std::string Operations::sign(const std::string& text, DType dtype) const {
+  std::string x = temporary_(text, dtype);
+  auto literal = [&](int value) {
+    return is_float(dtype) ? dialect_.float_literal(value, dtype)
+                           : dialect_.int_literal(value, dtype);
+  };
+  std::string zero = literal(0), below = zero;
+  if (is_float(dtype)) below = "(" + x + " == " + zero + " ? " + zero + " : " + x + ")";
+  if (!is_unsigned_integer(dtype)) {
+    below = "(" + x + " < " + zero + " ? " + literal(-1) + " : " + below + ")";
+  }
+  return "(" + x + " > " + zero + " ? " + literal(1) + " : " + below + ")";
+}
+
+std::string Operations::call(const PrimExpr& e, const std::vector<std::string>& args,
+                             bool index) const {
+  const std::string& name = e->name;
+  DType from = e.operand(0).dtype();
+  if (name.starts_with("shift_")) return shift(e, args[0], args[1]);
+  if (name.starts_with("bit_")) return bits(e, args);
+  if (name == "trunc_div") return division(e, args[0], args[1], {true, false}, index);
+  if (name == "trunc_mod") return division(e, args[0], args[1], {false, false}, index);
+  if (name == "sign") return sign(args[0], from);
+  if (name == "reinterpret") return dialect_.reinterpret(args[0], from, e.dtype());
+  if (name == "isnan") {
+    std::string x = temporary_(args[0], from);
+    return "(" + x + " != " + x + ")";
+  }
+  if (name == "isinf" || name == "isfinite") {
+    std::string infinity = dialect_.float_literal(HUGE_VAL, from);
+    return "(" + dialect_.intrinsic("abs", args, from) + (name == "isinf" ? " == " : " < ") +
+           infinity + ")";
+  }
+  if (name == "abs" && is_unsigned_integer(from)) return args[0];
+  return rounded(dialect_.intrinsic(name, args, e.dtype()), e.dtype());
+}
+
+}  // namespace tapml::codegen

@@ -1,0 +1,44 @@
+// Operations of scalars as expressions of a C-like language, with the meaning of docs/semantics.md
+// whatever the language's own is.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "codegen/source/dialect.h"
+
+namespace tapml::codegen {
+
+// Operands are given as text that has been emitted already; e says dtypes and constants. `index`:
+// arithmetic of indices, which does not overflow.
+class Operations {
+ public:
+  // `temporary` gives a name to a value that is used more than once; names and literals stay.
+  using Temporary = std::function<std::string(const std::string& text, DType dtype)>;
+  Operations(const Dialect& dialect, Temporary temporary)
+      : dialect_(dialect), temporary_(std::move(temporary)) {}
+
+  std::string binary(const PrimExpr& e, const std::string& a, const std::string& b,
+                     bool index) const;
+  std::string call(const PrimExpr& e, const std::vector<std::string>& args, bool index) const;
+
+ private:
+  struct Division {
+    bool quotient, floor;
+  };
+  std::string rounded(const std::string& text, DType dtype) const;
+  std::string extremum(ExprKind kind, const std::string& a, const std::string& b,
+                       DType dtype) const;
+  std::string division(const PrimExpr& e, const std::string& a, const std::string& b, Division kind,
+                       bool index) const;
+  std::string shift(const PrimExpr& e, const std::string& a, const std::string& b) const;
+  std::string bits(const PrimExpr& e, const std::vector<std::string>& args) const;
+  std::string sign(const std::string& text, DType dtype) const;
+
+  const Dialect& dialect_;
+  Temporary temporary_;
+};
+
+}  // namespace tapml::codegen
