@@ -139,14 +139,5 @@ add_library(tapml_dep_shaderc INTERFACE)
 target_link_libraries(
   tapml_dep_shaderc INTERFACE -Wl,--start-group ${shaderc_archives} -Wl,--end-group Threads::Threads)
 
-# Formatted messages.
-find_path(TAPML_FMT_INCLUDE fmt/format.h)
-find_library(TAPML_FMT_LIBRARY fmt)
-tapml_require("${TAPML_FMT_INCLUDE}" libfmt-dev "fmt/format.h")
-tapml_require("${TAPML_FMT_LIBRARY}" libfmt-dev "libfmt")
-add_library(tapml_dep_fmt INTERFACE)
-target_link_libraries(tapml_dep_fmt INTERFACE "${TAPML_FMT_LIBRARY}")
-
 mark_as_advanced(
-  TAPML_LLVM_INCLUDE TAPML_LLVM_LIBRARY TAPML_LLD_INCLUDE TAPML_Z TAPML_SHADERC_INCLUDE TAPML_FMT_INCLUDE
-  TAPML_FMT_LIBRARY)
+  TAPML_LLVM_INCLUDE TAPML_LLVM_LIBRARY TAPML_LLD_INCLUDE TAPML_Z TAPML_SHADERC_INCLUDE)
