@@ -9,6 +9,7 @@ Usage:
   train_demo.py --minutes 65          train (continues from the checkpoint in --work, if any), then export
   train_demo.py --export              export the newest checkpoint to --out
   train_demo.py --evaluate            held-out bits per byte and greedy samples of the model in --out
+  train_demo.py --prompts             write prompts.txt to --out: beginnings of the held-out chapters
 
 The tokenizer is trained only where --out has none, so that its golden files stay valid.
 Needs torch, tokenizers, safetensors, numpy; `apt-get download` and `dpkg-deb` for the text.
@@ -486,6 +487,22 @@ def evaluate(args):
         print("---\n" + greedy(weights, tokenizer, prompt, 100))
 
 
+def held_out_prompts(args):
+    """The first words of every held-out chapter, one a line: 4 to 25 of them, or more where training text has those."""
+    train_text, test_text = load_text(args.work)
+    seen = "\n".join(train_text)
+    lines = []
+    for i, chapter in enumerate(test_text):
+        words = chapter.split("\n")[0].split()
+        for count in range(4 + 3 * (i % 8), len(words) + 1):
+            prompt = " ".join(words[:count])
+            if prompt not in seen:
+                lines.append(prompt + "\n")
+                break
+    write_atomic(args.out / "prompts.txt", "".join(lines))
+    print(f"{len(lines)} prompts of {len(test_text)} held-out chapters")
+
+
 def keep_memory():
     """Starts the program again with a malloc that keeps freed memory: page faults cost a third of the time."""
     wanted = {"MALLOC_MMAP_THRESHOLD_": "8000000000", "MALLOC_TRIM_THRESHOLD_": "16000000000",
@@ -507,6 +524,7 @@ def main():
     parser.add_argument("--save-every", type=float, default=4, help="minutes between checkpoints")
     parser.add_argument("--export", action="store_true", help="only export the newest checkpoint")
     parser.add_argument("--evaluate", action="store_true", help="only evaluate the model in --out")
+    parser.add_argument("--prompts", action="store_true", help="only write the held-out prompts")
     args = parser.parse_args()
     args.work = args.work.resolve()
     args.out = args.out.resolve()
@@ -514,6 +532,8 @@ def main():
         export(args)
     elif args.evaluate:
         evaluate(args)
+    elif args.prompts:
+        held_out_prompts(args)
     else:
         keep_memory()
         train(args)

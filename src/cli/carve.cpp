@@ -1,82 +1,353 @@
-// tapml carve: one run, a test for every kernel call.
+// tapml carve: a run, a test for every kernel call.
 #include "topdown/carve.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
 
+#include "app/executable.h"
 #include "app/model.h"
+#include "app/platforms.h"
 #include "base/host/interrupt.h"
 #include "base/host/progress.h"
+#include "base/log.h"
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/sizes.h"
+#include "io/host/files.h"
+#include "io/safetensors.h"
 #include "ir/exceptions.h"
 #include "llm/engine.h"
+#include "pipeline/check_input.h"
+#include "pipeline/compile.h"
+#include "text/parser.h"
 
 namespace tapml::cli {
 
 namespace {
 
-struct CarveOptions {
+struct CarveCommand {
   ModelOptions model;
-  std::string prompt, folder;
+  std::vector<std::string> prompts, inputs;
+  std::string prompts_file, function, folder, budget, weights = "inside";
   int64_t max_tokens = 4;
+  int64_t decode = -1;  // --max-tokens says it
   int64_t calls = 0;
 };
 
-int run(const CarveOptions& options, const Output& output) {
-  Progress progress = Progress::to_stderr(output.json);
-  std::vector<int32_t> prompt;
-  ReadyModel model =
-      make_ready(options.model, [&](const Tokenizer& tokenizer, const ModelInterface& interface) {
-        prompt = encode_prompt(tokenizer, interface.context, options.prompt);
-        progress.begin("compile");
-      });
-  auto engine = unwrap(llm::Engine::create(*model.session, model.executable, model.weights));
-  progress.begin("carve");
-  topdown::Carver carver(*model.executable, options.calls);
-  engine->vm().call_point().set_observer(&carver);
-  llm::GenerateOptions generate;
-  generate.max_tokens = options.max_tokens;
-  generate.eos = model.eos;
-  generate.on_token = [](int32_t) { return !interrupted(); };
-  engine->vm().set_interrupt(&interrupt_flag());
-  auto generated = engine->generate(prompt, generate);
-  if (!generated && !interrupted()) throw_error(generated.error());
-  engine->vm().call_point().set_observer(nullptr);
-  // What was carved before an interruption is a valid suite, too.
-  topdown::Suite suite = carver.take();
-  progress.begin("write " + options.folder);
-  unwrap(topdown::save_suite(suite, options.folder));
+struct Prompt {
+  std::string text, where;
+};
+
+std::vector<Prompt> prompts_of(const CarveCommand& command) {
+  std::vector<Prompt> prompts;
+  for (const std::string& text : command.prompts) prompts.push_back({text, "--prompt"});
+  if (!command.prompts_file.empty()) {
+    std::istringstream lines(unwrap(read_text_file(command.prompts_file)));
+    std::string line;
+    for (int64_t number = 1; std::getline(lines, line); ++number) {
+      if (line.ends_with('\r')) line.pop_back();
+      if (line.find_first_not_of(" \t") == std::string::npos) continue;
+      prompts.push_back({line, command.prompts_file + ":" + std::to_string(number)});
+    }
+    if (prompts.empty()) {
+      throw_user("the file has no prompts", command.prompts_file, "one a line", "none");
+    }
+  }
+  if (prompts.empty()) {
+    throw_user("a model is carved while it continues a text", "command line",
+               "--prompt TEXT or --prompts FILE", "neither");
+  }
+  return prompts;
+}
+
+std::vector<int32_t> encode(const Tokenizer& tokenizer, int64_t context, const Prompt& prompt) {
+  auto tokens = guard([&] { return encode_prompt(tokenizer, context, prompt.text); });
+  if (tokens) return *tokens;
+  Error error = tokens.error();
+  error.where = prompt.where;
+  throw_error(std::move(error));
+}
+
+topdown::CarveOptions carve_options(const CarveCommand& command) {
+  topdown::CarveOptions options;
+  options.calls_per_kernel = command.calls;
+  if (!command.budget.empty()) {
+    options.budget_bytes = parse_size(command.budget, "--budget");
+    if (options.budget_bytes == 0) throw_user("a budget of nothing", "--budget", "1 or more", "0");
+  }
+  return options;
+}
+
+// The runs to carve, each a step after which the folder is a suite.
+using Run = std::function<Status()>;
+
+Json nan_json(const std::optional<topdown::SourceNaN>& nan) {
+  if (!nan) return Json::null();
+  std::vector<Json> inputs;
+  for (const std::string& input : nan->inputs) inputs.push_back(Json::string(input));
+  return Json::object({{"kernel", Json::string(nan->kernel)},
+                       {"output", Json::string(nan->output)},
+                       {"sequence", Json::integer(nan->sequence)},
+                       {"layers", Json::string(origin_summary(nan->origin))},
+                       {"inputs_with_nan", Json::array(std::move(inputs))},
+                       {"calls", Json::integer(nan->calls)}});
+}
+
+void report_nan(const topdown::SourceNaN& nan, const Output& output) {
+  std::string inputs;
+  for (const std::string& input : nan.inputs) inputs += (inputs.empty() ? "" : ", ") + input;
+  output.line("NaN in the source's own run: " + nan.kernel +
+              (nan.origin.empty() ? "" : " (" + origin_summary(nan.origin) + ")") + ", call " +
+              std::to_string(nan.sequence) + ", output " + nan.output + ", from " +
+              (inputs.empty() ? "inputs without NaN" : "NaN in its input " + inputs) + "; " +
+              std::to_string(nan.calls) + (nan.calls == 1 ? " call has" : " calls have") +
+              " NaN in an output. Tests behind it "
+              "say little: correct the model or its input, and carve again");
+}
+
+// Carves the runs into the folder, and says what came out.
+int carve(runtime::VirtualMachine& machine, const CarveCommand& command,
+          topdown::CarveOptions options, const std::vector<Run>& runs, Progress& progress,
+          const Output& output) {
+  auto folder = unwrap(topdown::SuiteFolder::open(command.folder));
+  options.folder = &folder;
+  progress.begin("carve", static_cast<int64_t>(runs.size()));
+  topdown::Carver carver(machine.executable(), options);
+  machine.call_point().set_observer(&carver);
+  machine.set_interrupt(&interrupt_flag());
+  Status status;
+  size_t indexed = 0;  // calls in the last suite.json
+  for (const Run& run : runs) {
+    progress.step("run");
+    status = run();
+    if (!status || interrupted()) break;
+    // What is there already survives a kill; the list is written again when it is worth it.
+    const size_t calls = carver.suite().calls.size();
+    if (calls < indexed + indexed / 4) continue;
+    unwrap(folder.write_index(carver.suite()));
+    indexed = calls;
+  }
+  machine.call_point().set_observer(nullptr);
+  const bool wrong = carver.nan().has_value();
+  // What was carved before an interruption or a fault is a valid suite, too.
+  const topdown::Suite suite = carver.take();
+  unwrap(folder.finish(suite));
+  // Nothing can be sampled of NaN: that is how such a run ends.
+  if (!status && !interrupted() && !wrong) throw_error(status.error());
+  int64_t dropped = 0;
+  for (const topdown::SuiteKernel& kernel : suite.kernels) dropped += kernel.dropped;
   progress.end(std::to_string(suite.calls.size()) + " calls of " +
                std::to_string(suite.kernels.size()) + " kernels");
-  output.line(options.folder + ": " + std::to_string(suite.calls.size()) + " tests for " +
-              std::to_string(suite.kernels.size()) + " kernels");
+  for (size_t k = 0; k < suite.kernels.size() && !command.budget.empty(); ++k) {
+    const topdown::SuiteKernel& kernel = suite.kernels[k];
+    if (kernel.dropped == 0) continue;
+    int64_t kept = 0;
+    for (const topdown::SuiteCall& call : suite.calls) {
+      if (call.kernel == static_cast<int32_t>(k)) kept += call.times;
+    }
+    output.line("dropped " + std::to_string(kernel.dropped) + " of " +
+                std::to_string(kernel.dropped + kept) + " calls of " + kernel.name);
+  }
+  if (options.budget_bytes > 0 && carver.bytes() > options.budget_bytes) {
+    log_warning("one call of every kernel takes " + std::to_string(carver.bytes()) +
+                " bytes, which is more than --budget");
+  }
+  output.line(command.folder + ": " + std::to_string(suite.calls.size()) + " tests for " +
+              std::to_string(suite.kernels.size()) + " kernels, " + std::to_string(carver.bytes()) +
+              " bytes" + (dropped > 0 ? ", " + std::to_string(dropped) + " calls dropped" : ""));
+  if (wrong) report_nan(*carver.nan(), output);
   output.document(
-      Json::object({{"suite", Json::string(options.folder)},
+      Json::object({{"suite", Json::string(command.folder)},
                     {"kernels", Json::integer(static_cast<int64_t>(suite.kernels.size()))},
                     {"calls", Json::integer(static_cast<int64_t>(suite.calls.size()))},
-                    {"tensors", Json::integer(static_cast<int64_t>(suite.tensors.size()))}}));
-  return interrupted() ? kInterrupted : kDone;
+                    {"tensors", Json::integer(carver.tensors())},
+                    {"bytes", Json::integer(carver.bytes())},
+                    {"weights", Json::integer(static_cast<int64_t>(suite.weights.size()))},
+                    {"dropped", Json::integer(dropped)},
+                    {"nan", nan_json(carver.nan())}}));
+  if (interrupted()) return kInterrupted;
+  return wrong ? kDifference : kDone;
+}
+
+void refuse(bool given, const char* option, const std::string& with, const std::string& model) {
+  if (given) throw_user(std::string(option) + " goes with " + with + " only", option, with, model);
+}
+
+int carve_model(const CarveCommand& command, const Output& output) {
+  refuse(!command.inputs.empty(), "--inputs", "a text module", command.model.model);
+  refuse(!command.function.empty(), "--function", "a text module", command.model.model);
+  topdown::CarveOptions options = carve_options(command);
+  const std::vector<Prompt> texts = prompts_of(command);
+  if (command.weights == "reference" && is_executable_file(command.model.model)) {
+    throw_user("weights by reference are found in a model directory", "--weights",
+               "a model directory as MODEL", command.model.model,
+               "--weights inside, or carve the model directory");
+  }
+  Progress progress = Progress::to_stderr(output.json);
+  std::vector<std::vector<int32_t>> prompts;
+  ReadyModel model =
+      make_ready(command.model, [&](const Tokenizer& tokenizer, const ModelInterface& interface) {
+        for (const Prompt& text : texts) {
+          prompts.push_back(encode(tokenizer, interface.context, text));
+        }
+        progress.begin("compile");
+      });
+  if (command.weights == "reference") {
+    options.weights = &model.weights;
+    options.model_folder =
+        std::filesystem::absolute(command.model.model).lexically_normal().string();
+  }
+  auto engine = unwrap(llm::Engine::create(*model.session, model.executable, model.weights));
+  llm::GenerateOptions generate;
+  generate.max_tokens = command.decode >= 0 ? command.decode + 1 : command.max_tokens;
+  generate.eos = model.eos;
+  generate.on_token = [](int32_t) { return !interrupted(); };
+  std::vector<Run> runs;
+  for (const std::vector<int32_t>& prompt : prompts) {
+    runs.emplace_back([&engine, &generate, &prompt]() -> Status {
+      TAPML_ASSIGN([[maybe_unused]] auto generation, engine->generate(prompt, generate));
+      return {};
+    });
+  }
+  return carve(engine->vm(), command, std::move(options), runs, progress, output);
+}
+
+// The function's arguments from one file, by the names of its parameters.
+std::vector<HostTensor> read_arguments(const VmFunction& function, const std::string& path) {
+  MappedFile mapped = unwrap(map_file(path));
+  SafetensorsFile file = unwrap(parse_safetensors(mapped.bytes, mapped.owner, path));
+  std::string wanted, found;
+  for (const std::string& name : function.params) wanted += (wanted.empty() ? "" : ", ") + name;
+  for (const auto& [name, tensor] : file.tensors) found += (found.empty() ? "" : ", ") + name;
+  std::vector<HostTensor> arguments;
+  for (const std::string& name : function.params) {
+    auto tensor = file.tensors.find(name);
+    if (tensor == file.tensors.end()) {
+      throw_user("the inputs lack parameter " + name + " of " + function.name, path, wanted, found);
+    }
+    arguments.push_back(tensor->second);
+  }
+  if (file.tensors.size() != function.params.size()) {
+    throw_user("the inputs have a tensor that is no parameter of " + function.name, path, wanted,
+               found);
+  }
+  return arguments;
+}
+
+const VmFunction& find_function(const Executable& executable, const Module& module,
+                                const CarveCommand& command) {
+  std::vector<std::string> names;
+  for (const auto& [name, function] : module.functions) {
+    if (function->level == FunctionLevel::kRelax) names.push_back(name);
+  }
+  const std::string name = !command.function.empty() ? command.function
+                           : names.size() == 1       ? names[0]
+                                                     : "main";
+  const VmFunction* function = std::find(names.begin(), names.end(), name) == names.end()
+                                   ? nullptr
+                                   : executable.find_function(name);
+  if (function) return *function;
+  std::string known;
+  for (const std::string& one : names) known += (known.empty() ? "" : ", ") + one;
+  throw_user("the module has no such function to carve", "--function", "one of " + known, name);
+}
+
+int carve_module(const CarveCommand& command, const Output& output) {
+  const std::string& path = command.model.model;
+  const std::string model = "a model directory";
+  refuse(!command.prompts.empty(), "--prompt", model, path);
+  refuse(!command.prompts_file.empty(), "--prompts", model, path);
+  refuse(!command.model.folder.empty(), "--model", "an executable", path);
+  refuse(command.weights != "inside", "--weights", model, path);
+  refuse(command.decode >= 0, "--decode", model, path);
+  topdown::CarveOptions options = carve_options(command);
+  if (command.inputs.empty()) {
+    throw_user("a module is carved while its function runs", "command line",
+               "--inputs FILE.safetensors", "none");
+  }
+  Progress progress = Progress::to_stderr(output.json);
+  text::SourceMap places;
+  Module module = pipeline::normal_input(
+      text::parse(unwrap(read_text_file(path)), path, {.places = &places}), path, &places);
+  progress.begin("compile");
+  target::Target target = target::parse_target(command.model.target.value_or("cpu"));
+  const device::HostLibraries libraries = command.model.libraries.load();
+  auto session = open_session(target, command.model.cache, libraries, command.model.remote);
+  command.model.patterns.apply(module);
+  CompileCache cache(command.model.cache);
+  pipeline::ImplementOptions implement;
+  implement.cache = cache.kernels();
+  implement.libraries = library_options(libraries, command.model.patterns);
+  implement.instruments.poll = [] { unwrap(check_interrupted()); };
+  auto executable = pipeline::compile(module, target, implement);
+  const VmFunction& function = find_function(*executable, module, command);
+  std::vector<std::vector<HostTensor>> inputs;
+  for (const std::string& file : command.inputs) inputs.push_back(read_arguments(function, file));
+  auto machine = unwrap(runtime::VirtualMachine::create(*session, executable));
+  std::vector<Run> runs;
+  for (const std::vector<HostTensor>& tensors : inputs) {
+    runs.emplace_back([&]() -> Status {
+      std::vector<runtime::Value> args;
+      for (const HostTensor& tensor : tensors) {
+        TAPML_ASSIGN(runtime::Tensor uploaded, runtime::upload(*session, tensor));
+        args.emplace_back(std::move(uploaded));
+      }
+      TAPML_ASSIGN([[maybe_unused]] auto result, machine->call(function.name, args));
+      return {};
+    });
+  }
+  return carve(*machine, command, std::move(options), runs, progress, output);
+}
+
+int run(const CarveCommand& command, const Output& output) {
+  const std::string& model = command.model.model;
+  std::error_code ignored;
+  const bool is_text =
+      std::filesystem::is_regular_file(model, ignored) && !is_executable_file(model);
+  return is_text ? carve_module(command, output) : carve_model(command, output);
 }
 
 }  // namespace
 
 void add_carve(Registration registration) {
-  auto* command = registration.app.add_subcommand("carve", "Carve one run into kernel tests");
-  command->footer("Example: tapml carve models/demo --prompt \"And God said\" -o out/suite");
-  auto options = std::make_shared<CarveOptions>();
-  add_options(*command, options->model);
-  command->add_option("--prompt", options->prompt, "Text to run")->required();
-  command->add_option("-o,--output", options->folder, "Folder of the suite")->required();
-  command->add_option("--max-tokens", options->max_tokens, "Decode steps to carve")
-      ->capture_default_str();
-  command
-      ->add_option("--calls", options->calls,
-                   "Most calls to keep of a kernel with the same sizes (0: all)")
+  auto* app = registration.app.add_subcommand("carve", "Carve runs into kernel tests");
+  app->footer("Example: tapml carve models/demo --prompt \"And God said\" -o out/suite");
+  auto command = std::make_shared<CarveCommand>();
+  add_options(*app, command->model);
+  app->get_option("model")->description(
+      "Hugging Face model directory, an executable, or a text module");
+  app->add_option("--prompt", command->prompts, "Text to run; as often as there are texts")
+      ->allow_extra_args(false);
+  app->add_option("--prompts", command->prompts_file, "File of texts to run, one a line");
+  app->add_option("-o,--output", command->folder, "Folder of the suite")->required();
+  auto* tokens =
+      app->add_option("--max-tokens", command->max_tokens, "Tokens to generate behind each text")
+          ->check(CLI::Range(int64_t{0}, int64_t{1} << 31))
+          ->capture_default_str();
+  app->add_option("--decode", command->decode, "Decode steps to carve behind each text")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 31))
+      ->excludes(tokens);
+  app->add_option("--calls", command->calls,
+                  "Most calls to keep of a kernel with the same sizes (0: all)")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 40))
       ->capture_default_str();
-  command->add_flag("--json", registration.output.json, "One JSON document on stdout");
-  command->callback([options, registration] {
-    registration.selected = [options, registration] { return run(*options, registration.output); };
+  app->add_option(
+      "--budget", command->budget,
+      "Most bytes of tensors, as in 2GB: of each kernel the calls stay that differ most");
+  app->add_option("--weights", command->weights,
+                  "inside the suite, or by reference to the model directory")
+      ->check(CLI::IsMember({"inside", "reference"}))
+      ->capture_default_str();
+  app->add_option("--inputs", command->inputs,
+                  "Arguments of a text module's function by name (safetensors); a call each")
+      ->allow_extra_args(false);
+  app->add_option("--function", command->function,
+                  "Function of a text module; its only one, or main");
+  app->add_flag("--json", registration.output.json, "One JSON document on stdout");
+  app->callback([command, registration] {
+    registration.selected = [command, registration] { return run(*command, registration.output); };
   });
 }
 

@@ -61,6 +61,7 @@ void add_opt(Registration registration);
 void add_cache(Registration registration);
 void add_carve(Registration registration);
 void add_replay(Registration registration);
+void add_suite(Registration registration);
 void add_migrate(Registration registration);
 void add_localize(Registration registration);
 void add_profile(Registration registration);

@@ -11,6 +11,7 @@ void add_commands(Registration registration) {
   add_opt(registration);
   add_carve(registration);
   add_replay(registration);
+  add_suite(registration);
   add_migrate(registration);
   add_localize(registration);
   add_profile(registration);

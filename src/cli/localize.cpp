@@ -2,6 +2,7 @@
 #include "topdown/localize.h"
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 
 #include "app/platforms.h"
 #include "base/host/interrupt.h"
@@ -64,7 +65,10 @@ int run(const LocalizeCommand& command, const Output& output) {
   }
   Progress progress = Progress::to_stderr(output.json);
   topdown::LocalizeOptions options;
-  if (!command.suite.empty()) options.suite = unwrap(topdown::load_suite(command.suite));
+  if (!command.suite.empty()) {
+    const bool folder = std::filesystem::is_directory(command.model);
+    options.suite = unwrap(topdown::load_suite(command.suite, folder ? command.model : ""));
+  }
   options.validation_tokens = command.max_tokens;
   options.eos = model.files.eos;
   options.repeats = command.repeats;

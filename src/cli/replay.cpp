@@ -20,7 +20,7 @@ namespace tapml::cli {
 namespace {
 
 struct ReplayOptions {
-  std::string suite, target = "cpu", kernel, plant;
+  std::string suite, model, target = "cpu", kernel, plant;
   PatternOptions patterns;
   LibraryFiles libraries;
   RemoteOptions remote;
@@ -33,7 +33,7 @@ int run(const ReplayOptions& options, const Output& output) {
   const device::HostLibraries libraries = options.libraries.load();
   PlatformUnderTest platform =
       open_under_test(target, options.libraries, options.remote, options.isolation);
-  topdown::Suite suite = unwrap(topdown::load_suite(options.suite));
+  topdown::Suite suite = unwrap(topdown::load_suite(options.suite, options.model));
   if (!options.kernel.empty() && suite.find_kernel(options.kernel) < 0) {
     std::string known;
     for (const auto& kernel : suite.kernels) known += (known.empty() ? "" : ", ") + kernel.name;
@@ -89,6 +89,8 @@ void add_replay(Registration registration) {
   command->footer("Example: tapml replay out/suite --target opencl");
   auto options = std::make_shared<ReplayOptions>();
   command->add_option("suite", options->suite, "Folder of the suite")->required();
+  command->add_option("--model", options->model,
+                      "Model directory, for weights by reference that have moved");
   command->add_option("--target", options->target, "kind[:key=value,...][@place]")
       ->capture_default_str();
   command->add_option("--kernel", options->kernel, "Only this kernel");

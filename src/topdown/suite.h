@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,18 +17,24 @@
 
 namespace tapml::topdown {
 
+// docs/suite-format.md says what each version has.
+inline constexpr const char* kSuiteSchema = "tapml-suite";
+inline constexpr int64_t kSuiteVersion = 2;
+
 struct SuiteKernel {
   std::string name;
   std::string spec;  // text of a Module with spec and tensor program
   std::vector<std::string> params;
   std::vector<AccessMode> modes;
+  int64_t dropped = 0;  // calls of the run that the suite does not keep
 };
 
 struct SuiteCall {
   int32_t kernel = 0;
-  int64_t sequence = 0;  // position in the run
-  std::string function;  // "prefill", ...
-  Origin origin;
+  int64_t sequence = 0;  // position in the run, of the first where there were several like it
+  int64_t times = 1;     // calls of the run with these inputs and outputs
+  std::string function;  // "prefill", ... of the first
+  Origin origin;         // of all of them
   std::vector<int64_t> scalars;
   // Content hashes, one per parameter: before the call (in, inout; else empty) and after it (out,
   // inout; else empty).
@@ -41,12 +48,24 @@ struct Suite {
   std::vector<SuiteKernel> kernels;
   std::vector<SuiteCall> calls;
   std::map<std::string, HostTensor> tensors;  // by content hash
+  // Tensors that are the model's weights, and lie there and not in the suite's folder: the weight's
+  // name by content hash. `model_folder`: where the model was.
+  std::map<std::string, std::string> weights;
+  std::string model_folder;
 
   int32_t find_kernel(const std::string& name) const;  // -1: none
 };
 
-// Writes suite.json and tensors/<hash>.safetensors under `folder`, each file whole or not at all;
-// suite.json comes last.
+// What makes a call the same test as another: kernel, scalars, inputs and outputs.
+std::string test_key(const SuiteCall& call);
+// Hashes of the tensors that the suite's calls name, weights by reference included.
+std::set<std::string> named_tensors(const Suite& suite);
+
+// The text of suite.json.
+std::string suite_text(const Suite& suite);
+// Writes tensors/<hash>.safetensors (all that a call names, without weights by reference) and
+// suite.json under `folder`, each file whole or not at all; suite.json comes last. Tensors of a
+// suite that was there before are removed then.
 Status save_suite(const Suite& suite, const std::string& folder);
 
 // Where the tensors of a suite come from.
@@ -58,13 +77,23 @@ struct SuiteSource {
 };
 
 // Reads the text of a suite.json; `file` names it in errors. Each tensor that a call names is asked
-// for once. UserError for anything altered (by content hash), malformed, of another schema version,
-// or that does not fit together (check_suite), and what `source` returns.
+// for once. Older schema versions are brought up to this one. UserError for anything altered (by
+// content hash), malformed, of a later schema version, or that does not fit together (check_suite),
+// and what `source` returns.
 Result<Suite> parse_suite(std::string_view text, const std::string& file,
                           const SuiteSource& source);
 
-// Reads what save_suite wrote. UserError that names the file for anything that parse_suite refuses
-// and for tensors that are missing or altered.
-Result<Suite> load_suite(const std::string& folder);
+// suite.json alone: `tensors` stays empty, and nothing is known of how they fit.
+Result<Suite> parse_suite_index(std::string_view text, const std::string& file,
+                                bool check_hashes = true);
+
+// The tensor of a suite in `folder`, compared with its content hash. UserError that names the file
+// where it is missing or altered.
+Result<HostTensor> load_tensor(const std::string& folder, const std::string& hash);
+
+// Reads what save_suite wrote; weights that are no part of it come from the model in `model`, or
+// where that is empty in the folder that the suite names. UserError that names the file or the
+// weight for anything that parse_suite refuses and for what is missing or altered.
+Result<Suite> load_suite(const std::string& folder, const std::string& model = "");
 
 }  // namespace tapml::topdown

@@ -70,6 +70,34 @@ TEST(CarveReplay, OneKernelOfASmallSuite) {
   EXPECT_EQ(one.json().find("kernels")->items()[0].find("kernel")->as_string(), kernel);
 }
 
+TEST(CarveReplay, ManyPromptsUnderABudget) {
+  TempFolder folder;
+  const std::string suite = folder / "suite", prompts = folder / "prompts.txt";
+  testing::write_bytes(prompts, "Emma was\r\n\nIt was the voice of the bridegroom\n");
+  ProgramResult carved =
+      run_program({"carve", kDemoModel, "--prompts", prompts, "--prompt", "Emma was", "--decode",
+                   "1", "--weights", "reference", "--budget", "3MB", "-o", suite, "--json"});
+  ASSERT_EQ(carved.exit_code, 0) << carved.all();
+  Json summary = carved.json();
+  EXPECT_LE(summary.find("bytes")->as_integer(), int64_t{3} << 20);
+  EXPECT_GT(summary.find("dropped")->as_integer(), 0);
+  EXPECT_EQ(static_cast<int64_t>(testing::names_under(suite + "/tensors").size()),
+            summary.find("tensors")->as_integer());
+  // Every kernel is there still, those of both lengths of prompt and of the decode step.
+  Json listed = run_program({"suite", "ls", suite, "--json"}).json();
+  int64_t dropped = 0;
+  bool twice = false;
+  for (const Json& kernel : listed.find("kernels")->items()) {
+    EXPECT_GT(kernel.find("tests")->as_integer(), 0);
+    twice |= kernel.find("calls")->as_integer() > kernel.find("tests")->as_integer();
+    dropped += kernel.find("dropped")->as_integer();
+  }
+  EXPECT_TRUE(twice) << "the first prompt runs twice";
+  EXPECT_EQ(dropped, summary.find("dropped")->as_integer());
+  ProgramResult replayed = run_program({"replay", suite, "--json"});
+  EXPECT_EQ(replayed.exit_code, 0) << replayed.all();
+}
+
 // The judge does not depend on the source: where the source's outputs are wrong, it says so.
 TEST(CarveReplay, AnAlteredOutputOfTheSourceIsNotBelieved) {
   TempFolder folder;

@@ -48,7 +48,10 @@ TEST(Interrupt, CarveKeepsWhatItHas) {
                                       "200", "--calls", "1", "-o", suite},
                                      after("compile: done"));
   expect_interrupted(result);
-  // A suite, and a whole one: replay reads it, and is interrupted in turn.
+  // A suite, and a whole one.
+  ProgramResult verified = run_program({"suite", "verify", suite});
+  EXPECT_EQ(verified.exit_code, 0) << verified.all();
+  // Replay reads it, and is interrupted in turn.
   ProgramResult replay =
       run_program({"replay", suite, "--target", "cpu"}, after("compile for cpu: done"));
   expect_interrupted(replay);

@@ -80,7 +80,11 @@ TEST_F(BadSuite, HostileSuiteJson) {
   refused({"suite.json", "an object"});
   write_bytes(suite_ + "/suite.json", json_);
   altered("\"tapml-suite\"", "\"other\"", {"schema", "tapml-suite"});
-  altered("\"version\": 1", "\"version\": 2", {"another schema version", "1", "2"});
+  altered("\"version\": 2", "\"version\": 3", {"another schema version", "1 to 2", "3"});
+  altered("\"version\": 2", "\"version\": 0", {"another schema version", "1 to 2", "0"});
+  altered("\"times\": 1", "\"times\": 0", {"suite.json", "times", "1 or more"});
+  altered("\"dropped\": ", "\"dropped\": -1", {"suite.json", "dropped", "0 or more"});
+  altered("\"weights\": {}", "\"weights\": {\"../x\": \"y\"}", {"content hash", "../x"});
   altered("\"kernel\": 0", "\"kernel\": 1000", {"suite.json", "kernel"});
   altered("\"kernel\": 0", "\"kernel\": -1", {"suite.json", "kernel"});
   altered("\"in\"", "\"sideways\"", {"suite.json", "in, out or inout"});
@@ -108,6 +112,59 @@ TEST_F(BadSuite, TensorsThatDoNotFitTheirKernel) {
   const std::string b = call.find("before")->items()[1].as_string();
   ASSERT_NE(a, b);
   altered(a, b, {"a carved tensor does not fit", "take_", "bf16", "i32"});
+}
+
+// What `suite verify --model` holds a suite against.
+TEST_F(BadSuite, OfAnotherModelOrPolicy) {
+  const std::string model = folder_ / "model";
+  std::filesystem::copy(testing::kDemoModel, model);
+  EXPECT_EQ(testing::run_program({"suite", "verify", suite_, "--model", model}).exit_code, 0);
+  // Kernels are named by what they compute: a model with another epsilon has other norms.
+  testing::replace_in(model + "/config.json", "\"rms_norm_eps\": 1e-05", "\"rms_norm_eps\": 1e-06");
+  expect_failure({"suite", "verify", suite_, "--model", model}, 2,
+                 {"the model no longer has kernel rms_norm_"});
+  testing::replace_in(suite_ + "/suite.json", "\"boundary_policy\": \"",
+                      "\"boundary_policy\": \"x");
+  expect_failure({"suite", "verify", suite_, "--model", model}, 2,
+                 {"another boundary policy", "xdefault", "carve it from this model"});
+}
+
+TEST_F(BadSuite, WeightsByReference) {
+  const std::string model = folder_ / "model", suite = folder_ / "reference";
+  std::filesystem::copy(testing::kDemoModel, model);
+  testing::ProgramResult result =
+      testing::run_program({"carve", model, "--prompt", "Emma was", "--decode", "0", "--calls", "1",
+                            "--weights", "reference", "-o", suite, "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.all();
+  EXPECT_GT(result.json().find("weights")->as_integer(), 5);
+  EXPECT_EQ(testing::run_program({"suite", "verify", suite}).exit_code, 0);
+  // The model moves.
+  const std::string there = folder_ / "there";
+  std::filesystem::rename(model, there);
+  expect_failure({"replay", suite}, 2, {"not there", model, "--model DIR", "content hash"});
+  result = testing::run_program({"replay", suite, "--model", there});
+  EXPECT_EQ(result.exit_code, 0) << result.all();
+  // The last weight of the file changes.
+  std::string bytes = read_bytes(there + "/model.safetensors");
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);
+  write_bytes(there + "/model.safetensors", bytes);
+  expect_failure({"replay", suite, "--model", there}, 2, {"is not the suite's", "weight model."});
+}
+
+TEST_F(BadSuite, PromptsThatCannotBeCarved) {
+  const std::string prompts = folder_ / "prompts.txt", out = folder_ / "out";
+  std::string words;
+  for (int i = 0; i < 600; ++i) words += "and ";
+  write_bytes(prompts, "Emma was\n\n" + words + "\n");
+  const std::vector<std::string> carve = {"carve", testing::kDemoModel, "--prompts", prompts, "-o",
+                                          out};
+  expect_failure(carve, 2, {"too long", "prompts.txt:3"});
+  write_bytes(prompts, "\n \n");
+  expect_failure(carve, 2, {"no prompts", "prompts.txt"});
+  expect_failure({"carve", testing::kDemoModel, "-o", out}, 2, {"--prompt", "--prompts"});
+  expect_failure({"carve", testing::kDemoModel, "--prompt", "x", "--inputs", prompts, "-o", out}, 2,
+                 {"--inputs", "a text module"});
+  EXPECT_FALSE(std::filesystem::exists(out));
 }
 
 TEST_F(BadSuite, UnknownKernelAndTarget) {

@@ -1,0 +1,389 @@
+// tapml suite: what is in suites of carved tests, and how to change them.
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <limits>
+
+#include "base/host/terminal.h"
+#include "base/log.h"
+#include "cli/command.h"
+#include "cli/sizes.h"
+#include "frontend/huggingface/model.h"
+#include "io/host/files.h"
+#include "ir/exceptions.h"
+#include "pipeline/compile.h"
+#include "topdown/merge_suites.h"
+#include "topdown/npz.h"
+#include "topdown/select_calls.h"
+#include "topdown/suite_folder.h"
+#include "topdown/verify_suite.h"
+
+namespace tapml::cli {
+
+namespace {
+
+using topdown::Suite;
+using topdown::SuiteCall;
+using topdown::SuiteKernel;
+
+struct SuiteCommand {
+  std::string suite, output, kernel, budget, model;
+  std::vector<std::string> suites, kernels;
+  int64_t calls = 0;
+  bool npz = false;
+};
+
+Json integer(size_t value) { return Json::integer(static_cast<int64_t>(value)); }
+
+std::string padded(std::string text, size_t width) {
+  if (text.size() < width) text.append(width - text.size(), ' ');
+  return text + "  ";
+}
+
+std::vector<const SuiteCall*> calls_of(const Suite& suite, size_t kernel) {
+  std::vector<const SuiteCall*> calls;
+  for (const SuiteCall& call : suite.calls) {
+    if (call.kernel == static_cast<int32_t>(kernel)) calls.push_back(&call);
+  }
+  return calls;
+}
+
+size_t require_kernel(const Suite& suite, const std::string& name) {
+  const int32_t kernel = suite.find_kernel(name);
+  if (kernel >= 0) return static_cast<size_t>(kernel);
+  std::string known;
+  for (const SuiteKernel& one : suite.kernels) known += (known.empty() ? "" : ", ") + one.name;
+  throw_user("the suite has no such kernel", "KERNEL", "one of " + known, name);
+}
+
+// Counts and, where the files are there, bytes: nothing is read but suite.json.
+int list(const SuiteCommand& command, const Output& output) {
+  const std::string file = command.suite + "/suite.json";
+  const Suite suite = unwrap(topdown::parse_suite_index(unwrap(read_text_file(file)), file));
+  std::map<std::string, int64_t> bytes;
+  int64_t total = 0;
+  for (const std::string& hash : topdown::named_tensors(suite)) {
+    std::error_code missing;
+    const auto size =
+        std::filesystem::file_size(command.suite + "/" + topdown::tensor_file(hash), missing);
+    if (missing) continue;
+    bytes[hash] = static_cast<int64_t>(size);
+    total += static_cast<int64_t>(size);
+  }
+  output.line(padded("kernel", 36) + padded("tests", 6) + padded("calls", 6) +
+              padded("dropped", 8) + padded("bytes", 12) + "layers");
+  std::vector<Json> rows;
+  for (size_t k = 0; k < suite.kernels.size(); ++k) {
+    const SuiteKernel& kernel = suite.kernels[k];
+    std::set<std::string> hashes;
+    Origin origin;
+    int64_t times = 0, size = 0;
+    const auto calls = calls_of(suite, k);
+    for (const SuiteCall* call : calls) {
+      times += call->times;
+      origin = merge_origins(origin, call->origin);
+      hashes.insert(call->before.begin(), call->before.end());
+      hashes.insert(call->after.begin(), call->after.end());
+    }
+    for (const std::string& hash : hashes) {
+      if (auto one = bytes.find(hash); one != bytes.end()) size += one->second;
+    }
+    output.line(padded(kernel.name, 36) + padded(std::to_string(calls.size()), 6) +
+                padded(std::to_string(times), 6) + padded(std::to_string(kernel.dropped), 8) +
+                padded(std::to_string(size), 12) + origin_summary(origin));
+    rows.push_back(Json::object({{"kernel", Json::string(kernel.name)},
+                                 {"tests", integer(calls.size())},
+                                 {"calls", Json::integer(times)},
+                                 {"dropped", Json::integer(kernel.dropped)},
+                                 {"bytes", Json::integer(size)},
+                                 {"layers", Json::string(origin_summary(origin))}}));
+  }
+  output.line(std::to_string(suite.kernels.size()) + " kernels, " +
+              std::to_string(suite.calls.size()) + " tests, " + std::to_string(bytes.size()) +
+              " tensors of " + std::to_string(total) + " bytes, " +
+              std::to_string(suite.weights.size()) + " weights by reference; " + suite.model +
+              " on " + suite.source + ", policy " + suite.boundary_policy);
+  output.document(Json::object({{"source", Json::string(suite.source)},
+                                {"model", Json::string(suite.model)},
+                                {"model_folder", Json::string(suite.model_folder)},
+                                {"boundary_policy", Json::string(suite.boundary_policy)},
+                                {"tests", integer(suite.calls.size())},
+                                {"tensors", integer(bytes.size())},
+                                {"bytes", Json::integer(total)},
+                                {"weights", integer(suite.weights.size())},
+                                {"kernels", Json::array(std::move(rows))}}));
+  return kDone;
+}
+
+// The least and the largest element, of which NaN are none.
+std::pair<double, double> range_of(const HostTensor& tensor) {
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    const double x = tensor.at_f64(i);
+    low = x < low ? x : low;
+    high = x > high ? x : high;
+  }
+  return {low, high};
+}
+
+Json tensor_row(const Suite& suite, const SuiteKernel& kernel, size_t param, bool after,
+                const std::string& hash, const Output& output) {
+  const HostTensor& tensor = suite.tensors.at(hash);
+  const auto [low, high] = range_of(tensor);
+  const auto weight = suite.weights.find(hash);
+  char range[64];
+  std::snprintf(range, sizeof range, "%.4g to %.4g", low, high);
+  output.line("    " + padded(after ? "after" : "before", 6) + padded(kernel.params[param], 12) +
+              padded(dtype_name(tensor.dtype()) + shape_to_string(tensor.shape()), 24) +
+              padded(tensor.size() > 0 ? range : "", 24) +
+              (weight == suite.weights.end() ? hash.substr(0, 12) : weight->second));
+  std::vector<Json> shape;
+  for (int64_t dim : tensor.shape()) shape.push_back(Json::integer(dim));
+  return Json::object(
+      {{"parameter", Json::string(kernel.params[param])},
+       {"when", Json::string(after ? "after" : "before")},
+       {"dtype", Json::string(dtype_name(tensor.dtype()))},
+       {"shape", Json::array(std::move(shape))},
+       {"least", Json::number(low)},
+       {"largest", Json::number(high)},
+       {"hash", Json::string(hash)},
+       {"weight", weight == suite.weights.end() ? Json::null() : Json::string(weight->second)}});
+}
+
+int show(const SuiteCommand& command, const Output& output) {
+  const Suite suite = unwrap(topdown::load_suite(command.suite, command.model));
+  const size_t number = require_kernel(suite, command.kernel);
+  const SuiteKernel& kernel = suite.kernels[number];
+  output.line(kernel.spec);
+  std::vector<Json> calls;
+  for (const SuiteCall* call : calls_of(suite, number)) {
+    std::string scalars;
+    std::vector<Json> values, tensors;
+    for (int64_t scalar : call->scalars) {
+      scalars += (scalars.empty() ? "" : ", ") + std::to_string(scalar);
+      values.push_back(Json::integer(scalar));
+    }
+    output.line("  call " + std::to_string(call->sequence) + " of " + call->function +
+                (call->times > 1 ? ", " + std::to_string(call->times) + " times" : "") +
+                (scalars.empty() ? "" : ", scalars " + scalars) +
+                (call->origin.empty() ? "" : ", " + origin_summary(call->origin)));
+    for (size_t i = 0; i < kernel.params.size(); ++i) {
+      for (bool after : {false, true}) {
+        const std::string& hash = after ? call->after[i] : call->before[i];
+        if (hash.empty()) continue;
+        tensors.push_back(tensor_row(suite, kernel, i, after, hash, output));
+      }
+    }
+    calls.push_back(Json::object({{"sequence", Json::integer(call->sequence)},
+                                  {"function", Json::string(call->function)},
+                                  {"times", Json::integer(call->times)},
+                                  {"layers", Json::string(origin_summary(call->origin))},
+                                  {"scalars", Json::array(std::move(values))},
+                                  {"tensors", Json::array(std::move(tensors))}}));
+  }
+  output.document(Json::object({{"kernel", Json::string(kernel.name)},
+                                {"spec", Json::string(kernel.spec)},
+                                {"dropped", Json::integer(kernel.dropped)},
+                                {"calls", Json::array(std::move(calls))}}));
+  return kDone;
+}
+
+int save(const Suite& suite, const std::string& folder, const Output& output) {
+  unwrap(topdown::save_suite(suite, folder));
+  int64_t dropped = 0;
+  for (const SuiteKernel& kernel : suite.kernels) dropped += kernel.dropped;
+  output.line(folder + ": " + std::to_string(suite.calls.size()) + " tests for " +
+              std::to_string(suite.kernels.size()) + " kernels, " +
+              std::to_string(suite.tensors.size()) + " tensors" +
+              (dropped > 0 ? ", " + std::to_string(dropped) + " calls dropped" : ""));
+  output.document(Json::object({{"suite", Json::string(folder)},
+                                {"kernels", integer(suite.kernels.size())},
+                                {"calls", integer(suite.calls.size())},
+                                {"tensors", integer(suite.tensors.size())},
+                                {"dropped", Json::integer(dropped)}}));
+  return kDone;
+}
+
+int merge(const SuiteCommand& command, const Output& output) {
+  std::vector<Suite> suites;
+  for (const std::string& folder : command.suites) {
+    suites.push_back(unwrap(topdown::load_suite(folder, command.model)));
+  }
+  return save(topdown::merge(suites, command.suites), command.output, output);
+}
+
+int prune(const SuiteCommand& command, const Output& output) {
+  if (command.kernels.empty() && command.calls == 0 && command.budget.empty()) {
+    throw_user("nothing says what to prune", "command line",
+               "--kernel NAME, --calls N or --budget SIZE", "none of them");
+  }
+  const int64_t budget = command.budget.empty() ? 0 : parse_size(command.budget, "--budget");
+  Suite suite = unwrap(topdown::load_suite(command.suite, command.model));
+  if (!command.kernels.empty()) {
+    std::set<size_t> wanted;
+    for (const std::string& name : command.kernels) wanted.insert(require_kernel(suite, name));
+    std::vector<int32_t> number(suite.kernels.size(), -1);
+    std::vector<SuiteKernel> kernels;
+    for (size_t k : wanted) {
+      number[k] = static_cast<int32_t>(kernels.size());
+      kernels.push_back(std::move(suite.kernels[k]));
+    }
+    suite.kernels = std::move(kernels);
+    std::erase_if(suite.calls, [&](SuiteCall& call) {
+      call.kernel = number[static_cast<size_t>(call.kernel)];
+      return call.kernel < 0;
+    });
+  }
+  topdown::prune(suite, command.calls, budget);
+  return save(suite, command.output.empty() ? command.suite : command.output, output);
+}
+
+// One archive for each test: what NumPy and its friends read.
+int export_arrays(const SuiteCommand& command, const Output& output) {
+  if (!command.npz) throw_user("a format is needed", "command line", "--npz", "none");
+  const Suite suite = unwrap(topdown::load_suite(command.suite, command.model));
+  if (!command.kernel.empty()) require_kernel(suite, command.kernel);
+  unwrap(make_folder(command.output));
+  std::vector<Json> files;
+  for (const SuiteCall& call : suite.calls) {
+    const SuiteKernel& kernel = suite.kernels[static_cast<size_t>(call.kernel)];
+    if (!command.kernel.empty() && kernel.name != command.kernel) continue;
+    std::vector<std::pair<std::string, HostTensor>> arrays;
+    for (size_t i = 0; i < kernel.params.size(); ++i) {
+      const std::string& name = kernel.params[i];
+      if (!call.before[i].empty()) {
+        arrays.emplace_back("before." + name, suite.tensors.at(call.before[i]));
+      }
+      if (!call.after[i].empty()) {
+        arrays.emplace_back("after." + name, suite.tensors.at(call.after[i]));
+      }
+    }
+    arrays.emplace_back("scalars",
+                        HostTensor::from<int64_t>(DType::kI64, {std::ssize(call.scalars)},
+                                                  std::span(call.scalars)));
+    const std::string file =
+        command.output + "/" + kernel.name + "." + std::to_string(call.sequence) + ".npz";
+    unwrap(write_file_atomic(file, unwrap(topdown::write_npz(arrays))));
+    files.push_back(Json::string(file));
+  }
+  output.line(command.output + ": " + std::to_string(files.size()) + " files");
+  output.document(Json::object({{"files", Json::array(std::move(files))}}));
+  return kDone;
+}
+
+int verify(const SuiteCommand& command, const Output& output) {
+  topdown::SuiteCheck check = unwrap(topdown::verify_suite(command.suite, command.model));
+  if (!command.model.empty()) {
+    const std::string file = command.suite + "/suite.json";
+    auto gone = topdown::kernels_gone(
+        check.suite, pipeline::fix_kernels(frontend::read_model(command.model).module), file);
+    if (!gone) check.faults.push_back(gone.error());
+    for (const std::string& name : gone ? *gone : std::vector<std::string>()) {
+      check.faults.push_back(user_error("the model no longer has kernel " + name, file,
+                                        "a kernel of " + command.model, "none of that name",
+                                        "carve the suite again, or prune it"));
+    }
+  }
+  if (!check.faults.empty()) {
+    // One document says it all; people read one after the other.
+    Error all = check.faults[0];
+    if (check.faults.size() > 1) {
+      all.message = std::to_string(check.faults.size()) + " faults in the suite";
+      all.where = command.suite;
+      all.expected = "a suite as it was carved";
+      all.found.clear();
+      for (const Error& fault : check.faults) {
+        all.found += (all.found.empty() ? "" : "\n") + fault.message + " (" + fault.where + ")";
+      }
+    }
+    throw_error(std::move(all));
+  }
+  output.line(command.suite + ": " + std::to_string(check.suite.calls.size()) + " tests for " +
+              std::to_string(check.suite.kernels.size()) + " kernels, " +
+              std::to_string(check.tensors) + " tensors and " +
+              std::to_string(check.suite.weights.size()) + " weights by reference as carved");
+  output.document(Json::object({{"kernels", integer(check.suite.kernels.size())},
+                                {"calls", integer(check.suite.calls.size())},
+                                {"tensors", Json::integer(check.tensors)},
+                                {"bytes", Json::integer(check.bytes)},
+                                {"weights", integer(check.suite.weights.size())}}));
+  return kDone;
+}
+
+using Work = int (*)(const SuiteCommand& command, const Output& output);
+
+CLI::App& add(CLI::App& suite, const Registration& registration, const char* name, const char* doc,
+              const char* example, const std::shared_ptr<SuiteCommand>& command, Work work) {
+  CLI::App* app = suite.add_subcommand(name, doc);
+  app->footer(std::string("Example: tapml suite ") + example);
+  app->add_flag("--json", registration.output.json, "One JSON document on stdout");
+  app->callback([command, registration, work] {
+    registration.selected = [command, registration, work] {
+      return work(*command, registration.output);
+    };
+  });
+  return *app;
+}
+
+void add_suite_option(CLI::App& app, SuiteCommand& command) {
+  app.add_option("suite", command.suite, "Folder of the suite")->required();
+}
+
+void add_model_option(CLI::App& app, SuiteCommand& command, const char* doc) {
+  app.add_option("--model", command.model, doc);
+}
+
+constexpr const char* kWeightsAt = "Model directory, for weights by reference that have moved";
+
+}  // namespace
+
+void add_suite(Registration registration) {
+  auto* suite = registration.app.add_subcommand("suite", "Suites of carved tests");
+  suite->require_subcommand(1);
+  auto command = std::make_shared<SuiteCommand>();
+
+  CLI::App& ls = add(*suite, registration, "ls", "Kernels and what there is of each",
+                     "ls out/suite", command, list);
+  add_suite_option(ls, *command);
+
+  CLI::App& shown = add(*suite, registration, "show", "A kernel's specification and its tests",
+                        "show out/suite rms_norm_485247dc", command, show);
+  add_suite_option(shown, *command);
+  shown.add_option("kernel", command->kernel, "Name of the kernel")->required();
+  add_model_option(shown, *command, kWeightsAt);
+
+  CLI::App& merged = add(*suite, registration, "merge", "One suite of several",
+                         "merge out/a out/b -o out/both", command, merge);
+  merged.add_option("suites", command->suites, "Folders of the suites")->required();
+  merged.add_option("-o,--output", command->output, "Folder of the new suite")->required();
+  add_model_option(merged, *command, kWeightsAt);
+
+  CLI::App& pruned = add(*suite, registration, "prune", "Keep less of a suite",
+                         "prune out/suite --budget 100MB", command, prune);
+  add_suite_option(pruned, *command);
+  pruned.add_option("-o,--output", command->output, "Folder of the new suite; the suite itself");
+  pruned.add_option("--kernel", command->kernels, "Only this kernel; as often as there are such")
+      ->allow_extra_args(false);
+  pruned
+      .add_option("--calls", command->calls,
+                  "Most tests to keep of a kernel with the same sizes (0: all)")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 40));
+  pruned.add_option("--budget", command->budget,
+                    "Most bytes of tensors: of each kernel the tests stay that differ most");
+  add_model_option(pruned, *command, kWeightsAt);
+
+  CLI::App& exported = add(*suite, registration, "export", "Tensors for other programs",
+                           "export out/suite --npz -o out/arrays", command, export_arrays);
+  add_suite_option(exported, *command);
+  exported.add_flag("--npz", command->npz, "An archive of NumPy arrays for each test");
+  exported.add_option("-o,--output", command->output, "Folder for the files")->required();
+  exported.add_option("--kernel", command->kernel, "Only this kernel");
+  add_model_option(exported, *command, kWeightsAt);
+
+  CLI::App& verified = add(*suite, registration, "verify", "Check every hash",
+                           "verify out/suite --model models/demo", command, verify);
+  add_suite_option(verified, *command);
+  add_model_option(verified, *command,
+                   "Model directory that the kernels and weights by reference must be in");
+}
+
+}  // namespace tapml::cli

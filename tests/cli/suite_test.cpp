@@ -1,0 +1,248 @@
+// `tapml carve` of a text module, and `tapml suite` on what comes out.
+#include <gtest/gtest.h>
+
+#include "io/safetensors.h"
+#include "support/program.h"
+
+namespace tapml {
+namespace {
+
+using testing::expect_failure;
+using testing::ProgramResult;
+using testing::read_bytes;
+using testing::run_program;
+using testing::TempFolder;
+using testing::write_bytes;
+
+const char* const kProgram = R"(module
+def main(x: Tensor((n, 8), f32), w: Tensor((8, 4), f32)) -> Tensor((n, 4), f32) {
+  a: Tensor((n, 4), f32) = matmul(x, w)
+  b: Tensor((n, 4), f32) = softmax(a) {axis: -1}
+  return b
+}
+def roots(x: Tensor((n, 8), f32)) -> Tensor((n, 8), f32) {
+  r: Tensor((n, 8), f32) = sqrt(x)
+  return r
+}
+)";
+
+HostTensor numbers(const Shape& shape, double scale, double shift = 0) {
+  HostTensor tensor = HostTensor::zeros(DType::kF32, shape);
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    tensor.set_f64(i, shift + scale * static_cast<double>(i * 7 % 11 - 5));
+  }
+  return tensor;
+}
+
+class SuiteCommand : public ::testing::Test {
+ protected:
+  void SetUp() override { write_bytes(module_, kProgram); }
+
+  std::string file(const std::string& name,
+                   const std::map<std::string, HostTensor>& tensors) const {
+    const std::vector<std::byte> bytes = write_safetensors(tensors);
+    write_bytes(folder_ / name,
+                std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+    return folder_ / name;
+  }
+  std::string inputs(int64_t n, double scale) const {
+    return file("in" + std::to_string(n) + "_" + std::to_string(scale) + ".safetensors",
+                {{"x", numbers({n, 8}, scale)}, {"w", numbers({8, 4}, 0.1)}});
+  }
+  Json carve(const std::string& suite, std::vector<std::string> more, int code = 0) {
+    std::vector<std::string> args = {"carve", module_, "-o", folder_ / suite, "--json"};
+    args.insert(args.end(), more.begin(), more.end());
+    ProgramResult result = run_program(args);
+    EXPECT_EQ(result.exit_code, code) << result.all();
+    return result.json();
+  }
+  Json suite(std::vector<std::string> args) {
+    args.insert(args.begin(), "suite");
+    args.emplace_back("--json");
+    ProgramResult result = run_program(args);
+    EXPECT_EQ(result.exit_code, 0) << result.all();
+    return result.json();
+  }
+  void passes(const std::string& suite) const {
+    ProgramResult result = run_program({"replay", folder_ / suite});
+    EXPECT_EQ(result.exit_code, 0) << result.all();
+  }
+  static int64_t number(const Json& json, const char* key) { return json.find(key)->as_integer(); }
+
+  TempFolder folder_;
+  const std::string module_ = folder_ / "module.txt";
+};
+
+TEST_F(SuiteCommand, AModuleIsCarvedCallByCall) {
+  Json carved = carve("s", {"--inputs", inputs(2, 1), "--inputs", inputs(5, 1), "--inputs",
+                            inputs(2, 1), "--function", "main"});
+  EXPECT_EQ(number(carved, "kernels"), 2);
+  EXPECT_EQ(number(carved, "calls"), 4) << "the third call is the first again";
+  EXPECT_TRUE(carved.find("nan")->is_null());
+  passes("s");
+  Json listed = suite({"ls", folder_ / "s"});
+  ASSERT_EQ(listed.find("kernels")->items().size(), 2u);
+  for (const Json& kernel : listed.find("kernels")->items()) {
+    EXPECT_EQ(number(kernel, "tests"), 2);
+    EXPECT_EQ(number(kernel, "calls"), 3);
+    EXPECT_EQ(number(kernel, "dropped"), 0);
+  }
+  const std::string name = listed.find("kernels")->items()[0].find("kernel")->as_string();
+  EXPECT_EQ(name.substr(0, 7), "matmul_");
+  Json shown = suite({"show", folder_ / "s", name});
+  EXPECT_NE(shown.find("spec")->as_string().find("def " + name), std::string::npos);
+  const Json& call = shown.find("calls")->items()[0];
+  EXPECT_EQ(number(call, "times"), 2);
+  ASSERT_EQ(call.find("tensors")->items().size(), 3u);
+  const Json& x = call.find("tensors")->items()[0];
+  EXPECT_EQ(x.find("least")->as_double(), -5);
+  EXPECT_EQ(x.find("largest")->as_double(), 5);
+  EXPECT_EQ(x.find("hash")->as_string(), content_hash(numbers({2, 8}, 1)));
+  Json verified = suite({"verify", folder_ / "s"});
+  EXPECT_EQ(number(verified, "tensors"), number(carved, "tensors"));
+  // People get the same.
+  ProgramResult table = run_program({"suite", "ls", folder_ / "s"});
+  EXPECT_NE(table.out.find(name), std::string::npos) << table.all();
+  ProgramResult text = run_program({"suite", "show", folder_ / "s", name});
+  EXPECT_NE(text.out.find("-5 to 5"), std::string::npos) << text.all();
+}
+
+TEST_F(SuiteCommand, MergePruneAndExport) {
+  carve("a", {"--inputs", inputs(2, 1), "--function", "main"});
+  carve("b", {"--inputs", inputs(2, 1), "--inputs", inputs(3, 1), "--function", "main"});
+  Json merged = suite({"merge", folder_ / "a", folder_ / "b", "-o", folder_ / "both"});
+  EXPECT_EQ(number(merged, "calls"), 4);
+  EXPECT_EQ(number(merged, "kernels"), 2);
+  passes("both");
+  Json listed = suite({"ls", folder_ / "both"});
+  const std::string name = listed.find("kernels")->items()[1].find("kernel")->as_string();
+  EXPECT_EQ(number(listed.find("kernels")->items()[1], "calls"), 3);
+
+  Json pruned = suite({"prune", folder_ / "both", "--kernel", name, "-o", folder_ / "one"});
+  EXPECT_EQ(number(pruned, "kernels"), 1);
+  EXPECT_EQ(number(pruned, "calls"), 2);
+  passes("one");
+  EXPECT_EQ(testing::names_under(folder_ / "one/tensors").size(),
+            static_cast<size_t>(number(pruned, "tensors")));
+  // In place: what no call names is gone.
+  pruned = suite({"prune", folder_ / "both", "--budget", "1"});
+  EXPECT_EQ(number(pruned, "calls"), 2) << "one of every kernel stays";
+  EXPECT_EQ(number(pruned, "dropped"), 2);
+  EXPECT_EQ(testing::names_under(folder_ / "both/tensors").size(),
+            static_cast<size_t>(number(pruned, "tensors")));
+  passes("both");
+
+  Json exported = suite({"export", folder_ / "one", "--npz", "-o", folder_ / "npz"});
+  ASSERT_EQ(exported.find("files")->items().size(), 2u);
+  const std::string archive = read_bytes(exported.find("files")->items()[0].as_string());
+  EXPECT_EQ(archive.substr(0, 4), "PK\x03\x04");
+  for (const char* entry : {"before.x.npy", "after.out.npy", "scalars.npy", "NUMPY"}) {
+    EXPECT_NE(archive.find(entry), std::string::npos) << entry;
+  }
+}
+
+TEST_F(SuiteCommand, ABudgetKeepsWhatDiffers) {
+  // Three sizes, each with values of one scale, and of one of them another scale.
+  std::vector<std::string> args = {"--function", "roots"};
+  for (int64_t n : {64, 65, 66, 16}) {
+    args.emplace_back("--inputs");
+    args.push_back(file("r" + std::to_string(n), {{"x", numbers({n, 8}, 1, 6)}}));
+  }
+  args.emplace_back("--inputs");
+  args.push_back(file("large", {{"x", numbers({64, 8}, 1e6, 6e6)}}));
+  args.insert(args.end(), {"--budget", "10000"});
+  Json carved = carve("s", args);
+  EXPECT_LE(number(carved, "bytes"), 10000);
+  EXPECT_EQ(number(carved, "dropped"), 2);
+  Json listed = suite({"ls", folder_ / "s"});
+  const Json& kernel = listed.find("kernels")->items()[0];
+  EXPECT_EQ(number(kernel, "dropped"), 2);
+  Json shown = suite({"show", folder_ / "s", kernel.find("kernel")->as_string()});
+  std::set<int64_t> rows;
+  double largest = 0;
+  for (const Json& call : shown.find("calls")->items()) {
+    rows.insert(call.find("scalars")->items()[0].as_integer());
+    largest = std::max(largest, call.find("tensors")->items()[0].find("largest")->as_double());
+  }
+  EXPECT_TRUE(rows.contains(16)) << "of another size";
+  EXPECT_GT(largest, 1e6) << "of another magnitude";
+  EXPECT_EQ(testing::names_under(folder_ / "s/tensors").size(),
+            static_cast<size_t>(number(carved, "tensors")));
+  passes("s");
+}
+
+TEST_F(SuiteCommand, NaNOfTheSourceIsTold) {
+  Json carved =
+      carve("s", {"--function", "roots", "--inputs", file("r", {{"x", numbers({2, 8}, 1)}})}, 1);
+  const Json& nan = *carved.find("nan");
+  EXPECT_EQ(nan.find("kernel")->as_string().substr(0, 5), "sqrt_");
+  EXPECT_TRUE(nan.find("inputs_with_nan")->items().empty());
+  HostTensor bad = numbers({2, 8}, 1, 6);
+  bad.set_f64(3, std::numeric_limits<double>::quiet_NaN());
+  ProgramResult result = run_program({"carve", module_, "-o", folder_ / "t", "--function", "roots",
+                                      "--inputs", file("nan", {{"x", bad}})});
+  EXPECT_EQ(result.exit_code, 1) << result.all();
+  EXPECT_NE(result.out.find("NaN in the source's own run: sqrt_"), std::string::npos)
+      << result.all();
+  EXPECT_NE(result.out.find("from NaN in its input"), std::string::npos) << result.all();
+  passes("s");
+}
+
+TEST_F(SuiteCommand, BadInputs) {
+  const std::string out = folder_ / "s", good = inputs(2, 1);
+  auto refused = [&](std::vector<std::string> args, const std::vector<std::string>& parts) {
+    args.insert(args.begin(), {"carve", module_, "-o", out});
+    expect_failure(args, 2, parts);
+    EXPECT_FALSE(std::filesystem::exists(out));
+  };
+  refused({"--function", "main"}, {"--inputs"});
+  refused({"--inputs", good, "--function", "mian"}, {"--function", "main, roots", "mian"});
+  refused({"--inputs", folder_ / "none", "--function", "main"}, {"none", "does not exist"});
+  refused({"--inputs", module_, "--function", "main"}, {"module.txt"});
+  refused({"--inputs", file("x", {{"x", numbers({2, 8}, 1)}}), "--function", "main"},
+          {"lack parameter w of main", "x, w"});
+  refused({"--inputs", good, "--function", "roots"}, {"no parameter of roots", "w, x"});
+  refused({"--inputs", good, "--function", "main", "--prompt", "a"},
+          {"--prompt", "a model directory"});
+  refused({"--inputs", good, "--function", "main", "--budget", "much"}, {"--budget", "much"});
+  // What the machine refuses while it runs leaves a suite of what was done.
+  expect_failure({"carve", module_, "-o", out, "--function", "main", "--inputs", good, "--inputs",
+                  file("w", {{"x", numbers({2, 7}, 1)}, {"w", numbers({8, 4}, 1)}})},
+                 2, {"x"});
+  EXPECT_EQ(number(suite({"verify", out}), "calls"), 2);
+}
+
+TEST_F(SuiteCommand, SuitesThatDoNotBelongTogether) {
+  carve("a", {"--inputs", inputs(2, 1), "--function", "main"});
+  carve("b", {"--inputs", inputs(2, 1), "--function", "main"});
+  testing::replace_in(folder_ / "b/suite.json", "\"boundary_policy\": \"",
+                      "\"boundary_policy\": \"x");
+  const std::vector<std::string> merge = {"suite",       "merge", folder_ / "a",
+                                          folder_ / "b", "-o",    folder_ / "c"};
+  expect_failure(merge, 2, {"another boundary policy", "b"});
+  carve("b", {"--inputs", inputs(2, 1), "--function", "main", "--target", "cpu:threads=1"});
+  expect_failure(merge, 2, {"another source", "cpu:threads=1"});
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "c"));
+  expect_failure({"suite", "show", folder_ / "a", "gone"}, 2, {"gone", "one of", "matmul_"});
+  expect_failure({"suite", "prune", folder_ / "a"}, 2, {"--kernel NAME"});
+  expect_failure({"suite", "export", folder_ / "a", "-o", folder_ / "c"}, 2, {"--npz"});
+  expect_failure({"suite", "ls", folder_ / "nothing"}, 2, {"nothing"});
+}
+
+TEST_F(SuiteCommand, VerifyNamesAllThatIsWrong) {
+  carve("a", {"--inputs", inputs(2, 1), "--inputs", inputs(3, 1), "--function", "main"});
+  const std::string tensors = folder_ / "a/tensors/";
+  const std::string altered = *testing::names_under(tensors).begin();
+  const std::string missing = *testing::names_under(tensors).rbegin();
+  std::string bytes = read_bytes(tensors + altered);
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);
+  write_bytes(tensors + altered, bytes);
+  expect_failure({"suite", "verify", folder_ / "a"}, 2, {"altered", altered});
+  std::filesystem::remove(tensors + missing);
+  expect_failure({"suite", "verify", folder_ / "a"}, 2,
+                 {"2 faults", "altered", altered, missing, "does not exist"});
+  EXPECT_EQ(run_program({"suite", "ls", folder_ / "a"}).exit_code, 0);
+}
+
+}  // namespace
+}  // namespace tapml

@@ -1,0 +1,129 @@
+// Suites of earlier schema versions, and what this one stores.
+#include <gtest/gtest.h>
+
+#include "io/host/files.h"
+#include "support/expect_error.h"
+#include "support/temp_folder.h"
+#include "topdown/small_model.h"
+#include "topdown/suite.h"
+
+namespace tapml::topdown {
+namespace {
+
+const std::string kVersion1 = std::string(TAPML_SOURCE_DIR) + "/tests/golden/suites/version1";
+
+TEST(SuiteVersions, Version1IsBroughtUp) {
+  const std::string text = unwrap(read_text_file(kVersion1 + "/suite.json"));
+  ASSERT_NE(text.find("\"version\": 1"), std::string::npos);
+  const Suite old = unwrap(load_suite(kVersion1));
+  ASSERT_EQ(old.kernels.size(), 3u);
+  ASSERT_EQ(old.calls.size(), 4u);
+  EXPECT_EQ(old.calls[0].times, 1);
+  EXPECT_EQ(old.kernels[0].dropped, 0);
+  EXPECT_TRUE(old.weights.empty());
+  testing::TempFolder folder;
+  unwrap(save_suite(old, folder / "new"));
+  EXPECT_NE(unwrap(read_text_file(folder / "new/suite.json")).find("\"version\": 2"),
+            std::string::npos);
+  const Suite again = unwrap(load_suite(folder / "new"));
+  EXPECT_EQ(suite_text(again), suite_text(old));
+  EXPECT_EQ(again.tensors.size(), old.tensors.size());
+}
+
+TEST(SuiteVersions, WhatIsWrittenIsReadBack) {
+  Suite suite = carved();
+  suite.calls[0].times = 3;
+  suite.kernels[0].dropped = 5;
+  testing::TempFolder folder;
+  unwrap(save_suite(suite, folder / "s"));
+  const Suite again = unwrap(load_suite(folder / "s"));
+  EXPECT_EQ(suite_text(again), suite_text(suite));
+  EXPECT_EQ(again.calls[0].times, 3);
+  EXPECT_EQ(again.kernels[0].dropped, 5);
+}
+
+// A smaller suite into the folder of a larger one: nothing of that stays.
+TEST(SuiteVersions, AFolderHoldsOneSuite) {
+  testing::TempFolder folder;
+  Suite suite = carved();
+  unwrap(save_suite(suite, folder / "s"));
+  const size_t all = testing::names_under(folder / "s/tensors").size();
+  EXPECT_EQ(all, named_tensors(suite).size());
+  suite.calls.resize(1);
+  unwrap(save_suite(suite, folder / "s"));
+  EXPECT_EQ(testing::names_under(folder / "s/tensors").size(), named_tensors(suite).size());
+  EXPECT_LT(named_tensors(suite).size(), all);
+  unwrap(load_suite(folder / "s"));
+}
+
+// Whatever ends the writer, the suite that suite.json tells of is whole.
+TEST(SuiteVersions, ASuiteIsWholeUntilTheNextIsThere) {
+  testing::TempFolder folder;
+  Suite suite = carved();
+  unwrap(save_suite(suite, folder / "s"));
+  SuiteFolder files = unwrap(SuiteFolder::open(folder / "s"));
+  const std::string hash = suite.calls[0].after.back();
+  unwrap(files.put(hash, suite.tensors.at(hash)));
+  unwrap(files.remove(hash));
+  EXPECT_EQ(suite_text(unwrap(load_suite(folder / "s"))), suite_text(suite));
+  Suite last = suite;
+  last.calls = {suite.calls.back()};
+  ASSERT_FALSE(named_tensors(last).contains(hash));
+  for (const std::string& one : named_tensors(last)) unwrap(files.put(one, suite.tensors.at(one)));
+  unwrap(files.write_index(last));
+  EXPECT_FALSE(std::filesystem::exists(folder / ("s/" + tensor_file(hash))));
+  EXPECT_EQ(suite_text(unwrap(load_suite(folder / "s"))), suite_text(last));
+}
+
+TEST(SuiteWeights, AModelThatIsNotThereIsNamed) {
+  Suite suite = carved();
+  const std::string hash = *named_tensors(suite).begin();
+  suite.weights[hash] = "model.norm.weight";
+  suite.model_folder = "/nonexistent/model";
+  testing::TempFolder folder;
+  unwrap(save_suite(suite, folder / "s"));
+  EXPECT_FALSE(std::filesystem::exists(folder / ("s/tensors/" + hash + ".safetensors")));
+  auto loaded = load_suite(folder / "s");
+  ASSERT_FALSE(loaded);
+  EXPECT_EQ(loaded.error().kind, ErrorKind::kUser);
+  testing::expect_parts(loaded.error(),
+                        {"model.norm.weight", hash, "/nonexistent/model", "--model DIR"});
+}
+
+// The engine runs the same prompt twice: the second adds no test, and the suite is as large.
+TEST(Carving, WithAFolderMemoryHoldsNoTensors) {
+  testing::TempFolder folder;
+  SuiteFolder files = unwrap(SuiteFolder::open(folder / "s"));
+  auto engine = small_model().engine();
+  Carver carver(*small_model().executable, CarveOptions{.folder = &files});
+  engine->vm().call_point().set_observer(&carver);
+  logits_of(*engine);
+  const size_t calls = carver.suite().calls.size();
+  const int64_t bytes = carver.bytes();
+  logits_of(*engine);
+  EXPECT_EQ(carver.suite().calls.size(), calls);
+  EXPECT_EQ(carver.bytes(), bytes);
+  EXPECT_TRUE(carver.suite().tensors.empty());
+  unwrap(files.finish(carver.suite()));
+  const Suite loaded = unwrap(load_suite(folder / "s"));
+  EXPECT_EQ(loaded.calls.size(), calls);
+  EXPECT_EQ(std::ssize(loaded.tensors), carver.tensors());
+}
+
+TEST(Carving, WeightsByReference) {
+  const auto& weights = small_model().golden.model.weights;
+  auto engine = small_model().engine();
+  Carver carver(*small_model().executable, CarveOptions{.weights = &weights});
+  engine->vm().call_point().set_observer(&carver);
+  logits_of(*engine);
+  const Suite& suite = carver.suite();
+  ASSERT_FALSE(suite.weights.empty());
+  for (const auto& [hash, name] : suite.weights) {
+    EXPECT_EQ(content_hash(weights.at(name)), hash);
+    EXPECT_EQ(suite.tensors.at(hash).bytes().data(), weights.at(name).bytes().data());
+  }
+  EXPECT_EQ(std::ssize(suite.tensors) - std::ssize(suite.weights), carver.tensors());
+}
+
+}  // namespace
+}  // namespace tapml::topdown
