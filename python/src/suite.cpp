@@ -30,10 +30,10 @@ struct SuiteCall {
   }
 };
 
-CarvedSuite load(const std::string& folder) {
+CarvedSuite load(const std::string& folder, const std::string& model) {
   return without_interpreter([&] {
-    return CarvedSuite{std::make_shared<const topdown::Suite>(unwrap(topdown::load_suite(folder))),
-                       folder};
+    return CarvedSuite{
+        std::make_shared<const topdown::Suite>(unwrap(topdown::load_suite(folder, model))), folder};
   });
 }
 
@@ -184,6 +184,9 @@ void bind_suite(py::module_& module) {
       .def_property_readonly(
           "sequence", [](const SuiteCall& c) { return c.get().sequence; },
           "Position in the run that was carved.")
+      .def_property_readonly(
+          "times", [](const SuiteCall& c) { return c.get().times; },
+          "Calls of the run with these inputs and outputs.")
       .def_property_readonly("function", [](const SuiteCall& c) { return c.get().function; })
       .def_property_readonly(
           "layers", [](const SuiteCall& c) { return layers_of(c.get().origin); },
@@ -200,8 +203,9 @@ void bind_suite(py::module_& module) {
       });
   py::class_<CarvedSuite>(module, "Suite", py::is_final(), R"doc(
 Carved tests: one real run, kept as a test for every kernel call.)doc")
-      .def_static("load", &load, py::arg("folder"),
-                  "Reads what save(), or the command ``tapml carve``, wrote.")
+      .def_static("load", &load, py::arg("folder"), py::kw_only(), py::arg("model") = "",
+                  "Reads what save(), or the command ``tapml carve``, wrote. ``model``: where the "
+                  "model of a suite with weights by reference is, if not where it was.")
       .def("save", &save, py::arg("folder"), "Writes the suite as a folder.")
       .def_readonly("folder", &CarvedSuite::folder)
       .def_property_readonly(

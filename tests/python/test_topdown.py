@@ -45,6 +45,8 @@ def test_carving_a_module(cpu, tmp_path):
     suite.save(str(tmp_path / "suite"))
     again = tapml.Suite.load(str(tmp_path / "suite"))
     assert [call.kernel for call in again.calls] == [call.kernel for call in suite.calls]
+    twice = tapml.carve(tapml.parse(AFFINE), cpu, inputs=[runs[0], *runs])
+    assert [call.times for call in twice.calls] == [2, 1], "the same call is one test"
 
 
 def test_replay_on_another_device(demo_suite, opencl, remote):

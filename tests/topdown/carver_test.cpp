@@ -20,7 +20,9 @@ class CarverTest : public ::testing::Test {
     machine_ =
         std::move(*runtime::VirtualMachine::create(*session_, share(chain_program(native_blob()))));
   }
-  Tensor tensor(std::vector<float> values) { return *runtime::upload(*session_, f32(values)); }
+  Tensor tensor(std::vector<float> values) {
+    return *runtime::upload(*session_, f32(std::move(values)));
+  }
   void run(topdown::Carver& carver, const Tensor& x, const Tensor& y) {
     machine_->call_point().set_observer(&carver);
     std::vector<Value> args = {x, y};
