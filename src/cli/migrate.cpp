@@ -16,13 +16,14 @@
 #include "io/host/files.h"
 #include "ir/exceptions.h"
 #include "topdown/report.h"
+#include "topdown/user_kernels.h"
 
 namespace tapml::cli {
 
 namespace {
 
 struct MigrateCommand {
-  std::string model, from = "cpu", to = "opencl", prompt, report, plant;
+  std::string model, from = "cpu", to = "opencl", prompt, report, plant, kernels;
   int64_t max_tokens = 64;
   PatternOptions patterns;
   LibraryFiles libraries;
@@ -48,6 +49,10 @@ int run(const MigrateCommand& command, const Output& output) {
   target::Target from = target::parse_target(command.from);
   target::Target to = target::parse_target(command.to);
   if (!command.plant.empty()) topdown::parse_plant(command.plant);
+  topdown::MigrateOptions options;
+  if (!command.kernels.empty()) {
+    options.user_sources = topdown::read_user_sources(command.kernels, to);
+  }
   const device::HostLibraries libraries = command.libraries.load();
   auto source_session = open_session(from, {}, libraries, command.remote);
   // A trace wants one session from the first run to the last.
@@ -62,7 +67,6 @@ int run(const MigrateCommand& command, const Output& output) {
   if (target.session) trace.begin(*target.session, "to " + command.to);
 
   Progress progress = Progress::to_stderr(output.json);
-  topdown::MigrateOptions options;
   options.max_tokens = command.max_tokens;
   options.eos = model.files.eos;
   options.plant = command.plant;
@@ -118,6 +122,8 @@ int run(const MigrateCommand& command, const Output& output) {
     }
   }
   output.line(topdown::copies_text(migration));
+  const std::string user = topdown::user_kernels_text(topdown::verdicts_of(migration));
+  if (!user.empty()) output.line(user);
   print_culprits(migration, output);
   Json json = topdown::migration_json(migration);
   json.set("source_text", Json::string(texts.source_text));
@@ -147,6 +153,8 @@ void add_migrate(Registration registration) {
   app->add_option("--max-tokens", command->max_tokens, "Tokens of the continuations")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
+  app->add_option("--kernels", command->kernels,
+                  "Folder of hand-written sources that take the place of kernels on the target");
   app->add_option("--report", command->report, "Folder for report.html and report.json");
   add_options(*app, command->patterns);
   add_options(*app, command->libraries);

@@ -14,13 +14,14 @@
 #include "ir/exceptions.h"
 #include "topdown/plant.h"
 #include "topdown/report.h"
+#include "topdown/user_kernels.h"
 
 namespace tapml::cli {
 
 namespace {
 
 struct ReplayOptions {
-  std::string suite, model, target = "cpu", kernel, plant;
+  std::string suite, model, target = "cpu", kernel, plant, kernels;
   PatternOptions patterns;
   LibraryFiles libraries;
   RemoteOptions remote;
@@ -33,6 +34,8 @@ int run(const ReplayOptions& options, const Output& output) {
   const device::HostLibraries libraries = options.libraries.load();
   PlatformUnderTest platform =
       open_under_test(target, options.libraries, options.remote, options.isolation);
+  std::vector<topdown::UserSource> sources;
+  if (!options.kernels.empty()) sources = topdown::read_user_sources(options.kernels, target);
   topdown::Suite suite = unwrap(topdown::load_suite(options.suite, options.model));
   if (!options.kernel.empty() && suite.find_kernel(options.kernel) < 0) {
     std::string known;
@@ -55,11 +58,15 @@ int run(const ReplayOptions& options, const Output& output) {
       return name == planted.kernel ? planted.implementation : scheduled;
     };
   }
+  const topdown::UserKernels user(std::move(sources), judge.module());
+  implement.foreign = user.compile(judge.module(), target, interrupted);
+  user.check(implement.foreign, sandbox.session());
   auto executable = pipeline::implement(judge.module(), target, implement);
   sandbox.load(executable);
   progress.begin("replay", static_cast<int64_t>(suite.kernels.size()));
   bool passed = true;
   bool colors = terminal_has_colors(1);
+  std::vector<topdown::KernelVerdict> verdicts;
   std::vector<Json> rows;
   output.line(topdown::verdict_header());
   for (int32_t k = 0; k < static_cast<int32_t>(suite.kernels.size()); ++k) {
@@ -74,11 +81,17 @@ int run(const ReplayOptions& options, const Output& output) {
       if (!text.empty()) output.line("  " + topdown::indented(text));
     }
     rows.push_back(topdown::verdict_json(verdict));
+    verdicts.push_back(std::move(verdict));
   }
+  std::vector<const topdown::KernelVerdict*> all;
+  for (const topdown::KernelVerdict& verdict : verdicts) all.push_back(&verdict);
+  const std::string own = topdown::user_kernels_text(all);
+  if (!own.empty()) output.line(own);
   progress.end(passed ? "all within their bounds" : "differences found");
   output.document(Json::object({{"target", Json::string(options.target)},
                                 {"passed", Json::boolean(passed)},
-                                {"kernels", Json::array(std::move(rows))}}));
+                                {"kernels", Json::array(std::move(rows))},
+                                {"user_kernels", topdown::user_kernels_json(all)}}));
   return passed ? kDone : kDifference;
 }
 
@@ -94,6 +107,8 @@ void add_replay(Registration registration) {
   command->add_option("--target", options->target, "kind[:key=value,...][@place]")
       ->capture_default_str();
   command->add_option("--kernel", options->kernel, "Only this kernel");
+  command->add_option("--kernels", options->kernels,
+                      "Folder of hand-written sources that take the place of kernels");
   command->add_option("--patterns", options->patterns.file,
                       "Text module of patterns that name routines of a library");
   command->add_option("--plant", options->plant, "KERNEL:KIND, plants a bug into the target");

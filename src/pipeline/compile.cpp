@@ -147,7 +147,7 @@ Module plan(const Module& fixed, const Executable& executable, const ImplementOp
   }
   passes::PlanMemoryOptions memory = options.memory;
   // What is made of a kernel there may write where it should not: nothing else lies there.
-  if (options.rewrite) memory.in_place = memory.offsets = false;
+  if (options.rewrite || !options.foreign.empty()) memory.in_place = memory.offsets = false;
   Module planned = run_pass(
       lifted, "plan_memory",
       [&](const Module& module) { return passes::plan_memory_with(module, memory); },
@@ -160,8 +160,8 @@ Module plan(const Module& fixed, const Executable& executable, const ImplementOp
       number);
 }
 
-// `fixed` where the programs of the kernels that routines implement say so: planning then knows
-// that nothing is known of how they read and write.
+// `fixed` where the programs of the kernels that routines or foreign code implement say so:
+// planning then knows that nothing is known of how they read and write.
 Module with_libraries(const Module& fixed, const std::set<std::string>& kernels) {
   Module result = fixed;
   for (const std::string& name : kernels) {
@@ -172,6 +172,17 @@ Module with_libraries(const Module& fixed, const std::set<std::string>& kernels)
                                              passes::kImplementationAttr)] = std::move(copy);
   }
   return result;
+}
+
+// Modules of foreign code follow those that are made here.
+void add_foreign_modules(const std::map<std::string, ForeignKernel>& foreign,
+                         Executable& executable) {
+  for (Implementation& implementation : executable.implementations) {
+    auto it = foreign.find(executable.kernels[static_cast<size_t>(implementation.kernel)].name);
+    if (it == foreign.end()) continue;
+    implementation.module = static_cast<int32_t>(executable.modules.size());
+    executable.modules.push_back(it->second.module);
+  }
 }
 
 std::string programs_text(const relax::Function& spec) {
@@ -242,6 +253,11 @@ std::shared_ptr<const Executable> implement(const Module& kernels, const target:
     context.kernels[name] = {index, &func};
     executable->kernels.push_back(kernel_info(fixed, name));
     check_limits(executable->kernels.back(), target);
+    if (auto it = options.foreign.find(name); it != options.foreign.end()) {
+      executable->implementations.push_back(it->second.implementation);
+      executable->implementations.back().kernel = index;
+      continue;
+    }
     const relax::Function& spec = passes::kernel_spec(fixed, name);
     if (!libraries.add(spec, func, index)) {
       builder.add(func, index, programs_text(spec), bounds[name]);
@@ -249,8 +265,13 @@ std::shared_ptr<const Executable> implement(const Module& kernels, const target:
   }
   builder.finish();
   libraries.finish();
+  add_foreign_modules(options.foreign, *executable);
   int number = 50;
-  Module planned = plan(with_libraries(fixed, libraries.kernels()), *executable, options, number);
+  std::set<std::string> opaque = libraries.kernels();
+  for (const auto& [name, code] : options.foreign) {
+    if (context.kernels.contains(name)) opaque.insert(name);
+  }
+  Module planned = plan(with_libraries(fixed, opaque), *executable, options, number);
   if (options.planned) *options.planned = planned;
   double start = seconds_now();
   std::vector<std::pair<std::string, const relax::Function*>> functions;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -53,10 +54,19 @@ const std::vector<std::string>& optional_passes();
 // as it is). UserError for a pass to skip that is not optional.
 Module fix_kernels(const Module& module, const Instruments& instruments = {});
 
+// A kernel's code from elsewhere: `module` has the entries of all launches of `implementation`.
+struct ForeignKernel {
+  Implementation implementation;  // its kernel and module are numbered by implement()
+  ModuleBlob module;
+};
+
 struct ImplementOptions {
   Instruments instruments;
+  // Kernels, by name, that have an implementation already: no routine and no schedule is looked
+  // for. Nothing is known of how they read and write, so that memory is planned as with `rewrite`.
+  std::map<std::string, ForeignKernel> foreign;
   // Sees each implementation after scheduling and before code generation, and returns the one to
-  // use. User kernels and planted bugs come in here.
+  // use. Planted bugs come in here.
   std::function<tir::PrimFuncRef(const std::string& kernel, tir::PrimFuncRef scheduled)> rewrite;
   // Where native kernels are looked for and kept; null: nowhere. Not used with `rewrite`.
   KernelCache* cache = nullptr;
@@ -66,7 +76,7 @@ struct ImplementOptions {
   // choice (option `libs`).
   library::LibraryOptions libraries;
   // How memory is planned. Outputs take over inputs' storage, and tensors lie beside each other in
-  // one, only where there is no `rewrite`: of what that makes nothing is known.
+  // one, only where there is neither `rewrite` nor `foreign`: of what these make nothing is known.
   passes::PlanMemoryOptions memory;
   // Whether workspaces are planned with everything else; else each runner has its own.
   bool lift_workspaces = true;

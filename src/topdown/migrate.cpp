@@ -6,6 +6,7 @@
 #include "ir/exceptions.h"
 #include "topdown/carve.h"
 #include "topdown/hybrid.h"
+#include "topdown/user_kernels.h"
 
 namespace tapml::topdown {
 
@@ -36,6 +37,10 @@ class Migrator {
     implement.instruments.poll = [this] { check_cancelled(options_); };
     implement.libraries = options_.libraries;
     fixed_ = pipeline::fix_kernels(module_, implement.instruments);
+    // Before the model runs: what is wrong with them needs no run.
+    const UserKernels user(options_.user_sources, fixed_);
+    const auto user_code = user.compile(fixed_, sandbox_.target(), options_.cancelled);
+    user.check(user_code, sandbox_.session());
     auto source_executable = pipeline::implement(fixed_, source_.target, implement);
     engine_ = unwrap(llm::Engine::create(*source_.session, source_executable, weights_));
     engine_->vm().set_interrupt(options_.interrupt);
@@ -68,6 +73,7 @@ class Migrator {
         return name == planted.kernel ? planted.implementation : scheduled;
       };
     }
+    implement.foreign = user_code;
     auto target_executable = pipeline::implement(fixed_, sandbox_.target(), implement);
     sandbox_.load(target_executable);
     move_kernels(judge, model_judge);

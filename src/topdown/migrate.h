@@ -14,6 +14,7 @@
 #include "topdown/model_check.h"
 #include "topdown/plant.h"
 #include "topdown/replay.h"
+#include "topdown/user_source.h"
 
 namespace tapml::topdown {
 
@@ -24,6 +25,8 @@ struct MigrateOptions {
   std::string plant;  // KERNEL:KIND, or empty
   // Libraries of the user, for whichever of the two targets takes them (option `libs`).
   library::LibraryOptions libraries;
+  // Kernels of the user's own, for the target (UserKernels).
+  std::vector<UserSource> user_sources;
   // Called as the work goes on; `total` may be 0 while it is not known.
   std::function<void(const std::string& step, int64_t done, int64_t total)> progress;
   // Asked between two tokens and two planted sites: true ends the migration with a PlatformError

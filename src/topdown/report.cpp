@@ -71,6 +71,36 @@ Json verdict_json(const KernelVerdict& verdict) {
                        {"seconds", real(verdict.seconds)}});
 }
 
+std::string user_file(const KernelVerdict& verdict) {
+  constexpr std::string_view kUser = "user:";
+  return verdict.provider.starts_with(kUser) ? verdict.provider.substr(kUser.size()) : "";
+}
+
+std::string user_kernels_text(const std::vector<const KernelVerdict*>& verdicts) {
+  std::string text;
+  for (const KernelVerdict* verdict : verdicts) {
+    const std::string file = user_file(*verdict);
+    if (file.empty()) continue;
+    text += (text.empty() ? "user's own: " : ", ") + verdict->kernel + " (" + file + ")";
+  }
+  return text;
+}
+
+Json user_kernels_json(const std::vector<const KernelVerdict*>& verdicts) {
+  Json json = Json::object({});
+  for (const KernelVerdict* verdict : verdicts) {
+    const std::string file = user_file(*verdict);
+    if (!file.empty()) json.set(verdict->kernel, Json::string(file));
+  }
+  return json;
+}
+
+std::vector<const KernelVerdict*> verdicts_of(const Migration& migration) {
+  std::vector<const KernelVerdict*> verdicts;
+  for (const MigrationStep& step : migration.steps) verdicts.push_back(&step.verdict);
+  return verdicts;
+}
+
 Json migration_json(const Migration& migration) {
   std::vector<Json> steps, culprits;
   for (const MigrationStep& step : migration.steps) {
@@ -94,6 +124,7 @@ Json migration_json(const Migration& migration) {
                        {"passed", Json::boolean(migration.passed())},
                        {"culprits", Json::array(std::move(culprits))},
                        {"kernels", Json::array(std::move(steps))},
+                       {"user_kernels", user_kernels_json(verdicts_of(migration))},
                        {"target_ran_alone", Json::boolean(migration.target_ran)},
                        {"whole_model", check_json(migration.whole)},
                        {"source_tokens", tokens_json(migration.source_tokens)},
@@ -165,7 +196,8 @@ std::string migration_html(const Migration& migration, const ReportTexts& texts)
          page_style() + "</style><h1>" + escaped(texts.model) + ": " + escaped(migration.source) +
          " to " + escaped(migration.target) + "</h1><div class='verdict " +
          (passed ? "ok" : "bad") + "'>" + verdict + "</div>" + culprits + "<p>" +
-         escaped(copies_text(migration)) + "</p>" +
+         escaped(copies_text(migration)) + "</p><p>" +
+         escaped(user_kernels_text(verdicts_of(migration))) + "</p>" +
          "<h2>Continuations</h2><p>Prompt: " + escaped(texts.prompt) + "</p><p>" +
          escaped(migration.source) + "</p><pre>" + escaped(texts.source_text) + "</pre><p>" +
          escaped(migration.target) + " (" + divergence + ")</p><pre>" + escaped(texts.target_text) +

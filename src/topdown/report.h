@@ -30,10 +30,18 @@ std::string copies_text(const Migration& migration);
 // One self-contained page: verdict, continuations, table, environment.
 std::string migration_html(const Migration& migration, const ReportTexts& texts);
 
+// Of every kernel, in the steps' order.
+std::vector<const KernelVerdict*> verdicts_of(const Migration& migration);
 // "migrated", "differs", "hybrid differs", "hybrid fails", or what failed ("crash", ...).
 std::string outcome_of(const MigrationStep& step);
 // "pass", "differs", or what failed.
 std::string verdict_outcome(const KernelVerdict& verdict);
+// The file of the user's own kernel that was judged; empty: it came from elsewhere.
+std::string user_file(const KernelVerdict& verdict);
+// "user's own: rms_norm_485247dc (kernels/rms.cl), ..."; empty where there is none.
+std::string user_kernels_text(const std::vector<const KernelVerdict*>& verdicts);
+// An object of those: file by kernel.
+Json user_kernels_json(const std::vector<const KernelVerdict*>& verdicts);
 // Lines after the first one begin with blanks.
 std::string indented(const std::string& text);
 

@@ -60,26 +60,38 @@ std::string emit_glsl(const DeviceFunc& function, const target::Description& tar
   }
 }
 
-std::vector<uint32_t> compile_glsl_to_spirv(const std::string& source, const std::string& name) {
+std::vector<uint32_t> try_compile_glsl(const std::string& source, const std::string& name,
+                                       const std::map<std::string, std::string>& macros,
+                                       std::string& log) {
   // Kept, because making one reads all that the language has built in.
   static const shaderc::Compiler kCompiler;
   shaderc::CompileOptions options;
   options.SetTargetEnvironment(shaderc_target_env_vulkan, shaderc_env_version_vulkan_1_1);
   // Its optimizer would simplify floats before the promises are written.
   options.SetOptimizationLevel(shaderc_optimization_level_zero);
+  for (const auto& [macro, value] : macros) options.AddMacroDefinition(macro, value);
   auto result = kCompiler.CompileGlslToSpv(source, shaderc_compute_shader, name.c_str(), options);
   if (result.GetCompilationStatus() != shaderc_compilation_status_success) {
-    throw_internal("generated GLSL does not compile:\n" + result.GetErrorMessage() + source, name);
+    log = result.GetErrorMessage();
+    return {};
   }
   return with_promises({result.cbegin(), result.cend()});
 }
 
-std::vector<std::byte> spirv_part(const DeviceFunc& function, const std::vector<uint32_t>& words) {
+std::vector<uint32_t> compile_glsl_to_spirv(const std::string& source, const std::string& name) {
+  std::string log;
+  std::vector<uint32_t> words = try_compile_glsl(source, name, {}, log);
+  if (words.empty()) throw_internal("generated GLSL does not compile:\n" + log + source, name);
+  return words;
+}
+
+std::vector<std::byte> spirv_part(size_t buffers, size_t scalars,
+                                  const std::vector<uint32_t>& words) {
   std::vector<std::byte> bytes;
   bytes.reserve(4 * (words.size() + 3));
   append_u32(bytes, static_cast<uint32_t>(words.size()));
-  append_u32(bytes, static_cast<uint32_t>(function.buffers.size()));
-  append_u32(bytes, static_cast<uint32_t>(4 * (function.scalars.size() + 1)));
+  append_u32(bytes, static_cast<uint32_t>(buffers));
+  append_u32(bytes, static_cast<uint32_t>(4 * (scalars + 1)));
   for (uint32_t word : words) append_u32(bytes, word);
   return bytes;
 }
@@ -101,7 +113,8 @@ std::vector<std::vector<std::byte>> compile_shaders(const std::vector<DeviceFunc
   for (size_t i = 0; i < functions.size(); ++i) {
     const ShaderJob& job = jobs[job_of[i]];
     if (job.failure) std::rethrow_exception(job.failure);
-    parts.push_back(spirv_part(functions[i], job.words));
+    parts.push_back(
+        spirv_part(functions[i].buffers.size(), functions[i].scalars.size(), job.words));
   }
   return parts;
 }

@@ -1,0 +1,92 @@
+#include "io/host/command.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "base/strings.h"
+#include "io/host/descriptor.h"
+
+namespace tapml {
+
+namespace {
+
+constexpr int kPollMilliseconds = 50;
+
+int wait_for(pid_t child) {
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+}  // namespace
+
+Result<CommandResult> run_command(std::vector<std::string> arguments,
+                                  std::chrono::milliseconds longest,
+                                  const std::function<bool()>& cancelled) noexcept {
+  if (arguments.empty()) return fail(internal_error("no command to run"));
+  std::vector<char*> argv;
+  for (std::string& word : arguments) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) {
+    return fail(platform_error(PlatformFault::kLimit,
+                               std::string("no pipe: ") + std::strerror(errno), arguments[0]));
+  }
+  Descriptor read_end(ends[0]), write_end(ends[1]);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  pid_t child = -1;
+  const int error = ::posix_spawnp(&child, argv[0], &actions, &attributes, argv.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  write_end.close();
+  if (error != 0) {
+    return fail(platform_error(PlatformFault::kAbsent,
+                               "cannot start " + quoted(arguments[0]) + ": " + std::strerror(error),
+                               arguments[0]));
+  }
+  CommandResult result;
+  const auto limit = std::chrono::steady_clock::now() + longest;
+  for (;;) {
+    pollfd wanted{read_end.get(), POLLIN, 0};
+    const int ready = ::poll(&wanted, 1, kPollMilliseconds);
+    if (ready > 0) {
+      std::array<char, 4096> part;
+      const ssize_t size = ::read(read_end.get(), part.data(), part.size());
+      if (size < 0 && errno == EINTR) continue;
+      if (size <= 0) break;
+      result.output.append(part.data(), static_cast<size_t>(size));
+      continue;
+    }
+    const bool stop = cancelled && cancelled();
+    if (!stop && std::chrono::steady_clock::now() < limit) continue;
+    ::kill(child, SIGKILL);
+    wait_for(child);
+    return fail(stop ? platform_error(PlatformFault::kCancelled, "interrupted")
+                     : platform_error(PlatformFault::kTimeout,
+                                      arguments[0] + " did not end within " +
+                                          std::to_string(longest.count() / 1000) + " s"));
+  }
+  result.exit_code = wait_for(child);
+  return result;
+}
+
+}  // namespace tapml

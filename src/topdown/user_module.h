@@ -1,0 +1,26 @@
+// A user's source as a module that a device loads. Private to topdown/.
+#pragma once
+
+#include <functional>
+
+#include "exec/executable.h"
+#include "target/target.h"
+#include "topdown/user_source.h"
+
+namespace tapml::topdown {
+
+// Declarations in front of the user's code, which make the language's compiler compare the
+// parameters of every entry with the header's: "" for languages without functions as entries.
+std::string entry_declarations(const UserSource& source, const target::Target& target);
+
+// Compiled as far as that is done here; see UserKernels::compile().
+ModuleBlob compile_user_module(const UserSource& source, const target::Target& target,
+                               const std::function<bool()>& cancelled);
+
+// The entry in the module of launch `number`.
+std::string module_entry(const UserSource& source, size_t number, const target::Target& target);
+
+// The first lines of a compiler's log.
+std::string shortened_log(const std::string& log);
+
+}  // namespace tapml::topdown
