@@ -73,6 +73,7 @@ struct DeviceWork {
 };
 void add_devices(Registration registration, const DeviceWork& work);
 void add_rpc(Registration registration);
+void add_kernel(Registration registration);
 void add_kernel_worker(Registration registration);
 
 }  // namespace tapml::cli

@@ -17,6 +17,7 @@ void add_commands(Registration registration) {
   add_profile(registration);
   add_devices(registration, {.measure = measure_ceilings, .check = check_platform});
   add_rpc(registration);
+  add_kernel(registration);
   add_kernel_worker(registration);
   add_cache(registration);
 }

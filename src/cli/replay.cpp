@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/isolation.h"
 #include "cli/options.h"
+#include "cli/watch.h"
 #include "ir/exceptions.h"
 #include "topdown/plant.h"
 #include "topdown/report.h"
@@ -22,6 +23,7 @@ namespace {
 
 struct ReplayOptions {
   std::string suite, model, target = "cpu", kernel, plant, kernels;
+  bool watch = false;
   PatternOptions patterns;
   LibraryFiles libraries;
   RemoteOptions remote;
@@ -50,6 +52,10 @@ int run(const ReplayOptions& options, const Output& output) {
   implement.instruments.poll = [] { unwrap(check_interrupted()); };
   implement.libraries = library_options(libraries, options.patterns);
   topdown::Sandbox sandbox(std::move(platform.platform), interrupted);
+  if (options.watch) {
+    progress.end();
+    watch_kernel(suite, judge, options.kernel, options.kernels, sandbox, output);
+  }
   if (!options.plant.empty()) {
     auto [kernel, kind] = topdown::parse_plant(options.plant);
     const topdown::PlantedKernel planted =
@@ -60,7 +66,7 @@ int run(const ReplayOptions& options, const Output& output) {
   }
   const topdown::UserKernels user(std::move(sources), judge.module());
   implement.foreign = user.compile(judge.module(), target, interrupted);
-  user.check(implement.foreign, sandbox.session());
+  user.check(implement.foreign, target, sandbox.session());
   auto executable = pipeline::implement(judge.module(), target, implement);
   sandbox.load(executable);
   progress.begin("replay", static_cast<int64_t>(suite.kernels.size()));
@@ -106,16 +112,22 @@ void add_replay(Registration registration) {
                       "Model directory, for weights by reference that have moved");
   command->add_option("--target", options->target, "kind[:key=value,...][@place]")
       ->capture_default_str();
-  command->add_option("--kernel", options->kernel, "Only this kernel");
-  command->add_option("--kernels", options->kernels,
-                      "Folder of hand-written sources that take the place of kernels");
+  auto* kernel = command->add_option("--kernel", options->kernel, "Only this kernel");
+  auto* kernels =
+      command->add_option("--kernels", options->kernels,
+                          "Folder of hand-written sources that take the place of kernels");
+  auto* watch = command->add_flag("--watch", options->watch,
+                                  "Judges the kernel again whenever a source is saved");
+  watch->needs(kernel)->needs(kernels);
   command->add_option("--patterns", options->patterns.file,
                       "Text module of patterns that name routines of a library");
-  command->add_option("--plant", options->plant, "KERNEL:KIND, plants a bug into the target");
+  command->add_option("--plant", options->plant, "KERNEL:KIND, plants a bug into the target")
+      ->excludes(watch);
   add_options(*command, options->libraries);
   add_options(*command, options->remote);
   options->isolation.add_to(*command);
-  command->add_flag("--json", registration.output.json, "One JSON document on stdout");
+  command->add_flag("--json", registration.output.json, "One JSON document on stdout")
+      ->excludes(watch);
   command->callback([options, registration] {
     registration.selected = [options, registration] { return run(*options, registration.output); };
   });

@@ -40,7 +40,7 @@ class Migrator {
     // Before the model runs: what is wrong with them needs no run.
     const UserKernels user(options_.user_sources, fixed_);
     const auto user_code = user.compile(fixed_, sandbox_.target(), options_.cancelled);
-    user.check(user_code, sandbox_.session());
+    user.check(user_code, sandbox_.target(), sandbox_.session());
     auto source_executable = pipeline::implement(fixed_, source_.target, implement);
     engine_ = unwrap(llm::Engine::create(*source_.session, source_executable, weights_));
     engine_->vm().set_interrupt(options_.interrupt);

@@ -252,6 +252,17 @@ Result<std::vector<HostTensor>> run_call(const Suite& suite, size_t index,
 
 namespace {
 
+// How many elements of an output hold what it held before the call.
+int64_t unwritten_elements(const HostTensor& output) {
+  const auto bytes = output.bytes();
+  const auto width = static_cast<std::ptrdiff_t>(dtype_bytes(output.dtype()));
+  int64_t count = 0;
+  for (auto at = bytes.begin(); at != bytes.end(); at += width) {
+    count += std::all_of(at, at + width, [](std::byte byte) { return byte == kUnwritten; });
+  }
+  return count;
+}
+
 // Runs a call for a verdict.
 using RunCall = std::function<Result<std::vector<HostTensor>>(size_t call, KernelVerdict& verdict)>;
 
@@ -306,6 +317,12 @@ Result<KernelVerdict> replay_calls(const Suite& suite, Judge& judge, int32_t ker
         verdict.worst_sequence = call.sequence;
       }
       verdict.passed &= comparison.target_ok;
+      if (comparison.target_ok || info.modes[written[o]] != AccessMode::kOut) continue;
+      if (const int64_t left = unwritten_elements((*outputs)[o]);
+          left > 0 && verdict.note.empty()) {
+        verdict.note = std::to_string(left) + " of " + std::to_string((*outputs)[o].size()) +
+                       " elements of " + info.params[written[o]] + " were not written";
+      }
     }
   }
   verdict.passed &= verdict.failed == Failure::kNone;

@@ -98,6 +98,10 @@ std::vector<UserSource> read_user_sources(const std::string& folder, const targe
   return sources;
 }
 
+bool names_kernel(const UserSource& source, const std::string& kernel) {
+  return source.name == kernel || source.name == operators_in(kernel);
+}
+
 UserKernels::UserKernels(std::vector<UserSource> sources, const Module& fixed)
     : sources_(std::move(sources)) {
   const std::vector<std::string> names = kernel_names(fixed);
@@ -105,7 +109,7 @@ UserKernels::UserKernels(std::vector<UserSource> sources, const Module& fixed)
     const UserSource& source = sources_[i];
     std::vector<std::string> named, fits;
     for (const std::string& name : names) {
-      if (name != source.name && operators_in(name) != source.name) continue;
+      if (!names_kernel(source, name)) continue;
       named.push_back(name);
       if (same_signature(source, passes::kernel_implementation(fixed, name))) fits.push_back(name);
     }
@@ -184,7 +188,7 @@ std::map<std::string, pipeline::ForeignKernel> UserKernels::compile(
 }
 
 void UserKernels::check(const std::map<std::string, pipeline::ForeignKernel>& code,
-                        runtime::Session& session) const {
+                        const target::Target& target, runtime::Session& session) const {
   for (const auto& [kernel, number] : kernels_) {
     const UserSource& source = sources_[number];
     const ModuleBlob& module = code.at(kernel).module;
@@ -199,8 +203,7 @@ void UserKernels::check(const std::map<std::string, pipeline::ForeignKernel>& co
         throw_user("this source has no kernel " + entry, source.where(source.line),
                    "a function " + entry + ", as the header's launch says", error.message);
       }
-      throw_user("this kernel does not compile for " + module.platform, source.file, "",
-                 shortened_log(error.found.empty() ? error.message : error.found));
+      refuse_user_source(source, target, error.found.empty() ? error.message : error.found);
     };
     done(session.load_module(id, module), "");
     for (const std::string& entry : module.entries) {

@@ -20,6 +20,9 @@ std::string user_source_ending(const target::Target& target);
 // header that cannot be read; a warning (base/log) where there is none.
 std::vector<UserSource> read_user_sources(const std::string& folder, const target::Target& target);
 
+// Whether the header's name is that of `kernel`, with or without its hash.
+bool names_kernel(const UserSource& source, const std::string& kernel);
+
 // Kernels of a module and the sources that take their place.
 class UserKernels {
  public:
@@ -43,7 +46,7 @@ class UserKernels {
   // Has the device take each module, where OpenCL's compiler runs: UserError with its log where it
   // refuses one, and for an entry that is not there.
   void check(const std::map<std::string, pipeline::ForeignKernel>& code,
-             runtime::Session& session) const;
+             const target::Target& target, runtime::Session& session) const;
 
  private:
   std::vector<UserSource> sources_;

@@ -23,9 +23,15 @@ namespace {
 constexpr size_t kLogLines = 30;
 constexpr std::chrono::seconds kLongestCompilation{120};
 
-[[noreturn]] void refuse(const UserSource& source, const std::string& platform,
-                         const std::string& log) {
-  throw_user("this kernel does not compile for " + platform, source.file, "", shortened_log(log));
+// The first lines of a compiler's log.
+std::string shortened_log(const std::string& log) {
+  size_t end = 0;
+  for (size_t i = 0; i < kLogLines && end != std::string::npos; ++i) {
+    end = log.find('\n', end == 0 ? 0 : end + 1);
+  }
+  std::string text = log.substr(0, end);
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
 }
 
 std::vector<std::byte> bytes_of(const std::string& text) {
@@ -89,7 +95,7 @@ ModuleBlob compile_c(const UserSource& source, const target::Target& target,
     }
     throw_error(std::move(error));
   }
-  if (result->exit_code != 0) refuse(source, "cpu", result->output);
+  if (result->exit_code != 0) refuse_user_source(source, target, result->output);
   ModuleBlob blob;
   blob.platform = "cpu";
   blob.format = runtime::kSharedObjectFormat;
@@ -171,7 +177,7 @@ ModuleBlob compile_shaders(const UserSource& source, const target::Target& targe
     std::string log;
     const std::vector<uint32_t> words = codegen::try_compile_glsl(
         source.text, source.file, {{"TAPML_LAUNCH", std::to_string(i)}}, log);
-    if (words.empty()) refuse(source, "vulkan", log);
+    if (words.empty()) refuse_user_source(source, target, log);
     check_shader(source, launch, facts_of(words));
     const auto part = codegen::spirv_part(launch.buffers.size(), launch.scalars.size(), words);
     blob.bytes.insert(blob.bytes.end(), part.begin(), part.end());
@@ -181,14 +187,16 @@ ModuleBlob compile_shaders(const UserSource& source, const target::Target& targe
 
 }  // namespace
 
-std::string shortened_log(const std::string& log) {
-  size_t end = 0;
-  for (size_t i = 0; i < kLogLines && end != std::string::npos; ++i) {
-    end = log.find('\n', end == 0 ? 0 : end + 1);
+void refuse_user_source(const UserSource& source, const target::Target& target,
+                        const std::string& log) {
+  if (log.find("conflicting types") != std::string::npos) {
+    std::string expected = entry_declarations(source, target);
+    while (expected.ends_with('\n')) expected.pop_back();
+    throw_user("the parameters of a kernel are not those of its launch", source.file, expected,
+               shortened_log(log), "docs/user-kernels.md says how kernels are called");
   }
-  std::string text = log.substr(0, end);
-  while (text.ends_with('\n')) text.pop_back();
-  return text;
+  throw_user("this kernel does not compile for " + target.description.platform, source.file, "",
+             shortened_log(log));
 }
 
 std::string module_entry(const UserSource& source, size_t number, const target::Target& target) {

@@ -20,7 +20,9 @@ ModuleBlob compile_user_module(const UserSource& source, const target::Target& t
 // The entry in the module of launch `number`.
 std::string module_entry(const UserSource& source, size_t number, const target::Target& target);
 
-// The first lines of a compiler's log.
-std::string shortened_log(const std::string& log);
+// Throws the UserError for a source that its compiler refuses: with the first lines of the log, and
+// the declarations where parameters differ from them.
+[[noreturn]] void refuse_user_source(const UserSource& source, const target::Target& target,
+                                     const std::string& log);
 
 }  // namespace tapml::topdown

@@ -8,8 +8,8 @@ namespace tapml::cli {
 
 namespace {
 
-constexpr const char* kOfTheCompiler[] = {"run",     "compile",  "opt",     "carve", "replay",
-                                          "migrate", "localize", "profile", "cache"};
+constexpr const char* kOfTheCompiler[] = {"run",     "compile",  "opt",     "carve",  "replay",
+                                          "migrate", "localize", "profile", "kernel", "cache"};
 
 // What a full build has is refused with the reason, not as a word that nobody knows.
 void add_absent(const Registration& registration, const std::string& name) {

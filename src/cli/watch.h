@@ -1,0 +1,19 @@
+// Judging a kernel again whenever its source is saved.
+#pragma once
+
+#include <string>
+
+#include "cli/command.h"
+#include "topdown/replay.h"
+#include "topdown/sandbox.h"
+
+namespace tapml::cli {
+
+// Prints one line for every version of the source of kernel `kernel` in `folder`: its verdict, or
+// why there is none. Ends by an interrupt alone (PlatformError kCancelled) and by what no source
+// can be blamed for.
+[[noreturn]] void watch_kernel(const topdown::Suite& suite, topdown::Judge& judge,
+                               const std::string& kernel, const std::string& folder,
+                               topdown::Sandbox& sandbox, const Output& output);
+
+}  // namespace tapml::cli
