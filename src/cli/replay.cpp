@@ -13,6 +13,7 @@
 #include "cli/options.h"
 #include "cli/watch.h"
 #include "ir/exceptions.h"
+#include "passes/kernel.h"
 #include "topdown/plant.h"
 #include "topdown/report.h"
 #include "topdown/user_kernels.h"
@@ -65,9 +66,14 @@ int run(const ReplayOptions& options, const Output& output) {
     };
   }
   const topdown::UserKernels user(std::move(sources), judge.module());
-  implement.foreign = user.compile(judge.module(), target, interrupted);
+  Module module = judge.module();
+  if (!options.kernel.empty()) {
+    module = passes::kernel_alone(judge.module(), options.kernel);
+    module.attrs = judge.module().attrs;
+  }
+  implement.foreign = user.compile(module, target, interrupted);
   user.check(implement.foreign, target, sandbox.session());
-  auto executable = pipeline::implement(judge.module(), target, implement);
+  auto executable = pipeline::implement(module, target, implement);
   sandbox.load(executable);
   progress.begin("replay", static_cast<int64_t>(suite.kernels.size()));
   bool passed = true;

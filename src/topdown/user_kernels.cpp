@@ -141,7 +141,7 @@ UserKernels::UserKernels(std::vector<UserSource> sources, const Module& fixed)
   }
 }
 
-std::map<std::string, const UserSource*> UserKernels::kernels() const {
+std::map<std::string, const UserSource*> UserKernels::kernels() const& {
   std::map<std::string, const UserSource*> result;
   for (const auto& [kernel, source] : kernels_) result[kernel] = &sources_[source];
   return result;
@@ -153,6 +153,7 @@ std::map<std::string, pipeline::ForeignKernel> UserKernels::compile(
   std::map<size_t, ModuleBlob> modules;  // by source
   std::map<std::string, pipeline::ForeignKernel> code;
   for (const auto& [kernel, number] : kernels_) {
+    if (!fixed.functions.contains(kernel)) continue;
     const UserSource& source = sources_[number];
     if (!modules.contains(number)) {
       modules[number] = compile_user_module(source, target, cancelled);
@@ -189,9 +190,9 @@ std::map<std::string, pipeline::ForeignKernel> UserKernels::compile(
 
 void UserKernels::check(const std::map<std::string, pipeline::ForeignKernel>& code,
                         const target::Target& target, runtime::Session& session) const {
-  for (const auto& [kernel, number] : kernels_) {
-    const UserSource& source = sources_[number];
-    const ModuleBlob& module = code.at(kernel).module;
+  for (const auto& [kernel, foreign] : code) {
+    const UserSource& source = sources_[kernels_.at(kernel)];
+    const ModuleBlob& module = foreign.module;
     const runtime::ModuleId id{session.new_handle()};
     auto done = [&](const Status& status, const std::string& entry) {
       Status result = status;

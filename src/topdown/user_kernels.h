@@ -35,11 +35,11 @@ class UserKernels {
 
   bool empty() const { return kernels_.empty(); }
   // Name of the kernel, and its source.
-  std::map<std::string, const UserSource*> kernels() const;
+  std::map<std::string, const UserSource*> kernels() const&;
 
-  // The code of all, for ImplementOptions::foreign. UserError with the compiler's log where
-  // the system's cc or the compiler of shaders refuses a source, and for a shader that does not fit
-  // its header. PlatformError where there is no cc.
+  // The code of those that are kernels of `fixed`, for ImplementOptions::foreign. UserError with
+  // the compiler's log where the system's cc or the compiler of shaders refuses a source, and for a
+  // shader that does not fit its header. PlatformError where there is no cc.
   std::map<std::string, pipeline::ForeignKernel> compile(
       const Module& fixed, const target::Target& target,
       const std::function<bool()>& cancelled = {}) const;
