@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 namespace tapml {
 
@@ -16,7 +17,11 @@ Result<std::unique_ptr<FolderWatch>> FolderWatch::open(const std::string& folder
     return fail(platform_error(PlatformFault::kLimit,
                                std::string("cannot watch files: ") + std::strerror(errno), folder));
   }
-  std::unique_ptr<FolderWatch> watch(new FolderWatch(descriptor));
+  std::unique_ptr<FolderWatch> watch(new (std::nothrow) FolderWatch(descriptor));
+  if (!watch) {
+    ::close(descriptor);
+    return fail(platform_error(PlatformFault::kOutOfMemory, "no memory", folder));
+  }
   // Editors write the file itself, or another one that takes its name.
   if (::inotify_add_watch(descriptor, folder.c_str(), IN_CLOSE_WRITE | IN_MOVED_TO | IN_ONLYDIR) <
       0) {
