@@ -13,6 +13,7 @@
 #include "frontend/huggingface/weights.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
+#include "models/quantization.h"
 #include "pipeline/compile.h"
 #include "pipeline/kernel_cache.h"
 #include "relax/memory.h"
@@ -91,10 +92,11 @@ ModelSource source_of(const frontend::HuggingFaceModel& model, const std::string
   ModelSource source;
   const models::Architecture& architecture = models::find_architecture(model.config.architecture);
   for (const models::WeightSpec& spec : architecture.weights(model.config.model)) {
-    WeightRecord record{spec.name, model.config.dtype, spec.shape, ""};
-    if (auto it = model.weights.find(spec.name); it != model.weights.end()) {
+    WeightRecord record{spec.name, model.config.dtype, spec.shape, "", spec.parts, ""};
+    if (model.quantization && spec.linear) record.quantization = model.quantization->name;
+    if (auto it = model.sources.find(spec.name); it != model.sources.end()) {
       record.dtype = it->second.dtype();
-      record.hash = content_hash(it->second);
+      record.hash = it->second.hash(spec.shape);
     }
     source.weights.push_back(std::move(record));
   }
@@ -126,24 +128,29 @@ std::map<std::string, HostTensor> load_source_weights(const ExecutableFile& file
                "--model DIR says where it is now");
   }
   std::vector<models::WeightSpec> wanted;
+  const models::Quantization* quantization = nullptr;
   for (const WeightRecord& record : file.source.weights) {
-    wanted.push_back({record.name, record.shape});
+    const bool quantized = !record.quantization.empty();
+    wanted.push_back({record.name, record.shape, record.parts, quantized});
+    if (quantized) quantization = &models::find_quantization(record.quantization);
   }
-  auto weights = frontend::load_weights(folder, wanted).tensors;
+  if (quantization) models::check_quantizable(wanted);
+  frontend::LoadedWeights loaded = frontend::load_weights(folder, wanted, {}, quantization);
   const bool untouched = !file.source.files.empty() &&
                          fs::absolute(folder).lexically_normal().string() == file.source.folder &&
                          same_files(file.source.files, weight_files(folder));
   for (const WeightRecord& record : file.source.weights) {
-    const HostTensor& tensor = weights.at(record.name);
-    const bool same = tensor.dtype() == record.dtype &&
-                      (untouched || record.hash.empty() || content_hash(tensor) == record.hash);
+    const frontend::SourceWeight& source = loaded.sources.at(record.name);
+    const bool same = source.dtype() == record.dtype && (untouched || record.hash.empty() ||
+                                                         source.hash(record.shape) == record.hash);
     if (same) continue;
-    throw_user("weight " + record.name + " is not the one that the executable was made for", folder,
-               dtype_name(record.dtype) + std::string(" with SHA-256 ") + record.hash,
-               dtype_name(tensor.dtype()) + std::string(" with SHA-256 ") + content_hash(tensor),
-               "compile the model again");
+    throw_user(
+        "weight " + record.name + " is not the one that the executable was made for", folder,
+        dtype_name(record.dtype) + std::string(" with SHA-256 ") + record.hash,
+        dtype_name(source.dtype()) + std::string(" with SHA-256 ") + source.hash(record.shape),
+        "compile the model again");
   }
-  return weights;
+  return std::move(loaded.tensors);
 }
 
 target::Target executable_target(const ExecutableFile& file, const std::string& path,

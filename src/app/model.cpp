@@ -44,25 +44,33 @@ void log_warnings(const std::vector<std::string>& warnings) {
   for (const std::string& warning : warnings) log_warning(warning);
 }
 
-// Kernels of an executable are what they are.
-void refuse_patterns(const PatternOptions& patterns, const std::string& executable) {
-  if (patterns.file.empty()) return;
-  throw_user("--patterns goes with a model directory only", "--patterns",
-             "a model directory as MODEL", executable);
+// Kernels and weights of an executable are what they are.
+void refuse_changes(const PatternOptions& patterns, const std::string& quantize,
+                    const std::string& executable) {
+  for (const auto& [option, value] :
+       {std::pair{"--patterns", patterns.file}, std::pair{"--quantize", quantize}}) {
+    if (value.empty()) continue;
+    throw_user(option + std::string(" goes with a model directory only"), option,
+               "a model directory as MODEL", executable, "give it where the model is compiled");
+  }
 }
 
 }  // namespace
 
+const models::Quantization* find_quantization(const std::string& name) {
+  return name.empty() ? nullptr : &models::find_quantization(name);
+}
+
 LoadedModel load_model(const std::string& model, const std::string& folder,
-                       const PatternOptions& patterns) {
+                       const PatternOptions& patterns, const std::string& quantize) {
   if (!is_executable_file(model)) {
-    frontend::HuggingFaceModel files = frontend::read_model(model);
+    frontend::HuggingFaceModel files = frontend::read_model(model, find_quantization(quantize));
     patterns.apply(files.module);
     log_warnings(files.warnings);
     Tokenizer tokenizer = load_tokenizer(files.tokenizer_path);
     return {std::move(files), std::move(tokenizer)};
   }
-  refuse_patterns(patterns, model);
+  refuse_changes(patterns, quantize, model);
   ExecutableFile file = load_executable(model);
   std::string from = model_folder(file, model, folder);
   frontend::HuggingFaceModel files;
@@ -106,7 +114,7 @@ ReadyModel make_ready(
     target::Target target = target::parse_target(options.target.value_or("cpu"));
     const device::HostLibraries libraries = options.libraries.load();
     auto session = open_session(target, options.cache, libraries, options.remote);
-    LoadedModel model = load_model(options.model, "", options.patterns);
+    LoadedModel model = load_model(options.model, "", options.patterns, options.quantize);
     if (before_compile) {
       before_compile(model.tokenizer, model_interface_of(model.files.module.attrs));
     }
@@ -121,7 +129,7 @@ ReadyModel make_ready(
             model.files.weights, model.files.eos,    std::move(model.tokenizer),
             loaded - start,      now() - loaded};
   }
-  refuse_patterns(options.patterns, options.model);
+  refuse_changes(options.patterns, options.quantize, options.model);
   ExecutableFile file = load_executable(options.model);
   target::Target target = executable_target(file, options.model, options.target);
   auto session = open_session(target, options.cache, options.libraries.load(), options.remote);

@@ -15,6 +15,7 @@
 #include "frontend/huggingface/model.h"
 #include "llm/engine.h"
 #include "llm/tokenizer/tokenizer.h"
+#include "models/quantization.h"
 #include "runtime/session.h"
 #include "target/target.h"
 
@@ -27,9 +28,13 @@ struct LoadedModel {
 
 // Reads a model directory with its tokenizer, or what an executable was made from (with its kernels
 // fixed already); warnings go to the log. `folder`, where given, overrides the executable's.
-// `patterns` go with a model directory only: UserError.
+// `patterns` and `quantize` (a name of models::quantization_table, or empty) go with a model
+// directory only: UserError.
 LoadedModel load_model(const std::string& model, const std::string& folder = "",
-                       const PatternOptions& patterns = {});
+                       const PatternOptions& patterns = {}, const std::string& quantize = "");
+
+// By name; null for an empty one.
+const models::Quantization* find_quantization(const std::string& name);
 
 // Token ids of a prompt; UserError for an empty one and one that does not fit the context.
 std::vector<int32_t> encode_prompt(const Tokenizer& tokenizer, int64_t context,
@@ -43,6 +48,7 @@ struct ModelOptions {
   std::string folder;                 // overrides the executable's model directory
   CacheOptions cache;
   PatternOptions patterns;
+  std::string quantize;  // as for load_model
   LibraryFiles libraries;
   RemoteOptions remote;
 };

@@ -185,6 +185,10 @@ int carve_model(const CarveCommand& command, const Output& output) {
                "a model directory as MODEL", command.model.model,
                "--weights inside, or carve the model directory");
   }
+  if (command.weights == "reference" && !command.model.quantize.empty()) {
+    throw_user("quantized weights are not in the model's files", "--weights", "inside",
+               "reference with --quantize", "--weights inside");
+  }
   Progress progress = Progress::to_stderr(output.json);
   std::vector<std::vector<int32_t>> prompts;
   ReadyModel model =

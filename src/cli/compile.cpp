@@ -7,6 +7,7 @@
 #include "app/cache.h"
 #include "app/executable.h"
 #include "app/libraries.h"
+#include "app/model.h"
 #include "app/patterns.h"
 #include "base/host/interrupt.h"
 #include "base/host/progress.h"
@@ -32,6 +33,7 @@ struct CompileOptions {
   bool times = false, verify = false, print_memory = false;
   CacheOptions cache;
   PatternOptions patterns;
+  std::string quantize;
   LibraryFiles libraries;
   ShapeOptions shapes;
 };
@@ -52,9 +54,17 @@ Input read_input(const CompileOptions& options) {
     throw_user("one input is needed", "command line", "MODEL or --config config.json",
                options.model.empty() ? "neither" : "both");
   }
-  if (!options.config.empty()) return from_model(frontend::read_config(options.config), "", keep);
+  const models::Quantization* quantization = find_quantization(options.quantize);
+  if (!options.config.empty()) {
+    return from_model(frontend::read_config(options.config, quantization), "", keep);
+  }
   if (std::filesystem::is_directory(options.model)) {
-    return from_model(frontend::read_model(options.model), options.model, keep);
+    return from_model(frontend::read_model(options.model, quantization), options.model, keep);
+  }
+  if (quantization) {
+    throw_user("--quantize goes with a model directory or a configuration only", "--quantize",
+               "a model directory as MODEL, or --config", options.model,
+               "a text module says itself what is quantized: operator dequantize");
   }
   text::SourceMap places;
   Module module = pipeline::normal_input(
@@ -203,6 +213,7 @@ void add_compile(Registration registration) {
                       "Refuse what needs more, as in 512M, with the peak by tensor");
   add_options(*command, options->cache);
   add_options(*command, options->patterns);
+  add_quantize_option(*command, options->quantize);
   add_options(*command, options->libraries);
   options->shapes.add_to(*command);
   command->add_flag("--json", registration.output.json, "One JSON document on stdout");

@@ -25,6 +25,7 @@ struct LocalizeCommand {
   int64_t max_tokens = 4, repeats = 5;
   double shrink_seconds = 10;
   PatternOptions patterns;
+  std::string quantize;
   LibraryFiles libraries;
   RemoteOptions remote;
   IsolationOptions isolation;
@@ -39,8 +40,8 @@ void write_report(const LocalizeCommand& command, const topdown::Localization& l
     output.line(folder + (again.empty() ? "" : ": " + again));
   }
   const std::string page = command.report + "/report.html";
-  const std::string line =
-      "tapml localize " + command.model + " --from " + command.from + " --to " + command.to;
+  const std::string line = "tapml localize " + command.model + quantize_words(command.quantize) +
+                           " --from " + command.from + " --to " + command.to;
   unwrap(write_text_atomic(
       page, topdown::localization_html(localization, command.model, command.prompt, line)));
   unwrap(write_text_atomic(command.report + "/report.json", json.dump(1) + "\n"));
@@ -55,7 +56,7 @@ int run(const LocalizeCommand& command, const Output& output) {
   auto source_session = open_session(from, {}, libraries, command.remote);
   PlatformUnderTest target =
       open_under_test(to, command.libraries, command.remote, command.isolation);
-  LoadedModel model = load_model(command.model, "", command.patterns);
+  LoadedModel model = load_model(command.model, "", command.patterns, command.quantize);
   std::vector<int32_t> prompt = encode_prompt(model, command.prompt);
   if (!command.report.empty()) unwrap(make_folder(command.report));
 
@@ -138,6 +139,7 @@ void add_localize(Registration registration) {
   app->add_option("--report", command->report,
                   "Folder for report.html, report.json and a reproducer for each culprit");
   add_options(*app, command->patterns);
+  add_quantize_option(*app, command->quantize);
   add_options(*app, command->libraries);
   add_options(*app, command->remote);
   command->isolation.add_to(*app);

@@ -26,6 +26,7 @@ struct MigrateCommand {
   std::string model, from = "cpu", to = "opencl", prompt, report, plant, kernels;
   int64_t max_tokens = 64;
   PatternOptions patterns;
+  std::string quantize;
   LibraryFiles libraries;
   RemoteOptions remote;
   TraceOptions trace;
@@ -59,7 +60,7 @@ int run(const MigrateCommand& command, const Output& output) {
   IsolationOptions isolation = command.isolation;
   isolation.in_process |= !command.trace.file.empty();
   PlatformUnderTest target = open_under_test(to, command.libraries, command.remote, isolation);
-  LoadedModel model = load_model(command.model, "", command.patterns);
+  LoadedModel model = load_model(command.model, "", command.patterns, command.quantize);
   std::vector<int32_t> prompt = encode_prompt(model, command.prompt);
   if (!command.report.empty()) unwrap(make_folder(command.report));
   Trace trace(command.trace);
@@ -97,8 +98,8 @@ int run(const MigrateCommand& command, const Output& output) {
   texts.prompt = command.prompt;
   texts.source_text = model.tokenizer.decode(migration.source_tokens);
   texts.target_text = model.tokenizer.decode(migration.target_tokens);
-  texts.command =
-      "tapml migrate " + command.model + " --from " + command.from + " --to " + command.to;
+  texts.command = "tapml migrate " + command.model + quantize_words(command.quantize) + " --from " +
+                  command.from + " --to " + command.to;
   bool colors = terminal_has_colors(1);
   output.line(styled(command.from + ": ", Style::kBold, colors) + command.prompt +
               texts.source_text);
@@ -157,6 +158,7 @@ void add_migrate(Registration registration) {
                   "Folder of hand-written sources that take the place of kernels on the target");
   app->add_option("--report", command->report, "Folder for report.html and report.json");
   add_options(*app, command->patterns);
+  add_quantize_option(*app, command->quantize);
   add_options(*app, command->libraries);
   add_options(*app, command->remote);
   add_options(*app, command->trace);

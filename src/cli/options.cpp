@@ -13,6 +13,16 @@ void add_options(CLI::App& command, app::PatternOptions& options) {
                      "Text module of patterns: each match becomes one kernel");
 }
 
+void add_quantize_option(CLI::App& command, std::string& quantize) {
+  command.add_option("--quantize", quantize,
+                     "q4f32 or q4f16: linear weights as integers of four bits "
+                     "(docs/quantization.md)");
+}
+
+std::string quantize_words(const std::string& quantize) {
+  return quantize.empty() ? "" : " --quantize " + quantize;
+}
+
 void add_options(CLI::App& command, app::LibraryFiles& options) {
   command.add_option("--library", options.files,
                      "Shared object of routines that kernels may call (docs/libraries.md)");
@@ -39,6 +49,7 @@ void add_options(CLI::App& command, app::ModelOptions& options) {
                      "Model directory of an executable, where it is not the one it was made from");
   add_options(command, options.cache);
   add_options(command, options.patterns);
+  add_quantize_option(command, options.quantize);
   add_options(command, options.libraries);
   add_options(command, options.remote);
 }

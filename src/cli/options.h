@@ -9,10 +9,13 @@ class App;
 
 namespace tapml::cli {
 
-void add_options(CLI::App& command, app::CacheOptions& options);    // --no-cache
-void add_options(CLI::App& command, app::PatternOptions& options);  // --patterns
-void add_options(CLI::App& command, app::LibraryFiles& options);    // --library
-void add_options(CLI::App& command, app::RemoteOptions& options);   // --token-file, --tls-ca
+void add_options(CLI::App& command, app::CacheOptions& options);     // --no-cache
+void add_options(CLI::App& command, app::PatternOptions& options);   // --patterns
+void add_quantize_option(CLI::App& command, std::string& quantize);  // --quantize
+// That option as it stands on a command line; empty where it does not.
+std::string quantize_words(const std::string& quantize);
+void add_options(CLI::App& command, app::LibraryFiles& options);   // --library
+void add_options(CLI::App& command, app::RemoteOptions& options);  // --token-file, --tls-ca
 void add_token_option(CLI::App& command, app::RemoteOptions& options);
 // MODEL, --target, --model and all of the above: of the commands that run a model.
 void add_options(CLI::App& command, app::ModelOptions& options);

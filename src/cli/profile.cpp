@@ -23,6 +23,7 @@ struct ProfileOptions {
   std::string model, target = "cpu", prompt = "The quick brown fox";
   int64_t max_tokens = 32;
   PatternOptions patterns;
+  std::string quantize;
   RemoteOptions remote;
   TraceOptions trace;
 };
@@ -81,7 +82,7 @@ int run(const ProfileOptions& options, const Output& output) {
                std::to_string(options.max_tokens));
   }
   Trace trace(options.trace);
-  LoadedModel model = load_model(options.model, "", options.patterns);
+  LoadedModel model = load_model(options.model, "", options.patterns, options.quantize);
   std::vector<int32_t> prompt = encode_prompt(model, options.prompt);
   Progress progress = Progress::to_stderr(output.json);
   progress.begin("compile");
@@ -137,6 +138,7 @@ void add_profile(Registration registration) {
   command->add_option("--prompt", options->prompt, "Text to run")->capture_default_str();
   command->add_option("--max-tokens", options->max_tokens, "Decode steps")->capture_default_str();
   add_options(*command, options->patterns);
+  add_quantize_option(*command, options->quantize);
   add_options(*command, options->remote);
   add_options(*command, options->trace);
   command->add_flag("--json", registration.output.json, "One JSON document on stdout");

@@ -12,14 +12,17 @@
 namespace tapml {
 
 // Bumped with every change of the layout; other versions are refused.
-inline constexpr uint32_t kExecutableVersion = 3;
+inline constexpr uint32_t kExecutableVersion = 4;
 
-// A weight as it was when the executable was made.
+// A weight of the model's files as it was when the executable was made.
 struct WeightRecord {
   std::string name;
   DType dtype = DType::kF32;
   Shape shape;
-  std::string hash;  // content_hash()
+  std::string hash;  // content_hash(); of parts, as if they were one tensor
+  std::vector<std::string>
+      parts;                 // where files have a tensor for each index of the first dimension
+  std::string quantization;  // what becomes of it ("q4f32"); empty: it is taken as it is
 };
 
 // A file of weights: while name, size and time stay, its tensors are not hashed again.

@@ -165,6 +165,8 @@ void fields(A& a, WeightRecord& x) {
   a.choice(x.dtype, DType::kF64);
   a(x.shape);
   a(x.hash);
+  a(x.parts);
+  a(x.quantization);
 }
 
 template <class A>

@@ -5,6 +5,7 @@
 
 #include "abi/model_interface.h"
 #include "ir/exceptions.h"
+#include "models/quantization.h"
 
 namespace tapml::models {
 
@@ -13,8 +14,8 @@ using namespace relax;  // NOLINT: this file is about relax alone
 std::string layer_path(int64_t layer) { return "model.layers." + std::to_string(layer); }
 
 void add_linear(std::vector<WeightSpec>& weights, const std::string& path, int64_t outputs,
-                int64_t inputs, bool bias) {
-  weights.push_back({path + ".weight", {outputs, inputs}, {}});
+                int64_t inputs, bool bias, bool narrow) {
+  weights.push_back({path + ".weight", {outputs, inputs}, {}, !narrow});
   if (bias) weights.push_back({path + ".bias", {outputs}, {}});
 }
 
@@ -65,11 +66,20 @@ void DecoderFunction::add_params(const WeightDTypes& dtypes) {
           builder_.param(name + std::to_string(layer), tensor_annotation(pool, DType::kF32)));
     }
   }
-  for (const WeightSpec& spec : decoder_weights(config_, architecture_)) {
-    Dims dims(spec.shape.begin(), spec.shape.end());
-    weights_[spec.name] =
-        builder_.param(spec.name, tensor_annotation(std::move(dims), dtypes.of(spec.name)));
-  }
+  for (const WeightSpec& spec : decoder_weights(config_, architecture_)) add_weight(spec, dtypes);
+}
+
+void DecoderFunction::add_weight(const WeightSpec& spec, const WeightDTypes& dtypes) {
+  auto add = [&](const std::string& name, const Shape& shape, DType dtype) {
+    weights_[name] =
+        builder_.param(name, tensor_annotation(Dims(shape.begin(), shape.end()), dtype));
+  };
+  if (!dtypes.quantization || !spec.linear) return add(spec.name, spec.shape, dtypes.of(spec.name));
+  Shape packed = spec.shape, scales = spec.shape;
+  packed.back() /= 2;
+  scales.back() /= kQuantizationGroup;
+  add(packed_name(spec.name), packed, DType::kU8);
+  add(scales_name(spec.name), scales, dtypes.quantization->scales);
 }
 
 Variable DecoderFunction::op(const char* name, std::vector<Expr> args, AttrMap attrs) {
@@ -78,6 +88,14 @@ Variable DecoderFunction::op(const char* name, std::vector<Expr> args, AttrMap a
 
 Variable DecoderFunction::field(const Variable& tuple, int64_t index) {
   return builder_.emit(make_get_item(tuple, static_cast<int>(index)));
+}
+
+Variable DecoderFunction::weight(const std::string& path) {
+  const std::string name = path + ".weight";
+  auto packed = weights_.find(packed_name(name));
+  if (packed == weights_.end()) return weights_.at(name);
+  return op("dequantize", {packed->second, weights_.at(scales_name(name))},
+            {{"group", kQuantizationGroup}});
 }
 
 Variable DecoderFunction::rms_norm(const std::string& path, const Variable& x) {
@@ -215,8 +233,15 @@ Module build_decoder(const DecoderConfig& config, const DecoderArchitecture& arc
               .head_dim = config.head_dim,
               .page_size = config.page_size,
               .dtype = DType::kF32};
-  for (WeightSpec& spec : decoder_weights(config, architecture)) {
-    model.weights.push_back(std::move(spec.name));
+  const std::vector<WeightSpec> weights = decoder_weights(config, architecture);
+  if (dtypes.quantization) check_quantizable(weights);
+  for (const WeightSpec& spec : weights) {
+    if (dtypes.quantization && spec.linear) {
+      model.weights.push_back(packed_name(spec.name));
+      model.weights.push_back(scales_name(spec.name));
+    } else {
+      model.weights.push_back(spec.name);
+    }
   }
 
   Module module;

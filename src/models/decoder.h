@@ -31,9 +31,10 @@ struct DecoderConfig {
 // "model.layers.<layer>"
 std::string layer_path(int64_t layer);
 
-// Appends the weight, and the bias where there is one, of a linear map.
+// Appends the weight, and the bias where there is one, of a linear map. `narrow`: of so few outputs
+// that others hang on them (a router, a gate): it is not quantized.
 void add_linear(std::vector<WeightSpec>& weights, const std::string& path, int64_t outputs,
-                int64_t inputs, bool bias);
+                int64_t inputs, bool bias, bool narrow = false);
 
 // One of prefill, decode and logits_all while it is built.
 class DecoderFunction;
@@ -62,7 +63,8 @@ std::vector<WeightSpec> decoder_weights(const DecoderConfig& config,
 //          -> (tokens i32[b], state): the largest logit, the lowest index of equal ones
 // `lengths` counts the tokens in the cache before the call. The logits are those of the last token,
 // f32[b, vocabulary], or of all, f32[b, n, vocabulary], in logits_all. Activations are f32, weights
-// have the dtypes of `dtypes`. The pools are updated in place.
+// have the dtypes of `dtypes`; a quantized one is two parameters (models/quantization.h). The pools
+// are updated in place.
 // Module attributes: model_interface_attrs and "bound.n", "bound.p", the most that n and p can be.
 Module build_decoder(const DecoderConfig& config, const DecoderArchitecture& architecture,
                      const WeightDTypes& dtypes);
@@ -84,7 +86,8 @@ class DecoderFunction {
   relax::Variable op(const char* name, std::vector<relax::Expr> args, AttrMap attrs = {});
   // Field `index` of a tuple.
   relax::Variable field(const relax::Variable& tuple, int64_t index);
-  relax::Variable weight(const std::string& path) const { return weights_.at(path + ".weight"); }
+  // The weight at `path`; a quantized one is dequantized.
+  relax::Variable weight(const std::string& path);
   // x times the transpose of the weight at `path`, plus its bias where there is one.
   relax::Variable linear(const std::string& path, const relax::Variable& x);
   // down(silu(gate(x)) * up(x)) with the three projections below `path`.
@@ -92,6 +95,7 @@ class DecoderFunction {
 
  private:
   void add_params(const WeightDTypes& dtypes);
+  void add_weight(const WeightSpec& spec, const WeightDTypes& dtypes);
   relax::Variable rms_norm(const std::string& path, const relax::Variable& x);
   relax::Variable project_heads(const std::string& path, const relax::Variable& x, int64_t heads);
   relax::Variable append(relax::Expr& pool, const relax::Variable& fresh);
@@ -108,7 +112,7 @@ class DecoderFunction {
   relax::Expr inv_freq_;
   relax::Variable tokens_, page_table_, lengths_;
   std::vector<relax::Expr> pools_;  // k, v of layer 0, of layer 1, ..., as they are now
-  std::map<std::string, relax::Variable> weights_;
+  std::map<std::string, relax::Variable> weights_;  // by parameter
 };
 
 }  // namespace tapml::models

@@ -25,7 +25,7 @@ void add_gated(std::vector<WeightSpec>& weights, const std::string& path, int64_
 void add_experts(std::vector<WeightSpec>& weights, const std::string& path,
                  const std::string& projection, const Qwen2MoeConfig& config, int64_t outputs,
                  int64_t inputs) {
-  WeightSpec spec{path + "." + projection + ".weight", {config.experts, outputs, inputs}, {}};
+  WeightSpec spec{path + "." + projection + ".weight", {config.experts, outputs, inputs}, {}, true};
   for (int64_t expert = 0; expert < config.experts; ++expert) {
     spec.parts.push_back(path + "." + std::to_string(expert) + "." + projection + ".weight");
   }
@@ -102,12 +102,12 @@ DecoderArchitecture qwen2_moe(const Qwen2MoeConfig& config) {
               add_gated(weights, path, hidden, config.intermediate);
               return;
             }
-            add_linear(weights, path + ".gate", config.experts, hidden, false);
+            add_linear(weights, path + ".gate", config.experts, hidden, false, true);
             add_experts(weights, experts, "gate_proj", config, inner, hidden);
             add_experts(weights, experts, "up_proj", config, inner, hidden);
             add_experts(weights, experts, "down_proj", config, hidden, inner);
             add_gated(weights, path + ".shared_expert", hidden, config.shared_intermediate);
-            add_linear(weights, path + ".shared_expert_gate", 1, hidden, false);
+            add_linear(weights, path + ".shared_expert_gate", 1, hidden, false, true);
           },
       .feed_forward =
           [&config](DecoderFunction& f, int64_t layer, const Variable& x) {

@@ -122,6 +122,9 @@ struct OperatorInfo {
   bool pure = true;  // value semantics at graph level; inout operators are pure there
   // Null for most. `legalize` may be null where this one always applies.
   DecomposeRule decompose = nullptr;
+  // The result is a larger form of what the operands hold, which no memory is meant to see: fusion
+  // computes it in its readers, products included, and it is neither folded nor prepared.
+  bool expands = false;
 };
 
 // The one operator without an entry: the elements of a tensor of rank 1 and integer dtype as a

@@ -29,8 +29,8 @@ std::optional<Shape> static_shape(const Dims& dims) {
 Expr folded_value(const Expr& value, const Annotation& annotation) {
   const op::OperatorInfo* info = op::find_operator(called_operator(value));
   const auto* result = as_tensor(annotation);
-  if (!info || !info->inout.empty() || info->outputs != 1 || !result || !result->shape ||
-      !result->dtype) {
+  if (!info || info->expands || !info->inout.empty() || info->outputs != 1 || !result ||
+      !result->shape || !result->dtype) {
     return nullptr;
   }
   std::optional<Shape> shape = static_shape(*result->shape);

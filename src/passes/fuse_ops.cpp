@@ -166,7 +166,8 @@ class BlockFuser {
   }
 
   // What a schedule makes one nest of: nothing in front of a product, since it would be computed
-  // again for every use; behind a reduction only what works at its own indices. Members are marked.
+  // again for every use, but what expands its operands; behind a reduction only what works at its
+  // own indices. Members are marked.
   bool is_legal(const std::vector<size_t>& members) const {
     auto found = std::find_if(members.begin(), members.end(),
                               [&](size_t member) { return graph_[member].reduces(); });
@@ -187,10 +188,21 @@ class BlockFuser {
       if (reads) behind.push_back(*it);
     }
     if (graph_[reduction].kind() != PatternKind::kOutEWiseFusable) return true;
-    return std::none_of(graph_[reduction].inputs.begin(), graph_[reduction].inputs.end(),
-                        [&](const FusionNode::Input& input) {
-                          return input.producer != kNoNode && mark_[input.producer] == stamp_;
-                        });
+    const auto& operands = graph_[reduction].inputs;
+    return std::none_of(operands.begin(), operands.end(), [&](const FusionNode::Input& input) {
+      return is_inside(input) && !expands_what_is_outside(input.producer);
+    });
+  }
+
+  bool is_inside(const FusionNode::Input& input) const {
+    return input.producer != kNoNode && mark_[input.producer] == stamp_;
+  }
+
+  bool expands_what_is_outside(size_t i) const {
+    const auto& operands = graph_[i].inputs;
+    return graph_[i].expands &&
+           std::none_of(operands.begin(), operands.end(),
+                        [&](const FusionNode::Input& input) { return is_inside(input); });
   }
 
   Block outlined() {

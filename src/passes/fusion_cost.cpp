@@ -153,6 +153,10 @@ class Estimate {
       Nest& nest = nests_[access.nest];
       Samples evaluations = node(access.nest).points;
       for (double& value : evaluations) value *= access.count();
+      // Schedules of products expand a piece once and use it for all rows.
+      for (size_t s = 0; own.expands && s < evaluations.size(); ++s) {
+        evaluations[s] = std::min(evaluations[s], own.elements[s]);
+      }
       for (size_t s = 0; s < evaluations.size(); ++s) {
         nest.operations[s] += evaluations[s] * own.traits->operations;
         if (access.nest == k && !is_folded(k)) nest.bytes[s] += own.bytes[s];

@@ -4,6 +4,7 @@
 
 #include "arith/analyzer.h"
 #include "arith/evaluate.h"
+#include "op/operator.h"
 #include "passes/kernel.h"
 #include "passes/legalize.h"
 #include "relax/visit.h"
@@ -60,6 +61,15 @@ Samples times(Samples values, double factor) {
   return values;
 }
 
+// Whether a kernel is a single operator whose result is to be in no memory.
+bool is_expansion(const Function& spec) {
+  const SeqNode& body = body_of(spec);
+  if (body.blocks.size() != 1) return false;
+  const auto& bindings = body.blocks[0].bindings;
+  const op::OperatorInfo* info = op::find_operator(called_operator(bindings.front().value));
+  return bindings.size() == 1 && info && info->expands;
+}
+
 const TensorAnnotation* fully_known(const Annotation& annotation) {
   const auto* tensor = as_tensor(annotation);
   return tensor && tensor->shape && tensor->dtype ? tensor : nullptr;
@@ -112,6 +122,7 @@ void FusionGraph::add_kernel_call(FusionNode& node, const Binding& binding) {
   if (traits.kind == analysis::PatternKind::kOpaque) return;
   if (!add_inputs(node, call_tir_args(call)) || traits.inputs.size() != node.inputs.size()) return;
   node.traits = &traits;
+  node.expands = is_expansion(kernel_spec(module_, kernel));
   node.elements = elements_of(*made);
   node.bytes = times(node.elements, static_cast<double>(dtype_bytes(*made->dtype)));
   node.points = node.reduces() ? sampled(traits.points) : node.elements;

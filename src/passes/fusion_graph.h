@@ -30,6 +30,7 @@ struct FusionNode {
   // Null for what is no part of any group; else what its loops say.
   const analysis::FusionTraits* traits = nullptr;
   bool view = false;          // computes nothing: worth a place in a kernel only between two others
+  bool expands = false;       // op::OperatorInfo::expands: computed where it is read
   bool updates = false;       // writes into memory that others read: nothing moves past it
   bool escapes = false;       // read behind the block
   std::vector<Input> inputs;  // tensors, in order

@@ -89,8 +89,8 @@ class PreparationLifter {
   std::optional<Known> known_call(const Binding& binding,
                                   const std::map<const VarNode*, Known>& values) const {
     const op::OperatorInfo* info = op::find_operator(called_operator(binding.value));
-    if (!info || !info->pure || !info->inout.empty() || info->outputs != 1 || binding.match_cast ||
-        constant_bytes(binding.var->annotation) < 0) {
+    if (!info || !info->pure || info->expands || !info->inout.empty() || info->outputs != 1 ||
+        binding.match_cast || constant_bytes(binding.var->annotation) < 0) {
       return std::nullopt;
     }
     const auto& call = *as<CallNode>(binding.value);

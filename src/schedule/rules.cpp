@@ -96,6 +96,7 @@ Scheduled cpu_schedule(const tir::PrimFunc& func, const target::Target& target) 
   if (target.description.index_bits == 64) weights = weights_of(func);
   auto cpu_stage = [&](const Stage& stage) {
     if (auto packed = cpu_packed(stage, weights, vector_bytes)) return *packed;
+    if (auto packed = cpu_quantized(stage, weights, vector_bytes)) return *packed;
     auto plan = cpu_product(split_groups(stage), vector_bytes, without_packing);
     return plan ? *plan : without_packing(stage);
   };

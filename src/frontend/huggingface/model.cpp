@@ -6,6 +6,7 @@
 #include "frontend/huggingface/weights.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
+#include "models/quantization.h"
 
 namespace tapml::frontend {
 
@@ -48,32 +49,39 @@ void warn_of_unreachable_eos(HuggingFaceModel& model) {
 
 }  // namespace
 
-HuggingFaceModel read_model(const std::string& folder) {
+HuggingFaceModel read_model(const std::string& folder, const models::Quantization* quantization) {
   check_folder(folder);
   HuggingFaceModel model;
   model.config = read_config_file(folder + "/config.json");
   model.eos = find_eos(folder, model.config);
   const models::Architecture& architecture = models::find_architecture(model.config.architecture);
+  const std::vector<models::WeightSpec> weights = architecture.weights(model.config.model);
+  if (quantization) models::check_quantizable(weights);
   // A tied head that is stored all the same is the embedding once more.
-  LoadedWeights loaded =
-      load_weights(folder, architecture.weights(model.config.model), {"lm_head.weight"});
-  models::WeightDTypes dtypes{.fallback = model.config.dtype, .by_name = {}};
-  for (const auto& [name, tensor] : loaded.tensors) dtypes.by_name[name] = tensor.dtype();
+  LoadedWeights loaded = load_weights(folder, weights, {"lm_head.weight"}, quantization);
+  models::WeightDTypes dtypes{
+      .fallback = model.config.dtype, .by_name = {}, .quantization = quantization};
+  for (const auto& [name, source] : loaded.sources) dtypes.by_name[name] = source.dtype();
   model.module = architecture.build(model.config.model, dtypes);
   model.weights = std::move(loaded.tensors);
+  model.sources = std::move(loaded.sources);
+  model.quantization = quantization;
   model.warnings = std::move(loaded.warnings);
   model.tokenizer_path = folder + "/tokenizer.json";
   warn_of_unreachable_eos(model);
   return model;
 }
 
-HuggingFaceModel read_config(const std::string& config_path) {
+HuggingFaceModel read_config(const std::string& config_path,
+                             const models::Quantization* quantization) {
   HuggingFaceModel model;
   model.config = read_config_file(config_path);
   model.eos = model.config.eos;
   const models::Architecture& architecture = models::find_architecture(model.config.architecture);
-  model.module =
-      architecture.build(model.config.model, {.fallback = model.config.dtype, .by_name = {}});
+  model.module = architecture.build(
+      model.config.model,
+      {.fallback = model.config.dtype, .by_name = {}, .quantization = quantization});
+  model.quantization = quantization;
   warn_of_unreachable_eos(model);
   return model;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "frontend/huggingface/config.h"
+#include "frontend/huggingface/weights.h"
 #include "ir/module.h"
 #include "tensor/host_tensor.h"
 
@@ -14,18 +15,24 @@ namespace tapml::frontend {
 struct HuggingFaceModel {
   HuggingFaceConfig config;
   Module module;  // as models/ builds it: architecture contract 7
-  // By name, every one of the model interface; views of the mapped files. Empty after read_config.
+  // By name, every one of the model interface; views of the mapped files where nothing has to be
+  // made of them. Empty after read_config.
   std::map<std::string, HostTensor> weights;
+  std::map<std::string, SourceWeight> sources;  // what these were made of
+  const models::Quantization* quantization = nullptr;
   std::vector<int32_t> eos;    // tokens that end a text; may be empty
   std::string tokenizer_path;  // of tokenizer.json; empty after read_config
   std::vector<std::string> warnings;
 };
 
 // Reads config.json, generation_config.json where there is one, and the weights; the tokenizer is
-// only named. UserError for whatever is missing, broken or not supported.
-HuggingFaceModel read_model(const std::string& folder);
+// only named. With a quantization (may be null) linear weights are quantized. UserError for
+// whatever is missing, broken or not supported.
+HuggingFaceModel read_model(const std::string& folder,
+                            const models::Quantization* quantization = nullptr);
 
 // Only the Module of a config.json: compiling needs no weights. Their dtype is the configuration's.
-HuggingFaceModel read_config(const std::string& config_path);
+HuggingFaceModel read_config(const std::string& config_path,
+                             const models::Quantization* quantization = nullptr);
 
 }  // namespace tapml::frontend

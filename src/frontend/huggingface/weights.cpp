@@ -5,7 +5,9 @@
 #include <optional>
 #include <set>
 
+#include "base/hash.h"
 #include "base/strings.h"
+#include "frontend/huggingface/quantize.h"
 #include "io/host/files.h"
 #include "io/json_reader.h"
 #include "io/safetensors.h"
@@ -113,13 +115,18 @@ void check_weight(const models::WeightSpec& spec, const HostTensor& tensor,
   }
 }
 
-// The tensors of `spec.parts` as one: a copy, since files keep them apart. Nothing where some are
-// missing, which `missing` then names.
-std::optional<HostTensor> stack_parts(const models::WeightSpec& spec, const Found& found,
-                                      std::vector<std::string>& missing) {
-  const Shape part_shape(spec.shape.begin() + 1, spec.shape.end());
-  std::vector<const HostTensor*> parts;
-  for (const std::string& name : spec.parts) {
+// What files have of a weight: nothing where some of it is missing, which `missing` then names.
+std::optional<SourceWeight> find_source(const models::WeightSpec& spec, const Found& found,
+                                        std::vector<std::string>& missing) {
+  const bool whole = spec.parts.empty();
+  if (!whole && (spec.shape.empty() || spec.shape[0] != static_cast<int64_t>(spec.parts.size()))) {
+    throw_user("weight " + tapml::quoted(spec.name) + " has another number of parts than its shape",
+               "", shape_to_string(spec.shape), std::to_string(spec.parts.size()) + " parts");
+  }
+  const std::vector<std::string> names = whole ? std::vector{spec.name} : spec.parts;
+  const Shape part_shape(spec.shape.begin() + (whole ? 0 : 1), spec.shape.end());
+  SourceWeight source;
+  for (const std::string& name : names) {
     auto it = found.tensors.find(name);
     if (it == found.tensors.end()) {
       missing.push_back(name);
@@ -128,19 +135,24 @@ std::optional<HostTensor> stack_parts(const models::WeightSpec& spec, const Foun
     const HostTensor& part = it->second;
     const std::string& file = found.file_of.at(name);
     check_weight({name, part_shape, {}}, part, file);
-    if (!parts.empty() && part.dtype() != parts[0]->dtype()) {
-      throw_user("weight " + tapml::quoted(name) + " has another dtype than " +
-                     tapml::quoted(spec.parts[0]),
-                 file, dtype_name(parts[0]->dtype()), dtype_name(part.dtype()),
-                 "the two become one tensor");
+    if (!source.parts.empty() && part.dtype() != source.dtype()) {
+      throw_user(
+          "weight " + tapml::quoted(name) + " has another dtype than " + tapml::quoted(names[0]),
+          file, dtype_name(source.dtype()), dtype_name(part.dtype()), "the two become one tensor");
     }
-    parts.push_back(&part);
+    source.parts.push_back(part);
   }
-  if (parts.size() != spec.parts.size()) return std::nullopt;
-  HostTensor whole = HostTensor::zeros(parts[0]->dtype(), spec.shape);
+  if (source.parts.size() != names.size()) return std::nullopt;
+  return source;
+}
+
+// A copy where files keep its parts apart.
+HostTensor whole_weight(const models::WeightSpec& spec, const SourceWeight& source) {
+  if (spec.parts.empty()) return source.parts[0];
+  HostTensor whole = HostTensor::zeros(source.dtype(), spec.shape);
   std::byte* to = whole.mutable_bytes().data();
-  for (const HostTensor* part : parts) {
-    std::span<const std::byte> bytes = part->bytes();
+  for (const HostTensor& part : source.parts) {
+    std::span<const std::byte> bytes = part.bytes();
     std::copy(bytes.begin(), bytes.end(), to);
     to += bytes.size();
   }
@@ -153,36 +165,45 @@ bool is_derived(const std::string& name) { return name.ends_with(".rotary_emb.in
 
 }  // namespace
 
+std::string SourceWeight::hash(const Shape& shape) const {
+  Sha256 hash;
+  hash.update(std::string(dtype_name(dtype())) + "|" + shape_to_string(shape) + "|");
+  for (const HostTensor& part : parts) hash.update(part.bytes());
+  return to_hex(hash.digest());
+}
+
 LoadedWeights load_weights(const std::string& folder, const std::vector<models::WeightSpec>& wanted,
-                           const std::vector<std::string>& ignored) {
+                           const std::vector<std::string>& ignored,
+                           const models::Quantization* quantization) {
   Found found = read_folder(folder);
   LoadedWeights loaded;
   std::vector<std::string> missing;
-  std::set<std::string> stacked;
+  std::set<std::string> used;
   for (const models::WeightSpec& spec : wanted) {
-    if (!spec.parts.empty()) {
-      if (auto whole = stack_parts(spec, found, missing)) loaded.tensors[spec.name] = *whole;
-      stacked.insert(spec.parts.begin(), spec.parts.end());
-      continue;
-    }
-    auto it = found.tensors.find(spec.name);
-    if (it == found.tensors.end()) {
-      missing.push_back(spec.name);
-      continue;
-    }
-    check_weight(spec, it->second, found.file_of[spec.name]);
-    loaded.tensors[spec.name] = it->second;
+    std::optional<SourceWeight> source = find_source(spec, found, missing);
+    used.insert(spec.parts.begin(), spec.parts.end());
+    if (spec.parts.empty()) used.insert(spec.name);
+    if (source) loaded.sources[spec.name] = std::move(*source);
   }
   if (!missing.empty()) {
     throw_user("weights are missing: " + list_names(missing), folder,
                std::to_string(wanted.size()) + " weights, as config.json implies",
-               std::to_string(loaded.tensors.size()) + " of them",
+               std::to_string(loaded.sources.size()) + " of them",
                "check that config.json belongs to these weights");
+  }
+  for (const models::WeightSpec& spec : wanted) {
+    const SourceWeight& source = loaded.sources.at(spec.name);
+    if (!quantization || !spec.linear) {
+      loaded.tensors[spec.name] = whole_weight(spec, source);
+      continue;
+    }
+    QuantizedWeight quantized = quantize_weight(spec, source.parts, *quantization, folder);
+    loaded.tensors[models::packed_name(spec.name)] = std::move(quantized.packed);
+    loaded.tensors[models::scales_name(spec.name)] = std::move(quantized.scales);
   }
   std::vector<std::string> extra;
   for (const auto& [name, tensor] : found.tensors) {
-    const bool expected = loaded.tensors.contains(name) || stacked.contains(name) ||
-                          is_derived(name) ||
+    const bool expected = used.contains(name) || is_derived(name) ||
                           std::find(ignored.begin(), ignored.end(), name) != ignored.end();
     if (!expected) extra.push_back(name);
   }

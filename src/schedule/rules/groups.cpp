@@ -1,5 +1,7 @@
 #include "schedule/rules/groups.h"
 
+#include <set>
+
 #include "arith/analyzer.h"
 
 namespace tapml::schedule {
@@ -55,6 +57,64 @@ Stage split_groups(const Stage& stage) {
     result.spatial.insert(result.spatial.begin() + static_cast<std::ptrdiff_t>(i) + 1, place);
     ++i;
   }
+  return result;
+}
+
+namespace {
+
+bool is_quotient_or_rest(const PrimExpr& e, const Var& var) {
+  return (e.kind() == ExprKind::kFloorDiv || e.kind() == ExprKind::kFloorMod) &&
+         e.operand(0).same_as(var) && e.operand(1).is_int();
+}
+
+std::set<int64_t> divisors_of(const PrimExpr& value, const Var& var) {
+  std::set<int64_t> divisors;
+  visit_expr(value, [&](const PrimExpr& e) {
+    if (is_quotient_or_rest(e, var)) divisors.insert(e.operand(1)->int_value);
+  });
+  return divisors;
+}
+
+}  // namespace
+
+Stage split_steps(const Stage& stage) {
+  if (!stage.simple || stage.reduction.size() != 1) return stage;
+  const tir::BlockIter step = stage.reduction[0];
+  const std::set<int64_t> divisors = divisors_of(stage.value, step.var);
+  if (divisors.empty() || *divisors.begin() < 2 || !step.extent.is_int()) return stage;
+  // Extents and strides from the innermost iterator out.
+  std::vector<std::pair<tir::BlockIter, int64_t>> parts;
+  int64_t stride = 1;
+  auto add = [&](int64_t size) {
+    tir::BlockIter part = step;
+    part.var = make_var(step.var->name + "_" + std::to_string(parts.size()));
+    part.extent = size / stride;
+    parts.insert(parts.begin(), {part, stride});
+    const bool whole = size % stride == 0;
+    stride = size;
+    return whole;
+  };
+  for (int64_t divisor : divisors) {
+    if (!add(divisor)) return stage;
+  }
+  if (!add(step.extent->int_value)) return stage;
+  // The part of k from stride `low` up to below `high`, counted in `low`.
+  auto count = [&](int64_t low, int64_t high) {
+    PrimExpr sum = 0;
+    for (const auto& [part, stride] : parts) {
+      if (stride >= low && stride < high) sum = sum + part.var * (stride / low);
+    }
+    return sum;
+  };
+  Stage result = stage;
+  result.value = rewrite_expr(stage.value, [&](const PrimExpr& e) {
+    if (!is_quotient_or_rest(e, step.var)) return PrimExpr();
+    const int64_t divisor = e.operand(1)->int_value;
+    return e.kind() == ExprKind::kFloorDiv ? count(divisor, INT64_MAX) : count(1, divisor);
+  });
+  result.value = tapml::substitute(result.value, {{step.var.get(), count(1, INT64_MAX)}});
+  result.reduction.clear();
+  for (const auto& [part, stride] : parts) result.reduction.push_back(part);
   return result;
 }
 

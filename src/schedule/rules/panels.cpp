@@ -44,7 +44,7 @@ PrimExpr at_most(int64_t size, const PrimExpr& extent, const PrimExpr& first) {
 // What is kept of `right`: where it widens a value, the narrow one.
 PrimExpr kept_of(const PrimExpr& right) {
   if (right.kind() != ExprKind::kCast) return right;
-  PrimExpr narrow = right.operand(0);
+  const PrimExpr& narrow = right.operand(0);
   return dtype_bytes(narrow.dtype()) < dtype_bytes(right.dtype()) ? narrow : right;
 }
 
@@ -189,7 +189,8 @@ Stmt Panels::single_row(const Var& item) {
     PrimExpr left = tapml::substitute(product_.left, values);
     return lanes(t_.lanes, [&](const Var& lane) {
       index.push_back(lane);
-      PrimExpr right = cast(product_.right.dtype(), load(packed_, packed_index(index)));
+      PrimExpr right = packed_ ? cast(product_.right.dtype(), load(packed_, packed_index(index)))
+                               : packed_value(values, lane, true);
       return make_store(sums_, {0, lane}, load(sums_, {0, lane}) + left * right);
     });
   });

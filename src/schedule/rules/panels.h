@@ -49,7 +49,8 @@ class Panels {
 
   PrimExpr item_count() const { return schedule::product(items_); }
   tir::Stmt body(const Var& item);
-  // The same for items of a single row: sums in registers, over panels that were packed before.
+  // The same for items of a single row: sums in registers, over panels that were packed before, or
+  // over a `right` that may be read up to the end of its last panel.
   tir::Stmt single_row(const Var& item);
   // The launch that fills `packed`.
   tir::Stmt pack_all();

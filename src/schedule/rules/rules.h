@@ -39,6 +39,10 @@ std::optional<LaunchPlan> cpu_product(const Stage& stage, int64_t vector_bytes,
 // the weights by then; the others read panels.
 std::optional<LaunchPlan> cpu_packed(const Stage& stage, const std::vector<tir::Buffer>& weights,
                                      int64_t vector_bytes);
+// cpu: the same of quantized weights, right[lane, k...] computed from loads of `weights` at [lane,
+// k // c]: these are packed as they are, and a panel is expanded where it is multiplied.
+std::optional<LaunchPlan> cpu_quantized(const Stage& stage, const std::vector<tir::Buffer>& weights,
+                                        int64_t vector_bytes);
 // cpu: points that walk along another axis (scans), where memory runs along the last spatial
 // iterator: neighbouring points walk together, as lanes.
 std::optional<LaunchPlan> cpu_scan(const Stage& stage);

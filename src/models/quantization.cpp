@@ -1,0 +1,41 @@
+#include "models/quantization.h"
+
+#include <vector>
+
+#include "base/strings.h"
+#include "ir/exceptions.h"
+
+namespace tapml::models {
+
+std::span<const Quantization> quantization_table() {
+  static constexpr Quantization kTable[] = {
+      {"q4f32", "groups of 32 integers of four bits with a scale in f32", DType::kF32},
+      {"q4f16", "the same with scales in f16", DType::kF16},
+  };
+  return kTable;
+}
+
+const Quantization& find_quantization(std::string_view name) {
+  std::vector<std::string_view> known;
+  for (const Quantization& one : quantization_table()) {
+    if (name == one.name) return one;
+    known.emplace_back(one.name);
+  }
+  throw_user("a quantization that is not known", "--quantize", join_choices(known),
+             std::string(name));
+}
+
+std::string packed_name(const std::string& weight) { return weight + ".packed"; }
+std::string scales_name(const std::string& weight) { return weight + ".scales"; }
+
+void check_quantizable(std::span<const WeightSpec> weights) {
+  for (const WeightSpec& weight : weights) {
+    const int64_t row = weight.shape.empty() ? 1 : weight.shape.back();
+    if (!weight.linear || row % kQuantizationGroup == 0) continue;
+    throw_user("weight " + weight.name + " cannot be quantized: its rows are not whole groups",
+               "--quantize", "rows of a multiple of " + std::to_string(kQuantizationGroup),
+               shape_to_string(weight.shape), "run the model without --quantize");
+  }
+}
+
+}  // namespace tapml::models

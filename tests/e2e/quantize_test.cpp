@@ -1,0 +1,115 @@
+// --quantize on the demo model: every command that takes a model.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "support/program.h"
+#include "support/quantized_models.h"
+
+namespace tapml {
+namespace {
+
+using testing::kDemoModel;
+using testing::ProgramResult;
+using testing::run_program;
+using testing::TempFolder;
+
+std::string text_of(const std::vector<std::string>& args) {
+  ProgramResult result = run_program(args);
+  EXPECT_EQ(result.exit_code, 0) << result.all();
+  return result.out;
+}
+
+// A folder of `config` with the vocabulary and the tokenizer of the demo model.
+void write_small_model(const TempFolder& folder, std::string config) {
+  config.replace(config.find("67"), 2, "2048");
+  testing::write_model(folder, config);
+  std::filesystem::copy_file(kDemoModel + "/tokenizer.json", folder / "tokenizer.json");
+}
+
+// Experts are weights in parts, which an executable finds again.
+TEST(Quantize, ExecutableSaysWhatTheModelSays) {
+  TempFolder folder, moved, out;
+  write_small_model(folder, testing::kQuantizedMoe);
+  const std::string file = out / "model.tapml";
+  const std::vector<std::string> prompt = {"--prompt", "Emma was", "--max-tokens", "8"};
+  std::vector<std::string> run = {"run", folder.path(), "--quantize", "q4f16"};
+  run.insert(run.end(), prompt.begin(), prompt.end());
+  const std::string text = text_of(run);
+  EXPECT_GT(text.size(), 8u);
+  text_of({"compile", folder.path(), "--quantize", "q4f16", "-o", file});
+  // From another folder the weights are hashed, and quantized in the same way.
+  for (const char* name : {"config.json", "model.safetensors", "tokenizer.json"}) {
+    std::filesystem::copy_file(folder / name, moved / name);
+  }
+  for (const std::string& from : {folder.path(), moved.path()}) {
+    std::vector<std::string> again = {"run", file, "--model", from};
+    again.insert(again.end(), prompt.begin(), prompt.end());
+    EXPECT_EQ(text_of(again), text) << from;
+  }
+  auto refuses = [&](std::vector<std::string> more, const std::string& part) {
+    more.insert(more.begin(), {"run", file, "--prompt", "Emma was"});
+    ProgramResult refused = run_program(more);
+    EXPECT_EQ(refused.exit_code, 2) << refused.all();
+    EXPECT_NE(refused.err.find(part), std::string::npos) << refused.err;
+  };
+  refuses({"--quantize", "q4f16"}, "--quantize goes with a model directory only");
+  // One part of the experts' weight is another one.
+  auto tensors = testing::read_tensors(folder / "model.safetensors");
+  HostTensor& part = tensors.at("model.layers.0.mlp.experts.3.up_proj.weight");
+  part = testing::random_weight(8, {"other", part.shape(), {}}, part.dtype());
+  unwrap(write_file_atomic(moved / "model.safetensors", write_safetensors(tensors)));
+  refuses({"--model", moved.path()}, "mlp.experts.up_proj.weight is not the one");
+}
+
+TEST(Quantize, CarveReplayMigrateLocalizeProfile) {
+  TempFolder folder, out;
+  write_small_model(folder, testing::kQuantizedLlama);
+  const std::string suite = out / "suite";
+  auto with = [&](const char* command, std::vector<std::string> more) {
+    more.insert(more.begin(), {command, folder.path(), "--quantize", "q4f32", "--prompt",
+                               "Emma was", "--max-tokens", "2"});
+    return text_of(more);
+  };
+  with("carve", {"--calls", "1", "-o", suite});
+  const Json replayed = run_program({"replay", suite, "--target", "cpu", "--json"}).json();
+  int quantized = 0;
+  for (const Json& row : replayed.find("kernels")->items()) {
+    const std::string& name = row.find("kernel")->as_string();
+    EXPECT_TRUE(row.find("passed")->as_bool()) << name;
+    EXPECT_FALSE(row.find("source_wrong")->as_bool()) << name;
+    quantized += name.starts_with("dequantize_matmul") ? 1 : 0;
+  }
+  EXPECT_GE(quantized, 6);
+  with("migrate", {"--from", "cpu", "--to", "opencl"});
+  with("localize", {"--from", "cpu", "--to", "cpu"});
+  EXPECT_NE(with("profile", {}).find("dequantize_matmul"), std::string::npos);
+}
+
+TEST(Quantize, BadInput) {
+  auto refuses = [](const std::vector<std::string>& args, const std::string& part) {
+    ProgramResult result = run_program(args);
+    EXPECT_EQ(result.exit_code, 2) << result.all();
+    EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
+  };
+  refuses({"compile", kDemoModel, "--quantize", "q3"}, "q4f32 or q4f16");
+  TempFolder folder;
+  refuses({"carve", kDemoModel, "--quantize", "q4f32", "--weights", "reference", "--prompt", "a",
+           "-o", folder / "suite"},
+          "quantized weights are not in the model's files");
+  std::string config = testing::kQuantizedLlama;
+  config.replace(config.find("96"), 2, "80");
+  unwrap(write_text_atomic(folder / "config.json", config));
+  refuses({"compile", "--config", folder / "config.json", "--quantize", "q4f32"},
+          "a multiple of 32");
+  config.insert(config.size() - 1, ", \"quantization_config\": {\"bits\": 4}");
+  unwrap(write_text_atomic(folder / "config.json", config));
+  refuses({"compile", "--config", folder / "config.json", "--quantize", "q4f32"},
+          "quantized weights are not supported");
+  unwrap(write_text_atomic(folder / "module.txt",
+                           "module\ndef f(x: Tensor((4,), f32)) -> Object { return x }\n"));
+  refuses({"compile", folder / "module.txt", "--quantize", "q4f32"}, "operator dequantize");
+}
+
+}  // namespace
+}  // namespace tapml

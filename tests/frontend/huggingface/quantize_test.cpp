@@ -1,0 +1,142 @@
+// Quantization on import: what integers and scales come out, and what is refused.
+#include "frontend/huggingface/quantize.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "abi/model_interface.h"
+#include "support/expect_error.h"
+#include "support/quantized_models.h"
+
+namespace tapml::frontend {
+namespace {
+
+using models::find_quantization;
+using testing::expect_user_error;
+
+models::WeightSpec matrix(Shape shape) { return {"w", std::move(shape), {}, true}; }
+
+int level(const QuantizedWeight& weight, int64_t i) {
+  const int byte = weight.packed.values<uint8_t>()[static_cast<size_t>(i / 2)];
+  return (i % 2 == 0 ? byte & 15 : byte >> 4) - 8;
+}
+
+TEST(Quantize, LevelsOfAGroup) {
+  HostTensor weight = HostTensor::zeros(DType::kF32, {2, 64});
+  // The first group's scale is 2; 3 and 5 lie between two levels, and the even one wins.
+  const std::vector<float> values = {14, -14, 3, 5, -3, 0.9f, 1.1f, -13.1f};
+  for (size_t i = 0; i < values.size(); ++i) weight.mutable_values<float>()[i] = values[i];
+  weight.mutable_values<float>()[96] = 0.5f;  // the last group's only element
+  const QuantizedWeight result =
+      quantize_weight(matrix({2, 64}), std::span(&weight, 1), find_quantization("q4f32"), "file");
+  EXPECT_EQ(result.packed.shape(), (Shape{2, 32}));
+  EXPECT_EQ(result.scales.shape(), (Shape{2, 2}));
+  EXPECT_EQ(result.scales.at_f64(0), 2);
+  EXPECT_EQ(result.scales.at_f64(1), 0);
+  EXPECT_EQ(result.scales.at_f64(2), 0);
+  EXPECT_FLOAT_EQ(static_cast<float>(result.scales.at_f64(3)), 0.5f / 7);
+  const std::vector<int> levels = {7, -7, 2, 2, -2, 0, 1, -7};
+  for (size_t i = 0; i < levels.size(); ++i) {
+    EXPECT_EQ(level(result, static_cast<int64_t>(i)), levels[i]) << i;
+  }
+  // The first of two neighbours is the low half.
+  EXPECT_EQ(result.packed.values<uint8_t>()[0], 15 + 16 * 1);
+  for (int64_t i = 32; i < 96; ++i) EXPECT_EQ(level(result, i), 0);
+  EXPECT_EQ(level(result, 96), 7);
+}
+
+TEST(Quantize, RoundTripIsWithinHalfALevel) {
+  for (const char* name : {"q4f32", "q4f16"}) {
+    for (DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
+      const HostTensor weight = testing::random_weight(11, matrix({33, 96}), dtype);
+      const QuantizedWeight result =
+          quantize_weight(matrix({33, 96}), std::span(&weight, 1), find_quantization(name), "file");
+      double worst = 0;
+      for (int64_t i = 0; i < weight.size(); ++i) {
+        const double scale = result.scales.at_f64(i / 32);
+        const double error = std::abs(level(result, i) * scale - weight.at_f64(i));
+        // A scale that f16 rounds down leaves the largest element a little outside.
+        EXPECT_LE(error, scale * (0.5 + 7 * 0x1p-10)) << name << " " << dtype_name(dtype) << i;
+        worst = std::max(worst, error / scale);
+      }
+      EXPECT_GT(worst, 0.45) << "too good to be four bits";
+    }
+  }
+}
+
+TEST(Quantize, PartsAreTheWhole) {
+  const HostTensor weight = testing::random_weight(3, matrix({6, 32}), DType::kBF16);
+  std::vector<HostTensor> parts;
+  for (size_t part = 0; part < 3; ++part) {
+    parts.push_back(
+        HostTensor::from(DType::kBF16, {2, 32}, weight.values<uint16_t>().subspan(part * 64, 64)));
+  }
+  const auto& quantization = find_quantization("q4f16");
+  const QuantizedWeight whole =
+      quantize_weight(matrix({6, 32}), std::span(&weight, 1), quantization, "file");
+  const QuantizedWeight stacked = quantize_weight(matrix({3, 2, 32}), parts, quantization, "file");
+  EXPECT_EQ(stacked.packed.shape(), (Shape{3, 2, 16}));
+  EXPECT_EQ(stacked.scales.shape(), (Shape{3, 2, 1}));
+  EXPECT_TRUE(std::ranges::equal(stacked.packed.bytes(), whole.packed.bytes()));
+  EXPECT_TRUE(std::ranges::equal(stacked.scales.bytes(), whole.scales.bytes()));
+}
+
+TEST(Quantize, RefusesWhatHasNoScale) {
+  HostTensor weight = HostTensor::zeros(DType::kF32, {1, 32});
+  auto quantize = [&](const char* name) {
+    quantize_weight(matrix({1, 32}), std::span(&weight, 1), find_quantization(name), "m/file");
+  };
+  weight.set_f64(5, 1e6);
+  quantize("q4f32");
+  expect_user_error([&] { quantize("q4f16"); },
+                    {"weight \"w\" cannot be quantized", "m/file", "scales that fit f16"});
+  weight.set_f64(5, NAN);
+  expect_user_error([&] { quantize("q4f32"); }, {"\"w\"", "finite elements", "row 0"});
+  expect_user_error([&] { quantize("q3"); }, {"--quantize", "q4f32 or q4f16", "q3"});
+}
+
+TEST(QuantizedFolder, HasTwoParametersALinearWeight) {
+  testing::TempFolder folder;
+  testing::write_model(folder, testing::kQuantizedMoe);
+  const HuggingFaceModel model = read_model(folder.path(), &find_quantization("q4f16"));
+  const auto names = model_interface_of(model.module.attrs).weights;
+  EXPECT_EQ(names.size(), model.weights.size());
+  for (const std::string& name : names) EXPECT_TRUE(model.weights.contains(name)) << name;
+  const std::string experts = "model.layers.0.mlp.experts.gate_proj.weight";
+  EXPECT_EQ(model.weights.at(experts + ".packed").shape(), (Shape{5, 32, 32}));
+  EXPECT_EQ(model.weights.at(experts + ".scales").shape(), (Shape{5, 32, 2}));
+  EXPECT_EQ(model.weights.at(experts + ".scales").dtype(), DType::kF16);
+  EXPECT_EQ(model.sources.at(experts).parts.size(), 5u);
+  // Embedding, head, norms, router and gate stay as they are.
+  for (const char* kept :
+       {"model.embed_tokens.weight", "lm_head.weight", "model.norm.weight",
+        "model.layers.0.input_layernorm.weight", "model.layers.0.mlp.gate.weight",
+        "model.layers.0.mlp.shared_expert_gate.weight", "model.layers.0.self_attn.q_proj.bias"}) {
+    EXPECT_TRUE(model.weights.contains(kept)) << kept;
+  }
+  EXPECT_FALSE(model.weights.contains(experts));
+}
+
+TEST(QuantizedFolder, HashesAreThoseOfTheSources) {
+  testing::TempFolder folder;
+  testing::write_model(folder, testing::kQuantizedMoe);
+  const HuggingFaceModel plain = read_model(folder.path());
+  const HuggingFaceModel model = read_model(folder.path(), &find_quantization("q4f16"));
+  for (const auto& [name, tensor] : plain.weights) {
+    EXPECT_EQ(model.sources.at(name).hash(tensor.shape()), content_hash(tensor)) << name;
+  }
+}
+
+TEST(QuantizedFolder, RefusesRowsThatAreNoWholeGroups) {
+  testing::TempFolder folder;
+  std::string config = testing::kQuantizedLlama;
+  config.replace(config.find("96"), 2, "80");
+  testing::write_model(folder, config);
+  read_model(folder.path());
+  expect_user_error([&] { read_model(folder.path(), &find_quantization("q4f32")); },
+                    {"model.layers.0.mlp.down_proj.weight", "a multiple of 32", "[64, 80]"});
+}
+
+}  // namespace
+}  // namespace tapml::frontend

@@ -1,0 +1,129 @@
+// Dequantized weights are in no memory: they are computed in the products that read them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "analysis/verifier.h"
+#include "build/block_builder.h"
+#include "passes/dead_code.h"
+#include "passes/fold_constants.h"
+#include "passes/fuse_ops.h"
+#include "passes/fuse_tensor_ir.h"
+#include "passes/kernel.h"
+#include "passes/legalize.h"
+#include "passes/lift_preparation.h"
+#include "passes/weights.h"
+#include "relax/visit.h"
+#include "text/parser.h"
+
+namespace tapml::passes {
+namespace {
+
+Module fused(const std::string& source) {
+  Module module = text::parse(source, "test");
+  build::check_annotations(module);
+  for (auto* pass : {legalize, annotate_patterns, fuse_ops, fuse_tensor_ir, eliminate_dead_code}) {
+    module = pass(module);
+    analysis::verify(module);
+    build::check_annotations(module);
+  }
+  return module;
+}
+
+std::vector<std::string> kernels_of(const Module& module) {
+  std::vector<std::string> names;
+  for (const auto& [name, function] : module.functions) {
+    if (is_kernel(function.get())) names.push_back(operators_of(kernel_spec(module, name)));
+  }
+  return names;
+}
+
+constexpr const char* kProduct = R"(module
+def main(x: Tensor((n, 64), f32), q: Tensor((96, 32), u8), s: Tensor((96, 2), f16), b: Tensor((96,), f32)) -> Tensor((n, 96), f32) {
+  dataflow {
+    w: Tensor((96, 64), f32) = dequantize(q, s)
+    y: Tensor((n, 96), f32) = matmul(x, w) {transpose_b: true}
+    z: Tensor((n, 96), f32) = add(y, b)
+    output z
+  }
+  return z
+}
+)";
+
+TEST(QuantizedWeights, AreOneKernelWithTheirProduct) {
+  const Module module = fused(kProduct);
+  EXPECT_EQ(kernels_of(module), std::vector<std::string>{"dequantize_matmul_add"});
+}
+
+TEST(QuantizedWeights, AreOneKernelWithTheExpertsThatReadThem) {
+  const Module module = fused(R"(module
+def main(x: Tensor((n, 1, 64), f32), q: Tensor((8, 96, 32), u8), s: Tensor((8, 96, 2), f32), e: Tensor((n, 2), i32)) -> Tensor((n, 2, 96), f32) {
+  dataflow {
+    w: Tensor((8, 96, 64), f32) = dequantize(q, s)
+    y: Tensor((n, 2, 96), f32) = gather_matmul(x, w, e)
+    output y
+  }
+  return y
+}
+)");
+  EXPECT_EQ(kernels_of(module), std::vector<std::string>{"dequantize_gather_matmul"});
+}
+
+// What is computed from other things than weights still stays in front of a product.
+TEST(QuantizedWeights, AloneMayStandInFrontOfAProduct) {
+  const Module module = fused(R"(module
+def main(x: Tensor((n, 64), f32), q: Tensor((96, 32), u8), t: Tensor((96, 2), f32)) -> Tensor((n, 96), f32) {
+  dataflow {
+    u: Tensor((n, 64), f32) = negative(x)
+    s: Tensor((96, 2), f32) = exp(t)
+    w: Tensor((96, 64), f32) = dequantize(q, s)
+    y: Tensor((n, 96), f32) = matmul(u, w) {transpose_b: true}
+    output y
+  }
+  return y
+}
+)");
+  std::vector<std::string> kernels = kernels_of(module);
+  std::ranges::sort(kernels);
+  EXPECT_EQ(kernels, (std::vector<std::string>{"dequantize_matmul", "exp", "negative"}));
+}
+
+// Even where f16 elements with a scale of f32 for two of them would take no more than both.
+TEST(QuantizedWeights, AreNotPrepared) {
+  Module module = text::parse(R"(module
+def decode(x: Tensor((n, 64), f32), q: Tensor((96, 32), u8), s: Tensor((96, 32), f32)) -> Tensor((n, 96), f32) {
+  dataflow {
+    w: Tensor((96, 64), f16) = dequantize(q, s) {group: 2, dtype: f16}
+    y: Tensor((n, 96), f32) = matmul(x, w) {transpose_b: true}
+    output y
+  }
+  return y
+}
+)",
+                              "test");
+  module.attrs[kModelWeightsAttr] = std::vector<std::string>{"q", "s"};
+  build::check_annotations(module);
+  EXPECT_EQ(lift_preparation(module).find(kPrepareFunction), nullptr);
+}
+
+TEST(QuantizedWeights, AreNotFolded) {
+  const Module module = fold_constants(text::parse(R"(module
+def main() -> Tensor((4,), f32) {
+  dataflow {
+    w: Tensor((4,), f32) = dequantize(const(u8, (2,), [25, 255]), const(f32, (2,), [0.5, 2.0])) {group: 2}
+    output w
+  }
+  return w
+}
+)",
+                                                   "test"));
+  bool kept = false;
+  relax::visit_bindings(relax::as_relax_function(module.find("main"))->body,
+                        [&](const relax::Binding& binding, bool) {
+                          kept |= relax::called_operator(binding.value) == "dequantize";
+                        });
+  EXPECT_TRUE(kept);
+}
+
+}  // namespace
+}  // namespace tapml::passes
