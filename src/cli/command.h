@@ -65,6 +65,7 @@ void add_suite(Registration registration);
 void add_migrate(Registration registration);
 void add_localize(Registration registration);
 void add_profile(Registration registration);
+void add_eval(Registration registration);
 // What is done for each platform with --measure and with --check (whether all is well); null: there
 // is no such option.
 struct DeviceWork {

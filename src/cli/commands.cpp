@@ -14,6 +14,7 @@ void add_commands(Registration registration) {
   add_suite(registration);
   add_migrate(registration);
   add_localize(registration);
+  add_eval(registration);
   add_profile(registration);
   add_devices(registration, {.measure = measure_ceilings, .check = check_platform});
   add_rpc(registration);

@@ -8,12 +8,16 @@
 #include "base/host/interrupt.h"
 #include "base/host/progress.h"
 #include "base/host/terminal.h"
+#include "cli/ci_reports.h"
 #include "cli/command.h"
 #include "cli/isolation.h"
+#include "cli/kernel_progress.h"
 #include "cli/options.h"
+#include "cli/tolerance_options.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
 #include "topdown/localize_report.h"
+#include "topdown/report.h"
 
 namespace tapml::cli {
 
@@ -29,6 +33,8 @@ struct LocalizeCommand {
   LibraryFiles libraries;
   RemoteOptions remote;
   IsolationOptions isolation;
+  ToleranceOptions tolerance;
+  CiReportOptions ci;
 };
 
 void write_report(const LocalizeCommand& command, const topdown::Localization& localization,
@@ -52,6 +58,8 @@ int run(const LocalizeCommand& command, const Output& output) {
   target::Target from = target::parse_target(command.from);
   target::Target to = target::parse_target(command.to);
   for (const std::string& plant : command.plants) topdown::parse_plant(plant);
+  command.ci.check();
+  const topdown::Tolerances tolerances = command.tolerance.load();
   const device::HostLibraries libraries = command.libraries.load();
   auto source_session = open_session(from, {}, libraries, command.remote);
   PlatformUnderTest target =
@@ -76,27 +84,21 @@ int run(const LocalizeCommand& command, const Output& output) {
   options.shrink_time =
       std::chrono::milliseconds(static_cast<int64_t>(command.shrink_seconds * 1e3));
   options.plants = command.plants;
+  options.tolerances = tolerances;
   options.libraries = library_options(libraries, command.patterns);
   options.cancelled = interrupted;
   options.interrupt = &interrupt_flag();
-  bool stepping = false;
-  options.progress = [&](const std::string& step, int64_t done, int64_t total) {
-    unwrap(check_interrupted());
-    if (total == 0) {
-      progress.begin(step);
-      stepping = false;
-    } else if (done == total) {
-      progress.end(std::to_string(total) + " kernels");
-      stepping = false;
-    } else {
-      if (!stepping) progress.begin(step.substr(0, step.find(' ')), total);
-      stepping = true;
-      progress.step(step);
-    }
-  };
+  options.progress = kernel_progress(progress);
   const topdown::Localization localization = topdown::localize(
       model.files.module, model.files.weights, prompt, source, target.platform, options);
   progress.end();
+  std::set<std::string> kernels;
+  for (const topdown::KernelVerdict& verdict : localization.verdicts) {
+    kernels.insert(verdict.kernel);
+    if (!verdict.tolerance) continue;
+    output.line(verdict.kernel + ": " + topdown::tolerance_text(verdict));
+  }
+  warn_unused(command.tolerance, tolerances, kernels);
 
   const bool colors = terminal_has_colors(1);
   for (const topdown::Culprit& culprit : localization.culprits) {
@@ -105,6 +107,8 @@ int run(const LocalizeCommand& command, const Output& output) {
   output.line(topdown::localization_text(localization));
   const Json json = topdown::localization_json(localization);
   if (!command.report.empty()) write_report(command, localization, json, output);
+  command.ci.write(topdown::ci_report(
+      "tapml localize " + command.model + ": " + command.from + " to " + command.to, localization));
   output.document(json);
   return localization.found() ? kDifference : kDone;
 }
@@ -142,6 +146,8 @@ void add_localize(Registration registration) {
   add_quantize_option(*app, command->quantize);
   add_options(*app, command->libraries);
   add_options(*app, command->remote);
+  command->ci.add_to(*app);
+  command->tolerance.add_to(*app);
   command->isolation.add_to(*app);
   app->add_option("--plant", command->plants,
                   "KERNEL:KIND, plants a bug into the target; as often as there are bugs");

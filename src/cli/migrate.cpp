@@ -9,9 +9,12 @@
 #include "base/host/interrupt.h"
 #include "base/host/progress.h"
 #include "base/host/terminal.h"
+#include "cli/ci_reports.h"
 #include "cli/command.h"
 #include "cli/isolation.h"
+#include "cli/kernel_progress.h"
 #include "cli/options.h"
+#include "cli/tolerance_options.h"
 #include "cli/trace.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
@@ -24,13 +27,19 @@ namespace {
 
 struct MigrateCommand {
   std::string model, from = "cpu", to = "opencl", prompt, report, plant, kernels;
-  int64_t max_tokens = 64;
+  int64_t max_tokens = 64, validation_tokens = 4;
+  std::string order = "execution", state;
+  std::vector<std::string> granularity = {"kernel"};
+  bool keep_going = false, stop_at_first = false;
+  CacheOptions cache;
   PatternOptions patterns;
   std::string quantize;
   LibraryFiles libraries;
   RemoteOptions remote;
   TraceOptions trace;
   IsolationOptions isolation;
+  ToleranceOptions tolerance;
+  CiReportOptions ci;
 };
 
 void print_culprits(const topdown::Migration& migration, const Output& output) {
@@ -46,6 +55,22 @@ void print_culprits(const topdown::Migration& migration, const Output& output) {
   }
 }
 
+topdown::PlanOptions plan_of(const MigrateCommand& command) {
+  using topdown::MigrationOrder;
+  topdown::PlanOptions plan;
+  for (auto order : {MigrationOrder::kExecution, MigrationOrder::kCost, MigrationOrder::kRisk}) {
+    if (command.order == topdown::migration_order_name(order)) plan.order = order;
+  }
+  for (const std::string& text : command.granularity) {
+    if (text == "layer") {
+      plan.by_layer = true;
+    } else if (text != "kernel") {
+      plan.groups.push_back(topdown::parse_kernel_group(text));
+    }
+  }
+  return plan;
+}
+
 int run(const MigrateCommand& command, const Output& output) {
   target::Target from = target::parse_target(command.from);
   target::Target to = target::parse_target(command.to);
@@ -54,8 +79,12 @@ int run(const MigrateCommand& command, const Output& output) {
   if (!command.kernels.empty()) {
     options.user_sources = topdown::read_user_sources(command.kernels, to);
   }
+  const topdown::PlanOptions plan = plan_of(command);
+  command.ci.check();
+  const topdown::Tolerances tolerances = command.tolerance.load();
   const device::HostLibraries libraries = command.libraries.load();
-  auto source_session = open_session(from, {}, libraries, command.remote);
+  auto source_session = open_session(from, command.cache, libraries, command.remote);
+  CompileCache cache(command.cache);
   // A trace wants one session from the first run to the last.
   IsolationOptions isolation = command.isolation;
   isolation.in_process |= !command.trace.file.empty();
@@ -63,35 +92,33 @@ int run(const MigrateCommand& command, const Output& output) {
   LoadedModel model = load_model(command.model, "", command.patterns, command.quantize);
   std::vector<int32_t> prompt = encode_prompt(model, command.prompt);
   if (!command.report.empty()) unwrap(make_folder(command.report));
+  if (!command.state.empty()) unwrap(make_folder(command.state));
   Trace trace(command.trace);
   trace.begin(*source_session, "from " + command.from);
   if (target.session) trace.begin(*target.session, "to " + command.to);
 
   Progress progress = Progress::to_stderr(output.json);
   options.max_tokens = command.max_tokens;
+  options.validation_tokens = command.validation_tokens;
+  options.plan = plan;
+  options.tolerances = tolerances;
+  options.stop_at_first = command.stop_at_first;
+  options.state = command.state;
   options.eos = model.files.eos;
   options.plant = command.plant;
   options.libraries = library_options(libraries, command.patterns);
+  options.cache = cache.kernels();
   options.cancelled = interrupted;
   options.interrupt = &interrupt_flag();
-  bool stepping = false;
-  options.progress = [&](const std::string& step, int64_t done, int64_t total) {
-    unwrap(check_interrupted());
-    if (total == 0) {
-      progress.begin(step);
-    } else if (done == total) {
-      progress.end(std::to_string(total) + " kernels");
-    } else {
-      if (!stepping) progress.begin("migrate", total);
-      stepping = true;
-      progress.step(step);
-    }
-  };
+  options.progress = kernel_progress(progress, "migrate");
   topdown::Migration migration =
       topdown::migrate(model.files.module, model.files.weights, prompt,
                        {from, source_session.get()}, target.platform, options);
   progress.end();
   trace.write();
+  std::set<std::string> kernels(migration.untried.begin(), migration.untried.end());
+  for (const topdown::MigrationStep& step : migration.steps) kernels.insert(step.verdict.kernel);
+  warn_unused(command.tolerance, tolerances, kernels);
 
   topdown::ReportTexts texts;
   texts.model = command.model;
@@ -107,6 +134,7 @@ int run(const MigrateCommand& command, const Output& output) {
   output.line(topdown::verdict_header());
   for (const topdown::MigrationStep& step : migration.steps) {
     output.line(topdown::verdict_row(step.verdict, topdown::outcome_of(step), colors));
+    if (step.verdict.tolerance) output.line("  " + topdown::tolerance_text(step.verdict));
   }
   output.line("");
   if (migration.target_ran) {
@@ -122,6 +150,17 @@ int run(const MigrateCommand& command, const Output& output) {
                   (migration.tie ? ", a tie within the error bound" : ""));
     }
   }
+  if (migration.target_ran && migration.whole.failure.empty()) {
+    output.line(topdown::whole_model_text(migration.whole));
+  }
+  if (migration.resumed > 0) {
+    output.line(std::to_string(migration.resumed) + " of " +
+                std::to_string(migration.steps.size()) + " kernels were done before (" +
+                command.state + ")");
+  }
+  if (!migration.untried.empty()) {
+    output.line("stopped: " + std::to_string(migration.untried.size()) + " kernels were not tried");
+  }
   output.line(topdown::copies_text(migration));
   const std::string user = topdown::user_kernels_text(topdown::verdicts_of(migration));
   if (!user.empty()) output.line(user);
@@ -135,6 +174,8 @@ int run(const MigrateCommand& command, const Output& output) {
     unwrap(write_text_atomic(command.report + "/report.json", json.dump(1) + "\n"));
     output.line("report: " + page);
   }
+  command.ci.write(topdown::ci_report(
+      "tapml migrate " + command.model + ": " + command.from + " to " + command.to, migration));
   output.document(json);
   return migration.passed() ? kDone : kDifference;
 }
@@ -157,11 +198,31 @@ void add_migrate(Registration registration) {
   app->add_option("--kernels", command->kernels,
                   "Folder of hand-written sources that take the place of kernels on the target");
   app->add_option("--report", command->report, "Folder for report.html and report.json");
+  app->add_option("--validation-tokens", command->validation_tokens,
+                  "Decode steps that are carved, and compared in every hybrid run")
+      ->check(CLI::Range(0, 1000000))
+      ->capture_default_str();
+  app->add_option("--order", command->order, "Which kernels are tried first")
+      ->check(CLI::IsMember({"execution", "cost", "risk"}))
+      ->capture_default_str();
+  app->add_option("--granularity", command->granularity,
+                  "What moves together: kernel, layer, NAME=GLOB,GLOB,... of kernel names; several")
+      ->capture_default_str();
+  auto* keep_going = app->add_flag("--keep-going", command->keep_going,
+                                   "Goes on behind a kernel that stays on the source (default)");
+  app->add_flag("--stop-at-first", command->stop_at_first,
+                "Ends at the first kernel that stays on the source")
+      ->excludes(keep_going);
+  app->add_option("--state", command->state,
+                  "Folder that keeps what is done: the same command goes on there");
+  add_options(*app, command->cache);
   add_options(*app, command->patterns);
   add_quantize_option(*app, command->quantize);
   add_options(*app, command->libraries);
   add_options(*app, command->remote);
   add_options(*app, command->trace);
+  command->ci.add_to(*app);
+  command->tolerance.add_to(*app);
   command->isolation.add_to(*app);
   app->add_option("--plant", command->plant, "KERNEL:KIND, plants a bug into the target");
   app->add_flag("--json", registration.output.json, "One JSON document on stdout");

@@ -8,9 +8,11 @@
 #include "base/host/interrupt.h"
 #include "base/host/progress.h"
 #include "base/host/terminal.h"
+#include "cli/ci_reports.h"
 #include "cli/command.h"
 #include "cli/isolation.h"
 #include "cli/options.h"
+#include "cli/tolerance_options.h"
 #include "cli/watch.h"
 #include "ir/exceptions.h"
 #include "passes/kernel.h"
@@ -29,11 +31,15 @@ struct ReplayOptions {
   LibraryFiles libraries;
   RemoteOptions remote;
   IsolationOptions isolation;
+  ToleranceOptions tolerance;
+  CiReportOptions ci;
 };
 
 int run(const ReplayOptions& options, const Output& output) {
   target::Target target = target::parse_target(options.target);
   if (!options.plant.empty()) topdown::parse_plant(options.plant);
+  options.ci.check();
+  const topdown::Tolerances tolerances = options.tolerance.load();
   const device::HostLibraries libraries = options.libraries.load();
   PlatformUnderTest platform =
       open_under_test(target, options.libraries, options.remote, options.isolation);
@@ -48,6 +54,7 @@ int run(const ReplayOptions& options, const Output& output) {
   Progress progress = Progress::to_stderr(output.json);
   progress.begin("compile for " + options.target);
   topdown::Judge judge(suite);
+  judge.set_tolerances(tolerances);
   judge.set_poll([] { unwrap(check_interrupted()); });
   pipeline::ImplementOptions implement;
   implement.instruments.poll = [] { unwrap(check_interrupted()); };
@@ -78,8 +85,8 @@ int run(const ReplayOptions& options, const Output& output) {
   progress.begin("replay", static_cast<int64_t>(suite.kernels.size()));
   bool passed = true;
   bool colors = terminal_has_colors(1);
-  std::vector<topdown::KernelVerdict> verdicts;
   std::vector<Json> rows;
+  std::vector<topdown::KernelVerdict> verdicts;
   output.line(topdown::verdict_header());
   for (int32_t k = 0; k < static_cast<int32_t>(suite.kernels.size()); ++k) {
     const std::string& name = suite.kernels[static_cast<size_t>(k)].name;
@@ -89,7 +96,8 @@ int run(const ReplayOptions& options, const Output& output) {
     topdown::KernelVerdict verdict = unwrap(topdown::replay_kernel(suite, judge, k, sandbox));
     passed &= verdict.passed;
     output.line(topdown::verdict_row(verdict, topdown::verdict_outcome(verdict), colors));
-    for (const std::string& text : {verdict.failure, verdict.note}) {
+    for (const std::string& text :
+         {verdict.failure, verdict.note, topdown::tolerance_text(verdict)}) {
       if (!text.empty()) output.line("  " + topdown::indented(text));
     }
     rows.push_back(topdown::verdict_json(verdict));
@@ -99,7 +107,12 @@ int run(const ReplayOptions& options, const Output& output) {
   for (const topdown::KernelVerdict& verdict : verdicts) all.push_back(&verdict);
   const std::string own = topdown::user_kernels_text(all);
   if (!own.empty()) output.line(own);
+  std::set<std::string> kernels;
+  for (const auto& kernel : suite.kernels) kernels.insert(kernel.name);
+  warn_unused(options.tolerance, tolerances, kernels);
   progress.end(passed ? "all within their bounds" : "differences found");
+  options.ci.write(
+      topdown::ci_report("tapml replay " + options.suite + " on " + options.target, verdicts));
   output.document(Json::object({{"target", Json::string(options.target)},
                                 {"passed", Json::boolean(passed)},
                                 {"kernels", Json::array(std::move(rows))},
@@ -131,6 +144,8 @@ void add_replay(Registration registration) {
       ->excludes(watch);
   add_options(*command, options->libraries);
   add_options(*command, options->remote);
+  options->ci.add_to(*command);
+  options->tolerance.add_to(*command);
   options->isolation.add_to(*command);
   command->add_flag("--json", registration.output.json, "One JSON document on stdout")
       ->excludes(watch);

@@ -18,7 +18,8 @@ double spacing(double value, DType dtype) {
 
 }  // namespace
 
-Errors measure(const HostTensor& value, const op::RefTensor& judge, double slack) {
+Errors measure(const HostTensor& value, const op::RefTensor& judge, double slack,
+               const Tolerance* tolerance) {
   Errors errors;
   double dot = 0, norm_value = 0, norm_judge = 0, squared = 0;
   for (int64_t i = 0; i < value.size(); ++i) {
@@ -41,6 +42,7 @@ Errors measure(const HostTensor& value, const op::RefTensor& judge, double slack
       if (found != judge.integers[at]) error = std::max(error, 1.0);
     }
     double bound = judge.bound[static_cast<size_t>(i)] + slack;
+    if (tolerance) bound = tolerance->factor * bound + tolerance->absolute;
     double ratio = error == 0  ? 0
                    : bound > 0 ? error / bound
                                : std::numeric_limits<double>::infinity();
@@ -74,14 +76,19 @@ const char* outcome_name(Outcome outcome) {
   return "fail";
 }
 
-Comparison compare(const HostTensor& target, const HostTensor& source, const op::RefTensor& judge) {
+Comparison compare(const HostTensor& target, const HostTensor& source, const op::RefTensor& judge,
+                   const Tolerance* tolerance) {
+  auto within = [](const Errors& errors) {
+    return errors.max_ratio <= 1 && errors.mask_mismatches == 0;
+  };
   Comparison result;
   result.source = measure(source, judge, 0);
-  bool source_ok = result.source.max_ratio <= 1 && result.source.mask_mismatches == 0;
+  bool source_ok = within(result.source);
   double slack = source_ok ? 4 * result.source.max_abs : 0;
-  result.target = measure(target, judge, slack);
+  result.target = measure(target, judge, slack, tolerance);
   result.allowed = result.target.bound_at_max;
-  result.target_ok = result.target.max_ratio <= 1 && result.target.mask_mismatches == 0;
+  result.target_ok = within(result.target);
+  result.tolerated = tolerance && result.target_ok && !within(measure(target, judge, slack));
   result.outcome = !result.target_ok ? Outcome::kFail
                    : !source_ok      ? Outcome::kSourceWrong
                                      : Outcome::kPass;

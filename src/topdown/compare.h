@@ -4,6 +4,7 @@
 #include <string>
 
 #include "op/reference.h"
+#include "topdown/tolerance.h"
 
 namespace tapml::topdown {
 
@@ -21,8 +22,10 @@ struct Errors {
   int64_t judged = 0;           // elements that were looked at
 };
 
-// `slack` is added to every element's bound (4 E for a target, 0 for the source).
-Errors measure(const HostTensor& value, const op::RefTensor& judge, double slack);
+// `slack` is added to every element's bound (4 E for a target, 0 for the source), which
+// `tolerance`, where given, then widens.
+Errors measure(const HostTensor& value, const op::RefTensor& judge, double slack,
+               const Tolerance* tolerance = nullptr);
 
 enum class Outcome : uint8_t {
   kPass,
@@ -35,11 +38,13 @@ struct Comparison {
   Outcome outcome = Outcome::kPass;
   bool target_ok = true;
   Errors target, source;
-  double allowed = 0;  // the bound that the worst element was held against
+  double allowed = 0;      // the bound that the worst element was held against
+  bool tolerated = false;  // the target is outside its bound, and within the tolerance
 };
 
 // |target - judge| <= 4 E + bound, E the source's own largest error on this output; where the
 // source leaves its own bound, E counts as 0 and the outcome says so.
-Comparison compare(const HostTensor& target, const HostTensor& source, const op::RefTensor& judge);
+Comparison compare(const HostTensor& target, const HostTensor& source, const op::RefTensor& judge,
+                   const Tolerance* tolerance = nullptr);
 
 }  // namespace tapml::topdown

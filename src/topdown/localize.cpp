@@ -145,6 +145,7 @@ class Localizer {
     }
     judge_ = std::make_unique<Judge>(suite_);
     judge_->set_poll([this] { check_cancelled(); });
+    judge_->set_tolerances(options_.tolerances);
   }
 
   tir::PrimFuncRef rewritten(const std::string& kernel, tir::PrimFuncRef scheduled) const {
@@ -251,6 +252,7 @@ class Localizer {
     progress("carve");
     prompt_suite_ = carve(kernels);
     Judge judge(prompt_suite_);
+    judge.set_tolerances(options_.tolerances);
     for (size_t i = first; i < result_.culprits.size(); ++i) {
       Culprit& culprit = result_.culprits[i];
       const int32_t kernel = prompt_suite_.find_kernel(culprit.kernel);
@@ -284,6 +286,7 @@ class Localizer {
     const Suite failing = one_call(suite, failing_call(suite, culprit.verdict));
     if (culprit.evidence == Evidence::kReplay) {
       Judge judge(failing);
+      judge.set_tolerances(options_.tolerances);
       // A hang takes its time each time.
       const int64_t most = culprit.verdict.failed == Failure::kTimeout ? 1 : options_.repeats;
       for (; culprit.runs < most; ++culprit.runs) {

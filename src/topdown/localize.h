@@ -19,6 +19,7 @@ struct LocalizeOptions {
   // For the smallest failing input of each culprit; 0: none is looked for.
   std::chrono::milliseconds shrink_time{10'000};
   std::vector<std::string> plants;  // KERNEL:KIND
+  Tolerances tolerances;
   library::LibraryOptions libraries;
   // Sees each of the target's implementations after scheduling; may be empty.
   std::function<tir::PrimFuncRef(const std::string& kernel, tir::PrimFuncRef scheduled)> rewrite;

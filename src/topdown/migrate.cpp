@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "ir/exceptions.h"
 #include "topdown/carve.h"
 #include "topdown/hybrid.h"
+#include "topdown/migration_state.h"
 #include "topdown/user_kernels.h"
 
 namespace tapml::topdown {
@@ -36,6 +38,7 @@ class Migrator {
     pipeline::ImplementOptions implement;
     implement.instruments.poll = [this] { check_cancelled(options_); };
     implement.libraries = options_.libraries;
+    implement.cache = options_.cache;
     fixed_ = pipeline::fix_kernels(module_, implement.instruments);
     // Before the model runs: what is wrong with them needs no run.
     const UserKernels user(options_.user_sources, fixed_);
@@ -55,6 +58,7 @@ class Migrator {
     carve(*source_executable);
     Judge judge(suite_);
     judge.set_poll([this] { check_cancelled(options_); });
+    judge.set_tolerances(options_.tolerances);
 
     progress("judge the whole model");
     run_.prompt = prompt_;
@@ -76,7 +80,7 @@ class Migrator {
     implement.foreign = user_code;
     auto target_executable = pipeline::implement(fixed_, sandbox_.target(), implement);
     sandbox_.load(target_executable);
-    move_kernels(judge, model_judge);
+    move_kernels(judge, model_judge, *target_executable);
     if (result_.culprits().empty()) run_target(target_executable, model_judge);
     result_.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -111,26 +115,109 @@ class Migrator {
     }
   }
 
-  void move_kernels(Judge& judge, const ModelJudge& model_judge) {
+  MigrationIdentity identity() const {
+    const PlanOptions& plan = options_.plan;
+    std::string granularity = plan.by_layer ? "layer" : "kernel";
+    for (const KernelGroup& group : plan.groups) {
+      granularity += " " + group.name + "=";
+      for (const std::string& glob : group.globs) granularity += glob + ",";
+    }
+    std::string prompt;
+    for (int32_t token : prompt_) prompt += std::to_string(token) + " ";
+    return {{"source", source_.target.text},
+            {"target", result_.target},
+            {"boundary policy", suite_.boundary_policy},
+            {"model", suite_.model + " " + weights_hash(weights_)},
+            {"prompt tokens", prompt},
+            {"validation tokens", std::to_string(run_.forced.size())},
+            {"suite", suite_hash(suite_)},
+            {"order", migration_order_name(plan.order)},
+            {"granularity", granularity},
+            {"tolerances", options_.tolerances.text()},
+            {"plant", options_.plant}};
+  }
+
+  void move_kernels(Judge& judge, const ModelJudge& model_judge, const Executable& executable) {
+    std::optional<MigrationState> state;
+    if (!options_.state.empty()) {
+      state.emplace(MigrationState::open(options_.state, identity(), code_hash(executable)));
+    }
+    const std::vector<MigrationUnit> units =
+        plan_migration(suite_, judge, executable, options_.plan);
     Hybrid hybrid(*engine_, sandbox_);
     std::set<std::string> moved;
     auto total = static_cast<int64_t>(suite_.kernels.size());
-    for (int32_t kernel = 0; kernel < total; ++kernel) {
-      const std::string& name = suite_.kernels[static_cast<size_t>(kernel)].name;
-      progress(name, kernel, total);
-      MigrationStep step;
-      step.verdict = unwrap(replay_kernel(suite_, judge, kernel, sandbox_));
-      if (step.verdict.passed) {
-        moved.insert(name);
-        step.hybrid = hybrid.check(moved, model_judge, run_);
-        step.dispatched = hybrid.dispatched();
-        step.copies = hybrid.copies();
-        step.migrated = step.hybrid.passed;
-        if (!step.migrated) moved.erase(name);
+    bool stopped = false;
+    for (const MigrationUnit& unit : units) {
+      if (stopped) {
+        for (int32_t kernel : unit.kernels) result_.untried.push_back(name_of(kernel));
+        continue;
       }
-      result_.steps.push_back(std::move(step));
+      std::vector<MigrationStep> steps;
+      if (state) steps = state->steps_of(unit.name, names_of(unit));
+      if (!steps.empty()) {
+        result_.resumed += std::ssize(steps);
+      } else {
+        check_cancelled(options_);
+        steps = move_unit(unit, judge, model_judge, hybrid, moved, total);
+        if (state) state->add(steps);
+      }
+      for (MigrationStep& step : steps) {
+        if (step.migrated) moved.insert(step.verdict.kernel);
+        stopped |= options_.stop_at_first && !step.migrated;
+        result_.steps.push_back(std::move(step));
+      }
     }
     progress("kernels", total, total);
+  }
+
+  const std::string& name_of(int32_t kernel) const {
+    return suite_.kernels[static_cast<size_t>(kernel)].name;
+  }
+  std::vector<std::string> names_of(const MigrationUnit& unit) const {
+    std::vector<std::string> names;
+    for (int32_t kernel : unit.kernels) names.push_back(name_of(kernel));
+    return names;
+  }
+
+  // That a device is gone is no kernel's fault: opening it again throws then.
+  void expect_device(bool ran) {
+    if (!ran) sandbox_.session();
+  }
+
+  // Whatever of the unit passes its tests moves at once; where that is wrong in the model, one
+  // kernel after the other, so that only those stay that make it wrong.
+  std::vector<MigrationStep> move_unit(const MigrationUnit& unit, Judge& judge,
+                                       const ModelJudge& model_judge, Hybrid& hybrid,
+                                       std::set<std::string> moved, int64_t total) {
+    std::vector<MigrationStep> steps;
+    std::vector<size_t> good;
+    for (int32_t kernel : unit.kernels) {
+      progress(name_of(kernel), std::ssize(result_.steps) + std::ssize(steps), total);
+      MigrationStep& step = steps.emplace_back();
+      step.unit = unit.name;
+      step.verdict = unwrap(replay_kernel(suite_, judge, kernel, sandbox_));
+      expect_device(step.verdict.failed == Failure::kNone);
+      if (step.verdict.passed) good.push_back(steps.size() - 1);
+    }
+    auto try_together = [&](std::span<const size_t> chosen) {
+      std::set<std::string> together = moved;
+      for (size_t i : chosen) together.insert(steps[i].verdict.kernel);
+      const ModelCheck check = hybrid.check(together, model_judge, run_);
+      expect_device(check.failure.empty());
+      for (size_t i : chosen) {
+        steps[i].hybrid = check;
+        steps[i].dispatched = hybrid.dispatched();
+        steps[i].migrated = check.passed;
+      }
+      // One run, whose copies count once.
+      steps[chosen.back()].copies += hybrid.copies();
+      if (check.passed) moved = std::move(together);
+      return check.passed;
+    };
+    if (good.empty() || try_together(good) || good.size() == 1) return steps;
+    for (const size_t& i : good) try_together({&i, 1});
+    return steps;
   }
 
   void run_target(const std::shared_ptr<const Executable>& executable,

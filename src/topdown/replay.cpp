@@ -273,6 +273,8 @@ Result<KernelVerdict> replay_calls(const Suite& suite, Judge& judge, int32_t ker
   const SuiteKernel& info = suite.kernels[static_cast<size_t>(kernel)];
   KernelVerdict verdict;
   verdict.kernel = info.name;
+  const Tolerance* tolerance = judge.tolerances().find(info.name);
+  if (tolerance) verdict.tolerance = *tolerance;
   verdict.against_source = !judge.has_specification(kernel);
   if (const Implementation* implementation =
           executable.find_implementation(executable.find_kernel(info.name))) {
@@ -302,8 +304,9 @@ Result<KernelVerdict> replay_calls(const Suite& suite, Judge& judge, int32_t ker
     auto expected = guard([&] { return judge.outputs(c, *outputs); });
     if (!expected) return fail(expected.error());
     for (size_t o = 0; o < written.size(); ++o) {
-      Comparison comparison =
-          compare((*outputs)[o], suite.tensors.at(call.after[written[o]]), (*expected)[o]);
+      Comparison comparison = compare((*outputs)[o], suite.tensors.at(call.after[written[o]]),
+                                      (*expected)[o], tolerance);
+      verdict.tolerated |= comparison.tolerated;
       verdict.judged += comparison.target.judged;
       verdict.elements += (*outputs)[o].size();
       verdict.source_wrong |=
@@ -326,6 +329,7 @@ Result<KernelVerdict> replay_calls(const Suite& suite, Judge& judge, int32_t ker
     }
   }
   verdict.passed &= verdict.failed == Failure::kNone;
+  verdict.tolerated &= verdict.passed;
   verdict.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return verdict;
 }

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "pipeline/compile.h"
@@ -39,10 +40,12 @@ struct KernelVerdict {
   // The kernel only calls a library routine: nothing but the source's output says what is right.
   bool against_source = false;
   Failure failed = Failure::kNone;
-  std::string failure;   // what happened, where `failed` says so
-  std::string note;      // what a reader should know beside that
-  std::string provider;  // how the target implements it
-  double seconds = 0;    // running and judging
+  std::string failure;                 // what happened, where `failed` says so
+  std::string note;                    // what a reader should know beside that
+  std::string provider;                // how the target implements it
+  double seconds = 0;                  // running and judging
+  std::optional<Tolerance> tolerance;  // that its bounds were widened by
+  bool tolerated = false;              // it passes only with that
 };
 
 // Evaluates specs in f64; remembers each call's answer, so that several targets share it.
@@ -61,6 +64,9 @@ class Judge {
   bool has_specification(int32_t kernel) const;
   // Called now and then while outputs() evaluates; what it throws ends that.
   void set_poll(std::function<void()> poll) { poll_ = std::move(poll); }
+  // Widen the bounds of the kernels that they describe.
+  void set_tolerances(Tolerances tolerances) { tolerances_ = std::move(tolerances); }
+  const Tolerances& tolerances() const { return tolerances_; }
   // The kernels as a Module whose boundaries are fixed: what a target implements.
   const Module& module() const { return module_; }
 
@@ -71,6 +77,7 @@ class Judge {
   const Suite& suite_;
   int64_t sample_above_;
   std::function<void()> poll_;
+  Tolerances tolerances_;
   Module module_;
   std::map<size_t, std::vector<op::RefTensor>> answers_;
 };

@@ -18,6 +18,15 @@ std::string outcome_of(const MigrationStep& step) {
   return step.hybrid.failure.empty() ? "hybrid differs" : "hybrid fails";
 }
 
+std::string tolerance_text(const KernelVerdict& verdict) {
+  if (!verdict.tolerance) return "";
+  const Tolerance& tolerance = *verdict.tolerance;
+  char text[96];
+  std::snprintf(text, sizeof text, "bound times %g plus %g (", tolerance.factor,
+                tolerance.absolute);
+  return text + std::string(verdict.tolerated ? "needed" : "not needed") + "): " + tolerance.reason;
+}
+
 std::string indented(const std::string& text) {
   std::string result;
   for (char c : text) {
@@ -50,25 +59,48 @@ Json verdict_json(const KernelVerdict& verdict) {
   std::vector<Json> layers, shapes;
   for (const std::string& layer : verdict.origin) layers.push_back(Json::string(layer));
   for (const std::string& shape : verdict.shapes) shapes.push_back(Json::string(shape));
-  return Json::object({{"kernel", Json::string(verdict.kernel)},
-                       {"layers", Json::array(std::move(layers))},
-                       {"calls", Json::integer(verdict.calls)},
-                       {"shapes", Json::array(std::move(shapes))},
-                       {"passed", Json::boolean(verdict.passed)},
-                       {"source_wrong", Json::boolean(verdict.source_wrong)},
-                       {"against_source_only", Json::boolean(verdict.against_source)},
-                       {"failed", Json::string(failure_name(verdict.failed))},
-                       {"failure", Json::string(verdict.failure)},
-                       {"note", Json::string(verdict.note)},
-                       {"provider", Json::string(verdict.provider)},
-                       {"worst_output", Json::string(verdict.worst_output)},
-                       {"worst_call", Json::integer(verdict.worst_sequence)},
-                       {"judged_elements", Json::integer(verdict.judged)},
-                       {"elements", Json::integer(verdict.elements)},
-                       {"allowed", real(verdict.worst.allowed)},
-                       {"target", errors_json(verdict.worst.target)},
-                       {"source", errors_json(verdict.worst.source)},
-                       {"seconds", real(verdict.seconds)}});
+  Json json = Json::object({{"kernel", Json::string(verdict.kernel)},
+                            {"layers", Json::array(std::move(layers))},
+                            {"calls", Json::integer(verdict.calls)},
+                            {"shapes", Json::array(std::move(shapes))},
+                            {"passed", Json::boolean(verdict.passed)},
+                            {"source_wrong", Json::boolean(verdict.source_wrong)},
+                            {"against_source_only", Json::boolean(verdict.against_source)},
+                            {"failed", Json::string(failure_name(verdict.failed))},
+                            {"failure", Json::string(verdict.failure)},
+                            {"note", Json::string(verdict.note)},
+                            {"provider", Json::string(verdict.provider)},
+                            {"worst_output", Json::string(verdict.worst_output)},
+                            {"worst_call", Json::integer(verdict.worst_sequence)},
+                            {"judged_elements", Json::integer(verdict.judged)},
+                            {"elements", Json::integer(verdict.elements)},
+                            {"allowed", real(verdict.worst.allowed)},
+                            {"target", errors_json(verdict.worst.target)},
+                            {"source", errors_json(verdict.worst.source)},
+                            {"seconds", real(verdict.seconds)}});
+  if (verdict.tolerance) {
+    json.set("tolerance", Json::object({{"kernel", Json::string(verdict.tolerance->kernel)},
+                                        {"factor", real(verdict.tolerance->factor)},
+                                        {"absolute", real(verdict.tolerance->absolute)},
+                                        {"reason", Json::string(verdict.tolerance->reason)},
+                                        {"decided", Json::boolean(verdict.tolerated)}}));
+  }
+  return json;
+}
+
+Json step_json(const MigrationStep& step) {
+  Json json = verdict_json(step.verdict);
+  json.set("outcome", Json::string(outcome_of(step)));
+  json.set("unit", Json::string(step.unit));
+  json.set("migrated", Json::boolean(step.migrated));
+  json.set("hybrid", check_json(step.hybrid));
+  json.set("dispatched", Json::integer(step.dispatched));
+  json.set("copies",
+           Json::object({{"to_target", Json::integer(step.copies.to_target)},
+                         {"bytes_to_target", Json::integer(step.copies.bytes_to_target)},
+                         {"from_target", Json::integer(step.copies.from_target)},
+                         {"bytes_from_target", Json::integer(step.copies.bytes_from_target)}}));
+  return json;
 }
 
 std::string user_file(const KernelVerdict& verdict) {
@@ -102,21 +134,12 @@ std::vector<const KernelVerdict*> verdicts_of(const Migration& migration) {
 }
 
 Json migration_json(const Migration& migration) {
-  std::vector<Json> steps, culprits;
+  std::vector<Json> steps, culprits, untried;
   for (const MigrationStep& step : migration.steps) {
-    Json json = verdict_json(step.verdict);
-    json.set("outcome", Json::string(outcome_of(step)));
-    json.set("migrated", Json::boolean(step.migrated));
-    json.set("hybrid", check_json(step.hybrid));
-    json.set("dispatched", Json::integer(step.dispatched));
-    json.set("copies",
-             Json::object({{"to_target", Json::integer(step.copies.to_target)},
-                           {"bytes_to_target", Json::integer(step.copies.bytes_to_target)},
-                           {"from_target", Json::integer(step.copies.from_target)},
-                           {"bytes_from_target", Json::integer(step.copies.bytes_from_target)}}));
-    steps.push_back(std::move(json));
+    steps.push_back(step_json(step));
     if (!step.migrated) culprits.push_back(Json::string(step.verdict.kernel));
   }
+  for (const std::string& name : migration.untried) untried.push_back(Json::string(name));
   return Json::object({{"source", Json::string(migration.source)},
                        {"target", Json::string(migration.target)},
                        {"source_device", device_json(migration.source_info)},
@@ -125,6 +148,8 @@ Json migration_json(const Migration& migration) {
                        {"culprits", Json::array(std::move(culprits))},
                        {"kernels", Json::array(std::move(steps))},
                        {"user_kernels", user_kernels_json(verdicts_of(migration))},
+                       {"untried", Json::array(std::move(untried))},
+                       {"resumed", Json::integer(migration.resumed)},
                        {"target_ran_alone", Json::boolean(migration.target_ran)},
                        {"whole_model", check_json(migration.whole)},
                        {"source_tokens", tokens_json(migration.source_tokens)},
@@ -132,6 +157,32 @@ Json migration_json(const Migration& migration) {
                        {"first_divergence", Json::integer(migration.first_divergence)},
                        {"tie", Json::boolean(migration.tie)},
                        {"seconds", real(migration.seconds)}});
+}
+
+std::string migration_verdict(const Migration& migration) {
+  if (migration.passed()) return "Every kernel migrated; the target runs the whole model.";
+  const size_t left = migration.culprits().size();
+  if (left > 0) {
+    return "The migration is not complete: " + std::to_string(left) +
+           (left == 1 ? " kernel stays" : " kernels stay") + " on the source" +
+           (migration.untried.empty()
+                ? "."
+                : ", " + std::to_string(migration.untried.size()) + " were not tried.");
+  }
+  return "Every kernel migrated, and the target alone is wrong: look at what it does around "
+         "kernels (memory plan, runtime).";
+}
+
+std::string whole_model_text(const ModelCheck& check) {
+  char agreement[32];
+  std::snprintf(agreement, sizeof agreement, "%.1f%%", 100 * check.top_k_agreement);
+  const std::string divergence = divergence_text(check);
+  return "logits of " + std::to_string(check.positions) + " tokens: error " +
+         number(check.max_abs) + ", bound " + number(check.bound) + ", KL divergence " +
+         number(check.kl_max) + " at most, top " + std::to_string(ModelCheck::kTopK) +
+         " agreement " + agreement + ", " +
+         (divergence.empty() ? "the likeliest token is the judge's everywhere"
+                             : "first different candidate: " + divergence);
 }
 
 std::string copies_text(const Migration& migration) {
@@ -150,8 +201,7 @@ std::string copies_text(const Migration& migration) {
 
 std::string migration_html(const Migration& migration, const ReportTexts& texts) {
   bool passed = migration.passed();
-  std::string verdict = passed ? "Every kernel migrated; the target runs the whole model."
-                               : "The migration is not complete.";
+  const std::string verdict = migration_verdict(migration);
   std::string culprits;
   for (const MigrationStep* step : migration.culprits()) {
     culprits += "<p class=bad>Kernel <code>" + escaped(step->verdict.kernel) + "</code> " +

@@ -15,6 +15,7 @@ std::string verdict_header();
 std::string verdict_row(const KernelVerdict& verdict, const std::string& outcome, bool colors);
 
 Json verdict_json(const KernelVerdict& verdict);
+Json step_json(const MigrationStep& step);
 Json migration_json(const Migration& migration);
 
 // Texts that a report shows beside the numbers.
@@ -25,6 +26,10 @@ struct ReportTexts {
   std::string command;
 };
 
+// One sentence: whether it is complete.
+std::string migration_verdict(const Migration& migration);
+// One line: how far the logits of a whole run are from the judge's.
+std::string whole_model_text(const ModelCheck& check);
 // One line: what went between the two sessions in the hybrid runs.
 std::string copies_text(const Migration& migration);
 // One self-contained page: verdict, continuations, table, environment.
@@ -42,6 +47,8 @@ std::string user_file(const KernelVerdict& verdict);
 std::string user_kernels_text(const std::vector<const KernelVerdict*>& verdicts);
 // An object of those: file by kernel.
 Json user_kernels_json(const std::vector<const KernelVerdict*>& verdicts);
+// What was granted to a kernel, and why; empty where nothing was.
+std::string tolerance_text(const KernelVerdict& verdict);
 // Lines after the first one begin with blanks.
 std::string indented(const std::string& text);
 

@@ -72,7 +72,8 @@ Json errors_json(const Errors& errors) {
                        {"max_ulp", real(errors.max_ulp)},
                        {"cosine", real(errors.cosine)},
                        {"nmse", real(errors.nmse)},
-                       {"nan_inf_mismatches", Json::integer(errors.mask_mismatches)}});
+                       {"nan_inf_mismatches", Json::integer(errors.mask_mismatches)},
+                       {"judged", Json::integer(errors.judged)}});
 }
 
 Json check_json(const ModelCheck& check) {
@@ -81,6 +82,15 @@ Json check_json(const ModelCheck& check) {
                        {"bound", real(check.bound)},
                        {"source_error", real(check.source_error)},
                        {"top1_changes", Json::integer(check.top1_changes)},
+                       {"positions", Json::integer(check.positions)},
+                       {"kl_max", real(check.kl_max)},
+                       {"kl_mean", real(check.kl_mean)},
+                       {"top_k", Json::integer(ModelCheck::kTopK)},
+                       {"top_k_agreement", real(check.top_k_agreement)},
+                       {"first_divergent", Json::integer(check.first_divergent)},
+                       {"judged_token", Json::integer(check.judged_token)},
+                       {"own_token", Json::integer(check.own_token)},
+                       {"margin", real(check.margin)},
                        {"failure", Json::string(check.failure)}});
 }
 

@@ -1,0 +1,26 @@
+#include "cli/ci_reports.h"
+
+#include <CLI/CLI.hpp>
+
+#include "io/host/files.h"
+#include "ir/exceptions.h"
+
+namespace tapml::cli {
+
+void CiReportOptions::add_to(CLI::App& command) {
+  command.add_option("--junit", junit, "Writes JUnit XML, one case a kernel");
+  command.add_option("--markdown", markdown, "Writes a summary in Markdown");
+}
+
+void CiReportOptions::check() const {
+  for (const std::string& file : {junit, markdown}) {
+    if (!file.empty()) unwrap(check_writable(file));
+  }
+}
+
+void CiReportOptions::write(const topdown::CiReport& report) const {
+  if (!junit.empty()) unwrap(write_text_atomic(junit, topdown::junit_xml(report)));
+  if (!markdown.empty()) unwrap(write_text_atomic(markdown, topdown::markdown_summary(report)));
+}
+
+}  // namespace tapml::cli

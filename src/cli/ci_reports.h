@@ -1,0 +1,22 @@
+// --junit and --markdown of the commands that judge kernels.
+#pragma once
+
+#include <string>
+
+#include "topdown/ci_report.h"
+
+namespace CLI {
+class App;
+}
+
+namespace tapml::cli {
+
+struct CiReportOptions {
+  std::string junit, markdown;
+  void add_to(CLI::App& command);
+  // Throws where one of the files could not be written: before seconds are spent.
+  void check() const;
+  void write(const topdown::CiReport& report) const;
+};
+
+}  // namespace tapml::cli

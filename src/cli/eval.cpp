@@ -1,0 +1,170 @@
+// tapml eval: how well a model does on tasks, on several platforms side by side.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "app/model.h"
+#include "base/host/interrupt.h"
+#include "base/host/progress.h"
+#include "base/host/terminal.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "io/host/files.h"
+#include "ir/exceptions.h"
+#include "topdown/evaluate.h"
+
+namespace tapml::cli {
+
+namespace {
+
+struct EvalCommand {
+  ModelOptions model;  // whose target is one after the other of `targets`
+  std::vector<std::string> targets = {"cpu"};
+  std::string tasks, reference;
+};
+
+using topdown::Evaluation;
+using topdown::ScoredTask;
+
+Evaluation evaluate_on(const std::string& target, ModelOptions options,
+                       const std::vector<topdown::EvalTask>& tasks, const std::string& file,
+                       std::vector<ScoredTask>& scored, Progress& progress) {
+  progress.begin("compile for " + target);
+  options.target = target;
+  const ReadyModel model =
+      make_ready(options, [&](const Tokenizer& tokenizer, const ModelInterface& interface) {
+        if (!scored.empty()) return;
+        for (const topdown::EvalTask& task : tasks) {
+          scored.push_back({task, encode_task(task, tokenizer, interface.context, file)});
+        }
+      });
+  auto engine = make_engine(model);
+  progress.begin("evaluate on " + target, static_cast<int64_t>(scored.size()));
+  Evaluation result = topdown::evaluate(*engine, scored, [&](size_t task) {
+    unwrap(check_interrupted());
+    progress.step(scored[task].task.id);
+  });
+  result.target = target;
+  progress.end(std::to_string(scored.size()) + " tasks");
+  return result;
+}
+
+std::string cell(const char* format, double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+void print(const Output& output, const std::vector<Evaluation>& evaluations,
+           const std::vector<topdown::EvalComparison>& comparisons, const std::string& reference) {
+  size_t width = 8;
+  for (const Evaluation& one : evaluations) width = std::max(width, one.target.size() + 2);
+  auto row = [&](std::string name, const auto& value) {
+    name.resize(26, ' ');
+    for (size_t i = 0; i < evaluations.size(); ++i) {
+      std::string text = value(i);
+      text.resize(std::max(width, text.size() + 1), ' ');
+      name += text;
+    }
+    name.erase(name.find_last_not_of(' ') + 1);
+    output.line(name);
+  };
+  row("", [&](size_t i) { return evaluations[i].target; });
+  for (topdown::TaskKind kind : topdown::kTaskKinds) {
+    if (!evaluations[0].kinds.contains(kind)) continue;
+    const std::string name = topdown::task_kind_name(kind);
+    if (kind != topdown::TaskKind::kPerplexity) {
+      row(name, [&](size_t i) {
+        const topdown::EvalTotal& total = evaluations[i].kinds.at(kind);
+        return std::to_string(total.correct) + "/" + std::to_string(total.tasks);
+      });
+    } else {
+      row(name, [&](size_t i) { return cell("%.4f", evaluations[i].kinds.at(kind).perplexity()); });
+    }
+  }
+  row("nats a token", [&](size_t i) { return cell("%.6f", evaluations[i].total.mean_nll()); });
+  if (reference.empty()) return;
+  row("tasks that differ", [&](size_t i) { return std::to_string(comparisons[i].flipped.size()); });
+  row("nats off by", [&](size_t i) { return cell("%.4f%%", 100 * comparisons[i].nll_off); });
+  const bool colors = terminal_has_colors(1);
+  for (size_t i = 0; i < evaluations.size(); ++i) {
+    if (comparisons[i].passed) continue;
+    output.line(styled(evaluations[i].target + " is not " + reference, Style::kRed, colors) + ": " +
+                std::to_string(comparisons[i].tasks_off) + " tasks off (" +
+                std::to_string(topdown::kMostTasksOff) + " at most), nats a token by " +
+                cell("%.3g%%", 100 * comparisons[i].nll_off) + " (" +
+                cell("%.1f%%", 100 * topdown::kMostNllOff) + " at most)");
+  }
+}
+
+int run(const EvalCommand& command, const Output& output) {
+  const std::vector<topdown::EvalTask> tasks =
+      topdown::parse_tasks(unwrap(read_text_file(command.tasks)), command.tasks);
+  std::vector<std::string> targets;
+  for (const std::string& target : command.targets) {
+    target::parse_target(target);
+    if (std::ranges::find(targets, target) == targets.end()) targets.push_back(target);
+  }
+  if (!command.reference.empty() &&
+      std::ranges::find(targets, command.reference) == targets.end()) {
+    target::parse_target(command.reference);
+    targets.insert(targets.begin(), command.reference);
+  }
+  Progress progress = Progress::to_stderr(output.json);
+  std::vector<ScoredTask> scored;
+  std::vector<Evaluation> evaluations;
+  for (const std::string& target : targets) {
+    evaluations.push_back(
+        evaluate_on(target, command.model, tasks, command.tasks, scored, progress));
+  }
+  std::vector<topdown::EvalComparison> comparisons;
+  bool passed = true;
+  if (!command.reference.empty()) {
+    const auto reference = std::ranges::find(evaluations, command.reference, &Evaluation::target);
+    for (const Evaluation& one : evaluations) {
+      comparisons.push_back(topdown::compare_evaluations(scored, one, *reference));
+      passed &= comparisons.back().passed;
+    }
+  }
+  print(output, evaluations, comparisons, command.reference);
+  std::vector<Json> documents;
+  for (size_t i = 0; i < evaluations.size(); ++i) {
+    documents.push_back(topdown::evaluation_json(scored, evaluations[i],
+                                                 comparisons.empty() ? nullptr : &comparisons[i]));
+  }
+  output.document(Json::object(
+      {{"tasks", Json::string(command.tasks)},
+       {"reference", command.reference.empty() ? Json::null() : Json::string(command.reference)},
+       {"passed", Json::boolean(passed)},
+       {"targets", Json::array(std::move(documents))}}));
+  return passed ? kDone : kDifference;
+}
+
+}  // namespace
+
+void add_eval(Registration registration) {
+  auto* app = registration.app.add_subcommand(
+      "eval", "How well a model does on tasks, on several platforms side by side");
+  app->footer(
+      "Example: tapml eval models/demo --target opencl --reference cpu --tasks models/cloze.jsonl");
+  auto command = std::make_shared<EvalCommand>();
+  app->add_option("model", command->model.model, "Hugging Face model directory, or an executable")
+      ->required();
+  app->add_option("--target", command->targets,
+                  "kind[:key=value,...][@place]; as often as there are platforms to compare")
+      ->capture_default_str();
+  app->add_option("--reference", command->reference,
+                  "The platform that the others must agree with");
+  app->add_option("--tasks", command->tasks, "JSON lines, one task each (docs/cli.md)")->required();
+  app->add_option("--model", command->model.folder,
+                  "Model directory of an executable, where it is not the one it was made from");
+  add_options(*app, command->model.cache);
+  add_options(*app, command->model.patterns);
+  add_options(*app, command->model.libraries);
+  add_options(*app, command->model.remote);
+  app->add_flag("--json", registration.output.json, "One JSON document on stdout");
+  app->callback([command, registration] {
+    registration.selected = [command, registration] { return run(*command, registration.output); };
+  });
+}
+
+}  // namespace tapml::cli

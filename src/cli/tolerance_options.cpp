@@ -1,0 +1,26 @@
+#include "cli/tolerance_options.h"
+
+#include <CLI/CLI.hpp>
+
+#include "base/log.h"
+
+namespace tapml::cli {
+
+void ToleranceOptions::add_to(CLI::App& command) {
+  command.add_option("--tolerance", file,
+                     "JSON file that widens the bounds of kernels, each with a reason");
+}
+
+topdown::Tolerances ToleranceOptions::load() const {
+  return file.empty() ? topdown::Tolerances() : topdown::Tolerances::load(file);
+}
+
+void warn_unused(const ToleranceOptions& options, const topdown::Tolerances& tolerances,
+                 const std::set<std::string>& kernels) {
+  for (const topdown::Tolerance& unused : tolerances.unused(kernels)) {
+    log_warning(options.file + ": the tolerance of \"" + unused.kernel +
+                "\" applies to no kernel (" + unused.reason + ")");
+  }
+}
+
+}  // namespace tapml::cli

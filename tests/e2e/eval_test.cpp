@@ -1,0 +1,97 @@
+// `tapml eval` on the demo model: the tasks that ship with it, platforms side by side.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "support/program.h"
+
+namespace tapml {
+namespace {
+
+using testing::ProgramResult;
+using testing::run_program;
+using testing::TempFolder;
+
+const std::string kTasks = std::string(TAPML_SOURCE_DIR) + "/models/cloze.jsonl";
+
+// Every `step`-th of the tasks that ship.
+std::string some_tasks(const std::string& file, int step) {
+  std::istringstream lines(testing::read_bytes(kTasks));
+  std::string some, line;
+  for (int i = 0; std::getline(lines, line); ++i) {
+    if (i % step == 0) some += line + "\n";
+  }
+  testing::write_bytes(file, some);
+  return file;
+}
+
+TEST(Eval, TheDemoModelOnItsTasks) {
+  const ProgramResult result =
+      run_program({"eval", testing::kDemoModel, "--tasks", kTasks, "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.all();
+  const Json json = result.json();
+  ASSERT_EQ(json.find("targets")->items().size(), 1u);
+  const Json& cpu = json.find("targets")->items()[0];
+  const Json* kinds = cpu.find("kinds");
+  const Json *exact = kinds->find("exact_match"), *choice = kinds->find("multiple_choice");
+  EXPECT_GE(exact->find("tasks")->as_integer(), 164);
+  EXPECT_EQ(cpu.find("judged")->as_integer(),
+            exact->find("tasks")->as_integer() + choice->find("tasks")->as_integer());
+  // Chance is one in 2,048, and one in four.
+  EXPECT_NEAR(static_cast<double>(exact->find("correct")->as_integer()), 24, 3);
+  EXPECT_NEAR(static_cast<double>(choice->find("correct")->as_integer()), 35, 3);
+  EXPECT_NEAR(cpu.find("nll")->as_double(), 3.18673, 1e-3 * 3.18673);
+  const double perplexity = kinds->find("perplexity")->find("perplexity")->as_double();
+  EXPECT_NEAR(std::log(perplexity), kinds->find("perplexity")->find("nll")->as_double(), 1e-9);
+}
+
+class EvalTargets : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(EvalTargets, AgreeWithTheReference) {
+  TempFolder folder;
+  const ProgramResult result =
+      run_program({"eval", testing::kDemoModel, "--tasks", some_tasks(folder / "t.jsonl", 8),
+                   "--target", GetParam(), "--reference", "cpu", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.all();
+  const Json json = result.json();
+  EXPECT_EQ(json.find("reference")->as_string(), "cpu");
+  const std::vector<Json>& targets = json.find("targets")->items();
+  ASSERT_EQ(targets.size(), 2u);
+  EXPECT_EQ(targets[0].find("target")->as_string(), "cpu");
+  EXPECT_EQ(targets[1].find("target")->as_string(), GetParam());
+  EXPECT_EQ(targets[1].find("results")->items().size(), 29u);
+  EXPECT_TRUE(targets[1].find("passed")->as_bool());
+  EXPECT_LT(targets[1].find("nll_off")->as_double(), 1e-5);
+}
+
+INSTANTIATE_TEST_SUITE_P(Platforms, EvalTargets, ::testing::Values("opencl", "wasm"));
+
+TEST(Eval, ATargetThatComputesNothingIsADifference) {
+  TempFolder folder;
+  const ProgramResult result =
+      run_program({"eval", testing::kDemoModel, "--tasks", some_tasks(folder / "t.jsonl", 20),
+                   "--target", "cpu", "--target", "null", "--reference", "cpu"});
+  EXPECT_EQ(result.exit_code, 1) << result.all();
+  EXPECT_NE(result.out.find("null is not cpu"), std::string::npos) << result.all();
+  EXPECT_EQ(result.out.find("cpu is not cpu"), std::string::npos) << result.all();
+}
+
+TEST(Eval, BadInputIsRefused) {
+  TempFolder folder;
+  const std::string file = folder / "bad.jsonl";
+  testing::write_bytes(file, "{\"kind\": \"perplexity\", \"text\": \"a b\"}\n{\"kind\": 3}\n");
+  testing::expect_failure({"eval", testing::kDemoModel, "--tasks", file}, 2,
+                          {"bad.jsonl:2:10", "\"kind\"", "perplexity"});
+  std::string words = "{\"kind\": \"perplexity\", \"text\": \"";
+  for (int i = 0; i < 600; ++i) words += "word ";
+  testing::write_bytes(file, "\n" + words + "\"}\n");
+  testing::expect_failure({"eval", testing::kDemoModel, "--tasks", file}, 2,
+                          {"bad.jsonl:2", "512 tokens at most", "does not fit"});
+  testing::expect_failure({"eval", testing::kDemoModel, "--tasks", folder / "none.jsonl"}, 2,
+                          {"none.jsonl"});
+  testing::expect_failure({"eval", testing::kDemoModel, "--tasks", kTasks, "--target", "nope"}, 2,
+                          {"nope"});
+}
+
+}  // namespace
+}  // namespace tapml

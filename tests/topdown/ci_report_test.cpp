@@ -1,0 +1,113 @@
+// JUnit XML and Markdown of what commands found.
+#include "topdown/ci_report.h"
+
+#include <gtest/gtest.h>
+
+namespace tapml::topdown {
+namespace {
+
+KernelVerdict verdict(const std::string& name, bool passed) {
+  KernelVerdict one;
+  one.kernel = name;
+  one.origin = {"model.norm"};
+  one.passed = passed;
+  one.worst_output = "out";
+  one.worst_sequence = 7;
+  one.worst.target.max_abs = passed ? 0 : 0.5;
+  one.worst.allowed = 0.25;
+  one.seconds = 0.25;
+  return one;
+}
+
+MigrationStep step(const std::string& name, bool passed) {
+  MigrationStep one;
+  one.verdict = verdict(name, passed);
+  one.migrated = passed;
+  return one;
+}
+
+TEST(CiReport, JUnitOfAReplay) {
+  KernelVerdict crash = verdict("b_2", false);
+  crash.failed = Failure::kCrash;
+  crash.failure = "signal 11 at <0x0> & \"more\"\x01\xff";
+  KernelVerdict granted = verdict("c_3", true);
+  granted.tolerance = Tolerance{"c_*", 2, 0, "exp2 of the driver"};
+  granted.tolerated = true;
+  const CiReport report = ci_report("replay", {verdict("a_1", false), crash, granted});
+  EXPECT_FALSE(report.passed);
+  EXPECT_EQ(report.verdict, "2 of 3 kernels fail.");
+  EXPECT_EQ(
+      junit_xml(report),
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+      "<testsuites tests=\"3\" failures=\"2\" errors=\"0\" skipped=\"0\" time=\"0.750\">\n"
+      "  <testsuite name=\"replay\" tests=\"3\" failures=\"2\" errors=\"0\" skipped=\"0\" "
+      "time=\"0.750\">\n"
+      "    <testcase classname=\"replay\" name=\"a_1\" time=\"0.250\">\n"
+      "      <failure type=\"differs\" message=\"differs, layers model.norm\">out of call 7: "
+      "error 5.00e-01, bound 2.50e-01, 0 ULP\n"
+      "</failure>\n    </testcase>\n"
+      "    <testcase classname=\"replay\" name=\"b_2\" time=\"0.250\">\n"
+      "      <failure type=\"crash\" message=\"crash, layers model.norm\">signal 11 at "
+      "&lt;0x0&gt; &amp; &quot;more&quot;??\n"
+      "</failure>\n    </testcase>\n"
+      "    <testcase classname=\"replay\" name=\"c_3\" time=\"0.250\"><system-out>bound times "
+      "2 plus 0 (needed): exp2 of the driver</system-out></testcase>\n"
+      "  </testsuite>\n</testsuites>\n");
+}
+
+TEST(CiReport, AMigrationThatStopped) {
+  Migration migration;
+  migration.steps = {step("a_1", true), step("b_2", false)};
+  migration.untried = {"c_3"};
+  const CiReport report = ci_report("migrate", migration);
+  EXPECT_FALSE(report.passed);
+  ASSERT_EQ(report.cases.size(), 3u);
+  EXPECT_EQ(report.cases[0].result, CiCase::Result::kPassed);
+  EXPECT_EQ(report.cases[1].result, CiCase::Result::kFailed);
+  EXPECT_EQ(report.cases[2].result, CiCase::Result::kSkipped);
+  EXPECT_NE(junit_xml(report).find("name=\"c_3\" time=\"0.000\"><skipped message=\"not tried\"/>"),
+            std::string::npos);
+  EXPECT_EQ(
+      markdown_summary(report),
+      "## migrate\n\n**Failed**: The migration is not complete: 1 kernel stays on the source, "
+      "1 were not tried.\n\n"
+      "### b\\_2: differs\n\nLayers: model.norm\n\n```\nout of call 7: error 5.00e-01, bound "
+      "2.50e-01, 0 ULP\n```\n\n<details><summary>the others</summary>\n\n"
+      "| | layers | error | bound | outcome |\n| --- | --- | --- | --- | --- |\n"
+      "| a\\_1 | model.norm | 0 | 2.50e-01 | migrated |\n"
+      "| c\\_3 |  |  |  | not tried |\n\n</details>\n");
+}
+
+TEST(CiReport, TheWholeModelIsACase) {
+  Migration migration;
+  migration.steps = {step("a_1", true)};
+  migration.target_ran = true;
+  EXPECT_TRUE(ci_report("m", migration).passed);
+  EXPECT_EQ(ci_report("m", migration).cases.back().name, "whole model");
+  migration.first_divergence = 3;
+  const CiCase diverged = ci_report("m", migration).cases.back();
+  EXPECT_EQ(diverged.result, CiCase::Result::kFailed);
+  EXPECT_TRUE(diverged.details.ends_with("another text from token 3 on\n")) << diverged.details;
+  migration.whole.passed = false;
+  migration.whole.failure = "crash ``` here";
+  EXPECT_NE(markdown_summary(ci_report("m", migration)).find("````\ncrash ``` here\n````\n"),
+            std::string::npos);
+}
+
+TEST(CiReport, ALocalizationNamesItsCulprits) {
+  Localization localization;
+  localization.target = "opencl";
+  localization.verdicts = {verdict("a_1", true), verdict("b_2", false)};
+  Culprit culprit;
+  culprit.kernel = "a_1";
+  culprit.verdict = verdict("a_1", true);
+  culprit.evidence = Evidence::kHybrid;
+  localization.culprits = {culprit};
+  const CiReport report = ci_report("localize", localization);
+  EXPECT_EQ(report.verdict, "1 kernel is wrong on opencl.");
+  EXPECT_EQ(report.cases[0].outcome, "wrong in the model");
+  EXPECT_EQ(report.cases[0].result, CiCase::Result::kFailed);
+}
+
+}  // namespace
+}  // namespace tapml::topdown
