@@ -7,6 +7,7 @@
 #include "relax/visit.h"
 #include "support/compiled_models.h"
 #include "support/quantized_models.h"
+#include "support/sanitized.h"
 #include "topdown/model_check.h"
 
 namespace tapml::topdown {
@@ -35,6 +36,9 @@ frontend::HuggingFaceModel quantized_model(const char* config, const char* quant
 class QuantizedModel : public ::testing::TestWithParam<Case> {};
 
 TEST_P(QuantizedModel, LogitsAreTheJudges) {
+  if (testing::kSanitized && std::string(GetParam().platform) == "vulkan") {
+    GTEST_SKIP() << "shaders take a minute to make under a sanitizer";
+  }
   auto session = testing::open_session(GetParam().platform);
   if (!session) GTEST_SKIP() << GetParam().platform << " is not here";
   const auto model = quantized_model(GetParam().config, GetParam().quantization);
