@@ -12,13 +12,11 @@ namespace tapml::topdown {
 
 namespace {
 
-using Result = CiCase::Result;
-
 CiCase kernel_case(const KernelVerdict& verdict, const std::string& outcome, bool passed) {
   CiCase one;
   one.name = verdict.kernel;
   one.layers = origin_summary(verdict.origin);
-  one.result = passed ? Result::kPassed : Result::kFailed;
+  one.result = passed ? CiCase::Result::kPassed : CiCase::Result::kFailed;
   one.outcome = outcome;
   const bool masked = verdict.worst.target.mask_mismatches > 0;
   one.error = masked ? "NaN or infinite" : number(verdict.worst.target.max_abs);
@@ -41,7 +39,7 @@ CiCase model_case(const std::string& name, const ModelCheck& check, bool passed)
   CiCase one;
   one.name = name;
   one.layers = "all";
-  one.result = passed ? Result::kPassed : Result::kFailed;
+  one.result = passed ? CiCase::Result::kPassed : CiCase::Result::kFailed;
   one.outcome = passed ? "pass" : check.failure.empty() ? "differs" : "fails";
   one.error = number(check.max_abs);
   one.bound = number(check.bound);
@@ -125,7 +123,7 @@ CiReport ci_report(const std::string& title, const Migration& migration) {
   for (const std::string& name : migration.untried) {
     CiCase one;
     one.name = name;
-    one.result = Result::kSkipped;
+    one.result = CiCase::Result::kSkipped;
     one.outcome = "not tried";
     report.cases.push_back(std::move(one));
   }
@@ -172,10 +170,10 @@ std::string junit_xml(const CiReport& report) {
     std::snprintf(text, sizeof text, "%.3f", one.seconds);
     cases += "    <testcase classname=\"" + xml_text(report.title) + "\" name=\"" +
              xml_text(one.name) + "\" time=\"" + text + "\"";
-    if (one.result == Result::kSkipped) {
+    if (one.result == CiCase::Result::kSkipped) {
       ++skipped;
       cases += "><skipped message=\"" + xml_text(one.outcome) + "\"/></testcase>\n";
-    } else if (one.result == Result::kFailed) {
+    } else if (one.result == CiCase::Result::kFailed) {
       ++failures;
       cases += ">\n      <failure type=\"" + xml_text(one.outcome) + "\" message=\"" +
                xml_text(one.outcome + ", layers " + one.layers) + "\">" + xml_text(one.details) +
@@ -209,7 +207,7 @@ std::string markdown_summary(const CiReport& report) {
   };
   std::string failed, rest;
   for (const CiCase& one : report.cases) {
-    if (one.result != Result::kFailed) {
+    if (one.result != CiCase::Result::kFailed) {
       rest += row(one);
       continue;
     }
