@@ -5,12 +5,8 @@
 
 namespace tapml::topdown {
 
-using runtime::BufferId;
 using runtime::BufferRange;
 using runtime::Deadline;
-using runtime::EventId;
-using runtime::KernelId;
-using runtime::ModuleId;
 using runtime::StreamId;
 
 namespace {
@@ -24,46 +20,9 @@ bool timed_out(const Status& status) {
 
 }  // namespace
 
-Status DeadlineSession::allocate(BufferId id, int64_t bytes) noexcept {
-  return session_->allocate(id, bytes);
-}
-Status DeadlineSession::load_module(ModuleId id, const ModuleBlob& blob) noexcept {
-  return session_->load_module(id, blob);
-}
-Status DeadlineSession::get_kernel(KernelId id, ModuleId module,
-                                   const std::string& entry) noexcept {
-  return session_->get_kernel(id, module, entry);
-}
-Status DeadlineSession::create_stream(StreamId id) noexcept { return session_->create_stream(id); }
-Status DeadlineSession::write(StreamId stream, BufferRange to,
-                              std::span<const std::byte> bytes) noexcept {
-  return session_->write(stream, to, bytes);
-}
-Status DeadlineSession::write_contents(StreamId stream,
-                                       std::span<const runtime::ContentWrite> contents) noexcept {
-  return session_->write_contents(stream, contents);
-}
-Status DeadlineSession::copy(StreamId stream, BufferRange from, BufferRange to,
-                             int64_t size) noexcept {
-  return session_->copy(stream, from, to, size);
-}
-Status DeadlineSession::fill_zero(StreamId stream, BufferRange to, int64_t size) noexcept {
-  return session_->fill_zero(stream, to, size);
-}
 Status DeadlineSession::launch(StreamId stream, const runtime::LaunchRequest& request) noexcept {
   ++launches_;
-  return session_->launch(stream, request);
-}
-Status DeadlineSession::record(StreamId stream, EventId event) noexcept {
-  return session_->record(stream, event);
-}
-Status DeadlineSession::wait_event(StreamId stream, EventId event) noexcept {
-  return session_->wait_event(stream, event);
-}
-
-Status DeadlineSession::restore(const Snapshot& snapshot) noexcept {
-  contents_replaced();
-  return session_->restore(snapshot);
+  return session().launch(stream, request);
 }
 
 DeadlineSession::Clock::time_point DeadlineSession::limit() const noexcept {
@@ -83,7 +42,7 @@ Status DeadlineSession::finish(StreamId stream, Clock::time_point limit) noexcep
                                  "a kernel did not end within " + std::string(text), "",
                                  "--kernel-timeout is the limit"));
     }
-    Status status = session_->synchronize(stream, std::min(limit, now + kSlice));
+    Status status = session().synchronize(stream, std::min(limit, now + kSlice));
     if (timed_out(status)) continue;
     launches_ = 0;
     return status;
@@ -91,20 +50,20 @@ Status DeadlineSession::finish(StreamId stream, Clock::time_point limit) noexcep
 }
 
 Status DeadlineSession::synchronize(StreamId stream, Deadline deadline) noexcept {
-  if (deadline) return session_->synchronize(stream, deadline);
+  if (deadline) return session().synchronize(stream, deadline);
   return finish(stream, limit());
 }
 
 Status DeadlineSession::read(StreamId stream, BufferRange from, std::span<std::byte> bytes,
                              Deadline deadline) noexcept {
-  if (deadline) return session_->read(stream, from, bytes, deadline);
+  if (deadline) return session().read(stream, from, bytes, deadline);
   const Clock::time_point end = limit();
   // One request where nothing takes long.
-  Status status = session_->read(stream, from, bytes, std::min(end, Clock::now() + kSlice));
+  Status status = session().read(stream, from, bytes, std::min(end, Clock::now() + kSlice));
   if (timed_out(status)) {
     if (Status done = finish(stream, end); !done) return done;
     // What is left is the way of the bytes.
-    status = session_->read(stream, from, bytes);
+    status = session().read(stream, from, bytes);
   }
   if (!timed_out(status)) launches_ = 0;
   return status;
