@@ -11,7 +11,7 @@
 #include "models/table.h"
 #include "pipeline/compile.h"
 #include "programs.h"
-#include "topdown/carve.h"
+#include "topdown/suite/carve.h"
 
 namespace tapml::bench {
 

@@ -1,4 +1,4 @@
-#include "topdown/migrate.h"
+#include "topdown/migrate/migrate.h"
 
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
@@ -8,7 +8,7 @@
 #include "io/host/files.h"
 #include "language_model.h"
 #include "session.h"
-#include "topdown/report.h"
+#include "topdown/report/report.h"
 #include "verdict.h"
 
 namespace tapml::python {

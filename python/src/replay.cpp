@@ -6,7 +6,7 @@
 #include "base/strings.h"
 #include "executable.h"
 #include "suite.h"
-#include "topdown/report.h"
+#include "topdown/report/report.h"
 #include "verdict.h"
 
 namespace tapml::python {

@@ -8,7 +8,7 @@
 #include "language_model.h"
 #include "llm/engine.h"
 #include "runtime/vm.h"
-#include "topdown/carve.h"
+#include "topdown/suite/carve.h"
 #include "values.h"
 
 namespace tapml::python {

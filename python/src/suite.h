@@ -5,7 +5,7 @@
 #include <string>
 
 #include "binding.h"
-#include "topdown/suite.h"
+#include "topdown/suite/suite.h"
 
 namespace tapml::python {
 

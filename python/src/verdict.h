@@ -2,7 +2,7 @@
 #pragma once
 
 #include "binding.h"
-#include "topdown/replay.h"
+#include "topdown/replay/replay.h"
 
 namespace tapml::python {
 

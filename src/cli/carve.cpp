@@ -1,5 +1,5 @@
 // tapml carve: a run, a test for every kernel call.
-#include "topdown/carve.h"
+#include "topdown/suite/carve.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "cli/check.h"
 
 #include "app/platforms.h"
-#include "topdown/device_check.h"
+#include "topdown/verdict/device_check.h"
 
 namespace tapml::cli {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "topdown/ci_report.h"
+#include "topdown/report/ci_report.h"
 
 namespace CLI {
 class App;

@@ -10,7 +10,7 @@
 #include "cli/options.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
-#include "topdown/evaluate.h"
+#include "topdown/verdict/evaluate.h"
 
 namespace tapml::cli {
 

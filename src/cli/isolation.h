@@ -5,7 +5,7 @@
 #include "app/libraries.h"
 #include "app/remote.h"
 #include "cli/command.h"
-#include "topdown/sandbox.h"
+#include "topdown/replay/sandbox.h"
 
 namespace tapml::cli {
 

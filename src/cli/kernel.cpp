@@ -4,8 +4,8 @@
 #include "cli/command.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
-#include "topdown/replay.h"
-#include "topdown/skeleton.h"
+#include "topdown/kernels/skeleton.h"
+#include "topdown/replay/replay.h"
 
 namespace tapml::cli {
 

@@ -1,5 +1,5 @@
 // tapml localize: which kernels make a model wrong on a platform.
-#include "topdown/localize.h"
+#include "topdown/localize/localize.h"
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
@@ -16,8 +16,8 @@
 #include "cli/tolerance_options.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
-#include "topdown/localize_report.h"
-#include "topdown/report.h"
+#include "topdown/report/localize_report.h"
+#include "topdown/report/report.h"
 
 namespace tapml::cli {
 

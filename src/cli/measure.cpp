@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "app/platforms.h"
-#include "topdown/profile.h"
+#include "topdown/profile/profile.h"
 
 namespace tapml::cli {
 

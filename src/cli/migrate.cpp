@@ -1,5 +1,5 @@
 // tapml migrate: the main job, Algorithm 1 of the TapML paper.
-#include "topdown/migrate.h"
+#include "topdown/migrate/migrate.h"
 
 #include <CLI/CLI.hpp>
 
@@ -18,8 +18,8 @@
 #include "cli/trace.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
-#include "topdown/report.h"
-#include "topdown/user_kernels.h"
+#include "topdown/kernels/user_kernels.h"
+#include "topdown/report/report.h"
 
 namespace tapml::cli {
 

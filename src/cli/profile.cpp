@@ -1,5 +1,5 @@
 // tapml profile: where a run spends its time, kernel by kernel.
-#include "topdown/profile.h"
+#include "topdown/profile/profile.h"
 
 #include <CLI/CLI.hpp>
 

@@ -1,5 +1,5 @@
 // tapml replay: a suite's tests on a target.
-#include "topdown/replay.h"
+#include "topdown/replay/replay.h"
 
 #include <CLI/CLI.hpp>
 
@@ -16,9 +16,9 @@
 #include "cli/watch.h"
 #include "ir/exceptions.h"
 #include "passes/kernel.h"
-#include "topdown/plant.h"
-#include "topdown/report.h"
-#include "topdown/user_kernels.h"
+#include "topdown/kernels/plant.h"
+#include "topdown/kernels/user_kernels.h"
+#include "topdown/report/report.h"
 
 namespace tapml::cli {
 

@@ -11,11 +11,11 @@
 #include "io/host/files.h"
 #include "ir/exceptions.h"
 #include "pipeline/compile.h"
-#include "topdown/merge_suites.h"
-#include "topdown/npz.h"
-#include "topdown/select_calls.h"
-#include "topdown/suite_folder.h"
-#include "topdown/verify_suite.h"
+#include "topdown/suite/merge_suites.h"
+#include "topdown/suite/npz.h"
+#include "topdown/suite/select_calls.h"
+#include "topdown/suite/suite_folder.h"
+#include "topdown/suite/verify_suite.h"
 
 namespace tapml::cli {
 

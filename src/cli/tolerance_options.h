@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "topdown/tolerance.h"
+#include "topdown/verdict/tolerance.h"
 
 namespace CLI {
 class App;

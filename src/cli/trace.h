@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/session.h"
-#include "topdown/trace.h"
+#include "topdown/profile/trace.h"
 
 namespace CLI {
 class App;

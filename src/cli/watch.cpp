@@ -6,9 +6,9 @@
 #include "io/host/folder_watch.h"
 #include "ir/exceptions.h"
 #include "passes/kernel.h"
-#include "topdown/report.h"
-#include "topdown/report_parts.h"
-#include "topdown/user_kernels.h"
+#include "topdown/kernels/user_kernels.h"
+#include "topdown/report/report.h"
+#include "topdown/report/report_parts.h"
 
 namespace tapml::cli {
 

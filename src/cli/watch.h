@@ -4,8 +4,8 @@
 #include <string>
 
 #include "cli/command.h"
-#include "topdown/replay.h"
-#include "topdown/sandbox.h"
+#include "topdown/replay/replay.h"
+#include "topdown/replay/sandbox.h"
 
 namespace tapml::cli {
 

@@ -7,7 +7,7 @@
 #include "support/program.h"
 #include "support/sessions.h"
 #include "text/parser.h"
-#include "topdown/carve.h"
+#include "topdown/suite/carve.h"
 
 namespace tapml {
 namespace {

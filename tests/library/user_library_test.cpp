@@ -3,9 +3,9 @@
 
 #include "library_program.h"
 #include "support/expect_error.h"
-#include "topdown/carve.h"
-#include "topdown/replay.h"
-#include "topdown/report.h"
+#include "topdown/replay/replay.h"
+#include "topdown/report/report.h"
+#include "topdown/suite/carve.h"
 
 namespace tapml {
 namespace {

@@ -1,4 +1,4 @@
-#include "topdown/bisect.h"
+#include "topdown/localize/bisect.h"
 
 #include <gtest/gtest.h>
 

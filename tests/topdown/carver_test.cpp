@@ -3,7 +3,7 @@
 #include "conformance/programs.h"
 #include "device/null/null_device.h"
 #include "runtime/local_session.h"
-#include "topdown/carve.h"
+#include "topdown/suite/carve.h"
 
 namespace tapml::test {
 namespace {

@@ -1,5 +1,5 @@
 // Suites whose parts do not fit each other.
-#include "topdown/check_suite.h"
+#include "topdown/suite/check_suite.h"
 
 #include <gtest/gtest.h>
 

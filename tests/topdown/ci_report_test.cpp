@@ -1,5 +1,5 @@
 // JUnit XML and Markdown of what commands found.
-#include "topdown/ci_report.h"
+#include "topdown/report/ci_report.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The arithmetic of comparisons with the judge.
-#include "topdown/compare.h"
+#include "topdown/verdict/compare.h"
 
 #include <gtest/gtest.h>
 

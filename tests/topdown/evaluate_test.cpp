@@ -1,5 +1,5 @@
 // Evaluation: files of tasks, scores worked out by hand, the bars between platforms.
-#include "topdown/evaluate.h"
+#include "topdown/verdict/evaluate.h"
 
 #include <gtest/gtest.h>
 

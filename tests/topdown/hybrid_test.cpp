@@ -7,8 +7,8 @@
 #include "passes/kernel.h"
 #include "support/temp_folder.h"
 #include "tir/visit.h"
-#include "topdown/plant.h"
-#include "topdown/replay.h"
+#include "topdown/kernels/plant.h"
+#include "topdown/replay/replay.h"
 #include "topdown/small_model.h"
 
 namespace tapml::topdown {

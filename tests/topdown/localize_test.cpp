@@ -1,13 +1,13 @@
 // Localization on a small random model: planted bugs of several kinds, two at once, none; bugs that
 // the suite's inputs do not show; the smallest failing input and its reproducer.
-#include "topdown/localize.h"
+#include "topdown/localize/localize.h"
 
 #include <gtest/gtest.h>
 
 #include "support/expect_error.h"
 #include "support/temp_folder.h"
 #include "tir/visit.h"
-#include "topdown/localize_report.h"
+#include "topdown/report/localize_report.h"
 #include "topdown/small_model.h"
 
 namespace tapml::topdown {

@@ -1,6 +1,6 @@
 // Migrations of a small random model: order and granularity, ending at the first kernel that stays,
 // going on where an interrupted one was.
-#include "topdown/migrate.h"
+#include "topdown/migrate/migrate.h"
 
 #include <gtest/gtest.h>
 
@@ -10,9 +10,9 @@
 #include "support/expect_error.h"
 #include "support/temp_folder.h"
 #include "topdown/losing_session.h"
-#include "topdown/migration_state.h"
-#include "topdown/read_verdict.h"
-#include "topdown/report.h"
+#include "topdown/migrate/migration_state.h"
+#include "topdown/report/read_verdict.h"
+#include "topdown/report/report.h"
 #include "topdown/small_model.h"
 
 namespace tapml::topdown {

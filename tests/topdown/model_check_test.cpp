@@ -1,5 +1,5 @@
 // A whole model's logits against the judge's: numbers that were worked out by hand.
-#include "topdown/model_check.h"
+#include "topdown/verdict/model_check.h"
 
 #include <gtest/gtest.h>
 

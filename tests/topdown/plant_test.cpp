@@ -1,5 +1,5 @@
 // Planted bugs: where they go, and that they stay inside their buffers.
-#include "topdown/plant.h"
+#include "topdown/kernels/plant.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include "schedule/rules.h"
 #include "support/expect_error.h"
 #include "text/printer.h"
-#include "topdown/replay.h"
+#include "topdown/replay/replay.h"
 #include "topdown/small_model.h"
 
 namespace tapml::topdown {

@@ -1,5 +1,5 @@
 // The profiler watches without changing anything, and counts what it sees.
-#include "topdown/profile.h"
+#include "topdown/profile/profile.h"
 
 #include <gtest/gtest.h>
 

@@ -6,9 +6,9 @@
 #include "support/sessions.h"
 #include "support/temp_folder.h"
 #include "text/parser.h"
-#include "topdown/carve.h"
-#include "topdown/plant.h"
-#include "topdown/replay.h"
+#include "topdown/kernels/plant.h"
+#include "topdown/replay/replay.h"
+#include "topdown/suite/carve.h"
 
 namespace tapml::topdown {
 namespace {

@@ -6,7 +6,7 @@
 #include "passes/legalize.h"
 #include "text/parser.h"
 #include "text/printer.h"
-#include "topdown/replay.h"
+#include "topdown/replay/replay.h"
 
 namespace tapml::topdown {
 namespace {

@@ -1,11 +1,11 @@
 // Sandboxes whose sessions fail on purpose.
-#include "topdown/sandbox.h"
+#include "topdown/replay/sandbox.h"
 
 #include <gtest/gtest.h>
 
 #include "ir/exceptions.h"
 #include "support/sessions.h"
-#include "topdown/deadline_session.h"
+#include "topdown/replay/deadline_session.h"
 
 namespace tapml::topdown {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "support/compiled_models.h"
-#include "topdown/carve.h"
+#include "topdown/suite/carve.h"
 
 namespace tapml::topdown {
 

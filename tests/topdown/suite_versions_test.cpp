@@ -5,7 +5,7 @@
 #include "support/expect_error.h"
 #include "support/temp_folder.h"
 #include "topdown/small_model.h"
-#include "topdown/suite.h"
+#include "topdown/suite/suite.h"
 
 namespace tapml::topdown {
 namespace {

@@ -1,12 +1,12 @@
 // Tolerances: their file, and what they do to a verdict.
-#include "topdown/tolerance.h"
+#include "topdown/verdict/tolerance.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "support/expect_error.h"
-#include "topdown/compare.h"
+#include "topdown/verdict/compare.h"
 
 namespace tapml::topdown {
 namespace {

@@ -1,4 +1,4 @@
-#include "topdown/trace.h"
+#include "topdown/profile/trace.h"
 
 #include <gtest/gtest.h>
 

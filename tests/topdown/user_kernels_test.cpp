@@ -1,5 +1,5 @@
 // Hand-written kernels in the place of the compiler's, on every platform with a language.
-#include "topdown/user_kernels.h"
+#include "topdown/kernels/user_kernels.h"
 
 #include <gtest/gtest.h>
 
@@ -13,9 +13,9 @@
 #include "support/sessions.h"
 #include "support/temp_folder.h"
 #include "text/parser.h"
-#include "topdown/carve.h"
-#include "topdown/replay.h"
-#include "topdown/skeleton.h"
+#include "topdown/kernels/skeleton.h"
+#include "topdown/replay/replay.h"
+#include "topdown/suite/carve.h"
 
 namespace tapml::topdown {
 namespace {

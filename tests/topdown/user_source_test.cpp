@@ -1,5 +1,5 @@
 // Headers of hand-written kernels: what is read, and what is refused with its place.
-#include "topdown/user_source.h"
+#include "topdown/kernels/user_source.h"
 
 #include <gtest/gtest.h>
 

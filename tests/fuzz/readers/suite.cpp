@@ -1,7 +1,7 @@
 // suite.json: the reader, and the check that kernels, calls and tensors fit each other. Content
 // hashes are not compared, so that what lies behind them is reached; a tensor's dtype and shape are
 // read off its hash.
-#include "topdown/suite.h"
+#include "topdown/suite/suite.h"
 
 #include <array>
 

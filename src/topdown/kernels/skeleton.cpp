@@ -1,0 +1,148 @@
+#include "topdown/kernels/skeleton.h"
+
+#include <algorithm>
+#include <set>
+
+#include "codegen/lower/narrow_index.h"
+#include "codegen/source/emitter.h"
+#include "codegen/source/spirv.h"
+#include "ir/exceptions.h"
+#include "passes/kernel.h"
+#include "passes/lower_math.h"
+#include "schedule/rules.h"
+#include "text/printer.h"
+#include "topdown/kernels/user_kernels.h"
+
+namespace tapml::topdown {
+
+namespace {
+
+constexpr const char* kComment = "// ";
+
+std::string commented(const std::string& text, const std::string& indent) {
+  std::string result;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string line = text.substr(begin, end - begin);
+    result += line.empty() ? "//\n" : kComment + indent + line + "\n";
+    begin = end + 1;
+  }
+  return result;
+}
+
+// `lowered` with workspaces whose names are their own among all tensors'.
+std::vector<tir::Param> named_tensors(const tir::PrimFunc& func,
+                                      const codegen::LoweredKernel& lowered) {
+  std::vector<tir::Param> tensors = func.params;
+  std::set<std::string> taken;
+  for (const tir::Param& param : func.params) taken.insert(param.buffer->name);
+  for (const Var& scalar : func.scalars) taken.insert(scalar->name);
+  for (const tir::Buffer& workspace : lowered.workspaces) {
+    std::string name = workspace->name;
+    for (int i = 1; !taken.insert(name).second; ++i) {
+      name = workspace->name + "_" + std::to_string(i);
+    }
+    tensors.push_back(
+        {tir::make_buffer(name, workspace->dtype, workspace->shape), AccessMode::kWorkspace});
+  }
+  return tensors;
+}
+
+std::string launch_line(const codegen::DeviceFunc& launch, const std::vector<tir::Param>& tensors) {
+  std::string names;
+  for (int32_t index : launch.buffer_indices) {
+    names += (names.empty() ? "" : ", ") + tensors.at(static_cast<size_t>(index)).buffer->name;
+  }
+  for (const Var& scalar : launch.scalars) names += (names.empty() ? "" : ", ") + scalar->name;
+  return "launch " + launch.entry + "(" + names + ") over " + text::print(launch.invocations()) +
+         " in groups of " + std::to_string(launch.workgroup_threads);
+}
+
+// A kernel's loops, ready for an emitter.
+struct Plain {
+  std::vector<tir::Param> tensors;
+  std::vector<codegen::DeviceFunc> launches;
+  std::string lines;  // of the header
+};
+
+Plain plain_launches(const tir::PrimFunc& func, const std::string& name,
+                     const target::Target& target, tir::PrimFuncRef scheduled) {
+  // The C library computes in double; what the others' functions compute nobody promises.
+  if (target.description.code != target::CodeKind::kNative) {
+    scheduled = passes::lower_math(*scheduled);
+  }
+  codegen::LoweredKernel lowered = codegen::lower_prim_func(*scheduled, name);
+  Plain plain;
+  plain.tensors = named_tensors(func, lowered);
+  for (codegen::DeviceFunc& launch : lowered.launches) {
+    plain.lines += launch_line(launch, plain.tensors) + "\n";
+    if (target.description.code == target::CodeKind::kGlsl) {
+      const bool wide = target.description.features.compute_dtypes.contains(DType::kI64);
+      codegen::narrow_index(launch, wide, "kernel " + name + " on " + target.text, true);
+    }
+    plain.launches.push_back(std::move(launch));
+  }
+  return plain;
+}
+
+// One file with the shaders of all launches: each is compiled with its TAPML_LAUNCH.
+std::string shaders(const std::vector<codegen::DeviceFunc>& launches,
+                    const target::Description& target) {
+  constexpr std::string_view kVersion = "#version 450\n";
+  if (launches.size() == 1) return codegen::emit_glsl(launches[0], target);
+  std::string text(kVersion);
+  for (size_t i = 0; i < launches.size(); ++i) {
+    std::string shader = codegen::emit_glsl(launches[i], target);
+    if (shader.starts_with(kVersion)) shader.erase(0, kVersion.size());
+    text += (i == 0 ? "#if" : "#elif") + std::string(" TAPML_LAUNCH == ") + std::to_string(i) +
+            "\n" + shader;
+  }
+  return text + "#endif\n";
+}
+
+}  // namespace
+
+std::string kernel_skeleton(const Module& fixed, const std::string& name,
+                            const target::Target& target) {
+  user_source_ending(target);  // it has a language, or this throws
+  const tir::PrimFunc& func = passes::kernel_implementation(fixed, name);
+  const target::Description& description = target.description;
+  const Plain plain = plain_launches(func, name, target, schedule::fallback(func, target).func);
+  tir::PrimFunc signature = func;
+  signature.params = plain.tensors;
+  signature.attrs.clear();
+  signature.body = tir::make_seq({});
+  std::string header = text::print(signature, name);
+  header = header.substr(0, header.rfind(')') + 1) + "\n" + plain.lines;
+  Module spec = passes::kernel_alone(fixed, name);
+  spec.functions.erase(
+      *find_attr<std::string>(passes::kernel_spec(fixed, name).attrs, passes::kImplementationAttr));
+  std::string computes = text::print(spec);
+  computes.erase(0, computes.find_first_not_of('\n', std::string("module").size()));
+  std::string body;
+  const bool in_c = description.code == target::CodeKind::kNative;
+  if (in_c) {
+    body = codegen::emit_source(plain.launches, codegen::host_c_dialect());
+  } else if (description.code == target::CodeKind::kGlsl) {
+    body = shaders(plain.launches, description);
+  } else {
+    body = codegen::emit_source(plain.launches, codegen::opencl_c_dialect());
+  }
+  const std::string language = in_c                                          ? "C"
+                               : description.code == target::CodeKind::kGlsl ? "GLSL"
+                                                                             : "OpenCL C";
+  return commented(
+             "Kernel " + name + " for " + description.platform + ", in " + language +
+                 ". The lines from `prim def` to the last `launch` say\nhow it is called and are "
+                 "read; the hash of its name may be left out (docs/user-kernels.md).\n\n",
+             "") +
+         commented(header, "") +
+         commented("\nWhat it computes, in the text format (docs/text-format.md):\n\n", "") +
+         commented(computes, "  ") +
+         commented(
+             "\nThe loops below are the compiler's plainest: right, and slow. Replace them.\n",
+             "") +
+         "\n" + body;
+}
+
+}  // namespace tapml::topdown

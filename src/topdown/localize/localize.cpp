@@ -1,0 +1,364 @@
+#include "topdown/localize/localize.h"
+
+#include <algorithm>
+
+#include "ir/exceptions.h"
+#include "passes/kernel.h"
+#include "text/printer.h"
+#include "topdown/localize/bisect.h"
+#include "topdown/suite/carve.h"
+
+namespace tapml::topdown {
+
+namespace {
+
+// The prompt's run, carved: all calls of the kernels in `only`, or of all kernels.
+class CarvedRun : public Carver {
+ public:
+  CarvedRun(const Executable& executable, std::set<std::string> only)
+      : Carver(executable), only_(std::move(only)) {}
+  bool wants(const runtime::CallSite& site, int64_t sequence) noexcept override {
+    return (only_.empty() || only_.contains(site.kernel->name)) && Carver::wants(site, sequence);
+  }
+
+ private:
+  std::set<std::string> only_;
+};
+
+class Localizer {
+ public:
+  Localizer(const Module& module, const std::map<std::string, HostTensor>& weights,
+            const std::vector<int32_t>& prompt, const Platform& source, const Platform& target,
+            const LocalizeOptions& options)
+      : module_(module),
+        weights_(weights),
+        source_(source),
+        reference_(source, options.cancelled),
+        sandbox_(target, options.cancelled),
+        options_(options) {
+    run_.prompt = prompt;
+    run_.cancelled = options.cancelled;
+  }
+
+  Localization run() {
+    const auto start = std::chrono::steady_clock::now();
+    prepare_source();
+    prepare_suite();
+    prepare_target();
+    replay_all();
+    bisect();
+    if (result_.culprits.empty()) run_target();
+    for (size_t i = 0; i < result_.culprits.size(); ++i) {
+      progress("examine " + result_.culprits[i].kernel, static_cast<int64_t>(i),
+               std::ssize(result_.culprits));
+      examine(result_.culprits[i]);
+    }
+    result_.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return std::move(result_);
+  }
+
+ private:
+  void progress(const std::string& step, int64_t done = 0, int64_t total = 0) const {
+    if (options_.progress) options_.progress(step, done, total);
+  }
+  void check_cancelled() const {
+    if (options_.cancelled && options_.cancelled()) {
+      throw_platform(PlatformFault::kCancelled, "interrupted");
+    }
+  }
+  pipeline::ImplementOptions implement_options() const {
+    pipeline::ImplementOptions implement;
+    implement.instruments.poll = [this] { check_cancelled(); };
+    implement.libraries = options_.libraries;
+    return implement;
+  }
+
+  // The trusted side: engine, tokens to force, the judge of the whole model.
+  void prepare_source() {
+    progress("compile for " + source_.target.text);
+    fixed_ = pipeline::fix_kernels(module_, implement_options().instruments);
+    source_executable_ = pipeline::implement(fixed_, source_.target, implement_options());
+    engine_ = unwrap(llm::Engine::create(*source_.session, source_executable_, weights_));
+    engine_->vm().set_interrupt(options_.interrupt);
+    reference_.load(source_executable_);
+    result_.source = source_.target.text;
+    result_.target = sandbox_.target().text;
+    result_.source_info = source_.session->info();
+    result_.target_info = sandbox_.session().info();
+    progress("run on " + source_.target.text);
+    run_.forced = generate();
+    model_judge_.emplace(ModelJudge::of(module_, weights_, *engine_, run_));
+  }
+
+  std::vector<int32_t> generate() {
+    llm::GenerateOptions generate;
+    generate.max_tokens = options_.validation_tokens;
+    generate.eos = options_.eos;
+    generate.on_token = [this](int32_t) { return !options_.cancelled || !options_.cancelled(); };
+    std::vector<int32_t> tokens = unwrap(engine_->generate(run_.prompt, generate)).tokens;
+    check_cancelled();
+    return tokens;
+  }
+
+  Suite carve(std::set<std::string> only = {}) {
+    unwrap(engine_->clear());
+    CarvedRun carver(*source_executable_, std::move(only));
+    engine_->vm().call_point().set_observer(&carver);
+    auto tokens = guard([&] { return generate(); });
+    engine_->vm().call_point().set_observer(nullptr);
+    if (unwrap(std::move(tokens)) != run_.forced) {
+      throw_internal("the observed run produced other tokens than the plain run");
+    }
+    Suite suite = carver.take();
+    // Runs before this one do not count.
+    const int64_t first = suite.calls.empty() ? 0 : suite.calls[0].sequence;
+    for (SuiteCall& call : suite.calls) call.sequence -= first;
+    return suite;
+  }
+
+  // The tests, and which of them belong to this model.
+  void prepare_suite() {
+    const auto policy = find_attr<std::string>(fixed_.attrs, "boundary_policy");
+    if (!options_.suite) {
+      progress("carve");
+      suite_ = carve();
+    } else {
+      suite_ = *options_.suite;
+      if (policy && suite_.boundary_policy != *policy) {
+        throw_user("a suite of another boundary policy", "--suite", *policy, suite_.boundary_policy,
+                   "carve it from this model");
+      }
+    }
+    bool any = false;
+    for (const KernelInfo& kernel : source_executable_->kernels) {
+      if (suite_.find_kernel(kernel.name) >= 0) {
+        any = true;
+      } else if (options_.suite) {
+        result_.untested.push_back(kernel.name);
+      }
+    }
+    if (!any) {
+      throw_user("a suite of another model", "--suite", "kernels of this model",
+                 suite_.kernels.empty() ? "none" : suite_.kernels[0].name + " and others",
+                 "carve it from this model");
+    }
+    judge_ = std::make_unique<Judge>(suite_);
+    judge_->set_poll([this] { check_cancelled(); });
+    judge_->set_tolerances(options_.tolerances);
+  }
+
+  tir::PrimFuncRef rewritten(const std::string& kernel, tir::PrimFuncRef scheduled) const {
+    if (auto it = planted_.find(kernel); it != planted_.end()) scheduled = it->second;
+    return options_.rewrite ? options_.rewrite(kernel, scheduled) : scheduled;
+  }
+  bool rewrites() const { return !planted_.empty() || options_.rewrite; }
+
+  void prepare_target() {
+    progress("compile for " + sandbox_.target().text);
+    for (const std::string& text : options_.plants) {
+      auto [kernel, kind] = parse_plant(text);
+      PlantedKernel planted = plant(suite_, *judge_, kernel, kind, sandbox_, options_.cancelled);
+      planted_[planted.kernel] = planted.implementation;
+    }
+    pipeline::ImplementOptions implement = implement_options();
+    if (rewrites()) {
+      implement.rewrite = [this](const std::string& kernel, tir::PrimFuncRef scheduled) {
+        return rewritten(kernel, std::move(scheduled));
+      };
+    }
+    target_executable_ = pipeline::implement(fixed_, sandbox_.target(), implement);
+    sandbox_.load(target_executable_);
+  }
+
+  void replay_all() {
+    const auto total = std::ssize(suite_.kernels);
+    for (int32_t kernel = 0; kernel < total; ++kernel) {
+      const std::string& name = suite_.kernels[static_cast<size_t>(kernel)].name;
+      if (target_executable_->find_kernel(name) < 0) continue;  // of a larger suite
+      check_cancelled();
+      progress("replay " + name, kernel, total);
+      KernelVerdict verdict = unwrap(replay_kernel(suite_, *judge_, kernel, sandbox_));
+      if (!verdict.passed) {
+        Culprit culprit;
+        culprit.kernel = name;
+        culprit.verdict = verdict;
+        culprit.runs = culprit.failed_runs = 1;
+        result_.culprits.push_back(std::move(culprit));
+      }
+      result_.verdicts.push_back(std::move(verdict));
+    }
+    progress("replay", total, total);
+  }
+
+  // Culprits among the kernels whose tests pass.
+  void bisect() {
+    std::vector<std::string> candidates;
+    for (const KernelInfo& kernel : source_executable_->kernels) {
+      const bool accused = std::ranges::any_of(
+          result_.culprits, [&](const Culprit& one) { return one.kernel == kernel.name; });
+      if (!accused && target_executable_->find_kernel(kernel.name) >= 0) {
+        candidates.push_back(kernel.name);
+      }
+    }
+    progress("hybrid runs");
+    Hybrid hybrid(*engine_, sandbox_);
+    auto check = [&](const std::vector<size_t>& parts) {
+      std::set<std::string> kernels;
+      for (size_t part : parts) kernels.insert(candidates[part]);
+      return hybrid.check(kernels, *model_judge_, run_);
+    };
+    const Bisection found =
+        minimal_wrong_sets(candidates.size(), [&](const std::vector<size_t>& parts) {
+          result_.rest = check(parts);
+          return !result_.rest.passed;
+        });
+    std::set<std::string> accused;
+    const size_t before = result_.culprits.size();
+    for (const std::vector<size_t>& set : found.sets) {
+      std::vector<std::string> names;
+      for (size_t part : set) names.push_back(candidates[part]);
+      for (const std::string& name : names) {
+        Culprit culprit;
+        culprit.kernel = name;
+        culprit.evidence = Evidence::kHybrid;
+        culprit.together_with = names;
+        std::erase(culprit.together_with, name);
+        culprit.verdict = verdict_of(name);
+        for (; culprit.runs < options_.repeats; ++culprit.runs) {
+          ModelCheck again = check(set);
+          culprit.failed_runs += again.passed ? 0 : 1;
+          if (!again.passed || culprit.runs == 0) culprit.hybrid = again;
+        }
+        accused.insert(name);
+        result_.culprits.push_back(std::move(culprit));
+      }
+    }
+    result_.hybrid_runs = hybrid.runs();
+    if (options_.suite && !accused.empty()) replay_prompt(accused, before);
+  }
+
+  KernelVerdict verdict_of(const std::string& kernel) const {
+    for (const KernelVerdict& verdict : result_.verdicts) {
+      if (verdict.kernel == kernel) return verdict;
+    }
+    KernelVerdict none;
+    none.kernel = kernel;
+    return none;
+  }
+
+  // The suite's inputs did not show it: those of this prompt may.
+  void replay_prompt(const std::set<std::string>& kernels, size_t first) {
+    progress("carve");
+    prompt_suite_ = carve(kernels);
+    Judge judge(prompt_suite_);
+    judge.set_tolerances(options_.tolerances);
+    for (size_t i = first; i < result_.culprits.size(); ++i) {
+      Culprit& culprit = result_.culprits[i];
+      const int32_t kernel = prompt_suite_.find_kernel(culprit.kernel);
+      if (kernel < 0) continue;
+      KernelVerdict verdict = unwrap(replay_kernel(prompt_suite_, judge, kernel, sandbox_));
+      if (!verdict.passed || culprit.verdict.calls == 0) culprit.verdict = std::move(verdict);
+    }
+  }
+
+  // All kernels are right: is the program around them?
+  void run_target() {
+    progress("run on " + sandbox_.target().text);
+    result_.target_ran = true;
+    {
+      std::unique_ptr<llm::Engine> engine;
+      result_.whole = contained_check(sandbox_, *model_judge_, [&] {
+        engine = unwrap(llm::Engine::create(sandbox_.session(), target_executable_, weights_));
+        engine->vm().set_interrupt(options_.interrupt);
+        return forced_logits(*engine, run_);
+      });
+    }
+    if (!result_.whole.failure.empty()) sandbox_.restart();
+  }
+
+  // Rate, smallest failing input and source of a culprit.
+  void examine(Culprit& culprit) {
+    culprit.source = source_of(culprit.kernel);
+    if (culprit.verdict.passed) return;
+    const bool in_suite = !verdict_of(culprit.kernel).passed;
+    const Suite& suite = in_suite ? suite_ : prompt_suite_;
+    const Suite failing = one_call(suite, failing_call(suite, culprit.verdict));
+    if (culprit.evidence == Evidence::kReplay) {
+      Judge judge(failing);
+      judge.set_tolerances(options_.tolerances);
+      // A hang takes its time each time.
+      const int64_t most = culprit.verdict.failed == Failure::kTimeout ? 1 : options_.repeats;
+      for (; culprit.runs < most; ++culprit.runs) {
+        check_cancelled();
+        KernelVerdict again = unwrap(replay_kernel(failing, judge, 0, sandbox_));
+        culprit.failed_runs += again.passed ? 0 : 1;
+      }
+    }
+    if (options_.shrink_time.count() == 0) return;
+    ShrinkOptions shrink;
+    shrink.time = options_.shrink_time;
+    shrink.cancelled = options_.cancelled;
+    // One that does not fail again is flaky: what made it small would be chance.
+    if (culprit.failed_runs < culprit.runs) return;
+    culprit.smallest = shrink_call(failing, sandbox_, reference_, shrink);
+  }
+
+  // The call with the largest error, or that could not be run.
+  static size_t failing_call(const Suite& suite, const KernelVerdict& verdict) {
+    for (size_t c = 0; c < suite.calls.size(); ++c) {
+      const std::string& name = suite.kernels[static_cast<size_t>(suite.calls[c].kernel)].name;
+      if (suite.calls[c].sequence == verdict.worst_sequence && name == verdict.kernel) return c;
+    }
+    throw_internal("a verdict about a call that the suite has not", verdict.kernel);
+  }
+
+  KernelSource source_of(const std::string& kernel) {
+    KernelSource source;
+    Module alone = passes::kernel_alone(fixed_, kernel);
+    alone.attrs = fixed_.attrs;
+    pipeline::ImplementOptions implement = implement_options();
+    implement.rewrite = [&](const std::string& name, tir::PrimFuncRef scheduled) {
+      tir::PrimFuncRef result = rewritten(name, std::move(scheduled));
+      source.loops = text::print(*result, name);
+      return result;
+    };
+    auto executable = pipeline::implement(alone, sandbox_.target(), implement);
+    for (const ModuleBlob& blob : executable->modules) {
+      if (blob.format != "opencl-c") continue;
+      source.language = blob.format;
+      source.code.append(reinterpret_cast<const char*>(blob.bytes.data()), blob.bytes.size());
+    }
+    return source;
+  }
+
+  const Module& module_;
+  const std::map<std::string, HostTensor>& weights_;
+  const Platform& source_;
+  Sandbox reference_;  // the source, for inputs that nobody has run yet
+  Sandbox sandbox_;
+  const LocalizeOptions& options_;
+  Module fixed_;
+  std::shared_ptr<const Executable> source_executable_, target_executable_;
+  std::unique_ptr<llm::Engine> engine_;
+  ForcedRun run_;
+  std::optional<ModelJudge> model_judge_;
+  Suite suite_, prompt_suite_;
+  std::unique_ptr<Judge> judge_;
+  std::map<std::string, tir::PrimFuncRef> planted_;
+  Localization result_;
+};
+
+}  // namespace
+
+const char* evidence_name(Evidence evidence) {
+  return evidence == Evidence::kReplay ? "replay" : "hybrid";
+}
+
+Localization localize(const Module& module, const std::map<std::string, HostTensor>& weights,
+                      const std::vector<int32_t>& prompt, const Platform& source,
+                      const Platform& target, const LocalizeOptions& options) {
+  return Localizer(module, weights, prompt, source, target, options).run();
+}
+
+}  // namespace tapml::topdown

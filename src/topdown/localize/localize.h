@@ -1,0 +1,79 @@
+// Which kernels make a model wrong on a platform: by their carved tests first; where these pass, by
+// bisection over hybrid runs.
+#pragma once
+
+#include <optional>
+
+#include "topdown/kernels/plant.h"
+#include "topdown/localize/shrink.h"
+#include "topdown/replay/hybrid.h"
+
+namespace tapml::topdown {
+
+struct LocalizeOptions {
+  // Tests to start with, of the same model; empty: the prompt's run is carved.
+  std::optional<Suite> suite;
+  int64_t validation_tokens = 4;  // decode steps of that run, teacher-forced in hybrids
+  std::vector<int32_t> eos;
+  int64_t repeats = 5;  // runs of each culprit, to tell its rate
+  // For the smallest failing input of each culprit; 0: none is looked for.
+  std::chrono::milliseconds shrink_time{10'000};
+  std::vector<std::string> plants;  // KERNEL:KIND
+  Tolerances tolerances;
+  library::LibraryOptions libraries;
+  // Sees each of the target's implementations after scheduling; may be empty.
+  std::function<tir::PrimFuncRef(const std::string& kernel, tir::PrimFuncRef scheduled)> rewrite;
+  // As in MigrateOptions.
+  std::function<void(const std::string& step, int64_t done, int64_t total)> progress;
+  std::function<bool()> cancelled;
+  const std::atomic<bool>* interrupt = nullptr;
+};
+
+enum class Evidence : uint8_t {
+  kReplay,  // a carved test fails
+  kHybrid,  // its tests pass, and a model with it on the target is wrong
+};
+const char* evidence_name(Evidence evidence);  // "replay", "hybrid"
+
+// How the target implements a kernel.
+struct KernelSource {
+  std::string loops;     // the scheduled tensor program, as text
+  std::string code;      // in the platform's language, where that is text; else empty
+  std::string language;  // of `code`: "opencl-c"
+};
+
+struct Culprit {
+  std::string kernel;
+  Evidence evidence = Evidence::kReplay;
+  // Others that have to be on the target, too, for the model to be wrong.
+  std::vector<std::string> together_with;
+  KernelVerdict verdict;  // of its carved tests
+  ModelCheck hybrid;      // kHybrid: the run with it, and `together_with`, on the target
+  int64_t runs = 0, failed_runs = 0;
+  std::optional<SmallestCall> smallest;  // where a carved test fails
+  KernelSource source;
+};
+
+struct Localization {
+  std::string source, target;
+  DeviceInfo source_info, target_info;
+  std::vector<KernelVerdict> verdicts;  // of all kernels, in order of first call
+  std::vector<Culprit> culprits;
+  std::vector<std::string> untested;  // kernels of the model that the suite does not know
+  int64_t hybrid_runs = 0;
+  ModelCheck rest;  // the run with all kernels but the culprits on the target
+  // Without culprits: the target alone. Wrong then is what is not in kernels: its memory plan, its
+  // runtime.
+  bool target_ran = false;
+  ModelCheck whole;
+  double seconds = 0;
+
+  bool found() const { return !culprits.empty() || (target_ran && !whole.passed); }
+};
+
+// Throws UserError (a suite of another model too), PlatformError, InternalError.
+Localization localize(const Module& module, const std::map<std::string, HostTensor>& weights,
+                      const std::vector<int32_t>& prompt, const Platform& source,
+                      const Platform& target, const LocalizeOptions& options);
+
+}  // namespace tapml::topdown

@@ -1,0 +1,298 @@
+#include "topdown/migrate/migrate.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "ir/exceptions.h"
+#include "topdown/kernels/user_kernels.h"
+#include "topdown/migrate/migration_state.h"
+#include "topdown/replay/hybrid.h"
+#include "topdown/suite/carve.h"
+
+namespace tapml::topdown {
+
+namespace {
+
+void check_cancelled(const MigrateOptions& options) {
+  if (options.cancelled && options.cancelled()) {
+    throw_platform(PlatformFault::kCancelled, "interrupted");
+  }
+}
+
+class Migrator {
+ public:
+  Migrator(const Module& module, const std::map<std::string, HostTensor>& weights,
+           const std::vector<int32_t>& prompt, const Platform& source, const Platform& target,
+           const MigrateOptions& options)
+      : weights_(weights),
+        prompt_(prompt),
+        source_(source),
+        sandbox_(target, options.cancelled),
+        options_(options),
+        module_(module) {}
+
+  Migration run() {
+    auto start = std::chrono::steady_clock::now();
+    progress("compile for " + source_.target.text);
+    pipeline::ImplementOptions implement;
+    implement.instruments.poll = [this] { check_cancelled(options_); };
+    implement.libraries = options_.libraries;
+    implement.cache = options_.cache;
+    fixed_ = pipeline::fix_kernels(module_, implement.instruments);
+    // Before the model runs: what is wrong with them needs no run.
+    const UserKernels user(options_.user_sources, fixed_);
+    const auto user_code = user.compile(fixed_, sandbox_.target(), options_.cancelled);
+    user.check(user_code, sandbox_.target(), sandbox_.session());
+    auto source_executable = pipeline::implement(fixed_, source_.target, implement);
+    engine_ = unwrap(llm::Engine::create(*source_.session, source_executable, weights_));
+    engine_->vm().set_interrupt(options_.interrupt);
+    result_.source = source_.target.text;
+    result_.target = sandbox_.target().text;
+    result_.source_info = source_.session->info();
+    result_.target_info = sandbox_.session().info();
+
+    progress("run on " + source_.target.text);
+    result_.source_tokens = generate(*engine_, options_.max_tokens);
+    progress("carve");
+    carve(*source_executable);
+    Judge judge(suite_);
+    judge.set_poll([this] { check_cancelled(options_); });
+    judge.set_tolerances(options_.tolerances);
+
+    progress("judge the whole model");
+    run_.prompt = prompt_;
+    run_.cancelled = options_.cancelled;
+    run_.forced.assign(result_.source_tokens.begin(),
+                       result_.source_tokens.begin() +
+                           std::min<std::ptrdiff_t>(options_.validation_tokens,
+                                                    std::ssize(result_.source_tokens)));
+    const ModelJudge model_judge = ModelJudge::of(module_, weights_, *engine_, run_);
+
+    progress("compile for " + sandbox_.target().text);
+    if (!options_.plant.empty()) {
+      auto [kernel, kind] = parse_plant(options_.plant);
+      PlantedKernel planted = plant(suite_, judge, kernel, kind, sandbox_, options_.cancelled);
+      implement.rewrite = [planted](const std::string& name, tir::PrimFuncRef scheduled) {
+        return name == planted.kernel ? planted.implementation : scheduled;
+      };
+    }
+    implement.foreign = user_code;
+    auto target_executable = pipeline::implement(fixed_, sandbox_.target(), implement);
+    sandbox_.load(target_executable);
+    move_kernels(judge, model_judge, *target_executable);
+    if (result_.culprits().empty()) run_target(target_executable, model_judge);
+    result_.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return std::move(result_);
+  }
+
+ private:
+  void progress(const std::string& step, int64_t done = 0, int64_t total = 0) {
+    if (options_.progress) options_.progress(step, done, total);
+  }
+
+  std::vector<int32_t> generate(llm::Engine& engine, int64_t tokens) {
+    llm::GenerateOptions generate;
+    generate.max_tokens = tokens;
+    generate.eos = options_.eos;
+    generate.on_token = [this](int32_t) { return !options_.cancelled || !options_.cancelled(); };
+    std::vector<int32_t> result = unwrap(engine.generate(prompt_, generate)).tokens;
+    check_cancelled(options_);
+    return result;
+  }
+
+  void carve(const Executable& executable) {
+    unwrap(engine_->clear());
+    Carver carver(executable);
+    engine_->vm().call_point().set_observer(&carver);
+    std::vector<int32_t> tokens =
+        generate(*engine_, std::min(options_.max_tokens, options_.validation_tokens));
+    engine_->vm().call_point().set_observer(nullptr);
+    suite_ = carver.take();
+    if (!std::equal(tokens.begin(), tokens.end(), result_.source_tokens.begin())) {
+      throw_internal("the observed run produced other tokens than the plain run");
+    }
+  }
+
+  MigrationIdentity identity() const {
+    const PlanOptions& plan = options_.plan;
+    std::string granularity = plan.by_layer ? "layer" : "kernel";
+    for (const KernelGroup& group : plan.groups) {
+      granularity += " " + group.name + "=";
+      for (const std::string& glob : group.globs) granularity += glob + ",";
+    }
+    std::string prompt;
+    for (int32_t token : prompt_) prompt += std::to_string(token) + " ";
+    return {{"source", source_.target.text},
+            {"target", result_.target},
+            {"boundary policy", suite_.boundary_policy},
+            {"model", suite_.model + " " + weights_hash(weights_)},
+            {"prompt tokens", prompt},
+            {"validation tokens", std::to_string(run_.forced.size())},
+            {"suite", suite_hash(suite_)},
+            {"order", migration_order_name(plan.order)},
+            {"granularity", granularity},
+            {"tolerances", options_.tolerances.text()},
+            {"plant", options_.plant}};
+  }
+
+  void move_kernels(Judge& judge, const ModelJudge& model_judge, const Executable& executable) {
+    std::optional<MigrationState> state;
+    if (!options_.state.empty()) {
+      state.emplace(MigrationState::open(options_.state, identity(), code_hash(executable)));
+    }
+    const std::vector<MigrationUnit> units =
+        plan_migration(suite_, judge, executable, options_.plan);
+    Hybrid hybrid(*engine_, sandbox_);
+    std::set<std::string> moved;
+    auto total = static_cast<int64_t>(suite_.kernels.size());
+    bool stopped = false;
+    for (const MigrationUnit& unit : units) {
+      if (stopped) {
+        for (int32_t kernel : unit.kernels) result_.untried.push_back(name_of(kernel));
+        continue;
+      }
+      std::vector<MigrationStep> steps;
+      if (state) steps = state->steps_of(unit.name, names_of(unit));
+      if (!steps.empty()) {
+        result_.resumed += std::ssize(steps);
+      } else {
+        check_cancelled(options_);
+        steps = move_unit(unit, judge, model_judge, hybrid, moved, total);
+        if (state) state->add(steps);
+      }
+      for (MigrationStep& step : steps) {
+        if (step.migrated) moved.insert(step.verdict.kernel);
+        stopped |= options_.stop_at_first && !step.migrated;
+        result_.steps.push_back(std::move(step));
+      }
+    }
+    progress("kernels", total, total);
+  }
+
+  const std::string& name_of(int32_t kernel) const {
+    return suite_.kernels[static_cast<size_t>(kernel)].name;
+  }
+  std::vector<std::string> names_of(const MigrationUnit& unit) const {
+    std::vector<std::string> names;
+    for (int32_t kernel : unit.kernels) names.push_back(name_of(kernel));
+    return names;
+  }
+
+  // That a device is gone is no kernel's fault: opening it again throws then.
+  void expect_device(bool ran) {
+    if (!ran) sandbox_.session();
+  }
+
+  // Whatever of the unit passes its tests moves at once; where that is wrong in the model, one
+  // kernel after the other, so that only those stay that make it wrong.
+  std::vector<MigrationStep> move_unit(const MigrationUnit& unit, Judge& judge,
+                                       const ModelJudge& model_judge, Hybrid& hybrid,
+                                       std::set<std::string> moved, int64_t total) {
+    std::vector<MigrationStep> steps;
+    std::vector<size_t> good;
+    for (int32_t kernel : unit.kernels) {
+      progress(name_of(kernel), std::ssize(result_.steps) + std::ssize(steps), total);
+      MigrationStep& step = steps.emplace_back();
+      step.unit = unit.name;
+      step.verdict = unwrap(replay_kernel(suite_, judge, kernel, sandbox_));
+      expect_device(step.verdict.failed == Failure::kNone);
+      if (step.verdict.passed) good.push_back(steps.size() - 1);
+    }
+    auto try_together = [&](std::span<const size_t> chosen) {
+      std::set<std::string> together = moved;
+      for (size_t i : chosen) together.insert(steps[i].verdict.kernel);
+      const ModelCheck check = hybrid.check(together, model_judge, run_);
+      expect_device(check.failure.empty());
+      for (size_t i : chosen) {
+        steps[i].hybrid = check;
+        steps[i].dispatched = hybrid.dispatched();
+        steps[i].migrated = check.passed;
+      }
+      // One run, whose copies count once.
+      steps[chosen.back()].copies += hybrid.copies();
+      if (check.passed) moved = std::move(together);
+      return check.passed;
+    };
+    if (good.empty() || try_together(good) || good.size() == 1) return steps;
+    for (const size_t& i : good) try_together({&i, 1});
+    return steps;
+  }
+
+  void run_target(const std::shared_ptr<const Executable>& executable,
+                  const ModelJudge& model_judge) {
+    progress("run on " + sandbox_.target().text);
+    result_.target_ran = true;
+    {
+      std::unique_ptr<llm::Engine> engine;
+      result_.whole = contained_check(sandbox_, model_judge, [&] {
+        engine = unwrap(llm::Engine::create(sandbox_.session(), executable, weights_));
+        engine->vm().set_interrupt(options_.interrupt);
+        std::vector<HostTensor> logits = forced_logits(*engine, run_);
+        result_.target_tokens = generate(*engine, options_.max_tokens);
+        return logits;
+      });
+    }
+    if (!result_.whole.failure.empty()) {
+      sandbox_.restart();
+      return;
+    }
+    const auto &a = result_.source_tokens, &b = result_.target_tokens;
+    size_t common = std::min(a.size(), b.size());
+    for (size_t i = 0; i < common && result_.first_divergence < 0; ++i) {
+      if (a[i] != b[i]) result_.first_divergence = static_cast<int64_t>(i);
+    }
+    if (result_.first_divergence < 0 && a.size() != b.size()) {
+      result_.first_divergence = static_cast<int64_t>(common);
+    }
+    auto at = static_cast<size_t>(std::max<int64_t>(result_.first_divergence, 0));
+    if (result_.first_divergence >= 0 && at < common) result_.tie = is_tie(at);
+  }
+
+  // Both choices at position `at` are as likely as the judge can tell.
+  bool is_tie(size_t at) {
+    std::vector<int32_t> sequence = prompt_;
+    sequence.insert(sequence.end(), result_.source_tokens.begin(),
+                    result_.source_tokens.begin() + static_cast<std::ptrdiff_t>(at));
+    op::RefTensor logits = judge_logits(module_, engine_->model(), weights_, sequence);
+    ModelJudge judge(std::move(logits), sequence.size(), {});
+    double largest = std::max(judge.margin(0, result_.source_tokens[at]),
+                              judge.margin(0, result_.target_tokens[at]));
+    return largest <= 2 * result_.whole.bound;
+  }
+
+  const std::map<std::string, HostTensor>& weights_;
+  const std::vector<int32_t>& prompt_;
+  const Platform& source_;
+  // Before the engine, which may hold copies on it.
+  Sandbox sandbox_;
+  const MigrateOptions& options_;
+  Module module_, fixed_;
+  std::unique_ptr<llm::Engine> engine_;
+  Suite suite_;
+  ForcedRun run_;
+  Migration result_;
+};
+
+}  // namespace
+
+bool Migration::passed() const {
+  return culprits().empty() && target_ran && whole.passed && (first_divergence < 0 || tie);
+}
+
+std::vector<const MigrationStep*> Migration::culprits() const {
+  std::vector<const MigrationStep*> result;
+  for (const MigrationStep& step : steps) {
+    if (!step.migrated) result.push_back(&step);
+  }
+  return result;
+}
+
+Migration migrate(const Module& module, const std::map<std::string, HostTensor>& weights,
+                  const std::vector<int32_t>& prompt, const Platform& source,
+                  const Platform& target, const MigrateOptions& options) {
+  return Migrator(module, weights, prompt, source, target, options).run();
+}
+
+}  // namespace tapml::topdown

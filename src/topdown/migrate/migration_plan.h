@@ -1,0 +1,49 @@
+// What a migration tries together, and in which order.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "topdown/replay/replay.h"
+
+namespace tapml::topdown {
+
+enum class MigrationOrder : uint8_t {
+  kExecution,  // as the kernels are first called
+  kCost,       // what computes and moves most first
+  kRisk,       // what is likeliest to be wrong first (docs/cli.md has the points)
+};
+const char* migration_order_name(MigrationOrder order);  // "execution", "cost", "risk"
+
+// Kernels that move together.
+struct KernelGroup {
+  std::string name;
+  std::vector<std::string> globs;  // of kernel names
+};
+// "NAME=GLOB,GLOB,..." or "GLOB", which is its own name. UserError.
+KernelGroup parse_kernel_group(const std::string& text);
+
+struct PlanOptions {
+  MigrationOrder order = MigrationOrder::kExecution;
+  // Kernels of one layer of the model, or one kind of layer where several share them, move
+  // together; else each kernel alone.
+  bool by_layer = false;
+  std::vector<KernelGroup> groups;  // take their kernels first
+};
+
+struct MigrationUnit {
+  std::string name;              // of the group, the layer or the kernel
+  std::vector<int32_t> kernels;  // of the suite, in order
+};
+
+// What `kernel`'s carved calls compute and move, in flops and bytes.
+double kernel_cost(const Suite& suite, const Judge& judge, int32_t kernel);
+// Points for what is hard to get right; `provider` is the target's (Implementation::provider).
+int64_t kernel_risk(const Suite& suite, const Judge& judge, int32_t kernel,
+                    const std::string& provider);
+
+// Every kernel of the suite once. UserError for a group that matches none.
+std::vector<MigrationUnit> plan_migration(const Suite& suite, const Judge& judge,
+                                          const Executable& target, const PlanOptions& options);
+
+}  // namespace tapml::topdown

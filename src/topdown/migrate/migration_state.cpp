@@ -1,0 +1,166 @@
+#include "topdown/migrate/migration_state.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/hash.h"
+#include "base/log.h"
+#include "io/host/files.h"
+#include "ir/exceptions.h"
+#include "topdown/report/read_verdict.h"
+#include "topdown/report/report.h"
+
+namespace tapml::topdown {
+
+namespace {
+
+constexpr int64_t kSchema = 1;
+
+// Fields of what is hashed, apart from each other.
+class Digest {
+ public:
+  void text(std::string_view text) {
+    number(static_cast<int64_t>(text.size()));
+    hash_.update(text);
+  }
+  void bytes(std::span<const std::byte> bytes) {
+    number(static_cast<int64_t>(bytes.size()));
+    hash_.update(bytes);
+  }
+  void number(int64_t value) { hash_.update(std::as_bytes(std::span(&value, 1))); }
+  std::string hex() { return to_hex(hash_.digest()).substr(0, 32); }
+
+ private:
+  Sha256 hash_;
+};
+
+std::string shortened(const std::string& text) {
+  return text.size() <= 60 ? text : text.substr(0, 57) + "...";
+}
+
+}  // namespace
+
+std::string suite_hash(const Suite& suite) {
+  Digest digest;
+  for (const SuiteKernel& kernel : suite.kernels) {
+    digest.text(kernel.name);
+    digest.text(kernel.spec);
+  }
+  digest.number(std::ssize(suite.calls));
+  for (const SuiteCall& call : suite.calls) {
+    digest.number(call.kernel);
+    digest.text(call.function);
+    for (int64_t scalar : call.scalars) digest.number(scalar);
+    for (const auto* hashes : {&call.before, &call.after}) {
+      for (const std::string& hash : *hashes) digest.text(hash);
+    }
+  }
+  return digest.hex();
+}
+
+std::string weights_hash(const std::map<std::string, HostTensor>& weights) {
+  Digest digest;
+  for (const auto& [name, tensor] : weights) {
+    digest.text(name);
+    digest.text(dtype_name(tensor.dtype()));
+    for (int64_t extent : tensor.shape()) digest.number(extent);
+    digest.bytes(tensor.bytes());
+  }
+  return digest.hex();
+}
+
+std::string code_hash(const Executable& executable) {
+  Digest digest;
+  for (const ModuleBlob& blob : executable.modules) {
+    digest.text(blob.format);
+    digest.bytes(blob.bytes);
+    digest.text(blob.cpu);
+    digest.text(blob.features);
+  }
+  for (const Implementation& implementation : executable.implementations) {
+    digest.text(executable.kernels[static_cast<size_t>(implementation.kernel)].name);
+    digest.text(implementation.provider);
+  }
+  return digest.hex();
+}
+
+MigrationState MigrationState::open(const std::string& folder, MigrationIdentity identity,
+                                    const std::string& code) {
+  unwrap(make_folder(folder));
+  MigrationState state(folder + "/state.json", std::move(identity), code);
+  std::error_code ignored;
+  if (std::filesystem::exists(state.file_, ignored)) {
+    state.read(unwrap(read_text_file(state.file_)));
+  } else {
+    state.add({});  // a folder that cannot be written is found before any work is done
+  }
+  return state;
+}
+
+void MigrationState::read(const std::string& text) {
+  const Json json = unwrap(parse_json(text, file_));
+  const JsonObjectReader top(json, file_);
+  const int64_t schema = unwrap(top.required_int("tapml_migration", 1));
+  if (schema != kSchema) {
+    throw_user("the state is of another version of tapml", file_,
+               "version " + std::to_string(kSchema), std::to_string(schema),
+               "another --state folder starts anew");
+  }
+  const JsonObjectReader kept = unwrap(top.required_object("of"));
+  std::string expected, found;
+  for (const auto& [name, value] : identity_) {
+    const std::string was = unwrap(kept.required_string(name));
+    if (was == value) continue;
+    expected += (expected.empty() ? "" : "; ") + name + " " + shortened(value);
+    found += (found.empty() ? "" : "; ") + name + " " + shortened(was);
+  }
+  if (!found.empty()) {
+    throw_user("the state is of another migration", file_, expected, found,
+               "another --state folder starts anew");
+  }
+  int64_t stale = 0;
+  for (const Json& item : *unwrap(top.required_array("steps"))) {
+    const JsonObjectReader reader(item, file_, "steps");
+    MigrationStep step = unwrap(read_step(reader));
+    if (unwrap(reader.required_string("code")) == code_) {
+      steps_.push_back(std::move(step));
+    } else {
+      ++stale;
+    }
+  }
+  if (stale > 0) {
+    log_warning(file_ + ": " + std::to_string(stale) +
+                " kernels were tried with other code for the target, and are tried again");
+  }
+}
+
+std::vector<MigrationStep> MigrationState::steps_of(const std::string& unit,
+                                                    const std::vector<std::string>& kernels) const {
+  std::vector<MigrationStep> result;
+  for (const std::string& kernel : kernels) {
+    auto step = std::ranges::find_if(steps_, [&](const MigrationStep& one) {
+      return one.unit == unit && one.verdict.kernel == kernel;
+    });
+    if (step == steps_.end()) return {};
+    result.push_back(*step);
+  }
+  return result;
+}
+
+void MigrationState::add(const std::vector<MigrationStep>& steps) {
+  steps_.insert(steps_.end(), steps.begin(), steps.end());
+  std::vector<std::pair<std::string, Json>> of;
+  for (const auto& [name, value] : identity_) of.emplace_back(name, Json::string(value));
+  std::vector<Json> items;
+  for (const MigrationStep& step : steps_) {
+    Json item = step_json(step);
+    item.set("code", Json::string(code_));
+    items.push_back(std::move(item));
+  }
+  const Json json = Json::object({{"tapml_migration", Json::integer(kSchema)},
+                                  {"of", Json::object(std::move(of))},
+                                  {"steps", Json::array(std::move(items))}});
+  unwrap(write_text_atomic(file_, json.dump(1) + "\n"));
+}
+
+}  // namespace tapml::topdown

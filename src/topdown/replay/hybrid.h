@@ -1,0 +1,51 @@
+// Hybrid runs: the source's virtual machine with some kernels on the platform under test.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "ir/exceptions.h"
+#include "topdown/replay/sandbox.h"
+#include "topdown/verdict/model_check.h"
+
+namespace tapml::topdown {
+
+class Hybrid {
+ public:
+  // `source` and `sandbox`, which has the target's executable loaded, outlive it; the sandbox lets
+  // go of what the source's call point holds of its sessions.
+  Hybrid(llm::Engine& source, Sandbox& sandbox);
+  ~Hybrid();
+  Hybrid(const Hybrid&) = delete;
+
+  // Runs the model with `kernels` on the target. A crash or hang that the sandbox contains is a
+  // check that failed; other errors are thrown.
+  ModelCheck check(const std::set<std::string>& kernels, const ModelJudge& judge,
+                   const ForcedRun& run);
+  int64_t runs() const { return runs_; }
+  // Of the last one: calls on the target, copies between the two sessions.
+  int64_t dispatched() const { return dispatched_; }
+  const runtime::CopyCount& copies() const { return copies_; }
+
+ private:
+  llm::Engine& source_;
+  Sandbox& sandbox_;
+  int64_t runs_ = 0, dispatched_ = 0;
+  runtime::CopyCount copies_;
+};
+
+// The logits that `run` gives, judged. A crash or hang that the sandbox contains is a check that
+// failed; its session is to be restarted. Other errors are thrown.
+template <class Run>
+ModelCheck contained_check(const Sandbox& sandbox, const ModelJudge& judge, Run&& run) {
+  auto logits = guard(run);
+  if (logits) return judge.check(*logits);
+  if (!sandbox.contains(logits.error())) throw_error(logits.error());
+  ModelCheck check;
+  check.passed = false;
+  check.bound = judge.bound();
+  check.failure = logits.error().message;
+  return check;
+}
+
+}  // namespace tapml::topdown

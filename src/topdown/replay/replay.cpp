@@ -1,0 +1,392 @@
+#include "topdown/replay/replay.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <optional>
+
+#include "analysis/cost.h"
+#include "arith/analyzer.h"
+#include "base/rng.h"
+#include "interp/interpreter.h"
+#include "ir/exceptions.h"
+#include "passes/kernel.h"
+#include "relax/kernel_call.h"
+#include "text/parser.h"
+
+namespace tapml::topdown {
+
+Judge::Judge(const Suite& suite, int64_t sample_above)
+    : suite_(suite), sample_above_(sample_above) {
+  for (const SuiteKernel& kernel : suite.kernels) {
+    Module alone = text::parse(kernel.spec, "spec of " + kernel.name);
+    for (auto& [name, function] : alone.functions) module_.functions[name] = function;
+    passes::kernel_implementation(module_, kernel.name);  // it is one, or this throws
+  }
+  module_.attrs["phase"] = std::string("fuse");
+  module_.attrs["boundary_policy"] = suite.boundary_policy;
+}
+
+// Flags of the elements to judge; empty for all of them.
+std::vector<uint8_t> Judge::sample(size_t index, const std::vector<HostTensor>& target) const {
+  const SuiteCall& call = suite_.calls[index];
+  const SuiteKernel& kernel = suite_.kernels[static_cast<size_t>(call.kernel)];
+  const tir::PrimFunc& program = passes::kernel_implementation(module_, kernel.name);
+  VarMap scalars;
+  for (size_t i = 0; i < program.scalars.size() && i < call.scalars.size(); ++i) {
+    scalars[program.scalars[i].get()] = call.scalars[i];
+  }
+  PrimExpr flops =
+      arith::Analyzer().simplify(substitute(analysis::cost_of(program).flops, scalars));
+  bool large = flops.is_int() && flops->int_value / 2 > sample_above_;
+  if (!large || target.size() != 1) return {};
+  std::string hash;
+  for (const std::string& one : call.after) hash = one.empty() ? hash : one;
+  const HostTensor& source = suite_.tensors.at(hash);
+  if (source.size() <= kSampleSize || target[0].size() != source.size()) return {};
+  std::vector<int64_t> order(static_cast<size_t>(source.size()));
+  std::iota(order.begin(), order.end(), int64_t{0});
+  auto difference = [&](int64_t i) {
+    double d = std::abs(source.at_f64(i) - target[0].at_f64(i));
+    return std::isnan(d) ? std::numeric_limits<double>::infinity() : d;
+  };
+  std::nth_element(order.begin(), order.begin() + kSampleSize / 2, order.end(),
+                   [&](int64_t a, int64_t b) {
+                     double x = difference(a), y = difference(b);
+                     return x != y ? x > y : a < b;
+                   });
+  std::vector<uint8_t> flags(order.size(), 0);
+  for (int64_t i = 0; i < kSampleSize / 2; ++i) flags[static_cast<size_t>(order[i])] = 1;
+  RandomStream random(0, "judge " + hash);
+  for (int64_t chosen = kSampleSize / 2; chosen < kSampleSize;) {
+    auto element = static_cast<size_t>(random.between(0, source.size() - 1));
+    if (flags[element]) continue;
+    flags[element] = 1;
+    ++chosen;
+  }
+  return flags;
+}
+
+bool Judge::has_specification(int32_t kernel) const {
+  const std::string& name = suite_.kernels[static_cast<size_t>(kernel)].name;
+  return !passes::kernel_implementation(module_, name).attrs.contains(passes::kLibraryAttr);
+}
+
+std::vector<op::RefTensor> Judge::source_outputs(const SuiteCall& call) const {
+  std::vector<op::RefTensor> outputs;
+  for (const std::string& hash : call.after) {
+    if (hash.empty()) continue;
+    op::RefTensor tensor = op::RefTensor::from(suite_.tensors.at(hash));
+    double largest = 0;
+    for (double value : tensor.values) {
+      if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+    }
+    // Nothing is known of what is computed, so a few hundred roundings are granted.
+    tensor.bound.assign(tensor.values.size(), 256 * unit_roundoff(tensor.dtype) * largest);
+    outputs.push_back(std::move(tensor));
+  }
+  return outputs;
+}
+
+std::vector<op::RefTensor> Judge::outputs(size_t index, const std::vector<HostTensor>& target) {
+  std::vector<uint8_t> wanted = sample(index, target);
+  if (auto it = answers_.find(index); it != answers_.end() && wanted.empty()) {
+    return it->second;
+  }
+  const SuiteCall& call = suite_.calls[index];
+  const SuiteKernel& kernel = suite_.kernels[static_cast<size_t>(call.kernel)];
+  const relax::Function& spec = passes::kernel_spec(module_, kernel.name);
+  const tir::PrimFunc& program = passes::kernel_implementation(module_, kernel.name);
+  if (!has_specification(call.kernel)) return source_outputs(call);
+  std::vector<interp::Value> args;
+  for (size_t i = 0; i < kernel.params.size(); ++i) {
+    if (kernel.modes[i] == AccessMode::kOut) continue;
+    args.push_back(interp::Value::tensor(op::RefTensor::from(suite_.tensors.at(call.before[i]))));
+  }
+  if (spec.params.size() > args.size()) {
+    std::vector<int64_t> symbols;
+    for (const Var& var : relax::underived_scalars(program)) {
+      for (size_t i = 0; i < program.scalars.size() && i < call.scalars.size(); ++i) {
+        if (program.scalars[i].same_as(var)) symbols.push_back(call.scalars[i]);
+      }
+    }
+    args.push_back(interp::Value::shape(std::move(symbols)));
+  }
+  interp::CallOptions options;
+  options.wanted = wanted;
+  options.poll = poll_;
+  interp::Value result = interp::call(module_, kernel.name, args, options);
+  std::vector<op::RefTensor> fields;
+  if (std::holds_alternative<op::RefTensor>(result.data)) {
+    fields.push_back(result.as_tensor());
+  } else {
+    for (const interp::Value& field : result.as_tuple()) fields.push_back(field.as_tensor());
+  }
+  // Results in the order of the spec; parameters in that of the signature.
+  const auto* inout = find_attr<std::vector<int64_t>>(spec.attrs, passes::kInoutAttr);
+  std::map<size_t, size_t> result_of;  // parameter to result
+  std::vector<size_t> out_params, in_params;
+  for (size_t i = 0; i < kernel.modes.size(); ++i) {
+    (kernel.modes[i] == AccessMode::kOut ? out_params : in_params).push_back(i);
+  }
+  size_t next = 0;
+  for (size_t j = 0; j < fields.size(); ++j) {
+    int64_t source = inout && j < inout->size() ? (*inout)[j] : -1;
+    result_of[source >= 0 ? in_params.at(static_cast<size_t>(source)) : out_params.at(next++)] = j;
+  }
+  std::vector<op::RefTensor> ordered;
+  for (size_t i = 0; i < kernel.modes.size(); ++i) {
+    if (auto it = result_of.find(i); it != result_of.end()) ordered.push_back(fields[it->second]);
+  }
+  if (!wanted.empty()) {
+    ordered.at(0).wanted = std::move(wanted);
+    return ordered;
+  }
+  return answers_[index] = std::move(ordered);
+}
+
+namespace {
+
+// Around every output lies memory that no kernel may write: as far apart as the strictest platform
+// wants bindings to begin.
+constexpr int64_t kGuardBytes = kScratchAlignment;
+constexpr std::byte kGuard{0x5a};
+// Not zero: an output that is not written shows.
+constexpr std::byte kUnwritten{0x7b};
+
+// Kernels may store whole 16-byte vectors, over the end of a tensor too.
+int64_t padded_bytes(int64_t bytes) { return (bytes + 15) / 16 * 16; }
+
+// An output with guards around it, holding `before` or, where that is null, garbage.
+Result<runtime::Tensor> guarded_output(runtime::Session& session, const HostTensor& like,
+                                       const HostTensor* before) {
+  const auto bytes = static_cast<int64_t>(like.byte_size());
+  std::vector<std::byte> image(static_cast<size_t>(2 * kGuardBytes + padded_bytes(bytes)), kGuard);
+  auto body = image.begin() + kGuardBytes;
+  if (before) {
+    std::ranges::copy(before->bytes(), body);
+  } else {
+    std::fill_n(body, bytes, kUnwritten);
+  }
+  TAPML_ASSIGN(auto storage,
+               runtime::Storage::allocate(session, static_cast<int64_t>(image.size())));
+  TAPML_TRY(session.write(runtime::kDefaultStream, {storage->buffer(), 0}, image));
+  storage->written();
+  return runtime::Tensor{std::move(storage), kGuardBytes, like.dtype(), like.shape()};
+}
+
+// The output's bytes; adds to `strayed` what lies around them and is not as it was.
+Result<HostTensor> read_guarded(const runtime::Tensor& output, const std::string& name,
+                                std::string* strayed) {
+  const int64_t bytes = output.byte_size();
+  std::vector<std::byte> image(static_cast<size_t>(2 * kGuardBytes + padded_bytes(bytes)));
+  TAPML_TRY(output.storage->session().read(runtime::kDefaultStream, {output.storage->buffer(), 0},
+                                           image));
+  HostTensor tensor = HostTensor::zeros(output.dtype, output.shape);
+  auto body = image.begin() + kGuardBytes;
+  std::copy_n(body, bytes, tensor.mutable_bytes().begin());
+  if (!strayed) return tensor;
+  auto changed = [](auto begin, auto end) {
+    return std::count_if(begin, end, [](std::byte byte) { return byte != kGuard; });
+  };
+  auto say = [&](std::ptrdiff_t count, const char* side) {
+    if (count == 0) return;
+    *strayed +=
+        (strayed->empty() ? "" : ", ") + std::to_string(count) + " bytes " + side + " " + name;
+  };
+  say(changed(image.begin(), body), "in front of");
+  say(changed(body + padded_bytes(bytes), image.end()), "behind");
+  return tensor;
+}
+
+}  // namespace
+
+const char* failure_name(Failure failure) {
+  switch (failure) {
+    case Failure::kNone:
+      return "none";
+    case Failure::kRefused:
+      return "cannot run";
+    case Failure::kCrash:
+      return "crash";
+    case Failure::kTimeout:
+      return "timeout";
+    case Failure::kOutOfBounds:
+      return "out of bounds";
+  }
+  return "none";
+}
+
+Result<std::vector<HostTensor>> run_call(const Suite& suite, size_t index,
+                                         runtime::KernelRunner& runner, std::string* strayed) {
+  const SuiteCall& call = suite.calls[index];
+  const SuiteKernel& kernel = suite.kernels[static_cast<size_t>(call.kernel)];
+  int32_t number = runner.executable().find_kernel(kernel.name);
+  if (number < 0 || !runner.has(number)) {
+    return fail(internal_error("the target has no kernel " + kernel.name));
+  }
+  std::vector<runtime::Tensor> args;
+  for (size_t i = 0; i < kernel.params.size(); ++i) {
+    const HostTensor* before =
+        kernel.modes[i] == AccessMode::kOut ? nullptr : &suite.tensors.at(call.before[i]);
+    if (kernel.modes[i] == AccessMode::kIn) {
+      TAPML_ASSIGN(runtime::Tensor arg, runtime::upload(runner.session(), *before));
+      args.push_back(std::move(arg));
+    } else {
+      TAPML_ASSIGN(runtime::Tensor arg,
+                   guarded_output(runner.session(), suite.tensors.at(call.after[i]), before));
+      args.push_back(std::move(arg));
+    }
+  }
+  TAPML_TRY(runner.enqueue(number, args, call.scalars));
+  std::vector<HostTensor> outputs;
+  for (size_t i = 0; i < kernel.params.size(); ++i) {
+    if (kernel.modes[i] == AccessMode::kIn) continue;
+    TAPML_ASSIGN(HostTensor output, read_guarded(args[i], kernel.params[i], strayed));
+    outputs.push_back(std::move(output));
+  }
+  return outputs;
+}
+
+namespace {
+
+// How many elements of an output hold what it held before the call.
+int64_t unwritten_elements(const HostTensor& output) {
+  const auto bytes = output.bytes();
+  const auto width = static_cast<std::ptrdiff_t>(dtype_bytes(output.dtype()));
+  int64_t count = 0;
+  for (auto at = bytes.begin(); at != bytes.end(); at += width) {
+    count += std::all_of(at, at + width, [](std::byte byte) { return byte == kUnwritten; });
+  }
+  return count;
+}
+
+// Runs a call for a verdict.
+using RunCall = std::function<Result<std::vector<HostTensor>>(size_t call, KernelVerdict& verdict)>;
+
+Result<KernelVerdict> replay_calls(const Suite& suite, Judge& judge, int32_t kernel,
+                                   const Executable& executable, const RunCall& run,
+                                   std::optional<size_t> only = std::nullopt) {
+  auto start = std::chrono::steady_clock::now();
+  const SuiteKernel& info = suite.kernels[static_cast<size_t>(kernel)];
+  KernelVerdict verdict;
+  verdict.kernel = info.name;
+  const Tolerance* tolerance = judge.tolerances().find(info.name);
+  if (tolerance) verdict.tolerance = *tolerance;
+  verdict.against_source = !judge.has_specification(kernel);
+  if (const Implementation* implementation =
+          executable.find_implementation(executable.find_kernel(info.name))) {
+    verdict.provider = implementation->provider;
+  }
+  std::vector<size_t> written;
+  for (size_t i = 0; i < info.modes.size(); ++i) {
+    if (info.modes[i] != AccessMode::kIn) written.push_back(i);
+  }
+  for (size_t c = 0; c < suite.calls.size(); ++c) {
+    const SuiteCall& call = suite.calls[c];
+    if (call.kernel != kernel || (only && *only != c)) continue;
+    ++verdict.calls;
+    verdict.origin = merge_origins(verdict.origin, call.origin);
+    verdict.shapes.insert(shape_to_string(suite.tensors.at(call.after[written[0]]).shape()));
+    if (verdict.failed != Failure::kNone) continue;
+    auto outputs = run(c, verdict);
+    if (!outputs) {
+      if (verdict.failed == Failure::kNone) {
+        if (outputs.error().kind == ErrorKind::kPlatform) return fail(outputs.error());
+        verdict.failed = Failure::kRefused;
+        verdict.failure = outputs.error().message;
+      }
+      verdict.worst_sequence = call.sequence;
+      continue;
+    }
+    auto expected = guard([&] { return judge.outputs(c, *outputs); });
+    if (!expected) return fail(expected.error());
+    for (size_t o = 0; o < written.size(); ++o) {
+      Comparison comparison = compare((*outputs)[o], suite.tensors.at(call.after[written[o]]),
+                                      (*expected)[o], tolerance);
+      verdict.tolerated |= comparison.tolerated;
+      verdict.judged += comparison.target.judged;
+      verdict.elements += (*outputs)[o].size();
+      verdict.source_wrong |=
+          comparison.outcome == Outcome::kSourceWrong || comparison.source.max_ratio > 1;
+      bool worse = verdict.worst_sequence < 0 ||
+                   comparison.target.max_ratio > verdict.worst.target.max_ratio ||
+                   comparison.target.mask_mismatches > verdict.worst.target.mask_mismatches;
+      if (worse) {
+        verdict.worst = comparison;
+        verdict.worst_output = info.params[written[o]];
+        verdict.worst_sequence = call.sequence;
+      }
+      verdict.passed &= comparison.target_ok;
+      if (comparison.target_ok || info.modes[written[o]] != AccessMode::kOut) continue;
+      if (const int64_t left = unwritten_elements((*outputs)[o]);
+          left > 0 && verdict.note.empty()) {
+        verdict.note = std::to_string(left) + " of " + std::to_string((*outputs)[o].size()) +
+                       " elements of " + info.params[written[o]] + " were not written";
+      }
+    }
+  }
+  verdict.passed &= verdict.failed == Failure::kNone;
+  verdict.tolerated &= verdict.passed;
+  verdict.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return verdict;
+}
+
+Result<std::vector<HostTensor>> run_watched(const Suite& suite, size_t call,
+                                            runtime::KernelRunner& runner, KernelVerdict& verdict) {
+  std::string strayed;
+  auto outputs = run_call(suite, call, runner, &strayed);
+  if (!outputs || strayed.empty()) return outputs;
+  verdict.failed = Failure::kOutOfBounds;
+  verdict.failure = "writes outside of its outputs: " + strayed;
+  return fail(user_error(verdict.failure));
+}
+
+}  // namespace
+
+Result<KernelVerdict> replay_kernel(const Suite& suite, Judge& judge, int32_t kernel,
+                                    runtime::KernelRunner& runner) {
+  return replay_calls(suite, judge, kernel, runner.executable(),
+                      [&](size_t call, KernelVerdict& verdict) {
+                        return run_watched(suite, call, runner, verdict);
+                      });
+}
+
+Result<KernelVerdict> replay_call(const Suite& suite, Judge& judge, size_t call,
+                                  runtime::KernelRunner& runner) {
+  auto run = [&](size_t one, KernelVerdict& verdict) {
+    return run_watched(suite, one, runner, verdict);
+  };
+  return replay_calls(suite, judge, suite.calls[call].kernel, runner.executable(), run, call);
+}
+
+Result<KernelVerdict> replay_kernel(const Suite& suite, Judge& judge, int32_t kernel,
+                                    Sandbox& sandbox) {
+  auto run = [&](size_t call, KernelVerdict& verdict) -> Result<std::vector<HostTensor>> {
+    auto outputs = run_watched(suite, call, sandbox.runner(), verdict);
+    if (outputs || !sandbox.contains(outputs.error())) return outputs;
+    sandbox.restart();
+    const Error first = outputs.error();
+    if (first.fault != PlatformFault::kTimeout) {
+      // What ran before it in the process may have done the harm.
+      outputs = run_watched(suite, call, sandbox.runner(), verdict);
+      if (outputs || !sandbox.contains(outputs.error())) {
+        verdict.note =
+            "crashed once, and not again in a fresh process, so that a kernel before it "
+            "may write out of bounds: " +
+            first.message;
+        return outputs;
+      }
+      sandbox.restart();
+    }
+    verdict.failed =
+        outputs.error().fault == PlatformFault::kTimeout ? Failure::kTimeout : Failure::kCrash;
+    verdict.failure = outputs.error().message;
+    return outputs;
+  };
+  return replay_calls(suite, judge, kernel, sandbox.runner().executable(), run);
+}
+
+}  // namespace tapml::topdown

@@ -1,0 +1,104 @@
+// Replaying carved tests on a target, judged at operator level.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "pipeline/compile.h"
+#include "runtime/call_point.h"
+#include "topdown/replay/sandbox.h"
+#include "topdown/suite/suite.h"
+#include "topdown/verdict/compare.h"
+
+namespace tapml::topdown {
+
+// Why a kernel's outputs could not be judged.
+enum class Failure : uint8_t {
+  kNone,
+  kRefused,      // it cannot be run: a limit, a signature
+  kCrash,        // it ends its process
+  kTimeout,      // it does not end
+  kOutOfBounds,  // it writes beside its outputs
+};
+const char* failure_name(Failure failure);  // "none", "cannot run", "crash", "timeout", ...
+
+// What the tests of one kernel say.
+struct KernelVerdict {
+  std::string kernel;
+  Origin origin;  // all layers behind its calls
+  int64_t calls = 0;
+  std::set<std::string> shapes;  // of the first output
+  Comparison worst;              // of the call and output with the largest error against its bound
+  std::string worst_output;      // parameter name
+  int64_t worst_sequence = -1;   // position of that call in the run
+  // Elements judged of how many; fewer than all above Judge::kSampleAbove.
+  int64_t judged = 0, elements = 0;
+  bool source_wrong = false;
+  bool passed = true;
+  // The kernel only calls a library routine: nothing but the source's output says what is right.
+  bool against_source = false;
+  Failure failed = Failure::kNone;
+  std::string failure;                 // what happened, where `failed` says so
+  std::string note;                    // what a reader should know beside that
+  std::string provider;                // how the target implements it
+  double seconds = 0;                  // running and judging
+  std::optional<Tolerance> tolerance;  // that its bounds were widened by
+  bool tolerated = false;              // it passes only with that
+};
+
+// Evaluates specs in f64; remembers each call's answer, so that several targets share it.
+class Judge {
+ public:
+  // Multiply-adds of a call above which only a sample of its output is judged.
+  static constexpr int64_t kSampleAbove = 20'000'000;
+  static constexpr int64_t kSampleSize = 4096;
+
+  explicit Judge(const Suite& suite, int64_t sample_above = kSampleAbove);
+  // The kernel's outputs after `call` (index into the suite's calls), one per out or inout
+  // parameter, in the parameters' order. Above the limit, the elements where source and `target`
+  // (the target's outputs, same order) differ most are judged, and as many random ones.
+  std::vector<op::RefTensor> outputs(size_t call, const std::vector<HostTensor>& target);
+  // False for a kernel that only calls a library routine: its outputs() are the source's.
+  bool has_specification(int32_t kernel) const;
+  // Called now and then while outputs() evaluates; what it throws ends that.
+  void set_poll(std::function<void()> poll) { poll_ = std::move(poll); }
+  // Widen the bounds of the kernels that they describe.
+  void set_tolerances(Tolerances tolerances) { tolerances_ = std::move(tolerances); }
+  const Tolerances& tolerances() const { return tolerances_; }
+  // The kernels as a Module whose boundaries are fixed: what a target implements.
+  const Module& module() const { return module_; }
+
+ private:
+  std::vector<op::RefTensor> source_outputs(const SuiteCall& call) const;
+  std::vector<uint8_t> sample(size_t call, const std::vector<HostTensor>& target) const;
+
+  const Suite& suite_;
+  int64_t sample_above_;
+  std::function<void()> poll_;
+  Tolerances tolerances_;
+  Module module_;
+  std::map<size_t, std::vector<op::RefTensor>> answers_;
+};
+
+// Runs kernel `kernel` of the suite on `runner` for every carved call. A platform error stays an
+// error; a kernel that cannot run is a verdict.
+Result<KernelVerdict> replay_kernel(const Suite& suite, Judge& judge, int32_t kernel,
+                                    runtime::KernelRunner& runner);
+// The same for one carved call (index into the suite's calls) alone.
+Result<KernelVerdict> replay_call(const Suite& suite, Judge& judge, size_t call,
+                                  runtime::KernelRunner& runner);
+// All calls in a sandbox, where a crash and a hang are verdicts, too: a crash that comes again in a
+// fresh process. Kernels after it run in another session. May throw as Sandbox does.
+Result<KernelVerdict> replay_kernel(const Suite& suite, Judge& judge, int32_t kernel,
+                                    Sandbox& sandbox);
+
+// Outputs of the suite's call on `runner`, one per out or inout parameter. Memory around them is
+// watched: `strayed`, where given, is set to what was written there ("64 bytes behind y"), or
+// left empty.
+Result<std::vector<HostTensor>> run_call(const Suite& suite, size_t call,
+                                         runtime::KernelRunner& runner,
+                                         std::string* strayed = nullptr);
+
+}  // namespace tapml::topdown

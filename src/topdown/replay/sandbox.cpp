@@ -1,0 +1,46 @@
+#include "topdown/replay/sandbox.h"
+
+#include "ir/exceptions.h"
+#include "topdown/replay/deadline_session.h"
+
+namespace tapml::topdown {
+
+Sandbox::Sandbox(Platform platform, std::function<bool()> cancelled)
+    : platform_(std::move(platform)), cancelled_(std::move(cancelled)) {}
+
+Sandbox::~Sandbox() { runner_.reset(); }
+
+runtime::Session& Sandbox::session() {
+  if (!isolated()) return *platform_.session;
+  if (!session_) {
+    session_ =
+        std::make_unique<DeadlineSession>(platform_.open(), platform_.kernel_timeout, cancelled_);
+  }
+  return *session_;
+}
+
+void Sandbox::load(std::shared_ptr<const Executable> executable) {
+  runner_.reset();
+  executable_ = std::move(executable);
+}
+
+runtime::KernelRunner& Sandbox::runner() {
+  if (!runner_) runner_ = unwrap(runtime::KernelRunner::create(session(), executable_));
+  return *runner_;
+}
+
+bool Sandbox::contains(const Error& error) const {
+  // Whoever writes anywhere may have written into what the process was about to say.
+  return isolated() && error.kind == ErrorKind::kPlatform &&
+         (error.fault == PlatformFault::kLost || error.fault == PlatformFault::kTimeout ||
+          error.fault == PlatformFault::kProtocol);
+}
+
+void Sandbox::restart() {
+  if (session_ && before_end_) before_end_(*session_);
+  runner_.reset();
+  session_.reset();
+  ++restarts_;
+}
+
+}  // namespace tapml::topdown

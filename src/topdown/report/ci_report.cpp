@@ -1,0 +1,224 @@
+#include "topdown/report/ci_report.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/strings.h"
+#include "topdown/report/localize_report.h"
+#include "topdown/report/report.h"
+#include "topdown/report/report_parts.h"
+
+namespace tapml::topdown {
+
+namespace {
+
+CiCase kernel_case(const KernelVerdict& verdict, const std::string& outcome, bool passed) {
+  CiCase one;
+  one.name = verdict.kernel;
+  one.layers = origin_summary(verdict.origin);
+  one.result = passed ? CiCase::Result::kPassed : CiCase::Result::kFailed;
+  one.outcome = outcome;
+  const bool masked = verdict.worst.target.mask_mismatches > 0;
+  one.error = masked ? "NaN or infinite" : number(verdict.worst.target.max_abs);
+  one.bound = number(verdict.worst.allowed);
+  one.granted = tolerance_text(verdict);
+  one.seconds = verdict.seconds;
+  if (passed) return one;
+  if (!verdict.passed && verdict.failed == Failure::kNone) {
+    one.details = verdict.worst_output + " of call " + std::to_string(verdict.worst_sequence) +
+                  ": error " + one.error + ", bound " + one.bound + ", " +
+                  number(verdict.worst.target.max_ulp) + " ULP\n";
+  }
+  for (const std::string& text : {verdict.failure, verdict.note}) {
+    if (!text.empty()) one.details += text + "\n";
+  }
+  return one;
+}
+
+CiCase model_case(const std::string& name, const ModelCheck& check, bool passed) {
+  CiCase one;
+  one.name = name;
+  one.layers = "all";
+  one.result = passed ? CiCase::Result::kPassed : CiCase::Result::kFailed;
+  one.outcome = passed ? "pass" : check.failure.empty() ? "differs" : "fails";
+  one.error = number(check.max_abs);
+  one.bound = number(check.bound);
+  if (!passed) {
+    one.details = (check.failure.empty() ? whole_model_text(check) : check.failure) + "\n";
+  }
+  return one;
+}
+
+// XML 1.0 has neither most control characters nor ill-formed UTF-8, escaped or not.
+std::string xml_text(const std::string& text) {
+  std::string clean;
+  for (size_t i = 0; i < text.size();) {
+    const size_t length = utf8_sequence_length(text, i);
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const bool control = byte < 0x20 && byte != '\n' && byte != '\t';
+    // U+FFFE and U+FFFF are no characters either.
+    const bool none = length == 3 && byte == 0xef && text.compare(i + 1, 1, "\xbf") == 0 &&
+                      static_cast<unsigned char>(text[i + 2]) >= 0xbe;
+    if (length == 0 || control || none) {
+      clean += '?';
+      i += std::max<size_t>(length, 1);
+      continue;
+    }
+    clean += text.substr(i, length);
+    i += length;
+  }
+  return escaped(clean);
+}
+
+std::string markdown_cell(const std::string& text) {
+  std::string cell;
+  for (char c : text) {
+    if (c == '\n') {
+      cell += ' ';
+    } else {
+      if (std::string_view("|\\`*_<>").find(c) != std::string_view::npos) cell += '\\';
+      cell += c;
+    }
+  }
+  return cell;
+}
+
+// A block that the text cannot end: its fence is longer than any of the text's.
+std::string markdown_block(const std::string& text) {
+  std::string fence = "```";
+  while (text.find(fence) != std::string::npos) fence += '`';
+  return fence + "\n" + text + (text.ends_with('\n') ? "" : "\n") + fence + "\n";
+}
+
+}  // namespace
+
+CiReport ci_report(const std::string& title, const std::vector<KernelVerdict>& verdicts) {
+  CiReport report;
+  report.title = title;
+  int64_t failed = 0;
+  for (const KernelVerdict& verdict : verdicts) {
+    failed += !verdict.passed;
+    report.cases.push_back(kernel_case(verdict, verdict_outcome(verdict), verdict.passed));
+  }
+  report.passed = failed == 0;
+  report.verdict = report.passed ? "All " + std::to_string(verdicts.size()) + " kernels pass."
+                                 : std::to_string(failed) + " of " +
+                                       std::to_string(verdicts.size()) + " kernels fail.";
+  return report;
+}
+
+CiReport ci_report(const std::string& title, const Migration& migration) {
+  CiReport report;
+  report.title = title;
+  report.passed = migration.passed();
+  report.verdict = migration_verdict(migration);
+  for (const MigrationStep& step : migration.steps) {
+    CiCase one = kernel_case(step.verdict, outcome_of(step), step.migrated);
+    if (step.verdict.passed && !step.migrated) {
+      one.details += step.hybrid.failure.empty() ? whole_model_text(step.hybrid) + "\n"
+                                                 : step.hybrid.failure + "\n";
+    }
+    report.cases.push_back(std::move(one));
+  }
+  for (const std::string& name : migration.untried) {
+    CiCase one;
+    one.name = name;
+    one.result = CiCase::Result::kSkipped;
+    one.outcome = "not tried";
+    report.cases.push_back(std::move(one));
+  }
+  if (migration.target_ran) {
+    CiCase one = model_case("whole model", migration.whole, report.passed);
+    if (!report.passed && migration.whole.passed) {
+      one.outcome = "differs";
+      one.details +=
+          "another text from token " + std::to_string(migration.first_divergence) + " on\n";
+    }
+    report.cases.push_back(std::move(one));
+  }
+  return report;
+}
+
+CiReport ci_report(const std::string& title, const Localization& localization) {
+  CiReport report;
+  report.title = title;
+  report.passed = !localization.found();
+  report.verdict = localization_text(localization) + ".";
+  for (const KernelVerdict& verdict : localization.verdicts) {
+    const auto culprit = std::ranges::find(localization.culprits, verdict.kernel, &Culprit::kernel);
+    const bool accused = culprit != localization.culprits.end();
+    CiCase one = kernel_case(
+        accused ? culprit->verdict : verdict,
+        accused && verdict.passed ? "wrong in the model" : verdict_outcome(verdict), !accused);
+    if (accused) one.details += culprit_text(*culprit, false) + "\n";
+    report.cases.push_back(std::move(one));
+  }
+  if (localization.target_ran) {
+    report.cases.push_back(
+        model_case("whole model", localization.whole, localization.whole.passed));
+  }
+  return report;
+}
+
+std::string junit_xml(const CiReport& report) {
+  int64_t failures = 0, skipped = 0;
+  double time = 0;
+  std::string cases;
+  for (const CiCase& one : report.cases) {
+    time += one.seconds;
+    char text[64];
+    std::snprintf(text, sizeof text, "%.3f", one.seconds);
+    cases += "    <testcase classname=\"" + xml_text(report.title) + "\" name=\"" +
+             xml_text(one.name) + "\" time=\"" + text + "\"";
+    if (one.result == CiCase::Result::kSkipped) {
+      ++skipped;
+      cases += "><skipped message=\"" + xml_text(one.outcome) + "\"/></testcase>\n";
+    } else if (one.result == CiCase::Result::kFailed) {
+      ++failures;
+      cases += ">\n      <failure type=\"" + xml_text(one.outcome) + "\" message=\"" +
+               xml_text(one.outcome + ", layers " + one.layers) + "\">" + xml_text(one.details) +
+               "</failure>\n    </testcase>\n";
+    } else if (!one.granted.empty()) {
+      cases += "><system-out>" + xml_text(one.granted) + "</system-out></testcase>\n";
+    } else {
+      cases += "/>\n";
+    }
+  }
+  char text[64];
+  std::snprintf(text, sizeof text, "%.3f", time);
+  const std::string counts = "tests=\"" + std::to_string(report.cases.size()) + "\" failures=\"" +
+                             std::to_string(failures) + "\" errors=\"0\" skipped=\"" +
+                             std::to_string(skipped) + "\" time=\"" + text + "\"";
+  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites " + counts +
+         ">\n  <testsuite name=\"" + xml_text(report.title) + "\" " + counts + ">\n" + cases +
+         "  </testsuite>\n</testsuites>\n";
+}
+
+std::string markdown_summary(const CiReport& report) {
+  std::string text = "## " + markdown_cell(report.title) + "\n\n**" +
+                     (report.passed ? "Passed" : "Failed") +
+                     "**: " + markdown_cell(report.verdict) + "\n";
+  const std::string head =
+      "\n| | layers | error | bound | outcome |\n| --- | --- | --- | --- | --- |\n";
+  auto row = [](const CiCase& one) {
+    return "| " + markdown_cell(one.name) + " | " + markdown_cell(one.layers) + " | " + one.error +
+           " | " + one.bound + " | " + markdown_cell(one.outcome) +
+           (one.granted.empty() ? "" : "; " + markdown_cell(one.granted)) + " |\n";
+  };
+  std::string failed, rest;
+  for (const CiCase& one : report.cases) {
+    if (one.result != CiCase::Result::kFailed) {
+      rest += row(one);
+      continue;
+    }
+    failed += "\n### " + markdown_cell(one.name) + ": " + markdown_cell(one.outcome) +
+              "\n\nLayers: " + markdown_cell(one.layers) + "\n\n" + markdown_block(one.details);
+  }
+  text += failed;
+  if (!rest.empty()) {
+    text += "\n<details><summary>the others</summary>\n" + head + rest + "\n</details>\n";
+  }
+  return text;
+}
+
+}  // namespace tapml::topdown

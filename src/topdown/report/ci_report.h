@@ -1,0 +1,41 @@
+// What a command found, for machines that run it on every commit: JUnit XML, and Markdown for a
+// summary.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "topdown/localize/localize.h"
+#include "topdown/migrate/migrate.h"
+
+namespace tapml::topdown {
+
+// A kernel, or the whole model.
+struct CiCase {
+  enum class Result : uint8_t { kPassed, kFailed, kSkipped };
+  std::string name, layers;
+  Result result = Result::kPassed;
+  std::string outcome;  // "differs", "migrated", ...
+  std::string error, bound;
+  std::string details;  // of a failure, several lines
+  std::string granted;  // tolerance_text()
+  double seconds = 0;
+};
+
+struct CiReport {
+  std::string title;    // "tapml migrate models/demo: cpu to opencl"
+  std::string verdict;  // one sentence
+  bool passed = false;
+  std::vector<CiCase> cases;
+};
+
+CiReport ci_report(const std::string& title, const std::vector<KernelVerdict>& verdicts);
+CiReport ci_report(const std::string& title, const Migration& migration);
+CiReport ci_report(const std::string& title, const Localization& localization);
+
+// One suite with one case each; whatever stands in texts, the document is well-formed.
+std::string junit_xml(const CiReport& report);
+// Verdict, what failed with its details, and a table of the rest.
+std::string markdown_summary(const CiReport& report);
+
+}  // namespace tapml::topdown

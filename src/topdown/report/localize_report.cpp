@@ -1,0 +1,247 @@
+#include "topdown/report/localize_report.h"
+
+#include <algorithm>
+
+#include "base/host/terminal.h"
+#include "io/host/files.h"
+#include "topdown/report/report.h"
+#include "topdown/report/report_parts.h"
+
+namespace tapml::topdown {
+
+namespace {
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+std::string found_text(const Culprit& culprit) {
+  if (culprit.evidence == Evidence::kReplay) return verdict_outcome(culprit.verdict);
+  return culprit.hybrid.failure.empty() ? "wrong in the model" : "fails in the model";
+}
+
+std::string rate_text(const Culprit& culprit) {
+  return std::to_string(culprit.failed_runs) + " of " + std::to_string(culprit.runs) + " runs";
+}
+
+std::string error_text(const Culprit& culprit) {
+  const KernelVerdict& v = culprit.verdict;
+  if (v.failed != Failure::kNone) return v.failure;
+  if (!v.passed) {
+    const Errors& errors = v.worst.target;
+    const std::string size = errors.mask_mismatches > 0
+                                 ? std::to_string(errors.mask_mismatches) + " NaN or infinite"
+                                 : "error " + number(errors.max_abs) + ", allowed " +
+                                       number(v.worst.allowed) + ", " + number(errors.max_ulp) +
+                                       " ULP";
+    return v.worst_output + " of call " + std::to_string(v.worst_sequence) + ": " + size;
+  }
+  if (!culprit.hybrid.failure.empty()) return culprit.hybrid.failure;
+  return "its tests pass; logits with it on the target: error " + number(culprit.hybrid.max_abs) +
+         ", allowed " + number(culprit.hybrid.bound);
+}
+
+std::string dims_text(const std::vector<std::pair<std::string, int64_t>>& dims) {
+  std::string text;
+  for (const auto& [name, value] : dims) {
+    text += (text.empty() ? "" : ", ") + name + " = " + std::to_string(value);
+  }
+  return text.empty() ? "no symbolic dimensions" : text;
+}
+
+std::string smallest_text(const SmallestCall& smallest) {
+  return dims_text(smallest.dims_after) + "; " + std::to_string(smallest.bytes_after) + " of " +
+         std::to_string(smallest.bytes_before) + " bytes, " +
+         std::to_string(smallest.nonzero_after) + " of " + std::to_string(smallest.nonzero_before) +
+         " elements not zero" + (smallest.complete ? "" : " (time ran out)");
+}
+
+Json dims_json(const std::vector<std::pair<std::string, int64_t>>& dims) {
+  std::vector<std::pair<std::string, Json>> fields;
+  for (const auto& [name, value] : dims) fields.emplace_back(name, Json::integer(value));
+  return Json::object(std::move(fields));
+}
+
+Json smallest_json(const SmallestCall& smallest) {
+  return Json::object({{"dims_before", dims_json(smallest.dims_before)},
+                       {"dims", dims_json(smallest.dims_after)},
+                       {"bytes_before", Json::integer(smallest.bytes_before)},
+                       {"bytes", Json::integer(smallest.bytes_after)},
+                       {"nonzero_before", Json::integer(smallest.nonzero_before)},
+                       {"nonzero", Json::integer(smallest.nonzero_after)},
+                       {"tries", Json::integer(smallest.tries)},
+                       {"complete", Json::boolean(smallest.complete)},
+                       {"verdict", verdict_json(smallest.verdict)}});
+}
+
+Json culprit_json(const Culprit& culprit) {
+  std::vector<Json> together;
+  for (const std::string& name : culprit.together_with) together.push_back(Json::string(name));
+  Json json = verdict_json(culprit.verdict);
+  json.set("outcome", Json::string(found_text(culprit)));
+  json.set("found_by", Json::string(evidence_name(culprit.evidence)));
+  json.set("together_with", Json::array(std::move(together)));
+  json.set("runs", Json::integer(culprit.runs));
+  json.set("failed_runs", Json::integer(culprit.failed_runs));
+  if (culprit.evidence == Evidence::kHybrid) json.set("hybrid", check_json(culprit.hybrid));
+  if (culprit.smallest) json.set("smallest", smallest_json(*culprit.smallest));
+  json.set("loops", Json::string(culprit.source.loops));
+  json.set("code", Json::string(culprit.source.code));
+  return json;
+}
+
+std::string verdict_row_html(const KernelVerdict& v, bool accused) {
+  return "<tr class=" + std::string(accused ? "bad" : "ok") + "><td><code>" + escaped(v.kernel) +
+         "</code></td><td class=layers>" + escaped(origin_summary(v.origin)) + "</td><td>" +
+         std::to_string(v.calls) + "</td><td>" + escaped(shapes_text(v)) + "</td><td>" +
+         number(v.worst.target.max_abs) + "</td><td>" + number(v.worst.allowed) + "</td><td>" +
+         escaped(verdict_outcome(v)) + "</td><td>" + escaped(v.provider) + "</td></tr>\n";
+}
+
+std::string culprit_html(const Culprit& culprit, const std::string& target) {
+  std::string html = "<h2>" + escaped(culprit.kernel) + "</h2><p class=bad>" +
+                     escaped(found_text(culprit)) + ", " + escaped(rate_text(culprit)) +
+                     "</p><table><tr><th>layers<td class=layers>" +
+                     escaped(origin_summary(culprit.verdict.origin)) +
+                     "</tr><tr><th>what<td><pre>" + escaped(error_text(culprit)) + "</pre></tr>";
+  if (!culprit.together_with.empty()) {
+    html += "<tr><th>only together with<td class=layers>" + escaped(joined(culprit.together_with)) +
+            "</tr>";
+  }
+  if (culprit.smallest) {
+    html += "<tr><th>smallest failing input<td class=layers>" +
+            escaped(smallest_text(*culprit.smallest)) + "</tr><tr><th>to see it again<td><code>" +
+            escaped(reproducer_command(culprit, target)) + "</code></tr>";
+  }
+  html += "</table>";
+  if (!culprit.source.code.empty()) {
+    html +=
+        "<details><summary>code</summary><pre>" + escaped(culprit.source.code) + "</pre></details>";
+  }
+  return html + "<details><summary>loops</summary><pre>" + escaped(culprit.source.loops) +
+         "</pre></details>";
+}
+
+}  // namespace
+
+std::string culprit_text(const Culprit& culprit, bool colors) {
+  std::string text = styled("culprit: kernel " + culprit.kernel, Style::kRed, colors) + " (" +
+                     found_text(culprit) + ", " + rate_text(culprit) +
+                     ")\n  layers behind it: " + origin_summary(culprit.verdict.origin) + "\n  " +
+                     indented(error_text(culprit));
+  if (!culprit.together_with.empty()) {
+    text += "\n  only together with " + joined(culprit.together_with);
+  }
+  if (culprit.smallest) {
+    text += "\n  smallest failing input: " + smallest_text(*culprit.smallest);
+  }
+  return text;
+}
+
+std::string localization_text(const Localization& localization) {
+  if (!localization.culprits.empty()) {
+    const size_t count = localization.culprits.size();
+    return std::to_string(count) + (count == 1 ? " kernel is" : " kernels are") + " wrong on " +
+           localization.target;
+  }
+  if (localization.found()) {
+    return "no kernel is wrong, and the model is: look at what " + localization.target +
+           " does around them (memory plan, runtime)" +
+           (localization.whole.failure.empty() ? "" : ": " + localization.whole.failure);
+  }
+  return "nothing is wrong on " + localization.target;
+}
+
+Json localization_json(const Localization& localization) {
+  std::vector<Json> culprits, names, kernels, untested;
+  for (const Culprit& culprit : localization.culprits) {
+    culprits.push_back(culprit_json(culprit));
+    names.push_back(Json::string(culprit.kernel));
+  }
+  for (const KernelVerdict& verdict : localization.verdicts) {
+    Json json = verdict_json(verdict);
+    json.set("outcome", Json::string(verdict_outcome(verdict)));
+    kernels.push_back(std::move(json));
+  }
+  for (const std::string& name : localization.untested) untested.push_back(Json::string(name));
+  return Json::object({{"source", Json::string(localization.source)},
+                       {"target", Json::string(localization.target)},
+                       {"source_device", device_json(localization.source_info)},
+                       {"target_device", device_json(localization.target_info)},
+                       {"found", Json::boolean(localization.found())},
+                       {"culprits", Json::array(std::move(names))},
+                       {"findings", Json::array(std::move(culprits))},
+                       {"kernels", Json::array(std::move(kernels))},
+                       {"untested", Json::array(std::move(untested))},
+                       {"hybrid_runs", Json::integer(localization.hybrid_runs)},
+                       {"rest", check_json(localization.rest)},
+                       {"target_ran_alone", Json::boolean(localization.target_ran)},
+                       {"whole_model", check_json(localization.whole)},
+                       {"seconds", real(localization.seconds)}});
+}
+
+std::string reproducer_command(const Culprit& culprit, const std::string& target) {
+  return culprit.smallest ? "tapml replay suite --target " + target : "";
+}
+
+Status write_reproducer(const Culprit& culprit, const std::string& target,
+                        const std::string& folder) {
+  TAPML_TRY(make_folder(folder));
+  TAPML_TRY(write_text_atomic(folder + "/loops.txt", culprit.source.loops));
+  if (!culprit.source.code.empty()) {
+    TAPML_TRY(write_text_atomic(folder + "/kernel.cl", culprit.source.code));
+  }
+  std::string readme =
+      "# " + culprit.kernel + " on " + target + "\n\n" + found_text(culprit) + ", " +
+      rate_text(culprit) + "\n\n    " + error_text(culprit) +
+      "\n\nLayers of the model behind it: " + origin_summary(culprit.verdict.origin) + ".\n";
+  if (culprit.smallest) {
+    TAPML_TRY(save_suite(culprit.smallest->suite, folder + "/suite"));
+    readme += "\n`suite` holds the smallest failing input that was found: " +
+              smallest_text(*culprit.smallest) + ". To see it again, here:\n\n    " +
+              reproducer_command(culprit, target) + "\n";
+  } else if (culprit.verdict.passed) {
+    readme += "\nIts carved tests pass: it fails only in the model.\n";
+  }
+  readme += "\n`loops.txt` is the tensor program that the target runs" +
+            std::string(culprit.source.code.empty() ? "" : ", `kernel.cl` its code") + ".\n";
+  return write_text_atomic(folder + "/README.md", readme);
+}
+
+std::string localization_html(const Localization& localization, const std::string& model,
+                              const std::string& prompt, const std::string& command) {
+  std::string culprits, rows;
+  for (const Culprit& culprit : localization.culprits) {
+    culprits += culprit_html(culprit, localization.target);
+  }
+  for (const KernelVerdict& verdict : localization.verdicts) {
+    const bool accused = std::ranges::any_of(
+        localization.culprits, [&](const Culprit& one) { return one.kernel == verdict.kernel; });
+    rows += verdict_row_html(verdict, accused);
+  }
+  const ModelCheck& check = localization.target_ran ? localization.whole : localization.rest;
+  auto device = [](const std::string& role, const std::string& target, const DeviceInfo& info) {
+    return "<tr><th>" + role + "</th><td>" + escaped(target) + "</td><td>" + escaped(info.name) +
+           "</td><td>" + escaped(info.version) + "</td></tr>";
+  };
+  return "<!doctype html><html lang=en><meta charset=utf-8><title>tapml localize</title><style>" +
+         page_style() + "</style><h1>" + escaped(model) + ": " + escaped(localization.source) +
+         " to " + escaped(localization.target) + "</h1><div class='verdict " +
+         (localization.found() ? "bad" : "ok") + "'>" + escaped(localization_text(localization)) +
+         "</div><p>Prompt: " + escaped(prompt) + "</p>" + culprits +
+         "<h2>Kernels</h2><table><tr><th>kernel<th>layers<th>calls<th>shapes<th>largest error"
+         "<th>its bound<th>carved tests<th>implementation</tr>\n" +
+         rows + "</table><h2>Whole model</h2><p>" +
+         (localization.target_ran ? "The target alone"
+                                  : "With all kernels but the culprits on the target") +
+         ": largest logits error against the judge " + number(check.max_abs) + ", bound " +
+         number(check.bound) + ". Hybrid runs: " + std::to_string(localization.hybrid_runs) +
+         ".</p><h2>Environment</h2><table><tr><th><th>target<th>device<th>version</tr>" +
+         device("source", localization.source, localization.source_info) +
+         device("target", localization.target, localization.target_info) + "</table><p>" +
+         escaped(command) + "</p><p>Took " + seconds(localization.seconds) + ".</p></html>\n";
+}
+
+}  // namespace tapml::topdown

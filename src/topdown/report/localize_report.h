@@ -1,0 +1,31 @@
+// What a localization found, for people and for programs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "io/json.h"
+#include "topdown/localize/localize.h"
+
+namespace tapml::topdown {
+
+// One paragraph a culprit, of several lines; `colors` marks the kernel.
+std::string culprit_text(const Culprit& culprit, bool colors);
+// One sentence: how many, or that nothing is wrong, or that it is not in the kernels.
+std::string localization_text(const Localization& localization);
+
+Json localization_json(const Localization& localization);
+
+// Writes a culprit's files below `folder` (README.md, loops.txt, kernel.cl where the code is text,
+// suite/ with the smallest failing input where there is one), so that the failure is seen again
+// without the model. `target` as `replay` takes it.
+Status write_reproducer(const Culprit& culprit, const std::string& target,
+                        const std::string& folder);
+// The command that shows the failure again; empty where no carved test fails.
+std::string reproducer_command(const Culprit& culprit, const std::string& target);
+
+// One self-contained page.
+std::string localization_html(const Localization& localization, const std::string& model,
+                              const std::string& prompt, const std::string& command);
+
+}  // namespace tapml::topdown

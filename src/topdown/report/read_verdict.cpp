@@ -1,0 +1,150 @@
+#include "topdown/report/read_verdict.h"
+
+#include <cmath>
+#include <limits>
+
+namespace tapml::topdown {
+
+namespace {
+
+// Infinities and NaN are texts (report_parts' real()).
+Status read_real(const JsonObjectReader& json, std::string_view key, double& value) {
+  const Json* found = json.find(key);
+  if (found && found->is_string()) {
+    const std::string& text = found->as_string();
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    if (text == "inf" || text == "-inf") {
+      value = text == "inf" ? kInfinity : -kInfinity;
+      return {};
+    }
+    if (text == "nan" || text == "-nan") {
+      value = std::numeric_limits<double>::quiet_NaN();
+      return {};
+    }
+  }
+  TAPML_ASSIGN(value, json.required_float(key));
+  return {};
+}
+
+Status read_texts(const JsonObjectReader& json, std::string_view key, std::set<std::string>& set) {
+  TAPML_ASSIGN(std::vector<std::string> items, json.required_string_array(key));
+  set.insert(items.begin(), items.end());
+  return {};
+}
+
+// What follows from the numbers, as compare() has it.
+void settle(Comparison& comparison) {
+  auto good = [](const Errors& errors) {
+    return errors.max_ratio <= 1 && errors.mask_mismatches == 0;
+  };
+  comparison.target_ok = good(comparison.target);
+  comparison.outcome = !comparison.target_ok      ? Outcome::kFail
+                       : !good(comparison.source) ? Outcome::kSourceWrong
+                                                  : Outcome::kPass;
+}
+
+Result<Failure> read_failure(const JsonObjectReader& json) {
+  constexpr Failure kAll[] = {Failure::kNone, Failure::kRefused, Failure::kCrash, Failure::kTimeout,
+                              Failure::kOutOfBounds};
+  std::vector<std::string_view> names;
+  for (Failure failure : kAll) names.emplace_back(failure_name(failure));
+  TAPML_ASSIGN(const std::string name, json.required_choice("failed", names));
+  for (Failure failure : kAll) {
+    if (name == failure_name(failure)) return failure;
+  }
+  return Failure::kNone;
+}
+
+}  // namespace
+
+Result<Errors> read_errors(const JsonObjectReader& json) {
+  Errors errors;
+  TAPML_TRY(read_real(json, "max_abs", errors.max_abs));
+  TAPML_TRY(read_real(json, "error_over_bound", errors.max_ratio));
+  TAPML_TRY(read_real(json, "bound", errors.bound_at_max));
+  TAPML_ASSIGN(errors.worst, json.required_int("worst_element"));
+  TAPML_TRY(read_real(json, "max_relative", errors.max_relative));
+  TAPML_TRY(read_real(json, "max_ulp", errors.max_ulp));
+  TAPML_TRY(read_real(json, "cosine", errors.cosine));
+  TAPML_TRY(read_real(json, "nmse", errors.nmse));
+  TAPML_ASSIGN(errors.mask_mismatches, json.required_int("nan_inf_mismatches"));
+  TAPML_ASSIGN(errors.judged, json.required_int("judged"));
+  return errors;
+}
+
+Result<ModelCheck> read_check(const JsonObjectReader& json) {
+  ModelCheck check;
+  constexpr int64_t kMaxToken = std::numeric_limits<int32_t>::max();
+  TAPML_ASSIGN(check.passed, json.required_bool("passed"));
+  TAPML_TRY(read_real(json, "max_abs", check.max_abs));
+  TAPML_TRY(read_real(json, "bound", check.bound));
+  TAPML_TRY(read_real(json, "source_error", check.source_error));
+  TAPML_ASSIGN(check.top1_changes, json.required_int("top1_changes"));
+  TAPML_ASSIGN(check.positions, json.required_int("positions"));
+  TAPML_TRY(read_real(json, "kl_max", check.kl_max));
+  TAPML_TRY(read_real(json, "kl_mean", check.kl_mean));
+  TAPML_TRY(read_real(json, "top_k_agreement", check.top_k_agreement));
+  TAPML_ASSIGN(check.first_divergent, json.required_int("first_divergent"));
+  TAPML_ASSIGN(const int64_t judged, json.required_int("judged_token", -1, kMaxToken));
+  TAPML_ASSIGN(const int64_t own, json.required_int("own_token", -1, kMaxToken));
+  check.judged_token = static_cast<int32_t>(judged);
+  check.own_token = static_cast<int32_t>(own);
+  TAPML_TRY(read_real(json, "margin", check.margin));
+  TAPML_ASSIGN(check.failure, json.required_string("failure"));
+  return check;
+}
+
+Result<KernelVerdict> read_verdict(const JsonObjectReader& json) {
+  KernelVerdict verdict;
+  TAPML_ASSIGN(verdict.kernel, json.required_string("kernel"));
+  TAPML_TRY(read_texts(json, "layers", verdict.origin));
+  TAPML_ASSIGN(verdict.calls, json.required_int("calls"));
+  TAPML_TRY(read_texts(json, "shapes", verdict.shapes));
+  TAPML_ASSIGN(verdict.passed, json.required_bool("passed"));
+  TAPML_ASSIGN(verdict.source_wrong, json.required_bool("source_wrong"));
+  TAPML_ASSIGN(verdict.against_source, json.required_bool("against_source_only"));
+  TAPML_ASSIGN(verdict.failed, read_failure(json));
+  TAPML_ASSIGN(verdict.failure, json.required_string("failure"));
+  TAPML_ASSIGN(verdict.note, json.required_string("note"));
+  TAPML_ASSIGN(verdict.provider, json.required_string("provider"));
+  TAPML_ASSIGN(verdict.worst_output, json.required_string("worst_output"));
+  TAPML_ASSIGN(verdict.worst_sequence, json.required_int("worst_call"));
+  TAPML_ASSIGN(verdict.judged, json.required_int("judged_elements"));
+  TAPML_ASSIGN(verdict.elements, json.required_int("elements"));
+  TAPML_TRY(read_real(json, "allowed", verdict.worst.allowed));
+  TAPML_ASSIGN(const JsonObjectReader target, json.required_object("target"));
+  TAPML_ASSIGN(verdict.worst.target, read_errors(target));
+  TAPML_ASSIGN(const JsonObjectReader source, json.required_object("source"));
+  TAPML_ASSIGN(verdict.worst.source, read_errors(source));
+  settle(verdict.worst);
+  TAPML_TRY(read_real(json, "seconds", verdict.seconds));
+  TAPML_ASSIGN(const auto granted, json.optional_object("tolerance"));
+  if (granted) {
+    Tolerance tolerance;
+    TAPML_ASSIGN(tolerance.kernel, granted->required_string("kernel"));
+    TAPML_TRY(read_real(*granted, "factor", tolerance.factor));
+    TAPML_TRY(read_real(*granted, "absolute", tolerance.absolute));
+    TAPML_ASSIGN(tolerance.reason, granted->required_string("reason"));
+    TAPML_ASSIGN(verdict.tolerated, granted->required_bool("decided"));
+    verdict.tolerance = std::move(tolerance);
+  }
+  return verdict;
+}
+
+Result<MigrationStep> read_step(const JsonObjectReader& json) {
+  MigrationStep step;
+  TAPML_ASSIGN(step.verdict, read_verdict(json));
+  TAPML_ASSIGN(step.unit, json.required_string("unit"));
+  TAPML_ASSIGN(step.migrated, json.required_bool("migrated"));
+  TAPML_ASSIGN(const JsonObjectReader hybrid, json.required_object("hybrid"));
+  TAPML_ASSIGN(step.hybrid, read_check(hybrid));
+  TAPML_ASSIGN(step.dispatched, json.required_int("dispatched"));
+  TAPML_ASSIGN(const JsonObjectReader copies, json.required_object("copies"));
+  TAPML_ASSIGN(step.copies.to_target, copies.required_int("to_target"));
+  TAPML_ASSIGN(step.copies.bytes_to_target, copies.required_int("bytes_to_target"));
+  TAPML_ASSIGN(step.copies.from_target, copies.required_int("from_target"));
+  TAPML_ASSIGN(step.copies.bytes_from_target, copies.required_int("bytes_from_target"));
+  return step;
+}
+
+}  // namespace tapml::topdown

@@ -1,0 +1,16 @@
+// What the reports' JSON says, read again.
+#pragma once
+
+#include "io/json_reader.h"
+#include "topdown/migrate/migrate.h"
+
+namespace tapml::topdown {
+
+// Each reads what the function of that name in report.h or report_parts.h writes, and gives the
+// same value. UserError for anything else.
+Result<Errors> read_errors(const JsonObjectReader& json);          // errors_json
+Result<ModelCheck> read_check(const JsonObjectReader& json);       // check_json
+Result<KernelVerdict> read_verdict(const JsonObjectReader& json);  // verdict_json
+Result<MigrationStep> read_step(const JsonObjectReader& json);     // step_json
+
+}  // namespace tapml::topdown

@@ -1,0 +1,266 @@
+#include "topdown/report/report.h"
+
+#include <cmath>
+
+#include "base/host/terminal.h"
+#include "topdown/report/report_parts.h"
+
+namespace tapml::topdown {
+
+std::string verdict_outcome(const KernelVerdict& verdict) {
+  if (verdict.failed != Failure::kNone) return failure_name(verdict.failed);
+  return verdict.passed ? "pass" : "differs";
+}
+
+std::string outcome_of(const MigrationStep& step) {
+  if (step.migrated) return "migrated";
+  if (!step.verdict.passed) return verdict_outcome(step.verdict);
+  return step.hybrid.failure.empty() ? "hybrid differs" : "hybrid fails";
+}
+
+std::string tolerance_text(const KernelVerdict& verdict) {
+  if (!verdict.tolerance) return "";
+  const Tolerance& tolerance = *verdict.tolerance;
+  char text[96];
+  std::snprintf(text, sizeof text, "bound times %g plus %g (", tolerance.factor,
+                tolerance.absolute);
+  return text + std::string(verdict.tolerated ? "needed" : "not needed") + "): " + tolerance.reason;
+}
+
+std::string indented(const std::string& text) {
+  std::string result;
+  for (char c : text) {
+    result += c;
+    if (c == '\n') result += "  ";
+  }
+  return result;
+}
+
+std::string verdict_header() {
+  return pad("kernel", 34) + " " + pad("layers", 40) + " " + pad("calls", 5) + " " +
+         pad("shapes", 22) + " " + pad("error", 9) + " " + pad("bound", 9) + " " +
+         pad("verdict", 14) + " time";
+}
+
+std::string verdict_row(const KernelVerdict& verdict, const std::string& outcome, bool colors) {
+  bool good = outcome == "migrated" || outcome == "pass";
+  std::string shown = pad(outcome + (verdict.source_wrong ? " (source!)" : ""), 14);
+  // Nothing but the source's output was there to judge by.
+  if (verdict.against_source) shown += " (source only)";
+  double error = verdict.worst.target.mask_mismatches > 0 ? NAN : verdict.worst.target.max_abs;
+  return pad(verdict.kernel, 34) + " " + pad(layers_text(verdict), 40) + " " +
+         pad(std::to_string(verdict.calls), 5) + " " + pad(shapes_text(verdict), 22) + " " +
+         pad(std::isnan(error) ? "nan/inf" : number(error), 9) + " " +
+         pad(number(verdict.worst.allowed), 9) + " " +
+         styled(shown, good ? Style::kGreen : Style::kRed, colors) + " " + seconds(verdict.seconds);
+}
+
+Json verdict_json(const KernelVerdict& verdict) {
+  std::vector<Json> layers, shapes;
+  for (const std::string& layer : verdict.origin) layers.push_back(Json::string(layer));
+  for (const std::string& shape : verdict.shapes) shapes.push_back(Json::string(shape));
+  Json json = Json::object({{"kernel", Json::string(verdict.kernel)},
+                            {"layers", Json::array(std::move(layers))},
+                            {"calls", Json::integer(verdict.calls)},
+                            {"shapes", Json::array(std::move(shapes))},
+                            {"passed", Json::boolean(verdict.passed)},
+                            {"source_wrong", Json::boolean(verdict.source_wrong)},
+                            {"against_source_only", Json::boolean(verdict.against_source)},
+                            {"failed", Json::string(failure_name(verdict.failed))},
+                            {"failure", Json::string(verdict.failure)},
+                            {"note", Json::string(verdict.note)},
+                            {"provider", Json::string(verdict.provider)},
+                            {"worst_output", Json::string(verdict.worst_output)},
+                            {"worst_call", Json::integer(verdict.worst_sequence)},
+                            {"judged_elements", Json::integer(verdict.judged)},
+                            {"elements", Json::integer(verdict.elements)},
+                            {"allowed", real(verdict.worst.allowed)},
+                            {"target", errors_json(verdict.worst.target)},
+                            {"source", errors_json(verdict.worst.source)},
+                            {"seconds", real(verdict.seconds)}});
+  if (verdict.tolerance) {
+    json.set("tolerance", Json::object({{"kernel", Json::string(verdict.tolerance->kernel)},
+                                        {"factor", real(verdict.tolerance->factor)},
+                                        {"absolute", real(verdict.tolerance->absolute)},
+                                        {"reason", Json::string(verdict.tolerance->reason)},
+                                        {"decided", Json::boolean(verdict.tolerated)}}));
+  }
+  return json;
+}
+
+Json step_json(const MigrationStep& step) {
+  Json json = verdict_json(step.verdict);
+  json.set("outcome", Json::string(outcome_of(step)));
+  json.set("unit", Json::string(step.unit));
+  json.set("migrated", Json::boolean(step.migrated));
+  json.set("hybrid", check_json(step.hybrid));
+  json.set("dispatched", Json::integer(step.dispatched));
+  json.set("copies",
+           Json::object({{"to_target", Json::integer(step.copies.to_target)},
+                         {"bytes_to_target", Json::integer(step.copies.bytes_to_target)},
+                         {"from_target", Json::integer(step.copies.from_target)},
+                         {"bytes_from_target", Json::integer(step.copies.bytes_from_target)}}));
+  return json;
+}
+
+std::string user_file(const KernelVerdict& verdict) {
+  constexpr std::string_view kUser = "user:";
+  return verdict.provider.starts_with(kUser) ? verdict.provider.substr(kUser.size()) : "";
+}
+
+std::string user_kernels_text(const std::vector<const KernelVerdict*>& verdicts) {
+  std::string text;
+  for (const KernelVerdict* verdict : verdicts) {
+    const std::string file = user_file(*verdict);
+    if (file.empty()) continue;
+    text += (text.empty() ? "user's own: " : ", ") + verdict->kernel + " (" + file + ")";
+  }
+  return text;
+}
+
+Json user_kernels_json(const std::vector<const KernelVerdict*>& verdicts) {
+  Json json = Json::object({});
+  for (const KernelVerdict* verdict : verdicts) {
+    const std::string file = user_file(*verdict);
+    if (!file.empty()) json.set(verdict->kernel, Json::string(file));
+  }
+  return json;
+}
+
+std::vector<const KernelVerdict*> verdicts_of(const Migration& migration) {
+  std::vector<const KernelVerdict*> verdicts;
+  for (const MigrationStep& step : migration.steps) verdicts.push_back(&step.verdict);
+  return verdicts;
+}
+
+Json migration_json(const Migration& migration) {
+  std::vector<Json> steps, culprits, untried;
+  for (const MigrationStep& step : migration.steps) {
+    steps.push_back(step_json(step));
+    if (!step.migrated) culprits.push_back(Json::string(step.verdict.kernel));
+  }
+  for (const std::string& name : migration.untried) untried.push_back(Json::string(name));
+  return Json::object({{"source", Json::string(migration.source)},
+                       {"target", Json::string(migration.target)},
+                       {"source_device", device_json(migration.source_info)},
+                       {"target_device", device_json(migration.target_info)},
+                       {"passed", Json::boolean(migration.passed())},
+                       {"culprits", Json::array(std::move(culprits))},
+                       {"kernels", Json::array(std::move(steps))},
+                       {"user_kernels", user_kernels_json(verdicts_of(migration))},
+                       {"untried", Json::array(std::move(untried))},
+                       {"resumed", Json::integer(migration.resumed)},
+                       {"target_ran_alone", Json::boolean(migration.target_ran)},
+                       {"whole_model", check_json(migration.whole)},
+                       {"source_tokens", tokens_json(migration.source_tokens)},
+                       {"target_tokens", tokens_json(migration.target_tokens)},
+                       {"first_divergence", Json::integer(migration.first_divergence)},
+                       {"tie", Json::boolean(migration.tie)},
+                       {"seconds", real(migration.seconds)}});
+}
+
+std::string migration_verdict(const Migration& migration) {
+  if (migration.passed()) return "Every kernel migrated; the target runs the whole model.";
+  const size_t left = migration.culprits().size();
+  if (left > 0) {
+    return "The migration is not complete: " + std::to_string(left) +
+           (left == 1 ? " kernel stays" : " kernels stay") + " on the source" +
+           (migration.untried.empty()
+                ? "."
+                : ", " + std::to_string(migration.untried.size()) + " were not tried.");
+  }
+  return "Every kernel migrated, and the target alone is wrong: look at what it does around "
+         "kernels (memory plan, runtime).";
+}
+
+std::string whole_model_text(const ModelCheck& check) {
+  char agreement[32];
+  std::snprintf(agreement, sizeof agreement, "%.1f%%", 100 * check.top_k_agreement);
+  const std::string divergence = divergence_text(check);
+  return "logits of " + std::to_string(check.positions) + " tokens: error " +
+         number(check.max_abs) + ", bound " + number(check.bound) + ", KL divergence " +
+         number(check.kl_max) + " at most, top " + std::to_string(ModelCheck::kTopK) +
+         " agreement " + agreement + ", " +
+         (divergence.empty() ? "the likeliest token is the judge's everywhere"
+                             : "first different candidate: " + divergence);
+}
+
+std::string copies_text(const Migration& migration) {
+  runtime::CopyCount sum;
+  for (const MigrationStep& step : migration.steps) sum += step.copies;
+  const auto part = [](int64_t copies, int64_t bytes, const char* way) {
+    char text[96];
+    std::snprintf(text, sizeof text, "%lld %s (%.1f MB)", static_cast<long long>(copies), way,
+                  1e-6 * static_cast<double>(bytes));
+    return std::string(text);
+  };
+  return "copies between the two in hybrid runs: " +
+         part(sum.to_target, sum.bytes_to_target, "to the target") + ", " +
+         part(sum.from_target, sum.bytes_from_target, "from it");
+}
+
+std::string migration_html(const Migration& migration, const ReportTexts& texts) {
+  bool passed = migration.passed();
+  const std::string verdict = migration_verdict(migration);
+  std::string culprits;
+  for (const MigrationStep* step : migration.culprits()) {
+    culprits += "<p class=bad>Kernel <code>" + escaped(step->verdict.kernel) + "</code> " +
+                escaped(outcome_of(*step)) + ". Layers behind it: <code>" +
+                escaped(origin_summary(step->verdict.origin)) + "</code></p>";
+    for (const std::string& text :
+         {step->verdict.failure, step->verdict.note, step->hybrid.failure}) {
+      if (!text.empty()) culprits += "<pre>" + escaped(text) + "</pre>";
+    }
+  }
+  std::string rows;
+  for (const MigrationStep& step : migration.steps) {
+    const KernelVerdict& v = step.verdict;
+    rows += "<tr class=" + std::string(step.migrated ? "ok" : "bad") + "><td><code>" +
+            escaped(v.kernel) + "</code></td><td class=layers>" +
+            escaped(origin_summary(v.origin)) + "</td><td>" + std::to_string(v.calls) +
+            "</td><td>" + escaped(shapes_text(v)) +
+            (v.judged < v.elements ? "<br>" + std::to_string(v.judged) + " of " +
+                                         std::to_string(v.elements) + " elements judged"
+                                   : "") +
+            (v.against_source ? "<br>held against the source's output only" : "") + "</td><td>" +
+            number(v.worst.target.max_abs) + "</td><td>" + number(v.worst.allowed) + "</td><td>" +
+            number(v.worst.target.max_ulp) + "</td><td>" + number(step.hybrid.max_abs) +
+            "</td><td>" + escaped(outcome_of(step)) + "</td><td>" + escaped(v.provider) +
+            "</td><td>" + seconds(v.seconds) + "</td></tr>\n";
+  }
+  auto device = [](const std::string& role, const std::string& target, const DeviceInfo& info) {
+    return "<tr><th>" + role + "</th><td>" + escaped(target) + "</td><td>" + escaped(info.name) +
+           "</td><td>" + escaped(info.version) + "</td></tr>";
+  };
+  std::string divergence;
+  if (migration.target_ran) {
+    divergence = migration.first_divergence < 0 ? "identical token for token"
+                 : migration.tie
+                     ? "diverges at token " + std::to_string(migration.first_divergence) +
+                           " between two choices that tie within the error bound"
+                     : "diverges at token " + std::to_string(migration.first_divergence);
+  } else {
+    divergence = "not run alone: kernels are left on the source";
+  }
+  return "<!doctype html><html lang=en><meta charset=utf-8><title>tapml migration</title><style>" +
+         page_style() + "</style><h1>" + escaped(texts.model) + ": " + escaped(migration.source) +
+         " to " + escaped(migration.target) + "</h1><div class='verdict " +
+         (passed ? "ok" : "bad") + "'>" + verdict + "</div>" + culprits + "<p>" +
+         escaped(copies_text(migration)) + "</p><p>" +
+         escaped(user_kernels_text(verdicts_of(migration))) + "</p>" +
+         "<h2>Continuations</h2><p>Prompt: " + escaped(texts.prompt) + "</p><p>" +
+         escaped(migration.source) + "</p><pre>" + escaped(texts.source_text) + "</pre><p>" +
+         escaped(migration.target) + " (" + divergence + ")</p><pre>" + escaped(texts.target_text) +
+         "</pre><h2>Kernels</h2><table><tr><th>kernel<th>layers<th>calls<th>shapes<th>largest error"
+         "<th>its bound<th>ULP<th>logits error of the hybrid<th>outcome<th>implementation<th>time"
+         "</tr>\n" +
+         rows + "</table><h2>Whole model</h2><p>Largest logits error against the judge: target " +
+         number(migration.whole.max_abs) + ", source " + number(migration.whole.source_error) +
+         ", bound " + number(migration.whole.bound) +
+         ".</p><h2>Environment</h2><table><tr><th><th>target<th>device<th>version</tr>" +
+         device("source", migration.source, migration.source_info) +
+         device("target", migration.target, migration.target_info) + "</table><p>" +
+         escaped(texts.command) + "</p><p>Took " + seconds(migration.seconds) + ".</p></html>\n";
+}
+
+}  // namespace tapml::topdown

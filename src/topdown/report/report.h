@@ -1,0 +1,55 @@
+// What a migration or replay found, for people and for programs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "io/json.h"
+#include "topdown/migrate/migrate.h"
+
+namespace tapml::topdown {
+
+// One row a kernel: kernel, model layers behind it, calls, shapes, largest error against the judge
+// with its bound, verdict, time. For a terminal; `colors` marks the verdicts.
+std::string verdict_header();
+std::string verdict_row(const KernelVerdict& verdict, const std::string& outcome, bool colors);
+
+Json verdict_json(const KernelVerdict& verdict);
+Json step_json(const MigrationStep& step);
+Json migration_json(const Migration& migration);
+
+// Texts that a report shows beside the numbers.
+struct ReportTexts {
+  std::string model;
+  std::string prompt;
+  std::string source_text, target_text;  // continuations
+  std::string command;
+};
+
+// One sentence: whether it is complete.
+std::string migration_verdict(const Migration& migration);
+// One line: how far the logits of a whole run are from the judge's.
+std::string whole_model_text(const ModelCheck& check);
+// One line: what went between the two sessions in the hybrid runs.
+std::string copies_text(const Migration& migration);
+// One self-contained page: verdict, continuations, table, environment.
+std::string migration_html(const Migration& migration, const ReportTexts& texts);
+
+// Of every kernel, in the steps' order.
+std::vector<const KernelVerdict*> verdicts_of(const Migration& migration);
+// "migrated", "differs", "hybrid differs", "hybrid fails", or what failed ("crash", ...).
+std::string outcome_of(const MigrationStep& step);
+// "pass", "differs", or what failed.
+std::string verdict_outcome(const KernelVerdict& verdict);
+// The file of the user's own kernel that was judged; empty: it came from elsewhere.
+std::string user_file(const KernelVerdict& verdict);
+// "user's own: rms_norm_485247dc (kernels/rms.cl), ..."; empty where there is none.
+std::string user_kernels_text(const std::vector<const KernelVerdict*>& verdicts);
+// An object of those: file by kernel.
+Json user_kernels_json(const std::vector<const KernelVerdict*>& verdicts);
+// What was granted to a kernel, and why; empty where nothing was.
+std::string tolerance_text(const KernelVerdict& verdict);
+// Lines after the first one begin with blanks.
+std::string indented(const std::string& text);
+
+}  // namespace tapml::topdown

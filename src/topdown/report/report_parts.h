@@ -1,0 +1,27 @@
+// Numbers, names and styles as all reports show them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "io/json.h"
+#include "topdown/replay/replay.h"
+#include "topdown/verdict/model_check.h"
+
+namespace tapml::topdown {
+
+std::string number(double value);                 // "1.25e-03"
+std::string seconds(double value);                // "0.12 s"
+std::string pad(std::string text, size_t width);  // blanks behind, or cut
+std::string shapes_text(const KernelVerdict& verdict);
+std::string layers_text(const KernelVerdict& verdict);
+std::string escaped(const std::string& text);  // for HTML
+std::string page_style();                      // CSS of the pages
+
+Json real(double value);  // JSON has no infinity: a text then
+Json errors_json(const Errors& errors);
+Json check_json(const ModelCheck& check);
+Json tokens_json(const std::vector<int32_t>& tokens);
+Json device_json(const DeviceInfo& info);
+
+}  // namespace tapml::topdown

@@ -1,0 +1,106 @@
+#include "topdown/suite/merge_suites.h"
+
+#include <algorithm>
+#include <map>
+
+#include "ir/exceptions.h"
+#include "topdown/suite/suite_weights.h"
+
+namespace tapml::topdown {
+
+namespace {
+
+class Merger {
+ public:
+  void add(const Suite& suite, const std::string& name) {
+    if (first_.empty()) {
+      first_ = name;
+      result_.source = suite.source;
+      result_.boundary_policy = suite.boundary_policy;
+      result_.model = suite.model;
+    }
+    same("boundary policy", result_.boundary_policy, suite.boundary_policy, name);
+    same("source", result_.source, suite.source, name);
+    same("model", result_.model, suite.model, name);
+    std::vector<int32_t> numbers;
+    for (const SuiteKernel& kernel : suite.kernels) numbers.push_back(add_kernel(kernel, name));
+    int64_t last = next_ - 1;
+    for (const SuiteCall& call : suite.calls) {
+      SuiteCall moved = call;
+      moved.kernel = numbers[static_cast<size_t>(call.kernel)];
+      moved.sequence += next_;
+      last = std::max(last, moved.sequence);
+      add_call(std::move(moved));
+    }
+    next_ = last + 1;
+    result_.tensors.insert(suite.tensors.begin(), suite.tensors.end());
+    for (const auto& [hash, tensor] : suite.tensors) {
+      auto weight = suite.weights.find(hash);
+      if (weight == suite.weights.end()) {
+        inside_.insert(hash);
+      } else {
+        result_.weights.insert(*weight);
+      }
+    }
+    if (!suite.weights.empty() && result_.model_folder.empty()) {
+      result_.model_folder = suite.model_folder;
+    }
+  }
+
+  Suite finish() {
+    std::erase_if(result_.weights, [&](const auto& one) { return inside_.contains(one.first); });
+    if (!result_.weights.empty()) unwrap(weights_by_reference(result_, "the merged suite"));
+    return std::move(result_);
+  }
+
+ private:
+  void same(const std::string& what, const std::string& expected, const std::string& found,
+            const std::string& name) const {
+    if (expected == found) return;
+    throw_user("a suite of another " + what, name, expected + ", as in " + first_, found,
+               "only suites of one model, policy and source become one");
+  }
+
+  int32_t add_kernel(const SuiteKernel& kernel, const std::string& name) {
+    int32_t number = result_.find_kernel(kernel.name);
+    if (number < 0) {
+      result_.kernels.push_back(kernel);
+      return static_cast<int32_t>(result_.kernels.size() - 1);
+    }
+    SuiteKernel& known = result_.kernels[static_cast<size_t>(number)];
+    if (known.spec != kernel.spec || known.modes != kernel.modes) {
+      throw_user("two suites have different kernels of one name", name,
+                 "the specification that " + first_ + " has", "another one of " + kernel.name,
+                 "carve them with one version of tapml");
+    }
+    known.dropped += kernel.dropped;
+    return number;
+  }
+
+  void add_call(SuiteCall call) {
+    auto [known, fresh] = call_of_.emplace(test_key(call), result_.calls.size());
+    if (fresh) {
+      result_.calls.push_back(std::move(call));
+      return;
+    }
+    SuiteCall& same = result_.calls[known->second];
+    same.times += call.times;
+    same.origin = merge_origins(same.origin, call.origin);
+  }
+
+  Suite result_;
+  std::string first_;
+  std::set<std::string> inside_;
+  std::map<std::string, size_t> call_of_;
+  int64_t next_ = 0;  // position in the run of the next suite's first call
+};
+
+}  // namespace
+
+Suite merge(const std::vector<Suite>& suites, const std::vector<std::string>& names) {
+  Merger merger;
+  for (size_t i = 0; i < suites.size(); ++i) merger.add(suites[i], names[i]);
+  return merger.finish();
+}
+
+}  // namespace tapml::topdown

@@ -1,0 +1,68 @@
+// Which calls of a kernel are worth their bytes: those that differ most from the others.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tensor/host_tensor.h"
+#include "topdown/suite/suite.h"
+
+namespace tapml::topdown {
+
+// What a tensor's values look like, on logarithmic scales: one unit is a factor of two.
+struct TensorSummary {
+  double magnitude = 0;            // of the root mean square of the finite values
+  double lowest = 0, highest = 0;  // against that, with their sign
+  double special = 0;              // whether there are NaN and infinities
+};
+TensorSummary summarize(const HostTensor& tensor);
+
+// Calls under a budget of bytes. Tensors that several calls name count once.
+class CallSelection {
+ public:
+  struct Tensor {
+    std::string hash;
+    Shape shape;
+    TensorSummary summary;
+    int64_t bytes = 0;  // 0: it is not the suite's own
+  };
+  // `id` is new. Calls are compared within their kernel, by scalars, shapes and summaries.
+  void add(int64_t id, const SuiteCall& call, const std::vector<Tensor>& tensors);
+  int64_t bytes() const { return bytes_; }
+
+  // The call that says least for its bytes; -1 where every kernel is down to one. That is the call
+  // with the smallest distance to the nearest other one of its kernel, divided by its bytes (of
+  // what it shares, its part); the later of two equal ones.
+  int64_t least() const;
+  // Takes it away, and returns the hashes that no call names any more.
+  std::vector<std::string> remove(int64_t id);
+
+ private:
+  struct Call {
+    int32_t kernel = 0;
+    std::vector<double> features;
+    std::vector<size_t> tensors;  // without repetition
+    double nearest = 0;           // distance to the nearest other call of the kernel
+    int64_t nearest_id = -1;      // -1: there is no other
+  };
+  struct Held {
+    std::string hash;
+    int64_t bytes = 0, uses = 0;
+  };
+  void find_nearest(int64_t id, Call& call) const;
+
+  std::map<int64_t, Call> calls_;
+  std::map<int32_t, std::vector<int64_t>> by_kernel_;
+  std::vector<Held> held_;
+  std::map<std::string, size_t> number_;  // of a tensor in held_
+  int64_t bytes_ = 0;
+};
+
+// Keeps at most `calls` (0: all) of a kernel with the same scalars and function, and within
+// `budget` bytes (0: no limit) those that differ most; `dropped` of the kernels says how many went.
+// Tensors that no call names any more go, too. One call of every kernel stays in any case.
+void prune(Suite& suite, int64_t calls, int64_t budget);
+
+}  // namespace tapml::topdown

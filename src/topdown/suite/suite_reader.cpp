@@ -1,0 +1,232 @@
+// Reading suites.
+#include "base/hash.h"
+#include "io/host/files.h"
+#include "io/json.h"
+#include "io/safetensors.h"
+#include "topdown/suite/check_suite.h"
+#include "topdown/suite/suite.h"
+#include "topdown/suite/suite_folder.h"
+#include "topdown/suite/suite_weights.h"
+
+namespace tapml::topdown {
+
+namespace {
+
+// Reads one suite.json; every complaint names the file and the place in it.
+class SuiteReader {
+ public:
+  SuiteReader(std::string file, bool check_hashes)
+      : file_(std::move(file)), check_hashes_(check_hashes) {}
+
+  Result<Suite> read(std::string_view text) {
+    TAPML_ASSIGN(Json json, parse_json(text, file_));
+    if (!json.is_object()) return wrong(json, "the document", "an object");
+    TAPML_ASSIGN(std::string schema, string(json, "schema"));
+    if (schema != kSuiteSchema) {
+      return wrong(json, "schema", std::string("\"") + kSuiteSchema + "\"");
+    }
+    TAPML_ASSIGN(version_, integer(json, "version"));
+    if (version_ < 1 || version_ > kSuiteVersion) {
+      return fail(user_error("suite of another schema version", file_,
+                             "1 to " + std::to_string(kSuiteVersion), std::to_string(version_),
+                             "read it with a newer tapml, or carve it again with this one"));
+    }
+    Suite suite;
+    TAPML_ASSIGN(suite.source, string(json, "source"));
+    TAPML_ASSIGN(suite.boundary_policy, string(json, "boundary_policy"));
+    TAPML_ASSIGN(suite.model, string(json, "model"));
+    // Version 1 has all tensors inside, every call of the run on its own, and does not say what it
+    // left out.
+    if (version_ > 1) TAPML_TRY(read_weights(json, suite));
+    TAPML_ASSIGN(const Json* kernels, array(json, "kernels"));
+    for (const Json& item : kernels->items()) TAPML_TRY(read_kernel(item, suite));
+    TAPML_ASSIGN(const Json* calls, array(json, "calls"));
+    for (const Json& item : calls->items()) TAPML_TRY(read_call(item, suite));
+    return suite;
+  }
+
+ private:
+  std::unexpected<Error> wrong(const Json& at, const std::string& what,
+                               const std::string& expected) const {
+    return fail(
+        user_error("bad " + what + " in a suite",
+                   file_ + ":" + std::to_string(at.line()) + ":" + std::to_string(at.column()),
+                   expected, at.kind_name(), "carve the suite again"));
+  }
+
+  Result<const Json*> member(const Json& object, const char* key) const {
+    const Json* value = object.is_object() ? object.find(key) : nullptr;
+    if (!value) return wrong(object, "entry", std::string("a field \"") + key + "\"");
+    return value;
+  }
+  Result<std::string> string(const Json& object, const char* key) const {
+    TAPML_ASSIGN(const Json* value, member(object, key));
+    if (!value->is_string()) return wrong(*value, key, "a string");
+    return value->as_string();
+  }
+  Result<int64_t> integer(const Json& object, const char* key) const {
+    TAPML_ASSIGN(const Json* value, member(object, key));
+    if (!value->is_integer()) return wrong(*value, key, "an integer");
+    return value->as_integer();
+  }
+  Result<const Json*> array(const Json& object, const char* key) const {
+    TAPML_ASSIGN(const Json* value, member(object, key));
+    if (!value->is_array()) return wrong(*value, key, "an array");
+    return value;
+  }
+  Result<std::vector<std::string>> string_list(const Json& object, const char* key) const {
+    TAPML_ASSIGN(const Json* list, array(object, key));
+    std::vector<std::string> result;
+    for (const Json& item : list->items()) {
+      if (!item.is_string()) return wrong(item, key, "strings");
+      result.push_back(item.as_string());
+    }
+    return result;
+  }
+
+  Status read_kernel(const Json& json, Suite& suite) {
+    SuiteKernel kernel;
+    TAPML_ASSIGN(kernel.name, string(json, "name"));
+    TAPML_ASSIGN(kernel.spec, string(json, "spec"));
+    TAPML_ASSIGN(std::string hash, string(json, "spec_hash"));
+    std::string found = to_hex(sha256(kernel.spec));
+    if (check_hashes_ && found != hash) {
+      return fail(user_error("the spec of a kernel was altered", file_ + ", kernel " + kernel.name,
+                             "SHA-256 " + hash, found, "carve the suite again"));
+    }
+    TAPML_ASSIGN(kernel.params, string_list(json, "params"));
+    TAPML_ASSIGN(auto modes, string_list(json, "modes"));
+    for (const std::string& text : modes) {
+      auto mode = parse_access_mode(text);
+      if (!mode) return wrong(json, "modes", "in, out or inout");
+      kernel.modes.push_back(*mode);
+    }
+    if (kernel.modes.size() != kernel.params.size()) {
+      return wrong(json, "modes", "one mode a parameter");
+    }
+    if (version_ > 1) {
+      TAPML_ASSIGN(kernel.dropped, integer(json, "dropped"));
+      if (kernel.dropped < 0) return wrong(json, "dropped", "0 or more");
+    }
+    suite.kernels.push_back(std::move(kernel));
+    return {};
+  }
+
+  Status read_call(const Json& json, Suite& suite) {
+    SuiteCall call;
+    TAPML_ASSIGN(int64_t kernel, integer(json, "kernel"));
+    if (kernel < 0 || kernel >= static_cast<int64_t>(suite.kernels.size())) {
+      return wrong(json, "kernel", "the number of a kernel of the suite");
+    }
+    call.kernel = static_cast<int32_t>(kernel);
+    TAPML_ASSIGN(call.sequence, integer(json, "sequence"));
+    if (version_ > 1) {
+      TAPML_ASSIGN(call.times, integer(json, "times"));
+      if (call.times < 1) return wrong(json, "times", "1 or more");
+    }
+    TAPML_ASSIGN(call.function, string(json, "function"));
+    TAPML_ASSIGN(auto origin, string_list(json, "origin"));
+    call.origin = Origin(origin.begin(), origin.end());
+    TAPML_ASSIGN(const Json* scalars, array(json, "scalars"));
+    for (const Json& item : scalars->items()) {
+      if (!item.is_integer()) return wrong(item, "scalars", "integers");
+      call.scalars.push_back(item.as_integer());
+    }
+    TAPML_ASSIGN(call.before, string_list(json, "before"));
+    TAPML_ASSIGN(call.after, string_list(json, "after"));
+    size_t params = suite.kernels[static_cast<size_t>(kernel)].params.size();
+    if (call.before.size() != params || call.after.size() != params) {
+      return wrong(json, "before or after", "one hash a parameter");
+    }
+    for (size_t i = 0; i < params; ++i) {
+      AccessMode mode = suite.kernels[static_cast<size_t>(kernel)].modes[i];
+      TAPML_TRY(check_hash(call.before[i], mode != AccessMode::kOut));
+      TAPML_TRY(check_hash(call.after[i], mode != AccessMode::kIn));
+    }
+    suite.calls.push_back(std::move(call));
+    return {};
+  }
+
+  Status read_weights(const Json& json, Suite& suite) {
+    TAPML_ASSIGN(suite.model_folder, string(json, "model_folder"));
+    TAPML_ASSIGN(const Json* weights, member(json, "weights"));
+    if (!weights->is_object()) return wrong(*weights, "weights", "an object");
+    for (const auto& [hash, name] : weights->members()) {
+      TAPML_TRY(check_hash(hash, true));
+      if (!name.is_string()) return wrong(name, "weights", "names of weights");
+      suite.weights.emplace(hash, name.as_string());
+    }
+    return {};
+  }
+
+  // A hash is also a file name: nothing else may come in here. Where no tensor belongs there is
+  // none.
+  Status check_hash(const std::string& hash, bool needed) const {
+    const bool good = needed ? hash.size() == 64 &&
+                                   hash.find_first_not_of("0123456789abcdef") == std::string::npos
+                             : hash.empty();
+    if (good) return {};
+    return fail(user_error("malformed content hash in a suite", file_,
+                           needed ? "64 hexadecimal digits" : "none for this parameter", hash,
+                           "carve the suite again"));
+  }
+
+  std::string file_;
+  bool check_hashes_;
+  int64_t version_ = 0;
+};
+
+// The tensors that calls name, and the check that all fits.
+Status fill(Suite& suite, const std::string& file,
+            const std::function<Result<HostTensor>(const std::string&)>& tensor) {
+  for (const std::string& hash : named_tensors(suite)) {
+    TAPML_ASSIGN(HostTensor one, tensor(hash));
+    suite.tensors.emplace(hash, std::move(one));
+  }
+  return check_suite(suite, file);
+}
+
+}  // namespace
+
+Result<HostTensor> load_tensor(const std::string& folder, const std::string& hash) {
+  const std::string path = folder + "/" + tensor_file(hash);
+  TAPML_ASSIGN(MappedFile mapped, map_file(path));
+  TAPML_ASSIGN(SafetensorsFile file, parse_safetensors(mapped.bytes, mapped.owner, path));
+  auto it = file.tensors.find("data");
+  if (it == file.tensors.end()) {
+    return fail(user_error("a suite's tensor file lacks its tensor", path, "\"data\"", "none",
+                           "carve the suite again"));
+  }
+  if (std::string found = content_hash(it->second); found != hash) {
+    return fail(user_error("a tensor of the suite was altered", path, "content hash " + hash, found,
+                           "carve the suite again"));
+  }
+  return it->second;
+}
+
+Result<Suite> parse_suite_index(std::string_view text, const std::string& file, bool check_hashes) {
+  return SuiteReader(file, check_hashes).read(text);
+}
+
+Result<Suite> parse_suite(std::string_view text, const std::string& file,
+                          const SuiteSource& source) {
+  TAPML_ASSIGN(Suite suite, parse_suite_index(text, file, source.check_hashes));
+  TAPML_TRY(fill(suite, file, source.tensor));
+  return suite;
+}
+
+Result<Suite> load_suite(const std::string& folder, const std::string& model) {
+  const std::string file = folder + "/suite.json";
+  TAPML_ASSIGN(std::string text, read_text_file(file));
+  TAPML_ASSIGN(Suite suite, parse_suite_index(text, file));
+  if (!model.empty()) suite.model_folder = model;
+  TAPML_ASSIGN(auto weights, weights_by_reference(suite, file));
+  TAPML_TRY(fill(suite, file, [&](const std::string& hash) -> Result<HostTensor> {
+    auto weight = weights.find(hash);
+    if (weight != weights.end()) return weight->second;
+    return load_tensor(folder, hash);
+  }));
+  return suite;
+}
+
+}  // namespace tapml::topdown

@@ -1,0 +1,58 @@
+#include "topdown/suite/suite_weights.h"
+
+#include <filesystem>
+
+#include "frontend/huggingface/model.h"
+#include "ir/exceptions.h"
+
+namespace tapml::topdown {
+
+namespace {
+
+Error missing_model(const Suite& suite, const std::string& file,
+                    const std::map<std::string, std::string>& wanted) {
+  const auto& [hash, name] = *wanted.begin();
+  const std::string others =
+      wanted.size() > 1 ? " and " + std::to_string(wanted.size() - 1) + " others" : "";
+  return user_error(
+      "the weights of this suite are in its model, which is not there", file,
+      "a model directory with weight " + name + " (content hash " + hash + ")" + others,
+      suite.model_folder.empty() ? "no directory" : "nothing at " + suite.model_folder,
+      "--model DIR says where the model is");
+}
+
+}  // namespace
+
+Result<std::map<std::string, HostTensor>> weights_by_reference(const Suite& suite,
+                                                               const std::string& file) {
+  std::map<std::string, std::string> wanted;
+  for (const std::string& hash : named_tensors(suite)) {
+    auto weight = suite.weights.find(hash);
+    if (weight != suite.weights.end()) wanted.insert(*weight);
+  }
+  std::map<std::string, HostTensor> found;
+  if (wanted.empty()) return found;
+  std::error_code ignored;
+  const std::string& folder = suite.model_folder;
+  if (folder.empty() || !std::filesystem::is_directory(folder, ignored)) {
+    return fail(missing_model(suite, file, wanted));
+  }
+  TAPML_ASSIGN(auto model, guard([&] { return frontend::read_model(folder); }));
+  for (const auto& [hash, name] : wanted) {
+    auto weight = model.weights.find(name);
+    if (weight == model.weights.end()) {
+      return fail(user_error("the model has no weight " + name + ", which the suite names", folder,
+                             "the model that " + file + " was carved from", "another one",
+                             "--model DIR says where the model is, or carve the suite again"));
+    }
+    if (std::string own = content_hash(weight->second); own != hash) {
+      return fail(user_error("weight " + name + " of the model is not the suite's", folder,
+                             "content hash " + hash, own,
+                             "--model DIR says where the model is, or carve the suite again"));
+    }
+    found.emplace(hash, weight->second);
+  }
+  return found;
+}
+
+}  // namespace tapml::topdown

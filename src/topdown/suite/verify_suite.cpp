@@ -1,0 +1,56 @@
+#include "topdown/suite/verify_suite.h"
+
+#include "io/host/files.h"
+#include "passes/kernel.h"
+#include "topdown/suite/check_suite.h"
+#include "topdown/suite/suite_weights.h"
+
+namespace tapml::topdown {
+
+Result<SuiteCheck> verify_suite(const std::string& folder, const std::string& model) {
+  const std::string file = folder + "/suite.json";
+  TAPML_ASSIGN(std::string text, read_text_file(file));
+  SuiteCheck check;
+  TAPML_ASSIGN(check.suite, parse_suite_index(text, file));
+  Suite whole = check.suite;
+  if (!model.empty()) whole.model_folder = model;
+  if (auto weights = weights_by_reference(whole, file)) {
+    whole.tensors = std::move(*weights);
+  } else {
+    check.faults.push_back(weights.error());
+  }
+  for (const std::string& hash : named_tensors(whole)) {
+    if (whole.weights.contains(hash)) continue;
+    auto tensor = load_tensor(folder, hash);
+    if (!tensor) {
+      check.faults.push_back(tensor.error());
+      continue;
+    }
+    ++check.tensors;
+    check.bytes += static_cast<int64_t>(tensor->byte_size());
+    whole.tensors.emplace(hash, std::move(*tensor));
+  }
+  if (!check.faults.empty()) return check;
+  if (Status fits = check_suite(whole, file); !fits) check.faults.push_back(fits.error());
+  return check;
+}
+
+Result<std::vector<std::string>> kernels_gone(const Suite& suite, const Module& fixed,
+                                              const std::string& where) {
+  const auto* policy = find_attr<std::string>(fixed.attrs, "boundary_policy");
+  if (policy && suite.boundary_policy != *policy) {
+    return fail(user_error("a suite of another boundary policy", where, *policy,
+                           suite.boundary_policy, "carve it from this model"));
+  }
+  std::vector<std::string> gone;
+  for (const SuiteKernel& kernel : suite.kernels) {
+    if (!fixed.find(kernel.name)) gone.push_back(kernel.name);
+  }
+  if (!suite.kernels.empty() && gone.size() == suite.kernels.size()) {
+    return fail(user_error("a suite of another model", where, "kernels of this model",
+                           gone[0] + " and others", "carve it from this model"));
+  }
+  return gone;
+}
+
+}  // namespace tapml::topdown

@@ -1,0 +1,98 @@
+#include "topdown/verdict/compare.h"
+
+#include <cmath>
+#include <limits>
+
+namespace tapml::topdown {
+
+namespace {
+
+// Distance between neighbouring values of `dtype` at `value`.
+double spacing(double value, DType dtype) {
+  double u = unit_roundoff(dtype);
+  if (u == 0) return 1;
+  int exponent = 0;
+  std::frexp(value, &exponent);
+  return std::ldexp(2 * u, exponent - 1);
+}
+
+}  // namespace
+
+Errors measure(const HostTensor& value, const op::RefTensor& judge, double slack,
+               const Tolerance* tolerance) {
+  Errors errors;
+  double dot = 0, norm_value = 0, norm_judge = 0, squared = 0;
+  for (int64_t i = 0; i < value.size(); ++i) {
+    if (!judge.wants(static_cast<size_t>(i))) continue;
+    ++errors.judged;
+    double v = value.at_f64(i);
+    double j = judge.values[static_cast<size_t>(i)];
+    if (std::isnan(v) != std::isnan(j) || std::isinf(v) != std::isinf(j) ||
+        (std::isinf(v) && v != j)) {
+      ++errors.mask_mismatches;
+      errors.worst = errors.worst < 0 ? i : errors.worst;
+      continue;
+    }
+    if (!std::isfinite(v)) continue;
+    double error = std::abs(v - j);
+    if (!judge.integers.empty()) {
+      // Differences that a double cannot tell count as one at least.
+      auto at = static_cast<size_t>(i);
+      int64_t found = value.values<int64_t>()[at];
+      if (found != judge.integers[at]) error = std::max(error, 1.0);
+    }
+    double bound = judge.bound[static_cast<size_t>(i)] + slack;
+    if (tolerance) bound = tolerance->factor * bound + tolerance->absolute;
+    double ratio = error == 0  ? 0
+                   : bound > 0 ? error / bound
+                               : std::numeric_limits<double>::infinity();
+    if (errors.worst < 0 || ratio > errors.max_ratio) {
+      errors.max_ratio = ratio;
+      errors.bound_at_max = bound;
+      errors.worst = i;
+    }
+    errors.max_abs = std::max(errors.max_abs, error);
+    if (j != 0) errors.max_relative = std::max(errors.max_relative, error / std::abs(j));
+    errors.max_ulp = std::max(errors.max_ulp, error / spacing(j, judge.dtype));
+    dot += v * j;
+    norm_value += v * v;
+    norm_judge += j * j;
+    squared += error * error;
+  }
+  if (norm_value > 0 && norm_judge > 0) errors.cosine = dot / std::sqrt(norm_value * norm_judge);
+  if (norm_judge > 0) errors.nmse = squared / norm_judge;
+  return errors;
+}
+
+const char* outcome_name(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kPass:
+      return "pass";
+    case Outcome::kFail:
+      return "fail";
+    case Outcome::kSourceWrong:
+      return "source wrong";
+  }
+  return "fail";
+}
+
+Comparison compare(const HostTensor& target, const HostTensor& source, const op::RefTensor& judge,
+                   const Tolerance* tolerance) {
+  auto within = [](const Errors& errors) {
+    return errors.max_ratio <= 1 && errors.mask_mismatches == 0;
+  };
+  Comparison result;
+  result.source = measure(source, judge, 0);
+  bool source_ok = within(result.source);
+  double slack = source_ok ? 4 * result.source.max_abs : 0;
+  result.target = measure(target, judge, slack, tolerance);
+  result.allowed = result.target.bound_at_max;
+  result.target_ok = within(result.target);
+  result.tolerated = tolerance && result.target_ok && !within(measure(target, judge, slack));
+  result.outcome = !result.target_ok ? Outcome::kFail
+                   : !source_ok      ? Outcome::kSourceWrong
+                                     : Outcome::kPass;
+  return result;
+}
+
+}  // namespace tapml::topdown

@@ -1,0 +1,177 @@
+#include "topdown/verdict/model_check.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <numeric>
+
+#include "interp/interpreter.h"
+#include "ir/exceptions.h"
+
+namespace tapml::topdown {
+
+namespace {
+
+int64_t argmax(const double* values, int64_t count) {
+  return std::max_element(values, values + count) - values;
+}
+
+// log(sum(exp(values))).
+double log_sum_exp(const double* values, int64_t count) {
+  const double peak = values[argmax(values, count)];
+  double sum = 0;
+  for (int64_t i = 0; i < count; ++i) sum += std::exp(values[i] - peak);
+  return peak + std::log(sum);
+}
+
+// Of distribution `own` from `judged`, both as logits: sum of p (log p - log q). Infinite where one
+// of them is no distribution.
+double divergence(const double* judged, const double* own, int64_t count) {
+  const double p_scale = log_sum_exp(judged, count), q_scale = log_sum_exp(own, count);
+  double sum = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const double log_p = judged[i] - p_scale, p = std::exp(log_p);
+    if (p > 0) sum += p * (log_p - (own[i] - q_scale));
+  }
+  if (std::isnan(sum)) return std::numeric_limits<double>::infinity();
+  return std::max(sum, 0.0);  // rounding alone makes it negative
+}
+
+// The `k` largest, of equal ones those with the lowest index.
+std::vector<int64_t> largest(const double* values, int64_t count, int64_t k) {
+  std::vector<int64_t> order(static_cast<size_t>(count));
+  std::iota(order.begin(), order.end(), int64_t{0});
+  std::partial_sort(order.begin(), order.begin() + k, order.end(), [&](int64_t a, int64_t b) {
+    return values[a] != values[b] ? values[a] > values[b] : a < b;
+  });
+  order.resize(static_cast<size_t>(k));
+  return order;
+}
+
+}  // namespace
+
+std::vector<HostTensor> forced_logits(llm::Engine& engine, const ForcedRun& run) {
+  std::vector<HostTensor> logits;
+  // A kernel that leaves the cache as it was must not profit from an earlier run.
+  unwrap(engine.clear());
+  logits.push_back(unwrap(runtime::download(unwrap(engine.prefill(run.prompt)))));
+  for (int32_t token : run.forced) {
+    if (run.cancelled && run.cancelled()) {
+      throw_platform(PlatformFault::kCancelled, "interrupted");
+    }
+    logits.push_back(unwrap(runtime::download(unwrap(engine.decode(token)))));
+  }
+  return logits;
+}
+
+op::RefTensor judge_logits(const Module& module, const ModelInterface& model,
+                           const std::map<std::string, HostTensor>& weights,
+                           const std::vector<int32_t>& tokens) {
+  auto count = static_cast<int64_t>(tokens.size());
+  int64_t page = model.kv.page_size, pages = (count + page - 1) / page;
+  auto argument = [](const HostTensor& tensor) {
+    return interp::Value::tensor(op::RefTensor::from(tensor));
+  };
+  std::vector<int32_t> table;
+  for (int64_t i = 0; i < pages; ++i) table.push_back(static_cast<int32_t>(i));
+  std::vector<interp::Value> args;
+  args.push_back(argument(HostTensor::from<int32_t>(DType::kI32, {1, count}, tokens)));
+  args.push_back(argument(HostTensor::from<int32_t>(DType::kI32, {1, pages}, table)));
+  args.push_back(argument(HostTensor::zeros(DType::kI32, {1})));
+  for (int64_t i = 0; i < 2 * model.kv.layers; ++i) {
+    args.push_back(argument(
+        HostTensor::zeros(model.kv.dtype, {pages, page, model.kv.kv_heads, model.kv.head_dim})));
+  }
+  for (const std::string& name : model.weights) args.push_back(argument(weights.at(name)));
+  return interp::call(module, "logits_all", args).as_tuple().at(0).as_tensor();
+}
+
+ModelJudge::ModelJudge(op::RefTensor logits, size_t prompt, const std::vector<HostTensor>& source)
+    : logits_(std::move(logits)), first_(static_cast<int64_t>(prompt) - 1) {
+  vocabulary_ = logits_.shape.back();
+  double largest = 1;
+  for (double value : logits_.values) largest = std::max(largest, std::abs(value));
+  for (size_t i = 0; i < source.size(); ++i) {
+    source_error_ = std::max(source_error_, error(source[i], i));
+  }
+  // A source that computes no numbers excuses nothing.
+  bound_ = (std::isfinite(source_error_) ? 4 * source_error_ : 0) + 1e-4 * largest;
+}
+
+ModelJudge ModelJudge::of(const Module& module, const std::map<std::string, HostTensor>& weights,
+                          llm::Engine& source, const ForcedRun& run) {
+  std::vector<int32_t> sequence = run.prompt;
+  sequence.insert(sequence.end(), run.forced.begin(), run.forced.end());
+  return {judge_logits(module, source.model(), weights, sequence), run.prompt.size(),
+          forced_logits(source, run)};
+}
+
+ModelCheck ModelJudge::check(const std::vector<HostTensor>& logits) const {
+  ModelCheck result;
+  result.bound = bound_;
+  result.source_error = source_error_;
+  const int64_t k = std::min(ModelCheck::kTopK, vocabulary_);
+  double kl_sum = 0;
+  int64_t agreed = 0;
+  for (size_t i = 0; i < logits.size(); ++i) {
+    double worst = error(logits[i], i);
+    result.max_abs = std::max(result.max_abs, worst);
+    std::vector<double> own;
+    for (int64_t v = 0; v < vocabulary_; ++v) {
+      const double value = logits[i].at_f64(v);
+      // A NaN is no candidate; it fails by its error.
+      own.push_back(std::isnan(value) ? -std::numeric_limits<double>::infinity() : value);
+    }
+    int64_t top = argmax(own.data(), vocabulary_), judged = argmax(row(i), vocabulary_);
+    if (row(i)[judged] - row(i)[top] > 2 * bound_) ++result.top1_changes;
+    const double kl = divergence(row(i), own.data(), vocabulary_);
+    result.kl_max = std::max(result.kl_max, kl);
+    kl_sum += kl;
+    const std::vector<int64_t> wanted = largest(row(i), vocabulary_, k);
+    const std::vector<int64_t> found = largest(own.data(), vocabulary_, k);
+    agreed += std::ranges::count_if(
+        wanted, [&](int64_t token) { return std::ranges::find(found, token) != found.end(); });
+    if (top != judged && result.first_divergent < 0) {
+      result.first_divergent = static_cast<int64_t>(i);
+      result.judged_token = static_cast<int32_t>(judged);
+      result.own_token = static_cast<int32_t>(top);
+      result.margin = row(i)[judged] - row(i)[top];
+    }
+  }
+  result.positions = std::ssize(logits);
+  if (result.positions > 0) {
+    result.kl_mean = kl_sum / static_cast<double>(result.positions);
+    result.top_k_agreement =
+        static_cast<double>(agreed) / static_cast<double>(k * result.positions);
+  }
+  // Not "<=" alone: a NaN must fail.
+  result.passed = result.max_abs <= bound_ && result.top1_changes == 0;
+  return result;
+}
+
+std::string divergence_text(const ModelCheck& check) {
+  if (check.first_divergent < 0) return "";
+  char margin[32];
+  std::snprintf(margin, sizeof margin, "%.2e", check.margin);
+  return "token " + std::to_string(check.first_divergent) +
+         " after the prompt: " + std::to_string(check.own_token) + ", where the judge prefers " +
+         std::to_string(check.judged_token) + " by " + margin;
+}
+
+double ModelJudge::margin(size_t i, int32_t token) const {
+  const double* values = row(i);
+  return values[argmax(values, vocabulary_)] - values[token];
+}
+
+double ModelJudge::error(const HostTensor& logits, size_t i) const {
+  double worst = 0;
+  for (int64_t v = 0; v < vocabulary_; ++v) {
+    double difference = std::abs(logits.at_f64(v) - row(i)[v]);
+    if (std::isnan(difference)) return std::numeric_limits<double>::infinity();
+    worst = std::max(worst, difference);
+  }
+  return worst;
+}
+
+}  // namespace tapml::topdown
