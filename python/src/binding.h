@@ -23,6 +23,8 @@ void bind_language_model(py::module_& module);
 void bind_suite(py::module_& module);
 void bind_replay(py::module_& module);
 void bind_migrate(py::module_& module);
+void bind_localize(py::module_& module);
+void bind_evaluate(py::module_& module);
 
 // While one lives on Python's main thread, Ctrl-C sets flag() beside what Python does with it.
 class InterruptScope {

@@ -52,9 +52,11 @@ struct Generated {
   std::vector<int32_t> prompt;
 };
 
-LanguageModel load(const std::string& folder) {
+LanguageModel load(const std::string& folder, const std::string& quantize) {
   return without_interpreter([&] {
-    return LanguageModel{folder, std::make_shared<const app::LoadedModel>(app::load_model(folder))};
+    return LanguageModel{
+        folder, quantize,
+        std::make_shared<const app::LoadedModel>(app::load_model(folder, "", {}, quantize))};
   });
 }
 
@@ -128,7 +130,7 @@ std::unique_ptr<Generated> generate(const Engine& engine, const std::string& pro
 LanguageModel language_model_of(const py::object& model, const char* where) {
   if (py::isinstance<LanguageModel>(model)) return model.cast<LanguageModel>();
   if (py::isinstance<py::str>(model) || py::hasattr(model, "__fspath__")) {
-    return load(py::module_::import("os").attr("fspath")(model).cast<std::string>());
+    return load(py::module_::import("os").attr("fspath")(model).cast<std::string>(), "");
   }
   throw_user("not a language model", where, "a tapml.LanguageModel, or the folder of one",
              py::str(py::type::of(model).attr("__name__")).cast<std::string>());
@@ -176,9 +178,21 @@ text and is raised here. With ``logits`` the result holds them.)doc")
       });
   py::class_<LanguageModel>(module, "LanguageModel", py::is_final(),
                             "A Hugging Face model folder: module, weights, tokenizer.")
-      .def_static("load", &load, py::arg("folder"),
-                  "Reads config.json, the weights (mapped, not copied) and tokenizer.json.")
+      .def_static(
+          "load",
+          [](const py::object& folder, const std::string& quantize) {
+            return load(py::module_::import("os").attr("fspath")(folder).cast<std::string>(),
+                        quantize);
+          },
+          py::arg("folder"), py::kw_only(), py::arg("quantize") = "", R"doc(
+Reads config.json, the weights (mapped, not copied) and tokenizer.json.
+
+``quantize`` (``"q4f32"``, ``"q4f16"``) keeps the weights of linear layers as integers of four bits
+(docs/quantization.md). Raises UserError for a folder that is no model, or of an architecture that is
+not known.)doc")
       .def_readonly("folder", &LanguageModel::folder)
+      .def_readonly("quantize", &LanguageModel::quantize,
+                    "How its weights were quantized; empty where they are the file's.")
       .def_property_readonly(
           "module",
           [](const LanguageModel& m) { return Program{m.loaded->files.module, m.folder}; })

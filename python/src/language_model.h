@@ -10,11 +10,11 @@
 namespace tapml::python {
 
 struct LanguageModel {
-  std::string folder;
+  std::string folder, quantize;
   std::shared_ptr<const app::LoadedModel> loaded;
 };
 
-// A LanguageModel, or the folder of one.
+// A LanguageModel, or the folder of one or an executable.
 LanguageModel language_model_of(const py::object& model, const char* where);
 
 }  // namespace tapml::python

@@ -3,10 +3,12 @@
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
-#include <exception>
-
+#include "app/cache.h"
+#include "ci_reports.h"
 #include "io/host/files.h"
+#include "judging.h"
 #include "language_model.h"
+#include "progress.h"
 #include "session.h"
 #include "topdown/report/report.h"
 #include "verdict.h"
@@ -20,57 +22,73 @@ struct Migrated {
   topdown::ReportTexts texts;
 };
 
+struct MigrateSettings {
+  int64_t max_tokens, validation_tokens;
+  std::string order;
+  std::vector<std::string> granularity;
+  bool stop_at_first;
+  std::string state;
+  std::pair<std::string, std::string> tolerance;
+  std::string kernels, plant;
+  bool cache;
+};
+
 std::unique_ptr<Migrated> migrate(const py::object& given, const py::object& source,
                                   const py::object& target, const std::string& prompt,
-                                  int64_t max_tokens, const std::string& plant,
-                                  const py::object& progress) {
+                                  const MigrateSettings& settings, const py::object& progress) {
   const LanguageModel model = language_model_of(given, "migrate(model, source, target)");
   const SessionRef from = session_of(source, "migrate(model, source, target)");
   const SessionRef to = session_of(target, "migrate(model, source, target)");
-  if (max_tokens < 1) {
+  if (settings.max_tokens < 1) {
     throw_user("nothing to compare", "migrate(max_tokens=...)", "1 or more",
-               std::to_string(max_tokens));
+               std::to_string(settings.max_tokens));
+  }
+  if (settings.validation_tokens < 0) {
+    throw_user("a negative number of tokens", "migrate(validation_tokens=...)", "0 or more",
+               std::to_string(settings.validation_tokens));
   }
   auto source_session = from->use();
   auto target_session = to->use();
-  std::exception_ptr raised;
-  auto work = [&] {
+  ProgressFunction told(progress);
+  return told.run([&] {
     auto made = std::make_unique<Migrated>();
+    const ToleranceText tolerance = tolerance_text_of(settings.tolerance);
+    app::CacheOptions caching;
+    caching.off = !settings.cache;
+    app::CompileCache cache(caching);
     topdown::MigrateOptions options;
-    options.max_tokens = max_tokens;
+    options.max_tokens = settings.max_tokens;
+    options.validation_tokens = settings.validation_tokens;
+    options.plan = topdown::parse_plan(settings.order, settings.granularity);
+    options.stop_at_first = settings.stop_at_first;
+    options.state = settings.state;
+    if (!settings.state.empty()) unwrap(make_folder(settings.state));
+    options.tolerances = tolerance.parse();
+    options.user_sources = sources_of(settings.kernels, to->target());
+    options.cache = cache.kernels();
     options.eos = model.loaded->files.eos;
-    options.plant = plant;
+    options.plant = settings.plant;
     options.cancelled = [] { return interrupt_of_this_thread().load(); };
     options.interrupt = &interrupt_of_this_thread();
-    options.progress = [&](const std::string& step, int64_t done, int64_t total) {
-      check_interrupt();
-      if (progress.is_none()) return;
-      py::gil_scoped_acquire locked;
-      try {
-        progress(step, done, total);
-      } catch (const py::error_already_set&) {
-        raised = std::current_exception();
-      }
-      if (raised) throw_platform(PlatformFault::kCancelled, "the progress function raised");
-    };
+    options.progress = told.callback();
     const std::vector<int32_t> tokens = app::encode_prompt(*model.loaded, prompt);
     made->migration = topdown::migrate(model.loaded->files.module, model.loaded->files.weights,
                                        tokens, {from->target(), source_session.get()},
                                        {to->target(), target_session.get()}, options);
+    std::set<std::string> kernels(made->migration.untried.begin(), made->migration.untried.end());
+    for (const topdown::MigrationStep& step : made->migration.steps) {
+      kernels.insert(step.verdict.kernel);
+    }
+    tolerance.warn_unused(options.tolerances, kernels);
     made->texts.model = model.folder;
     made->texts.prompt = prompt;
     made->texts.source_text = model.loaded->tokenizer.decode(made->migration.source_tokens);
     made->texts.target_text = model.loaded->tokenizer.decode(made->migration.target_tokens);
-    made->texts.command = "tapml migrate " + model.folder + " --from " + from->target().text +
-                          " --to " + to->target().text;
+    made->texts.command = "tapml migrate " + model.folder +
+                          (model.quantize.empty() ? "" : " --quantize " + model.quantize) +
+                          " --from " + from->target().text + " --to " + to->target().text;
     return made;
-  };
-  try {
-    return without_interpreter(work);
-  } catch (const CompilerException&) {
-    if (raised) std::rethrow_exception(raised);
-    throw;
-  }
+  });
 }
 
 void save_report(const Migrated& migrated, const std::string& folder) {
@@ -83,12 +101,24 @@ void save_report(const Migrated& migrated, const std::string& folder) {
   });
 }
 
+void save_ci_reports(const Migrated& migrated, const std::string& junit,
+                     const std::string& markdown) {
+  without_interpreter([&] {
+    write_ci_reports(
+        topdown::ci_report("tapml migrate " + migrated.texts.model + ": " +
+                               migrated.migration.source + " to " + migrated.migration.target,
+                           migrated.migration),
+        junit, markdown);
+  });
+}
+
 }  // namespace
 
 void bind_migrate(py::module_& module) {
   using Step = topdown::MigrationStep;
   py::class_<Step>(module, "MigrationStep", py::is_final(), "What became of one kernel.")
       .def_property_readonly("kernel", [](const Step& s) { return s.verdict.kernel; })
+      .def_readonly("unit", &Step::unit, "What the kernel moved with: by its own name, alone.")
       .def_property_readonly("verdict", [](const Step& s) { return Verdict{s.verdict}; })
       .def_property_readonly("outcome", &topdown::outcome_of,
                              "``\"migrated\"``, ``\"differs\"``, ``\"hybrid differs\"``, ...")
@@ -115,6 +145,12 @@ void bind_migrate(py::module_& module) {
           },
           "Names of the kernels that stay on the source.")
       .def_property_readonly(
+          "untried", [](const Migrated& m) { return py::tuple(py::cast(m.migration.untried)); },
+          "Kernels behind the one that ended it (``stop_at_first``).")
+      .def_property_readonly(
+          "resumed", [](const Migrated& m) { return m.migration.resumed; },
+          "Steps that the state folder had already.")
+      .def_property_readonly(
           "target_ran", [](const Migrated& m) { return m.migration.target_ran; },
           "Whether the target ran the whole model.")
       .def_property_readonly("source_text", [](const Migrated& m) { return m.texts.source_text; })
@@ -139,13 +175,31 @@ void bind_migrate(py::module_& module) {
           "As ``tapml migrate --json`` shows it.")
       .def("save_report", &save_report, py::arg("folder"),
            "Writes report.html and report.json into the folder.")
+      .def("save_ci_reports", &save_ci_reports, py::kw_only(), py::arg("junit") = "",
+           py::arg("markdown") = "",
+           "Writes JUnit XML (one case a kernel, one for the whole model) and a summary in "
+           "Markdown, whichever is named.")
       .def("__repr__", [](const Migrated& m) {
         return std::string("<tapml.Migration from ") + m.migration.source + " to " +
                m.migration.target + (m.migration.passed() ? ", passed>" : ", not passed>");
       });
-  module.def("migrate", &migrate, py::arg("model"), py::arg("source"), py::arg("target"),
-             py::arg("prompt"), py::kw_only(), py::arg("max_tokens") = 64, py::arg("plant") = "",
-             py::arg("progress") = py::none());
+  module.def(
+      "migrate",
+      [](const py::object& model, const py::object& source, const py::object& target,
+         const std::string& prompt, int64_t max_tokens, int64_t validation_tokens,
+         const std::string& order, const std::vector<std::string>& granularity, bool stop_at_first,
+         const std::string& state, const std::pair<std::string, std::string>& tolerance,
+         const std::string& kernels, const std::string& plant, bool cache,
+         const py::object& progress) {
+        return migrate(model, source, target, prompt,
+                       {max_tokens, validation_tokens, order, granularity, stop_at_first, state,
+                        tolerance, kernels, plant, cache},
+                       progress);
+      },
+      py::arg("model"), py::arg("source"), py::arg("target"), py::arg("prompt"), py::kw_only(),
+      py::arg("max_tokens"), py::arg("validation_tokens"), py::arg("order"), py::arg("granularity"),
+      py::arg("stop_at_first"), py::arg("state"), py::arg("tolerance"), py::arg("kernels"),
+      py::arg("plant"), py::arg("cache"), py::arg("progress"));
 }
 
 }  // namespace tapml::python

@@ -14,4 +14,6 @@ PYBIND11_MODULE(_tapml, module) {
   bind_suite(module);
   bind_replay(module);
   bind_migrate(module);
+  bind_localize(module);
+  bind_evaluate(module);
 }

@@ -4,8 +4,12 @@
 
 #include "app/platforms.h"
 #include "base/strings.h"
+#include "ci_reports.h"
 #include "executable.h"
+#include "judging.h"
+#include "passes/kernel.h"
 #include "suite.h"
+#include "topdown/kernels/user_kernels.h"
 #include "topdown/report/report.h"
 #include "verdict.h"
 
@@ -45,7 +49,20 @@ class Replayer final : public Resource {
   std::shared_ptr<State> state_;
 };
 
-std::unique_ptr<Replayer> make_replayer(const CarvedSuite& suite, const py::object& device) {
+int32_t find_kernel(const topdown::Suite& suite, const std::string& name) {
+  const int32_t kernel = suite.find_kernel(name);
+  if (kernel >= 0) return kernel;
+  std::string names;
+  for (const auto& one : suite.kernels) names += (names.empty() ? "" : ", ") + one.name;
+  throw_user("the suite has no such kernel", "kernel", names, quoted(name));
+}
+
+// `only`: the kernel that is compiled; all of them where it is empty.
+std::unique_ptr<Replayer> make_replayer(const CarvedSuite& suite, const py::object& device,
+                                        const std::string& kernels,
+                                        const std::pair<std::string, std::string>& tolerance,
+                                        const std::string& only) {
+  if (!only.empty()) find_kernel(*suite.suite, only);
   const SessionRef open = session_of(device, "Replayer(suite, device)");
   auto session = open->use();
   auto state = without_interpreter([&] {
@@ -53,7 +70,21 @@ std::unique_ptr<Replayer> make_replayer(const CarvedSuite& suite, const py::obje
     made->session = session;
     pipeline::ImplementOptions options;
     options.instruments.poll = check_interrupt;
-    auto executable = pipeline::implement(made->judge.module(), open->target(), options);
+    const ToleranceText text = tolerance_text_of(tolerance);
+    made->judge.set_tolerances(text.parse());
+    std::set<std::string> names;
+    for (const topdown::SuiteKernel& one : made->suite->kernels) names.insert(one.name);
+    text.warn_unused(made->judge.tolerances(), names);
+    const topdown::UserKernels user(sources_of(kernels, open->target()), made->judge.module());
+    options.foreign = user.compile(made->judge.module(), open->target(),
+                                   [] { return interrupt_of_this_thread().load(); });
+    user.check(options.foreign, open->target(), *session);
+    Module module = made->judge.module();
+    if (!only.empty()) {
+      module = passes::kernel_alone(made->judge.module(), only);
+      module.attrs = made->judge.module().attrs;
+    }
+    auto executable = pipeline::implement(module, open->target(), options);
     made->runner = unwrap(runtime::KernelRunner::create(*session, executable));
     return made;
   });
@@ -74,12 +105,7 @@ Verdict run(const Replayer& replayer, Work&& work) {
 
 Verdict replay_kernel(const Replayer& replayer, const std::string& name) {
   auto state = replayer.use();
-  const int32_t kernel = state->suite->find_kernel(name);
-  if (kernel < 0) {
-    std::string names;
-    for (const auto& one : state->suite->kernels) names += (names.empty() ? "" : ", ") + one.name;
-    throw_user("the suite has no such kernel", "kernel(name)", names, quoted(name));
-  }
+  const int32_t kernel = find_kernel(*state->suite, name);
   return run(replayer, [&](Replayer::State& on) {
     return topdown::replay_kernel(*on.suite, on.judge, kernel, *on.runner);
   });
@@ -154,6 +180,12 @@ void bind_replay(py::module_& module) {
       .def_property_readonly("worst_sequence", of(&Kernel::worst_sequence))
       .def_property_readonly("worst_element",
                              [](const Verdict& v) { return v.verdict.worst.target.worst; })
+      .def_property_readonly("tolerated", of(&Kernel::tolerated),
+                             "Whether it passes only with a tolerance.")
+      .def_property_readonly("note", of(&Kernel::note), "What a reader should know beside that.")
+      .def_property_readonly(
+          "source_max_abs", [](const Verdict& v) { return v.verdict.worst.source.max_abs; },
+          "Largest distance of the source's own output from the judge, of the worst output.")
       .def_property_readonly(
           "max_abs", [](const Verdict& v) { return v.verdict.worst.target.max_abs; },
           "Largest distance from the judge, of the worst output.")
@@ -169,10 +201,25 @@ void bind_replay(py::module_& module) {
       .def("__repr__", [](const Verdict& v) { return "<tapml.Verdict " + text_of(v) + ">"; });
   py::class_<Replayer>(module, "Replayer", py::is_final(),
                        "A suite's kernels, compiled for a device: runs its tests one by one.")
-      .def(py::init(&make_replayer), py::arg("suite"), py::arg("device"))
+      .def(py::init(&make_replayer), py::arg("suite"), py::arg("device"), py::kw_only(),
+           py::arg("kernels") = "", py::arg("tolerance") = std::pair<std::string, std::string>(),
+           py::arg("only") = "",
+           "``kernels``: a folder of sources of the user's own; ``tolerance``: the text of a file "
+           "of tolerances and its name; ``only``: the one kernel that is compiled.")
       .def("kernel", &replay_kernel, py::arg("name"), "Runs all tests of a kernel.")
       .def("call", &replay_call, py::arg("index"), "Runs one test.")
       .def_property_readonly("device", [](const Replayer& r) { return r.open(); });
+  module.def(
+      "save_ci_reports",
+      [](const std::string& title, const std::vector<Verdict>& verdicts, const std::string& junit,
+         const std::string& markdown) {
+        without_interpreter([&] {
+          std::vector<topdown::KernelVerdict> all;
+          for (const Verdict& one : verdicts) all.push_back(one.verdict);
+          write_ci_reports(topdown::ci_report(title, all), junit, markdown);
+        });
+      },
+      py::arg("title"), py::arg("verdicts"), py::arg("junit"), py::arg("markdown"));
 }
 
 }  // namespace tapml::python

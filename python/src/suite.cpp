@@ -2,6 +2,10 @@
 
 #include <pybind11/stl.h>
 
+#include <filesystem>
+
+#include "app/executable.h"
+#include "base/log.h"
 #include "base/strings.h"
 #include "executable.h"
 #include "host_array.h"
@@ -41,22 +45,43 @@ void save(const CarvedSuite& suite, const std::string& folder) {
   without_interpreter([&] { return topdown::save_suite(*suite.suite, folder); });
 }
 
+// The suite; NaN in the source's own run is warned of.
 CarvedSuite finished(topdown::Carver& carver) {
+  if (const auto& nan = carver.nan()) {
+    log_warning("NaN in the source's own run: " + nan->kernel +
+                (nan->origin.empty() ? "" : " (" + origin_summary(nan->origin) + ")") + ", call " +
+                std::to_string(nan->sequence) + ", output " + nan->output +
+                "; tests behind it say little");
+  }
   return {std::make_shared<const topdown::Suite>(carver.take()), ""};
 }
 
-void check_most_calls(int64_t calls) {
-  if (calls >= 0) return;
-  throw_user("a negative number of calls", "carve(calls=...)", "0 (all of them) or more",
-             std::to_string(calls));
+topdown::CarveOptions carve_options(int64_t calls, int64_t budget) {
+  if (calls < 0) {
+    throw_user("a negative number of calls", "carve(calls=...)", "0 (all of them) or more",
+               std::to_string(calls));
+  }
+  if (budget < 0) {
+    throw_user("a negative budget", "carve(budget=...)", "bytes, or 0 for no limit",
+               std::to_string(budget));
+  }
+  topdown::CarveOptions options;
+  options.calls_per_kernel = calls;
+  options.budget_bytes = budget;
+  return options;
 }
 
 CarvedSuite carve_model(const py::object& given, const py::object& device,
                         const std::vector<std::string>& prompts, int64_t max_tokens, int64_t calls,
-                        bool cache) {
+                        int64_t budget, bool reference, bool cache) {
   const LanguageModel model = language_model_of(given, "carve(model, device)");
   const SessionRef open = session_of(device, "carve(model, device)");
-  check_most_calls(calls);
+  topdown::CarveOptions carving = carve_options(calls, budget);
+  if (reference && (app::is_executable_file(model.folder) || !model.quantize.empty())) {
+    throw_user("weights by reference are found in a model directory", "carve(weights=...)",
+               "a model directory, not quantized",
+               model.quantize.empty() ? model.folder : "quantized weights", "weights=\"inside\"");
+  }
   if (max_tokens < 0) {
     throw_user("a negative number of tokens", "carve(max_tokens=...)", "0 or more",
                std::to_string(max_tokens));
@@ -73,7 +98,11 @@ CarvedSuite carve_model(const py::object& given, const py::object& device,
     // On this side, also of a remote device: what runs beside it cannot be watched.
     auto engine =
         unwrap(llm::Engine::create(*session, compiled->executable, model.loaded->files.weights));
-    topdown::Carver carver(*compiled->executable, calls);
+    if (reference) {
+      carving.weights = &model.loaded->files.weights;
+      carving.model_folder = std::filesystem::absolute(model.folder).lexically_normal().string();
+    }
+    topdown::Carver carver(*compiled->executable, carving);
     engine->vm().call_point().set_observer(&carver);
     engine->vm().set_interrupt(&interrupt_of_this_thread());
     llm::GenerateOptions options;
@@ -87,16 +116,18 @@ CarvedSuite carve_model(const py::object& given, const py::object& device,
 }
 
 CarvedSuite carve_function(const Compiled& compiled, const py::object& device,
-                           const std::string& name, const py::sequence& inputs, int64_t calls) {
+                           const std::string& name, const py::sequence& inputs, int64_t calls,
+                           int64_t budget) {
   const SessionRef open = session_for(compiled, device, "carve(executable, device)");
-  check_most_calls(calls);
+  const topdown::CarveOptions carving = carve_options(calls, budget);
   const VmFunction* function = compiled.executable->find_function(name);
   if (!function) {
     std::string names;
     for (const VmFunction& one : compiled.executable->functions) {
       names += (names.empty() ? "" : ", ") + one.name;
     }
-    throw_user("the executable has no such function", "carve(function=...)", names, quoted(name));
+    throw_user("the executable has no such function", "carve(function=...)", names,
+               tapml::quoted(name));
   }
   std::vector<std::vector<runtime::Value>> runs;
   for (py::handle one : inputs) {
@@ -114,7 +145,7 @@ CarvedSuite carve_function(const Compiled& compiled, const py::object& device,
   auto session = open->use();
   return without_interpreter([&] {
     auto machine = unwrap(runtime::VirtualMachine::create(*session, compiled.executable));
-    topdown::Carver carver(*compiled.executable, calls);
+    topdown::Carver carver(*compiled.executable, carving);
     machine->call_point().set_observer(&carver);
     machine->set_interrupt(&interrupt_of_this_thread());
     for (const auto& values : runs) unwrap(machine->call(name, values));
@@ -142,7 +173,7 @@ py::dict tensors_of(const SuiteCall& call, const std::vector<std::string>& hashe
     if (hashes[i].empty()) continue;
     HostTensor tensor = call.suite->tensors.at(hashes[i]);
     if (tensor.dtype() == DType::kBF16 &&
-        !py::module_::import("importlib.util").attr("find_spec")("ml_dtypes")) {
+        py::module_::import("importlib.util").attr("find_spec")("ml_dtypes").is_none()) {
       tensor = HostTensor::view(DType::kU16, tensor.shape(), tensor.bytes().data(),
                                 std::make_shared<HostTensor>(tensor));
     }
@@ -172,6 +203,9 @@ void bind_suite(py::module_& module) {
             return py::tuple(modes);
           },
           "``\"in\"``, ``\"out\"`` or ``\"inout\"`` for each parameter.")
+      .def_property_readonly(
+          "dropped", [](const SuiteKernel& k) { return k.get().dropped; },
+          "Calls of the run that are not kept (``calls``, ``budget``).")
       .def_property_readonly(
           "spec", [](const SuiteKernel& k) { return k.get().spec; },
           "Text of the module that says what the kernel computes.")
@@ -211,6 +245,14 @@ Carved tests: one real run, kept as a test for every kernel call.)doc")
       .def_property_readonly(
           "source", [](const CarvedSuite& s) { return s.suite->source; },
           "The target that it was carved on.")
+      .def_property_readonly(
+          "weights",
+          [](const CarvedSuite& s) {
+            std::set<std::string> names;
+            for (const auto& [hash, name] : s.suite->weights) names.insert(name);
+            return py::tuple(py::cast(names));
+          },
+          "Names of the weights that are in the model's folder and not in the suite.")
       .def_property_readonly("kernels", &kernels_of)
       .def_property_readonly("calls", &calls_of)
       .def("__len__", [](const CarvedSuite& s) { return s.suite->calls.size(); })
@@ -219,9 +261,10 @@ Carved tests: one real run, kept as a test for every kernel call.)doc")
                std::to_string(s.suite->kernels.size()) + " kernels>";
       });
   module.def("carve_model", &carve_model, py::arg("model"), py::arg("device"), py::arg("prompts"),
-             py::arg("max_tokens"), py::arg("calls"), py::arg("cache"));
+             py::arg("max_tokens"), py::arg("calls"), py::arg("budget"), py::arg("reference"),
+             py::arg("cache"));
   module.def("carve_function", &carve_function, py::arg("executable"), py::arg("device"),
-             py::arg("function"), py::arg("inputs"), py::arg("calls"));
+             py::arg("function"), py::arg("inputs"), py::arg("calls"), py::arg("budget"));
 }
 
 }  // namespace tapml::python

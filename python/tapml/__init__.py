@@ -13,29 +13,31 @@ from __future__ import annotations
 
 import json as _json
 import os as _os
-from typing import Any, Callable, Iterable, Mapping, Sequence
+import re as _re
+from typing import Any, Callable, Iterable, Mapping, Sequence, Union
 
 from . import _tapml
 from ._tapml import (
-    Engine, Executable, Function, FunctionType, Generation, LanguageModel, Library, Migration,
-    MigrationStep, Module, Replayer, Session, Snapshot, Suite, SuiteCall, SuiteKernel, Tensor,
+    Culprit, Engine, Executable, Function, FunctionType, Generation, LanguageModel, Library,
+    Localization, Migration, MigrationStep, Module, Replayer, Session, Snapshot, Suite, SuiteCall, SuiteKernel, Tensor,
     Value, ValueType, Verdict,
 )
 from .errors import (
     AbsentError, CancelledError, ClosedError, Error, InternalError, LimitError, LostError,
     OutOfMemoryError, PlatformError, ProtocolError, TimeoutError, UserError, Warning,
 )
+from .evaluation import Evaluation, EvaluationTotal, TaskResult
 
 __version__: str = _tapml.__version__
 
 __all__ = [
-    "AbsentError", "CancelledError", "ClosedError", "Engine", "Error", "Executable", "Function",
-    "FunctionType", "Generation", "InternalError", "LanguageModel", "Library", "LimitError",
-    "LostError", "Migration", "MigrationStep", "Module", "OutOfMemoryError", "PlatformError",
+    "AbsentError", "CancelledError", "ClosedError", "Culprit", "Engine", "Error", "Evaluation",
+    "EvaluationTotal", "Executable", "Function", "FunctionType", "Generation", "InternalError",
+    "LanguageModel", "Library", "LimitError", "Localization", "LostError", "Migration", "MigrationStep", "Module", "OutOfMemoryError", "PlatformError",
     "ProtocolError", "Replayer", "Session", "Snapshot", "Suite", "SuiteCall", "SuiteKernel",
-    "Tensor", "TimeoutError", "UserError", "Value", "ValueType", "Verdict", "Warning", "allocate",
-    "carve", "compile", "cpu", "device", "devices", "load", "migrate", "null", "opencl", "parse",
-    "replay", "tensor", "upload", "vulkan",
+    "TaskResult", "Tensor", "TimeoutError", "UserError", "Value", "ValueType", "Verdict", "Warning",
+    "allocate", "carve", "compile", "cpu", "device", "devices", "evaluate", "load", "localize",
+    "migrate", "null", "opencl", "parse", "replay", "tensor", "upload", "vulkan",
 ]
 
 
@@ -161,65 +163,221 @@ def upload(executable: Executable, device: Session | None = None) -> Library:
     return _tapml.upload(executable, device)
 
 
-def carve(what: LanguageModel | Module | Executable | str | _os.PathLike[str], device: Session, *,
+Path = Union[str, "_os.PathLike[str]"]
+#: A file of tolerances (docs/cli.md), or its entries: ``[{"kernel": "rope_*", "factor": 2,
+#: "reason": "..."}]``.
+Tolerance = Union[str, "_os.PathLike[str]", Sequence[Mapping[str, Any]]]
+
+
+def _path(path: Path | None) -> str:
+    return _os.fspath(path) if path is not None else ""
+
+
+def _read(path: Path, what: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{what} cannot be read", _os.fspath(path), "a text file",
+                        str(error)) from None
+
+
+def _tolerance(tolerance: Tolerance | None) -> tuple[str, str]:
+    """Text and name, as the extension module takes them."""
+    if tolerance is None:
+        return "", ""
+    if isinstance(tolerance, (str, _os.PathLike)):
+        return _read(tolerance, "the file of tolerances"), _os.fspath(tolerance)
+    return _json.dumps({"tolerances": [dict(one) for one in tolerance]}), "tolerance"
+
+
+def _size(size: int | str, where: str) -> int:
+    """Bytes of a number, or of a text such as ``"512M"`` and ``"2GB"``."""
+    if isinstance(size, int):
+        return size
+    matched = _re.fullmatch(r"([0-9]+)([KMGT]?)(?:B|iB)?", size)
+    if matched is None:
+        raise UserError("a size cannot be read", where, "bytes, as in 512M or 2GiB", size)
+    return int(matched[1]) * 1024 ** " KMGT".index(matched[2] or " ")
+
+
+def _model(model: LanguageModel | Path, quantize: str) -> LanguageModel:
+    if isinstance(model, (str, _os.PathLike)):
+        return LanguageModel.load(model, quantize=quantize)
+    if not isinstance(model, LanguageModel):
+        raise UserError("not a language model", "model", "a tapml.LanguageModel, or the folder of "
+                        "one", type(model).__name__)
+    if quantize and quantize != model.quantize:
+        raise UserError("the model is loaded already", "quantize", "a model's folder, or "
+                        "LanguageModel.load(folder, quantize=...)", repr(model))
+    return model
+
+
+def carve(what: LanguageModel | Module | Executable | Path, device: Session, *,
           prompt: str | Sequence[str] | None = None, max_tokens: int = 4,
-          inputs: Sequence[Sequence[Any]] | None = None, function: str | None = None,
-          calls: int = 0, cache: bool = True) -> Suite:
+          decode: int | None = None, inputs: Sequence[Sequence[Any]] | None = None,
+          function: str | None = None, calls: int = 0, budget: int | str = 0,
+          weights: str = "inside", quantize: str = "", cache: bool = True) -> Suite:
     """Keeps a real run on ``device`` as a test for every kernel call.
 
     Of a language model (or its folder) ``prompt`` is run, one text or several, each continued by
-    ``max_tokens`` tokens. Of a module or an executable ``function`` (its only one, or ``main``) is
-    called with each of ``inputs``, a sequence of argument lists. ``calls`` bounds the calls that
-    are kept of a kernel with the same sizes; 0 keeps all.
+    ``max_tokens`` tokens, or by ``decode`` steps behind the first. Of a module or an executable
+    ``function`` (its only one, or ``main``) is called with each of ``inputs``, a sequence of
+    argument lists. ``calls`` bounds the calls that are kept of a kernel with the same sizes (0 keeps
+    all), ``budget`` the bytes of tensors (``"20MB"``): of each kernel those stay that differ most in
+    shape, range and magnitude, and ``SuiteKernel.dropped`` says how many went.
+    ``weights="reference"`` leaves a model folder's weights where they are. ``quantize`` as in
+    ``LanguageModel.load``.
+
+    Raises UserError for an empty or too long prompt and for arguments that do not fit, warns of NaN
+    in the run; Ctrl-C raises KeyboardInterrupt.
     """
     if isinstance(what, (Module, Executable)):
         if inputs is None or prompt is not None:
             raise UserError("a module is carved by calls of its function", "carve(inputs=...)",
                             "a list of argument lists", "no inputs")
+        if weights != "inside" or quantize or decode is not None:
+            raise UserError("weights, quantize and decode go with a language model", "carve(...)",
+                            "a LanguageModel, or the folder of one", type(what).__name__)
         executable = what if isinstance(what, Executable) else compile(what, device, cache=cache)
         if function is None:
             names = executable.functions
             function = names[0] if len(names) == 1 else "main"
         return _tapml.carve_function(executable, device, function, [list(one) for one in inputs],
-                                     calls)
+                                     calls, _size(budget, "carve(budget=...)"))
     if prompt is None or inputs is not None or function is not None:
         raise UserError("a language model is carved while it continues a text",
                         "carve(prompt=...)", "a text, or several", "no prompt")
+    if weights not in ("inside", "reference"):
+        raise UserError("no such place for weights", "carve(weights=...)",
+                        '"inside" or "reference"', repr(weights))
+    if decode is not None and decode < 0:
+        raise UserError("a negative number of steps", "carve(decode=...)", "0 or more", str(decode))
     prompts = [prompt] if isinstance(prompt, str) else list(prompt)
-    return _tapml.carve_model(what, device, prompts, max_tokens, calls, cache)
+    return _tapml.carve_model(_model(what, quantize), device, prompts,
+                              max_tokens if decode is None else decode + 1, calls,
+                              _size(budget, "carve(budget=...)"), weights == "reference", cache)
 
 
-def replay(suite: Suite | str | _os.PathLike[str], device: Session, *,
-           kernel: str | None = None,
+def _suite(suite: Suite | Path, model: Path | None = None) -> Suite:
+    return suite if isinstance(suite, Suite) else Suite.load(_os.fspath(suite), model=_path(model))
+
+
+def replay(suite: Suite | Path, device: Session, *, kernel: str | None = None,
+           kernels: Path | None = None, tolerance: Tolerance | None = None,
+           model: Path | None = None, junit: Path | None = None, markdown: Path | None = None,
            on_verdict: Callable[[Verdict], None] | None = None) -> list[Verdict]:
     """Runs a suite's tests on a device: a verdict for each kernel, or for ``kernel`` alone.
 
-    A kernel that differs is no error: its verdict says so. ``on_verdict`` sees each verdict when it
-    is known.
+    A kernel that differs is no error: its verdict says so. ``kernels`` is a folder of sources of
+    your own that take the place of the compiler's (docs/user-kernels.md), ``tolerance`` widens the
+    bounds of kernels (docs/cli.md), ``model`` is where weights by reference are, if not where they
+    were. ``junit`` and ``markdown`` are files for CI. ``on_verdict`` sees each verdict when it is
+    known. Kernels run in this process, or that of the device's place: one that crashes takes it
+    along (``tapml replay`` gives them a process of their own).
+
+    Raises UserError for a suite that is none or was altered, an unknown kernel, and a source that
+    its compiler refuses (with the compiler's log).
     """
-    if not isinstance(suite, Suite):
-        suite = Suite.load(_os.fspath(suite))
-    replayer = Replayer(suite, device)
+    name = "a suite" if isinstance(suite, Suite) else _os.fspath(suite)
+    suite = _suite(suite, model)
+    replayer = Replayer(suite, device, kernels=_path(kernels), tolerance=_tolerance(tolerance),
+                        only=kernel or "")
     verdicts = []
-    for name in [one.name for one in suite.kernels] if kernel is None else [kernel]:
-        verdicts.append(replayer.kernel(name))
+    for one in [one.name for one in suite.kernels] if kernel is None else [kernel]:
+        verdicts.append(replayer.kernel(one))
         if on_verdict is not None:
             on_verdict(verdicts[-1])
+    if junit is not None or markdown is not None:
+        _tapml.save_ci_reports(f"tapml replay {name}: {replayer.device.target}", verdicts,
+                               _path(junit), _path(markdown))
     return verdicts
 
 
-def migrate(model: LanguageModel | str | _os.PathLike[str], source: Session, target: Session,
-            prompt: str, *, max_tokens: int = 64, plant: str = "",
+def migrate(model: LanguageModel | Path, source: Session, target: Session, prompt: str, *,
+            max_tokens: int = 64, validation_tokens: int = 4, order: str = "execution",
+            granularity: str | Sequence[str] = "kernel", stop_at_first: bool = False,
+            state: Path | None = None, tolerance: Tolerance | None = None,
+            kernels: Path | None = None, report: Path | None = None, junit: Path | None = None,
+            markdown: Path | None = None, plant: str = "", quantize: str = "", cache: bool = True,
             progress: Callable[[str, int, int], None] | None = None) -> Migration:
     """Moves a language model from one device to another, kernel by kernel.
 
     Every kernel is held against its carved tests, then the model runs as a hybrid with this kernel
-    and those before it on the target; at the end the target runs alone. A kernel that differs is no
-    error: it stays on the source, and the result names it. ``plant`` (``"KERNEL:KIND"``) puts a bug
-    into the target; ``progress(step, done, total)`` is called on the way.
+    and those before it on the target; at the end the target runs alone, and both continue the
+    prompt by ``max_tokens`` tokens. A kernel that differs is no error: it stays on the source, and
+    the result names it.
+
+    ``validation_tokens`` decode steps are carved, and teacher-forced in every hybrid. ``order`` is
+    ``"execution"``, ``"cost"`` or ``"risk"``; ``granularity`` one or several of ``"kernel"``,
+    ``"layer"`` and groups ``"NAME=GLOB,GLOB"`` (docs/cli.md). ``stop_at_first`` ends behind the
+    first kernel that stays. ``state`` is a folder that keeps what is done: the same call goes on
+    there after an interruption. ``tolerance``, ``kernels``, ``junit``, ``markdown`` as in
+    ``replay``; ``report`` is a folder for report.html and report.json. ``plant``
+    (``"KERNEL:KIND"``) puts a bug into the target; ``progress(step, done, total)`` is called on the
+    way.
+
+    Raises UserError for bad arguments and for the state of another migration, PlatformError where a
+    device fails; Ctrl-C raises KeyboardInterrupt.
     """
-    return _tapml.migrate(model, source, target, prompt, max_tokens=max_tokens, plant=plant,
-                          progress=progress)
+    result = _tapml.migrate(
+        _model(model, quantize), source, target, prompt, max_tokens=max_tokens,
+        validation_tokens=validation_tokens, order=order,
+        granularity=[granularity] if isinstance(granularity, str) else list(granularity),
+        stop_at_first=stop_at_first, state=_path(state), tolerance=_tolerance(tolerance),
+        kernels=_path(kernels), plant=plant, cache=cache, progress=progress)
+    if report is not None:
+        result.save_report(_path(report))
+    result.save_ci_reports(junit=_path(junit), markdown=_path(markdown))
+    return result
+
+
+def localize(model: LanguageModel | Path, source: Session, target: Session, prompt: str, *,
+             suite: Suite | Path | None = None, max_tokens: int = 4, repeats: int = 5,
+             shrink_seconds: float = 10, tolerance: Tolerance | None = None,
+             report: Path | None = None, junit: Path | None = None, markdown: Path | None = None,
+             plant: str | Sequence[str] = (), quantize: str = "",
+             progress: Callable[[str, int, int], None] | None = None) -> Localization:
+    """Names the kernels that make a model wrong on ``target``, all of them.
+
+    Carved tests first (of ``suite``, or of the prompt's run, ``max_tokens`` decode steps of it);
+    where these pass, bisection over hybrid runs. Each culprit is run ``repeats`` times, and its
+    failing input is made smaller for at most ``shrink_seconds``. ``report`` is a folder for
+    report.html, report.json and a reproducer for each culprit; the rest as in ``migrate``.
+
+    Raises UserError for bad arguments and for a suite of another model, PlatformError where a
+    device fails; Ctrl-C raises KeyboardInterrupt.
+    """
+    model = _model(model, quantize)
+    result = _tapml.localize(
+        model, source, target, prompt,
+        suite=None if suite is None else _suite(suite, model.folder), max_tokens=max_tokens,
+        repeats=repeats, shrink_seconds=shrink_seconds, tolerance=_tolerance(tolerance),
+        plants=[plant] if isinstance(plant, str) else list(plant), progress=progress)
+    if report is not None:
+        result.save_report(_path(report))
+    result.save_ci_reports(junit=_path(junit), markdown=_path(markdown))
+    return result
+
+
+def evaluate(model: LanguageModel | Path, devices: Session | Sequence[Session], tasks: Path | str, *,
+             reference: Session | None = None, quantize: str = "", cache: bool = True,
+             progress: Callable[[str, int, int], None] | None = None) -> list[Evaluation]:
+    """Runs a model's tasks on each device: an Evaluation for each, in their order.
+
+    ``tasks`` is a file with one JSON object a line (docs/cli.md, eval). With ``reference``, one of
+    the devices or another one, which then comes first, each result says whether it agrees with it.
+
+    Raises UserError with line and column for what is wrong with the file.
+    """
+    places = [devices] if isinstance(devices, Session) else list(devices)
+    if reference is not None and reference not in places:
+        places.insert(0, reference)
+    documents = _tapml.evaluate(_model(model, quantize), places, _read(tasks, "the file of tasks"),
+                                _os.fspath(tasks),
+                                None if reference is None else places.index(reference), cache,
+                                progress)
+    return [Evaluation.from_dict(_json.loads(one)) for one in documents]
 
 
 def _add_conveniences() -> None:

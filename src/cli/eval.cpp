@@ -159,6 +159,7 @@ void add_eval(Registration registration) {
                   "Model directory of an executable, where it is not the one it was made from");
   add_options(*app, command->model.cache);
   add_options(*app, command->model.patterns);
+  add_quantize_option(*app, command->model.quantize);
   add_options(*app, command->model.libraries);
   add_options(*app, command->model.remote);
   app->add_flag("--json", registration.output.json, "One JSON document on stdout");

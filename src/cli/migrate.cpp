@@ -55,22 +55,6 @@ void print_culprits(const topdown::Migration& migration, const Output& output) {
   }
 }
 
-topdown::PlanOptions plan_of(const MigrateCommand& command) {
-  using topdown::MigrationOrder;
-  topdown::PlanOptions plan;
-  for (auto order : {MigrationOrder::kExecution, MigrationOrder::kCost, MigrationOrder::kRisk}) {
-    if (command.order == topdown::migration_order_name(order)) plan.order = order;
-  }
-  for (const std::string& text : command.granularity) {
-    if (text == "layer") {
-      plan.by_layer = true;
-    } else if (text != "kernel") {
-      plan.groups.push_back(topdown::parse_kernel_group(text));
-    }
-  }
-  return plan;
-}
-
 int run(const MigrateCommand& command, const Output& output) {
   target::Target from = target::parse_target(command.from);
   target::Target to = target::parse_target(command.to);
@@ -79,7 +63,7 @@ int run(const MigrateCommand& command, const Output& output) {
   if (!command.kernels.empty()) {
     options.user_sources = topdown::read_user_sources(command.kernels, to);
   }
-  const topdown::PlanOptions plan = plan_of(command);
+  const topdown::PlanOptions plan = topdown::parse_plan(command.order, command.granularity);
   command.ci.check();
   const topdown::Tolerances tolerances = command.tolerance.load();
   const device::HostLibraries libraries = command.libraries.load();

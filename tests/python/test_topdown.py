@@ -1,4 +1,8 @@
 """Carving, replaying and migrating from Python."""
+import json
+import os
+import subprocess
+
 import numpy as np
 import pytest
 
@@ -93,3 +97,128 @@ def test_progress_may_raise(demo, cpu, opencl):
 
     with pytest.raises(StopIteration):
         tapml.migrate(demo, cpu, opencl, "In the beginning", progress=stop)
+
+
+def test_what_a_carve_keeps(demo, cpu, tmp_path):
+    whole = tapml.carve(demo, cpu, prompt="In the beginning", decode=1)
+    assert {call.function for call in whole.calls} == {"prefill", "decode", "sample"}
+    small = tapml.carve(DEMO, cpu, prompt="In the beginning", decode=1, budget="300K",
+                        weights="reference")
+    assert whole.weights == () and "lm_head.weight" in small.weights
+    assert all(kernel.dropped == 0 for kernel in whole.kernels)
+    assert sum(kernel.dropped for kernel in small.kernels) > 0
+    assert [kernel.name for kernel in small.kernels] == [kernel.name for kernel in whole.kernels]
+    small.save(str(tmp_path / "small"))
+    again = tapml.Suite.load(str(tmp_path / "small"))
+    assert again.weights == small.weights and len(again) == len(small)
+    norm = next(call for call in again.calls if call.kernel.startswith("rms_norm"))
+    weight = norm.inputs["weight"]  # bf16, as bits where NumPy has no such dtype
+    assert weight.shape == (192,) and weight.dtype.itemsize == 2
+    for arguments, text in [({"budget": "much"}, "size"), ({"budget": -1}, "budget"),
+                            ({"weights": "elsewhere"}, "place"), ({"decode": -1}, "steps"),
+                            ({"quantize": "q4f32"}, "loaded already"),
+                            ({"inputs": [[1]]}, "while it continues a text")]:
+        with pytest.raises(tapml.UserError, match=text):
+            tapml.carve(demo, cpu, prompt="In the beginning", **arguments)
+
+
+def test_quantized_models(cpu):
+    model = tapml.LanguageModel.load(DEMO, quantize="q4f32")
+    assert model.quantize == "q4f32"
+    suite = tapml.carve(model, cpu, prompt="In the beginning", decode=0, calls=1)
+    assert any("dequantize" in kernel.name for kernel in suite.kernels)
+    with pytest.raises(tapml.UserError, match="q4f32"):
+        tapml.LanguageModel.load(DEMO, quantize="q5")
+    with pytest.raises(tapml.UserError, match="model directory"):
+        tapml.carve(model, cpu, prompt="In the beginning", weights="reference")
+
+
+def test_replay_with_tolerances_and_own_kernels(demo_suite, cpu, tmp_path):
+    suite = tapml.Suite.load(str(demo_suite))
+    name = next(kernel.name for kernel in suite.kernels if kernel.name.startswith("rms_norm"))
+    kernels = tmp_path / "kernels"
+    kernels.mkdir()
+    source = subprocess.run(
+        [os.environ["TAPML_PROGRAM"], "kernel", "skeleton", str(demo_suite), name, "--target", "cpu"],
+        capture_output=True, text=True, check=True).stdout
+    (kernels / "norm.c").write_text(source)
+    (verdict,) = tapml.replay(suite, cpu, kernel=name, kernels=kernels)
+    assert verdict.passed and verdict.provider.startswith("user:") and not verdict.tolerated
+    assert "vr_0 < 192" in source
+    (kernels / "norm.c").write_text(source.replace("vr_0 < 192", "vr_0 < 190"))
+    (wrong,) = tapml.replay(suite, cpu, kernel=name, kernels=kernels)
+    assert not wrong.passed and wrong.max_abs > wrong.allowed
+    loose = tmp_path / "loose.json"
+    loose.write_text(json.dumps({"tolerances": [
+        {"kernel": "rms_norm_*", "absolute": 10, "reason": "a test"}]}))
+    (verdict,) = tapml.replay(demo_suite, cpu, kernel=name, kernels=kernels, tolerance=loose,
+                              junit=tmp_path / "junit.xml", markdown=tmp_path / "summary.md")
+    assert verdict.passed and verdict.tolerated
+    assert verdict.to_dict()["tolerance"]["reason"] == "a test"
+    assert "<testsuite" in (tmp_path / "junit.xml").read_text()
+    assert name.replace("_", "\\_") in (tmp_path / "summary.md").read_text()
+    (kernels / "norm.c").write_text(source.replace("#include <math.h>", "nonsense(;"))
+    with pytest.raises(tapml.UserError, match="nonsense|compile"):
+        tapml.replay(suite, cpu, kernel=name, kernels=kernels)
+    with pytest.raises(tapml.UserError, match="reason"):
+        tapml.replay(suite, cpu, kernel=name, tolerance=[{"kernel": "rms_norm_*", "factor": 2}])
+    with pytest.raises(tapml.UserError, match="cannot be read"):
+        tapml.replay(suite, cpu, kernel=name, tolerance=tmp_path / "nothing.json")
+
+
+def test_migration_in_steps(demo, cpu, opencl, tmp_path):
+    suite = tapml.carve(demo, cpu, prompt="In the beginning", decode=0, calls=1)
+    name = next(kernel.name for kernel in suite.kernels if kernel.name.startswith("take_"))
+    arguments = dict(max_tokens=2, validation_tokens=1, state=tmp_path / "state")
+    first = tapml.migrate(demo, cpu, opencl, "In the beginning", stop_at_first=True,
+                          plant=f"{name}:dropped-tail", junit=tmp_path / "junit.xml", **arguments)
+    assert first.culprits == (name,) and first.untried and first.resumed == 0
+    assert "<skipped" in (tmp_path / "junit.xml").read_text()
+    with pytest.raises(tapml.UserError, match="another"):
+        tapml.migrate(demo, cpu, opencl, "And God said", **arguments)
+    for wrong, text in [({"order": "alphabetical"}, "order"), ({"granularity": "=x"}, "group"),
+                        ({"validation_tokens": -1}, "negative")]:
+        with pytest.raises(tapml.UserError, match=text):
+            tapml.migrate(demo, cpu, opencl, "In the beginning", **wrong)
+
+
+def test_localization(demo, demo_suite, cpu, opencl, tmp_path):
+    kernels = tapml.Suite.load(str(demo_suite)).kernels
+    name = next(kernel.name for kernel in kernels if kernel.name.startswith("slice_"))
+    steps = []
+    found = tapml.localize(demo, cpu, opencl, "In the beginning", suite=demo_suite, max_tokens=1,
+                           repeats=2, shrink_seconds=5, plant=f"{name}:dropped-tail",
+                           report=tmp_path / "report", junit=tmp_path / "junit.xml",
+                           progress=lambda step, done, total: steps.append(step))
+    assert found.found and [one.kernel for one in found.culprits] == [name] and steps
+    (culprit,) = found.culprits
+    assert culprit.found_by == "replay" and culprit.failed_runs == culprit.runs == 2
+    assert not culprit.verdict.passed and "prim def" in culprit.loops and "kernel" in culprit.code
+    assert len(culprit.smallest) == 1 and tapml.replay(culprit.smallest, cpu)[0].passed
+    assert found.to_dict()["culprits"] == [name] and name in str(culprit)
+    assert {one.kernel for one in found.verdicts if not one.passed} == {name}
+    assert (tmp_path / "report" / name / "README.md").exists()
+    assert "failure" in (tmp_path / "junit.xml").read_text()
+    with pytest.raises(tapml.UserError, match="out of range"):
+        tapml.localize(demo, cpu, opencl, "In the beginning", repeats=0)
+
+
+def test_evaluation(demo, cpu, opencl, tmp_path):
+    tasks = tmp_path / "tasks.jsonl"
+    tasks.write_text('{"kind": "exact_match", "id": "e", "prompt": "And God", "answer": " said"}\n'
+                     '{"kind": "perplexity", "text": "In the beginning"}\n'
+                     '{"kind": "multiple_choice", "prompt": "And God", "choices": [" said", " xyz"],'
+                     ' "answer": 0}\n')
+    one, other = tapml.evaluate(demo, [cpu, opencl], tasks, reference=cpu)
+    assert one.target == "cpu" and other.target == "opencl" and other.passed
+    assert one.tasks == 3 and one.judged == 2 and [task.id for task in one.results] == ["e", "2", "3"]
+    assert one.results[2].choice == 0 and one.results[2].correct and one.results[1].correct is None
+    assert one.kinds["perplexity"].correct is None
+    assert one.nll == pytest.approx(other.nll, rel=1e-4)
+    assert other.perplexity == pytest.approx(np.exp(other.nll))
+    assert one.to_dict()["target"] == "cpu" and other.nll_off < 1e-3
+    (alone,) = tapml.evaluate(DEMO, cpu, tasks, quantize="q4f32")
+    assert alone.passed is None and alone.nll != one.nll
+    tasks.write_text('{"kind": "guess"}\n')
+    with pytest.raises(tapml.UserError, match="tasks.jsonl:1"):
+        tapml.evaluate(demo, cpu, tasks)

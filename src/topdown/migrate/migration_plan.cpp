@@ -100,6 +100,27 @@ KernelGroup parse_kernel_group(const std::string& text) {
   return group;
 }
 
+PlanOptions parse_plan(const std::string& order, const std::vector<std::string>& granularity) {
+  PlanOptions plan;
+  std::string known;
+  bool found = false;
+  for (auto one : {MigrationOrder::kExecution, MigrationOrder::kCost, MigrationOrder::kRisk}) {
+    known += (known.empty() ? "" : ", ") + std::string(migration_order_name(one));
+    if (order != migration_order_name(one)) continue;
+    plan.order = one;
+    found = true;
+  }
+  if (!found) throw_user("an unknown order", "order", "one of " + known, order);
+  for (const std::string& text : granularity) {
+    if (text == "layer") {
+      plan.by_layer = true;
+    } else if (text != "kernel") {
+      plan.groups.push_back(parse_kernel_group(text));
+    }
+  }
+  return plan;
+}
+
 double kernel_cost(const Suite& suite, const Judge& judge, int32_t kernel) {
   const tir::PrimFunc& program =
       passes::kernel_implementation(judge.module(), name_of(suite, kernel));

@@ -31,6 +31,10 @@ struct PlanOptions {
   std::vector<KernelGroup> groups;  // take their kernels first
 };
 
+// From an order's name, and what moves together: "kernel", "layer" and groups as
+// parse_kernel_group() takes them. UserError.
+PlanOptions parse_plan(const std::string& order, const std::vector<std::string>& granularity);
+
 struct MigrationUnit {
   std::string name;              // of the group, the layer or the kernel
   std::vector<int32_t> kernels;  // of the suite, in order

@@ -1,0 +1,14 @@
+// Reports for CI (docs/cli.md), as files.
+#pragma once
+
+#include <string>
+
+#include "topdown/report/ci_report.h"
+
+namespace tapml::python {
+
+// Those whose file has a name.
+void write_ci_reports(const topdown::CiReport& report, const std::string& junit,
+                      const std::string& markdown);
+
+}  // namespace tapml::python

@@ -1,0 +1,30 @@
+#include "judging.h"
+
+#include "base/log.h"
+#include "topdown/kernels/user_kernels.h"
+
+namespace tapml::python {
+
+topdown::Tolerances ToleranceText::parse() const {
+  return text.empty() ? topdown::Tolerances() : topdown::Tolerances::parse(text, name);
+}
+
+void ToleranceText::warn_unused(const topdown::Tolerances& tolerances,
+                                const std::set<std::string>& kernels) const {
+  for (const topdown::Tolerance& unused : tolerances.unused(kernels)) {
+    log_warning(name + ": the tolerance of \"" + unused.kernel + "\" applies to no kernel (" +
+                unused.reason + ")");
+  }
+}
+
+ToleranceText tolerance_text_of(const std::pair<std::string, std::string>& given) {
+  return {given.first, given.second};
+}
+
+std::vector<topdown::UserSource> sources_of(const std::string& folder,
+                                            const target::Target& target) {
+  if (folder.empty()) return {};
+  return topdown::read_user_sources(folder, target);
+}
+
+}  // namespace tapml::python

@@ -1,0 +1,193 @@
+#include "topdown/localize/localize.h"
+
+#include <pybind11/stl.h>
+
+#include "ci_reports.h"
+#include "io/host/files.h"
+#include "judging.h"
+#include "language_model.h"
+#include "progress.h"
+#include "session.h"
+#include "suite.h"
+#include "topdown/report/localize_report.h"
+#include "verdict.h"
+
+namespace tapml::python {
+
+namespace {
+
+struct Localized {
+  topdown::Localization localization;
+  std::string model, prompt, target, command;
+};
+
+struct LocalizeSettings {
+  int64_t max_tokens, repeats;
+  double shrink_seconds;
+  std::pair<std::string, std::string> tolerance;
+  std::vector<std::string> plants;
+};
+
+std::unique_ptr<Localized> localize(const py::object& given, const py::object& source,
+                                    const py::object& target, const std::string& prompt,
+                                    const CarvedSuite* suite, const LocalizeSettings& settings,
+                                    const py::object& progress) {
+  const char* where = "localize(model, source, target)";
+  const LanguageModel model = language_model_of(given, where);
+  const SessionRef from = session_of(source, where);
+  const SessionRef to = session_of(target, where);
+  if (settings.max_tokens < 0 || settings.repeats < 1 || !(settings.shrink_seconds >= 0) ||
+      settings.shrink_seconds > 1e6) {
+    throw_user("a number out of range", where,
+               "max_tokens from 0, repeats from 1, shrink_seconds from 0 to 1e6",
+               std::to_string(settings.max_tokens) + ", " + std::to_string(settings.repeats) +
+                   ", " + std::to_string(settings.shrink_seconds));
+  }
+  auto source_session = from->use();
+  auto target_session = to->use();
+  ProgressFunction told(progress);
+  return told.run([&] {
+    const ToleranceText tolerance = tolerance_text_of(settings.tolerance);
+    topdown::LocalizeOptions options;
+    if (suite) options.suite = *suite->suite;
+    options.validation_tokens = settings.max_tokens;
+    options.eos = model.loaded->files.eos;
+    options.repeats = settings.repeats;
+    options.shrink_time =
+        std::chrono::milliseconds(static_cast<int64_t>(settings.shrink_seconds * 1e3));
+    options.plants = settings.plants;
+    options.tolerances = tolerance.parse();
+    options.cancelled = [] { return interrupt_of_this_thread().load(); };
+    options.interrupt = &interrupt_of_this_thread();
+    options.progress = told.callback();
+    const std::vector<int32_t> tokens = app::encode_prompt(*model.loaded, prompt);
+    auto made = std::make_unique<Localized>();
+    made->localization = topdown::localize(model.loaded->files.module, model.loaded->files.weights,
+                                           tokens, {from->target(), source_session.get()},
+                                           {to->target(), target_session.get()}, options);
+    std::set<std::string> kernels;
+    for (const topdown::KernelVerdict& verdict : made->localization.verdicts) {
+      kernels.insert(verdict.kernel);
+    }
+    tolerance.warn_unused(options.tolerances, kernels);
+    made->model = model.folder;
+    made->prompt = prompt;
+    made->target = to->target().text;
+    made->command = "tapml localize " + model.folder +
+                    (model.quantize.empty() ? "" : " --quantize " + model.quantize) + " --from " +
+                    from->target().text + " --to " + to->target().text;
+    return made;
+  });
+}
+
+void save_report(const Localized& found, const std::string& folder) {
+  without_interpreter([&] {
+    unwrap(make_folder(folder));
+    for (const topdown::Culprit& culprit : found.localization.culprits) {
+      unwrap(topdown::write_reproducer(culprit, found.target, folder + "/" + culprit.kernel));
+    }
+    unwrap(write_text_atomic(
+        folder + "/report.html",
+        topdown::localization_html(found.localization, found.model, found.prompt, found.command)));
+    unwrap(write_text_atomic(folder + "/report.json",
+                             topdown::localization_json(found.localization).dump(1) + "\n"));
+  });
+}
+
+void save_ci_reports(const Localized& found, const std::string& junit,
+                     const std::string& markdown) {
+  without_interpreter([&] {
+    write_ci_reports(
+        topdown::ci_report("tapml localize " + found.model + ": " + found.localization.source +
+                               " to " + found.localization.target,
+                           found.localization),
+        junit, markdown);
+  });
+}
+
+}  // namespace
+
+void bind_localize(py::module_& module) {
+  using topdown::Culprit;
+  py::class_<Culprit>(module, "Culprit", py::is_final(),
+                      "A kernel that makes a model wrong on the target.")
+      .def_readonly("kernel", &Culprit::kernel)
+      .def_property_readonly(
+          "found_by", [](const Culprit& c) { return topdown::evidence_name(c.evidence); },
+          "``\"replay\"``: a carved test fails; ``\"hybrid\"``: only a model with it is wrong.")
+      .def_property_readonly(
+          "together_with", [](const Culprit& c) { return py::tuple(py::cast(c.together_with)); },
+          "Kernels that have to be on the target, too, for the model to be wrong.")
+      .def_property_readonly("verdict", [](const Culprit& c) { return Verdict{c.verdict}; })
+      .def_readonly("runs", &Culprit::runs)
+      .def_readonly("failed_runs", &Culprit::failed_runs, "How often of ``runs`` it was wrong.")
+      .def_property_readonly(
+          "smallest",
+          [](const Culprit& c) -> py::object {
+            if (!c.smallest) return py::none();
+            return py::cast(
+                CarvedSuite{std::make_shared<const topdown::Suite>(c.smallest->suite), ""});
+          },
+          "The smallest failing call that was found, a Suite of one test; None where no carved "
+          "test fails.")
+      .def_property_readonly(
+          "loops", [](const Culprit& c) { return c.source.loops; },
+          "The tensor program that the target runs, as text.")
+      .def_property_readonly(
+          "code", [](const Culprit& c) { return c.source.code; },
+          "The same in the platform's language, where that is text; else empty.")
+      .def("__str__", [](const Culprit& c) { return topdown::culprit_text(c, false); })
+      .def("__repr__", [](const Culprit& c) { return "<tapml.Culprit " + c.kernel + ">"; });
+  py::class_<Localized>(module, "Localization", py::is_final(),
+                        "Which kernels make a model wrong on a platform.")
+      .def_property_readonly(
+          "found", [](const Localized& l) { return l.localization.found(); },
+          "Whether anything is wrong: a kernel, or the target's own run.")
+      .def_property_readonly("culprits", [](const Localized& l) { return l.localization.culprits; })
+      .def_property_readonly(
+          "verdicts",
+          [](const Localized& l) {
+            py::list list;
+            for (const auto& verdict : l.localization.verdicts) list.append(Verdict{verdict});
+            return list;
+          },
+          "Of all kernels, in the order in which they are first called.")
+      .def_property_readonly(
+          "untested",
+          [](const Localized& l) { return py::tuple(py::cast(l.localization.untested)); },
+          "Kernels of the model that the suite lacks.")
+      .def_property_readonly("hybrid_runs",
+                             [](const Localized& l) { return l.localization.hybrid_runs; })
+      .def_property_readonly(
+          "target_ran", [](const Localized& l) { return l.localization.target_ran; },
+          "Whether the target ran the whole model alone: where no kernel is to blame.")
+      .def_property_readonly("seconds", [](const Localized& l) { return l.localization.seconds; })
+      .def(
+          "to_dict",
+          [](const Localized& l) { return parsed(topdown::localization_json(l.localization)); },
+          "As ``tapml localize --json`` shows it.")
+      .def("save_report", &save_report, py::arg("folder"),
+           "Writes report.html, report.json and a folder with a reproducer for each culprit.")
+      .def("save_ci_reports", &save_ci_reports, py::kw_only(), py::arg("junit") = "",
+           py::arg("markdown") = "",
+           "Writes JUnit XML and a summary in Markdown, whichever is named.")
+      .def("__str__", [](const Localized& l) { return topdown::localization_text(l.localization); })
+      .def("__repr__", [](const Localized& l) {
+        return "<tapml.Localization: " + std::to_string(l.localization.culprits.size()) +
+               " culprits>";
+      });
+  module.def(
+      "localize",
+      [](const py::object& model, const py::object& source, const py::object& target,
+         const std::string& prompt, const CarvedSuite* suite, int64_t max_tokens, int64_t repeats,
+         double shrink_seconds, const std::pair<std::string, std::string>& tolerance,
+         const std::vector<std::string>& plants, const py::object& progress) {
+        return localize(model, source, target, prompt, suite,
+                        {max_tokens, repeats, shrink_seconds, tolerance, plants}, progress);
+      },
+      py::arg("model"), py::arg("source"), py::arg("target"), py::arg("prompt"), py::kw_only(),
+      py::arg("suite").none(true), py::arg("max_tokens"), py::arg("repeats"),
+      py::arg("shrink_seconds"), py::arg("tolerance"), py::arg("plants"), py::arg("progress"));
+}
+
+}  // namespace tapml::python

@@ -1,0 +1,84 @@
+"""What ``tapml.evaluate`` says: how well a model does on tasks, platform by platform."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Mapping, Optional
+
+__all__ = ["Evaluation", "EvaluationTotal", "TaskResult"]
+
+
+@dataclasses.dataclass(frozen=True)
+class TaskResult:
+    """One task on one platform."""
+
+    id: str
+    #: Negative log-likelihood of the right continuation, in nats, summed over its tokens.
+    nll: float
+    tokens: int
+    #: None where a task has no right and wrong (perplexity).
+    correct: Optional[bool]
+    #: The likeliest of several choices, from 0; else None.
+    choice: Optional[int]
+
+
+@dataclasses.dataclass(frozen=True)
+class EvaluationTotal:
+    """Tasks of one kind together."""
+
+    tasks: int
+    #: None where a task has no right and wrong (perplexity).
+    correct: Optional[int]
+    tokens: int
+    #: Mean, in nats a token.
+    nll: float
+    #: exp(nll)
+    perplexity: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Evaluation:
+    """A model's tasks on one platform, and how that compares with the reference."""
+
+    target: str
+    tasks: int
+    #: Tasks that can be right, and those that are.
+    judged: int
+    correct: int
+    #: Scored tokens, their mean negative log-likelihood in nats, and exp of it.
+    tokens: int
+    nll: float
+    perplexity: float
+    #: By kind: ``"perplexity"``, ``"exact_match"``, ``"multiple_choice"``.
+    kinds: Mapping[str, EvaluationTotal]
+    results: tuple[TaskResult, ...]
+    seconds: float
+    #: Whether it agrees with the reference (at most 3 tasks and 0.1% of nll off); None without one.
+    passed: Optional[bool] = None
+    #: Ids of tasks that are right on one of the two only.
+    flipped: tuple[str, ...] = ()
+    tasks_off: Optional[int] = None
+    #: Relative difference of the mean negative log-likelihood.
+    nll_off: Optional[float] = None
+    _document: Mapping[str, Any] = dataclasses.field(default_factory=dict, repr=False,
+                                                     compare=False)
+
+    @staticmethod
+    def from_dict(document: Mapping[str, Any]) -> "Evaluation":
+        """Reads what ``tapml eval --json`` says of a target."""
+        kinds = {name: EvaluationTotal(one["tasks"], one.get("correct"), one["tokens"],
+                                       float(one["nll"]), float(one["perplexity"]))
+                 for name, one in document["kinds"].items()}
+        results = tuple(TaskResult(one["id"], float(one["nll"]), one["tokens"], one.get("correct"),
+                                   one.get("choice")) for one in document["results"])
+        nll_off = document.get("nll_off")
+        return Evaluation(
+            document["target"], document["tasks"], document["judged"], document["correct"],
+            document["tokens"], float(document["nll"]), float(document["perplexity"]), kinds,
+            results, document["seconds"], document.get("passed"),
+            tuple(document.get("flipped", ())), document.get("tasks_off"),
+            None if nll_off is None else float(nll_off), document)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As ``tapml eval --json`` shows a target."""
+        return dict(self._document)
