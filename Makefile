@@ -65,6 +65,13 @@ test-oclgrind: setup  ## OpenCL kernels under oclgrind: races and accesses out o
 	@cmake --build --preset dev --target tapml test_device test_codegen test_walk
 	@scripts/test_oclgrind
 
+.PHONY: test-page
+test-page: setup  ## the report pages in headless Chromium: windows, phones, dark, paper (scripts/test_page); writes out/page/
+	@scripts/setup chromium
+	@$(configure_dev)
+	@cmake --build --preset dev --target tapml
+	@scripts/test_page
+
 unit: setup  ## build and run the unit tests only
 	@$(configure_dev)
 	@cmake --build --preset dev --target unit_tests

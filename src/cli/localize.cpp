@@ -18,6 +18,7 @@
 #include "ir/exceptions.h"
 #include "topdown/report/localize_report.h"
 #include "topdown/report/report.h"
+#include "topdown/report/report_parts.h"
 
 namespace tapml::cli {
 
@@ -47,7 +48,8 @@ void write_report(const LocalizeCommand& command, const topdown::Localization& l
   }
   const std::string page = command.report + "/report.html";
   const std::string line = "tapml localize " + command.model + quantize_words(command.quantize) +
-                           " --from " + command.from + " --to " + command.to;
+                           " --from " + command.from + " --to " + command.to + " --prompt " +
+                           topdown::quoted_word(command.prompt);
   unwrap(write_text_atomic(
       page, topdown::localization_html(localization, command.model, command.prompt, line)));
   unwrap(write_text_atomic(command.report + "/report.json", json.dump(1) + "\n"));

@@ -20,6 +20,7 @@
 #include "ir/exceptions.h"
 #include "topdown/kernels/user_kernels.h"
 #include "topdown/report/report.h"
+#include "topdown/report/report_parts.h"
 
 namespace tapml::cli {
 
@@ -110,7 +111,15 @@ int run(const MigrateCommand& command, const Output& output) {
   texts.source_text = model.tokenizer.decode(migration.source_tokens);
   texts.target_text = model.tokenizer.decode(migration.target_tokens);
   texts.command = "tapml migrate " + command.model + quantize_words(command.quantize) + " --from " +
-                  command.from + " --to " + command.to;
+                  command.from + " --to " + command.to + " --prompt " +
+                  topdown::quoted_word(command.prompt);
+  if (!command.kernels.empty())
+    texts.command += " --kernels " + topdown::quoted_word(command.kernels);
+  texts.failures = !command.report.empty();
+  if (!command.plant.empty()) {
+    texts.replay_options = " --plant " + topdown::quoted_word(command.plant);
+    texts.command += texts.replay_options;
+  }
   bool colors = terminal_has_colors(1);
   output.line(styled(command.from + ": ", Style::kBold, colors) + command.prompt +
               texts.source_text);
@@ -153,6 +162,7 @@ int run(const MigrateCommand& command, const Output& output) {
   json.set("source_text", Json::string(texts.source_text));
   json.set("target_text", Json::string(texts.target_text));
   if (!command.report.empty()) {
+    unwrap(topdown::write_failures(migration, command.report));
     std::string page = command.report + "/report.html";
     unwrap(write_text_atomic(page, topdown::migration_html(migration, texts)));
     unwrap(write_text_atomic(command.report + "/report.json", json.dump(1) + "\n"));
@@ -181,7 +191,8 @@ void add_migrate(Registration registration) {
       ->capture_default_str();
   app->add_option("--kernels", command->kernels,
                   "Folder of hand-written sources that take the place of kernels on the target");
-  app->add_option("--report", command->report, "Folder for report.html and report.json");
+  app->add_option("--report", command->report,
+                  "Folder for report.html, report.json and the failing calls");
   app->add_option("--validation-tokens", command->validation_tokens,
                   "Decode steps that are carved, and compared in every hybrid run")
       ->check(CLI::Range(0, 1000000))

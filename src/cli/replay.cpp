@@ -14,18 +14,20 @@
 #include "cli/options.h"
 #include "cli/tolerance_options.h"
 #include "cli/watch.h"
+#include "io/host/files.h"
 #include "ir/exceptions.h"
 #include "passes/kernel.h"
 #include "topdown/kernels/plant.h"
 #include "topdown/kernels/user_kernels.h"
 #include "topdown/report/report.h"
+#include "topdown/report/report_parts.h"
 
 namespace tapml::cli {
 
 namespace {
 
 struct ReplayOptions {
-  std::string suite, model, target = "cpu", kernel, plant, kernels;
+  std::string suite, model, target = "cpu", kernel, plant, kernels, report;
   bool watch = false;
   PatternOptions patterns;
   LibraryFiles libraries;
@@ -35,10 +37,28 @@ struct ReplayOptions {
   CiReportOptions ci;
 };
 
+void write_report(const ReplayOptions& options, const topdown::Replayed& replayed, const Json& json,
+                  const Output& output) {
+  std::string own;
+  for (const auto& [name, value] :
+       {std::pair{" --kernels ", options.kernels}, std::pair{" --plant ", options.plant},
+        std::pair{" --model ", options.model}}) {
+    if (!value.empty()) own += name + topdown::quoted_word(value);
+  }
+  const std::string line =
+      "tapml replay " + topdown::quoted_word(options.suite) + " --target " + options.target +
+      (options.kernel.empty() ? "" : " --kernel " + topdown::quoted_word(options.kernel)) + own;
+  const std::string page = options.report + "/report.html";
+  unwrap(write_text_atomic(page, topdown::replay_html(replayed, line, own)));
+  unwrap(write_text_atomic(options.report + "/report.json", json.dump(1) + "\n"));
+  output.line("report: " + page);
+}
+
 int run(const ReplayOptions& options, const Output& output) {
   target::Target target = target::parse_target(options.target);
   if (!options.plant.empty()) topdown::parse_plant(options.plant);
   options.ci.check();
+  if (!options.report.empty()) unwrap(make_folder(options.report));
   const topdown::Tolerances tolerances = options.tolerance.load();
   const device::HostLibraries libraries = options.libraries.load();
   PlatformUnderTest platform =
@@ -51,8 +71,13 @@ int run(const ReplayOptions& options, const Output& output) {
     for (const auto& kernel : suite.kernels) known += (known.empty() ? "" : ", ") + kernel.name;
     throw_user("the suite has no such kernel", "--kernel", "one of " + known, options.kernel);
   }
+  topdown::Replayed replayed;
+  replayed.suite = options.suite;
+  replayed.target = options.target;
+  topdown::Timeline timeline;
   Progress progress = Progress::to_stderr(output.json);
   progress.begin("compile for " + options.target);
+  timeline.begin("steps", "compile for " + options.target);
   topdown::Judge judge(suite);
   judge.set_tolerances(tolerances);
   judge.set_poll([] { unwrap(check_interrupted()); });
@@ -83,40 +108,49 @@ int run(const ReplayOptions& options, const Output& output) {
   auto executable = pipeline::implement(module, target, implement);
   sandbox.load(executable);
   progress.begin("replay", static_cast<int64_t>(suite.kernels.size()));
-  bool passed = true;
   bool colors = terminal_has_colors(1);
   std::vector<Json> rows;
-  std::vector<topdown::KernelVerdict> verdicts;
   output.line(topdown::verdict_header());
   for (int32_t k = 0; k < static_cast<int32_t>(suite.kernels.size()); ++k) {
     const std::string& name = suite.kernels[static_cast<size_t>(k)].name;
-    if (!options.kernel.empty() && options.kernel != name) continue;
+    if (!options.kernel.empty() && options.kernel != name) {
+      replayed.untested.push_back(name);
+      continue;
+    }
     unwrap(check_interrupted());
     progress.step(name);
+    timeline.begin("replay", name);
     topdown::KernelVerdict verdict = unwrap(topdown::replay_kernel(suite, judge, k, sandbox));
-    passed &= verdict.passed;
     output.line(topdown::verdict_row(verdict, topdown::verdict_outcome(verdict), colors));
     for (const std::string& text :
          {verdict.failure, verdict.note, topdown::tolerance_text(verdict)}) {
       if (!text.empty()) output.line("  " + topdown::indented(text));
     }
     rows.push_back(topdown::verdict_json(verdict));
-    verdicts.push_back(std::move(verdict));
+    replayed.verdicts.push_back(std::move(verdict));
   }
+  replayed.timeline = timeline.take();
+  replayed.seconds = timeline.now();
+  replayed.target_info = sandbox.session().info();
+  const bool passed = replayed.passed();
   std::vector<const topdown::KernelVerdict*> all;
-  for (const topdown::KernelVerdict& verdict : verdicts) all.push_back(&verdict);
+  for (const topdown::KernelVerdict& verdict : replayed.verdicts) all.push_back(&verdict);
   const std::string own = topdown::user_kernels_text(all);
   if (!own.empty()) output.line(own);
   std::set<std::string> kernels;
   for (const auto& kernel : suite.kernels) kernels.insert(kernel.name);
   warn_unused(options.tolerance, tolerances, kernels);
   progress.end(passed ? "all within their bounds" : "differences found");
-  options.ci.write(
-      topdown::ci_report("tapml replay " + options.suite + " on " + options.target, verdicts));
-  output.document(Json::object({{"target", Json::string(options.target)},
-                                {"passed", Json::boolean(passed)},
-                                {"kernels", Json::array(std::move(rows))},
-                                {"user_kernels", topdown::user_kernels_json(all)}}));
+  options.ci.write(topdown::ci_report("tapml replay " + options.suite + " on " + options.target,
+                                      replayed.verdicts));
+  const Json json = Json::object({{"target", Json::string(options.target)},
+                                  {"passed", Json::boolean(passed)},
+                                  {"kernels", Json::array(std::move(rows))},
+                                  {"user_kernels", topdown::user_kernels_json(all)},
+                                  {"timeline", topdown::timeline_json(replayed.timeline)},
+                                  {"seconds", topdown::real(replayed.seconds)}});
+  if (!options.report.empty()) write_report(options, replayed, json, output);
+  output.document(json);
   return passed ? kDone : kDifference;
 }
 
@@ -141,6 +175,8 @@ void add_replay(Registration registration) {
   command->add_option("--patterns", options->patterns.file,
                       "Text module of patterns that name routines of a library");
   command->add_option("--plant", options->plant, "KERNEL:KIND, plants a bug into the target")
+      ->excludes(watch);
+  command->add_option("--report", options->report, "Folder for report.html and report.json")
       ->excludes(watch);
   add_options(*command, options->libraries);
   add_options(*command, options->remote);

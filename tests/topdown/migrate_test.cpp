@@ -70,6 +70,7 @@ std::string result_of(const Migration& migration) {
   Migration rest = migration;
   rest.steps.clear();
   rest.seconds = 0;
+  rest.timeline.clear();
   rest.resumed = 0;
   return text + migration_json(rest).dump();
 }

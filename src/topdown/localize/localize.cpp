@@ -41,7 +41,6 @@ class Localizer {
   }
 
   Localization run() {
-    const auto start = std::chrono::steady_clock::now();
     prepare_source();
     prepare_suite();
     prepare_target();
@@ -53,13 +52,15 @@ class Localizer {
                std::ssize(result_.culprits));
       examine(result_.culprits[i]);
     }
-    result_.seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    result_.timeline = timeline_.take();
+    result_.seconds = timeline_.now();
     return std::move(result_);
   }
 
  private:
-  void progress(const std::string& step, int64_t done = 0, int64_t total = 0) const {
+  void progress(const std::string& step, int64_t done = 0, int64_t total = 0) {
+    // Counted steps are of one kind, which their first word names.
+    timeline_.begin(total == 0 ? "steps" : step.substr(0, step.find(' ')), step);
     if (options_.progress) options_.progress(step, done, total);
   }
   void check_cancelled() const {
@@ -314,22 +315,11 @@ class Localizer {
   }
 
   KernelSource source_of(const std::string& kernel) {
-    KernelSource source;
-    Module alone = passes::kernel_alone(fixed_, kernel);
-    alone.attrs = fixed_.attrs;
     pipeline::ImplementOptions implement = implement_options();
-    implement.rewrite = [&](const std::string& name, tir::PrimFuncRef scheduled) {
-      tir::PrimFuncRef result = rewritten(name, std::move(scheduled));
-      source.loops = text::print(*result, name);
-      return result;
+    implement.rewrite = [this](const std::string& name, tir::PrimFuncRef scheduled) {
+      return rewritten(name, std::move(scheduled));
     };
-    auto executable = pipeline::implement(alone, sandbox_.target(), implement);
-    for (const ModuleBlob& blob : executable->modules) {
-      if (blob.format != "opencl-c") continue;
-      source.language = blob.format;
-      source.code.append(reinterpret_cast<const char*>(blob.bytes.data()), blob.bytes.size());
-    }
-    return source;
+    return kernel_source(fixed_, kernel, sandbox_.target(), std::move(implement));
   }
 
   const Module& module_;
@@ -346,6 +336,7 @@ class Localizer {
   Suite suite_, prompt_suite_;
   std::unique_ptr<Judge> judge_;
   std::map<std::string, tir::PrimFuncRef> planted_;
+  Timeline timeline_;
   Localization result_;
 };
 

@@ -6,7 +6,9 @@
 
 #include "topdown/kernels/plant.h"
 #include "topdown/localize/shrink.h"
+#include "topdown/profile/timeline.h"
 #include "topdown/replay/hybrid.h"
+#include "topdown/replay/kernel_source.h"
 
 namespace tapml::topdown {
 
@@ -35,13 +37,6 @@ enum class Evidence : uint8_t {
 };
 const char* evidence_name(Evidence evidence);  // "replay", "hybrid"
 
-// How the target implements a kernel.
-struct KernelSource {
-  std::string loops;     // the scheduled tensor program, as text
-  std::string code;      // in the platform's language, where that is text; else empty
-  std::string language;  // of `code`: "opencl-c"
-};
-
 struct Culprit {
   std::string kernel;
   Evidence evidence = Evidence::kReplay;
@@ -66,6 +61,7 @@ struct Localization {
   // runtime.
   bool target_ran = false;
   ModelCheck whole;
+  std::vector<TimelineSpan> timeline;
   double seconds = 0;
 
   bool found() const { return !culprits.empty() || (target_ran && !whole.passed); }

@@ -6,6 +6,7 @@
 
 #include "ir/exceptions.h"
 #include "topdown/kernels/user_kernels.h"
+#include "topdown/localize/shrink.h"
 #include "topdown/migrate/migration_state.h"
 #include "topdown/replay/hybrid.h"
 #include "topdown/suite/carve.h"
@@ -33,7 +34,6 @@ class Migrator {
         module_(module) {}
 
   Migration run() {
-    auto start = std::chrono::steady_clock::now();
     progress("compile for " + source_.target.text);
     pipeline::ImplementOptions implement;
     implement.instruments.poll = [this] { check_cancelled(options_); };
@@ -81,14 +81,16 @@ class Migrator {
     auto target_executable = pipeline::implement(fixed_, sandbox_.target(), implement);
     sandbox_.load(target_executable);
     move_kernels(judge, model_judge, *target_executable);
+    explain_failures(implement);
     if (result_.culprits().empty()) run_target(target_executable, model_judge);
-    result_.seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    result_.timeline = timeline_.take();
+    result_.seconds = timeline_.now();
     return std::move(result_);
   }
 
  private:
   void progress(const std::string& step, int64_t done = 0, int64_t total = 0) {
+    timeline_.begin(total == 0 ? "steps" : "replay", step);
     if (options_.progress) options_.progress(step, done, total);
   }
 
@@ -150,7 +152,10 @@ class Migrator {
     bool stopped = false;
     for (const MigrationUnit& unit : units) {
       if (stopped) {
-        for (int32_t kernel : unit.kernels) result_.untried.push_back(name_of(kernel));
+        for (int32_t kernel : unit.kernels) {
+          result_.untried.push_back(name_of(kernel));
+          result_.untried_calls.push_back(call_groups(suite_, kernel));
+        }
         continue;
       }
       std::vector<MigrationStep> steps;
@@ -168,7 +173,25 @@ class Migrator {
         result_.steps.push_back(std::move(step));
       }
     }
-    progress("kernels", total, total);
+    timeline_.end();
+    if (options_.progress) options_.progress("kernels", total, total);
+  }
+
+  // Of what stays on the source: its source, and the call on which it fails.
+  void explain_failures(const pipeline::ImplementOptions& implement) {
+    for (const MigrationStep* step : result_.culprits()) {
+      const KernelVerdict& verdict = step->verdict;
+      FailedKernel& failed = result_.failed[verdict.kernel];
+      failed.source = kernel_source(fixed_, verdict.kernel, sandbox_.target(), implement);
+      if (verdict.passed) continue;
+      const int32_t kernel = suite_.find_kernel(verdict.kernel);
+      for (size_t c = 0; c < suite_.calls.size() && !failed.suite; ++c) {
+        const SuiteCall& call = suite_.calls[c];
+        if (call.kernel == kernel && call.sequence == verdict.worst_sequence) {
+          failed.suite = one_call(suite_, c);
+        }
+      }
+    }
   }
 
   const std::string& name_of(int32_t kernel) const {
@@ -201,6 +224,7 @@ class Migrator {
       if (step.verdict.passed) good.push_back(steps.size() - 1);
     }
     auto try_together = [&](std::span<const size_t> chosen) {
+      timeline_.begin("hybrid", chosen.size() == 1 ? steps[chosen[0]].verdict.kernel : unit.name);
       std::set<std::string> together = moved;
       for (size_t i : chosen) together.insert(steps[i].verdict.kernel);
       const ModelCheck check = hybrid.check(together, model_judge, run_);
@@ -272,6 +296,7 @@ class Migrator {
   std::unique_ptr<llm::Engine> engine_;
   Suite suite_;
   ForcedRun run_;
+  Timeline timeline_;
   Migration result_;
 };
 

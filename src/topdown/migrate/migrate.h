@@ -6,6 +6,7 @@
 #include <atomic>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@
 #include "topdown/kernels/plant.h"
 #include "topdown/kernels/user_source.h"
 #include "topdown/migrate/migration_plan.h"
+#include "topdown/profile/timeline.h"
+#include "topdown/replay/kernel_source.h"
 #include "topdown/replay/replay.h"
 #include "topdown/verdict/model_check.h"
 
@@ -53,17 +56,28 @@ struct MigrationStep {
   runtime::CopyCount copies;  // between the two sessions in that run
 };
 
+// What a reader of a report wants to see of a kernel that stays on the source.
+struct FailedKernel {
+  KernelSource source;
+  // The failing call alone; empty where its tests pass.
+  std::optional<Suite> suite;
+};
+
 struct Migration {
   std::string source, target;
   DeviceInfo source_info, target_info;
   std::vector<MigrationStep> steps;  // in the order of the plan
   std::vector<std::string> untried;  // kernels behind the one that ended it (stop_at_first)
-  int64_t resumed = 0;               // steps that an earlier run had done
+  // Calls of each of those, none of them judged.
+  std::vector<std::vector<CallGroup>> untried_calls;
+  std::map<std::string, FailedKernel> failed;  // by kernel
+  int64_t resumed = 0;                         // steps that an earlier run had done
   std::vector<int32_t> source_tokens, target_tokens;
   bool target_ran = false;  // all kernels migrated, so the target ran the whole model
   ModelCheck whole;         // the target alone
   bool tie = false;         // tokens diverged first where the judge's margin is within the bound
   int64_t first_divergence = -1;
+  std::vector<TimelineSpan> timeline;
   double seconds = 0;  // of this run
 
   bool passed() const;

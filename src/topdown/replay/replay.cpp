@@ -288,6 +288,7 @@ Result<KernelVerdict> replay_calls(const Suite& suite, Judge& judge, int32_t ker
     const SuiteCall& call = suite.calls[c];
     if (call.kernel != kernel || (only && *only != c)) continue;
     ++verdict.calls;
+    ++group_of(verdict.groups, call).calls;
     verdict.origin = merge_origins(verdict.origin, call.origin);
     verdict.shapes.insert(shape_to_string(suite.tensors.at(call.after[written[0]]).shape()));
     if (verdict.failed != Failure::kNone) continue;
@@ -303,6 +304,8 @@ Result<KernelVerdict> replay_calls(const Suite& suite, Judge& judge, int32_t ker
     }
     auto expected = guard([&] { return judge.outputs(c, *outputs); });
     if (!expected) return fail(expected.error());
+    CallGroup& group = group_of(verdict.groups, call);
+    ++group.judged;
     for (size_t o = 0; o < written.size(); ++o) {
       Comparison comparison = compare((*outputs)[o], suite.tensors.at(call.after[written[o]]),
                                       (*expected)[o], tolerance);
@@ -311,6 +314,9 @@ Result<KernelVerdict> replay_calls(const Suite& suite, Judge& judge, int32_t ker
       verdict.elements += (*outputs)[o].size();
       verdict.source_wrong |=
           comparison.outcome == Outcome::kSourceWrong || comparison.source.max_ratio > 1;
+      group.ratio = std::max(group.ratio, comparison.target.mask_mismatches > 0
+                                              ? std::numeric_limits<double>::infinity()
+                                              : comparison.target.max_ratio);
       bool worse = verdict.worst_sequence < 0 ||
                    comparison.target.max_ratio > verdict.worst.target.max_ratio ||
                    comparison.target.mask_mismatches > verdict.worst.target.mask_mismatches;
@@ -318,6 +324,11 @@ Result<KernelVerdict> replay_calls(const Suite& suite, Judge& judge, int32_t ker
         verdict.worst = comparison;
         verdict.worst_output = info.params[written[o]];
         verdict.worst_sequence = call.sequence;
+        verdict.difference.reset();
+        if (!comparison.target_ok) {
+          verdict.difference =
+              difference_map((*outputs)[o], (*expected)[o], comparison.slack, tolerance);
+        }
       }
       verdict.passed &= comparison.target_ok;
       if (comparison.target_ok || info.modes[written[o]] != AccessMode::kOut) continue;

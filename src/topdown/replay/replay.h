@@ -8,9 +8,11 @@
 
 #include "pipeline/compile.h"
 #include "runtime/call_point.h"
+#include "topdown/replay/call_groups.h"
 #include "topdown/replay/sandbox.h"
 #include "topdown/suite/suite.h"
 #include "topdown/verdict/compare.h"
+#include "topdown/verdict/difference_map.h"
 
 namespace tapml::topdown {
 
@@ -33,6 +35,9 @@ struct KernelVerdict {
   Comparison worst;              // of the call and output with the largest error against its bound
   std::string worst_output;      // parameter name
   int64_t worst_sequence = -1;   // position of that call in the run
+  // Of that output, where it is outside of its bound.
+  std::optional<DifferenceMap> difference;
+  std::vector<CallGroup> groups;  // the calls, in the order of the run
   // Elements judged of how many; fewer than all above Judge::kSampleAbove.
   int64_t judged = 0, elements = 0;
   bool source_wrong = false;

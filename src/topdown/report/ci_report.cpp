@@ -1,9 +1,8 @@
 #include "topdown/report/ci_report.h"
 
 #include <algorithm>
-#include <cmath>
 
-#include "base/strings.h"
+#include "topdown/report/html.h"
 #include "topdown/report/localize_report.h"
 #include "topdown/report/report.h"
 #include "topdown/report/report_parts.h"
@@ -47,27 +46,6 @@ CiCase model_case(const std::string& name, const ModelCheck& check, bool passed)
     one.details = (check.failure.empty() ? whole_model_text(check) : check.failure) + "\n";
   }
   return one;
-}
-
-// XML 1.0 has neither most control characters nor ill-formed UTF-8, escaped or not.
-std::string xml_text(const std::string& text) {
-  std::string clean;
-  for (size_t i = 0; i < text.size();) {
-    const size_t length = utf8_sequence_length(text, i);
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const bool control = byte < 0x20 && byte != '\n' && byte != '\t';
-    // U+FFFE and U+FFFF are no characters either.
-    const bool none = length == 3 && byte == 0xef && text.compare(i + 1, 1, "\xbf") == 0 &&
-                      static_cast<unsigned char>(text[i + 2]) >= 0xbe;
-    if (length == 0 || control || none) {
-      clean += '?';
-      i += std::max<size_t>(length, 1);
-      continue;
-    }
-    clean += text.substr(i, length);
-    i += length;
-  }
-  return escaped(clean);
 }
 
 std::string markdown_cell(const std::string& text) {
@@ -168,18 +146,18 @@ std::string junit_xml(const CiReport& report) {
     time += one.seconds;
     char text[64];
     std::snprintf(text, sizeof text, "%.3f", one.seconds);
-    cases += "    <testcase classname=\"" + xml_text(report.title) + "\" name=\"" +
-             xml_text(one.name) + "\" time=\"" + text + "\"";
+    cases += "    <testcase classname=\"" + escaped(report.title) + "\" name=\"" +
+             escaped(one.name) + "\" time=\"" + text + "\"";
     if (one.result == CiCase::Result::kSkipped) {
       ++skipped;
-      cases += "><skipped message=\"" + xml_text(one.outcome) + "\"/></testcase>\n";
+      cases += "><skipped message=\"" + escaped(one.outcome) + "\"/></testcase>\n";
     } else if (one.result == CiCase::Result::kFailed) {
       ++failures;
-      cases += ">\n      <failure type=\"" + xml_text(one.outcome) + "\" message=\"" +
-               xml_text(one.outcome + ", layers " + one.layers) + "\">" + xml_text(one.details) +
+      cases += ">\n      <failure type=\"" + escaped(one.outcome) + "\" message=\"" +
+               escaped(one.outcome + ", layers " + one.layers) + "\">" + escaped(one.details) +
                "</failure>\n    </testcase>\n";
     } else if (!one.granted.empty()) {
-      cases += "><system-out>" + xml_text(one.granted) + "</system-out></testcase>\n";
+      cases += "><system-out>" + escaped(one.granted) + "</system-out></testcase>\n";
     } else {
       cases += "/>\n";
     }
@@ -190,7 +168,7 @@ std::string junit_xml(const CiReport& report) {
                              std::to_string(failures) + "\" errors=\"0\" skipped=\"" +
                              std::to_string(skipped) + "\" time=\"" + text + "\"";
   return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites " + counts +
-         ">\n  <testsuite name=\"" + xml_text(report.title) + "\" " + counts + ">\n" + cases +
+         ">\n  <testsuite name=\"" + escaped(report.title) + "\" " + counts + ">\n" + cases +
          "  </testsuite>\n</testsuites>\n";
 }
 

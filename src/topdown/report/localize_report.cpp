@@ -17,15 +17,6 @@ std::string joined(const std::vector<std::string>& names) {
   return text;
 }
 
-std::string found_text(const Culprit& culprit) {
-  if (culprit.evidence == Evidence::kReplay) return verdict_outcome(culprit.verdict);
-  return culprit.hybrid.failure.empty() ? "wrong in the model" : "fails in the model";
-}
-
-std::string rate_text(const Culprit& culprit) {
-  return std::to_string(culprit.failed_runs) + " of " + std::to_string(culprit.runs) + " runs";
-}
-
 std::string error_text(const Culprit& culprit) {
   const KernelVerdict& v = culprit.verdict;
   if (v.failed != Failure::kNone) return v.failure;
@@ -49,13 +40,6 @@ std::string dims_text(const std::vector<std::pair<std::string, int64_t>>& dims) 
     text += (text.empty() ? "" : ", ") + name + " = " + std::to_string(value);
   }
   return text.empty() ? "no symbolic dimensions" : text;
-}
-
-std::string smallest_text(const SmallestCall& smallest) {
-  return dims_text(smallest.dims_after) + "; " + std::to_string(smallest.bytes_after) + " of " +
-         std::to_string(smallest.bytes_before) + " bytes, " +
-         std::to_string(smallest.nonzero_after) + " of " + std::to_string(smallest.nonzero_before) +
-         " elements not zero" + (smallest.complete ? "" : " (time ran out)");
 }
 
 Json dims_json(const std::vector<std::pair<std::string, int64_t>>& dims) {
@@ -92,39 +76,23 @@ Json culprit_json(const Culprit& culprit) {
   return json;
 }
 
-std::string verdict_row_html(const KernelVerdict& v, bool accused) {
-  return "<tr class=" + std::string(accused ? "bad" : "ok") + "><td><code>" + escaped(v.kernel) +
-         "</code></td><td class=layers>" + escaped(origin_summary(v.origin)) + "</td><td>" +
-         std::to_string(v.calls) + "</td><td>" + escaped(shapes_text(v)) + "</td><td>" +
-         number(v.worst.target.max_abs) + "</td><td>" + number(v.worst.allowed) + "</td><td>" +
-         escaped(verdict_outcome(v)) + "</td><td>" + escaped(v.provider) + "</td></tr>\n";
-}
-
-std::string culprit_html(const Culprit& culprit, const std::string& target) {
-  std::string html = "<h2>" + escaped(culprit.kernel) + "</h2><p class=bad>" +
-                     escaped(found_text(culprit)) + ", " + escaped(rate_text(culprit)) +
-                     "</p><table><tr><th>layers<td class=layers>" +
-                     escaped(origin_summary(culprit.verdict.origin)) +
-                     "</tr><tr><th>what<td><pre>" + escaped(error_text(culprit)) + "</pre></tr>";
-  if (!culprit.together_with.empty()) {
-    html += "<tr><th>only together with<td class=layers>" + escaped(joined(culprit.together_with)) +
-            "</tr>";
-  }
-  if (culprit.smallest) {
-    html += "<tr><th>smallest failing input<td class=layers>" +
-            escaped(smallest_text(*culprit.smallest)) + "</tr><tr><th>to see it again<td><code>" +
-            escaped(reproducer_command(culprit, target)) + "</code></tr>";
-  }
-  html += "</table>";
-  if (!culprit.source.code.empty()) {
-    html +=
-        "<details><summary>code</summary><pre>" + escaped(culprit.source.code) + "</pre></details>";
-  }
-  return html + "<details><summary>loops</summary><pre>" + escaped(culprit.source.loops) +
-         "</pre></details>";
-}
-
 }  // namespace
+
+std::string found_text(const Culprit& culprit) {
+  if (culprit.evidence == Evidence::kReplay) return verdict_outcome(culprit.verdict);
+  return culprit.hybrid.failure.empty() ? "wrong in the model" : "fails in the model";
+}
+
+std::string rate_text(const Culprit& culprit) {
+  return std::to_string(culprit.failed_runs) + " of " + std::to_string(culprit.runs) + " runs";
+}
+
+std::string smallest_text(const SmallestCall& smallest) {
+  return dims_text(smallest.dims_after) + "; " + std::to_string(smallest.bytes_after) + " of " +
+         std::to_string(smallest.bytes_before) + " bytes, " +
+         std::to_string(smallest.nonzero_after) + " of " + std::to_string(smallest.nonzero_before) +
+         " elements not zero" + (smallest.complete ? "" : " (time ran out)");
+}
 
 std::string culprit_text(const Culprit& culprit, bool colors) {
   std::string text = styled("culprit: kernel " + culprit.kernel, Style::kRed, colors) + " (" +
@@ -179,6 +147,7 @@ Json localization_json(const Localization& localization) {
                        {"rest", check_json(localization.rest)},
                        {"target_ran_alone", Json::boolean(localization.target_ran)},
                        {"whole_model", check_json(localization.whole)},
+                       {"timeline", timeline_json(localization.timeline)},
                        {"seconds", real(localization.seconds)}});
 }
 
@@ -208,40 +177,6 @@ Status write_reproducer(const Culprit& culprit, const std::string& target,
   readme += "\n`loops.txt` is the tensor program that the target runs" +
             std::string(culprit.source.code.empty() ? "" : ", `kernel.cl` its code") + ".\n";
   return write_text_atomic(folder + "/README.md", readme);
-}
-
-std::string localization_html(const Localization& localization, const std::string& model,
-                              const std::string& prompt, const std::string& command) {
-  std::string culprits, rows;
-  for (const Culprit& culprit : localization.culprits) {
-    culprits += culprit_html(culprit, localization.target);
-  }
-  for (const KernelVerdict& verdict : localization.verdicts) {
-    const bool accused = std::ranges::any_of(
-        localization.culprits, [&](const Culprit& one) { return one.kernel == verdict.kernel; });
-    rows += verdict_row_html(verdict, accused);
-  }
-  const ModelCheck& check = localization.target_ran ? localization.whole : localization.rest;
-  auto device = [](const std::string& role, const std::string& target, const DeviceInfo& info) {
-    return "<tr><th>" + role + "</th><td>" + escaped(target) + "</td><td>" + escaped(info.name) +
-           "</td><td>" + escaped(info.version) + "</td></tr>";
-  };
-  return "<!doctype html><html lang=en><meta charset=utf-8><title>tapml localize</title><style>" +
-         page_style() + "</style><h1>" + escaped(model) + ": " + escaped(localization.source) +
-         " to " + escaped(localization.target) + "</h1><div class='verdict " +
-         (localization.found() ? "bad" : "ok") + "'>" + escaped(localization_text(localization)) +
-         "</div><p>Prompt: " + escaped(prompt) + "</p>" + culprits +
-         "<h2>Kernels</h2><table><tr><th>kernel<th>layers<th>calls<th>shapes<th>largest error"
-         "<th>its bound<th>carved tests<th>implementation</tr>\n" +
-         rows + "</table><h2>Whole model</h2><p>" +
-         (localization.target_ran ? "The target alone"
-                                  : "With all kernels but the culprits on the target") +
-         ": largest logits error against the judge " + number(check.max_abs) + ", bound " +
-         number(check.bound) + ". Hybrid runs: " + std::to_string(localization.hybrid_runs) +
-         ".</p><h2>Environment</h2><table><tr><th><th>target<th>device<th>version</tr>" +
-         device("source", localization.source, localization.source_info) +
-         device("target", localization.target, localization.target_info) + "</table><p>" +
-         escaped(command) + "</p><p>Took " + seconds(localization.seconds) + ".</p></html>\n";
 }
 
 }  // namespace tapml::topdown

@@ -11,6 +11,9 @@ namespace tapml::topdown {
 
 // One paragraph a culprit, of several lines; `colors` marks the kernel.
 std::string culprit_text(const Culprit& culprit, bool colors);
+std::string found_text(const Culprit& culprit);  // "differs", "wrong in the model", ...
+std::string rate_text(const Culprit& culprit);   // "5 of 5 runs"
+std::string smallest_text(const SmallestCall& smallest);
 // One sentence: how many, or that nothing is wrong, or that it is not in the kernels.
 std::string localization_text(const Localization& localization);
 

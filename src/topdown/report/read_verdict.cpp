@@ -55,6 +55,45 @@ Result<Failure> read_failure(const JsonObjectReader& json) {
   return Failure::kNone;
 }
 
+Result<CallGroup> read_group(const JsonObjectReader& json) {
+  CallGroup group;
+  TAPML_ASSIGN(group.function, json.required_string("function"));
+  TAPML_TRY(read_texts(json, "layers", group.origin));
+  TAPML_ASSIGN(group.sequence, json.required_int("first_call"));
+  TAPML_ASSIGN(group.calls, json.required_int("calls"));
+  TAPML_ASSIGN(group.judged, json.required_int("judged_calls"));
+  TAPML_TRY(read_real(json, "error_over_bound", group.ratio));
+  return group;
+}
+
+Result<DifferenceMap> read_difference(const JsonObjectReader& json) {
+  DifferenceMap map;
+  TAPML_ASSIGN(map.shape, json.required_int_array("shape"));
+  TAPML_ASSIGN(map.height, json.required_int("height", 0));
+  TAPML_ASSIGN(map.width, json.required_int("width", 0));
+  TAPML_ASSIGN(map.block_height, json.required_int("block_height", 1));
+  TAPML_ASSIGN(map.block_width, json.required_int("block_width", 1));
+  TAPML_ASSIGN(map.rows, json.required_int("rows", 0, DifferenceMap::kMostBlocks));
+  TAPML_ASSIGN(map.columns, json.required_int("columns", 0, DifferenceMap::kMostBlocks));
+  TAPML_ASSIGN(const std::vector<Json>* blocks, json.required_array("blocks"));
+  bool numbers = std::ssize(*blocks) == map.rows * map.columns;
+  for (const Json& block : *blocks) {
+    const bool infinite = block.is_string() && block.as_string() == "inf";
+    numbers &= block.is_number() || infinite;
+    map.blocks.push_back(infinite ? std::numeric_limits<double>::infinity() : block.as_double());
+  }
+  if (!numbers) {
+    return fail(json.field_error("blocks", "is not what its rows and columns say",
+                                 std::to_string(map.rows * map.columns) + " numbers"));
+  }
+  TAPML_ASSIGN(map.outside, json.required_int("outside"));
+  TAPML_ASSIGN(map.first_row, json.required_int("first_row"));
+  TAPML_ASSIGN(map.last_row, json.required_int("last_row"));
+  TAPML_ASSIGN(map.first_column, json.required_int("first_column"));
+  TAPML_ASSIGN(map.last_column, json.required_int("last_column"));
+  return map;
+}
+
 }  // namespace
 
 Result<Errors> read_errors(const JsonObjectReader& json) {
@@ -117,6 +156,18 @@ Result<KernelVerdict> read_verdict(const JsonObjectReader& json) {
   TAPML_ASSIGN(const JsonObjectReader source, json.required_object("source"));
   TAPML_ASSIGN(verdict.worst.source, read_errors(source));
   settle(verdict.worst);
+  // Both are missing in what earlier versions wrote.
+  TAPML_ASSIGN(const std::vector<Json>* groups, json.optional_array("call_groups"));
+  for (size_t i = 0; groups && i < groups->size(); ++i) {
+    const JsonObjectReader one((*groups)[i], json.source(),
+                               "call_groups[" + std::to_string(i) + "]");
+    TAPML_ASSIGN(CallGroup group, read_group(one));
+    verdict.groups.push_back(std::move(group));
+  }
+  TAPML_ASSIGN(const auto difference, json.optional_object("difference"));
+  if (difference) {
+    TAPML_ASSIGN(verdict.difference, read_difference(*difference));
+  }
   TAPML_TRY(read_real(json, "seconds", verdict.seconds));
   TAPML_ASSIGN(const auto granted, json.optional_object("tolerance"));
   if (granted) {

@@ -77,7 +77,9 @@ Json verdict_json(const KernelVerdict& verdict) {
                             {"allowed", real(verdict.worst.allowed)},
                             {"target", errors_json(verdict.worst.target)},
                             {"source", errors_json(verdict.worst.source)},
+                            {"call_groups", groups_json(verdict.groups)},
                             {"seconds", real(verdict.seconds)}});
+  if (verdict.difference) json.set("difference", difference_json(*verdict.difference));
   if (verdict.tolerance) {
     json.set("tolerance", Json::object({{"kernel", Json::string(verdict.tolerance->kernel)},
                                         {"factor", real(verdict.tolerance->factor)},
@@ -156,6 +158,7 @@ Json migration_json(const Migration& migration) {
                        {"target_tokens", tokens_json(migration.target_tokens)},
                        {"first_divergence", Json::integer(migration.first_divergence)},
                        {"tie", Json::boolean(migration.tie)},
+                       {"timeline", timeline_json(migration.timeline)},
                        {"seconds", real(migration.seconds)}});
 }
 
@@ -197,70 +200,6 @@ std::string copies_text(const Migration& migration) {
   return "copies between the two in hybrid runs: " +
          part(sum.to_target, sum.bytes_to_target, "to the target") + ", " +
          part(sum.from_target, sum.bytes_from_target, "from it");
-}
-
-std::string migration_html(const Migration& migration, const ReportTexts& texts) {
-  bool passed = migration.passed();
-  const std::string verdict = migration_verdict(migration);
-  std::string culprits;
-  for (const MigrationStep* step : migration.culprits()) {
-    culprits += "<p class=bad>Kernel <code>" + escaped(step->verdict.kernel) + "</code> " +
-                escaped(outcome_of(*step)) + ". Layers behind it: <code>" +
-                escaped(origin_summary(step->verdict.origin)) + "</code></p>";
-    for (const std::string& text :
-         {step->verdict.failure, step->verdict.note, step->hybrid.failure}) {
-      if (!text.empty()) culprits += "<pre>" + escaped(text) + "</pre>";
-    }
-  }
-  std::string rows;
-  for (const MigrationStep& step : migration.steps) {
-    const KernelVerdict& v = step.verdict;
-    rows += "<tr class=" + std::string(step.migrated ? "ok" : "bad") + "><td><code>" +
-            escaped(v.kernel) + "</code></td><td class=layers>" +
-            escaped(origin_summary(v.origin)) + "</td><td>" + std::to_string(v.calls) +
-            "</td><td>" + escaped(shapes_text(v)) +
-            (v.judged < v.elements ? "<br>" + std::to_string(v.judged) + " of " +
-                                         std::to_string(v.elements) + " elements judged"
-                                   : "") +
-            (v.against_source ? "<br>held against the source's output only" : "") + "</td><td>" +
-            number(v.worst.target.max_abs) + "</td><td>" + number(v.worst.allowed) + "</td><td>" +
-            number(v.worst.target.max_ulp) + "</td><td>" + number(step.hybrid.max_abs) +
-            "</td><td>" + escaped(outcome_of(step)) + "</td><td>" + escaped(v.provider) +
-            "</td><td>" + seconds(v.seconds) + "</td></tr>\n";
-  }
-  auto device = [](const std::string& role, const std::string& target, const DeviceInfo& info) {
-    return "<tr><th>" + role + "</th><td>" + escaped(target) + "</td><td>" + escaped(info.name) +
-           "</td><td>" + escaped(info.version) + "</td></tr>";
-  };
-  std::string divergence;
-  if (migration.target_ran) {
-    divergence = migration.first_divergence < 0 ? "identical token for token"
-                 : migration.tie
-                     ? "diverges at token " + std::to_string(migration.first_divergence) +
-                           " between two choices that tie within the error bound"
-                     : "diverges at token " + std::to_string(migration.first_divergence);
-  } else {
-    divergence = "not run alone: kernels are left on the source";
-  }
-  return "<!doctype html><html lang=en><meta charset=utf-8><title>tapml migration</title><style>" +
-         page_style() + "</style><h1>" + escaped(texts.model) + ": " + escaped(migration.source) +
-         " to " + escaped(migration.target) + "</h1><div class='verdict " +
-         (passed ? "ok" : "bad") + "'>" + verdict + "</div>" + culprits + "<p>" +
-         escaped(copies_text(migration)) + "</p><p>" +
-         escaped(user_kernels_text(verdicts_of(migration))) + "</p>" +
-         "<h2>Continuations</h2><p>Prompt: " + escaped(texts.prompt) + "</p><p>" +
-         escaped(migration.source) + "</p><pre>" + escaped(texts.source_text) + "</pre><p>" +
-         escaped(migration.target) + " (" + divergence + ")</p><pre>" + escaped(texts.target_text) +
-         "</pre><h2>Kernels</h2><table><tr><th>kernel<th>layers<th>calls<th>shapes<th>largest error"
-         "<th>its bound<th>ULP<th>logits error of the hybrid<th>outcome<th>implementation<th>time"
-         "</tr>\n" +
-         rows + "</table><h2>Whole model</h2><p>Largest logits error against the judge: target " +
-         number(migration.whole.max_abs) + ", source " + number(migration.whole.source_error) +
-         ", bound " + number(migration.whole.bound) +
-         ".</p><h2>Environment</h2><table><tr><th><th>target<th>device<th>version</tr>" +
-         device("source", migration.source, migration.source_info) +
-         device("target", migration.target, migration.target_info) + "</table><p>" +
-         escaped(texts.command) + "</p><p>Took " + seconds(migration.seconds) + ".</p></html>\n";
 }
 
 }  // namespace tapml::topdown

@@ -24,6 +24,10 @@ struct ReportTexts {
   std::string prompt;
   std::string source_text, target_text;  // continuations
   std::string command;
+  // Beside the page lies a folder for each kernel whose tests fail, with its failing call
+  // (write_failures), and how to replay it, after the suite.
+  bool failures = false;
+  std::string replay_options;
 };
 
 // One sentence: whether it is complete.
@@ -32,8 +36,27 @@ std::string migration_verdict(const Migration& migration);
 std::string whole_model_text(const ModelCheck& check);
 // One line: what went between the two sessions in the hybrid runs.
 std::string copies_text(const Migration& migration);
-// One self-contained page: verdict, continuations, table, environment.
+// One self-contained page.
 std::string migration_html(const Migration& migration, const ReportTexts& texts);
+// Writes FOLDER/KERNEL/suite for each kernel whose tests fail: the failing call alone, which
+// replays without the model.
+Status write_failures(const Migration& migration, const std::string& folder);
+
+// What a replay found.
+struct Replayed {
+  std::string suite, target;
+  std::vector<KernelVerdict> verdicts;
+  std::vector<std::string> untested;  // kernels of the suite that were left out
+  DeviceInfo target_info;
+  std::vector<TimelineSpan> timeline;
+  double seconds = 0;
+
+  bool passed() const;
+};
+std::string replay_verdict(const Replayed& replayed);  // one sentence
+// One self-contained page. `options` follow the suite in a command that replays one kernel.
+std::string replay_html(const Replayed& replayed, const std::string& command,
+                        const std::string& options);
 
 // Of every kernel, in the steps' order.
 std::vector<const KernelVerdict*> verdicts_of(const Migration& migration);

@@ -40,22 +40,10 @@ std::string layers_text(const KernelVerdict& verdict) {
   return text;
 }
 
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (char c : text) {
-    if (c == '&') {
-      result += "&amp;";
-    } else if (c == '<') {
-      result += "&lt;";
-    } else if (c == '>') {
-      result += "&gt;";
-    } else if (c == '"') {
-      result += "&quot;";
-    } else {
-      result += c;
-    }
-  }
-  return result;
+std::string quoted_word(const std::string& text) {
+  std::string word = "'";
+  for (char c : text) word += c == '\'' ? "'\\''" : std::string(1, c);
+  return word + "'";
 }
 
 // JSON has no infinity.
@@ -106,21 +94,49 @@ Json device_json(const DeviceInfo& info) {
                        {"version", Json::string(info.version)}});
 }
 
-std::string page_style() {
-  return "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:1200px;padding:0 1rem;"
-         "color:#1c2024}"
-         "h1{font-size:1.5rem}h2{font-size:1.1rem;margin-top:2rem}"
-         "table{border-collapse:collapse;width:100%;font-size:13px}"
-         "td,th{border-bottom:1px solid #d9dde2;padding:.35rem .5rem;text-align:left;"
-         "vertical-align:top}"
-         ".verdict{padding:.8rem 1rem;border-radius:.5rem;font-weight:600}"
-         ".verdict.ok{background:#e2f4e6}.verdict.bad{background:#fbe4e4}"
-         "tr.bad td{background:#fbe4e4}p.bad{color:#a31212}"
-         "pre{background:#f3f4f6;padding:.8rem;border-radius:.5rem;white-space:pre-wrap}"
-         "td{white-space:nowrap}.layers{white-space:normal;max-width:20rem;overflow-wrap:anywhere}"
-         "@media(prefers-color-scheme:dark){body{background:#16191d;color:#e4e7eb}"
-         "pre{background:#22262b}.verdict.ok{background:#173d22}.verdict.bad,tr.bad td"
-         "{background:#4a1b1b}td,th{border-color:#343a41}p.bad{color:#ff9d9d}}";
+Json groups_json(const std::vector<CallGroup>& groups) {
+  std::vector<Json> items;
+  for (const CallGroup& group : groups) {
+    std::vector<Json> layers;
+    for (const std::string& layer : group.origin) layers.push_back(Json::string(layer));
+    items.push_back(Json::object({{"function", Json::string(group.function)},
+                                  {"layers", Json::array(std::move(layers))},
+                                  {"first_call", Json::integer(group.sequence)},
+                                  {"calls", Json::integer(group.calls)},
+                                  {"judged_calls", Json::integer(group.judged)},
+                                  {"error_over_bound", real(group.ratio)}}));
+  }
+  return Json::array(std::move(items));
+}
+
+Json difference_json(const DifferenceMap& map) {
+  std::vector<Json> shape, blocks;
+  for (int64_t extent : map.shape) shape.push_back(Json::integer(extent));
+  for (double block : map.blocks) blocks.push_back(real(block));
+  return Json::object({{"shape", Json::array(std::move(shape))},
+                       {"height", Json::integer(map.height)},
+                       {"width", Json::integer(map.width)},
+                       {"block_height", Json::integer(map.block_height)},
+                       {"block_width", Json::integer(map.block_width)},
+                       {"rows", Json::integer(map.rows)},
+                       {"columns", Json::integer(map.columns)},
+                       {"blocks", Json::array(std::move(blocks))},
+                       {"outside", Json::integer(map.outside)},
+                       {"first_row", Json::integer(map.first_row)},
+                       {"last_row", Json::integer(map.last_row)},
+                       {"first_column", Json::integer(map.first_column)},
+                       {"last_column", Json::integer(map.last_column)}});
+}
+
+Json timeline_json(const std::vector<TimelineSpan>& timeline) {
+  std::vector<Json> spans;
+  for (const TimelineSpan& span : timeline) {
+    spans.push_back(Json::object({{"kind", Json::string(span.lane)},
+                                  {"step", Json::string(span.name)},
+                                  {"start", real(span.start)},
+                                  {"seconds", real(span.seconds)}}));
+  }
+  return Json::array(std::move(spans));
 }
 
 }  // namespace tapml::topdown

@@ -1,10 +1,11 @@
-// Numbers, names and styles as all reports show them.
+// Numbers, and names as all reports show them.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "io/json.h"
+#include "topdown/profile/timeline.h"
 #include "topdown/replay/replay.h"
 #include "topdown/verdict/model_check.h"
 
@@ -15,13 +16,15 @@ std::string seconds(double value);                // "0.12 s"
 std::string pad(std::string text, size_t width);  // blanks behind, or cut
 std::string shapes_text(const KernelVerdict& verdict);
 std::string layers_text(const KernelVerdict& verdict);
-std::string escaped(const std::string& text);  // for HTML
-std::string page_style();                      // CSS of the pages
+std::string quoted_word(const std::string& text);  // one word of a shell's command line
 
 Json real(double value);  // JSON has no infinity: a text then
 Json errors_json(const Errors& errors);
 Json check_json(const ModelCheck& check);
 Json tokens_json(const std::vector<int32_t>& tokens);
 Json device_json(const DeviceInfo& info);
+Json groups_json(const std::vector<CallGroup>& groups);
+Json difference_json(const DifferenceMap& map);
+Json timeline_json(const std::vector<TimelineSpan>& timeline);
 
 }  // namespace tapml::topdown

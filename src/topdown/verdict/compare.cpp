@@ -1,5 +1,6 @@
 #include "topdown/verdict/compare.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -18,6 +19,31 @@ double spacing(double value, DType dtype) {
 
 }  // namespace
 
+ElementError element_error(const HostTensor& value, const op::RefTensor& judge, int64_t element,
+                           double slack, const Tolerance* tolerance) {
+  ElementError result;
+  const auto at = static_cast<size_t>(element);
+  const double v = value.at_f64(element), j = judge.values[at];
+  if (std::isnan(v) != std::isnan(j) || std::isinf(v) != std::isinf(j) ||
+      (std::isinf(v) && v != j)) {
+    result.mask_mismatch = true;
+    return result;
+  }
+  result.finite = std::isfinite(v);
+  if (!result.finite) return result;
+  result.error = std::abs(v - j);
+  // Differences that a double cannot tell count as one at least.
+  if (!judge.integers.empty() && value.values<int64_t>()[at] != judge.integers[at]) {
+    result.error = std::max(result.error, 1.0);
+  }
+  result.bound = judge.bound[at] + slack;
+  if (tolerance) result.bound = tolerance->factor * result.bound + tolerance->absolute;
+  result.ratio = result.error == 0  ? 0
+                 : result.bound > 0 ? result.error / result.bound
+                                    : std::numeric_limits<double>::infinity();
+  return result;
+}
+
 Errors measure(const HostTensor& value, const op::RefTensor& judge, double slack,
                const Tolerance* tolerance) {
   Errors errors;
@@ -25,39 +51,26 @@ Errors measure(const HostTensor& value, const op::RefTensor& judge, double slack
   for (int64_t i = 0; i < value.size(); ++i) {
     if (!judge.wants(static_cast<size_t>(i))) continue;
     ++errors.judged;
-    double v = value.at_f64(i);
-    double j = judge.values[static_cast<size_t>(i)];
-    if (std::isnan(v) != std::isnan(j) || std::isinf(v) != std::isinf(j) ||
-        (std::isinf(v) && v != j)) {
+    const ElementError one = element_error(value, judge, i, slack, tolerance);
+    if (one.mask_mismatch) {
       ++errors.mask_mismatches;
       errors.worst = errors.worst < 0 ? i : errors.worst;
       continue;
     }
-    if (!std::isfinite(v)) continue;
-    double error = std::abs(v - j);
-    if (!judge.integers.empty()) {
-      // Differences that a double cannot tell count as one at least.
-      auto at = static_cast<size_t>(i);
-      int64_t found = value.values<int64_t>()[at];
-      if (found != judge.integers[at]) error = std::max(error, 1.0);
-    }
-    double bound = judge.bound[static_cast<size_t>(i)] + slack;
-    if (tolerance) bound = tolerance->factor * bound + tolerance->absolute;
-    double ratio = error == 0  ? 0
-                   : bound > 0 ? error / bound
-                               : std::numeric_limits<double>::infinity();
-    if (errors.worst < 0 || ratio > errors.max_ratio) {
-      errors.max_ratio = ratio;
-      errors.bound_at_max = bound;
+    if (!one.finite) continue;
+    if (errors.worst < 0 || one.ratio > errors.max_ratio) {
+      errors.max_ratio = one.ratio;
+      errors.bound_at_max = one.bound;
       errors.worst = i;
     }
-    errors.max_abs = std::max(errors.max_abs, error);
-    if (j != 0) errors.max_relative = std::max(errors.max_relative, error / std::abs(j));
-    errors.max_ulp = std::max(errors.max_ulp, error / spacing(j, judge.dtype));
+    const double v = value.at_f64(i), j = judge.values[static_cast<size_t>(i)];
+    errors.max_abs = std::max(errors.max_abs, one.error);
+    if (j != 0) errors.max_relative = std::max(errors.max_relative, one.error / std::abs(j));
+    errors.max_ulp = std::max(errors.max_ulp, one.error / spacing(j, judge.dtype));
     dot += v * j;
     norm_value += v * v;
     norm_judge += j * j;
-    squared += error * error;
+    squared += one.error * one.error;
   }
   if (norm_value > 0 && norm_judge > 0) errors.cosine = dot / std::sqrt(norm_value * norm_judge);
   if (norm_judge > 0) errors.nmse = squared / norm_judge;
@@ -84,11 +97,11 @@ Comparison compare(const HostTensor& target, const HostTensor& source, const op:
   Comparison result;
   result.source = measure(source, judge, 0);
   bool source_ok = within(result.source);
-  double slack = source_ok ? 4 * result.source.max_abs : 0;
-  result.target = measure(target, judge, slack, tolerance);
+  result.slack = source_ok ? 4 * result.source.max_abs : 0;
+  result.target = measure(target, judge, result.slack, tolerance);
   result.allowed = result.target.bound_at_max;
   result.target_ok = within(result.target);
-  result.tolerated = tolerance && result.target_ok && !within(measure(target, judge, slack));
+  result.tolerated = tolerance && result.target_ok && !within(measure(target, judge, result.slack));
   result.outcome = !result.target_ok ? Outcome::kFail
                    : !source_ok      ? Outcome::kSourceWrong
                                      : Outcome::kPass;

@@ -22,8 +22,20 @@ struct Errors {
   int64_t judged = 0;           // elements that were looked at
 };
 
-// `slack` is added to every element's bound (4 E for a target, 0 for the source), which
-// `tolerance`, where given, then widens.
+// One element against the judge's.
+struct ElementError {
+  bool mask_mismatch = false;  // NaN or infinite on one side only; the rest is 0 then
+  bool finite = true;          // false: not, and the same on both sides
+  double error = 0;            // |value - judge|
+  double bound = 0;
+  double ratio = 0;  // error / bound; infinity where only the bound is 0
+};
+// `slack` is added to the element's bound (4 E for a target, 0 for the source), which `tolerance`,
+// where given, then widens.
+ElementError element_error(const HostTensor& value, const op::RefTensor& judge, int64_t element,
+                           double slack, const Tolerance* tolerance = nullptr);
+
+// The same for all elements that the judge wants.
 Errors measure(const HostTensor& value, const op::RefTensor& judge, double slack,
                const Tolerance* tolerance = nullptr);
 
@@ -38,6 +50,7 @@ struct Comparison {
   Outcome outcome = Outcome::kPass;
   bool target_ok = true;
   Errors target, source;
+  double slack = 0;        // 4 E
   double allowed = 0;      // the bound that the worst element was held against
   bool tolerated = false;  // the target is outside its bound, and within the tolerance
 };

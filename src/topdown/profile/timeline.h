@@ -1,0 +1,43 @@
+// How long the steps of a long piece of work took.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace tapml::topdown {
+
+struct TimelineSpan {
+  std::string lane;  // steps of a kind: "replay", "hybrid", ...
+  std::string name;
+  double start = 0, seconds = 0;  // since the beginning of the work
+};
+
+// Steps one after the other.
+class Timeline {
+ public:
+  // Ends the step before it.
+  void begin(std::string lane, std::string name) {
+    end();
+    open_ = true;
+    spans_.push_back({.lane = std::move(lane), .name = std::move(name), .start = now()});
+  }
+  void end() {
+    if (open_) spans_.back().seconds = now() - spans_.back().start;
+    open_ = false;
+  }
+  std::vector<TimelineSpan> take() {
+    end();
+    return std::move(spans_);
+  }
+  double now() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::vector<TimelineSpan> spans_;
+  bool open_ = false;
+};
+
+}  // namespace tapml::topdown

@@ -1,0 +1,175 @@
+#include "topdown/report/error_plot.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "topdown/report/model_map.h"
+#include "topdown/report/report_parts.h"
+#include "topdown/report/svg.h"
+
+namespace tapml::topdown {
+
+namespace {
+
+constexpr double kLeft = 64, kRight = 12, kTop = 40, kPlotHeight = 240, kBottom = 44;
+constexpr double kLeastStep = 4, kMostWidth = 4000, kUsualWidth = 960, kLeastWidth = 640;
+// What is smaller is drawn on the lowest line, with the zeros.
+constexpr double kLeastDecade = -9, kMostDecade = 12;
+
+struct Point {
+  size_t kernel = 0;
+  const CallGroup* group = nullptr;
+  LayerPlace place;
+};
+
+std::vector<Point> points_of(const std::vector<PageKernel>& kernels) {
+  std::vector<Point> points;
+  for (size_t k = 0; k < kernels.size(); ++k) {
+    for (const CallGroup& group : kernels[k].groups) {
+      if (group.judged == 0) continue;
+      points.push_back({.kernel = k, .group = &group, .place = layer_places(group.origin).front()});
+    }
+  }
+  std::ranges::stable_sort(points, {}, [](const Point& point) { return point.group->sequence; });
+  return points;
+}
+
+class Plot {
+ public:
+  Plot(const std::vector<PageKernel>& kernels, std::vector<Point> points)
+      : kernels_(kernels), points_(std::move(points)) {
+    const double wanted = kLeastStep * static_cast<double>(points_.size());
+    width_ = std::clamp(kLeft + wanted + kRight, kUsualWidth, kMostWidth);
+    step_ = (width_ - kLeft - kRight) / static_cast<double>(points_.size());
+    // The decades that hold the finite ratios, and 1.
+    for (const Point& point : points_) {
+      const double ratio = point.group->ratio;
+      if (ratio == 0 || !std::isfinite(ratio)) continue;
+      low_ = std::min(low_, std::floor(std::log10(ratio)));
+      high_ = std::max(high_, std::ceil(std::log10(ratio)));
+    }
+    low_ = std::max(low_, kLeastDecade);
+    high_ = std::min(high_, kMostDecade);
+  }
+
+  std::string html() const {
+    return svg(width_, kTop + kPlotHeight + kBottom, std::max(kLeastWidth, width_ * 2 / 3),
+               "Error over bound of the calls in the order of the run, on a logarithmic scale",
+               bands() + axes() + marks());
+  }
+
+ private:
+  // The line above the decades is for infinity, the one below them for zero.
+  double lines() const { return high_ - low_ + 2; }
+  double y_of_line(double line) const { return kTop + kPlotHeight * (1 - line / lines()); }
+  double y_of(double ratio) const {
+    if (!std::isfinite(ratio)) return y_of_line(lines());
+    const double decade = ratio > 0 ? std::log10(ratio) : low_ - 1;
+    return decade < low_ ? y_of_line(0) : y_of_line(std::min(decade, high_) - low_ + 1);
+  }
+  double x_of(size_t point) const { return kLeft + step_ * static_cast<double>(point); }
+
+  std::string axes() const {
+    std::string text;
+    auto mark = [&](double line, const std::string& label, const char* css_class) {
+      const double y = y_of_line(line);
+      text += svg_line(kLeft, y, width_ - kRight, y, css_class);
+      text += svg_text(kLeft - 6, y + 4, label, "tick", "end");
+    };
+    mark(0, "0", "axis");
+    const double every = std::ceil((high_ - low_ + 1) / 10);
+    for (double decade = low_; decade <= high_; ++decade) {
+      if (decade == 0) {
+        mark(decade - low_ + 1, "bound 1", "limit");
+      } else if (std::fmod(std::abs(decade), every) == 0) {
+        mark(decade - low_ + 1, "1e" + svg_number(decade), "grid");
+      }
+    }
+    const bool infinite = std::ranges::any_of(
+        points_, [](const Point& point) { return !std::isfinite(point.group->ratio); });
+    if (infinite) mark(lines(), "NaN, inf", "grid");
+    text += svg_text(kLeft, kTop + kPlotHeight + kBottom - 6,
+                     "calls in the order of the run, by layer", "label");
+    text += svg_text(4, 12, "largest error / bound", "label");
+    return text;
+  }
+
+  // Behind the points: neighbours from one layer, under one function of the model.
+  std::string bands() const {
+    std::string text;
+    bool shaded = false;
+    for (size_t first = 0; first < points_.size();) {
+      size_t last = first;
+      while (last + 1 < points_.size() && points_[last + 1].place == points_[first].place &&
+             function(last + 1) == function(first)) {
+        ++last;
+      }
+      const double x = x_of(first), width = x_of(last + 1) - x;
+      if (shaded) text += svg_rect(x, kTop, width, kPlotHeight, "band");
+      shaded = !shaded;
+      const LayerPlace& place = points_[first].place;
+      const std::string name = place.number < 0 ? place.name() : std::to_string(place.number);
+      if (7 * static_cast<double>(name.size()) <= width) {
+        text += svg_text(x + width / 2, kTop + kPlotHeight + 16, name, "tick", "middle");
+      }
+      if (first == 0 || function(first) != function(first - 1)) {
+        text += svg_line(x, kTop - 14, x, kTop + kPlotHeight, "axis");
+        if (7 * static_cast<double>(function(first).size()) + 8 <= room_of_function(first)) {
+          text += svg_text(x + 4, kTop - 6, function(first), "label");
+        }
+      }
+      first = last + 1;
+    }
+    return text;
+  }
+  // Of the calls from `point` on that the same function makes.
+  double room_of_function(size_t point) const {
+    size_t end = point;
+    while (end < points_.size() && function(end) == function(point)) ++end;
+    return x_of(end) - x_of(point);
+  }
+  const std::string& function(size_t point) const { return points_[point].group->function; }
+
+  std::string marks() const {
+    std::string text;
+    for (size_t i = 0; i < points_.size(); ++i) {
+      const CallGroup& group = *points_[i].group;
+      const PageKernel& kernel = kernels_[points_[i].kernel];
+      const double x = x_of(i) + step_ / 2, y = y_of(group.ratio);
+      const bool outside = !(group.ratio <= 1);
+      // A cross and not a point: seen without its colour.
+      const std::string mark = outside ? element("path",
+                                                 {{"class", "outside"},
+                                                  {"d", "M" + svg_number(x - 4) + " " +
+                                                            svg_number(y - 4) + "l8 8m0-8l-8 8"}},
+                                                 "")
+                                       : element("circle",
+                                                 {{"class", "inside"},
+                                                  {"cx", svg_number(x)},
+                                                  {"cy", svg_number(y)},
+                                                  {"r", "2.5"}},
+                                                 "");
+      text += element(
+          "a", {{"href", "#" + kernel_anchor(points_[i].kernel)}},
+          svg_title(std::to_string(points_[i].kernel + 1) + " " + kernel.name + ", " +
+                    points_[i].place.name() + ", " + group.function + ": " + number(group.ratio)) +
+              mark);
+    }
+    return text;
+  }
+
+  const std::vector<PageKernel>& kernels_;
+  std::vector<Point> points_;
+  double width_ = kUsualWidth, step_ = kLeastStep;
+  double low_ = -1, high_ = 1;
+};
+
+}  // namespace
+
+std::string error_plot(const std::vector<PageKernel>& kernels) {
+  std::vector<Point> points = points_of(kernels);
+  if (points.empty()) return element("p", "No call was judged.");
+  return Plot(kernels, std::move(points)).html();
+}
+
+}  // namespace tapml::topdown

@@ -1,0 +1,87 @@
+// A localization as a page.
+#include <algorithm>
+
+#include "topdown/report/localize_report.h"
+#include "topdown/report/page_content.h"
+#include "topdown/report/report.h"
+#include "topdown/report/report_parts.h"
+
+namespace tapml::topdown {
+
+namespace {
+
+KernelState state_of(const KernelVerdict& verdict) {
+  if (verdict.failed != Failure::kNone) return KernelState::kFails;
+  return verdict.passed ? KernelState::kPassed : KernelState::kDiffers;
+}
+
+void accuse(PageKernel& kernel, const Culprit& culprit, const std::string& target) {
+  kernel.verdict = &culprit.verdict;
+  kernel.groups = culprit.verdict.groups;
+  kernel.outcome = found_text(culprit);
+  kernel.state = state_of(culprit.verdict);
+  if (culprit.evidence == Evidence::kHybrid) {
+    kernel.hybrid = &culprit.hybrid;
+    kernel.state =
+        culprit.hybrid.failure.empty() ? KernelState::kHybridDiffers : KernelState::kFails;
+  }
+  kernel.source = &culprit.source;
+  kernel.details.emplace_back("seen in", rate_text(culprit));
+  std::string others;
+  for (const std::string& other : culprit.together_with) {
+    others += (others.empty() ? "" : ", ") + other;
+  }
+  if (!others.empty()) kernel.details.emplace_back("only together with", others);
+  if (culprit.smallest) {
+    kernel.details.emplace_back("smallest failing input", smallest_text(*culprit.smallest));
+    kernel.reproducer =
+        "cd " + quoted_word(culprit.kernel) + " && " + reproducer_command(culprit, target);
+  }
+}
+
+}  // namespace
+
+std::string localization_html(const Localization& localization, const std::string& model,
+                              const std::string& prompt, const std::string& command) {
+  PageContent content;
+  content.command = "localize";
+  content.title = model + ": " + localization.source + " to " + localization.target;
+  content.passed = !localization.found();
+  content.verdict = localization_text(localization) + ".";
+  auto add = [&](const std::string& name, const KernelVerdict* verdict) {
+    PageKernel kernel;
+    kernel.name = name;
+    kernel.verdict = verdict;
+    if (verdict) {
+      kernel.groups = verdict->groups;
+      kernel.state = state_of(*verdict);
+      kernel.outcome = verdict_outcome(*verdict);
+    } else {
+      kernel.outcome = "not in the suite";
+    }
+    const auto culprit = std::ranges::find(localization.culprits, name, &Culprit::kernel);
+    if (culprit != localization.culprits.end()) accuse(kernel, *culprit, localization.target);
+    content.kernels.push_back(std::move(kernel));
+  };
+  for (const KernelVerdict& verdict : localization.verdicts) add(verdict.kernel, &verdict);
+  for (const std::string& name : localization.untested) add(name, nullptr);
+  if (localization.rest.positions > 0 || !localization.rest.failure.empty()) {
+    content.checks.push_back({localization.culprits.empty()
+                                  ? "all kernels on the target"
+                                  : "all kernels but the culprits on the target",
+                              localization.rest});
+  }
+  if (localization.target_ran) {
+    content.checks.push_back({localization.target + " alone", localization.whole});
+  }
+  content.texts = {{"prompt", prompt}};
+  content.remarks.push_back("Hybrid runs: " + std::to_string(localization.hybrid_runs));
+  content.timeline = localization.timeline;
+  content.seconds = localization.seconds;
+  content.devices = {{"source", localization.source, localization.source_info},
+                     {"target", localization.target, localization.target_info}};
+  content.command_line = command;
+  return report_page(content);
+}
+
+}  // namespace tapml::topdown

@@ -1,0 +1,105 @@
+// A migration as a page.
+#include <algorithm>
+
+#include "io/host/files.h"
+#include "topdown/report/page_content.h"
+#include "topdown/report/report.h"
+#include "topdown/report/report_parts.h"
+
+namespace tapml::topdown {
+
+namespace {
+
+KernelState state_of(const MigrationStep& step) {
+  if (step.migrated) return KernelState::kPassed;
+  if (step.verdict.failed != Failure::kNone || !step.hybrid.failure.empty()) {
+    return KernelState::kFails;
+  }
+  return step.verdict.passed ? KernelState::kHybridDiffers : KernelState::kDiffers;
+}
+
+std::string how_to_see(const Migration& migration, const MigrationStep& step,
+                       const ReportTexts& texts) {
+  const std::string& kernel = step.verdict.kernel;
+  const auto failed = migration.failed.find(kernel);
+  if (texts.failures && failed != migration.failed.end() && failed->second.suite) {
+    return "tapml replay " + quoted_word(kernel + "/suite") + " --target " +
+           quoted_word(migration.target) + texts.replay_options;
+  }
+  return "tapml localize " + quoted_word(texts.model) + " --from " + quoted_word(migration.source) +
+         " --to " + quoted_word(migration.target) + " --prompt " + quoted_word(texts.prompt) +
+         texts.replay_options;
+}
+
+std::string end_text(const Migration& migration) {
+  if (!migration.target_ran) return "not run alone: kernels are left on the source";
+  if (!migration.whole.failure.empty()) return "failed";
+  if (migration.first_divergence < 0) return "identical token for token";
+  return "diverges at token " + std::to_string(migration.first_divergence) +
+         (migration.tie ? " between two choices that tie within the error bound" : "");
+}
+
+}  // namespace
+
+std::string migration_html(const Migration& migration, const ReportTexts& texts) {
+  PageContent content;
+  content.command = "migrate";
+  content.title = texts.model + ": " + migration.source + " to " + migration.target;
+  content.passed = migration.passed();
+  content.verdict = migration_verdict(migration);
+  const ModelCheck* last = nullptr;
+  for (const MigrationStep& step : migration.steps) {
+    PageKernel kernel;
+    kernel.name = step.verdict.kernel;
+    kernel.state = state_of(step);
+    kernel.outcome = outcome_of(step);
+    kernel.verdict = &step.verdict;
+    kernel.groups = step.verdict.groups;
+    if (step.verdict.passed) kernel.hybrid = &step.hybrid;
+    if (step.migrated) last = &step.hybrid;
+    if (kernel.wrong()) {
+      if (const auto it = migration.failed.find(kernel.name); it != migration.failed.end()) {
+        kernel.source = &it->second.source;
+      }
+      kernel.reproducer = how_to_see(migration, step, texts);
+      if (step.unit != kernel.name) kernel.details.emplace_back("tried with", step.unit);
+    }
+    content.kernels.push_back(std::move(kernel));
+  }
+  for (size_t i = 0; i < migration.untried.size(); ++i) {
+    PageKernel kernel;
+    kernel.name = migration.untried[i];
+    kernel.outcome = "not tried";
+    if (i < migration.untried_calls.size()) kernel.groups = migration.untried_calls[i];
+    content.kernels.push_back(std::move(kernel));
+  }
+  if (last) content.checks.push_back({"the last hybrid that is kept", *last});
+  if (migration.target_ran)
+    content.checks.push_back({migration.target + " alone", migration.whole});
+  content.texts = {{"prompt", texts.prompt}, {migration.source, texts.source_text}};
+  content.texts.push_back({migration.target + " (" + end_text(migration) + ")", texts.target_text});
+  content.remarks.push_back(copies_text(migration));
+  if (migration.resumed > 0) {
+    content.remarks.push_back(std::to_string(migration.resumed) + " of " +
+                              std::to_string(migration.steps.size()) +
+                              " kernels were done by an earlier run");
+  }
+  content.timeline = migration.timeline;
+  content.seconds = migration.seconds;
+  content.devices = {{"source", migration.source, migration.source_info},
+                     {"target", migration.target, migration.target_info}};
+  content.command_line = texts.command;
+  return report_page(content);
+}
+
+Status write_failures(const Migration& migration, const std::string& folder) {
+  for (const auto& [kernel, failed] : migration.failed) {
+    if (!failed.suite) continue;
+    const std::string own = folder + "/" + kernel;
+    TAPML_TRY(make_folder(own));
+    TAPML_TRY(save_suite(*failed.suite, own + "/suite"));
+  }
+  return {};
+}
+
+}  // namespace tapml::topdown

@@ -1,0 +1,56 @@
+// A replay as a page.
+#include <algorithm>
+
+#include "topdown/report/page_content.h"
+#include "topdown/report/report.h"
+#include "topdown/report/report_parts.h"
+
+namespace tapml::topdown {
+
+bool Replayed::passed() const { return std::ranges::all_of(verdicts, &KernelVerdict::passed); }
+
+std::string replay_verdict(const Replayed& replayed) {
+  const auto failed = std::ranges::count(replayed.verdicts, false, &KernelVerdict::passed);
+  const std::string count = std::to_string(replayed.verdicts.size());
+  if (failed == 0) return "All " + count + " kernels are within their bounds.";
+  return std::to_string(failed) + " of " + count + (failed == 1 ? " kernels is" : " kernels are") +
+         " wrong on " + replayed.target + ".";
+}
+
+std::string replay_html(const Replayed& replayed, const std::string& command,
+                        const std::string& options) {
+  PageContent content;
+  content.command = "replay";
+  content.title = replayed.suite + " on " + replayed.target;
+  content.passed = replayed.passed();
+  content.verdict = replay_verdict(replayed);
+  for (const KernelVerdict& verdict : replayed.verdicts) {
+    PageKernel kernel;
+    kernel.name = verdict.kernel;
+    kernel.state = verdict.failed != Failure::kNone ? KernelState::kFails
+                   : verdict.passed                 ? KernelState::kPassed
+                                                    : KernelState::kDiffers;
+    kernel.outcome = verdict_outcome(verdict);
+    kernel.verdict = &verdict;
+    kernel.groups = verdict.groups;
+    if (kernel.wrong()) {
+      kernel.reproducer = "tapml replay " + quoted_word(replayed.suite) + " --target " +
+                          quoted_word(replayed.target) + " --kernel " + quoted_word(kernel.name) +
+                          options;
+    }
+    content.kernels.push_back(std::move(kernel));
+  }
+  for (const std::string& name : replayed.untested) {
+    PageKernel kernel;
+    kernel.name = name;
+    kernel.outcome = "left out";
+    content.kernels.push_back(std::move(kernel));
+  }
+  content.timeline = replayed.timeline;
+  content.seconds = replayed.seconds;
+  content.devices = {{"target", replayed.target, replayed.target_info}};
+  content.command_line = command;
+  return report_page(content);
+}
+
+}  // namespace tapml::topdown

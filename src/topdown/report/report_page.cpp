@@ -1,0 +1,183 @@
+#include <algorithm>
+
+#include "topdown/report/error_plot.h"
+#include "topdown/report/html.h"
+#include "topdown/report/kernel_table.h"
+#include "topdown/report/model_map.h"
+#include "topdown/report/page_content.h"
+#include "topdown/report/page_style.h"
+#include "topdown/report/report.h"
+#include "topdown/report/report_parts.h"
+#include "topdown/report/timeline_chart.h"
+
+namespace tapml::topdown {
+
+namespace {
+
+// The parts of a page, and the links to them.
+class Sections {
+ public:
+  // Leaves a part without content out.
+  void add(const std::string& anchor, const std::string& name, const std::string& inner) {
+    if (inner.empty()) return;
+    links_ += element("a", {{"href", "#" + anchor}}, escaped(name)) + " ";
+    text_ += element("section", element("h2", {{"id", anchor}}, escaped(name)) + inner) + "\n";
+  }
+  std::string html() const { return element("nav", links_) + text_; }
+
+ private:
+  std::string links_, text_;
+};
+
+std::string counts_text(const PageContent& content) {
+  std::string text;
+  for (KernelState state :
+       {KernelState::kPassed, KernelState::kDiffers, KernelState::kHybridDiffers,
+        KernelState::kFails, KernelState::kUntested}) {
+    const auto count = std::ranges::count(content.kernels, state, &PageKernel::state);
+    if (count == 0) continue;
+    text += std::string(text.empty() ? "" : ", ") + state_sign(state) + " " +
+            std::to_string(count) + " " + state_name(state);
+  }
+  return std::to_string(content.kernels.size()) +
+         " kernels: " + (text.empty() ? "none tried" : text) + ". Took " +
+         seconds(content.seconds) + ".";
+}
+
+std::string check_rows(const std::vector<PageCheck>& checks) {
+  std::string rows;
+  for (const auto& [name, check] : checks) {
+    if (!check.failure.empty()) {
+      rows += table_row({escaped(name), "✖ fails: " + escaped(check.failure)}, true);
+      continue;
+    }
+    char agreement[32];
+    std::snprintf(agreement, sizeof agreement, "%.1f%%", 100 * check.top_k_agreement);
+    const std::string divergence = divergence_text(check);
+    rows += table_row(
+        {escaped(name), check.passed ? "✓ within its bound" : "≠ outside of its bound",
+         number(check.max_abs), number(check.bound), number(check.source_error),
+         number(check.kl_max), number(check.kl_mean), agreement,
+         divergence.empty() ? "none" : escaped(divergence), std::to_string(check.positions)},
+        true);
+  }
+  return rows;
+}
+
+std::string text_parts(const std::vector<PageText>& texts) {
+  std::string parts;
+  for (const auto& [name, text] : texts) {
+    parts += element("p", escaped(name) + ":");
+    if (!text.empty()) parts += element("pre", escaped(text));
+  }
+  return parts;
+}
+
+std::string remark_lines(const std::vector<std::string>& remarks) {
+  std::string lines;
+  for (const std::string& remark : remarks) lines += element("p", escaped(remark));
+  return lines;
+}
+
+std::string environment(const PageContent& content) {
+  std::string rows;
+  for (const PageDevice& device : content.devices) {
+    rows += table_row({escaped(device.role), escaped(device.target), escaped(device.info.name),
+                       escaped(device.info.version)},
+                      true);
+  }
+  return table({"", "target", "device", "version"}, rows) +
+         element("pre", escaped(content.command_line));
+}
+
+}  // namespace
+
+const char* state_sign(KernelState state) {
+  switch (state) {
+    case KernelState::kPassed:
+      return "✓";
+    case KernelState::kDiffers:
+      return "≠";
+    case KernelState::kHybridDiffers:
+      return "≈";
+    case KernelState::kFails:
+      return "✖";
+    case KernelState::kUntested:
+      return "·";
+  }
+  return "·";
+}
+
+const char* state_class(KernelState state) {
+  switch (state) {
+    case KernelState::kPassed:
+      return "ok";
+    case KernelState::kDiffers:
+      return "differs";
+    case KernelState::kHybridDiffers:
+      return "hybrid";
+    case KernelState::kFails:
+      return "fails";
+    case KernelState::kUntested:
+      return "untested";
+  }
+  return "untested";
+}
+
+const char* state_name(KernelState state) {
+  switch (state) {
+    case KernelState::kPassed:
+      return "right";
+    case KernelState::kDiffers:
+      return "differs";
+    case KernelState::kHybridDiffers:
+      return "wrong in the model only";
+    case KernelState::kFails:
+      return "crashes or does not run";
+    case KernelState::kUntested:
+      return "not tested";
+  }
+  return "not tested";
+}
+
+std::string kernel_anchor(size_t index) { return "kernel-" + std::to_string(index + 1); }
+std::string failure_anchor(size_t index) { return "failure-" + std::to_string(index + 1); }
+
+std::string report_page(const PageContent& content) {
+  Sections sections;
+  sections.add("map", "Map of the model", model_map(content.kernels));
+  sections.add("failures", "What is wrong", failure_parts(content.kernels));
+  sections.add("errors", "Errors by layer", error_plot(content.kernels));
+  sections.add("kernels", "Kernels", kernel_table(content.kernels));
+  sections.add("own", "The user's own kernels", user_kernel_table(content.kernels));
+  sections.add("tolerances", "Widened bounds", tolerance_table(content.kernels));
+  if (!content.checks.empty()) {
+    sections.add(
+        "model", "Whole model",
+        table({"logits", "", "largest error", "bound", "source's error", "KL at most", "KL mean",
+               "top " + std::to_string(ModelCheck::kTopK), "first different candidate", "tokens"},
+              check_rows(content.checks), "model"));
+  }
+  sections.add("texts", "Texts", text_parts(content.texts));
+  sections.add("timeline", "Timeline",
+               remark_lines(content.remarks) + timeline_chart(content.timeline));
+  sections.add("environment", "Environment", environment(content));
+  const std::string head =
+      void_element("meta", {{"charset", "utf-8"}}) +
+      void_element("meta",
+                   {{"name", "viewport"}, {"content", "width=device-width, initial-scale=1"}}) +
+      element("title", escaped((content.passed ? "✓ " : "✖ ") + content.title + " (tapml " +
+                               content.command + ")")) +
+      element("style", page_style());
+  const std::string body =
+      element("h1", escaped(content.title)) +
+      element(
+          "div", {{"class", content.passed ? "verdict ok" : "verdict bad"}},
+          element("span", content.passed ? "✓" : "✖") + element("span", escaped(content.verdict))) +
+      element("p", {{"class", "counts"}}, counts_text(content)) + sections.html();
+  return "<!doctype html>\n" +
+         element("html", {{"lang", "en"}}, element("head", head) + "\n" + element("body", body)) +
+         "\n";
+}
+
+}  // namespace tapml::topdown

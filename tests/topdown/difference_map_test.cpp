@@ -1,0 +1,127 @@
+// Where outputs differ: blocks, sums, and the way through JSON.
+#include "topdown/verdict/difference_map.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "topdown/kernels/plant.h"
+#include "topdown/report/read_verdict.h"
+#include "topdown/report/report.h"
+#include "topdown/small_model.h"
+
+namespace tapml::topdown {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+op::RefTensor judge_of(const Shape& shape, double bound) {
+  op::RefTensor judge = op::RefTensor::zeros(DType::kF32, shape);
+  judge.bound.assign(judge.values.size(), bound);
+  return judge;
+}
+
+HostTensor filled(const Shape& shape, const std::vector<std::pair<size_t, float>>& values) {
+  int64_t size = 1;
+  for (int64_t extent : shape) size *= extent;
+  std::vector<float> data(static_cast<size_t>(size), 0.0f);
+  for (const auto& [at, value] : values) data[at] = value;
+  return HostTensor::from<float>(DType::kF32, shape, data);
+}
+
+TEST(DifferenceMap, OfASmallOutputHasABlockAnElement) {
+  const HostTensor value =
+      filled({2, 1, 3}, {{1, 0.25f}, {4, 3.0f}, {5, std::numeric_limits<float>::quiet_NaN()}});
+  const DifferenceMap map = difference_map(value, judge_of({2, 1, 3}, 0.5), 0.5);
+  EXPECT_EQ(map.shape, (Shape{2, 1, 3}));
+  EXPECT_EQ(map.height, 2);
+  EXPECT_EQ(map.width, 3);
+  EXPECT_EQ(map.blocks, (std::vector<double>{0, 0.25, 0, 0, 3, kInfinity}));
+  EXPECT_EQ(map.outside, 2);
+  EXPECT_EQ(map.first_row, 1);
+  EXPECT_EQ(map.last_row, 1);
+  EXPECT_EQ(map.first_column, 1);
+  EXPECT_EQ(map.last_column, 2);
+}
+
+TEST(DifferenceMap, OfALargeOutputHasFewBlocks) {
+  // 130 x 200: 44 x 50 blocks of 3 x 4.
+  const HostTensor value = filled({130, 200}, {{0, 2.0f}, {129 * 200 + 199, 7.0f}});
+  const DifferenceMap map = difference_map(value, judge_of({130, 200}, 1), 0);
+  EXPECT_EQ(map.block_height, 3);
+  EXPECT_EQ(map.block_width, 4);
+  EXPECT_EQ(map.rows, 44);
+  EXPECT_EQ(map.columns, 50);
+  ASSERT_EQ(map.blocks.size(), 2200u);
+  EXPECT_EQ(map.blocks.front(), 2);
+  EXPECT_EQ(map.blocks.back(), 7);
+  EXPECT_EQ(map.outside, 2);
+  EXPECT_EQ(map.last_row, 129);
+}
+
+TEST(DifferenceMap, ElementsThatNobodyJudgedAreNotRight) {
+  op::RefTensor judge = judge_of({4}, 1);
+  judge.wanted = {1, 0, 1, 0};
+  const DifferenceMap map = difference_map(filled({4}, {{1, 5.0f}, {2, 0.5f}}), judge, 0);
+  EXPECT_EQ(map.blocks,
+            (std::vector<double>{0, DifferenceMap::kNotJudged, 0.5, DifferenceMap::kNotJudged}));
+  EXPECT_EQ(map.outside, 0);
+  EXPECT_EQ(map.first_row, -1);
+}
+
+TEST(DifferenceMap, OfNothingAndOfOneNumber) {
+  EXPECT_TRUE(difference_map(filled({0, 3}, {}), judge_of({0, 3}, 1), 0).blocks.empty());
+  EXPECT_TRUE(difference_map(filled({3, 0}, {}), judge_of({3, 0}, 1), 0).blocks.empty());
+  EXPECT_EQ(difference_map(filled({}, {{0, 2.0f}}), judge_of({}, 1), 0).blocks,
+            std::vector<double>{2});
+}
+
+TEST(DifferenceMap, RoundingLeavesWhatIsOutsideOutside) {
+  const DifferenceMap map = difference_map(filled({1}, {{0, 1.0001f}}), judge_of({1}, 1), 0);
+  EXPECT_GT(map.blocks[0], 1);
+  EXPECT_EQ(map.outside, 1);
+}
+
+// A planted bug in a real kernel, from the replay to JSON and back.
+TEST(DifferenceMap, OfAPlantedBugIsInTheVerdict) {
+  const Suite suite = carved();
+  Judge judge(suite);
+  auto session = testing::open_session("cpu");
+  Sandbox sandbox(Platform{target::parse_target("cpu"), session.get(), {}});
+  int32_t kernel = 0;
+  while (!suite.kernels[static_cast<size_t>(kernel)].name.starts_with("rms_norm")) ++kernel;
+  const PlantedKernel planted = plant(suite, judge, suite.kernels[static_cast<size_t>(kernel)].name,
+                                      PlantKind::kDroppedTail, sandbox, {});
+  pipeline::ImplementOptions implement;
+  implement.rewrite = [&](const std::string& name, tir::PrimFuncRef scheduled) {
+    return name == planted.kernel ? planted.implementation : scheduled;
+  };
+  sandbox.load(pipeline::implement(judge.module(), sandbox.target(), implement));
+  const KernelVerdict verdict = unwrap(replay_kernel(suite, judge, kernel, sandbox));
+  EXPECT_FALSE(verdict.passed);
+  ASSERT_TRUE(verdict.difference);
+  EXPECT_GT(verdict.difference->outside, 0);
+  EXPECT_EQ(verdict.difference->height * verdict.difference->width, verdict.worst.target.judged);
+  // Its calls, by layer.
+  int64_t calls = 0;
+  double largest = 0;
+  for (const CallGroup& group : verdict.groups) {
+    EXPECT_EQ(group.judged, group.calls);
+    calls += group.calls;
+    largest = std::max(largest, group.ratio);
+  }
+  EXPECT_EQ(calls, verdict.calls);
+  EXPECT_EQ(largest, verdict.worst.target.max_ratio);
+
+  const Json json = verdict_json(verdict);
+  const KernelVerdict again = unwrap(read_verdict(JsonObjectReader(json, "verdict")));
+  EXPECT_EQ(verdict_json(again).dump(), json.dump());
+  // A picture whose sizes do not fit is refused.
+  Json bad = json, picture = *json.find("difference");
+  picture.set("rows", Json::integer(63));
+  bad.set("difference", picture);
+  EXPECT_FALSE(read_verdict(JsonObjectReader(bad, "verdict")));
+}
+
+}  // namespace
+}  // namespace tapml::topdown

@@ -1,0 +1,308 @@
+// The pages of migrations, replays and localizations.
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "support/well_formed.h"
+#include "topdown/report/error_plot.h"
+#include "topdown/report/heat_map.h"
+#include "topdown/report/html.h"
+#include "topdown/report/localize_report.h"
+#include "topdown/report/model_map.h"
+#include "topdown/report/report.h"
+#include "topdown/report/timeline_chart.h"
+
+namespace tapml::topdown {
+namespace {
+
+using testing::markup_fault;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// What breaks a page whose texts are not escaped.
+const std::string kNasty = "</pre><script>alert(\"1\")</script> & 'x' \x01\xff";
+
+int64_t count(const std::string& text, const std::string& part) {
+  int64_t found = 0;
+  for (size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size()) ++found;
+  return found;
+}
+
+// A kernel of two layers, called once in each.
+KernelVerdict verdict(const std::string& name, double first_ratio, double second_ratio) {
+  KernelVerdict one;
+  one.kernel = name;
+  one.origin = {"model.layers.0.mlp", "model.layers.1.mlp"};
+  one.calls = 2;
+  one.shapes = {"[1, 4]"};
+  one.groups = {{"prefill", {"model.layers.0.mlp"}, 2, 1, 1, first_ratio},
+                {"prefill", {"model.layers.1.mlp"}, 5, 1, 1, second_ratio}};
+  one.passed = first_ratio <= 1 && second_ratio <= 1;
+  one.worst_output = "out";
+  one.worst_sequence = 5;
+  one.worst.target.judged = one.judged = one.elements = 4;
+  one.worst.target.max_abs = 0.5;
+  one.worst.target.max_ratio = std::max(first_ratio, second_ratio);
+  one.worst.allowed = 0.25;
+  return one;
+}
+
+MigrationStep step(const KernelVerdict& verdict) {
+  MigrationStep one;
+  one.unit = verdict.kernel;
+  one.verdict = verdict;
+  one.migrated = verdict.passed;
+  one.hybrid.positions = verdict.passed ? 3 : 0;
+  return one;
+}
+
+Migration wrong_migration() {
+  Migration migration;
+  migration.source = "cpu";
+  migration.target = "opencl";
+  KernelVerdict crash = verdict("crash_1", 0, 0);
+  crash.passed = false;
+  crash.failed = Failure::kCrash;
+  crash.failure = kNasty;
+  for (CallGroup& group : crash.groups) group.judged = 0;
+  KernelVerdict own = verdict("own_2", 0.5, 0.25);
+  own.provider = "user:kernels/<b>.cl";
+  own.tolerance = Tolerance{"own_*", 2, 0, "the driver's exp2 " + kNasty};
+  own.tolerated = true;
+  KernelVerdict differs = verdict("differs_3", 0.5, 40);
+  differs.difference = DifferenceMap{.shape = {1, 4},
+                                     .height = 1,
+                                     .width = 4,
+                                     .block_height = 1,
+                                     .block_width = 1,
+                                     .rows = 1,
+                                     .columns = 4,
+                                     .blocks = {0, 0.5, 40, kInfinity},
+                                     .outside = 2,
+                                     .first_row = 0,
+                                     .last_row = 0,
+                                     .first_column = 2,
+                                     .last_column = 3};
+  migration.steps = {step(crash), step(own), step(differs)};
+  migration.failed["differs_3"].source = {.loops = "for i < 4", .code = kNasty, .language = "c"};
+  migration.untried = {"untried_4"};
+  migration.untried_calls = {{{"decode", {"model.norm"}, 9, 1, 0, 0}}};
+  migration.timeline = {{"steps", "compile for cpu", 0, 1.5}, {"replay", kNasty, 1.5, 0.25}};
+  return migration;
+}
+
+ReportTexts nasty_texts() {
+  ReportTexts texts;
+  texts.model = "models/<demo>";
+  texts.prompt = kNasty;
+  texts.source_text = texts.target_text = kNasty;
+  texts.command = "tapml migrate";
+  return texts;
+}
+
+TEST(Html, EscapesWhateverThereIs) {
+  EXPECT_EQ(escaped("a<b>&\"c\" é\n\t"), "a&lt;b&gt;&amp;&quot;c&quot; é\n\t");
+  EXPECT_EQ(escaped("\x01\xff\xef\xbf\xbe\xc3"), "????");
+  EXPECT_EQ(element("a", {{"href", "\"<"}, {"class", ""}}, "x"), "<a href=\"&quot;&lt;\">x</a>");
+}
+
+TEST(MarkupFault, SeesWhatIsWrong) {
+  EXPECT_EQ(markup_fault("<!doctype html><a b=\"&lt;\"><br/>x</a>\n"), "");
+  for (const char* bad : {"<a>", "<a></b>", "<a b=c></a>", "<a>&x</a>", "<a b=\"1\" b=\"2\"></a>",
+                          "<a></a><a></a>", "<a b=\"<\"></a>", "x", "<a>b > c</a>", "<a"}) {
+    EXPECT_NE(markup_fault(bad), "") << bad;
+  }
+}
+
+TEST(ReportPage, OfAMigrationIsWellFormedAndWhole) {
+  const Migration migration = wrong_migration();
+  const std::string page = migration_html(migration, nasty_texts());
+  EXPECT_EQ(markup_fault(page), "");
+  EXPECT_EQ(page.find("<script"), std::string::npos);
+  // Nothing is fetched.
+  for (const char* fetch : {"http://", "https://", " src=", "<link", "url(", "@import"}) {
+    EXPECT_EQ(page.find(fetch), std::string::npos) << fetch;
+  }
+  for (const char* part :
+       {"The migration is not complete: 2 kernels stay on the source, 1 were not tried.",
+        "prefers-color-scheme:dark", "@media print", "width=device-width", "crash_1", "own_2",
+        "differs_3", "untried_4", "kernels/&lt;b&gt;.cl", "times 2.00e+00, plus 0",
+        "2 of 4 elements are outside of their bounds, in columns 2 to 3", "for i &lt; 4",
+        "tapml localize 'models/&lt;demo&gt;' --from 'cpu' --to 'opencl'", "compile for cpu"}) {
+    EXPECT_NE(page.find(part), std::string::npos) << part;
+  }
+  EXPECT_EQ(count(page, "<h3 id=\"failure-"), 2) << "one part for each kernel that is wrong";
+  // Every link leads somewhere.
+  for (size_t at = 0; (at = page.find("href=\"#", at)) != std::string::npos; ++at) {
+    const std::string anchor = page.substr(at + 7, page.find('"', at + 7) - at - 7);
+    EXPECT_NE(page.find("id=\"" + anchor + "\""), std::string::npos) << anchor;
+  }
+}
+
+TEST(ReportPage, TellsHowToReplayWhereTheCallIsKept) {
+  Migration migration = wrong_migration();
+  migration.failed["crash_1"].suite.emplace();
+  ReportTexts texts = nasty_texts();
+  texts.failures = true;
+  texts.replay_options = " --plant 'crash_1:crash'";
+  const std::string page = migration_html(migration, texts);
+  EXPECT_EQ(count(page, "tapml replay 'crash_1/suite' --target 'opencl' --plant 'crash_1:crash'"),
+            1);
+}
+
+TEST(ReportPage, OfARightMigration) {
+  Migration migration;
+  migration.source = "cpu";
+  migration.target = "opencl";
+  migration.steps = {step(verdict("a_1", 0, 0.5))};
+  migration.target_ran = true;
+  const std::string page = migration_html(migration, nasty_texts());
+  EXPECT_EQ(markup_fault(page), "");
+  EXPECT_NE(page.find("Every kernel migrated"), std::string::npos);
+  EXPECT_EQ(page.find("What is wrong"), std::string::npos);
+  EXPECT_NE(page.find("identical token for token"), std::string::npos);
+  EXPECT_NE(page.find("opencl alone"), std::string::npos);
+}
+
+TEST(ReportPage, OfAReplay) {
+  Replayed replayed;
+  replayed.suite = "out/it's";
+  replayed.target = "opencl";
+  replayed.verdicts = {verdict("a_1", 0, 0.5), verdict("b_2", 3, 0.5)};
+  replayed.untested = {"c_3"};
+  EXPECT_FALSE(replayed.passed());
+  EXPECT_EQ(replay_verdict(replayed), "1 of 2 kernels is wrong on opencl.");
+  const std::string page = replay_html(replayed, "tapml replay", " --plant 'b_2:crash'");
+  EXPECT_EQ(markup_fault(page), "");
+  EXPECT_NE(page.find("tapml replay 'out/it'\\''s' --target 'opencl' --kernel 'b_2' --plant"),
+            std::string::npos);
+  EXPECT_NE(page.find("left out"), std::string::npos);
+}
+
+TEST(ReportPage, OfALocalization) {
+  Localization localization;
+  localization.source = "cpu";
+  localization.target = "opencl";
+  localization.verdicts = {verdict("a_1", 0, 0.5), verdict("b_2", 0, kInfinity)};
+  localization.untested = {"c_3"};
+  Culprit replayed;
+  replayed.kernel = "b_2";
+  replayed.verdict = localization.verdicts[1];
+  replayed.runs = replayed.failed_runs = 5;
+  replayed.smallest.emplace();
+  Culprit hidden;
+  hidden.kernel = "a_1";
+  hidden.evidence = Evidence::kHybrid;
+  hidden.verdict = localization.verdicts[0];
+  hidden.together_with = {"d_4"};
+  hidden.hybrid.passed = false;
+  hidden.hybrid.positions = 3;
+  localization.culprits = {replayed, hidden};
+  const std::string page = localization_html(localization, kNasty, kNasty, kNasty);
+  EXPECT_EQ(markup_fault(page), "");
+  for (const char* part :
+       {"2 kernels are wrong on opencl.", "wrong in the model", "5 of 5 runs", "only together with",
+        "cd 'b_2' &amp;&amp; tapml replay suite", "not in the suite"}) {
+    EXPECT_NE(page.find(part), std::string::npos) << part;
+  }
+}
+
+TEST(ModelMap, PlacesPathsInLayers) {
+  EXPECT_EQ(layer_place("model.layers.12.self_attn.q_proj"), (LayerPlace{"model.layers", 12}));
+  EXPECT_EQ(layer_place("model.layers.12.self_attn").name(), "layers 12");
+  EXPECT_EQ(layer_place("model.norm"), (LayerPlace{"model.norm", -1}));
+  EXPECT_EQ(layer_place("model.norm").name(), "norm");
+  EXPECT_EQ(layer_place("3").name(), "3");
+  EXPECT_EQ(layer_place("").name(), "");
+  EXPECT_EQ(layer_places({"m.layers.0", "m.layers.0.mlp", "m.layers.1"}),
+            (std::vector<LayerPlace>{{"m.layers", 0}, {"m.layers", 1}}));
+  EXPECT_EQ(layer_places({}), (std::vector<LayerPlace>{{"elsewhere", -1}}));
+}
+
+PageKernel page_kernel(const KernelVerdict& verdict, KernelState state) {
+  PageKernel kernel;
+  kernel.name = verdict.kernel;
+  kernel.state = state;
+  kernel.verdict = &verdict;
+  kernel.groups = verdict.groups;
+  return kernel;
+}
+
+TEST(ModelMap, MarksTheLayersInWhichAKernelDiffers) {
+  const KernelVerdict good = verdict("a_1", 0, 0), bad = verdict("b_2", 0.5, 40);
+  const std::string map =
+      model_map({page_kernel(good, KernelState::kPassed), page_kernel(bad, KernelState::kDiffers)});
+  EXPECT_EQ(markup_fault("<div>" + map + "</div>"), "");
+  const size_t first = map.find("layers 0</th>"), second = map.find("layers 1</th>");
+  ASSERT_LT(first, second);
+  ASSERT_NE(second, std::string::npos);
+  // Not in layer 0, in layer 1: outlined there, filled here. The sign stands beside the number.
+  EXPECT_EQ(count(map.substr(first, second - first), "chip differs spared\""), 1);
+  EXPECT_EQ(count(map.substr(second), "chip differs\""), 1);
+  EXPECT_EQ(count(map.substr(second), ">≠2</a>"), 1);
+  EXPECT_EQ(count(map.substr(second), ">1</a>"), 1);
+}
+
+TEST(ModelMap, ManyLayersThatAreAlikeShareARow) {
+  KernelVerdict everywhere = verdict("a_1", 0, 0), once = verdict("b_2", 40, 0);
+  everywhere.groups.clear();
+  for (int64_t layer = 0; layer < 80; ++layer) {
+    everywhere.groups.push_back(
+        {"prefill", {"model.layers." + std::to_string(layer)}, layer, 1, 1, 0});
+  }
+  once.groups = {{"prefill", {"model.layers.40"}, 40, 1, 1, 40}};
+  const std::string map = model_map(
+      {page_kernel(everywhere, KernelState::kPassed), page_kernel(once, KernelState::kDiffers)});
+  for (const char* row : {">layers 0 – 39<", ">layers 40<", ">layers 41 – 79<"}) {
+    EXPECT_EQ(count(map, row), 1) << row;
+  }
+  EXPECT_EQ(count(map, "<tr>"), 4) << "with the head";
+}
+
+TEST(ErrorPlot, DrawsEveryJudgedGroup) {
+  const KernelVerdict good = verdict("a_1", 0, 1e-3), bad = verdict("b_2", 1, kInfinity);
+  const std::vector<PageKernel> kernels = {page_kernel(good, KernelState::kPassed),
+                                           page_kernel(bad, KernelState::kDiffers)};
+  const std::string plot = error_plot(kernels);
+  EXPECT_EQ(markup_fault(plot), "");
+  EXPECT_EQ(count(plot, "class=\"inside\""), 3) << "a ratio of 1 is within the bound";
+  EXPECT_EQ(count(plot, "class=\"outside\""), 1);
+  EXPECT_EQ(count(plot, "href=\"#kernel-2\""), 2);
+  EXPECT_EQ(count(plot, ">bound 1<"), 1);
+  EXPECT_EQ(count(plot, ">NaN, inf<"), 1);
+  EXPECT_EQ(count(plot, ">1e-3<"), 1);
+  EXPECT_EQ(error_plot({}), "<p>No call was judged.</p>");
+}
+
+TEST(HeatMap, SaysWhereTheDifferencesAre) {
+  DifferenceMap map = *wrong_migration().steps[2].verdict.difference;
+  EXPECT_EQ(difference_text(map), "2 of 4 elements are outside of their bounds, in columns 2 to 3");
+  const std::string drawn = heat_map(map);
+  EXPECT_EQ(markup_fault("<div>" + drawn + "</div>"), "");
+  // The shades of the picture and of the legend.
+  EXPECT_EQ(count(drawn, "<path class=\"h1\""), 1);
+  EXPECT_EQ(count(drawn, "<path class=\"h3\""), 1);
+  EXPECT_EQ(count(drawn, "<path class=\"h5\""), 1);
+  EXPECT_EQ(count(drawn, "<path class=\"h7\""), 1);
+  EXPECT_EQ(count(drawn, "<path class=\"h0\""), 0);
+  map.outside = 1;
+  map.last_column = 2;
+  EXPECT_EQ(difference_text(map), "1 of 4 elements is outside of their bounds, in column 2");
+  map.first_column = 0;
+  map.last_column = 3;
+  map.outside = 4;
+  EXPECT_EQ(difference_text(map), "4 of 4 elements are outside of their bounds");
+  EXPECT_EQ(heat_map({}), "");
+}
+
+TEST(TimelineChart, HasALaneForEachKind) {
+  const std::string chart = timeline_chart(
+      {{"steps", "compile", 0, 2}, {"replay", "a_1", 2, 0.5}, {"replay", "b_2", 2.5, 0.5}});
+  EXPECT_EQ(markup_fault("<div>" + chart + "</div>"), "");
+  EXPECT_EQ(count(chart, "class=\"span\""), 3);
+  EXPECT_EQ(count(chart, "a_1: 0.50 s"), 1);
+  EXPECT_EQ(count(chart, "text-anchor=\"end\">replay<"), 1);
+  EXPECT_EQ(timeline_chart({}), "<p>No step was timed.</p>");
+}
+
+}  // namespace
+}  // namespace tapml::topdown
