@@ -1,16 +1,21 @@
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <mutex>
 
+#include "app/cache.h"
 #include "app/platforms.h"
 #include "base/strings.h"
 #include "ci_reports.h"
 #include "executable.h"
+#include "host_array.h"
 #include "judging.h"
 #include "passes/kernel.h"
 #include "suite.h"
 #include "topdown/kernels/user_kernels.h"
+#include "topdown/replay/group_replay.h"
 #include "topdown/report/report.h"
+#include "topdown/suite/merge_suites.h"
 #include "verdict.h"
 
 namespace tapml::python {
@@ -70,6 +75,8 @@ std::unique_ptr<Replayer> make_replayer(const CarvedSuite& suite, const py::obje
     made->session = session;
     pipeline::ImplementOptions options;
     options.instruments.poll = check_interrupt;
+    app::CompileCache cache({});
+    options.cache = cache.kernels();
     const ToleranceText text = tolerance_text_of(tolerance);
     made->judge.set_tolerances(text.parse());
     std::set<std::string> names;
@@ -120,6 +127,91 @@ Verdict replay_call(const Replayer& replayer, int64_t index) {
   }
   return run(replayer, [&](Replayer::State& on) {
     return topdown::replay_call(*on.suite, on.judge, static_cast<size_t>(index), *on.runner);
+  });
+}
+
+// (call, parameter) with a tensor: an array, or for links another such pair.
+using NamedPlace = std::pair<int64_t, std::string>;
+using NamedTensor = std::tuple<int64_t, std::string, py::object>;
+
+topdown::CallParam place_of(const topdown::Suite& suite, int64_t call, const std::string& param) {
+  if (call < 0 || call >= std::ssize(suite.calls)) {
+    throw_user("the suite has no such call", "group",
+               "0 to " + std::to_string(std::ssize(suite.calls) - 1), std::to_string(call));
+  }
+  const topdown::SuiteKernel& kernel =
+      suite.kernels[static_cast<size_t>(suite.calls[static_cast<size_t>(call)].kernel)];
+  const auto found = std::ranges::find(kernel.params, param);
+  if (found == kernel.params.end()) {
+    std::string names;
+    for (const std::string& one : kernel.params) names += (names.empty() ? "" : ", ") + one;
+    throw_user("the kernel has no such parameter", kernel.name, names, quoted(param));
+  }
+  return {static_cast<size_t>(call), static_cast<size_t>(found - kernel.params.begin())};
+}
+
+std::vector<topdown::GroupTensor> tensors_at(const topdown::Suite& suite,
+                                             const std::vector<NamedTensor>& given) {
+  std::vector<topdown::GroupTensor> tensors;
+  for (const auto& [call, param, array] : given) {
+    tensors.push_back(
+        {place_of(suite, call, param), as_tensor(take_array(array, std::nullopt, "group").array)});
+  }
+  return tensors;
+}
+
+std::vector<size_t> call_numbers(const topdown::Suite& suite, const std::vector<int64_t>& calls) {
+  std::vector<size_t> numbers;
+  for (int64_t call : calls) {
+    if (call < 0 || call >= std::ssize(suite.calls)) {
+      throw_user("the suite has no such call", "group",
+                 "0 to " + std::to_string(std::ssize(suite.calls) - 1), std::to_string(call));
+    }
+    numbers.push_back(static_cast<size_t>(call));
+  }
+  return numbers;
+}
+
+Verdict replay_group(const Replayer& replayer, const std::vector<int64_t>& calls,
+                     const std::vector<NamedTensor>& inputs,
+                     const std::vector<std::pair<NamedPlace, NamedPlace>>& links,
+                     const std::vector<NamedTensor>& outputs) {
+  auto state = replayer.use();
+  const topdown::Suite& suite = *state->suite;
+  topdown::CallGroup group;
+  group.calls = call_numbers(suite, calls);
+  group.inputs = tensors_at(suite, inputs);
+  for (const auto& [to, from] : links) {
+    group.links.push_back(
+        {place_of(suite, to.first, to.second), place_of(suite, from.first, from.second)});
+  }
+  group.outputs = tensors_at(suite, outputs);
+  return run(replayer, [&](Replayer::State& on) {
+    return topdown::replay_group(*on.suite, on.judge, group, *on.runner);
+  });
+}
+
+CarvedSuite with_tensors(const CarvedSuite& suite, const std::vector<int64_t>& calls,
+                         const std::vector<NamedTensor>& inputs,
+                         const std::vector<NamedTensor>& outputs, const std::string& source) {
+  const std::vector<size_t> numbers = call_numbers(*suite.suite, calls);
+  const auto before = tensors_at(*suite.suite, inputs), after = tensors_at(*suite.suite, outputs);
+  return without_interpreter([&] {
+    return CarvedSuite{std::make_shared<const topdown::Suite>(
+                           topdown::with_tensors(*suite.suite, numbers, before, after, source)),
+                       ""};
+  });
+}
+
+CarvedSuite merge(const std::vector<CarvedSuite>& suites) {
+  return without_interpreter([&] {
+    std::vector<topdown::Suite> all;
+    std::vector<std::string> names;
+    for (const CarvedSuite& one : suites) {
+      all.push_back(*one.suite);
+      names.push_back(one.folder.empty() ? "suite " + std::to_string(names.size()) : one.folder);
+    }
+    return CarvedSuite{std::make_shared<const topdown::Suite>(topdown::merge(all, names)), ""};
   });
 }
 
@@ -208,7 +300,17 @@ void bind_replay(py::module_& module) {
            "of tolerances and its name; ``only``: the one kernel that is compiled.")
       .def("kernel", &replay_kernel, py::arg("name"), "Runs all tests of a kernel.")
       .def("call", &replay_call, py::arg("index"), "Runs one test.")
+      .def("group", &replay_group, py::arg("calls"), py::kw_only(), py::arg("inputs"),
+           py::arg("links"), py::arg("outputs"), R"doc(
+Runs calls one after the other and judges them together.
+
+``inputs`` and ``outputs`` are (call, parameter, array): what is read in the place of what was
+carved, and what a trusted source has there; ``links`` are ((call, parameter), (call, parameter)): what
+is read of what an earlier call of the group wrote. The verdict's source is the trusted one.)doc")
       .def_property_readonly("device", [](const Replayer& r) { return r.open(); });
+  module.def("with_tensors", &with_tensors, py::arg("suite"), py::arg("calls"), py::arg("inputs"),
+             py::arg("outputs"), py::arg("source"));
+  module.def("merge", &merge, py::arg("suites"));
   module.def(
       "save_ci_reports",
       [](const std::string& title, const std::vector<Verdict>& verdicts, const std::string& junit,

@@ -3,6 +3,7 @@
 #include <pybind11/stl.h>
 
 #include <filesystem>
+#include <variant>
 
 #include "app/executable.h"
 #include "base/log.h"
@@ -71,8 +72,11 @@ topdown::CarveOptions carve_options(int64_t calls, int64_t budget) {
   return options;
 }
 
+// A text, or its token ids.
+using Prompt = std::variant<std::string, std::vector<int32_t>>;
+
 CarvedSuite carve_model(const py::object& given, const py::object& device,
-                        const std::vector<std::string>& prompts, int64_t max_tokens, int64_t calls,
+                        const std::vector<Prompt>& prompts, int64_t max_tokens, int64_t calls,
                         int64_t budget, bool reference, bool cache) {
   const LanguageModel model = language_model_of(given, "carve(model, device)");
   const SessionRef open = session_of(device, "carve(model, device)");
@@ -89,8 +93,10 @@ CarvedSuite carve_model(const py::object& given, const py::object& device,
   auto session = open->use();
   return without_interpreter([&] {
     std::vector<std::vector<int32_t>> inputs;
-    for (const std::string& prompt : prompts) {
-      inputs.push_back(app::encode_prompt(*model.loaded, prompt));
+    for (const Prompt& prompt : prompts) {
+      const auto* text = std::get_if<std::string>(&prompt);
+      inputs.push_back(text ? app::encode_prompt(*model.loaded, *text)
+                            : std::get<std::vector<int32_t>>(prompt));
     }
     CompileSettings settings;
     settings.cache = cache;

@@ -27,6 +27,7 @@ from .errors import (
     OutOfMemoryError, PlatformError, ProtocolError, TimeoutError, UserError, Warning,
 )
 from .evaluation import Evaluation, EvaluationTotal, TaskResult
+from .torch_source import TorchCarving, TorchGroup, TorchUnmapped, carve_torch
 
 __version__: str = _tapml.__version__
 
@@ -36,7 +37,7 @@ __all__ = [
     "LanguageModel", "Library", "LimitError", "Localization", "LostError", "Migration", "MigrationStep", "Module", "OutOfMemoryError", "PlatformError",
     "ProtocolError", "Replayer", "Session", "Snapshot", "Suite", "SuiteCall", "SuiteKernel",
     "TaskResult", "Tensor", "TimeoutError", "UserError", "Value", "ValueType", "Verdict", "Warning",
-    "allocate", "carve", "compile", "cpu", "device", "devices", "evaluate", "load", "localize",
+    "TorchCarving", "TorchGroup", "TorchUnmapped", "allocate", "carve", "carve_torch", "compile", "cpu", "device", "devices", "evaluate", "load", "localize",
     "migrate", "null", "opencl", "parse", "replay", "tensor", "upload", "vulkan",
 ]
 

@@ -43,8 +43,8 @@ class ExpertLayer {
     Variable routed = mix(x);
     Variable shared = f_.gated(path_ + ".shared_expert", x);
     Variable gate = f_.linear(path_ + ".shared_expert_gate", x);
-    gate = f_.op("sigmoid", {gate});
     f_.origin(path_);
+    gate = f_.op("sigmoid", {gate});
     return f_.op("add", {routed, f_.op("multiply", {shared, gate})});
   }
 

@@ -76,6 +76,21 @@ TEST(Eval, ATargetThatComputesNothingIsADifference) {
   EXPECT_EQ(result.out.find("cpu is not cpu"), std::string::npos) << result.all();
 }
 
+TEST(Eval, QuantizedWeightsAreAnotherModel) {
+  TempFolder folder;
+  const std::string tasks = some_tasks(folder / "t.jsonl", 40);
+  auto nll = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> command = {"eval", testing::kDemoModel, "--tasks", tasks, "--json"};
+    command.insert(command.end(), more.begin(), more.end());
+    const ProgramResult result = run_program(command);
+    EXPECT_EQ(result.exit_code, 0) << result.all();
+    return result.json().find("targets")->items()[0].find("nll")->as_double();
+  };
+  const double whole = nll({}), quantized = nll({"--quantize", "q4f32"});
+  EXPECT_NE(whole, quantized);
+  EXPECT_NEAR(whole, quantized, 0.1 * whole);
+}
+
 TEST(Eval, BadInputIsRefused) {
   TempFolder folder;
   const std::string file = folder / "bad.jsonl";

@@ -57,3 +57,78 @@ def test_bf16_of_ml_dtypes(cpu):
     t = tapml.tensor(x, cpu, copy=False)
     assert t.dtype == "bf16" and t.numpy().dtype == x.dtype
     assert t.numpy().__array_interface__["data"][0] == x.__array_interface__["data"][0]
+
+
+@pytest.fixture(scope="module")
+def llama():
+    transformers = pytest.importorskip("transformers")
+    from conftest import DEMO
+
+    return transformers.LlamaForCausalLM.from_pretrained(DEMO, dtype=torch.float32)
+
+
+def test_transformers_is_a_source(llama, cpu, opencl, tmp_path):
+    result = tapml.carve_torch(llama, ["And God said, Let there be light", "In"], device=cpu)
+    assert result.passed and not result.unmapped, str(result)
+    assert len(result.groups) == 2 * (3 + 6 * 10)
+    # No larger than PyTorch's own modules: what is between q, k, v and o is one group.
+    assert {len(group.kernels) for group in result.groups} == {1, 2, 5}
+    assert result.save(tmp_path / "suite") == 2 * 7
+    verdicts = tapml.replay(tmp_path / "suite", opencl)
+    assert all(verdict.passed and not verdict.source_wrong for verdict in verdicts)
+    assert tapml.Suite.load(str(tmp_path / "suite")).source == "pytorch"
+
+
+@pytest.mark.parametrize("bug", ["epsilon", "bf16", "mask"])
+def test_a_bug_in_transformers_model(llama, cpu, monkeypatch, bug):
+    layer = llama.model.layers[3]
+    norm = layer.post_attention_layernorm
+    end = "output of model.layers.3.post_attention_layernorm"
+    if bug == "epsilon":
+        monkeypatch.setattr(norm, "variance_epsilon", 1e-3)
+    elif bug == "bf16":
+        plain = norm.forward
+        monkeypatch.setattr(norm, "forward", lambda x: plain(x).to(torch.bfloat16).to(torch.float32))
+    else:
+        monkeypatch.setattr(layer.self_attn, "scaling", layer.self_attn.scaling * 1.01)
+        end = "input of model.layers.3.self_attn.o_proj"
+    result = tapml.carve_torch(llama, "And God said", device=cpu)
+    assert [(one.outputs, one.outcome) for one in result.culprits] == [((end,), "pytorch differs")]
+
+
+def test_a_model_in_another_dtype(llama, cpu):
+    from conftest import DEMO
+
+    half = type(llama)(llama.config).to(torch.bfloat16)
+    with pytest.raises(tapml.UserError, match="f32") as caught:
+        tapml.carve_torch(half, "And God said", source=DEMO, device=cpu)
+    assert "float()" in caught.value.hint
+
+
+@pytest.mark.parametrize("kind", ["moe", "biases"])
+def test_other_architectures(cpu, tmp_path, kind):
+    transformers = pytest.importorskip("transformers")
+    import shutil
+
+    from conftest import DEMO
+
+    torch.manual_seed(0)
+    small = dict(vocab_size=2048, hidden_size=64, num_hidden_layers=2, max_position_embeddings=128)
+    if kind == "moe":
+        model = transformers.Qwen2MoeForCausalLM(transformers.Qwen2MoeConfig(
+            **small, intermediate_size=96, num_attention_heads=4, num_key_value_heads=2,
+            moe_intermediate_size=48, shared_expert_intermediate_size=80, num_experts=8,
+            num_experts_per_tok=2))
+    else:
+        model = transformers.LlamaForCausalLM(transformers.LlamaConfig(
+            **small, intermediate_size=64, num_attention_heads=1, num_key_value_heads=1,
+            attention_bias=True, mlp_bias=True, tie_word_embeddings=True))
+    model.save_pretrained(tmp_path / "model")
+    shutil.copy(DEMO + "/tokenizer.json", tmp_path / "model")
+    result = tapml.carve_torch(model, torch.tensor([[5, 9, 100, 7, 77]]), source=tmp_path / "model",
+                               device=cpu)
+    assert result.passed and not result.unmapped, str(result)
+    ends = {end for group in result.groups for end in group.outputs}
+    assert {"output of lm_head", "output of model.layers.1"} <= ends
+    if kind == "moe":
+        assert "input of model.layers.0.mlp.experts" in ends, "the router is a group of its own"

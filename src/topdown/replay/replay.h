@@ -65,6 +65,11 @@ class Judge {
   // parameter, in the parameters' order. Above the limit, the elements where source and `target`
   // (the target's outputs, same order) differ most are judged, and as many random ones.
   std::vector<op::RefTensor> outputs(size_t call, const std::vector<HostTensor>& target);
+  // The same of other inputs, which may be off by their bounds: one per in or inout parameter. Not
+  // remembered.
+  std::vector<op::RefTensor> evaluate(size_t call, std::vector<op::RefTensor> inputs) const {
+    return evaluate(call, std::move(inputs), {});
+  }
   // False for a kernel that only calls a library routine: its outputs() are the source's.
   bool has_specification(int32_t kernel) const;
   // Called now and then while outputs() evaluates; what it throws ends that.
@@ -77,6 +82,9 @@ class Judge {
 
  private:
   std::vector<op::RefTensor> source_outputs(const SuiteCall& call) const;
+  // `wanted`: flags of the elements that count, or empty.
+  std::vector<op::RefTensor> evaluate(size_t call, std::vector<op::RefTensor> inputs,
+                                      std::vector<uint8_t> wanted) const;
   std::vector<uint8_t> sample(size_t call, const std::vector<HostTensor>& target) const;
 
   const Suite& suite_;
