@@ -178,7 +178,7 @@ Verdict replay_group(const Replayer& replayer, const std::vector<int64_t>& calls
                      const std::vector<NamedTensor>& outputs) {
   auto state = replayer.use();
   const topdown::Suite& suite = *state->suite;
-  topdown::CallGroup group;
+  topdown::JoinedCalls group;
   group.calls = call_numbers(suite, calls);
   group.inputs = tensors_at(suite, inputs);
   for (const auto& [to, from] : links) {

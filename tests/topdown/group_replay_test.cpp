@@ -64,8 +64,8 @@ class GroupReplay : public ::testing::Test {
     return y;
   }
 
-  CallGroup group(const HostTensor& x, const HostTensor& y) const {
-    CallGroup group;
+  JoinedCalls group(const HostTensor& x, const HostTensor& y) const {
+    JoinedCalls group;
     group.calls = {0, 1};
     group.inputs = {{{0, 0}, x}};
     group.links = {{{1, 0}, {0, 1}}};
@@ -73,7 +73,7 @@ class GroupReplay : public ::testing::Test {
     return group;
   }
 
-  Result<KernelVerdict> replay(const CallGroup& group, const char* platform = "cpu") {
+  Result<KernelVerdict> replay(const JoinedCalls& group, const char* platform = "cpu") {
     auto session = testing::open_session(platform);
     Judge judge(suite_);
     auto executable = pipeline::implement(judge.module(), target::parse_target(platform));
@@ -120,7 +120,7 @@ TEST_F(GroupReplay, BecomesATestOfOneCall) {
 
 TEST_F(GroupReplay, RefusesWhatDoesNotFit) {
   const HostTensor x = filled({3, 8}, -0.9);
-  auto refused = [&](const CallGroup& wrong) {
+  auto refused = [&](const JoinedCalls& wrong) {
     auto verdict = replay(wrong);
     EXPECT_FALSE(verdict);
     if (!verdict) {
@@ -129,7 +129,7 @@ TEST_F(GroupReplay, RefusesWhatDoesNotFit) {
   };
   refused(group(filled({3, 7}, 1), trusted(x)));
   refused(group(x, x));
-  CallGroup wrong = group(x, trusted(x));
+  JoinedCalls wrong = group(x, trusted(x));
   wrong.links[0].from = {1, 2};  // of a later call
   refused(wrong);
   wrong = group(x, trusted(x));

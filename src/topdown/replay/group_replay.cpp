@@ -68,7 +68,7 @@ class Written {
   std::vector<std::pair<CallParam, Tensor>> tensors_;
 };
 
-const CallParam* link_to(const CallGroup& group, const CallParam& place) {
+const CallParam* link_to(const JoinedCalls& group, const CallParam& place) {
   const auto found = std::ranges::find(group.links, place, &GroupLink::to);
   return found == group.links.end() ? nullptr : &found->from;
 }
@@ -94,7 +94,7 @@ op::RefTensor reshaped(op::RefTensor tensor, const HostTensor& like) {
 
 class GroupRun {
  public:
-  GroupRun(const Suite& suite, Judge& judge, const CallGroup& group)
+  GroupRun(const Suite& suite, Judge& judge, const JoinedCalls& group)
       : suite_(suite), judge_(judge), group_(group) {}
 
   // On the device; an error that is no platform's is a verdict.
@@ -194,13 +194,13 @@ class GroupRun {
 
   const Suite& suite_;
   Judge& judge_;
-  const CallGroup& group_;
+  const JoinedCalls& group_;
   Written<HostTensor> computed_;
   Written<op::RefTensor> judged_;
 };
 
 // Every link starts at a call in front of the one that it ends at, every output in the group.
-void check_group(const Suite& suite, const CallGroup& group) {
+void check_group(const Suite& suite, const JoinedCalls& group) {
   check_places(suite, group.inputs, false);
   check_places(suite, group.outputs, true);
   auto position = [&](size_t call) { return std::ranges::find(group.calls, call); };
@@ -231,7 +231,7 @@ void check_group(const Suite& suite, const CallGroup& group) {
 
 }  // namespace
 
-Result<KernelVerdict> replay_group(const Suite& suite, Judge& judge, const CallGroup& group,
+Result<KernelVerdict> replay_group(const Suite& suite, Judge& judge, const JoinedCalls& group,
                                    runtime::KernelRunner& runner) {
   const auto start = std::chrono::steady_clock::now();
   auto checked = guard([&] { check_group(suite, group); });

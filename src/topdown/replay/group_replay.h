@@ -25,7 +25,7 @@ struct GroupLink {
   CallParam to, from;
 };
 
-struct CallGroup {
+struct JoinedCalls {
   std::vector<size_t> calls;         // in the order in which they run
   std::vector<GroupTensor> inputs;   // in the place of what was carved
   std::vector<GroupLink> links;      // all else is as carved: weights, page tables, caches
@@ -36,7 +36,7 @@ struct CallGroup {
 // evaluates it in the same way, its bounds running from call to call; inputs are exact. The
 // verdict's source is the trusted one, its kernel the names of all, joined by " + ". UserError for
 // tensors that do not fit the calls.
-Result<KernelVerdict> replay_group(const Suite& suite, Judge& judge, const CallGroup& group,
+Result<KernelVerdict> replay_group(const Suite& suite, Judge& judge, const JoinedCalls& group,
                                    runtime::KernelRunner& runner);
 
 // A suite of some of the calls, each with other tensors: tests as if `source` had been carved.
