@@ -29,6 +29,7 @@ struct LocalizeCommand {
   std::vector<std::string> plants;
   int64_t max_tokens = 4, repeats = 5;
   double shrink_seconds = 10;
+  CacheOptions cache;
   PatternOptions patterns;
   std::string quantize;
   LibraryFiles libraries;
@@ -63,7 +64,8 @@ int run(const LocalizeCommand& command, const Output& output) {
   command.ci.check();
   const topdown::Tolerances tolerances = command.tolerance.load();
   const device::HostLibraries libraries = command.libraries.load();
-  auto source_session = open_session(from, {}, libraries, command.remote);
+  auto source_session = open_session(from, command.cache, libraries, command.remote);
+  CompileCache cache(command.cache);
   PlatformUnderTest target =
       open_under_test(to, command.libraries, command.remote, command.isolation);
   LoadedModel model = load_model(command.model, "", command.patterns, command.quantize);
@@ -88,6 +90,7 @@ int run(const LocalizeCommand& command, const Output& output) {
   options.plants = command.plants;
   options.tolerances = tolerances;
   options.libraries = library_options(libraries, command.patterns);
+  options.cache = cache.kernels();
   options.cancelled = interrupted;
   options.interrupt = &interrupt_flag();
   options.progress = kernel_progress(progress);
@@ -144,6 +147,7 @@ void add_localize(Registration registration) {
       ->capture_default_str();
   app->add_option("--report", command->report,
                   "Folder for report.html, report.json and a reproducer for each culprit");
+  add_options(*app, command->cache);
   add_options(*app, command->patterns);
   add_quantize_option(*app, command->quantize);
   add_options(*app, command->libraries);

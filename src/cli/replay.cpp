@@ -29,6 +29,7 @@ namespace {
 struct ReplayOptions {
   std::string suite, model, target = "cpu", kernel, plant, kernels, report;
   bool watch = false;
+  CacheOptions cache;
   PatternOptions patterns;
   LibraryFiles libraries;
   RemoteOptions remote;
@@ -84,6 +85,9 @@ int run(const ReplayOptions& options, const Output& output) {
   pipeline::ImplementOptions implement;
   implement.instruments.poll = [] { unwrap(check_interrupted()); };
   implement.libraries = library_options(libraries, options.patterns);
+  CompileCache cache(options.cache);
+  implement.cache = cache.kernels();
+  implement.module_per_kernel = true;
   topdown::Sandbox sandbox(std::move(platform.platform), interrupted);
   if (options.watch) {
     progress.end();
@@ -178,6 +182,7 @@ void add_replay(Registration registration) {
       ->excludes(watch);
   command->add_option("--report", options->report, "Folder for report.html and report.json")
       ->excludes(watch);
+  add_options(*command, options->cache);
   add_options(*command, options->libraries);
   add_options(*command, options->remote);
   options->ci.add_to(*command);

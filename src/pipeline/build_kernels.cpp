@@ -1,5 +1,8 @@
 #include "pipeline/build_kernels.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "arith/scalar_program.h"
 #include "codegen/lower/check_program.h"
 #include "codegen/lower/device_func.h"
@@ -63,14 +66,22 @@ void KernelBuilder::add(const tir::PrimFunc& func, int32_t kernel, const std::st
   const bool is_kept = is_native || target_.description.code == target::CodeKind::kGlsl;
   Native native;
   native.implementation = executable_.implementations.size();
+  std::optional<schedule::Scheduled> known;
+  bool rewritten = false;
+  if (options_.rewrite) {
+    known = schedule::schedule_for(func, target_);
+    const tir::PrimFuncRef own = known->func;
+    known->func = options_.rewrite(name, own);
+    rewritten = known->func != own;
+  }
   // What a rewrite makes of a kernel has no key.
-  if (is_kept && options_.cache && !options_.rewrite && add_from_cache(native, kernel, most)) {
+  if (is_kept && options_.cache && !rewritten && add_from_cache(native, kernel, most)) {
+    own_functions_.emplace_back(native.implementation, 0);
     natives_.push_back(std::move(native));
     schedule_seconds_ += seconds_now() - start;
     return;
   }
-  schedule::Scheduled scheduled = schedule::schedule_for(func, target_);
-  if (options_.rewrite) scheduled.func = options_.rewrite(name, scheduled.func);
+  const schedule::Scheduled scheduled = known ? *known : schedule::schedule_for(func, target_);
   Implementation implementation;
   implementation.kernel = kernel;
   implementation.provider = "schedule:" + scheduled.rule;
@@ -90,6 +101,7 @@ void KernelBuilder::add(const tir::PrimFunc& func, int32_t kernel, const std::st
   } else {
     const bool alias = may_alias(func);
     native.functions = code.size();
+    own_functions_.emplace_back(native.implementation, code.size());
     for (codegen::DeviceFunc& launch : code) {
       launch.may_alias = alias;
       native.object.entries.push_back(launch.entry);
@@ -183,7 +195,14 @@ void KernelBuilder::finish() {
   add_time(options_.instruments, "schedule", schedule_seconds_);
   double start = seconds_now();
   // Where libraries implement all, there is no code to link.
-  if (generates_ || executable_.implementations.empty()) executable_.modules.push_back(generate());
+  if (generates_ || executable_.implementations.empty()) {
+    std::vector<ModuleBlob> modules = generate();
+    for (size_t i = 0; i < own_functions_.size() && modules.size() > 1; ++i) {
+      executable_.implementations[own_functions_[i].first].module =
+          static_cast<int32_t>(executable_.modules.size() + i);
+    }
+    std::ranges::move(modules, std::back_inserter(executable_.modules));
+  }
   add_time(options_.instruments, "codegen", seconds_now() - start);
 }
 
@@ -213,11 +232,15 @@ void KernelBuilder::keep(const Native& native) {
   options_.cache->keep(native.key, kernel);
 }
 
-ModuleBlob KernelBuilder::generate_spirv() {
+std::vector<ModuleBlob> KernelBuilder::generate_spirv() {
   const auto parts = codegen::compile_shaders(functions_, target_.description, options_.threads);
-  ModuleBlob blob;
-  blob.platform = target_.description.platform;
-  blob.format = codegen::kSpirvFormat;
+  std::vector<ModuleBlob> blobs;
+  auto add_blob = [&] {
+    blobs.emplace_back();
+    blobs.back().platform = target_.description.platform;
+    blobs.back().format = codegen::kSpirvFormat;
+  };
+  if (natives_.empty()) add_blob();
   size_t next = 0;
   for (Native& native : natives_) {
     codegen::NativeObject& object = native.object;
@@ -225,24 +248,40 @@ ModuleBlob KernelBuilder::generate_spirv() {
       object.bytes.insert(object.bytes.end(), parts[next].begin(), parts[next].end());
     }
     if (!native.cached) keep(native);
+    if (blobs.empty() || options_.module_per_kernel) add_blob();
+    ModuleBlob& blob = blobs.back();
     blob.bytes.insert(blob.bytes.end(), object.bytes.begin(), object.bytes.end());
     blob.entries.insert(blob.entries.end(), object.entries.begin(), object.entries.end());
   }
-  return blob;
+  return blobs;
 }
 
-ModuleBlob KernelBuilder::generate() {
+std::vector<ModuleBlob> KernelBuilder::generate_opencl() {
+  if (!options_.module_per_kernel || own_functions_.empty()) {
+    return {codegen::compile_opencl(functions_)};
+  }
+  std::vector<ModuleBlob> blobs;
+  auto next = functions_.begin();
+  for (const auto& [implementation, count] : own_functions_) {
+    const auto end = next + static_cast<std::ptrdiff_t>(count);
+    blobs.push_back(codegen::compile_opencl({next, end}));
+    next = end;
+  }
+  return blobs;
+}
+
+std::vector<ModuleBlob> KernelBuilder::generate() {
   switch (target_.description.code) {
     case target::CodeKind::kNative:
-      return generate_native();
+      return {generate_native()};
     case target::CodeKind::kOpenClC:
-      return codegen::compile_opencl(functions_);
+      return generate_opencl();
     case target::CodeKind::kNone: {
       ModuleBlob blob;
       blob.platform = target_.description.platform;
       blob.format = "none";
       for (const auto& function : functions_) blob.entries.push_back(function.entry);
-      return blob;
+      return {std::move(blob)};
     }
     case target::CodeKind::kGlsl:
       return generate_spirv();

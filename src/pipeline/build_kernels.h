@@ -51,9 +51,11 @@ class KernelBuilder {
   bool add_from_cache(Native& native, int32_t kernel,
                       const std::vector<std::optional<int64_t>>& most);
   void keep(const Native& native);
-  ModuleBlob generate();
+  // One module, or one for each of own_functions_.
+  std::vector<ModuleBlob> generate();
   ModuleBlob generate_native();
-  ModuleBlob generate_spirv();
+  std::vector<ModuleBlob> generate_opencl();
+  std::vector<ModuleBlob> generate_spirv();
 
   const target::Target& target_;
   const ImplementOptions& options_;
@@ -61,6 +63,8 @@ class KernelBuilder {
   std::unique_ptr<codegen::NativeCompiler> compiler_;  // made when it is needed
   std::vector<Native> natives_;
   std::vector<codegen::DeviceFunc> functions_;  // of targets that are not native
+  // Implementations and how many of functions_ each has, in that order.
+  std::vector<std::pair<size_t, size_t>> own_functions_;
   double schedule_seconds_ = 0;
   bool generates_ = false;  // some implementation is code of ours, if of no launch
 };

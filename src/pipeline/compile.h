@@ -68,8 +68,12 @@ struct ImplementOptions {
   // Sees each implementation after scheduling and before code generation, and returns the one to
   // use. Planted bugs come in here.
   std::function<tir::PrimFuncRef(const std::string& kernel, tir::PrimFuncRef scheduled)> rewrite;
-  // Where native kernels are looked for and kept; null: nowhere. Not used with `rewrite`.
+  // Where native kernels are looked for and kept; null: nowhere. Not used for kernels that `rewrite`
+  // changes.
   KernelCache* cache = nullptr;
+  // A module for each kernel where a driver builds modules, so that it builds those alone that it
+  // has not seen. Else one for all, which loads faster.
+  bool module_per_kernel = false;
   // Threads that generate native code; 0: one a core. The result does not depend on it.
   int threads = 0;
   // Libraries of the user, and the patterns that name their routines; tapml's own are the target's

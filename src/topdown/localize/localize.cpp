@@ -72,6 +72,8 @@ class Localizer {
     pipeline::ImplementOptions implement;
     implement.instruments.poll = [this] { check_cancelled(); };
     implement.libraries = options_.libraries;
+    implement.cache = options_.cache;
+    implement.module_per_kernel = true;
     return implement;
   }
 

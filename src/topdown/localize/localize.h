@@ -23,6 +23,8 @@ struct LocalizeOptions {
   std::vector<std::string> plants;  // KERNEL:KIND
   Tolerances tolerances;
   library::LibraryOptions libraries;
+  // Where compiled kernels are looked for and kept; null: nowhere.
+  pipeline::KernelCache* cache = nullptr;
   // Sees each of the target's implementations after scheduling; may be empty.
   std::function<tir::PrimFuncRef(const std::string& kernel, tir::PrimFuncRef scheduled)> rewrite;
   // As in MigrateOptions.
