@@ -7,6 +7,7 @@
 #include "support/expect_error.h"
 #include "support/temp_folder.h"
 #include "tir/visit.h"
+#include "topdown/kernels/plants/families.h"
 #include "topdown/report/localize_report.h"
 #include "topdown/small_model.h"
 
@@ -91,6 +92,40 @@ INSTANTIATE_TEST_SUITE_P(Kinds, LocalizePlanted,
                                            std::vector<std::string>{"matmul_add_:dropped-tail",
                                                                     "take_:dropped-tail"}));
 
+// Sessions that stand for processes of their own: those are what bugs of the runtime are planted
+// in.
+Localization localized_apart(const std::vector<std::string>& plants) {
+  Platforms platforms;
+  platforms.target.open = [] { return testing::open_session("cpu"); };
+  LocalizeOptions options;
+  options.plants = plants;
+  options.shrink_time = std::chrono::milliseconds(0);
+  return localize(small_model().golden.model.module, small_model().golden.model.weights, kPrompt,
+                  platforms.source, platforms.target, options);
+}
+
+TEST(Localize, AnOutputThatIsReadTooEarlyShowsInItsTest) {
+  const std::string victim = kernel_named("rms_norm_");
+  const Localization found = localized_apart({victim + ":early-completion"});
+  EXPECT_EQ(culprits_of(found), std::set<std::string>{victim});
+  for (const Culprit& culprit : found.culprits) EXPECT_EQ(culprit.evidence, Evidence::kReplay);
+}
+
+// Its tests pass, since nothing runs in front of it there; so do hybrids, which fetch every output.
+TEST(Localize, AMissingWaitShowsOnTheTargetAlone) {
+  const Localization found =
+      localized_apart({kernel_named("matmul_silu_multiply_") + ":missing-wait"});
+  EXPECT_TRUE(found.found());
+  EXPECT_TRUE(found.target_ran);
+  EXPECT_FALSE(found.whole.passed);
+}
+
+TEST(Localize, BugsOfTheRuntimeWantAProcess) {
+  LocalizeOptions options;
+  options.plants = {kernel_named("rms_norm_") + ":missing-wait"};
+  testing::expect_user_error([&] { localized(options); }, {"--plant", "process of its own"});
+}
+
 // A bug that shows where a size is above a limit, which the tests that were carved do not reach.
 tir::PrimFuncRef wrong_when_long(const tir::PrimFunc& func, int64_t limit) {
   auto result = std::make_shared<tir::PrimFunc>(func);
@@ -152,7 +187,7 @@ TEST(Localize, AReproducerNeedsNoModel) {
   tir::PrimFuncRef implementation;
   options.rewrite = [&](const std::string& name, tir::PrimFuncRef scheduled) {
     if (name != kernel) return scheduled;
-    return implementation = plant_variants(*scheduled, PlantKind::kWrongConstant).at(0);
+    return implementation = plants::wrong_constant(*scheduled).at(0);
   };
   const Localization found = localized(options);
   ASSERT_EQ(found.culprits.size(), 1u);

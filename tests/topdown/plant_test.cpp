@@ -6,10 +6,13 @@
 #include <algorithm>
 
 #include "interp/interpreter.h"
+#include "models/quantization.h"
 #include "passes/kernel.h"
 #include "schedule/rules.h"
 #include "support/expect_error.h"
+#include "support/quantized_models.h"
 #include "text/printer.h"
+#include "topdown/kernels/plants/families.h"
 #include "topdown/replay/replay.h"
 #include "topdown/small_model.h"
 
@@ -17,58 +20,107 @@ namespace tapml::topdown {
 namespace {
 
 TEST(Plant, ParsesKernelAndKind) {
-  for (const auto& [kind, name] : plant_kinds()) {
-    auto [kernel, parsed] = parse_plant(std::string("matmul_12345678:") + name);
+  for (const PlantKindInfo& info : plant_kinds()) {
+    auto [kernel, parsed] = parse_plant(std::string("matmul_12345678:") + info.name);
     EXPECT_EQ(kernel, "matmul_12345678");
-    EXPECT_EQ(parsed, kind);
-    EXPECT_STREQ(plant_kind_name(kind), name);
+    EXPECT_EQ(parsed, info.kind);
+    EXPECT_STREQ(plant_kind_name(info.kind), info.name);
   }
-  EXPECT_EQ(plant_kinds().size(), 8u);
   for (const char* text : {"", "matmul", "matmul:", "matmul:Off-By-One", "off-by-one"}) {
     testing::expect_user_error([&] { parse_plant(text); }, {"KERNEL:KIND", "off-by-one"});
   }
 }
 
-// Every variant of every kernel of a small model on a target: another program of the same signature
-// that the interpreter, which checks every index, runs to its end on carved inputs (all but those
-// whose purpose is not to end well).
-TEST(Plant, VariantsDifferAndStayInsideTheirBuffers) {
-  const Suite suite = carved();
-  Judge judge(suite);
-  const target::Target target = target::parse_target("opencl");
-  std::map<PlantKind, int> places;
-  for (size_t k = 0; k < suite.kernels.size(); ++k) {
-    const SuiteKernel& kernel = suite.kernels[k];
-    auto call = std::find_if(suite.calls.begin(), suite.calls.end(), [&](const SuiteCall& one) {
-      return one.kernel == static_cast<int32_t>(k);
+// The programs of a suite's kernels, run by the interpreter, which checks every index.
+class Programs {
+ public:
+  Programs(Suite suite, const char* target)
+      : suite_(std::move(suite)), judge_(suite_), target_(target::parse_target(target)) {}
+
+  const std::vector<SuiteKernel>& kernels() const { return suite_.kernels; }
+  tir::PrimFuncRef scheduled(const std::string& kernel) const {
+    return schedule::schedule_for(passes::kernel_implementation(judge_.module(), kernel), target_)
+        .func;
+  }
+  // All tensors after the kernel's first call.
+  std::vector<HostTensor> run(size_t kernel, const tir::PrimFunc& program) const {
+    const auto call = std::ranges::find_if(suite_.calls, [&](const SuiteCall& one) {
+      return one.kernel == static_cast<int32_t>(kernel);
     });
-    const auto scheduled =
-        schedule::schedule_for(passes::kernel_implementation(judge.module(), kernel.name), target)
-            .func;
-    std::vector<HostTensor> inputs;
-    for (size_t i = 0; i < kernel.params.size(); ++i) {
-      bool fresh = kernel.modes[i] == AccessMode::kOut;
-      inputs.push_back(suite.tensors.at(fresh ? call->after[i] : call->before[i]));
+    std::vector<HostTensor> params;
+    for (size_t i = 0; i < suite_.kernels[kernel].params.size(); ++i) {
+      const bool fresh = suite_.kernels[kernel].modes[i] == AccessMode::kOut;
+      const HostTensor& input = suite_.tensors.at(fresh ? call->after[i] : call->before[i]);
+      params.push_back(HostTensor::zeros(input.dtype(), input.shape()));
+      if (!fresh) std::ranges::copy(input.bytes(), params.back().mutable_bytes().begin());
     }
-    std::set<std::string> seen = {text::print(*scheduled, "kernel")};
-    for (const auto& [kind, kind_name] : plant_kinds()) {
-      for (const tir::PrimFuncRef& variant : plant_variants(*scheduled, kind)) {
-        SCOPED_TRACE(kernel.name + " " + kind_name);
-        ++places[kind];
-        EXPECT_TRUE(seen.insert(text::print(*variant, "kernel")).second);
-        ASSERT_EQ(variant->params.size(), scheduled->params.size());
-        if (ends_process(kind)) continue;
-        std::vector<HostTensor> params;
-        for (const HostTensor& input : inputs) {
-          params.push_back(HostTensor::zeros(input.dtype(), input.shape()));
-          std::copy(input.bytes().begin(), input.bytes().end(),
-                    params.back().mutable_bytes().begin());
+    interp::run_prim_func(program, params, call->scalars);
+    return params;
+  }
+
+ private:
+  Suite suite_;
+  Judge judge_;
+  target::Target target_;
+};
+
+// A Llama with weights of four bits, and one prompt's calls.
+Suite quantized_suite() {
+  testing::TempFolder folder;
+  testing::write_model(folder, testing::kQuantizedLlama);
+  const auto model = frontend::read_model(folder.path(), &models::find_quantization("q4f32"));
+  auto session = testing::open_session("cpu");
+  const auto executable = pipeline::compile(model.module, target::parse_target("cpu"));
+  auto engine = unwrap(llm::Engine::create(*session, executable, model.weights));
+  Carver carver(*executable);
+  engine->vm().call_point().set_observer(&carver);
+  unwrap(runtime::download(unwrap(engine->prefill(kPrompt))));
+  engine->vm().call_point().set_observer(nullptr);
+  return carver.take();
+}
+
+// Some variants of every kind in every kernel, on a target of few threads and one of many: another
+// program of the same signature that the interpreter runs to its end on carved inputs (all but
+// those whose purpose is not to end well). Every kind changes some kernel's outputs, but for
+// barriers: the interpreter runs threads one after the other up to each.
+TEST(Plant, VariantsDifferStayInsideTheirBuffersAndBite) {
+  std::map<PlantKind, int> places, bites;
+  std::vector<Programs> all;
+  all.emplace_back(carved(), "opencl");
+  all.emplace_back(carved(), "vulkan");
+  all.emplace_back(quantized_suite(), "opencl");
+  for (const Programs& programs : all) {
+    for (size_t k = 0; k < programs.kernels().size(); ++k) {
+      const std::string& name = programs.kernels()[k].name;
+      // What the first of them does not have.
+      const bool tree = name.starts_with("paged_attention") || name.starts_with("rms_norm");
+      if (&programs == &all[1] && !tree) continue;
+      if (&programs == &all[2] && !name.starts_with("dequantize")) continue;
+      const tir::PrimFuncRef scheduled = programs.scheduled(name);
+      const std::vector<HostTensor> clean = programs.run(k, *scheduled);
+      const std::string text = text::print(*scheduled, "kernel");
+      for (const PlantKindInfo& info : plant_kinds()) {
+        if (!info.variants) continue;
+        const plants::Variants variants = info.variants(*scheduled);
+        places[info.kind] += static_cast<int>(variants.size());
+        for (size_t i = 0; i < variants.size(); i += std::max<size_t>(1, variants.size() - 1)) {
+          SCOPED_TRACE(name + " " + info.name + " " + std::to_string(i));
+          EXPECT_TRUE(text::print(*variants[i], "kernel") != text);
+          ASSERT_EQ(variants[i]->params.size(), scheduled->params.size());
+          if (ends_process(info.kind)) continue;
+          std::vector<HostTensor> changed;
+          ASSERT_NO_THROW(changed = programs.run(k, *variants[i]));
+          bites[info.kind] += same_bits(clean, changed) ? 0 : 1;
         }
-        EXPECT_NO_THROW(interp::run_prim_func(*variant, params, call->scalars));
       }
     }
   }
-  for (const auto& [kind, name] : plant_kinds()) EXPECT_GT(places[kind], 0) << name;
+  for (const PlantKindInfo& info : plant_kinds()) {
+    if (!info.variants) continue;
+    EXPECT_GT(places[info.kind], 0) << info.name;
+    if (ends_process(info.kind) || info.kind == PlantKind::kMissingBarrier) continue;
+    EXPECT_GT(bites[info.kind], 0) << info.name;
+  }
 }
 
 }  // namespace

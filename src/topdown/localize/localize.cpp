@@ -5,6 +5,7 @@
 #include "ir/exceptions.h"
 #include "passes/kernel.h"
 #include "text/printer.h"
+#include "topdown/kernels/planted_session.h"
 #include "topdown/localize/bisect.h"
 #include "topdown/suite/carve.h"
 
@@ -34,7 +35,8 @@ class Localizer {
         weights_(weights),
         source_(source),
         reference_(source, options.cancelled),
-        sandbox_(target, options.cancelled),
+        sandbox_(plants_sessions(options) ? with_session_plants(target, session_plants_) : target,
+                 options.cancelled),
         options_(options) {
     run_.prompt = prompt;
     run_.cancelled = options.cancelled;
@@ -161,6 +163,7 @@ class Localizer {
     progress("compile for " + sandbox_.target().text);
     for (const std::string& text : options_.plants) {
       auto [kernel, kind] = parse_plant(text);
+      if (is_of_session(kind)) continue;
       PlantedKernel planted = plant(suite_, *judge_, kernel, kind, sandbox_, options_.cancelled);
       planted_[planted.kernel] = planted.implementation;
     }
@@ -171,7 +174,48 @@ class Localizer {
       };
     }
     target_executable_ = pipeline::implement(fixed_, sandbox_.target(), implement);
+    plant_sessions();
     sandbox_.load(target_executable_);
+  }
+
+  static bool plants_sessions(const LocalizeOptions& options) {
+    return std::ranges::any_of(options.plants, [](const std::string& text) {
+      return is_of_session(parse_plant(text).second);
+    });
+  }
+
+  // Each is first shown to change an output of the kernel's tests, or of the model on the target.
+  void plant_sessions() {
+    if (!plants_sessions(options_)) return;
+    if (!sandbox_.isolated()) {
+      throw_user("bugs of this kind are planted into a session", "--plant " + options_.plants[0],
+                 "a process of its own for it", "", "leave --in-process out");
+    }
+    sandbox_.load(target_executable_);
+    for (const std::string& text : options_.plants) {
+      auto [kernel, kind] = parse_plant(text);
+      if (!is_of_session(kind)) continue;
+      kernel = resolve_kernel(suite_, kernel);
+      const std::vector<HostTensor> tests = carved_outputs(suite_, kernel, sandbox_);
+      const std::vector<HostTensor> logits = target_logits();
+      bool bites = false;
+      for (size_t site = 0; site < session_sites(kind) && !bites; ++site) {
+        session_plants_->push_back({kernel, kind, site});
+        check_cancelled();
+        bites = !same_bits(tests, carved_outputs(suite_, kernel, sandbox_)) ||
+                !same_bits(logits, target_logits());
+        if (!bites) session_plants_->pop_back();
+      }
+      if (!bites) {
+        throw_user("a bug of this kind changes nothing in this prompt's run", "--plant " + text,
+                   "another kernel, or another kind");
+      }
+    }
+  }
+  std::vector<HostTensor> target_logits() {
+    auto engine = unwrap(llm::Engine::create(sandbox_.session(), target_executable_, weights_));
+    engine->vm().set_interrupt(options_.interrupt);
+    return forced_logits(*engine, run_);
   }
 
   void replay_all() {
@@ -328,6 +372,7 @@ class Localizer {
   const std::map<std::string, HostTensor>& weights_;
   const Platform& source_;
   Sandbox reference_;  // the source, for inputs that nobody has run yet
+  SessionPlants session_plants_ = std::make_shared<std::vector<SessionPlant>>();
   Sandbox sandbox_;
   const LocalizeOptions& options_;
   Module fixed_;

@@ -1,0 +1,101 @@
+// Bugs of memory: what was not set, what lies over something else, what nobody waited for.
+#include "tir/visit.h"
+#include "topdown/kernels/plants/sites.h"
+
+namespace tapml::topdown::plants {
+
+using namespace tir;  // NOLINT: this file is about tir alone
+
+namespace {
+
+bool same_type(const Buffer& a, const Buffer& b) {
+  if (a->dtype != b->dtype || a->shape.size() != b->shape.size()) return false;
+  for (size_t d = 0; d < a->shape.size(); ++d) {
+    if (!same_expr(a->shape[d], b->shape[d])) return false;
+  }
+  return true;
+}
+
+// to[...] = from[...], a launch of its own.
+Stmt copy_all(const Buffer& from, const Buffer& to) {
+  std::vector<PrimExpr> indices;
+  for (size_t d = 0; d < to->shape.size(); ++d) {
+    indices.push_back(make_var("c" + std::to_string(d), DType::kI64));
+  }
+  Stmt body = make_store(to, indices, load(from, indices));
+  for (size_t d = to->shape.size(); d-- > 0;) {
+    body = make_for(indices[d], to->shape[d], body, d == 0 ? ForKind::kParallel : ForKind::kSerial);
+  }
+  return body;
+}
+
+// Behind the workspaces that stand around the launches.
+Stmt with_first_launch(const Stmt& body, const Stmt& first) {
+  if (body->kind == StmtKind::kAlloc && as<AllocNode>(body).buffer->scope == Scope::kGlobal) {
+    const auto& alloc = as<AllocNode>(body);
+    return make_alloc(alloc.buffer, with_first_launch(alloc.body, first));
+  }
+  return make_seq({first, body});
+}
+
+}  // namespace
+
+// The start of an accumulator becomes what a register may hold.
+Variants missing_init(const PrimFunc& func) {
+  return each_stmt(func, [](const Stmt& s) -> Stmt {
+    if (s->kind != StmtKind::kStore) return nullptr;
+    const auto& store = as<StoreNode>(s);
+    if (store.buffer->scope != Scope::kLocal || !is_float(store.buffer->dtype) ||
+        has_load(store.value)) {
+      return nullptr;
+    }
+    return make_store(store.buffer, store.indices, make_float(0.75, store.buffer->dtype));
+  });
+}
+
+// An output shares its memory with an input that is still read.
+Variants aliasing_output(const PrimFunc& func) {
+  Variants variants;
+  for (const Param& output : func.params) {
+    if (output.mode != AccessMode::kOut || output.buffer->shape.empty()) continue;
+    for (const Param& input : func.params) {
+      if (input.mode != AccessMode::kIn || !same_type(input.buffer, output.buffer)) continue;
+      auto result = std::make_shared<PrimFunc>(func);
+      const Stmt shared = rewrite(func.body, [&](const PrimExpr& root) {
+        return rewrite_expr(root, [&](const PrimExpr& e) {
+          const bool own = e.kind() == ExprKind::kLoad && load_buffer(e) == input.buffer;
+          return own ? load(output.buffer, e->operands) : PrimExpr();
+        });
+      });
+      if (shared == func.body) continue;
+      result->body = with_first_launch(shared, copy_all(input.buffer, output.buffer));
+      variants.push_back(std::move(result));
+    }
+  }
+  return variants;
+}
+
+Variants missing_barrier(const PrimFunc& func) {
+  return each_stmt(func, [](const Stmt& s) -> Stmt {
+    return s->kind == StmtKind::kBarrier ? make_seq({}) : nullptr;
+  });
+}
+
+// Two buffers of a work group, or of an invocation, lie over each other.
+Variants shared_overlap(const PrimFunc& func) {
+  return each_stmt(func, [](const Stmt& s) -> Stmt {
+    if (s->kind != StmtKind::kAlloc) return nullptr;
+    const Buffer outer = as<AllocNode>(s).buffer;
+    if (outer->scope == Scope::kGlobal) return nullptr;
+    Buffer inner;
+    visit(as<AllocNode>(s).body, [&](const Stmt& other) {
+      if (inner || other->kind != StmtKind::kAlloc) return;
+      const Buffer& buffer = as<AllocNode>(other).buffer;
+      if (buffer->scope == outer->scope && same_type(buffer, outer)) inner = buffer;
+    });
+    if (!inner) return nullptr;
+    return make_alloc(outer, replace_buffers(as<AllocNode>(s).body, {{inner.get(), outer}}));
+  });
+}
+
+}  // namespace tapml::topdown::plants
