@@ -10,6 +10,7 @@
 #include "session.h"
 #include "suite.h"
 #include "topdown/report/localize_report.h"
+#include "topdown/report/report_parts.h"
 #include "verdict.h"
 
 namespace tapml::python {
@@ -75,7 +76,8 @@ std::unique_ptr<Localized> localize(const py::object& given, const py::object& s
     made->target = to->target().text;
     made->command = "tapml localize " + model.folder +
                     (model.quantize.empty() ? "" : " --quantize " + model.quantize) + " --from " +
-                    from->target().text + " --to " + to->target().text;
+                    from->target().text + " --to " + to->target().text + " --prompt " +
+                    topdown::quoted_word(prompt);
     return made;
   });
 }

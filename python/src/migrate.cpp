@@ -11,6 +11,7 @@
 #include "progress.h"
 #include "session.h"
 #include "topdown/report/report.h"
+#include "topdown/report/report_parts.h"
 #include "verdict.h"
 
 namespace tapml::python {
@@ -86,7 +87,17 @@ std::unique_ptr<Migrated> migrate(const py::object& given, const py::object& sou
     made->texts.target_text = model.loaded->tokenizer.decode(made->migration.target_tokens);
     made->texts.command = "tapml migrate " + model.folder +
                           (model.quantize.empty() ? "" : " --quantize " + model.quantize) +
-                          " --from " + from->target().text + " --to " + to->target().text;
+                          " --from " + from->target().text + " --to " + to->target().text +
+                          " --prompt " + topdown::quoted_word(prompt);
+    if (!settings.kernels.empty()) {
+      made->texts.command += " --kernels " + topdown::quoted_word(settings.kernels);
+    }
+    if (!settings.plant.empty()) {
+      made->texts.replay_options = " --plant " + topdown::quoted_word(settings.plant);
+      made->texts.command += made->texts.replay_options;
+    }
+    // save_report() writes them beside the page.
+    made->texts.failures = true;
     return made;
   });
 }
@@ -94,6 +105,7 @@ std::unique_ptr<Migrated> migrate(const py::object& given, const py::object& sou
 void save_report(const Migrated& migrated, const std::string& folder) {
   without_interpreter([&] {
     unwrap(make_folder(folder));
+    unwrap(topdown::write_failures(migrated.migration, folder));
     unwrap(write_text_atomic(folder + "/report.html",
                              topdown::migration_html(migrated.migration, migrated.texts)));
     unwrap(write_text_atomic(folder + "/report.json",
@@ -174,7 +186,7 @@ void bind_migrate(py::module_& module) {
           "to_dict", [](const Migrated& m) { return parsed(topdown::migration_json(m.migration)); },
           "As ``tapml migrate --json`` shows it.")
       .def("save_report", &save_report, py::arg("folder"),
-           "Writes report.html and report.json into the folder.")
+           "Writes report.html, report.json and the failing calls into the folder.")
       .def("save_ci_reports", &save_ci_reports, py::kw_only(), py::arg("junit") = "",
            py::arg("markdown") = "",
            "Writes JUnit XML (one case a kernel, one for the whole model) and a summary in "

@@ -9,12 +9,14 @@
 #include "ci_reports.h"
 #include "executable.h"
 #include "host_array.h"
+#include "io/host/files.h"
 #include "judging.h"
 #include "passes/kernel.h"
 #include "suite.h"
 #include "topdown/kernels/user_kernels.h"
 #include "topdown/replay/group_replay.h"
 #include "topdown/report/report.h"
+#include "topdown/report/report_parts.h"
 #include "topdown/suite/merge_suites.h"
 #include "verdict.h"
 
@@ -311,6 +313,41 @@ is read of what an earlier call of the group wrote. The verdict's source is the 
   module.def("with_tensors", &with_tensors, py::arg("suite"), py::arg("calls"), py::arg("inputs"),
              py::arg("outputs"), py::arg("source"));
   module.def("merge", &merge, py::arg("suites"));
+  module.def(
+      "save_replay_report",
+      [](const Replayer& replayer, const std::string& suite, const std::vector<Verdict>& verdicts,
+         double seconds, const std::string& folder) {
+        auto state = replayer.use();
+        without_interpreter([&] {
+          topdown::Replayed replayed;
+          replayed.suite = suite;
+          replayed.target = replayer.open()->target().text;
+          std::set<std::string> judged;
+          std::vector<Json> rows;
+          for (const Verdict& one : verdicts) {
+            judged.insert(one.verdict.kernel);
+            rows.push_back(topdown::verdict_json(one.verdict));
+            replayed.verdicts.push_back(one.verdict);
+          }
+          for (const topdown::SuiteKernel& kernel : state->suite->kernels) {
+            if (!judged.contains(kernel.name)) replayed.untested.push_back(kernel.name);
+          }
+          replayed.target_info = state->session->info();
+          replayed.seconds = seconds;
+          const std::string command =
+              "tapml replay " + topdown::quoted_word(suite) + " --target " + replayed.target;
+          unwrap(make_folder(folder));
+          unwrap(write_text_atomic(folder + "/report.html",
+                                   topdown::replay_html(replayed, command, "")));
+          const Json json = Json::object({{"target", Json::string(replayed.target)},
+                                          {"passed", Json::boolean(replayed.passed())},
+                                          {"kernels", Json::array(std::move(rows))},
+                                          {"seconds", topdown::real(seconds)}});
+          unwrap(write_text_atomic(folder + "/report.json", json.dump(1) + "\n"));
+        });
+      },
+      py::arg("replayer"), py::arg("suite"), py::arg("verdicts"), py::arg("seconds"),
+      py::arg("folder"));
   module.def(
       "save_ci_reports",
       [](const std::string& title, const std::vector<Verdict>& verdicts, const std::string& junit,

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json as _json
 import os as _os
 import re as _re
+import time as _time
 from typing import Any, Callable, Iterable, Mapping, Sequence, Union
 
 from . import _tapml
@@ -38,7 +39,7 @@ __all__ = [
     "ProtocolError", "Replayer", "Session", "Snapshot", "Suite", "SuiteCall", "SuiteKernel",
     "TaskResult", "Tensor", "TimeoutError", "UserError", "Value", "ValueType", "Verdict", "Warning",
     "TorchCarving", "TorchGroup", "TorchUnmapped", "allocate", "carve", "carve_torch", "compile", "cpu", "device", "devices", "evaluate", "load", "localize",
-    "migrate", "null", "opencl", "parse", "replay", "tensor", "upload", "vulkan",
+    "migrate", "null", "opencl", "parse", "replay", "replayer", "tensor", "upload", "vulkan",
 ]
 
 
@@ -264,17 +265,29 @@ def _suite(suite: Suite | Path, model: Path | None = None) -> Suite:
     return suite if isinstance(suite, Suite) else Suite.load(_os.fspath(suite), model=_path(model))
 
 
+def replayer(suite: Suite | Path, device: Session, *, kernels: Path | None = None,
+             tolerance: Tolerance | None = None, model: Path | None = None,
+             only: str = "") -> Replayer:
+    """A suite's kernels, compiled for a device, to run its tests one by one.
+
+    Arguments as of ``replay``; ``only`` names the one kernel that is compiled.
+    """
+    return Replayer(_suite(suite, model), device, kernels=_path(kernels),
+                    tolerance=_tolerance(tolerance), only=only)
+
+
 def replay(suite: Suite | Path, device: Session, *, kernel: str | None = None,
            kernels: Path | None = None, tolerance: Tolerance | None = None,
-           model: Path | None = None, junit: Path | None = None, markdown: Path | None = None,
+           model: Path | None = None, report: Path | None = None, junit: Path | None = None,
+           markdown: Path | None = None,
            on_verdict: Callable[[Verdict], None] | None = None) -> list[Verdict]:
     """Runs a suite's tests on a device: a verdict for each kernel, or for ``kernel`` alone.
 
     A kernel that differs is no error: its verdict says so. ``kernels`` is a folder of sources of
     your own that take the place of the compiler's (docs/user-kernels.md), ``tolerance`` widens the
     bounds of kernels (docs/cli.md), ``model`` is where weights by reference are, if not where they
-    were. ``junit`` and ``markdown`` are files for CI. ``on_verdict`` sees each verdict when it is
-    known. Kernels run in this process, or that of the device's place: one that crashes takes it
+    were. ``report`` is a folder for report.html and report.json, ``junit`` and ``markdown`` are files
+    for CI. ``on_verdict`` sees each verdict when it is known. Kernels run in this process, or that of the device's place: one that crashes takes it
     along (``tapml replay`` gives them a process of their own).
 
     Raises UserError for a suite that is none or was altered, an unknown kernel, and a source that
@@ -282,15 +295,17 @@ def replay(suite: Suite | Path, device: Session, *, kernel: str | None = None,
     """
     name = "a suite" if isinstance(suite, Suite) else _os.fspath(suite)
     suite = _suite(suite, model)
-    replayer = Replayer(suite, device, kernels=_path(kernels), tolerance=_tolerance(tolerance),
-                        only=kernel or "")
+    tests = replayer(suite, device, kernels=kernels, tolerance=tolerance, only=kernel or "")
     verdicts = []
+    start = _time.monotonic()
     for one in [one.name for one in suite.kernels] if kernel is None else [kernel]:
-        verdicts.append(replayer.kernel(one))
+        verdicts.append(tests.kernel(one))
         if on_verdict is not None:
             on_verdict(verdicts[-1])
+    if report is not None:
+        _tapml.save_replay_report(tests, name, verdicts, _time.monotonic() - start, _path(report))
     if junit is not None or markdown is not None:
-        _tapml.save_ci_reports(f"tapml replay {name}: {replayer.device.target}", verdicts,
+        _tapml.save_ci_reports(f"tapml replay {name}: {tests.device.target}", verdicts,
                                _path(junit), _path(markdown))
     return verdicts
 

@@ -19,6 +19,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
                     help="folder of a carved suite (several times for several)")
     group.addoption("--tapml-target", default="cpu", metavar="T",
                     help="kind[:key=value,...][@place] to run the suites on (default: cpu)")
+    group.addoption("--tapml-model", default=None, metavar="DIR",
+                    help="model of suites that leave their weights there, if not where it was")
+    group.addoption("--tapml-tolerance", default=None, metavar="FILE",
+                    help="JSON file that widens the bounds of kernels, each with a reason")
+    group.addoption("--tapml-kernels", default=None, metavar="DIR",
+                    help="folder of sources that take the place of the target's kernels")
     group.addoption("--tapml-token-file", default=None, metavar="FILE",
                     help="token of the server at the target's place")
 
@@ -54,7 +60,8 @@ class SuiteFile(pytest.File):
         import tapml
 
         try:
-            self.suite = tapml.Suite.load(str(self.path.parent))
+            self.suite = tapml.Suite.load(str(self.path.parent),
+                                          model=self.config.getoption("--tapml-model") or "")
         except tapml.Error as error:
             raise self.CollectError(str(error)) from None
         for call in self.suite.calls:
@@ -67,7 +74,9 @@ class SuiteFile(pytest.File):
             token_file = self.config.getoption("--tapml-token-file")
             self._device = tapml.device(self.config.getoption("--tapml-target"),
                                         token_file=token_file)
-            self._replayer = tapml.Replayer(self.suite, self._device)
+            self._replayer = tapml.replayer(
+                self.suite, self._device, kernels=self.config.getoption("--tapml-kernels"),
+                tolerance=self.config.getoption("--tapml-tolerance"))
         return self._replayer
 
     def teardown(self) -> None:
@@ -91,6 +100,9 @@ class CarvedTest(pytest.Item):
         verdict = self.parent.replayer().call(self.call.index)
         self.user_properties += [("kernel", verdict.kernel), ("max_abs", verdict.max_abs),
                                  ("allowed", verdict.allowed)]
+        if verdict.tolerated:
+            reason = verdict.to_dict()["tolerance"]["reason"]
+            self.user_properties.append(("tolerance", reason))
         if not verdict.passed:
             raise Differs(str(verdict))
 

@@ -79,3 +79,38 @@ def test_bad_input_of_the_plugin(suite, tmp_path):
     (broken / "suite.json").write_text("{")
     done = run("--tapml-suite", broken, cwd=tmp_path)
     assert done.returncode == 2 and "suite.json" in done.stdout
+
+
+def test_tolerances_own_kernels_and_weights_elsewhere(demo, wrong_suite, cpu, tmp_path):
+    loose = tmp_path / "loose.json"
+    loose.write_text(json.dumps({"tolerances": [
+        {"kernel": "*", "absolute": 100, "reason": "a test of the plugin"}]}))
+    done = run("--tapml-suite", wrong_suite, "--tapml-tolerance", loose, "--junitxml", "junit.xml",
+               cwd=tmp_path)
+    assert done.returncode == 0 and "3 passed" in done.stdout, done.stdout
+    assert 'value="a test of the plugin"' in (tmp_path / "junit.xml").read_text()
+    # Weights by reference, of a model that is not where it was.
+    model = tmp_path / "model"
+    shutil.copytree(demo.folder, model)
+    tapml.carve(str(model), cpu, prompt="In", decode=0, calls=1, weights="reference").save(
+        str(tmp_path / "suite"))
+    model.rename(tmp_path / "moved")
+    gone = run("--tapml-suite", tmp_path / "suite", cwd=tmp_path)
+    assert gone.returncode == 2 and "Traceback" not in gone.stdout
+    kernels = tmp_path / "kernels"
+    kernels.mkdir()
+    (kernels / "norm.c").write_text("""
+// prim def rms_norm(
+//     x: Buffer((b, n, 192), f32), weight: Buffer((192,), bf16),
+//     out out: Buffer((b, n, 192), f32), b: i64, n: i64)
+// launch nothing(out) over b * n * 192
+#include <stdint.h>
+void nothing(void* const* buffers, const int64_t* scalars, int64_t begin, int64_t end) {
+  float* out = buffers[0];
+  for (int64_t i = begin; i < end; ++i) out[i] = 0;
+}
+""")
+    done = run("--tapml-suite", tmp_path / "suite", "--tapml-model", tmp_path / "moved", "-k",
+               "rms_norm or take", "--tapml-kernels", kernels, cwd=tmp_path)
+    assert done.returncode == 1 and "1 failed" in done.stdout, done.stdout
+    assert "passed" in done.stdout

@@ -152,7 +152,10 @@ def test_replay_with_tolerances_and_own_kernels(demo_suite, cpu, tmp_path):
     loose.write_text(json.dumps({"tolerances": [
         {"kernel": "rms_norm_*", "absolute": 10, "reason": "a test"}]}))
     (verdict,) = tapml.replay(demo_suite, cpu, kernel=name, kernels=kernels, tolerance=loose,
-                              junit=tmp_path / "junit.xml", markdown=tmp_path / "summary.md")
+                              junit=tmp_path / "junit.xml", markdown=tmp_path / "summary.md",
+                              report=tmp_path / "report")
+    assert name in (tmp_path / "report/report.html").read_text()
+    assert json.loads((tmp_path / "report/report.json").read_text())["passed"]
     assert verdict.passed and verdict.tolerated
     assert verdict.to_dict()["tolerance"]["reason"] == "a test"
     assert "<testsuite" in (tmp_path / "junit.xml").read_text()
