@@ -2,6 +2,7 @@
 
 #include <pybind11/stl.h>
 
+#include "app/cache.h"
 #include "ci_reports.h"
 #include "io/host/files.h"
 #include "judging.h"
@@ -27,6 +28,7 @@ struct LocalizeSettings {
   double shrink_seconds;
   std::pair<std::string, std::string> tolerance;
   std::vector<std::string> plants;
+  bool cache;
 };
 
 std::unique_ptr<Localized> localize(const py::object& given, const py::object& source,
@@ -58,6 +60,10 @@ std::unique_ptr<Localized> localize(const py::object& given, const py::object& s
         std::chrono::milliseconds(static_cast<int64_t>(settings.shrink_seconds * 1e3));
     options.plants = settings.plants;
     options.tolerances = tolerance.parse();
+    app::CacheOptions caching;
+    caching.off = !settings.cache;
+    app::CompileCache cache(caching);
+    options.cache = cache.kernels();
     options.cancelled = [] { return interrupt_of_this_thread().load(); };
     options.interrupt = &interrupt_of_this_thread();
     options.progress = told.callback();
@@ -183,13 +189,14 @@ void bind_localize(py::module_& module) {
       [](const py::object& model, const py::object& source, const py::object& target,
          const std::string& prompt, const CarvedSuite* suite, int64_t max_tokens, int64_t repeats,
          double shrink_seconds, const std::pair<std::string, std::string>& tolerance,
-         const std::vector<std::string>& plants, const py::object& progress) {
+         const std::vector<std::string>& plants, bool cache, const py::object& progress) {
         return localize(model, source, target, prompt, suite,
-                        {max_tokens, repeats, shrink_seconds, tolerance, plants}, progress);
+                        {max_tokens, repeats, shrink_seconds, tolerance, plants, cache}, progress);
       },
       py::arg("model"), py::arg("source"), py::arg("target"), py::arg("prompt"), py::kw_only(),
       py::arg("suite").none(true), py::arg("max_tokens"), py::arg("repeats"),
-      py::arg("shrink_seconds"), py::arg("tolerance"), py::arg("plants"), py::arg("progress"));
+      py::arg("shrink_seconds"), py::arg("tolerance"), py::arg("plants"), py::arg("cache"),
+      py::arg("progress"));
 }
 
 }  // namespace tapml::python

@@ -68,7 +68,7 @@ int32_t find_kernel(const topdown::Suite& suite, const std::string& name) {
 std::unique_ptr<Replayer> make_replayer(const CarvedSuite& suite, const py::object& device,
                                         const std::string& kernels,
                                         const std::pair<std::string, std::string>& tolerance,
-                                        const std::string& only) {
+                                        const std::string& only, bool use_cache) {
   if (!only.empty()) find_kernel(*suite.suite, only);
   const SessionRef open = session_of(device, "Replayer(suite, device)");
   auto session = open->use();
@@ -77,8 +77,11 @@ std::unique_ptr<Replayer> make_replayer(const CarvedSuite& suite, const py::obje
     made->session = session;
     pipeline::ImplementOptions options;
     options.instruments.poll = check_interrupt;
-    app::CompileCache cache({});
+    app::CacheOptions caching;
+    caching.off = !use_cache;
+    app::CompileCache cache(caching);
     options.cache = cache.kernels();
+    options.module_per_kernel = true;
     const ToleranceText text = tolerance_text_of(tolerance);
     made->judge.set_tolerances(text.parse());
     std::set<std::string> names;
@@ -297,7 +300,7 @@ void bind_replay(py::module_& module) {
                        "A suite's kernels, compiled for a device: runs its tests one by one.")
       .def(py::init(&make_replayer), py::arg("suite"), py::arg("device"), py::kw_only(),
            py::arg("kernels") = "", py::arg("tolerance") = std::pair<std::string, std::string>(),
-           py::arg("only") = "",
+           py::arg("only") = "", py::arg("cache") = true,
            "``kernels``: a folder of sources of the user's own; ``tolerance``: the text of a file "
            "of tolerances and its name; ``only``: the one kernel that is compiled.")
       .def("kernel", &replay_kernel, py::arg("name"), "Runs all tests of a kernel.")

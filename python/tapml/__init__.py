@@ -20,8 +20,8 @@ from typing import Any, Callable, Iterable, Mapping, Sequence, Union
 from . import _tapml
 from ._tapml import (
     Culprit, Engine, Executable, Function, FunctionType, Generation, LanguageModel, Library,
-    Localization, Migration, MigrationStep, Module, Replayer, Session, Snapshot, Suite, SuiteCall, SuiteKernel, Tensor,
-    Value, ValueType, Verdict,
+    Localization, Migration, MigrationStep, Module, Replayer, Session, Snapshot, Suite, SuiteCall,
+    SuiteKernel, Tensor, Value, ValueType, Verdict,
 )
 from .errors import (
     AbsentError, CancelledError, ClosedError, Error, InternalError, LimitError, LostError,
@@ -35,11 +35,13 @@ __version__: str = _tapml.__version__
 __all__ = [
     "AbsentError", "CancelledError", "ClosedError", "Culprit", "Engine", "Error", "Evaluation",
     "EvaluationTotal", "Executable", "Function", "FunctionType", "Generation", "InternalError",
-    "LanguageModel", "Library", "LimitError", "Localization", "LostError", "Migration", "MigrationStep", "Module", "OutOfMemoryError", "PlatformError",
-    "ProtocolError", "Replayer", "Session", "Snapshot", "Suite", "SuiteCall", "SuiteKernel",
-    "TaskResult", "Tensor", "TimeoutError", "UserError", "Value", "ValueType", "Verdict", "Warning",
-    "TorchCarving", "TorchGroup", "TorchUnmapped", "allocate", "carve", "carve_torch", "compile", "cpu", "device", "devices", "evaluate", "load", "localize",
-    "migrate", "null", "opencl", "parse", "replay", "replayer", "tensor", "upload", "vulkan",
+    "LanguageModel", "Library", "LimitError", "Localization", "LostError", "Migration",
+    "MigrationStep", "Module", "OutOfMemoryError", "PlatformError", "ProtocolError", "Replayer",
+    "Session", "Snapshot", "Suite", "SuiteCall", "SuiteKernel", "TaskResult", "Tensor",
+    "TimeoutError", "TorchCarving", "TorchGroup", "TorchUnmapped", "UserError", "Value",
+    "ValueType", "Verdict", "Warning", "allocate", "carve", "carve_torch", "compile", "cpu",
+    "device", "devices", "evaluate", "load", "localize", "migrate", "null", "opencl", "parse",
+    "replay", "replayer", "tensor", "upload", "vulkan",
 ]
 
 
@@ -267,35 +269,37 @@ def _suite(suite: Suite | Path, model: Path | None = None) -> Suite:
 
 def replayer(suite: Suite | Path, device: Session, *, kernels: Path | None = None,
              tolerance: Tolerance | None = None, model: Path | None = None,
-             only: str = "") -> Replayer:
+             only: str = "", cache: bool = True) -> Replayer:
     """A suite's kernels, compiled for a device, to run its tests one by one.
 
     Arguments as of ``replay``; ``only`` names the one kernel that is compiled.
     """
     return Replayer(_suite(suite, model), device, kernels=_path(kernels),
-                    tolerance=_tolerance(tolerance), only=only)
+                    tolerance=_tolerance(tolerance), only=only, cache=cache)
 
 
 def replay(suite: Suite | Path, device: Session, *, kernel: str | None = None,
            kernels: Path | None = None, tolerance: Tolerance | None = None,
            model: Path | None = None, report: Path | None = None, junit: Path | None = None,
-           markdown: Path | None = None,
+           markdown: Path | None = None, cache: bool = True,
            on_verdict: Callable[[Verdict], None] | None = None) -> list[Verdict]:
     """Runs a suite's tests on a device: a verdict for each kernel, or for ``kernel`` alone.
 
     A kernel that differs is no error: its verdict says so. ``kernels`` is a folder of sources of
     your own that take the place of the compiler's (docs/user-kernels.md), ``tolerance`` widens the
     bounds of kernels (docs/cli.md), ``model`` is where weights by reference are, if not where they
-    were. ``report`` is a folder for report.html and report.json, ``junit`` and ``markdown`` are files
-    for CI. ``on_verdict`` sees each verdict when it is known. Kernels run in this process, or that of the device's place: one that crashes takes it
-    along (``tapml replay`` gives them a process of their own).
+    were. ``report`` is a folder for report.html and report.json, ``junit`` and ``markdown`` are
+    files for CI. ``on_verdict`` sees each verdict when it is known. Kernels run in this process, or
+    that of the device's place: one that crashes takes it along (``tapml replay`` gives them a
+    process of their own).
 
     Raises UserError for a suite that is none or was altered, an unknown kernel, and a source that
     its compiler refuses (with the compiler's log).
     """
     name = "a suite" if isinstance(suite, Suite) else _os.fspath(suite)
     suite = _suite(suite, model)
-    tests = replayer(suite, device, kernels=kernels, tolerance=tolerance, only=kernel or "")
+    tests = replayer(suite, device, kernels=kernels, tolerance=tolerance, only=kernel or "",
+                     cache=cache)
     verdicts = []
     start = _time.monotonic()
     for one in [one.name for one in suite.kernels] if kernel is None else [kernel]:
@@ -352,7 +356,7 @@ def localize(model: LanguageModel | Path, source: Session, target: Session, prom
              suite: Suite | Path | None = None, max_tokens: int = 4, repeats: int = 5,
              shrink_seconds: float = 10, tolerance: Tolerance | None = None,
              report: Path | None = None, junit: Path | None = None, markdown: Path | None = None,
-             plant: str | Sequence[str] = (), quantize: str = "",
+             plant: str | Sequence[str] = (), quantize: str = "", cache: bool = True,
              progress: Callable[[str, int, int], None] | None = None) -> Localization:
     """Names the kernels that make a model wrong on ``target``, all of them.
 
@@ -369,7 +373,8 @@ def localize(model: LanguageModel | Path, source: Session, target: Session, prom
         model, source, target, prompt,
         suite=None if suite is None else _suite(suite, model.folder), max_tokens=max_tokens,
         repeats=repeats, shrink_seconds=shrink_seconds, tolerance=_tolerance(tolerance),
-        plants=[plant] if isinstance(plant, str) else list(plant), progress=progress)
+        plants=[plant] if isinstance(plant, str) else list(plant), cache=cache,
+        progress=progress)
     if report is not None:
         result.save_report(_path(report))
     result.save_ci_reports(junit=_path(junit), markdown=_path(markdown))

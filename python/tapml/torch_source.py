@@ -544,7 +544,8 @@ def carve_torch(model: Any, inputs: Any, *,
     for number, tokens in enumerate(runs):
         suite = _tapml.carve_model(loaded, device, [tokens], 0, 0, 0, weights == "reference", cache)
         records = _record(model, lambda: (forward or _forward)(model, tokens))
-        replayer = Replayer(suite, device, kernels="" if kernels is None else os.fspath(kernels))
+        replayer = Replayer(suite, device, kernels="" if kernels is None else os.fspath(kernels),
+                            cache=cache)
         judged, others, carved, remarks = _judge(number, suite, replayer, records)
         groups += judged
         unmapped += others

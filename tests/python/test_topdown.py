@@ -1,7 +1,9 @@
 """Carving, replaying and migrating from Python."""
 import json
 import os
+import signal
 import subprocess
+import threading
 
 import numpy as np
 import pytest
@@ -225,3 +227,25 @@ def test_evaluation(demo, cpu, opencl, tmp_path):
     tasks.write_text('{"kind": "guess"}\n')
     with pytest.raises(tapml.UserError, match="tasks.jsonl:1"):
         tapml.evaluate(demo, cpu, tasks)
+
+
+@pytest.mark.parametrize("work", ["migrate", "localize", "evaluate"])
+def test_ctrl_c_ends_long_work(demo, cpu, opencl, tmp_path, work):
+    tasks = tmp_path / "tasks.jsonl"
+    tasks.write_text('{"kind": "perplexity", "text": "In the beginning God created"}\n' * 5000)
+    pressed = []
+
+    def press(step, done, total):
+        if not pressed:
+            pressed.append(threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)))
+            pressed[0].start()
+
+    with pytest.raises(KeyboardInterrupt):
+        if work == "migrate":
+            tapml.migrate(demo, cpu, opencl, "In the beginning", max_tokens=400, progress=press)
+        elif work == "localize":
+            tapml.localize(demo, cpu, opencl, "In the beginning", max_tokens=100, progress=press)
+        else:
+            tapml.evaluate(demo, cpu, tasks, progress=press)
+    assert pressed[0].finished.is_set()
+    assert len(demo.engine(cpu).generate("In the", max_tokens=2).tokens) == 2

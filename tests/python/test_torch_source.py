@@ -57,7 +57,9 @@ def test_every_kernel_lies_between_borders(model, loaded, cpu, opencl, tmp_path)
     assert left == 2 * 3  # attention twice, and the last norm behind its slice
     suite = tapml.Suite.load(str(tmp_path / "suite"))
     assert suite.source == "pytorch" and len(suite) == 2 * 20
-    assert all(verdict.passed for verdict in tapml.replay(suite, opencl))
+    assert all(verdict.passed for verdict in tapml.replay(suite, cpu))
+    (verdict,) = tapml.replay(suite, opencl, kernel=down.kernels[0])
+    assert verdict.passed and not verdict.source_wrong and verdict.calls == 4
     logits = model.forward(np.array([TOKENS]))["logits"][0, -1]
     (head,) = [call for call in suite.calls if call.layers == ("lm_head",)
                and (call.outputs["out"] == logits).all()]
