@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/host/progress.h"
+#include "topdown/replay/kernel_event.h"
 
 namespace tapml::cli {
 
@@ -12,5 +13,8 @@ namespace tapml::cli {
 // empty, as the first word of its steps. Throws once interrupted. `progress` outlives it.
 std::function<void(const std::string& step, int64_t done, int64_t total)> kernel_progress(
     Progress& progress, const std::string& phase = "");
+
+// A row of `progress` for each kernel: what it is doing, and how it ended. `progress` outlives it.
+topdown::KernelWatcher kernel_rows(Progress& progress);
 
 }  // namespace tapml::cli

@@ -94,9 +94,10 @@ int run(const LocalizeCommand& command, const Output& output) {
   options.cancelled = interrupted;
   options.interrupt = &interrupt_flag();
   options.progress = kernel_progress(progress);
+  options.watch = kernel_rows(progress);
   const topdown::Localization localization = topdown::localize(
       model.files.module, model.files.weights, prompt, source, target.platform, options);
-  progress.end();
+  progress.finish();
   std::set<std::string> kernels;
   for (const topdown::KernelVerdict& verdict : localization.verdicts) {
     kernels.insert(verdict.kernel);

@@ -1,7 +1,7 @@
 #include <CLI/CLI.hpp>
-#include <cstdio>
 
 #include "base/host/interrupt.h"
+#include "base/host/progress.h"
 #include "base/host/terminal.h"
 #include "base/log.h"
 #include "cli/command.h"
@@ -11,8 +11,7 @@ int main(int argc, char** argv) {
   using namespace tapml;
   install_interrupt_handler();
   set_log_sink([](LogLevel level, std::string_view message) {
-    std::fprintf(stderr, "%s: %.*s\n", log_level_name(level), static_cast<int>(message.size()),
-                 message.data());
+    Progress::line_to_stderr(std::string(log_level_name(level)) + ": " + std::string(message));
   });
 
   CLI::App app("tapml brings machine-learning models up on new platforms, kernel by kernel.");

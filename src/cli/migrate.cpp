@@ -96,10 +96,11 @@ int run(const MigrateCommand& command, const Output& output) {
   options.cancelled = interrupted;
   options.interrupt = &interrupt_flag();
   options.progress = kernel_progress(progress, "migrate");
+  options.watch = kernel_rows(progress);
   topdown::Migration migration =
       topdown::migrate(model.files.module, model.files.weights, prompt,
                        {from, source_session.get()}, target.platform, options);
-  progress.end();
+  progress.finish();
   trace.write();
   std::set<std::string> kernels(migration.untried.begin(), migration.untried.end());
   for (const topdown::MigrationStep& step : migration.steps) kernels.insert(step.verdict.kernel);

@@ -1,6 +1,8 @@
 // tapml replay: a suite's tests on a target.
 #include "topdown/replay/replay.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 
 #include "app/libraries.h"
@@ -11,6 +13,7 @@
 #include "cli/ci_reports.h"
 #include "cli/command.h"
 #include "cli/isolation.h"
+#include "cli/kernel_progress.h"
 #include "cli/options.h"
 #include "cli/tolerance_options.h"
 #include "cli/watch.h"
@@ -114,7 +117,20 @@ int run(const ReplayOptions& options, const Output& output) {
   progress.begin("replay", static_cast<int64_t>(suite.kernels.size()));
   bool colors = terminal_has_colors(1);
   std::vector<Json> rows;
-  output.line(topdown::verdict_header());
+  const topdown::KernelWatcher watch = kernel_rows(progress);
+  for (const auto& kernel : suite.kernels) {
+    if (options.kernel.empty() || options.kernel == kernel.name) watch({.kernel = kernel.name});
+  }
+  // On a terminal that shows the rows above the live line, these lines come after it.
+  std::vector<std::string> later;
+  auto say = [&](const std::string& line) {
+    if (progress.live() && is_terminal(STDOUT_FILENO)) {
+      later.push_back(line);
+    } else {
+      output.line(line);
+    }
+  };
+  say(topdown::verdict_header());
   for (int32_t k = 0; k < static_cast<int32_t>(suite.kernels.size()); ++k) {
     const std::string& name = suite.kernels[static_cast<size_t>(k)].name;
     if (!options.kernel.empty() && options.kernel != name) {
@@ -124,11 +140,18 @@ int run(const ReplayOptions& options, const Output& output) {
     unwrap(check_interrupted());
     progress.step(name);
     timeline.begin("replay", name);
+    watch({.kernel = name, .stage = topdown::KernelStage::kTesting});
     topdown::KernelVerdict verdict = unwrap(topdown::replay_kernel(suite, judge, k, sandbox));
-    output.line(topdown::verdict_row(verdict, topdown::verdict_outcome(verdict), colors));
+    const std::string outcome = topdown::verdict_outcome(verdict);
+    watch({.kernel = name,
+           .stage = topdown::KernelStage::kDone,
+           .verdict = &verdict,
+           .outcome = outcome,
+           .good = verdict.passed});
+    say(topdown::verdict_row(verdict, outcome, colors));
     for (const std::string& text :
          {verdict.failure, verdict.note, topdown::tolerance_text(verdict)}) {
-      if (!text.empty()) output.line("  " + topdown::indented(text));
+      if (!text.empty()) say("  " + topdown::indented(text));
     }
     rows.push_back(topdown::verdict_json(verdict));
     replayed.verdicts.push_back(std::move(verdict));
@@ -140,11 +163,12 @@ int run(const ReplayOptions& options, const Output& output) {
   std::vector<const topdown::KernelVerdict*> all;
   for (const topdown::KernelVerdict& verdict : replayed.verdicts) all.push_back(&verdict);
   const std::string own = topdown::user_kernels_text(all);
-  if (!own.empty()) output.line(own);
+  if (!own.empty()) say(own);
+  progress.finish(passed ? "all within their bounds" : "differences found");
+  for (const std::string& line : later) output.line(line);
   std::set<std::string> kernels;
   for (const auto& kernel : suite.kernels) kernels.insert(kernel.name);
   warn_unused(options.tolerance, tolerances, kernels);
-  progress.end(passed ? "all within their bounds" : "differences found");
   options.ci.write(topdown::ci_report("tapml replay " + options.suite + " on " + options.target,
                                       replayed.verdicts));
   const Json json = Json::object({{"target", Json::string(options.target)},

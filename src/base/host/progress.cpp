@@ -2,20 +2,24 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
 #include <mutex>
 #include <thread>
+#include <tuple>
+#include <vector>
 
 #include "base/host/terminal.h"
-#include "base/strings.h"
 
 namespace tapml {
 
 namespace {
 
 constexpr std::string_view kEraseLine = "\r\x1b[K";
+// From the cursor to the end of the screen.
+constexpr std::string_view kEraseBelow = "\x1b[J";
 constexpr auto kTick = std::chrono::milliseconds(200);
 
 std::string seconds_text(double seconds) {
@@ -24,17 +28,26 @@ std::string seconds_text(double seconds) {
   return text;
 }
 
-// The first `columns` code points.
-std::string_view cut(std::string_view text, size_t columns) {
-  size_t end = 0;
-  for (size_t used = 0; end < text.size() && used < columns; ++used) {
-    size_t length = utf8_sequence_length(text, end);
-    end += length == 0 ? 1 : length;
+void write_to_stderr(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+    if (written <= 0) return;  // nobody listens; the work goes on
+    text.remove_prefix(static_cast<size_t>(written));
   }
-  return text.substr(0, end);
 }
 
 }  // namespace
+
+// The one that draws on standard error now; null: none.
+struct Progress::OnStderr {
+  std::mutex mutex;
+  State* state = nullptr;
+
+  static OnStderr& get() {
+    static OnStderr shown;
+    return shown;
+  }
+};
 
 struct Progress::State {
   ProgressOptions options;
@@ -44,18 +57,43 @@ struct Progress::State {
   std::thread ticker;
 
   bool running = false;  // inside a phase
-  bool drawn = false;    // the live line is on the screen
+  // Widths of the lines on the screen, the live one last; the cursor is at its end.
+  std::vector<size_t> drawn;
+  std::vector<ProgressRow> rows;
   std::string phase, item;
   int64_t total = 0, done = 0;
   double began = 0;
 
+  void measure() {
+    if (!options.size) return;
+    std::tie(options.width, options.height) = options.size();
+  }
+
+  // To the first column of the first drawn line. A window that became narrower has wrapped lines.
+  std::string to_top() const {
+    const auto columns = static_cast<size_t>(std::max(options.width, 1));
+    size_t up = 0;
+    for (size_t i = 0; i < drawn.size(); ++i) {
+      up += std::max<size_t>(1, (drawn[i] + columns - 1) / columns);
+    }
+    return up <= 1 ? "\r" : "\r\x1b[" + std::to_string(up - 1) + "A";
+  }
+
   void erase() {
-    if (drawn) options.write(kEraseLine);
-    drawn = false;
+    if (drawn.size() == 1) options.write(kEraseLine);
+    if (drawn.size() > 1) options.write(to_top() + std::string(kEraseBelow));
+    drawn.clear();
+  }
+
+  std::vector<ProgressLine> lines_of_rows() const {
+    // One line for the live one, one for whatever is written after it.
+    const auto most = static_cast<size_t>(std::max(options.height - 2, 0));
+    return row_lines(rows, static_cast<size_t>(std::max(options.width, 1)), most, options.colors);
   }
 
   void draw() {
     if (options.mode != ProgressMode::kLive || !running) return;
+    measure();
     std::string head;
     if (total > 0) {
       head = "[" + std::to_string(done) + "/" + std::to_string(total) + "] ";
@@ -69,11 +107,33 @@ struct Progress::State {
     size_t room = static_cast<size_t>(options.width > 1 ? options.width - 1 : 1);
     size_t tail_width = display_width(tail);
     size_t head_room = room > tail_width ? room - tail_width : 0;
-    std::string line(kEraseLine);
-    line += cut(head, head_room);
-    line += cut(tail, room);
-    options.write(line);
-    drawn = true;
+    const std::string live = std::string(cut_to(head, head_room)) + std::string(cut_to(tail, room));
+    // All at once: what is half drawn flickers.
+    std::string text;
+    if (drawn.size() > 1) text = to_top();
+    std::vector<size_t> widths;
+    for (const ProgressLine& line : lines_of_rows()) {
+      text += std::string(kEraseLine) + line.text + "\n";
+      widths.push_back(line.width);
+    }
+    text += std::string(kEraseLine) + live;
+    widths.push_back(display_width(live));
+    // Fewer lines than before leave some behind.
+    if (widths.size() < drawn.size()) text += kEraseBelow;
+    options.write(text);
+    drawn = std::move(widths);
+  }
+
+  // What the rows say, to stay on the screen.
+  void leave_rows() {
+    std::erase_if(rows, [](const ProgressRow& row) { return !row.started; });
+    std::string text;
+    for (const ProgressLine& line : row_lines(rows, static_cast<size_t>(std::max(options.width, 1)),
+                                              rows.size(), options.colors)) {
+      text += line.text + "\n";
+    }
+    if (!text.empty()) options.write(text);
+    rows.clear();
   }
 
   void end_phase(std::string_view summary) {
@@ -84,6 +144,12 @@ struct Progress::State {
     std::string line =
         phase + ": " + std::string(summary) + " (" + seconds_text(options.now() - began) + ")\n";
     options.write(line);
+  }
+
+  void note(std::string_view line) {
+    erase();
+    options.write(std::string(line) + "\n");
+    draw();
   }
 
   void tick() {
@@ -108,28 +174,45 @@ Progress::Progress(ProgressOptions options) : state_(std::make_unique<State>()) 
 
 Progress Progress::to_stderr(bool quiet) {
   ProgressOptions options;
-  options.mode = quiet                        ? ProgressMode::kQuiet
-                 : is_terminal(STDERR_FILENO) ? ProgressMode::kLive
-                                              : ProgressMode::kPlain;
-  options.width = terminal_width(STDERR_FILENO);
-  options.write = [](std::string_view text) {
-    while (!text.empty()) {
-      ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
-      if (written <= 0) return;  // nobody listens; the work goes on
-      text.remove_prefix(static_cast<size_t>(written));
-    }
+  options.mode = quiet                                  ? ProgressMode::kQuiet
+                 : terminal_moves_cursor(STDERR_FILENO) ? ProgressMode::kLive
+                                                        : ProgressMode::kPlain;
+  options.size = [] {
+    return std::pair(terminal_width(STDERR_FILENO), terminal_height(STDERR_FILENO));
   };
-  return Progress(std::move(options));
+  options.colors = terminal_has_colors(STDERR_FILENO);
+  options.write = write_to_stderr;
+  Progress progress(std::move(options));
+  if (progress.live()) {
+    std::lock_guard lock(OnStderr::get().mutex);
+    OnStderr::get().state = progress.state_.get();
+  }
+  return progress;
+}
+
+void Progress::line_to_stderr(std::string_view line) {
+  std::lock_guard lock(OnStderr::get().mutex);
+  if (State* state = OnStderr::get().state) {
+    std::lock_guard drawing(state->mutex);
+    state->note(line);
+    return;
+  }
+  write_to_stderr(std::string(line) + "\n");
 }
 
 Progress::~Progress() {
   if (!state_) return;
+  {
+    std::lock_guard lock(OnStderr::get().mutex);
+    if (OnStderr::get().state == state_.get()) OnStderr::get().state = nullptr;
+  }
   {
     std::lock_guard lock(state_->mutex);
     state_->stop = true;
     // An unfinished phase (an error unwinds) leaves no half line behind.
     state_->erase();
     state_->running = false;
+    state_->leave_rows();
   }
   state_->wake.notify_all();
   if (state_->ticker.joinable()) state_->ticker.join();
@@ -166,12 +249,33 @@ void Progress::end(std::string_view summary) {
   state_->end_phase(summary);
 }
 
+bool Progress::live() const { return state_->options.mode == ProgressMode::kLive; }
+
+void Progress::set_rows(std::vector<ProgressRow> rows) {
+  if (!live()) return;
+  std::lock_guard lock(state_->mutex);
+  state_->rows = std::move(rows);
+  state_->draw();
+}
+
+void Progress::set_row(size_t index, ProgressRow row) {
+  if (!live()) return;
+  std::lock_guard lock(state_->mutex);
+  if (index >= state_->rows.size()) return;
+  state_->rows[index] = std::move(row);
+  state_->draw();
+}
+
+void Progress::finish(std::string_view summary) {
+  std::lock_guard lock(state_->mutex);
+  state_->end_phase(summary);
+  state_->rows.clear();
+}
+
 void Progress::note(std::string_view line) {
   std::lock_guard lock(state_->mutex);
   if (state_->options.mode == ProgressMode::kQuiet) return;
-  state_->erase();
-  state_->options.write(std::string(line) + "\n");
-  state_->draw();
+  state_->note(line);
 }
 
 }  // namespace tapml

@@ -15,12 +15,22 @@ int terminal_width(int fd) {
   return 80;
 }
 
-bool terminal_has_colors(int fd) {
-  const char* no_color = std::getenv("NO_COLOR");
-  if (no_color != nullptr && *no_color != '\0') return false;
+int terminal_height(int fd) {
+  winsize size{};
+  if (is_terminal(fd) && ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_row > 0) return size.ws_row;
+  return 24;
+}
+
+bool terminal_moves_cursor(int fd) {
   const char* term = std::getenv("TERM");
   if (term == nullptr || std::string_view(term) == "dumb") return false;
   return is_terminal(fd);
+}
+
+bool terminal_has_colors(int fd) {
+  const char* no_color = std::getenv("NO_COLOR");
+  if (no_color != nullptr && *no_color != '\0') return false;
+  return terminal_moves_cursor(fd);
 }
 
 std::string styled(std::string_view text, Style style, bool enabled) {

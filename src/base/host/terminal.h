@@ -9,6 +9,10 @@ namespace tapml {
 bool is_terminal(int fd);
 // Columns; 80 where it is no terminal or does not say.
 int terminal_width(int fd);
+// Lines; 24 where it is no terminal or does not say.
+int terminal_height(int fd);
+// True on a terminal on which a line can be written over: not on TERM=dumb.
+bool terminal_moves_cursor(int fd);
 // True on a terminal that knows colors, unless the environment sets NO_COLOR to anything.
 bool terminal_has_colors(int fd);
 

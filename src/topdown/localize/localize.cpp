@@ -7,6 +7,7 @@
 #include "text/printer.h"
 #include "topdown/kernels/planted_session.h"
 #include "topdown/localize/bisect.h"
+#include "topdown/report/report.h"
 #include "topdown/suite/carve.h"
 
 namespace tapml::topdown {
@@ -64,6 +65,9 @@ class Localizer {
     // Counted steps are of one kind, which their first word names.
     timeline_.begin(total == 0 ? "steps" : step.substr(0, step.find(' ')), step);
     if (options_.progress) options_.progress(step, done, total);
+  }
+  void tell(const KernelEvent& event) const {
+    if (options_.watch) options_.watch(event);
   }
   void check_cancelled() const {
     if (options_.cancelled && options_.cancelled()) {
@@ -220,12 +224,23 @@ class Localizer {
 
   void replay_all() {
     const auto total = std::ssize(suite_.kernels);
+    for (const SuiteKernel& kernel : suite_.kernels) {
+      if (target_executable_->find_kernel(kernel.name) >= 0) {
+        tell({.kernel = kernel.name, .stage = KernelStage::kWaiting});
+      }
+    }
     for (int32_t kernel = 0; kernel < total; ++kernel) {
       const std::string& name = suite_.kernels[static_cast<size_t>(kernel)].name;
       if (target_executable_->find_kernel(name) < 0) continue;  // of a larger suite
       check_cancelled();
       progress("replay " + name, kernel, total);
+      tell({.kernel = name, .stage = KernelStage::kTesting});
       KernelVerdict verdict = unwrap(replay_kernel(suite_, *judge_, kernel, sandbox_));
+      tell({.kernel = name,
+            .stage = KernelStage::kDone,
+            .verdict = &verdict,
+            .outcome = verdict_outcome(verdict),
+            .good = verdict.passed});
       if (!verdict.passed) {
         Culprit culprit;
         culprit.kernel = name;

@@ -8,6 +8,7 @@
 #include "topdown/localize/shrink.h"
 #include "topdown/profile/timeline.h"
 #include "topdown/replay/hybrid.h"
+#include "topdown/replay/kernel_event.h"
 #include "topdown/replay/kernel_source.h"
 
 namespace tapml::topdown {
@@ -29,6 +30,7 @@ struct LocalizeOptions {
   std::function<tir::PrimFuncRef(const std::string& kernel, tir::PrimFuncRef scheduled)> rewrite;
   // As in MigrateOptions.
   std::function<void(const std::string& step, int64_t done, int64_t total)> progress;
+  KernelWatcher watch;
   std::function<bool()> cancelled;
   const std::atomic<bool>* interrupt = nullptr;
 };

@@ -9,6 +9,7 @@
 #include "topdown/localize/shrink.h"
 #include "topdown/migrate/migration_state.h"
 #include "topdown/replay/hybrid.h"
+#include "topdown/report/report.h"
 #include "topdown/suite/carve.h"
 
 namespace tapml::topdown {
@@ -94,6 +95,18 @@ class Migrator {
     if (options_.progress) options_.progress(step, done, total);
   }
 
+  void tell(const std::string& kernel, KernelStage stage) const {
+    if (options_.watch) options_.watch({.kernel = kernel, .stage = stage});
+  }
+  void tell_end(const MigrationStep& step) const {
+    if (!options_.watch) return;
+    options_.watch({.kernel = step.verdict.kernel,
+                    .stage = KernelStage::kDone,
+                    .verdict = &step.verdict,
+                    .outcome = outcome_of(step),
+                    .good = step.migrated});
+  }
+
   std::vector<int32_t> generate(llm::Engine& engine, int64_t tokens) {
     llm::GenerateOptions generate;
     generate.max_tokens = tokens;
@@ -146,6 +159,9 @@ class Migrator {
     }
     const std::vector<MigrationUnit> units =
         plan_migration(suite_, judge, executable, options_.plan);
+    for (const MigrationUnit& unit : units) {
+      for (int32_t kernel : unit.kernels) tell(name_of(kernel), KernelStage::kWaiting);
+    }
     Hybrid hybrid(*engine_, sandbox_);
     std::set<std::string> moved;
     auto total = static_cast<int64_t>(suite_.kernels.size());
@@ -162,6 +178,7 @@ class Migrator {
       if (state) steps = state->steps_of(unit.name, names_of(unit));
       if (!steps.empty()) {
         result_.resumed += std::ssize(steps);
+        for (const MigrationStep& step : steps) tell_end(step);
       } else {
         check_cancelled(options_);
         steps = move_unit(unit, judge, model_judge, hybrid, moved, total);
@@ -217,22 +234,31 @@ class Migrator {
     std::vector<size_t> good;
     for (int32_t kernel : unit.kernels) {
       progress(name_of(kernel), std::ssize(result_.steps) + std::ssize(steps), total);
+      tell(name_of(kernel), KernelStage::kTesting);
       MigrationStep& step = steps.emplace_back();
       step.unit = unit.name;
       step.verdict = unwrap(replay_kernel(suite_, judge, kernel, sandbox_));
       expect_device(step.verdict.failed == Failure::kNone);
-      if (step.verdict.passed) good.push_back(steps.size() - 1);
+      if (step.verdict.passed) {
+        good.push_back(steps.size() - 1);
+      } else {
+        tell_end(step);
+      }
     }
     auto try_together = [&](std::span<const size_t> chosen) {
       timeline_.begin("hybrid", chosen.size() == 1 ? steps[chosen[0]].verdict.kernel : unit.name);
       std::set<std::string> together = moved;
-      for (size_t i : chosen) together.insert(steps[i].verdict.kernel);
+      for (size_t i : chosen) {
+        together.insert(steps[i].verdict.kernel);
+        tell(steps[i].verdict.kernel, KernelStage::kHybrid);
+      }
       const ModelCheck check = hybrid.check(together, model_judge, run_);
       expect_device(check.failure.empty());
       for (size_t i : chosen) {
         steps[i].hybrid = check;
         steps[i].dispatched = hybrid.dispatched();
         steps[i].migrated = check.passed;
+        tell_end(steps[i]);
       }
       // One run, whose copies count once.
       steps[chosen.back()].copies += hybrid.copies();

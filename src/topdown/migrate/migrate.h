@@ -16,6 +16,7 @@
 #include "topdown/kernels/user_source.h"
 #include "topdown/migrate/migration_plan.h"
 #include "topdown/profile/timeline.h"
+#include "topdown/replay/kernel_event.h"
 #include "topdown/replay/kernel_source.h"
 #include "topdown/replay/replay.h"
 #include "topdown/verdict/model_check.h"
@@ -40,6 +41,7 @@ struct MigrateOptions {
   pipeline::KernelCache* cache = nullptr;
   // Called as the work goes on; `total` may be 0 while it is not known.
   std::function<void(const std::string& step, int64_t done, int64_t total)> progress;
+  KernelWatcher watch;  // told what becomes of each kernel; may be empty
   // Asked between two tokens and two planted sites: true ends the migration with a PlatformError
   // (kCancelled).
   std::function<bool()> cancelled;

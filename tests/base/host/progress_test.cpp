@@ -14,8 +14,11 @@ struct Screen {
   double time = 0;
 
   ProgressOptions options(ProgressMode mode, int width = 80) {
-    return {mode, width, [this](std::string_view piece) { text += piece; }, [this] { return time; },
-            false};
+    return {.mode = mode,
+            .width = width,
+            .write = [this](std::string_view piece) { text += piece; },
+            .now = [this] { return time; },
+            .ticker = false};
   }
 };
 

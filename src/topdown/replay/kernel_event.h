@@ -1,0 +1,28 @@
+// What becomes of the kernels while a command works on them, for whoever watches.
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace tapml::topdown {
+
+struct KernelVerdict;
+
+enum class KernelStage : uint8_t {
+  kWaiting,  // the first event of every kernel, in the order in which they are tested
+  kTesting,  // its carved tests run
+  kHybrid,   // the model runs with it on the target
+  kDone,
+};
+
+struct KernelEvent {
+  const std::string& kernel;
+  KernelStage stage = KernelStage::kWaiting;
+  // With kDone; a later event takes it back.
+  const KernelVerdict* verdict = nullptr;
+  std::string outcome;  // "migrated", "differs", ...
+  bool good = false;
+};
+using KernelWatcher = std::function<void(const KernelEvent& event)>;
+
+}  // namespace tapml::topdown
