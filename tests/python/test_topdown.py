@@ -165,6 +165,9 @@ def test_replay_with_tolerances_and_own_kernels(demo_suite, cpu, tmp_path):
     (kernels / "norm.c").write_text(source.replace("#include <math.h>", "nonsense(;"))
     with pytest.raises(tapml.UserError, match="nonsense|compile"):
         tapml.replay(suite, cpu, kernel=name, kernels=kernels)
+    with pytest.warns(tapml.Warning, match="applies to no kernel"):
+        tapml.replay(suite, cpu, kernel=name,
+                     tolerance=[{"kernel": "nothing_*", "factor": 2, "reason": "a test"}])
     with pytest.raises(tapml.UserError, match="reason"):
         tapml.replay(suite, cpu, kernel=name, tolerance=[{"kernel": "rms_norm_*", "factor": 2}])
     with pytest.raises(tapml.UserError, match="cannot be read"):
