@@ -16,7 +16,9 @@
 #include "cli/tolerance_options.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
+#include "topdown/kernels/plant_pass.h"
 #include "topdown/report/localize_report.h"
+#include "topdown/report/pass_report.h"
 #include "topdown/report/report.h"
 #include "topdown/report/report_parts.h"
 
@@ -25,7 +27,7 @@ namespace tapml::cli {
 namespace {
 
 struct LocalizeCommand {
-  std::string model, from = "cpu", to = "opencl", prompt, suite, report;
+  std::string model, from = "cpu", to = "opencl", prompt, suite, report, bisect = "kernels";
   std::vector<std::string> plants;
   int64_t max_tokens = 4, repeats = 5;
   double shrink_seconds = 10;
@@ -57,7 +59,58 @@ void write_report(const LocalizeCommand& command, const topdown::Localization& l
   output.line("report: " + page);
 }
 
+// --bisect passes.
+int run_passes(const LocalizeCommand& command, const Output& output) {
+  target::Target from = target::parse_target(command.from);
+  target::Target to = target::parse_target(command.to);
+  if (!command.suite.empty()) {
+    throw_user("passes are bisected by running the model, not by tests", "--suite",
+               "none with --bisect passes", command.suite);
+  }
+  topdown::BisectPassesOptions options;
+  for (const std::string& plant : command.plants) {
+    const auto pass = topdown::parse_plant_of_pass(plant);
+    if (!pass || options.rewrite_pass) {
+      throw_user("this is not planted with --bisect passes", "--plant " + plant,
+                 "one PASS:wrong-operator", plant);
+    }
+    options.rewrite_pass = topdown::wrong_operator_after(*pass);
+  }
+  const device::HostLibraries libraries = command.libraries.load();
+  auto source_session = open_session(from, {}, libraries, command.remote);
+  const PlatformUnderTest target =
+      open_under_test(to, command.libraries, command.remote, command.isolation);
+  LoadedModel model = load_model(command.model, "", command.patterns, command.quantize);
+  if (!command.report.empty()) unwrap(make_folder(command.report));
+  Progress progress = Progress::to_stderr(output.json);
+  options.validation_tokens = command.max_tokens;
+  options.eos = model.files.eos;
+  options.libraries = library_options(libraries, command.patterns);
+  CompileCache cache(command.cache);
+  options.cache = cache.kernels();
+  options.cancelled = interrupted;
+  options.interrupt = &interrupt_flag();
+  options.progress = kernel_progress(progress);
+  const topdown::PassBisection bisection = topdown::bisect_passes(
+      model.files.module, model.files.weights, encode_prompt(model, command.prompt),
+      {from, source_session.get(), {}, target.platform.kernel_timeout}, target.platform, options);
+  progress.end();
+  output.line(topdown::pass_bisection_text(bisection, terminal_has_colors(1)));
+  const Json json = topdown::pass_bisection_json(bisection);
+  if (!command.report.empty()) {
+    unwrap(write_text_atomic(command.report + "/report.json", json.dump(1) + "\n"));
+    if (bisection.pass) {
+      unwrap(write_text_atomic(command.report + "/before.txt", bisection.pass->before));
+      unwrap(write_text_atomic(command.report + "/after.txt", bisection.pass->after));
+      output.line("the program before and after: " + command.report + "/before.txt, after.txt");
+    }
+  }
+  output.document(json);
+  return bisection.found() ? kDifference : kDone;
+}
+
 int run(const LocalizeCommand& command, const Output& output) {
+  if (command.bisect == "passes") return run_passes(command, output);
   target::Target from = target::parse_target(command.from);
   target::Target to = target::parse_target(command.to);
   for (const std::string& plant : command.plants) topdown::parse_plant(plant);
@@ -136,6 +189,12 @@ void add_localize(Registration registration) {
   app->add_option(
       "--suite", command->suite,
       "Carved tests of this model to start with; without it the prompt's run is carved");
+  app->add_option(
+         "--bisect", command->bisect,
+         "kernels: which of them are wrong on the platform; passes: which pass or choice of "
+         "the compiler makes the model wrong there")
+      ->check(CLI::IsMember({"kernels", "passes"}))
+      ->capture_default_str();
   app->add_option("--max-tokens", command->max_tokens, "Decode steps of the run")
       ->check(CLI::Range(0, 1000000))
       ->capture_default_str();
@@ -147,7 +206,8 @@ void add_localize(Registration registration) {
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
   app->add_option("--report", command->report,
-                  "Folder for report.html, report.json and a reproducer for each culprit");
+                  "Folder for report.html, report.json and a reproducer for each culprit; with "
+                  "--bisect passes for report.json and the program before and after a wrong pass");
   add_options(*app, command->cache);
   add_options(*app, command->patterns);
   add_quantize_option(*app, command->quantize);
@@ -157,7 +217,8 @@ void add_localize(Registration registration) {
   command->tolerance.add_to(*app);
   command->isolation.add_to(*app);
   app->add_option("--plant", command->plants,
-                  "KERNEL:KIND, plants a bug into the target; as often as there are bugs");
+                  "KERNEL:KIND, plants a bug into the target, as often as there are bugs; "
+                  "PASS:wrong-operator with --bisect passes");
   app->add_flag("--json", registration.output.json, "One JSON document on stdout");
   app->callback([command, registration] {
     registration.selected = [command, registration] { return run(*command, registration.output); };

@@ -41,8 +41,9 @@ KernelBuilder::KernelBuilder(const target::Target& target, const ImplementOption
     : target_(target), options_(options), executable_(executable) {}
 
 bool KernelBuilder::add_from_cache(Native& native, int32_t kernel,
-                                   const std::vector<std::optional<int64_t>>& most) {
+                                   const std::vector<std::optional<int64_t>>& most, bool by_rules) {
   std::string text = executable_.kernels[static_cast<size_t>(kernel)].spec;
+  if (!by_rules) text += "\nby the fallback's schedule";
   for (const std::optional<int64_t>& bound : most) {
     text += "\nat most " + (bound ? std::to_string(*bound) : "any");
   }
@@ -66,22 +67,26 @@ void KernelBuilder::add(const tir::PrimFunc& func, int32_t kernel, const std::st
   const bool is_kept = is_native || target_.description.code == target::CodeKind::kGlsl;
   Native native;
   native.implementation = executable_.implementations.size();
+  const bool by_rules = !options_.scheduled_by_rules || options_.scheduled_by_rules(name);
+  auto schedule = [&] {
+    return by_rules ? schedule::schedule_for(func, target_) : schedule::fallback(func, target_);
+  };
   std::optional<schedule::Scheduled> known;
   bool rewritten = false;
   if (options_.rewrite) {
-    known = schedule::schedule_for(func, target_);
+    known = schedule();
     const tir::PrimFuncRef own = known->func;
     known->func = options_.rewrite(name, own);
     rewritten = known->func != own;
   }
   // What a rewrite makes of a kernel has no key.
-  if (is_kept && options_.cache && !rewritten && add_from_cache(native, kernel, most)) {
+  if (is_kept && options_.cache && !rewritten && add_from_cache(native, kernel, most, by_rules)) {
     own_functions_.emplace_back(native.implementation, 0);
     natives_.push_back(std::move(native));
     schedule_seconds_ += seconds_now() - start;
     return;
   }
-  const schedule::Scheduled scheduled = known ? *known : schedule::schedule_for(func, target_);
+  const schedule::Scheduled scheduled = known ? *known : schedule();
   Implementation implementation;
   implementation.kernel = kernel;
   implementation.provider = "schedule:" + scheduled.rule;

@@ -49,7 +49,7 @@ class KernelBuilder {
   codegen::Preparation find_preparation(const codegen::SegmentedFunc& segmented,
                                         const codegen::LoweredKernel& lowered) const;
   bool add_from_cache(Native& native, int32_t kernel,
-                      const std::vector<std::optional<int64_t>>& most);
+                      const std::vector<std::optional<int64_t>>& most, bool by_rules);
   void keep(const Native& native);
   // One module, or one for each of own_functions_.
   std::vector<ModuleBlob> generate();

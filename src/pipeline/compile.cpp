@@ -259,7 +259,8 @@ std::shared_ptr<const Executable> implement(const Module& kernels, const target:
       continue;
     }
     const relax::Function& spec = passes::kernel_spec(fixed, name);
-    if (!libraries.add(spec, func, index)) {
+    const bool any_routine = !options.from_libraries || options.from_libraries(name);
+    if (!any_routine || !libraries.add(spec, func, index)) {
       builder.add(func, index, programs_text(spec), bounds[name]);
     }
   }

@@ -30,6 +30,8 @@ struct Instruments {
   std::function<void()> poll;
   // Sees the Module after every pass.
   std::function<void(const std::string& pass, const Module& module)> after;
+  // Sees it before that and returns the one to use. Planted bugs of passes come in here.
+  std::function<Module(const std::string& pass, Module module)> rewrite;
   // Passes that are left out, by name: those that only improve a program (optional_passes()). The
   // boundary policy names them.
   std::vector<std::string> skip;
@@ -60,6 +62,9 @@ struct ForeignKernel {
   ModuleBlob module;
 };
 
+// Which kernels, by name.
+using KernelChoice = std::function<bool(const std::string& kernel)>;
+
 struct ImplementOptions {
   Instruments instruments;
   // Kernels, by name, that have an implementation already: no routine and no schedule is looked
@@ -86,6 +91,9 @@ struct ImplementOptions {
   bool lift_workspaces = true;
   // Whether weights are packed once, by `prepare`; else implementations do without packed weights.
   bool prepare = true;
+  // Kernels that schedule rules may take, and those that library routines may; the others get the
+  // fallback's schedule, and generated code. Empty: all.
+  KernelChoice scheduled_by_rules, from_libraries;
   // Receives the Module after planning, when set: what memory_report() reads.
   Module* planned = nullptr;
 };

@@ -33,6 +33,7 @@ Module run_pass(const Module& module, const std::string& name,
   double start = seconds_now();
   Module result = pass(module);
   add_time(instruments, name, seconds_now() - start);
+  if (instruments.rewrite) result = instruments.rewrite(name, std::move(result));
   ++number;
   if (!instruments.dump_folder.empty()) {
     char prefix[16];

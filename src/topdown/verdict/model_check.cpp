@@ -6,7 +6,6 @@
 #include <limits>
 #include <numeric>
 
-#include "interp/interpreter.h"
 #include "ir/exceptions.h"
 
 namespace tapml::topdown {
@@ -65,26 +64,81 @@ std::vector<HostTensor> forced_logits(llm::Engine& engine, const ForcedRun& run)
   return logits;
 }
 
+namespace {
+
+interp::Value value_of(const HostTensor& tensor) {
+  return interp::Value::tensor(op::RefTensor::from(tensor));
+}
+
+// A model in the interpreter: what its functions are called with, and the cache between calls.
+class EvaluatedModel {
+ public:
+  EvaluatedModel(const Module& module, const ModelInterface& model,
+                 const std::map<std::string, HostTensor>& weights, size_t capacity,
+                 const interp::CallOptions& options)
+      : module_(module), options_(options) {
+    const int64_t page = model.kv.page_size;
+    const int64_t pages = (static_cast<int64_t>(capacity) + page - 1) / page;
+    for (int64_t i = 0; i < pages; ++i) table_.push_back(static_cast<int32_t>(i));
+    for (int64_t i = 0; i < 2 * model.kv.layers; ++i) {
+      pools_.push_back(value_of(
+          HostTensor::zeros(model.kv.dtype, {pages, page, model.kv.kv_heads, model.kv.head_dim})));
+    }
+    for (const std::string& name : model.weights) weights_.push_back(value_of(weights.at(name)));
+    // What a pass has moved there goes behind the weights.
+    if (module.functions.contains("prepare")) {
+      const interp::Value made = interp::call(module, "prepare", weights_, options);
+      weights_.insert(weights_.end(), made.as_tuple().begin(), made.as_tuple().end());
+    }
+  }
+
+  // Appends tokens by prefill, decode or logits_all.
+  op::RefTensor step(const char* function, const std::vector<int32_t>& tokens) {
+    const auto count = static_cast<int64_t>(tokens.size());
+    std::vector<interp::Value> args = {
+        value_of(HostTensor::from<int32_t>(DType::kI32, {1, count}, tokens)),
+        value_of(HostTensor::from<int32_t>(DType::kI32, {1, static_cast<int64_t>(table_.size())},
+                                           table_)),
+        value_of(HostTensor::from<int32_t>(DType::kI32, {1},
+                                           std::vector<int32_t>{static_cast<int32_t>(length_)}))};
+    args.insert(args.end(), pools_.begin(), pools_.end());
+    args.insert(args.end(), weights_.begin(), weights_.end());
+    const interp::Value result = interp::call(module_, function, args, options_);
+    pools_.assign(result.as_tuple().begin() + 1, result.as_tuple().end());
+    length_ += count;
+    return result.as_tuple().at(0).as_tensor();
+  }
+
+ private:
+  const Module& module_;
+  const interp::CallOptions& options_;
+  std::vector<int32_t> table_;
+  std::vector<interp::Value> pools_, weights_;
+  int64_t length_ = 0;
+};
+
+HostTensor rounded(const op::RefTensor& logits) {
+  std::vector<float> values;
+  for (double value : logits.values) values.push_back(static_cast<float>(value));
+  return HostTensor::from<float>(DType::kF32, logits.shape, values);
+}
+
+}  // namespace
+
 op::RefTensor judge_logits(const Module& module, const ModelInterface& model,
                            const std::map<std::string, HostTensor>& weights,
                            const std::vector<int32_t>& tokens) {
-  auto count = static_cast<int64_t>(tokens.size());
-  int64_t page = model.kv.page_size, pages = (count + page - 1) / page;
-  auto argument = [](const HostTensor& tensor) {
-    return interp::Value::tensor(op::RefTensor::from(tensor));
-  };
-  std::vector<int32_t> table;
-  for (int64_t i = 0; i < pages; ++i) table.push_back(static_cast<int32_t>(i));
-  std::vector<interp::Value> args;
-  args.push_back(argument(HostTensor::from<int32_t>(DType::kI32, {1, count}, tokens)));
-  args.push_back(argument(HostTensor::from<int32_t>(DType::kI32, {1, pages}, table)));
-  args.push_back(argument(HostTensor::zeros(DType::kI32, {1})));
-  for (int64_t i = 0; i < 2 * model.kv.layers; ++i) {
-    args.push_back(argument(
-        HostTensor::zeros(model.kv.dtype, {pages, page, model.kv.kv_heads, model.kv.head_dim})));
-  }
-  for (const std::string& name : model.weights) args.push_back(argument(weights.at(name)));
-  return interp::call(module, "logits_all", args).as_tuple().at(0).as_tensor();
+  return EvaluatedModel(module, model, weights, tokens.size(), {}).step("logits_all", tokens);
+}
+
+std::vector<HostTensor> evaluated_logits(const Module& module, const ModelInterface& model,
+                                         const std::map<std::string, HostTensor>& weights,
+                                         const ForcedRun& run, const interp::CallOptions& options) {
+  EvaluatedModel evaluated(module, model, weights, run.prompt.size() + run.forced.size(), options);
+  std::vector<HostTensor> logits{rounded(evaluated.step("prefill", run.prompt))};
+  for (const int32_t token : run.forced)
+    logits.push_back(rounded(evaluated.step("decode", {token})));
+  return logits;
 }
 
 ModelJudge::ModelJudge(op::RefTensor logits, size_t prompt, const std::vector<HostTensor>& source)

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "interp/interpreter.h"
 #include "ir/module.h"
 #include "llm/engine.h"
 #include "op/reference.h"
@@ -49,6 +50,11 @@ std::vector<HostTensor> forced_logits(llm::Engine& engine, const ForcedRun& run)
 op::RefTensor judge_logits(const Module& module, const ModelInterface& model,
                            const std::map<std::string, HostTensor>& weights,
                            const std::vector<int32_t>& tokens);
+// What forced_logits() gives, by the interpreter: `module` is the model, or what passes have made
+// of it.
+std::vector<HostTensor> evaluated_logits(const Module& module, const ModelInterface& model,
+                                         const std::map<std::string, HostTensor>& weights,
+                                         const ForcedRun& run, const interp::CallOptions& options);
 
 // What the whole model is held against.
 class ModelJudge {

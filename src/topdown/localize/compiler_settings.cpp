@@ -1,0 +1,65 @@
+#include "topdown/localize/compiler_settings.h"
+
+#include <algorithm>
+
+namespace tapml::topdown {
+
+namespace {
+
+using pipeline::ImplementOptions;
+
+std::vector<CompilerSetting> all_settings() {
+  std::vector<CompilerSetting> settings;
+  const std::vector<std::string>& optional = pipeline::optional_passes();
+  for (const pipeline::PassInfo& pass : pipeline::pass_table()) {
+    if (std::ranges::find(optional, pass.name) == optional.end()) continue;
+    settings.push_back({.name = pass.name,
+                        .doc = pass.doc,
+                        .scope = pass.name == std::string("fuse_ops") ? SettingScope::kFusion
+                                                                      : SettingScope::kModule,
+                        .leave_out = [name = std::string(pass.name)](ImplementOptions& options) {
+                          options.instruments.skip.push_back(name);
+                        }});
+  }
+  settings.push_back({.name = "libraries",
+                      .doc = "routines of libraries in the place of generated code",
+                      .scope = SettingScope::kRoutines,
+                      .leave_out = [](ImplementOptions& options) {
+                        options.from_libraries = [](const std::string&) { return false; };
+                      }});
+  settings.push_back({.name = "schedule_rules",
+                      .doc = "schedules by rules in the place of the fallback's",
+                      .scope = SettingScope::kRules,
+                      .leave_out = [](ImplementOptions& options) {
+                        options.scheduled_by_rules = [](const std::string&) { return false; };
+                      }});
+  settings.push_back({.name = "prepare",
+                      .doc = "weights are packed once",
+                      .leave_out = [](ImplementOptions& options) { options.prepare = false; }});
+  settings.push_back(
+      {.name = "lift_workspaces",
+       .doc = "scratch memory is planned with everything else",
+       .leave_out = [](ImplementOptions& options) { options.lift_workspaces = false; }});
+  settings.push_back(
+      {.name = "memory_reuse",
+       .doc = "tensors that are never needed together share memory",
+       .leave_out = [](ImplementOptions& options) { options.memory.reuse = false; }});
+  settings.push_back(
+      {.name = "memory_in_place",
+       .doc = "outputs take over the memory of inputs",
+       .leave_out = [](ImplementOptions& options) { options.memory.in_place = false; }});
+  settings.push_back(
+      {.name = "memory_offsets",
+       .doc = "tensors lie beside each other in one storage",
+       .leave_out = [](ImplementOptions& options) { options.memory.offsets = false; }});
+  return settings;
+}
+
+}  // namespace
+
+const std::vector<CompilerSetting>& compiler_settings() {
+  static const std::vector<CompilerSetting> kSettings = all_settings();
+  return kSettings;
+}
+
+}  // namespace tapml::topdown

@@ -1,0 +1,102 @@
+#include "topdown/report/pass_report.h"
+
+#include "base/host/terminal.h"
+#include "topdown/report/report_parts.h"
+
+namespace tapml::topdown {
+
+namespace {
+
+std::string joined(const std::vector<std::string>& names, const std::string& between) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : between) + name;
+  return text;
+}
+
+std::string wrong_text(const ModelCheck& check) {
+  if (!check.failure.empty()) return check.failure;
+  return "logits off by " + number(check.max_abs) + ", allowed " + number(check.bound);
+}
+
+std::string setting_doc(const std::string& name) {
+  for (const CompilerSetting& setting : compiler_settings()) {
+    if (setting.name == name) return setting.doc;
+  }
+  return "";
+}
+
+std::string setting_text(const SettingCulprit& culprit, bool colors) {
+  std::string text = styled("culprit: " + joined(culprit.settings, " with "), Style::kRed, colors);
+  for (const std::string& name : culprit.settings) text += "\n  " + name + ": " + setting_doc(name);
+  text += culprit.settings.size() == 1
+              ? "\n  with it alone the model is wrong, without it right: "
+              : "\n  with them alone the model is wrong, without any one of them right: ";
+  text += wrong_text(culprit.check);
+  if (!culprit.kernels.empty()) text += "\n  on " + joined(culprit.kernels, ", ");
+  return text;
+}
+
+std::string pass_text(const PassCulprit& culprit, bool colors) {
+  return styled("culprit: " + culprit.pass, Style::kRed, colors) +
+         " (cannot be left out)\n  evaluated " +
+         (culprit.loops ? "by its loops" : "by its operators") +
+         ", the program is right before it and wrong after it: " + wrong_text(culprit.check);
+}
+
+std::string verdict_text(const PassBisection& bisection) {
+  if (bisection.whole.passed) return "nothing is wrong on " + bisection.target;
+  if (!bisection.settings.empty() || bisection.pass) {
+    const size_t count = bisection.settings.size() + (bisection.pass ? 1 : 0);
+    return "the compiler makes the model wrong on " + bisection.target + ": " +
+           std::to_string(count) + (count == 1 ? " culprit" : " culprits");
+  }
+  return "the model is wrong on " + bisection.target + " (" + wrong_text(bisection.bare) +
+         "), and no pass makes it so: what is left is the fallback's schedules, code generation "
+         "and "
+         "the platform; \"tapml localize\" without --bisect names the kernels";
+}
+
+Json setting_json(const SettingCulprit& culprit) {
+  std::vector<Json> settings, kernels;
+  for (const std::string& name : culprit.settings) settings.push_back(Json::string(name));
+  for (const std::string& name : culprit.kernels) kernels.push_back(Json::string(name));
+  return Json::object({{"settings", Json::array(std::move(settings))},
+                       {"kernels", Json::array(std::move(kernels))},
+                       {"check", check_json(culprit.check)}});
+}
+
+}  // namespace
+
+std::string pass_bisection_text(const PassBisection& bisection, bool colors) {
+  std::string text;
+  for (const SettingCulprit& culprit : bisection.settings) {
+    text += setting_text(culprit, colors) + "\n";
+  }
+  if (bisection.pass) text += pass_text(*bisection.pass, colors) + "\n";
+  return text + verdict_text(bisection);
+}
+
+Json pass_bisection_json(const PassBisection& bisection) {
+  std::vector<Json> settings;
+  for (const SettingCulprit& culprit : bisection.settings) {
+    settings.push_back(setting_json(culprit));
+  }
+  Json json = Json::object({{"source", Json::string(bisection.source)},
+                            {"target", Json::string(bisection.target)},
+                            {"device", device_json(bisection.target_info)},
+                            {"passed", Json::boolean(!bisection.found())},
+                            {"whole", check_json(bisection.whole)},
+                            {"settings", Json::array(std::move(settings))},
+                            {"runs", Json::integer(bisection.runs)},
+                            {"evaluations", Json::integer(bisection.evaluations)},
+                            {"seconds", real(bisection.seconds)}});
+  if (bisection.found()) json.set("bare", check_json(bisection.bare));
+  if (bisection.pass) {
+    json.set("pass", Json::object({{"name", Json::string(bisection.pass->pass)},
+                                   {"loops", Json::boolean(bisection.pass->loops)},
+                                   {"check", check_json(bisection.pass->check)}}));
+  }
+  return json;
+}
+
+}  // namespace tapml::topdown
