@@ -10,6 +10,7 @@
 #include "codegen/llvm/scalar.h"
 #include "codegen/llvm/transpose.h"
 #include "codegen/lower/data.h"
+#include "codegen/lower/index_signs.h"
 #include "ir/exceptions.h"
 #include "tir/visit.h"
 
@@ -33,6 +34,7 @@ class Emitter {
         builder_(context_),
         ops_(builder_, lacks_of(module)),
         function_(function),
+        signs_(function),
         lanes_first_(llvm::Triple(module.getTargetTriple()).isWasm()) {}
 
   void run() {
@@ -365,6 +367,7 @@ class Emitter {
     ScalarOps::Freedom freedom;
     freedom.accumulate = accumulating_;
     freedom.index = x.dtype() == DType::kI64 && !is_data(e);
+    freedom.plain = freedom.index && signs_.divides_plainly(e);
     accumulating_ = false;
     auto* a = expr(x);
     return ops_.binary(e.kind(), x.dtype(), a, expr(y), freedom);
@@ -392,6 +395,7 @@ class Emitter {
   llvm::IRBuilder<> builder_;
   ScalarOps ops_;
   const DeviceFunc& function_;
+  const IndexSigns signs_;
   const bool lanes_first_;
   std::map<const ExprNode*, llvm::Value*> vars_;
   std::map<const BufferNode*, llvm::Value*> buffers_;

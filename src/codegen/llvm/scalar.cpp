@@ -58,7 +58,7 @@ llvm::Value* ScalarOps::binary(ExprKind kind, DType dtype, llvm::Value* a, llvm:
     return is_comparison(kind) ? value : convert(value, DType::kF32, dtype);
   }
   return is_float(dtype) ? float_binary(kind, a, b, freedom.accumulate)
-                         : int_binary(kind, dtype, a, b, freedom.index);
+                         : int_binary(kind, dtype, a, b, freedom);
 }
 
 llvm::Value* ScalarOps::float_binary(ExprKind kind, llvm::Value* a, llvm::Value* b,
@@ -107,7 +107,8 @@ llvm::Value* ScalarOps::extremum(ExprKind kind, llvm::Value* a, llvm::Value* b) 
 }
 
 llvm::Value* ScalarOps::int_binary(ExprKind kind, DType dtype, llvm::Value* a, llvm::Value* b,
-                                   bool index) {
+                                   Freedom freedom) {
+  const bool index = freedom.index;
   bool is_signed = is_signed_integer(dtype);
   switch (kind) {
     case ExprKind::kAdd:
@@ -117,8 +118,10 @@ llvm::Value* ScalarOps::int_binary(ExprKind kind, DType dtype, llvm::Value* a, l
     case ExprKind::kMul:
       return builder_.CreateMul(a, b, "", false, index);
     case ExprKind::kFloorDiv:
+      if (freedom.plain) return builder_.CreateUDiv(a, b);
       return division("floor_div", dtype, a, b, index);
     case ExprKind::kFloorMod:
+      if (freedom.plain) return builder_.CreateURem(a, b);
       return division("floor_mod", dtype, a, b, index);
     case ExprKind::kMin:
       return builder_.CreateSelect(

@@ -34,6 +34,7 @@ class ScalarOps {
   // How much may be taken for granted of an operation.
   struct Freedom {
     bool index = false;       // i64 arithmetic that does not overflow
+    bool plain = false;       // a quotient or remainder of what is not negative by what is positive
     bool accumulate = false;  // a float sum whose order is free
   };
   // Any of kAdd to kOr; both operands are `dtype`.
@@ -46,7 +47,8 @@ class ScalarOps {
 
  private:
   llvm::Value* float_binary(ExprKind kind, llvm::Value* a, llvm::Value* b, bool accumulate);
-  llvm::Value* int_binary(ExprKind kind, DType dtype, llvm::Value* a, llvm::Value* b, bool index);
+  llvm::Value* int_binary(ExprKind kind, DType dtype, llvm::Value* a, llvm::Value* b,
+                          Freedom freedom);
   llvm::Value* extremum(ExprKind kind, llvm::Value* a, llvm::Value* b);
   llvm::Value* division(const std::string& kind, DType dtype, llvm::Value* a, llvm::Value* b,
                         bool index);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "codegen/lower/data.h"
+#include "codegen/lower/index_signs.h"
 #include "codegen/source/operations.h"
 #include "codegen/source/vector_access.h"
 #include "ir/exceptions.h"
@@ -32,9 +33,9 @@ class FunctionEmitter {
   FunctionEmitter(const DeviceFunc& function, const Dialect& dialect)
       : function_(function),
         dialect_(dialect),
-        operations_(dialect, [this](const std::string& text, DType dtype) {
-          return temporary(text, dtype);
-        }) {}
+        operations_(dialect, [this](const std::string& text,
+                                    DType dtype) { return temporary(text, dtype); }),
+        signs_(function) {}
 
   std::string run() {
     std::vector<std::string> buffers, scalars, shared;
@@ -403,7 +404,8 @@ class FunctionEmitter {
     } else {
       b = expr(e.operand(1));
     }
-    return operations_.binary(e, a, b, is_index(e, e.operand(0).dtype()));
+    const bool index = is_index(e, e.operand(0).dtype());
+    return operations_.binary(e, a, b, index, index && signs_.divides_plainly(e));
   }
 
   bool is_data(const PrimExpr& e) {
@@ -434,6 +436,7 @@ class FunctionEmitter {
   const DeviceFunc& function_;
   const Dialect& dialect_;
   const Operations operations_;
+  const IndexSigns signs_;
   std::string out_;
   int depth_ = 0;
   std::map<std::string, int> counters_;

@@ -7,20 +7,28 @@
 
 namespace tapml::codegen {
 
+namespace {
+
+bool is_power_of_two(const PrimExpr& e) {
+  return e.is_int() && e->int_value > 0 && std::has_single_bit(static_cast<uint64_t>(e->int_value));
+}
+
+}  // namespace
+
 std::string Operations::rounded(const std::string& text, DType dtype) const {
   const bool narrow = dtype == DType::kF16 || dtype == DType::kBF16;
   return narrow ? dialect_.round_narrow(text, dtype) : text;
 }
 
 std::string Operations::binary(const PrimExpr& e, const std::string& a, const std::string& b,
-                               bool index) const {
+                               bool index, bool plain) const {
   DType dtype = e.operand(0).dtype();
   auto infix = [&](const char* op) {
     return rounded("(" + a + " " + op + " " + b + ")", e.dtype());
   };
   auto arithmetic = [&](const char* op) {
-    bool plain = !is_integer(dtype) || index;
-    return plain ? infix(op) : dialect_.wrapping(a, op, b, dtype);
+    const bool exact = !is_integer(dtype) || index;
+    return exact ? infix(op) : dialect_.wrapping(a, op, b, dtype);
   };
   // Not every language orders its truth values.
   if (dtype == DType::kBool) {
@@ -54,8 +62,10 @@ std::string Operations::binary(const PrimExpr& e, const std::string& a, const st
     case ExprKind::kMax:
       return extremum(e.kind(), a, b, dtype);
     case ExprKind::kFloorDiv:
+      if (plain && !is_power_of_two(e.operand(1))) return infix("/");
       return division(e, a, b, {true, true}, index);
     case ExprKind::kFloorMod:
+      if (plain && !is_power_of_two(e.operand(1))) return dialect_.remainder(a, b, dtype);
       return division(e, a, b, {false, true}, index);
     default:
       throw_internal("unexpected expression", e->name);
@@ -79,8 +89,7 @@ std::string Operations::division(const PrimExpr& e, const std::string& a, const 
   DType dtype = e.dtype();
   bool is_signed = is_signed_integer(dtype);
   const PrimExpr& divisor = e.operand(1);
-  if (floor && divisor.is_int() && divisor->int_value > 0 &&
-      std::has_single_bit(static_cast<uint64_t>(divisor->int_value))) {
+  if (floor && is_power_of_two(divisor)) {
     if (!quotient) {
       return "(" + a + " & " + dialect_.int_literal(divisor->int_value - 1, dtype) + ")";
     }

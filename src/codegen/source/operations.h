@@ -20,8 +20,9 @@ class Operations {
   Operations(const Dialect& dialect, Temporary temporary)
       : dialect_(dialect), temporary_(std::move(temporary)) {}
 
-  std::string binary(const PrimExpr& e, const std::string& a, const std::string& b,
-                     bool index) const;
+  // `plain`: a quotient or remainder whose operands are not negative, the divisor positive.
+  std::string binary(const PrimExpr& e, const std::string& a, const std::string& b, bool index,
+                     bool plain = false) const;
   std::string call(const PrimExpr& e, const std::vector<std::string>& args, bool index) const;
 
  private:
