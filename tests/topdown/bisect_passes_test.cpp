@@ -11,7 +11,6 @@
 #include "support/temp_folder.h"
 #include "text/printer.h"
 #include "tir/visit.h"
-#include "topdown/kernels/plant.h"
 #include "topdown/kernels/plant_pass.h"
 #include "topdown/report/pass_report.h"
 #include "topdown/small_model.h"
@@ -150,9 +149,7 @@ TEST(BisectPasses, AScheduleIsNamedWithItsKernel) {
 TEST(BisectPasses, WhatIsWrongWithEverythingLeftOutIsNoPass) {
   BisectPassesOptions options;
   options.rewrite = [](const std::string& name, tir::PrimFuncRef scheduled) {
-    if (!name.starts_with("take")) return scheduled;
-    const auto variants = plant_variants(*scheduled, PlantKind::kDroppedTail);
-    return variants.empty() ? scheduled : variants[0];
+    return name.starts_with("take") ? scaled(*scheduled) : scheduled;
   };
   const PassBisection found = bisected(options);
   EXPECT_TRUE(found.found());
