@@ -11,7 +11,8 @@ namespace tapml::topdown {
 
 namespace {
 
-constexpr double kLeft = 64, kRight = 12, kTop = 40, kPlotHeight = 240, kBottom = 44;
+constexpr double kPlotLeft = 64, kPlotRight = 12, kPlotTop = 40, kPlotHeight = 240,
+                 kPlotBottom = 44;
 constexpr double kLeastStep = 4, kMostWidth = 4000, kUsualWidth = 960, kLeastWidth = 640;
 // What is smaller is drawn on the lowest line, with the zeros.
 constexpr double kLeastDecade = -9, kMostDecade = 12;
@@ -39,8 +40,8 @@ class Plot {
   Plot(const std::vector<PageKernel>& kernels, std::vector<Point> points)
       : kernels_(kernels), points_(std::move(points)) {
     const double wanted = kLeastStep * static_cast<double>(points_.size());
-    width_ = std::clamp(kLeft + wanted + kRight, kUsualWidth, kMostWidth);
-    step_ = (width_ - kLeft - kRight) / static_cast<double>(points_.size());
+    width_ = std::clamp(kPlotLeft + wanted + kPlotRight, kUsualWidth, kMostWidth);
+    step_ = (width_ - kPlotLeft - kPlotRight) / static_cast<double>(points_.size());
     // The decades that hold the finite ratios, and 1.
     for (const Point& point : points_) {
       const double ratio = point.group->ratio;
@@ -53,7 +54,7 @@ class Plot {
   }
 
   std::string html() const {
-    return svg(width_, kTop + kPlotHeight + kBottom, std::max(kLeastWidth, width_ * 2 / 3),
+    return svg(width_, kPlotTop + kPlotHeight + kPlotBottom, std::max(kLeastWidth, width_ * 2 / 3),
                "Error over bound of the calls in the order of the run, on a logarithmic scale",
                bands() + axes() + marks());
   }
@@ -61,20 +62,20 @@ class Plot {
  private:
   // The line above the decades is for infinity, the one below them for zero.
   double lines() const { return high_ - low_ + 2; }
-  double y_of_line(double line) const { return kTop + kPlotHeight * (1 - line / lines()); }
+  double y_of_line(double line) const { return kPlotTop + kPlotHeight * (1 - line / lines()); }
   double y_of(double ratio) const {
     if (!std::isfinite(ratio)) return y_of_line(lines());
     const double decade = ratio > 0 ? std::log10(ratio) : low_ - 1;
     return decade < low_ ? y_of_line(0) : y_of_line(std::min(decade, high_) - low_ + 1);
   }
-  double x_of(size_t point) const { return kLeft + step_ * static_cast<double>(point); }
+  double x_of(size_t point) const { return kPlotLeft + step_ * static_cast<double>(point); }
 
   std::string axes() const {
     std::string text;
     auto mark = [&](double line, const std::string& label, const char* css_class) {
       const double y = y_of_line(line);
-      text += svg_line(kLeft, y, width_ - kRight, y, css_class);
-      text += svg_text(kLeft - 6, y + 4, label, "tick", "end");
+      text += svg_line(kPlotLeft, y, width_ - kPlotRight, y, css_class);
+      text += svg_text(kPlotLeft - 6, y + 4, label, "tick", "end");
     };
     mark(0, "0", "axis");
     const double every = std::ceil((high_ - low_ + 1) / 10);
@@ -88,7 +89,7 @@ class Plot {
     const bool infinite = std::ranges::any_of(
         points_, [](const Point& point) { return !std::isfinite(point.group->ratio); });
     if (infinite) mark(lines(), "NaN, inf", "grid");
-    text += svg_text(kLeft, kTop + kPlotHeight + kBottom - 6,
+    text += svg_text(kPlotLeft, kPlotTop + kPlotHeight + kPlotBottom - 6,
                      "calls in the order of the run, by layer", "label");
     text += svg_text(4, 12, "largest error / bound", "label");
     return text;
@@ -105,17 +106,17 @@ class Plot {
         ++last;
       }
       const double x = x_of(first), width = x_of(last + 1) - x;
-      if (shaded) text += svg_rect(x, kTop, width, kPlotHeight, "band");
+      if (shaded) text += svg_rect(x, kPlotTop, width, kPlotHeight, "band");
       shaded = !shaded;
       const LayerPlace& place = points_[first].place;
       const std::string name = place.number < 0 ? place.name() : std::to_string(place.number);
       if (7 * static_cast<double>(name.size()) <= width) {
-        text += svg_text(x + width / 2, kTop + kPlotHeight + 16, name, "tick", "middle");
+        text += svg_text(x + width / 2, kPlotTop + kPlotHeight + 16, name, "tick", "middle");
       }
       if (first == 0 || function(first) != function(first - 1)) {
-        text += svg_line(x, kTop - 14, x, kTop + kPlotHeight, "axis");
+        text += svg_line(x, kPlotTop - 14, x, kPlotTop + kPlotHeight, "axis");
         if (7 * static_cast<double>(function(first).size()) + 8 <= room_of_function(first)) {
-          text += svg_text(x + 4, kTop - 6, function(first), "label");
+          text += svg_text(x + 4, kPlotTop - 6, function(first), "label");
         }
       }
       first = last + 1;

@@ -10,7 +10,8 @@ namespace tapml::topdown {
 
 namespace {
 
-constexpr double kWidth = 960, kLeft = 72, kRight = 24, kLane = 30, kBottom = 34;
+constexpr double kTimeWidth = 960, kTimeLeft = 72, kTimeRight = 24, kLaneHeight = 30,
+                 kTimeBottom = 34;
 
 // 1, 2 or 5 times a power of ten, so that there are at most ten ticks.
 double tick_of(double total) {
@@ -32,24 +33,25 @@ std::string timeline_chart(const std::vector<TimelineSpan>& timeline) {
     total = std::max(total, span.start + span.seconds);
   }
   total = std::max(total, 1e-6);
-  const double scale = (kWidth - kLeft - kRight) / total;
-  const double height = kLane * static_cast<double>(lanes.size());
+  const double scale = (kTimeWidth - kTimeLeft - kTimeRight) / total;
+  const double height = kLaneHeight * static_cast<double>(lanes.size());
   std::string drawing;
   const double tick = tick_of(total);
   for (int64_t i = 0; static_cast<double>(i) * tick <= total; ++i) {
-    const double at = static_cast<double>(i) * tick, x = kLeft + at * scale;
+    const double at = static_cast<double>(i) * tick, x = kTimeLeft + at * scale;
     drawing += svg_line(x, 0, x, height, "grid") +
                svg_text(x, height + 16, svg_number(at) + " s", "tick", "middle");
   }
   for (size_t i = 0; i < lanes.size(); ++i) {
-    drawing += svg_text(kLeft - 6, kLane * static_cast<double>(i) + 19, lanes[i], "label", "end");
+    drawing += svg_text(kTimeLeft - 6, kLaneHeight * static_cast<double>(i) + 19, lanes[i], "label",
+                        "end");
   }
   std::string rows;
   for (const TimelineSpan& span : timeline) {
     const auto lane = static_cast<double>(std::ranges::find(lanes, span.lane) - lanes.begin());
-    const double x = kLeft + span.start * scale, width = std::max(span.seconds * scale, 1.0);
-    const double y = kLane * lane + 5;
-    drawing += svg_rect(x, y, width, kLane - 10, "span",
+    const double x = kTimeLeft + span.start * scale, width = std::max(span.seconds * scale, 1.0);
+    const double y = kLaneHeight * lane + 5;
+    drawing += svg_rect(x, y, width, kLaneHeight - 10, "span",
                         svg_title(span.name + ": " + seconds(span.seconds)));
     if (6.5 * static_cast<double>(span.name.size()) + 8 <= width) {
       drawing += svg_text(x + 4, y + 14, span.name, "spanname");
@@ -57,7 +59,7 @@ std::string timeline_chart(const std::vector<TimelineSpan>& timeline) {
     rows += table_row(
         {escaped(span.lane), escaped(span.name), seconds(span.start), seconds(span.seconds)});
   }
-  return svg(kWidth, height + kBottom, 640, "How long each step took", drawing) +
+  return svg(kTimeWidth, height + kTimeBottom, 640, "How long each step took", drawing) +
          element("details", element("summary", "All steps") +
                                 table({"kind", "step", "began at", "took"}, rows));
 }
