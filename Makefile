@@ -52,6 +52,14 @@ test-torch: setup  ## compare with PyTorch, transformers and tokenizers as they 
 	@cmake --build --preset dev --target test_io test_llm test_models test_e2e test_walk tapml tapml_python
 	@scripts/test_torch
 
+STUDY_ARGUMENTS ?=
+
+.PHONY: study-localize
+study-localize: setup  ## plant bugs of every kind and have localize name them; writes docs/studies/localize.md (STUDY_ARGUMENTS=--help)
+	@$(configure_dev)
+	@cmake --build --preset dev --target tapml tapml_study
+	@scripts/study_localize --build build/dev $(STUDY_ARGUMENTS)
+
 .PHONY: test-math
 test-math: setup  ## judge own math on all 2^32 values of f32 (about 20 minutes)
 	@$(configure_dev)

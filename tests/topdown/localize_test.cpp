@@ -112,12 +112,17 @@ TEST(Localize, AnOutputThatIsReadTooEarlyShowsInItsTest) {
 }
 
 // Its tests pass, since nothing runs in front of it there; so do hybrids, which fetch every output.
-TEST(Localize, AMissingWaitShowsOnTheTargetAlone) {
-  const Localization found =
-      localized_apart({kernel_named("matmul_silu_multiply_") + ":missing-wait"});
-  EXPECT_TRUE(found.found());
-  EXPECT_TRUE(found.target_ran);
+TEST(Localize, AMissingWaitIsFoundOnTheTarget) {
+  const std::string victim = kernel_named("matmul_silu_multiply_");
+  const Localization found = localized_apart({victim + ":missing-wait"});
   EXPECT_FALSE(found.whole.passed);
+  EXPECT_TRUE(culprits_of(found).contains(victim)) << ::testing::PrintToString(culprits_of(found));
+  EXPECT_TRUE(found.rest.passed);
+  for (const Culprit& culprit : found.culprits) {
+    EXPECT_EQ(culprit.evidence, Evidence::kTarget);
+    EXPECT_TRUE(culprit.kernel == victim || std::ranges::count(culprit.together_with, victim) == 1)
+        << culprit.kernel;
+  }
 }
 
 TEST(Localize, BugsOfTheRuntimeWantAProcess) {

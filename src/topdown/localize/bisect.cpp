@@ -47,13 +47,17 @@ class Search {
 Bisection minimal_wrong_sets(size_t count, const WrongWith& wrong) {
   Bisection result;
   Search search(wrong);
+  std::vector<Parts> doubtful;
   Parts left;
   for (size_t i = 0; i < count; ++i) left.push_back(i);
   while (!left.empty() && search.wrong(left)) {
     Parts found = search.least({}, false, left);
     std::erase_if(left, [&](size_t part) { return std::ranges::binary_search(found, part); });
-    result.sets.push_back(std::move(found));
+    // What was left of an earlier test may have made one wrong.
+    const bool confirmed = search.wrong(found);
+    (confirmed ? result.sets : doubtful).push_back(std::move(found));
   }
+  if (result.sets.empty()) result.sets = std::move(doubtful);
   result.tests = search.tests();
   return result;
 }

@@ -19,7 +19,8 @@ struct Bisection {
 
 // Finds minimal sets one after the other, in about 2 k log2(count / k) tests for one of k parts
 // (QuickXplain: Junker, "Preferred Explanations and Relaxations", AAAI 2004), and leaves each out
-// before it looks for the next one, until the rest is right.
+// before it looks for the next one, until the rest is right. Each is tested once more by itself:
+// those that are right then are only told of where no set is wrong.
 Bisection minimal_wrong_sets(size_t count, const WrongWith& wrong);
 
 }  // namespace tapml::topdown

@@ -50,6 +50,9 @@ class Localizer {
     replay_all();
     bisect();
     if (result_.culprits.empty()) run_target();
+    if (!result_.target_ran || (!result_.whole.passed && result_.whole.failure.empty())) {
+      bisect_target();
+    }
     for (size_t i = 0; i < result_.culprits.size(); ++i) {
       progress("examine " + result_.culprits[i].kernel, static_cast<int64_t>(i),
                std::ssize(result_.culprits));
@@ -275,15 +278,24 @@ class Localizer {
           result_.rest = check(parts);
           return !result_.rest.passed;
         });
-    std::set<std::string> accused;
     const size_t before = result_.culprits.size();
+    const std::set<std::string> accused = accuse(found, candidates, Evidence::kHybrid, check);
+    result_.hybrid_runs = hybrid.runs();
+    if (options_.suite && !accused.empty()) replay_prompt(accused, before);
+  }
+
+  // Culprits of each set that was found; `check` runs one again.
+  std::set<std::string> accuse(const Bisection& found, const std::vector<std::string>& candidates,
+                               Evidence evidence,
+                               const std::function<ModelCheck(const std::vector<size_t>&)>& check) {
+    std::set<std::string> accused;
     for (const std::vector<size_t>& set : found.sets) {
       std::vector<std::string> names;
       for (size_t part : set) names.push_back(candidates[part]);
       for (const std::string& name : names) {
         Culprit culprit;
         culprit.kernel = name;
-        culprit.evidence = Evidence::kHybrid;
+        culprit.evidence = evidence;
         culprit.together_with = names;
         std::erase(culprit.together_with, name);
         culprit.verdict = verdict_of(name);
@@ -296,8 +308,41 @@ class Localizer {
         result_.culprits.push_back(std::move(culprit));
       }
     }
-    result_.hybrid_runs = hybrid.runs();
-    if (options_.suite && !accused.empty()) replay_prompt(accused, before);
+    return accused;
+  }
+
+  // Without the culprits hybrids are right. What waits for nothing on the target, and shares its
+  // memory plan, may still be wrong there.
+  void bisect_target() {
+    std::vector<std::string> candidates;
+    std::set<std::string> culprits;
+    for (const Culprit& culprit : result_.culprits) culprits.insert(culprit.kernel);
+    for (const KernelInfo& kernel : target_executable_->kernels) {
+      if (source_executable_->find_kernel(kernel.name) < 0) continue;
+      if (!culprits.contains(kernel.name)) candidates.push_back(kernel.name);
+    }
+    progress("hybrid runs on " + sandbox_.target().text);
+    TargetHybrid hybrid(sandbox_, target_executable_, weights_, reference_);
+    auto check = [&](const std::vector<size_t>& parts) {
+      std::set<std::string> away = culprits;
+      away.insert(candidates.begin(), candidates.end());
+      for (size_t part : parts) away.erase(candidates[part]);
+      ++result_.hybrid_runs;
+      check_cancelled();
+      return hybrid.check(away, *model_judge_, run_);
+    };
+    std::vector<size_t> all(candidates.size());
+    for (size_t i = 0; i < all.size(); ++i) all[i] = i;
+    const ModelCheck rest = check(all);
+    if (rest.passed) return;
+    // Where it is wrong without any of them, none is to blame.
+    if (!check({}).passed) return;
+    const Bisection found =
+        minimal_wrong_sets(candidates.size(), [&](const std::vector<size_t>& parts) {
+          result_.rest = check(parts);
+          return !result_.rest.passed;
+        });
+    accuse(found, candidates, Evidence::kTarget, check);
   }
 
   KernelVerdict verdict_of(const std::string& kernel) const {
@@ -405,7 +450,15 @@ class Localizer {
 }  // namespace
 
 const char* evidence_name(Evidence evidence) {
-  return evidence == Evidence::kReplay ? "replay" : "hybrid";
+  switch (evidence) {
+    case Evidence::kReplay:
+      return "replay";
+    case Evidence::kHybrid:
+      return "hybrid";
+    case Evidence::kTarget:
+      return "target";
+  }
+  return "";
 }
 
 Localization localize(const Module& module, const std::map<std::string, HostTensor>& weights,

@@ -38,8 +38,9 @@ struct LocalizeOptions {
 enum class Evidence : uint8_t {
   kReplay,  // a carved test fails
   kHybrid,  // its tests pass, and a model with it on the target is wrong
+  kTarget,  // hybrids pass, too; the target alone is wrong, and right with it on the source
 };
-const char* evidence_name(Evidence evidence);  // "replay", "hybrid"
+const char* evidence_name(Evidence evidence);  // "replay", "hybrid", "target"
 
 struct Culprit {
   std::string kernel;
@@ -47,7 +48,7 @@ struct Culprit {
   // Others that have to be on the target, too, for the model to be wrong.
   std::vector<std::string> together_with;
   KernelVerdict verdict;  // of its carved tests
-  ModelCheck hybrid;      // kHybrid: the run with it, and `together_with`, on the target
+  ModelCheck hybrid;      // else: the run with it, and `together_with`, on the target
   int64_t runs = 0, failed_runs = 0;
   std::optional<SmallestCall> smallest;  // where a carved test fails
   KernelSource source;

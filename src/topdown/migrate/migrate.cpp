@@ -40,6 +40,7 @@ class Migrator {
     implement.instruments.poll = [this] { check_cancelled(options_); };
     implement.libraries = options_.libraries;
     implement.cache = options_.cache;
+    implement.module_per_kernel = true;
     fixed_ = pipeline::fix_kernels(module_, implement.instruments);
     // Before the model runs: what is wrong with them needs no run.
     const UserKernels user(options_.user_sources, fixed_);

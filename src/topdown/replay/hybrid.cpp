@@ -55,4 +55,28 @@ ModelCheck Hybrid::check(const std::set<std::string>& kernels, const ModelJudge&
   return check;
 }
 
+void TargetHybrid::end() {
+  if (engine_) engine_->vm().call_point().forget(source_.session());
+  engine_.reset();
+}
+
+ModelCheck TargetHybrid::check(const std::set<std::string>& away, const ModelJudge& judge,
+                               const ForcedRun& run) {
+  Moved moved(source_.runner(), away);
+  ModelCheck check = contained_check(target_, judge, [&] {
+    if (!engine_) {
+      engine_ = unwrap(llm::Engine::create(target_.session(), executable_, weights_));
+    }
+    engine_->vm().call_point().set_dispatcher(&moved);
+    auto logits = guard([&] { return forced_logits(*engine_, run); });
+    engine_->vm().call_point().set_dispatcher(nullptr);
+    return unwrap(std::move(logits));
+  });
+  if (!check.failure.empty()) {
+    end();
+    target_.restart();
+  }
+  return check;
+}
+
 }  // namespace tapml::topdown

@@ -1,6 +1,8 @@
 // Hybrid runs: the source's virtual machine with some kernels on the platform under test.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <set>
 #include <string>
 
@@ -32,6 +34,31 @@ class Hybrid {
   Sandbox& sandbox_;
   int64_t runs_ = 0, dispatched_ = 0;
   runtime::CopyCount copies_;
+};
+
+// The other way round: the target's virtual machine with some kernels on the source. Kernels that
+// stay run behind each other as in the target's own run, over its memory plan and without a wait.
+class TargetHybrid {
+ public:
+  // All outlive it; `source` has the source's executable loaded.
+  TargetHybrid(Sandbox& target, std::shared_ptr<const Executable> executable,
+               const std::map<std::string, HostTensor>& weights, Sandbox& source)
+      : target_(target), executable_(std::move(executable)), weights_(weights), source_(source) {}
+  ~TargetHybrid() { end(); }
+  TargetHybrid(const TargetHybrid&) = delete;
+
+  // As Hybrid::check(), with `away` on the source.
+  ModelCheck check(const std::set<std::string>& away, const ModelJudge& judge,
+                   const ForcedRun& run);
+
+ private:
+  void end();
+
+  Sandbox& target_;
+  std::shared_ptr<const Executable> executable_;
+  const std::map<std::string, HostTensor>& weights_;
+  Sandbox& source_;
+  std::unique_ptr<llm::Engine> engine_;
 };
 
 // The logits that `run` gives, judged. A crash or hang that the sandbox contains is a check that

@@ -20,7 +20,7 @@ void accuse(PageKernel& kernel, const Culprit& culprit, const std::string& targe
   kernel.groups = culprit.verdict.groups;
   kernel.outcome = found_text(culprit);
   kernel.state = state_of(culprit.verdict);
-  if (culprit.evidence == Evidence::kHybrid) {
+  if (culprit.evidence != Evidence::kReplay) {
     kernel.hybrid = &culprit.hybrid;
     kernel.state =
         culprit.hybrid.failure.empty() ? KernelState::kHybridDiffers : KernelState::kFails;

@@ -69,7 +69,7 @@ Json culprit_json(const Culprit& culprit) {
   json.set("together_with", Json::array(std::move(together)));
   json.set("runs", Json::integer(culprit.runs));
   json.set("failed_runs", Json::integer(culprit.failed_runs));
-  if (culprit.evidence == Evidence::kHybrid) json.set("hybrid", check_json(culprit.hybrid));
+  if (culprit.evidence != Evidence::kReplay) json.set("hybrid", check_json(culprit.hybrid));
   if (culprit.smallest) json.set("smallest", smallest_json(*culprit.smallest));
   json.set("loops", Json::string(culprit.source.loops));
   json.set("code", Json::string(culprit.source.code));

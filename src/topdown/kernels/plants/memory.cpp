@@ -1,4 +1,6 @@
 // Bugs of memory: what was not set, what lies over something else, what nobody waited for.
+#include <cmath>
+
 #include "tir/visit.h"
 #include "topdown/kernels/plants/sites.h"
 
@@ -49,7 +51,11 @@ Variants missing_init(const PrimFunc& func) {
         has_load(store.value)) {
       return nullptr;
     }
-    return make_store(store.buffer, store.indices, make_float(0.75, store.buffer->dtype));
+    // The start of a maximum would hardly matter at 0.75.
+    const bool extreme =
+        store.value.kind() == ExprKind::kFloat && std::isinf(store.value->float_value);
+    return make_store(store.buffer, store.indices,
+                      make_float(extreme ? 1e4 : 0.75, store.buffer->dtype));
   });
 }
 
