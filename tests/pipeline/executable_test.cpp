@@ -176,8 +176,10 @@ TEST(ExecutableOnDisk, FlippedBytesBehindChecksums) {
 TEST(NativeCompiler, TheFirstFailureIsTold) {
   codegen::NativeCompiler compiler(*target::find_description("cpu"), 2);
   for (const char* name : {"a", "b"}) {
-    codegen::DeviceFunc broken;  // without a body
+    codegen::DeviceFunc broken;
     broken.entry = name;
+    broken.extent = 1;
+    broken.body = tir::make_seq({});
     broken.item = make_var("item");
     broken.thread = make_var("thread");  // work groups are not for the cpu
     compiler.add(name, {broken});
