@@ -112,15 +112,45 @@ TEST_F(KernelCacheTest, ACorruptedEntryIsCompiledAgainAndReplaced) {
   }
 }
 
-TEST_F(KernelCacheTest, ARewriteIsNotKept) {
+TEST_F(KernelCacheTest, ARewrittenKernelIsNotKept) {
+  DiskCache disk({folder_ / "cache", {}});
+  KernelCache cache(std::shared_ptr<DiskCache>(&disk, [](DiskCache*) {}));
+  ImplementOptions options;
+  options.cache = &cache;
+  options.rewrite = [](const std::string&, tir::PrimFuncRef func) {
+    return std::make_shared<tir::PrimFunc>(*func);
+  };
+  pipeline::compile(text::parse(kProgram, "program"), target::parse_target("cpu"), options);
+  EXPECT_EQ(disk.hits() + disk.misses(), 0);
+  EXPECT_TRUE(!std::filesystem::exists(folder_ / "cache") || entries().empty());
+}
+
+TEST_F(KernelCacheTest, AKernelThatARewriteLeavesAloneIsKept) {
   DiskCache disk({folder_ / "cache", {}});
   KernelCache cache(std::shared_ptr<DiskCache>(&disk, [](DiskCache*) {}));
   ImplementOptions options;
   options.cache = &cache;
   options.rewrite = [](const std::string&, tir::PrimFuncRef func) { return func; };
   pipeline::compile(text::parse(kProgram, "program"), target::parse_target("cpu"), options);
-  EXPECT_EQ(disk.hits() + disk.misses(), 0);
-  EXPECT_TRUE(!std::filesystem::exists(folder_ / "cache") || entries().empty());
+  EXPECT_GT(disk.misses(), 0);
+  const int64_t before = disk.hits();
+  pipeline::compile(text::parse(kProgram, "program"), target::parse_target("cpu"), options);
+  EXPECT_GT(disk.hits(), before);
+}
+
+TEST_F(KernelCacheTest, TheFallbacksSchedulesAreKeptApart) {
+  DiskCache disk({folder_ / "cache", {}});
+  KernelCache cache(std::shared_ptr<DiskCache>(&disk, [](DiskCache*) {}));
+  ImplementOptions options;
+  options.cache = &cache;
+  pipeline::compile(text::parse(kProgram, "program"), target::parse_target("cpu"), options);
+  options.scheduled_by_rules = [](const std::string&) { return false; };
+  auto plain =
+      pipeline::compile(text::parse(kProgram, "program"), target::parse_target("cpu"), options);
+  EXPECT_EQ(disk.hits(), 0);
+  for (const Implementation& implementation : plain->implementations) {
+    EXPECT_EQ(implementation.provider, "schedule:fallback");
+  }
 }
 
 }  // namespace
