@@ -5,10 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "passes/kernel.h"
-#include "pipeline/kernel_cache.h"
 #include "schedule/rules.h"
 #include "support/expect_error.h"
-#include "support/temp_folder.h"
 #include "text/printer.h"
 #include "tir/visit.h"
 #include "topdown/kernels/plant_pass.h"
@@ -17,14 +15,6 @@
 
 namespace tapml::topdown {
 namespace {
-
-// Kernels are compiled once for all tests.
-pipeline::KernelCache& kernel_cache() {
-  static const testing::TempFolder folder;
-  static pipeline::KernelCache cache(
-      std::make_shared<DiskCache>(DiskCacheOptions{folder / "cache", {}}));
-  return cache;
-}
 
 PassBisection bisected(BisectPassesOptions options) {
   options.cache = &kernel_cache();

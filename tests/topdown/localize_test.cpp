@@ -22,7 +22,8 @@ struct Platforms {
   Platform target{target::parse_target("cpu"), to.get(), {}};
 };
 
-Localization localized(const LocalizeOptions& options) {
+Localization localized(LocalizeOptions options) {
+  options.cache = &kernel_cache();
   const Platforms platforms;
   return localize(small_model().golden.model.module, small_model().golden.model.weights, kPrompt,
                   platforms.source, platforms.target, options);
@@ -100,6 +101,7 @@ Localization localized_apart(const std::vector<std::string>& plants) {
   LocalizeOptions options;
   options.plants = plants;
   options.shrink_time = std::chrono::milliseconds(0);
+  options.cache = &kernel_cache();
   return localize(small_model().golden.model.module, small_model().golden.model.weights, kPrompt,
                   platforms.source, platforms.target, options);
 }

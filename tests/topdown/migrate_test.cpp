@@ -6,7 +6,6 @@
 
 #include <algorithm>
 
-#include "pipeline/kernel_cache.h"
 #include "support/expect_error.h"
 #include "support/temp_folder.h"
 #include "topdown/losing_session.h"
@@ -18,17 +17,9 @@
 namespace tapml::topdown {
 namespace {
 
-// Kernels that all migrations of these tests share.
-pipeline::KernelCache* shared_cache() {
-  static const testing::TempFolder folder;
-  static pipeline::KernelCache cache(
-      std::make_shared<DiskCache>(DiskCacheOptions{.folder = folder / "cache"}));
-  return &cache;
-}
-
 Migration migrated(MigrateOptions options, std::unique_ptr<runtime::Session> to,
                    const std::vector<int32_t>& prompt = kPrompt) {
-  options.cache = shared_cache();
+  options.cache = &kernel_cache();
   auto from = testing::open_session("cpu");
   const Platform source{target::parse_target("cpu"), from.get(), {}};
   const Platform target{target::parse_target("cpu"), to.get(), {}};

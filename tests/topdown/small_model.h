@@ -3,7 +3,9 @@
 
 #include <vector>
 
+#include "pipeline/kernel_cache.h"
 #include "support/compiled_models.h"
+#include "support/temp_folder.h"
 #include "topdown/suite/carve.h"
 
 namespace tapml::topdown {
@@ -13,6 +15,14 @@ using testing::CompiledModel;
 inline const std::vector<int32_t> kPrompt = {3, 1, 4, 1, 5};
 
 inline const CompiledModel& small_model() { return *testing::compiled_model("cpu", "mqa_tied"); }
+
+// Its kernels are compiled once for all tests.
+inline pipeline::KernelCache& kernel_cache() {
+  static const testing::TempFolder folder;
+  static pipeline::KernelCache cache(
+      std::make_shared<DiskCache>(DiskCacheOptions{folder / "cache", {}}));
+  return cache;
+}
 
 inline std::vector<HostTensor> logits_of(llm::Engine& engine) {
   std::vector<HostTensor> logits;
