@@ -33,30 +33,32 @@ bool terminal_has_colors(int fd) {
   return terminal_moves_cursor(fd);
 }
 
-std::string styled(std::string_view text, Style style, bool enabled) {
-  if (!enabled) return std::string(text);
-  const char* code = "0";
+namespace {
+
+// Of the terminal's "select graphic rendition".
+const char* code_of(Style style) {
   switch (style) {
     case Style::kBold:
-      code = "1";
-      break;
+      return "1";
     case Style::kDim:
-      code = "2";
-      break;
+      return "2";
     case Style::kRed:
-      code = "31";
-      break;
+      return "31";
     case Style::kGreen:
-      code = "32";
-      break;
+      return "32";
     case Style::kYellow:
-      code = "33";
-      break;
+      return "33";
     case Style::kBlue:
-      code = "34";
-      break;
+      return "34";
   }
-  return std::string("\x1b[") + code + "m" + std::string(text) + "\x1b[0m";
+  return "0";
+}
+
+}  // namespace
+
+std::string styled(std::string_view text, Style style, bool enabled) {
+  if (!enabled) return std::string(text);
+  return std::string("\x1b[") + code_of(style) + "m" + std::string(text) + "\x1b[0m";
 }
 
 size_t display_width(std::string_view text) {
