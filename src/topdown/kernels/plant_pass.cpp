@@ -31,7 +31,8 @@ relax::Expr with_wrong_operator(const relax::Expr& body) {
 std::optional<std::string> parse_plant_of_pass(const std::string& text) {
   const size_t colon = text.rfind(':');
   if (colon == std::string::npos) return std::nullopt;
-  const std::string name = text.substr(0, colon), kind = text.substr(colon + 1);
+  std::string name = text.substr(0, colon);
+  const std::string kind = text.substr(colon + 1);
   bool has_operators = true;
   for (const pipeline::PassInfo& pass : pipeline::pass_table()) {
     has_operators = has_operators && pass.name != std::string("legalize");

@@ -161,7 +161,8 @@ class PlantedSession : public runtime::ForwardingSession {
 Platform with_session_plants(Platform platform, SessionPlants plants) {
   if (!platform.open) return platform;
   auto open = std::move(platform.open);
-  platform.open = [open, plants]() -> std::unique_ptr<runtime::Session> {
+  platform.open = [open = std::move(open),
+                   plants = std::move(plants)]() -> std::unique_ptr<runtime::Session> {
     return std::make_unique<PlantedSession>(open(), plants);
   };
   return platform;

@@ -40,6 +40,30 @@ Stmt with_first_launch(const Stmt& body, const Stmt& first) {
   return make_seq({first, body});
 }
 
+// The memory of `inner` is that of `outer`, which has one dimension, as often as it fits.
+Stmt laid_over(const Stmt& body, const Buffer& inner, const Buffer& outer) {
+  auto place = [&](const std::vector<PrimExpr>& indices) -> std::vector<PrimExpr> {
+    PrimExpr linear = 0;
+    for (size_t d = 0; d < indices.size(); ++d) linear = linear * inner->shape[d] + indices[d];
+    return {floormod(linear, outer->shape[0])};
+  };
+  return rewrite(
+      body,
+      [&](const PrimExpr& root) {
+        return rewrite_expr(root, [&](const PrimExpr& e) {
+          const bool own = e.kind() == ExprKind::kLoad && load_buffer(e) == inner;
+          return own ? load(outer, place(e->operands)) : PrimExpr();
+        });
+      },
+      [&](const Stmt& s) -> Stmt {
+        if (s->kind == StmtKind::kAlloc && as<AllocNode>(s).buffer == inner) {
+          return as<AllocNode>(s).body;
+        }
+        if (s->kind != StmtKind::kStore || as<StoreNode>(s).buffer != inner) return nullptr;
+        return make_store(outer, place(as<StoreNode>(s).indices), as<StoreNode>(s).value);
+      });
+}
+
 }  // namespace
 
 // The start of an accumulator becomes what a register may hold.
@@ -89,19 +113,26 @@ Variants missing_barrier(const PrimFunc& func) {
 
 // Two buffers of a work group, or of an invocation, lie over each other.
 Variants shared_overlap(const PrimFunc& func) {
-  return each_stmt(func, [](const Stmt& s) -> Stmt {
-    if (s->kind != StmtKind::kAlloc) return nullptr;
-    const Buffer outer = as<AllocNode>(s).buffer;
-    if (outer->scope == Scope::kGlobal) return nullptr;
-    Buffer inner;
+  std::vector<std::pair<Buffer, Buffer>> pairs;  // a buffer, another inside of its scope
+  visit(func.body, [&](const Stmt& s) {
+    if (s->kind != StmtKind::kAlloc) return;
+    const Buffer& outer = as<AllocNode>(s).buffer;
+    if (outer->scope == Scope::kGlobal || outer->shape.size() != 1) return;
     visit(as<AllocNode>(s).body, [&](const Stmt& other) {
-      if (inner || other->kind != StmtKind::kAlloc) return;
-      const Buffer& buffer = as<AllocNode>(other).buffer;
-      if (buffer->scope == outer->scope && same_type(buffer, outer)) inner = buffer;
+      if (other->kind != StmtKind::kAlloc) return;
+      const Buffer& inner = as<AllocNode>(other).buffer;
+      if (inner->scope == outer->scope && inner->dtype == outer->dtype) {
+        pairs.emplace_back(outer, inner);
+      }
     });
-    if (!inner) return nullptr;
-    return make_alloc(outer, replace_buffers(as<AllocNode>(s).body, {{inner.get(), outer}}));
   });
+  Variants variants;
+  for (const auto& [outer, inner] : pairs) {
+    auto result = std::make_shared<PrimFunc>(func);
+    result->body = laid_over(func.body, inner, outer);
+    variants.push_back(std::move(result));
+  }
+  return variants;
 }
 
 }  // namespace tapml::topdown::plants
