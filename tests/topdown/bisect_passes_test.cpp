@@ -7,6 +7,7 @@
 #include "passes/kernel.h"
 #include "schedule/rules.h"
 #include "support/expect_error.h"
+#include "support/sanitized.h"
 #include "text/printer.h"
 #include "tir/visit.h"
 #include "topdown/kernels/plant_pass.h"
@@ -67,6 +68,7 @@ TEST(BisectPasses, AnOptionalPassIsNamed) {
 }
 
 TEST(BisectPasses, TwoOptionalPassesAreNamedApart) {
+  if (testing::kSanitized) GTEST_SKIP() << "as with one, and often";
   BisectPassesOptions options;
   options.rewrite_pass = [](const std::string& pass, Module module) {
     return wrong_operator_after("fold_constants")(
