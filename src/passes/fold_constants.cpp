@@ -75,18 +75,14 @@ Expr folded_value(const Expr& value, const Annotation& annotation) {
   return make_constant(outputs[0].to_host());
 }
 
-namespace {
-
-// Variables that must not become constants, because what they hold is changed or may be: what is
-// updated in place, and in functions with effects all that goes anywhere but into operators.
-std::set<const VarNode*> held_variables(const Function& function) {
+std::set<const VarNode*> held_variables(const Function& function, bool pure) {
   std::set<const VarNode*> held;
   auto hold = [&](const Expr& expr) {
     visit(expr, [&](const Expr& part) {
       if (const auto* var = as<VarNode>(part)) held.insert(var);
     });
   };
-  bool pure = function.pure;
+  pure = pure && function.pure;
   visit(function.body, [&](const Expr& expr) {
     const auto* lambda = as<FunctionNode>(expr);
     pure = pure && (!lambda || lambda->function->pure);
@@ -115,6 +111,8 @@ std::set<const VarNode*> held_variables(const Function& function) {
   });
   return held;
 }
+
+namespace {
 
 // Folds the bindings of a sequence and of the sequences in it; `folded` holds what is known around
 // them.

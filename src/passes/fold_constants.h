@@ -1,5 +1,7 @@
 #pragma once
 
+#include <set>
+
 #include "ir/module.h"
 #include "relax/expr.h"
 
@@ -15,5 +17,10 @@ inline constexpr int64_t kFoldBytes = 1024;
 // The constant that one operator call is, bound to a variable of this annotation; null where it
 // cannot or should not be folded.
 relax::Expr folded_value(const relax::Expr& value, const relax::Annotation& annotation);
+
+// Variables of a function that must not become constants, because what they hold is changed or may
+// be: what is updated in place, and in functions with effects all that goes anywhere but into
+// operators. `pure`: whether the function that this one's body becomes part of has none.
+std::set<const relax::VarNode*> held_variables(const relax::Function& function, bool pure = true);
 
 }  // namespace tapml::passes

@@ -72,6 +72,12 @@ class Evaluator {
 
   Expr run(const Function& function) {
     for (const Var& var : signature_vars(function)) visible_.push_back(var);
+    held_ = held_variables(function);
+    pure_ = function.pure;
+    visit(function.body, [this](const Expr& expr) {
+      const auto* lambda = as<FunctionNode>(expr);
+      pure_ = pure_ && (!lambda || lambda->function->pure);
+    });
     return canonical(sequence(function.body));
   }
 
@@ -246,7 +252,9 @@ class Evaluator {
     if (as<TupleNode>(b.value)) tuples_[b.var.get()] = b.value;
     if (as<CallNode>(b.value)) {
       if (take_over(work, out)) return;
-      if (Expr constant = folded_value(b.value, b.var->annotation)) {
+      if (held_.contains(work.key)) {
+        // It has to stay a variable.
+      } else if (Expr constant = folded_value(b.value, b.var->annotation)) {
         b.value = std::move(constant);
         return name(std::move(work), out);
       }
@@ -258,6 +266,7 @@ class Evaluator {
   // `var = atom`: the atom stands for the variable, where it can be seen and promises as much.
   void name(Work work, Output& out) {
     const Binding& b = work.binding;
+    if (as<ConstantNode>(b.value) && held_.contains(work.key)) return out.add(b);
     const Annotation found = build::annotation_of_operand(b.value, module_);
     const auto* from = as<VarNode>(b.value);
     if (build::surely_fits(found, b.var->annotation)) {
@@ -409,6 +418,9 @@ class Evaluator {
           call.args[i], expected, function.params[i]->name + "_of_" + callee.name, binding, out);
     }
     const Expr body = refresh(function.body, values, symbols);
+    Function part = function;
+    part.body = body;
+    held_.merge(held_variables(part, pure_));
     Expr result = splice(*as<SeqNode>(body), out);
     return checked(result, build::simplified(relax::substitute(function.result, symbols)),
                    "result_of_" + callee.name, binding, out);
@@ -428,6 +440,8 @@ class Evaluator {
   const Module& module_;
   std::string name_;
   arith::Analyzer analyzer_;
+  std::set<const VarNode*> held_;          // what must not become a constant
+  bool pure_ = true;                       // the function has no effects
   ExprMap known_;                          // what stands for a variable
   VarMap symbols_;                         // what stands for a symbolic variable
   std::map<const VarNode*, Expr> tuples_;  // what variables are made of

@@ -10,6 +10,7 @@
 #include "passes/lambda_lift.h"
 #include "passes/legalize.h"
 #include "passes/name_shapes.h"
+#include "passes/partial_evaluate.h"
 #include "support/expect_error.h"
 #include "text/parser.h"
 #include "text/printer.h"
@@ -233,6 +234,21 @@ def main(x: Tensor((1,), bool)) -> Tensor((3,), u64) {
   testing::expect_user_error([&] { name_shapes(module); },
                              {"what a function returns is not what it promises", "function main",
                               "Tensor((3,), u64)", "Tensor((3,), bool)"});
+}
+
+TEST(FoundByGraphs, WhatIsViewedStaysAVariableWhenItIsKnown) {
+  Module module = text::parse(R"(module
+impure def main(x: Tensor((1,), f32)) -> Tensor((1, 1), f32) {
+  one: Tensor((1, 1), f32) = full(shape(1, 1)) {dtype: f32, value: 1.0}
+  own: Tensor((1, 1), f32) = copy(one)
+  view: Tensor((1,), f32) = view_reshape(own, shape(1))
+  w: Tuple() = assign(view, x)
+  return own
+})",
+                              "test");
+  const Module result = partial_evaluate(module);
+  analysis::verify(result, "partial_evaluate");
+  EXPECT_NE(text::print(result).find("view_reshape(own"), std::string::npos) << text::print(result);
 }
 
 }  // namespace
