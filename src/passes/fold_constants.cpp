@@ -75,6 +75,15 @@ Expr folded_value(const Expr& value, const Annotation& annotation) {
   return make_constant(outputs[0].to_host());
 }
 
+bool has_no_effects(const Function& function) {
+  bool pure = function.pure;
+  visit(function.body, [&](const Expr& expr) {
+    const auto* lambda = as<FunctionNode>(expr);
+    pure = pure && (!lambda || lambda->function->pure);
+  });
+  return pure;
+}
+
 std::set<const VarNode*> held_variables(const Function& function, bool pure) {
   std::set<const VarNode*> held;
   auto hold = [&](const Expr& expr) {
@@ -82,11 +91,7 @@ std::set<const VarNode*> held_variables(const Function& function, bool pure) {
       if (const auto* var = as<VarNode>(part)) held.insert(var);
     });
   };
-  pure = pure && function.pure;
-  visit(function.body, [&](const Expr& expr) {
-    const auto* lambda = as<FunctionNode>(expr);
-    pure = pure && (!lambda || lambda->function->pure);
-  });
+  pure = pure && has_no_effects(function);
   visit(function.body, [&](const Expr& expr) {
     const auto* call = as<CallNode>(expr);
     if (const auto* seq = as<SeqNode>(expr); seq && !pure) {

@@ -18,6 +18,9 @@ inline constexpr int64_t kFoldBytes = 1024;
 // cannot or should not be folded.
 relax::Expr folded_value(const relax::Expr& value, const relax::Annotation& annotation);
 
+// Whether neither the function nor a lambda in it writes or calls what is not pure.
+bool has_no_effects(const relax::Function& function);
+
 // Variables of a function that must not become constants, because what they hold is changed or may
 // be: what is updated in place, and in functions with effects all that goes anywhere but into
 // operators. `pure`: whether the function that this one's body becomes part of has none.

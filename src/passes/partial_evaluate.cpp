@@ -73,11 +73,7 @@ class Evaluator {
   Expr run(const Function& function) {
     for (const Var& var : signature_vars(function)) visible_.push_back(var);
     held_ = held_variables(function);
-    pure_ = function.pure;
-    visit(function.body, [this](const Expr& expr) {
-      const auto* lambda = as<FunctionNode>(expr);
-      pure_ = pure_ && (!lambda || lambda->function->pure);
-    });
+    pure_ = has_no_effects(function);
     return canonical(sequence(function.body));
   }
 
@@ -252,9 +248,8 @@ class Evaluator {
     if (as<TupleNode>(b.value)) tuples_[b.var.get()] = b.value;
     if (as<CallNode>(b.value)) {
       if (take_over(work, out)) return;
-      if (held_.contains(work.key)) {
-        // It has to stay a variable.
-      } else if (Expr constant = folded_value(b.value, b.var->annotation)) {
+      const bool may_fold = !held_.contains(work.key);
+      if (Expr constant = may_fold ? folded_value(b.value, b.var->annotation) : nullptr) {
         b.value = std::move(constant);
         return name(std::move(work), out);
       }
