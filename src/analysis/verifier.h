@@ -40,6 +40,8 @@
 //        thread loops have constant extents, shared and local buffers constant shapes.
 //   T9   Operands have the number and dtypes that their operation asks for; constants fit theirs.
 //   T10  Statements are complete: extents, bindings, values and bodies are present.
+//   T11  A subgroup operation (tir/subgroup.h) is the whole value of a store below a loop over
+//        threads, whose extent is a multiple of its width.
 #pragma once
 
 #include <string>

@@ -1,9 +1,11 @@
 // Operand counts and dtypes of scalar expressions.
+#include <bit>
 #include <limits>
 
 #include "analysis/verifier_impl.h"
 #include "ir/intrinsics.h"
 #include "text/printer.h"
+#include "tir/subgroup.h"
 
 namespace tapml::analysis {
 
@@ -25,7 +27,9 @@ size_t operand_count(const PrimExpr& e) {
       return 3;
     case ExprKind::kCall: {
       const IntrinsicInfo* info = find_intrinsic(e->name);
-      return info ? static_cast<size_t>(info->operands) : kAny;
+      if (info) return static_cast<size_t>(info->operands);
+      const auto subgroup = tir::find_subgroup_op(e->name);
+      return subgroup ? tir::subgroup_operands(*subgroup) : kAny;
     }
     case ExprKind::kLoad:
       return kAny;
@@ -91,7 +95,25 @@ class ExprChecker {
          std::string("has dtype ") + dtype_name(e.dtype()) + " instead of " + dtype_name(expected));
   }
 
+  void subgroup(const PrimExpr& e) {
+    if (!tir::has_subgroup_ops(e.operand(0).dtype())) {
+      return fail(e, "is of a dtype that subgroups do not exchange: f32, i32 and u32 they do");
+    }
+    result(e, e.operand(0).dtype());
+    for (size_t i = 1; i < e->operands.size(); ++i) {
+      if (!e.operand(i).is_int()) return fail(e, "has a mask or a width that is not constant");
+    }
+    const tir::SubgroupCall call = *tir::as_subgroup_call(e);
+    if (call.width < 2 || !std::has_single_bit(static_cast<uint64_t>(call.width))) {
+      fail(e, "has a width that is no power of two, 2 or more");
+    } else if (call.op == tir::SubgroupOp::kShuffleXor &&
+               (call.mask < 1 || call.mask >= call.width)) {
+      fail(e, "has a mask that is not from 1 to below the width");
+    }
+  }
+
   void call(const PrimExpr& e) {
+    if (tir::find_subgroup_op(e->name)) return subgroup(e);
     const IntrinsicInfo* info = find_intrinsic(e->name);
     if (!info) return fail(e, "calls no known scalar function");
     DType operand = e.operand(0).dtype();

@@ -1,10 +1,10 @@
-// Invariants T1 to T10.
+// Invariants T1 to T11.
 #include <map>
 #include <set>
 
 #include "analysis/verifier_impl.h"
 #include "text/printer.h"
-#include "tir/visit.h"
+#include "tir/subgroup.h"
 
 namespace tapml::analysis {
 
@@ -95,6 +95,9 @@ class PrimFuncVerifier {
                         "', which is neither an iterator of the block nor a scalar parameter");
       }
     }
+    if (!e.same_as(joint_) && as_subgroup_call(e)) {
+      report_.add("T11", text::print(e) + " is not the whole value of a store");
+    }
     if (e.kind() == ExprKind::kLoad && e->object) {
       use_buffer(static_cast<const BufferNode&>(*e->object));
     }
@@ -155,12 +158,17 @@ class PrimFuncVerifier {
                             " is not constant: " + text::print(node.extent));
     }
     bool saved = in_parallel_;
+    const int64_t outer_threads = threads_;
     in_parallel_ |= outermost;
+    if (node.for_kind == ForKind::kThread && node.extent && node.extent.is_int()) {
+      threads_ = node.extent->int_value;
+    }
     bind(node.var, "the loop variable");
     if (in_block_) inner_.insert(node.var.get());
     stmt(node.body);
     unbind(node.var);
     in_parallel_ = saved;
+    threads_ = outer_threads;
     report_.at(outer);
   }
 
@@ -175,11 +183,23 @@ class PrimFuncVerifier {
                             access_mode_name(mode->second) + " is stored to");
     }
     indices(*node.buffer, node.indices);
-    if (value(node.value, "T10", "a store has no value") &&
-        node.value.dtype() != node.buffer->dtype) {
+    if (auto call = as_subgroup_call(node.value)) subgroup(node.value, *call);
+    joint_ = node.value;
+    const bool is_there = value(node.value, "T10", "a store has no value");
+    joint_ = {};
+    if (is_there && node.value.dtype() != node.buffer->dtype) {
       report_.add("T3", "a value of dtype " + std::string(dtype_name(node.value.dtype())) +
                             " is stored to '" + node.buffer->name + "' of dtype " +
                             dtype_name(node.buffer->dtype));
+    }
+  }
+
+  void subgroup(const PrimExpr& e, const SubgroupCall& call) {
+    if (threads_ == 0) {
+      report_.add("T11", text::print(e) + " stands outside a loop over threads");
+    } else if (call.width < 1 || threads_ % call.width != 0) {
+      report_.add("T11", text::print(e) + " stands below a loop over " + std::to_string(threads_) +
+                             " threads, no multiple of its width");
     }
   }
 
@@ -272,6 +292,8 @@ class PrimFuncVerifier {
   std::map<const BufferNode*, AccessMode> modes_;
   bool in_block_ = false;
   bool in_parallel_ = false;
+  int64_t threads_ = 0;  // of the loop over threads around; 0: there is none
+  PrimExpr joint_;       // the value of the store that is being verified
 };
 
 }  // namespace

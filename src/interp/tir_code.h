@@ -98,5 +98,7 @@ void store_integer(DType dtype, std::byte* data, int64_t index, int64_t value);
 void store_float(DType dtype, std::byte* data, int64_t index, double value);
 
 StmtPtr compile_stmt(ExprCompiler& compiler, const tir::Stmt& stmt);
+// A store of an operation of a subgroup.
+StmtPtr compile_subgroup_store(ExprCompiler& compiler, const tir::StoreNode& node);
 
 }  // namespace tapml::interp

@@ -5,7 +5,7 @@
 #include "interp/interpreter.h"
 #include "interp/tir_code.h"
 #include "ir/exceptions.h"
-#include "tir/visit.h"
+#include "tir/subgroup.h"
 
 namespace tapml::interp {
 
@@ -330,7 +330,9 @@ StmtPtr compile_stmt(ExprCompiler& compiler, const tir::Stmt& stmt) {
       return std::make_unique<SeqCode>(std::move(stmts));
     }
     case tir::StmtKind::kStore:
-      return compile_store(compiler, tir::as<tir::StoreNode>(stmt));
+      return tir::joins_threads(stmt)
+                 ? compile_subgroup_store(compiler, tir::as<tir::StoreNode>(stmt))
+                 : compile_store(compiler, tir::as<tir::StoreNode>(stmt));
     case tir::StmtKind::kIf: {
       const auto& node = tir::as<tir::IfNode>(stmt);
       auto code = std::make_unique<IfCode>();

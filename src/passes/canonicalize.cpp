@@ -18,8 +18,7 @@ class Canonical final : public ForwardRewrite {
   Expr rewrite(const Binding& binding, bool) override {
     if (binding.match_cast) return binding.value;
     if (const auto* item = as<TupleGetItemNode>(binding.value)) {
-      const auto* tuple = as<TupleNode>(value_of(item->tuple));
-      return tuple ? tuple->fields.at(static_cast<size_t>(item->index)) : nullptr;
+      return tuple_field(value_of(item->tuple), item->index);
     }
     return binding.value->kind == relax::ExprKind::kVar ? binding.value : nullptr;
   }

@@ -79,6 +79,12 @@ std::vector<Expr> updated(const Expr& value) {
 
 }  // namespace
 
+relax::Expr tuple_field(const relax::Expr& tuple, int index) {
+  const auto* node = relax::as<relax::TupleNode>(tuple);
+  if (!node || index < 0 || static_cast<size_t>(index) >= node->fields.size()) return nullptr;
+  return node->fields[static_cast<size_t>(index)];
+}
+
 std::set<const VarNode*> consumed_variables(const Expr& body) {
   std::vector<const Binding*> bindings;
   visit_bindings(body, [&](const Binding& binding, bool) { bindings.push_back(&binding); });

@@ -14,6 +14,10 @@ namespace tapml::passes {
 // (views, match_casts, fields of tuples): what they hold must not be shared anew.
 std::set<const relax::VarNode*> consumed_variables(const relax::Expr& body);
 
+// The field of a tuple that is made on the spot; null for any other expression, and where it has no
+// such field: taking that is a fault at run time.
+relax::Expr tuple_field(const relax::Expr& tuple, int index);
+
 class ForwardRewrite {
  public:
   virtual ~ForwardRewrite() = default;

@@ -3,6 +3,7 @@
 #include "ir/exceptions.h"
 #include "ir/intrinsics.h"
 #include "passes/math/functions.h"
+#include "tir/subgroup.h"
 #include "tir/visit.h"
 
 namespace tapml::passes {
@@ -50,6 +51,7 @@ PrimExpr lower_math(const PrimExpr& expr) {
   return rewrite_expr(expr, [](const PrimExpr& e) {
     if (e.kind() != tapml::ExprKind::kCall) return PrimExpr();
     const IntrinsicInfo* info = find_intrinsic(e->name);
+    if (!info && tir::find_subgroup_op(e->name)) return PrimExpr();
     if (!info) throw_internal("unknown intrinsic", e->name);
     return info->needs_math ? lower_call(e) : PrimExpr();
   });

@@ -153,9 +153,8 @@ class Evaluator {
         const Expr of = operand(item->tuple);
         const auto* var = as<VarNode>(of);
         auto it = var ? tuples_.find(var) : tuples_.end();
-        const auto* tuple = as<TupleNode>(it == tuples_.end() ? of : it->second);
-        return tuple ? tuple->fields.at(static_cast<size_t>(item->index))
-                     : make_get_item(of, item->index);
+        const Expr field = tuple_field(it == tuples_.end() ? of : it->second, item->index);
+        return field ? field : make_get_item(of, item->index);
       }
       case relax::ExprKind::kCall: {
         const auto* call = as<CallNode>(expr);

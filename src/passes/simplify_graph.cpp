@@ -294,8 +294,7 @@ Expr Simplifier::rewrite(const Binding& binding, bool) {
   // A cast to what the value surely is: as an atom it takes the variable's place, else it stays.
   if (binding.match_cast) return binding.value;
   if (const auto* item = as<TupleGetItemNode>(binding.value)) {
-    const auto* tuple = as<TupleNode>(value_of(item->tuple));
-    return tuple ? tuple->fields.at(static_cast<size_t>(item->index)) : nullptr;
+    return tuple_field(value_of(item->tuple), item->index);
   }
   if (binding.value->kind == relax::ExprKind::kVar) return binding.value;
   const std::string& name = called_operator(binding.value);

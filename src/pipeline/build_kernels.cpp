@@ -64,7 +64,10 @@ void KernelBuilder::add(const tir::PrimFunc& func, int32_t kernel, const std::st
   double start = seconds_now();
   const std::string& name = executable_.kernels[static_cast<size_t>(kernel)].name;
   const bool is_native = target_.description.code == target::CodeKind::kNative;
-  const bool is_kept = is_native || target_.description.code == target::CodeKind::kGlsl;
+  const target::CodeKind kind = target_.description.code;
+  // OpenCL C of several kernels is one text.
+  const bool is_kept = is_native || kind == target::CodeKind::kGlsl ||
+                       (kind == target::CodeKind::kOpenClC && options_.module_per_kernel);
   Native native;
   native.implementation = executable_.implementations.size();
   const bool by_rules = !options_.scheduled_by_rules || options_.scheduled_by_rules(name);
@@ -73,7 +76,7 @@ void KernelBuilder::add(const tir::PrimFunc& func, int32_t kernel, const std::st
   };
   std::optional<schedule::Scheduled> known;
   bool rewritten = false;
-  if (options_.rewrite) {
+  if (options_.rewrite && (!options_.rewrites || options_.rewrites(name))) {
     known = schedule();
     const tir::PrimFuncRef own = known->func;
     known->func = options_.rewrite(name, own);
@@ -262,15 +265,21 @@ std::vector<ModuleBlob> KernelBuilder::generate_spirv() {
 }
 
 std::vector<ModuleBlob> KernelBuilder::generate_opencl() {
-  if (!options_.module_per_kernel || own_functions_.empty()) {
-    return {codegen::compile_opencl(functions_)};
-  }
+  if (natives_.empty()) return {codegen::compile_opencl(functions_)};
   std::vector<ModuleBlob> blobs;
   auto next = functions_.begin();
-  for (const auto& [implementation, count] : own_functions_) {
-    const auto end = next + static_cast<std::ptrdiff_t>(count);
-    blobs.push_back(codegen::compile_opencl({next, end}));
+  for (Native& native : natives_) {
+    const auto end = next + static_cast<std::ptrdiff_t>(native.functions);
+    ModuleBlob blob = codegen::compile_opencl({next, end});
     next = end;
+    if (native.cached) {
+      blob.bytes = std::move(native.object.bytes);
+      blob.entries = std::move(native.object.entries);
+    } else {
+      native.object.bytes = blob.bytes;
+      keep(native);
+    }
+    blobs.push_back(std::move(blob));
   }
   return blobs;
 }

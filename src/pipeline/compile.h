@@ -73,8 +73,10 @@ struct ImplementOptions {
   // Sees each implementation after scheduling and before code generation, and returns the one to
   // use. Planted bugs come in here.
   std::function<tir::PrimFuncRef(const std::string& kernel, tir::PrimFuncRef scheduled)> rewrite;
-  // Where native kernels are looked for and kept; null: nowhere. Not used for kernels that
-  // `rewrite` changes.
+  // Which kernels it may change; empty: all. The others need no schedule where the cache has them.
+  KernelChoice rewrites;
+  // Where compiled kernels are looked for and kept; null: nowhere. Not used for kernels that
+  // `rewrite` changes, and for OpenCL only with `module_per_kernel`.
   KernelCache* cache = nullptr;
   // A module for each kernel where a driver builds modules, so that it builds those alone that it
   // has not seen. Else one for all, which loads faster.

@@ -1,4 +1,4 @@
-// Native kernels kept between compilations.
+// Kernels kept between compilations: native code, SPIR-V, OpenCL C.
 #pragma once
 
 #include <memory>

@@ -13,7 +13,7 @@ bool LibraryKernels::add(const relax::Function& spec, const tir::PrimFunc& progr
   const std::string& name = executable_.kernels[static_cast<size_t>(kernel)].name;
   std::optional<library::Choice> choice = chooser_.choose(name, spec, program);
   if (!choice) return false;
-  if (options_.rewrite) {
+  if (options_.rewrite && (!options_.rewrites || options_.rewrites(name))) {
     // What takes the place of a schedule takes that of a routine.
     auto given = std::make_shared<const tir::PrimFunc>(program);
     if (options_.rewrite(name, given) != given) return false;

@@ -66,6 +66,9 @@ Scheduled gpu_schedule(const tir::PrimFunc& func, const target::Target& target) 
   inline_producers(*program);
   fold_epilogues(*program);
   const Group group(target.description);
+  if (auto plan = gpu_attention(group, *program)) {
+    return {finish(func, *program, plan->nest, group.threads), plan->rule};
+  }
   if (auto plan = gpu_rows(func, group, *program)) {
     return {finish(func, *program, plan->nest, group.threads), plan->rule};
   }

@@ -1,6 +1,7 @@
 #include "target/target.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 
 #include "base/host/cpu_features.h"
@@ -15,8 +16,8 @@ namespace {
 const std::map<std::string, std::vector<std::string>>& known_options() {
   static const std::map<std::string, std::vector<std::string>> kOptions = {
       {"cpu", {"arch", "features", "libs", "threads"}},
-      {"opencl", {"device", "for", "groups", "index", "schedule"}},
-      {"vulkan", {"device", "for", "groups", "schedule", "validation"}},
+      {"opencl", {"device", "for", "groups", "index", "schedule", "subgroups"}},
+      {"vulkan", {"device", "for", "groups", "schedule", "subgroups", "validation"}},
       {"wasm", {}},
       {"null", {}}};
   return kOptions;
@@ -87,6 +88,16 @@ Target parse_target(std::string_view text) {
   const std::string groups = target.choice("groups", {"auto", "cpu", "gpu"});
   if (groups != "auto") target.description.cpu_like_groups = groups == "cpu";
   target.choice("schedule", {"rules", "fallback"});
+  if (target.options.contains("subgroups")) {
+    const int64_t width = target.integer_option("subgroups", 0, 0, kWidestSubgroup);
+    if (width == 1 || (width > 0 && !std::has_single_bit(static_cast<uint64_t>(width)))) {
+      throw_user("bad value of option \"subgroups\"", where,
+                 "0, or a power of two from 2 to " + std::to_string(kWidestSubgroup),
+                 std::to_string(width));
+    }
+    target.description.subgroup_width = std::max<int64_t>(1, width);
+    target.description.features.subgroups = width > 0;
+  }
   return target;
 }
 

@@ -19,6 +19,8 @@ enum class CodeKind : uint8_t {
   kNone,     // nothing is generated (null)
 };
 
+inline constexpr int64_t kWidestSubgroup = 128;
+
 // What the scheduler and the emitters must know of a platform.
 struct Description {
   std::string platform;
@@ -30,7 +32,7 @@ struct Description {
   // The threads of a group are turns of a loop on a processor: schedules are those of processors,
   // an item a group.
   bool cpu_like_groups = false;
-  int64_t subgroup_width = 1;  // threads in lockstep
+  int64_t subgroup_width = 1;  // threads in lockstep; above 1 where `features.subgroups`
   int64_t workgroup_threads = 64;
   Processor processor;        // kNative: what the code is made for
   int64_t vector_bytes = 16;  // width that loops are shaped for

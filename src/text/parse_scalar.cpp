@@ -5,6 +5,7 @@
 #include "ir/intrinsics.h"
 #include "text/operators.h"
 #include "text/parser_impl.h"
+#include "tir/subgroup.h"
 
 namespace tapml::text {
 
@@ -185,7 +186,8 @@ Sized<PrimExpr> Parser::scalar_call(const Token& name) {
 Sized<PrimExpr> Parser::intrinsic(const Token& name) {
   const std::string text = name_text(name);
   const IntrinsicInfo* info = find_intrinsic(text);
-  if (!info) {
+  const auto subgroup = tir::find_subgroup_op(text);
+  if (!info && !subgroup) {
     std::vector<std::string_view> names;
     for (const IntrinsicInfo& known : intrinsic_table()) names.emplace_back(known.name);
     fail(name, "'" + text + "' is no scalar function", "one of " + known_intrinsics(),
@@ -200,9 +202,11 @@ Sized<PrimExpr> Parser::intrinsic(const Token& name) {
   }
   int depth = 0;
   std::vector<PrimExpr> operands = scalar_list(")", &depth);
-  if (operands.size() != static_cast<size_t>(info->operands)) {
+  const size_t expected =
+      info ? static_cast<size_t>(info->operands) : tir::subgroup_operands(*subgroup);
+  if (operands.size() != expected) {
     source_.fail(name.offset, "wrong number of operands of '" + text + "'",
-                 std::to_string(info->operands), std::to_string(operands.size()));
+                 std::to_string(expected), std::to_string(operands.size()));
   }
   DType result = type.value_or(operands[0].dtype());
   return {make_call(text, result, std::move(operands)), deeper(name, depth)};

@@ -231,6 +231,30 @@ const Case kTirCases[] = {
           for i in parallel(4) { for j in parallel(4) { b[i, j] = 0 } } })"},
     {"T8UnrolledExtent", "T8 in k, for i: the extent of a loop of kind unrolled is not constant: n",
      "prim def k(out b: Buffer((n,), i64), n: i64) { for i in unrolled(n) { b[i] = 0 } }"},
+    {"T11OutsideThreads", "T11 in k: subgroup_sum(f32(1.0), 8) stands outside a loop over threads",
+     R"(prim def k(out b: Buffer((4,), f32)) { b[0] = subgroup_sum(f32(1), 8) })"},
+    {"T11Width",
+     "T11 in k, for t: subgroup_sum(f32(1.0), 8) stands below a loop over 12 threads, no multiple "
+     "of its width",
+     R"(prim def k(out b: Buffer((4,), f32)) {
+          for t in thread(12) { b[0] = subgroup_sum(f32(1), 8) } })"},
+    {"T11Part", "T11 in k, for t: subgroup_max(f32(1.0), 8) is not the whole value of a store",
+     R"(prim def k(out b: Buffer((4,), f32)) {
+          for t in thread(16) { b[0] = f32(1) + subgroup_max(f32(1), 8) } })"},
+    {"T9SubgroupMask",
+     "T9 in k, for t: subgroup_shuffle_xor(f32(1.0), 8, 8) has a mask that is not from 1 to below "
+     "the width",
+     R"(prim def k(out b: Buffer((4,), f32)) {
+          for t in thread(16) { b[0] = subgroup_shuffle_xor(f32(1), 8, 8) } })"},
+    {"T9SubgroupWidth",
+     "T9 in k, for t: subgroup_sum(f32(1.0), 6) has a width that is no power of two, 2 or more",
+     R"(prim def k(out b: Buffer((4,), f32)) {
+          for t in thread(12) { b[0] = subgroup_sum(f32(1), 6) } })"},
+    {"T9SubgroupDType",
+     "T9 in k, for t: subgroup_sum(f64(1.0), 8) is of a dtype that subgroups do not exchange: f32, "
+     "i32 and u32 they do",
+     R"(prim def k(out b: Buffer((4,), f64)) {
+          for t in thread(16) { b[0] = subgroup_sum(f64(1), 8) } })"},
     {"T8LocalShape", "T8 in k: the local buffer 't' has the dimension n, which is not constant",
      "prim def k(out b: Buffer((n,), i64), n: i64) {"
      " alloc t: Buffer((n,), i64, local) b[0] = t[0] }"},

@@ -51,15 +51,17 @@ TEST(VectorAccess, IsWrittenWhereTheLastAxisIsDivisible) {
 TEST(VectorAccess, OfABufferThatIsReadOtherwiseTooIsNot) {
   Var lane = make_var("lane"), item = make_var("item");
   tir::Buffer x = tir::make_buffer("x", kF32, {64}), y = tir::make_buffer("y", kF32, {64});
-  auto function = [&](const PrimExpr& read, const PrimExpr& value) {
+  auto function_of = [&](const PrimExpr& value) {
     codegen::DeviceFunc f;
     f.item = item;
     f.extent = 16;
     f.buffers = {{x, AccessMode::kIn}, {y, AccessMode::kOut}};
-    f.body =
-        tir::make_for(lane, 4, tir::make_store(y, {item * 4 + lane}, tir::load(x, {read}) + value),
-                      tir::ForKind::kVectorized);
-    return codegen::vector_buffers(f);
+    f.body = tir::make_for(lane, 4, tir::make_store(y, {item * 4 + lane}, value),
+                           tir::ForKind::kVectorized);
+    return f;
+  };
+  auto function = [&](const PrimExpr& read, const PrimExpr& value) {
+    return codegen::vector_buffers(function_of(tir::load(x, {read}) + value));
   };
   const PrimExpr zero = make_float(0, kF32), side = item * 4 + lane;
   EXPECT_EQ(function(side, zero), (std::set<const tir::BufferNode*>{x.get(), y.get()}));
@@ -68,8 +70,64 @@ TEST(VectorAccess, OfABufferThatIsReadOtherwiseTooIsNot) {
   EXPECT_EQ(function(item * 4 + lane + 1, zero), only_y) << "not where four begin";
   EXPECT_EQ(function(item * 2 + lane, zero), only_y) << "not always where four begin";
   EXPECT_EQ(function(lane * 16 + item, zero), only_y) << "not side by side";
-  const PrimExpr guarded = select(lt(item, PrimExpr(8)), tir::load(x, {side}), zero);
-  EXPECT_EQ(function(side, guarded), only_y) << "perhaps not read";
+  tir::Buffer z = tir::make_buffer("z", kF32, {60});
+  auto guarded = [&](const tir::Buffer& buffer) {
+    codegen::DeviceFunc f = function_of(zero);
+    const PrimExpr read = select(lt(item, PrimExpr(8)), tir::load(buffer, {side}), zero);
+    f.buffers.push_back({z, AccessMode::kIn});
+    f.body = tir::make_for(lane, 4, tir::make_store(y, {side}, read), tir::ForKind::kVectorized);
+    return codegen::vector_buffers(f);
+  };
+  EXPECT_EQ(guarded(x).size(), 2u) << "perhaps not read, but there";
+  EXPECT_EQ(guarded(z), only_y) << "perhaps not there";
+}
+
+// Of two numbers, of a number that is none, and of one side that is costly.
+void with_nan(HostTensor& tensor, const Sizes& at) {
+  uniform(-9, 9)(tensor, at);
+  for (int64_t i = 0; i < tensor.size(); i += 3) tensor.set_f64(i, std::nan(""));
+}
+
+std::vector<KernelProgram> selections() {
+  std::vector<KernelProgram> result;
+  Var n = make_var("n");
+  for (DType dtype : {kF32, DType::kI32, DType::kU32}) {
+    const Fill fill = uniform(dtype == DType::kU32 ? 0 : -9, 9);
+    KernelMaker m(std::string("where_") + dtype_name(dtype));
+    relax::Variable x = m.param({n, 8}, dtype, fill), y = m.param({n, 8}, dtype, fill);
+    relax::Variable other = m.op("subtract", {m.op("multiply", {y, y}), x});
+    m.op("where", {m.op("less", {x, y}), other, m.op("maximum", {x, y})});
+    result.push_back(m.fused(each("n", {0, 1, 5})));
+  }
+  KernelMaker m("where_nan");
+  relax::Variable x = m.param({n, 8}, kF32, with_nan), y = m.param({n, 8}, kF32);
+  m.op("where", {m.op("isnan", {x}), m.op("relu", {y}), x});
+  result.push_back(m.fused(each("n", {0, 1, 5})));
+  KernelMaker clip("clip");
+  clip.op("clip", {clip.param({n, 8}, kF32, with_nan)}, {{"min", -1.0}, {"max", 2.0}});
+  result.push_back(clip.single(each("n", {0, 1, 50})));
+  KernelMaker silu("silu_where");
+  relax::Variable a = silu.param({n, 8}, kF32), b = silu.param({n, 8}, kF32);
+  silu.op("where", {silu.op("less", {a, b}), silu.op("silu", {a}), b});
+  result.push_back(silu.fused(each("n", {0, 1, 5})));
+  return result;
+}
+
+TEST(VectorSelect, HasNoBranches) {
+  const std::vector<KernelProgram> kernels = selections();
+  std::string source = glsl_of(kernels[0]);
+  for (const char* part : {"mix(", "lessThan(", "notEqual("}) {
+    EXPECT_NE(source.find(part), std::string::npos) << part << source;
+  }
+  for (const char* part : {"?", "if ("}) EXPECT_EQ(source.find(part), std::string::npos) << source;
+  EXPECT_NE(glsl_of(kernels[3]).find("mix("), std::string::npos) << "a mask of its lanes";
+  source =
+      codegen::emit_source(launches(kernels[0], "opencl:groups=gpu"), codegen::opencl_c_dialect());
+  EXPECT_NE(source.find("select("), std::string::npos) << source;
+  // Nobody wants the exp of what is not taken.
+  source = glsl_of(kernels.back());
+  EXPECT_EQ(source.find("mix("), std::string::npos) << source;
+  EXPECT_NE(source.find("vec4("), std::string::npos) << source;
 }
 
 class VectorAccessOn : public ::testing::TestWithParam<const char*> {};
@@ -83,6 +141,7 @@ TEST_P(VectorAccessOn, ComputesTheSame) {
   relax::Variable i = ints.param({make_var("n"), 3, 8}, DType::kI32);
   ints.op("add", {i, ints.param({8}, DType::kI32)});
   kernels.push_back(ints.single(each("n", {0, 1, 5})));
+  for (KernelProgram& kernel : selections()) kernels.push_back(std::move(kernel));
   for (const KernelProgram& kernel : kernels) device.add(*kernel.func);
   device.load();
   for (size_t k = 0; k < kernels.size(); ++k) {

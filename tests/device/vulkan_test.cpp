@@ -524,6 +524,42 @@ TEST_F(VulkanDeviceTest, PipelinesAreKeptBetweenProcesses) {
   }
 }
 
+int made_pipelines = 0;
+PFN_vkCreateComputePipelines create_pipelines = nullptr;
+
+TEST(VulkanPipelines, AreMadeAtTheFirstLaunch) {
+  TAPML_VULKAN_OR_SKIP(context, device::VulkanContext::open({}));
+  made_pipelines = 0;
+  create_pipelines = context->vk.CreateComputePipelines;
+  context->vk.CreateComputePipelines = [](VkDevice device, VkPipelineCache cache, uint32_t count,
+                                          const VkComputePipelineCreateInfo* infos,
+                                          const VkAllocationCallbacks* callbacks,
+                                          VkPipeline* pipelines) {
+    ++made_pipelines;
+    return create_pipelines(device, cache, count, infos, callbacks, pipelines);
+  };
+  auto session = std::move(*runtime::LocalSession::create(device::make_vulkan_device(context)));
+  ASSERT_TRUE(session->load_module(ModuleId{1}, glsl_module({kOne})));
+  ASSERT_TRUE(session->get_kernel(KernelId{1}, ModuleId{1}, "one"));
+  ASSERT_TRUE(session->get_kernel(KernelId{2}, ModuleId{1}, "one"));
+  EXPECT_EQ(made_pipelines, 0);
+  // The kernel has what it takes.
+  session->unload_module(ModuleId{1});
+  ASSERT_TRUE(session->allocate(BufferId{1}, 64));
+  BufferRange range{BufferId{1}, 0};
+  for (const int64_t scalar : {7, 8}) {
+    for (const KernelId kernel : {KernelId{1}, KernelId{2}}) {
+      ASSERT_TRUE(session->launch(kDefaultStream,
+                                  {kernel, std::span(&range, 1), std::span(&scalar, 1), 4, 1}));
+    }
+  }
+  int32_t value = 0;
+  ASSERT_TRUE(session->read(kDefaultStream, {BufferId{1}, 12},
+                            std::as_writable_bytes(std::span(&value, 1))));
+  EXPECT_EQ(value, 8);
+  EXPECT_EQ(made_pipelines, 1);
+}
+
 // The validation layers see a mistake, so that their silence means something.
 TEST(VulkanValidation, ComplaintsAreErrors) {
   std::vector<std::string> heard;

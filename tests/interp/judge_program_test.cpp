@@ -171,6 +171,28 @@ TEST(JudgeProgram, InputsThatAreOffMoveTheOutput) {
   EXPECT_TRUE(std::isinf(params[1].bound[2]));
 }
 
+// As a sum in a loop: rounded at each step, and off by as much as each of the subgroup's terms.
+TEST(JudgeProgram, SubgroupsHandTheirErrorsOver) {
+  Program program = parse(R"((x: Buffer((8,), f32), out y: Buffer((8,), f32)) {
+  for g in workgroup(1) { for t in thread(8) {
+    alloc own: Buffer((1,), f32, local)
+    own[0] = subgroup_sum(x[t], 4)
+    own[0] = subgroup_shuffle_xor(own[0], 1, 4)
+    y[t] = own[0]
+  } }
+})");
+  std::vector<RefTensor> params = {RefTensor::zeros(DType::kF32, {8}),
+                                   RefTensor::zeros(DType::kF32, {8})};
+  for (size_t t = 0; t < 8; ++t) params[0].values[t] = 0.1 * static_cast<double>(t);
+  params[0].bound[5] = 0.25;
+  judge_prim_func(*program.func, params, {});
+  EXPECT_NEAR(params[1].values[0], 0.6, 1e-6);
+  EXPECT_GT(params[1].bound[0], 0);
+  EXPECT_LT(params[1].bound[0], 1e-6);
+  EXPECT_NEAR(params[1].values[7], 2.2, 1e-6);
+  EXPECT_NEAR(params[1].bound[7], 0.25, 1e-4);
+}
+
 TEST(JudgeProgram, OverflowIsInfiniteOrUnknown) {
   Program program = parse(R"((x: Buffer((3,), f32), out y: Buffer((3,), f16)) {
   for k in serial(3) { y[k] = cast(f16, x[k]) }

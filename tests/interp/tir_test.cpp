@@ -6,6 +6,7 @@
 #include "interp/interpreter.h"
 #include "ir/exceptions.h"
 #include "tir/builder.h"
+#include "tir/subgroup.h"
 
 namespace tapml::interp {
 namespace {
@@ -212,6 +213,45 @@ TEST_F(TirPrograms, BarrierOutsideThreadsIsAnError) {
   std::vector<HostTensor> params;
   EXPECT_EQ(internal_error_of([&] { run_prim_func(*func, params, {}); }),
             "a barrier outside a loop over threads");
+}
+
+// Two subgroups of four: each thread gets what its own makes, whatever the other has.
+TEST_F(TirPrograms, SubgroupsExchangeValues) {
+  constexpr int64_t kThreads = 8, kWidth = 4;
+  tir::Buffer out = tir::make_buffer("out", kF32, {3, kThreads});
+  tir::Buffer own = tir::make_buffer("own", kF32, {1}, tir::Scope::kLocal);
+  Var group = make_var("g"), t = make_var("t");
+  std::vector<tir::Stmt> stmts;
+  auto store = [&](int64_t row, tir::SubgroupOp op, int64_t mask) {
+    const PrimExpr value = tir::load(in, {t});
+    stmts.push_back(tir::make_store(own, {0}, tir::subgroup_call({op, value, mask, kWidth})));
+    stmts.push_back(tir::make_store(out, {row, t}, tir::load(own, {0})));
+  };
+  store(0, tir::SubgroupOp::kSum, 0);
+  store(1, tir::SubgroupOp::kMin, 0);
+  store(2, tir::SubgroupOp::kShuffleXor, 3);
+  tir::Stmt body = tir::make_alloc(own, tir::make_seq(std::move(stmts)));
+  body = tir::make_for(t, kThreads, body, tir::ForKind::kThread);
+  body = tir::make_for(group, 1, body, tir::ForKind::kWorkgroup);
+  auto func = tir::make_prim_func({{in, AccessMode::kIn}, {out, AccessMode::kOut}}, body);
+  std::vector<HostTensor> params = {numbers({1, 2, 3, 4, 50, 60, 70, 80}),
+                                    HostTensor::zeros(kF32, {3, kThreads})};
+  run_prim_func(*func, params, {kThreads});
+  const std::vector<double> expected = {10, 10, 10, 10, 260, 260, 260, 260,  //
+                                        1,  1,  1,  1,  50,  50,  50,  50,   //
+                                        4,  3,  2,  1,  80,  70,  60,  50};
+  for (int64_t i = 0; i < params[1].size(); ++i) {
+    EXPECT_EQ(params[1].at_f64(i), expected[static_cast<size_t>(i)]) << i;
+  }
+}
+
+TEST_F(TirPrograms, SubgroupOperationOutsideThreadsIsAnError) {
+  tir::Buffer out = tir::make_buffer("out", kF32, {1});
+  const PrimExpr sum = tir::subgroup_call({tir::SubgroupOp::kSum, f32(1), 0, 4});
+  auto func = tir::make_prim_func({{out, AccessMode::kOut}}, tir::make_store(out, {0}, sum));
+  std::vector<HostTensor> params = {numbers({0})};
+  EXPECT_EQ(internal_error_of([&] { run_prim_func(*func, params, {}); }),
+            "a subgroup operation outside a loop over threads");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "analysis/verifier.h"
 #include "build/block_builder.h"
 #include "interp/interpreter.h"
+#include "passes/canonicalize.h"
 #include "passes/dead_parameters.h"
 #include "passes/fold_constants.h"
 #include "passes/fuse_tensor_ir.h"
@@ -11,6 +12,7 @@
 #include "passes/legalize.h"
 #include "passes/name_shapes.h"
 #include "passes/partial_evaluate.h"
+#include "passes/simplify_graph.h"
 #include "support/expect_error.h"
 #include "text/parser.h"
 #include "text/printer.h"
@@ -249,6 +251,28 @@ impure def main(x: Tensor((1,), f32)) -> Tensor((1, 1), f32) {
   const Module result = partial_evaluate(module);
   analysis::verify(result, "partial_evaluate");
   EXPECT_NE(text::print(result).find("view_reshape(own"), std::string::npos) << text::print(result);
+}
+
+// A fault at run time, which passes leave for then.
+TEST(FoundByGraphs, AFieldThatIsNotThereIsNoFieldYet) {
+  Module module = text::parse(R"(module
+def main(x: Tensor((1,), f32)) -> Tensor((1,), f32) {
+  t: Tuple(Tensor((1,), f32)) = (x,)
+  field: Object = t[1000000000]
+  y: Tensor((1,), f32) = match_cast(field, Tensor((1,), f32))
+  return y
+})",
+                              "test");
+  for (auto pass : {simplify_graph, canonicalize, partial_evaluate}) {
+    const Module result = pass(module);
+    analysis::verify(result);
+    testing::expect_user_error(
+        [&] {
+          interp::call(result, "main",
+                       {interp::Value::tensor(op::RefTensor::zeros(DType::kF32, {1}))});
+        },
+        {"a field that does not exist", "main"});
+  }
 }
 
 }  // namespace

@@ -94,6 +94,46 @@ TEST_F(KernelCacheTest, ShadersOfVulkanAreKept) {
   EXPECT_EQ(mixed->modules[0].entries, plain->modules[0].entries);
 }
 
+// With a module for each kernel. One that a rewrite may change is scheduled, the others come from
+// the cache.
+TEST_F(KernelCacheTest, ModulesOfOpenClAreKept) {
+  DiskCache disk({folder_ / "cache", {}});
+  KernelCache cache(std::shared_ptr<DiskCache>(&disk, [](DiskCache*) {}));
+  ImplementOptions options;
+  options.cache = &cache;
+  options.module_per_kernel = true;
+  const target::Target target = target::parse_target("opencl");
+  std::string more = kProgram;
+  more.replace(more.find("silu(c)"), 7, "tanh(c)");
+  const Module program = text::parse(more, "program");
+  auto plain = pipeline::compile(program, target, options);
+  ASSERT_EQ(plain->kernels.size(), 2u);
+  ASSERT_EQ(plain->modules.size(), 2u);
+  EXPECT_EQ(disk.misses(), 2);
+  auto cached = pipeline::compile(program, target, options);
+  EXPECT_EQ(disk.hits(), 2);
+  std::vector<std::string> asked;
+  options.rewrite = [&](const std::string& name, tir::PrimFuncRef func) {
+    asked.push_back(name);
+    return std::make_shared<tir::PrimFunc>(*func);
+  };
+  options.rewrites = [&](const std::string& name) { return name == plain->kernels[1].name; };
+  auto mixed = pipeline::compile(program, target, options);
+  EXPECT_EQ(asked, std::vector<std::string>{plain->kernels[1].name});
+  EXPECT_EQ(disk.hits(), 3);
+  EXPECT_EQ(disk.misses(), 2);
+  for (const auto& other : {cached, mixed}) {
+    ASSERT_EQ(other->modules.size(), 2u);
+    for (size_t i = 0; i < 2; ++i) {
+      EXPECT_EQ(other->modules[i].bytes, plain->modules[i].bytes);
+      EXPECT_EQ(other->modules[i].entries, plain->modules[i].entries);
+      EXPECT_EQ(other->modules[i].platform, "opencl");
+      EXPECT_EQ(other->modules[i].format, plain->modules[i].format);
+      EXPECT_EQ(other->implementations[i].module, plain->implementations[i].module);
+    }
+  }
+}
+
 TEST_F(KernelCacheTest, ACorruptedEntryIsCompiledAgainAndReplaced) {
   std::vector<std::byte> code;
   {

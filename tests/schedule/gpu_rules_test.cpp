@@ -4,15 +4,23 @@
 
 #include "passes/lower_math.h"
 #include "schedule/rules.h"
+#include "support/attention_case.h"
 #include "support/kernel_cases.h"
+#include "text/parser.h"
 #include "tir/visit.h"
 
 namespace tapml::testing {
 namespace {
 
-// With plain groups of 64 threads, of 128, and within the least limits.
-constexpr const char* kTargets[] = {"opencl:groups=gpu", "opencl:for=adreno-740",
-                                    "opencl:for=webgpu", "opencl"};
+// With plain groups of 64 threads, of 128, and within the least limits; without subgroups, with
+// narrow ones, and with those as wide as a group.
+constexpr const char* kTargets[] = {"opencl:groups=gpu",
+                                    "opencl:groups=gpu,subgroups=2",
+                                    "opencl:for=adreno-740",
+                                    "opencl:for=rtx",
+                                    "opencl:for=rdna3",
+                                    "opencl:for=webgpu",
+                                    "opencl"};
 
 std::string gpu_rule(const tir::PrimFunc& func, const char* target = "opencl:groups=gpu") {
   return schedule::schedule_for(func, target::parse_target(target)).rule;
@@ -124,6 +132,127 @@ TEST(GpuRules, Rows) {
   expect_right_everywhere(one("log_softmax", {{{2, n, 33}, kF32}}, each("n", {0, 1, 3})),
                           "gpu_rows");
   expect_right_everywhere(one("argmax", {{{n, m}, kF32}}, sizes), "gpu_rows");
+}
+
+// Blocks of positions, of which the last is not full, with fewer and more than a row has.
+TEST(GpuRules, AttentionGoesBlockByBlock) {
+  for (DType cache : {kF32, kBF16}) {
+    const KernelProgram kernel = long_attention(cache, 8, attention_sizes());
+    expect_right_everywhere(kernel, "gpu_attention");
+    for (const char* target : kTargets) {
+      if (std::string(target) == "opencl") continue;
+      const auto scheduled = schedule::schedule_for(*kernel.func, target::parse_target(target));
+      tir::visit(scheduled.func->body, [&](const tir::Stmt& s) {
+        if (s->kind != tir::StmtKind::kAlloc) return;
+        EXPECT_NE(tir::as<tir::AllocNode>(s).buffer->scope, tir::Scope::kGlobal) << target;
+      });
+    }
+  }
+}
+
+// Sums of v weighed by exp(x - max x), over their sum; `exps`, `weight` and `last` say what stands
+// for the exponentials, for their use, and for the mean.
+struct Weighing {
+  std::string exps = "exp(s[i, j] - peak[i])", weight = "e[i, r]", last = "sums[i, c] / total[i]";
+  std::string lowest = "-1e38";
+};
+tir::PrimFuncRef weighing(const Weighing& w) {
+  const std::string text = R"(
+prim def k(x: Buffer((n, m, 3), f32), v: Buffer((m, 4), f32), out y: Buffer((n, 4), f32), n: i64, m: i64) {
+  alloc s: Buffer((n, m), f32)
+  alloc peak: Buffer((n,), f32)
+  alloc e: Buffer((n, m), f32)
+  alloc total: Buffer((n,), f32)
+  alloc sums: Buffer((n, 4), f32)
+  for a in serial(n) { for b in serial(m) { for d in serial(3) {
+    block "s" (i: spatial(n) = a, j: spatial(m) = b, r: reduce(3) = d) {
+      init { s[i, j] = f32(0) }
+      s[i, j] = s[i, j] + x[i, j, r]*x[i, j, 0]
+    } } } }
+  for a in serial(n) { for b in serial(m) {
+    block "peak" (i: spatial(n) = a, r: reduce(m) = b) {
+      init { peak[i] = f32(LOWEST) }
+      peak[i] = max(peak[i], s[i, r])
+    } } }
+  for a in serial(n) { for b in serial(m) {
+    block "e" (i: spatial(n) = a, j: spatial(m) = b) { e[i, j] = EXPS }
+  } }
+  for a in serial(n) { for b in serial(m) {
+    block "total" (i: spatial(n) = a, r: reduce(m) = b) {
+      init { total[i] = f32(0) }
+      total[i] = total[i] + e[i, r]
+    } } }
+  for a in serial(n) { for z in serial(4) { for b in serial(m) {
+    block "sums" (i: spatial(n) = a, c: spatial(4) = z, r: reduce(m) = b) {
+      init { sums[i, c] = f32(0) }
+      sums[i, c] = sums[i, c] + WEIGHT*v[r, c]
+    } } } }
+  for a in serial(n) { for z in serial(4) {
+    block "y" (i: spatial(n) = a, c: spatial(4) = z) { y[i, c] = LAST }
+  } }
+}
+)";
+  std::string filled = text;
+  for (const auto& [name, value] :
+       {std::pair("EXPS", w.exps), {"WEIGHT", w.weight}, {"LAST", w.last}, {"LOWEST", w.lowest}}) {
+    filled.replace(filled.find(name), std::string(name).size(), value);
+  }
+  Module module = text::parse(filled, "test");
+  return std::dynamic_pointer_cast<const tir::PrimFunc>(module.functions.begin()->second);
+}
+
+TEST(GpuRules, AttentionIsWhatScalesWithItsExponentials) {
+  EXPECT_EQ(gpu_rule(*weighing({})), "gpu_attention");
+  EXPECT_EQ(gpu_rule(*weighing({"select(j < 7, f32(0), exp(s[i, j] - peak[i])*x[i, j, 1])"})),
+            "gpu_attention");
+  const Weighing others[] = {
+      {"exp(s[i, j] - peak[i]) + f32(1)"},
+      {"exp(peak[i] - s[i, j])"},
+      {"exp(s[i, j] - peak[i])*peak[i]"},
+      {"exp2(s[i, j] - peak[i])"},
+      {"exp(s[i, m - 1 - j] - peak[i])"},
+      {.weight = "e[i, r]*e[i, r]"},
+      {.weight = "e[i, m - 1 - r]"},
+      {.weight = "s[i, r]"},
+      {.last = "sums[i, c] / (total[i] + e[i, 0])"},
+      {.last = "sums[i, c] + f32(1) / total[i]", .lowest = "-inf"},
+  };
+  for (const Weighing& other : others) {
+    EXPECT_NE(gpu_rule(*weighing(other)), "gpu_attention")
+        << other.exps << " | " << other.weight << " | " << other.last << " | " << other.lowest;
+  }
+}
+
+// Of three rows the second begins with scores of negative infinity, and the third has no others.
+TEST(GpuRules, AttentionIsThatOfItsReference) {
+  for (const char* lowest : {"-1e38", "-inf"}) {
+    const tir::PrimFuncRef program = weighing({.lowest = lowest});
+    const auto scheduled =
+        schedule::schedule_for(*program, target::parse_target("opencl:groups=gpu"));
+    EXPECT_EQ(scheduled.rule, "gpu_attention");
+    const tir::PrimFuncRef loops = passes::lower_math(*scheduled.func);
+    for (int64_t m : {1, 255, 256, 257, 600}) {
+      RandomStream stream(static_cast<uint64_t>(m), "weighing");
+      std::vector<HostTensor> found = {HostTensor::zeros(kF32, {3, m, 3}),
+                                       HostTensor::zeros(kF32, {m, 4}),
+                                       HostTensor::zeros(kF32, {3, 4})};
+      for (size_t p : {0, 1}) {
+        for (int64_t i = 0; i < found[p].size(); ++i) found[p].set_f64(i, 4 * stream.unit() - 2);
+      }
+      for (int64_t i = m; i < 3 * m; ++i) {
+        found[0].set_f64(3 * i, 1);
+        if (i < m + m / 2 || i >= 2 * m) found[0].set_f64(3 * i + 1, -HUGE_VAL);
+      }
+      std::vector<HostTensor> expected = found;
+      interp::run_prim_func(*program, expected, {3, m});
+      interp::run_prim_func(*loops, found, {3, m});
+      for (int64_t i = 0; i < 12; ++i) {
+        const double a = found[2].at_f64(i), b = expected[2].at_f64(i);
+        EXPECT_TRUE(std::fabs(a - b) < 1e-5 || (std::isnan(a) && std::isnan(b)))
+            << lowest << " " << m << " " << i << ": " << a << ", not " << b;
+      }
+    }
+  }
 }
 
 TEST(GpuRules, ReductionsAlongMemory) {

@@ -14,6 +14,7 @@
 #include "support/spirv_validation.h"
 #include "target/devices.h"
 #include "text/parser.h"
+#include "tir/subgroup.h"
 #include "tir/visit.h"
 
 namespace tapml::testing {
@@ -61,6 +62,7 @@ void more_than(Findings& findings, const std::string& kernel, const char* what, 
 void check_groups(const std::string& kernel, const tir::PrimFunc& func, const Limits& limits,
                   Findings& findings) {
   int64_t local = 0;
+  std::set<DType> exchanged;
   more_than(findings, kernel, "threads", attr_or<int64_t>(func.attrs, "workgroup_threads", 1),
             limits.max_workgroup_threads);
   tir::visit(func.body, [&](const tir::Stmt& stmt) {
@@ -69,10 +71,16 @@ void check_groups(const std::string& kernel, const tir::PrimFunc& func, const Li
       if (loop.for_kind != tir::ForKind::kThread) return;
       more_than(findings, kernel, "threads", loop.extent->int_value, limits.max_workgroup_threads);
     }
+    // What OpenCL C has beside subgroups, where the device turns out to have others.
+    if (stmt->kind == tir::StmtKind::kStore && tir::joins_threads(stmt)) {
+      exchanged.insert(tir::as<tir::StoreNode>(stmt).buffer->dtype);
+    }
     if (stmt->kind != tir::StmtKind::kAlloc) return;
     const tir::Buffer& buffer = tir::as<tir::AllocNode>(stmt).buffer;
     if (buffer->scope == tir::Scope::kShared) local += schedule::scratch_bytes(buffer);
   });
+  local += 4 * static_cast<int64_t>(exchanged.size()) *
+           attr_or<int64_t>(func.attrs, "workgroup_threads", 1);
   // At least one byte, so that devices without local memory are told from unknown ones.
   more_than(findings, kernel, "bytes of local memory", local,
             std::max<int64_t>(1, limits.max_local_memory));
@@ -173,7 +181,7 @@ std::set<uint32_t> capabilities_of(const std::vector<uint32_t>& words) {
 void check_shaders(const ModuleBlob& module, const target::Description& description,
                    Findings& findings) {
   constexpr uint32_t kOpExecutionMode = 16, kLocalSize = 17;
-  constexpr uint32_t kFloat16 = 9, kFloat64 = 10;
+  constexpr uint32_t kFloat16 = 9, kFloat64 = 10, kGroupNonUniform = 61;
   const std::set<DType>& computes = description.features.compute_dtypes;
   const auto entries = spirv_entries(module);
   for (size_t i = 0; i < entries.size(); ++i) {
@@ -185,6 +193,11 @@ void check_shaders(const ModuleBlob& module, const target::Description& descript
     const std::set<uint32_t> asks = capabilities_of(words);
     if (asks.contains(kFloat16) && !computes.contains(DType::kF16)) {
       findings.push_back(name + " computes in f16");
+    }
+    for (uint32_t operation : {kGroupNonUniform, kGroupNonUniform + 2, kGroupNonUniform + 4}) {
+      if (asks.contains(operation) && !description.features.subgroups) {
+        findings.push_back(name + " uses subgroups");
+      }
     }
     if (asks.contains(kFloat64) && !computes.contains(DType::kF64)) {
       findings.push_back(name + " computes in f64");
@@ -311,8 +324,14 @@ TEST(KnownDevices, AreOptionsOfATarget) {
   EXPECT_EQ(web.description.limits.max_bindings, 8);
   EXPECT_EQ(web.description.limits.max_workgroup_threads, 256);
   EXPECT_FALSE(web.description.features.compute_dtypes.contains(DType::kF64));
+  EXPECT_EQ(target::parse_target("vulkan:for=rtx").description.subgroup_width, 32);
+  EXPECT_TRUE(target::parse_target("vulkan:subgroups=8").description.features.subgroups);
+  EXPECT_FALSE(target::parse_target("vulkan:for=rtx,subgroups=0").description.features.subgroups);
   for (const char* text : {"opencl:for=abacus", "opencl:groups=many", "opencl:schedule=good"}) {
     expect_user_error([&] { target::parse_target(text); }, {"one of", text});
+  }
+  for (const char* text : {"vulkan:subgroups=1", "vulkan:subgroups=24", "opencl:subgroups=256"}) {
+    expect_user_error([&] { target::parse_target(text); }, {"subgroups", text});
   }
 }
 

@@ -1,8 +1,6 @@
 // The models of tests/golden/logits: configuration, weights and what PyTorch computes.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>

@@ -408,7 +408,9 @@ RandomLanguageProgram LanguageGenerator::make(int size) {
     break;
   }
   // Printed and read: annotations of functions then have symbolic variables of their own.
-  program.module = text::parse(text::print(module_), "generated");
+  text::SideTensors constants;
+  const std::string text = text::print(module_, &constants);
+  program.module = text::parse(text, "generated", {.side = &constants});
   return program;
 }
 

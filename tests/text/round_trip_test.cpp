@@ -106,10 +106,13 @@ prim def all(
   alloc acc: Buffer((4,), f32, local)
   for i in workgroup(n//64) {
     for t in thread(64) {
+      alloc own: Buffer((1,), f32, local)
       for u: i32 in unrolled(4) {
         acc[cast(i64, u)] = f32(0.0)
       }
       barrier
+      own[0] = subgroup_shuffle_xor(acc[0], 8, 32)
+      own[0] = subgroup_max(own[0], 32)
       if i*64 + t < n and not(t == 3) {
         b[i, t] = cast(bf16, max(a[i, t], f32(0.0)))
       } else {

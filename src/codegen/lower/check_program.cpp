@@ -2,6 +2,7 @@
 
 #include "ir/exceptions.h"
 #include "ir/intrinsics.h"
+#include "tir/subgroup.h"
 #include "tir/visit.h"
 
 namespace tapml::codegen {
@@ -57,6 +58,7 @@ class ProgramCheck {
       case StmtKind::kBarrier:
         return needs_groups("a barrier");
       case StmtKind::kStore:
+        if (joins_threads(s)) needs_groups("a subgroup operation");
         return;
     }
   }
@@ -68,7 +70,7 @@ class ProgramCheck {
       visit_expr(root, [&](const PrimExpr& e) {
         if (e.kind() != tapml::ExprKind::kCall) return;
         const IntrinsicInfo* info = find_intrinsic(e->name);
-        if (info && !info->needs_math) return;
+        if ((info && !info->needs_math) || find_subgroup_op(e->name)) return;
         std::string found = e->name + " of " + dtype_name(e.dtype());
         refuse("the target has no function " + found,
                "a function that " + target_.platform + " has", found);

@@ -7,6 +7,7 @@
 #include "codegen/lower/data.h"
 #include "codegen/lower/index_bounds.h"
 #include "ir/exceptions.h"
+#include "tir/subgroup.h"
 #include "tir/visit.h"
 
 namespace tapml::codegen {
@@ -255,6 +256,10 @@ class Narrower {
 
   // A node whose operands must agree in type.
   PrimExpr flat_node(const PrimExpr& e, Role role) {
+    if (auto call = as_subgroup_call(e)) {
+      call->value = expr(call->value, Role::kValue);
+      return subgroup_call(*call);
+    }
     std::vector<PrimExpr> operands;
     bool wide = false;
     bool logical = e.kind() == ExprKind::kAnd || e.kind() == ExprKind::kOr;

@@ -8,8 +8,36 @@
 
 #include "codegen/lower/device_func.h"
 #include "target/target.h"
+#include "tir/subgroup.h"
 
 namespace tapml::codegen {
+
+// Whether a language has operations of subgroups of some width.
+enum class Subgroups : uint8_t {
+  kNone,
+  kThere,
+  kPerhaps,  // the device's compiler and the running kernel know
+};
+
+// Values of four elements (vector_type), beside what + - * / make of them, and masks of four truth
+// values.
+class VectorOperations {
+ public:
+  virtual ~VectorOperations() = default;
+  virtual std::string splat(const std::string& type, const std::string& value) const = 0;
+  virtual std::string splat_mask(const std::string& condition) const = 0;
+  virtual std::string make_mask(const std::vector<std::string>& conditions) const = 0;
+  // kEq, kNe, kLt or kLe.
+  virtual std::string vector_compare(ExprKind kind, const std::string& a,
+                                     const std::string& b) const = 0;
+  // kAnd or kOr, of masks.
+  virtual std::string vector_logic(ExprKind kind, const std::string& a,
+                                   const std::string& b) const = 0;
+  virtual std::string vector_not(const std::string& mask) const = 0;
+  // a where the mask holds, else b.
+  virtual std::string vector_select(const std::string& mask, const std::string& a,
+                                    const std::string& b) const = 0;
+};
 
 class Dialect {
  public:
@@ -45,6 +73,8 @@ class Dialect {
                                    const std::string& value) const = 0;
   virtual std::string make_vector(const std::string& type,
                                   const std::vector<std::string>& parts) const = 0;
+  // Null where vectors are only loaded, made and stored.
+  virtual const VectorOperations* vectors() const { return nullptr; }
   // A store whose place data decides, in a loop: several may hit one element, and their order
   // counts.
   virtual std::string ordered_store(const std::string& buffer, const std::string& index,
@@ -61,7 +91,23 @@ class Dialect {
   virtual std::string shared_declaration(const std::string& name, DType dtype,
                                          int64_t elements) const = 0;
   virtual std::string barrier() const = 0;
-  virtual std::string thread_index() const = 0;
+  // In [0, threads of the group). `subgroup_width` of a function whose subgroups operate, else 0:
+  // neighbouring threads then lie in one subgroup, in the order of its lanes.
+  virtual std::string thread_index(int64_t subgroup_width) const = 0;
+  virtual Subgroups subgroups(int64_t width) const {
+    static_cast<void>(width);
+    return Subgroups::kNone;
+  }
+  // The operation on `value`; called for every language, used where it is there.
+  virtual std::string subgroup(const tir::SubgroupCall& call, const std::string& value) const {
+    static_cast<void>(call);
+    return value;
+  }
+  // kPerhaps: the condition, the same for all threads of a group.
+  virtual std::string in_subgroups(int64_t width) const {
+    static_cast<void>(width);
+    return {};
+  }
   // `thread` in a loop with barriers, in terms of the loop's variable: a language whose compilers
   // may take branches on the thread out of such loops makes it differ in every turn for all that
   // they can tell.

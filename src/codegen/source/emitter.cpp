@@ -8,7 +8,9 @@
 #include "codegen/lower/data.h"
 #include "codegen/lower/index_signs.h"
 #include "codegen/source/operations.h"
+#include "codegen/source/subgroup.h"
 #include "codegen/source/vector_access.h"
+#include "codegen/source/vector_expr.h"
 #include "ir/exceptions.h"
 #include "tir/visit.h"
 
@@ -35,6 +37,8 @@ class FunctionEmitter {
         dialect_(dialect),
         operations_(dialect, [this](const std::string& text,
                                     DType dtype) { return temporary(text, dtype); }),
+        subgroups_(function, dialect, operations_,
+                   [this](const std::string& hint) { return unique(hint); }),
         signs_(function) {}
 
   std::string run() {
@@ -60,6 +64,8 @@ class FunctionEmitter {
       shared.push_back(
           dialect_.shared_declaration(names_[buffer.get()], buffer->dtype, constant_size(buffer)));
     });
+    const std::vector<std::string>& exchanges = subgroups_.declarations();
+    shared.insert(shared.end(), exchanges.begin(), exchanges.end());
     depth_ = 2;
     stmt(function_.body);
     // A group takes several items: none may write shared memory that another still reads.
@@ -119,6 +125,7 @@ class FunctionEmitter {
         return;
       case StmtKind::kStore: {
         const auto& node = as<StoreNode>(s);
+        if (as_subgroup_call(node.value)) return subgroup(node);
         std::string value = expr(node.value);
         std::string index = place(node.buffer, node.indices);
         if (node.buffer->scope == Scope::kGlobal) {
@@ -172,8 +179,8 @@ class FunctionEmitter {
       // Each thread once; no loop, so that barriers inside stand in uniform control flow.
       line("{");
       ++depth_;
-      const std::string index =
-          dialect_.thread_in_turn(dialect_.thread_index(), vars_.at(function_.item.get()));
+      const std::string index = dialect_.thread_in_turn(dialect_.thread_index(subgroups_.width()),
+                                                        vars_.at(function_.item.get()));
       line("const " + type + " " + var + " = " + index + ";");
       thread_ = node.var;
       stmt(node.body);
@@ -182,7 +189,7 @@ class FunctionEmitter {
       return line("}");
     }
     if (node.for_kind == ForKind::kThread) {
-      return block("for (" + type + " " + var + " = " + dialect_.thread_index() + "; " + var +
+      return block("for (" + type + " " + var + " = " + dialect_.thread_index(0) + "; " + var +
                        " < " + extent + "; " + var + " += " +
                        dialect_.int_literal(function_.workgroup_threads, node.var.dtype()) + ")",
                    [&] { stmt(node.body); });
@@ -190,7 +197,7 @@ class FunctionEmitter {
     ++loop_depth_;
     const bool outer = std::exchange(vectorized_, node.for_kind == ForKind::kVectorized);
     block("for (" + type + " " + var + " = 0; " + var + " < " + extent + "; ++" + var + ")", [&] {
-      if (thread_ && has_barrier(node.body)) {
+      if (thread_ && has_joint(node.body)) {
         turn(node.body, var);
       } else {
         stmt(node.body);
@@ -200,8 +207,22 @@ class FunctionEmitter {
     --loop_depth_;
   }
 
+  void subgroup(const StoreNode& node) {
+    if (!thread_ || node.buffer->scope == Scope::kGlobal) {
+      throw_user("a subgroup operation is stored where it cannot be", function_.entry,
+                 "a store to local memory below a loop over all threads of the group",
+                 "a store to " + node.buffer->name);
+    }
+    const PrimExpr operand = as_subgroup_call(node.value)->value;
+    const std::string value = temporary(expr(operand), operand.dtype());
+    const std::string target = name(node.buffer) + "[" + place(node.buffer, node.indices) + "]";
+    for (const std::string& text : subgroups_.lines(node, value, target, vars_.at(thread_.get()))) {
+      line(text);
+    }
+  }
+
   // Four lanes around one store: what stands side by side is read before the first and written
-  // after the last.
+  // after the last, as one expression of vectors where it can be that.
   void lanes(const ForNode& node) {
     const auto& store = as<StoreNode>(node.body);
     visit_expr(store.value, [&](const PrimExpr& e) {
@@ -215,21 +236,42 @@ class FunctionEmitter {
       loaded_[e.get()] = value;
     });
     const bool whole = vectors_.contains(store.buffer.get());
-    std::vector<std::string> parts;
-    for (int64_t i = 0; i < kVectorLanes; ++i) {
-      vars_[node.var.get()] = dialect_.int_literal(i, node.var.dtype());
-      part_ = i;
-      if (whole) {
-        parts.push_back(expr(store.value));
-      } else {
-        stmt(node.body);
-      }
+    if (!whole) {
+      each_lane(node.var, [&] { stmt(node.body); });
+    } else if (dialect_.vectors() == nullptr) {
+      store_lanes(node, dialect_.make_vector(dialect_.vector_type(store.buffer->dtype),
+                                             each_lane(node.var, store.value)));
+    } else {
+      const VectorLanes lanes = {
+          node.var, loaded_, [this](const PrimExpr& e) { return expr(e); },
+          [this, &node](const PrimExpr& e) { return each_lane(node.var, e); },
+          [this](const std::string& text, DType dtype) {
+            return named(text, dialect_.vector_type(dtype));
+          }};
+      store_lanes(node, vector_expr(store.value, lanes, dialect_));
     }
     loaded_.clear();
-    if (!whole) return;
-    line(dialect_.store_vector(
-        name(store.buffer), place_of_lanes(store.buffer, store.indices, node.var),
-        dialect_.make_vector(dialect_.vector_type(store.buffer->dtype), parts)));
+  }
+
+  template <class F>
+  void each_lane(const Var& lane, F&& body) {
+    for (int64_t i = 0; i < kVectorLanes; ++i) {
+      vars_[lane.get()] = dialect_.int_literal(i, lane.dtype());
+      part_ = i;
+      body();
+    }
+  }
+
+  std::vector<std::string> each_lane(const Var& lane, const PrimExpr& e) {
+    std::vector<std::string> parts;
+    each_lane(lane, [&] { parts.push_back(expr(e)); });
+    return parts;
+  }
+
+  void store_lanes(const ForNode& loop, const std::string& value) {
+    const auto& store = as<StoreNode>(loop.body);
+    line(dialect_.store_vector(name(store.buffer),
+                               place_of_lanes(store.buffer, store.indices, loop.var), value));
   }
 
   std::string place_of_lanes(const Buffer& buffer, const std::vector<PrimExpr>& indices,
@@ -247,12 +289,6 @@ class FunctionEmitter {
     return std::any_of(sides.begin(), sides.end(), [&](const PrimExpr& side) {
       return side.kind() == ExprKind::kLoad && load_buffer(side) == node.buffer;
     });
-  }
-
-  static bool has_barrier(const Stmt& body) {
-    bool found = false;
-    visit(body, [&](const Stmt& s) { found |= s->kind == StmtKind::kBarrier; });
-    return found;
   }
 
   // One turn of a loop with barriers.
@@ -420,10 +456,14 @@ class FunctionEmitter {
 
   // A plain name or literal stays; anything else is bound to one where that is possible.
   std::string temporary(const std::string& text, DType dtype) {
+    return named(text, dialect_.type_name(dtype));
+  }
+
+  std::string named(const std::string& text, const std::string& type) {
     bool simple = text.find_first_of(" (?[") == std::string::npos;
     if (simple) return text;
     std::string result = unique("t");
-    line("const " + dialect_.type_name(dtype) + " " + result + " = " + text + ";");
+    line("const " + type + " " + result + " = " + text + ";");
     return result;
   }
 
@@ -436,10 +476,11 @@ class FunctionEmitter {
   const DeviceFunc& function_;
   const Dialect& dialect_;
   const Operations operations_;
+  std::map<std::string, int> counters_;
+  const SubgroupEmitter subgroups_;
   const IndexSigns signs_;
   std::string out_;
   int depth_ = 0;
-  std::map<std::string, int> counters_;
   std::map<const ExprNode*, std::string> vars_;
   std::set<const ExprNode*> data_vars_;
   std::map<const BufferNode*, std::string> names_;

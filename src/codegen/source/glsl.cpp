@@ -16,14 +16,15 @@ namespace {
 // Push constants that every Vulkan device has, in words; the first is the extent.
 constexpr size_t kPushConstantWords = 32;
 
-class Glsl : public Dialect {
+class Glsl : public Dialect, public VectorOperations {
  public:
   explicit Glsl(const target::Description& target)
       : platform_(target.platform),
         narrow_storage_(target.features.narrow_stores),
         int64_(target.features.compute_dtypes.contains(DType::kI64)),
         float64_(target.features.compute_dtypes.contains(DType::kF64)),
-        fused_fma_(target.fused_fma) {}
+        fused_fma_(target.fused_fma),
+        subgroup_width_(target.features.subgroups ? target.subgroup_width : 0) {}
 
   std::string prelude(const std::string& functions) const override {
     const std::string helpers = glsl_helpers(functions);
@@ -37,6 +38,13 @@ class Glsl : public Dialect {
     extension("int8_t ", "8bit_storage");
     extension("int16_t ", "16bit_storage");
     extension("int64_t", "explicit_arithmetic_types_int64");
+    if (functions.find("gl_SubgroupID") == std::string::npos) return text + helpers;
+    for (const char* name : {"basic", "vote", "arithmetic", "shuffle"}) {
+      text += std::string("#extension GL_KHR_shader_subgroup_") + name + " : require\n";
+    }
+    // The device reads it (device/vulkan/vulkan_spirv.h).
+    text += std::string("layout(constant_id = 0) const uint ") + kSubgroupWidth + " = " +
+            std::to_string(subgroup_width_) + "u;\n";
     return text + helpers;
   }
 
@@ -201,6 +209,33 @@ class Glsl : public Dialect {
                           const std::vector<std::string>& parts) const override {
     return type + "(" + parts[0] + ", " + parts[1] + ", " + parts[2] + ", " + parts[3] + ")";
   }
+  const VectorOperations* vectors() const override { return this; }
+  std::string splat(const std::string& type, const std::string& value) const override {
+    return type + "(" + value + ")";
+  }
+  std::string splat_mask(const std::string& condition) const override {
+    return "bvec4(" + condition + ")";
+  }
+  std::string make_mask(const std::vector<std::string>& conditions) const override {
+    return make_vector("bvec4", conditions);
+  }
+  std::string vector_compare(ExprKind kind, const std::string& a,
+                             const std::string& b) const override {
+    const char* function = kind == ExprKind::kEq   ? "equal("
+                           : kind == ExprKind::kNe ? "notEqual("
+                           : kind == ExprKind::kLt ? "lessThan("
+                                                   : "lessThanEqual(";
+    return function + a + ", " + b + ")";
+  }
+  std::string vector_logic(ExprKind kind, const std::string& a,
+                           const std::string& b) const override {
+    return "bvec4(uvec4(" + a + (kind == ExprKind::kAnd ? ") & uvec4(" : ") | uvec4(") + b + "))";
+  }
+  std::string vector_not(const std::string& mask) const override { return "not(" + mask + ")"; }
+  std::string vector_select(const std::string& mask, const std::string& a,
+                            const std::string& b) const override {
+    return "mix(" + b + ", " + a + ", " + mask + ")";
+  }
 
   std::string shared_declaration(const std::string& name, DType dtype,
                                  int64_t elements) const override {
@@ -209,7 +244,32 @@ class Glsl : public Dialect {
   std::string barrier() const override {
     return "memoryBarrierBuffer(); memoryBarrierShared(); barrier();";
   }
-  std::string thread_index() const override { return "int(gl_LocalInvocationID.x)"; }
+  // The language does not tie lanes to local indices, but numbers of subgroups and lanes count all
+  // threads once where all subgroups are full, which the device asks for.
+  std::string thread_index(int64_t subgroup_width) const override {
+    if (subgroups(subgroup_width) == Subgroups::kNone) return "int(gl_LocalInvocationID.x)";
+    return std::string("int(gl_SubgroupID * ") + kSubgroupWidth + " + gl_SubgroupInvocationID)";
+  }
+
+  Subgroups subgroups(int64_t width) const override {
+    return width > 1 && width == subgroup_width_ ? Subgroups::kThere : Subgroups::kNone;
+  }
+
+  // Of NaN and a number the language may take either for the larger one.
+  std::string subgroup(const tir::SubgroupCall& call, const std::string& value) const override {
+    const bool is_floating = is_float(call.value.dtype());
+    switch (call.op) {
+      case tir::SubgroupOp::kSum:
+        return "subgroupAdd(" + value + ")";
+      case tir::SubgroupOp::kMax:
+        return (is_floating ? "tapml_subgroup_max(" : "subgroupMax(") + value + ")";
+      case tir::SubgroupOp::kMin:
+        return (is_floating ? "tapml_subgroup_min(" : "subgroupMin(") + value + ")";
+      case tir::SubgroupOp::kShuffleXor:
+        return "subgroupShuffleXor(" + value + ", " + std::to_string(call.mask) + "u)";
+    }
+    throw_internal("a subgroup operation that GLSL does not know");
+  }
 
   std::string convert(const std::string& text, DType from, DType to) const override {
     if (from == to) return text;
@@ -304,6 +364,7 @@ class Glsl : public Dialect {
 
  private:
   static constexpr const char* kRoundF16 = "tapml_round_f16(";
+  static constexpr const char* kSubgroupWidth = "tapml_subgroup_width";
 
   [[noreturn]] void refuse(const std::string& what) const {
     throw_platform(PlatformFault::kLimit, platform_ + " cannot run a kernel with " + what);
@@ -381,6 +442,7 @@ class Glsl : public Dialect {
 
   std::string platform_;
   bool narrow_storage_, int64_, float64_, fused_fma_;
+  int64_t subgroup_width_;  // 0: no subgroups
 };
 
 }  // namespace

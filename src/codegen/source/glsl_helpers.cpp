@@ -45,6 +45,18 @@ float tapml_f16_of_bits(uint h) {
     {"tapml_round_f16", R"(
 float tapml_round_f16(float x) { return tapml_f16_of_bits(tapml_bits_of_f16(x)); }
 )"},
+    {"tapml_subgroup_max", R"(
+float tapml_subgroup_max(float x) {
+  float most = subgroupMax(x);
+  return subgroupAny(x != x) ? uintBitsToFloat(0x7fc00000u) : most;
+}
+)"},
+    {"tapml_subgroup_min", R"(
+float tapml_subgroup_min(float x) {
+  float least = subgroupMin(x);
+  return subgroupAny(x != x) ? uintBitsToFloat(0x7fc00000u) : least;
+}
+)"},
     {"tapml_mul_high", R"(
 uint tapml_mul_high(uint a, uint b) {
   uint high, low;

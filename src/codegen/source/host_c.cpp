@@ -147,7 +147,7 @@ class HostC : public Dialect {
     throw_internal("memory of a work group in C", name);
   }
   std::string barrier() const override { throw_internal("a barrier in C"); }
-  std::string thread_index() const override { throw_internal("a work group's thread in C"); }
+  std::string thread_index(int64_t) const override { throw_internal("a work group's thread in C"); }
 
   std::string wrapped(const std::string& text, DType dtype) const override {
     return dtype_bytes(dtype) < 4 ? "((" + type_name(dtype) + ")" + text + ")" : text;

@@ -19,10 +19,13 @@ std::string float_bits(float value) {
   return text;
 }
 
-class OpenClC : public Dialect {
+class OpenClC : public Dialect, public VectorOperations {
  public:
-  std::string prelude(const std::string&) const override {
-    return "float tapml_round_bf16(float x) {\n"
+  std::string prelude(const std::string& functions) const override {
+    const bool subgroups = functions.find("tapml_in_subgroups(") != std::string::npos;
+    const std::string first = subgroups ? kSubgroups : "";
+    return first +
+           "float tapml_round_bf16(float x) {\n"
            "  uint bits = as_uint(x);\n"
            "  uint rounded = bits + 0x7fffu + ((bits >> 16) & 1u);\n"
            "  return as_float((x != x ? bits | 0x400000u : rounded) & 0xffff0000u);\n"
@@ -175,6 +178,36 @@ class OpenClC : public Dialect {
                           const std::vector<std::string>& parts) const override {
     return "(" + type + ")(" + parts[0] + ", " + parts[1] + ", " + parts[2] + ", " + parts[3] + ")";
   }
+  const VectorOperations* vectors() const override { return this; }
+  std::string splat(const std::string& type, const std::string& value) const override {
+    return "(" + type + ")(" + value + ")";
+  }
+  // Comparisons of vectors are -1 where they hold, and select() looks at the highest bit.
+  std::string splat_mask(const std::string& condition) const override {
+    return "(int4)(" + condition + " ? -1 : 0)";
+  }
+  std::string make_mask(const std::vector<std::string>& conditions) const override {
+    std::vector<std::string> lanes;
+    for (const std::string& condition : conditions) lanes.push_back(condition + " ? -1 : 0");
+    return make_vector("int4", lanes);
+  }
+  std::string vector_compare(ExprKind kind, const std::string& a,
+                             const std::string& b) const override {
+    const char* op = kind == ExprKind::kEq   ? " == "
+                     : kind == ExprKind::kNe ? " != "
+                     : kind == ExprKind::kLt ? " < "
+                                             : " <= ";
+    return "(" + a + op + b + ")";
+  }
+  std::string vector_logic(ExprKind kind, const std::string& a,
+                           const std::string& b) const override {
+    return "(" + a + (kind == ExprKind::kAnd ? " & " : " | ") + b + ")";
+  }
+  std::string vector_not(const std::string& mask) const override { return "(~" + mask + ")"; }
+  std::string vector_select(const std::string& mask, const std::string& a,
+                            const std::string& b) const override {
+    return "select(" + b + ", " + a + ", " + mask + ")";
+  }
 
   // Volatile: compilers that run work-items as vectors take loops over them for free of such
   // conflicts (PoCL 3.1 reorders the stores).
@@ -206,7 +239,39 @@ class OpenClC : public Dialect {
   std::string barrier() const override {
     return "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);";
   }
-  std::string thread_index() const override { return "get_local_id(0)"; }
+  std::string thread_index(int64_t subgroup_width) const override {
+    if (subgroup_width == 0) return "get_local_id(0)";
+    return "tapml_thread(" + std::to_string(subgroup_width) + ")";
+  }
+
+  // No device says before it compiles how wide its subgroups are.
+  Subgroups subgroups(int64_t width) const override {
+    return width > 1 ? Subgroups::kPerhaps : Subgroups::kNone;
+  }
+  std::string in_subgroups(int64_t width) const override {
+    return "tapml_in_subgroups(" + std::to_string(width) + ")";
+  }
+
+  // A maximum of NaN and a number may be either.
+  std::string subgroup(const tir::SubgroupCall& call, const std::string& value) const override {
+    auto extremum = [&](const char* name) {
+      std::string all = std::string("sub_group_reduce_") + name + "(" + value + ")";
+      if (!is_float(call.value.dtype())) return all;
+      return "(sub_group_any(" + value + " != " + value + ") ? as_float(0x7fc00000u) : " + all +
+             ")";
+    };
+    switch (call.op) {
+      case tir::SubgroupOp::kSum:
+        return "sub_group_reduce_add(" + value + ")";
+      case tir::SubgroupOp::kMax:
+        return extremum("max");
+      case tir::SubgroupOp::kMin:
+        return extremum("min");
+      case tir::SubgroupOp::kShuffleXor:
+        return "tapml_shuffle_xor(" + value + ", " + std::to_string(call.mask) + "u)";
+    }
+    throw_internal("a subgroup operation that OpenCL C does not know");
+  }
   // PoCL 3.1 unswitches loops over barriers: threads would then meet at different ones. The extent
   // is never negative, which no compiler knows.
   std::string thread_in_turn(const std::string& thread, const std::string& turn) const override {
@@ -304,6 +369,34 @@ class OpenClC : public Dialect {
   }
 
  private:
+  // Subgroups come by several extensions; what is not there is not used. They serve where each has
+  // the width that the kernel is made for and all are full, which a running group sees.
+  static constexpr const char* kSubgroups =
+      "#ifdef cl_khr_subgroups\n"
+      "#pragma OPENCL EXTENSION cl_khr_subgroups : enable\n"
+      "#endif\n"
+      "#ifdef cl_khr_subgroup_shuffle\n"
+      "#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable\n"
+      "#endif\n"
+      "#if defined(cl_khr_subgroup_shuffle) && \\\n"
+      "    (defined(cl_khr_subgroups) || defined(__opencl_c_subgroups))\n"
+      "#define TAPML_SUBGROUPS\n"
+      "#define tapml_shuffle_xor(x, mask) sub_group_shuffle_xor(x, mask)\n"
+      "#elif defined(cl_intel_subgroups)\n"
+      "#define TAPML_SUBGROUPS\n"
+      "#define tapml_shuffle_xor(x, mask) intel_sub_group_shuffle_xor(x, mask)\n"
+      "#endif\n"
+      "#ifdef TAPML_SUBGROUPS\n"
+      "#define tapml_in_subgroups(width) \\\n"
+      "  (get_max_sub_group_size() == (width) && get_num_sub_groups() * (width) == "
+      "get_local_size(0))\n"
+      "#define tapml_thread(width) \\\n"
+      "  (tapml_in_subgroups(width) ? get_sub_group_id() * (width) + get_sub_group_local_id() \\\n"
+      "                             : get_local_id(0))\n"
+      "#else\n"
+      "#define tapml_thread(width) get_local_id(0)\n"
+      "#endif\n";
+
   static std::string conversions(const char* from, const char* name) {
     std::string text;
     for (const char* to : {"char", "short", "int", "long", "uchar", "ushort", "uint", "ulong"}) {

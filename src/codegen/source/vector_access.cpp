@@ -62,7 +62,7 @@ class VectorAccesses {
       if (!is_vector_loop(loop)) return;
       const auto& store = as<StoreNode>(loop.body);
       take(store.buffer, store.indices, loop.var);
-      loads(store.value, loop.var);
+      loads(store.value, loop.var, store, false);
     });
   }
 
@@ -74,16 +74,24 @@ class VectorAccesses {
     if (first_of_lanes(linear_index(buffer, indices), lane)) ++counts[buffer.get()];
   }
 
-  // Loads that always happen: not those in a branch, nor those whose place is computed with a let.
-  void loads(const PrimExpr& e, const Var& lane) {
+  // Loads that always happen, and those in a `branch` that may happen always: of the place where
+  // the store is, in a buffer of its shape. Not those whose place is computed with a let.
+  void loads(const PrimExpr& e, const Var& lane, const StoreNode& store, bool branch) {
     if (e.kind() == ExprKind::kLoad) {
-      take(load_buffer(e), e->operands, lane);
+      if (!branch || lies_as(e, store)) take(load_buffer(e), e->operands, lane);
       return;
     }
     const bool branches =
         e.kind() == ExprKind::kSelect || e.kind() == ExprKind::kAnd || e.kind() == ExprKind::kOr;
-    const size_t always = branches ? 1 : e->operands.size();
-    for (size_t i = 0; i < always; ++i) loads(e.operand(i), lane);
+    for (size_t i = 0; i < e->operands.size(); ++i) {
+      loads(e.operand(i), lane, store, branch || (branches && i > 0));
+    }
+  }
+
+  static bool lies_as(const PrimExpr& load, const StoreNode& store) {
+    const Dims &shape = load_buffer(load)->shape, &other = store.buffer->shape;
+    return std::ranges::equal(load->operands, store.indices, same_expr) &&
+           std::ranges::equal(shape, other, same_expr);
   }
 };
 

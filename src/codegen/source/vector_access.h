@@ -17,8 +17,8 @@ bool is_vector_loop(const tir::ForNode& loop);
 // terms show. None where the lanes do not stand side by side there.
 std::optional<PrimExpr> first_of_lanes(const PrimExpr& index, const Var& lane);
 
-// Parameters of elements of 32 bits whose every access stands in a vector loop, unconditionally,
-// as four elements side by side.
+// Parameters of elements of 32 bits whose every access stands in a vector loop, as four elements
+// side by side, and unconditionally or at the place of the loop's store.
 std::set<const tir::BufferNode*> vector_buffers(const DeviceFunc& function);
 
 }  // namespace tapml::codegen

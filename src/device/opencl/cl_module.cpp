@@ -9,9 +9,26 @@ using runtime::DeviceKernel;
 using runtime::DeviceModule;
 
 constexpr size_t kLogLines = 20;
-constexpr const char* kBuildOptions = "-cl-std=CL1.2 -w";
+// What a source that asks for subgroups mentions (codegen/source/opencl_c.cpp).
+constexpr std::string_view kSubgroups = "TAPML_SUBGROUPS";
 // Of what a kept program's key covers; the driver's own versions stand beside it.
 constexpr const char* kKeyVersion = "opencl-program-1";
+
+// The language is that of 1.2, which every device has, but where subgroups would do: of these the
+// extensions are of 2.0, where the device has it.
+std::string build_options(cl_device_id device, std::span<const std::byte> source) {
+  const std::string_view text(reinterpret_cast<const char*>(source.data()), source.size());
+  char version[64] = {};  // "OpenCL C 2.0 ..."
+  const bool is_known = clGetDeviceInfo(device, CL_DEVICE_OPENCL_C_VERSION, sizeof(version) - 1,
+                                        version, nullptr) == CL_SUCCESS;
+  std::string language = "1.2";
+  if (is_known && text.find(kSubgroups) != std::string_view::npos) {
+    for (const char* newer : {"2.0", "3.0"}) {
+      if (std::string_view(version).starts_with(std::string("OpenCL C ") + newer)) language = newer;
+    }
+  }
+  return "-cl-std=CL" + language + " -w";
+}
 
 std::string first_lines(const std::string& text, size_t lines) {
   size_t end = 0;
@@ -66,17 +83,19 @@ class ClModule final : public DeviceModule {
 
 namespace {
 
-std::string program_key(const ClContext& context, std::span<const std::byte> source) {
+std::string program_key(const ClContext& context, const std::string& options,
+                        std::span<const std::byte> source) {
   Sha256 hash;
-  hash.update(std::string(kKeyVersion) + "\n" + kBuildOptions + "\n" +
-              cl_build_identity(context.device) + "\n");
+  hash.update(std::string(kKeyVersion) + "\n" + options + "\n" + cl_build_identity(context.device) +
+              "\n");
   hash.update(source);
   return to_hex(hash.digest());
 }
 
 // Null where the driver does not take the bytes: they may be of a driver that says less of itself
 // than it changes.
-ClObject<cl_program> kept_program(const ClContext& context, std::span<const std::byte> bytes) {
+ClObject<cl_program> kept_program(const ClContext& context, const std::string& options,
+                                  std::span<const std::byte> bytes) {
   const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
   size_t size = bytes.size();
   cl_device_id device = context.device.device;
@@ -84,7 +103,7 @@ ClObject<cl_program> kept_program(const ClContext& context, std::span<const std:
   ClObject<cl_program> program(
       clCreateProgramWithBinary(context.context.get(), 1, &device, &size, &data, &status, &code));
   if (code != CL_SUCCESS || status != CL_SUCCESS) return {};
-  if (clBuildProgram(program.get(), 1, &device, kBuildOptions, nullptr, nullptr) != CL_SUCCESS) {
+  if (clBuildProgram(program.get(), 1, &device, options.c_str(), nullptr, nullptr) != CL_SUCCESS) {
     return {};
   }
   return program;
@@ -99,14 +118,14 @@ std::vector<std::byte> binary_of(cl_program program) {
   }
   std::vector<std::byte> bytes(size);
   auto* data = reinterpret_cast<unsigned char*>(bytes.data());
-  if (size == 0 ||
-      clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(data), &data, nullptr) != CL_SUCCESS) {
+  if (size == 0 || clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(data),
+                                    static_cast<void*>(&data), nullptr) != CL_SUCCESS) {
     return {};
   }
   return bytes;
 }
 
-Result<ClObject<cl_program>> built_program(const ClContext& context,
+Result<ClObject<cl_program>> built_program(const ClContext& context, const std::string& options,
                                            std::span<const std::byte> source) {
   const char* text = reinterpret_cast<const char*>(source.data());
   size_t length = source.size();
@@ -115,7 +134,7 @@ Result<ClObject<cl_program>> built_program(const ClContext& context,
       clCreateProgramWithSource(context.context.get(), 1, &text, &length, &code));
   TAPML_TRY(cl_status(code, "clCreateProgramWithSource"));
   cl_device_id device = context.device.device;
-  code = clBuildProgram(program.get(), 1, &device, kBuildOptions, nullptr, nullptr);
+  code = clBuildProgram(program.get(), 1, &device, options.c_str(), nullptr, nullptr);
   if (code == CL_BUILD_PROGRAM_FAILURE) {
     Error error = internal_error("the OpenCL driver refuses the source of a module", "opencl");
     error.found = first_lines(build_log(program.get(), device), kLogLines);
@@ -130,13 +149,14 @@ Result<ClObject<cl_program>> built_program(const ClContext& context,
 Result<std::shared_ptr<DeviceModule>> build_cl_module(std::shared_ptr<ClContext> context,
                                                       std::span<const std::byte> source) {
   ClObject<cl_program> program;
+  const std::string options = build_options(context->device.device, source);
   std::string key;
   if (context->programs) {
-    key = program_key(*context, source);
-    if (auto bytes = context->programs->get(key)) program = kept_program(*context, *bytes);
+    key = program_key(*context, options, source);
+    if (auto bytes = context->programs->get(key)) program = kept_program(*context, options, *bytes);
   }
   if (!program) {
-    TAPML_ASSIGN(program, built_program(*context, source));
+    TAPML_ASSIGN(program, built_program(*context, options, source));
     if (context->programs) {
       std::vector<std::byte> bytes = binary_of(program.get());
       if (!bytes.empty()) context->programs->put(key, bytes);

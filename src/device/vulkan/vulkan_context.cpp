@@ -72,6 +72,9 @@ Status VulkanContext::create_device() {
   queue.pQueuePriorities = &priority;
   VulkanFeatures features(physical_);
   features.features11.pNext = &features.features12;
+  if (physical_.properties.apiVersion >= VK_API_VERSION_1_3) {
+    features.features12.pNext = &features.subgroup_control;
+  }
   VkDeviceCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
   info.pNext = &features.features11;

@@ -97,32 +97,7 @@ class VulkanMemory final : public runtime::DeviceMemory {
   int64_t size_;
 };
 
-// A pipeline; work that is under way keeps it.
-struct VulkanPipeline {
-  VulkanPipeline(std::shared_ptr<VulkanContext> context, VulkanLayout layout)
-      : context(std::move(context)), layout(layout) {}
-  ~VulkanPipeline() {
-    if (pipeline) context->vk.DestroyPipeline(context->handle(), pipeline, nullptr);
-  }
-  VulkanPipeline(const VulkanPipeline&) = delete;
-  VulkanPipeline& operator=(const VulkanPipeline&) = delete;
-
-  const std::shared_ptr<VulkanContext> context;
-  const VulkanLayout layout;
-  VkPipeline pipeline = VK_NULL_HANDLE;
-  uint32_t buffers = 0;
-  uint32_t push_bytes = 0;
-};
-
-class VulkanKernel final : public runtime::DeviceKernel {
- public:
-  VulkanKernel(std::string entry, std::shared_ptr<VulkanPipeline> pipeline)
-      : entry(std::move(entry)), pipeline(std::move(pipeline)) {}
-  const std::string entry;
-  const std::shared_ptr<VulkanPipeline> pipeline;
-};
-
-// Checks the module and reads its entries; pipelines are made when their kernels are asked for.
+// Checks the module and reads its entries; pipelines are made when their kernels are launched.
 Result<std::shared_ptr<runtime::DeviceModule>> load_vulkan_module(
     std::shared_ptr<VulkanContext> context, const ModuleBlob& blob);
 Result<std::unique_ptr<runtime::DeviceQueue>> create_vulkan_queue(

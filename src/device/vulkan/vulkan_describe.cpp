@@ -11,8 +11,8 @@ namespace tapml::device {
 namespace {
 
 constexpr VkSubgroupFeatureFlags kNeededSubgroupOperations =
-    VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT |
-    VK_SUBGROUP_FEATURE_SHUFFLE_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT;
+    VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_VOTE_BIT |
+    VK_SUBGROUP_FEATURE_ARITHMETIC_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_BIT;
 
 bool has_compute_family(const VulkanFunctions& vk, VulkanPhysical& physical) {
   uint32_t count = 0;
@@ -36,8 +36,11 @@ void ask_vulkan_driver(const VulkanFunctions& vk, VulkanPhysical& physical) {
   physical.properties12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES;
   VkPhysicalDeviceMaintenance4Properties maintenance{};
   maintenance.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES;
+  physical.subgroup_sizes.sType =
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES;
   if (physical.properties.apiVersion >= VK_API_VERSION_1_3) {
     physical.properties12.pNext = &maintenance;
+    maintenance.pNext = &physical.subgroup_sizes;
   }
   vk.GetPhysicalDeviceProperties2(physical.device, &properties);
   physical.properties = properties.properties;
@@ -50,12 +53,17 @@ void ask_vulkan_driver(const VulkanFunctions& vk, VulkanPhysical& physical) {
   physical.features11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
   physical.features11.pNext = &physical.features12;
   physical.features12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
+  physical.subgroup_control.sType =
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES;
+  if (physical.properties.apiVersion >= VK_API_VERSION_1_3) {
+    physical.features12.pNext = &physical.subgroup_control;
+  }
   vk.GetPhysicalDeviceFeatures2(physical.device, &features);
   physical.features = features.features;
   vk.GetPhysicalDeviceMemoryProperties(physical.device, &physical.memory);
   // The chains point into this call's frame and into an object that moves.
   physical.properties11.pNext = physical.properties12.pNext = nullptr;
-  physical.features11.pNext = nullptr;
+  physical.features11.pNext = physical.features12.pNext = nullptr;
 }
 
 int rank_of_vulkan_device(VkPhysicalDeviceType type) {
@@ -144,6 +152,9 @@ VulkanFeatures::VulkanFeatures(const VulkanPhysical& has) {
   features12.shaderInt8 = has.features12.shaderInt8;
   features12.shaderSubgroupExtendedTypes = has.features12.shaderSubgroupExtendedTypes;
   features12.timelineSemaphore = VK_TRUE;
+  subgroup_control.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES;
+  subgroup_control.subgroupSizeControl = has.subgroup_control.subgroupSizeControl;
+  subgroup_control.computeFullSubgroups = has.subgroup_control.computeFullSubgroups;
 }
 
 Result<std::vector<VulkanPhysical>> find_vulkan_devices(const VulkanInstance& instance) {
@@ -179,6 +190,17 @@ DeviceInfo describe_vulkan_device(const VulkanPhysical& physical) {
   info.limits = vulkan_limits(physical);
   info.features = vulkan_features(physical);
   return info;
+}
+
+bool may_require_subgroups(const VulkanPhysical& physical, uint32_t width) {
+  const VkPhysicalDeviceSubgroupSizeControlProperties& says = physical.subgroup_sizes;
+  return physical.subgroup_control.subgroupSizeControl &&
+         (says.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
+         says.minSubgroupSize <= width && width <= says.maxSubgroupSize;
+}
+
+bool has_subgroup_width(const VulkanPhysical& physical, uint32_t width) {
+  return width == physical.properties11.subgroupSize || may_require_subgroups(physical, width);
 }
 
 std::set<uint32_t> vulkan_capabilities(const VulkanPhysical& physical) {

@@ -15,10 +15,12 @@ struct VulkanPhysical {
   VkPhysicalDeviceProperties properties{};
   VkPhysicalDeviceVulkan11Properties properties11{};
   VkPhysicalDeviceVulkan12Properties properties12{};
+  VkPhysicalDeviceSubgroupSizeControlProperties subgroup_sizes{};
   int64_t max_buffer_bytes = 0;  // 0: no limit known
   VkPhysicalDeviceFeatures features{};
   VkPhysicalDeviceVulkan11Features features11{};
   VkPhysicalDeviceVulkan12Features features12{};
+  VkPhysicalDeviceSubgroupSizeControlFeatures subgroup_control{};
   VkPhysicalDeviceMemoryProperties memory{};
 
   bool is_processor() const { return properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU; }
@@ -34,6 +36,7 @@ struct VulkanFeatures {
   VkPhysicalDeviceFeatures features{};
   VkPhysicalDeviceVulkan11Features features11{};
   VkPhysicalDeviceVulkan12Features features12{};
+  VkPhysicalDeviceSubgroupSizeControlFeatures subgroup_control{};  // of 1.3
 };
 
 // In the order of the loader; devices below Vulkan 1.2 and those that do not compute are left out.
@@ -41,6 +44,11 @@ Result<std::vector<VulkanPhysical>> find_vulkan_devices(const VulkanInstance& in
 // The one to use where the user names none; `devices` is not empty.
 const VulkanPhysical& best_vulkan_device(const std::vector<VulkanPhysical>& devices);
 DeviceInfo describe_vulkan_device(const VulkanPhysical& physical);
+// Whether a pipeline's subgroups can have `width`, one that all pipelines have or one that it asks
+// for.
+bool has_subgroup_width(const VulkanPhysical& physical, uint32_t width);
+// Whether a pipeline may ask for it.
+bool may_require_subgroups(const VulkanPhysical& physical, uint32_t width);
 // SPIR-V capabilities that a kernel may declare on the device.
 std::set<uint32_t> vulkan_capabilities(const VulkanPhysical& physical);
 // What a compiled pipeline depends on beside its code: device, driver, version, cache id.

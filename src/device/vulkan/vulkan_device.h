@@ -32,7 +32,9 @@ struct VulkanOptions {
 // (number of words, buffers, bytes of push constants), then that many words of SPIR-V with one
 // compute entry point "main". Its buffers are the storage buffers 0, 1, .. of descriptor set 0; its
 // push constants are the launch's extent, then its scalars, each an int32. It must do all `extent`
-// work items with any number of work groups (a grid-stride loop).
+// work items with any number of work groups (a grid-stride loop). Where it uses subgroups, its
+// specialization constant 0 may say which width they must have (kLimit where the device cannot);
+// they are full then.
 //
 // Offsets of buffers are multiples of limits.buffer_alignment (kLimit). A binding reaches to the
 // end of its buffer, or to limits.max_binding_bytes.

@@ -55,6 +55,7 @@ VulkanPipelineCache::~VulkanPipelineCache() {
 }
 
 void VulkanPipelineCache::grown() {
+  std::lock_guard guard(lock_);
   if (++made_ >= 2 * saved_) keep();
 }
 

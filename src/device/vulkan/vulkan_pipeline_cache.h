@@ -17,7 +17,7 @@ class VulkanPipelineCache {
 
   VkPipelineCache handle() const { return cache_; }
   // Another pipeline was made. What there is is kept each time their number has doubled, and at
-  // the end, so that a process that is killed loses little.
+  // the end, so that a process that is killed loses little. Any thread.
   void grown();
 
  private:
@@ -28,6 +28,7 @@ class VulkanPipelineCache {
   std::shared_ptr<VulkanContext> context_;
   std::string key_;  // empty: nothing is kept
   VkPipelineCache cache_ = VK_NULL_HANDLE;
+  std::mutex lock_;              // guards what follows
   std::vector<std::byte> kept_;  // bytes on disk
   int64_t made_ = 0;             // pipelines
   int64_t saved_ = 0;            // of these, when keep() ran last

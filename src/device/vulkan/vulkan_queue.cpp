@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "device/vulkan/vulkan_batch.h"
+#include "device/vulkan/vulkan_kernel.h"
 
 namespace tapml::device {
 
@@ -364,10 +365,11 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
     return {};
   }
 
-  Status launch_kernel(const VulkanKernel& kernel, const LaunchArgs& args) {
-    const VulkanPipeline& pipeline = *kernel.pipeline;
+  Status launch_kernel(VulkanKernel& kernel, const LaunchArgs& args) {
+    TAPML_ASSIGN(const std::shared_ptr<VulkanPipeline> made, kernel.pipeline());
+    const VulkanPipeline& pipeline = *made;
     std::array<int32_t, kMostPushConstants> constants;
-    TAPML_TRY(push_constants(kernel, args, constants));
+    TAPML_TRY(push_constants(kernel, pipeline, args, constants));
     TAPML_TRY(check_offsets(kernel, args));
     TAPML_ASSIGN(VulkanBatch * batch, next_command());
     const VulkanFunctions& vk = context_->vk;
@@ -383,16 +385,16 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
     const int64_t groups =
         std::min((args.extent - 1) / args.workgroup_threads + 1, context_->max_groups);
     vk.CmdDispatch(commands, static_cast<uint32_t>(groups), 1, 1);
-    batch->hold(kernel.pipeline);
+    batch->hold(made);
     return {};
   }
 
-  Status push_constants(const VulkanKernel& kernel, const LaunchArgs& args,
+  Status push_constants(const VulkanKernel& kernel, const VulkanPipeline& pipeline,
+                        const LaunchArgs& args,
                         std::array<int32_t, kMostPushConstants>& constants) const {
-    const VulkanPipeline& pipeline = *kernel.pipeline;
     if (pipeline.buffers != args.buffers.size() ||
         pipeline.push_bytes != 4 * (args.scalars.size() + 1)) {
-      return fail(internal_error("kernel " + kernel.entry + " declares " +
+      return fail(internal_error("kernel " + kernel.entry() + " declares " +
                                      std::to_string(pipeline.buffers) + " buffers and " +
                                      std::to_string(pipeline.push_bytes / 4 - 1) + " scalars for " +
                                      std::to_string(args.buffers.size()) + " buffers and " +
@@ -402,13 +404,13 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
     if (args.scalars.size() >= kMostPushConstants) {
       return fail(platform_error(
           PlatformFault::kLimit,
-          "kernel " + kernel.entry + " takes " + std::to_string(args.scalars.size()) + " scalars",
+          "kernel " + kernel.entry() + " takes " + std::to_string(args.scalars.size()) + " scalars",
           "vulkan"));
     }
     const int64_t most = context_->info.limits.max_workgroup_threads;
     if (args.workgroup_threads > most) {
       return fail(platform_error(PlatformFault::kLimit,
-                                 "kernel " + kernel.entry + " asks for work groups of " +
+                                 "kernel " + kernel.entry() + " asks for work groups of " +
                                      std::to_string(args.workgroup_threads) +
                                      " threads; this device allows " + std::to_string(most),
                                  "vulkan"));
@@ -418,7 +420,7 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
       if (value != static_cast<int32_t>(value)) {
         return fail(platform_error(PlatformFault::kLimit,
                                    (i == 0 ? "the extent" : "scalar " + std::to_string(i - 1)) +
-                                       " of kernel " + kernel.entry + " is " +
+                                       " of kernel " + kernel.entry() + " is " +
                                        std::to_string(value) +
                                        "; kernels on vulkan take integers of 32 bits",
                                    "vulkan"));
@@ -435,7 +437,7 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
       if (offset % alignment == 0) continue;
       return fail(platform_error(PlatformFault::kLimit,
                                  "buffer argument " + std::to_string(i) + " of kernel " +
-                                     kernel.entry + " begins at byte " + std::to_string(offset) +
+                                     kernel.entry() + " begins at byte " + std::to_string(offset) +
                                      "; this device takes multiples of " +
                                      std::to_string(alignment),
                                  "vulkan"));

@@ -15,9 +15,11 @@ constexpr uint32_t kOpFunctionEnd = 56;
 constexpr uint32_t kOpEntryPoint = 15;
 constexpr uint32_t kOpExecutionMode = 16;
 constexpr uint32_t kOpCapability = 17;
+constexpr uint32_t kOpSpecConstant = 50;
 constexpr uint32_t kOpDecorate = 71;
 constexpr uint32_t kModelCompute = 5;
 constexpr uint32_t kModeLocalSize = 17;
+constexpr uint32_t kDecorationSpecId = 1;
 constexpr uint32_t kDecorationBinding = 33;
 constexpr uint32_t kDecorationSet = 34;
 
@@ -95,7 +97,7 @@ Result<SpirvFacts> read_spirv(std::span<const uint32_t> words, const std::string
   SpirvFacts facts;
   int entries = 0;
   bool functions = false, sized = false;
-  uint32_t last = 0;
+  uint32_t last = 0, width_id = 0;
   for (size_t at = kSpirvHeaderWords; at < words.size();) {
     const size_t count = words[at] >> 16;
     const uint32_t op = words[at] & 0xffff;
@@ -118,7 +120,10 @@ Result<SpirvFacts> read_spirv(std::span<const uint32_t> words, const std::string
     } else if (op == kOpExecutionMode && operands.size() >= 5 && operands[1] == kModeLocalSize) {
       std::copy_n(operands.begin() + 2, 3, facts.group);
       sized = true;
+    } else if (op == kOpSpecConstant && operands.size() >= 3 && operands[1] == width_id) {
+      facts.subgroup_width = operands[2];
     } else if (op == kOpDecorate && operands.size() >= 3) {
+      if (operands[1] == kDecorationSpecId && operands[2] == 0) width_id = operands[0];
       if (operands[1] == kDecorationSet && operands[2] != 0) {
         return bad("has a descriptor of set " + std::to_string(operands[2]));
       }
@@ -132,6 +137,9 @@ Result<SpirvFacts> read_spirv(std::span<const uint32_t> words, const std::string
   if (last != kOpFunctionEnd) return bad("ends inside of a function");
   if (!sized) return bad("says no work group size");
   if (std::ranges::count(facts.group, 0u) > 0) return bad("has empty work groups");
+  if (!facts.capabilities.contains(static_cast<uint32_t>(SpirvCapability::kGroupNonUniform))) {
+    facts.subgroup_width = 0;
+  }
   return facts;
 }
 

@@ -34,6 +34,9 @@ struct SpirvFacts {
   std::set<uint32_t> capabilities;
   uint32_t group[3] = {1, 1, 1};  // work group's size
   uint32_t bindings = 0;          // highest binding of set 0, plus one
+  // Of the subgroups that the kernel is made for, in which its threads are counted: specialization
+  // constant 0, where it uses subgroups. 0: any will do.
+  uint32_t subgroup_width = 0;
 };
 
 // InternalError unless `words` are a whole module with a compute entry point "main" whose

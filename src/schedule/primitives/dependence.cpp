@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 
+#include "tir/subgroup.h"
 #include "tir/visit.h"
 
 namespace tapml::schedule {
@@ -234,7 +235,7 @@ std::string why_in_conflict(const Stmt& moved, const std::vector<Site>& passed,
   auto reads = loaded_buffers(moved), writes = stored_buffers(moved);
   for (const Site& leaf : passed) {
     if (leaf.stmt() == moved || leaf.stmt() == except) continue;
-    if (leaf.stmt()->kind == StmtKind::kBarrier) return "a barrier stands between";
+    if (joins_threads(leaf.stmt())) return leaf.describe() + " stands between";
     for (const BufferNode* buffer : stored_buffers(leaf.stmt())) {
       if (reads.contains(buffer)) {
         return leaf.describe() + " writes " + buffer->name + ", which it reads";

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "ir/exceptions.h"
+#include "tir/subgroup.h"
 #include "tir/visit.h"
 
 namespace tapml::schedule {
@@ -79,6 +80,7 @@ std::string Site::describe() const {
     case StmtKind::kBlock:
       return "block " + block().name;
     case StmtKind::kStore:
+      if (joins_threads(stmt())) return "a subgroup operation";
       return "a store to " + as<StoreNode>(stmt()).buffer->name + " outside blocks";
     case StmtKind::kFor:
       return "loop " + loop().var->name;

@@ -1,6 +1,7 @@
 // split: see primitives.h.
 #include "schedule/primitives/dependence.h"
 #include "schedule/primitives/primitives.h"
+#include "tir/subgroup.h"
 #include "tir/visit.h"
 
 namespace tapml::schedule::primitives {
@@ -89,8 +90,9 @@ Split split(const PrimFunc& func, const Var& var,
     });
   } else if (!exact) {
     for (const Site& leaf : leaves(func, site.stmt())) {
-      if (leaf.stmt()->kind != StmtKind::kBarrier) continue;
-      no("a barrier inside would stand under a condition", "use factors that divide the extent");
+      if (!joins_threads(leaf.stmt())) continue;
+      no(leaf.describe() + " inside would stand under a condition",
+         "use factors that divide the extent");
     }
     body = make_if(inside, body);
   }

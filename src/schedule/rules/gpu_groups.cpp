@@ -5,6 +5,7 @@
 #include "arith/analyzer.h"
 #include "schedule/guard.h"
 #include "schedule/rules/row_buffers.h"
+#include "tir/subgroup.h"
 #include "tir/visit.h"
 
 namespace tapml::schedule {
@@ -20,7 +21,15 @@ int64_t power_of_two_below(int64_t value) {
 Group::Group(const target::Description& description)
     : threads(power_of_two_below(std::max<int64_t>(
           1, std::min(description.workgroup_threads, description.limits.max_workgroup_threads)))),
-      local_bytes(description.features.local_memory ? description.limits.max_local_memory : 0) {}
+      local_bytes(description.features.local_memory ? description.limits.max_local_memory : 0) {
+  const int64_t width = description.features.subgroups ? description.subgroup_width : 1;
+  if (width < 2 || threads % width != 0) return;
+  subgroup = width;
+  // Code for devices that may turn out to have other subgroups exchanges a value a thread of each
+  // dtype (codegen/source/subgroup.h).
+  constexpr int64_t kDTypes = 3, kBytes = 4;
+  local_bytes = std::max<int64_t>(0, local_bytes - kDTypes * kBytes * threads);
+}
 
 Stmt Group::share_out(const PrimExpr& extent,
                       const std::function<Stmt(const PrimExpr& index)>& body) const {
@@ -127,9 +136,27 @@ PrimExpr LaneReduction::team(const Group& group) const {
   return neighbours ? floordiv(group.thread, lanes) : floormod(group.thread, teams(group));
 }
 
+PrimExpr LaneReduction::lane(const Group& group) const {
+  if (teams(group) == 1) return group.thread;
+  return neighbours ? floormod(group.thread, lanes) : floordiv(group.thread, teams(group));
+}
+
+bool LaneReduction::uses_subgroups(const Stage& stage, const Group& group) const {
+  return group.subgroup > 1 && lanes > 1 && neighbours && has_subgroup_ops(stage.out->dtype);
+}
+
 Buffer LaneReduction::make_partials(const Stage& stage, const Group& group) const {
-  return make_buffer(stage.out->name + "_partials", stage.out->dtype, {points, group.threads},
+  int64_t parts = group.threads;
+  if (uses_subgroups(stage, group)) parts /= group.subgroup;
+  if (lanes == 1 || (parts < group.threads && lanes <= group.subgroup)) return nullptr;
+  return make_buffer(stage.out->name + "_partials", stage.out->dtype, {points, parts},
                      Scope::kShared);
+}
+
+Stmt LaneReduction::each_point(const std::function<Stmt(int64_t point)>& body) const {
+  std::vector<Stmt> stmts;
+  for (int64_t point = 0; point < points; ++point) stmts.push_back(body(point));
+  return make_seq(std::move(stmts));
 }
 
 Stmt LaneReduction::emit(const Stage& given, const Combination& combination, const Group& group,
@@ -137,17 +164,8 @@ Stmt LaneReduction::emit(const Stage& given, const Combination& combination, con
   // The same reduction without steps that add nothing; its term is then another.
   const Stage stage = without_idle_steps(given);
   const PrimExpr term = find_combination(stage).value_or(combination).term;
-  const int64_t apart = neighbours ? 1 : teams(group);
-  PrimExpr lane = group.thread;
-  if (teams(group) > 1) {
-    lane = neighbours ? floormod(group.thread, lanes) : floordiv(group.thread, apart);
-  }
+  const PrimExpr own_lane = lane(group);
   Buffer sums = make_buffer(stage.out->name + "_acc", stage.out->dtype, {points}, Scope::kLocal);
-  auto each_point = [&](const std::function<Stmt(int64_t point)>& body) {
-    std::vector<Stmt> stmts;
-    for (int64_t point = 0; point < points; ++point) stmts.push_back(body(point));
-    return make_seq(std::move(stmts));
-  };
   Stmt clear = each_point([&](int64_t point) {
     return make_store(sums, {point}, value_at(combination.neutral, stage, at(point), {}));
   });
@@ -164,10 +182,10 @@ Stmt LaneReduction::emit(const Stage& given, const Combination& combination, con
   // Some steps of each lane at once, then one by one what is left.
   const PrimExpr pieces = floordiv(steps, lanes * kStepsAtOnce);
   Var piece = make_var("piece"), turn = make_var("turn"), round = make_var("round");
-  Stmt several = make_for(turn, kStepsAtOnce, add((piece * kStepsAtOnce + turn) * lanes + lane),
+  Stmt several = make_for(turn, kStepsAtOnce, add((piece * kStepsAtOnce + turn) * lanes + own_lane),
                           ForKind::kUnrolled);
   several = make_for(piece, pieces, several);
-  const PrimExpr step = (pieces * kStepsAtOnce + round) * lanes + lane;
+  const PrimExpr step = (pieces * kStepsAtOnce + round) * lanes + own_lane;
   Stmt one = add(step);
   if (!steps.is_int() || steps->int_value % lanes != 0) one = make_if(lt(step, steps), one);
   Stmt loop =
@@ -177,10 +195,22 @@ Stmt LaneReduction::emit(const Stage& given, const Combination& combination, con
     if (stores) store = make_if(stores(0), store);
     return make_alloc(sums, make_seq({clear, loop, store}));
   }
+  if (uses_subgroups(stage, group)) {
+    Stmt join = join_by_subgroups(stage, combination, group, sums, partials);
+    return make_alloc(sums, make_seq({clear, loop, join}));
+  }
   Stmt publish = each_point([&](int64_t point) {
     return make_store(partials, {point, group.thread}, load(sums, {point}));
   });
-  std::vector<Stmt> stmts = {make_alloc(sums, make_seq({clear, loop, publish}))};
+  return make_seq({make_alloc(sums, make_seq({clear, loop, publish})),
+                   join_by_tree(stage, combination, group, partials)});
+}
+
+Stmt LaneReduction::join_by_tree(const Stage& stage, const Combination& combination,
+                                 const Group& group, const Buffer& partials) const {
+  const PrimExpr own_lane = lane(group);
+  const int64_t apart = neighbours ? 1 : teams(group);
+  std::vector<Stmt> stmts;
   for (int64_t half = lanes / 2; half > 0; half /= 2) {
     stmts.push_back(make_barrier());
     Stmt join = each_point([&](int64_t point) {
@@ -188,16 +218,70 @@ Stmt LaneReduction::emit(const Stage& given, const Combination& combination, con
                         combination(load(partials, {point, group.thread}),
                                     load(partials, {point, group.thread + half * apart})));
     });
-    stmts.push_back(make_if(lt(lane, half), join));
+    stmts.push_back(make_if(lt(own_lane, half), join));
   }
   if (points > 1) stmts.push_back(make_barrier());
   // The first lanes of a team store a point each.
-  const PrimExpr point = points > 1 ? lane : PrimExpr(0);
-  const PrimExpr first_lane = teams(group) > 1 ? group.thread - lane * apart : PrimExpr(0);
-  PrimExpr is_mine = lt(lane, points);
+  const PrimExpr point = points > 1 ? own_lane : PrimExpr(0);
+  const PrimExpr first_lane = teams(group) > 1 ? group.thread - own_lane * apart : PrimExpr(0);
+  PrimExpr is_mine = lt(own_lane, points);
   if (stores) is_mine = logical_and(is_mine, stores(point));
   stmts.push_back(
       make_if(is_mine, store_final(stage, at(point), load(partials, {point, first_lane}))));
+  return make_seq(std::move(stmts));
+}
+
+Stmt LaneReduction::join_by_subgroups(const Stage& stage, const Combination& combination,
+                                      const Group& group, const Buffer& sums,
+                                      const Buffer& partials) const {
+  const int64_t width = group.subgroup;
+  std::vector<Stmt> stmts;
+  const auto whole = lanes >= width ? subgroup_reduction(combination.op) : std::nullopt;
+  if (whole) {
+    stmts.push_back(each_point([&](int64_t point) {
+      return make_store(sums, {point}, subgroup_call({*whole, load(sums, {point}), 0, width}));
+    }));
+  } else {
+    // Each lane takes what the one across has, over ever shorter distances: all get the same bits.
+    Buffer across =
+        make_buffer(stage.out->name + "_across", stage.out->dtype, {points}, Scope::kLocal);
+    std::vector<Stmt> steps;
+    for (int64_t mask = std::min(lanes, width) / 2; mask > 0; mask /= 2) {
+      steps.push_back(each_point([&](int64_t point) {
+        const PrimExpr own = load(sums, {point});
+        return make_seq({make_store(across, {point},
+                                    subgroup_call({SubgroupOp::kShuffleXor, own, mask, width})),
+                         make_store(sums, {point}, combination(own, load(across, {point})))});
+      }));
+    }
+    stmts.push_back(make_alloc(across, make_seq(std::move(steps))));
+  }
+  const PrimExpr own_lane = lane(group);
+  const int64_t parts = lanes / width;  // of a team; 0 or 1: its lanes have the results
+  if (parts > 1) {
+    Stmt publish = each_point([&](int64_t point) {
+      return make_store(partials, {point, floordiv(group.thread, width)}, load(sums, {point}));
+    });
+    stmts.push_back(make_if(eq(floormod(group.thread, width), 0), publish));
+    stmts.push_back(make_barrier());
+  }
+  // The first lanes of a team store a point each.
+  stmts.push_back(each_point([&](int64_t point) {
+    std::vector<Stmt> last;
+    if (parts > 1) {
+      Var part = make_var("part");
+      const PrimExpr first = team(group) * parts;
+      last.push_back(make_store(sums, {point}, load(partials, {point, first})));
+      last.push_back(make_for(
+          part, parts - 1,
+          make_store(sums, {point},
+                     combination(load(sums, {point}), load(partials, {point, first + part + 1})))));
+    }
+    last.push_back(store_final(stage, at(point), load(sums, {point})));
+    PrimExpr is_mine = eq(own_lane, point);
+    if (stores) is_mine = logical_and(is_mine, stores(point));
+    return make_if(is_mine, make_seq(std::move(last)));
+  }));
   return make_seq(std::move(stmts));
 }
 

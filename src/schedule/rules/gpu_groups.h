@@ -19,6 +19,7 @@ struct Group {
   explicit Group(const target::Description& description);
 
   int64_t threads = 1;      // a power of two
+  int64_t subgroup = 1;     // threads of a subgroup, a power of two that divides them; 1: none
   int64_t local_bytes = 0;  // of local memory
   Var thread = make_var("thread");
 
@@ -62,7 +63,9 @@ PrimExpr value_at(const PrimExpr& expr, const Stage& stage, const VarMap& at, co
 tir::Stmt store_final(const Stage& stage, const VarMap& at, const PrimExpr& own);
 
 // Points of a reduction by teams of `lanes` threads: each lane takes every lanes-th of the steps
-// for all `points` of its team, then the lanes' results meet in `partials`.
+// for all `points` of its team, then the lanes' results meet: by operations of their subgroups
+// where these are there for the dtype and lanes are neighbours, and what several subgroups of a
+// team have then in `partials`; else by a tree in `partials`.
 struct LaneReduction {
   int64_t lanes = 1;   // a power of two, at most the group's threads
   int64_t points = 1;  // of a team at once, at most `lanes`
@@ -75,11 +78,23 @@ struct LaneReduction {
 
   int64_t teams(const Group& group) const { return group.threads / lanes; }
   PrimExpr team(const Group& group) const;
-  // Of points * threads elements.
+  // Local memory for them; null where they meet without.
   tir::Buffer make_partials(const Stage& stage, const Group& group) const;
   // Ends with the results stored; a barrier must follow where they are read.
   tir::Stmt emit(const Stage& stage, const Combination& combination, const Group& group,
                  const tir::Buffer& partials) const;
+
+ private:
+  bool uses_subgroups(const Stage& stage, const Group& group) const;
+  PrimExpr lane(const Group& group) const;
+  tir::Stmt each_point(const std::function<tir::Stmt(int64_t point)>& body) const;
+  // The lanes' results are in `partials`, or in `sums`, one a point; both end with what they make
+  // stored.
+  tir::Stmt join_by_tree(const Stage& stage, const Combination& combination, const Group& group,
+                         const tir::Buffer& partials) const;
+  tir::Stmt join_by_subgroups(const Stage& stage, const Combination& combination,
+                              const Group& group, const tir::Buffer& sums,
+                              const tir::Buffer& partials) const;
 };
 
 }  // namespace tapml::schedule

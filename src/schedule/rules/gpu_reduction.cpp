@@ -54,7 +54,7 @@ std::optional<GroupWork> reduce_in_teams(const Stage& stage, const Group& group,
   };
   if (!covers) lanes.stores = [&](const PrimExpr& point) { return lt(first + point, columns); };
   Buffer partials = lanes.make_partials(stage, group);
-  if (lanes.lanes > 1) work.shared = {partials};
+  if (partials) work.shared = {partials};
   if (work.local_bytes() > group.local_bytes) return std::nullopt;
   work.body = lanes.emit(stage, *combination, group, partials);
   return work;

@@ -57,6 +57,9 @@ struct Group;
 // computes four points that lie side by side, which code generation loads and stores at once.
 std::optional<LaunchPlan> gpu_elementwise(const Stage& stage);
 
+// gpu: attention: one group a row goes through its positions block by block, with the largest score
+// and the sums so far in local memory, however many positions there are.
+std::optional<LaunchPlan> gpu_attention(const Group& group, StagedProgram& program);
 // gpu: stages that share their leading iterators: one group a row runs all of them, threads share
 // out the rest of the row or meet in local memory. Intermediates of a row are kept in local memory
 // where they fit.

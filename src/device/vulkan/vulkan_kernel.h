@@ -1,0 +1,53 @@
+// A kernel of a module, whose pipeline is made at its first launch.
+#pragma once
+
+#include <mutex>
+
+#include "device/vulkan/vulkan_pipeline_cache.h"
+
+namespace tapml::device {
+
+// A pipeline; work that is under way keeps it.
+struct VulkanPipeline {
+  VulkanPipeline(std::shared_ptr<VulkanContext> context, VulkanLayout layout)
+      : context(std::move(context)), layout(layout) {}
+  ~VulkanPipeline() {
+    if (pipeline) context->vk.DestroyPipeline(context->handle(), pipeline, nullptr);
+  }
+  VulkanPipeline(const VulkanPipeline&) = delete;
+  VulkanPipeline& operator=(const VulkanPipeline&) = delete;
+
+  const std::shared_ptr<VulkanContext> context;
+  const VulkanLayout layout;
+  VkPipeline pipeline = VK_NULL_HANDLE;
+  uint32_t buffers = 0;
+  uint32_t push_bytes = 0;
+};
+
+class VulkanKernel final : public runtime::DeviceKernel {
+ public:
+  // kLimit where the device's limits are below what the code needs: drivers do not check that.
+  static Result<std::shared_ptr<VulkanKernel>> create(std::shared_ptr<VulkanContext> context,
+                                                      std::shared_ptr<VulkanPipelineCache> cache,
+                                                      SpirvKernel code);
+
+  const std::string& entry() const { return code_.name; }
+  // Made by the first call: drivers take long for large kernels, and of a module's many are never
+  // launched (those for tensors that no binding holds). Any thread.
+  Result<std::shared_ptr<VulkanPipeline>> pipeline();
+
+ private:
+  VulkanKernel(std::shared_ptr<VulkanContext> context, std::shared_ptr<VulkanPipelineCache> cache,
+               SpirvKernel code)
+      : context_(std::move(context)), cache_(std::move(cache)), code_(std::move(code)) {}
+  Status check_limits() const;
+  Result<std::shared_ptr<VulkanPipeline>> make_pipeline() const;
+
+  const std::shared_ptr<VulkanContext> context_;
+  const std::shared_ptr<VulkanPipelineCache> cache_;
+  std::mutex lock_;
+  SpirvKernel code_;  // without words once the pipeline is made
+  std::shared_ptr<VulkanPipeline> pipeline_;
+};
+
+}  // namespace tapml::device

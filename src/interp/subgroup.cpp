@@ -1,0 +1,154 @@
+// Operations of subgroups (tir/subgroup.h): the threads of a group run in step up to them, hand
+// over their values, and go on with what the others of their subgroup had.
+#include "tir/subgroup.h"
+
+#include "interp/tir_code.h"
+#include "ir/exceptions.h"
+
+namespace tapml::interp {
+
+namespace {
+
+// What one thread brings or takes.
+struct LaneValue {
+  int64_t integer = 0;
+  double floating = 0;
+  Shadow shadow;
+  bool in_doubt = false;  // of an integer
+};
+
+struct SubgroupCode final : StmtCode {
+  SubgroupCode() { has_barrier = true; }
+
+  void run(Frame&) const override {
+    throw_internal("a subgroup operation outside a loop over threads");
+  }
+
+  void run_group(std::vector<Frame>& frames) const override {
+    if (frames.size() % width != 0) {
+      throw_internal("a group of " + std::to_string(frames.size()) +
+                     " threads is not made of subgroups of " + std::to_string(width));
+    }
+    std::vector<LaneValue> given;
+    given.reserve(frames.size());
+    for (Frame& frame : frames) given.push_back(read(frame));
+    for (size_t first = 0; first < frames.size(); first += width) {
+      LaneValue all = given[first];
+      for (size_t lane = 1; lane < width && !shuffles; ++lane) {
+        all = join(frames[first], all, given[first + lane]);
+      }
+      for (size_t lane = 0; lane < width; ++lane) {
+        write(frames[first + lane], shuffles ? given[first + (lane ^ mask)] : all);
+      }
+    }
+  }
+
+  LaneValue read(Frame& frame) const {
+    LaneValue result;
+    if (judging) result.in_doubt = doubt && doubt->run(frame);
+    if (floating) {
+      result.floating = floating->run(frame);
+      if (judging && frame.skipping == 0) result.shadow = shadow->run(frame);
+    } else {
+      result.integer = integer->run(frame);
+    }
+    return result;
+  }
+
+  LaneValue join(Frame& frame, const LaneValue& a, const LaneValue& b) const {
+    LaneValue result;
+    result.in_doubt = a.in_doubt || b.in_doubt;
+    if (!floating) {
+      frame.ints[left] = a.integer;
+      frame.ints[right] = b.integer;
+      result.integer = joined_integer->run(frame);
+      return result;
+    }
+    frame.floats[left] = a.floating;
+    frame.floats[right] = b.floating;
+    result.floating = joined_float->run(frame);
+    if (judging) {
+      frame.shadows[left] = a.shadow;
+      frame.shadows[right] = b.shadow;
+      result.shadow = joined_shadow->run(frame);
+    }
+    return result;
+  }
+
+  void write(Frame& frame, const LaneValue& value) const {
+    const BufferSlot& buffer = frame.buffers[slot];
+    const int64_t at = offset->run(frame);
+    if (judging) {
+      Shadow next = value.shadow;
+      if (frame.doubtful > 0 || value.in_doubt) next = Shadow::unknown(next.value);
+      if (frame.skipping > 0) {
+        buffer.shadows[at].moved = next.moved;
+        return;
+      }
+      buffer.shadows[at] = next;
+    }
+    if (floating) {
+      store_float(dtype, buffer.data, at, value.floating);
+    } else {
+      store_integer(dtype, buffer.data, at, value.integer);
+    }
+  }
+
+  DType dtype = DType::kF32;
+  size_t width = 1;
+  bool shuffles = false;
+  size_t mask = 0;
+  bool judging = false;
+  // What is stored, and where.
+  size_t slot = 0;
+  IntPtr offset, integer;
+  FloatPtr floating;
+  ShadowPtr shadow;
+  DoubtPtr doubt;
+  // Two values as one, of variables in these slots.
+  size_t left = 0, right = 0;
+  IntPtr joined_integer;
+  FloatPtr joined_float;
+  ShadowPtr joined_shadow;
+};
+
+}  // namespace
+
+StmtPtr compile_subgroup_store(ExprCompiler& compiler, const tir::StoreNode& node) {
+  const tir::SubgroupCall call = *tir::as_subgroup_call(node.value);
+  auto code = std::make_unique<SubgroupCode>();
+  code->dtype = node.buffer->dtype;
+  code->width = static_cast<size_t>(call.width);
+  code->mask = static_cast<size_t>(call.mask);
+  code->judging = compiler.judging;
+  code->slot = compiler.buffer_slot(node.buffer);
+  code->offset = compiler.offset(node.buffer, node.indices);
+  const bool is_floating = is_float(code->dtype);
+  std::vector<PrimExpr> decided = node.indices;
+  if (is_floating) {
+    code->floating = compiler.floating(call.value);
+    if (compiler.judging) code->shadow = compile_shadow(compiler, call.value);
+  } else {
+    code->integer = compiler.integer(call.value);
+    decided.push_back(call.value);
+  }
+  if (compiler.judging) {
+    code->doubt = compile_doubt(compiler, make_node(ExprKind::kAdd, DType::kI64, decided));
+  }
+  const auto combination = tir::combination_of(call.op);
+  code->shuffles = !combination;
+  if (!combination) return code;
+  Var a = make_var("a", code->dtype), b = make_var("b", code->dtype);
+  code->left = compiler.slot(a);
+  code->right = compiler.slot(b);
+  const PrimExpr joined = make_binary(*combination, a, b);
+  if (is_floating) {
+    code->joined_float = compiler.floating(joined);
+    if (compiler.judging) code->joined_shadow = compile_shadow(compiler, joined);
+  } else {
+    code->joined_integer = compiler.integer(joined);
+  }
+  return code;
+}
+
+}  // namespace tapml::interp
