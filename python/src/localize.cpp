@@ -27,6 +27,7 @@ struct LocalizeSettings {
   int64_t max_tokens, repeats;
   double shrink_seconds;
   std::pair<std::string, std::string> tolerance;
+  std::string kernels;  // folder of the user's own; empty: none
   std::vector<std::string> plants;
   bool cache;
 };
@@ -58,6 +59,7 @@ std::unique_ptr<Localized> localize(const py::object& given, const py::object& s
     options.repeats = settings.repeats;
     options.shrink_time =
         std::chrono::milliseconds(static_cast<int64_t>(settings.shrink_seconds * 1e3));
+    options.user_sources = sources_of(settings.kernels, to->target());
     options.plants = settings.plants;
     options.tolerances = tolerance.parse();
     app::CacheOptions caching;
@@ -80,10 +82,12 @@ std::unique_ptr<Localized> localize(const py::object& given, const py::object& s
     made->model = model.folder;
     made->prompt = prompt;
     made->target = to->target().text;
-    made->command = "tapml localize " + model.folder +
-                    (model.quantize.empty() ? "" : " --quantize " + model.quantize) + " --from " +
-                    from->target().text + " --to " + to->target().text + " --prompt " +
-                    topdown::quoted_word(prompt);
+    made->command =
+        "tapml localize " + model.folder +
+        (model.quantize.empty() ? "" : " --quantize " + model.quantize) + " --from " +
+        from->target().text + " --to " + to->target().text + " --prompt " +
+        topdown::quoted_word(prompt) +
+        (settings.kernels.empty() ? "" : " --kernels " + topdown::quoted_word(settings.kernels));
     return made;
   });
 }
@@ -122,10 +126,15 @@ void bind_localize(py::module_& module) {
       .def_readonly("kernel", &Culprit::kernel)
       .def_property_readonly(
           "found_by", [](const Culprit& c) { return topdown::evidence_name(c.evidence); },
-          "``\"replay\"``: a carved test fails; ``\"hybrid\"``: only a model with it is wrong.")
+          "``\"replay\"``: a carved test fails; ``\"hybrid\"``: only a model with it is wrong; "
+          "``\"target\"``: only the target's own machine with it is.")
       .def_property_readonly(
           "together_with", [](const Culprit& c) { return py::tuple(py::cast(c.together_with)); },
           "Kernels that have to be on the target, too, for the model to be wrong.")
+      .def_property_readonly(
+          "same_preparation",
+          [](const Culprit& c) { return py::tuple(py::cast(c.same_preparation)); },
+          "With ``\"target\"``: culprits whose weights the same launches pack at load.")
       .def_property_readonly("verdict", [](const Culprit& c) { return Verdict{c.verdict}; })
       .def_readonly("runs", &Culprit::runs)
       .def_readonly("failed_runs", &Culprit::failed_runs, "How often of ``runs`` it was wrong.")
@@ -189,14 +198,16 @@ void bind_localize(py::module_& module) {
       [](const py::object& model, const py::object& source, const py::object& target,
          const std::string& prompt, const CarvedSuite* suite, int64_t max_tokens, int64_t repeats,
          double shrink_seconds, const std::pair<std::string, std::string>& tolerance,
-         const std::vector<std::string>& plants, bool cache, const py::object& progress) {
+         const std::string& kernels, const std::vector<std::string>& plants, bool cache,
+         const py::object& progress) {
         return localize(model, source, target, prompt, suite,
-                        {max_tokens, repeats, shrink_seconds, tolerance, plants, cache}, progress);
+                        {max_tokens, repeats, shrink_seconds, tolerance, kernels, plants, cache},
+                        progress);
       },
       py::arg("model"), py::arg("source"), py::arg("target"), py::arg("prompt"), py::kw_only(),
       py::arg("suite").none(true), py::arg("max_tokens"), py::arg("repeats"),
-      py::arg("shrink_seconds"), py::arg("tolerance"), py::arg("plants"), py::arg("cache"),
-      py::arg("progress"));
+      py::arg("shrink_seconds"), py::arg("tolerance"), py::arg("kernels"), py::arg("plants"),
+      py::arg("cache"), py::arg("progress"));
 }
 
 }  // namespace tapml::python

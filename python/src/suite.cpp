@@ -13,6 +13,7 @@
 #include "language_model.h"
 #include "llm/engine.h"
 #include "runtime/vm.h"
+#include "topdown/replay/edge_cases.h"
 #include "topdown/suite/carve.h"
 #include "values.h"
 
@@ -46,15 +47,32 @@ void save(const CarvedSuite& suite, const std::string& folder) {
   without_interpreter([&] { return topdown::save_suite(*suite.suite, folder); });
 }
 
-// The suite; NaN in the source's own run is warned of.
-CarvedSuite finished(topdown::Carver& carver) {
+// What ran, and whether edge cases are added.
+struct CarveSource {
+  target::Target target;
+  runtime::Session& session;
+  std::shared_ptr<const Executable> executable;
+  bool edge = false;
+};
+
+// The suite, with edge cases where they are wanted; what the source gets wrong there, and NaN in
+// its own run, are warned of.
+CarvedSuite finished(topdown::Carver& carver, const CarveSource& source) {
   if (const auto& nan = carver.nan()) {
     log_warning("NaN in the source's own run: " + nan->kernel +
                 (nan->origin.empty() ? "" : " (" + origin_summary(nan->origin) + ")") + ", call " +
                 std::to_string(nan->sequence) + ", output " + nan->output +
                 "; tests behind it say little");
   }
-  return {std::make_shared<const topdown::Suite>(carver.take()), ""};
+  topdown::Suite suite = carver.take();
+  if (source.edge) {
+    topdown::Sandbox sandbox({source.target, &source.session});
+    sandbox.load(source.executable);
+    for (const std::string& text : topdown::add_edge_cases(suite, sandbox).left_out) {
+      log_warning("edge case left out: " + text);
+    }
+  }
+  return {std::make_shared<const topdown::Suite>(std::move(suite)), ""};
 }
 
 topdown::CarveOptions carve_options(int64_t calls, int64_t budget) {
@@ -77,7 +95,7 @@ using Prompt = std::variant<std::string, std::vector<int32_t>>;
 
 CarvedSuite carve_model(const py::object& given, const py::object& device,
                         const std::vector<Prompt>& prompts, int64_t max_tokens, int64_t calls,
-                        int64_t budget, bool reference, bool cache) {
+                        int64_t budget, bool reference, int64_t batch, bool edge, bool cache) {
   const LanguageModel model = language_model_of(given, "carve(model, device)");
   const SessionRef open = session_of(device, "carve(model, device)");
   topdown::CarveOptions carving = carve_options(calls, budget);
@@ -85,6 +103,9 @@ CarvedSuite carve_model(const py::object& given, const py::object& device,
     throw_user("weights by reference are found in a model directory", "carve(weights=...)",
                "a model directory, not quantized",
                model.quantize.empty() ? model.folder : "quantized weights", "weights=\"inside\"");
+  }
+  if (batch < 1) {
+    throw_user("a batch of no texts", "carve(batch=...)", "1 or more", std::to_string(batch));
   }
   if (max_tokens < 0) {
     throw_user("a negative number of tokens", "carve(max_tokens=...)", "0 or more",
@@ -115,15 +136,23 @@ CarvedSuite carve_model(const py::object& given, const py::object& device,
     options.max_tokens = max_tokens;
     options.eos = model.loaded->files.eos;
     options.on_token = [](int32_t) { return !interrupt_of_this_thread(); };
-    for (const auto& input : inputs) unwrap(engine->generate(input, options));
+    for (size_t first = 0; first < inputs.size(); first += static_cast<size_t>(batch)) {
+      const auto some = std::span(inputs).subspan(
+          first, std::min(static_cast<size_t>(batch), inputs.size() - first));
+      if (some.size() == 1) {
+        unwrap(engine->generate(some[0], options));
+      } else {
+        unwrap(engine->generate_batch(some, options));
+      }
+    }
     engine->vm().call_point().set_observer(nullptr);
-    return finished(carver);
+    return finished(carver, {open->target(), *session, compiled->executable, edge});
   });
 }
 
 CarvedSuite carve_function(const Compiled& compiled, const py::object& device,
                            const std::string& name, const py::sequence& inputs, int64_t calls,
-                           int64_t budget) {
+                           int64_t budget, bool edge) {
   const SessionRef open = session_for(compiled, device, "carve(executable, device)");
   const topdown::CarveOptions carving = carve_options(calls, budget);
   const VmFunction* function = compiled.executable->find_function(name);
@@ -156,7 +185,7 @@ CarvedSuite carve_function(const Compiled& compiled, const py::object& device,
     machine->set_interrupt(&interrupt_of_this_thread());
     for (const auto& values : runs) unwrap(machine->call(name, values));
     machine->call_point().set_observer(nullptr);
-    return finished(carver);
+    return finished(carver, {open->target(), *session, compiled.executable, edge});
   });
 }
 
@@ -268,9 +297,10 @@ Carved tests: one real run, kept as a test for every kernel call.)doc")
       });
   module.def("carve_model", &carve_model, py::arg("model"), py::arg("device"), py::arg("prompts"),
              py::arg("max_tokens"), py::arg("calls"), py::arg("budget"), py::arg("reference"),
-             py::arg("cache"));
+             py::arg("batch"), py::arg("edge"), py::arg("cache"));
   module.def("carve_function", &carve_function, py::arg("executable"), py::arg("device"),
-             py::arg("function"), py::arg("inputs"), py::arg("calls"), py::arg("budget"));
+             py::arg("function"), py::arg("inputs"), py::arg("calls"), py::arg("budget"),
+             py::arg("edge"));
 }
 
 }  // namespace tapml::python

@@ -221,7 +221,8 @@ def carve(what: LanguageModel | Module | Executable | Path, device: Session, *,
           prompt: str | Sequence[str] | None = None, max_tokens: int = 4,
           decode: int | None = None, inputs: Sequence[Sequence[Any]] | None = None,
           function: str | None = None, calls: int = 0, budget: int | str = 0,
-          weights: str = "inside", quantize: str = "", cache: bool = True) -> Suite:
+          weights: str = "inside", quantize: str = "", batch: int = 1, edge: bool = False,
+          cache: bool = True) -> Suite:
     """Keeps a real run on ``device`` as a test for every kernel call.
 
     Of a language model (or its folder) ``prompt`` is run, one text or several, each continued by
@@ -229,7 +230,9 @@ def carve(what: LanguageModel | Module | Executable | Path, device: Session, *,
     ``function`` (its only one, or ``main``) is called with each of ``inputs``, a sequence of
     argument lists. ``calls`` bounds the calls that are kept of a kernel with the same sizes (0 keeps
     all), ``budget`` the bytes of tensors (``"20MB"``): of each kernel those stay that differ most in
-    shape, range and magnitude, and ``SuiteKernel.dropped`` says how many went.
+    shape, range and magnitude, and ``SuiteKernel.dropped`` says how many went. ``batch`` texts run at
+    once, so that kernels are tested on batches; ``edge`` adds extreme values and odd sizes beside the
+    run's data.
     ``weights="reference"`` leaves a model folder's weights where they are. ``quantize`` as in
     ``LanguageModel.load``.
 
@@ -240,15 +243,15 @@ def carve(what: LanguageModel | Module | Executable | Path, device: Session, *,
         if inputs is None or prompt is not None:
             raise UserError("a module is carved by calls of its function", "carve(inputs=...)",
                             "a list of argument lists", "no inputs")
-        if weights != "inside" or quantize or decode is not None:
-            raise UserError("weights, quantize and decode go with a language model", "carve(...)",
+        if weights != "inside" or quantize or decode is not None or batch != 1:
+            raise UserError("weights, quantize, decode and batch go with a language model", "carve(...)",
                             "a LanguageModel, or the folder of one", type(what).__name__)
         executable = what if isinstance(what, Executable) else compile(what, device, cache=cache)
         if function is None:
             names = executable.functions
             function = names[0] if len(names) == 1 else "main"
         return _tapml.carve_function(executable, device, function, [list(one) for one in inputs],
-                                     calls, _size(budget, "carve(budget=...)"))
+                                     calls, _size(budget, "carve(budget=...)"), edge)
     if prompt is None or inputs is not None or function is not None:
         raise UserError("a language model is carved while it continues a text",
                         "carve(prompt=...)", "a text, or several", "no prompt")
@@ -260,7 +263,8 @@ def carve(what: LanguageModel | Module | Executable | Path, device: Session, *,
     prompts = [prompt] if isinstance(prompt, str) else list(prompt)
     return _tapml.carve_model(_model(what, quantize), device, prompts,
                               max_tokens if decode is None else decode + 1, calls,
-                              _size(budget, "carve(budget=...)"), weights == "reference", cache)
+                              _size(budget, "carve(budget=...)"), weights == "reference", batch, edge,
+                              cache)
 
 
 def _suite(suite: Suite | Path, model: Path | None = None) -> Suite:
@@ -354,8 +358,9 @@ def migrate(model: LanguageModel | Path, source: Session, target: Session, promp
 
 def localize(model: LanguageModel | Path, source: Session, target: Session, prompt: str, *,
              suite: Suite | Path | None = None, max_tokens: int = 4, repeats: int = 5,
-             shrink_seconds: float = 10, tolerance: Tolerance | None = None,
-             report: Path | None = None, junit: Path | None = None, markdown: Path | None = None,
+             shrink_seconds: float = 10, kernels: Path | None = None,
+             tolerance: Tolerance | None = None, report: Path | None = None,
+             junit: Path | None = None, markdown: Path | None = None,
              plant: str | Sequence[str] = (), quantize: str = "", cache: bool = True,
              progress: Callable[[str, int, int], None] | None = None) -> Localization:
     """Names the kernels that make a model wrong on ``target``, all of them.
@@ -373,8 +378,8 @@ def localize(model: LanguageModel | Path, source: Session, target: Session, prom
         model, source, target, prompt,
         suite=None if suite is None else _suite(suite, model.folder), max_tokens=max_tokens,
         repeats=repeats, shrink_seconds=shrink_seconds, tolerance=_tolerance(tolerance),
-        plants=[plant] if isinstance(plant, str) else list(plant), cache=cache,
-        progress=progress)
+        kernels=_path(kernels), plants=[plant] if isinstance(plant, str) else list(plant),
+        cache=cache, progress=progress)
     if report is not None:
         result.save_report(_path(report))
     result.save_ci_reports(junit=_path(junit), markdown=_path(markdown))

@@ -542,7 +542,8 @@ def carve_torch(model: Any, inputs: Any, *,
     tests: list[Suite] = []
     notes: list[str] = []
     for number, tokens in enumerate(runs):
-        suite = _tapml.carve_model(loaded, device, [tokens], 0, 0, 0, weights == "reference", cache)
+        suite = _tapml.carve_model(loaded, device, [tokens], 0, 0, 0, weights == "reference", 1, False,
+                                   cache)
         records = _record(model, lambda: (forward or _forward)(model, tokens))
         replayer = Replayer(suite, device, kernels="" if kernels is None else os.fspath(kernels),
                             cache=cache)

@@ -22,6 +22,7 @@
 #include "pipeline/check_input.h"
 #include "pipeline/compile.h"
 #include "text/parser.h"
+#include "topdown/replay/edge_cases.h"
 
 namespace tapml::cli {
 
@@ -33,7 +34,15 @@ struct CarveCommand {
   std::string prompts_file, function, folder, budget, weights = "inside";
   int64_t max_tokens = 4;
   int64_t decode = -1;  // --max-tokens says it
+  int64_t batch = 1;    // texts that run at once
   int64_t calls = 0;
+  bool edge = false;
+};
+
+// What ran, for edge cases.
+struct Source {
+  target::Target target;
+  std::shared_ptr<const Executable> executable;
 };
 
 struct Prompt {
@@ -107,8 +116,28 @@ void report_nan(const topdown::SourceNaN& nan, const Output& output) {
               "say little: correct the model or its input, and carve again");
 }
 
+// Adds edge cases to the suite in the folder, computed by what it was carved from.
+topdown::EdgeCases add_edge_cases(const CarveCommand& command, const Source& source,
+                                  runtime::Session& session, Progress& progress) {
+  progress.begin("edge cases");
+  topdown::Suite suite = unwrap(topdown::load_suite(command.folder));
+  topdown::Sandbox sandbox({source.target, &session}, interrupted);
+  sandbox.load(source.executable);
+  topdown::EdgeCases cases =
+      topdown::add_edge_cases(suite, sandbox, [] { unwrap(check_interrupted()); });
+  unwrap(topdown::save_suite(suite, command.folder));
+  return cases;
+}
+
+Json edge_json(const topdown::EdgeCases& cases) {
+  std::vector<Json> left_out;
+  for (const std::string& text : cases.left_out) left_out.push_back(Json::string(text));
+  return Json::object(
+      {{"added", Json::integer(cases.added)}, {"left_out", Json::array(std::move(left_out))}});
+}
+
 // Carves the runs into the folder, and says what came out.
-int carve(runtime::VirtualMachine& machine, const CarveCommand& command,
+int carve(runtime::VirtualMachine& machine, const Source& source, const CarveCommand& command,
           topdown::CarveOptions options, const std::vector<Run>& runs, Progress& progress,
           const Output& output) {
   auto folder = unwrap(topdown::SuiteFolder::open(command.folder));
@@ -157,6 +186,13 @@ int carve(runtime::VirtualMachine& machine, const CarveCommand& command,
   output.line(command.folder + ": " + std::to_string(suite.calls.size()) + " tests for " +
               std::to_string(suite.kernels.size()) + " kernels, " + std::to_string(carver.bytes()) +
               " bytes" + (dropped > 0 ? ", " + std::to_string(dropped) + " calls dropped" : ""));
+  topdown::EdgeCases edge;
+  if (command.edge && !wrong && !interrupted()) {
+    edge = add_edge_cases(command, source, machine.session(), progress);
+    progress.end(std::to_string(edge.added) + " edge cases");
+    output.line(std::to_string(edge.added) + " edge cases added");
+    for (const std::string& text : edge.left_out) output.line("left out: " + text);
+  }
   if (wrong) report_nan(*carver.nan(), output);
   output.document(
       Json::object({{"suite", Json::string(command.folder)},
@@ -166,6 +202,7 @@ int carve(runtime::VirtualMachine& machine, const CarveCommand& command,
                     {"bytes", Json::integer(carver.bytes())},
                     {"weights", Json::integer(static_cast<int64_t>(suite.weights.size()))},
                     {"dropped", Json::integer(dropped)},
+                    {"edge", edge_json(edge)},
                     {"nan", nan_json(carver.nan())}}));
   if (interrupted()) return kInterrupted;
   return wrong ? kDifference : kDone;
@@ -209,13 +246,20 @@ int carve_model(const CarveCommand& command, const Output& output) {
   generate.eos = model.eos;
   generate.on_token = [](int32_t) { return !interrupted(); };
   std::vector<Run> runs;
-  for (const std::vector<int32_t>& prompt : prompts) {
-    runs.emplace_back([&engine, &generate, &prompt]() -> Status {
-      TAPML_ASSIGN([[maybe_unused]] auto generation, engine->generate(prompt, generate));
+  const auto batch = static_cast<size_t>(command.batch);
+  for (size_t first = 0; first < prompts.size(); first += batch) {
+    const auto some = std::span(prompts).subspan(first, std::min(batch, prompts.size() - first));
+    runs.emplace_back([&engine, &generate, some]() -> Status {
+      if (some.size() == 1) {
+        TAPML_ASSIGN([[maybe_unused]] auto generation, engine->generate(some[0], generate));
+      } else {
+        TAPML_ASSIGN([[maybe_unused]] auto generations, engine->generate_batch(some, generate));
+      }
       return {};
     });
   }
-  return carve(engine->vm(), command, std::move(options), runs, progress, output);
+  return carve(engine->vm(), {model.target, model.executable}, command, std::move(options), runs,
+               progress, output);
 }
 
 // The function's arguments from one file, by the names of its parameters.
@@ -266,6 +310,7 @@ int carve_module(const CarveCommand& command, const Output& output) {
   refuse(!command.model.folder.empty(), "--model", "an executable", path);
   refuse(command.weights != "inside", "--weights", model, path);
   refuse(command.decode >= 0, "--decode", model, path);
+  refuse(command.batch > 1, "--batch", model, path);
   topdown::CarveOptions options = carve_options(command);
   if (command.inputs.empty()) {
     throw_user("a module is carved while its function runs", "command line",
@@ -302,7 +347,7 @@ int carve_module(const CarveCommand& command, const Output& output) {
       return {};
     });
   }
-  return carve(*machine, command, std::move(options), runs, progress, output);
+  return carve(*machine, {target, executable}, command, std::move(options), runs, progress, output);
 }
 
 int run(const CarveCommand& command, const Output& output) {
@@ -333,6 +378,12 @@ void add_carve(Registration registration) {
   app->add_option("--decode", command->decode, "Decode steps to carve behind each text")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 31))
       ->excludes(tokens);
+  app->add_option("--batch", command->batch,
+                  "Texts that run at once, so that kernels are tested on batches")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  app->add_flag("--edge", command->edge,
+                "Adds edge cases beside the run's data: extreme values, odd sizes");
   app->add_option("--calls", command->calls,
                   "Most calls to keep of a kernel with the same sizes (0: all)")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 40))

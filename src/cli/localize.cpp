@@ -17,6 +17,7 @@
 #include "io/host/files.h"
 #include "ir/exceptions.h"
 #include "topdown/kernels/plant_pass.h"
+#include "topdown/kernels/user_kernels.h"
 #include "topdown/report/localize_report.h"
 #include "topdown/report/pass_report.h"
 #include "topdown/report/report.h"
@@ -27,7 +28,8 @@ namespace tapml::cli {
 namespace {
 
 struct LocalizeCommand {
-  std::string model, from = "cpu", to = "opencl", prompt, suite, report, bisect = "kernels";
+  std::string model, from = "cpu", to = "opencl", prompt, suite, report, kernels,
+                     bisect = "kernels";
   std::vector<std::string> plants;
   int64_t max_tokens = 4, repeats = 5;
   double shrink_seconds = 10;
@@ -50,9 +52,10 @@ void write_report(const LocalizeCommand& command, const topdown::Localization& l
     output.line(folder + (again.empty() ? "" : ": " + again));
   }
   const std::string page = command.report + "/report.html";
-  const std::string line = "tapml localize " + command.model + quantize_words(command.quantize) +
-                           " --from " + command.from + " --to " + command.to + " --prompt " +
-                           topdown::quoted_word(command.prompt);
+  const std::string line =
+      "tapml localize " + command.model + quantize_words(command.quantize) + " --from " +
+      command.from + " --to " + command.to + " --prompt " + topdown::quoted_word(command.prompt) +
+      (command.kernels.empty() ? "" : " --kernels " + topdown::quoted_word(command.kernels));
   unwrap(write_text_atomic(
       page, topdown::localization_html(localization, command.model, command.prompt, line)));
   unwrap(write_text_atomic(command.report + "/report.json", json.dump(1) + "\n"));
@@ -66,6 +69,10 @@ int run_passes(const LocalizeCommand& command, const Output& output) {
   if (!command.suite.empty()) {
     throw_user("passes are bisected by running the model, not by tests", "--suite",
                "none with --bisect passes", command.suite);
+  }
+  if (!command.kernels.empty()) {
+    throw_user("passes are bisected among kernels of the compiler", "--kernels",
+               "none with --bisect passes", command.kernels);
   }
   topdown::BisectPassesOptions options;
   for (const std::string& plant : command.plants) {
@@ -114,6 +121,10 @@ int run(const LocalizeCommand& command, const Output& output) {
   target::Target from = target::parse_target(command.from);
   target::Target to = target::parse_target(command.to);
   for (const std::string& plant : command.plants) topdown::parse_plant(plant);
+  topdown::LocalizeOptions options;
+  if (!command.kernels.empty()) {
+    options.user_sources = topdown::read_user_sources(command.kernels, to);
+  }
   command.ci.check();
   const topdown::Tolerances tolerances = command.tolerance.load();
   const device::HostLibraries libraries = command.libraries.load();
@@ -130,7 +141,6 @@ int run(const LocalizeCommand& command, const Output& output) {
     source.open = worker_opener(from, command.libraries, command.remote);
   }
   Progress progress = Progress::to_stderr(output.json);
-  topdown::LocalizeOptions options;
   if (!command.suite.empty()) {
     const bool folder = std::filesystem::is_directory(command.model);
     options.suite = unwrap(topdown::load_suite(command.suite, folder ? command.model : ""));
@@ -189,6 +199,8 @@ void add_localize(Registration registration) {
   app->add_option(
       "--suite", command->suite,
       "Carved tests of this model to start with; without it the prompt's run is carved");
+  app->add_option("--kernels", command->kernels,
+                  "Folder of hand-written sources that take the place of kernels on the target");
   app->add_option(
          "--bisect", command->bisect,
          "kernels: which of them are wrong on the platform; passes: which pass or choice of "

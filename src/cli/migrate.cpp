@@ -21,6 +21,7 @@
 #include "topdown/kernels/user_kernels.h"
 #include "topdown/report/report.h"
 #include "topdown/report/report_parts.h"
+#include "topdown/report/speed_table.h"
 
 namespace tapml::cli {
 
@@ -87,6 +88,7 @@ int run(const MigrateCommand& command, const Output& output) {
   options.validation_tokens = command.validation_tokens;
   options.plan = plan;
   options.tolerances = tolerances;
+  options.measure_speed = !command.report.empty();
   options.stop_at_first = command.stop_at_first;
   options.state = command.state;
   options.eos = model.files.eos;
@@ -159,6 +161,8 @@ int run(const MigrateCommand& command, const Output& output) {
   const std::string user = topdown::user_kernels_text(topdown::verdicts_of(migration));
   if (!user.empty()) output.line(user);
   print_culprits(migration, output);
+  const std::string slow = topdown::slow_text(migration.speed, command.to);
+  if (!slow.empty()) output.line(slow);
   Json json = topdown::migration_json(migration);
   json.set("source_text", Json::string(texts.source_text));
   json.set("target_text", Json::string(texts.target_text));

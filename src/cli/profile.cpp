@@ -48,9 +48,9 @@ Json document(const topdown::KernelProfile& kernel, const topdown::Ceilings& cei
   return Json::object({{"kernel", Json::string(kernel.name)},
                        {"calls", Json::integer(kernel.calls)},
                        {"seconds", Json::number(kernel.seconds)},
-                       {"flops", Json::number(kernel.flops)},
-                       {"bytes", Json::number(kernel.bytes)},
-                       {"exact", Json::boolean(kernel.exact)},
+                       {"flops", Json::number(kernel.work.flops)},
+                       {"bytes", Json::number(kernel.work.bytes)},
+                       {"exact", Json::boolean(kernel.work.exact)},
                        {"share_of_ceiling", share > 0 ? Json::number(share) : Json::null()},
                        {"layers", Json::array(std::move(layers))}});
 }
@@ -63,12 +63,12 @@ void print(const Output& output, const std::vector<topdown::KernelProfile>& kern
   output.line(row);
   for (const topdown::KernelProfile& kernel : kernels) {
     double share = kernel.share(ceilings);
-    const char* about = kernel.exact ? "" : "~";
+    const char* about = kernel.work.exact ? "" : "~";
     std::snprintf(row, sizeof row, "%-40s %6lld %9.3f %5.1f%% %9s %9s %8s  ", kernel.name.c_str(),
                   static_cast<long long>(kernel.calls), 1e3 * kernel.seconds,
                   100 * kernel.seconds / seconds,
-                  (about + format("%.2f", 1e-9 * kernel.bytes / kernel.seconds)).c_str(),
-                  (about + format("%.2f", 1e-9 * kernel.flops / kernel.seconds)).c_str(),
+                  (about + format("%.2f", 1e-9 * kernel.work.bytes / kernel.seconds)).c_str(),
+                  (about + format("%.2f", 1e-9 * kernel.work.flops / kernel.seconds)).c_str(),
                   share > 0 ? format("%.0f%%", 100 * share).c_str() : "-");
     output.line(row + join(kernel.layers, 2));
   }
@@ -105,7 +105,7 @@ int run(const ProfileOptions& options, const Output& output) {
   unwrap(check_interrupted());
   trace.write({profiler.calls()});
   progress.begin("ceilings");
-  topdown::Ceilings ceilings = topdown::measure_ceilings(*session, options.target);
+  topdown::Ceilings ceilings = topdown::measure_ceilings(*session, target);
   progress.end("done");
 
   std::vector<topdown::KernelProfile> kernels = profiler.kernels();

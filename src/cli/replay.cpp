@@ -24,6 +24,7 @@
 #include "topdown/kernels/user_kernels.h"
 #include "topdown/report/report.h"
 #include "topdown/report/report_parts.h"
+#include "topdown/report/speed_table.h"
 
 namespace tapml::cli {
 
@@ -56,6 +57,17 @@ void write_report(const ReplayOptions& options, const topdown::Replayed& replaye
   unwrap(write_text_atomic(page, topdown::replay_html(replayed, line, own)));
   unwrap(write_text_atomic(options.report + "/report.json", json.dump(1) + "\n"));
   output.line("report: " + page);
+}
+
+// Of the kernels that are right.
+topdown::SpeedTable measure_speed(const topdown::Suite& suite,
+                                  const std::vector<topdown::KernelVerdict>& verdicts,
+                                  topdown::Sandbox& sandbox, CompileCache& cache) {
+  std::vector<int32_t> right;
+  for (const topdown::KernelVerdict& verdict : verdicts) {
+    if (verdict.passed) right.push_back(suite.find_kernel(verdict.kernel));
+  }
+  return topdown::measure_speed(suite, right, sandbox, cache.kernels());
 }
 
 int run(const ReplayOptions& options, const Output& output) {
@@ -156,6 +168,13 @@ int run(const ReplayOptions& options, const Output& output) {
     rows.push_back(topdown::verdict_json(verdict));
     replayed.verdicts.push_back(std::move(verdict));
   }
+  if (!options.report.empty()) {
+    unwrap(check_interrupted());
+    timeline.begin("steps", "speed");
+    replayed.speed = measure_speed(suite, replayed.verdicts, sandbox, cache);
+    const std::string slow = topdown::slow_text(replayed.speed, options.target);
+    if (!slow.empty()) say(slow);
+  }
   replayed.timeline = timeline.take();
   replayed.seconds = timeline.now();
   replayed.target_info = sandbox.session().info();
@@ -175,6 +194,7 @@ int run(const ReplayOptions& options, const Output& output) {
                                   {"passed", Json::boolean(passed)},
                                   {"kernels", Json::array(std::move(rows))},
                                   {"user_kernels", topdown::user_kernels_json(all)},
+                                  {"speed", topdown::speed_json(replayed.speed)},
                                   {"timeline", topdown::timeline_json(replayed.timeline)},
                                   {"seconds", topdown::real(replayed.seconds)}});
   if (!options.report.empty()) write_report(options, replayed, json, output);

@@ -1,4 +1,5 @@
-// Runs a compiled language model (architecture contract 7): one sequence over a paged cache.
+// Runs a compiled language model (architecture contract 7): one sequence, or several at once, over
+// a paged cache.
 #pragma once
 
 #include <functional>
@@ -92,11 +93,19 @@ class Engine {
 
   // Forgets the sequence, runs the prompt and continues it.
   Result<Generation> generate(std::span<const int32_t> prompt, const GenerateOptions& options);
+  // The same of several prompts at once: those of one length are prefilled together, and a decode
+  // step is one call for all texts that have not ended. Text i draws with the sampler's seed plus
+  // i; `on_token` sees the tokens of all, step by step in the order of the prompts. Each text may
+  // fill the cache's capacity. The engine has no sequence afterwards. UserError as for generate(),
+  // for no prompts, and for keep_logits.
+  Result<std::vector<Generation>> generate_batch(std::span<const std::vector<int32_t>> prompts,
+                                                 const GenerateOptions& options);
 
  private:
   Engine();
   struct State;
   class Generator;
+  class BatchGenerator;
   std::unique_ptr<State> state_;
 };
 

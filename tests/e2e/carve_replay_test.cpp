@@ -76,10 +76,10 @@ TEST(CarveReplay, ManyPromptsUnderABudget) {
   testing::write_bytes(prompts, "Emma was\r\n\nIt was the voice of the bridegroom\n");
   ProgramResult carved =
       run_program({"carve", kDemoModel, "--prompts", prompts, "--prompt", "Emma was", "--decode",
-                   "1", "--weights", "reference", "--budget", "3MB", "-o", suite, "--json"});
+                   "1", "--weights", "reference", "--budget", "1MB", "-o", suite, "--json"});
   ASSERT_EQ(carved.exit_code, 0) << carved.all();
   Json summary = carved.json();
-  EXPECT_LE(summary.find("bytes")->as_integer(), int64_t{3} << 20);
+  EXPECT_LE(summary.find("bytes")->as_integer(), int64_t{1} << 20);
   EXPECT_GT(summary.find("dropped")->as_integer(), 0);
   EXPECT_EQ(static_cast<int64_t>(testing::names_under(suite + "/tensors").size()),
             summary.find("tensors")->as_integer());

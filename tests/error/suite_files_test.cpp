@@ -80,8 +80,8 @@ TEST_F(BadSuite, HostileSuiteJson) {
   refused({"suite.json", "an object"});
   write_bytes(suite_ + "/suite.json", json_);
   altered("\"tapml-suite\"", "\"other\"", {"schema", "tapml-suite"});
-  altered("\"version\": 2", "\"version\": 3", {"another schema version", "1 to 2", "3"});
-  altered("\"version\": 2", "\"version\": 0", {"another schema version", "1 to 2", "0"});
+  altered("\"version\": 3", "\"version\": 4", {"another schema version", "1 to 3", "4"});
+  altered("\"version\": 3", "\"version\": 0", {"another schema version", "1 to 3", "0"});
   altered("\"times\": 1", "\"times\": 0", {"suite.json", "times", "1 or more"});
   altered("\"dropped\": ", "\"dropped\": -1", {"suite.json", "dropped", "0 or more"});
   altered("\"weights\": {}", "\"weights\": {\"../x\": \"y\"}", {"content hash", "../x"});

@@ -124,6 +124,18 @@ def test_what_a_carve_keeps(demo, cpu, tmp_path):
             tapml.carve(demo, cpu, prompt="In the beginning", **arguments)
 
 
+def test_batches_and_edge_cases(demo, cpu):
+    suite = tapml.carve(demo, cpu, prompt=["In the beginning", "And God said to"], decode=1, batch=2,
+                        edge=True)
+    assert "edge" in {call.function for call in suite.calls}
+    decoded = [call for call in suite.calls
+               if call.function == "decode" and call.kernel.startswith("paged_attention")]
+    assert {next(iter(call.outputs.values())).shape[0] for call in decoded} == {2}
+    assert all(verdict.passed for verdict in tapml.replay(suite, cpu))
+    with pytest.raises(tapml.UserError, match="batch"):
+        tapml.carve(demo, cpu, prompt="In the beginning", batch=0)
+
+
 def test_quantized_models(cpu):
     model = tapml.LanguageModel.load(DEMO, quantize="q4f32")
     assert model.quantize == "q4f32"

@@ -58,6 +58,15 @@ TEST(Bisect, FindsAllOfSeveral) {
   }
 }
 
+// Part 5 is wrong, part 0 hides it, and part 6 keeps 0 from that.
+TEST(Bisect, WhatOnlyUndoesAnotherPartIsNotNamed) {
+  const auto wrong = [](const std::vector<size_t>& parts) {
+    auto has = [&](size_t part) { return std::ranges::count(parts, part) == 1; };
+    return has(5) && (!has(0) || has(6));
+  };
+  EXPECT_EQ(minimal_wrong_sets(8, wrong).sets, (Sets{{5}}));
+}
+
 // Part 1 is wrong while something is left of an earlier test; alone and once more it is right.
 TEST(Bisect, WhatIsRightInASecondTestIsNoneBesideOneThatIsWrong) {
   int tests = 0;

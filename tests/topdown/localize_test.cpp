@@ -7,7 +7,10 @@
 #include "support/expect_error.h"
 #include "support/temp_folder.h"
 #include "tir/visit.h"
+#include "topdown/kernels/planted_session.h"
 #include "topdown/kernels/plants/families.h"
+#include "topdown/kernels/skeleton.h"
+#include "topdown/kernels/user_kernels.h"
 #include "topdown/report/localize_report.h"
 #include "topdown/small_model.h"
 
@@ -127,6 +130,56 @@ TEST(Localize, AMissingWaitIsFoundOnTheTarget) {
   }
 }
 
+// Kernels of the target whose weights the same launches pack.
+std::vector<std::string> with_one_preparation() {
+  pipeline::ImplementOptions implement;
+  implement.module_per_kernel = true;
+  implement.cache = &kernel_cache();
+  const auto executable =
+      pipeline::implement(pipeline::fix_kernels(small_model().golden.model.module),
+                          target::parse_target("cpu"), implement);
+  std::map<std::string, std::vector<std::string>> kernels;
+  for (const KernelInfo& kernel : executable->kernels) {
+    const Implementation* own =
+        executable->find_implementation(executable->find_kernel(kernel.name));
+    if (own && !own->preparation.empty()) kernels[own->preparation].push_back(kernel.name);
+  }
+  for (auto& [digest, names] : kernels) {
+    if (names.size() > 1) return names;
+  }
+  return {};
+}
+
+// Packed weights go where those of the call before went: their kernel's own tests, which pack for
+// themselves, pass.
+TEST(Localize, WrongPackedWeightsAreToldOfAllKernelsThatUseThem) {
+  const std::vector<std::string> sharing = with_one_preparation();
+  ASSERT_GT(sharing.size(), 1u);
+  Platforms platforms;
+  platforms.target.open = [] { return testing::open_session("cpu"); };
+  auto plants = std::make_shared<std::vector<SessionPlant>>();
+  for (const std::string& kernel : sharing) {
+    plants->push_back({kernel, PlantKind::kStaleBinding, 1});
+  }
+  LocalizeOptions options;
+  options.shrink_time = std::chrono::milliseconds(0);
+  options.cache = &kernel_cache();
+  const Localization found =
+      localize(small_model().golden.model.module, small_model().golden.model.weights, kPrompt,
+               platforms.source, with_session_plants(platforms.target, plants), options);
+  EXPECT_FALSE(found.whole.passed);
+  EXPECT_TRUE(found.rest.passed);
+  EXPECT_EQ(culprits_of(found), std::set<std::string>(sharing.begin(), sharing.end()));
+  for (const Culprit& culprit : found.culprits) {
+    EXPECT_EQ(culprit.evidence, Evidence::kTarget);
+    EXPECT_TRUE(culprit.verdict.passed);
+    EXPECT_TRUE(culprit.together_with.empty());
+    EXPECT_EQ(culprit.same_preparation.size(), sharing.size() - 1);
+    EXPECT_NE(culprit_text(culprit, false).find("packed at load"), std::string::npos)
+        << culprit_text(culprit, false);
+  }
+}
+
 TEST(Localize, BugsOfTheRuntimeWantAProcess) {
   LocalizeOptions options;
   options.plants = {kernel_named("rms_norm_") + ":missing-wait"};
@@ -215,6 +268,30 @@ TEST(Localize, AReproducerNeedsNoModel) {
     EXPECT_EQ(verdict.passed, !wrong);
     EXPECT_FALSE(verdict.source_wrong);
   }
+}
+
+// One of the user's own kernels is right, one is not.
+TEST(Localize, AWrongKernelOfTheUserIsNamedWithItsSource) {
+  const target::Target target = target::parse_target("cpu");
+  const Module fixed = pipeline::fix_kernels(small_model().golden.model.module);
+  const std::string right = kernel_named("matmul_"), wrong = kernel_named("rms_norm_");
+  testing::TempFolder folder;
+  testing::write_bytes(folder / "right.c", kernel_skeleton(fixed, right, target));
+  std::string text = kernel_skeleton(fixed, wrong, target);
+  const size_t root = text.find("sqrt");
+  ASSERT_NE(root, std::string::npos) << text;
+  text.replace(root, 4, "fabs");
+  testing::write_bytes(folder / "wrong.c", text);
+  LocalizeOptions options;
+  options.user_sources = read_user_sources(folder / ".", target);
+  const Localization found = localized(options);
+  EXPECT_EQ(culprits_of(found), std::set<std::string>{wrong});
+  ASSERT_EQ(found.culprits.size(), 1u);
+  EXPECT_EQ(found.culprits[0].verdict.provider, "user:" + (folder / "./wrong.c"));
+  unwrap(write_reproducer(found.culprits[0], "cpu", folder / "r"));
+  EXPECT_EQ(testing::read_bytes(folder / "r/kernels/wrong.c"), text);
+  EXPECT_NE(testing::read_bytes(folder / "r/README.md").find("--kernels kernels"),
+            std::string::npos);
 }
 
 TEST(Localize, ASuiteOfAnotherModelIsRefused) {

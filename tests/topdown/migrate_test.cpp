@@ -283,19 +283,20 @@ TEST(MigrationState, EveryDifferenceIsNamed) {
   MigrationStep step;
   step.unit = "u";
   step.verdict.kernel = "k";
-  MigrationState::open(folder.path(), identity, "code").add({step});
+  MigrationState::open(folder.path(), identity, {{"k", "code"}}).add({step});
   for (size_t i = 0; i < identity.size(); ++i) {
     MigrationIdentity other = identity;
     other[i].second = "changed";
-    testing::expect_user_error([&] { MigrationState::open(folder.path(), other, "code"); },
+    testing::expect_user_error([&] { MigrationState::open(folder.path(), other, {{"k", "code"}}); },
                                {identity[i].first + " changed",
                                 identity[i].first + " " + identity[i].second, "state.json"});
   }
-  const MigrationState same = MigrationState::open(folder.path(), identity, "code");
+  const MigrationState same = MigrationState::open(folder.path(), identity, {{"k", "code"}});
   EXPECT_EQ(same.steps_of("u", {"k"}).size(), 1u);
   EXPECT_TRUE(same.steps_of("another", {"k"}).empty());
   EXPECT_TRUE(same.steps_of("u", {"k", "l"}).empty()) << "a unit counts as a whole";
-  EXPECT_TRUE(MigrationState::open(folder.path(), identity, "other").steps_of("u", {"k"}).empty());
+  EXPECT_TRUE(
+      MigrationState::open(folder.path(), identity, {{"k", "other"}}).steps_of("u", {"k"}).empty());
 }
 
 TEST(MigrationState, HashesTellModelsAndSuitesApart) {
@@ -321,13 +322,13 @@ TEST(MigrationState, DamageIsRefused) {
   MigrationStep step;
   step.unit = "u";
   step.verdict.kernel = "k";
-  MigrationState::open(folder.path(), identity, "code").add({step});
+  MigrationState::open(folder.path(), identity, {{"k", "code"}}).add({step});
   const std::string file = folder / "state.json";
   const std::string kept = testing::read_bytes(file);
   auto refused = [&](const std::string& text, const std::vector<std::string>& parts) {
     testing::write_bytes(file, text);
-    testing::expect_user_error([&] { MigrationState::open(folder.path(), identity, "code"); },
-                               parts);
+    testing::expect_user_error(
+        [&] { MigrationState::open(folder.path(), identity, {{"k", "code"}}); }, parts);
   };
   refused(kept.substr(0, kept.size() / 2), {"state.json"});
   refused("[]", {"state.json"});
@@ -337,20 +338,34 @@ TEST(MigrationState, DamageIsRefused) {
   refused(wrong, {"state.json", "luck", "crash"});
 }
 
-TEST(MigrationState, StepsOfOtherCodeAreTriedAgain) {
+TEST(MigrationState, WhatHasOtherCodeIsTriedAgain) {
   testing::TempFolder folder;
   MigrateOptions options = short_run();
   options.state = folder / "state";
-  EXPECT_TRUE(migrated(options).passed());
+  const Migration first = migrated(options);
+  EXPECT_TRUE(first.passed());
   const std::string file = folder / "state/state.json";
   std::string other = testing::read_bytes(file);
-  for (size_t at = 0; (at = other.find("\"code\": \"", at)) != std::string::npos; at += 9) {
-    other[at + 9] = other[at + 9] == '0' ? '1' : '0';
-  }
+  const size_t at = other.find("\"code\": \"") + 9;
+  other[at] = other[at] == '0' ? '1' : '0';
   testing::write_bytes(file, other);
   const Migration again = migrated(options);
-  EXPECT_EQ(again.resumed, 0);
+  EXPECT_EQ(again.resumed, std::ssize(first.steps) - 1) << "one kernel has other code";
   EXPECT_TRUE(again.passed());
+}
+
+TEST(MigrationState, CodeIsToldApartKernelByKernel) {
+  const Executable& executable = *small_model().executable;
+  const CodeDigests digests = code_digests(executable);
+  EXPECT_EQ(digests.size(), executable.kernels.size());
+  EXPECT_EQ(code_digests(executable), digests);
+  Executable changed = executable;
+  changed.implementations.back().launches.back().workgroup_threads += 1;
+  const CodeDigests others = code_digests(changed);
+  for (const auto& [kernel, digest] : digests) {
+    const auto last = static_cast<size_t>(changed.implementations.back().kernel);
+    EXPECT_EQ(others.at(kernel) != digest, kernel == changed.kernels[last].name) << kernel;
+  }
 }
 
 TEST(ReadVerdict, EverythingIsReadAsItWasWritten) {

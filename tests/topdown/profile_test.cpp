@@ -32,8 +32,8 @@ TEST(Profile, CountsEveryCallAndItsWork) {
   for (const KernelProfile& kernel : profiler.kernels()) {
     counted += kernel.calls;
     seconds += kernel.seconds;
-    flops += kernel.flops;
-    EXPECT_GT(kernel.bytes, 0) << kernel.name;
+    flops += kernel.work.flops;
+    EXPECT_GT(kernel.work.bytes, 0) << kernel.name;
     EXPECT_GT(kernel.seconds, 0) << kernel.name;
   }
   EXPECT_EQ(counted, calls.calls() - before);
@@ -62,11 +62,11 @@ TEST(Profile, CountsEveryCallAndItsWork) {
 TEST(Profile, ShareIsOfTheNearerCeiling) {
   KernelProfile kernel;
   kernel.seconds = 2;
-  kernel.flops = 10;
-  kernel.bytes = 30;
+  kernel.work.flops = 10;
+  kernel.work.bytes = 30;
   EXPECT_DOUBLE_EQ(kernel.share({.flops_per_s = 10, .bytes_per_s = 100}), 0.5);
   EXPECT_DOUBLE_EQ(kernel.share({.flops_per_s = 100, .bytes_per_s = 20}), 0.75);
-  kernel.exact = false;
+  kernel.work.exact = false;
   EXPECT_EQ(kernel.share({.flops_per_s = 100, .bytes_per_s = 20}), 0);
 }
 
@@ -74,7 +74,7 @@ TEST(Profile, CeilingsAreMeasuredOnEveryPlatform) {
   for (const char* platform : {"cpu", "opencl"}) {
     auto session = testing::open_session(platform);
     if (!session) continue;
-    Ceilings ceilings = measure_ceilings(*session, platform);
+    Ceilings ceilings = measure_ceilings(*session, target::parse_target(platform));
     EXPECT_GT(ceilings.flops_per_s, 1e8) << platform;
     EXPECT_GT(ceilings.bytes_per_s, 1e8) << platform;
   }

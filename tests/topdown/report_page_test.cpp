@@ -86,6 +86,12 @@ Migration wrong_migration() {
   migration.failed["differs_3"].source = {.loops = "for i < 4", .code = kNasty, .language = "c"};
   migration.untried = {"untried_4"};
   migration.untried_calls = {{{"decode", {"model.norm"}, 9, 1, 0, 0}}};
+  migration.speed.ceilings = {.flops_per_s = 1e9, .bytes_per_s = 1e9};
+  migration.speed.kernels = {{.kernel = "own_2",
+                              .sequence = 5,
+                              .seconds = 1e-3,
+                              .work = {.flops = 1, .bytes = 1e5},
+                              .slow = true}};
   migration.timeline = {{"steps", "compile for cpu", 0, 1.5}, {"replay", kNasty, 1.5, 0.25}};
   return migration;
 }

@@ -10,12 +10,14 @@
 namespace tapml::topdown {
 namespace {
 
-const std::string kVersion1 = std::string(TAPML_SOURCE_DIR) + "/tests/golden/suites/version1";
+class EarlierVersion : public ::testing::TestWithParam<int> {};
 
-TEST(SuiteVersions, Version1IsBroughtUp) {
-  const std::string text = unwrap(read_text_file(kVersion1 + "/suite.json"));
-  ASSERT_NE(text.find("\"version\": 1"), std::string::npos);
-  const Suite old = unwrap(load_suite(kVersion1));
+TEST_P(EarlierVersion, IsBroughtUp) {
+  const std::string number = std::to_string(GetParam());
+  const std::string kept = std::string(TAPML_SOURCE_DIR) + "/tests/golden/suites/version" + number;
+  const std::string text = unwrap(read_text_file(kept + "/suite.json"));
+  ASSERT_NE(text.find("\"version\": " + number), std::string::npos);
+  const Suite old = unwrap(load_suite(kept));
   ASSERT_EQ(old.kernels.size(), 3u);
   ASSERT_EQ(old.calls.size(), 4u);
   EXPECT_EQ(old.calls[0].times, 1);
@@ -23,12 +25,14 @@ TEST(SuiteVersions, Version1IsBroughtUp) {
   EXPECT_TRUE(old.weights.empty());
   testing::TempFolder folder;
   unwrap(save_suite(old, folder / "new"));
-  EXPECT_NE(unwrap(read_text_file(folder / "new/suite.json")).find("\"version\": 2"),
+  EXPECT_NE(unwrap(read_text_file(folder / "new/suite.json")).find("\"version\": 3"),
             std::string::npos);
   const Suite again = unwrap(load_suite(folder / "new"));
   EXPECT_EQ(suite_text(again), suite_text(old));
   EXPECT_EQ(again.tensors.size(), old.tensors.size());
 }
+
+INSTANTIATE_TEST_SUITE_P(SuiteVersions, EarlierVersion, ::testing::Values(1, 2));
 
 TEST(SuiteVersions, WhatIsWrittenIsReadBack) {
   Suite suite = carved();

@@ -10,6 +10,7 @@
 #include "passes/kernel.h"
 #include "passes/lower_math.h"
 #include "schedule/rules.h"
+#include "text/parser.h"
 #include "text/printer.h"
 #include "topdown/kernels/user_kernels.h"
 
@@ -48,21 +49,49 @@ std::vector<tir::Param> named_tensors(const tir::PrimFunc& func,
   return tensors;
 }
 
-std::string launch_line(const codegen::DeviceFunc& launch, const std::vector<tir::Param>& tensors) {
+// `func`'s signature as text, and tensors and scalars under the names that they have there: in one
+// text none has the name of another.
+struct Header {
+  std::string text;  // up to its closing parenthesis
+  std::vector<std::string> tensors;
+  VarMap scalars;
+};
+
+Header header_of(const tir::PrimFunc& func, const std::string& name,
+                 const std::vector<tir::Param>& tensors) {
+  tir::PrimFunc signature = func;
+  signature.params = tensors;
+  signature.attrs.clear();
+  signature.body = tir::make_seq({});
+  Header header;
+  header.text = text::print(signature, name);
+  const Module read = text::parse("module\n" + header.text, name);
+  const tir::PrimFunc& named = *tir::as_prim_func(read.functions.at(name).get());
+  for (const tir::Param& param : named.params) header.tensors.push_back(param.buffer->name);
+  for (size_t i = 0; i < func.scalars.size(); ++i) {
+    header.scalars[func.scalars[i].get()] = named.scalars.at(i);
+  }
+  header.text.erase(header.text.rfind(')') + 1);
+  return header;
+}
+
+std::string launch_line(const codegen::DeviceFunc& launch, const Header& header) {
   std::string names;
   for (int32_t index : launch.buffer_indices) {
-    names += (names.empty() ? "" : ", ") + tensors.at(static_cast<size_t>(index)).buffer->name;
+    names += (names.empty() ? "" : ", ") + header.tensors.at(static_cast<size_t>(index));
   }
-  for (const Var& scalar : launch.scalars) names += (names.empty() ? "" : ", ") + scalar->name;
-  return "launch " + launch.entry + "(" + names + ") over " + text::print(launch.invocations()) +
-         " in groups of " + std::to_string(launch.workgroup_threads);
+  for (const Var& scalar : launch.scalars) {
+    names += (names.empty() ? "" : ", ") + text::print(header.scalars.at(scalar.get()));
+  }
+  return "launch " + launch.entry + "(" + names + ") over " +
+         text::print(substitute(launch.invocations(), header.scalars)) + " in groups of " +
+         std::to_string(launch.workgroup_threads);
 }
 
 // A kernel's loops, ready for an emitter.
 struct Plain {
-  std::vector<tir::Param> tensors;
   std::vector<codegen::DeviceFunc> launches;
-  std::string lines;  // of the header
+  std::string header;
 };
 
 Plain plain_launches(const tir::PrimFunc& func, const std::string& name,
@@ -73,9 +102,10 @@ Plain plain_launches(const tir::PrimFunc& func, const std::string& name,
   }
   codegen::LoweredKernel lowered = codegen::lower_prim_func(*scheduled, name);
   Plain plain;
-  plain.tensors = named_tensors(func, lowered);
+  const Header header = header_of(func, name, named_tensors(func, lowered));
+  plain.header = header.text + "\n";
   for (codegen::DeviceFunc& launch : lowered.launches) {
-    plain.lines += launch_line(launch, plain.tensors) + "\n";
+    plain.header += launch_line(launch, header) + "\n";
     if (target.description.code == target::CodeKind::kGlsl) {
       const bool wide = target.description.features.compute_dtypes.contains(DType::kI64);
       codegen::narrow_index(launch, wide, "kernel " + name + " on " + target.text, true);
@@ -108,12 +138,6 @@ std::string kernel_skeleton(const Module& fixed, const std::string& name,
   const tir::PrimFunc& func = passes::kernel_implementation(fixed, name);
   const target::Description& description = target.description;
   const Plain plain = plain_launches(func, name, target, schedule::fallback(func, target).func);
-  tir::PrimFunc signature = func;
-  signature.params = plain.tensors;
-  signature.attrs.clear();
-  signature.body = tir::make_seq({});
-  std::string header = text::print(signature, name);
-  header = header.substr(0, header.rfind(')') + 1) + "\n" + plain.lines;
   Module spec = passes::kernel_alone(fixed, name);
   spec.functions.erase(
       *find_attr<std::string>(passes::kernel_spec(fixed, name).attrs, passes::kImplementationAttr));
@@ -136,7 +160,7 @@ std::string kernel_skeleton(const Module& fixed, const std::string& name,
                  ". The lines from `prim def` to the last `launch` say\nhow it is called and are "
                  "read; the hash of its name may be left out (docs/user-kernels.md).\n\n",
              "") +
-         commented(header, "") +
+         commented(plain.header, "") +
          commented("\nWhat it computes, in the text format (docs/text-format.md):\n\n", "") +
          commented(computes, "  ") +
          commented(

@@ -37,6 +37,21 @@ class Search {
     return joined(of_first, of_second);
   }
 
+  // `parts`, which are wrong, without those that they are wrong without: where more parts made a
+  // wrong whole right, least() takes what undoes that for a part of it.
+  Parts needed(Parts parts) {
+    for (size_t i = 0; i < parts.size() && parts.size() > 1;) {
+      Parts fewer = parts;
+      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+      if (wrong(fewer)) {
+        parts = std::move(fewer);
+      } else {
+        ++i;
+      }
+    }
+    return parts;
+  }
+
  private:
   const WrongWith& wrong_;
   int64_t tests_ = 0;
@@ -52,9 +67,10 @@ Bisection minimal_wrong_sets(size_t count, const WrongWith& wrong) {
   for (size_t i = 0; i < count; ++i) left.push_back(i);
   while (!left.empty() && search.wrong(left)) {
     Parts found = search.least({}, false, left);
-    std::erase_if(left, [&](size_t part) { return std::ranges::binary_search(found, part); });
     // What was left of an earlier test may have made one wrong.
     const bool confirmed = search.wrong(found);
+    if (confirmed) found = search.needed(std::move(found));
+    std::erase_if(left, [&](size_t part) { return std::ranges::binary_search(found, part); });
     (confirmed ? result.sets : doubtful).push_back(std::move(found));
   }
   if (result.sets.empty()) result.sets = std::move(doubtful);

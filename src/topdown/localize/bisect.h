@@ -11,8 +11,7 @@ namespace tapml::topdown {
 using WrongWith = std::function<bool(const std::vector<size_t>& parts)>;
 
 struct Bisection {
-  // Each set is wrong by itself and would be right without any one of its parts, as far as more
-  // parts never make a wrong whole right.
+  // Each set is wrong by itself and right without any one of its parts.
   std::vector<std::vector<size_t>> sets;
   int64_t tests = 0;
 };

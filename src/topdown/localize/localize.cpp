@@ -6,6 +6,7 @@
 #include "passes/kernel.h"
 #include "text/printer.h"
 #include "topdown/kernels/planted_session.h"
+#include "topdown/kernels/user_kernels.h"
 #include "topdown/localize/bisect.h"
 #include "topdown/report/report.h"
 #include "topdown/suite/carve.h"
@@ -90,6 +91,10 @@ class Localizer {
   void prepare_source() {
     progress("compile for " + source_.target.text);
     fixed_ = pipeline::fix_kernels(module_, implement_options().instruments);
+    // Before the model runs: what is wrong with them needs no run.
+    const UserKernels user(options_.user_sources, fixed_);
+    user_code_ = user.compile(fixed_, sandbox_.target(), options_.cancelled);
+    user.check(user_code_, sandbox_.target(), sandbox_.session());
     source_executable_ = pipeline::implement(fixed_, source_.target, implement_options());
     engine_ = unwrap(llm::Engine::create(*source_.session, source_executable_, weights_));
     engine_->vm().set_interrupt(options_.interrupt);
@@ -175,9 +180,14 @@ class Localizer {
       planted_[planted.kernel] = planted.implementation;
     }
     pipeline::ImplementOptions implement = implement_options();
+    implement.foreign = user_code_;
     if (rewrites()) {
       implement.rewrite = [this](const std::string& kernel, tir::PrimFuncRef scheduled) {
         return rewritten(kernel, std::move(scheduled));
+      };
+      implement.rewrites = [this](const std::string& kernel) {
+        if (planted_.contains(kernel)) return true;
+        return options_.rewrite && (!options_.rewrites || options_.rewrites(kernel));
       };
     }
     target_executable_ = pipeline::implement(fixed_, sandbox_.target(), implement);
@@ -343,6 +353,25 @@ class Localizer {
           return !result_.rest.passed;
         });
     accuse(found, candidates, Evidence::kTarget, check);
+    note_preparations();
+  }
+
+  void note_preparations() {
+    auto preparation = [&](const std::string& kernel) {
+      const Implementation* implementation =
+          target_executable_->find_implementation(target_executable_->find_kernel(kernel));
+      return implementation ? implementation->preparation : "";
+    };
+    for (Culprit& culprit : result_.culprits) {
+      const std::string own = preparation(culprit.kernel);
+      if (culprit.evidence != Evidence::kTarget || own.empty()) continue;
+      for (const Culprit& other : result_.culprits) {
+        if (other.evidence == Evidence::kTarget && other.kernel != culprit.kernel &&
+            preparation(other.kernel) == own) {
+          culprit.same_preparation.push_back(other.kernel);
+        }
+      }
+    }
   }
 
   KernelVerdict verdict_of(const std::string& kernel) const {
@@ -422,6 +451,7 @@ class Localizer {
 
   KernelSource source_of(const std::string& kernel) {
     pipeline::ImplementOptions implement = implement_options();
+    implement.foreign = user_code_;
     implement.rewrite = [this](const std::string& name, tir::PrimFuncRef scheduled) {
       return rewritten(name, std::move(scheduled));
     };
@@ -436,6 +466,7 @@ class Localizer {
   Sandbox sandbox_;
   const LocalizeOptions& options_;
   Module fixed_;
+  std::map<std::string, pipeline::ForeignKernel> user_code_;
   std::shared_ptr<const Executable> source_executable_, target_executable_;
   std::unique_ptr<llm::Engine> engine_;
   ForcedRun run_;

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "topdown/kernels/plant.h"
+#include "topdown/kernels/user_source.h"
 #include "topdown/localize/shrink.h"
 #include "topdown/profile/timeline.h"
 #include "topdown/replay/hybrid.h"
@@ -24,10 +25,13 @@ struct LocalizeOptions {
   std::vector<std::string> plants;  // KERNEL:KIND
   Tolerances tolerances;
   library::LibraryOptions libraries;
+  // Kernels of the user's own, for the target (UserKernels).
+  std::vector<UserSource> user_sources;
   // Where compiled kernels are looked for and kept; null: nowhere.
   pipeline::KernelCache* cache = nullptr;
   // Sees each of the target's implementations after scheduling; may be empty.
   std::function<tir::PrimFuncRef(const std::string& kernel, tir::PrimFuncRef scheduled)> rewrite;
+  pipeline::KernelChoice rewrites;  // which of them it may change; empty: all
   // As in MigrateOptions.
   std::function<void(const std::string& step, int64_t done, int64_t total)> progress;
   KernelWatcher watch;
@@ -47,6 +51,9 @@ struct Culprit {
   Evidence evidence = Evidence::kReplay;
   // Others that have to be on the target, too, for the model to be wrong.
   std::vector<std::string> together_with;
+  // With kTarget: other culprits whose weights are packed at load by the same launches. The
+  // target's machine runs these once for all of them; each test and hybrid runs them itself.
+  std::vector<std::string> same_preparation;
   KernelVerdict verdict;  // of its carved tests
   ModelCheck hybrid;      // else: the run with it, and `together_with`, on the target
   int64_t runs = 0, failed_runs = 0;

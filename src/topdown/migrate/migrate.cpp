@@ -85,6 +85,7 @@ class Migrator {
     move_kernels(judge, model_judge, *target_executable);
     explain_failures(implement);
     if (result_.culprits().empty()) run_target(target_executable, model_judge);
+    if (options_.measure_speed) measure_speed();
     result_.timeline = timeline_.take();
     result_.seconds = timeline_.now();
     return std::move(result_);
@@ -156,7 +157,7 @@ class Migrator {
   void move_kernels(Judge& judge, const ModelJudge& model_judge, const Executable& executable) {
     std::optional<MigrationState> state;
     if (!options_.state.empty()) {
-      state.emplace(MigrationState::open(options_.state, identity(), code_hash(executable)));
+      state.emplace(MigrationState::open(options_.state, identity(), code_digests(executable)));
     }
     const std::vector<MigrationUnit> units =
         plan_migration(suite_, judge, executable, options_.plan);
@@ -210,6 +211,16 @@ class Migrator {
         }
       }
     }
+  }
+
+  void measure_speed() {
+    progress("speed on " + sandbox_.target().text);
+    check_cancelled(options_);
+    std::vector<int32_t> right;
+    for (const MigrationStep& step : result_.steps) {
+      if (step.verdict.passed) right.push_back(suite_.find_kernel(step.verdict.kernel));
+    }
+    result_.speed = topdown::measure_speed(suite_, right, sandbox_, options_.cache);
   }
 
   const std::string& name_of(int32_t kernel) const {

@@ -18,6 +18,7 @@
 #include "topdown/profile/timeline.h"
 #include "topdown/replay/kernel_event.h"
 #include "topdown/replay/kernel_source.h"
+#include "topdown/replay/kernel_speed.h"
 #include "topdown/replay/replay.h"
 #include "topdown/verdict/model_check.h"
 
@@ -30,6 +31,7 @@ struct MigrateOptions {
   std::string plant;  // KERNEL:KIND, or empty
   PlanOptions plan;
   Tolerances tolerances;
+  bool measure_speed = false;  // of the kernels whose tests pass, on the target
   bool stop_at_first = false;  // after the first kernel that stays on the source
   // Folder that keeps what is done, so that the same migration goes on there; empty: none does.
   std::string state;
@@ -79,6 +81,7 @@ struct Migration {
   ModelCheck whole;         // the target alone
   bool tie = false;         // tokens diverged first where the judge's margin is within the bound
   int64_t first_divergence = -1;
+  SpeedTable speed;  // with measure_speed
   std::vector<TimelineSpan> timeline;
   double seconds = 0;  // of this run
 

@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "exec/code_digest.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
 #include "topdown/report/read_verdict.h"
@@ -69,25 +70,19 @@ std::string weights_hash(const std::map<std::string, HostTensor>& weights) {
   return digest.hex();
 }
 
-std::string code_hash(const Executable& executable) {
-  Digest digest;
-  for (const ModuleBlob& blob : executable.modules) {
-    digest.text(blob.format);
-    digest.bytes(blob.bytes);
-    digest.text(blob.cpu);
-    digest.text(blob.features);
-  }
+CodeDigests code_digests(const Executable& executable) {
+  CodeDigests digests;
   for (const Implementation& implementation : executable.implementations) {
-    digest.text(executable.kernels[static_cast<size_t>(implementation.kernel)].name);
-    digest.text(implementation.provider);
+    const auto kernel = static_cast<size_t>(implementation.kernel);
+    digests[executable.kernels[kernel].name] = code_digest(executable, implementation);
   }
-  return digest.hex();
+  return digests;
 }
 
 MigrationState MigrationState::open(const std::string& folder, MigrationIdentity identity,
-                                    const std::string& code) {
+                                    CodeDigests code) {
   unwrap(make_folder(folder));
-  MigrationState state(folder + "/state.json", std::move(identity), code);
+  MigrationState state(folder + "/state.json", std::move(identity), std::move(code));
   std::error_code ignored;
   if (std::filesystem::exists(state.file_, ignored)) {
     state.read(unwrap(read_text_file(state.file_)));
@@ -122,16 +117,22 @@ void MigrationState::read(const std::string& text) {
   for (const Json& item : *unwrap(top.required_array("steps"))) {
     const JsonObjectReader reader(item, file_, "steps");
     MigrationStep step = unwrap(read_step(reader));
-    if (unwrap(reader.required_string("code")) == code_) {
+    if (unwrap(reader.required_string("code")) == code_of(step)) {
       steps_.push_back(std::move(step));
     } else {
       ++stale;
     }
   }
   if (stale > 0) {
-    log_warning(file_ + ": " + std::to_string(stale) +
-                " kernels were tried with other code for the target, and are tried again");
+    log_warning(
+        file_ + ": " + std::to_string(stale) +
+        " kernels have other code for the target than when they were tried, and are tried again");
   }
+}
+
+std::string MigrationState::code_of(const MigrationStep& step) const {
+  const auto it = code_.find(step.verdict.kernel);
+  return it == code_.end() ? "" : it->second;
 }
 
 std::vector<MigrationStep> MigrationState::steps_of(const std::string& unit,
@@ -154,7 +155,7 @@ void MigrationState::add(const std::vector<MigrationStep>& steps) {
   std::vector<Json> items;
   for (const MigrationStep& step : steps_) {
     Json item = step_json(step);
-    item.set("code", Json::string(code_));
+    item.set("code", Json::string(code_of(step)));
     items.push_back(std::move(item));
   }
   const Json json = Json::object({{"tapml_migration", Json::integer(kSchema)},

@@ -1,6 +1,7 @@
 // What a migration has done so far, kept in a folder: an interrupted one goes on from there.
 #pragma once
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,19 +14,22 @@ namespace tapml::topdown {
 // are reported.
 using MigrationIdentity = std::vector<std::pair<std::string, std::string>>;
 
-// Of kernels, calls and the contents of their tensors; of weights by name; of what a target runs.
+// Of kernels, calls and the contents of their tensors; of weights by name.
 std::string suite_hash(const Suite& suite);
 std::string weights_hash(const std::map<std::string, HostTensor>& weights);
-std::string code_hash(const Executable& executable);
+
+// What a target runs: code_digest() by kernel.
+using CodeDigests = std::map<std::string, std::string>;
+CodeDigests code_digests(const Executable& executable);
 
 // state.json in a folder. Throws UserError and, for a full disk, PlatformError.
 class MigrationState {
  public:
   // Takes up what the folder holds. UserError for the state of another migration, which says what
-  // differs, and for a file that is none. Steps that were made with other code than `code` do not
-  // count: their kernels are tried again.
+  // differs, and for a file that is none. Steps of kernels that have other code now than in `code`
+  // do not count: these are tried again, with all before them that have moved.
   static MigrationState open(const std::string& folder, MigrationIdentity identity,
-                             const std::string& code);
+                             CodeDigests code);
 
   // The steps of a unit in the order of `kernels`; empty unless all of them are done.
   std::vector<MigrationStep> steps_of(const std::string& unit,
@@ -34,13 +38,14 @@ class MigrationState {
   void add(const std::vector<MigrationStep>& steps);
 
  private:
-  MigrationState(std::string file, MigrationIdentity identity, std::string code)
+  MigrationState(std::string file, MigrationIdentity identity, CodeDigests code)
       : file_(std::move(file)), identity_(std::move(identity)), code_(std::move(code)) {}
   void read(const std::string& text);
+  std::string code_of(const MigrationStep& step) const;  // empty: none is known
 
   std::string file_;
   MigrationIdentity identity_;
-  std::string code_;
+  CodeDigests code_;
   std::vector<MigrationStep> steps_;
 };
 

@@ -1,12 +1,15 @@
 // Kernels whose speed is the device's: written as tensor programs, compiled as any other kernel.
+#include "topdown/profile/ceilings.h"
+
 #include <algorithm>
+#include <array>
 #include <chrono>
 
 #include "build/block_builder.h"
 #include "ir/exceptions.h"
 #include "pipeline/compile.h"
+#include "runtime/vm.h"
 #include "text/parser.h"
-#include "topdown/profile/profile.h"
 
 namespace tapml::topdown {
 
@@ -45,11 +48,12 @@ double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// One operator as a program, with zeros for arguments.
+// One operator as a program, with tensors of ones for arguments, which are made on the device.
 class Probe {
  public:
-  Probe(runtime::Session& session, const std::string& target, const char* op,
-        const std::vector<Shape>& shapes, const AttrMap& attrs, const char* replacement = nullptr)
+  Probe(runtime::Session& session, const target::Target& target, pipeline::KernelCache* cache,
+        const char* op, const std::vector<Shape>& shapes, const AttrMap& attrs,
+        const char* replacement = nullptr)
       : session_(session) {
     Module module;
     build::FunctionBuilder f(module);
@@ -57,21 +61,26 @@ class Probe {
     for (const Shape& shape : shapes) {
       params.push_back(
           f.param("x", relax::tensor_annotation(Dims(shape.begin(), shape.end()), DType::kF32)));
-      arguments_.emplace_back(
-          unwrap(runtime::upload(session, HostTensor::zeros(DType::kF32, shape))));
     }
     module.functions["main"] = f.finish(f.emit_op(op, params, attrs));
     pipeline::ImplementOptions options;
+    options.cache = cache;
+    const std::unique_ptr<runtime::VirtualMachine> ones = machine_of_ones(target, shapes, options);
+    constexpr std::array<float, 1> kOne = {1};
+    for (size_t i = 0; i < shapes.size(); ++i) {
+      const Shape ranks(shapes[i].size(), 1);
+      const std::vector<runtime::Value> one = {
+          unwrap(runtime::upload(session, HostTensor::from<float>(DType::kF32, ranks, kOne)))};
+      arguments_.push_back(unwrap(ones->call("ones" + std::to_string(i), one)));
+    }
     if (replacement) {
       Module written = text::parse(replacement, "ceilings");
       options.rewrite = [written](const std::string&, tir::PrimFuncRef) {
         return std::static_pointer_cast<const tir::PrimFunc>(written.functions.at("peak"));
       };
     }
-    target::Target parsed = target::parse_target(target);
-    target::adopt_processor(parsed, session.info());
     vm_ = unwrap(
-        runtime::VirtualMachine::create(session, pipeline::compile(module, parsed, options)));
+        runtime::VirtualMachine::create(session, pipeline::compile(module, target, options)));
   }
 
   // The best of a few runs, after one that loads and warms up.
@@ -83,6 +92,22 @@ class Probe {
   }
 
  private:
+  std::unique_ptr<runtime::VirtualMachine> machine_of_ones(
+      const target::Target& target, const std::vector<Shape>& shapes,
+      const pipeline::ImplementOptions& options) {
+    Module module;
+    for (size_t i = 0; i < shapes.size(); ++i) {
+      build::FunctionBuilder f(module);
+      const relax::Expr one =
+          f.param("one", relax::tensor_annotation(Dims(shapes[i].size(), 1), DType::kF32));
+      const Dims dims(shapes[i].begin(), shapes[i].end());
+      module.functions["ones" + std::to_string(i)] =
+          f.finish(f.emit_op("broadcast_to", {one, relax::make_shape(dims)}));
+    }
+    return unwrap(
+        runtime::VirtualMachine::create(session_, pipeline::compile(module, target, options)));
+  }
+
   double run() {
     unwrap(session_.synchronize(runtime::kDefaultStream));
     double start = seconds_now();
@@ -98,18 +123,20 @@ class Probe {
 
 }  // namespace
 
-Ceilings measure_ceilings(runtime::Session& session, const std::string& target) {
+Ceilings measure_ceilings(runtime::Session& session, const target::Target& target,
+                          pipeline::KernelCache* cache) {
   Ceilings ceilings;
   {
-    Probe peak(session, target, "silu", {{kPieces * kLanes}}, {}, kMultiplyAdds);
+    Probe peak(session, target, cache, "silu", {{kPieces * kLanes}}, {}, kMultiplyAdds);
     ceilings.flops_per_s = 2.0 * kPieces * kLanes * kSteps / peak.seconds();
   }
   constexpr double kBytes = 4.0 * kRows * kWidth;
   {
-    Probe read(session, target, "sum", {{kRows, kWidth}}, {{"axes", std::vector<int64_t>{1}}});
+    Probe read(session, target, cache, "sum", {{kRows, kWidth}},
+               {{"axes", std::vector<int64_t>{1}}});
     ceilings.bytes_per_s = kBytes / read.seconds();
   }
-  Probe add(session, target, "add", {{kRows / 2, kWidth}, {kRows / 2, kWidth}}, {});
+  Probe add(session, target, cache, "add", {{kRows / 2, kWidth}, {kRows / 2, kWidth}}, {});
   ceilings.bytes_per_s = std::max(ceilings.bytes_per_s, 1.5 * kBytes / add.seconds());
   return ceilings;
 }

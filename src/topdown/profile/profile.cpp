@@ -2,11 +2,7 @@
 
 #include <algorithm>
 
-#include "analysis/cost.h"
-#include "arith/scalar_program.h"
 #include "ir/exceptions.h"
-#include "passes/kernel.h"
-#include "text/parser.h"
 
 namespace tapml::topdown {
 
@@ -25,8 +21,7 @@ std::string shapes_of(const runtime::Arguments& tensors) {
 }  // namespace
 
 double KernelProfile::share(const Ceilings& ceilings) const {
-  if (!exact || seconds <= 0 || ceilings.flops_per_s <= 0 || ceilings.bytes_per_s <= 0) return 0;
-  return std::max(flops / ceilings.flops_per_s, bytes / ceilings.bytes_per_s) / seconds;
+  return seconds > 0 ? work.least_seconds(ceilings) / seconds : 0;
 }
 
 Profiler::Profiler(const Executable& executable) {
@@ -34,19 +29,7 @@ Profiler::Profiler(const Executable& executable) {
     index_[&info] = static_cast<int32_t>(work_.size());
     KernelProfile profile;
     profile.name = info.name;
-    Work work;
-    try {
-      Module module = text::parse(info.spec, info.name);
-      const tir::PrimFunc& func = passes::kernel_implementation(module, info.name);
-      analysis::Cost cost = analysis::cost_of(func);
-      work.flops = arith::compile_scalar(cost.flops, func.scalars);
-      work.bytes = arith::compile_scalar(cost.bytes, func.scalars);
-      work.exact = cost.exact;
-    } catch (const CompilerException&) {
-      // Work that is no integer program of the scalars is not known.
-      work = {};
-    }
-    work_.push_back(std::move(work));
+    work_.emplace_back(info);
     profiles_.push_back(std::move(profile));
   }
 }
@@ -65,14 +48,12 @@ Status Profiler::after(const runtime::KernelCall& call) noexcept {
 Status Profiler::add(const runtime::KernelCall& call, int64_t end) {
   const int32_t kernel = index_.at(call.site.kernel);
   KernelProfile& profile = profiles_[static_cast<size_t>(kernel)];
-  const Work& work = work_[static_cast<size_t>(kernel)];
+  const Work work = work_[static_cast<size_t>(kernel)].of(call.scalars);
   ++profile.calls;
   profile.seconds += 1e-9 * static_cast<double>(end - start_);
-  Result<int64_t> flops = evaluate(work.flops, call.scalars);
-  Result<int64_t> bytes = evaluate(work.bytes, call.scalars);
-  profile.exact = work.exact && flops && bytes;
-  if (flops) profile.flops += static_cast<double>(*flops);
-  if (bytes) profile.bytes += static_cast<double>(*bytes);
+  profile.work.exact = work.exact;
+  profile.work.flops += work.flops;
+  profile.work.bytes += work.bytes;
   for (const std::string& layer : call.site.origin) {
     std::vector<std::string>& layers = profile.layers;
     if (std::find(layers.begin(), layers.end(), layer) == layers.end()) layers.push_back(layer);

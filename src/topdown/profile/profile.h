@@ -6,28 +6,16 @@
 #include <vector>
 
 #include "runtime/vm.h"
+#include "topdown/profile/ceilings.h"
 #include "topdown/profile/trace.h"
 
 namespace tapml::topdown {
-
-// What a device reaches at most, measured by kernels that our own code generation makes.
-struct Ceilings {
-  double flops_per_s = 0;  // f32, two for a multiply-add
-  double bytes_per_s = 0;  // streaming, the better of reading and of a triad
-};
-
-// Runs each of the kernels a few times (about a second in all) and keeps the best. PlatformError
-// where the device cannot.
-Ceilings measure_ceilings(runtime::Session& session, const std::string& target);
 
 struct KernelProfile {
   std::string name;
   int64_t calls = 0;
   double seconds = 0;
-  double flops = 0, bytes = 0;  // of all calls; each tensor counted once a call
-  // False where a loop's extent is read from memory (attention over a cache): flops count one
-  // iteration of it and bytes count whole tensors, so that neither says much.
-  bool exact = true;
+  Work work;                        // of all calls
   std::vector<std::string> layers;  // that the calls came from, in order of appearance
 
   // Share of what the ceilings allow: the time that flops and bytes need at least, over the time.
@@ -52,13 +40,9 @@ class Profiler : public runtime::Observer {
   const TraceTrack& calls() const { return calls_; }
 
  private:
-  struct Work {
-    ScalarProgram flops, bytes;
-    bool exact = false;
-  };
   Status add(const runtime::KernelCall& call, int64_t end);
 
-  std::vector<Work> work_;               // by the executable's kernel index
+  std::vector<KernelWork> work_;         // by the executable's kernel index
   std::vector<KernelProfile> profiles_;  // the same
   std::map<const KernelInfo*, int32_t> index_;
   TraceTrack calls_{.name = "kernel calls of the model", .events = {}, .details = {}};

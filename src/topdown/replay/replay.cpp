@@ -227,6 +227,26 @@ const char* failure_name(Failure failure) {
   return "none";
 }
 
+Result<std::vector<runtime::Tensor>> make_arguments(const Suite& suite, size_t index,
+                                                    runtime::Session& session) {
+  const SuiteCall& call = suite.calls[index];
+  const SuiteKernel& kernel = suite.kernels[static_cast<size_t>(call.kernel)];
+  std::vector<runtime::Tensor> args;
+  for (size_t i = 0; i < kernel.params.size(); ++i) {
+    const HostTensor* before =
+        kernel.modes[i] == AccessMode::kOut ? nullptr : &suite.tensors.at(call.before[i]);
+    if (kernel.modes[i] == AccessMode::kIn) {
+      TAPML_ASSIGN(runtime::Tensor arg, runtime::upload(session, *before));
+      args.push_back(std::move(arg));
+    } else {
+      TAPML_ASSIGN(runtime::Tensor arg,
+                   guarded_output(session, suite.tensors.at(call.after[i]), before));
+      args.push_back(std::move(arg));
+    }
+  }
+  return args;
+}
+
 Result<std::vector<HostTensor>> run_call(const Suite& suite, size_t index,
                                          runtime::KernelRunner& runner, std::string* strayed) {
   const SuiteCall& call = suite.calls[index];
@@ -235,19 +255,7 @@ Result<std::vector<HostTensor>> run_call(const Suite& suite, size_t index,
   if (number < 0 || !runner.has(number)) {
     return fail(internal_error("the target has no kernel " + kernel.name));
   }
-  std::vector<runtime::Tensor> args;
-  for (size_t i = 0; i < kernel.params.size(); ++i) {
-    const HostTensor* before =
-        kernel.modes[i] == AccessMode::kOut ? nullptr : &suite.tensors.at(call.before[i]);
-    if (kernel.modes[i] == AccessMode::kIn) {
-      TAPML_ASSIGN(runtime::Tensor arg, runtime::upload(runner.session(), *before));
-      args.push_back(std::move(arg));
-    } else {
-      TAPML_ASSIGN(runtime::Tensor arg,
-                   guarded_output(runner.session(), suite.tensors.at(call.after[i]), before));
-      args.push_back(std::move(arg));
-    }
-  }
+  TAPML_ASSIGN(std::vector<runtime::Tensor> args, make_arguments(suite, index, runner.session()));
   TAPML_TRY(runner.enqueue(number, args, call.scalars));
   std::vector<HostTensor> outputs;
   for (size_t i = 0; i < kernel.params.size(); ++i) {

@@ -107,6 +107,10 @@ Result<KernelVerdict> replay_call(const Suite& suite, Judge& judge, size_t call,
 Result<KernelVerdict> replay_kernel(const Suite& suite, Judge& judge, int32_t kernel,
                                     Sandbox& sandbox);
 
+// The arguments of the suite's call on `session`, one a parameter: inputs as they were, outputs
+// that hold garbage, each with memory around it that is watched.
+Result<std::vector<runtime::Tensor>> make_arguments(const Suite& suite, size_t call,
+                                                    runtime::Session& session);
 // Outputs of the suite's call on `runner`, one per out or inout parameter. Memory around them is
 // watched: `strayed`, where given, is set to what was written there ("64 bytes behind y"), or
 // left empty.

@@ -27,11 +27,13 @@ void accuse(PageKernel& kernel, const Culprit& culprit, const std::string& targe
   }
   kernel.source = &culprit.source;
   kernel.details.emplace_back("seen in", rate_text(culprit));
-  std::string others;
-  for (const std::string& other : culprit.together_with) {
-    others += (others.empty() ? "" : ", ") + other;
-  }
-  if (!others.empty()) kernel.details.emplace_back("only together with", others);
+  auto detail = [&](const char* name, const std::vector<std::string>& others) {
+    std::string text;
+    for (const std::string& other : others) text += (text.empty() ? "" : ", ") + other;
+    if (!text.empty()) kernel.details.emplace_back(name, text);
+  };
+  detail("only together with", culprit.together_with);
+  detail("weights packed at load as for", culprit.same_preparation);
   if (culprit.smallest) {
     kernel.details.emplace_back("smallest failing input", smallest_text(*culprit.smallest));
     kernel.reproducer =

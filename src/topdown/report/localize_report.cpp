@@ -61,12 +61,16 @@ Json smallest_json(const SmallestCall& smallest) {
 }
 
 Json culprit_json(const Culprit& culprit) {
-  std::vector<Json> together;
-  for (const std::string& name : culprit.together_with) together.push_back(Json::string(name));
+  auto names = [](const std::vector<std::string>& kernels) {
+    std::vector<Json> list;
+    for (const std::string& name : kernels) list.push_back(Json::string(name));
+    return Json::array(std::move(list));
+  };
   Json json = verdict_json(culprit.verdict);
   json.set("outcome", Json::string(found_text(culprit)));
   json.set("found_by", Json::string(evidence_name(culprit.evidence)));
-  json.set("together_with", Json::array(std::move(together)));
+  json.set("together_with", names(culprit.together_with));
+  json.set("same_preparation", names(culprit.same_preparation));
   json.set("runs", Json::integer(culprit.runs));
   json.set("failed_runs", Json::integer(culprit.failed_runs));
   if (culprit.evidence != Evidence::kReplay) json.set("hybrid", check_json(culprit.hybrid));
@@ -101,6 +105,10 @@ std::string culprit_text(const Culprit& culprit, bool colors) {
                      indented(error_text(culprit));
   if (!culprit.together_with.empty()) {
     text += "\n  only together with " + joined(culprit.together_with);
+  }
+  if (!culprit.same_preparation.empty()) {
+    text += "\n  may be wrong in how weights are packed at load: the launches are shared with " +
+            joined(culprit.same_preparation);
   }
   if (culprit.smallest) {
     text += "\n  smallest failing input: " + smallest_text(*culprit.smallest);
@@ -152,7 +160,9 @@ Json localization_json(const Localization& localization) {
 }
 
 std::string reproducer_command(const Culprit& culprit, const std::string& target) {
-  return culprit.smallest ? "tapml replay suite --target " + target : "";
+  if (!culprit.smallest) return "";
+  return "tapml replay suite --target " + target +
+         (user_file(culprit.verdict).empty() ? "" : " --kernels kernels");
 }
 
 Status write_reproducer(const Culprit& culprit, const std::string& target,
@@ -161,6 +171,12 @@ Status write_reproducer(const Culprit& culprit, const std::string& target,
   TAPML_TRY(write_text_atomic(folder + "/loops.txt", culprit.source.loops));
   if (!culprit.source.code.empty()) {
     TAPML_TRY(write_text_atomic(folder + "/kernel.cl", culprit.source.code));
+  }
+  const std::string own = user_file(culprit.verdict);
+  if (!own.empty()) {
+    TAPML_ASSIGN(const std::string text, read_text_file(own));
+    TAPML_TRY(make_folder(folder + "/kernels"));
+    TAPML_TRY(write_text_atomic(folder + "/kernels/" + own.substr(own.rfind('/') + 1), text));
   }
   std::string readme =
       "# " + culprit.kernel + " on " + target + "\n\n" + found_text(culprit) + ", " +

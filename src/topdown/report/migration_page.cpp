@@ -84,6 +84,7 @@ std::string migration_html(const Migration& migration, const ReportTexts& texts)
                               std::to_string(migration.steps.size()) +
                               " kernels were done by an earlier run");
   }
+  content.speed = &migration.speed;
   content.timeline = migration.timeline;
   content.seconds = migration.seconds;
   content.devices = {{"source", migration.source, migration.source_info},

@@ -6,6 +6,7 @@
 
 #include "topdown/profile/timeline.h"
 #include "topdown/replay/kernel_source.h"
+#include "topdown/replay/kernel_speed.h"
 #include "topdown/replay/replay.h"
 #include "topdown/verdict/model_check.h"
 
@@ -56,9 +57,10 @@ struct PageContent {
   bool passed = true;
   std::string verdict;  // one sentence
   std::vector<PageKernel> kernels;
-  std::vector<PageText> texts;       // prompt, continuations
-  std::vector<PageCheck> checks;     // of the whole model
-  std::vector<std::string> remarks;  // lines: copies, how much was resumed
+  std::vector<PageText> texts;        // prompt, continuations
+  std::vector<PageCheck> checks;      // of the whole model
+  const SpeedTable* speed = nullptr;  // null: not measured
+  std::vector<std::string> remarks;   // lines: copies, how much was resumed
   std::vector<TimelineSpan> timeline;
   double seconds = 0;
   std::vector<PageDevice> devices;

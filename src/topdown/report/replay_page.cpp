@@ -46,6 +46,7 @@ std::string replay_html(const Replayed& replayed, const std::string& command,
     kernel.outcome = "left out";
     content.kernels.push_back(std::move(kernel));
   }
+  content.speed = &replayed.speed;
   content.timeline = replayed.timeline;
   content.seconds = replayed.seconds;
   content.devices = {{"target", replayed.target, replayed.target_info}};

@@ -4,6 +4,7 @@
 
 #include "base/host/terminal.h"
 #include "topdown/report/report_parts.h"
+#include "topdown/report/speed_table.h"
 
 namespace tapml::topdown {
 
@@ -158,6 +159,7 @@ Json migration_json(const Migration& migration) {
                        {"target_tokens", tokens_json(migration.target_tokens)},
                        {"first_divergence", Json::integer(migration.first_divergence)},
                        {"tie", Json::boolean(migration.tie)},
+                       {"speed", speed_json(migration.speed)},
                        {"timeline", timeline_json(migration.timeline)},
                        {"seconds", real(migration.seconds)}});
 }

@@ -48,6 +48,7 @@ struct Replayed {
   std::vector<KernelVerdict> verdicts;
   std::vector<std::string> untested;  // kernels of the suite that were left out
   DeviceInfo target_info;
+  SpeedTable speed;  // empty: not measured
   std::vector<TimelineSpan> timeline;
   double seconds = 0;
 

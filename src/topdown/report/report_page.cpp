@@ -8,6 +8,7 @@
 #include "topdown/report/page_style.h"
 #include "topdown/report/report.h"
 #include "topdown/report/report_parts.h"
+#include "topdown/report/speed_table.h"
 #include "topdown/report/timeline_chart.h"
 
 namespace tapml::topdown {
@@ -149,6 +150,9 @@ std::string report_page(const PageContent& content) {
   sections.add("failures", "What is wrong", failure_parts(content.kernels));
   sections.add("errors", "Errors by layer", error_plot(content.kernels));
   sections.add("kernels", "Kernels", kernel_table(content.kernels));
+  if (content.speed) {
+    sections.add("speed", "Speed", speed_table(*content.speed, content.kernels));
+  }
   sections.add("own", "The user's own kernels", user_kernel_table(content.kernels));
   sections.add("tolerances", "Widened bounds", tolerance_table(content.kernels));
   if (!content.checks.empty()) {

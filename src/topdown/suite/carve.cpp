@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "ir/exceptions.h"
 #include "tensor/uninitialized.h"
+#include "topdown/suite/tensor_file.h"
 
 namespace tapml::topdown {
 
@@ -88,7 +89,7 @@ Result<std::string> Carver::read(const runtime::Tensor& tensor) {
     if (!options_.folder) suite_.tensors.emplace(hash, options_.weights->at(weight->second));
     return hash;
   }
-  content->second.bytes = static_cast<int64_t>(host.byte_size());
+  if (content->second.bytes == 0) content->second.bytes = stored_bytes(host);
   if (!kept_tensors_.contains(hash)) TAPML_TRY(store(hash, host, base != nullptr));
   return hash;
 }
@@ -104,7 +105,7 @@ Status Carver::store(const std::string& hash, const HostTensor& tensor, bool bor
   } else {
     suite_.tensors.emplace(hash, tensor);
   }
-  const auto bytes = static_cast<int64_t>(tensor.byte_size());
+  const int64_t bytes = contents_.at(hash).bytes;
   kept_tensors_.emplace(hash, bytes);
   bytes_ += bytes;
   return {};

@@ -5,6 +5,8 @@
 #include <limits>
 #include <set>
 
+#include "topdown/suite/tensor_file.h"
+
 namespace tapml::topdown {
 
 namespace {
@@ -143,6 +145,7 @@ void prune(Suite& suite, int64_t calls, int64_t budget) {
   }
   if (budget > 0) {
     std::map<std::string, TensorSummary> summaries;
+    std::map<std::string, int64_t> bytes;
     CallSelection selection;
     for (size_t c = 0; c < suite.calls.size(); ++c) {
       if (gone.contains(c)) continue;
@@ -152,10 +155,11 @@ void prune(Suite& suite, int64_t calls, int64_t budget) {
           if (hash.empty()) continue;
           const HostTensor& tensor = suite.tensors.at(hash);
           auto [summary, fresh] = summaries.try_emplace(hash);
-          if (fresh) summary->second = summarize(tensor);
-          const bool inside = !suite.weights.contains(hash);
-          tensors.push_back({hash, tensor.shape(), summary->second,
-                             inside ? static_cast<int64_t>(tensor.byte_size()) : 0});
+          if (fresh) {
+            summary->second = summarize(tensor);
+            bytes[hash] = suite.weights.contains(hash) ? 0 : stored_bytes(tensor);
+          }
+          tensors.push_back({hash, tensor.shape(), summary->second, bytes[hash]});
         }
       }
       selection.add(static_cast<int64_t>(c), suite.calls[c], tensors);

@@ -19,7 +19,7 @@ namespace tapml::topdown {
 
 // docs/suite-format.md says what each version has.
 inline constexpr const char* kSuiteSchema = "tapml-suite";
-inline constexpr int64_t kSuiteVersion = 2;
+inline constexpr int64_t kSuiteVersion = 3;
 
 struct SuiteKernel {
   std::string name;

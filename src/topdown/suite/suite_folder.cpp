@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "io/host/files.h"
-#include "io/safetensors.h"
+#include "topdown/suite/tensor_file.h"
 
 namespace tapml::topdown {
 
@@ -28,8 +28,7 @@ Result<SuiteFolder> SuiteFolder::open(const std::string& folder) {
 
 Status SuiteFolder::put(const std::string& hash, const HostTensor& tensor) {
   if (has(hash)) return {};
-  TAPML_TRY(
-      write_file_atomic(folder_ + "/" + tensor_file(hash), write_safetensors({{"data", tensor}})));
+  TAPML_TRY(write_file_atomic(folder_ + "/" + tensor_file(hash), write_tensor_file(tensor)));
   written_.insert(hash);
   return {};
 }

@@ -2,11 +2,11 @@
 #include "base/hash.h"
 #include "io/host/files.h"
 #include "io/json.h"
-#include "io/safetensors.h"
 #include "topdown/suite/check_suite.h"
 #include "topdown/suite/suite.h"
 #include "topdown/suite/suite_folder.h"
 #include "topdown/suite/suite_weights.h"
+#include "topdown/suite/tensor_file.h"
 
 namespace tapml::topdown {
 
@@ -191,17 +191,12 @@ Status fill(Suite& suite, const std::string& file,
 Result<HostTensor> load_tensor(const std::string& folder, const std::string& hash) {
   const std::string path = folder + "/" + tensor_file(hash);
   TAPML_ASSIGN(MappedFile mapped, map_file(path));
-  TAPML_ASSIGN(SafetensorsFile file, parse_safetensors(mapped.bytes, mapped.owner, path));
-  auto it = file.tensors.find("data");
-  if (it == file.tensors.end()) {
-    return fail(user_error("a suite's tensor file lacks its tensor", path, "\"data\"", "none",
-                           "carve the suite again"));
-  }
-  if (std::string found = content_hash(it->second); found != hash) {
+  TAPML_ASSIGN(HostTensor tensor, read_tensor_file(mapped.bytes, mapped.owner, path));
+  if (std::string found = content_hash(tensor); found != hash) {
     return fail(user_error("a tensor of the suite was altered", path, "content hash " + hash, found,
                            "carve the suite again"));
   }
-  return it->second;
+  return tensor;
 }
 
 Result<Suite> parse_suite_index(std::string_view text, const std::string& file, bool check_hashes) {

@@ -4,6 +4,7 @@
 #include "passes/kernel.h"
 #include "topdown/suite/check_suite.h"
 #include "topdown/suite/suite_weights.h"
+#include "topdown/suite/tensor_file.h"
 
 namespace tapml::topdown {
 
@@ -27,7 +28,7 @@ Result<SuiteCheck> verify_suite(const std::string& folder, const std::string& mo
       continue;
     }
     ++check.tensors;
-    check.bytes += static_cast<int64_t>(tensor->byte_size());
+    check.bytes += stored_bytes(*tensor);
     whole.tensors.emplace(hash, std::move(*tensor));
   }
   if (!check.faults.empty()) return check;

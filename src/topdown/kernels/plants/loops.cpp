@@ -1,4 +1,5 @@
 // Bugs of loops: iterations, work items and lanes that are left out.
+#include "tir/subgroup.h"
 #include "tir/visit.h"
 #include "topdown/kernels/plants/sites.h"
 
@@ -77,9 +78,15 @@ Variants half_reduction(const PrimFunc& func) {
   });
 }
 
-// A step of a tree over the invocations of a work group: if thread < 32 { a[t] += a[t + 32] }.
+// A step of a tree over the invocations of a work group: if thread < 32 { a[t] += a[t + 32] }; or
+// an operation of their subgroups, as if these had one thread.
 Variants subgroup_width(const PrimFunc& func) {
   return each_stmt(func, [](const Stmt& s) -> Stmt {
+    if (s->kind == StmtKind::kStore) {
+      const auto& store = as<StoreNode>(s);
+      const auto call = as_subgroup_call(store.value);
+      return call ? make_store(store.buffer, store.indices, call->value) : nullptr;
+    }
     if (s->kind != StmtKind::kIf) return nullptr;
     const auto& step = as<IfNode>(s);
     if (step.else_body || step.then_body->kind != StmtKind::kStore ||

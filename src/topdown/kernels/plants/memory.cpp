@@ -1,5 +1,7 @@
 // Bugs of memory: what was not set, what lies over something else, what nobody waited for.
+#include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "tir/visit.h"
 #include "topdown/kernels/plants/sites.h"
@@ -64,22 +66,91 @@ Stmt laid_over(const Stmt& body, const Buffer& inner, const Buffer& outer) {
       });
 }
 
+// What each store is repeated over: loops, or the iterators of its block and the loops in that. Of
+// one that stands in several places, only what is around all of them.
+class Iterations {
+ public:
+  explicit Iterations(const Stmt& body) { note(body, {}); }
+  const std::vector<Var>& of(const Stmt& store) const { return around_.at(store.get()); }
+
+ private:
+  static std::vector<Var> with(std::vector<Var> vars, const Var& var) {
+    vars.push_back(var);
+    return vars;
+  }
+  void note(const Stmt& stmt, const std::vector<Var>& vars) {
+    if (!stmt) return;
+    switch (stmt->kind) {
+      case StmtKind::kFor:
+        note(as<ForNode>(stmt).body, with(vars, as<ForNode>(stmt).var));
+        break;
+      case StmtKind::kSeq:
+        for (const Stmt& s : as<SeqNode>(stmt).stmts) note(s, vars);
+        break;
+      case StmtKind::kIf:
+        note(as<IfNode>(stmt).then_body, vars);
+        note(as<IfNode>(stmt).else_body, vars);
+        break;
+      case StmtKind::kAlloc:
+        note(as<AllocNode>(stmt).body, vars);
+        break;
+      case StmtKind::kBlock: {
+        std::vector<Var> own;
+        for (const BlockIter& iter : as<BlockNode>(stmt).iters) own.push_back(iter.var);
+        note(as<BlockNode>(stmt).init, own);
+        note(as<BlockNode>(stmt).body, own);
+        break;
+      }
+      case StmtKind::kStore: {
+        const auto [place, first] = around_.emplace(stmt.get(), vars);
+        if (first) break;
+        std::erase_if(place->second, [&](const Var& var) {
+          return std::ranges::none_of(vars, [&](const Var& one) { return one.same_as(var); });
+        });
+        break;
+      }
+      case StmtKind::kBarrier:
+        break;
+    }
+  }
+
+  std::map<const StmtNode*, std::vector<Var>> around_;
+};
+
+// A number between a quarter of `scale` and 7/4 of it that differs between neighbours in each of
+// `positions`.
+PrimExpr garbage(const std::vector<PrimExpr>& positions, double scale, DType dtype) {
+  constexpr int64_t kLevels = 7;
+  PrimExpr sum = 2;
+  int64_t weight = 0;
+  for (const PrimExpr& position : positions) {
+    weight = weight % (kLevels - 1) + 1;
+    sum = sum + cast(DType::kI64, position) * weight;
+  }
+  const PrimExpr level = cast(DType::kF32, floormod(sum, kLevels) + 1);
+  return cast(dtype, level * make_float(scale / 4, DType::kF32));
+}
+
 }  // namespace
 
-// The start of an accumulator becomes what a register may hold.
+// The start of an accumulator becomes what a register may hold: not the same for each, since what
+// all scores of a softmax have too much changes nothing.
 Variants missing_init(const PrimFunc& func) {
-  return each_stmt(func, [](const Stmt& s) -> Stmt {
+  const Iterations iterations(func.body);
+  return each_stmt(func, [&](const Stmt& s) -> Stmt {
     if (s->kind != StmtKind::kStore) return nullptr;
     const auto& store = as<StoreNode>(s);
     if (store.buffer->scope != Scope::kLocal || !is_float(store.buffer->dtype) ||
         has_load(store.value)) {
       return nullptr;
     }
-    // The start of a maximum would hardly matter at 0.75.
+    // The start of a maximum would hardly matter near 1.
     const bool extreme =
         store.value.kind() == ExprKind::kFloat && std::isinf(store.value->float_value);
+    std::vector<PrimExpr> positions = iterations.of(s);
+    positions.insert(positions.end(), store.indices.begin(), store.indices.end());
     return make_store(store.buffer, store.indices,
-                      make_float(extreme ? 1e4 : 0.75, store.buffer->dtype));
+                      garbage(positions, extreme ? 1e4 : 1, store.buffer->dtype));
   });
 }
 

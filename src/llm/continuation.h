@@ -1,0 +1,37 @@
+// What a text becomes, token after token. Not for users of the room.
+#pragma once
+
+#include <algorithm>
+
+#include "llm/engine.h"
+
+namespace tapml::llm {
+
+// UserError for a negative number of tokens.
+Status check_options(const GenerateOptions& options);
+
+class Continuation {
+ public:
+  explicit Continuation(const GenerateOptions& options) : options_(options) {}
+
+  // Takes a sampled token; whether the text goes on. `full`: no other token fits into the cache.
+  bool accept(int32_t token, bool full) {
+    if (std::ranges::find(options_.eos, token) != options_.eos.end()) return stop(StopReason::kEos);
+    result.tokens.push_back(token);
+    if (options_.on_token && !options_.on_token(token)) return stop(StopReason::kCaller);
+    if (std::ssize(result.tokens) >= options_.max_tokens) return stop(StopReason::kMaxTokens);
+    return full ? stop(StopReason::kContextFull) : true;
+  }
+
+  Generation result;
+
+ private:
+  bool stop(StopReason reason) {
+    result.reason = reason;
+    return false;
+  }
+
+  const GenerateOptions& options_;
+};
+
+}  // namespace tapml::llm

@@ -1,0 +1,231 @@
+#include "llm/engine_state.h"
+
+#include <chrono>
+
+namespace tapml::llm {
+
+using runtime::Tensor;
+using runtime::Value;
+
+namespace {
+
+constexpr const char* kPrepare = "prepare";  // of weights, once; not every executable has it
+
+HostTensor int_tensor(Shape shape, std::span<const int32_t> values) {
+  return HostTensor::from(DType::kI32, std::move(shape), values);
+}
+
+}  // namespace
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+Status Engine::State::load(const std::map<std::string, HostTensor>& host_weights) {
+  std::vector<const HostTensor*> contents;
+  for (const std::string& name : model.weights) {
+    auto it = host_weights.find(name);
+    if (it == host_weights.end()) {
+      return fail(user_error("weight " + name + " is missing", machine->executable().target,
+                             std::to_string(model.weights.size()) + " weights",
+                             std::to_string(host_weights.size()) + ", this one not among them"));
+    }
+    contents.push_back(&it->second);
+  }
+  TAPML_ASSIGN(std::vector<Tensor> tensors, runtime::upload_contents(session, contents));
+  for (Tensor& tensor : tensors) weights.emplace_back(std::move(tensor));
+  TAPML_TRY(prepare());
+  for (int64_t i = 0; i < 2 * model.kv.layers; ++i) {
+    TAPML_ASSIGN(Tensor pool, zero_pool(allocator.pages()));
+    pools.emplace_back(std::move(pool));
+  }
+  return session.synchronize(runtime::kDefaultStream);
+}
+
+// What the executable computes of weights alone goes behind them in every call.
+Status Engine::State::prepare() {
+  if (!machine->executable().find_function(kPrepare)) return {};
+  TAPML_ASSIGN(Value made, machine->call(kPrepare, weights));
+  const runtime::ValueList* fields = made.tuple();
+  if (!fields) return fail(internal_error("prepare returned something else than a tuple"));
+  weights.insert(weights.end(), fields->begin(), fields->end());
+  return {};
+}
+
+// Slots that nobody has written are never read, but what is carved of a pool must not depend on
+// what the memory held before.
+Result<Tensor> Engine::State::zero_pool(int64_t pool_pages) {
+  const KvLayout& kv = model.kv;
+  TAPML_ASSIGN(Tensor pool,
+               runtime::make_tensor(session, kv.dtype,
+                                    {pool_pages, kv.page_size, kv.kv_heads, kv.head_dim}));
+  TAPML_TRY(session.fill_zero(runtime::kDefaultStream, {pool.storage->buffer(), pool.offset},
+                              pool.byte_size()));
+  pool.storage->written();
+  return pool;
+}
+
+Status Engine::State::grow(int64_t needed, int64_t sequences) {
+  if (needed <= allocator.pages()) return {};
+  const int64_t target =
+      std::max(needed, std::min(sequences * pages_for(capacity), 2 * allocator.pages()));
+  for (Value& value : pools) {
+    const Tensor& old = *value.tensor();
+    TAPML_ASSIGN(Tensor pool, zero_pool(target));
+    TAPML_TRY(session.copy(runtime::kDefaultStream, {old.storage->buffer(), old.offset},
+                           {pool.storage->buffer(), pool.offset}, old.byte_size()));
+    pool.storage->written();
+    // The old pool may go only when its copy is done.
+    TAPML_TRY(session.synchronize(runtime::kDefaultStream));
+    value = std::move(pool);
+  }
+  allocator.grow(target);
+  return {};
+}
+
+Status Engine::State::check_tokens(const Sequence& sequence,
+                                   std::span<const int32_t> tokens) const {
+  if (tokens.empty()) {
+    return fail(user_error("the prompt is empty", "prompt", "at least one token", "none"));
+  }
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (tokens[i] >= 0 && tokens[i] < model.vocabulary) continue;
+    return fail(user_error("token " + std::to_string(i) + " is outside the vocabulary", "prompt",
+                           "from 0 to " + std::to_string(model.vocabulary - 1),
+                           std::to_string(tokens[i])));
+  }
+  const auto count = static_cast<int64_t>(tokens.size());
+  if (count > capacity - sequence.length) {
+    std::string found = std::to_string(count) + " tokens";
+    if (sequence.length > 0) found += " behind " + std::to_string(sequence.length);
+    const bool whole = capacity == model.context;
+    return fail(user_error(
+        whole ? "the text is longer than the model's context" : "the text is longer than the cache",
+        "prompt", "at most " + std::to_string(capacity) + " tokens", std::move(found),
+        whole ? "shorten the prompt" : "shorten the prompt, or make the cache larger"));
+  }
+  return {};
+}
+
+Result<Tensor> Engine::State::step(const char* function, std::span<Sequence* const> sequences,
+                                   std::span<const int32_t> tokens, bool read) {
+  const auto batch = static_cast<int64_t>(sequences.size());
+  const int64_t count = static_cast<int64_t>(tokens.size()) / batch;
+  int64_t needed = allocator.pages() - allocator.free_pages();
+  for (const Sequence* sequence : sequences) {
+    needed += pages_for(sequence->length + count) - std::ssize(sequence->pages.table());
+  }
+  TAPML_TRY(grow(needed, batch));
+  size_t columns = 0;
+  std::vector<int32_t> lengths;
+  for (Sequence* sequence : sequences) {
+    TAPML_TRY(sequence->pages.reserve(sequence->length + count));
+    columns = std::max(columns, sequence->pages.table().size());
+    lengths.push_back(static_cast<int32_t>(sequence->length));
+  }
+  std::vector<int32_t> table;
+  for (const Sequence* sequence : sequences) {
+    const std::vector<int32_t>& pages = sequence->pages.table();
+    table.insert(table.end(), pages.begin(), pages.end());
+    // No token is there; a page of its own is at least one that exists.
+    table.insert(table.end(), columns - pages.size(), pages.back());
+  }
+  std::vector<Value> args;
+  args.reserve(3 + pools.size() + weights.size());
+  for (const HostTensor& input :
+       {int_tensor({batch, count}, tokens),
+        int_tensor({batch, static_cast<int64_t>(columns)}, table), int_tensor({batch}, lengths)}) {
+    TAPML_ASSIGN(Tensor tensor, runtime::upload(session, input));
+    args.emplace_back(std::move(tensor));
+  }
+  args.insert(args.end(), pools.begin(), pools.end());
+  args.insert(args.end(), weights.begin(), weights.end());
+  Value result;
+  // Far away, reading is one more wait: the logits come with the result.
+  if (vm || !read) {
+    TAPML_ASSIGN(result, machine->call(function, args));
+  } else {
+    TAPML_ASSIGN(auto both, machine->call_and_read(function, args, 0));
+    result = std::move(both.result);
+    read_bytes = std::move(both.bytes);
+  }
+  const runtime::ValueList* fields = result.tuple();
+  if (!fields || fields->size() != 1 + pools.size() || !fields->front().tensor()) {
+    return fail(
+        internal_error("a model function returned something else than logits and pools", function));
+  }
+  std::copy(fields->begin() + 1, fields->end(), pools.begin());
+  for (Sequence* sequence : sequences) sequence->length += count;
+  const Tensor& logits = *fields->front().tensor();
+  if (!vm && read) {
+    read_tensor = logits;
+    read_version = logits.storage->version();
+    read_generation = session.generation();
+  }
+  return logits;
+}
+
+Result<HostTensor> Engine::State::bytes_of(const Tensor& logits) {
+  const bool here = logits.storage && logits.storage == read_tensor.storage &&
+                    logits.offset == read_tensor.offset &&
+                    logits.byte_size() == read_tensor.byte_size() &&
+                    !logits.storage->written_since(read_version, logits.offset, logits.byte_size());
+  if (here && read_generation == session.generation()) return read_bytes;
+  return runtime::download(logits);
+}
+
+Result<Tensor> Engine::State::prefill(std::span<Sequence* const> sequences,
+                                      std::span<const int32_t> tokens) {
+  const size_t batch = sequences.size(), count = tokens.size() / batch;
+  const auto chunk = static_cast<size_t>(prefill_chunk);
+  std::vector<int32_t> piece;
+  for (size_t first = 0;; first += chunk) {
+    const size_t width = std::min(chunk, count - first);
+    piece.clear();
+    for (size_t i = 0; i < batch; ++i) {
+      const auto row = tokens.subspan(i * count + first, width);
+      piece.insert(piece.end(), row.begin(), row.end());
+    }
+    const bool last = first + width == count;
+    TAPML_ASSIGN(Tensor logits, step("prefill", sequences, piece, last));
+    if (last) return logits;
+  }
+}
+
+// Downloads the logits: what is drawn must not depend on how a platform computes.
+Result<int32_t> Engine::State::draw(const Tensor& logits) {
+  TAPML_ASSIGN(const HostTensor row, bytes_of(logits));
+  if (generator_of != session.generation()) {  // a restore put another one back
+    TAPML_ASSIGN(generator, runtime::download(*sampler_state.tensor()));
+    generator_of = session.generation();
+  }
+  TAPML_ASSIGN(const int32_t token, sample_token(row.values<float>(), sampler, generator));
+  if (sampler.temperature > 0) {
+    TAPML_ASSIGN(Tensor advanced, runtime::upload(session, generator));
+    sampler_state = std::move(advanced);
+  }
+  return token;
+}
+
+Result<HostTensor> Engine::State::likeliest(const Tensor& logits) {
+  const int64_t rows = logits.shape[0];
+  Value parameters = sampler_parameters;
+  if (rows != 1) {
+    TAPML_ASSIGN(Tensor uploaded, runtime::upload(session, llm::sampler_parameters(sampler, rows)));
+    parameters = std::move(uploaded);
+  }
+  const std::vector<Value> args = {logits, parameters, sampler_state};
+  TAPML_ASSIGN(Value result, machine->call("sample", args));
+  const runtime::ValueList* fields = result.tuple();
+  if (!fields || fields->size() != 2 || !fields->front().tensor()) {
+    return fail(internal_error("sample returned something else than tokens and state"));
+  }
+  TAPML_ASSIGN(HostTensor tokens, runtime::download(*fields->front().tensor()));
+  if (tokens.dtype() != DType::kI32 || tokens.size() != rows) {
+    return fail(internal_error("sample returned something else than an i32 token for each row"));
+  }
+  sampler_state = (*fields)[1];
+  return tokens;
+}
+
+}  // namespace tapml::llm

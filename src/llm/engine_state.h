@@ -1,0 +1,102 @@
+// What an engine holds, and its steps. Not for users of the room.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "llm/engine.h"
+
+namespace tapml::llm {
+
+double seconds_now();
+
+// A text in the cache.
+struct Sequence {
+  Sequence(PageAllocator& allocator, int64_t page_size) : pages(allocator, page_size) {}
+  void clear() {
+    pages.clear();
+    length = 0;
+  }
+
+  SequencePages pages;
+  int64_t length = 0;  // tokens
+};
+
+// Rows of f32 logits that are put together on the host.
+class LogitRows {
+ public:
+  explicit LogitRows(int64_t vocabulary) : vocabulary_(vocabulary) {}
+
+  void append(const HostTensor& logits) {
+    auto values = logits.values<float>();
+    values_.insert(values_.end(), values.begin(), values.end());
+  }
+  int64_t size() const { return static_cast<int64_t>(values_.size()) / vocabulary_; }
+  HostTensor first(int64_t rows) const {
+    return HostTensor::from(DType::kF32, {rows, vocabulary_}, std::span<const float>(values_));
+  }
+  HostTensor last() const {
+    std::span<const float> all(values_);
+    return HostTensor::from(DType::kF32, {1, vocabulary_},
+                            all.last(static_cast<size_t>(vocabulary_)));
+  }
+
+ private:
+  int64_t vocabulary_;
+  std::vector<float> values_;
+};
+
+struct Engine::State {
+  State(std::unique_ptr<runtime::Machine> runs, const EngineOptions& options)
+      : session(runs->session()),
+        machine(std::move(runs)),
+        vm(dynamic_cast<runtime::VirtualMachine*>(machine.get())),
+        model(machine->executable().model),
+        capacity(options.capacity ? options.capacity : model.context),
+        prefill_chunk(options.prefill_chunk),
+        allocator(pages_for(std::min(capacity, options.first_capacity))),
+        own(allocator, model.kv.page_size) {}
+
+  Status load(const std::map<std::string, HostTensor>& host_weights);
+  int64_t pages_for(int64_t tokens) const {
+    return (tokens + model.kv.page_size - 1) / model.kv.page_size;
+  }
+  Status prepare();
+  Result<runtime::Tensor> zero_pool(int64_t pool_pages);
+  // Makes the pools large enough for `pages`, at least twice as large as they were but for no more
+  // than `sequences` full ones, so that a long context costs memory only when it is used.
+  Status grow(int64_t pages, int64_t sequences);
+  Status check_tokens(const Sequence& sequence, std::span<const int32_t> tokens) const;
+  // Runs prefill, decode or logits_all over tokens that were checked, as many behind each of the
+  // sequences (`tokens` has them one after the other), and returns the logits. `read`: their bytes
+  // will be wanted here.
+  Result<runtime::Tensor> step(const char* function, std::span<Sequence* const> sequences,
+                               std::span<const int32_t> tokens, bool read = true);
+  // Appends tokens to each sequence, in pieces; the logits f32[sequences, vocabulary] of the last.
+  Result<runtime::Tensor> prefill(std::span<Sequence* const> sequences,
+                                  std::span<const int32_t> tokens);
+  Result<HostTensor> bytes_of(const runtime::Tensor& logits);
+  Result<int32_t> draw(const runtime::Tensor& logits);
+  // The model's `sample` on this side: a token for each row of the logits.
+  Result<HostTensor> likeliest(const runtime::Tensor& logits);
+
+  runtime::Session& session;
+  std::unique_ptr<runtime::Machine> machine;
+  runtime::VirtualMachine* vm;  // null: the machine is remote
+  const ModelInterface& model;
+  int64_t capacity, prefill_chunk;
+  PageAllocator allocator;
+  Sequence own;
+  std::vector<runtime::Value> pools, weights;  // behind the weights what `prepare` made of them
+  SamplerOptions sampler;
+  runtime::Value sampler_parameters, sampler_state;
+  // Logits that came with the result of a step, and the tensor that they are the bytes of.
+  HostTensor read_bytes;
+  runtime::Tensor read_tensor;
+  uint64_t read_version = 0, read_generation = 0;
+  HostTensor generator;       // what sampler_state holds, while it was drawn from here alone
+  uint64_t generator_of = 0;  // Session::generation()
+  double load_seconds = 0;
+};
+
+}  // namespace tapml::llm

@@ -1,0 +1,140 @@
+// Several texts at once.
+#include <map>
+
+#include "llm/continuation.h"
+#include "llm/engine_state.h"
+
+namespace tapml::llm {
+
+using runtime::Tensor;
+
+// One call of generate_batch().
+class Engine::BatchGenerator {
+ public:
+  BatchGenerator(State& state, const GenerateOptions& options) : state_(state), options_(options) {}
+
+  Result<std::vector<Generation>> run(std::span<const std::vector<int32_t>> prompts) {
+    const double start = seconds_now();
+    for (size_t i = 0; i < prompts.size(); ++i) {
+      SamplerOptions sampler = options_.sampler;
+      sampler.seed += i;
+      texts_.push_back(std::make_unique<Text>(state_, options_, sampler));
+    }
+    TAPML_TRY(prefill(prompts));
+    const double prefilled = seconds_now();
+    for (const auto& text : texts_) text->text.result.prefill_seconds = prefilled - start;
+    while (true) {
+      std::vector<Text*> live;
+      std::vector<int32_t> tokens;
+      for (const auto& text : texts_) {
+        if (!text->more) continue;
+        live.push_back(text.get());
+        tokens.push_back(text->token);
+      }
+      if (live.empty()) break;
+      TAPML_ASSIGN(const Tensor logits, state_.step("decode", sequences_of(live), tokens));
+      TAPML_TRY(accept(live, logits));
+      for (Text* text : live) {
+        ++text->text.result.decode_steps;
+        text->text.result.decode_seconds = seconds_now() - prefilled;
+      }
+    }
+    TAPML_TRY(state_.session.synchronize(runtime::kDefaultStream));
+    std::vector<Generation> results;
+    for (const auto& text : texts_) results.push_back(std::move(text->text.result));
+    return results;
+  }
+
+ private:
+  struct Text {
+    Text(State& state, const GenerateOptions& options, const SamplerOptions& own)
+        : sequence(state.allocator, state.model.kv.page_size),
+          text(options),
+          sampler(own),
+          generator(sampler_state(own)) {}
+
+    Sequence sequence;
+    Continuation text;
+    SamplerOptions sampler;
+    HostTensor generator;
+    bool more = false;
+    int32_t token = 0;  // the last one, which the cache does not have yet
+  };
+
+  static std::vector<Sequence*> sequences_of(const std::vector<Text*>& texts) {
+    std::vector<Sequence*> sequences;
+    for (Text* text : texts) sequences.push_back(&text->sequence);
+    return sequences;
+  }
+
+  // Prompts of one length together.
+  Status prefill(std::span<const std::vector<int32_t>> prompts) {
+    std::map<size_t, std::vector<size_t>> by_length;
+    for (size_t i = 0; i < prompts.size(); ++i) {
+      if (Status valid = state_.check_tokens(texts_[i]->sequence, prompts[i]); !valid) {
+        Error error = valid.error();
+        error.where = "prompt " + std::to_string(i + 1);
+        return fail(std::move(error));
+      }
+      by_length[prompts[i].size()].push_back(i);
+    }
+    for (const auto& [length, members] : by_length) {
+      std::vector<Text*> texts;
+      std::vector<int32_t> tokens;
+      for (size_t i : members) {
+        texts.push_back(texts_[i].get());
+        tokens.insert(tokens.end(), prompts[i].begin(), prompts[i].end());
+      }
+      TAPML_ASSIGN(const Tensor logits, state_.prefill(sequences_of(texts), tokens));
+      if (options_.max_tokens > 0) TAPML_TRY(accept(texts, logits));
+    }
+    return {};
+  }
+
+  // Samples a token for each row of the logits. A text that ends gives its pages back.
+  Status accept(const std::vector<Text*>& texts, const Tensor& logits) {
+    TAPML_ASSIGN(const std::vector<int32_t> tokens, sample(texts, logits));
+    for (size_t i = 0; i < texts.size(); ++i) {
+      Text& text = *texts[i];
+      text.token = tokens[i];
+      text.more = text.text.accept(text.token, text.sequence.length >= state_.capacity);
+      if (!text.more) text.sequence.clear();
+    }
+    return {};
+  }
+
+  Result<std::vector<int32_t>> sample(const std::vector<Text*>& texts, const Tensor& logits) {
+    if (options_.sampler.temperature == 0 && state_.vm) {
+      TAPML_ASSIGN(const HostTensor tokens, state_.likeliest(logits));
+      const auto values = tokens.values<int32_t>();
+      return std::vector<int32_t>(values.begin(), values.end());
+    }
+    TAPML_ASSIGN(const HostTensor rows, state_.bytes_of(logits));
+    const auto vocabulary = static_cast<size_t>(state_.model.vocabulary);
+    std::vector<int32_t> tokens;
+    for (size_t i = 0; i < texts.size(); ++i) {
+      const auto row = rows.values<float>().subspan(i * vocabulary, vocabulary);
+      TAPML_ASSIGN(const int32_t token, sample_token(row, texts[i]->sampler, texts[i]->generator));
+      tokens.push_back(token);
+    }
+    return tokens;
+  }
+
+  State& state_;
+  const GenerateOptions& options_;
+  std::vector<std::unique_ptr<Text>> texts_;
+};
+
+Result<std::vector<Generation>> Engine::generate_batch(
+    std::span<const std::vector<int32_t>> prompts, const GenerateOptions& options) {
+  TAPML_TRY(check_options(options));
+  if (prompts.empty()) return fail(user_error("there is no prompt", "prompts", "at least one"));
+  if (options.keep_logits) {
+    return fail(user_error("logits are kept of one text at a time", "keep_logits", "generate()"));
+  }
+  reset();
+  TAPML_TRY(set_sampler(options.sampler));
+  return BatchGenerator(*state_, options).run(prompts);
+}
+
+}  // namespace tapml::llm

@@ -1,0 +1,237 @@
+#include "topdown/replay/edge_cases.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <limits>
+
+#include "arith/evaluate.h"
+#include "ir/exceptions.h"
+#include "passes/kernel.h"
+#include "topdown/replay/replay.h"
+
+namespace tapml::topdown {
+
+namespace {
+
+constexpr std::array<double, 14> kValues = {0,   -0.0, 1,    -1,   45,    -45,    88,
+                                            -88, 1031, 1035, 6e-8, 65504, -65504, 1e-4};
+constexpr std::array<int64_t, 7> kSizes = {1, 2, 3, 17, 63, 64, 65};
+constexpr int64_t kLargest = int64_t{4} << 20;  // bytes of a tensor
+
+std::string text_of(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2e", value);
+  return text;
+}
+
+// Elements of `tensor` that one call takes from the table.
+int64_t changed_elements(const HostTensor& tensor) { return (tensor.size() + 2) / 3; }
+
+// `tensor` with every third element from the table, from `first` on.
+HostTensor with_edge_values(const HostTensor& tensor, size_t first) {
+  HostTensor changed = HostTensor::zeros(tensor.dtype(), tensor.shape());
+  std::ranges::copy(tensor.bytes(), changed.mutable_bytes().begin());
+  for (int64_t i = 0; i < changed.size(); i += 3) {
+    changed.set_f64(i, kValues[(first + static_cast<size_t>(i / 3)) % kValues.size()]);
+  }
+  return changed;
+}
+
+// The tensor's elements, again and again, in another shape.
+HostTensor repeated(const HostTensor& tensor, const Shape& shape) {
+  HostTensor result = HostTensor::zeros(tensor.dtype(), shape);
+  if (tensor.size() == 0) return result;
+  const size_t bytes = tensor.byte_size();
+  const auto out = result.mutable_bytes();
+  for (size_t at = 0; at < out.size(); at += bytes) {
+    std::ranges::copy(tensor.bytes().first(std::min(bytes, out.size() - at)), out.begin() + at);
+  }
+  return result;
+}
+
+class EdgeMaker {
+ public:
+  EdgeMaker(Suite& suite, Sandbox& source, const std::function<void()>& poll)
+      : suite_(suite), source_(source), poll_(poll), judge_(suite) {
+    if (poll) judge_.set_poll(poll);
+    carved_ = suite.calls.size();
+    for (const SuiteCall& call : suite.calls) sequence_ = std::max(sequence_, call.sequence + 1);
+  }
+
+  EdgeCases run() {
+    for (int32_t kernel = 0; kernel < static_cast<int32_t>(suite_.kernels.size()); ++kernel) {
+      const std::optional<size_t> base = smallest_call(kernel);
+      if (!base || !judge_.has_specification(kernel)) continue;
+      vary_values(*base);
+      vary_sizes(*base);
+    }
+    // Indices of calls stay until all are judged: the judge remembers by them.
+    for (auto it = refused_.rbegin(); it != refused_.rend(); ++it) {
+      suite_.calls.erase(suite_.calls.begin() + static_cast<std::ptrdiff_t>(*it));
+    }
+    result_.added = std::ssize(suite_.calls) - static_cast<int64_t>(carved_);
+    return std::move(result_);
+  }
+
+ private:
+  const SuiteKernel& kernel_of(const SuiteCall& call) const {
+    return suite_.kernels[static_cast<size_t>(call.kernel)];
+  }
+  const HostTensor& input(const SuiteCall& call, size_t param) const {
+    return suite_.tensors.at(call.before[param]);
+  }
+
+  // The call of the kernel that moves the fewest bytes.
+  std::optional<size_t> smallest_call(int32_t kernel) const {
+    std::optional<size_t> smallest;
+    size_t least = std::numeric_limits<size_t>::max();
+    for (size_t c = 0; c < carved_; ++c) {
+      const SuiteCall& call = suite_.calls[c];
+      if (call.kernel != kernel || call.function == kEdgeFunction) continue;
+      size_t bytes = 0;
+      for (const auto* hashes : {&call.before, &call.after}) {
+        for (const std::string& hash : *hashes) {
+          if (!hash.empty()) bytes += suite_.tensors.at(hash).byte_size();
+        }
+      }
+      if (bytes >= least) continue;
+      least = bytes;
+      smallest = c;
+    }
+    return smallest;
+  }
+
+  std::string keep(HostTensor tensor) {
+    std::string hash = content_hash(tensor);
+    suite_.tensors.emplace(hash, std::move(tensor));
+    return hash;
+  }
+
+  void vary_values(size_t base) {
+    const SuiteKernel& kernel = kernel_of(suite_.calls[base]);
+    for (size_t i = 0; i < kernel.modes.size(); ++i) {
+      if (kernel.modes[i] == AccessMode::kOut) continue;
+      const HostTensor& carved = input(suite_.calls[base], i);
+      if (!is_float(carved.dtype()) || static_cast<int64_t>(carved.byte_size()) > kLargest)
+        continue;
+      // Small tensors take several calls for the whole table.
+      const auto step = static_cast<size_t>(std::max<int64_t>(changed_elements(carved), 1));
+      for (size_t first = 0; first < kValues.size() && carved.size() > 0; first += step) {
+        SuiteCall call = suite_.calls[base];
+        call.before[i] = keep(with_edge_values(carved, first));
+        add(std::move(call), "values of " + kernel.params[i]);
+      }
+    }
+  }
+
+  void vary_sizes(size_t base) {
+    const SuiteCall& carved = suite_.calls[base];
+    const SuiteKernel& kernel = kernel_of(carved);
+    const tir::PrimFunc& program = passes::kernel_implementation(judge_.module(), kernel.name);
+    for (size_t i = 0; i < kernel.modes.size(); ++i) {
+      if (kernel.modes[i] == AccessMode::kOut) continue;
+      if (kernel.modes[i] == AccessMode::kInOut || !is_float(input(carved, i).dtype())) return;
+    }
+    for (size_t scalar = 0; scalar < program.scalars.size(); ++scalar) {
+      for (const int64_t size : kSizes) {
+        if (suite_.calls[base].scalars.at(scalar) == size) continue;
+        if (auto call = with_size(base, program, scalar, size)) {
+          add(std::move(*call), program.scalars[scalar]->name + " = " + std::to_string(size));
+        }
+      }
+    }
+  }
+
+  // Nothing where a tensor would have no elements, or too many.
+  std::optional<SuiteCall> with_size(size_t base, const tir::PrimFunc& program, size_t scalar,
+                                     int64_t size) {
+    SuiteCall call = suite_.calls[base];
+    const SuiteKernel& kernel = kernel_of(call);
+    call.scalars[scalar] = size;
+    arith::Values values;
+    for (size_t i = 0; i < program.scalars.size(); ++i) {
+      values[program.scalars[i].get()] = call.scalars[i];
+    }
+    for (size_t i = 0; i < program.params.size(); ++i) {
+      const bool fresh = kernel.modes[i] == AccessMode::kOut;
+      const HostTensor& old = suite_.tensors.at(fresh ? call.after[i] : call.before[i]);
+      Shape shape;
+      for (const PrimExpr& dim : program.params[i].buffer->shape) {
+        const auto extent = arith::evaluate(dim, values);
+        if (!extent || *extent < 1) return std::nullopt;
+        shape.push_back(*extent);
+      }
+      const auto bytes = checked_byte_count(old.dtype(), shape);
+      if (!bytes || *bytes > kLargest) {
+        if (!bytes || shape != old.shape()) return std::nullopt;
+        continue;
+      }
+      std::string& hash = fresh ? call.after[i] : call.before[i];
+      if (shape != old.shape()) hash = keep(repeated(old, shape));
+    }
+    return call;
+  }
+
+  // Runs the call, whose `after` has tensors of the outputs' shapes, on the source.
+  void add(SuiteCall call, const std::string& what) {
+    if (poll_) poll_();
+    const SuiteKernel& kernel = kernel_of(call);
+    call.sequence = sequence_++;
+    call.function = kEdgeFunction;
+    call.times = 1;
+    const size_t index = suite_.calls.size();
+    suite_.calls.push_back(std::move(call));
+    const auto refuse = [&](const std::string& why) {
+      refused_.push_back(index);
+      result_.left_out.push_back(kernel.name + ", " + what + ": " + why);
+    };
+    auto outputs = run_call(suite_, index, source_.runner());
+    if (!outputs) {
+      if (source_.contains(outputs.error())) {
+        source_.restart();
+      } else if (outputs.error().kind == ErrorKind::kPlatform) {
+        throw_error(outputs.error());
+      }
+      refuse(outputs.error().message);
+      return;
+    }
+    const auto judged = guard([&] { return judge_.outputs(index, *outputs); });
+    if (!judged) {
+      if (judged.error().kind == ErrorKind::kPlatform) throw_error(judged.error());
+      refuse(judged.error().message);
+      return;
+    }
+    size_t next = 0;
+    for (size_t i = 0; i < kernel.modes.size(); ++i) {
+      if (kernel.modes[i] == AccessMode::kIn) continue;
+      HostTensor& output = (*outputs)[next];
+      const Comparison own = compare(output, output, (*judged)[next++]);
+      if (own.outcome != Outcome::kPass) {
+        refuse(own.source.mask_mismatches > 0
+                   ? std::to_string(own.source.mask_mismatches) + " NaN or infinite"
+                   : "error " + text_of(own.source.max_abs) + ", allowed " +
+                         text_of(own.source.bound_at_max));
+        return;
+      }
+      suite_.calls[index].after[i] = keep(std::move(output));
+    }
+  }
+
+  Suite& suite_;
+  Sandbox& source_;
+  const std::function<void()>& poll_;
+  Judge judge_;
+  size_t carved_ = 0;
+  int64_t sequence_ = 0;
+  std::vector<size_t> refused_;
+  EdgeCases result_;
+};
+
+}  // namespace
+
+EdgeCases add_edge_cases(Suite& suite, Sandbox& source, const std::function<void()>& poll) {
+  return EdgeMaker(suite, source, poll).run();
+}
+
+}  // namespace tapml::topdown

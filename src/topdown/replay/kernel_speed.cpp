@@ -1,0 +1,106 @@
+#include "topdown/replay/kernel_speed.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "ir/exceptions.h"
+#include "topdown/replay/replay.h"
+
+namespace tapml::topdown {
+
+namespace {
+
+// Of launches without a wait between them. The best of many short ones is what the device does where
+// other work shares it.
+constexpr double kBatchSeconds = 0.002;
+constexpr int kMostLaunches = 64, kBatches = 10;
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+double SpeedTable::launch_seconds() const {
+  const auto fastest = std::ranges::min_element(kernels, {}, &KernelSpeed::seconds);
+  return fastest == kernels.end() ? 0 : fastest->seconds;
+}
+
+double SpeedTable::excess(const KernelSpeed& kernel) const {
+  const double least = kernel.work.least_seconds(ceilings);
+  return least > 0 ? kernel.seconds / (least + launch_seconds()) : 0;
+}
+
+Result<std::optional<KernelSpeed>> time_kernel(const Suite& suite, int32_t kernel,
+                                               runtime::KernelRunner& runner) {
+  KernelSpeed speed;
+  speed.kernel = suite.kernels[static_cast<size_t>(kernel)].name;
+  const int32_t number = runner.executable().find_kernel(speed.kernel);
+  if (number < 0 || !runner.has(number)) return std::nullopt;
+  const KernelWork work(runner.executable().kernels[static_cast<size_t>(number)]);
+  std::optional<size_t> largest;
+  for (size_t c = 0; c < suite.calls.size(); ++c) {
+    if (suite.calls[c].kernel != kernel) continue;
+    const Work one = work.of(suite.calls[c].scalars);
+    if (largest && one.bytes + one.flops <= speed.work.bytes + speed.work.flops) continue;
+    largest = c;
+    speed.work = one;
+  }
+  if (!largest) return std::nullopt;
+  const SuiteCall& call = suite.calls[*largest];
+  speed.sequence = call.sequence;
+  runtime::Session& session = runner.session();
+  TAPML_ASSIGN(std::vector<runtime::Tensor> args, make_arguments(suite, *largest, session));
+  auto run = [&](int launches) -> Result<double> {
+    const double start = seconds_now();
+    for (int i = 0; i < launches; ++i) {
+      TAPML_TRY(runner.enqueue(number, args, call.scalars));
+    }
+    TAPML_TRY(session.synchronize(runtime::kDefaultStream));
+    return (seconds_now() - start) / launches;
+  };
+  // The first launch loads and warms up.
+  TAPML_ASSIGN(const double first, run(1));
+  TAPML_ASSIGN(speed.seconds, run(1));
+  if (first > kBatchSeconds * kMostLaunches && speed.seconds > kBatchSeconds) return speed;
+  const int launches = static_cast<int>(
+      std::clamp(std::ceil(kBatchSeconds / speed.seconds), 1.0, double{kMostLaunches}));
+  for (int i = 0; i < kBatches; ++i) {
+    TAPML_ASSIGN(const double seconds, run(launches));
+    speed.seconds = std::min(speed.seconds, seconds);
+  }
+  return speed;
+}
+
+void flag_slow(SpeedTable& table) {
+  std::vector<double> known;
+  for (const KernelSpeed& kernel : table.kernels) {
+    if (const double excess = table.excess(kernel); excess > 0) known.push_back(excess);
+  }
+  if (known.empty()) return;
+  const auto middle = known.begin() + std::ssize(known) / 2;
+  std::ranges::nth_element(known, middle);
+  const double limit = kSlowExcess * std::max(1.0, *middle);
+  for (KernelSpeed& kernel : table.kernels) kernel.slow = table.excess(kernel) > limit;
+}
+
+SpeedTable measure_speed(const Suite& suite, const std::vector<int32_t>& kernels, Sandbox& sandbox,
+                         pipeline::KernelCache* cache) {
+  SpeedTable table;
+  if (kernels.empty()) return table;
+  table.ceilings = measure_ceilings(sandbox.session(), sandbox.target(), cache);
+  for (int32_t kernel : kernels) {
+    auto speed = time_kernel(suite, kernel, sandbox.runner());
+    if (!speed) {
+      if (!sandbox.contains(speed.error())) throw_error(speed.error());
+      sandbox.restart();
+      continue;
+    }
+    if (*speed) table.kernels.push_back(std::move(**speed));
+  }
+  flag_slow(table);
+  return table;
+}
+
+}  // namespace tapml::topdown

@@ -1,0 +1,53 @@
+// How fast kernels are on a target, beside what the device reaches at most.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "topdown/profile/ceilings.h"
+#include "topdown/replay/sandbox.h"
+#include "topdown/suite/suite.h"
+
+namespace tapml::topdown {
+
+// Of a kernel's largest carved call.
+struct KernelSpeed {
+  std::string kernel;
+  int64_t sequence = -1;  // of the call in the run
+  double seconds = 0;     // of a launch among others
+  Work work;
+  bool slow = false;  // flag_slow()
+
+  // Of what the ceilings allow; 0 where it is not known.
+  double share(const Ceilings& ceilings) const {
+    return seconds > 0 ? work.least_seconds(ceilings) / seconds : 0;
+  }
+};
+
+struct SpeedTable {
+  Ceilings ceilings;
+  std::vector<KernelSpeed> kernels;
+
+  // What a launch costs at least: the fastest kernel's. 0 for an empty table.
+  double launch_seconds() const;
+  // The time over what a launch and the kernel's work need at least; 0 where that is not known.
+  double excess(const KernelSpeed& kernel) const;
+};
+
+// Launches the kernel's largest call on `runner` again and again for some milliseconds, on the same
+// arguments: a kernel that updates them in place runs on its own results. Nothing where the suite
+// has no call of it.
+Result<std::optional<KernelSpeed>> time_kernel(const Suite& suite, int32_t kernel,
+                                               runtime::KernelRunner& runner);
+
+// A kernel is slow whose excess is this many times that of the median kernel.
+inline constexpr double kSlowExcess = 4;
+void flag_slow(SpeedTable& table);
+
+// Times `kernels` (of the suite) in the sandbox. One that crashes or hangs is left out. Throws as
+// Sandbox does; `cache` may be null.
+SpeedTable measure_speed(const Suite& suite, const std::vector<int32_t>& kernels, Sandbox& sandbox,
+                         pipeline::KernelCache* cache);
+
+}  // namespace tapml::topdown

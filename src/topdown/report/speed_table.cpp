@@ -1,0 +1,108 @@
+#include "topdown/report/speed_table.h"
+
+#include <algorithm>
+
+#include "topdown/report/html.h"
+#include "topdown/report/report_parts.h"
+
+namespace tapml::topdown {
+
+namespace {
+
+std::string format(const char* pattern, double value) {
+  char text[48];
+  std::snprintf(text, sizeof text, pattern, value);
+  return text;
+}
+
+std::string time_text(double seconds) {
+  return seconds < 1e-3 ? format("%.1f µs", 1e6 * seconds) : format("%.2f ms", 1e3 * seconds);
+}
+
+// Whether the ceiling of arithmetic is the nearer one.
+bool computes(const KernelSpeed& kernel, const Ceilings& ceilings) {
+  return kernel.work.flops / ceilings.flops_per_s > kernel.work.bytes / ceilings.bytes_per_s;
+}
+
+std::string rate_text(const KernelSpeed& kernel, const Ceilings& ceilings) {
+  return computes(kernel, ceilings)
+             ? format("%.2f GFLOP/s", 1e-9 * kernel.work.flops / kernel.seconds)
+             : format("%.2f GB/s", 1e-9 * kernel.work.bytes / kernel.seconds);
+}
+
+std::vector<const KernelSpeed*> slowest_first(const SpeedTable& speed) {
+  std::vector<const KernelSpeed*> order;
+  for (const KernelSpeed& kernel : speed.kernels) order.push_back(&kernel);
+  std::ranges::stable_sort(order, std::greater<>(), &KernelSpeed::seconds);
+  return order;
+}
+
+std::string name_cell(const std::string& name, const std::vector<PageKernel>& kernels) {
+  const std::string code = element("code", escaped(name));
+  const auto it = std::ranges::find(kernels, name, &PageKernel::name);
+  if (it == kernels.end()) return code;
+  const auto index = static_cast<size_t>(it - kernels.begin());
+  return element("a", {{"href", "#" + kernel_anchor(index)}}, code);
+}
+
+}  // namespace
+
+std::string speed_table(const SpeedTable& speed, const std::vector<PageKernel>& kernels) {
+  if (speed.kernels.empty()) return "";
+  const Ceilings& ceilings = speed.ceilings;
+  std::string rows;
+  for (const KernelSpeed* kernel : slowest_first(speed)) {
+    const double excess = speed.excess(*kernel);
+    const std::string mark =
+        kernel->slow ? " " + element("span", {{"class", "chip hybrid"}}, "slow") : "";
+    rows += table_row({name_cell(kernel->kernel, kernels) + mark, std::to_string(kernel->sequence),
+                       time_text(kernel->seconds),
+                       excess > 0 ? rate_text(*kernel, ceilings) : "not known",
+                       excess > 0 ? format("%.1f%%", 100 * kernel->share(ceilings)) : "",
+                       excess > 0 ? format("%.1f", excess) : ""});
+  }
+  return element(
+             "p",
+             "Each kernel's largest carved call, launched again and again. The device reaches " +
+                 format("%.1f GFLOP/s", 1e-9 * ceilings.flops_per_s) + " and " +
+                 format("%.1f GB/s", 1e-9 * ceilings.bytes_per_s) + " here; a launch takes " +
+                 time_text(speed.launch_seconds()) +
+                 " at least. Excess is the time over what work and launch need at least; slow is "
+                 "what exceeds it " +
+                 format("%.0f", kSlowExcess) + " times as much as the median kernel does.") +
+         table({"kernel", "call", "a launch", "reaches", "of the ceiling", "excess"}, rows,
+               "kernels");
+}
+
+std::string slow_text(const SpeedTable& speed, const std::string& target) {
+  std::string text;
+  for (const KernelSpeed* kernel : slowest_first(speed)) {
+    if (!kernel->slow) continue;
+    text += (text.empty() ? "slow on " + target + ": " : ", ") + kernel->kernel + " (" +
+            rate_text(*kernel, speed.ceilings) + ", " +
+            format("%.1f%%", 100 * kernel->share(speed.ceilings)) + " of the ceiling)";
+  }
+  return text;
+}
+
+Json speed_json(const SpeedTable& speed) {
+  std::vector<Json> rows;
+  for (const KernelSpeed& kernel : speed.kernels) {
+    const double excess = speed.excess(kernel);
+    auto known = [&](double value) { return excess > 0 ? Json::number(value) : Json::null(); };
+    rows.push_back(Json::object({{"kernel", Json::string(kernel.kernel)},
+                                 {"call", Json::integer(kernel.sequence)},
+                                 {"seconds", Json::number(kernel.seconds)},
+                                 {"flops", Json::number(kernel.work.flops)},
+                                 {"bytes", Json::number(kernel.work.bytes)},
+                                 {"share_of_ceiling", known(kernel.share(speed.ceilings))},
+                                 {"excess", known(excess)},
+                                 {"slow", Json::boolean(kernel.slow)}}));
+  }
+  return Json::object({{"flops_per_s", Json::number(speed.ceilings.flops_per_s)},
+                       {"bytes_per_s", Json::number(speed.ceilings.bytes_per_s)},
+                       {"launch_seconds", Json::number(speed.launch_seconds())},
+                       {"kernels", Json::array(std::move(rows))}});
+}
+
+}  // namespace tapml::topdown

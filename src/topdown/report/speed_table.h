@@ -1,0 +1,22 @@
+// How fast the kernels are on the target.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "io/json.h"
+#include "topdown/replay/kernel_speed.h"
+#include "topdown/report/page_content.h"
+
+namespace tapml::topdown {
+
+// A row a kernel, the slowest first, with what it reaches of the device's ceilings; slow ones are
+// marked. Names link to the rows of `kernels`. Empty for an empty table.
+std::string speed_table(const SpeedTable& speed, const std::vector<PageKernel>& kernels);
+
+// One line for a terminal: the slow ones; empty where there is none.
+std::string slow_text(const SpeedTable& speed, const std::string& target);
+
+Json speed_json(const SpeedTable& speed);
+
+}  // namespace tapml::topdown

@@ -1,0 +1,91 @@
+// How fast kernels are, and which of them are slow.
+#include "topdown/replay/kernel_speed.h"
+
+#include <gtest/gtest.h>
+
+#include "small_model.h"
+#include "topdown/report/speed_table.h"
+
+namespace tapml::topdown {
+namespace {
+
+KernelSpeed kernel(const std::string& name, double seconds, double bytes) {
+  return {.kernel = name, .sequence = 0, .seconds = seconds, .work = {.flops = 1, .bytes = bytes}};
+}
+
+SpeedTable table(std::vector<KernelSpeed> kernels) {
+  return {.ceilings = {.flops_per_s = 1e12, .bytes_per_s = 1e9}, .kernels = std::move(kernels)};
+}
+
+TEST(KernelSpeed, ExcessIsOverLaunchAndWork) {
+  const SpeedTable speed = table({kernel("launch", 1e-5, 1), kernel("copy", 5e-5, 1e4)});
+  EXPECT_DOUBLE_EQ(speed.launch_seconds(), 1e-5);
+  // 10 µs of work and as much for the launch.
+  EXPECT_DOUBLE_EQ(speed.excess(speed.kernels[1]), 2.5);
+  EXPECT_DOUBLE_EQ(speed.kernels[1].share(speed.ceilings), 0.2);
+}
+
+TEST(KernelSpeed, WorkThatIsNotKnownIsNeverSlow) {
+  SpeedTable speed = table({kernel("launch", 1e-5, 1), kernel("attention", 1, 1e4)});
+  speed.kernels[1].work.exact = false;
+  EXPECT_EQ(speed.excess(speed.kernels[1]), 0);
+  flag_slow(speed);
+  EXPECT_FALSE(speed.kernels[1].slow);
+}
+
+TEST(KernelSpeed, SlowIsWhatLiesFarBehindTheOthers) {
+  // All kernels reach a third of the ceiling, which is the device, and one a hundredth.
+  SpeedTable speed = table({kernel("a", 3e-3, 1e6), kernel("b", 3e-3, 1e6), kernel("c", 3e-3, 1e6),
+                            kernel("launch", 1e-6, 1), kernel("slow", 1e-1, 1e6)});
+  flag_slow(speed);
+  for (const KernelSpeed& one : speed.kernels) EXPECT_EQ(one.slow, one.kernel == "slow");
+  EXPECT_EQ(slow_text(speed, "opencl"), "slow on opencl: slow (0.01 GB/s, 1.0% of the ceiling)");
+  speed.kernels.pop_back();
+  flag_slow(speed);
+  EXPECT_EQ(slow_text(speed, "opencl"), "");
+  SpeedTable empty;
+  flag_slow(empty);
+  EXPECT_EQ(speed_table(empty, {}), "");
+}
+
+// The largest call is timed, without touching what the suite holds.
+TEST(KernelSpeed, OfEveryKernelOfAModel) {
+  const Suite suite = carved();
+  const std::string before = suite_text(suite);
+  target::Target target = target::parse_target("cpu");
+  Sandbox sandbox({target, small_model().session.get()});
+  sandbox.load(small_model().executable);
+  std::vector<int32_t> kernels;
+  for (size_t k = 0; k < suite.kernels.size(); ++k) kernels.push_back(static_cast<int32_t>(k));
+  const SpeedTable speed = measure_speed(suite, kernels, sandbox, &kernel_cache());
+  ASSERT_EQ(speed.kernels.size(), suite.kernels.size());
+  int64_t known = 0;
+  for (const KernelSpeed& one : speed.kernels) {
+    EXPECT_GT(one.seconds, 0) << one.kernel;
+    EXPECT_GT(one.work.bytes, 0) << one.kernel;
+    known += one.work.exact;
+    int64_t most = 0;  // elements of the first output
+    std::map<int64_t, int64_t> elements;
+    for (const SuiteCall& call : suite.calls) {
+      if (suite.kernels[static_cast<size_t>(call.kernel)].name != one.kernel) continue;
+      int64_t count = 0;
+      for (const std::string& hash : call.after) {
+        if (!hash.empty()) count += suite.tensors.at(hash).size();
+      }
+      elements[call.sequence] = count;
+      most = std::max(most, count);
+    }
+    EXPECT_EQ(elements.at(one.sequence), most) << one.kernel;
+  }
+  // All but what loops over the cache.
+  EXPECT_GE(known, std::ssize(speed.kernels) - 2);
+  EXPECT_EQ(suite_text(suite), before);
+}
+
+TEST(KernelSpeed, OfNoKernelNeedsNoDevice) {
+  Sandbox sandbox({target::parse_target("cpu"), nullptr});
+  EXPECT_TRUE(measure_speed({}, {}, sandbox, nullptr).kernels.empty());
+}
+
+}  // namespace
+}  // namespace tapml::topdown
