@@ -1,0 +1,142 @@
+#include "study/bugs.h"
+
+#include <algorithm>
+#include <array>
+
+#include "passes/kernel.h"
+
+namespace tapml::study {
+
+using namespace topdown;  // NOLINT: this is about topdown alone
+
+namespace {
+
+// As many bugs as the cases of the paper's Table 6 have.
+constexpr std::array<int64_t, 10> kCounts = {1, 4, 11, 2, 2, 1, 1, 1, 1, 2};
+constexpr int kMostKernels = 4;  // that a kind is tried in
+
+int64_t count_of(const Options& options, int64_t number) {
+  return kCounts.at(static_cast<size_t>(options.first_count + number) % kCounts.size());
+}
+
+template <class T>
+void shuffle(std::vector<T>& items, RandomStream& random) {
+  for (size_t i = items.size(); i-- > 1;) {
+    std::swap(items[i], items[static_cast<size_t>(random.between(0, static_cast<int64_t>(i)))]);
+  }
+}
+
+// All kinds, from where the cases before `number` leave off.
+std::vector<PlantKind> kinds_of(const Setting& setting, const Options& options, int64_t number) {
+  std::vector<PlantKind> kinds;
+  for (const PlantKindInfo& info : plant_kinds()) {
+    if (info.kind != PlantKind::kEndlessLoop) kinds.push_back(info.kind);  // takes its timeout
+  }
+  RandomStream random = setting.random("kinds");
+  shuffle(kinds, random);
+  int64_t used = 0;
+  for (int64_t i = 0; i < number; ++i) used += count_of(options, i);
+  std::ranges::rotate(kinds, kinds.begin() + used % std::ssize(kinds));
+  return kinds;
+}
+
+// Shown on the carved calls or on a whole run; how often is counted.
+std::optional<Bug> session_bug(Setting& setting, const std::string& kernel, PlantKind kind) {
+  auto plants = std::make_shared<std::vector<SessionPlant>>();
+  Sandbox sandbox(with_session_plants(setting.target(), plants));
+  const auto executable = setting.target_executable({});
+  sandbox.load(executable);
+  const auto tests = carved_outputs(setting.suite(), kernel, sandbox);
+  const auto logits = setting.target_logits(sandbox, executable);
+  auto changes = [&] {
+    return !same_bits(tests, carved_outputs(setting.suite(), kernel, sandbox)) ||
+           !same_bits(logits, setting.target_logits(sandbox, executable));
+  };
+  for (size_t site = 0; site < session_sites(kind); ++site) {
+    *plants = {{kernel, kind, site}};
+    Bug bug{kernel, kind, nullptr, plants->front()};
+    for (int run = 0; run < kRuns && (run == 0 || bug.changed > 0); ++run) {
+      bug.changed += changes() ? 1 : 0;
+    }
+    if (bug.changed > 0) return bug;
+  }
+  return std::nullopt;
+}
+
+std::optional<Bug> kernel_bug(Setting& setting, const std::string& kernel, PlantKind kind,
+                              uint64_t seed) {
+  Sandbox sandbox(setting.target());
+  auto planted = guard(
+      [&] { return plant(setting.suite(), setting.judge(), kernel, kind, sandbox, {}, seed); });
+  if (!planted) return std::nullopt;
+  Bug bug{kernel, kind, planted->implementation, {}};
+  if (ends_process(kind)) {
+    bug.changed = kRuns;
+    return bug;
+  }
+  Module alone = passes::kernel_alone(setting.judge().module(), kernel);
+  alone.attrs = setting.judge().module().attrs;
+  pipeline::ImplementOptions implement;
+  sandbox.load(pipeline::implement(alone, setting.target().target, implement));
+  const auto expected = carved_outputs(setting.suite(), kernel, sandbox);
+  implement.rewrite = rewrite_of({bug});
+  sandbox.load(pipeline::implement(alone, setting.target().target, implement));
+  for (int run = 0; run < kRuns; ++run) {
+    bug.changed += same_bits(expected, carved_outputs(setting.suite(), kernel, sandbox)) ? 0 : 1;
+  }
+  return bug;
+}
+
+}  // namespace
+
+std::vector<Bug> draw_bugs(Setting& setting, const Options& options, int64_t number) {
+  RandomStream random = setting.random("case " + std::to_string(number));
+  std::vector<std::string> kernels;
+  for (const SuiteKernel& kernel : setting.suite().kernels) kernels.push_back(kernel.name);
+  std::vector<Bug> bugs;
+  for (const PlantKind kind : kinds_of(setting, options, number)) {
+    if (std::ssize(bugs) == count_of(options, number) || kernels.empty()) break;
+    // Two bugs of the runtime at once would hide each other in one held launch.
+    const bool has_session = std::ranges::any_of(bugs, [](const Bug& b) { return !!b.session; });
+    if (has_session && is_of_session(kind)) continue;
+    shuffle(kernels, random);
+    const uint64_t seed = random.next() | 1U;
+    const size_t most = is_of_session(kind) ? 1 : kMostKernels;
+    for (size_t at = 0; at < std::min(most, kernels.size()); ++at) {
+      auto bug = is_of_session(kind) ? session_bug(setting, kernels[at], kind)
+                                     : kernel_bug(setting, kernels[at], kind, seed);
+      if (!bug) continue;
+      bugs.push_back(std::move(*bug));
+      kernels.erase(kernels.begin() + static_cast<std::ptrdiff_t>(at));
+      break;
+    }
+  }
+  return bugs;
+}
+
+Setting::Rewrite rewrite_of(const std::vector<Bug>& bugs) {
+  return [bugs](const std::string& name, tir::PrimFuncRef scheduled) {
+    for (const Bug& bug : bugs) {
+      if (bug.implementation && bug.kernel == name) return bug.implementation;
+    }
+    return scheduled;
+  };
+}
+
+pipeline::KernelChoice rewritten_by(const std::vector<Bug>& bugs) {
+  std::set<std::string> kernels;
+  for (const Bug& bug : bugs) {
+    if (bug.implementation) kernels.insert(bug.kernel);
+  }
+  return [kernels](const std::string& name) { return kernels.contains(name); };
+}
+
+SessionPlants session_plants_of(const std::vector<Bug>& bugs) {
+  auto plants = std::make_shared<std::vector<SessionPlant>>();
+  for (const Bug& bug : bugs) {
+    if (bug.session) plants->push_back(*bug.session);
+  }
+  return plants;
+}
+
+}  // namespace tapml::study

@@ -1,0 +1,31 @@
+// Which bugs a case has: drawn, planted, and shown to change something.
+#pragma once
+
+#include "study/setting.h"
+#include "topdown/kernels/planted_session.h"
+
+namespace tapml::study {
+
+constexpr int kRuns = 20;  // of each bug, to tell its rate
+
+struct Bug {
+  std::string kernel;
+  topdown::PlantKind kind = topdown::PlantKind::kOffByOne;
+  tir::PrimFuncRef implementation;               // of kernels
+  std::optional<topdown::SessionPlant> session;  // of the runtime
+  int changed = 0;                               // of kRuns
+};
+
+// The bugs of case `number`: a function of the seed, the model, the target and the number, whatever
+// ran before. Kinds follow each other from case to case in an order drawn once, so that all come
+// up.
+std::vector<Bug> draw_bugs(Setting& setting, const Options& options, int64_t number);
+
+// Plants those of kernels.
+Setting::Rewrite rewrite_of(const std::vector<Bug>& bugs);
+// The kernels that these change.
+pipeline::KernelChoice rewritten_by(const std::vector<Bug>& bugs);
+// Those of the runtime.
+topdown::SessionPlants session_plants_of(const std::vector<Bug>& bugs);
+
+}  // namespace tapml::study
