@@ -56,9 +56,9 @@ STUDY_ARGUMENTS ?=
 
 .PHONY: study-localize
 study-localize: setup  ## plant bugs of every kind and have localize name them; writes docs/studies/localize.md (STUDY_ARGUMENTS=--help)
-	@$(configure_dev)
-	@cmake --build --preset dev --target tapml tapml_study
-	@scripts/study_localize --build build/dev $(STUDY_ARGUMENTS)
+	@cmake --preset release --log-level=WARNING
+	@cmake --build --preset release --target tapml tapml_study
+	@scripts/study_localize $(STUDY_ARGUMENTS)
 
 .PHONY: test-math
 test-math: setup  ## judge own math on all 2^32 values of f32 (about 20 minutes)

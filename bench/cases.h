@@ -13,6 +13,8 @@ std::vector<Case> model_cases();
 std::vector<Case> compile_cases();
 // Bytes that activations need, planned and not.
 std::vector<Case> memory_cases();
+// What top-down bring-up costs beside rooting the model.
+std::vector<Case> migration_cases();
 // A language model with and without single optimizations.
 std::vector<Case> optimization_cases();
 

@@ -57,6 +57,7 @@ Row measure(const Case& test) {
     row.peer = median_interval(peers);
     row.ratio = median_interval(ratios);
   }
+  if (test.no_bar) return row;
   if (test.figure) {
     row.ok = meets(test, row.value);
   } else if (!ratios.empty()) {
@@ -78,7 +79,7 @@ Json document(const Row& row) {
   json.set("ratio_low", compared ? number(row.ratio.low) : Json::null());
   json.set("ratio_high", compared ? number(row.ratio.high) : Json::null());
   json.set("pairs", Json::integer(row.pairs));
-  json.set("bar", number(test.bar));
+  json.set("bar", test.no_bar ? Json::null() : number(test.bar));
   json.set("bound", Json::string(test.bound == Bound::kAtLeast ? "at least" : "at most"));
   json.set("ok", Json::boolean(row.ok));
   if (!row.absent.empty()) json.set("absent", Json::string(row.absent));
@@ -99,7 +100,7 @@ void print(const Row& row) {
   } else {
     std::printf(" %10s %-22s %7s", "-", row.absent.empty() ? "" : row.absent.c_str(), "");
   }
-  std::printf("  %s %.3g %s", sign, test.bar, row.ok ? "ok" : "MISSED");
+  if (!test.no_bar) std::printf("  %s %.3g %s", sign, test.bar, row.ok ? "ok" : "MISSED");
   if (row.pairs < test.pairs) std::printf(" (%d of %d pairs)", row.pairs, test.pairs);
   std::printf("\n");
   std::fflush(stdout);

@@ -27,6 +27,7 @@ struct Case {
   Bound bound = Bound::kAtLeast;
   double bar = 1;       // of the ratio ours / peer, or of the figure where there is no peer
   bool figure = false;  // the bar is for the figure itself
+  bool no_bar = false;  // the figure is for orientation
   std::function<Pair(std::string& absent)> prepare;
   int pairs = 15;
   // Once these have passed no further pair is begun, but kFewestPairs are always taken.

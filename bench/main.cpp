@@ -17,6 +17,7 @@ int main(int argc, char** argv) {
     for (bench::Case& test : bench::model_cases()) cases.push_back(std::move(test));
     for (bench::Case& test : bench::compile_cases()) cases.push_back(std::move(test));
     for (bench::Case& test : bench::memory_cases()) cases.push_back(std::move(test));
+    for (bench::Case& test : bench::migration_cases()) cases.push_back(std::move(test));
     for (bench::Case& test : bench::optimization_cases()) cases.push_back(std::move(test));
     for (bench::Case& test : bench::library_cases()) cases.push_back(std::move(test));
     for (bench::Case& test : bench::opencl_cases()) cases.push_back(std::move(test));

@@ -1,6 +1,5 @@
 #include <numeric>
 
-#include "base/rng.h"
 #include "cases.h"
 #include "ceilings.h"
 #include "device/allocations.h"
@@ -8,9 +7,9 @@
 #include "frontend/huggingface/model.h"
 #include "ir/exceptions.h"
 #include "llm/engine.h"
-#include "models/table.h"
 #include "pipeline/compile.h"
 #include "programs.h"
+#include "random_model.h"
 #include "topdown/suite/carve.h"
 
 namespace tapml::bench {
@@ -19,20 +18,6 @@ namespace {
 
 // Seconds of a fast program are told apart from its peer's through the same pipe.
 constexpr const char* kPython = "build/venv-bench/bin/python";
-constexpr const char* kLlama171m = "bench/models/llama_171m.json";
-constexpr const char* kDemo = "models/demo";
-
-// Weights around 0, of the generator: what they are does not bear on speed.
-void fill_weights(frontend::HuggingFaceModel& model) {
-  const auto& architecture = models::find_architecture(model.config.architecture);
-  for (const models::WeightSpec& spec : architecture.weights(model.config.model)) {
-    HostTensor tensor = HostTensor::zeros(DType::kF32, spec.shape);
-    std::span<float> values = tensor.mutable_values<float>();
-    fill_uniform(values, philox_key(1, spec.name));
-    for (float& value : values) value *= 0.03f;
-    model.weights[spec.name] = tensor;
-  }
-}
 
 // A compiled model on the processor.
 struct Model {
@@ -49,9 +34,7 @@ struct Model {
   static std::shared_ptr<Model> random_171m() {
     static std::weak_ptr<Model> kept;
     if (auto model = kept.lock()) return model;
-    frontend::HuggingFaceModel files = frontend::read_config(kLlama171m);
-    fill_weights(files);
-    auto model = std::make_shared<Model>(std::move(files));
+    auto model = std::make_shared<Model>(random_model(kLlama171m));
     kept = model;
     return model;
   }

@@ -3,23 +3,20 @@
 #include <numeric>
 #include <set>
 
-#include "base/rng.h"
 #include "cases.h"
 #include "frontend/huggingface/model.h"
 #include "ir/exceptions.h"
 #include "llm/engine.h"
-#include "models/table.h"
 #include "passes/specialize.h"
 #include "pipeline/compile.h"
 #include "programs.h"
+#include "random_model.h"
 #include "relax/visit.h"
 
 namespace tapml::bench {
 
 namespace {
 
-constexpr const char* kLlama171m = "bench/models/llama_171m.json";
-constexpr const char* kDemo = "models/demo";
 constexpr int64_t kPrompt = 512;
 
 // ---- bytes
@@ -80,19 +77,6 @@ Pair fused_bytes(std::string&) {
 // ---- speed
 
 using Weights = decltype(frontend::HuggingFaceModel::weights);
-
-frontend::HuggingFaceModel random_llama() {
-  frontend::HuggingFaceModel files = frontend::read_config(kLlama171m);
-  const auto& architecture = models::find_architecture(files.config.architecture);
-  for (const models::WeightSpec& spec : architecture.weights(files.config.model)) {
-    HostTensor tensor = HostTensor::zeros(DType::kF32, spec.shape);
-    std::span<float> values = tensor.mutable_values<float>();
-    fill_uniform(values, philox_key(1, spec.name));
-    for (float& value : values) value *= 0.03f;
-    files.weights[spec.name] = tensor;
-  }
-  return files;
-}
 
 // A model, and how much of it a sample runs.
 struct Subject {
@@ -172,7 +156,7 @@ Subject subject_of(Without what) {
   if (what == Without::kSymbolsDemo) {
     return {frontend::read_model(kDemo), kDemoPrompt, kDemoPrompt, 64};
   }
-  Subject subject{random_llama()};
+  Subject subject{random_model(kLlama171m)};
   if (what == Without::kSymbols) subject.decode_prompt = subject.prompt;
   return subject;
 }

@@ -119,11 +119,6 @@ set_target_properties(tapml_soak PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BI
 add_test(NAME soak COMMAND tapml_soak --seconds 10 --sessions 8)
 set_tests_properties(soak PROPERTIES LABELS e2e TIMEOUT 180 WORKING_DIRECTORY "${CMAKE_BINARY_DIR}")
 
-# The study of planted bugs (make study-localize).
-add_executable(tapml_study "${CMAKE_SOURCE_DIR}/tests/study/study.cpp")
-target_link_libraries(tapml_study PRIVATE tapml_test_support ${all_rooms} GTest::gtest)
-set_target_properties(tapml_study PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
-
 # The program without the compiler, as preset "runtime" builds it.
 if(TARGET test_cli)
   tapml_runtime_program(tapml_without_compiler)

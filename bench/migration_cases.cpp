@@ -1,0 +1,175 @@
+// What top-down bring-up costs, as in Table 7 of the TapML paper: rooting a model on the source,
+// carving it, validating its kernels, and the target that it is for. The paper's load: six tokens
+// of prompt and one decode step.
+#include <algorithm>
+
+#include "cases.h"
+#include "device/opencl/opencl_device.h"
+#include "ir/exceptions.h"
+#include "llm/engine.h"
+#include "pipeline/compile.h"
+#include "programs.h"
+#include "random_model.h"
+#include "rpc/session/remote_session.h"
+#include "rpc/transport/child_process.h"
+#include "topdown/migrate/migrate.h"
+#include "topdown/suite/carve.h"
+
+namespace tapml::bench {
+
+namespace {
+
+constexpr const char* kProgram = "build/tapml";
+const std::vector<int32_t> kPrompt = {1, 2, 3, 4, 5, 6};
+
+// A model on one platform, compiled without a cache.
+struct Rooted {
+  double compile = 0, load = 0, run = 0;  // seconds
+  std::shared_ptr<const Executable> executable;
+  std::unique_ptr<llm::Engine> engine;
+
+  Rooted(const frontend::HuggingFaceModel& model, const target::Target& target,
+         runtime::Session& session) {
+    compile = seconds_of([&] { executable = pipeline::compile(model.module, target); });
+    load = seconds_of(
+        [&] { engine = unwrap(llm::Engine::create(session, executable, model.weights)); });
+    run = generate();
+  }
+
+  // Seconds of the load.
+  double generate() const {
+    unwrap(engine->clear());
+    llm::GenerateOptions options;
+    options.max_tokens = 1;
+    return seconds_of([&] { unwrap(engine->generate(kPrompt, options)); });
+  }
+};
+
+struct Overhead {
+  double target_compile = 0, target_load = 0, target_run = 0;
+  double source_compile = 0, source_load = 0, carve = 0;
+  double carve_over_bound = 0;  // 20 us a call and 1 GB/s of new bytes
+  double kernel = 0;            // median of the validations
+  double migration = 0;
+};
+
+// Kernels under test run in a process of their own, as in `tapml migrate`.
+topdown::Platform target_platform() {
+  topdown::Platform platform;
+  platform.target = target::parse_target("opencl");
+  platform.open = [] {
+    rpc::ConnectOptions connect;
+    connect.target = "opencl";
+    auto channel = unwrap(rpc::start_program({kProgram, "kernel-worker"}, "the kernel under test"));
+    return std::unique_ptr<runtime::Session>(
+        unwrap(rpc::RemoteSession::connect(std::move(channel), connect)));
+  };
+  return platform;
+}
+
+Overhead measure(const frontend::HuggingFaceModel& model) {
+  Overhead result;
+  {
+    auto device = unwrap(device::create_opencl_device());
+    auto session = unwrap(runtime::LocalSession::create(device));
+    const Rooted target(model, target::parse_target("opencl"), *session);
+    result.target_compile = target.compile;
+    result.target_load = target.load;
+    result.target_run = target.run;
+  }
+  auto session = cpu_session();
+  {
+    const Rooted source(model, target::parse_target("cpu"), *session);
+    result.source_compile = source.compile;
+    result.source_load = source.load;
+    const double plain = source.generate();
+    topdown::Carver carver(*source.executable);
+    runtime::CallPoint& calls = source.engine->vm().call_point();
+    calls.set_observer(&carver);
+    result.carve = source.generate() - plain;
+    calls.set_observer(nullptr);
+    double bytes = 0;
+    for (const auto& [hash, tensor] : carver.suite().tensors) {
+      bytes += static_cast<double>(tensor.byte_size());
+    }
+    result.carve_over_bound =
+        result.carve / (20e-6 * static_cast<double>(carver.suite().calls.size()) + 1e-9 * bytes);
+  }
+  topdown::MigrateOptions options;
+  options.max_tokens = options.validation_tokens = 1;
+  const topdown::Migration migration =
+      topdown::migrate(model.module, model.weights, kPrompt,
+                       {target::parse_target("cpu"), session.get()}, target_platform(), options);
+  if (!migration.passed()) throw_internal("the migration that is measured does not pass");
+  std::vector<double> kernels;
+  for (const topdown::MigrationStep& step : migration.steps) {
+    kernels.push_back(step.verdict.seconds);
+  }
+  result.kernel = median_interval(kernels).middle;
+  result.migration = migration.seconds;
+  return result;
+}
+
+// All rows of a model come from the same measurements, one a sample.
+struct Measured {
+  std::function<frontend::HuggingFaceModel()> read;
+  std::vector<Overhead> samples;
+
+  const Overhead& sample(size_t index) {
+    while (samples.size() <= index) samples.push_back(measure(read()));
+    return samples[index];
+  }
+};
+
+struct Figure {
+  const char* name;
+  const char* unit;
+  double Overhead::* value;
+  double bar;  // 0: none
+};
+
+void add(std::vector<Case>& cases, const std::string& name,
+         std::function<frontend::HuggingFaceModel()> read, int samples, double whole_bar) {
+  constexpr double kNone = 0;
+  auto measured = std::make_shared<Measured>(Measured{std::move(read), {}});
+  for (const Figure& figure : {
+           Figure{"target_compile", "s", &Overhead::target_compile, kNone},
+           Figure{"target_load", "s", &Overhead::target_load, kNone},
+           Figure{"target_first_run", "s", &Overhead::target_run, kNone},
+           Figure{"source_compile", "s", &Overhead::source_compile, kNone},
+           Figure{"source_load", "s", &Overhead::source_load, kNone},
+           Figure{"carve", "s", &Overhead::carve, kNone},
+           Figure{"carve_over_bound", "of bound", &Overhead::carve_over_bound, 1},
+           Figure{"validate_a_kernel", "s", &Overhead::kernel, 0.1},
+           Figure{"migrate", "s", &Overhead::migration, whole_bar},
+       }) {
+    Case row;
+    row.name = "overhead/" + name + "/" + figure.name;
+    row.unit = figure.unit;
+    row.bound = Bound::kAtMost;
+    row.bar = figure.bar;
+    row.figure = true;
+    row.no_bar = figure.bar == kNone;
+    row.pairs = samples;
+    row.prepare = [measured, value = figure.value](std::string& absent) -> Pair {
+      if (auto device = device::create_opencl_device(); !device) {
+        absent = device.error().message;
+        return {};
+      }
+      auto next = std::make_shared<size_t>(0);
+      return {[measured, value, next] { return measured->sample((*next)++).*value; }, nullptr};
+    };
+    cases.push_back(std::move(row));
+  }
+}
+
+}  // namespace
+
+std::vector<Case> migration_cases() {
+  std::vector<Case> cases;
+  add(cases, "demo", [] { return frontend::read_model(kDemo); }, 5, 30);
+  add(cases, "llama_171m", [] { return random_model(kLlama171m); }, 1, 120);
+  return cases;
+}
+
+}  // namespace tapml::bench

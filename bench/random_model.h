@@ -1,0 +1,17 @@
+// Language models of random weights.
+#pragma once
+
+#include <string>
+
+#include "frontend/huggingface/model.h"
+
+namespace tapml::bench {
+
+inline constexpr const char* kDemo = "models/demo";
+inline constexpr const char* kLlama171m = "bench/models/llama_171m.json";
+
+// The configuration of `file` with weights around 0, of the generator: what they are does not bear
+// on speed.
+frontend::HuggingFaceModel random_model(const std::string& file);
+
+}  // namespace tapml::bench
