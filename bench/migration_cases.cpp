@@ -3,6 +3,7 @@
 // of prompt and one decode step.
 #include <algorithm>
 
+#include "carving.h"
 #include "cases.h"
 #include "device/opencl/opencl_device.h"
 #include "ir/exceptions.h"
@@ -13,7 +14,6 @@
 #include "rpc/session/remote_session.h"
 #include "rpc/transport/child_process.h"
 #include "topdown/migrate/migrate.h"
-#include "topdown/suite/carve.h"
 
 namespace tapml::bench {
 
@@ -82,18 +82,10 @@ Overhead measure(const frontend::HuggingFaceModel& model) {
     const Rooted source(model, target::parse_target("cpu"), *session);
     result.source_compile = source.compile;
     result.source_load = source.load;
-    const double plain = source.generate();
-    topdown::Carver carver(*source.executable);
-    runtime::CallPoint& calls = source.engine->vm().call_point();
-    calls.set_observer(&carver);
-    result.carve = source.generate() - plain;
-    calls.set_observer(nullptr);
-    double bytes = 0;
-    for (const auto& [hash, tensor] : carver.suite().tensors) {
-      bytes += static_cast<double>(tensor.byte_size());
-    }
-    result.carve_over_bound =
-        result.carve / (20e-6 * static_cast<double>(carver.suite().calls.size()) + 1e-9 * bytes);
+    const CarvingCost cost = carving_cost(*source.executable, source.engine->vm().call_point(),
+                                          [&] { return source.generate(); });
+    result.carve = cost.seconds;
+    result.carve_over_bound = cost.over_bound;
   }
   topdown::MigrateOptions options;
   options.max_tokens = options.validation_tokens = 1;

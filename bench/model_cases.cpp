@@ -1,5 +1,6 @@
 #include <numeric>
 
+#include "carving.h"
 #include "cases.h"
 #include "ceilings.h"
 #include "device/allocations.h"
@@ -10,7 +11,6 @@
 #include "pipeline/compile.h"
 #include "programs.h"
 #include "random_model.h"
-#include "topdown/suite/carve.h"
 
 namespace tapml::bench {
 
@@ -207,22 +207,12 @@ Pair vm_allocations(std::string& absent) {
 // Seconds that carving adds to a run, over what it may add: 20 us a call and 1 GB/s of new bytes.
 Pair carving(std::string&) {
   auto model = std::make_shared<Model>(frontend::read_model(kDemo));
-  auto allowed = std::make_shared<double>(0);
-  return {[=] {
-            double plain = seconds_of([&] { model->decode(16); });
-            topdown::Carver carver(*model->executable);
-            runtime::CallPoint& calls = model->engine->vm().call_point();
-            calls.set_observer(&carver);
-            double carved = seconds_of([&] { model->decode(16); });
-            calls.set_observer(nullptr);
-            double bytes = 0;
-            for (const auto& [hash, tensor] : carver.suite().tensors) {
-              bytes += static_cast<double>(tensor.byte_size());
-            }
-            *allowed = 20e-6 * static_cast<double>(carver.suite().calls.size()) + 1e-9 * bytes;
-            return (carved - plain) / *allowed;
-          },
-          nullptr};
+  return {
+      [=] {
+        const auto run = [&] { return seconds_of([&] { model->decode(16); }); };
+        return carving_cost(*model->executable, model->engine->vm().call_point(), run).over_bound;
+      },
+      nullptr};
 }
 
 }  // namespace

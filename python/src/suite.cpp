@@ -139,11 +139,7 @@ CarvedSuite carve_model(const py::object& given, const py::object& device,
     for (size_t first = 0; first < inputs.size(); first += static_cast<size_t>(batch)) {
       const auto some = std::span(inputs).subspan(
           first, std::min(static_cast<size_t>(batch), inputs.size() - first));
-      if (some.size() == 1) {
-        unwrap(engine->generate(some[0], options));
-      } else {
-        unwrap(engine->generate_batch(some, options));
-      }
+      unwrap(engine->generate_batch(some, options));
     }
     engine->vm().call_point().set_observer(nullptr);
     return finished(carver, {open->target(), *session, compiled->executable, edge});

@@ -1,11 +1,11 @@
 #include "app/model.h"
 
-#include <chrono>
 #include <filesystem>
 
 #include "abi/model_interface.h"
 #include "app/executable.h"
 #include "app/platforms.h"
+#include "base/clock.h"
 #include "base/host/interrupt.h"
 #include "base/log.h"
 #include "io/host/files.h"
@@ -18,10 +18,6 @@
 namespace tapml::app {
 
 namespace {
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 Tokenizer load_tokenizer(const std::string& path) {
   std::string json = unwrap(read_text_file(path));
@@ -105,7 +101,7 @@ std::vector<int32_t> encode_prompt(const LoadedModel& model, const std::string& 
 ReadyModel make_ready(
     const ModelOptions& options,
     const std::function<void(const Tokenizer&, const ModelInterface&)>& before_compile) {
-  const double start = now();
+  const double start = seconds_now();
   if (!is_executable_file(options.model)) {
     if (!options.folder.empty()) {
       throw_user("--model goes with an executable only", "--model", "an executable as MODEL",
@@ -118,16 +114,16 @@ ReadyModel make_ready(
     if (before_compile) {
       before_compile(model.tokenizer, model_interface_of(model.files.module.attrs));
     }
-    const double loaded = now();
+    const double loaded = seconds_now();
     CompileCache cache(options.cache);
     pipeline::ImplementOptions implement;
     implement.cache = cache.kernels();
     implement.libraries = library_options(libraries, options.patterns);
     implement.instruments.poll = [] { unwrap(check_interrupted()); };
     auto executable = pipeline::compile(model.files.module, target, implement);
-    return {std::move(target),   std::move(session), std::move(executable),
-            model.files.weights, model.files.eos,    std::move(model.tokenizer),
-            loaded - start,      now() - loaded};
+    return {std::move(target),   std::move(session),    std::move(executable),
+            model.files.weights, model.files.eos,       std::move(model.tokenizer),
+            loaded - start,      seconds_now() - loaded};
   }
   refuse_changes(options.patterns, options.quantize, options.model);
   ExecutableFile file = load_executable(options.model);
@@ -143,7 +139,7 @@ ReadyModel make_ready(
           std::move(weights),
           read_eos_of(folder),
           std::move(tokenizer),
-          now() - start,
+          seconds_now() - start,
           0};
 }
 

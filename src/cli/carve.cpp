@@ -250,11 +250,7 @@ int carve_model(const CarveCommand& command, const Output& output) {
   for (size_t first = 0; first < prompts.size(); first += batch) {
     const auto some = std::span(prompts).subspan(first, std::min(batch, prompts.size() - first));
     runs.emplace_back([&engine, &generate, some]() -> Status {
-      if (some.size() == 1) {
-        TAPML_ASSIGN([[maybe_unused]] auto generation, engine->generate(some[0], generate));
-      } else {
-        TAPML_ASSIGN([[maybe_unused]] auto generations, engine->generate_batch(some, generate));
-      }
+      TAPML_ASSIGN([[maybe_unused]] auto texts, engine->generate_batch(some, generate));
       return {};
     });
   }

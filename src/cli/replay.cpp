@@ -168,6 +168,7 @@ int run(const ReplayOptions& options, const Output& output) {
     rows.push_back(topdown::verdict_json(verdict));
     replayed.verdicts.push_back(std::move(verdict));
   }
+  replayed.target_info = sandbox.session().info();
   if (!options.report.empty()) {
     unwrap(check_interrupted());
     timeline.begin("steps", "speed");
@@ -177,7 +178,6 @@ int run(const ReplayOptions& options, const Output& output) {
   }
   replayed.timeline = timeline.take();
   replayed.seconds = timeline.now();
-  replayed.target_info = sandbox.session().info();
   const bool passed = replayed.passed();
   std::vector<const topdown::KernelVerdict*> all;
   for (const topdown::KernelVerdict& verdict : replayed.verdicts) all.push_back(&verdict);

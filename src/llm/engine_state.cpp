@@ -1,7 +1,5 @@
 #include "llm/engine_state.h"
 
-#include <chrono>
-
 namespace tapml::llm {
 
 using runtime::Tensor;
@@ -16,10 +14,6 @@ HostTensor int_tensor(Shape shape, std::span<const int32_t> values) {
 }
 
 }  // namespace
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 Status Engine::State::load(const std::map<std::string, HostTensor>& host_weights) {
   std::vector<const HostTensor*> contents;

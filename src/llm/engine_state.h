@@ -4,11 +4,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/clock.h"
 #include "llm/engine.h"
 
 namespace tapml::llm {
-
-double seconds_now();
 
 // A text in the cache.
 struct Sequence {

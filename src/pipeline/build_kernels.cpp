@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "arith/scalar_program.h"
+#include "base/clock.h"
 #include "codegen/lower/check_program.h"
 #include "codegen/lower/device_func.h"
 #include "codegen/lower/narrow_index.h"

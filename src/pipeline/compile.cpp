@@ -4,6 +4,7 @@
 #include <set>
 
 #include "arith/scalar_program.h"
+#include "base/clock.h"
 #include "codegen/lower/segment_tensors.h"
 #include "codegen/vm/lower.h"
 #include "ir/exceptions.h"

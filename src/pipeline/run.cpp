@@ -1,19 +1,15 @@
 #include "pipeline/run.h"
 
-#include <chrono>
 #include <cstdio>
 
 #include "analysis/verifier.h"
+#include "base/clock.h"
 #include "build/block_builder.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
 #include "text/printer.h"
 
 namespace tapml::pipeline {
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 void add_time(const Instruments& instruments, const std::string& name, double seconds) {
   if (instruments.times) instruments.times->emplace_back(name, seconds);

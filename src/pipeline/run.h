@@ -14,6 +14,4 @@ Module run_pass(const Module& module, const std::string& name,
 // Adds the time of a step that makes no Module.
 void add_time(const Instruments& instruments, const std::string& name, double seconds);
 
-double seconds_now();
-
 }  // namespace tapml::pipeline

@@ -17,6 +17,7 @@
 #include "passes/lower_math.h"
 #include "runtime/call_point.h"
 #include "schedule/rules.h"
+#include "support/kernel_program.h"
 #include "support/sessions.h"
 #include "support/spirv_validation.h"
 #include "target/target.h"
@@ -156,5 +157,25 @@ class DeviceKernels {
   std::vector<codegen::DeviceFunc> functions_;
   std::unique_ptr<runtime::KernelRunner> runner_;
 };
+
+// `kernels` at all their sizes on the device of `target`, within their bounds; skips the test where
+// it is not here.
+inline void expect_on_device(const std::string& target, const std::vector<KernelProgram>& kernels) {
+  DeviceKernels device(target);
+  if (!device.here()) GTEST_SKIP() << target << " is not here";
+  for (const KernelProgram& kernel : kernels) device.add(*kernel.func);
+  device.load();
+  if (::testing::Test::HasFatalFailure()) return;
+  for (size_t k = 0; k < kernels.size(); ++k) {
+    for (const Sizes& sizes : kernels[k].sizes) {
+      SCOPED_TRACE(kernels[k].label(sizes));
+      std::vector<HostTensor> arguments = kernels[k].arguments(sizes);
+      const std::vector<op::RefTensor> expected = kernels[k].expected(arguments, sizes);
+      device.run(static_cast<int32_t>(k), arguments, kernels[k].scalars(sizes));
+      if (::testing::Test::HasFatalFailure()) return;
+      if (!expect_within_bounds(kernels[k], sizes, arguments, expected)) break;
+    }
+  }
+}
 
 }  // namespace tapml::testing

@@ -11,25 +11,6 @@ namespace {
 
 class EveryKernel : public ::testing::TestWithParam<const char*> {};
 
-// Those of `kernels` on the device of `target`.
-void expect_on_device(const char* target, const std::vector<KernelProgram>& kernels) {
-  DeviceKernels device(target);
-  if (!device.here()) GTEST_SKIP() << target << " is not here";
-  for (const KernelProgram& kernel : kernels) device.add(*kernel.func);
-  device.load();
-  if (::testing::Test::HasFatalFailure()) return;
-  for (size_t k = 0; k < kernels.size(); ++k) {
-    for (const Sizes& sizes : kernels[k].sizes) {
-      SCOPED_TRACE(kernels[k].label(sizes));
-      std::vector<HostTensor> arguments = kernels[k].arguments(sizes);
-      std::vector<op::RefTensor> expected = kernels[k].expected(arguments, sizes);
-      device.run(static_cast<int32_t>(k), arguments, kernels[k].scalars(sizes));
-      if (::testing::Test::HasFatalFailure()) return;
-      if (!expect_within_bounds(kernels[k], sizes, arguments, expected)) break;
-    }
-  }
-}
-
 // Under sanitizers indices of 32 bits are proven for every third kernel: that takes minutes there.
 TEST_P(EveryKernel, IsWithinItsBoundOnTheDevice) {
   const std::string target = GetParam();
@@ -39,7 +20,7 @@ TEST_P(EveryKernel, IsWithinItsBoundOnTheDevice) {
     for (size_t k = 0; k < kernels.size(); k += 3) some.push_back(std::move(kernels[k]));
     kernels = std::move(some);
   }
-  expect_on_device(target.c_str(), kernels);
+  expect_on_device(target, kernels);
 }
 
 // Threads that meet at barriers inside of the loop over groups: no compiler may take branches on

@@ -68,15 +68,6 @@ void expect_parts(const std::string& source, const std::vector<std::string>& par
   }
 }
 
-KernelProgram one(const char* op, const std::vector<std::pair<Dims, DType>>& inputs,
-                  std::vector<Sizes> sizes, AttrMap attrs = {}) {
-  KernelMaker maker(op);
-  std::vector<relax::Expr> params;
-  for (const auto& [shape, dtype] : inputs) params.push_back(maker.param(shape, dtype));
-  maker.op(op, params, std::move(attrs));
-  return maker.single(std::move(sizes));
-}
-
 TEST(SubgroupText, GlslHasTheLanguagesOperationsAtTheDevicesWidth) {
   const std::string source = emitted(*every_operation("f32", 32), "vulkan:for=rtx");
   expect_parts(source, {"#extension GL_KHR_shader_subgroup_arithmetic : require",
@@ -102,8 +93,8 @@ TEST(SubgroupText, RulesTakeThem) {
   };
   Var n = make_var("n");
   const AttrMap last = {{"axes", std::vector<int64_t>{-1}}};
-  const KernelProgram wide = one("sum", {{{n, 512}, kF32}}, {}, last);
-  const KernelProgram narrow = one("sum", {{{n, 128}, kF32}}, {}, last);
+  const KernelProgram wide = operator_program("sum", {{{n, 512}, kF32}}, {}, last);
+  const KernelProgram narrow = operator_program("sum", {{{n, 128}, kF32}}, {}, last);
   for (const auto& [target, barriers] : {std::pair("vulkan:for=rtx", 2), {"vulkan:for=rdna3", 0}}) {
     const std::string source = text(wide, target);
     EXPECT_EQ(count(source, "subgroupAdd("), 1) << source;
@@ -184,47 +175,35 @@ TEST_P(SubgroupsOn, EveryOperationIsTheInterpreters) {
 
 // Rows, reductions and products of one row, around the widths of subgroups and groups.
 TEST_P(SubgroupsOn, ReductionsAreWithinTheirBounds) {
-  DeviceKernels device(GetParam());
-  if (!device.here()) GTEST_SKIP() << GetParam() << " is not here";
   Var n = make_var("n"), m = make_var("m");
   const std::vector<Sizes> around =
       each("m", {1, 7, 8, 9, 15, 16, 17, 63, 64, 65, 300}, {{"n", 5}});
   const AttrMap last = {{"axes", std::vector<int64_t>{-1}}}, transposed = {{"transpose_b", true}};
   std::vector<KernelProgram> kernels;
   for (const char* op : {"sum", "max", "min", "prod"}) {
-    kernels.push_back(one(op, {{{n, m}, kF32}}, around, last));
-    kernels.push_back(one(op, {{{n, m}, kI32}}, around, last));
+    kernels.push_back(operator_program(op, {{{n, m}, kF32}}, around, last));
+    kernels.push_back(operator_program(op, {{{n, m}, kI32}}, around, last));
   }
   // Teams of 2 and of 8 lanes.
-  kernels.push_back(one("sum", {{{n, 17}, kF32}}, each("n", {1, 9, 40}), last));
-  kernels.push_back(one("max", {{{n, 40}, kF32}}, each("n", {1, 9, 40}), last));
+  kernels.push_back(operator_program("sum", {{{n, 17}, kF32}}, each("n", {1, 9, 40}), last));
+  kernels.push_back(operator_program("max", {{{n, 40}, kF32}}, each("n", {1, 9, 40}), last));
   for (const char* op : {"softmax", "log_softmax", "argmax"}) {
-    kernels.push_back(one(op, {{{n, m}, kF32}}, around));
+    kernels.push_back(operator_program(op, {{{n, m}, kF32}}, around));
   }
-  kernels.push_back(one("softmax", {{{n, m}, DType::kF16}}, around));
-  kernels.push_back(one("rms_norm", {{{n, m}, kF32}, {{m}, kF32}}, around));
-  kernels.push_back(one("layer_norm", {{{n, m}, kF32}, {{m}, kF32}, {{m}, kF32}}, around));
+  kernels.push_back(operator_program("softmax", {{{n, m}, DType::kF16}}, around));
+  kernels.push_back(operator_program("rms_norm", {{{n, m}, kF32}, {{m}, kF32}}, around));
+  kernels.push_back(
+      operator_program("layer_norm", {{{n, m}, kF32}, {{m}, kF32}, {{m}, kF32}}, around));
   for (int64_t k : {16, 33, 300}) {
-    kernels.push_back(one("matmul", {{{1, k}, kF32}, {{m, k}, DType::kBF16}},
-                          each("m", {1, 3, 4, 5, 65}), transposed));
+    kernels.push_back(operator_program("matmul", {{{1, k}, kF32}, {{m, k}, DType::kBF16}},
+                                       each("m", {1, 3, 4, 5, 65}), transposed));
   }
   // PoCL makes something else of attention (docs/schedules.md).
   if (std::string(GetParam()).starts_with("vulkan")) {
     kernels.push_back(long_attention(kF32, 8, attention_sizes()));
     kernels.push_back(long_attention(DType::kBF16, 64, attention_sizes()));
   }
-  for (const KernelProgram& kernel : kernels) device.add(*kernel.func);
-  device.load();
-  for (size_t k = 0; k < kernels.size(); ++k) {
-    for (const Sizes& sizes : kernels[k].sizes) {
-      SCOPED_TRACE(kernels[k].label(sizes));
-      std::vector<HostTensor> arguments = kernels[k].arguments(sizes);
-      std::vector<op::RefTensor> expected = kernels[k].expected(arguments, sizes);
-      device.run(static_cast<int32_t>(k), arguments, kernels[k].scalars(sizes));
-      ASSERT_FALSE(HasFatalFailure());
-      if (!expect_within_bounds(kernels[k], sizes, arguments, expected)) break;
-    }
-  }
+  expect_on_device(GetParam(), kernels);
 }
 
 // lavapipe's subgroups are of 8 threads: its own operations for that, the exchange for the others.

@@ -133,8 +133,6 @@ TEST(VectorSelect, HasNoBranches) {
 class VectorAccessOn : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(VectorAccessOn, ComputesTheSame) {
-  DeviceKernels device(GetParam());
-  if (!device.here()) GTEST_SKIP() << GetParam() << " is not here";
   std::vector<KernelProgram> kernels = {biased(64), biased(4), biased(63), biased(64, kBF16),
                                         biased(128, kF32, true)};
   KernelMaker ints("ints");
@@ -142,17 +140,7 @@ TEST_P(VectorAccessOn, ComputesTheSame) {
   ints.op("add", {i, ints.param({8}, DType::kI32)});
   kernels.push_back(ints.single(each("n", {0, 1, 5})));
   for (KernelProgram& kernel : selections()) kernels.push_back(std::move(kernel));
-  for (const KernelProgram& kernel : kernels) device.add(*kernel.func);
-  device.load();
-  for (size_t k = 0; k < kernels.size(); ++k) {
-    for (const Sizes& sizes : kernels[k].sizes) {
-      SCOPED_TRACE(kernels[k].label(sizes));
-      std::vector<HostTensor> arguments = kernels[k].arguments(sizes);
-      std::vector<op::RefTensor> expected = kernels[k].expected(arguments, sizes);
-      device.run(static_cast<int32_t>(k), arguments, kernels[k].scalars(sizes));
-      if (!expect_within_bounds(kernels[k], sizes, arguments, expected)) return;
-    }
-  }
+  expect_on_device(GetParam(), kernels);
 }
 
 INSTANTIATE_TEST_SUITE_P(Platforms, VectorAccessOn,

@@ -43,15 +43,6 @@ void expect_right_everywhere(const KernelProgram& kernel, const std::string& rul
   }
 }
 
-KernelProgram one(const char* op, const std::vector<std::pair<Dims, DType>>& inputs,
-                  std::vector<Sizes> sizes, AttrMap attrs = {}) {
-  KernelMaker maker(op);
-  std::vector<relax::Expr> params;
-  for (const auto& [shape, dtype] : inputs) params.push_back(maker.param(shape, dtype));
-  maker.op(op, params, std::move(attrs));
-  return maker.single(std::move(sizes));
-}
-
 const AttrMap kTransposed = {{"transpose_b", true}};
 const AttrMap kLast = {{"axes", std::vector<int64_t>{-1}}};
 constexpr DType kAccurate = DType::kF64;
@@ -70,38 +61,45 @@ TEST(GpuRules, ProductsOfManyRows) {
   for (Sizes& more : each("k", {0, 1, 15, 16, 17, 33}, {{"n", 18}, {"m", 17}})) {
     around.push_back(more);
   }
-  expect_right_everywhere(one("matmul", {{{n, k}, kF32}, {{m, k}, kF32}}, around, kTransposed),
+  expect_right_everywhere(
+      operator_program("matmul", {{{n, k}, kF32}, {{m, k}, kF32}}, around, kTransposed),
+      "gpu_matmul");
+  expect_right_everywhere(operator_program("matmul", {{{n, k}, kF32}, {{k, m}, kF32}}, around),
                           "gpu_matmul");
-  expect_right_everywhere(one("matmul", {{{n, k}, kF32}, {{k, m}, kF32}}, around), "gpu_matmul");
   std::vector<Sizes> rows = each("n", {0, 1, 4, 17});
   for (DType dtype : {kBF16, kF16}) {
-    expect_right_everywhere(one("matmul", {{{n, 40}, kF32}, {{70, 40}, dtype}}, rows, kTransposed),
-                            "gpu_matmul");
+    expect_right_everywhere(
+        operator_program("matmul", {{{n, 40}, kF32}, {{70, 40}, dtype}}, rows, kTransposed),
+        "gpu_matmul");
   }
-  expect_right_everywhere(one("matmul", {{{n, 40}, kAccurate}, {{40, 64}, kAccurate}}, rows),
-                          "gpu_matmul");
-  expect_right_everywhere(one("matmul", {{{20, 32}, kF32}, {{128, 32}, kF32}}, {{}}, kTransposed),
-                          "gpu_matmul");
-  expect_right_everywhere(one("matmul", {{{3, n, 20}, kF32}, {{3, 20, 33}, kF32}}, rows),
-                          "gpu_matmul");
   expect_right_everywhere(
-      one("conv2d", {{{n, 3, 9, 20}, kF32}, {{8, 3, 3, 3}, kF32}}, each("n", {0, 1, 2})),
+      operator_program("matmul", {{{n, 40}, kAccurate}, {{40, 64}, kAccurate}}, rows),
       "gpu_matmul");
+  expect_right_everywhere(
+      operator_program("matmul", {{{20, 32}, kF32}, {{128, 32}, kF32}}, {{}}, kTransposed),
+      "gpu_matmul");
+  expect_right_everywhere(
+      operator_program("matmul", {{{3, n, 20}, kF32}, {{3, 20, 33}, kF32}}, rows), "gpu_matmul");
+  expect_right_everywhere(operator_program("conv2d", {{{n, 3, 9, 20}, kF32}, {{8, 3, 3, 3}, kF32}},
+                                           each("n", {0, 1, 2})),
+                          "gpu_matmul");
 }
 
 TEST(GpuRules, ProductsOfARow) {
   Var m = make_var("m"), k = make_var("k"), b = make_var("b");
   std::vector<Sizes> around = each("m", {0, 1, 3, 4, 5, 15, 17, 65, 257}, {{"k", 33}});
   for (Sizes& more : each("k", {0, 1, 63, 64, 65, 129, 300}, {{"m", 9}})) around.push_back(more);
-  expect_right_everywhere(one("matmul", {{{1, k}, kF32}, {{m, k}, kBF16}}, around, kTransposed),
+  expect_right_everywhere(
+      operator_program("matmul", {{{1, k}, kF32}, {{m, k}, kBF16}}, around, kTransposed),
+      "gpu_vector_matrix");
+  expect_right_everywhere(operator_program("matmul", {{{1, k}, kF32}, {{k, m}, kF32}}, around),
                           "gpu_vector_matrix");
-  expect_right_everywhere(one("matmul", {{{1, k}, kF32}, {{k, m}, kF32}}, around),
-                          "gpu_vector_matrix");
-  expect_right_everywhere(one("matmul", {{{2, 200}, kF32}, {{70, 200}, kF16}}, {{}}, kTransposed),
-                          "gpu_vector_matrix");
+  expect_right_everywhere(
+      operator_program("matmul", {{{2, 200}, kF32}, {{70, 200}, kF16}}, {{}}, kTransposed),
+      "gpu_vector_matrix");
   // Few or many rows: the launch has both bodies.
-  expect_right_everywhere(one("matmul", {{{b, 1, 192}, kF32}, {{48, 192}, kF32}},
-                              each("b", {0, 1, 3, 4, 5}), kTransposed),
+  expect_right_everywhere(operator_program("matmul", {{{b, 1, 192}, kF32}, {{48, 192}, kF32}},
+                                           each("b", {0, 1, 3, 4, 5}), kTransposed),
                           "gpu_matmul");
 }
 
@@ -120,18 +118,20 @@ TEST(GpuRules, Rows) {
   std::vector<Sizes> sizes = each("m", {1, 2, 63, 64, 65, 200}, {{"n", 3}});
   sizes.push_back({{"n", 0}, {"m", 5}});
   for (DType dtype : {kF32, kF16, kBF16, kAccurate}) {
-    expect_right_everywhere(one("softmax", {{{n, m}, dtype}}, sizes), "gpu_rows");
-    expect_right_everywhere(one("softmax", {{{n, 100}, dtype}}, each("n", {0, 1, 5})), "gpu_rows");
+    expect_right_everywhere(operator_program("softmax", {{{n, m}, dtype}}, sizes), "gpu_rows");
+    expect_right_everywhere(operator_program("softmax", {{{n, 100}, dtype}}, each("n", {0, 1, 5})),
+                            "gpu_rows");
     expect_right_everywhere(
-        one("rms_norm", {{{n, 192}, kF32}, {{192}, dtype == kAccurate ? kF32 : dtype}},
-            each("n", {0, 1, 4})),
+        operator_program("rms_norm", {{{n, 192}, kF32}, {{192}, dtype == kAccurate ? kF32 : dtype}},
+                         each("n", {0, 1, 4})),
         "gpu_rows");
   }
-  expect_right_everywhere(one("layer_norm", {{{n, m}, kF32}, {{m}, kF32}, {{m}, kF32}}, sizes),
-                          "gpu_rows");
-  expect_right_everywhere(one("log_softmax", {{{2, n, 33}, kF32}}, each("n", {0, 1, 3})),
-                          "gpu_rows");
-  expect_right_everywhere(one("argmax", {{{n, m}, kF32}}, sizes), "gpu_rows");
+  expect_right_everywhere(
+      operator_program("layer_norm", {{{n, m}, kF32}, {{m}, kF32}, {{m}, kF32}}, sizes),
+      "gpu_rows");
+  expect_right_everywhere(
+      operator_program("log_softmax", {{{2, n, 33}, kF32}}, each("n", {0, 1, 3})), "gpu_rows");
+  expect_right_everywhere(operator_program("argmax", {{{n, m}, kF32}}, sizes), "gpu_rows");
 }
 
 // Blocks of positions, of which the last is not full, with fewer and more than a row has.
@@ -262,25 +262,28 @@ TEST(GpuRules, ReductionsAlongMemory) {
   for (const char* op : {"sum", "mean", "max", "min", "prod"}) {
     for (DType dtype : {kF32, kF16, kI32}) {
       if (dtype == kI32 && std::string(op) == "mean") continue;
-      expect_right_everywhere(one(op, {{{n, m}, dtype}}, sizes, kLast), "gpu_reduction");
+      expect_right_everywhere(operator_program(op, {{{n, m}, dtype}}, sizes, kLast),
+                              "gpu_reduction");
     }
   }
   for (const char* op : {"all", "any"}) {
-    expect_right_everywhere(one(op, {{{n, m}, DType::kBool}}, sizes, kLast), "gpu_reduction");
+    expect_right_everywhere(operator_program(op, {{{n, m}, DType::kBool}}, sizes, kLast),
+                            "gpu_reduction");
   }
   // Several teams a group, and all of a tensor.
-  expect_right_everywhere(one("sum", {{{n, 40}, kF32}}, each("n", {0, 1, 7, 9}), kLast),
+  expect_right_everywhere(
+      operator_program("sum", {{{n, 40}, kF32}}, each("n", {0, 1, 7, 9}), kLast), "gpu_reduction");
+  expect_right_everywhere(operator_program("sum", {{{n, 3, 5}, kF32}}, each("n", {1, 2, 70})),
                           "gpu_reduction");
-  expect_right_everywhere(one("sum", {{{n, 3, 5}, kF32}}, each("n", {1, 2, 70})), "gpu_reduction");
 }
 
 TEST(GpuRules, FourNeighboursAnInvocation) {
   Var n = make_var("n");
   for (int64_t columns : {4, 64}) {
-    expect_right_everywhere(one("silu", {{{n, columns}, kF32}}, each("n", {0, 1, 17})),
+    expect_right_everywhere(operator_program("silu", {{{n, columns}, kF32}}, each("n", {0, 1, 17})),
                             "gpu_elementwise");
     expect_right_everywhere(
-        one("add", {{{n, columns}, kI32}, {{columns}, kI32}}, each("n", {0, 1, 17})),
+        operator_program("add", {{{n, columns}, kI32}, {{columns}, kI32}}, each("n", {0, 1, 17})),
         "gpu_elementwise");
   }
 }
@@ -288,12 +291,13 @@ TEST(GpuRules, FourNeighboursAnInvocation) {
 TEST(GpuRules, WhatIsBetterOffPointByPointFallsBack) {
   Var n = make_var("n");
   // Neighbouring points are neighbours in memory.
-  KernelProgram columns = one("sum", {{{n, 64}, kF32}}, {}, {{"axes", std::vector<int64_t>{0}}});
+  KernelProgram columns =
+      operator_program("sum", {{{n, 64}, kF32}}, {}, {{"axes", std::vector<int64_t>{0}}});
   EXPECT_EQ(gpu_rule(*columns.func), "fallback");
-  EXPECT_EQ(gpu_rule(*one("sum", {{{n, 4}, kF32}}, {}, kLast).func), "fallback");
-  EXPECT_EQ(gpu_rule(*one("silu", {{{n, 63}, kF32}}, {}).func), "fallback");
-  EXPECT_EQ(gpu_rule(*one("silu", {{{n, 64}, kF16}}, {}).func), "fallback");
-  KernelProgram product = one("matmul", {{{n, 64}, kF32}, {{64, 64}, kF32}}, {});
+  EXPECT_EQ(gpu_rule(*operator_program("sum", {{{n, 4}, kF32}}, {}, kLast).func), "fallback");
+  EXPECT_EQ(gpu_rule(*operator_program("silu", {{{n, 63}, kF32}}, {}).func), "fallback");
+  EXPECT_EQ(gpu_rule(*operator_program("silu", {{{n, 64}, kF16}}, {}).func), "fallback");
+  KernelProgram product = operator_program("matmul", {{{n, 64}, kF32}, {{64, 64}, kF32}}, {});
   EXPECT_EQ(gpu_rule(*product.func, "opencl:schedule=fallback"), "fallback");
 }
 
@@ -301,8 +305,9 @@ TEST(GpuRules, WhatIsBetterOffPointByPointFallsBack) {
 // place to prepare weights in packs none of them.
 TEST(GpuRules, ProcessorsTakeTheirOwnRules) {
   Var n = make_var("n");
-  KernelProgram rows = one("softmax", {{{n, 64}, kF32}}, {});
-  KernelProgram product = one("matmul", {{{n, 64}, kF32}, {{64, 64}, kF32}}, {}, kTransposed);
+  KernelProgram rows = operator_program("softmax", {{{n, 64}, kF32}}, {});
+  KernelProgram product =
+      operator_program("matmul", {{{n, 64}, kF32}, {{64, 64}, kF32}}, {}, kTransposed);
   EXPECT_EQ(gpu_rule(*rows.func, "opencl"), "cpu_rows");
   EXPECT_EQ(gpu_rule(*rows.func, "opencl:groups=cpu,for=rtx"), "cpu_rows");
   EXPECT_EQ(gpu_rule(*rows.func, "opencl:for=rtx"), "gpu_rows");
@@ -314,8 +319,9 @@ TEST(GpuRules, ProcessorsTakeTheirOwnRules) {
 
 TEST(GpuRules, ADeviceWithoutLocalMemoryHasTheFallback) {
   Var n = make_var("n");
-  KernelProgram product = one("matmul", {{{n, 64}, kF32}, {{64, 64}, kF32}}, {}, kTransposed);
-  KernelProgram rows = one("softmax", {{{n, 63}, kF32}}, {});
+  KernelProgram product =
+      operator_program("matmul", {{{n, 64}, kF32}, {{64, 64}, kF32}}, {}, kTransposed);
+  KernelProgram rows = operator_program("softmax", {{{n, 63}, kF32}}, {});
   for (int64_t bytes : {0, 100}) {
     target::Target target = target::parse_target("opencl:groups=gpu");
     target.description.limits.max_local_memory = bytes;
@@ -324,13 +330,13 @@ TEST(GpuRules, ADeviceWithoutLocalMemoryHasTheFallback) {
   }
   target::Target target = target::parse_target("opencl:groups=gpu");
   target.description.features.narrow_stores = false;
-  KernelProgram narrow = one("softmax", {{{n, 64}, kF16}}, {});
+  KernelProgram narrow = operator_program("softmax", {{{n, 64}, kF16}}, {});
   EXPECT_EQ(schedule::schedule_for(*narrow.func, target).rule, "fallback");
 }
 
 // What a group computes is the same whichever group it is and however many items it took before.
 TEST(GpuRules, EqualRowsGiveEqualBits) {
-  KernelProgram kernel = one("softmax", {{{40, 70}, kF32}}, {{}});
+  KernelProgram kernel = operator_program("softmax", {{{40, 70}, kF32}}, {{}});
   tir::PrimFuncRef loops = passes::lower_math(
       *schedule::schedule_for(*kernel.func, target::parse_target("opencl:groups=gpu")).func);
   std::vector<HostTensor> arguments = kernel.arguments({});

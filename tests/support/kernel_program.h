@@ -214,4 +214,15 @@ class KernelMaker {
   relax::Block block_;
 };
 
+// The kernel of one operator.
+inline KernelProgram operator_program(const char* op,
+                                      const std::vector<std::pair<Dims, DType>>& inputs,
+                                      std::vector<Sizes> sizes, AttrMap attrs = {}) {
+  KernelMaker maker(op);
+  std::vector<relax::Expr> params;
+  for (const auto& [shape, dtype] : inputs) params.push_back(maker.param(shape, dtype));
+  maker.op(op, params, std::move(attrs));
+  return maker.single(std::move(sizes));
+}
+
 }  // namespace tapml::testing

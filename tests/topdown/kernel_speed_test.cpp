@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+
+#include "losing_session.h"
 #include "small_model.h"
 #include "topdown/report/speed_table.h"
 
@@ -42,10 +45,15 @@ TEST(KernelSpeed, SlowIsWhatLiesFarBehindTheOthers) {
   EXPECT_EQ(slow_text(speed, "opencl"), "slow on opencl: slow (0.01 GB/s, 1.0% of the ceiling)");
   speed.kernels.pop_back();
   flag_slow(speed);
-  EXPECT_EQ(slow_text(speed, "opencl"), "");
+  EXPECT_EQ(slow_text(speed, "opencl"), "slow on opencl: none");
+  speed.failure = "error: the device is lost";
+  EXPECT_EQ(slow_text(speed, "opencl"),
+            "slow on opencl: none\nnot timed on opencl: error: the device is lost");
+  EXPECT_NE(speed_table(speed, {}).find("the device is lost"), std::string::npos);
   SpeedTable empty;
   flag_slow(empty);
   EXPECT_EQ(speed_table(empty, {}), "");
+  EXPECT_EQ(slow_text(empty, "opencl"), "");
 }
 
 // The largest call is timed, without touching what the suite holds.
@@ -80,6 +88,21 @@ TEST(KernelSpeed, OfEveryKernelOfAModel) {
   // All but what loops over the cache.
   EXPECT_GE(known, std::ssize(speed.kernels) - 2);
   EXPECT_EQ(suite_text(suite), before);
+}
+
+// What was found out before is not lost with the device: at the ceilings, and at the kernels.
+TEST(KernelSpeed, LostDevice) {
+  const Suite suite = carved();
+  for (int launches : {0, 600}) {
+    LosingSession session(launches);
+    Sandbox sandbox({target::parse_target("cpu"), &session});
+    sandbox.load(small_model().executable);
+    std::vector<int32_t> kernels(suite.kernels.size());
+    std::iota(kernels.begin(), kernels.end(), 0);
+    const SpeedTable speed = measure_speed(suite, kernels, sandbox, &kernel_cache());
+    EXPECT_LT(speed.kernels.size(), suite.kernels.size()) << launches;
+    EXPECT_NE(speed.failure.find("the device is lost"), std::string::npos) << launches;
+  }
 }
 
 TEST(KernelSpeed, OfNoKernelNeedsNoDevice) {

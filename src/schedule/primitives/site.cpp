@@ -176,7 +176,7 @@ bool is_empty(const Stmt& s) {
 }  // namespace
 
 Stmt prune(const Stmt& stmt) {
-  const Stmt nothing = make_seq({});
+  Stmt nothing = make_seq({});
   return rewrite(stmt, {}, [&](const Stmt& s) -> Stmt {
     switch (s->kind) {
       case StmtKind::kFor:

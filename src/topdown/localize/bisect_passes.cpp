@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/clock.h"
 #include "ir/exceptions.h"
 #include "passes/defuse.h"
 #include "passes/kernel.h"
@@ -45,7 +46,7 @@ class PassBisector {
   }
 
   PassBisection run() {
-    const auto start = std::chrono::steady_clock::now();
+    const double start = seconds_now();
     result_.source = source_.target.text;
     result_.target = sandbox_.target().text;
     result_.target_info = sandbox_.session().info();
@@ -59,8 +60,7 @@ class PassBisector {
         bisect_program();
       }
     }
-    result_.seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    result_.seconds = seconds_now() - start;
     return std::move(result_);
   }
 

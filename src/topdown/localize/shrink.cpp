@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "arith/evaluate.h"
 #include "ir/exceptions.h"
 #include "passes/kernel.h"
+#include "topdown/suite/parameter_shape.h"
 
 namespace tapml::topdown {
 
@@ -184,20 +184,15 @@ class Shrinker {
     Suite smaller = best_;
     SuiteCall& call = smaller.calls[0];
     call.scalars[which] = value;
-    arith::Values values;
-    for (size_t i = 0; i < program_.scalars.size(); ++i) {
-      values[program_.scalars[i].get()] = call.scalars[i];
-    }
+    const arith::Values values = scalar_values(program_, call.scalars);
     for (size_t i = 0; i < program_.params.size(); ++i) {
       const bool fresh = smaller.kernels[0].modes[i] == AccessMode::kOut;
       const HostTensor& old = best_.tensors.at(fresh ? call.after[i] : call.before[i]);
-      Shape shape;
-      for (const PrimExpr& dim : program_.params[i].buffer->shape) {
-        auto extent = arith::evaluate(dim, values);
-        if (!extent || *extent < 0 || *extent > old.shape()[shape.size()]) return std::nullopt;
-        shape.push_back(*extent);
+      const std::optional<Shape> shape = parameter_shape(program_.params[i], values);
+      if (!shape || !std::ranges::equal(*shape, old.shape(), std::less_equal())) {
+        return std::nullopt;
       }
-      HostTensor part = leading_part(old, shape);
+      HostTensor part = leading_part(old, *shape);
       if (smaller.kernels[0].modes[i] != AccessMode::kIn) replace(smaller, call.after[i], part);
       if (!fresh) replace(smaller, call.before[i], std::move(part));
     }

@@ -5,10 +5,10 @@
 #include <cstdio>
 #include <limits>
 
-#include "arith/evaluate.h"
 #include "ir/exceptions.h"
 #include "passes/kernel.h"
 #include "topdown/replay/replay.h"
+#include "topdown/suite/parameter_shape.h"
 
 namespace tapml::topdown {
 
@@ -149,26 +149,16 @@ class EdgeMaker {
     SuiteCall call = suite_.calls[base];
     const SuiteKernel& kernel = kernel_of(call);
     call.scalars[scalar] = size;
-    arith::Values values;
-    for (size_t i = 0; i < program.scalars.size(); ++i) {
-      values[program.scalars[i].get()] = call.scalars[i];
-    }
+    const arith::Values values = scalar_values(program, call.scalars);
     for (size_t i = 0; i < program.params.size(); ++i) {
       const bool fresh = kernel.modes[i] == AccessMode::kOut;
       const HostTensor& old = suite_.tensors.at(fresh ? call.after[i] : call.before[i]);
-      Shape shape;
-      for (const PrimExpr& dim : program.params[i].buffer->shape) {
-        const auto extent = arith::evaluate(dim, values);
-        if (!extent || *extent < 1) return std::nullopt;
-        shape.push_back(*extent);
-      }
-      const auto bytes = checked_byte_count(old.dtype(), shape);
-      if (!bytes || *bytes > kLargest) {
-        if (!bytes || shape != old.shape()) return std::nullopt;
-        continue;
-      }
-      std::string& hash = fresh ? call.after[i] : call.before[i];
-      if (shape != old.shape()) hash = keep(repeated(old, shape));
+      const std::optional<Shape> shape = parameter_shape(program.params[i], values);
+      if (!shape || std::ranges::find(*shape, 0) != shape->end()) return std::nullopt;
+      if (*shape == old.shape()) continue;
+      const auto bytes = checked_byte_count(old.dtype(), *shape);
+      if (!bytes || *bytes > kLargest) return std::nullopt;
+      (fresh ? call.after[i] : call.before[i]) = keep(repeated(old, *shape));
     }
     return call;
   }

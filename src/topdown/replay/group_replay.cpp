@@ -1,8 +1,8 @@
 #include "topdown/replay/group_replay.h"
 
 #include <algorithm>
-#include <chrono>
 
+#include "base/clock.h"
 #include "base/strings.h"
 #include "ir/exceptions.h"
 
@@ -233,7 +233,7 @@ void check_group(const Suite& suite, const JoinedCalls& group) {
 
 Result<KernelVerdict> replay_group(const Suite& suite, Judge& judge, const JoinedCalls& group,
                                    runtime::KernelRunner& runner) {
-  const auto start = std::chrono::steady_clock::now();
+  const double start = seconds_now();
   auto checked = guard([&] { check_group(suite, group); });
   if (!checked) return fail(checked.error());
   KernelVerdict verdict;
@@ -259,7 +259,7 @@ Result<KernelVerdict> replay_group(const Suite& suite, Judge& judge, const Joine
     });
     if (!judged) return fail(judged.error());
   }
-  verdict.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  verdict.seconds = seconds_now() - start;
   return verdict;
 }
 

@@ -1,9 +1,9 @@
 #include "topdown/replay/kernel_speed.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
+#include "base/clock.h"
 #include "ir/exceptions.h"
 #include "topdown/replay/replay.h"
 
@@ -11,13 +11,23 @@ namespace tapml::topdown {
 
 namespace {
 
-// Of launches without a wait between them. The best of many short ones is what the device does where
-// other work shares it.
+// Of launches without a wait between them. The best of many short ones is what the device does
+// where other work shares it.
 constexpr double kBatchSeconds = 0.002;
 constexpr int kMostLaunches = 64, kBatches = 10;
 
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+void time_all(const Suite& suite, const std::vector<int32_t>& kernels, Sandbox& sandbox,
+              pipeline::KernelCache* cache, SpeedTable& table) {
+  table.ceilings = measure_ceilings(sandbox.session(), sandbox.target(), cache);
+  for (int32_t kernel : kernels) {
+    auto speed = time_kernel(suite, kernel, sandbox.runner());
+    if (!speed) {
+      if (!sandbox.contains(speed.error())) throw_error(speed.error());
+      sandbox.restart();
+      continue;
+    }
+    if (*speed) table.kernels.push_back(std::move(**speed));
+  }
 }
 
 }  // namespace
@@ -89,15 +99,13 @@ SpeedTable measure_speed(const Suite& suite, const std::vector<int32_t>& kernels
                          pipeline::KernelCache* cache) {
   SpeedTable table;
   if (kernels.empty()) return table;
-  table.ceilings = measure_ceilings(sandbox.session(), sandbox.target(), cache);
-  for (int32_t kernel : kernels) {
-    auto speed = time_kernel(suite, kernel, sandbox.runner());
-    if (!speed) {
-      if (!sandbox.contains(speed.error())) throw_error(speed.error());
-      sandbox.restart();
-      continue;
+  const auto measured = guard([&] { time_all(suite, kernels, sandbox, cache, table); });
+  if (!measured) {
+    const Error& error = measured.error();
+    if (error.kind != ErrorKind::kPlatform || error.fault == PlatformFault::kCancelled) {
+      throw_error(error);
     }
-    if (*speed) table.kernels.push_back(std::move(**speed));
+    table.failure = error.to_string();
   }
   flag_slow(table);
   return table;

@@ -28,6 +28,7 @@ struct KernelSpeed {
 struct SpeedTable {
   Ceilings ceilings;
   std::vector<KernelSpeed> kernels;
+  std::string failure;  // why kernels are missing that should be there
 
   // What a launch costs at least: the fastest kernel's. 0 for an empty table.
   double launch_seconds() const;
@@ -45,8 +46,9 @@ Result<std::optional<KernelSpeed>> time_kernel(const Suite& suite, int32_t kerne
 inline constexpr double kSlowExcess = 4;
 void flag_slow(SpeedTable& table);
 
-// Times `kernels` (of the suite) in the sandbox. One that crashes or hangs is left out. Throws as
-// Sandbox does; `cache` may be null.
+// Times `kernels` (of the suite) in the sandbox. One that crashes or hangs is left out; where the
+// platform fails otherwise, the rest is missing and `failure` says why: what was found out before
+// is worth more than its speed. Throws when cancelled; `cache` may be null.
 SpeedTable measure_speed(const Suite& suite, const std::vector<int32_t>& kernels, Sandbox& sandbox,
                          pipeline::KernelCache* cache);
 

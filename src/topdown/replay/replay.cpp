@@ -1,7 +1,6 @@
 #include "topdown/replay/replay.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -9,6 +8,7 @@
 
 #include "analysis/cost.h"
 #include "arith/analyzer.h"
+#include "base/clock.h"
 #include "base/rng.h"
 #include "interp/interpreter.h"
 #include "ir/exceptions.h"
@@ -285,7 +285,7 @@ using RunCall = std::function<Result<std::vector<HostTensor>>(size_t call, Kerne
 Result<KernelVerdict> replay_calls(const Suite& suite, Judge& judge, int32_t kernel,
                                    const Executable& executable, const RunCall& run,
                                    std::optional<size_t> only = std::nullopt) {
-  auto start = std::chrono::steady_clock::now();
+  const double start = seconds_now();
   const SuiteKernel& info = suite.kernels[static_cast<size_t>(kernel)];
   KernelVerdict verdict;
   verdict.kernel = info.name;
@@ -357,7 +357,7 @@ Result<KernelVerdict> replay_calls(const Suite& suite, Judge& judge, int32_t ker
   }
   verdict.passed &= verdict.failed == Failure::kNone;
   verdict.tolerated &= verdict.passed;
-  verdict.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  verdict.seconds = seconds_now() - start;
   return verdict;
 }
 

@@ -48,7 +48,10 @@ std::string name_cell(const std::string& name, const std::vector<PageKernel>& ke
 }  // namespace
 
 std::string speed_table(const SpeedTable& speed, const std::vector<PageKernel>& kernels) {
-  if (speed.kernels.empty()) return "";
+  const std::string failure =
+      speed.failure.empty() ? ""
+                            : element("p", "Not all could be timed: " + escaped(speed.failure));
+  if (speed.kernels.empty()) return failure;
   const Ceilings& ceilings = speed.ceilings;
   std::string rows;
   for (const KernelSpeed* kernel : slowest_first(speed)) {
@@ -61,7 +64,8 @@ std::string speed_table(const SpeedTable& speed, const std::vector<PageKernel>& 
                        excess > 0 ? format("%.1f%%", 100 * kernel->share(ceilings)) : "",
                        excess > 0 ? format("%.1f", excess) : ""});
   }
-  return element(
+  return failure +
+         element(
              "p",
              "Each kernel's largest carved call, launched again and again. The device reaches " +
                  format("%.1f GFLOP/s", 1e-9 * ceilings.flops_per_s) + " and " +
@@ -75,12 +79,17 @@ std::string speed_table(const SpeedTable& speed, const std::vector<PageKernel>& 
 }
 
 std::string slow_text(const SpeedTable& speed, const std::string& target) {
-  std::string text;
+  std::string slow;
   for (const KernelSpeed* kernel : slowest_first(speed)) {
     if (!kernel->slow) continue;
-    text += (text.empty() ? "slow on " + target + ": " : ", ") + kernel->kernel + " (" +
+    slow += (slow.empty() ? "" : ", ") + kernel->kernel + " (" +
             rate_text(*kernel, speed.ceilings) + ", " +
             format("%.1f%%", 100 * kernel->share(speed.ceilings)) + " of the ceiling)";
+  }
+  std::string text;
+  if (!speed.kernels.empty()) text = "slow on " + target + ": " + (slow.empty() ? "none" : slow);
+  if (!speed.failure.empty()) {
+    text += (text.empty() ? "" : "\n") + ("not timed on " + target + ": " + speed.failure);
   }
   return text;
 }
@@ -102,6 +111,7 @@ Json speed_json(const SpeedTable& speed) {
   return Json::object({{"flops_per_s", Json::number(speed.ceilings.flops_per_s)},
                        {"bytes_per_s", Json::number(speed.ceilings.bytes_per_s)},
                        {"launch_seconds", Json::number(speed.launch_seconds())},
+                       {"failure", Json::string(speed.failure)},
                        {"kernels", Json::array(std::move(rows))}});
 }
 

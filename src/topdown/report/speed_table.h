@@ -11,10 +11,12 @@
 namespace tapml::topdown {
 
 // A row a kernel, the slowest first, with what it reaches of the device's ceilings; slow ones are
-// marked. Names link to the rows of `kernels`. Empty for an empty table.
+// marked; or why there are none. Names link to the rows of `kernels`. Empty where nothing was
+// timed.
 std::string speed_table(const SpeedTable& speed, const std::vector<PageKernel>& kernels);
 
-// One line for a terminal: the slow ones; empty where there is none.
+// One line for a terminal: the slow ones, and why others were not timed. Empty where nothing was
+// asked for.
 std::string slow_text(const SpeedTable& speed, const std::string& target);
 
 Json speed_json(const SpeedTable& speed);

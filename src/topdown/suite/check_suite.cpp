@@ -3,10 +3,10 @@
 #include <set>
 
 #include "analysis/verifier.h"
-#include "arith/evaluate.h"
 #include "ir/exceptions.h"
 #include "passes/kernel.h"
 #include "text/parser.h"
+#include "topdown/suite/parameter_shape.h"
 
 namespace tapml::topdown {
 
@@ -43,10 +43,7 @@ class KernelCheck {
       wrong("a call does not fit its kernel", std::to_string(program_->scalars.size()) + " scalars",
             std::to_string(call.scalars.size()));
     }
-    arith::Values values;
-    for (size_t i = 0; i < call.scalars.size(); ++i) {
-      values[program_->scalars[i].get()] = call.scalars[i];
-    }
+    const arith::Values values = scalar_values(*program_, call.scalars);
     for (size_t i = 0; i < program_->params.size(); ++i) {
       const Param& param = program_->params[i];
       if (param.mode != AccessMode::kOut) check_tensor(param, tensors.at(call.before[i]), values);
@@ -133,15 +130,11 @@ class KernelCheck {
 
   void check_tensor(const Param& param, const HostTensor& tensor,
                     const arith::Values& values) const {
-    Shape shape;
-    for (const PrimExpr& dim : param.buffer->shape) {
-      auto value = arith::evaluate(dim, values);
-      if (!value) wrong("a dimension of " + param.buffer->name + " has no value", "", "");
-      shape.push_back(*value);
-    }
-    if (tensor.dtype() == param.buffer->dtype && tensor.shape() == shape) return;
+    const std::optional<Shape> shape = parameter_shape(param, values);
+    if (!shape) wrong("a dimension of " + param.buffer->name + " has no value", "0 or more", "");
+    if (tensor.dtype() == param.buffer->dtype && tensor.shape() == *shape) return;
     wrong("a carved tensor does not fit parameter " + param.buffer->name,
-          std::string(dtype_name(param.buffer->dtype)) + shape_to_string(shape),
+          std::string(dtype_name(param.buffer->dtype)) + shape_to_string(*shape),
           std::string(dtype_name(tensor.dtype())) + shape_to_string(tensor.shape()));
   }
 

@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t kSmall = 4096;  // bytes up to which a tensor is stored whole
 // Larger tensors are stored whole: what a file says of rows that it leaves out is no reason to take
 // any amount of memory.
-constexpr int64_t kLargest = int64_t{16} << 30;
+constexpr int64_t kLargest = int64_t{1} << 30;
 
 std::span<const std::byte> row_of(const HostTensor& tensor, int64_t row) {
   const size_t bytes = tensor.byte_size() / static_cast<size_t>(tensor.shape()[0]);
@@ -69,15 +69,17 @@ Result<HostTensor> with_all_rows(const HostTensor& data, const SafetensorsFile& 
                               std::to_string(rows.size()) + " rows of " + shape_to_string(shape),
                           shape_to_string(data.shape())));
   }
-  HostTensor whole = HostTensor::zeros(data.dtype(), shape);
   int64_t before = -1;
-  for (int64_t i = 0; i < std::ssize(rows); ++i) {
-    const int64_t row = rows[static_cast<size_t>(i)];
+  for (int64_t row : rows) {
     if (row <= before || row >= shape[0]) {
       return fail(malformed(path, "ascending rows below " + std::to_string(shape[0]),
                             std::to_string(row) + " behind " + std::to_string(before)));
     }
     before = row;
+  }
+  HostTensor whole = HostTensor::zeros(data.dtype(), shape);
+  for (int64_t i = 0; i < std::ssize(rows); ++i) {
+    const int64_t row = rows[static_cast<size_t>(i)];
     const auto from = row_of(data, i);
     std::ranges::copy(from,
                       whole.mutable_bytes().begin() +

@@ -1,8 +1,8 @@
 #include "topdown/verdict/evaluate.h"
 
-#include <chrono>
 #include <cmath>
 
+#include "base/clock.h"
 #include "ir/exceptions.h"
 #include "topdown/report/report_parts.h"
 
@@ -47,7 +47,7 @@ int64_t Evaluation::judged() const {
 
 Evaluation evaluate(llm::Engine& engine, const std::vector<ScoredTask>& tasks,
                     const std::function<void(size_t task)>& before) {
-  const auto start = std::chrono::steady_clock::now();
+  const double start = seconds_now();
   Evaluation result;
   for (size_t i = 0; i < tasks.size(); ++i) {
     if (before) before(i);
@@ -77,7 +77,7 @@ Evaluation evaluate(llm::Engine& engine, const std::vector<ScoredTask>& tasks,
     result.total.add(score);
     result.scores.push_back(score);
   }
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.seconds = seconds_now() - start;
   return result;
 }
 

@@ -1,11 +1,13 @@
 // suite.json: the reader, and the check that kernels, calls and tensors fit each other. Content
 // hashes are not compared, so that what lies behind them is reached; a tensor's dtype and shape are
-// read off its hash.
+// read off its hash. An input that is no JSON object is read as a tensor's file, and what was read
+// comes back from the file that is written of it.
 #include "topdown/suite/suite.h"
 
 #include <array>
 
 #include "finding.h"
+#include "topdown/suite/tensor_file.h"
 
 using namespace tapml;                // NOLINT(google-build-using-namespace)
 using namespace tapml::fuzz_readers;  // NOLINT(google-build-using-namespace)
@@ -23,9 +25,27 @@ Result<HostTensor> make_tensor(const std::string& hash) {
   return HostTensor::zeros(dtype, shape);
 }
 
+constexpr int64_t kLargestWritten = 1 << 20;  // bytes
+
+void read_tensor(const uint8_t* data, size_t size) {
+  const auto read = [](std::span<const std::byte> bytes) {
+    return topdown::read_tensor_file(bytes, nullptr, "tensor.safetensors");
+  };
+  const Result<HostTensor> tensor = read(std::as_bytes(std::span(data, size)));
+  if (!tensor) return require_user_error(tensor.error());
+  if (static_cast<int64_t>(tensor->byte_size()) > kLargestWritten) return;
+  const Result<HostTensor> again = read(topdown::write_tensor_file(*tensor));
+  require(again && content_hash(*again) == content_hash(*tensor),
+          "a tensor that was written is another one");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size > 0 && data[0] != '{') {
+    read_tensor(data, size);
+    return 0;
+  }
   const topdown::SuiteSource source = {.tensor = make_tensor, .check_hashes = false};
   Result<topdown::Suite> suite = topdown::parse_suite(as_text(data, size), "suite.json", source);
   if (!suite) require_user_error(suite.error());
