@@ -22,6 +22,7 @@ void bind_executable(py::module_& module);
 void bind_language_model(py::module_& module);
 void bind_suite(py::module_& module);
 void bind_replay(py::module_& module);
+void bind_under_test(py::module_& module);
 void bind_migrate(py::module_& module);
 void bind_localize(py::module_& module);
 void bind_evaluate(py::module_& module);

@@ -12,6 +12,7 @@
 #include "suite.h"
 #include "topdown/report/localize_report.h"
 #include "topdown/report/report_parts.h"
+#include "under_test.h"
 #include "verdict.h"
 
 namespace tapml::python {
@@ -30,6 +31,7 @@ struct LocalizeSettings {
   std::string kernels;  // folder of the user's own; empty: none
   std::vector<std::string> plants;
   bool cache;
+  UnderTest under_test;
 };
 
 std::unique_ptr<Localized> localize(const py::object& given, const py::object& source,
@@ -47,6 +49,7 @@ std::unique_ptr<Localized> localize(const py::object& given, const py::object& s
                std::to_string(settings.max_tokens) + ", " + std::to_string(settings.repeats) +
                    ", " + std::to_string(settings.shrink_seconds));
   }
+  const app::IsolationOptions isolation = isolation_of(settings.under_test, where);
   auto source_session = from->use();
   auto target_session = to->use();
   ProgressFunction told(progress);
@@ -71,9 +74,10 @@ std::unique_ptr<Localized> localize(const py::object& given, const py::object& s
     options.progress = told.callback();
     const std::vector<int32_t> tokens = app::encode_prompt(*model.loaded, prompt);
     auto made = std::make_unique<Localized>();
-    made->localization = topdown::localize(model.loaded->files.module, model.loaded->files.weights,
-                                           tokens, {from->target(), source_session.get()},
-                                           {to->target(), target_session.get()}, options);
+    made->localization =
+        topdown::localize(model.loaded->files.module, model.loaded->files.weights, tokens,
+                          trusted_platform(*from, *source_session, isolation),
+                          platform_under_test(*to, *target_session, isolation), options);
     std::set<std::string> kernels;
     for (const topdown::KernelVerdict& verdict : made->localization.verdicts) {
       kernels.insert(verdict.kernel);
@@ -199,15 +203,22 @@ void bind_localize(py::module_& module) {
          const std::string& prompt, const CarvedSuite* suite, int64_t max_tokens, int64_t repeats,
          double shrink_seconds, const std::pair<std::string, std::string>& tolerance,
          const std::string& kernels, const std::vector<std::string>& plants, bool cache,
-         const py::object& progress) {
+         bool in_process, double kernel_timeout, const py::object& progress) {
         return localize(model, source, target, prompt, suite,
-                        {max_tokens, repeats, shrink_seconds, tolerance, kernels, plants, cache},
+                        {max_tokens,
+                         repeats,
+                         shrink_seconds,
+                         tolerance,
+                         kernels,
+                         plants,
+                         cache,
+                         {in_process, kernel_timeout}},
                         progress);
       },
       py::arg("model"), py::arg("source"), py::arg("target"), py::arg("prompt"), py::kw_only(),
       py::arg("suite").none(true), py::arg("max_tokens"), py::arg("repeats"),
       py::arg("shrink_seconds"), py::arg("tolerance"), py::arg("kernels"), py::arg("plants"),
-      py::arg("cache"), py::arg("progress"));
+      py::arg("cache"), py::arg("in_process"), py::arg("kernel_timeout"), py::arg("progress"));
 }
 
 }  // namespace tapml::python

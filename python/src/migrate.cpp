@@ -12,6 +12,7 @@
 #include "session.h"
 #include "topdown/report/report.h"
 #include "topdown/report/report_parts.h"
+#include "under_test.h"
 #include "verdict.h"
 
 namespace tapml::python {
@@ -31,7 +32,8 @@ struct MigrateSettings {
   std::string state;
   std::pair<std::string, std::string> tolerance;
   std::string kernels, plant;
-  bool cache;
+  bool cache, measure_speed;
+  UnderTest under_test;
 };
 
 std::unique_ptr<Migrated> migrate(const py::object& given, const py::object& source,
@@ -48,6 +50,8 @@ std::unique_ptr<Migrated> migrate(const py::object& given, const py::object& sou
     throw_user("a negative number of tokens", "migrate(validation_tokens=...)", "0 or more",
                std::to_string(settings.validation_tokens));
   }
+  const app::IsolationOptions isolation =
+      isolation_of(settings.under_test, "migrate(model, source, target)");
   auto source_session = from->use();
   auto target_session = to->use();
   ProgressFunction told(progress);
@@ -67,15 +71,17 @@ std::unique_ptr<Migrated> migrate(const py::object& given, const py::object& sou
     options.tolerances = tolerance.parse();
     options.user_sources = sources_of(settings.kernels, to->target());
     options.cache = cache.kernels();
+    options.measure_speed = settings.measure_speed;
     options.eos = model.loaded->files.eos;
     options.plant = settings.plant;
     options.cancelled = [] { return interrupt_of_this_thread().load(); };
     options.interrupt = &interrupt_of_this_thread();
     options.progress = told.callback();
     const std::vector<int32_t> tokens = app::encode_prompt(*model.loaded, prompt);
-    made->migration = topdown::migrate(model.loaded->files.module, model.loaded->files.weights,
-                                       tokens, {from->target(), source_session.get()},
-                                       {to->target(), target_session.get()}, options);
+    made->migration =
+        topdown::migrate(model.loaded->files.module, model.loaded->files.weights, tokens,
+                         {from->target(), source_session.get()},
+                         platform_under_test(*to, *target_session, isolation), options);
     std::set<std::string> kernels(made->migration.untried.begin(), made->migration.untried.end());
     for (const topdown::MigrationStep& step : made->migration.steps) {
       kernels.insert(step.verdict.kernel);
@@ -201,17 +207,28 @@ void bind_migrate(py::module_& module) {
          const std::string& prompt, int64_t max_tokens, int64_t validation_tokens,
          const std::string& order, const std::vector<std::string>& granularity, bool stop_at_first,
          const std::string& state, const std::pair<std::string, std::string>& tolerance,
-         const std::string& kernels, const std::string& plant, bool cache,
-         const py::object& progress) {
+         const std::string& kernels, const std::string& plant, bool cache, bool speed,
+         bool in_process, double kernel_timeout, const py::object& progress) {
         return migrate(model, source, target, prompt,
-                       {max_tokens, validation_tokens, order, granularity, stop_at_first, state,
-                        tolerance, kernels, plant, cache},
+                       {max_tokens,
+                        validation_tokens,
+                        order,
+                        granularity,
+                        stop_at_first,
+                        state,
+                        tolerance,
+                        kernels,
+                        plant,
+                        cache,
+                        speed,
+                        {in_process, kernel_timeout}},
                        progress);
       },
       py::arg("model"), py::arg("source"), py::arg("target"), py::arg("prompt"), py::kw_only(),
       py::arg("max_tokens"), py::arg("validation_tokens"), py::arg("order"), py::arg("granularity"),
       py::arg("stop_at_first"), py::arg("state"), py::arg("tolerance"), py::arg("kernels"),
-      py::arg("plant"), py::arg("cache"), py::arg("progress"));
+      py::arg("plant"), py::arg("cache"), py::arg("speed"), py::arg("in_process"),
+      py::arg("kernel_timeout"), py::arg("progress"));
 }
 
 }  // namespace tapml::python

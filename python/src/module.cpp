@@ -13,6 +13,7 @@ PYBIND11_MODULE(_tapml, module) {
   bind_language_model(module);
   bind_suite(module);
   bind_replay(module);
+  bind_under_test(module);
   bind_migrate(module);
   bind_localize(module);
   bind_evaluate(module);

@@ -17,7 +17,9 @@
 #include "topdown/replay/group_replay.h"
 #include "topdown/report/report.h"
 #include "topdown/report/report_parts.h"
+#include "topdown/report/speed_table.h"
 #include "topdown/suite/merge_suites.h"
+#include "under_test.h"
 #include "verdict.h"
 
 namespace tapml::python {
@@ -33,7 +35,8 @@ class Replayer final : public Resource {
     std::shared_ptr<runtime::Session> session;
     std::shared_ptr<const topdown::Suite> suite;
     topdown::Judge judge;
-    std::unique_ptr<runtime::KernelRunner> runner;  // goes before its session
+    DeviceInfo info;
+    std::optional<topdown::Sandbox> sandbox;  // goes before the session
     std::timed_mutex busy;
   };
   Replayer(SessionRef open, std::shared_ptr<State> state)
@@ -56,6 +59,16 @@ class Replayer final : public Resource {
   std::shared_ptr<State> state_;
 };
 
+// Of the kernels that are right.
+topdown::SpeedTable speed_of(Replayer::State& state, const std::vector<Verdict>& verdicts) {
+  std::vector<int32_t> right;
+  for (const Verdict& one : verdicts) {
+    if (one.verdict.passed) right.push_back(state.suite->find_kernel(one.verdict.kernel));
+  }
+  const std::lock_guard<std::timed_mutex> busy(state.busy);
+  return topdown::measure_speed(*state.suite, right, *state.sandbox, nullptr);
+}
+
 int32_t find_kernel(const topdown::Suite& suite, const std::string& name) {
   const int32_t kernel = suite.find_kernel(name);
   if (kernel >= 0) return kernel;
@@ -68,13 +81,18 @@ int32_t find_kernel(const topdown::Suite& suite, const std::string& name) {
 std::unique_ptr<Replayer> make_replayer(const CarvedSuite& suite, const py::object& device,
                                         const std::string& kernels,
                                         const std::pair<std::string, std::string>& tolerance,
-                                        const std::string& only, bool use_cache) {
+                                        const std::string& only, bool use_cache,
+                                        const UnderTest& settings) {
   if (!only.empty()) find_kernel(*suite.suite, only);
   const SessionRef open = session_of(device, "Replayer(suite, device)");
+  const app::IsolationOptions isolation = isolation_of(settings, "Replayer(suite, device)");
   auto session = open->use();
   auto state = without_interpreter([&] {
     auto made = std::make_shared<Replayer::State>(suite.suite);
     made->session = session;
+    made->sandbox.emplace(platform_under_test(*open, *session, isolation),
+                          [] { return interrupt_of_this_thread().load(); });
+    made->info = made->sandbox->session().info();
     pipeline::ImplementOptions options;
     options.instruments.poll = check_interrupt;
     app::CacheOptions caching;
@@ -90,14 +108,14 @@ std::unique_ptr<Replayer> make_replayer(const CarvedSuite& suite, const py::obje
     const topdown::UserKernels user(sources_of(kernels, open->target()), made->judge.module());
     options.foreign = user.compile(made->judge.module(), open->target(),
                                    [] { return interrupt_of_this_thread().load(); });
-    user.check(options.foreign, open->target(), *session);
+    user.check(options.foreign, open->target(), made->sandbox->session());
     Module module = made->judge.module();
     if (!only.empty()) {
       module = passes::kernel_alone(made->judge.module(), only);
       module.attrs = made->judge.module().attrs;
     }
-    auto executable = pipeline::implement(module, open->target(), options);
-    made->runner = unwrap(runtime::KernelRunner::create(*session, executable));
+    made->sandbox->load(pipeline::implement(module, open->target(), options));
+    made->sandbox->runner();  // what cannot be loaded shows now
     return made;
   });
   return std::make_unique<Replayer>(open, std::move(state));
@@ -119,7 +137,7 @@ Verdict replay_kernel(const Replayer& replayer, const std::string& name) {
   auto state = replayer.use();
   const int32_t kernel = find_kernel(*state->suite, name);
   return run(replayer, [&](Replayer::State& on) {
-    return topdown::replay_kernel(*on.suite, on.judge, kernel, *on.runner);
+    return topdown::replay_kernel(*on.suite, on.judge, kernel, *on.sandbox);
   });
 }
 
@@ -131,7 +149,7 @@ Verdict replay_call(const Replayer& replayer, int64_t index) {
                std::to_string(index));
   }
   return run(replayer, [&](Replayer::State& on) {
-    return topdown::replay_call(*on.suite, on.judge, static_cast<size_t>(index), *on.runner);
+    return topdown::replay_call(*on.suite, on.judge, static_cast<size_t>(index), *on.sandbox);
   });
 }
 
@@ -192,7 +210,7 @@ Verdict replay_group(const Replayer& replayer, const std::vector<int64_t>& calls
   }
   group.outputs = tensors_at(suite, outputs);
   return run(replayer, [&](Replayer::State& on) {
-    return topdown::replay_group(*on.suite, on.judge, group, *on.runner);
+    return topdown::replay_group(*on.suite, on.judge, group, *on.sandbox);
   });
 }
 
@@ -298,9 +316,16 @@ void bind_replay(py::module_& module) {
       .def("__repr__", [](const Verdict& v) { return "<tapml.Verdict " + text_of(v) + ">"; });
   py::class_<Replayer>(module, "Replayer", py::is_final(),
                        "A suite's kernels, compiled for a device: runs its tests one by one.")
-      .def(py::init(&make_replayer), py::arg("suite"), py::arg("device"), py::kw_only(),
-           py::arg("kernels") = "", py::arg("tolerance") = std::pair<std::string, std::string>(),
-           py::arg("only") = "", py::arg("cache") = true,
+      .def(py::init(
+               [](const CarvedSuite& suite, const py::object& device, const std::string& kernels,
+                  const std::pair<std::string, std::string>& tolerance, const std::string& only,
+                  bool cache, bool in_process, double kernel_timeout) {
+                 return make_replayer(suite, device, kernels, tolerance, only, cache,
+                                      {in_process, kernel_timeout});
+               }),
+           py::arg("suite"), py::arg("device"), py::kw_only(), py::arg("kernels") = "",
+           py::arg("tolerance") = std::pair<std::string, std::string>(), py::arg("only") = "",
+           py::arg("cache") = true, py::arg("in_process") = false, py::arg("kernel_timeout") = 30.0,
            "``kernels``: a folder of sources of the user's own; ``tolerance``: the text of a file "
            "of tolerances and its name; ``only``: the one kernel that is compiled.")
       .def("kernel", &replay_kernel, py::arg("name"), "Runs all tests of a kernel.")
@@ -335,7 +360,8 @@ is read of what an earlier call of the group wrote. The verdict's source is the 
           for (const topdown::SuiteKernel& kernel : state->suite->kernels) {
             if (!judged.contains(kernel.name)) replayed.untested.push_back(kernel.name);
           }
-          replayed.target_info = state->session->info();
+          replayed.target_info = state->info;
+          replayed.speed = speed_of(*state, verdicts);
           replayed.seconds = seconds;
           const std::string command =
               "tapml replay " + topdown::quoted_word(suite) + " --target " + replayed.target;
@@ -345,6 +371,7 @@ is read of what an earlier call of the group wrote. The verdict's source is the 
           const Json json = Json::object({{"target", Json::string(replayed.target)},
                                           {"passed", Json::boolean(replayed.passed())},
                                           {"kernels", Json::array(std::move(rows))},
+                                          {"speed", topdown::speed_json(replayed.speed)},
                                           {"seconds", topdown::real(seconds)}});
           unwrap(write_text_atomic(folder + "/report.json", json.dump(1) + "\n"));
         });

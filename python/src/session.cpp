@@ -4,7 +4,6 @@
 
 #include <chrono>
 
-#include "app/libraries.h"
 #include "app/platforms.h"
 #include "base/strings.h"
 
@@ -27,7 +26,8 @@ SessionRef open(const std::string& text, const std::string& token_file, const st
     remote.tls_ca = tls_ca;
     std::shared_ptr<runtime::Session> session =
         app::open_session(target, caching, files.load(), remote);
-    return std::make_shared<OpenSession>(std::move(target), std::move(session));
+    return std::make_shared<OpenSession>(std::move(target), std::move(session), std::move(files),
+                                         std::move(remote));
   });
 }
 

@@ -7,6 +7,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "app/libraries.h"
+#include "app/remote.h"
 #include "binding.h"
 #include "runtime/session.h"
 #include "target/target.h"
@@ -25,10 +27,17 @@ class Resource {
 // goes on, so that closing on one thread takes nothing from under another.
 class OpenSession : public std::enable_shared_from_this<OpenSession> {
  public:
-  OpenSession(target::Target target, std::shared_ptr<runtime::Session> session)
-      : target_(std::move(target)), session_(std::move(session)) {}
+  OpenSession(target::Target target, std::shared_ptr<runtime::Session> session,
+              app::LibraryFiles libraries, app::RemoteOptions remote)
+      : target_(std::move(target)),
+        session_(std::move(session)),
+        libraries_(std::move(libraries)),
+        remote_(std::move(remote)) {}
 
   const target::Target& target() const { return target_; }
+  // What another session like this one is opened with.
+  const app::LibraryFiles& libraries() const { return libraries_; }
+  const app::RemoteOptions& remote() const { return remote_; }
   bool closed() const { return !session_; }
   // tapml.ClosedError after close().
   std::shared_ptr<runtime::Session> use() const;
@@ -46,6 +55,8 @@ class OpenSession : public std::enable_shared_from_this<OpenSession> {
  private:
   target::Target target_;
   std::shared_ptr<runtime::Session> session_;
+  app::LibraryFiles libraries_;
+  app::RemoteOptions remote_;
   std::unordered_set<Resource*> resources_;
   std::unordered_map<uint64_t, int64_t> shared_;
 };

@@ -273,19 +273,22 @@ def _suite(suite: Suite | Path, model: Path | None = None) -> Suite:
 
 def replayer(suite: Suite | Path, device: Session, *, kernels: Path | None = None,
              tolerance: Tolerance | None = None, model: Path | None = None,
-             only: str = "", cache: bool = True) -> Replayer:
+             only: str = "", cache: bool = True, in_process: bool = False,
+             kernel_timeout: float = 30) -> Replayer:
     """A suite's kernels, compiled for a device, to run its tests one by one.
 
     Arguments as of ``replay``; ``only`` names the one kernel that is compiled.
     """
     return Replayer(_suite(suite, model), device, kernels=_path(kernels),
-                    tolerance=_tolerance(tolerance), only=only, cache=cache)
+                    tolerance=_tolerance(tolerance), only=only, cache=cache,
+                    in_process=in_process, kernel_timeout=kernel_timeout)
 
 
 def replay(suite: Suite | Path, device: Session, *, kernel: str | None = None,
            kernels: Path | None = None, tolerance: Tolerance | None = None,
            model: Path | None = None, report: Path | None = None, junit: Path | None = None,
-           markdown: Path | None = None, cache: bool = True,
+           markdown: Path | None = None, cache: bool = True, in_process: bool = False,
+           kernel_timeout: float = 30,
            on_verdict: Callable[[Verdict], None] | None = None) -> list[Verdict]:
     """Runs a suite's tests on a device: a verdict for each kernel, or for ``kernel`` alone.
 
@@ -293,9 +296,11 @@ def replay(suite: Suite | Path, device: Session, *, kernel: str | None = None,
     your own that take the place of the compiler's (docs/user-kernels.md), ``tolerance`` widens the
     bounds of kernels (docs/cli.md), ``model`` is where weights by reference are, if not where they
     were. ``report`` is a folder for report.html and report.json, ``junit`` and ``markdown`` are
-    files for CI. ``on_verdict`` sees each verdict when it is known. Kernels run in this process, or
-    that of the device's place: one that crashes takes it along (``tapml replay`` gives them a
-    process of their own).
+    files for CI. ``on_verdict`` sees each verdict when it is known.
+
+    Kernels run on a device like this one in a process of their own, where a crash, and a call that
+    takes longer than ``kernel_timeout`` seconds, is a verdict. With ``in_process`` they run on the
+    device itself: one that crashes takes this process along.
 
     Raises UserError for a suite that is none or was altered, an unknown kernel, and a source that
     its compiler refuses (with the compiler's log).
@@ -303,7 +308,7 @@ def replay(suite: Suite | Path, device: Session, *, kernel: str | None = None,
     name = "a suite" if isinstance(suite, Suite) else _os.fspath(suite)
     suite = _suite(suite, model)
     tests = replayer(suite, device, kernels=kernels, tolerance=tolerance, only=kernel or "",
-                     cache=cache)
+                     cache=cache, in_process=in_process, kernel_timeout=kernel_timeout)
     verdicts = []
     start = _time.monotonic()
     for one in [one.name for one in suite.kernels] if kernel is None else [kernel]:
@@ -324,6 +329,7 @@ def migrate(model: LanguageModel | Path, source: Session, target: Session, promp
             state: Path | None = None, tolerance: Tolerance | None = None,
             kernels: Path | None = None, report: Path | None = None, junit: Path | None = None,
             markdown: Path | None = None, plant: str = "", quantize: str = "", cache: bool = True,
+            in_process: bool = False, kernel_timeout: float = 30,
             progress: Callable[[str, int, int], None] | None = None) -> Migration:
     """Moves a language model from one device to another, kernel by kernel.
 
@@ -336,8 +342,8 @@ def migrate(model: LanguageModel | Path, source: Session, target: Session, promp
     ``"execution"``, ``"cost"`` or ``"risk"``; ``granularity`` one or several of ``"kernel"``,
     ``"layer"`` and groups ``"NAME=GLOB,GLOB"`` (docs/cli.md). ``stop_at_first`` ends behind the
     first kernel that stays. ``state`` is a folder that keeps what is done: the same call goes on
-    there after an interruption. ``tolerance``, ``kernels``, ``junit``, ``markdown`` as in
-    ``replay``; ``report`` is a folder for report.html and report.json. ``plant``
+    there after an interruption. ``tolerance``, ``kernels``, ``junit``, ``markdown``,
+    ``in_process``, ``kernel_timeout`` as in ``replay``; ``report`` is a folder for report.html and report.json. ``plant``
     (``"KERNEL:KIND"``) puts a bug into the target; ``progress(step, done, total)`` is called on the
     way.
 
@@ -349,7 +355,8 @@ def migrate(model: LanguageModel | Path, source: Session, target: Session, promp
         validation_tokens=validation_tokens, order=order,
         granularity=[granularity] if isinstance(granularity, str) else list(granularity),
         stop_at_first=stop_at_first, state=_path(state), tolerance=_tolerance(tolerance),
-        kernels=_path(kernels), plant=plant, cache=cache, progress=progress)
+        kernels=_path(kernels), plant=plant, cache=cache, speed=report is not None,
+        in_process=in_process, kernel_timeout=kernel_timeout, progress=progress)
     if report is not None:
         result.save_report(_path(report))
     result.save_ci_reports(junit=_path(junit), markdown=_path(markdown))
@@ -362,6 +369,7 @@ def localize(model: LanguageModel | Path, source: Session, target: Session, prom
              tolerance: Tolerance | None = None, report: Path | None = None,
              junit: Path | None = None, markdown: Path | None = None,
              plant: str | Sequence[str] = (), quantize: str = "", cache: bool = True,
+             in_process: bool = False, kernel_timeout: float = 30,
              progress: Callable[[str, int, int], None] | None = None) -> Localization:
     """Names the kernels that make a model wrong on ``target``, all of them.
 
@@ -379,7 +387,7 @@ def localize(model: LanguageModel | Path, source: Session, target: Session, prom
         suite=None if suite is None else _suite(suite, model.folder), max_tokens=max_tokens,
         repeats=repeats, shrink_seconds=shrink_seconds, tolerance=_tolerance(tolerance),
         kernels=_path(kernels), plants=[plant] if isinstance(plant, str) else list(plant),
-        cache=cache, progress=progress)
+        cache=cache, in_process=in_process, kernel_timeout=kernel_timeout, progress=progress)
     if report is not None:
         result.save_report(_path(report))
     result.save_ci_reports(junit=_path(junit), markdown=_path(markdown))

@@ -4,13 +4,13 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
+#include "app/isolation.h"
 #include "app/platforms.h"
 #include "base/host/interrupt.h"
 #include "base/host/progress.h"
 #include "base/host/terminal.h"
 #include "cli/ci_reports.h"
 #include "cli/command.h"
-#include "cli/isolation.h"
 #include "cli/kernel_progress.h"
 #include "cli/options.h"
 #include "cli/tolerance_options.h"
@@ -138,7 +138,7 @@ int run(const LocalizeCommand& command, const Output& output) {
 
   topdown::Platform source{from, source_session.get(), {}, target.platform.kernel_timeout};
   if (!command.isolation.in_process) {
-    source.open = worker_opener(from, command.libraries, command.remote);
+    source.open = worker_opener(from, command.libraries, command.remote, command.isolation);
   }
   Progress progress = Progress::to_stderr(output.json);
   if (!command.suite.empty()) {
@@ -227,7 +227,7 @@ void add_localize(Registration registration) {
   add_options(*app, command->remote);
   command->ci.add_to(*app);
   command->tolerance.add_to(*app);
-  command->isolation.add_to(*app);
+  add_options(*app, command->isolation);
   app->add_option("--plant", command->plants,
                   "KERNEL:KIND, plants a bug into the target, as often as there are bugs; "
                   "PASS:wrong-operator with --bisect passes");

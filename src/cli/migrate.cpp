@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/isolation.h"
 #include "app/libraries.h"
 #include "app/model.h"
 #include "app/platforms.h"
@@ -11,7 +12,6 @@
 #include "base/host/terminal.h"
 #include "cli/ci_reports.h"
 #include "cli/command.h"
-#include "cli/isolation.h"
 #include "cli/kernel_progress.h"
 #include "cli/options.h"
 #include "cli/tolerance_options.h"
@@ -223,7 +223,7 @@ void add_migrate(Registration registration) {
   add_options(*app, command->trace);
   command->ci.add_to(*app);
   command->tolerance.add_to(*app);
-  command->isolation.add_to(*app);
+  add_options(*app, command->isolation);
   app->add_option("--plant", command->plant, "KERNEL:KIND, plants a bug into the target");
   app->add_flag("--json", registration.output.json, "One JSON document on stdout");
   app->callback([command, registration] {

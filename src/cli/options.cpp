@@ -40,6 +40,16 @@ void add_options(CLI::App& command, app::RemoteOptions& options) {
                      "TAPML_RPC_CA, else the system's");
 }
 
+void add_options(CLI::App& command, app::IsolationOptions& options) {
+  command.add_flag("--in-process", options.in_process,
+                   "Kernels under test run in this process, which ends when one crashes");
+  command
+      .add_option("--kernel-timeout", options.kernel_seconds,
+                  "Seconds that a kernel call may take in its own process")
+      ->check(CLI::Range(0.001, 1e6))
+      ->capture_default_str();
+}
+
 void add_options(CLI::App& command, app::ModelOptions& options) {
   command.add_option("model", options.model, "Hugging Face model directory, or an executable")
       ->required();

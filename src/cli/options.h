@@ -1,6 +1,7 @@
 // The options of a command line that fill what app/ takes.
 #pragma once
 
+#include "app/isolation.h"
 #include "app/model.h"
 
 namespace CLI {
@@ -17,6 +18,8 @@ std::string quantize_words(const std::string& quantize);
 void add_options(CLI::App& command, app::LibraryFiles& options);   // --library
 void add_options(CLI::App& command, app::RemoteOptions& options);  // --token-file, --tls-ca
 void add_token_option(CLI::App& command, app::RemoteOptions& options);
+// --in-process, --kernel-timeout: of the commands that test kernels.
+void add_options(CLI::App& command, app::IsolationOptions& options);
 // MODEL, --target, --model and all of the above: of the commands that run a model.
 void add_options(CLI::App& command, app::ModelOptions& options);
 

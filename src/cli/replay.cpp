@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/isolation.h"
 #include "app/libraries.h"
 #include "app/platforms.h"
 #include "base/host/interrupt.h"
@@ -12,7 +13,6 @@
 #include "base/host/terminal.h"
 #include "cli/ci_reports.h"
 #include "cli/command.h"
-#include "cli/isolation.h"
 #include "cli/kernel_progress.h"
 #include "cli/options.h"
 #include "cli/tolerance_options.h"
@@ -231,7 +231,7 @@ void add_replay(Registration registration) {
   add_options(*command, options->remote);
   options->ci.add_to(*command);
   options->tolerance.add_to(*command);
-  options->isolation.add_to(*command);
+  add_options(*command, options->isolation);
   command->add_flag("--json", registration.output.json, "One JSON document on stdout")
       ->excludes(watch);
   command->callback([options, registration] {

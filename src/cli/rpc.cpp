@@ -12,7 +12,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/sizes.h"
-#include "cli/standard_streams.h"
+#include "app/standard_streams.h"
 #include "io/json.h"
 #include "ir/exceptions.h"
 #include "rpc/session/host/content_folder.h"

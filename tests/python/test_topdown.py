@@ -147,14 +147,39 @@ def test_quantized_models(cpu):
         tapml.carve(model, cpu, prompt="In the beginning", weights="reference")
 
 
+def skeleton(suite, kernel):
+    return subprocess.run(
+        [os.environ["TAPML_PROGRAM"], "kernel", "skeleton", str(suite), kernel, "--target", "cpu"],
+        capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize("fault, failed, words", [
+    ("vr_0 < *(volatile int *)8", "crash", "SIGSEGV"),
+    ("({ for (volatile int i = 0; i < 1;) {} 1; })", "timeout", "0.5 s"),
+])
+def test_kernels_that_crash_or_hang_are_verdicts(demo_suite, cpu, tmp_path, fault, failed, words):
+    suite = tapml.Suite.load(str(demo_suite))
+    name, other = [kernel.name for kernel in suite.kernels if kernel.name.startswith("rms_norm")][:2]
+    source = skeleton(demo_suite, name)
+    assert "vr_0 < 192" in source
+    (tmp_path / "norm.c").write_text(source.replace("vr_0 < 192", fault))
+    tests = tapml.replayer(suite, cpu, kernels=tmp_path, kernel_timeout=0.5)
+    verdict = tests.kernel(name)
+    assert not verdict.passed
+    assert verdict.to_dict()["failed"] == failed and words in verdict.to_dict()["failure"]
+    index = next(call.index for call in suite.calls if call.kernel == name)
+    assert tests.call(index).to_dict()["failed"] == failed
+    assert tests.kernel(other).passed
+    with pytest.raises(tapml.UserError, match="kernel_timeout"):
+        tapml.replayer(suite, cpu, kernel_timeout=0)
+
+
 def test_replay_with_tolerances_and_own_kernels(demo_suite, cpu, tmp_path):
     suite = tapml.Suite.load(str(demo_suite))
     name = next(kernel.name for kernel in suite.kernels if kernel.name.startswith("rms_norm"))
     kernels = tmp_path / "kernels"
     kernels.mkdir()
-    source = subprocess.run(
-        [os.environ["TAPML_PROGRAM"], "kernel", "skeleton", str(demo_suite), name, "--target", "cpu"],
-        capture_output=True, text=True, check=True).stdout
+    source = skeleton(demo_suite, name)
     (kernels / "norm.c").write_text(source)
     (verdict,) = tapml.replay(suite, cpu, kernel=name, kernels=kernels)
     assert verdict.passed and verdict.provider.startswith("user:") and not verdict.tolerated
@@ -169,7 +194,8 @@ def test_replay_with_tolerances_and_own_kernels(demo_suite, cpu, tmp_path):
                               junit=tmp_path / "junit.xml", markdown=tmp_path / "summary.md",
                               report=tmp_path / "report")
     assert name in (tmp_path / "report/report.html").read_text()
-    assert json.loads((tmp_path / "report/report.json").read_text())["passed"]
+    report = json.loads((tmp_path / "report/report.json").read_text())
+    assert report["passed"] and [row["kernel"] for row in report["speed"]["kernels"]] == [name]
     assert verdict.passed and verdict.tolerated
     assert verdict.to_dict()["tolerance"]["reason"] == "a test"
     assert "<testsuite" in (tmp_path / "junit.xml").read_text()

@@ -116,5 +116,21 @@ TEST_F(CarverTest, KeepsAsManyCallsAsAskedFor) {
   EXPECT_EQ(carver.suite().calls[2].scalars, std::vector<int64_t>{3});
 }
 
+// A large tensor is copied while it is hashed; what is written later is not in the suite.
+TEST_F(CarverTest, LargeTensorsKeepTheirValues) {
+  topdown::Carver carver(machine_->executable());
+  std::vector<float> values(size_t{1} << 19);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
+  const HostTensor large = f32(values);
+  Tensor x = tensor(values), y = tensor(std::vector<float>(values.size(), 1));
+  run(carver, x, y);
+  const HostTensor other = f32(std::vector<float>(values.size(), 5));
+  ASSERT_TRUE(session_->write(runtime::kDefaultStream, {x.storage->buffer(), 0}, other.bytes()));
+  const topdown::Suite& suite = carver.suite();
+  ASSERT_FALSE(suite.calls.empty());
+  EXPECT_EQ(suite.calls[0].before[0], content_hash(large));
+  for (const auto& [hash, held] : suite.tensors) EXPECT_EQ(content_hash(held), hash);
+}
+
 }  // namespace
 }  // namespace tapml::test

@@ -77,8 +77,9 @@ class GroupReplay : public ::testing::Test {
     auto session = testing::open_session(platform);
     Judge judge(suite_);
     auto executable = pipeline::implement(judge.module(), target::parse_target(platform));
-    auto runner = unwrap(runtime::KernelRunner::create(*session, executable));
-    return replay_group(suite_, judge, group, *runner);
+    Sandbox sandbox({target::parse_target(platform), session.get()});
+    sandbox.load(executable);
+    return replay_group(suite_, judge, group, sandbox);
   }
 
   const HostTensor w_ = filled({8, 4}, 0.2);

@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/host/pause.h"
+
 namespace tapml {
 
 namespace {
@@ -18,14 +20,6 @@ constexpr int64_t kRangesPerThread = 4;
 // About 50 microseconds: longer than the gap between two kernels, shorter than anyone notices.
 constexpr int kWorkerSpins = 1500;
 constexpr int kCallerSpins = 4000;
-
-void pause_briefly() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
 
 // `ticket` packs what workers need to join a loop in one atomic step: the loop's number, whether it
 // still takes workers, and how many are inside.

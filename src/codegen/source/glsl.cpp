@@ -347,11 +347,15 @@ class Glsl : public Dialect, public VectorOperations {
                         DType dtype) const override {
     if (name == "rsqrt") return "(" + float_literal(1, dtype) + " / sqrt(" + args[0] + "))";
     if (name == "fma") return fused(args, dtype);
-    if (name == "round") return "roundEven(" + args[0] + ")";
     if (name == "abs" && !is_float(dtype)) return wrapped("abs(" + args[0] + ")", dtype);
     if (name == "mul_high") return mul_high(args[0], args[1], dtype);
     if (name == "popcount") return popcount(args[0], dtype);
-    if (name == "sqrt" || name == "floor" || name == "ceil" || name == "trunc" || name == "abs") {
+    if (name == "trunc" || name == "round") {
+      const bool wide = dtype == DType::kF64;
+      const std::string own = name == "round" ? "tapml_round_even(" : "tapml_trunc(";
+      return (wide ? own : name == "round" ? "roundEven(" : "trunc(") + args[0] + ")";
+    }
+    if (name == "sqrt" || name == "floor" || name == "ceil" || name == "abs") {
       return name + "(" + args[0] + ")";
     }
     if (dtype == DType::kF64) refuse(name + " of f64: the language has no such function");

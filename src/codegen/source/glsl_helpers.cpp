@@ -45,6 +45,24 @@ float tapml_f16_of_bits(uint h) {
     {"tapml_round_f16", R"(
 float tapml_round_f16(float x) { return tapml_f16_of_bits(tapml_bits_of_f16(x)); }
 )"},
+    // The language's trunc and roundEven of doubles are wrong on lavapipe wherever the processor
+    // has no vectors of eight doubles: it takes what 24 bits cannot hold for whole, and 1.5 to 1.
+    {"tapml_with_zero_of", R"(
+double tapml_with_zero_of(double rounded, double x) {
+  uvec2 zero = uvec2(0u, unpackDouble2x32(x).y & 0x80000000u);
+  return rounded == 0.0lf ? packDouble2x32(zero) : rounded;
+}
+)"},
+    {"tapml_trunc", R"(
+double tapml_trunc(double x) { return tapml_with_zero_of(x < 0.0lf ? ceil(x) : floor(x), x); }
+)"},
+    {"tapml_round_even", R"(
+double tapml_round_even(double x) {
+  double low = floor(x), rest = x - low;
+  bool odd = 2.0lf * floor(0.5lf * low) != low;
+  return tapml_with_zero_of(rest > 0.5lf || (rest == 0.5lf && odd) ? low + 1.0lf : low, x);
+}
+)"},
     {"tapml_subgroup_max", R"(
 float tapml_subgroup_max(float x) {
   float most = subgroupMax(x);

@@ -1,6 +1,7 @@
 #include "rpc/transport/byte_stream.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -8,6 +9,8 @@
 
 #include <cerrno>
 #include <csignal>
+
+#include "rpc/transport/vigil.h"
 
 namespace tapml::rpc {
 
@@ -48,16 +51,26 @@ class FileStream final : public ByteStream {
   }
 
   Result<size_t> read_some(std::span<std::byte> to, runtime::Deadline deadline) noexcept override {
+    bool stayed_awake = false;
     while (true) {
       if (closed_) return fail(lost("was closed"));
-      // Without a deadline a socket waits in one system call; shutdown() ends it.
-      const ssize_t count =
-          in_is_socket_ ? ::recv(in_.get(), to.data(), to.size(), deadline ? MSG_DONTWAIT : 0)
-                        : ::read(in_.get(), to.data(), to.size());
+      // Without a deadline a socket sleeps in one system call; shutdown() ends it.
+      const bool sleeps = stayed_awake && !deadline;
+      const ssize_t count = in_is_socket_
+                                ? ::recv(in_.get(), to.data(), to.size(), sleeps ? 0 : MSG_DONTWAIT)
+                                : ::read(in_.get(), to.data(), to.size());
       if (count >= 0) return static_cast<size_t>(count);
       if (errno == EINTR) continue;
       if (errno != EAGAIN && errno != EWOULDBLOCK) {
         return fail(lost("failed: " + errno_text(errno)));
+      }
+      if (!stayed_awake) {
+        stayed_awake = true;
+        const bool came = vigil_.keep([&] {
+          pollfd file = {in_.get(), POLLIN, 0};
+          return ::poll(&file, 1, 0) > 0;
+        });
+        if (came || (in_is_socket_ && !deadline)) continue;
       }
       TAPML_TRY(wait(in_.get(), false, wake_.read.get(), deadline));
     }
@@ -95,6 +108,7 @@ class FileStream final : public ByteStream {
  private:
   FileDescriptor in_, out_;  // out_ is not valid where in_ is a socket for both
   bool in_is_socket_ = false, out_is_socket_ = false;
+  Vigil vigil_;
   PipePair wake_;  // closing the writing end wakes both directions; only for pipes
 };
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -74,7 +75,9 @@ class ProcessServer final : public Server {
 
 Status ProcessServer::run(const std::atomic<bool>& stop) noexcept {
   ::signal(SIGPIPE, SIG_IGN);
-  while (!stop.load()) {
+  const pid_t parent = ::getppid();
+  const auto orphaned = [&] { return options_.ends_with_parent && ::getppid() != parent; };
+  while (!stop.load() && !orphaned()) {
     if (!listener_ && workers_.empty() && lingering_.empty()) return {};
     wait_for_news();
     check_workers();

@@ -18,6 +18,7 @@ struct ListenOptions {
   int64_t sessions = 64;                    // at once; more are refused with kLimit
   std::chrono::milliseconds call{300'000};  // longest request; then its process is killed
   int64_t process_bytes = 0;                // address space of a process; 0: no limit
+  bool ends_with_parent = false;            // as if `stop` was set, when the parent process ends
 };
 
 // Each session has a process, forked before anything of it is read. It serves the session; the

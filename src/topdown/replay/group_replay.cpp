@@ -232,7 +232,7 @@ void check_group(const Suite& suite, const JoinedCalls& group) {
 }  // namespace
 
 Result<KernelVerdict> replay_group(const Suite& suite, Judge& judge, const JoinedCalls& group,
-                                   runtime::KernelRunner& runner) {
+                                   Sandbox& sandbox) {
   const double start = seconds_now();
   auto checked = guard([&] { check_group(suite, group); });
   if (!checked) return fail(checked.error());
@@ -250,7 +250,13 @@ Result<KernelVerdict> replay_group(const Suite& suite, Judge& judge, const Joine
     verdict.shapes.insert(shape_to_string(output.tensor.shape()));
   }
   GroupRun run(suite, judge, group);
-  TAPML_TRY(run.run(runner, verdict));
+  const Status ran = run.run(sandbox.runner(), verdict);
+  if (!ran) {
+    if (!sandbox.contains(ran.error())) return fail(ran.error());
+    sandbox.restart();
+    verdict.failed = failure_of(ran.error());
+    verdict.failure = ran.error().message;
+  }
   verdict.passed = verdict.failed == Failure::kNone;
   if (verdict.passed) {
     auto judged = guard([&] {

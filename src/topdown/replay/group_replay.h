@@ -32,12 +32,12 @@ struct JoinedCalls {
   std::vector<GroupTensor> outputs;  // what the trusted source has there
 };
 
-// Runs the group on `runner`, each call with what the ones before it computed there. The judge
+// Runs the group in the sandbox, each call with what the ones before it computed there. The judge
 // evaluates it in the same way, its bounds running from call to call; inputs are exact. The
 // verdict's source is the trusted one, its kernel the names of all, joined by " + ". UserError for
-// tensors that do not fit the calls.
+// tensors that do not fit the calls. A crash and a hang are verdicts.
 Result<KernelVerdict> replay_group(const Suite& suite, Judge& judge, const JoinedCalls& group,
-                                   runtime::KernelRunner& runner);
+                                   Sandbox& sandbox);
 
 // A suite of some of the calls, each with other tensors: tests as if `source` had been carved.
 // UserError for tensors that do not fit. Tensors may be inputs and outputs of several calls.

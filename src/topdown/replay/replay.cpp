@@ -211,6 +211,10 @@ Result<HostTensor> read_guarded(const runtime::Tensor& output, const std::string
 
 }  // namespace
 
+Failure failure_of(const Error& contained) {
+  return contained.fault == PlatformFault::kTimeout ? Failure::kTimeout : Failure::kCrash;
+}
+
 const char* failure_name(Failure failure) {
   switch (failure) {
     case Failure::kNone:
@@ -371,6 +375,30 @@ Result<std::vector<HostTensor>> run_watched(const Suite& suite, size_t call,
   return fail(user_error(verdict.failure));
 }
 
+// The same in a sandbox: a crash that comes again in a fresh process, and a hang, are the kernel's.
+Result<std::vector<HostTensor>> run_contained(const Suite& suite, size_t call, Sandbox& sandbox,
+                                              KernelVerdict& verdict) {
+  auto outputs = run_watched(suite, call, sandbox.runner(), verdict);
+  if (outputs || !sandbox.contains(outputs.error())) return outputs;
+  sandbox.restart();
+  const Error first = outputs.error();
+  if (first.fault != PlatformFault::kTimeout) {
+    // What ran before it in the process may have done the harm.
+    outputs = run_watched(suite, call, sandbox.runner(), verdict);
+    if (outputs || !sandbox.contains(outputs.error())) {
+      verdict.note =
+          "crashed once, and not again in a fresh process, so that a kernel before it "
+          "may write out of bounds: " +
+          first.message;
+      return outputs;
+    }
+    sandbox.restart();
+  }
+  verdict.failed = failure_of(outputs.error());
+  verdict.failure = outputs.error().message;
+  return outputs;
+}
+
 }  // namespace
 
 Result<KernelVerdict> replay_kernel(const Suite& suite, Judge& judge, int32_t kernel,
@@ -381,39 +409,20 @@ Result<KernelVerdict> replay_kernel(const Suite& suite, Judge& judge, int32_t ke
                       });
 }
 
-Result<KernelVerdict> replay_call(const Suite& suite, Judge& judge, size_t call,
-                                  runtime::KernelRunner& runner) {
-  auto run = [&](size_t one, KernelVerdict& verdict) {
-    return run_watched(suite, one, runner, verdict);
-  };
-  return replay_calls(suite, judge, suite.calls[call].kernel, runner.executable(), run, call);
-}
-
 Result<KernelVerdict> replay_kernel(const Suite& suite, Judge& judge, int32_t kernel,
                                     Sandbox& sandbox) {
-  auto run = [&](size_t call, KernelVerdict& verdict) -> Result<std::vector<HostTensor>> {
-    auto outputs = run_watched(suite, call, sandbox.runner(), verdict);
-    if (outputs || !sandbox.contains(outputs.error())) return outputs;
-    sandbox.restart();
-    const Error first = outputs.error();
-    if (first.fault != PlatformFault::kTimeout) {
-      // What ran before it in the process may have done the harm.
-      outputs = run_watched(suite, call, sandbox.runner(), verdict);
-      if (outputs || !sandbox.contains(outputs.error())) {
-        verdict.note =
-            "crashed once, and not again in a fresh process, so that a kernel before it "
-            "may write out of bounds: " +
-            first.message;
-        return outputs;
-      }
-      sandbox.restart();
-    }
-    verdict.failed =
-        outputs.error().fault == PlatformFault::kTimeout ? Failure::kTimeout : Failure::kCrash;
-    verdict.failure = outputs.error().message;
-    return outputs;
+  return replay_calls(suite, judge, kernel, sandbox.runner().executable(),
+                      [&](size_t call, KernelVerdict& verdict) {
+                        return run_contained(suite, call, sandbox, verdict);
+                      });
+}
+
+Result<KernelVerdict> replay_call(const Suite& suite, Judge& judge, size_t call, Sandbox& sandbox) {
+  auto run = [&](size_t one, KernelVerdict& verdict) {
+    return run_contained(suite, one, sandbox, verdict);
   };
-  return replay_calls(suite, judge, kernel, sandbox.runner().executable(), run);
+  return replay_calls(suite, judge, suite.calls[call].kernel, sandbox.runner().executable(), run,
+                      call);
 }
 
 }  // namespace tapml::topdown

@@ -25,6 +25,8 @@ enum class Failure : uint8_t {
   kOutOfBounds,  // it writes beside its outputs
 };
 const char* failure_name(Failure failure);  // "none", "cannot run", "crash", "timeout", ...
+// Of an error that a sandbox contains.
+Failure failure_of(const Error& contained);
 
 // What the tests of one kernel say.
 struct KernelVerdict {
@@ -99,13 +101,12 @@ class Judge {
 // error; a kernel that cannot run is a verdict.
 Result<KernelVerdict> replay_kernel(const Suite& suite, Judge& judge, int32_t kernel,
                                     runtime::KernelRunner& runner);
-// The same for one carved call (index into the suite's calls) alone.
-Result<KernelVerdict> replay_call(const Suite& suite, Judge& judge, size_t call,
-                                  runtime::KernelRunner& runner);
 // All calls in a sandbox, where a crash and a hang are verdicts, too: a crash that comes again in a
 // fresh process. Kernels after it run in another session. May throw as Sandbox does.
 Result<KernelVerdict> replay_kernel(const Suite& suite, Judge& judge, int32_t kernel,
                                     Sandbox& sandbox);
+// The same for one carved call (index into the suite's calls) alone.
+Result<KernelVerdict> replay_call(const Suite& suite, Judge& judge, size_t call, Sandbox& sandbox);
 
 // The arguments of the suite's call on `session`, one a parameter: inputs as they were, outputs
 // that hold garbage, each with memory around it that is watched.

@@ -1,6 +1,7 @@
 #include "topdown/suite/carve.h"
 
 #include <algorithm>
+#include <future>
 
 #include "base/hash.h"
 #include "ir/exceptions.h"
@@ -32,6 +33,21 @@ bool any_nan(const HostTensor& tensor) {
       return false;
   }
 }
+
+HostTensor copy_of(const HostTensor& tensor) {
+  HostTensor copy = uninitialized_tensor(tensor.dtype(), tensor.shape());
+  std::ranges::copy(tensor.bytes(), copy.mutable_bytes().begin());
+  return copy;
+}
+
+// Bytes from which on a thread is worth it.
+constexpr size_t kLarge = size_t{1} << 20;
+
+// What a second thread makes of a large tensor while it is hashed.
+struct Look {
+  bool has_nan = false;
+  std::optional<HostTensor> copy;
+};
 
 }  // namespace
 
@@ -77,11 +93,21 @@ Result<std::string> Carver::read(const runtime::Tensor& tensor) {
   } else {
     TAPML_ASSIGN(host, runtime::download(tensor));
   }
+  // Bytes that lie in the session change.
+  const bool borrowed = base && !options_.folder;
+  std::future<Look> ahead;
+  if (host.byte_size() >= kLarge && !options_.weights) {
+    ahead = std::async(std::launch::async, [&host, borrowed] {
+      return Look{any_nan(host), borrowed ? std::optional(copy_of(host)) : std::nullopt};
+    });
+  }
   std::string hash = content_hash(host);
+  std::optional<Look> look;
+  if (ahead.valid()) look = ahead.get();
   auto [content, fresh] = contents_.try_emplace(hash);
   if (fresh) {
     content->second.shape = host.shape();
-    content->second.has_nan = any_nan(host);
+    content->second.has_nan = look ? look->has_nan : any_nan(host);
     if (options_.budget_bytes > 0) content->second.summary = summarize(host);
   }
   if (auto weight = weight_of_.find(hash); weight != weight_of_.end()) {
@@ -90,18 +116,15 @@ Result<std::string> Carver::read(const runtime::Tensor& tensor) {
     return hash;
   }
   if (content->second.bytes == 0) content->second.bytes = stored_bytes(host);
-  if (!kept_tensors_.contains(hash)) TAPML_TRY(store(hash, host, base != nullptr));
+  if (kept_tensors_.contains(hash)) return hash;
+  if (borrowed) host = look ? std::move(*look->copy) : copy_of(host);
+  TAPML_TRY(store(hash, host));
   return hash;
 }
 
-// `borrowed`: the bytes are the session's, and change.
-Status Carver::store(const std::string& hash, const HostTensor& tensor, bool borrowed) {
+Status Carver::store(const std::string& hash, const HostTensor& tensor) {
   if (options_.folder) {
     TAPML_TRY(options_.folder->put(hash, tensor));
-  } else if (borrowed) {
-    HostTensor copy = uninitialized_tensor(tensor.dtype(), tensor.shape());
-    std::ranges::copy(tensor.bytes(), copy.mutable_bytes().begin());
-    suite_.tensors.emplace(hash, std::move(copy));
   } else {
     suite_.tensors.emplace(hash, tensor);
   }

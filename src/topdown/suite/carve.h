@@ -72,7 +72,7 @@ class Carver : public runtime::Observer {
   void note_nan(const KernelInfo& info);
   Result<std::string> keep(const runtime::Tensor& tensor);
   Result<std::string> read(const runtime::Tensor& tensor);
-  Status store(const std::string& hash, const HostTensor& tensor, bool borrowed);
+  Status store(const std::string& hash, const HostTensor& tensor);
   int32_t suite_kernel(const KernelInfo& info);
 
   // A tensor as it lies in memory; its bytes are another matter.

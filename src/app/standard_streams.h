@@ -1,7 +1,7 @@
 // Standard input and output as a channel.
 #pragma once
 
-namespace tapml::cli {
+namespace tapml::app {
 
 struct StandardStreams {
   int in = -1, out = -1;  // descriptors, whose owner the caller is
@@ -11,4 +11,4 @@ struct StandardStreams {
 // error. UserError where they are not open.
 StandardStreams take_standard_streams();
 
-}  // namespace tapml::cli
+}  // namespace tapml::app

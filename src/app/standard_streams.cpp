@@ -1,11 +1,11 @@
-#include "cli/standard_streams.h"
+#include "app/standard_streams.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "ir/exceptions.h"
 
-namespace tapml::cli {
+namespace tapml::app {
 
 StandardStreams take_standard_streams() {
   StandardStreams streams;
@@ -22,4 +22,4 @@ StandardStreams take_standard_streams() {
   return streams;
 }
 
-}  // namespace tapml::cli
+}  // namespace tapml::app

@@ -1,0 +1,85 @@
+#include "app/isolation.h"
+
+#include <atomic>
+#include <csignal>
+
+#include "app/platforms.h"
+#include "app/standard_streams.h"
+#include "ir/exceptions.h"
+#include "rpc/session/remote_session.h"
+#include "rpc/transport/child_process.h"
+#include "rpc/transport/server.h"
+
+namespace tapml::app {
+
+namespace {
+
+// Longest request of any kind. The program outside ends kernels that take too long; this ends what
+// nobody waits for any more.
+constexpr std::chrono::hours kLongestRequest{1};
+
+std::unique_ptr<runtime::Session> open_worker(const target::Target& target,
+                                              const std::vector<std::string>& libraries,
+                                              const IsolationOptions& isolation) {
+  std::vector<std::string> command = isolation.worker;
+  for (const std::string& file : libraries) {
+    command.emplace_back("--library");
+    command.push_back(file);
+  }
+  auto channel =
+      unwrap(rpc::start_program(std::move(command), "the process of the kernel under test"));
+  rpc::ConnectOptions connect;
+  connect.target = target.text;
+  return unwrap(rpc::RemoteSession::connect(std::move(channel), connect));
+}
+
+}  // namespace
+
+void serve_kernels(const LibraryFiles& libraries) {
+  ::signal(SIGINT, SIG_IGN);  // it is the other program's
+  rpc::ListenOptions listen;
+  listen.sessions = 1;
+  listen.call = kLongestRequest;
+  listen.ends_with_parent = true;
+  listen.server.limits.idle = kLongestRequest * 24;
+  listen.server.open_device = [&](const std::string& target) {
+    return guard([&] { return unwrap(open_served_device(target, libraries.load())); });
+  };
+  static const std::atomic<bool> kNever = false;
+  const StandardStreams streams = take_standard_streams();
+  unwrap(rpc::serve_descriptors(streams.in, streams.out, listen, kNever));
+}
+
+std::function<std::unique_ptr<runtime::Session>()> worker_opener(
+    const target::Target& target, const LibraryFiles& libraries, const RemoteOptions& remote,
+    const IsolationOptions& isolation) {
+  return [target, libraries, remote, isolation]() -> std::unique_ptr<runtime::Session> {
+    if (!has_own_process(target)) return open_worker(target, libraries.files, isolation);
+    target::Target same = target;
+    return open_session(same, {}, libraries.load(), remote);
+  };
+}
+
+PlatformUnderTest open_under_test(target::Target& target, const LibraryFiles& libraries,
+                                  const RemoteOptions& remote, const IsolationOptions& isolation) {
+  PlatformUnderTest result;
+  if (isolation.in_process) {
+    result.session = open_session(target, {}, libraries.load(), remote);
+    result.platform.target = target;
+    result.platform.session = result.session.get();
+    return result;
+  }
+  // What is not here shows before anything else is done, and a place says what code it takes.
+  auto first = std::make_shared<std::unique_ptr<runtime::Session>>(
+      has_own_process(target) ? open_session(target, {}, libraries.load(), remote)
+                              : open_worker(target, libraries.files, isolation));
+  target::adopt_processor(target, (*first)->info());
+  result.platform.target = target;
+  auto open = worker_opener(target, libraries, remote, isolation);
+  result.platform.open = [first, open] { return *first ? std::move(*first) : open(); };
+  result.platform.kernel_timeout =
+      std::chrono::milliseconds(static_cast<int64_t>(isolation.kernel_seconds * 1e3));
+  return result;
+}
+
+}  // namespace tapml::app

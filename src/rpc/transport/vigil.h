@@ -1,0 +1,47 @@
+// Waiting awake for what comes soon.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/host/pause.h"
+#include "base/host/thread_pool.h"
+
+namespace tapml::rpc {
+
+// A thread that sleeps is woken late, above all on a virtual machine, whose processor has to come
+// back first. Whether it is worth it to stay awake, the last times tell: each that was in vain
+// makes more waits go without. For one thread at a time.
+class Vigil {
+ public:
+  // Looks again and again for a moment; whether `look` returned true.
+  template <class Look>
+  bool keep(Look&& look) noexcept {
+    if (alone() || ++left_out_ <= leave_out_) return false;
+    left_out_ = 0;
+    const auto end = std::chrono::steady_clock::now() + kLongest;
+    do {
+      for (int i = 0; i < kPauses; ++i) pause_briefly();
+      if (look()) {
+        leave_out_ = 0;
+        return true;
+      }
+    } while (std::chrono::steady_clock::now() < end);
+    leave_out_ = std::min(2 * leave_out_ + 1, kMostLeftOut);
+    return false;
+  }
+
+ private:
+  static constexpr std::chrono::microseconds kLongest{40};
+  static constexpr int kPauses = 8, kMostLeftOut = 63;
+
+  // The other side has to run somewhere meanwhile.
+  static bool alone() noexcept {
+    static const bool alone = ThreadPool::available_cores() == 1;
+    return alone;
+  }
+
+  int left_out_ = 0, leave_out_ = 0;  // waits since the last vigil; how many go without
+};
+
+}  // namespace tapml::rpc
