@@ -237,12 +237,12 @@ Result<std::vector<runtime::Tensor>> make_arguments(const Suite& suite, size_t i
   const SuiteKernel& kernel = suite.kernels[static_cast<size_t>(call.kernel)];
   std::vector<runtime::Tensor> args;
   for (size_t i = 0; i < kernel.params.size(); ++i) {
-    const HostTensor* before =
-        kernel.modes[i] == AccessMode::kOut ? nullptr : &suite.tensors.at(call.before[i]);
     if (kernel.modes[i] == AccessMode::kIn) {
-      TAPML_ASSIGN(runtime::Tensor arg, runtime::upload(session, *before));
+      TAPML_ASSIGN(runtime::Tensor arg, runtime::upload(session, suite.tensors.at(call.before[i])));
       args.push_back(std::move(arg));
     } else {
+      const HostTensor* before =
+          kernel.modes[i] == AccessMode::kOut ? nullptr : &suite.tensors.at(call.before[i]);
       TAPML_ASSIGN(runtime::Tensor arg,
                    guarded_output(session, suite.tensors.at(call.after[i]), before));
       args.push_back(std::move(arg));
