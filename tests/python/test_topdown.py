@@ -1,9 +1,12 @@
 """Carving, replaying and migrating from Python."""
 import json
 import os
+import pathlib
 import signal
 import subprocess
+import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -172,6 +175,48 @@ def test_kernels_that_crash_or_hang_are_verdicts(demo_suite, cpu, tmp_path, faul
     assert tests.kernel(other).passed
     with pytest.raises(tapml.UserError, match="kernel_timeout"):
         tapml.replayer(suite, cpu, kernel_timeout=0)
+
+
+def marked_processes(mark):
+    """Processes that were started with TAPML_TEST_MARK=mark, or by those that were."""
+    found = []
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            variables = (folder / "environ").read_bytes().split(b"\0")
+        except OSError:
+            continue  # it has ended
+        if f"TAPML_TEST_MARK={mark}".encode() in variables:
+            found.append(int(folder.name))
+    return found
+
+
+def test_a_kernel_that_never_ends_ends_with_its_program(demo_suite, tmp_path):
+    suite = tapml.Suite.load(str(demo_suite))
+    name = next(kernel.name for kernel in suite.kernels if kernel.name.startswith("rms_norm"))
+    hang = skeleton(demo_suite, name).replace(
+        "vr_0 < 192", "({ for (volatile int i = 0; i < 1;) {} 1; })")
+    (tmp_path / "norm.c").write_text(hang)
+    program = f"""
+import tapml
+tests = tapml.replayer({str(demo_suite)!r}, tapml.cpu(), kernels={str(tmp_path)!r}, only={name!r},
+                       kernel_timeout=1000)
+print("ready", flush=True)
+tests.kernel({name!r})
+"""
+    mark = str(tmp_path)
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE,
+                               env={**os.environ, "TAPML_TEST_MARK": mark})
+    try:
+        assert process.stdout.readline() == b"ready\n"
+        time.sleep(1)
+        assert len(marked_processes(mark)) == 3, "the program, the server and its session"
+    finally:
+        process.kill()
+        process.wait()
+    until = time.monotonic() + 20
+    while marked_processes(mark) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert marked_processes(mark) == []
 
 
 def test_replay_with_tolerances_and_own_kernels(demo_suite, cpu, tmp_path):
