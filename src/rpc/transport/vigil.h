@@ -32,7 +32,8 @@ class Vigil {
   }
 
  private:
-  static constexpr std::chrono::microseconds kLongest{40};
+  // Longer than it takes to wake the other side: once both are awake, they stay so.
+  static constexpr std::chrono::microseconds kLongest{300};
   static constexpr int kPauses = 8, kMostLeftOut = 63;
 
   // The other side has to run somewhere meanwhile.
