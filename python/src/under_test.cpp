@@ -2,8 +2,6 @@
 
 #include <pybind11/stl.h>
 
-#include <cmath>
-
 namespace tapml::python {
 
 namespace {

@@ -66,7 +66,7 @@ class FileStream final : public ByteStream {
       }
       if (!stayed_awake) {
         stayed_awake = true;
-        const bool came = vigil_.keep([&] {
+        const bool came = vigil_.keep(deadline, [&] {
           pollfd file = {in_.get(), POLLIN, 0};
           return ::poll(&file, 1, 0) > 0;
         });

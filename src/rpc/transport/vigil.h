@@ -6,6 +6,7 @@
 
 #include "base/host/pause.h"
 #include "base/host/thread_pool.h"
+#include "runtime/session.h"
 
 namespace tapml::rpc {
 
@@ -14,12 +15,12 @@ namespace tapml::rpc {
 // makes more waits go without. For one thread at a time.
 class Vigil {
  public:
-  // Looks again and again for a moment; whether `look` returned true.
+  // Looks again and again for a moment, where there is as much time; whether `look` returned true.
   template <class Look>
-  bool keep(Look&& look) noexcept {
-    if (alone() || ++left_out_ <= leave_out_) return false;
-    left_out_ = 0;
+  bool keep(runtime::Deadline deadline, Look&& look) noexcept {
     const auto end = std::chrono::steady_clock::now() + kLongest;
+    if (alone() || (deadline && *deadline < end) || ++left_out_ <= leave_out_) return false;
+    left_out_ = 0;
     do {
       for (int i = 0; i < kPauses; ++i) pause_briefly();
       if (look()) {
