@@ -4,9 +4,8 @@
 #include <utility>
 
 #include "arith/analyzer.h"
-#include "build/annotations.h"
-#include "ir/exceptions.h"
 #include "op/operator.h"
+#include "passes/contradictions.h"
 #include "passes/graph_functions.h"
 #include "passes/kernel.h"
 #include "passes/shape_check.h"
@@ -85,6 +84,9 @@ class ShapeNamer {
     return make_seq(std::move(blocks), substitute(seq->result, known_));
   }
 
+  // Whether a binding's annotation says more now.
+  bool learned() const { return learned_; }
+
  private:
   // What is learned inside stays there.
   Expr inner(const Expr& body) {
@@ -150,6 +152,7 @@ class ShapeNamer {
     Variable var = make_variable(binding.var->name, found, binding.var->dataflow);
     known_[binding.var.get()] = var;
     binding.var = var;
+    learned_ = true;
   }
 
   Expr with_shapes(const CallNode& call, const Origin& origin, std::vector<Binding>& into) {
@@ -261,6 +264,7 @@ class ShapeNamer {
     return std::nullopt;
   }
 
+  bool learned_ = false;
   std::set<const VarNode*> called_;  // as functions
   ExprMap known_;
 };
@@ -269,16 +273,14 @@ class ShapeNamer {
 
 Module name_shapes(const Module& module) {
   Module result = module;
+  bool learned = false;
   for (const auto& [name, source] : graph_functions(module)) {
-    Expr body = ShapeNamer(source->body).run(source->body);
-    // What was an Object may turn out to be another tensor than promised.
-    const Annotation found = annotation_of(as<SeqNode>(body)->result);
-    if (source->result && found && !build::compatible(found, source->result)) {
-      throw_user("what a function returns is not what it promises", "function " + name,
-                 to_string(source->result), to_string(found));
-    }
-    result.functions[name] = with_body(*source, std::move(body));
+    ShapeNamer namer(source->body);
+    result.functions[name] = with_body(*source, namer.run(source->body));
+    learned |= namer.learned();
   }
+  // What was an Object may turn out to be another tensor than the program says.
+  if (learned) refuse_contradictions(result, "the shapes that are known now");
   return result;
 }
 

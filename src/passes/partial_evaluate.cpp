@@ -9,6 +9,7 @@
 #include "build/pattern.h"
 #include "ir/exceptions.h"
 #include "passes/canonicalize.h"
+#include "passes/contradictions.h"
 #include "passes/fold_constants.h"
 #include "passes/forward_rewrite.h"
 #include "passes/graph_functions.h"
@@ -452,6 +453,7 @@ Module partial_evaluate(const Module& module) {
   for (const auto& [name, source] : graph_functions(module)) {
     result.functions[name] = with_body(*source, Evaluator(module, name).run(*source));
   }
+  refuse_contradictions(result, "what is known at compile time");
   return result;
 }
 

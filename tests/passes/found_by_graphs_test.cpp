@@ -1,8 +1,10 @@
 // Regressions that random programs found, as small as they go.
+
 #include <gtest/gtest.h>
 
 #include "analysis/verifier.h"
 #include "build/block_builder.h"
+#include "build/insert_checks.h"
 #include "interp/interpreter.h"
 #include "passes/canonicalize.h"
 #include "passes/dead_parameters.h"
@@ -236,6 +238,32 @@ def main(x: Tensor((1,), bool)) -> Tensor((3,), u64) {
   testing::expect_user_error([&] { name_shapes(module); },
                              {"what a function returns is not what it promises", "function main",
                               "Tensor((3,), u64)", "Tensor((3,), bool)"});
+}
+
+TEST(FoundByGraphs, WhatIsBoundTurnsOutToBeAnotherTensor) {
+  Module module = text::parse(R"(module
+def main(x: Tensor((1,), bool)) -> Tensor((1,), bool) {
+  a: Object = arange(prim(0), prim(2)) {dtype: i32, step: -1}
+  y: Tensor((), i32) = cumprod(a) {axis: -1, exclusive: false, reverse: false}
+  return x
+})",
+                              "test");
+  testing::expect_user_error(
+      [&] { name_shapes(build::insert_checks(module)); },
+      {"a value is not what its annotation says", "function main, binding y", "Tensor((), i32)",
+       "Tensor((0,), i32)", "the shapes that are known now"});
+}
+
+TEST(FoundByGraphs, WhatIsReturnedIsKnownToBeAnotherShape) {
+  Module module = text::parse(R"(module
+def main() -> Shape((1, 3)) {
+  v: Shape() = shape(1, 64)
+  return v
+})",
+                              "test");
+  testing::expect_user_error([&] { partial_evaluate(module); },
+                             {"what a function returns is not what it promises", "function main",
+                              "Shape((1, 3))", "Shape((1, 64))", "what is known at compile time"});
 }
 
 TEST(FoundByGraphs, WhatIsViewedStaysAVariableWhenItIsKnown) {
