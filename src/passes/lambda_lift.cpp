@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "passes/captures.h"
+#include "passes/contradictions.h"
 #include "passes/graph_functions.h"
 #include "passes/kernel.h"
 #include "relax/rewrite.h"
@@ -239,6 +240,10 @@ Module lambda_lift(const Module& module) {
   Module result = module;
   for (const auto& [name, source] : graph_functions(module)) {
     result.functions[name] = Lifter(result, name).run(*source);
+  }
+  // What a variable says of a closure gives way to what the closure says of itself.
+  if (result.functions.size() > module.functions.size()) {
+    refuse_contradictions(result, "the functions that are called");
   }
   return result;
 }

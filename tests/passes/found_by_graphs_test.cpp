@@ -266,6 +266,24 @@ def main() -> Shape((1, 3)) {
                               "Shape((1, 3))", "Shape((1, 64))", "what is known at compile time"});
 }
 
+TEST(FoundByGraphs, AClosureSaysSomethingElseThanItsVariable) {
+  Module module = text::parse(R"(module
+def main(x: Tensor((3,), f32)) -> Tensor((3,), f32) {
+  f: Callable((Tensor((n,), f32)), Tensor((n,), f32)) = def (
+      a: Tensor((n,), f32)
+  ) -> Tensor((1,), f32) {
+    return a
+  }
+  y: Tensor((3,), f32) = f(x)
+  return y
+})",
+                              "test");
+  testing::expect_user_error(
+      [&] { lambda_lift(module); },
+      {"a value is not what its annotation says", "function main, binding y", "Tensor((3,), f32)",
+       "Tensor((1,), f32)", "the functions that are called"});
+}
+
 TEST(FoundByGraphs, WhatIsViewedStaysAVariableWhenItIsKnown) {
   Module module = text::parse(R"(module
 impure def main(x: Tensor((1,), f32)) -> Tensor((1, 1), f32) {
