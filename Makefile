@@ -111,6 +111,12 @@ asan: setup  ## unit tests and the inputs of the fuzzers under sanitizers (build
 	@cmake --build --preset asan --target unit_tests fuzz_readers
 	@ctest --preset asan
 
+.PHONY: asan-fuzz
+asan-fuzz: setup  ## the inputs of the fuzzers alone under sanitizers (build/asan/)
+	@cmake --preset asan --log-level=WARNING
+	@cmake --build --preset asan --target fuzz_readers
+	@ctest --preset asan -L fuzz
+
 .PHONY: test-tsan
 test-tsan: setup  ## tests of the runtime, of remote sessions and a short soak under the thread sanitizer (build/tsan/)
 	@echo "== Clang 19, thread sanitizer (build/tsan/)"

@@ -64,6 +64,7 @@ function(tapml_test folder)
   target_link_libraries(
     test_${folder} PRIVATE tapml_test_support ${test_LINK} GTest::gtest GTest::gtest_main)
   tapml_precompile(test_${folder} tapml_pch_test)
+  tapml_unity(test_${folder} ${sources})
   set_target_properties(
     test_${folder} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
   if(test_PROGRAM)
