@@ -55,14 +55,14 @@ DType dtype_of(const py::object& dtype, const char* where) {
     }
   }
   throw_user("not a dtype of tapml", where, all_names() + ", or as in \"f32\"",
-             quoted(py::str(dtype).cast<std::string>()));
+             in_quotes(py::str(dtype).cast<std::string>()));
 }
 
 DType from_numpy(const py::object& numpy_dtype, const char* where) {
   const std::string name = py::str(numpy_dtype.attr("name")).cast<std::string>();
   if (auto found = by_name(name)) return *found;
   throw_user("an array of elements that tapml has not", where, all_names(),
-             quoted(py::str(numpy_dtype).cast<std::string>()));
+             in_quotes(py::str(numpy_dtype).cast<std::string>()));
 }
 
 py::object to_numpy(DType dtype) {

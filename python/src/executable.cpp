@@ -70,7 +70,7 @@ std::unique_ptr<Compiled> compile_for(const py::object& module, const py::object
   return without_interpreter([&] { return compile(source, wanted, settings, open); });
 }
 
-std::unique_ptr<Compiled> load(const std::string& path) {
+std::unique_ptr<Compiled> load_executable(const std::string& path) {
   return without_interpreter([&] {
     ExecutableFile file = app::load_executable(path);
     auto compiled = std::make_unique<Compiled>();
@@ -81,7 +81,7 @@ std::unique_ptr<Compiled> load(const std::string& path) {
   });
 }
 
-void save(const Compiled& compiled, const std::string& path) {
+void save_executable(const Compiled& compiled, const std::string& path) {
   without_interpreter([&] {
     unwrap(check_writable(path));
     ExecutableFile file = app::executable_file(*compiled.executable,
@@ -113,7 +113,7 @@ std::unique_ptr<Function> get_function(const std::shared_ptr<Library>& library,
     for (const VmFunction& one : executable.functions) {
       names += (names.empty() ? "" : ", ") + one.name;
     }
-    throw_user("the library has no such function", "get_function(name)", names, quoted(name));
+    throw_user("the library has no such function", "get_function(name)", names, in_quotes(name));
   }
   return std::make_unique<Function>(Function{library, name, function->params});
 }
@@ -235,7 +235,7 @@ SessionRef session_for(const Compiled& compiled, const py::object& device, const
   const std::string target = compiled.executable->target;
   if (!open) {
     throw_user("the executable was compiled for a target and for no device yet", where,
-               "a session on " + quoted(target), "none");
+               "a session on " + in_quotes(target), "none");
   }
   const std::string platform = target::parse_target(target).description.platform;
   if (platform != open->target().description.platform) {
@@ -260,14 +260,14 @@ void bind_executable(py::module_& module) {
             return py::tuple(names);
           },
           "Names of its kernels: what top-down migration moves one by one.")
-      .def("save", &save, py::arg("path"),
+      .def("save", &save_executable, py::arg("path"),
            "Writes the executable to a file, which tapml.load, the program and libtapml read.")
       .def("__str__",
            [](const Compiled& c) {
              return without_interpreter([&] { return text::print(c.fixed); });
            })
       .def("__repr__", [](const Compiled& c) {
-        return "<tapml.Executable for " + quoted(c.executable->target) + " with " +
+        return "<tapml.Executable for " + in_quotes(c.executable->target) + " with " +
                std::to_string(c.executable->kernels.size()) + " kernels>";
       });
   py::class_<Function>(module, "Function", py::is_final(), R"doc(
@@ -295,7 +295,7 @@ Calls from several threads run one after the other.)doc")
           [](const Library& l) { return function_names(l.use()->machine->executable()); })
       .def_property_readonly("device", [](const Library& l) { return l.open(); })
       .def("__repr__", [](const Library& l) {
-        return "<tapml.Library on " + quoted(l.open()->target().text) +
+        return "<tapml.Library on " + in_quotes(l.open()->target().text) +
                (l.open()->closed() ? ", closed>" : ">");
       });
   module.def("compile", &compile_for, py::arg("module"), py::arg("target"), py::kw_only(),
@@ -303,7 +303,7 @@ Calls from several threads run one after the other.)doc")
              py::arg("skip") = std::vector<std::string>(),
              py::arg("bounds") = std::map<std::string, int64_t>(),
              py::arg("libraries") = std::vector<std::string>(), py::arg("patterns") = py::none());
-  module.def("load", &load, py::arg("path"));
+  module.def("load", &load_executable, py::arg("path"));
   module.def("upload", &upload, py::arg("executable"), py::arg("device") = py::none());
 }
 

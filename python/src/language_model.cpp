@@ -52,7 +52,7 @@ struct Generated {
   std::vector<int32_t> prompt;
 };
 
-LanguageModel load(const std::string& folder, const std::string& quantize) {
+LanguageModel load_model(const std::string& folder, const std::string& quantize) {
   return without_interpreter([&] {
     return LanguageModel{
         folder, quantize,
@@ -130,7 +130,7 @@ std::unique_ptr<Generated> generate(const Engine& engine, const std::string& pro
 LanguageModel language_model_of(const py::object& model, const char* where) {
   if (py::isinstance<LanguageModel>(model)) return model.cast<LanguageModel>();
   if (py::isinstance<py::str>(model) || py::hasattr(model, "__fspath__")) {
-    return load(py::module_::import("os").attr("fspath")(model).cast<std::string>(), "");
+    return load_model(py::module_::import("os").attr("fspath")(model).cast<std::string>(), "");
   }
   throw_user("not a language model", where, "a tapml.LanguageModel, or the folder of one",
              py::str(py::type::of(model).attr("__name__")).cast<std::string>());
@@ -161,7 +161,7 @@ void bind_language_model(py::module_& module) {
       .def_property_readonly("decode_seconds",
                              [](const Generated& g) { return g.generation.decode_seconds; })
       .def("__repr__",
-           [](const Generated& g) { return "<tapml.Generation " + quoted(g.text) + ">"; });
+           [](const Generated& g) { return "<tapml.Generation " + in_quotes(g.text) + ">"; });
   py::class_<Engine>(module, "Engine", py::is_final(),
                      "A language model on a device, its weights uploaded.")
       .def_property_readonly("device", [](const Engine& engine) { return engine.open(); })
@@ -173,16 +173,16 @@ Continues a text; greedily at temperature 0.
 ``on_token(token, text)`` sees each token and the text that it completes; what it raises ends the
 text and is raised here. With ``logits`` the result holds them.)doc")
       .def("__repr__", [](const Engine& engine) {
-        return "<tapml.Engine " + quoted(engine.model().folder) + " on " +
-               quoted(engine.open()->target().text) + ">";
+        return "<tapml.Engine " + in_quotes(engine.model().folder) + " on " +
+               in_quotes(engine.open()->target().text) + ">";
       });
   py::class_<LanguageModel>(module, "LanguageModel", py::is_final(),
                             "A Hugging Face model folder: module, weights, tokenizer.")
       .def_static(
           "load",
           [](const py::object& folder, const std::string& quantize) {
-            return load(py::module_::import("os").attr("fspath")(folder).cast<std::string>(),
-                        quantize);
+            return load_model(py::module_::import("os").attr("fspath")(folder).cast<std::string>(),
+                              quantize);
           },
           py::arg("folder"), py::kw_only(), py::arg("quantize") = "", R"doc(
 Reads config.json, the weights (mapped, not copied) and tokenizer.json.
@@ -220,8 +220,9 @@ not known.)doc")
           py::arg("tokens"), "The text of token ids.")
       .def("engine", &make_engine, py::arg("device"), py::kw_only(), py::arg("cache") = true,
            "Compiles the model for the device and uploads it.")
-      .def("__repr__",
-           [](const LanguageModel& m) { return "<tapml.LanguageModel " + quoted(m.folder) + ">"; });
+      .def("__repr__", [](const LanguageModel& m) {
+        return "<tapml.LanguageModel " + in_quotes(m.folder) + ">";
+      });
 }
 
 }  // namespace tapml::python

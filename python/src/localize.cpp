@@ -96,7 +96,7 @@ std::unique_ptr<Localized> localize(const py::object& given, const py::object& s
   });
 }
 
-void save_report(const Localized& found, const std::string& folder) {
+void save_localized_report(const Localized& found, const std::string& folder) {
   without_interpreter([&] {
     unwrap(make_folder(folder));
     for (const topdown::Culprit& culprit : found.localization.culprits) {
@@ -110,8 +110,8 @@ void save_report(const Localized& found, const std::string& folder) {
   });
 }
 
-void save_ci_reports(const Localized& found, const std::string& junit,
-                     const std::string& markdown) {
+void save_localized_ci_reports(const Localized& found, const std::string& junit,
+                               const std::string& markdown) {
   without_interpreter([&] {
     write_ci_reports(
         topdown::ci_report("tapml localize " + found.model + ": " + found.localization.source +
@@ -187,9 +187,9 @@ void bind_localize(py::module_& module) {
           "to_dict",
           [](const Localized& l) { return parsed(topdown::localization_json(l.localization)); },
           "As ``tapml localize --json`` shows it.")
-      .def("save_report", &save_report, py::arg("folder"),
+      .def("save_report", &save_localized_report, py::arg("folder"),
            "Writes report.html, report.json and a folder with a reproducer for each culprit.")
-      .def("save_ci_reports", &save_ci_reports, py::kw_only(), py::arg("junit") = "",
+      .def("save_ci_reports", &save_localized_ci_reports, py::kw_only(), py::arg("junit") = "",
            py::arg("markdown") = "",
            "Writes JUnit XML and a summary in Markdown, whichever is named.")
       .def("__str__", [](const Localized& l) { return topdown::localization_text(l.localization); })

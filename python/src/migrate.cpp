@@ -108,7 +108,7 @@ std::unique_ptr<Migrated> migrate(const py::object& given, const py::object& sou
   });
 }
 
-void save_report(const Migrated& migrated, const std::string& folder) {
+void save_migration_report(const Migrated& migrated, const std::string& folder) {
   without_interpreter([&] {
     unwrap(make_folder(folder));
     unwrap(topdown::write_failures(migrated.migration, folder));
@@ -119,8 +119,8 @@ void save_report(const Migrated& migrated, const std::string& folder) {
   });
 }
 
-void save_ci_reports(const Migrated& migrated, const std::string& junit,
-                     const std::string& markdown) {
+void save_migration_ci_reports(const Migrated& migrated, const std::string& junit,
+                               const std::string& markdown) {
   without_interpreter([&] {
     write_ci_reports(
         topdown::ci_report("tapml migrate " + migrated.texts.model + ": " +
@@ -191,9 +191,9 @@ void bind_migrate(py::module_& module) {
       .def(
           "to_dict", [](const Migrated& m) { return parsed(topdown::migration_json(m.migration)); },
           "As ``tapml migrate --json`` shows it.")
-      .def("save_report", &save_report, py::arg("folder"),
+      .def("save_report", &save_migration_report, py::arg("folder"),
            "Writes report.html, report.json and the failing calls into the folder.")
-      .def("save_ci_reports", &save_ci_reports, py::kw_only(), py::arg("junit") = "",
+      .def("save_ci_reports", &save_migration_ci_reports, py::kw_only(), py::arg("junit") = "",
            py::arg("markdown") = "",
            "Writes JUnit XML (one case a kernel, one for the whole model) and a summary in "
            "Markdown, whichever is named.")

@@ -32,7 +32,7 @@ Program checked(const std::string& text, const std::string& name) {
   });
 }
 
-Program load(const std::string& path) {
+Program load_program(const std::string& path) {
   std::string text = without_interpreter([&] { return unwrap(read_text_file(path)); });
   return checked(text, path);
 }
@@ -199,7 +199,7 @@ A program before it is compiled: functions over tensors, read from the text form
 Reads a module from its text, checks it and returns it.
 
 ``name`` stands for the text in messages. Raises tapml.UserError with line, column and caret.)doc")
-      .def_static("load", &load, py::arg("path"), "Reads a module from a file.")
+      .def_static("load", &load_program, py::arg("path"), "Reads a module from a file.")
       .def_property_readonly(
           "functions",
           [](const Program& program) {
@@ -224,7 +224,7 @@ The module with symbolic variables of a function's parameters replaced: ``bind(n
              return without_interpreter([&] { return text::print(program.module); });
            })
       .def("__repr__", [](const Program& program) {
-        return "<tapml.Module " + quoted(program.name) + ": " +
+        return "<tapml.Module " + in_quotes(program.name) + ": " +
                names_of(functions_of(program.module)) + ">";
       });
 }

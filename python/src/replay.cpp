@@ -74,7 +74,7 @@ int32_t find_kernel(const topdown::Suite& suite, const std::string& name) {
   if (kernel >= 0) return kernel;
   std::string names;
   for (const auto& one : suite.kernels) names += (names.empty() ? "" : ", ") + one.name;
-  throw_user("the suite has no such kernel", "kernel", names, quoted(name));
+  throw_user("the suite has no such kernel", "kernel", names, in_quotes(name));
 }
 
 // `only`: the kernel that is compiled; all of them where it is empty.
@@ -168,7 +168,7 @@ topdown::CallParam place_of(const topdown::Suite& suite, int64_t call, const std
   if (found == kernel.params.end()) {
     std::string names;
     for (const std::string& one : kernel.params) names += (names.empty() ? "" : ", ") + one;
-    throw_user("the kernel has no such parameter", kernel.name, names, quoted(param));
+    throw_user("the kernel has no such parameter", kernel.name, names, in_quotes(param));
   }
   return {static_cast<size_t>(call), static_cast<size_t>(found - kernel.params.begin())};
 }

@@ -95,7 +95,7 @@ void restore(const SessionRef& open, const Snapshot& snapshot) {
 }
 
 std::string repr(const OpenSession& open) {
-  return "<tapml.Session " + quoted(open.target().text) + (open.closed() ? ", closed>" : ">");
+  return "<tapml.Session " + in_quotes(open.target().text) + (open.closed() ? ", closed>" : ">");
 }
 
 std::string devices_json() {

@@ -36,14 +36,14 @@ struct SuiteCall {
   }
 };
 
-CarvedSuite load(const std::string& folder, const std::string& model) {
+CarvedSuite load_carved(const std::string& folder, const std::string& model) {
   return without_interpreter([&] {
     return CarvedSuite{
         std::make_shared<const topdown::Suite>(unwrap(topdown::load_suite(folder, model))), folder};
   });
 }
 
-void save(const CarvedSuite& suite, const std::string& folder) {
+void save_carved(const CarvedSuite& suite, const std::string& folder) {
   without_interpreter([&] { return topdown::save_suite(*suite.suite, folder); });
 }
 
@@ -158,7 +158,7 @@ CarvedSuite carve_function(const Compiled& compiled, const py::object& device,
       names += (names.empty() ? "" : ", ") + one.name;
     }
     throw_user("the executable has no such function", "carve(function=...)", names,
-               tapml::quoted(name));
+               tapml::in_quotes(name));
   }
   std::vector<std::vector<runtime::Value>> runs;
   for (py::handle one : inputs) {
@@ -268,10 +268,10 @@ void bind_suite(py::module_& module) {
       });
   py::class_<CarvedSuite>(module, "Suite", py::is_final(), R"doc(
 Carved tests: one real run, kept as a test for every kernel call.)doc")
-      .def_static("load", &load, py::arg("folder"), py::kw_only(), py::arg("model") = "",
+      .def_static("load", &load_carved, py::arg("folder"), py::kw_only(), py::arg("model") = "",
                   "Reads what save(), or the command ``tapml carve``, wrote. ``model``: where the "
                   "model of a suite with weights by reference is, if not where it was.")
-      .def("save", &save, py::arg("folder"), "Writes the suite as a folder.")
+      .def("save", &save_carved, py::arg("folder"), "Writes the suite as a folder.")
       .def_readonly("folder", &CarvedSuite::folder)
       .def_property_readonly(
           "source", [](const CarvedSuite& s) { return s.suite->source; },

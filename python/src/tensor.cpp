@@ -345,7 +345,7 @@ Puts the elements of ``x``, of the same dtype and shape, into the tensor.)doc")
            })
       .def("__repr__", [](const DeviceTensor& t) {
         return "<tapml.Tensor " + type_text(t.dtype(), t.shape()) + " on " +
-               quoted(t.open()->target().text) + (t.open()->closed() ? ", closed>" : ">");
+               in_quotes(t.open()->target().text) + (t.open()->closed() ? ", closed>" : ">");
       });
   module.def("tensor", &tensor, py::arg("x"), py::arg("device"), py::arg("dtype") = py::none(),
              py::kw_only(), py::arg("copy") = py::none());

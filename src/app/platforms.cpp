@@ -76,7 +76,7 @@ Result<std::shared_ptr<runtime::Device>> open_served_device(
   return guard([&] {
     const target::Target parsed = target::parse_target(target);
     if (!parsed.place.empty()) {
-      throw_user("a server opens its own devices only", "target " + quoted(target), "no place",
+      throw_user("a server opens its own devices only", "target " + in_quotes(target), "no place",
                  "@" + parsed.place);
     }
     return open_device(parsed, {}, libraries);

@@ -29,7 +29,7 @@ size_t utf8_sequence_length(std::string_view text, size_t position) {
   return 0;
 }
 
-std::string quoted(std::string_view text, size_t most) {
+std::string in_quotes(std::string_view text, size_t most) {
   constexpr char kHex[] = "0123456789abcdef";
   std::string out = "\"";
   for (size_t i = 0; i < text.size();) {

@@ -10,7 +10,7 @@ namespace tapml {
 
 // "text" in double quotes; quotes, backslashes and control characters escaped, and cut with "..."
 // where it is longer than `most` bytes (never inside a UTF-8 sequence). Safe for hostile input.
-std::string quoted(std::string_view text, size_t most = 80);
+std::string in_quotes(std::string_view text, size_t most = 80);
 
 // Length of the valid UTF-8 sequence (no overlong form, no surrogate, at most U+10FFFF) at
 // `position`, 1 to 4, or 0 where there is none.

@@ -250,7 +250,7 @@ std::string json_excerpt(const Json& value) {
     case JsonKind::kNull:
       return "null";
     case JsonKind::kString:
-      return "the string " + quoted(value.as_string(), 60);
+      return "the string " + in_quotes(value.as_string(), 60);
     case JsonKind::kArray:
       return "an array of " + std::to_string(value.items().size());
     case JsonKind::kObject:

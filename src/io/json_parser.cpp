@@ -95,7 +95,7 @@ class JsonParser {
   std::string found() const {
     if (position_ >= text_.size()) return "the end of the file";
     size_t length = std::max<size_t>(1, utf8_sequence_length(text_, position_));
-    return quoted(text_.substr(position_, length));
+    return in_quotes(text_.substr(position_, length));
   }
 
   Error syntax_error(std::string expectation, std::string what, Position at) const {
@@ -265,7 +265,7 @@ class JsonParser {
     for (size_t i = 1; i < order.size(); ++i) {
       const std::string& key = members[order[i]].first;
       if (key != members[order[i - 1]].first) continue;
-      return fail(user_error(std::string(source_) + " has the key " + quoted(key) + " twice",
+      return fail(user_error(std::string(source_) + " has the key " + in_quotes(key) + " twice",
                              place(key_positions[order[i]]), "each key once in an object",
                              "the first at " + place(key_positions[order[i - 1]])));
     }
@@ -378,7 +378,7 @@ class JsonParser {
     skip_digits();
     if (leading_zero && position_ > digits + 1) {
       return fail(syntax_error("a number without leading zeros",
-                               quoted(text_.substr(begin, position_ - begin), 40), at));
+                               in_quotes(text_.substr(begin, position_ - begin), 40), at));
     }
     bool integral = true;
     if (peek() == '.') {
@@ -404,7 +404,7 @@ class JsonParser {
     double value = to_double(token);
     if (!std::isfinite(value)) {
       return fail(user_error(std::string(source_) + " has a number that is too large", place(at),
-                             "at most 1.8e308 in magnitude", quoted(token, 40)));
+                             "at most 1.8e308 in magnitude", in_quotes(token, 40)));
     }
     out = Json::number(value);
     return {};

@@ -57,7 +57,7 @@ std::optional<DType> parse_spelling(std::string_view name) {
   return std::nullopt;
 }
 
-struct Entry {
+struct TensorEntry {
   std::string_view name;
   DType dtype = DType::kF32;
   Shape shape;
@@ -65,7 +65,7 @@ struct Entry {
   uint64_t end = 0;
 };
 
-std::string range_text(const Entry& entry) {
+std::string range_text(const TensorEntry& entry) {
   return "[" + std::to_string(entry.begin) + ", " + std::to_string(entry.end) + ")";
 }
 
@@ -88,17 +88,17 @@ class Reader {
                              json_excerpt(header)));
     }
     SafetensorsFile file;
-    std::vector<Entry> entries;
+    std::vector<TensorEntry> entries;
     for (const auto& [name, value] : header.members()) {
       if (name == kMetadataKey) {
         TAPML_TRY(read_metadata(value, file.metadata));
       } else {
-        TAPML_ASSIGN(Entry entry, read_entry(name, value));
+        TAPML_ASSIGN(TensorEntry entry, read_entry(name, value));
         entries.push_back(std::move(entry));
       }
     }
     TAPML_TRY(check_layout(entries));
-    for (Entry& entry : entries) {
+    for (TensorEntry& entry : entries) {
       const std::byte* data = bytes_.data() + data_offset() + entry.begin;
       TAPML_TRY(check_bools(entry, data));
       file.tensors.emplace(std::string(entry.name),
@@ -119,7 +119,7 @@ class Reader {
 
   Error tensor_error(std::string_view name, std::string problem, std::string expected,
                      std::string found) const {
-    return user_error(source_ + ": tensor " + quoted(name) + " " + std::move(problem), source_,
+    return user_error(source_ + ": tensor " + in_quotes(name) + " " + std::move(problem), source_,
                       std::move(expected), std::move(found));
   }
 
@@ -154,7 +154,7 @@ class Reader {
     }
     for (const auto& [key, text] : value.members()) {
       if (!text.is_string()) {
-        return fail(file_error("metadata " + quoted(key) + " is not a string", "a string",
+        return fail(file_error("metadata " + in_quotes(key) + " is not a string", "a string",
                                json_excerpt(text)));
       }
       metadata.emplace(key, text.as_string());
@@ -162,9 +162,9 @@ class Reader {
     return {};
   }
 
-  Result<Entry> read_entry(std::string_view name, const Json& value) const {
+  Result<TensorEntry> read_entry(std::string_view name, const Json& value) const {
     JsonObjectReader fields(value, source_ + " (header)", quoted_path(name));
-    Entry entry;
+    TensorEntry entry;
     entry.name = name;
     TAPML_ASSIGN(std::string dtype_text, fields.required_string("dtype"));
     std::optional<DType> dtype = parse_spelling(dtype_text);
@@ -172,7 +172,7 @@ class Reader {
       std::vector<std::string_view> known;
       for (const DTypeSpelling& known_type : kSpellings) known.push_back(known_type.name);
       return fail(tensor_error(name, "has a dtype that is not supported", join_choices(known),
-                               quoted(dtype_text)));
+                               in_quotes(dtype_text)));
     }
     entry.dtype = *dtype;
     TAPML_ASSIGN(entry.shape, fields.required_int_array("shape", 0));
@@ -189,7 +189,7 @@ class Reader {
 
   static std::string quoted_path(std::string_view name) { return std::string(name.substr(0, 80)); }
 
-  Status check_entry(const Entry& entry) const {
+  Status check_entry(const TensorEntry& entry) const {
     if (entry.begin > entry.end) {
       return fail(
           tensor_error(entry.name, "has reversed data_offsets", "begin <= end", range_text(entry)));
@@ -222,17 +222,17 @@ class Reader {
   }
 
   // The tensors must tile the data: overlaps and holes are how files hide bytes.
-  Status check_layout(const std::vector<Entry>& entries) const {
-    std::vector<const Entry*> order;
-    for (const Entry& entry : entries) order.push_back(&entry);
-    std::sort(order.begin(), order.end(), [](const Entry* a, const Entry* b) {
+  Status check_layout(const std::vector<TensorEntry>& entries) const {
+    std::vector<const TensorEntry*> order;
+    for (const TensorEntry& entry : entries) order.push_back(&entry);
+    std::sort(order.begin(), order.end(), [](const TensorEntry* a, const TensorEntry* b) {
       return std::tie(a->begin, a->end, a->name) < std::tie(b->begin, b->end, b->name);
     });
     uint64_t reached = 0;
-    const Entry* before = nullptr;
-    for (const Entry* entry : order) {
+    const TensorEntry* before = nullptr;
+    for (const TensorEntry* entry : order) {
       if (entry->begin < reached) {
-        return fail(tensor_error(entry->name, "overlaps tensor " + quoted(before->name),
+        return fail(tensor_error(entry->name, "overlaps tensor " + in_quotes(before->name),
                                  "offsets from " + std::to_string(reached) + " on",
                                  range_text(*entry)));
       }
@@ -251,7 +251,7 @@ class Reader {
     return {};
   }
 
-  Status check_bools(const Entry& entry, const std::byte* data) const {
+  Status check_bools(const TensorEntry& entry, const std::byte* data) const {
     if (entry.dtype != DType::kBool) return {};
     for (uint64_t i = 0; i < entry.end - entry.begin; ++i) {
       auto byte = static_cast<uint8_t>(data[i]);

@@ -35,7 +35,7 @@ const Architecture& find_architecture(std::string_view name) {
     if (architecture.name == name) return architecture;
     known.push_back(architecture.name);
   }
-  throw_user("unknown architecture " + quoted(name), "", join_choices(known), quoted(name));
+  throw_user("unknown architecture " + in_quotes(name), "", join_choices(known), in_quotes(name));
 }
 
 }  // namespace tapml::models

@@ -14,7 +14,7 @@ bool Instruction::operator==(const Instruction& other) const {
 
 namespace {
 
-std::string quoted(const std::string& text) {
+std::string in_quotes(const std::string& text) {
   std::string result = "\"";
   for (char c : text) {
     if (c == '"' || c == '\\') result += '\\';
@@ -26,7 +26,7 @@ std::string quoted(const std::string& text) {
 
 std::string to_text(const TraceValue& value) {
   if (const auto* number = std::get_if<int64_t>(&value)) return std::to_string(*number);
-  if (const auto* text = std::get_if<std::string>(&value)) return quoted(*text);
+  if (const auto* text = std::get_if<std::string>(&value)) return in_quotes(*text);
   std::string result = "[";
   for (const auto& factor : std::get<Factors>(value)) {
     if (result.size() > 1) result += ", ";

@@ -75,7 +75,7 @@ class Lexer {
     }
     size_t length = std::max<size_t>(utf8_sequence_length(text_, position_), 1);
     source_.fail(position_, "a character that the text format does not use", "",
-                 quoted(text_.substr(position_, length)),
+                 in_quotes(text_.substr(position_, length)),
                  c == '\'' ? "strings stand in double quotes" : "");
   }
 
@@ -110,7 +110,7 @@ class Lexer {
     }
     if (is_identifier_char(at(end)) || at(end) == '.') {
       source_.fail(end, "a malformed number", "digits such as 12, 1.5, 1e-3 or 0x1.8p1",
-                   quoted(text_.substr(position_, end + 1 - position_)));
+                   in_quotes(text_.substr(position_, end + 1 - position_)));
     }
     return make(is_float ? TokenKind::kFloat : TokenKind::kInteger, end);
   }
@@ -223,7 +223,7 @@ std::vector<Token> tokenize(const Source& source) { return Lexer(source).run(); 
 std::string describe(const Token& token) {
   switch (token.kind) {
     case TokenKind::kString:
-      return "the string " + quoted(token.value, 40);
+      return "the string " + in_quotes(token.value, 40);
     case TokenKind::kName:
     case TokenKind::kQuotedName:
     case TokenKind::kInteger:

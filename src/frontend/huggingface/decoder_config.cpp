@@ -21,8 +21,7 @@ constexpr int64_t kMaxHeadDim = int64_t{1} << 14;
 void check_divides(const JsonObjectReader& json, const char* key, int64_t value, int64_t divisor,
                    const char* divisor_key) {
   if (value % divisor == 0) return;
-  throw_error(json.field_error(key,
-                               std::string("is not a multiple of ") + tapml::quoted(divisor_key),
+  throw_error(json.field_error(key, std::string("is not a multiple of ") + in_quotes(divisor_key),
                                "a multiple of " + std::to_string(divisor)));
 }
 

@@ -74,7 +74,7 @@ QuantizedWeight quantize_weight(const models::WeightSpec& spec, std::span<const 
         }
         const float scale = rounded(largest / kLargestLevel, quantization.scales);
         if (!finite || !std::isfinite(scale)) {
-          throw_user("weight " + tapml::quoted(spec.name) + " cannot be quantized", file,
+          throw_user("weight " + in_quotes(spec.name) + " cannot be quantized", file,
                      finite ? std::string("scales that fit ") + dtype_name(quantization.scales)
                             : "finite elements",
                      finite ? "a largest magnitude of " + std::to_string(largest)

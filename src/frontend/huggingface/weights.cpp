@@ -31,7 +31,7 @@ struct Found {
 std::string list_names(const std::vector<std::string>& names) {
   std::string text;
   for (size_t i = 0; i < names.size() && i < kListed; ++i) {
-    text += (i ? ", " : "") + tapml::quoted(names[i]);
+    text += (i ? ", " : "") + in_quotes(names[i]);
   }
   if (names.size() > kListed) text += " and " + std::to_string(names.size() - kListed) + " more";
   return text;
@@ -70,7 +70,7 @@ Found read_shards(const std::string& folder, const std::string& index) {
   for (const std::string& shard : shards) {
     const std::string path = folder + "/" + shard;
     if (!fs::exists(path)) {
-      throw_user("a weight file is missing: " + path, index, "the file " + tapml::quoted(shard),
+      throw_user("a weight file is missing: " + path, index, "the file " + in_quotes(shard),
                  "nothing", "the index names it; download it again");
     }
     for (auto& [name, tensor] : read_file(path)) {
@@ -82,8 +82,8 @@ Found read_shards(const std::string& folder, const std::string& index) {
   }
   for (const auto& [name, shard] : index_of) {
     if (found.tensors.contains(name)) continue;
-    throw_user("tensor " + tapml::quoted(name) + " is not in the file that the index names", index,
-               "a tensor of that name in " + tapml::quoted(shard), "no such tensor");
+    throw_user("tensor " + in_quotes(name) + " is not in the file that the index names", index,
+               "a tensor of that name in " + in_quotes(shard), "no such tensor");
   }
   return found;
 }
@@ -105,12 +105,12 @@ Found read_folder(const std::string& folder) {
 void check_weight(const models::WeightSpec& spec, const HostTensor& tensor,
                   const std::string& file) {
   if (tensor.shape() != spec.shape) {
-    throw_user("weight " + tapml::quoted(spec.name) + " has another shape than config.json implies",
+    throw_user("weight " + in_quotes(spec.name) + " has another shape than config.json implies",
                file, shape_to_string(spec.shape), shape_to_string(tensor.shape()));
   }
   const DType dtype = tensor.dtype();
   if (dtype != DType::kF32 && dtype != DType::kF16 && dtype != DType::kBF16) {
-    throw_user("weight " + tapml::quoted(spec.name) + " has a dtype that is not supported", file,
+    throw_user("weight " + in_quotes(spec.name) + " has a dtype that is not supported", file,
                "f32, f16 or bf16", dtype_name(dtype));
   }
 }
@@ -120,8 +120,8 @@ std::optional<SourceWeight> find_source(const models::WeightSpec& spec, const Fo
                                         std::vector<std::string>& missing) {
   const bool whole = spec.parts.empty();
   if (!whole && (spec.shape.empty() || spec.shape[0] != static_cast<int64_t>(spec.parts.size()))) {
-    throw_user("weight " + tapml::quoted(spec.name) + " has another number of parts than its shape",
-               "", shape_to_string(spec.shape), std::to_string(spec.parts.size()) + " parts");
+    throw_user("weight " + in_quotes(spec.name) + " has another number of parts than its shape", "",
+               shape_to_string(spec.shape), std::to_string(spec.parts.size()) + " parts");
   }
   const std::vector<std::string> names = whole ? std::vector{spec.name} : spec.parts;
   const Shape part_shape(spec.shape.begin() + (whole ? 0 : 1), spec.shape.end());
@@ -136,9 +136,9 @@ std::optional<SourceWeight> find_source(const models::WeightSpec& spec, const Fo
     const std::string& file = found.file_of.at(name);
     check_weight({name, part_shape, {}}, part, file);
     if (!source.parts.empty() && part.dtype() != source.dtype()) {
-      throw_user(
-          "weight " + tapml::quoted(name) + " has another dtype than " + tapml::quoted(names[0]),
-          file, dtype_name(source.dtype()), dtype_name(part.dtype()), "the two become one tensor");
+      throw_user("weight " + in_quotes(name) + " has another dtype than " + in_quotes(names[0]),
+                 file, dtype_name(source.dtype()), dtype_name(part.dtype()),
+                 "the two become one tensor");
     }
     source.parts.push_back(part);
   }

@@ -59,9 +59,9 @@ Result<CommandResult> run_command(std::vector<std::string> arguments,
   posix_spawn_file_actions_destroy(&actions);
   write_end.close();
   if (error != 0) {
-    return fail(platform_error(PlatformFault::kAbsent,
-                               "cannot start " + quoted(arguments[0]) + ": " + std::strerror(error),
-                               arguments[0]));
+    return fail(platform_error(
+        PlatformFault::kAbsent,
+        "cannot start " + in_quotes(arguments[0]) + ": " + std::strerror(error), arguments[0]));
   }
   CommandResult result;
   const auto limit = std::chrono::steady_clock::now() + longest;

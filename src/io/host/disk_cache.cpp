@@ -75,7 +75,7 @@ void read_numbers(std::string_view text, std::array<int64_t, N>& numbers) {
   }
 }
 
-struct Entry {
+struct CacheEntry {
   fs::path path;
   int64_t size = 0;
   std::pair<int64_t, int64_t> used;  // seconds, nanoseconds
@@ -153,8 +153,8 @@ struct DiskCache::State {
   }
 
   // All entries, and temporary files that a crash has left.
-  std::vector<Entry> list(std::vector<fs::path>* stale = nullptr) const {
-    std::vector<Entry> entries;
+  std::vector<CacheEntry> list(std::vector<fs::path>* stale = nullptr) const {
+    std::vector<CacheEntry> entries;
     std::error_code error;
     fs::recursive_directory_iterator it(entries_folder(), error), end;
     for (; !error && it != end; it.increment(error)) {
@@ -185,16 +185,16 @@ struct DiskCache::State {
   void trim() {
     grown = 0;
     std::vector<fs::path> stale;
-    std::vector<Entry> entries = list(&stale);
+    std::vector<CacheEntry> entries = list(&stale);
     std::error_code ignored;
     for (const fs::path& path : stale) fs::remove(path, ignored);
     int64_t total = 0, bound = max_bytes();
-    for (const Entry& entry : entries) total += entry.size;
+    for (const CacheEntry& entry : entries) total += entry.size;
     if (total <= bound) return;
-    std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    std::sort(entries.begin(), entries.end(), [](const CacheEntry& a, const CacheEntry& b) {
       return std::tie(a.used, a.path) < std::tie(b.used, b.path);
     });
-    for (const Entry& entry : entries) {
+    for (const CacheEntry& entry : entries) {
       if (total <= bound) break;
       fs::remove(entry.path, ignored);
       total -= entry.size;
@@ -290,7 +290,7 @@ DiskCache::Summary DiskCache::summary() {
   std::lock_guard lock(state_->mutex);
   Summary summary;
   summary.folder = state_->options.folder;
-  for (const Entry& entry : state_->list()) {
+  for (const CacheEntry& entry : state_->list()) {
     ++summary.entries;
     summary.bytes += entry.size;
   }

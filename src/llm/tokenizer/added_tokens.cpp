@@ -85,12 +85,12 @@ Result<AddedTokens> AddedTokens::read(const JsonObjectReader& file, const TokenI
     const auto known = vocab.find(token.content);
     if (known != vocab.end() && known->second != token.id) {
       return fail(item.field_error(
-          "id", "is not the one that model.vocab gives to " + quoted(token.content),
+          "id", "is not the one that model.vocab gives to " + in_quotes(token.content),
           "the id " + std::to_string(known->second)));
     }
     const auto [owner, is_new] = owners.emplace(token.id, token.content);
     if (!is_new && owner->second != token.content) {
-      return fail(item.field_error("id", "is the id of " + quoted(owner->second) + " too",
+      return fail(item.field_error("id", "is the id of " + in_quotes(owner->second) + " too",
                                    "an id of its own"));
     }
     if (token.single_word && added.word_ == nullptr) {

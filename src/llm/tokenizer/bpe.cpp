@@ -122,14 +122,14 @@ Status BpeModel::read_vocab(const JsonObjectReader& model) {
   vocab_.reserve(members.size());
   for (const auto& [token, id] : members) {
     if (!id.is_integer() || id.as_integer() < 0 || id.as_integer() > kMaxTokenId) {
-      return fail(vocab.item_error(id, quoted(token), "is no id",
+      return fail(vocab.item_error(id, in_quotes(token), "is no id",
                                    "an integer from 0 to " + std::to_string(kMaxTokenId)));
     }
     const auto index = static_cast<size_t>(id.as_integer());
     if (index >= used.size()) used.resize(std::max(index + 1, used.size() * 2));
     if (used[index]) {
-      return fail(
-          vocab.item_error(id, quoted(token), "has the id of another token", "an id of its own"));
+      return fail(vocab.item_error(id, in_quotes(token), "has the id of another token",
+                                   "an id of its own"));
     }
     used[index] = true;
     vocab_.emplace(token, static_cast<int32_t>(index));
@@ -158,7 +158,7 @@ Status BpeModel::read_merges(const JsonObjectReader& model) {
     for (int part = 0; part < 3; ++part) {
       const auto found = vocab_.find(texts[part]);
       if (found == vocab_.end()) {
-        return wrong((part == 2 ? "makes " : "names ") + quoted(texts[part]) +
+        return wrong((part == 2 ? "makes " : "names ") + in_quotes(texts[part]) +
                          ", which is not in the vocabulary",
                      "tokens of model.vocab");
       }

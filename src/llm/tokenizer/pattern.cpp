@@ -14,7 +14,7 @@ Result<Pattern> Pattern::read(const JsonObjectReader& holder, const RegexEngine&
     if (pattern) return pattern;
     // The engine knows the place in the pattern, the file where the pattern is.
     Error error = std::move(pattern).error();
-    error.message = field.source() + ": " + quoted(field.path()) + ": " + error.message;
+    error.message = field.source() + ": " + in_quotes(field.path()) + ": " + error.message;
     error.where = json_place(field.source(), *field.find("Regex")) + ", " + error.where;
     return fail(std::move(error));
   }

@@ -100,7 +100,7 @@ Result<std::unique_ptr<Channel>> start_program(std::vector<std::string> argument
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
     return fail(platform_error(PlatformFault::kAbsent,
-                               "cannot start " + quoted(arguments[0]) + ": " + errno_text(error),
+                               "cannot start " + in_quotes(arguments[0]) + ": " + errno_text(error),
                                name, start_hint(arguments[0], error)));
   }
   return std::make_unique<CommandChannel>(std::move(ends.first), name, child);

@@ -53,7 +53,7 @@ Result<std::unique_ptr<Listener>> Listener::open(const Place& place, bool anywhe
   std::unique_ptr<Listener> listener(new Listener(place));
   switch (place.kind) {
     case Place::Kind::kPipe:
-      return fail(user_error("a pipe cannot be listened on", "place " + quoted(place.text()),
+      return fail(user_error("a pipe cannot be listened on", "place " + in_quotes(place.text()),
                              "tcp:host:port or unix:path", "",
                              "`tapml rpc serve --stdio` is the other end of a pipe"));
     case Place::Kind::kUnix:
@@ -93,9 +93,9 @@ Status Listener::bind_tcp(bool anywhere) noexcept {
   if (!address.is_loopback() && !anywhere) {
     Error error = user_error(
         "listening beyond this machine needs a token, and TLS or --insecure",
-        "place " + quoted(place_.text()),
+        "place " + in_quotes(place_.text()),
         "--token-file with --tls-cert and --tls-key, or 127.0.0.1, [::1], localhost, unix:path",
-        quoted(place_.host));
+        in_quotes(place_.host));
     error.hint =
         "without a certificate: listen on loopback and forward the port by ssh -L, or give "
         "--token-file and --insecure on a network that you trust";

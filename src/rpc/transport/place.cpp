@@ -14,7 +14,7 @@ constexpr std::string_view kPlaceForms =
 
 std::unexpected<Error> bad_place(std::string_view text, std::string message, std::string found = "",
                                  std::string hint = "") {
-  return fail(user_error(std::move(message), "place " + quoted(text), std::string(kPlaceForms),
+  return fail(user_error(std::move(message), "place " + in_quotes(text), std::string(kPlaceForms),
                          std::move(found), std::move(hint)));
 }
 
@@ -32,18 +32,19 @@ Result<Place> parse_tcp_place(std::string_view text, std::string_view rest) {
     host = rest.substr(1, closing - 1);
     port = rest.substr(closing + 1);
     if (!port.starts_with(':')) {
-      return bad_place(text, "no port after the address", quoted(port), "add \":\" and the port");
+      return bad_place(text, "no port after the address", in_quotes(port),
+                       "add \":\" and the port");
     }
     port.remove_prefix(1);
   } else {
     const size_t colon = rest.find(':');
     if (colon == std::string_view::npos) {
-      return bad_place(text, "a place without a port", quoted(rest), "add \":\" and the port");
+      return bad_place(text, "a place without a port", in_quotes(rest), "add \":\" and the port");
     }
     host = rest.substr(0, colon);
     port = rest.substr(colon + 1);
     if (port.find(':') != std::string_view::npos) {
-      return bad_place(text, "more than one colon", quoted(rest),
+      return bad_place(text, "more than one colon", in_quotes(rest),
                        "an IPv6 address stands in brackets: [::1]:9000");
     }
   }
@@ -53,14 +54,14 @@ Result<Place> parse_tcp_place(std::string_view text, std::string_view rest) {
   for (const char c : host) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte <= ' ' || byte == 0x7f || c == '/' || c == '@') {
-      return bad_place(text, "not the name of a host", quoted(host));
+      return bad_place(text, "not the name of a host", in_quotes(host));
     }
   }
   Place place;
   place.host = std::string(host);
   const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), place.port);
   if (error != std::errc() || end != port.data() + port.size()) {
-    return bad_place(text, "a port is a number from 0 to 65535", quoted(port));
+    return bad_place(text, "a port is a number from 0 to 65535", in_quotes(port));
   }
   return place;
 }

@@ -241,7 +241,7 @@ Result<std::unique_ptr<TlsConnection>> TlsConnection::connect(const TlsContext& 
   // A name that is not checked would make any certificate do.
   if (!named) {
     return fail(user_error("not a name that a certificate can have", connection->peer_,
-                           "a host's name or address", quoted(host)));
+                           "a host's name or address", in_quotes(host)));
   }
   return connection;
 }
@@ -359,7 +359,7 @@ Error TlsConnection::certificate_error(long verdict) const {
   switch (verdict) {
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
-      error.expected = "a certificate for " + quoted(host_);
+      error.expected = "a certificate for " + in_quotes(host_);
       if (refused_) error.found = "one for " + names_of(refused_);
       error.hint = "name the server as its certificate does";
       break;

@@ -204,7 +204,7 @@ class HeaderReader {
           for (const auto& [one, index] : *names) known += (known.empty() ? "" : ", ") + one;
         }
         refuse("a launch in the header names no parameter of the signature", line,
-               "some of " + known, quoted(name));
+               "some of " + known, in_quotes(name));
       }
     }
   }
@@ -216,7 +216,7 @@ class HeaderReader {
     const int64_t value = digits ? std::stoll(text) : 0;
     if (value < 1 || value > kMostThreads) {
       refuse("a launch in the header has no size of work groups", line,
-             "an integer from 1 to " + std::to_string(kMostThreads), quoted(text));
+             "an integer from 1 to " + std::to_string(kMostThreads), in_quotes(text));
     }
     return value;
   }
