@@ -209,26 +209,20 @@ relax::Annotation deduce_broadcast_to(const CallView& call) {
                  "at least " + std::to_string(x.shape->size()) + " dimensions", dims_text(*shape));
     }
     for (size_t d = 0; d < x.shape->size(); ++d) {
-      const PrimExpr& from = (*x.shape)[d];
       size_t to = shape->size() - x.shape->size() + d;
-      if (from.is_int(1)) continue;
-      expect_same_dim(call, from, (*shape)[to],
-                      "x." + std::to_string(d) + " and shape." + std::to_string(to));
+      expect_one_or(call, (*x.shape)[d], (*shape)[to],
+                    "x." + std::to_string(d) + " and shape." + std::to_string(to));
     }
   }
   return tensor_result(result);
 }
 
 tir::PrimFuncRef legalize_broadcast_to(const CallView& call) {
-  return legalize_moved(call, deduce_broadcast_to(call),
-                        [&](const Dims& from, const std::vector<Var>& i) {
-                          Index index;
-                          for (size_t d = 0; d < from.size(); ++d) {
-                            size_t to = i.size() - from.size() + d;
-                            index.push_back(from[d].is_int(1) ? PrimExpr(0) : i[to]);
-                          }
-                          return index;
-                        });
+  relax::Annotation result = deduce_broadcast_to(call);
+  Dims to = *known_result(call, result).shape;
+  return legalize_moved(call, result, [&](const Dims& from, const std::vector<Var>& i) {
+    return broadcast_index(from, to, i);
+  });
 }
 
 bool generate_broadcast_to(GeneratedCall& call, RandomStream& rng) {

@@ -274,10 +274,8 @@ relax::Annotation deduce_index_put(const CallView& call) {
                  dims_text(*values.shape));
     }
     for (size_t d = 0; d < values.shape->size(); ++d) {
-      const PrimExpr& dim = (*values.shape)[d];
-      if (dim.is_int(1)) continue;
-      expect_same_dim(call, dim, written[written.size() - values.shape->size() + d],
-                      "values." + std::to_string(d) + " and what is written");
+      expect_one_or(call, (*values.shape)[d], written[written.size() - values.shape->size() + d],
+                    "values." + std::to_string(d) + " and what is written");
     }
   }
   return tensor_result(x);
@@ -292,6 +290,9 @@ tir::PrimFuncRef legalize_index_put(const CallView& call) {
     call.error("the shapes of the indices may not be compatible", "provably compatible shapes");
   }
   size_t depth = lowering.field_count(kPutIndices);
+  Dims written = *tuples;
+  written.insert(written.end(), x->shape.begin() + static_cast<std::ptrdiff_t>(depth),
+                 x->shape.end());
   return write_slices(
       lowering, "index_put", x, *tuples, depth, call.flag("accumulate"),
       [&](const std::vector<Var>& t, size_t d) {
@@ -301,12 +302,7 @@ tir::PrimFuncRef legalize_index_put(const CallView& call) {
       [&](const std::vector<Var>& t, const std::vector<Var>& i) {
         std::vector<Var> all = t;
         all.insert(all.end(), i.begin(), i.end());
-        Index at;
-        for (size_t d = 0; d < values->shape.size(); ++d) {
-          bool repeats = values->shape[d].is_int(1);
-          at.push_back(repeats ? PrimExpr(0) : all[all.size() - values->shape.size() + d]);
-        }
-        return tir::load(values, at);
+        return tir::load(values, broadcast_index(values->shape, written, all));
       });
 }
 

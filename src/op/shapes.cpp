@@ -181,9 +181,9 @@ std::vector<int64_t> normalized_axes(const CallView& call, const std::vector<int
 
 namespace {
 // In a strict call: whether a dimension is 1 or `extent` is decided when the program runs.
-void expect_one_or(const CallView& call, const PrimExpr& dim, const PrimExpr& extent) {
+void check_one_or(const CallView& call, const PrimExpr& dim, const PrimExpr& extent) {
   if (!call.strict) return;
-  PrimExpr one_or_extent = min(max(dim - 1, 0), 1) * (extent - 1) + 1;
+  PrimExpr one_or_extent = min(max(dim - 1, 1 - dim), 1) * (extent - 1) + 1;
   if (call.undecided) {
     call.undecided->emplace_back(one_or_extent, dim);
     return;
@@ -192,6 +192,16 @@ void expect_one_or(const CallView& call, const PrimExpr& dim, const PrimExpr& ex
              to_string(dim));
 }
 }  // namespace
+
+void expect_one_or(const CallView& call, const PrimExpr& dim, const PrimExpr& extent,
+                   const std::string& what) {
+  if (dim.is_int(1) || provably_equal(dim, extent)) return;
+  if (provably_different(dim, 1) && provably_different(dim, extent)) {
+    call.error("dimensions " + what + " differ", "equal dimensions, or the first 1",
+               to_string(dim) + " and " + to_string(extent));
+  }
+  check_one_or(call, dim, extent);
+}
 
 std::optional<Dims> broadcast(const CallView& call, const Dims& a, const Dims& b) {
   size_t rank = std::max(a.size(), b.size());
@@ -215,7 +225,7 @@ std::optional<Dims> broadcast(const CallView& call, const Dims& a, const Dims& b
     } else if (x.is_int() || y.is_int()) {
       // The symbolic side must be 1 or equal: the constant either way.
       out = x.is_int() ? x : y;
-      expect_one_or(call, x.is_int() ? y : x, out);
+      check_one_or(call, x.is_int() ? y : x, out);
     } else {
       known = false;
     }

@@ -46,6 +46,10 @@ void expect_number(const CallView& call, size_t index);
 void expect_same_dim(const CallView& call, const PrimExpr& a, const PrimExpr& b,
                      const std::string& what);
 
+// The same for a dimension that is repeated where it is 1: it must be 1 or `extent`.
+void expect_one_or(const CallView& call, const PrimExpr& dim, const PrimExpr& extent,
+                   const std::string& what);
+
 // The same for a <= b; `what` says which ("size 0 and x.0").
 void expect_at_most(const CallView& call, const PrimExpr& a, const PrimExpr& b,
                     const std::string& what);

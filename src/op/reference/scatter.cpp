@@ -12,7 +12,7 @@ namespace {
 // x while it is written. Sums are taken in f64 (or wrapping integers) and rounded at the end.
 class Writer {
  public:
-  Writer(const RefTensor& x, RefTensor& out, bool adds) : x_(x), out_(out), adds_(adds) {
+  Writer(const RefTensor& x, RefTensor& out, bool adds) : out_(out), adds_(adds) {
     for (size_t i = 0; i < x.values.size(); ++i) put_moved(out, i, x, i);
     if (!adds_) return;
     counts_.assign(x.values.size(), 0);
@@ -45,7 +45,6 @@ class Writer {
   }
 
  private:
-  const RefTensor& x_;
   RefTensor& out_;
   bool adds_;
   std::vector<size_t> counts_;
