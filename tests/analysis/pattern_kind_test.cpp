@@ -14,13 +14,13 @@ const tir::PrimFunc& only_function(const Module& module) {
   return *tir::as_prim_func(module.functions.begin()->second.get());
 }
 
-struct Case {
+struct LoopsOfAKind {
   const char* name;
   const char* kind;
   const char* text;
 };
 
-class Pattern : public testing::TestWithParam<Case> {};
+class Pattern : public testing::TestWithParam<LoopsOfAKind> {};
 
 TEST_P(Pattern, IsSeenInTheLoops) {
   Module module = text::parse(GetParam().text, "test");
@@ -28,7 +28,7 @@ TEST_P(Pattern, IsSeenInTheLoops) {
   EXPECT_STREQ(pattern_kind_name(pattern_kind(only_function(module))), GetParam().kind);
 }
 
-const Case kCases[] = {
+const LoopsOfAKind kLoopsOfAKind[] = {
     {"Relu", "ElementWise",
      R"(prim def f(x: Buffer((n, 4), f32), out y: Buffer((n, 4), f32), n: i64) {
           for i in serial(n) { for j in serial(4) {
@@ -166,7 +166,7 @@ const Case kCases[] = {
           for i in serial(n) { y[i] = y[max(i - 1, 0)] + x[i] } })"},
 };
 
-INSTANTIATE_TEST_SUITE_P(All, Pattern, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(All, Pattern, testing::ValuesIn(kLoopsOfAKind),
                          [](const auto& info) { return info.param.name; });
 
 Cost cost_of_text(const char* text) { return cost_of(only_function(text::parse(text, "test"))); }

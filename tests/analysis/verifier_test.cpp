@@ -24,13 +24,13 @@ void expect_violation(const Module& module, const std::string& expected) {
   EXPECT_EQ(found[0].to_string(), expected);
 }
 
-struct Case {
+struct BrokenModule {
   const char* name;
   const char* violation;
   const char* text;
 };
 
-class Verifier : public testing::TestWithParam<Case> {};
+class Verifier : public testing::TestWithParam<BrokenModule> {};
 
 TEST_P(Verifier, FindsTheBrokenInvariantAlone) {
   expect_violation(module_of(GetParam().text), GetParam().violation);
@@ -52,7 +52,7 @@ TEST_P(Verifier, FindsTheBrokenInvariantAlone) {
   "prim def bump_impl(inout x: Buffer((4,), f32), s: Buffer((), f32)) {"    \
   " for i in serial(4) { x[i] = x[i] + s[] } }\n"
 
-const Case kGraphCases[] = {
+const BrokenModule kGraphCases[] = {
     {"R1BranchVariableOutside",
      "R1 in f, result: the variable 't' is used outside the branch that binds it",
      R"(def f(x: Object) -> Object {
@@ -205,7 +205,7 @@ const Case kGraphCases[] = {
      "def f(x: Object) -> Object { y: Object = g(shape(i32(4))) return y }"},
 };
 
-const Case kTirCases[] = {
+const BrokenModule kTirCases[] = {
     {"T1OutsideItsAlloc", "T1 in k: the buffer 't' is used where it is not bound",
      R"(prim def k(out b: Buffer((4,), f32)) {
           { alloc t: Buffer((1,), f32, local) t[0] = f32(0) }
@@ -269,7 +269,7 @@ const Case kTirCases[] = {
      "}"},
 };
 
-std::string case_name(const testing::TestParamInfo<Case>& info) { return info.param.name; }
+std::string case_name(const testing::TestParamInfo<BrokenModule>& info) { return info.param.name; }
 INSTANTIATE_TEST_SUITE_P(Graph, Verifier, testing::ValuesIn(kGraphCases), case_name);
 INSTANTIATE_TEST_SUITE_P(TensorProgram, Verifier, testing::ValuesIn(kTirCases), case_name);
 

@@ -8,12 +8,12 @@ namespace tapml {
 namespace {
 
 TEST(StringsTest, QuotedEscapesAndCuts) {
-  EXPECT_EQ(quoted("plain"), "\"plain\"");
-  EXPECT_EQ(quoted("a\"b\\c\n\x01\x7f\xff"), "\"a\\\"b\\\\c\\n\\x01\\x7f\\xff\"");
-  EXPECT_EQ(quoted("abcdef", 3), "\"abc...\"");
-  EXPECT_EQ(quoted("abc", 3), "\"abc\"");
+  EXPECT_EQ(in_quotes("plain"), "\"plain\"");
+  EXPECT_EQ(in_quotes("a\"b\\c\n\x01\x7f\xff"), "\"a\\\"b\\\\c\\n\\x01\\x7f\\xff\"");
+  EXPECT_EQ(in_quotes("abcdef", 3), "\"abc...\"");
+  EXPECT_EQ(in_quotes("abc", 3), "\"abc\"");
   // No half of a character stays at the cut.
-  EXPECT_EQ(quoted("ab\xc3\xa9", 3), "\"ab...\"");
+  EXPECT_EQ(in_quotes("ab\xc3\xa9", 3), "\"ab...\"");
 }
 
 TEST(StringsTest, Utf8SequencesAreStrict) {
@@ -25,7 +25,7 @@ TEST(StringsTest, Utf8SequencesAreStrict) {
   for (std::string_view bad :
        {"", "\x80", "\xc0\x80", "\xc1\xbf", "\xc3", "\xc3(", "\xe0\x80\x80", "\xed\xa0\x80",
         "\xe2\x82", "\xf0\x80\x80\x80", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff"}) {
-    EXPECT_EQ(utf8_sequence_length(bad, 0), 0u) << quoted(bad);
+    EXPECT_EQ(utf8_sequence_length(bad, 0), 0u) << in_quotes(bad);
   }
 }
 

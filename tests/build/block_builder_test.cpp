@@ -5,12 +5,13 @@
 
 #include "build/annotations.h"
 #include "ir/exceptions.h"
+#include "support/dtypes.h"
 
 namespace tapml::build {
 namespace {
 
 using namespace relax;  // NOLINT
-constexpr DType kF32 = DType::kF32;
+using testing::kF32;
 
 std::string message_of(const std::function<void()>& f, ErrorKind kind = ErrorKind::kUser) {
   try {

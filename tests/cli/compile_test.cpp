@@ -14,7 +14,7 @@ using testing::ProgramResult;
 using testing::run_program;
 using testing::TempFolder;
 
-const char* const kProgram = R"(module {phase: "import", boundary_policy: "default"}
+const char* const kMatmulSilu = R"(module {phase: "import", boundary_policy: "default"}
 
 def main(x: Tensor((n, 4), f32), w: Tensor((4, 8), f32)) -> Tensor((n, 8), f32) {
   dataflow {
@@ -48,7 +48,7 @@ TEST(Compile, ConfigurationWithoutWeights) {
 
 TEST(Compile, TextModuleOnEveryTargetWithDumps) {
   TempFolder folder;
-  testing::write_bytes(folder / "program.txt", kProgram);
+  testing::write_bytes(folder / "program.txt", kMatmulSilu);
   auto is_legalized = [](const std::string& name) { return name.ends_with("_legalize.txt"); };
   for (const char* target : {"cpu", "opencl", "vulkan", "wasm", "null"}) {
     const std::string dumps = folder / target;
@@ -146,7 +146,7 @@ TEST(Opt, ListsItsPasses) {
 
 TEST(Opt, RunsPassesInOrder) {
   TempFolder folder;
-  testing::write_bytes(folder / "program.txt", kProgram);
+  testing::write_bytes(folder / "program.txt", kMatmulSilu);
   ProgramResult same = run_program({"opt", folder / "program.txt", "--verify"});
   ASSERT_EQ(same.exit_code, 0) << same.all();
   EXPECT_NE(same.out.find("silu(a)"), std::string::npos) << same.out;
@@ -181,7 +181,7 @@ TEST(Opt, RunsPassesInOrder) {
 
 TEST(Opt, BindsShapes) {
   TempFolder folder;
-  testing::write_bytes(folder / "p.txt", kProgram);
+  testing::write_bytes(folder / "p.txt", kMatmulSilu);
   ProgramResult result = run_program({"opt", folder / "p.txt", "--bind", "main.n=3"});
   ASSERT_EQ(result.exit_code, 0) << result.all();
   EXPECT_NE(result.out.find("a: Tensor((3, 8), f32) = matmul(x, w)"), std::string::npos)
@@ -201,14 +201,14 @@ TEST(Opt, BadText) {
   const std::string file = folder / "program.txt";
   testing::expect_failure({"opt"}, 2, {"no text module"});
   testing::expect_failure({"opt", folder / "none.txt"}, 2, {"none.txt"});
-  std::string text = kProgram;
+  std::string text = kMatmulSilu;
   testing::write_bytes(file, text.replace(text.find("dataflow"), 8, "datafrow"));
   testing::expect_failure({"opt", file}, 2, {"program.txt:4:"});
-  testing::write_bytes(file, kProgram);
+  testing::write_bytes(file, kMatmulSilu);
   testing::expect_failure({"opt", file, "--passes", "legalise"}, 2,
                           {"unknown pass", "legalize", "legalise"});
   // Parses, but the annotation is not what the operator gives.
-  text = kProgram;
+  text = kMatmulSilu;
   testing::write_bytes(file, text.replace(text.find("return b"), 8, "return q"));
   testing::expect_failure({"opt", file, "--verify"}, 2, {"program.txt"});
 }

@@ -10,7 +10,7 @@ using testing::ProgramResult;
 using testing::run_program;
 using testing::TempFolder;
 
-const char* const kProgram = R"(
+const char* const kThreeProducts = R"(
 def main(x: Tensor((n, 4), f32), w: Tensor((4, 4), f32)) -> Tensor((n, 4), f32) {
   a: Tensor((n, 4), f32) = matmul(x, w)
   b: Tensor((n, 4), f32) = matmul(a, w)
@@ -21,7 +21,7 @@ def main(x: Tensor((n, 4), f32), w: Tensor((4, 4), f32)) -> Tensor((n, 4), f32) 
 
 class CompileMemory : public ::testing::Test {
  protected:
-  CompileMemory() { testing::write_bytes(folder_ / "program.txt", kProgram); }
+  CompileMemory() { testing::write_bytes(folder_ / "program.txt", kThreeProducts); }
   ProgramResult compile(std::vector<std::string> more) {
     std::vector<std::string> args = {"compile", folder_ / "program.txt", "--target", "null"};
     args.insert(args.end(), more.begin(), more.end());

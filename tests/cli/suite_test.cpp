@@ -14,7 +14,7 @@ using testing::run_program;
 using testing::TempFolder;
 using testing::write_bytes;
 
-const char* const kProgram = R"(module
+const char* const kSoftmaxAndRoots = R"(module
 def main(x: Tensor((n, 8), f32), w: Tensor((8, 4), f32)) -> Tensor((n, 4), f32) {
   a: Tensor((n, 4), f32) = matmul(x, w)
   b: Tensor((n, 4), f32) = softmax(a) {axis: -1}
@@ -36,7 +36,7 @@ HostTensor numbers(const Shape& shape, double scale, double shift = 0) {
 
 class SuiteCommand : public ::testing::Test {
  protected:
-  void SetUp() override { write_bytes(module_, kProgram); }
+  void SetUp() override { write_bytes(module_, kSoftmaxAndRoots); }
 
   std::string file(const std::string& name,
                    const std::map<std::string, HostTensor>& tensors) const {

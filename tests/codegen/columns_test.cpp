@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "device_kernels.h"
+#include "support/dtypes.h"
 #include "support/kernel_program.h"
 
 namespace tapml::testing {
 namespace {
 
-constexpr DType kF32 = DType::kF32, kF64 = DType::kF64, kBF16 = DType::kBF16, kI32 = DType::kI32;
 using Ints = std::vector<int64_t>;
 
 struct Expected {
@@ -25,8 +25,8 @@ KernelProgram call(const char* op, std::vector<std::pair<Dims, DType>> tensors, 
   return maker.single(std::move(sizes));
 }
 
-KernelProgram convolution(Dims x, Dims w, int64_t groups, Ints strides = {1, 1},
-                          Ints padding = {1, 1}, Ints dilation = {1, 1}) {
+KernelProgram grouped_convolution(Dims x, Dims w, int64_t groups, Ints strides = {1, 1},
+                                  Ints padding = {1, 1}, Ints dilation = {1, 1}) {
   return call("conv2d", {{std::move(x), kF32}, {std::move(w), kF32}},
               {{"groups", groups},
                {"strides", std::move(strides)},
@@ -34,7 +34,7 @@ KernelProgram convolution(Dims x, Dims w, int64_t groups, Ints strides = {1, 1},
                {"dilation", std::move(dilation)}});
 }
 
-std::vector<Expected> kernels() {
+std::vector<Expected> column_kernels() {
   Var m = make_var("m"), n = make_var("n"), k = make_var("k");
   std::vector<Expected> list;
   auto columns = [&](KernelProgram kernel) { list.push_back({std::move(kernel), "cpu_columns"}); };
@@ -65,17 +65,17 @@ std::vector<Expected> kernels() {
 
   // Convolutions of one channel a filter, and of few filters.
   for (int64_t width : {1, 2, 4, 7, 16, 33, 66}) {
-    list.push_back({convolution({2, 3, 5, width}, {3, 1, 3, 3}, 3),
+    list.push_back({grouped_convolution({2, 3, 5, width}, {3, 1, 3, 3}, 3),
                     width < 4 ? "cpu_reduction" : "cpu_columns"});
   }
-  columns(convolution({1, 4, 9, 40}, {4, 1, 3, 3}, 4, {2, 2}));
-  columns(convolution({1, 4, 9, 40}, {8, 1, 3, 3}, 4, {1, 1}, {2, 0, 1, 3}, {2, 2}));
-  columns(convolution({1, 4, 9, 140}, {3, 4, 3, 5}, 1));
+  columns(grouped_convolution({1, 4, 9, 40}, {4, 1, 3, 3}, 4, {2, 2}));
+  columns(grouped_convolution({1, 4, 9, 40}, {8, 1, 3, 3}, 4, {1, 1}, {2, 0, 1, 3}, {2, 2}));
+  columns(grouped_convolution({1, 4, 9, 140}, {3, 4, 3, 5}, 1));
 
   // Groups whose filters are enough to be rows, and not.
-  packed(convolution({1, 8, 5, 20}, {16, 4, 3, 3}, 2));
-  packed(convolution({2, 6, 4, 70}, {24, 2, 3, 3}, 3, {1, 2}));
-  columns(convolution({1, 8, 5, 20}, {8, 4, 3, 3}, 2));
+  packed(grouped_convolution({1, 8, 5, 20}, {16, 4, 3, 3}, 2));
+  packed(grouped_convolution({2, 6, 4, 70}, {24, 2, 3, 3}, 3, {1, 2}));
+  columns(grouped_convolution({1, 8, 5, 20}, {8, 4, 3, 3}, 2));
 
   // Scans of columns, around pieces (256) too.
   for (const char* op : {"cumsum", "cumprod"}) {
@@ -99,7 +99,7 @@ std::vector<Expected> kernels() {
 
 TEST(Columns, AreWithinTheirBounds) {
   DeviceKernels device("cpu");
-  std::vector<Expected> list = kernels();
+  std::vector<Expected> list = column_kernels();
   for (const Expected& test : list) device.add(*test.kernel.func);
   device.load();
   if (HasFatalFailure()) return;

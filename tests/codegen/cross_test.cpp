@@ -24,7 +24,7 @@ struct Machine {
 };
 
 // Launches of one kernel in `step`, as the pipeline makes them.
-std::vector<codegen::DeviceFunc> launches(const target::Target& target, size_t step) {
+std::vector<codegen::DeviceFunc> launches_of_cases(const target::Target& target, size_t step) {
   std::vector<codegen::DeviceFunc> functions;
   const std::vector<KernelProgram> kernels = kernel_cases();
   for (size_t i = 0; i < kernels.size(); i += step) {
@@ -76,7 +76,7 @@ class CrossCompiled : public ::testing::TestWithParam<Machine> {};
 
 TEST_P(CrossCompiled, KernelsAreSharedObjectsOfTheMachine) {
   const target::Target target = target::parse_target(GetParam().target);
-  const std::vector<codegen::DeviceFunc> functions = launches(target, GetParam().step);
+  const std::vector<codegen::DeviceFunc> functions = launches_of_cases(target, GetParam().step);
   const ModuleBlob blob =
       codegen::link_shared(codegen::compile_native(functions, target.description));
   EXPECT_EQ(blob.cpu, target.description.processor.architecture);

@@ -4,12 +4,12 @@
 
 #include "codegen/lower/preparation.h"
 #include "device_kernels.h"
+#include "support/dtypes.h"
 #include "support/kernel_program.h"
 
 namespace tapml::testing {
 namespace {
 
-constexpr DType kF32 = DType::kF32, kF64 = DType::kF64, kBF16 = DType::kBF16;
 using Ints = std::vector<int64_t>;
 
 KernelProgram product(Dims a, Dims b, std::vector<Sizes> sizes, AttrMap attrs = {},
@@ -36,7 +36,7 @@ KernelProgram convolution(Dims x, Dims w, AttrMap attrs, std::vector<Sizes> size
   return maker.single(std::move(sizes));
 }
 
-std::vector<KernelProgram> kernels() {
+std::vector<KernelProgram> product_kernels() {
   Var m = make_var("m"), n = make_var("n"), k = make_var("k"), b = make_var("b");
   std::vector<KernelProgram> list;
   AttrMap transposed = {{"transpose_b", true}};
@@ -201,7 +201,7 @@ TEST(PackedProducts, EqualPackingsHaveEqualDigests) {
 
 TEST(PackedProducts, AreWithinTheirBounds) {
   DeviceKernels device("cpu");
-  std::vector<KernelProgram> list = kernels();
+  std::vector<KernelProgram> list = product_kernels();
   for (const KernelProgram& kernel : list) device.add(*kernel.func);
   device.load();
   if (HasFatalFailure()) return;

@@ -13,8 +13,6 @@ namespace tapml::testing {
 namespace {
 
 using cases::each;
-using cases::kF32;
-using cases::kI32;
 
 constexpr int64_t kThreads = 64;
 
@@ -48,7 +46,7 @@ tir::PrimFuncRef every_operation(const std::string& dtype, int64_t width) {
   return std::dynamic_pointer_cast<const tir::PrimFunc>(module.functions.begin()->second);
 }
 
-codegen::DeviceFunc launch_of(const tir::PrimFunc& func, const target::Target& target) {
+codegen::DeviceFunc launch_for(const tir::PrimFunc& func, const target::Target& target) {
   codegen::DeviceFunc launch = codegen::lower_prim_func(func, "kernel").launches.at(0);
   if (target.description.index_bits == 32) codegen::narrow_index(launch, true, "kernel", true);
   return launch;
@@ -56,13 +54,13 @@ codegen::DeviceFunc launch_of(const tir::PrimFunc& func, const target::Target& t
 
 std::string emitted(const tir::PrimFunc& func, const std::string& text) {
   const target::Target target = target::parse_target(text);
-  const codegen::DeviceFunc launch = launch_of(func, target);
+  const codegen::DeviceFunc launch = launch_for(func, target);
   return target.description.code == target::CodeKind::kGlsl
              ? codegen::emit_glsl(launch, target.description)
              : codegen::emit_source({launch}, codegen::opencl_c_dialect());
 }
 
-void expect_parts(const std::string& source, const std::vector<std::string>& parts) {
+void expect_source_parts(const std::string& source, const std::vector<std::string>& parts) {
   for (const std::string& part : parts) {
     EXPECT_NE(source.find(part), std::string::npos) << part << " is not in:\n" << source;
   }
@@ -70,14 +68,15 @@ void expect_parts(const std::string& source, const std::vector<std::string>& par
 
 TEST(SubgroupText, GlslHasTheLanguagesOperationsAtTheDevicesWidth) {
   const std::string source = emitted(*every_operation("f32", 32), "vulkan:for=rtx");
-  expect_parts(source, {"#extension GL_KHR_shader_subgroup_arithmetic : require",
-                        "layout(constant_id = 0) const uint tapml_subgroup_width = 32u;",
-                        "int(gl_SubgroupID * tapml_subgroup_width + gl_SubgroupInvocationID)",
-                        "subgroupAdd(", "tapml_subgroup_max(", "tapml_subgroup_min(",
-                        "subgroupShuffleXor(", ", 16u)"});
+  expect_source_parts(
+      source,
+      {"#extension GL_KHR_shader_subgroup_arithmetic : require",
+       "layout(constant_id = 0) const uint tapml_subgroup_width = 32u;",
+       "int(gl_SubgroupID * tapml_subgroup_width + gl_SubgroupInvocationID)", "subgroupAdd(",
+       "tapml_subgroup_max(", "tapml_subgroup_min(", "subgroupShuffleXor(", ", 16u)"});
   EXPECT_EQ(source.find("shared "), std::string::npos) << source;
-  expect_parts(emitted(*every_operation("i32", 32), "vulkan:for=rtx"),
-               {"subgroupMax(", "subgroupMin("});
+  expect_source_parts(emitted(*every_operation("i32", 32), "vulkan:for=rtx"),
+                      {"subgroupMax(", "subgroupMin("});
 }
 
 // What the rules make of a row: no barrier within a subgroup's width, one above.
@@ -110,8 +109,8 @@ TEST(SubgroupText, RulesTakeThem) {
 TEST(SubgroupText, GlslExchangesElsewhere) {
   for (const char* target : {"vulkan", "vulkan:for=rdna3", "vulkan:for=rtx,subgroups=0"}) {
     const std::string source = emitted(*every_operation("f32", 32), target);
-    expect_parts(source,
-                 {"shared float exchange_0[64];", "int(gl_LocalInvocationID.x)", "& (-32))"});
+    expect_source_parts(
+        source, {"shared float exchange_0[64];", "int(gl_LocalInvocationID.x)", "& (-32))"});
     EXPECT_EQ(source.find("subgroup_"), std::string::npos) << source;
     EXPECT_EQ(source.find("gl_Subgroup"), std::string::npos) << source;
   }
@@ -119,9 +118,10 @@ TEST(SubgroupText, GlslExchangesElsewhere) {
 
 TEST(SubgroupText, OpenClLeavesItToTheDevicesCompiler) {
   const std::string source = emitted(*every_operation("f32", 32), "opencl:for=adreno-740");
-  expect_parts(source, {"#ifdef TAPML_SUBGROUPS\n", "if (tapml_in_subgroups(32)) {",
-                        "sub_group_reduce_add(", "sub_group_reduce_max(", "tapml_shuffle_xor(",
-                        "__local float exchange_0[64];", "= tapml_thread(32)"});
+  expect_source_parts(
+      source, {"#ifdef TAPML_SUBGROUPS\n", "if (tapml_in_subgroups(32)) {", "sub_group_reduce_add(",
+               "sub_group_reduce_max(", "tapml_shuffle_xor(", "__local float exchange_0[64];",
+               "= tapml_thread(32)"});
 }
 
 TEST(SubgroupText, WidthsAreNotMixed) {
@@ -218,7 +218,7 @@ TEST(Subgroups, OfAnotherWidthAreRefused) {
   if (!session) GTEST_SKIP() << "vulkan is not here";
   const target::Target target = target::parse_target("vulkan:subgroups=2");
   const tir::PrimFuncRef func = every_operation("f32", 2);
-  const ModuleBlob blob = codegen::compile_spirv({launch_of(*func, target)}, target.description);
+  const ModuleBlob blob = codegen::compile_spirv({launch_for(*func, target)}, target.description);
   expect_valid_spirv(blob);
   Status loaded = session->load_module(runtime::ModuleId{1}, blob);
   ASSERT_TRUE(loaded) << loaded.error().to_string();

@@ -8,8 +8,6 @@ namespace tapml::testing {
 namespace {
 
 using cases::each;
-using cases::kBF16;
-using cases::kF32;
 
 KernelProgram biased(int64_t columns, DType bias = kF32, bool scaled = false) {
   KernelMaker m("add_multiply");

@@ -1,6 +1,7 @@
 // The commands on devices of another process: the demo model over every kind of way.
 #include <gtest/gtest.h>
 
+#include "demo_run.h"
 #include "support/background_server.h"
 #ifdef TAPML_HAS_OPENSSL
 #include "support/certificates.h"
@@ -10,17 +11,13 @@ namespace tapml {
 namespace {
 
 using testing::BackgroundServer;
+using testing::generate;
 using testing::integers;
 using testing::kDemoModel;
 using testing::ProgramOptions;
 using testing::ProgramResult;
 using testing::run_program;
 using testing::TempFolder;
-
-ProgramResult generate(const std::string& target) {
-  return run_program({"run", kDemoModel, "--target", target, "--prompt", "In the beginning",
-                      "--max-tokens", "24", "--json"});
-}
 
 // The way to a server that runs, or a command that starts one.
 class RemoteRun : public ::testing::TestWithParam<const char*> {

@@ -42,7 +42,7 @@ void rms_norm(void* const* buffers, const int64_t* scalars, int64_t begin, int64
 }
 )";
 
-std::string with(std::string text, const std::string& from, const std::string& to) {
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
   const size_t at = text.find(from);
   if (at == std::string::npos) {
     ADD_FAILURE() << "no " << from;
@@ -104,12 +104,12 @@ TEST_F(UserKernelProgram, MigrateRunsTheModelWithThem) {
 }
 
 TEST_F(UserKernelProgram, WhatNeverEndsOrCrashesIsAFinding) {
-  save(with(kRmsNorm, "float sum = 0;", "float sum = 0; volatile int on = 1; while (on) { }"));
+  save(replaced(kRmsNorm, "float sum = 0;", "float sum = 0; volatile int on = 1; while (on) { }"));
   ProgramResult result = run_program(replay({"--kernel-timeout", "1", "--json"}));
   ASSERT_EQ(result.exit_code, 1) << result.all();
   const Json timeout = result.json();
   EXPECT_EQ(timeout.find("kernels")->items().at(0).find("failed")->as_string(), "timeout");
-  save(with(kRmsNorm, "float* out = buffers[2];", "float* out = (float*)16;"));
+  save(replaced(kRmsNorm, "float* out = buffers[2];", "float* out = (float*)16;"));
   result = run_program(replay({"--json"}));
   ASSERT_EQ(result.exit_code, 1) << result.all();
   const Json crash = result.json();
@@ -117,15 +117,15 @@ TEST_F(UserKernelProgram, WhatNeverEndsOrCrashesIsAFinding) {
 }
 
 TEST_F(UserKernelProgram, BadSourcesAreTheInputsFault) {
-  save(with(kRmsNorm, "1e-5f", "epsilon"));
+  save(replaced(kRmsNorm, "1e-5f", "epsilon"));
   expect_failure(replay(), 2, {"does not compile for cpu", "rms.c:13:", "epsilon"});
-  save(with(kRmsNorm, ", int64_t begin, int64_t end", ", int64_t end"));
+  save(replaced(kRmsNorm, ", int64_t begin, int64_t end", ", int64_t end"));
   expect_failure(replay(), 2, {"parameters of a kernel are not those", "int64_t begin"});
-  save(with(kRmsNorm, "void rms_norm", "void norm"));
+  save(replaced(kRmsNorm, "void rms_norm", "void norm"));
   expect_failure(replay(), 2, {"has no kernel rms_norm", "rms.c:1"});
-  save(with(kRmsNorm, "sqrtf", "no_such_function"));
+  save(replaced(kRmsNorm, "sqrtf", "no_such_function"));
   expect_failure(replay(), 2, {"does not compile for cpu", "no_such_function"});
-  save(with(kRmsNorm, "(192,), bf16", "(192,), f16"));
+  save(replaced(kRmsNorm, "(192,), bf16", "(192,), f16"));
   expect_failure(replay(), 2, {"signature", "rms.c:1", "(192,), bf16", "(192,), f16"});
   save(kRmsNorm);
   write_bytes(folder_ / "again.c", kRmsNorm);
@@ -133,7 +133,7 @@ TEST_F(UserKernelProgram, BadSourcesAreTheInputsFault) {
 }
 
 TEST_F(UserKernelProgram, ASourceForNoKernelIsAWarning) {
-  save(with(kRmsNorm, "def rms_norm", "def rsm_norm"));
+  save(replaced(kRmsNorm, "def rms_norm", "def rsm_norm"));
   ProgramResult result = run_program(replay());
   EXPECT_EQ(result.exit_code, 0) << result.all();
   EXPECT_NE(result.err.find("no kernel is called rsm_norm"), std::string::npos) << result.all();
@@ -174,11 +174,11 @@ TEST_F(UserKernelProgram, WatchJudgesEverySavedVersion) {
       ADD_FAILURE() << "never said " << text;
     };
     wait(": pass");
-    save(with(kRmsNorm, "sum / 192", "sum / 191"));
+    save(replaced(kRmsNorm, "sum / 192", "sum / 191"));
     wait(": differs");
-    save(with(kRmsNorm, "1e-5f", "epsilon"));
+    save(replaced(kRmsNorm, "1e-5f", "epsilon"));
     wait("does not compile");
-    save(with(kRmsNorm, "float* out = buffers[2];", "float* out = (float*)16;"));
+    save(replaced(kRmsNorm, "float* out = buffers[2];", "float* out = (float*)16;"));
   });
   // Standard output is a file of the helper's own; the shell gives it a name that is known.
   const std::string program = TAPML_PROGRAM;

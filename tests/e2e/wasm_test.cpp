@@ -2,10 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "codegen/llvm/native.h"
+#include "demo_run.h"
 #include "pipeline/compile.h"
 #include "runtime/tensor.h"
 #include "support/expect_error.h"
-#include "support/program.h"
 #include "support/scatter_program.h"
 #include "support/wasm_session.h"
 #include "target/target.h"
@@ -14,6 +14,7 @@
 namespace tapml {
 namespace {
 
+using testing::generate;
 using testing::integers;
 using testing::kDemoModel;
 using testing::ProgramOptions;
@@ -32,11 +33,6 @@ class Wasm : public ::testing::Test {
   }
   std::unique_ptr<runtime::Session> session_;
 };
-
-ProgramResult generate(const std::string& target) {
-  return run_program({"run", kDemoModel, "--target", target, "--prompt", "In the beginning",
-                      "--max-tokens", "24", "--json"});
-}
 
 TEST_F(Wasm, TheModelGivesTheSameTokens) {
   ProgramResult cpu = generate("cpu");

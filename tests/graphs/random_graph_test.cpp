@@ -18,8 +18,8 @@
 namespace tapml::testing {
 namespace {
 
-interp::Value judged(const Module& module, const std::vector<HostTensor>& arguments,
-                     interp::KernelBody body) {
+interp::Value judged_graph(const Module& module, const std::vector<HostTensor>& arguments,
+                           interp::KernelBody body) {
   std::vector<interp::Value> values;
   for (const HostTensor& argument : arguments) {
     values.push_back(interp::Value::tensor(op::RefTensor::from(argument)));
@@ -27,7 +27,7 @@ interp::Value judged(const Module& module, const std::vector<HostTensor>& argume
   return interp::call(module, "main", values, body);
 }
 
-void expect_same_text(const Module& module) {
+void expect_graph_text(const Module& module) {
   text::SideTensors side;
   std::string text = text::print(module, &side);
   Module back = text::parse(text, "graph", {.side = &side});
@@ -38,7 +38,7 @@ void expect_same_text(const Module& module) {
 void expect_loops_agree(const RandomGraph& graph, const Module& fixed,
                         const std::vector<op::RefTensor>& expected) {
   std::vector<op::RefTensor> found;
-  collect(judged(fixed, graph.arguments, interp::KernelBody::kLoops), found);
+  collect(judged_graph(fixed, graph.arguments, interp::KernelBody::kLoops), found);
   ASSERT_EQ(found.size(), expected.size());
   for (size_t i = 0; i < found.size(); ++i) {
     auto problem = outside_bound(found[i].to_host(), expected[i]);
@@ -49,7 +49,7 @@ void expect_loops_agree(const RandomGraph& graph, const Module& fixed,
 using Sessions = std::vector<std::pair<std::string, std::unique_ptr<runtime::Session>>>;
 
 // Drivers of GPUs compile slowly: of so many programs they get one.
-uint64_t share_of(const std::string& platform) {
+uint64_t share_of_graphs(const std::string& platform) {
   return platform == "cpu" ? 1 : platform == "opencl" ? 4 : 6;
 }
 
@@ -71,18 +71,18 @@ void run_graph(uint64_t seed, const Sessions& sessions) {
   SCOPED_TRACE("TAPML_SEED=" + std::to_string(seed) + "\n" + text::print(graph.module));
   try {
     analysis::verify(graph.module);
-    expect_same_text(graph.module);
+    expect_graph_text(graph.module);
     std::vector<op::RefTensor> expected;
-    collect(judged(graph.module, graph.arguments, interp::KernelBody::kSpec), expected);
+    collect(judged_graph(graph.module, graph.arguments, interp::KernelBody::kSpec), expected);
     pipeline::ImplementOptions options;
     options.instruments.verify = true;
     Module optimized = pipeline::fix_kernels(graph.module, options.instruments);
-    expect_same_text(optimized);
+    expect_graph_text(optimized);
     expect_loops_agree(graph, optimized, expected);
     // Every operator a kernel of its own.
     Module plain = passes::eliminate_dead_code(passes::legalize(graph.module));
     for (const auto& [platform, session] : sessions) {
-      if (seed % share_of(platform) != 0) continue;
+      if (seed % share_of_graphs(platform) != 0) continue;
       target::Target target = target::parse_target(platform);
       for (const Module* fixed : {&optimized, &plain}) {
         SCOPED_TRACE(target.text + (fixed == &plain ? " without fusion" : " optimized"));

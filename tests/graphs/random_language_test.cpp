@@ -34,7 +34,7 @@ const std::vector<const char*> kOptimizations = {
     "fuse_ops", "common_subexpressions", "",          "fold_constants"};
 
 // What passes make may share symbolic variables between signatures, which takes other names.
-void expect_same_text(const Module& module, bool parsed) {
+void expect_program_text(const Module& module, bool parsed) {
   text::SideTensors side;
   std::string text = text::print(module, &side);
   Module back = text::parse(text, "graph", {.side = &side});
@@ -46,8 +46,8 @@ void expect_same_text(const Module& module, bool parsed) {
   }
 }
 
-interp::Value judged(const Module& module, const std::vector<interp::Value>& arguments,
-                     interp::KernelBody body) {
+interp::Value judged_program(const Module& module, const std::vector<interp::Value>& arguments,
+                             interp::KernelBody body) {
   interp::CallOptions options;
   options.body = body;
   options.packed = language_functions();
@@ -93,7 +93,7 @@ bool is_refusal(const Error& error) {
 using Sessions = std::vector<std::pair<std::string, std::unique_ptr<runtime::Session>>>;
 
 // Drivers of GPUs compile slowly: of so many programs they get one.
-uint64_t share_of(const std::string& platform) {
+uint64_t share_of_programs(const std::string& platform) {
   return platform == "cpu" ? 1 : platform == "opencl" ? 8 : 6;
 }
 
@@ -104,13 +104,13 @@ void run_program(uint64_t seed, const Sessions& sessions) {
   std::string arm = "input";
   try {
     pipeline::check_input(program.module, "input");
-    expect_same_text(program.module, true);
+    expect_program_text(program.module, true);
     const interp::Value expected =
-        judged(program.module, program.arguments, interp::KernelBody::kSpec);
+        judged_program(program.module, program.arguments, interp::KernelBody::kSpec);
     const std::vector<std::string> omissions = {
         "", kOptimizations[rng.below(static_cast<uint32_t>(kOptimizations.size()))]};
     for (const auto& [platform, session] : sessions) {
-      if (seed % share_of(platform) != 0) continue;
+      if (seed % share_of_programs(platform) != 0) continue;
       const bool is_cpu = platform == "cpu";
       pipeline::ImplementOptions options;
       options.instruments.verify = true;
@@ -124,10 +124,10 @@ void run_program(uint64_t seed, const Sessions& sessions) {
         }
         SCOPED_TRACE(arm);
         Module fixed = fixed_without(program.module, omissions[a]);
-        expect_same_text(fixed, false);
+        expect_program_text(fixed, false);
         if (is_cpu) {
-          EXPECT_EQ(difference_beyond_bounds(
-                        expected, judged(fixed, program.arguments, interp::KernelBody::kLoops)),
+          EXPECT_EQ(difference_beyond_bounds(expected, judged_program(fixed, program.arguments,
+                                                                      interp::KernelBody::kLoops)),
                     "")
               << "interpreted loops";
         }

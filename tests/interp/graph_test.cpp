@@ -3,13 +3,14 @@
 
 #include "interp/interpreter.h"
 #include "ir/exceptions.h"
+#include "support/dtypes.h"
 #include "tir/builder.h"
 
 namespace tapml::interp {
 namespace {
 
 using namespace relax;  // NOLINT
-constexpr DType kF32 = DType::kF32;
+using testing::kF32;
 
 Value vector(std::vector<double> values, DType dtype = kF32) {
   op::RefTensor tensor = op::RefTensor::zeros(dtype, {static_cast<int64_t>(values.size())});

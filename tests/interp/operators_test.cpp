@@ -2,15 +2,15 @@
 #include <cmath>
 
 #include "operator_case.h"
+#include "support/dtypes.h"
 
 namespace tapml::testing {
 namespace {
 
-constexpr DType kF32 = DType::kF32, kF16 = DType::kF16, kBF16 = DType::kBF16;
 constexpr DType kFloatTypes[] = {kF32, kF16, kBF16};
 using Ints = std::vector<int64_t>;
 
-HostTensor i32(Shape shape, const std::vector<double>& values) {
+HostTensor i32_tensor(Shape shape, const std::vector<double>& values) {
   return tensor_of(DType::kI32, std::move(shape), values);
 }
 
@@ -204,10 +204,10 @@ TEST(Operators, PermuteConcatSplitSlice) {
 
 TEST(Operators, TakeAndFull) {
   HostTensor table = random_tensor(kBF16, {9, 5}, "table");
-  HostTensor indices = i32({2, 3}, {0, 8, 3, 3, 1, 7});
+  HostTensor indices = i32_tensor({2, 3}, {0, 8, 3, 3, 1, 7});
   expect_within_bounds({"take", {table, indices}, {}});
   expect_within_bounds({"take", {table, indices}, {{"out_dtype", kF32}}});
-  expect_within_bounds({"take", {table, i32({2}, {4, 0})}, {{"axis", int64_t{1}}}});
+  expect_within_bounds({"take", {table, i32_tensor({2}, {4, 0})}, {{"axis", int64_t{1}}}});
   HostTensor wide = tensor_of(DType::kI64, {}, {5});
   expect_within_bounds({"take", {table, wide}, {}});
   expect_within_bounds(
@@ -221,15 +221,15 @@ TEST(Operators, Rope) {
   for (DType dtype : kFloatTypes) {
     HostTensor x = random_tensor(dtype, {2, 5, 3, 8}, "x");
     HostTensor freq = tensor_of(kF32, {4}, {1, 0.1, 0.01, 0.001});
-    expect_within_bounds({"rope", {x, i32({2}, {0, 1000}), freq}, {}});
+    expect_within_bounds({"rope", {x, i32_tensor({2}, {0, 1000}), freq}, {}});
   }
 }
 
 // Two batches over pages in mixed order; entries behind the last used page are far out of range.
 struct Cache {
   Shape pool = {6, 4, 2, 8};
-  HostTensor table = i32({2, 3}, {4, 0, 1000000, 2, 5, 1});
-  HostTensor lengths = i32({2}, {2, 7});
+  HostTensor table = i32_tensor({2, 3}, {4, 0, 1000000, 2, 5, 1});
+  HostTensor lengths = i32_tensor({2}, {2, 7});
 };
 
 TEST(Operators, KvAppend) {

@@ -1,16 +1,9 @@
 // Matrix products in all their forms, and equations.
 #include "random_calls.h"
+#include "support/dtypes.h"
 
 namespace tapml::testing {
 namespace {
-
-constexpr DType kF32 = DType::kF32, kF64 = DType::kF64;
-
-HostTensor ints(DType dtype, Shape shape, const std::vector<double>& values) {
-  return tensor_of(dtype, std::move(shape), values);
-}
-
-std::vector<double> values_of(const op::RefTensor& tensor) { return tensor.values; }
 
 TEST(Products, VectorsAndTransposedOperands) {
   struct Shapes {
@@ -36,16 +29,17 @@ TEST(Products, VectorsAndTransposedOperands) {
 }
 
 TEST(Products, IntegersWrapInTheResult) {
-  HostTensor a = ints(DType::kI8, {1, 2}, {100, 100}), b = ints(DType::kI8, {2, 1}, {100, 3});
+  HostTensor a = tensor_of(DType::kI8, {1, 2}, {100, 100}),
+             b = tensor_of(DType::kI8, {2, 1}, {100, 3});
   OperatorCase narrow{"matmul", {a, b}, {}}, wide{"matmul", {a, b}, {{"out_dtype", DType::kI32}}};
-  EXPECT_EQ(values_of(run_reference(narrow)[0]), std::vector<double>{60});  // 10300 mod 256
-  EXPECT_EQ(values_of(run_reference(wide)[0]), std::vector<double>{10300});
+  EXPECT_EQ(run_reference(narrow)[0].values, std::vector<double>{60});  // 10300 mod 256
+  EXPECT_EQ(run_reference(wide)[0].values, std::vector<double>{10300});
   expect_within_bounds(narrow);
   expect_within_bounds(wide);
   HostTensor large = HostTensor::zeros(DType::kI64, {2});
   large.mutable_values<int64_t>()[0] = (int64_t{1} << 62) + 1;
   large.mutable_values<int64_t>()[1] = 5;
-  HostTensor factors = ints(DType::kI64, {2}, {2, 1});
+  HostTensor factors = tensor_of(DType::kI64, {2}, {2, 1});
   EXPECT_EQ(run_reference({"matmul", {large, factors}, {}})[0].integers,
             std::vector<int64_t>{INT64_MIN + 7});
 }
@@ -55,7 +49,7 @@ TEST(Products, Equations) {
   auto run = [&](const std::string& equation) {
     OperatorCase test{"einsum", {a, b}, {{"equation", equation}}};
     expect_within_bounds(test);
-    return values_of(run_reference(test)[0]);
+    return run_reference(test)[0].values;
   };
   using Values = std::vector<double>;
   EXPECT_EQ(run("ij,jk->ik"), (Values{19, 22, 43, 50}));

@@ -5,13 +5,15 @@
 
 #include "interp/interpreter.h"
 #include "ir/exceptions.h"
+#include "support/dtypes.h"
 #include "tir/builder.h"
 #include "tir/subgroup.h"
 
 namespace tapml::interp {
 namespace {
 
-constexpr DType kF32 = DType::kF32, kI32 = DType::kI32;
+using testing::kF32;
+using testing::kI32;
 
 // out[0] = value, run on no inputs.
 double value_of(const PrimExpr& value) {

@@ -2,11 +2,11 @@
 #include <cmath>
 
 #include "random_calls.h"
+#include "support/dtypes.h"
 
 namespace tapml::testing {
 namespace {
 
-constexpr DType kF32 = DType::kF32;
 using Ints = std::vector<int64_t>;
 using Values = std::vector<double>;
 

@@ -8,7 +8,7 @@
 namespace tapml {
 namespace {
 
-Json parse(std::string_view text) {
+Json parsed(std::string_view text) {
   auto result = parse_json(text, "t.json");
   EXPECT_TRUE(result) << result.error().to_string();
   return result ? *result : Json();
@@ -23,61 +23,61 @@ Error error_of(std::string_view text, JsonLimits limits = {}) {
 }
 
 TEST(JsonTest, Values) {
-  EXPECT_TRUE(parse("null").is_null());
-  EXPECT_TRUE(parse("true").as_bool());
-  EXPECT_FALSE(parse(" false ").as_bool());
-  EXPECT_EQ(parse("-12").as_integer(), -12);
-  EXPECT_EQ(parse("0").as_integer(), 0);
-  EXPECT_EQ(parse("9223372036854775807").as_integer(), std::numeric_limits<int64_t>::max());
-  EXPECT_EQ(parse("-9223372036854775808").as_integer(), std::numeric_limits<int64_t>::min());
-  EXPECT_EQ(parse("1e-05").as_double(), 1e-5);
-  EXPECT_EQ(parse("1.5E+2").as_double(), 150);
-  EXPECT_EQ(parse("0.1").as_double(), 0.1);
-  EXPECT_EQ(parse("5e-324").as_double(), 5e-324);
-  EXPECT_EQ(parse("1e-400").as_double(), 0);
-  EXPECT_EQ(parse("3").as_double(), 3);
-  EXPECT_TRUE(parse("3").is_integer());
-  EXPECT_FALSE(parse("3.0").is_integer());
-  EXPECT_TRUE(parse("3.0").is_number());
-  EXPECT_EQ(parse("[1, [], {}]").items().size(), 3u);
-  EXPECT_EQ(parse("\xef\xbb\xbf{}").members().size(), 0u);
+  EXPECT_TRUE(parsed("null").is_null());
+  EXPECT_TRUE(parsed("true").as_bool());
+  EXPECT_FALSE(parsed(" false ").as_bool());
+  EXPECT_EQ(parsed("-12").as_integer(), -12);
+  EXPECT_EQ(parsed("0").as_integer(), 0);
+  EXPECT_EQ(parsed("9223372036854775807").as_integer(), std::numeric_limits<int64_t>::max());
+  EXPECT_EQ(parsed("-9223372036854775808").as_integer(), std::numeric_limits<int64_t>::min());
+  EXPECT_EQ(parsed("1e-05").as_double(), 1e-5);
+  EXPECT_EQ(parsed("1.5E+2").as_double(), 150);
+  EXPECT_EQ(parsed("0.1").as_double(), 0.1);
+  EXPECT_EQ(parsed("5e-324").as_double(), 5e-324);
+  EXPECT_EQ(parsed("1e-400").as_double(), 0);
+  EXPECT_EQ(parsed("3").as_double(), 3);
+  EXPECT_TRUE(parsed("3").is_integer());
+  EXPECT_FALSE(parsed("3.0").is_integer());
+  EXPECT_TRUE(parsed("3.0").is_number());
+  EXPECT_EQ(parsed("[1, [], {}]").items().size(), 3u);
+  EXPECT_EQ(parsed("\xef\xbb\xbf{}").members().size(), 0u);
 }
 
 TEST(JsonTest, IntegersBeyondInt64BecomeFloats) {
-  Json value = parse("1000000000000000019884624838656");
+  Json value = parsed("1000000000000000019884624838656");
   EXPECT_FALSE(value.is_integer());
   EXPECT_EQ(value.as_double(), 1e30);
-  EXPECT_EQ(parse("9223372036854775808").as_double(), 0x1p63);
+  EXPECT_EQ(parsed("9223372036854775808").as_double(), 0x1p63);
 }
 
 TEST(JsonTest, Strings) {
-  EXPECT_EQ(parse(R"("a\"\\\/\b\f\n\r\t")").as_string(), "a\"\\/\b\f\n\r\t");
-  EXPECT_EQ(parse(R"("\u0041\u00e9\u20AC\ud83d\ude00")").as_string(),
+  EXPECT_EQ(parsed(R"("a\"\\\/\b\f\n\r\t")").as_string(), "a\"\\/\b\f\n\r\t");
+  EXPECT_EQ(parsed(R"("\u0041\u00e9\u20AC\ud83d\ude00")").as_string(),
             "A\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80");
-  EXPECT_EQ(parse("\"\xf0\x9f\x98\x80\"").as_string(), "\xf0\x9f\x98\x80");
-  EXPECT_EQ(parse(R"("\u0000")").as_string(), std::string(1, '\0'));
-  EXPECT_EQ(parse("\"\x7f\"").as_string(), "\x7f");
+  EXPECT_EQ(parsed("\"\xf0\x9f\x98\x80\"").as_string(), "\xf0\x9f\x98\x80");
+  EXPECT_EQ(parsed(R"("\u0000")").as_string(), std::string(1, '\0'));
+  EXPECT_EQ(parsed("\"\x7f\"").as_string(), "\x7f");
 }
 
 TEST(JsonTest, ObjectsKeepTheOrderOfTheFile) {
-  Json value = parse(R"({"b": 1, "a": {"c": [2]}})");
+  Json value = parsed(R"({"b": 1, "a": {"c": [2]}})");
   EXPECT_EQ(value.members()[0].first, "b");
   EXPECT_EQ(value.find("a")->find("c")->items()[0].as_integer(), 2);
   EXPECT_EQ(value.find("z"), nullptr);
-  EXPECT_EQ(parse("3").find("z"), nullptr);
+  EXPECT_EQ(parsed("3").find("z"), nullptr);
 }
 
 TEST(JsonTest, AnotherKindGivesAnEmptyValue) {
-  Json text = parse("\"x\"");
+  Json text = parsed("\"x\"");
   EXPECT_EQ(text.as_integer(), 0);
   EXPECT_EQ(text.items().size(), 0u);
   EXPECT_FALSE(text.as_bool());
-  EXPECT_FALSE(parse("1").as_bool());
-  EXPECT_EQ(parse("1").as_string(), "");
+  EXPECT_FALSE(parsed("1").as_bool());
+  EXPECT_EQ(parsed("1").as_string(), "");
 }
 
 TEST(JsonTest, PositionsCountCharactersFromOne) {
-  Json value = parse("{\n  \"\xc3\xa9\xe2\x82\xac\": 7,\n\t\"b\": [1,\n 2]}");
+  Json value = parsed("{\n  \"\xc3\xa9\xe2\x82\xac\": 7,\n\t\"b\": [1,\n 2]}");
   EXPECT_EQ(value.line(), 1);
   EXPECT_EQ(value.column(), 1);
   EXPECT_EQ(value.members()[0].second.line(), 2);
@@ -193,7 +193,7 @@ TEST(JsonErrorTest, EveryPrefixOfADocumentIsRefusedCleanly) {
 }
 
 TEST(JsonDumpTest, OneLineAndIndented) {
-  Json value = parse(R"({"a":[1,2.5],"b":{"c":"x\ny"},"d":[],"e":{},"f":["s",null,true]})");
+  Json value = parsed(R"({"a":[1,2.5],"b":{"c":"x\ny"},"d":[],"e":{},"f":["s",null,true]})");
   EXPECT_EQ(value.dump(), R"({"a":[1,2.5],"b":{"c":"x\ny"},"d":[],"e":{},"f":["s",null,true]})");
   EXPECT_EQ(value.dump(2), R"({
   "a": [1, 2.5],
@@ -212,7 +212,7 @@ TEST(JsonDumpTest, OneLineAndIndented) {
 
 TEST(JsonDumpTest, NumbersComeBackAsTheyWere) {
   for (double number : {0.1, 1.0, -0.0, 1e30, 5e-324, 1.7976931348623157e308, 123456789.0, 1e22}) {
-    Json back = parse(Json::number(number).dump());
+    Json back = parsed(Json::number(number).dump());
     EXPECT_EQ(back.kind(), JsonKind::kFloat) << number;
     EXPECT_EQ(back.as_double(), number);
     EXPECT_EQ(std::signbit(back.as_double()), std::signbit(number));
@@ -226,7 +226,7 @@ TEST(JsonDumpTest, NumbersComeBackAsTheyWere) {
 TEST(JsonDumpTest, AnyBytesGiveValidJson) {
   std::string bytes;
   for (int c = 0; c < 256; ++c) bytes += static_cast<char>(c);
-  Json back = parse(Json::string(bytes).dump());
+  Json back = parsed(Json::string(bytes).dump());
   EXPECT_EQ(back.as_string().substr(0, 128), bytes.substr(0, 128));
   EXPECT_EQ(back.as_string().substr(128, 3), "\xef\xbf\xbd");
 }
@@ -244,10 +244,10 @@ TEST(JsonBuildTest, SetReplacesAndPushAppends) {
 }
 
 TEST(JsonBuildTest, ExcerptsAreShort) {
-  EXPECT_EQ(json_excerpt(parse("\"ab\"")), "the string \"ab\"");
-  EXPECT_EQ(json_excerpt(parse("[1,2]")), "an array of 2");
-  EXPECT_EQ(json_excerpt(parse("2.5")), "2.5");
-  EXPECT_STREQ(parse("{}").kind_name(), "an object");
+  EXPECT_EQ(json_excerpt(parsed("\"ab\"")), "the string \"ab\"");
+  EXPECT_EQ(json_excerpt(parsed("[1,2]")), "an array of 2");
+  EXPECT_EQ(json_excerpt(parsed("2.5")), "2.5");
+  EXPECT_STREQ(parsed("{}").kind_name(), "an object");
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ std::vector<std::byte> image_of(std::string_view header, size_t data_bytes,
   return image;
 }
 
-Result<SafetensorsFile> parse(const std::vector<std::byte>& image) {
+Result<SafetensorsFile> parse_image(const std::vector<std::byte>& image) {
   return parse_safetensors(image, nullptr, "m.safetensors");
 }
 
@@ -26,7 +26,7 @@ Result<SafetensorsFile> parse(const std::vector<std::byte>& image) {
 Error fault(std::string header, size_t data_bytes) {
   header.resize((header.size() + 7) / 8 * 8, ' ');
   auto image = image_of(header, data_bytes);
-  auto result = parse(image);
+  auto result = parse_image(image);
   EXPECT_FALSE(result) << header;
   if (result) return {};
   EXPECT_EQ(result.error().kind, ErrorKind::kUser);
@@ -54,7 +54,7 @@ TEST(SafetensorsTest, RoundTripOfEveryDType) {
   tensors["odd \"name\"\n"] = HostTensor::zeros(DType::kU8, {1});
   std::map<std::string, std::string> metadata = {{"format", "pt"}};
   auto image = write_safetensors(tensors, metadata);
-  auto file = parse(image);
+  auto file = parse_image(image);
   ASSERT_TRUE(file) << file.error().to_string();
   EXPECT_EQ(file->metadata, metadata);
   ASSERT_EQ(file->tensors.size(), tensors.size());
@@ -98,22 +98,22 @@ TEST(SafetensorsTest, TensorsAreViewsThatKeepTheImageAlive) {
 }
 
 TEST(SafetensorsTest, NoTensors) {
-  EXPECT_TRUE(parse(image_of("{}", 0)));
-  EXPECT_EQ(parse(write_safetensors({}))->tensors.size(), 0u);
+  EXPECT_TRUE(parse_image(image_of("{}", 0)));
+  EXPECT_EQ(parse_image(write_safetensors({}))->tensors.size(), 0u);
 }
 
 TEST(SafetensorsFaultTest, EmptyAndTruncatedFiles) {
-  EXPECT_EQ(parse({}).error().message, "m.safetensors: the file is empty");
-  EXPECT_EQ(parse(std::vector<std::byte>(7)).error().message,
+  EXPECT_EQ(parse_image({}).error().message, "m.safetensors: the file is empty");
+  EXPECT_EQ(parse_image(std::vector<std::byte>(7)).error().message,
             "m.safetensors: the file is truncated");
-  Error error = parse(image_of("{}", 0, 3)).error();
+  Error error = parse_image(image_of("{}", 0, 3)).error();
   EXPECT_EQ(error.message, "m.safetensors: the file is truncated within its header");
   EXPECT_EQ(error.expected, "3 bytes of header");
   EXPECT_EQ(error.found, "2 bytes");
   auto image = write_safetensors({{"x", HostTensor::zeros(DType::kF32, {4})}});
   for (size_t length = 0; length < image.size(); ++length) {
     std::vector<std::byte> part(image.begin(), image.begin() + static_cast<long>(length));
-    auto result = parse(part);
+    auto result = parse_image(part);
     ASSERT_FALSE(result) << length;
     EXPECT_EQ(result.error().kind, ErrorKind::kUser);
   }
@@ -121,7 +121,7 @@ TEST(SafetensorsFaultTest, EmptyAndTruncatedFiles) {
 
 TEST(SafetensorsFaultTest, HeaderTooLong) {
   for (uint64_t length : {uint64_t{100'000'001}, uint64_t{1} << 63, ~uint64_t{0}}) {
-    Error error = parse(image_of("{}", 0, length)).error();
+    Error error = parse_image(image_of("{}", 0, length)).error();
     EXPECT_EQ(error.message, "m.safetensors: the header is too long");
     EXPECT_EQ(error.expected, "at most 100000000 bytes");
     EXPECT_EQ(error.found, std::to_string(length) + " bytes");
@@ -245,20 +245,20 @@ TEST(SafetensorsFaultTest, Misaligned) {
   // Behind a header of an odd length.
   std::string header = "{" + entry("x", "F32", "[1]", 0, 4) + "}";
   header.resize((header.size() + 7) / 8 * 8 + 2, ' ');
-  EXPECT_EQ(parse(image_of(header, 4)).error().message,
+  EXPECT_EQ(parse_image(image_of(header, 4)).error().message,
             "m.safetensors: tensor \"x\" is misaligned in the file");
   // Two bytes are enough for bf16.
   std::string half = "{" + entry("x", "BF16", "[2]", 0, 4) + "}";
   half.resize((half.size() + 7) / 8 * 8 + 2, ' ');
-  EXPECT_TRUE(parse(image_of(half, 4)));
+  EXPECT_TRUE(parse_image(image_of(half, 4)));
 }
 
 TEST(SafetensorsFaultTest, BooleansAreZeroOrOne) {
   std::string header = "{" + entry("x", "BOOL", "[2]", 0, 2) + "}";
   auto image = image_of(header, 2);
-  EXPECT_TRUE(parse(image));
+  EXPECT_TRUE(parse_image(image));
   image.back() = std::byte{2};
-  EXPECT_EQ(parse(image).error().message,
+  EXPECT_EQ(parse_image(image).error().message,
             "m.safetensors: tensor \"x\" has a boolean that is neither 0 nor 1");
 }
 
@@ -281,7 +281,7 @@ TEST(SafetensorsFaultTest, RandomDamageNeverCrashes) {
       damaged[random.below(static_cast<uint32_t>(damaged.size()))] =
           static_cast<std::byte>(random.below(256));
     }
-    auto file = parse(damaged);
+    auto file = parse_image(damaged);
     if (!file) {
       ++refused;
       ASSERT_EQ(file.error().kind, ErrorKind::kUser);

@@ -30,7 +30,7 @@ class Deduced : public build::DeductionVisitor {
   std::map<std::string, std::string> found;
 };
 
-Module checked(const LanguageCase& test) {
+Module checked_case(const LanguageCase& test) {
   Module module = text::parse(test.source, "case");
   pipeline::check_input(module, "case");
   return module;
@@ -39,17 +39,17 @@ Module checked(const LanguageCase& test) {
 TEST_P(Language, RunsInTheInterpreter) {
   const LanguageCase& test = GetParam();
   if (!test.refused.empty()) {
-    testing::expect_user_error([&] { checked(test); }, test.refused);
+    testing::expect_user_error([&] { checked_case(test); }, test.refused);
     return;
   }
-  Module module = checked(test);
+  Module module = checked_case(test);
   testing::expect_calls(module, test);
 }
 
 TEST_P(Language, RunsWithChecksInserted) {
   const LanguageCase& test = GetParam();
   if (!test.refused.empty()) return;
-  Module module = build::insert_checks(checked(test));
+  Module module = build::insert_checks(checked_case(test));
   analysis::verify(module, "insert_checks");
   build::check_annotations(module, "insert_checks");
   testing::expect_calls(module, test);
@@ -58,7 +58,7 @@ TEST_P(Language, RunsWithChecksInserted) {
 TEST_P(Language, IsDeduced) {
   const LanguageCase& test = GetParam();
   if (test.annotations.empty()) return;
-  Module module = checked(test);
+  Module module = checked_case(test);
   Deduced deduced;
   for (const auto& [name, function] : module.functions) {
     const auto* graph = relax::as_relax_function(function.get());
@@ -72,7 +72,7 @@ TEST_P(Language, IsDeduced) {
 TEST_P(Language, PrintsAndParses) {
   const LanguageCase& test = GetParam();
   if (!test.refused.empty()) return;
-  Module module = checked(test);
+  Module module = checked_case(test);
   std::string text = text::print(module);
   Module again = text::parse(text, "printed");
   EXPECT_TRUE(text::structural_equal(module, again)) << text;
@@ -80,16 +80,16 @@ TEST_P(Language, PrintsAndParses) {
   EXPECT_EQ(text::print(again), text);
 }
 
-std::string name_of(const ::testing::TestParamInfo<LanguageCase>& info) {
+std::string case_name(const ::testing::TestParamInfo<LanguageCase>& info) {
   std::string name;
   for (char c : info.param.name) name += std::isalnum(c) ? c : '_';
   return name;
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, Language, ::testing::ValuesIn(testing::load_language_cases()),
-                         name_of);
+                         case_name);
 INSTANTIATE_TEST_SUITE_P(Storage, Language, ::testing::ValuesIn(testing::load_storage_cases()),
-                         name_of);
+                         case_name);
 
 }  // namespace
 }  // namespace tapml

@@ -55,7 +55,8 @@ TEST_P(LanguageOnDevices, Runs) {
   }
 }
 
-std::string name_of(const ::testing::TestParamInfo<std::tuple<const char*, LanguageCase>>& info) {
+std::string case_and_platform(
+    const ::testing::TestParamInfo<std::tuple<const char*, LanguageCase>>& info) {
   std::string name = std::string(std::get<0>(info.param)) + "_" + std::get<1>(info.param).name;
   for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   return name;
@@ -64,11 +65,11 @@ std::string name_of(const ::testing::TestParamInfo<std::tuple<const char*, Langu
 INSTANTIATE_TEST_SUITE_P(Platforms, LanguageOnDevices,
                          ::testing::Combine(::testing::Values("cpu", "opencl"),
                                             ::testing::ValuesIn(testing::load_language_cases())),
-                         name_of);
+                         case_and_platform);
 INSTANTIATE_TEST_SUITE_P(Storage, LanguageOnDevices,
                          ::testing::Combine(::testing::Values("cpu", "opencl"),
                                             ::testing::ValuesIn(testing::load_storage_cases())),
-                         name_of);
+                         case_and_platform);
 
 }  // namespace
 }  // namespace tapml

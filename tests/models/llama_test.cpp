@@ -13,7 +13,7 @@
 namespace tapml::models {
 namespace {
 
-LlamaConfig small_config() {
+LlamaConfig small_llama_config() {
   LlamaConfig config;
   config.vocabulary = 11;
   config.hidden = 12;
@@ -37,7 +37,7 @@ std::string signature(const Module& module, const std::string& name) {
 
 TEST(Llama, WeightsInOrder) {
   std::string text;
-  for (const WeightSpec& weight : llama_weights(small_config())) {
+  for (const WeightSpec& weight : llama_weights(small_llama_config())) {
     if (weight.name.starts_with("model.layers.1")) continue;
     text += weight.name + " " + shape_to_string(weight.shape) + "\n";
   }
@@ -57,7 +57,7 @@ TEST(Llama, WeightsInOrder) {
 }
 
 TEST(Llama, BiasesFollowTheirWeights) {
-  LlamaConfig config = small_config();
+  LlamaConfig config = small_llama_config();
   config.layers = 1;
   config.qkv_bias = config.output_bias = config.mlp_bias = true;
   std::string text, previous;
@@ -80,7 +80,7 @@ TEST(Llama, BiasesFollowTheirWeights) {
 }
 
 TEST(Llama, Signatures) {
-  LlamaConfig config = small_config();
+  LlamaConfig config = small_llama_config();
   config.layers = 1;
   config.tied_embeddings = true;
   Module module = build_llama(config, {.fallback = DType::kBF16});
@@ -111,7 +111,7 @@ TEST(Llama, Signatures) {
 }
 
 TEST(Llama, ModelInterfaceAndBounds) {
-  Module module = build_llama(small_config(), {});
+  Module module = build_llama(small_llama_config(), {});
   ModelInterface model = model_interface_of(module.attrs);
   EXPECT_EQ(model.architecture, "llama");
   EXPECT_EQ(model.vocabulary, 11);
@@ -126,7 +126,7 @@ TEST(Llama, ModelInterfaceAndBounds) {
 }
 
 TEST(Llama, EveryBindingNamesItsLayer) {
-  Module module = build_llama(small_config(), {});
+  Module module = build_llama(small_llama_config(), {});
   std::set<std::string> origins;
   for (const char* name : {"prefill", "decode", "logits_all", "sample"}) {
     relax::visit_bindings(relax::as_relax_function(module.find(name))->body,
@@ -144,13 +144,13 @@ TEST(Llama, EveryBindingNamesItsLayer) {
 }
 
 TEST(Llama, IsWellFormed) {
-  Module module = build_llama(small_config(), {.fallback = DType::kF16});
+  Module module = build_llama(small_llama_config(), {.fallback = DType::kF16});
   analysis::verify(module);
   build::check_annotations(module);
 }
 
 TEST(Llama, SizesThatOverflowAreRefused) {
-  LlamaConfig config = small_config();
+  LlamaConfig config = small_llama_config();
   config.vocabulary = int64_t{1} << 40;
   config.hidden = int64_t{1} << 40;
   testing::expect_user_error([&] { build_llama(config, {}); }, {"too large", "embed_tokens"});

@@ -11,7 +11,7 @@
 namespace tapml::models {
 namespace {
 
-Qwen2MoeConfig small_config() {
+Qwen2MoeConfig small_moe_config() {
   Qwen2MoeConfig config;
   config.vocabulary = 11;
   config.hidden = 12;
@@ -32,7 +32,7 @@ Qwen2MoeConfig small_config() {
 
 TEST(Qwen2Moe, ExpertsAreOneWeightWithTheNamesOfItsParts) {
   std::string text;
-  for (const WeightSpec& weight : qwen2_moe_weights(small_config())) {
+  for (const WeightSpec& weight : qwen2_moe_weights(small_moe_config())) {
     if (!weight.name.starts_with("model.layers.1.mlp")) continue;
     text += weight.name.substr(15) + " " + shape_to_string(weight.shape) + "\n";
     if (weight.name.find(".experts.") != std::string::npos) {
@@ -66,7 +66,7 @@ int calls(const std::string& text, const std::string& op) {
 
 TEST(Qwen2Moe, IsWellFormed) {
   for (bool renormalize : {false, true}) {
-    Qwen2MoeConfig config = small_config();
+    Qwen2MoeConfig config = small_moe_config();
     config.renormalize = renormalize;
     Module module = build_qwen2_moe(config, {.fallback = DType::kBF16});
     analysis::verify(module);

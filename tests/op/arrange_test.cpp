@@ -6,8 +6,6 @@ namespace {
 
 using namespace testing;  // NOLINT: the calls of tests
 
-constexpr DType kI64 = DType::kI64;
-
 class Arrange : public ::testing::Test {
  protected:
   Var b = make_var("b"), n = make_var("n"), m = make_var("m");

@@ -5,13 +5,21 @@
 
 #include "ir/exceptions.h"
 #include "op/operator.h"
+#include "support/dtypes.h"
 
 namespace tapml::op::testing {
 
 using relax::Annotation;
 using relax::Expr;
-inline constexpr DType kF32 = DType::kF32, kF16 = DType::kF16, kBF16 = DType::kBF16,
-                       kI32 = DType::kI32;
+using tapml::testing::kBF16;
+using tapml::testing::kBool;
+using tapml::testing::kF16;
+using tapml::testing::kF32;
+using tapml::testing::kF64;
+using tapml::testing::kI32;
+using tapml::testing::kI64;
+using tapml::testing::kI8;
+using tapml::testing::kU64;
 using Ints = std::vector<int64_t>;
 
 inline Expr value(Annotation annotation) {

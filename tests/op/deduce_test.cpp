@@ -1,41 +1,10 @@
 // Deduction of every operator over symbolic, constant and coarse annotations, and its messages.
-#include <gtest/gtest.h>
-
-#include "ir/exceptions.h"
-#include "op/operator.h"
+#include "deduce_case.h"
 
 namespace tapml::op {
 namespace {
 
-using relax::Annotation;
-using relax::Expr;
-constexpr DType kF32 = DType::kF32, kF16 = DType::kF16, kBF16 = DType::kBF16, kI32 = DType::kI32;
-using Ints = std::vector<int64_t>;
-
-Expr value(Annotation annotation) { return relax::make_variable("x", std::move(annotation)); }
-Expr tensor(Dims shape, DType dtype = kF32) {
-  return value(relax::tensor_annotation(std::move(shape), dtype));
-}
-Expr coarse(int ndim, std::optional<DType> dtype = kF32) {
-  return value(relax::tensor_annotation_ndim(ndim, dtype));
-}
-
-std::string deduced(const char* op, std::vector<Expr> args, AttrMap attrs = {}) {
-  Expr call = relax::make_op_call(op, std::move(args), std::move(attrs));
-  return to_string(deduce(*relax::as<relax::CallNode>(call)));
-}
-
-// Text of the UserError.
-std::string failure(const char* op, std::vector<Expr> args, AttrMap attrs = {}) {
-  try {
-    std::string text = deduced(op, std::move(args), std::move(attrs));
-    return "no error: " + text;
-  } catch (const CompilerException& e) {
-    EXPECT_EQ(e.error().kind, ErrorKind::kUser);
-    const Error& error = e.error();
-    return error.message + " | " + error.expected + " | " + error.found;
-  }
-}
+using namespace testing;  // NOLINT: the calls of tests
 
 class Deduce : public ::testing::Test {
  protected:

@@ -7,7 +7,6 @@ namespace tapml::op {
 namespace {
 
 using namespace testing;  // NOLINT: short names of annotations
-constexpr DType kBool = DType::kBool, kF64 = DType::kF64, kI8 = DType::kI8, kU64 = DType::kU64;
 
 class Families : public ::testing::Test {
  protected:

@@ -4,12 +4,15 @@
 
 #include <cmath>
 
-#include "op/operator.h"
+#include "run_reference.h"
+#include "support/dtypes.h"
 
 namespace tapml::op {
 namespace {
 
-constexpr DType kF32 = DType::kF32, kI32 = DType::kI32;
+using tapml::testing::kF32;
+using tapml::testing::kI32;
+using testing::run_reference;
 const double kNan = std::nan(""), kInf = INFINITY;
 
 RefTensor row(const std::vector<double>& values, const std::vector<double>& bounds,
@@ -20,18 +23,10 @@ RefTensor row(const std::vector<double>& values, const std::vector<double>& boun
   return tensor;
 }
 
-std::vector<RefTensor> run(const char* op, const std::vector<RefTensor>& args,
-                           std::vector<RefTensor> outputs, const AttrMap& attrs) {
-  std::vector<RefArg> list;
-  for (const RefTensor& arg : args) list.push_back({&arg, {}});
-  find_operator(op)->reference(attrs, list, outputs);
-  return outputs;
-}
-
 std::vector<RefTensor> sorted(const RefTensor& x, bool descending = false) {
   AttrMap attrs = {{"axis", int64_t{-1}}, {"descending", descending}};
-  RefTensor values = run("sort", {x}, {RefTensor::zeros(x.dtype, x.shape)}, attrs)[0];
-  return {values, run("argsort", {x}, {RefTensor::zeros(kI32, x.shape)}, attrs)[0]};
+  RefTensor values = run_reference("sort", {x}, {RefTensor::zeros(x.dtype, x.shape)}, attrs)[0];
+  return {values, run_reference("argsort", {x}, {RefTensor::zeros(kI32, x.shape)}, attrs)[0]};
 }
 
 TEST(Ordering, ExactElementsHaveOneOrder) {
@@ -65,16 +60,16 @@ TEST(Ordering, OverlappingBoxesAreOpen) {
 
 TEST(Ordering, SearchesCountWhatIsUnsure) {
   RefTensor values = row({2, 2.5}, {0, 0.6});
-  RefTensor found = run("searchsorted", {row({1, 2, 3, 4}, {}), values},
-                        {RefTensor::zeros(kI32, {2})}, {{"right", false}})[0];
+  RefTensor found = run_reference("searchsorted", {row({1, 2, 3, 4}, {}), values},
+                                  {RefTensor::zeros(kI32, {2})}, {{"right", false}})[0];
   EXPECT_EQ(found.values, (std::vector<double>{1, 2}));
   EXPECT_EQ(found.bound, (std::vector<double>{0, 2}));
 }
 
 TEST(Ordering, CountsAndRowsAfterAnUnsureElement) {
   RefTensor x = row({1, 0, 0.1, 2}, {0, 0, 0.2, 0.5});
-  EXPECT_EQ(run("nonzero_count", {x}, {RefTensor::zeros(kI32, {1})}, {})[0].bound[0], 1);
-  RefTensor rows = run("nonzero_fill", {x}, {RefTensor::zeros(kI32, {3, 1})}, {})[0];
+  EXPECT_EQ(run_reference("nonzero_count", {x}, {RefTensor::zeros(kI32, {1})}, {})[0].bound[0], 1);
+  RefTensor rows = run_reference("nonzero_fill", {x}, {RefTensor::zeros(kI32, {3, 1})}, {})[0];
   EXPECT_EQ(rows.values, (std::vector<double>{0, 2, 3}));
   EXPECT_EQ(rows.bound, (std::vector<double>{0, kInf, kInf}));
 }
@@ -82,15 +77,15 @@ TEST(Ordering, CountsAndRowsAfterAnUnsureElement) {
 TEST(Ordering, UnsettledIndicesOpenWhatTheyMayWrite) {
   RefTensor x = row({1, 2, 3}, {}), updates = row({5}, {});
   AttrMap axis = {{"axis", int64_t{0}}};
-  RefTensor settled =
-      run("scatter", {x, row({-1}, {}, kI32), updates}, {RefTensor::zeros(kF32, {3})}, axis)[0];
+  RefTensor settled = run_reference("scatter", {x, row({-1}, {}, kI32), updates},
+                                    {RefTensor::zeros(kF32, {3})}, axis)[0];
   EXPECT_EQ(settled.values, (std::vector<double>{1, 2, 5}));
   EXPECT_EQ(settled.bound, (std::vector<double>{0, 0, 0}));
-  RefTensor open =
-      run("scatter", {x, row({1}, {1}, kI32), updates}, {RefTensor::zeros(kF32, {3})}, axis)[0];
+  RefTensor open = run_reference("scatter", {x, row({1}, {1}, kI32), updates},
+                                 {RefTensor::zeros(kF32, {3})}, axis)[0];
   EXPECT_EQ(open.bound, std::vector<double>(3, kInf));
-  RefTensor sum = run("scatter_add", {x, row({1}, {}, kI32), row({1e8}, {4})},
-                      {RefTensor::zeros(kF32, {3})}, axis)[0];
+  RefTensor sum = run_reference("scatter_add", {x, row({1}, {}, kI32), row({1e8}, {4})},
+                                {RefTensor::zeros(kF32, {3})}, axis)[0];
   EXPECT_EQ(sum.bound[0], 0);
   EXPECT_GT(sum.bound[1], 4);
   EXPECT_LT(sum.bound[1], 200);

@@ -4,13 +4,17 @@
 #include <cmath>
 
 #include "ir/exceptions.h"
-#include "op/operator.h"
+#include "run_reference.h"
+#include "support/dtypes.h"
 
 namespace tapml::op {
 namespace {
 
-constexpr DType kF32 = DType::kF32, kF16 = DType::kF16, kI32 = DType::kI32;
-constexpr double kU32 = 0x1p-24;
+using tapml::testing::kF16;
+using tapml::testing::kF32;
+using tapml::testing::kI32;
+using testing::run_reference;
+constexpr double kUnitF32 = 0x1p-24;
 using Ints = std::vector<int64_t>;
 
 RefTensor tensor(Shape shape, std::vector<double> values, double bound = 0, DType dtype = kF32) {
@@ -23,12 +27,7 @@ RefTensor tensor(Shape shape, std::vector<double> values, double bound = 0, DTyp
 
 RefTensor run(const char* op, const std::vector<RefTensor>& tensors, RefTensor out,
               const AttrMap& attrs = {}, const std::vector<Ints>& ints = {}) {
-  std::vector<RefArg> args;
-  for (const RefTensor& tensor : tensors) args.push_back({&tensor, {}});
-  for (const Ints& list : ints) args.push_back({nullptr, list});
-  std::vector<RefTensor> outputs = {std::move(out)};
-  find_operator(op)->reference(attrs, args, outputs);
-  return outputs[0];
+  return run_reference(op, tensors, {std::move(out)}, attrs, ints)[0];
 }
 
 RefTensor run_unary(const char* op, std::vector<double> values, double bound = 0) {
@@ -58,7 +57,7 @@ TEST(Reference, Unary) {
 
 TEST(Reference, RoundingBounds) {
   RefTensor y = run_unary("exp", {1});
-  EXPECT_NEAR(y.bound[0], (8 + 2) * kU32 * std::exp(1), 1e-12);
+  EXPECT_NEAR(y.bound[0], (8 + 2) * kUnitF32 * std::exp(1), 1e-12);
   // The result of negative is exact, so its bound is the input's.
   EXPECT_EQ(run_unary("negative", {3}, 0.25).bound[0], 0.25);
   // |exp(x + e) - exp(x)| for a wide input.
@@ -112,7 +111,7 @@ TEST(Reference, Matmul) {
   RefTensor y = run("matmul", {a, b}, RefTensor::zeros(kF32, {2, 2}));
   expect_values(y, {16, 12, 34, 24});
   // S of element (0, 1) is 1 + 4 + 9.
-  EXPECT_NEAR(y.bound[1], 8 * kU32 * std::sqrt(3) * 14 + 2 * kU32 * 12, 1e-9);
+  EXPECT_NEAR(y.bound[1], 8 * kUnitF32 * std::sqrt(3) * 14 + 2 * kUnitF32 * 12, 1e-9);
   RefTensor bt = tensor({2, 3}, {1, 0, 5, -1, 2, 3});
   expect_values(run("matmul", {a, bt}, RefTensor::zeros(kF32, {2, 2}), {{"transpose_b", true}}),
                 {16, 12, 34, 24});

@@ -5,6 +5,7 @@
 #include "analysis/verifier.h"
 #include "build/block_builder.h"
 #include "build/insert_checks.h"
+#include "checked.h"
 #include "interp/interpreter.h"
 #include "passes/canonicalize.h"
 #include "passes/dead_parameters.h"
@@ -24,10 +25,7 @@ namespace tapml::passes {
 namespace {
 
 Module legalized(const std::string& text) {
-  Module result = legalize(text::parse("module\n" + text, "test"));
-  analysis::verify(result, "legalize");
-  build::check_annotations(result, "legalize");
-  return result;
+  return checked(legalize(text::parse("module\n" + text, "test")));
 }
 
 TEST(FoundByGraphs, OneSectionOfASplitIsATupleStill) {

@@ -3,8 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "analysis/verifier.h"
-#include "build/block_builder.h"
+#include "checked.h"
 #include "passes/dead_code.h"
 #include "passes/decompose.h"
 #include "passes/fuse_tensor_ir.h"
@@ -19,16 +18,10 @@
 namespace tapml::passes {
 namespace {
 
-Module fused(const std::string& source) {
-  Module module = text::parse(source, "test");
-  build::check_annotations(module);
-  for (auto* pass : {simplify_graph, decompose, legalize, annotate_patterns, fuse_ops,
-                     fuse_tensor_ir, eliminate_dead_code}) {
-    module = pass(module);
-    analysis::verify(module);
-    build::check_annotations(module);
-  }
-  return module;
+Module optimized(const std::string& source) {
+  return through({simplify_graph, decompose, legalize, annotate_patterns, fuse_ops, fuse_tensor_ir,
+                  eliminate_dead_code},
+                 source);
 }
 
 // What main calls, in order: the operators of kernels, views by their name.
@@ -51,7 +44,7 @@ std::string calls_of(const Module& module) {
 // `results` leave it.
 std::string calls(const std::string& bindings, const std::string& results = "r",
                   const std::string& annotation = "Tensor((n, 8), f32)") {
-  return calls_of(fused(
+  return calls_of(optimized(
       "def main(x: Tensor((n, 8), f32), y: Tensor((n, 8), f32), v: Tensor((8,), f32), "
       "m: Tensor((n, 1), f32), w: Tensor((8, 8), f32)) -> " +
       annotation + " {\n  dataflow {\n" + bindings + "    output " + results + "\n  }\n  return " +
@@ -159,7 +152,7 @@ TEST(Views, BetweenTwoKernelsBecomeIndices) {
 }
 
 TEST(Views, ValuesThatAreReadOnceAreComputedThere) {
-  const Module module = fused(R"(
+  const Module module = optimized(R"(
 def main(x: Tensor((n, 8), f32)) -> Tensor((n, 2, 4), f32) {
   dataflow {
     a: Tensor((n, 8), f32) = exp(x)
@@ -192,7 +185,7 @@ TEST(Views, AtTheBorderOfAGroupStayViews) {
 
 TEST(Views, BehindAProductStayViews) {
   // Rotating positions reads every element of the product twice, at other indices.
-  EXPECT_EQ(calls_of(fused(R"(
+  EXPECT_EQ(calls_of(optimized(R"(
 def main(x: Tensor((1, n, 8), f32), w: Tensor((8, 8), f32), p: Tensor((1,), i32), f: Tensor((2,), f32)) -> Tensor((1, n, 2, 4), f32) {
   dataflow {
     a: Tensor((1, n, 8), f32) = matmul(x, w)
@@ -207,7 +200,7 @@ def main(x: Tensor((1, n, 8), f32), w: Tensor((8, 8), f32), p: Tensor((1,), i32)
 }
 
 TEST(Order, NothingMovesPastAnUpdate) {
-  const Module module = fused(R"(
+  const Module module = optimized(R"(
 def main(pool: Tensor((4, 2, 1, 4), f32), k: Tensor((1, n, 1, 4), f32), table: Tensor((1, p), i32), lengths: Tensor((1,), i32)) -> Tuple(Tensor((1, n, 1, 4), f32), Tensor((4, 2, 1, 4), f32)) {
   dataflow {
     a: Tensor((1, n, 1, 4), f32) = exp(k)
@@ -247,7 +240,7 @@ TEST(Symbols, AGroupTakesWhatItsTensorsDoNotGive) {
 }
 
 TEST(Symbols, TheKernelTakesTheScalar) {
-  const Module module = fused(R"(
+  const Module module = optimized(R"(
 def main(y: Tensor((n - 1, 4), f32), s: Shape((n,))) -> Tensor((n - 1, 4), f32) {
   dataflow {
     a: Tensor((n - 1, 4), f32) = exp(y)
@@ -270,7 +263,7 @@ def main(y: Tensor((n - 1, 4), f32), s: Shape((n,))) -> Tensor((n - 1, 4), f32) 
 }
 
 TEST(Loops, HandWrittenProgramsJoinByWhatTheirLoopsSay) {
-  EXPECT_EQ(calls_of(fused(R"(module
+  EXPECT_EQ(calls_of(optimized(R"(module
 
 prim def rotate(a: Buffer((m, 8), f32), out b: Buffer((m, 8), f32), m: i64) {
   for i in serial(m) { for j in serial(8) { b[i, j] = a[i, (j + 4) % 8] } }

@@ -1,8 +1,8 @@
 // Legalization and fusion as text: programs before and after.
 #include <gtest/gtest.h>
 
-#include "analysis/verifier.h"
 #include "build/block_builder.h"
+#include "checked.h"
 #include "ir/exceptions.h"
 #include "passes/chain_concat.h"
 #include "passes/dead_code.h"
@@ -18,29 +18,6 @@
 
 namespace tapml::passes {
 namespace {
-
-Module fuse(const std::string& source) {
-  Module module = text::parse(source, "test");
-  for (auto* pass : {legalize, annotate_patterns, fuse_ops, fuse_tensor_ir, eliminate_dead_code}) {
-    module = pass(module);
-    analysis::verify(module);
-    build::check_annotations(module);
-  }
-  return module;
-}
-
-// The operators of every kernel that main calls, in order of the calls.
-std::vector<std::string> kernels_of(const Module& module) {
-  std::vector<std::string> result;
-  relax::visit_bindings(
-      relax::as_relax_function(module.find("main"))->body,
-      [&](const relax::Binding& binding, bool) {
-        if (!relax::is_call_tir(binding.value)) return;
-        const auto& call = *relax::as<relax::CallNode>(binding.value);
-        result.push_back(operators_of(kernel_spec(module, relax::call_tir_callee(call))));
-      });
-  return result;
-}
 
 using Names = std::vector<std::string>;
 
@@ -100,7 +77,7 @@ def main(x: Tensor((n, 4), f32)) -> Tensor((n * 4,), f32) {
 }
 
 TEST(FuseOps, ElementwiseChainBecomesOneKernel) {
-  EXPECT_EQ(kernels_of(fuse(R"(
+  EXPECT_EQ(kernels_of(fused(R"(
 def main(s: Shape((n,)), x: Tensor((n * 2,), f32), y: Tensor((n * 2,), f32)) -> Tensor((n * 2,), f32) {
   dataflow {
     a: Tensor((n * 2,), f32) = add(x, y)
@@ -114,7 +91,7 @@ def main(s: Shape((n,)), x: Tensor((n * 2,), f32), y: Tensor((n * 2,), f32)) -> 
 }
 
 TEST(FuseOps, EpilogueJoinsTheMatmul) {
-  Module module = fuse(R"(
+  Module module = fused(R"(
 def main(x: Tensor((n, 4), f32), w: Tensor((8, 4), f32), y: Tensor((n, 8), f32)) -> Tensor((n, 8), f32) {
   dataflow {
     a: Tensor((n, 8), f32) = matmul(x, w) {transpose_b: true} @origin("gate")
@@ -133,7 +110,7 @@ def main(x: Tensor((n, 4), f32), w: Tensor((8, 4), f32), y: Tensor((n, 8), f32))
 }
 
 TEST(FuseOps, WhatIsReadTwiceInsideOfAGroupJoins) {
-  const Names diamond = kernels_of(fuse(R"(
+  const Names diamond = kernels_of(fused(R"(
 def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
   dataflow {
     a: Tensor((n,), f32) = exp(x)
@@ -148,7 +125,7 @@ def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
 }
 
 TEST(FuseOps, WhatIsReadBehindTheBlockStaysApart) {
-  EXPECT_EQ(kernels_of(fuse(R"(
+  EXPECT_EQ(kernels_of(fused(R"(
 def main(x: Tensor((n,), f32)) -> Tuple(Tensor((n,), f32), Tensor((n,), f32)) {
   dataflow {
     a: Tensor((n,), f32) = exp(x)
@@ -163,7 +140,7 @@ def main(x: Tensor((n,), f32)) -> Tuple(Tensor((n,), f32), Tensor((n,), f32)) {
 }
 
 TEST(FuseOps, NeverTwoReductionsInOneKernel) {
-  EXPECT_EQ(kernels_of(fuse(R"(
+  EXPECT_EQ(kernels_of(fused(R"(
 def main(x: Tensor((n, 4), f32), w: Tensor((4, 4), f32)) -> Tensor((n, 4), f32) {
   dataflow {
     a: Tensor((n, 4), f32) = matmul(x, w)
@@ -178,7 +155,7 @@ def main(x: Tensor((n, 4), f32), w: Tensor((4, 4), f32)) -> Tensor((n, 4), f32) 
 }
 
 TEST(FuseOps, StopsAtSixTensors) {
-  Module module = fuse(R"(
+  Module module = fused(R"(
 def main(a: Tensor((n,), f32), b: Tensor((n,), f32), c: Tensor((n,), f32), d: Tensor((n,), f32), e: Tensor((n,), f32), f: Tensor((n,), f32), g: Tensor((n,), f32)) -> Tensor((n,), f32) {
   dataflow {
     t1: Tensor((n,), f32) = add(a, b)
@@ -202,7 +179,7 @@ def main(a: Tensor((n,), f32), b: Tensor((n,), f32), c: Tensor((n,), f32), d: Te
 
 TEST(FuseOps, AReductionReadElsewhereIsNoEpilogue) {
   // The sum is broadcast over the rows: another index than the reduction's own.
-  EXPECT_EQ(kernels_of(fuse(R"(
+  EXPECT_EQ(kernels_of(fused(R"(
 def main(x: Tensor((n, 4), f32)) -> Tensor((n, 4), f32) {
   dataflow {
     a: Tensor((n, 1), f32) = sum(x) {axes: [1], keepdims: true}

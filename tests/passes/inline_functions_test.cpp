@@ -3,19 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include "analysis/verifier.h"
-#include "build/block_builder.h"
+#include "checked.h"
 #include "text/parser.h"
 #include "text/printer.h"
 
 namespace tapml::passes {
 namespace {
-
-Module checked(Module module) {
-  analysis::verify(module);
-  build::check_annotations(module);
-  return module;
-}
 
 // main after inlining `before`, and the module that is expected.
 void expect_main(const std::string& before, const std::string& main) {

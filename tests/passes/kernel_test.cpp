@@ -18,7 +18,7 @@ relax::FunctionRef spec_of(const std::string& op) {
   return std::make_shared<relax::Function>(*relax::as_relax_function(module.find("f")));
 }
 
-tir::PrimFuncRef program() {
+tir::PrimFuncRef copy_loops() {
   Module module = text::parse(
       "prim def f(x: Buffer((n, 4), f32), out y: Buffer((n, 4), f32), n: i64) {\n"
       "for i in serial(n) { for j in serial(4) { y[i, j] = x[i, j] } } }",
@@ -28,21 +28,21 @@ tir::PrimFuncRef program() {
 
 TEST(AddKernel, EqualSpecsShareANameOthersNever) {
   Module module;
-  std::string exp = add_kernel(module, spec_of("exp"), program());
+  std::string exp = add_kernel(module, spec_of("exp"), copy_loops());
   EXPECT_TRUE(exp.starts_with("exp_"));
-  EXPECT_EQ(add_kernel(module, spec_of("exp"), program()), exp);
+  EXPECT_EQ(add_kernel(module, spec_of("exp"), copy_loops()), exp);
   EXPECT_EQ(module.functions.size(), 2u);
 
   // As if silu's hash had the same 32 bits: its kernel stands under exp's name.
   Module crowded;
-  std::string silu = add_kernel(crowded, spec_of("silu"), program());
+  std::string silu = add_kernel(crowded, spec_of("silu"), copy_loops());
   crowded.functions[exp] = crowded.functions.at(silu);
-  std::string other = add_kernel(crowded, spec_of("exp"), program());
+  std::string other = add_kernel(crowded, spec_of("exp"), copy_loops());
   EXPECT_NE(other, exp);
   EXPECT_TRUE(other.starts_with("exp_"));
   EXPECT_EQ(other.size(), exp.size());
   EXPECT_EQ(operators_of(kernel_spec(crowded, other)), "exp");
-  EXPECT_EQ(add_kernel(crowded, spec_of("exp"), program()), other);
+  EXPECT_EQ(add_kernel(crowded, spec_of("exp"), copy_loops()), other);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace tapml::passes {
 namespace {
 
 // A program with 65,536 bytes of scratch memory between two others.
-const char* const kProgram = R"(module
+const char* const kScratchProgram = R"(module
 def main(x: Tensor((n, 4), f32)) -> Tensor((n, 4), f32) {
   dataflow {
     a: Tensor((n, 4), f32) = exp(x)
@@ -31,7 +31,7 @@ prim def mix(a: Buffer((m, 4), f32), out b: Buffer((m, 4), f32), m: i64) {
 })";
 
 Module lifted() {
-  Module result = lift_workspaces(legalize(text::parse(kProgram, "test")));
+  Module result = lift_workspaces(legalize(text::parse(kScratchProgram, "test")));
   analysis::verify(result, "lift_workspaces");
   return result;
 }
@@ -68,7 +68,7 @@ TEST(LiftWorkspaces, WorkspacesArePlannedWithEverythingElse) {
 }
 
 TEST(LiftWorkspaces, SizesOfImplementationsMayBeSymbolic) {
-  Module module = legalize(text::parse(kProgram, "test"));
+  Module module = legalize(text::parse(kScratchProgram, "test"));
   std::map<std::string, PrimExpr> bytes;
   for (const auto& [name, function] : module.functions) {
     if (!is_kernel(function.get()) || !name.starts_with("exp")) continue;

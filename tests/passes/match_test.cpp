@@ -3,8 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "analysis/verifier.h"
-#include "build/block_builder.h"
+#include "checked.h"
 #include "interp/interpreter.h"
 #include "passes/dead_code.h"
 #include "passes/fuse_ops.h"
@@ -61,12 +60,6 @@ std::string attention_program(const std::string& width, const std::string& scale
          "  }\n"
          "  return g\n"
          "}\n";
-}
-
-Module checked(Module module) {
-  analysis::verify(module);
-  build::check_annotations(module);
-  return module;
 }
 
 // Functions that are to become one kernel.

@@ -20,7 +20,8 @@ prim def twice(a: Buffer((m, 4), f32), out b: Buffer((m, 4), f32), m: i64) {
   for i in serial(m) { for j in serial(4) { b[i, j] = a[i, j] * f32(2.0) } }
 })";
 
-Module legalized(const std::string& text) {
+// Of a module that a person wrote; the result prints and parses.
+Module legalized_input(const std::string& text) {
   Module module = text::parse("module\n" + text, "test");
   analysis::verify_input(module, "test");
   Module result = legalize(module);
@@ -39,7 +40,7 @@ std::string kernel_of(const Module& module) {
 }
 
 TEST(Programs, BecomeKernelsThatAreTheirOwnSpec) {
-  Module module = legalized(R"(
+  Module module = legalized_input(R"(
 def main(x: Tensor((n, 4), f32)) -> Tensor((n, 4), f32) {
   dataflow {
     y: Tensor((n, 4), f32) = call_tir(@twice, (x,), Tensor((n, 4), f32))
@@ -60,7 +61,7 @@ def main(x: Tensor((n, 4), f32)) -> Tensor((n, 4), f32) {
   // Another program of the same name is another kernel.
   std::string other = kDouble;
   other.replace(other.find("2.0"), 3, "3.0");
-  Module changed = legalized(R"(
+  Module changed = legalized_input(R"(
 def main(x: Tensor((n, 4), f32)) -> Tensor((n, 4), f32) {
   dataflow {
     y: Tensor((n, 4), f32) = call_tir(@twice, (x,), Tensor((n, 4), f32))
@@ -94,7 +95,7 @@ TEST(Programs, ArgumentsThatMayNotFitAreChecked) {
 prim def add2(a: Buffer((m,), f32), b: Buffer((m,), f32), out c: Buffer((m,), f32), m: i64) {
   for i in serial(m) { c[i] = a[i] + b[i] }
 })";
-  Module module = legalized(R"(
+  Module module = legalized_input(R"(
 def main(x: Tensor((n,), f32), y: Tensor((k,), f32)) -> Tensor((n,), f32) {
   dataflow {
     z: Tensor((n,), f32) = call_tir(@add2, (x, y), Tensor((n,), f32))
@@ -107,7 +108,7 @@ def main(x: Tensor((n,), f32), y: Tensor((k,), f32)) -> Tensor((n,), f32) {
             std::string::npos)
       << text;
   // An output that may be another.
-  module = legalized(R"(
+  module = legalized_input(R"(
 def main(x: Tensor((n,), f32), s: Shape((k,))) -> Tensor((k,), f32) {
   dataflow {
     z: Tensor((k,), f32) = call_tir(@add2, (x, x), Tensor((k,), f32))
@@ -120,7 +121,7 @@ def main(x: Tensor((n,), f32), s: Shape((k,))) -> Tensor((k,), f32) {
       << text;
   testing::expect_user_error(
       [&] {
-        legalized(R"(
+        legalized_input(R"(
 def main(x: Tensor((n,), f32), y: Tensor((n + 1,), f32)) -> Tensor((n,), f32) {
   z: Tensor((n,), f32) = call_tir(@add2, (x, y), Tensor((n,), f32))
   return z
@@ -138,7 +139,7 @@ TEST(Programs, HaveAtMostEightTensors) {
   }
   testing::expect_user_error(
       [&] {
-        legalized(
+        legalized_input(
             "def main(x: Tensor((4,), f32)) -> Tensor((4,), f32) {\n"
             "y: Tensor((4,), f32) = call_tir(@f, (" +
             args +
@@ -153,7 +154,7 @@ TEST(Programs, HaveAtMostEightTensors) {
 }
 
 TEST(Checks, StandWhereDimensionsMayDiffer) {
-  Module module = legalized(R"(
+  Module module = legalized_input(R"(
 def main(x: Tensor((m, k), f32), w: Tensor((n, 8), f32)) -> Tensor((m, 8), f32) {
   dataflow {
     y: Tensor((m, 8), f32) = matmul(x, w)
@@ -167,13 +168,13 @@ def main(x: Tensor((m, k), f32), w: Tensor((n, 8), f32)) -> Tensor((m, 8), f32) 
             std::string::npos)
       << text;
   // None where nothing is in doubt, and one for each operand of a concat.
-  text = text::print(legalized(R"(
+  text = text::print(legalized_input(R"(
 def main(x: Tensor((m, k), f32), w: Tensor((k, 8), f32)) -> Tensor((m, 8), f32) {
   y: Tensor((m, 8), f32) = matmul(x, w)
   return y
 })"));
   EXPECT_EQ(text.find("match_cast"), std::string::npos) << text;
-  text = text::print(legalized(R"(
+  text = text::print(legalized_input(R"(
 def main(a: Tensor((m, 2), f32), b: Tensor((k, 2), f32), c: Tensor((n, 2), f32))
     -> Tensor((m, 6), f32) {
   y: Tensor((m, 6), f32) = concat((a, b, c)) {axis: 1}
@@ -184,7 +185,7 @@ def main(a: Tensor((m, 2), f32), b: Tensor((k, 2), f32), c: Tensor((n, 2), f32))
 }
 
 TEST(Checks, OfWhatMayBroadcast) {
-  std::string text = text::print(legalized(R"(
+  std::string text = text::print(legalized_input(R"(
 def main(x: Tensor((4,), f32), y: Tensor((n,), f32)) -> Tensor((4,), f32) {
   z: Tensor((4,), f32) = add(x, y)
   return z

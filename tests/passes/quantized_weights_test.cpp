@@ -3,14 +3,9 @@
 
 #include <algorithm>
 
-#include "analysis/verifier.h"
 #include "build/block_builder.h"
-#include "passes/dead_code.h"
+#include "checked.h"
 #include "passes/fold_constants.h"
-#include "passes/fuse_ops.h"
-#include "passes/fuse_tensor_ir.h"
-#include "passes/kernel.h"
-#include "passes/legalize.h"
 #include "passes/lift_preparation.h"
 #include "passes/weights.h"
 #include "relax/visit.h"
@@ -18,25 +13,6 @@
 
 namespace tapml::passes {
 namespace {
-
-Module fused(const std::string& source) {
-  Module module = text::parse(source, "test");
-  build::check_annotations(module);
-  for (auto* pass : {legalize, annotate_patterns, fuse_ops, fuse_tensor_ir, eliminate_dead_code}) {
-    module = pass(module);
-    analysis::verify(module);
-    build::check_annotations(module);
-  }
-  return module;
-}
-
-std::vector<std::string> kernels_of(const Module& module) {
-  std::vector<std::string> names;
-  for (const auto& [name, function] : module.functions) {
-    if (is_kernel(function.get())) names.push_back(operators_of(kernel_spec(module, name)));
-  }
-  return names;
-}
 
 constexpr const char* kProduct = R"(module
 def main(x: Tensor((n, 64), f32), q: Tensor((96, 32), u8), s: Tensor((96, 2), f16), b: Tensor((96,), f32)) -> Tensor((n, 96), f32) {

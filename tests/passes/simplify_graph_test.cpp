@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/verifier.h"
-#include "build/block_builder.h"
+#include "checked.h"
 #include "passes/common_subexpressions.h"
 #include "passes/dead_code.h"
 #include "relax/visit.h"
@@ -14,14 +14,6 @@
 
 namespace tapml::passes {
 namespace {
-
-Module checked(Module module) {
-  analysis::verify(module);
-  build::check_annotations(module);
-  return module;
-}
-
-using Pass = Module (*)(const Module&);
 
 // Both as text; bindings that become useless go.
 void expect_becomes(Pass pass, const std::string& before, const std::string& after) {

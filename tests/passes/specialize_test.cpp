@@ -14,7 +14,7 @@ namespace {
 
 using ::tapml::testing::expect_user_error;
 
-const char* const kProgram = R"(
+const char* const kSymbolicProgram = R"(
 def main(
     x: Tensor((batch, m - 1), f32),
     y: Tensor((m, n), f32),
@@ -34,7 +34,7 @@ def main(
 
 TEST(Specialize, ReplacesVariablesEverywhere) {
   Module module =
-      specialize(text::parse(kProgram, "test"), "main", {{"batch", 1}, {"k", 2}, {"m", 3}});
+      specialize(text::parse(kSymbolicProgram, "test"), "main", {{"batch", 1}, {"k", 2}, {"m", 3}});
   analysis::verify(module);
   build::check_annotations(module);
   EXPECT_EQ(text::print(module), text::print(text::parse(R"(
@@ -80,7 +80,7 @@ def main(x: Tensor((n,), f32), c: Tensor((), bool)) -> Tensor(ndim=1, f32) {
 }
 
 TEST(Specialize, WhatIsNotThereIsRefused) {
-  Module module = text::parse(kProgram, "test");
+  Module module = text::parse(kSymbolicProgram, "test");
   expect_user_error([&] { specialize(module, "min", {{"n", 1}}); },
                     {"there is no function to specialize", "expected: main", "found: min"});
   expect_user_error([&] { specialize(module, "main", {{"N", 1}}); },

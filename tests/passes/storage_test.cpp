@@ -3,6 +3,7 @@
 
 #include "analysis/verifier.h"
 #include "build/block_builder.h"
+#include "checked.h"
 #include "passes/common_subexpressions.h"
 #include "passes/inline_functions.h"
 #include "passes/lower_storage.h"
@@ -16,16 +17,15 @@
 namespace tapml::passes {
 namespace {
 
-using Pass = Module (*)(const Module&);
-
-void expect_becomes(Pass pass, const std::string& before, const std::string& after) {
+// What the pass alone makes, by its structure.
+void expect_result(Pass pass, const std::string& before, const std::string& after) {
   Module result = pass(text::parse(before, "before"));
   analysis::verify(result, "pass");
   build::check_annotations(result, "pass");
   EXPECT_TRUE(text::structural_equal(result, text::parse(after, "after"))) << text::print(result);
 }
 
-int calls_of(const Module& module, const std::string& function, const std::string& op) {
+int count_calls(const Module& module, const std::string& function, const std::string& op) {
   int count = 0;
   const relax::Function* source = relax::as_relax_function(module.find(function));
   relax::visit_bindings(source->body, [&](const relax::Binding& binding, bool) {
@@ -35,7 +35,7 @@ int calls_of(const Module& module, const std::string& function, const std::strin
 }
 
 TEST(Storage, WhatNoWriteReachesIsSimplified) {
-  expect_becomes(simplify_graph, R"(
+  expect_result(simplify_graph, R"(
 impure def main(x: Tensor((n,), f32), y: Tensor((n,), f32)) -> Object {
   a: Tensor((n,), f32) = exp(x)
   b: Tensor((n,), f32) = multiply(a, const(f32, (), [1.0]))
@@ -43,7 +43,7 @@ impure def main(x: Tensor((n,), f32), y: Tensor((n,), f32)) -> Object {
   w: Tuple() = assign(y, c)
   return w
 })",
-                 R"(
+                R"(
 impure def main(x: Tensor((n,), f32), y: Tensor((n,), f32)) -> Object {
   a: Tensor((n,), f32) = exp(x)
   c: Tensor((n,), f32) = tanh(a)
@@ -62,7 +62,7 @@ impure def main(x: Tensor((n,), f32)) -> Object {
   c: Tensor((n,), f32) = tanh(a)
   return c
 })";
-  expect_becomes(simplify_graph, text, text);
+  expect_result(simplify_graph, text, text);
 }
 
 TEST(Storage, ReadsDoNotMoveAcrossWrites) {
@@ -75,7 +75,7 @@ impure def main(x: Tensor((n, m), f32), y: Tensor((n, m), f32)) -> Object {
   r: Tensor((n, m), f32) = tanh(q)
   return r
 })";
-  expect_becomes(simplify_graph, text, text);
+  expect_result(simplify_graph, text, text);
 }
 
 TEST(Storage, WhatTheCallerMayWriteIsNoOtherName) {
@@ -89,11 +89,11 @@ impure def main(x: Tensor((n,), f32), y: Tensor((n,), f32)) -> Object {
   w: Tuple() = assign(x, y)
   return z
 })";
-  expect_becomes(simplify_graph, text, text);
+  expect_result(simplify_graph, text, text);
 }
 
 TEST(Storage, EqualCallsAreOneWhereNothingIsWritten) {
-  expect_becomes(eliminate_common_subexpressions, R"(
+  expect_result(eliminate_common_subexpressions, R"(
 impure def main(x: Tensor((n,), f32), y: Tensor((n,), f32)) -> Object {
   s: Tensor((n,), f32) = full(shape(n)) {value: 2.0, dtype: f32}
   a: Tensor((n,), f32) = exp(s)
@@ -104,7 +104,7 @@ impure def main(x: Tensor((n,), f32), y: Tensor((n,), f32)) -> Object {
   e: Tensor((n,), f32) = add(c, d)
   return e
 })",
-                 R"(
+                R"(
 impure def main(x: Tensor((n,), f32), y: Tensor((n,), f32)) -> Object {
   s: Tensor((n,), f32) = full(shape(n)) {value: 2.0, dtype: f32}
   a: Tensor((n,), f32) = exp(s)
@@ -125,7 +125,7 @@ impure def main(x: Tensor((n,), f32), y: Tensor((n,), f32)) -> Object {
   c: Tensor((n,), f32) = add(a, b)
   return c
 })";
-  expect_becomes(eliminate_common_subexpressions, text, text);
+  expect_result(eliminate_common_subexpressions, text, text);
 }
 
 TEST(Storage, AConstantThatAnInlinedFunctionWritesIsAVariable) {
@@ -134,12 +134,12 @@ impure def write(a: Tensor((2,), f32), x: Tensor((2,), f32)) -> Tensor((2,), f32
   w: Tuple() = assign(a, x)
   return a
 })";
-  expect_becomes(inline_functions, R"(
+  expect_result(inline_functions, R"(
 impure def main(x: Tensor((2,), f32)) -> Object {
   a: Tensor((2,), f32) = @write(const(f32, (2,), [1.0, 2.0]), x)
   return a
 })" + write,
-                 R"(
+                R"(
 impure def main(x: Tensor((2,), f32)) -> Object {
   c: Tensor((2,), f32) = const(f32, (2,), [1.0, 2.0])
   w: Tuple() = assign(c, x)
@@ -149,13 +149,13 @@ impure def main(x: Tensor((2,), f32)) -> Object {
 }
 
 TEST(LowerStorage, AnAssignmentIsAnUpdateInPlace) {
-  expect_becomes(lower_storage, R"(
+  expect_result(lower_storage, R"(
 impure def main(x: Tensor((n, 4), f32), y: Tensor((n, 4), f32)) -> Tuple() {
   a: Tensor((n, 4), f32) = exp(y)
   w: Tuple() = assign(x, a)
   return w
 })",
-                 R"(
+                R"(
 impure def main(x: Tensor((n, 4), f32), y: Tensor((n, 4), f32)) -> Tuple() {
   a: Tensor((n, 4), f32) = exp(y)
   base: Tensor(ndim=1, f32) = storage.base(x)
@@ -194,8 +194,8 @@ impure def main(x: Tensor((n, 4), f32), y: Tensor((n, 4), f32)) -> Object {
                                             "test"));
   analysis::verify(module, "lower_storage");
   build::check_annotations(module, "lower_storage");
-  EXPECT_EQ(calls_of(module, "main", "storage.is_tensor"), 2) << text::print(module);
-  EXPECT_EQ(calls_of(module, "main", "call_tir"), 2);
+  EXPECT_EQ(count_calls(module, "main", "storage.is_tensor"), 2) << text::print(module);
+  EXPECT_EQ(count_calls(module, "main", "call_tir"), 2);
 }
 
 TEST(LowerStorage, RowsNeedNoCopy) {
@@ -207,8 +207,8 @@ impure def main(x: Tensor((n, 4), f32)) -> Object {
   return y
 })",
                                             "test"));
-  EXPECT_EQ(calls_of(module, "main", "call_tir"), 0) << text::print(module);
-  EXPECT_EQ(calls_of(module, "main", "storage.is_tensor"), 0);
+  EXPECT_EQ(count_calls(module, "main", "call_tir"), 0) << text::print(module);
+  EXPECT_EQ(count_calls(module, "main", "storage.is_tensor"), 0);
 }
 
 TEST(LowerStorage, ModulesWithoutStorageOperatorsStay) {

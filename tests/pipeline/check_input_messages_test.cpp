@@ -3,11 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "ir/exceptions.h"
+#include "main_head.h"
 #include "pipeline/check_input.h"
 #include "text/parser.h"
 
 namespace tapml::pipeline {
 namespace {
+
+using testing::kMainHead;
 
 struct Case {
   const char* name;
@@ -15,10 +18,8 @@ struct Case {
   const char* message;
 };
 
-const std::string kHead = "def main(x: Tensor((n, 4), f32)) -> Tensor((n, 4), f32) {\n";
-
 const Case kCases[] = {
-    {"UnknownOperator", kHead + "  y: Tensor((n, 4), f32) = slu(x)\n  return y\n}",
+    {"UnknownOperator", kMainHead + "  y: Tensor((n, 4), f32) = slu(x)\n  return y\n}",
      R"(no operator is called 'slu'
   where: m.txt:2:28
       y: Tensor((n, 4), f32) = slu(x)
@@ -35,7 +36,7 @@ const Case kCases[] = {
                                  ^
   expected: 4 (from a)
   found: 5 (from b))"},
-    {"WrongAnnotation", kHead + "  y: Tensor((n, 5), f32) = silu(x)\n  return x\n}",
+    {"WrongAnnotation", kMainHead + "  y: Tensor((n, 5), f32) = silu(x)\n  return x\n}",
      R"(the annotation of 'y' is not the one of its value
   where: m.txt:2:6
       y: Tensor((n, 5), f32) = silu(x)
@@ -49,14 +50,15 @@ const Case kCases[] = {
                                         ^
   expected: Tensor((n, 4), f32)
   found: Tensor((n, 8), f32))"},
-    {"WrongArgumentCount", kHead + "  y: Tensor((n, 4), f32) = silu(x, x)\n  return y\n}",
+    {"WrongArgumentCount", kMainHead + "  y: Tensor((n, 4), f32) = silu(x, x)\n  return y\n}",
      R"(silu: wrong number of arguments
   where: m.txt:2:28
       y: Tensor((n, 4), f32) = silu(x, x)
                                ^
   expected: 1 (x)
   found: 2)"},
-    {"UnknownAttribute", kHead + "  y: Tensor((n, 4), f32) = softmax(x) {axes: 1}\n  return y\n}",
+    {"UnknownAttribute",
+     kMainHead + "  y: Tensor((n, 4), f32) = softmax(x) {axes: 1}\n  return y\n}",
      R"(softmax: no attribute is called 'axes'
   where: m.txt:2:28
       y: Tensor((n, 4), f32) = softmax(x) {axes: 1}
@@ -64,14 +66,14 @@ const Case kCases[] = {
   expected: axis
   found: axes)"},
     {"WrongAttribute",
-     kHead + "  y: Tensor((n, 4), f32) = softmax(x) {axis: \"last\"}\n  return y\n}",
+     kMainHead + "  y: Tensor((n, 4), f32) = softmax(x) {axis: \"last\"}\n  return y\n}",
      R"(softmax: attribute 'axis' has the wrong type
   where: m.txt:2:28
       y: Tensor((n, 4), f32) = softmax(x) {axis: "last"}
                                ^
   expected: an integer
   found: a string)"},
-    {"AxisOutOfRange", kHead + "  y: Tensor((n, 4), f32) = softmax(x) {axis: 2}\n  return y\n}",
+    {"AxisOutOfRange", kMainHead + "  y: Tensor((n, 4), f32) = softmax(x) {axis: 2}\n  return y\n}",
      R"(softmax: axis is outside the tensor
   where: m.txt:2:28
       y: Tensor((n, 4), f32) = softmax(x) {axis: 2}
@@ -87,12 +89,12 @@ const Case kCases[] = {
          ^
   expected: Tensor((n,), f32)
   found: Tensor((n,), i32))"},
-    {"UndefinedFunction", kHead + "  y: Tensor((n, 4), f32) = @nope(x)\n  return y\n}",
+    {"UndefinedFunction", kMainHead + "  y: Tensor((n, 4), f32) = @nope(x)\n  return y\n}",
      R"(the module breaks invariant R5 in main, binding y: no function is called @nope
   where: m.txt:2:28
       y: Tensor((n, 4), f32) = @nope(x)
                                ^)"},
-    {"NestedCall", kHead + "  y: Tensor((n, 4), f32) = silu(silu(x))\n  return y\n}",
+    {"NestedCall", kMainHead + "  y: Tensor((n, 4), f32) = silu(silu(x))\n  return y\n}",
      R"(the module breaks invariant R4 in main, binding y: an argument is no atom: silu(x)
   where: m.txt:2:28
       y: Tensor((n, 4), f32) = silu(silu(x))
@@ -115,7 +117,7 @@ const Case kCases[] = {
   found: no such attribute)"},
 };
 
-class CheckInputMessage : public testing::TestWithParam<Case> {};
+class CheckInputMessage : public ::testing::TestWithParam<Case> {};
 
 TEST_P(CheckInputMessage, IsWhole) {
   const Case& c = GetParam();
@@ -130,7 +132,7 @@ TEST_P(CheckInputMessage, IsWhole) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, CheckInputMessage, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(All, CheckInputMessage, ::testing::ValuesIn(kCases),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

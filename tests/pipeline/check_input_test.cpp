@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "main_head.h"
 #include "pipeline/compile.h"
 #include "support/expect_error.h"
 #include "text/parser.h"
@@ -11,7 +12,7 @@
 namespace tapml::pipeline {
 namespace {
 
-const std::string kHead = "def main(x: Tensor((n, 4), f32)) -> Tensor((n, 4), f32) {\n";
+using testing::kMainHead;
 
 // Checks and compiles for the null target.
 Error error_of(const std::string& source) {
@@ -32,23 +33,23 @@ void expect_user(const std::string& source, const std::vector<std::string>& part
 }
 
 TEST(CheckInput, AcceptsAGoodModule) {
-  Module module = text::parse(kHead + "y: Tensor((n, 4), f32) = silu(x) return y }", "m.txt");
+  Module module = text::parse(kMainHead + "y: Tensor((n, 4), f32) = silu(x) return y }", "m.txt");
   EXPECT_NO_THROW(check_input(module, "m.txt"));
   EXPECT_NO_THROW(check_input(fix_kernels(module), "m.txt"));
 }
 
 TEST(CheckInput, CallsThatAreIllFormed) {
-  expect_user(kHead + "y: Tensor((n, 4), f32) = frobnicate(x) return y }",
+  expect_user(kMainHead + "y: Tensor((n, 4), f32) = frobnicate(x) return y }",
               {"m.txt:2:26", "frobnicate", "docs/operators.md"});
-  expect_user(kHead + "y: Tensor((n, 4), f32) = silu(x, x) return y }",
+  expect_user(kMainHead + "y: Tensor((n, 4), f32) = silu(x, x) return y }",
               {"m.txt", "silu", "found: 2"});
-  expect_user(kHead + "y: Tensor((n, 4), f32) = silu(x) {foo: 1} return y }", {"foo"});
+  expect_user(kMainHead + "y: Tensor((n, 4), f32) = silu(x) {foo: 1} return y }", {"foo"});
   expect_user(
       "def main(x: Tensor((n, 4), f32)) -> Tensor((n, 8), f32) {"
       "y: Tensor((n, 8), f32) = silu(x) return y }",
       {"m.txt:1:61", "'y'", "(n, 8)", "(n, 4)"});
-  expect_user(kHead + "y: Tensor((n, 4), f32) = @nope(x) return y }", {"R5", "nope"});
-  expect_user(kHead + "return silu(silu(x)) }", {"R4", "m.txt"});
+  expect_user(kMainHead + "y: Tensor((n, 4), f32) = @nope(x) return y }", {"R5", "nope"});
+  expect_user(kMainHead + "return silu(silu(x)) }", {"R4", "m.txt"});
   expect_user(
       "def main(t: Tuple(Tensor((4,), f32), Tensor((4,), f32))) -> Tensor((4,), f32) {\n"
       "dataflow { a: Tensor((4,), f32) = add(t[0], t[1]) output a }\nreturn a }",
@@ -56,7 +57,7 @@ TEST(CheckInput, CallsThatAreIllFormed) {
 }
 
 TEST(CheckInput, WhatIsNotCompiled) {
-  Module planned = text::parse("module {phase: \"plan\"}\n" + kHead + "return x }", "m.txt");
+  Module planned = text::parse("module {phase: \"plan\"}\n" + kMainHead + "return x }", "m.txt");
   auto result = guard([&] { check_input(planned, "m.txt"); });
   ASSERT_FALSE(result);
   testing::expect_parts(result.error(), {"planned", "m.txt"});
@@ -92,7 +93,7 @@ TEST(FoldConstants, LeavesWhatOverflows) {
 }
 
 TEST(FuseOps, RunTwiceChangesNothing) {
-  Module module = text::parse(kHead +
+  Module module = text::parse(kMainHead +
                                   "dataflow { a: Tensor((n, 4), f32) = silu(x)\n"
                                   "b: Tensor((n, 4), f32) = exp(a) output b }\nreturn b }",
                               "m.txt");

@@ -4,18 +4,19 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <random>
 
 #include "ir/exceptions.h"
 #include "op/operator.h"
 #include "relax/visit.h"
-#include "runtime/vm.h"
+#include "run_module.h"
 #include "support/sessions.h"
 
 namespace tapml {
 namespace {
 
 using namespace relax;  // NOLINT
+
+using testing::random_tensor;
 
 // A function of one dataflow block whose bindings are operator calls.
 class ModuleMaker {
@@ -44,37 +45,8 @@ class ModuleMaker {
   Block block_;
 };
 
-HostTensor random_tensor(Shape shape, DType dtype, unsigned seed) {
-  HostTensor tensor = HostTensor::zeros(dtype, std::move(shape));
-  std::mt19937 generator(seed);
-  std::uniform_real_distribution<double> uniform(-1, 1);
-  for (int64_t i = 0; i < tensor.size(); ++i) tensor.set_f64(i, uniform(generator));
-  return tensor;
-}
-
-HostTensor run(const std::string& platform, const Module& module,
-               const std::vector<HostTensor>& inputs) {
-  auto session = testing::open_session(platform);
-  EXPECT_TRUE(session);
-  auto executable = pipeline::compile(module, target::parse_target(platform));
-  auto vm = runtime::VirtualMachine::create(*session, executable);
-  EXPECT_TRUE(vm) << vm.error().to_string();
-  std::vector<runtime::Value> args;
-  for (const HostTensor& input : inputs) {
-    auto tensor = runtime::upload(*session, input);
-    EXPECT_TRUE(tensor);
-    args.emplace_back(*tensor);
-  }
-  auto result = (*vm)->call("main", args);
-  EXPECT_TRUE(result) << result.error().to_string();
-  if (!result) return {};
-  auto host = runtime::download(*result->tensor());
-  EXPECT_TRUE(host) << host.error().to_string();
-  return *host;
-}
-
 // The same operator calls by their references.
-HostTensor judge(const Module& module, const std::vector<HostTensor>& inputs) {
+HostTensor by_references(const Module& module, const std::vector<HostTensor>& inputs) {
   const Function& main = *as_relax_function(module.find("main"));
   std::map<const VarNode*, op::RefTensor> values;
   VarMap symbols;
@@ -117,7 +89,9 @@ class Pipeline : public ::testing::TestWithParam<const char*> {
     if (!testing::open_session(GetParam())) GTEST_SKIP() << GetParam() << " is not here";
   }
   void check(const Module& module, const std::vector<HostTensor>& inputs, double tolerance) {
-    expect_close(run(GetParam(), module, inputs), judge(module, inputs), tolerance);
+    auto found = testing::run_for_tensor(GetParam(), module, inputs, false);
+    ASSERT_TRUE(found) << found.error().to_string();
+    expect_close(*found, by_references(module, inputs), tolerance);
   }
 };
 

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "analysis/verifier.h"
-#include "pipeline/check_input.h"
 #include "pipeline/compile.h"
+#include "run_module.h"
 #include "runtime/vm.h"
 #include "support/expect_error.h"
 #include "support/sessions.h"
@@ -16,18 +16,8 @@ namespace {
 using runtime::HostFunctions;
 using runtime::Prim;
 using runtime::Value;
-
-Module parse(const std::string& text) {
-  Module module = text::parse("module\n" + text, "m.txt");
-  pipeline::check_input(module, "m.txt");
-  return module;
-}
-
-HostTensor f32(Shape shape, const std::vector<float>& values) {
-  HostTensor tensor = HostTensor::zeros(DType::kF32, std::move(shape));
-  for (size_t i = 0; i < values.size(); ++i) tensor.set_f64(static_cast<int64_t>(i), values[i]);
-  return tensor;
-}
+using testing::f32;
+using testing::parse_input;
 
 HostTensor truth(bool value) {
   HostTensor tensor = HostTensor::zeros(DType::kBool, {});
@@ -43,7 +33,7 @@ class Program {
       : session_(testing::open_session(platform)) {
     pipeline::ImplementOptions options;
     options.instruments.verify = true;
-    executable_ = pipeline::compile(parse(text), target::parse_target(platform), options);
+    executable_ = pipeline::compile(parse_input(text), target::parse_target(platform), options);
     auto vm = runtime::VirtualMachine::create(*session_, executable_, std::move(functions));
     if (vm) {
       vm_ = std::move(*vm);

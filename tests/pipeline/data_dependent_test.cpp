@@ -1,49 +1,23 @@
 // Shapes that depend on data, from the text of a program to its result on every platform.
 #include <gtest/gtest.h>
 
-#include "interp/interpreter.h"
 #include "passes/legalize.h"
 #include "pipeline/compile.h"
-#include "runtime/vm.h"
-#include "support/sessions.h"
+#include "run_module.h"
 #include "text/parser.h"
 #include "text/printer.h"
 
 namespace tapml {
 namespace {
 
-HostTensor f32(Shape shape, const std::vector<float>& values) {
-  HostTensor tensor = HostTensor::zeros(DType::kF32, std::move(shape));
-  for (size_t i = 0; i < values.size(); ++i) tensor.set_f64(static_cast<int64_t>(i), values[i]);
-  return tensor;
-}
+using testing::f32;
+using testing::interpret_module;
+using testing::run_for_tensor;
 
 std::vector<double> elements(const HostTensor& tensor) {
   std::vector<double> list;
   for (int64_t i = 0; i < tensor.size(); ++i) list.push_back(tensor.at_f64(i));
   return list;
-}
-
-Result<HostTensor> run(const std::string& platform, const Module& module, const HostTensor& input) {
-  auto session = testing::open_session(platform);
-  EXPECT_TRUE(session);
-  pipeline::ImplementOptions options;
-  options.instruments.verify = true;
-  auto executable = pipeline::compile(module, target::parse_target(platform), options);
-  auto vm = runtime::VirtualMachine::create(*session, executable);
-  EXPECT_TRUE(vm) << vm.error().to_string();
-  auto tensor = runtime::upload(*session, input);
-  EXPECT_TRUE(tensor);
-  std::vector<runtime::Value> args;
-  args.emplace_back(*tensor);
-  TAPML_ASSIGN(runtime::Value result, (*vm)->call("main", args));
-  return runtime::download(*result.tensor());
-}
-
-HostTensor judge(const Module& module, const HostTensor& input) {
-  return interp::call(module, "main", {interp::Value::tensor(op::RefTensor::from(input))})
-      .as_tensor()
-      .to_host();
 }
 
 // Twice the rows and columns of the elements that are not zero.
@@ -74,10 +48,10 @@ TEST(DataDependent, NonzeroThroughMatchCast) {
   };
   Module fixed = pipeline::fix_kernels(module);
   for (const Case& test : cases) {
-    EXPECT_EQ(elements(judge(module, test.x)), test.expected);
-    EXPECT_EQ(elements(judge(fixed, test.x)), test.expected);
+    EXPECT_EQ(interpret_module(module, {test.x})[0].values, test.expected);
+    EXPECT_EQ(interpret_module(fixed, {test.x})[0].values, test.expected);
     for (const char* platform : {"cpu", "opencl"}) {
-      auto found = run(platform, module, test.x);
+      auto found = run_for_tensor(platform, module, {test.x});
       ASSERT_TRUE(found) << platform << ": " << found.error().to_string();
       EXPECT_EQ(found->shape(), test.shape) << platform;
       EXPECT_EQ(elements(*found), test.expected) << platform;
@@ -96,7 +70,7 @@ TEST(DataDependent, ManyElements) {
     expected.push_back(static_cast<double>(i % 3 * 2));
   }
   for (const char* platform : {"cpu", "opencl"}) {
-    auto found = run(platform, module, x);
+    auto found = run_for_tensor(platform, module, {x});
     ASSERT_TRUE(found) << found.error().to_string();
     EXPECT_EQ(elements(*found), expected) << platform;
   }
@@ -123,10 +97,10 @@ TEST(DataDependent, UniqueThroughMatchCast) {
   Module module = text::parse(kUnique, "test");
   HostTensor x = f32({2, 3}, {5, -1, 5, 2, 5, -1});
   std::vector<double> expected = {-2, 2, 15};
-  EXPECT_EQ(elements(judge(module, x)), expected);
-  EXPECT_EQ(elements(judge(pipeline::fix_kernels(module), x)), expected);
+  EXPECT_EQ(interpret_module(module, {x})[0].values, expected);
+  EXPECT_EQ(interpret_module(pipeline::fix_kernels(module), {x})[0].values, expected);
   for (const char* platform : {"cpu", "opencl"}) {
-    auto found = run(platform, module, x);
+    auto found = run_for_tensor(platform, module, {x});
     ASSERT_TRUE(found) << found.error().to_string();
     EXPECT_EQ(elements(*found), expected) << platform;
   }
@@ -147,15 +121,15 @@ TEST(DataDependent, ATensorIsAShape) {
   HostTensor x = HostTensor::zeros(DType::kI64, {2});
   x.set_f64(0, 2);
   x.set_f64(1, 3);
-  EXPECT_EQ(judge(module, x).shape(), (Shape{2, 3}));
+  EXPECT_EQ(interpret_module(module, {x})[0].shape, (Shape{2, 3}));
   for (const char* platform : {"cpu", "opencl"}) {
-    auto found = run(platform, module, x);
+    auto found = run_for_tensor(platform, module, {x});
     ASSERT_TRUE(found) << found.error().to_string();
     EXPECT_EQ(found->shape(), (Shape{2, 3}));
     EXPECT_EQ(elements(*found), std::vector<double>(6, 3));
   }
   x.set_f64(1, -3);
-  auto refused = run("cpu", module, x);
+  auto refused = run_for_tensor("cpu", module, {x});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::kUser);
   EXPECT_EQ(refused.error().message, "a tensor that is read as a shape has a negative element");

@@ -18,7 +18,7 @@
 namespace tapml {
 namespace {
 
-const char* const kProgram = R"(module {phase: "import", boundary_policy: "default"}
+const char* const kExecutableProgram = R"(module {phase: "import", boundary_policy: "default"}
 
 def main(x: Tensor((n, 4), f32), w: Tensor((4, 8), f32)) -> Tensor((n, 8), f32) {
   dataflow {
@@ -41,8 +41,8 @@ HostTensor ramp(Shape shape) {
 }
 
 std::shared_ptr<const Executable> compiled() {
-  static const auto kExecutable =
-      pipeline::compile(text::parse(kProgram, "program"), target::parse_target("cpu:threads=1"));
+  static const auto kExecutable = pipeline::compile(text::parse(kExecutableProgram, "program"),
+                                                    target::parse_target("cpu:threads=1"));
   return kExecutable;
 }
 
@@ -55,7 +55,8 @@ ExecutableFile as_file() {
 }
 
 // The program on 3 rows, by a session of its own without a compiler.
-Result<HostTensor> run(std::shared_ptr<const Executable> executable, runtime::Session& session) {
+Result<HostTensor> run_three_rows(std::shared_ptr<const Executable> executable,
+                                  runtime::Session& session) {
   TAPML_ASSIGN(auto vm, runtime::VirtualMachine::create(session, std::move(executable)));
   std::vector<runtime::Value> args;
   for (const HostTensor& input : {ramp({3, 4}), ramp({4, 8})}) {
@@ -80,7 +81,7 @@ std::vector<float> values(const HostTensor& tensor) {
 
 TEST(ExecutableOnDisk, RunsWithoutACompiler) {
   auto jit = testing::open_session("cpu");
-  auto expected = run(compiled(), *jit);
+  auto expected = run_three_rows(compiled(), *jit);
   ASSERT_TRUE(expected) << expected.error().to_string();
   auto bytes = write_executable(as_file());
   ASSERT_TRUE(bytes) << bytes.error().to_string();
@@ -88,7 +89,7 @@ TEST(ExecutableOnDisk, RunsWithoutACompiler) {
   ASSERT_TRUE(file) << file.error().to_string();
   EXPECT_EQ(file->executable.modules[0].format, runtime::kSharedObjectFormat);
   auto session = stem_session();
-  auto result = run(std::make_shared<Executable>(file->executable), *session);
+  auto result = run_three_rows(std::make_shared<Executable>(file->executable), *session);
   ASSERT_TRUE(result) << result.error().to_string();
   EXPECT_EQ(values(*result), values(*expected));
 }
@@ -99,8 +100,8 @@ TEST(ExecutableOnDisk, TheSameInputGivesTheSameBytes) {
   two.threads = 3;
   auto target = target::parse_target("cpu:threads=1");
   ExecutableFile a, b;
-  a.executable = *pipeline::compile(text::parse(kProgram, "program"), target, one);
-  b.executable = *pipeline::compile(text::parse(kProgram, "program"), target, two);
+  a.executable = *pipeline::compile(text::parse(kExecutableProgram, "program"), target, one);
+  b.executable = *pipeline::compile(text::parse(kExecutableProgram, "program"), target, two);
   for (ExecutableFile* file : {&a, &b}) {
     for (ModuleBlob& blob : file->executable.modules) blob = codegen::link_shared(blob);
   }
@@ -111,12 +112,12 @@ TEST(ExecutableOnDisk, RefusedByALesserMachine) {
   auto session = stem_session();
   ExecutableFile file = as_file();
   file.executable.modules[0].features += ",+made-up";
-  auto result = run(std::make_shared<Executable>(file.executable), *session);
+  auto result = run_three_rows(std::make_shared<Executable>(file.executable), *session);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().fault, PlatformFault::kAbsent);
   EXPECT_NE(result.error().message.find("made-up"), std::string::npos);
   file.executable.modules[0].cpu = "z80";
-  result = run(std::make_shared<Executable>(file.executable), *session);
+  result = run_three_rows(std::make_shared<Executable>(file.executable), *session);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().fault, PlatformFault::kAbsent);
   EXPECT_NE(result.error().message.find("z80"), std::string::npos);
@@ -128,14 +129,14 @@ TEST(ExecutableOnDisk, MachinesShareOneExecutable) {
   ASSERT_TRUE(file);
   auto executable = std::make_shared<const Executable>(std::move(file->executable));
   auto shared = stem_session();
-  auto expected = values(run(executable, *shared).value());
+  auto expected = values(run_three_rows(executable, *shared).value());
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
       // Half of them on one session, half on sessions of their own.
       auto own = t % 2 == 0 ? stem_session() : nullptr;
       for (int i = 0; i < 10; ++i) {
-        auto result = run(executable, own ? *own : *shared);
+        auto result = run_three_rows(executable, own ? *own : *shared);
         ASSERT_TRUE(result) << result.error().to_string();
         ASSERT_EQ(values(*result), expected);
       }
@@ -163,7 +164,8 @@ TEST(ExecutableOnDisk, FlippedBytesBehindChecksums) {
         ++refused;
         continue;
       }
-      auto result = run(std::make_shared<Executable>(std::move(file->executable)), *session);
+      auto result =
+          run_three_rows(std::make_shared<Executable>(std::move(file->executable)), *session);
       ++(result ? ran : failed);
     }
     bytes[i] = old;

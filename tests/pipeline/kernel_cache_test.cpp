@@ -10,7 +10,7 @@ namespace tapml::pipeline {
 namespace {
 
 // Two layers of the same kernels.
-const char* const kProgram = R"(module {phase: "import", boundary_policy: "default"}
+const char* const kTwoLayers = R"(module {phase: "import", boundary_policy: "default"}
 
 def main(x: Tensor((n, 8), f32), w: Tensor((8, 8), f32)) -> Tensor((n, 8), f32) {
   dataflow {
@@ -30,7 +30,7 @@ class KernelCacheTest : public ::testing::Test {
     KernelCache cache(std::shared_ptr<DiskCache>(&disk, [](DiskCache*) {}));
     ImplementOptions options;
     options.cache = &cache;
-    return pipeline::compile(text::parse(kProgram, "program"), target::parse_target(target),
+    return pipeline::compile(text::parse(kTwoLayers, "program"), target::parse_target(target),
                              options);
   }
 
@@ -58,7 +58,7 @@ TEST_F(KernelCacheTest, EqualKernelsAreCompiledOnce) {
   EXPECT_EQ(second->implementations[0].provider, first->implementations[0].provider);
   EXPECT_EQ(second->implementations[0].launches.size(), first->implementations[0].launches.size());
   // Without a cache: the same code.
-  auto plain = pipeline::compile(text::parse(kProgram, "program"), target::parse_target("cpu"));
+  auto plain = pipeline::compile(text::parse(kTwoLayers, "program"), target::parse_target("cpu"));
   EXPECT_EQ(plain->modules[0].bytes, first->modules[0].bytes);
 }
 
@@ -79,7 +79,7 @@ TEST_F(KernelCacheTest, ShadersOfVulkanAreKept) {
   EXPECT_EQ(disk.misses(), 1);
   EXPECT_EQ(compile(disk, "vulkan")->modules[0].bytes, first->modules[0].bytes);
   EXPECT_EQ(disk.hits(), 1);
-  std::string more = kProgram;
+  std::string more = kTwoLayers;
   more.replace(more.find("silu(c)"), 7, "tanh(c)");
   KernelCache cache(std::shared_ptr<DiskCache>(&disk, [](DiskCache*) {}));
   ImplementOptions options;
@@ -103,7 +103,7 @@ TEST_F(KernelCacheTest, ModulesOfOpenClAreKept) {
   options.cache = &cache;
   options.module_per_kernel = true;
   const target::Target target = target::parse_target("opencl");
-  std::string more = kProgram;
+  std::string more = kTwoLayers;
   more.replace(more.find("silu(c)"), 7, "tanh(c)");
   const Module program = text::parse(more, "program");
   auto plain = pipeline::compile(program, target, options);
@@ -160,7 +160,7 @@ TEST_F(KernelCacheTest, ARewrittenKernelIsNotKept) {
   options.rewrite = [](const std::string&, tir::PrimFuncRef func) {
     return std::make_shared<tir::PrimFunc>(*func);
   };
-  pipeline::compile(text::parse(kProgram, "program"), target::parse_target("cpu"), options);
+  pipeline::compile(text::parse(kTwoLayers, "program"), target::parse_target("cpu"), options);
   EXPECT_EQ(disk.hits() + disk.misses(), 0);
   EXPECT_TRUE(!std::filesystem::exists(folder_ / "cache") || entries().empty());
 }
@@ -171,10 +171,10 @@ TEST_F(KernelCacheTest, AKernelThatARewriteLeavesAloneIsKept) {
   ImplementOptions options;
   options.cache = &cache;
   options.rewrite = [](const std::string&, tir::PrimFuncRef func) { return func; };
-  pipeline::compile(text::parse(kProgram, "program"), target::parse_target("cpu"), options);
+  pipeline::compile(text::parse(kTwoLayers, "program"), target::parse_target("cpu"), options);
   EXPECT_GT(disk.misses(), 0);
   const int64_t before = disk.hits();
-  pipeline::compile(text::parse(kProgram, "program"), target::parse_target("cpu"), options);
+  pipeline::compile(text::parse(kTwoLayers, "program"), target::parse_target("cpu"), options);
   EXPECT_GT(disk.hits(), before);
 }
 
@@ -183,10 +183,10 @@ TEST_F(KernelCacheTest, TheFallbacksSchedulesAreKeptApart) {
   KernelCache cache(std::shared_ptr<DiskCache>(&disk, [](DiskCache*) {}));
   ImplementOptions options;
   options.cache = &cache;
-  pipeline::compile(text::parse(kProgram, "program"), target::parse_target("cpu"), options);
+  pipeline::compile(text::parse(kTwoLayers, "program"), target::parse_target("cpu"), options);
   options.scheduled_by_rules = [](const std::string&) { return false; };
   auto plain =
-      pipeline::compile(text::parse(kProgram, "program"), target::parse_target("cpu"), options);
+      pipeline::compile(text::parse(kTwoLayers, "program"), target::parse_target("cpu"), options);
   EXPECT_EQ(disk.hits(), 0);
   for (const Implementation& implementation : plain->implementations) {
     EXPECT_EQ(implementation.provider, "schedule:fallback");

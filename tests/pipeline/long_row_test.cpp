@@ -5,9 +5,7 @@
 #include <numeric>
 
 #include "base/rng.h"
-#include "pipeline/compile.h"
-#include "runtime/vm.h"
-#include "support/sessions.h"
+#include "run_module.h"
 #include "text/parser.h"
 
 namespace tapml {
@@ -15,18 +13,9 @@ namespace {
 
 constexpr int64_t kLength = 100000;
 
-HostTensor run(const std::string& platform, const char* text,
-               const std::vector<HostTensor>& inputs) {
-  auto session = testing::open_session(platform);
-  EXPECT_TRUE(session);
-  auto executable = pipeline::compile(text::parse(text, "test"), target::parse_target(platform));
-  auto vm = runtime::VirtualMachine::create(*session, executable);
-  EXPECT_TRUE(vm);
-  std::vector<runtime::Value> args;
-  for (const HostTensor& input : inputs) args.emplace_back(*runtime::upload(*session, input));
-  auto result = (*vm)->call("main", args);
-  EXPECT_TRUE(result) << result.error().to_string();
-  return *runtime::download(*result->tensor());
+HostTensor run_text(const std::string& platform, const char* text,
+                    const std::vector<HostTensor>& inputs) {
+  return unwrap(testing::run_for_tensor(platform, text::parse(text, "test"), inputs));
 }
 
 HostTensor random_values() {
@@ -44,13 +33,13 @@ TEST(LongRow, SortsStably) {
   std::stable_sort(order.begin(), order.end(),
                    [&](int64_t a, int64_t b) { return x.at_f64(a) < x.at_f64(b); });
   for (const char* platform : {"cpu", "opencl"}) {
-    HostTensor found = run(platform, R"(
+    HostTensor found = run_text(platform, R"(
 def main(x: Tensor((n,), f32)) -> Tensor((n,), i32) {
   y: Tensor((n,), i32) = argsort(x)
   return y
 }
 )",
-                           {x});
+                                {x});
     for (int64_t i = 0; i < kLength; ++i) ASSERT_EQ(found.at_f64(i), order[i]) << platform;
   }
 }
@@ -66,13 +55,13 @@ TEST(LongRow, ScattersInOrder) {
     expected[at] += x.at_f64(i);
   }
   for (const char* platform : {"cpu", "opencl"}) {
-    HostTensor found = run(platform, R"(
+    HostTensor found = run_text(platform, R"(
 def main(x: Tensor((n,), f32), i: Tensor((n,), i32)) -> Tensor((n,), f32) {
   y: Tensor((n,), f32) = scatter_add(x, i, x) {axis: 0}
   return y
 }
 )",
-                           {x, indices});
+                                {x, indices});
     for (int64_t i = 0; i < kLength; ++i) ASSERT_EQ(found.at_f64(i), expected[i]) << platform;
   }
 }

@@ -15,7 +15,7 @@ using testing::Meter;
 using testing::value_of;
 using testing::Values;
 
-const char* const kProgram = R"(
+const char* const kManyShapesProgram = R"(
 def main(x: Tensor((n, 6), f32), w: Tensor((6, 10), f32)) -> Tensor((n, 10), f32) {
   a: Tensor((n, 10), f32) = matmul(x, w)
   b: Tensor((10, n), f32) = permute(a) {axes: [1, 0]}
@@ -38,7 +38,7 @@ std::vector<int64_t> shapes() {
 }
 
 TEST(ManyShapes, AMachineHoldsNoMoreThanItsLargestCall) {
-  Compiled compiled = compile_null(text::parse(kProgram, "test"));
+  Compiled compiled = compile_null(text::parse(kManyShapesProgram, "test"));
   const PrimExpr& peak = compiled.function("main").peak;
   Meter meter(compiled);
   meter.prepare("main", {{"n", 60}});  // the arguments are there from the first call on
@@ -58,7 +58,7 @@ TEST(ManyShapes, AMachineHoldsNoMoreThanItsLargestCall) {
 }
 
 TEST(ManyShapes, WithBoundsNothingIsAllocatedInTheSteadyState) {
-  Compiled compiled = compile_null(text::parse(kProgram, "test"), {{"n", 64}});
+  Compiled compiled = compile_null(text::parse(kManyShapesProgram, "test"), {{"n", 64}});
   EXPECT_GT(compiled.report.static_bytes, 0);
   Meter meter(compiled);
   meter.prepare("main", {{"n", 64}});
@@ -100,7 +100,7 @@ TEST_P(ManyShapesOn, ResultsStayRight) {
   auto session = testing::open_session(GetParam());
   if (!session) GTEST_SKIP() << GetParam() << " is not here";
   const target::Target target = target::parse_target(GetParam());
-  Module module = text::parse(kProgram, "test");
+  Module module = text::parse(kManyShapesProgram, "test");
   pipeline::ImplementOptions apart;
   apart.memory = {.bounds = {}, .reuse = false, .in_place = false};
   auto plain = pipeline::compile(module, target, apart);

@@ -76,7 +76,7 @@ Module passed(const Module& module, const std::vector<std::string>& passes) {
 }
 
 // The section's text with what the passes make of it.
-std::string run(const LanguageCase& test) {
+std::string renewed(const LanguageCase& test) {
   const std::vector<std::string> passes = list_of(test, "passes"), shows = list_of(test, "shows");
   const std::string before = before_of(test);
   const Module module = pipeline::normal_input(text::parse(before, test.name), test.name);
@@ -100,7 +100,7 @@ std::string run(const LanguageCase& test) {
 class PassCases : public ::testing::TestWithParam<LanguageCase> {};
 
 TEST_P(PassCases, Becomes) {
-  const std::string found = run(GetParam());
+  const std::string found = renewed(GetParam());
   if (!std::getenv("TAPML_UPDATE_DOCS")) {
     EXPECT_EQ(found, GetParam().source);
   }
@@ -112,7 +112,7 @@ TEST(PassCaseFiles, AreWritten) {
   for (const LanguageCase& test : testing::load_case_folder(kFolder)) {
     std::string& text = files[test.name.substr(0, test.name.find(':'))];
     if (!text.empty()) text += "# ----\n";
-    text += run(test);
+    text += renewed(test);
   }
   for (const auto& [name, text] : files) std::ofstream(kFolder + "/" + name + ".tapml") << text;
 }

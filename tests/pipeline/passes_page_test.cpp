@@ -61,7 +61,7 @@ std::vector<std::string> split(const std::string& text) {
   return items;
 }
 
-Module run(const Module& module, const std::string& name) {
+Module run_pass(const Module& module, const std::string& name) {
   const PassInfo* pass = find(name);
   if (!pass) throw_user("no such pass", "", "", name);
   Module result = pass->run(module);
@@ -83,8 +83,8 @@ std::string after(const std::string& pass, const std::vector<std::string>& block
     source += line + "\n";
   }
   Module module = normal_input(text::parse(source, pass), "docs/passes.md, " + pass);
-  for (const std::string& name : first) module = run(module, name);
-  Module result = run(module, pass);
+  for (const std::string& name : first) module = run_pass(module, name);
+  Module result = run_pass(module, pass);
   if (shows.empty()) return text::print(result);
   Module some;
   for (const std::string& name : shows) {

@@ -1,13 +1,12 @@
 // Weights that are packed once: from a module with weights to calls of what was compiled.
 #include <gtest/gtest.h>
 
-#include <random>
-
 #include "ir/exceptions.h"
 #include "passes/kernel.h"
 #include "passes/lift_packing.h"
 #include "pipeline/compile.h"
 #include "relax/expr.h"
+#include "run_module.h"
 #include "runtime/vm.h"
 #include "support/sessions.h"
 #include "text/parser.h"
@@ -15,6 +14,8 @@
 
 namespace tapml {
 namespace {
+
+using testing::random_tensor;
 
 // Two functions that a host calls share w; v is used by one of them, and not as a weight by helper.
 const char* const kModel = R"(module {model.weights: ["w", "v"]}
@@ -46,17 +47,9 @@ def outer(x: Tensor((4, 96), f32), z: Tensor((80, 96), f32)) -> Tensor((4, 80), 
 }
 )";
 
-HostTensor random_tensor(Shape shape, DType dtype, unsigned seed) {
-  HostTensor tensor = HostTensor::zeros(dtype, std::move(shape));
-  std::mt19937 generator(seed);
-  std::uniform_real_distribution<double> uniform(-1, 1);
-  for (int64_t i = 0; i < tensor.size(); ++i) tensor.set_f64(i, uniform(generator));
-  return tensor;
-}
-
-class Compiled {
+class LoadedModel {
  public:
-  explicit Compiled(const pipeline::ImplementOptions& options = {}, const char* text = kModel)
+  explicit LoadedModel(const pipeline::ImplementOptions& options = {}, const char* text = kModel)
       : session_(testing::open_session("cpu")) {
     executable_ =
         pipeline::compile(text::parse(text, "model"), target::parse_target("cpu"), options);
@@ -87,7 +80,7 @@ TEST(Preparation, EachWeightIsPackedOnceForAllFunctions) {
   pipeline::ImplementOptions options;
   options.planned = &planned;
   options.instruments.verify = true;
-  Compiled compiled(options);
+  LoadedModel compiled(options);
   EXPECT_EQ(attr_or<std::vector<std::string>>(planned.attrs, "model.prepared", {}),
             (std::vector<std::string>{"prepared.0", "prepared.1"}));
   const std::string prepare = text::print(*planned.find("prepare"), "prepare");
@@ -128,10 +121,10 @@ TEST(Preparation, KernelsKnowTheirWeights) {
 }
 
 TEST(Preparation, ResultsStayWithinRounding) {
-  Compiled packed;
+  LoadedModel packed;
   pipeline::ImplementOptions options;
   options.prepare = false;
-  Compiled plain(options);
+  LoadedModel plain(options);
   EXPECT_EQ(plain.executable().find_function("prepare"), nullptr);
   const HostTensor w = random_tensor({80, 96}, DType::kF32, 1);
   const HostTensor v = random_tensor({80, 96}, DType::kBF16, 2);
@@ -160,7 +153,7 @@ TEST(Preparation, ResultsStayWithinRounding) {
 // A kernel alone packs into memory of its own, to the same bits: tests carved from a run judge what
 // ran.
 TEST(Preparation, AKernelAloneComputesTheSame) {
-  Compiled packed;
+  LoadedModel packed;
   const HostTensor w = random_tensor({80, 96}, DType::kF32, 1);
   const HostTensor v = random_tensor({80, 96}, DType::kBF16, 2);
   const HostTensor x = random_tensor({9, 96}, DType::kF32, 3);
@@ -200,7 +193,7 @@ TEST(Preparation, AKernelAloneComputesTheSame) {
 }
 
 TEST(Preparation, ArgumentsAreChecked) {
-  Compiled packed;
+  LoadedModel packed;
   std::vector<runtime::Value> args = {packed.upload(random_tensor({1, 96}, DType::kF32, 3)),
                                       packed.upload(random_tensor({80, 96}, DType::kF32, 1)),
                                       packed.upload(random_tensor({80, 96}, DType::kBF16, 2))};

@@ -1,10 +1,8 @@
 // Hand-written tensor programs, patterns and run-time checks, from text to a device.
 #include <gtest/gtest.h>
 
-#include "interp/interpreter.h"
-#include "pipeline/check_input.h"
 #include "pipeline/compile.h"
-#include "runtime/vm.h"
+#include "run_module.h"
 #include "support/expect_error.h"
 #include "support/sessions.h"
 #include "text/parser.h"
@@ -12,11 +10,9 @@
 namespace tapml {
 namespace {
 
-Module parse(const std::string& text) {
-  Module module = text::parse("module\n" + text, "m.txt");
-  pipeline::check_input(module, "m.txt");
-  return module;
-}
+using testing::interpret_module;
+using testing::parse_input;
+using testing::run_module;
 
 HostTensor counting(DType dtype, Shape shape, double step) {
   HostTensor tensor = HostTensor::zeros(dtype, std::move(shape));
@@ -26,55 +22,17 @@ HostTensor counting(DType dtype, Shape shape, double step) {
   return tensor;
 }
 
-Result<std::vector<HostTensor>> run(const std::string& platform, const Module& module,
-                                    const std::vector<HostTensor>& inputs) {
-  auto session = testing::open_session(platform);
-  pipeline::ImplementOptions options;
-  options.instruments.verify = true;
-  auto executable = pipeline::compile(module, target::parse_target(platform), options);
-  TAPML_ASSIGN(auto vm, runtime::VirtualMachine::create(*session, executable));
-  std::vector<runtime::Value> args;
-  for (const HostTensor& input : inputs) {
-    TAPML_ASSIGN(runtime::Tensor tensor, runtime::upload(*session, input));
-    args.emplace_back(tensor);
-  }
-  TAPML_ASSIGN(runtime::Value result, vm->call("main", args));
-  std::vector<HostTensor> outputs;
-  if (const auto* fields = result.tuple()) {
-    for (const runtime::Value& field : *fields) {
-      TAPML_ASSIGN(HostTensor host, runtime::download(*field.tensor()));
-      outputs.push_back(std::move(host));
-    }
-    return outputs;
-  }
-  TAPML_ASSIGN(HostTensor host, runtime::download(*result.tensor()));
-  outputs.push_back(std::move(host));
-  return outputs;
-}
-
-std::vector<op::RefTensor> judge(const Module& module, const std::vector<HostTensor>& inputs) {
-  std::vector<interp::Value> args;
-  for (const HostTensor& input : inputs) {
-    args.push_back(interp::Value::tensor(op::RefTensor::from(input)));
-  }
-  interp::Value value = interp::call(module, "main", args);
-  if (std::holds_alternative<op::RefTensor>(value.data)) return {value.as_tensor()};
-  std::vector<op::RefTensor> outputs;
-  for (const interp::Value& field : value.as_tuple()) outputs.push_back(field.as_tensor());
-  return outputs;
-}
-
 class Programs : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     if (!testing::open_session(GetParam())) GTEST_SKIP() << GetParam() << " is not here";
   }
   void check(const Module& module, const std::vector<HostTensor>& inputs) {
-    auto found = run(GetParam(), module, inputs);
+    auto found = run_module(GetParam(), module, inputs);
     ASSERT_TRUE(found) << found.error().to_string();
     // Twice: as it is written, and as the compiler cut it into kernels.
     for (const Module& one : {module, pipeline::fix_kernels(module)}) {
-      std::vector<op::RefTensor> expected = judge(one, inputs);
+      std::vector<op::RefTensor> expected = interpret_module(one, inputs);
       ASSERT_EQ(found->size(), expected.size());
       for (size_t o = 0; o < expected.size(); ++o) {
         ASSERT_EQ((*found)[o].shape(), expected[o].shape);
@@ -90,7 +48,7 @@ class Programs : public ::testing::TestWithParam<const char*> {
 };
 
 TEST_P(Programs, PlainLoopsFuseAndRun) {
-  Module module = parse(R"(
+  Module module = parse_input(R"(
 def main(x: Tensor((n, 6), f32), w: Tensor((6,), f32)) -> Tensor((n, 6), f32) {
   dataflow {
     a: Tensor((n, 6), f32) = silu(x)
@@ -110,7 +68,7 @@ prim def shifted(a: Buffer((m, k), f32), w: Buffer((k,), f32), out b: Buffer((m,
 }
 
 TEST_P(Programs, ScalarsThatNoShapeGivesAndSeveralOutputs) {
-  Module module = parse(R"(
+  Module module = parse_input(R"(
 def main(x: Tensor((n, k), f32)) -> Tuple(Tensor((k,), f32), Tensor((n, k*2), f32)) {
   y: Tuple(Tensor((k,), f32), Tensor((n, k*2), f32)) =
       call_tir(@both, (x,), shape(k*2), Tensor((k,), f32), Tensor((n, k*2), f32))
@@ -132,7 +90,7 @@ prim def both(x: Buffer((n, k), f32), out total: Buffer((k,), f32), out wide: Bu
 }
 
 TEST_P(Programs, UpdatesInPlace) {
-  Module module = parse(R"(
+  Module module = parse_input(R"(
 def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
   dataflow {
     a: Tensor((n,), f32) = exp(x)
@@ -158,23 +116,23 @@ def main(x: Tensor((m, k), f32), w: Tensor((n, 8), f32)) -> Tensor((m, 8), f32) 
 })";
 
 TEST_P(Programs, DimensionsThatMayDifferAreCheckedWhenTheProgramRuns) {
-  Module module = parse(kMatmul);
+  Module module = parse_input(kMatmul);
   check(module, {counting(DType::kF32, {3, 5}, 0.1), counting(DType::kF32, {5, 8}, 0.1)});
   std::vector<HostTensor> wrong = {counting(DType::kF32, {3, 5}, 0.1),
                                    counting(DType::kF32, {4, 8}, 0.1)};
-  auto failed = run(GetParam(), module, wrong);
+  auto failed = run_module(GetParam(), module, wrong);
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().kind, ErrorKind::kUser);
   testing::expect_parts(failed.error(),
                         {"main", "matmul", "b_of_matmul", "dimension 0", "k = 5", "f32[4, 8]"});
   // The interpreter refuses the same call, before and after the kernels are fixed.
   for (const Module& one : {module, pipeline::fix_kernels(module)}) {
-    testing::expect_user_error([&] { judge(one, wrong); }, {"5", "4"});
+    testing::expect_user_error([&] { interpret_module(one, wrong); }, {"5", "4"});
   }
 }
 
 TEST_P(Programs, WhatMayBroadcastDoesOrIsRefused) {
-  Module module = parse(R"(
+  Module module = parse_input(R"(
 def main(x: Tensor((4,), f32), y: Tensor((n,), f32)) -> Tensor((4,), f32) {
   z: Tensor((4,), f32) = add(x, y)
   return z
@@ -183,8 +141,8 @@ def main(x: Tensor((4,), f32), y: Tensor((n,), f32)) -> Tensor((4,), f32) {
     check(module, {counting(DType::kF32, {4}, 0.1), counting(DType::kF32, {n}, 0.3)});
   }
   for (int64_t n : {0, 2, 3, 5}) {
-    auto failed =
-        run(GetParam(), module, {counting(DType::kF32, {4}, 1), counting(DType::kF32, {n}, 1)});
+    auto failed = run_module(GetParam(), module,
+                             {counting(DType::kF32, {4}, 1), counting(DType::kF32, {n}, 1)});
     ASSERT_FALSE(failed) << n;
     EXPECT_EQ(failed.error().kind, ErrorKind::kUser);
     testing::expect_parts(failed.error(), {"b_of_add", "main"});
@@ -192,7 +150,7 @@ def main(x: Tensor((4,), f32), y: Tensor((n,), f32)) -> Tensor((4,), f32) {
 }
 
 TEST_P(Programs, ArgumentsOfProgramsAreCheckedToo) {
-  Module module = parse(R"(
+  Module module = parse_input(R"(
 def main(x: Tensor((n,), f32), y: Tensor((k,), f32)) -> Tensor((n,), f32) {
   z: Tensor((n,), f32) = call_tir(@add2, (x, y), Tensor((n,), f32))
   return z
@@ -201,15 +159,15 @@ prim def add2(a: Buffer((m,), f32), b: Buffer((m,), f32), out c: Buffer((m,), f3
   for i in serial(m) { c[i] = a[i] + b[i] }
 })");
   check(module, {counting(DType::kF32, {9}, 0.1), counting(DType::kF32, {9}, 0.3)});
-  auto failed =
-      run(GetParam(), module, {counting(DType::kF32, {9}, 1), counting(DType::kF32, {8}, 1)});
+  auto failed = run_module(GetParam(), module,
+                           {counting(DType::kF32, {9}, 1), counting(DType::kF32, {8}, 1)});
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().kind, ErrorKind::kUser);
   testing::expect_parts(failed.error(), {"b_of_add2", "main", "n = 9", "f32[8]"});
 }
 
 TEST_P(Programs, WhatAPatternMatchesIsOneKernel) {
-  Module module = parse(R"(
+  Module module = parse_input(R"(
 def main(q: Tensor((3, m, 8), f32), k: Tensor((3, n, 8), f32), v: Tensor((3, n, 8), f32))
     -> Tensor((3, m*8), f32) {
   dataflow {
@@ -249,7 +207,7 @@ INSTANTIATE_TEST_SUITE_P(Platforms, Programs, ::testing::Values("cpu", "opencl")
                          [](const auto& info) { return std::string(info.param); });
 
 Module program(const std::string& body) {
-  return parse(
+  return parse_input(
       "def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {\n"
       "y: Tensor((n,), f32) = call_tir(@f, (x,), Tensor((n,), f32)) return y }\n"
       "prim def f(x: Buffer((n,), f32), out y: Buffer((n,), f32), n: i64) {" +
@@ -277,7 +235,7 @@ TEST(ProgramFaults, AreTheInputsAndSayWhere) {
 
 TEST(ProgramFaults, AnIndexOutsideIsTheProgramsFaultForTheJudge) {
   Module module = program("for i in serial(n) { y[i] = x[i + 1] }");
-  testing::expect_user_error([&] { judge(module, {counting(DType::kF32, {3}, 1)}); },
+  testing::expect_user_error([&] { interpret_module(module, {counting(DType::kF32, {3}, 1)}); },
                              {"@f", "index 3", "buffer x"});
 }
 

@@ -4,11 +4,12 @@
 #include "relax/kernel_call.h"
 #include "relax/rewrite.h"
 #include "relax/visit.h"
+#include "support/dtypes.h"
 
 namespace tapml::relax {
 namespace {
 
-constexpr DType kF32 = DType::kF32;
+using testing::kF32;
 
 TEST(AnnotationTest, Text) {
   Var n = make_var("n");

@@ -47,10 +47,6 @@ const AttrMap kTransposed = {{"transpose_b", true}};
 const AttrMap kLast = {{"axes", std::vector<int64_t>{-1}}};
 constexpr DType kAccurate = DType::kF64;
 using cases::each;
-using cases::kBF16;
-using cases::kF16;
-using cases::kF32;
-using cases::kI32;
 
 TEST(GpuRules, ProductsOfManyRows) {
   Var n = make_var("n"), m = make_var("m"), k = make_var("k");

@@ -7,19 +7,16 @@
 #include <limits>
 
 #include "interp/interpreter.h"
+#include "parse_kernel.h"
 #include "schedule/rules.h"
-#include "text/parser.h"
 #include "text/printer.h"
 
 namespace tapml::schedule {
 namespace {
 
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+using testing::parse_kernel;
 
-tir::PrimFuncRef parse(const std::string& source) {
-  Module module = text::parse(source, "test");
-  return std::static_pointer_cast<const tir::PrimFunc>(module.functions.at("k"));
-}
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 // y[v] = `combine` over w < m of select(`condition`, x[v, w], `other`), from `init`.
 std::string reduction(const std::string& condition, const std::string& combine,
@@ -46,7 +43,7 @@ prim def k(x: Buffer((n, m), f32), e: Buffer((n,), i64), out y: Buffer((n,), f32
 }
 
 Stage only_stage(const std::string& source) {
-  auto program = find_stages(*parse(source));
+  auto program = find_stages(*parse_kernel(source));
   EXPECT_TRUE(program && program->stages.size() == 1);
   return program->stages.at(0);
 }
@@ -107,7 +104,7 @@ TEST(Guard, ScheduledReductionsHaveTheSameValues) {
       expected.push_back(value);
     }
     std::string source = reduction(form.condition, form.combine, form.init, form.other);
-    Scheduled scheduled = schedule_for(*parse(source), target::parse_target("cpu"));
+    Scheduled scheduled = schedule_for(*parse_kernel(source), target::parse_target("cpu"));
     std::vector<HostTensor> arguments = {x, e, HostTensor::zeros(DType::kF32, {kRows})};
     interp::run_prim_func(*scheduled.func, arguments, std::vector<int64_t>{kRows, kSteps});
     std::span<const float> found = std::as_const(arguments[2]).values<float>();
@@ -134,7 +131,7 @@ prim def k(x: Buffer((m, 8), f32), out y: Buffer((2, 8), f32), m: i64) {
   }
 }
 )";
-  Scheduled scheduled = schedule_for(*parse(source), target::parse_target("cpu"));
+  Scheduled scheduled = schedule_for(*parse_kernel(source), target::parse_target("cpu"));
   for (int64_t steps : {0, 3, 8, 11}) {
     HostTensor x = HostTensor::zeros(DType::kF32, {steps, 8});
     for (int64_t i = 0; i < x.size(); ++i) x.set_f64(i, static_cast<double>(i + 1));

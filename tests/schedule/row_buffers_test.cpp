@@ -3,13 +3,12 @@
 
 #include "passes/lower_math.h"
 #include "schedule/rules.h"
+#include "support/dtypes.h"
 #include "support/kernel_program.h"
 #include "tir/visit.h"
 
 namespace tapml::testing {
 namespace {
-
-constexpr DType kF32 = DType::kF32;
 
 int workspaces(const tir::PrimFunc& func) {
   int count = 0;

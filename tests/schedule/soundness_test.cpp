@@ -8,7 +8,7 @@
 namespace tapml::schedule {
 namespace {
 
-Module parse(const std::string& source) { return text::parse(source, "test"); }
+Module parse_module(const std::string& source) { return text::parse(source, "test"); }
 
 StagedProgram stages(const Module& module) {
   auto program = find_stages(*tir::as_prim_func(module.find("k")));
@@ -17,7 +17,7 @@ StagedProgram stages(const Module& module) {
 }
 
 TEST(Stages, ALoopServesOneIterator) {
-  Module module = parse(R"(
+  Module module = parse_module(R"(
 prim def k(out y: Buffer((4, 4), f32)) {
   for i in serial(4) {
     for j in serial(4) {
@@ -54,14 +54,14 @@ prim def k(inout x: Buffer((n,), f32), n: i64) {
 )";
 
 TEST(InlineProducers, NotWhereWhatTheyReadIsOverwritten) {
-  Module module = parse(kReverse);
+  Module module = parse_module(kReverse);
   StagedProgram program = stages(module);
   inline_producers(program);
   EXPECT_EQ(program.stages.size(), 2u);
 }
 
 TEST(Rules, RowsDoNotUpdateInPlace) {
-  Module module = parse(kReverse);
+  Module module = parse_module(kReverse);
   for (const char* target : {"cpu", "opencl"}) {
     Scheduled scheduled =
         schedule_for(*tir::as_prim_func(module.find("k")), target::parse_target(target));
@@ -80,7 +80,7 @@ TEST(InlineProducers, ChainsThatDoubleStayModerate) {
     body += "for i in serial(n) { block \"b\" (v: spatial(n) = i) { reads " + from + "[v] writes " +
             to + "[v] " + to + "[v] = " + from + "[v] * (" + from + "[v] + f32(1.0)) } }\n";
   }
-  Module module = parse(source + body + "}");
+  Module module = parse_module(source + body + "}");
   StagedProgram program = stages(module);
   inline_producers(program);
   EXPECT_GT(program.stages.size(), 1u);
@@ -88,7 +88,7 @@ TEST(InlineProducers, ChainsThatDoubleStayModerate) {
 }
 
 TEST(FoldEpilogues, NotWhereTheReductionReadsWhatTheConsumerWrites) {
-  Module module = parse(R"(
+  Module module = parse_module(R"(
 prim def k(inout x: Buffer((n,), f32), n: i64) {
   alloc t: Buffer((n,), f32)
   for i in serial(n) {

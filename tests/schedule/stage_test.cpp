@@ -3,26 +3,23 @@
 
 #include <gtest/gtest.h>
 
+#include "parse_kernel.h"
 #include "schedule/rules.h"
-#include "text/parser.h"
 #include "text/printer.h"
 #include "text/structural.h"
 
 namespace tapml::schedule {
 namespace {
 
-tir::PrimFuncRef parse(const std::string& source) {
-  Module module = text::parse(source, "test");
-  return std::static_pointer_cast<const tir::PrimFunc>(module.functions.at("k"));
-}
+using testing::parse_kernel;
 
 void expect_scheduled(const std::string& source, const std::string& platform,
                       const std::string& rule, const std::string& expected) {
-  Scheduled scheduled = schedule_for(*parse(source), target::parse_target(platform));
+  Scheduled scheduled = schedule_for(*parse_kernel(source), target::parse_target(platform));
   EXPECT_EQ(scheduled.rule, rule);
   std::string difference;
   EXPECT_TRUE(
-      text::structural_equal(*scheduled.func, *parse(expected), {.difference = &difference}))
+      text::structural_equal(*scheduled.func, *parse_kernel(expected), {.difference = &difference}))
       << difference << "\n"
       << text::print(*scheduled.func, "k");
 }
@@ -74,7 +71,7 @@ prim def k(x: Buffer((n, m), f32), y: Buffer((n,), f32), out z: Buffer((n,), f32
 )";
 
 TEST(FindStages, SpatialAndReductionIterators) {
-  auto program = find_stages(*parse(kSumMultiply));
+  auto program = find_stages(*parse_kernel(kSumMultiply));
   ASSERT_TRUE(program);
   ASSERT_EQ(program->stages.size(), 2u);
   EXPECT_EQ(program->intermediates.size(), 1u);
@@ -87,14 +84,14 @@ TEST(FindStages, SpatialAndReductionIterators) {
 }
 
 TEST(FindStages, NothingInScheduledPrograms) {
-  auto func = parse(kAddExp);
+  auto func = parse_kernel(kAddExp);
   Scheduled scheduled = schedule_for(*func, target::parse_target("cpu"));
   EXPECT_FALSE(find_stages(*scheduled.func));
   EXPECT_EQ(schedule_for(*scheduled.func, target::parse_target("opencl")).rule, "as_written");
 }
 
 TEST(InlineProducers, IntoTheirConsumer) {
-  auto program = find_stages(*parse(kAddExp));
+  auto program = find_stages(*parse_kernel(kAddExp));
   inline_producers(*program);
   ASSERT_EQ(program->stages.size(), 1u);
   EXPECT_TRUE(program->intermediates.empty());
@@ -102,7 +99,7 @@ TEST(InlineProducers, IntoTheirConsumer) {
 }
 
 TEST(InlineProducers, CostlyOnesStayWhereEveryReductionStepWouldRepeatThem) {
-  auto program = find_stages(*parse(R"(
+  auto program = find_stages(*parse_kernel(R"(
 prim def k(x: Buffer((m,), f32), out z: Buffer((n,), f32), n: i64, m: i64) {
   alloc t: Buffer((m,), f32)
   for i in serial(m) {
@@ -132,7 +129,7 @@ prim def k(x: Buffer((m,), f32), out z: Buffer((n,), f32), n: i64, m: i64) {
 }
 
 TEST(FoldEpilogues, APointwiseConsumerEndsTheReduction) {
-  auto program = find_stages(*parse(kSumMultiply));
+  auto program = find_stages(*parse_kernel(kSumMultiply));
   fold_epilogues(*program);
   ASSERT_EQ(program->stages.size(), 1u);
   const Stage& stage = program->stages[0];

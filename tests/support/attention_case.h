@@ -23,11 +23,11 @@ inline KernelProgram long_attention(DType cache, int64_t width, std::vector<Size
   Var b = make_var("b"), n = make_var("n"), p = make_var("p"), t = make_var("t");
   KernelMaker m(std::string("attention_") + dtype_name(cache));
   // Large scores: the maximum rises in many blocks.
-  relax::Variable q = m.param({b, n, 4, width}, cases::kF32, uniform(-6, 6));
+  relax::Variable q = m.param({b, n, 4, width}, kF32, uniform(-6, 6));
   relax::Variable keys = m.param({p, 16, 2, width}, cache, uniform(-4, 4));
   relax::Variable held = m.param({p, 16, 2, width}, cache);
   m.op("paged_attention",
-       {q, keys, held, m.param({b, t}, cases::kI32, table), m.param({b}, cases::kI32, lengths)},
+       {q, keys, held, m.param({b, t}, kI32, table), m.param({b}, kI32, lengths)},
        {{"scale", 0.5}});
   return m.single(std::move(sizes));
 }

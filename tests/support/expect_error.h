@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "ir/exceptions.h"
 
 namespace tapml::testing {
@@ -16,6 +17,11 @@ inline void expect_parts(const Error& error, const std::vector<std::string>& par
   for (const std::string& part : parts) {
     EXPECT_NE(text.find(part), std::string::npos) << "no \"" << part << "\" in\n" << text;
   }
+}
+
+template <class Value>
+PlatformFault fault_of(const Result<Value>& result) {
+  return result ? PlatformFault::kNone : result.error().fault;
 }
 
 // `run` throws a UserError whose text holds all of `parts`.

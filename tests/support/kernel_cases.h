@@ -1,13 +1,12 @@
 // The kernels that both platforms are held to: every operator, and fused programs.
 #pragma once
 
+#include "support/dtypes.h"
 #include "support/kernel_program.h"
 
 namespace tapml::testing {
 namespace cases {
 
-inline constexpr DType kF32 = DType::kF32, kF16 = DType::kF16, kBF16 = DType::kBF16;
-inline constexpr DType kI32 = DType::kI32;
 using Ints = std::vector<int64_t>;
 using Kernels = std::vector<KernelProgram>;
 

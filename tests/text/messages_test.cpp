@@ -9,7 +9,7 @@
 namespace tapml::text {
 namespace {
 
-struct Case {
+struct WholeMessage {
   const char* name;
   std::string text;
   std::string message;
@@ -27,7 +27,7 @@ std::string scalar_functions() {
   return names;
 }
 
-const Case kCases[] = {
+const WholeMessage kWholeMessages[] = {
     {"Syntax", "prim def f(b: Buffer((4,), f32)) {\n  for i in parallel(4] {\n",
      R"(syntax error in a text module
   where: m.txt:2:22
@@ -252,10 +252,10 @@ const Case kCases[] = {
   hint: a scalar as a value is written prim(n))"},
 };
 
-class Message : public testing::TestWithParam<Case> {};
+class Message : public testing::TestWithParam<WholeMessage> {};
 
 TEST_P(Message, IsWhole) {
-  const Case& c = GetParam();
+  const WholeMessage& c = GetParam();
   try {
     parse(c.text, "m.txt");
     ADD_FAILURE() << "parsed:\n" << c.text;
@@ -265,7 +265,7 @@ TEST_P(Message, IsWhole) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Message, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(All, Message, testing::ValuesIn(kWholeMessages),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

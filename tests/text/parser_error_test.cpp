@@ -16,7 +16,7 @@ Error error_of(const std::string& text) {
   return {};
 }
 
-struct Case {
+struct RefusedText {
   const char* name;
   const char* text;
   const char* place;
@@ -25,10 +25,10 @@ struct Case {
   const char* found;
 };
 
-class ParserError : public testing::TestWithParam<Case> {};
+class ParserError : public testing::TestWithParam<RefusedText> {};
 
 TEST_P(ParserError, NamesPlaceExpectedAndFound) {
-  const Case& c = GetParam();
+  const RefusedText& c = GetParam();
   Error error = error_of(c.text);
   EXPECT_EQ(error.kind, ErrorKind::kUser);
   EXPECT_EQ(error.where.substr(0, error.where.find('\n')), std::string("m.tapml:") + c.place);
@@ -39,7 +39,7 @@ TEST_P(ParserError, NamesPlaceExpectedAndFound) {
 
 constexpr const char* kSyntax = "syntax error in a text module";
 
-const Case kCases[] = {
+const RefusedText kRefusedTexts[] = {
     {"NoDef", "module\nfunc main", "2:1", kSyntax, "'def', 'impure def' or 'prim def'", "'func'"},
     {"TruncatedFunction", "def f(x: Object) -> Object {", "1:29", kSyntax,
      "a binding, 'dataflow' or 'return'", "the end of the text"},
@@ -131,7 +131,7 @@ const Case kCases[] = {
      "a parameter: in, out, inout, workspace or prepared, then its name", "'output'"},
 };
 
-INSTANTIATE_TEST_SUITE_P(All, ParserError, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(All, ParserError, testing::ValuesIn(kRefusedTexts),
                          [](const auto& info) { return info.param.name; });
 
 TEST(ParserErrorText, ShowsTheLineAndACaret) {

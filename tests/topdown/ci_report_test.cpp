@@ -6,7 +6,7 @@
 namespace tapml::topdown {
 namespace {
 
-KernelVerdict verdict(const std::string& name, bool passed) {
+KernelVerdict norm_verdict(const std::string& name, bool passed) {
   KernelVerdict one;
   one.kernel = name;
   one.origin = {"model.norm"};
@@ -19,21 +19,21 @@ KernelVerdict verdict(const std::string& name, bool passed) {
   return one;
 }
 
-MigrationStep step(const std::string& name, bool passed) {
+MigrationStep norm_step(const std::string& name, bool passed) {
   MigrationStep one;
-  one.verdict = verdict(name, passed);
+  one.verdict = norm_verdict(name, passed);
   one.migrated = passed;
   return one;
 }
 
 TEST(CiReport, JUnitOfAReplay) {
-  KernelVerdict crash = verdict("b_2", false);
+  KernelVerdict crash = norm_verdict("b_2", false);
   crash.failed = Failure::kCrash;
   crash.failure = "signal 11 at <0x0> & \"more\"\x01\xff";
-  KernelVerdict granted = verdict("c_3", true);
+  KernelVerdict granted = norm_verdict("c_3", true);
   granted.tolerance = Tolerance{"c_*", 2, 0, "exp2 of the driver"};
   granted.tolerated = true;
-  const CiReport report = ci_report("replay", {verdict("a_1", false), crash, granted});
+  const CiReport report = ci_report("replay", {norm_verdict("a_1", false), crash, granted});
   EXPECT_FALSE(report.passed);
   EXPECT_EQ(report.verdict, "2 of 3 kernels fail.");
   EXPECT_EQ(
@@ -57,7 +57,7 @@ TEST(CiReport, JUnitOfAReplay) {
 
 TEST(CiReport, AMigrationThatStopped) {
   Migration migration;
-  migration.steps = {step("a_1", true), step("b_2", false)};
+  migration.steps = {norm_step("a_1", true), norm_step("b_2", false)};
   migration.untried = {"c_3"};
   const CiReport report = ci_report("migrate", migration);
   EXPECT_FALSE(report.passed);
@@ -80,7 +80,7 @@ TEST(CiReport, AMigrationThatStopped) {
 
 TEST(CiReport, TheWholeModelIsACase) {
   Migration migration;
-  migration.steps = {step("a_1", true)};
+  migration.steps = {norm_step("a_1", true)};
   migration.target_ran = true;
   EXPECT_TRUE(ci_report("m", migration).passed);
   EXPECT_EQ(ci_report("m", migration).cases.back().name, "whole model");
@@ -97,10 +97,10 @@ TEST(CiReport, TheWholeModelIsACase) {
 TEST(CiReport, ALocalizationNamesItsCulprits) {
   Localization localization;
   localization.target = "opencl";
-  localization.verdicts = {verdict("a_1", true), verdict("b_2", false)};
+  localization.verdicts = {norm_verdict("a_1", true), norm_verdict("b_2", false)};
   Culprit culprit;
   culprit.kernel = "a_1";
-  culprit.verdict = verdict("a_1", true);
+  culprit.verdict = norm_verdict("a_1", true);
   culprit.evidence = Evidence::kHybrid;
   localization.culprits = {culprit};
   const CiReport report = ci_report("localize", localization);

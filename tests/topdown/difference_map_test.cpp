@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "topdown/kernels/plant.h"
@@ -13,15 +14,13 @@
 namespace tapml::topdown {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 op::RefTensor judge_of(const Shape& shape, double bound) {
   op::RefTensor judge = op::RefTensor::zeros(DType::kF32, shape);
   judge.bound.assign(judge.values.size(), bound);
   return judge;
 }
 
-HostTensor filled(const Shape& shape, const std::vector<std::pair<size_t, float>>& values) {
+HostTensor zeros_but(const Shape& shape, const std::vector<std::pair<size_t, float>>& values) {
   int64_t size = 1;
   for (int64_t extent : shape) size *= extent;
   std::vector<float> data(static_cast<size_t>(size), 0.0f);
@@ -31,12 +30,12 @@ HostTensor filled(const Shape& shape, const std::vector<std::pair<size_t, float>
 
 TEST(DifferenceMap, OfASmallOutputHasABlockAnElement) {
   const HostTensor value =
-      filled({2, 1, 3}, {{1, 0.25f}, {4, 3.0f}, {5, std::numeric_limits<float>::quiet_NaN()}});
+      zeros_but({2, 1, 3}, {{1, 0.25f}, {4, 3.0f}, {5, std::numeric_limits<float>::quiet_NaN()}});
   const DifferenceMap map = difference_map(value, judge_of({2, 1, 3}, 0.5), 0.5);
   EXPECT_EQ(map.shape, (Shape{2, 1, 3}));
   EXPECT_EQ(map.height, 2);
   EXPECT_EQ(map.width, 3);
-  EXPECT_EQ(map.blocks, (std::vector<double>{0, 0.25, 0, 0, 3, kInfinity}));
+  EXPECT_EQ(map.blocks, (std::vector<double>{0, 0.25, 0, 0, 3, INFINITY}));
   EXPECT_EQ(map.outside, 2);
   EXPECT_EQ(map.first_row, 1);
   EXPECT_EQ(map.last_row, 1);
@@ -46,7 +45,7 @@ TEST(DifferenceMap, OfASmallOutputHasABlockAnElement) {
 
 TEST(DifferenceMap, OfALargeOutputHasFewBlocks) {
   // 130 x 200: 44 x 50 blocks of 3 x 4.
-  const HostTensor value = filled({130, 200}, {{0, 2.0f}, {129 * 200 + 199, 7.0f}});
+  const HostTensor value = zeros_but({130, 200}, {{0, 2.0f}, {129 * 200 + 199, 7.0f}});
   const DifferenceMap map = difference_map(value, judge_of({130, 200}, 1), 0);
   EXPECT_EQ(map.block_height, 3);
   EXPECT_EQ(map.block_width, 4);
@@ -62,7 +61,7 @@ TEST(DifferenceMap, OfALargeOutputHasFewBlocks) {
 TEST(DifferenceMap, ElementsThatNobodyJudgedAreNotRight) {
   op::RefTensor judge = judge_of({4}, 1);
   judge.wanted = {1, 0, 1, 0};
-  const DifferenceMap map = difference_map(filled({4}, {{1, 5.0f}, {2, 0.5f}}), judge, 0);
+  const DifferenceMap map = difference_map(zeros_but({4}, {{1, 5.0f}, {2, 0.5f}}), judge, 0);
   EXPECT_EQ(map.blocks,
             (std::vector<double>{0, DifferenceMap::kNotJudged, 0.5, DifferenceMap::kNotJudged}));
   EXPECT_EQ(map.outside, 0);
@@ -70,14 +69,14 @@ TEST(DifferenceMap, ElementsThatNobodyJudgedAreNotRight) {
 }
 
 TEST(DifferenceMap, OfNothingAndOfOneNumber) {
-  EXPECT_TRUE(difference_map(filled({0, 3}, {}), judge_of({0, 3}, 1), 0).blocks.empty());
-  EXPECT_TRUE(difference_map(filled({3, 0}, {}), judge_of({3, 0}, 1), 0).blocks.empty());
-  EXPECT_EQ(difference_map(filled({}, {{0, 2.0f}}), judge_of({}, 1), 0).blocks,
+  EXPECT_TRUE(difference_map(zeros_but({0, 3}, {}), judge_of({0, 3}, 1), 0).blocks.empty());
+  EXPECT_TRUE(difference_map(zeros_but({3, 0}, {}), judge_of({3, 0}, 1), 0).blocks.empty());
+  EXPECT_EQ(difference_map(zeros_but({}, {{0, 2.0f}}), judge_of({}, 1), 0).blocks,
             std::vector<double>{2});
 }
 
 TEST(DifferenceMap, RoundingLeavesWhatIsOutsideOutside) {
-  const DifferenceMap map = difference_map(filled({1}, {{0, 1.0001f}}), judge_of({1}, 1), 0);
+  const DifferenceMap map = difference_map(zeros_but({1}, {{0, 1.0001f}}), judge_of({1}, 1), 0);
   EXPECT_GT(map.blocks[0], 1);
   EXPECT_EQ(map.outside, 1);
 }

@@ -14,7 +14,7 @@
 namespace tapml::topdown {
 namespace {
 
-const char* const kProgram = R"(module
+const char* const kSigmoid = R"(module
 def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
   dataflow {
     y: Tensor((n,), f32) = sigmoid(x)
@@ -39,7 +39,7 @@ prim def k(x: Buffer((n,), f32), out y: Buffer((n,), f32), n: i64) {
 class EdgeCasesTest : public ::testing::Test {
  protected:
   EdgeCasesTest() {
-    const Module fixed = pipeline::fix_kernels(text::parse(kProgram, "m.txt"));
+    const Module fixed = pipeline::fix_kernels(text::parse(kSigmoid, "m.txt"));
     executable_ = pipeline::implement(fixed, target_);
     auto vm = unwrap(runtime::VirtualMachine::create(*session_, executable_));
     Carver carver(*executable_);

@@ -15,7 +15,7 @@ namespace tapml::topdown {
 namespace {
 
 // Two kernels, because a softmax takes no matmul along.
-const char* const kProgram = R"(module
+const char* const kSoftmaxThenMatmul = R"(module
 def main(x: Tensor((n, 8), f32), w: Tensor((8, 4), f32)) -> Tensor((n, 4), f32) {
   dataflow {
     a: Tensor((n, 8), f32) = softmax(x)
@@ -36,7 +36,7 @@ class GroupReplay : public ::testing::Test {
   GroupReplay() {
     auto session = testing::open_session("cpu");
     auto executable =
-        pipeline::compile(text::parse(kProgram, "m.txt"), target::parse_target("cpu"));
+        pipeline::compile(text::parse(kSoftmaxThenMatmul, "m.txt"), target::parse_target("cpu"));
     auto vm = unwrap(runtime::VirtualMachine::create(*session, executable));
     Carver carver(*executable);
     vm->call_point().set_observer(&carver);

@@ -14,7 +14,7 @@
 namespace tapml::topdown {
 namespace {
 
-bool same_bits(const std::vector<HostTensor>& a, const std::vector<HostTensor>& b) {
+bool same_tensors(const std::vector<HostTensor>& a, const std::vector<HostTensor>& b) {
   if (a.size() != b.size()) return false;
   for (size_t i = 0; i < a.size(); ++i) {
     if (a[i].shape() != b[i].shape() ||
@@ -30,13 +30,13 @@ TEST(Carving, ObservedRunComputesTheSameBits) {
   const std::vector<HostTensor> plain = logits_of(*engine);
   Carver carver(*small_model().executable);
   engine->vm().call_point().set_observer(&carver);
-  EXPECT_TRUE(same_bits(plain, logits_of(*engine)));
+  EXPECT_TRUE(same_tensors(plain, logits_of(*engine)));
   engine->vm().call_point().set_observer(nullptr);
-  EXPECT_TRUE(same_bits(plain, logits_of(*engine)));
+  EXPECT_TRUE(same_tensors(plain, logits_of(*engine)));
   // The suite ends in the logits of the last step.
   const Suite& suite = carver.suite();
   const std::string last = suite.calls.back().after.back();
-  EXPECT_TRUE(same_bits({plain.back()}, {suite.tensors.at(last)}));
+  EXPECT_TRUE(same_tensors({plain.back()}, {suite.tensors.at(last)}));
   for (size_t i = 0; i < suite.calls.size(); ++i) {
     EXPECT_FALSE(suite.calls[i].origin.empty()) << i;
     EXPECT_EQ(suite.calls[i].sequence - suite.calls[0].sequence, static_cast<int64_t>(i));
@@ -71,7 +71,7 @@ TEST(Carving, SuiteSavesAndLoads) {
   ASSERT_EQ(loaded.tensors.size(), suite.tensors.size());
   for (const auto& [hash, tensor] : suite.tensors) {
     EXPECT_EQ(loaded.tensors.at(hash).dtype(), tensor.dtype());
-    EXPECT_TRUE(same_bits({loaded.tensors.at(hash)}, {tensor})) << hash;
+    EXPECT_TRUE(same_tensors({loaded.tensors.at(hash)}, {tensor})) << hash;
   }
   // The same suite gives the same bytes.
   unwrap(save_suite(loaded, folder / "again"));

@@ -16,12 +16,12 @@ KernelSpeed kernel(const std::string& name, double seconds, double bytes) {
   return {.kernel = name, .sequence = 0, .seconds = seconds, .work = {.flops = 1, .bytes = bytes}};
 }
 
-SpeedTable table(std::vector<KernelSpeed> kernels) {
+SpeedTable table_of(std::vector<KernelSpeed> kernels) {
   return {.ceilings = {.flops_per_s = 1e12, .bytes_per_s = 1e9}, .kernels = std::move(kernels)};
 }
 
 TEST(KernelSpeed, ExcessIsOverLaunchAndWork) {
-  const SpeedTable speed = table({kernel("launch", 1e-5, 1), kernel("copy", 5e-5, 1e4)});
+  const SpeedTable speed = table_of({kernel("launch", 1e-5, 1), kernel("copy", 5e-5, 1e4)});
   EXPECT_DOUBLE_EQ(speed.launch_seconds(), 1e-5);
   // 10 µs of work and as much for the launch.
   EXPECT_DOUBLE_EQ(speed.excess(speed.kernels[1]), 2.5);
@@ -29,7 +29,7 @@ TEST(KernelSpeed, ExcessIsOverLaunchAndWork) {
 }
 
 TEST(KernelSpeed, WorkThatIsNotKnownIsNeverSlow) {
-  SpeedTable speed = table({kernel("launch", 1e-5, 1), kernel("attention", 1, 1e4)});
+  SpeedTable speed = table_of({kernel("launch", 1e-5, 1), kernel("attention", 1, 1e4)});
   speed.kernels[1].work.exact = false;
   EXPECT_EQ(speed.excess(speed.kernels[1]), 0);
   flag_slow(speed);
@@ -38,8 +38,9 @@ TEST(KernelSpeed, WorkThatIsNotKnownIsNeverSlow) {
 
 TEST(KernelSpeed, SlowIsWhatLiesFarBehindTheOthers) {
   // All kernels reach a third of the ceiling, which is the device, and one a hundredth.
-  SpeedTable speed = table({kernel("a", 3e-3, 1e6), kernel("b", 3e-3, 1e6), kernel("c", 3e-3, 1e6),
-                            kernel("launch", 1e-6, 1), kernel("slow", 1e-1, 1e6)});
+  SpeedTable speed =
+      table_of({kernel("a", 3e-3, 1e6), kernel("b", 3e-3, 1e6), kernel("c", 3e-3, 1e6),
+                kernel("launch", 1e-6, 1), kernel("slow", 1e-1, 1e6)});
   flag_slow(speed);
   for (const KernelSpeed& one : speed.kernels) EXPECT_EQ(one.slow, one.kernel == "slow");
   EXPECT_EQ(slow_text(speed, "opencl"), "slow on opencl: slow (0.01 GB/s, 1.0% of the ceiling)");

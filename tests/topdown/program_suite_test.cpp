@@ -13,7 +13,7 @@
 namespace tapml::topdown {
 namespace {
 
-const char* const kProgram = R"(module
+const char* const kScaledTotal = R"(module
 def main(x: Tensor((n, 8), f32)) -> Tensor((n,), f32) {
   dataflow {
     a: Tensor((n, 8), f32) = silu(x)
@@ -35,9 +35,10 @@ prim def total(x: Buffer((m, k), f32), out y: Buffer((m,), f32), m: i64, k: i64)
   }
 })";
 
-Suite carved() {
+Suite carved_total() {
   auto session = testing::open_session("cpu");
-  auto executable = pipeline::compile(text::parse(kProgram, "m.txt"), target::parse_target("cpu"));
+  auto executable =
+      pipeline::compile(text::parse(kScaledTotal, "m.txt"), target::parse_target("cpu"));
   auto vm = unwrap(runtime::VirtualMachine::create(*session, executable));
   Carver carver(*executable);
   vm->call_point().set_observer(&carver);
@@ -52,7 +53,7 @@ Suite carved() {
 }
 
 TEST(ProgramSuite, ReplaysFromDiskOnEveryPlatform) {
-  Suite suite = carved();
+  Suite suite = carved_total();
   ASSERT_EQ(suite.kernels.size(), 2u);
   EXPECT_EQ(suite.kernels[0].name.substr(0, 12), "silu_scaled_");
   EXPECT_EQ(suite.kernels[1].name.substr(0, 6), "total_");
@@ -76,7 +77,7 @@ TEST(ProgramSuite, ReplaysFromDiskOnEveryPlatform) {
 }
 
 TEST(ProgramSuite, APlantedBugIsSeen) {
-  Suite suite = carved();
+  Suite suite = carved_total();
   auto session = testing::open_session("cpu");
   target::Target target = target::parse_target("cpu");
   Sandbox sandbox({target, session.get()});
@@ -97,7 +98,7 @@ TEST(ProgramSuite, APlantedBugIsSeen) {
 }
 
 TEST(ProgramSuite, AnAlteredProgramIsRefused) {
-  Suite suite = carved();
+  Suite suite = carved_total();
   std::string& spec = suite.kernels[1].spec;
   size_t at = spec.find("@total,");
   ASSERT_NE(at, std::string::npos) << spec;

@@ -25,7 +25,7 @@ using testing::TempFolder;
 using testing::write_bytes;
 
 // What loops and languages differ in: sums, narrow floats and integers, own math, truth values.
-constexpr const char* kProgram = R"(module
+constexpr const char* kManyOperators = R"(module
 def main(x: Tensor((n, 24), f32), w: Tensor((24,), bf16), k: Tensor((n, 24), i32)) -> Tuple(Tensor((n, 24), f32), Tensor((n, 24), f16), Tensor((n, 24), bf16), Tensor((n, 24), i32), Tensor((n, 24), i8), Tensor((n, 24), f32), Tensor((n,), i32)) {
   dataflow {
     a: Tensor((n, 24), f32) = rms_norm(x, w) {epsilon: 1e-05}
@@ -49,11 +49,11 @@ def main(x: Tensor((n, 24), f32), w: Tensor((24,), bf16), k: Tensor((n, 24), i32
 )";
 
 // One run with 3 rows, every operator a kernel.
-Suite carved() {
+Suite carved_operators() {
   auto session = testing::open_session("cpu");
   pipeline::Instruments instruments;
   instruments.skip = {"fuse_ops"};
-  const Module fixed = pipeline::fix_kernels(text::parse(kProgram, "m.txt"), instruments);
+  const Module fixed = pipeline::fix_kernels(text::parse(kManyOperators, "m.txt"), instruments);
   auto executable = pipeline::implement(fixed, target::parse_target("cpu:libs=off"));
   auto vm = unwrap(runtime::VirtualMachine::create(*session, executable));
   Carver carver(*executable);
@@ -75,7 +75,7 @@ Suite carved() {
 }
 
 const Suite& suite() {
-  static const Suite kSuite = carved();
+  static const Suite kSuite = carved_operators();
   return kSuite;
 }
 

@@ -15,7 +15,7 @@ namespace tapml::topdown {
 namespace {
 
 // A transposed part is read by an operator, and another part is written through it.
-const char* const kProgram = R"(module
+const char* const kViews = R"(module
 impure def main(x: Tensor((n, 6), f32), y: Tensor((3, n), f32)) -> Tensor((n, 6), f32) {
   own: Tensor((n, 6), f32) = copy(x)
   part: Tensor((n, 3), f32) = view_slice(own, shape(0, 1), shape(n, 3))
@@ -31,7 +31,7 @@ struct Program {
   std::unique_ptr<runtime::VirtualMachine> vm;
 
   Program() {
-    executable = pipeline::compile(text::parse(kProgram, "m.txt"), target::parse_target("cpu"));
+    executable = pipeline::compile(text::parse(kViews, "m.txt"), target::parse_target("cpu"));
     session = testing::open_session("cpu");
     vm = unwrap(runtime::VirtualMachine::create(*session, executable));
   }
@@ -60,7 +60,7 @@ void expect_right(const HostTensor& result, int64_t n) {
   }
 }
 
-Suite carved(const Program& run) {
+Suite carved_views(const Program& run) {
   Carver carver(*run.executable);
   run.vm->call_point().set_observer(&carver);
   for (int64_t n : {2, 5}) expect_right(run(n), n);
@@ -68,7 +68,7 @@ Suite carved(const Program& run) {
   return carver.take();
 }
 
-int32_t kernel_of(const Suite& suite, const std::string& begin) {
+int32_t kernel_index(const Suite& suite, const std::string& begin) {
   for (size_t i = 0; i < suite.kernels.size(); ++i) {
     if (suite.kernels[i].name.starts_with(begin)) return static_cast<int32_t>(i);
   }
@@ -77,8 +77,9 @@ int32_t kernel_of(const Suite& suite, const std::string& begin) {
 }
 
 TEST(ViewSuite, StridedKernelsAreCarvedWithWhatTheyReadAndWrite) {
-  const Suite suite = carved(Program());
-  const int32_t read = kernel_of(suite, "read_view_f32_2"), write = kernel_of(suite, "write_view_");
+  const Suite suite = carved_views(Program());
+  const int32_t read = kernel_index(suite, "read_view_f32_2"),
+                write = kernel_index(suite, "write_view_");
   ASSERT_TRUE(read >= 0 && write >= 0);
   for (const SuiteCall& call : suite.calls) {
     if (call.kernel != write) continue;
@@ -99,7 +100,7 @@ TEST(ViewSuite, StridedKernelsAreCarvedWithWhatTheyReadAndWrite) {
 
 TEST(ViewSuite, ReplaysFromDiskOnEveryPlatform) {
   testing::TempFolder folder;
-  unwrap(save_suite(carved(Program()), folder / "suite"));
+  unwrap(save_suite(carved_views(Program()), folder / "suite"));
   const Suite suite = unwrap(load_suite(folder / "suite"));
   for (const char* platform : {"cpu", "opencl", "vulkan"}) {
     auto session = testing::open_session(platform);
@@ -117,7 +118,7 @@ TEST(ViewSuite, ReplaysFromDiskOnEveryPlatform) {
 }
 
 TEST(ViewSuite, APlantedBugInAStridedKernelIsSeen) {
-  const Suite suite = carved(Program());
+  const Suite suite = carved_views(Program());
   auto session = testing::open_session("cpu");
   Sandbox sandbox({target::parse_target("cpu"), session.get()});
   for (const char* kernel : {"read_view_", "write_view_"}) {
@@ -153,7 +154,7 @@ TEST(ViewSuite, StridedKernelsMoveToAnotherPlatform) {
   auto session = testing::open_session("opencl");
   if (!session) GTEST_SKIP() << "opencl is not here";
   const Program run;
-  const Suite suite = carved(run);
+  const Suite suite = carved_views(run);
   auto executable = pipeline::implement(Judge(suite).module(), target::parse_target("opencl"));
   auto runner = unwrap(runtime::KernelRunner::create(*session, executable));
   Moved moved(*runner);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "op/shapes.h"
+#include "support/dtypes.h"
 #include "support/generated_program.h"
 #include "support/refusals.h"
 
@@ -17,9 +18,6 @@ struct Graph {
   std::vector<op::GeneratedTensor> inputs;
   Build build;
 };
-
-constexpr DType kF32 = DType::kF32, kF64 = DType::kF64, kF16 = DType::kF16, kI16 = DType::kI16,
-                kI32 = DType::kI32, kU64 = DType::kU64;
 
 const std::vector<Graph> kGraphs = {
     {"u64 remainder of a quotient",

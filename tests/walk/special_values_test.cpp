@@ -2,6 +2,7 @@
 // interpreted loops, cpu and opencl.
 #include <gtest/gtest.h>
 
+#include "support/dtypes.h"
 #include "support/generated_program.h"
 #include "support/refusals.h"
 
@@ -10,8 +11,6 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr DType kF32 = DType::kF32, kF16 = DType::kF16, kI8 = DType::kI8, kI32 = DType::kI32,
-                kI64 = DType::kI64, kU8 = DType::kU8, kU64 = DType::kU64, kBool = DType::kBool;
 constexpr int64_t kMin32 = INT32_MIN, kMax32 = INT32_MAX, kMin64 = INT64_MIN, kMax64 = INT64_MAX;
 
 HostTensor reals(std::vector<double> values, DType dtype = kF32) {

@@ -7,7 +7,7 @@
 namespace tapml::tokenizer {
 namespace {
 
-using Tokens = std::vector<std::string_view>;
+using Pieces = std::vector<std::string_view>;
 
 Decoder read(std::string_view decoder) {
   const Json file = json_of("{\"decoder\": " + std::string(decoder) + "}");
@@ -17,7 +17,7 @@ Decoder read(std::string_view decoder) {
 }
 
 // What comes with each token, and at the end: parts followed by "|".
-std::string parts(std::string_view decoder, const Tokens& tokens) {
+std::string parts(std::string_view decoder, const Pieces& tokens) {
   const Decoder steps = read(decoder);
   DecodeStream stream(steps);
   std::string out;

@@ -3,7 +3,7 @@
 
 #include "base/rng.h"
 #include "conformance/programs.h"
-#include "device/cpu/cpu_device.h"
+#include "native_device.h"
 #include "rpc/session/client_session.h"
 #include "rpc/session/host/content_folder.h"
 #include "support/memory_channel.h"
@@ -44,7 +44,7 @@ class Contents : public ::testing::Test {
     rpc::ServerOptions options;
     options.limits = limits;
     options.open_device = [](const std::string&) -> Result<std::shared_ptr<runtime::Device>> {
-      return std::make_shared<device::CpuDevice>(1, std::make_shared<NativeLoader>());
+      return native_device();
     };
     if (max_bytes_ > 0) {
       options.open_contents = [this] { return rpc::open_content_folder(folder(), max_bytes_); };
@@ -214,7 +214,7 @@ class LyingStore final : public rpc::ContentStore {
 TEST_F(Contents, WhatIsKeptIsCheckedByItsHash) {
   rpc::ServerOptions options;
   options.open_device = [](const std::string&) -> Result<std::shared_ptr<runtime::Device>> {
-    return std::make_shared<device::CpuDevice>(1, std::make_shared<NativeLoader>());
+    return native_device();
   };
   options.open_contents = [] { return std::make_unique<LyingStore>(); };
   MemoryServer server(options);

@@ -5,7 +5,7 @@
 
 #include "base/rng.h"
 #include "conformance/native_kernels.h"
-#include "device/cpu/cpu_device.h"
+#include "native_device.h"
 #include "rpc/session/condition.h"
 #include "rpc/session/host/zstd.h"
 #include "rpc/session/wire.h"
@@ -105,7 +105,7 @@ class RawClient {
   static rpc::ServerOptions with_device(rpc::ServerOptions options) {
     options.limits.handshake = 2s;
     options.open_device = [](const std::string&) -> Result<std::shared_ptr<runtime::Device>> {
-      return std::make_shared<device::CpuDevice>(1, std::make_shared<NativeLoader>());
+      return native_device();
     };
     return options;
   }

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "rpc/session/wire.h"
+#include "support/expect_error.h"
 #include "support/memory_channel.h"
 
 namespace tapml::test {
@@ -14,6 +15,7 @@ using namespace std::chrono_literals;
 using flatbuffers::FlatBufferBuilder;
 using runtime::BufferId;
 using runtime::kDefaultStream;
+using testing::fault_of;
 
 // A server that says what the test wants, and a client's session with it.
 class RawServer {
@@ -54,10 +56,6 @@ class RawServer {
   std::unique_ptr<rpc::Channel> server_, client_;
   uint64_t replies_ = 0;
 };
-
-PlatformFault fault_of(const Status& status) {
-  return status ? PlatformFault::kNone : status.error().fault;
-}
 
 TEST(HostileServer, AnotherVersion) {
   RawServer server;

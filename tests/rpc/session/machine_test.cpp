@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include "conformance/programs.h"
-#include "device/cpu/cpu_device.h"
+#include "native_device.h"
 #include "runtime/local_session.h"
 #include "runtime/vm.h"
 #include "support/memory_channel.h"
@@ -60,9 +60,7 @@ Executable odd_program() {
 
 class RemoteMachine : public ::testing::Test {
  protected:
-  RemoteMachine()
-      : server_(std::make_shared<device::CpuDevice>(1, std::make_shared<NativeLoader>())),
-        session_(server_.connect()) {}
+  RemoteMachine() : server_(native_device()), session_(server_.connect()) {}
 
   std::unique_ptr<Machine> open(Executable program) {
     auto machine = session_->open_machine(share(std::move(program)));
@@ -122,7 +120,7 @@ TEST_F(RemoteMachine, ResultsShareTheStorageOfArguments) {
 TEST_F(RemoteMachine, ResultsAreReleased) {
   rpc::ServerOptions options;
   options.limits.handles = 40;
-  auto device = std::make_shared<device::CpuDevice>(1, std::make_shared<NativeLoader>());
+  auto device = native_device();
   options.open_device = [device](const std::string&) { return device; };
   MemoryServer server(options);
   auto session = server.connect();
@@ -137,7 +135,7 @@ TEST_F(RemoteMachine, ResultsAreReleased) {
 }
 
 TEST_F(RemoteMachine, ErrorsAreThoseOfALocalMachine) {
-  auto device = std::make_shared<device::CpuDevice>(1, std::make_shared<NativeLoader>());
+  auto device = native_device();
   auto home = std::move(*runtime::LocalSession::create(device));
   auto local = std::move(*home->open_machine(share(odd_program())));
   auto remote = open(odd_program());
@@ -193,7 +191,7 @@ TEST_F(RemoteMachine, PackedFunctionsAreRefused) {
 TEST_F(RemoteMachine, AFailedArgumentIsTheCallsError) {
   rpc::ServerOptions options;
   options.limits.memory_bytes = 1 << 20;
-  auto device = std::make_shared<device::CpuDevice>(1, std::make_shared<NativeLoader>());
+  auto device = native_device();
   options.open_device = [device](const std::string&) { return device; };
   MemoryServer server(options);
   auto session = server.connect();
@@ -233,7 +231,7 @@ TEST_F(RemoteMachine, ACallIsCancelled) {
 TEST_F(RemoteMachine, AClientThatVanishesEndsItsCall) {
   rpc::ServerOptions options;
   options.limits.idle = 600s;
-  auto device = std::make_shared<device::CpuDevice>(1, std::make_shared<NativeLoader>());
+  auto device = native_device();
   options.open_device = [device](const std::string&) { return device; };
   MemoryServer server(options);
   rpc::ConnectOptions connect;

@@ -5,8 +5,8 @@
 #include <atomic>
 #include <numeric>
 
-#include "device/cpu/cpu_device.h"
 #include "device/null/null_device.h"
+#include "native_device.h"
 #include "rpc/session/condition.h"
 #include "runtime/test_device.h"
 #include "support/memory_channel.h"
@@ -22,10 +22,6 @@ using runtime::KernelId;
 using runtime::ModuleId;
 using runtime::Session;
 using testing::MemoryServer;
-
-std::shared_ptr<runtime::Device> cpu_device() {
-  return std::make_shared<device::CpuDevice>(1, std::make_shared<NativeLoader>());
-}
 
 BufferId new_buffer(Session& session, int64_t bytes) {
   const BufferId id{session.new_handle()};
@@ -88,7 +84,7 @@ TEST(RemoteSession, ShowsTheDevice) {
 }
 
 TEST(RemoteSession, OnlyWaitsWait) {
-  MemoryServer server(cpu_device());
+  MemoryServer server(native_device());
   auto session = server.connect();
   const KernelId fold = new_kernel(*session, "fold");
   const int64_t before = session->traffic().waits;
@@ -106,7 +102,7 @@ TEST(RemoteSession, OnlyWaitsWait) {
 }
 
 TEST(RemoteSession, LargeTensorsPassInParts) {
-  MemoryServer server(cpu_device());
+  MemoryServer server(native_device());
   auto session = server.connect();
   std::vector<uint32_t> values((size_t{21} << 20) / 4 + 3), back(values.size());
   std::iota(values.begin(), values.end(), 7u);
@@ -408,7 +404,7 @@ TEST(RemoteSession, AServerThatEndsLosesTheSession) {
 }
 
 TEST(RemoteSession, ThreadsThatWaitGetEachTheirReply) {
-  MemoryServer server(cpu_device());
+  MemoryServer server(native_device());
   auto session = server.connect();
   std::vector<std::thread> threads;
   std::atomic<int> right{0};

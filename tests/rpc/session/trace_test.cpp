@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "conformance/programs.h"
-#include "device/cpu/cpu_device.h"
+#include "native_device.h"
 #include "rpc/session/remote_session.h"
 #include "rpc/session/wire.h"
 #include "support/memory_channel.h"
@@ -15,14 +15,10 @@ using runtime::TraceEvent;
 using runtime::Value;
 using testing::MemoryServer;
 
-std::shared_ptr<runtime::Device> cpu_device() {
-  return std::make_shared<device::CpuDevice>(1, std::make_shared<NativeLoader>());
-}
-
 int64_t end_of(const TraceEvent& event) { return event.start + event.duration; }
 
 TEST(RemoteTrace, HasBothEndsOnOneClock) {
-  MemoryServer server(cpu_device());
+  MemoryServer server(native_device());
   auto session = server.connect();
   auto machine = std::move(*session->open_machine(share(chain_program(native_blob()))));
   const std::vector<Value> args = {*runtime::upload(*session, f32({1, 2})),
@@ -58,7 +54,7 @@ TEST(RemoteTrace, HasBothEndsOnOneClock) {
 }
 
 TEST(RemoteTrace, ManyEventsComeInSeveralReplies) {
-  MemoryServer server(cpu_device());
+  MemoryServer server(native_device());
   auto session = server.connect();
   ASSERT_TRUE(session->start_trace());
   const runtime::BufferId id{session->new_handle()};
@@ -96,7 +92,7 @@ TEST(RecentLines, ComeWithFailures) {
   rpc::ServerOptions options;
   options.recent = &recent;
   options.limits.memory_bytes = 1000;
-  options.open_device = [](const std::string&) { return cpu_device(); };
+  options.open_device = [](const std::string&) { return native_device(); };
   MemoryServer server(options);
   auto session = server.connect();
   recent.add("a library said this");

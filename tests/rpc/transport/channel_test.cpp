@@ -5,6 +5,7 @@
 #include <functional>
 #include <thread>
 
+#include "pattern.h"
 #include "rpc/transport/listener.h"
 #include "rpc/transport/stream_channel.h"
 #include "support/expect_error.h"
@@ -16,14 +17,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 using testing::expect_parts;
+using testing::fault_of;
+using testing::pattern;
 
 runtime::Deadline in(int ms) { return Clock::now() + milliseconds(ms); }
-
-std::vector<std::byte> pattern(size_t size, int seed) {
-  std::vector<std::byte> bytes(size);
-  for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(i * 131 + i / 251 + seed);
-  return bytes;
-}
 
 struct Frame {
   std::vector<std::byte> head, payload;
@@ -36,11 +33,6 @@ Result<Frame> receive_frame(Channel& channel, runtime::Deadline deadline = {}) {
   frame.payload.resize(size);
   TAPML_TRY(channel.receive_payload(frame.payload, deadline));
   return frame;
-}
-
-template <class Value>
-PlatformFault fault_of(const Result<Value>& result) {
-  return result ? PlatformFault::kNone : result.error().fault;
 }
 
 // Two ends of each kind of way.

@@ -5,6 +5,7 @@
 #include <future>
 
 #include "client.h"
+#include "pattern.h"
 #include "rpc/session/server_session.h"
 #include "rpc/transport/stream_channel.h"
 #include "server_process.h"
@@ -20,13 +21,8 @@ using std::chrono::milliseconds;
 using testing::Client;
 using testing::expect_fault;
 using testing::kSlack;
+using testing::pattern;
 using testing::ServerProcess;
-
-std::vector<std::byte> pattern(size_t size) {
-  std::vector<std::byte> bytes(size);
-  for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(i * 131 + i / 251);
-  return bytes;
-}
 
 // Reads `frames` more of them, then nothing.
 class PausedChannel final : public StreamChannel {

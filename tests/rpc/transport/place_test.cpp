@@ -8,6 +8,7 @@ namespace tapml::rpc {
 namespace {
 
 using testing::expect_parts;
+using testing::fault_of;
 
 TEST(Place, ParsesEveryForm) {
   struct Form {
@@ -81,10 +82,6 @@ TEST(Place, RefusesEveryMalformedForm) {
     expect_parts(place.error(), form.parts);
     expect_parts(place.error(), {"unix:path"});
   }
-}
-
-PlatformFault fault_of(const Result<std::unique_ptr<Channel>>& channel) {
-  return channel ? PlatformFault::kNone : channel.error().fault;
 }
 
 TEST(Connect, SaysThatNothingListens) {

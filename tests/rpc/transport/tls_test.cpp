@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "client.h"
+#include "pattern.h"
 #include "rpc/transport/listener.h"
 #include "rpc/transport/stream_channel.h"
 #include "rpc/transport/tls_relay.h"
@@ -206,9 +207,7 @@ TEST_F(Tls, CarriesFramesBothWaysAtOnceThroughANetworkThatCutsThemUp) {
   connects.join();
   ASSERT_TRUE(client) << client.error().to_string();
 
-  std::vector<std::byte> head(100), payload(3 << 20);
-  for (size_t i = 0; i < payload.size(); ++i)
-    payload[i] = static_cast<std::byte>(i * 131 + i / 251);
+  std::vector<std::byte> head(100), payload = testing::pattern(3 << 20);
   const auto send = [&](Channel& channel) {
     for (int i = 0; i < 3; ++i) {
       // Deadlines that pass inside of frames: the same call goes on.

@@ -9,8 +9,6 @@ namespace {
 using schedule::Block;
 using schedule::Schedule;
 
-const std::vector<Sizes> kRows = {{{"n", 0}}, {{"n", 1}}, {{"n", 3}}, {{"n", 4}}, {{"n", 9}}};
-
 const char* const kTranspose = R"(
 prim def k(x: Buffer((n, 6), f32), out y: Buffer((6, n), f32), n: i64) {
   for i in serial(6) {

@@ -9,7 +9,6 @@ namespace {
 using schedule::Block;
 using schedule::Schedule;
 
-const std::vector<Sizes> kRows = {{{"n", 0}}, {{"n", 1}}, {{"n", 3}}, {{"n", 4}}, {{"n", 9}}};
 const std::vector<Sizes> kWidths = {{{"h", 0}}, {{"h", 1}}, {{"h", 4}}, {{"h", 7}}, {{"h", 9}}};
 
 // The window of 3 needs 6 elements for 4 results: the tiles overlap.

@@ -24,6 +24,13 @@ namespace tapml::testing {
 
 using Sizes = std::map<std::string, int64_t>;
 
+// Rows, also with columns: none, one, and around factors of 4 and 8.
+inline const std::vector<Sizes> kRows = {
+    {{"n", 0}}, {{"n", 1}}, {{"n", 3}}, {{"n", 4}}, {{"n", 9}}};
+inline const std::vector<Sizes> kBoth = {{{"n", 0}, {"m", 3}}, {{"n", 3}, {"m", 0}},
+                                         {{"n", 1}, {"m", 1}}, {{"n", 4}, {"m", 7}},
+                                         {{"n", 5}, {"m", 8}}, {{"n", 2}, {"m", 9}}};
+
 inline tir::PrimFuncRef parse_program(const std::string& source) {
   Module module = text::parse(source, "test");
   analysis::verify_input(module, "test");

@@ -9,9 +9,6 @@ namespace {
 using schedule::Block;
 using schedule::Schedule;
 
-const std::vector<Sizes> kBoth = {{{"n", 0}, {"m", 3}}, {{"n", 3}, {"m", 0}}, {{"n", 1}, {"m", 1}},
-                                  {{"n", 4}, {"m", 7}}, {{"n", 5}, {"m", 8}}, {{"n", 2}, {"m", 9}}};
-
 TEST(DecomposeReduction, InitInLoopsOfItsOwn) {
   tir::PrimFuncRef func = parse_program(kSum);
   Schedule s(func);
