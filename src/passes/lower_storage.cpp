@@ -157,12 +157,18 @@ class StorageLowering {
     if (updated(*call) && update(binding, *call)) return;
     std::vector<Expr> args;
     const bool reshapes = is_view(called_operator(binding.value));
+    bool copies_result = false;
     for (const Expr& arg : call->args) {
       const auto* var = as<VarNode>(arg);
-      const bool own = reshapes && args.empty() && writes_ && var && may_tell(var);
+      bool own = reshapes && args.empty() && writes_ && var && may_tell(var);
+      // Of unknown rank it is copied when it has its new shape.
+      copies_result |= own && !may_be_tensor(var->annotation) && !flow_.may_be_view(var) &&
+                       has_shape(binding.var->annotation);
+      own &= !copies_result;
       args.push_back(own ? copy_of(arg, here_) : readable(arg, here_));
     }
     binding.value = make_call(call->callee, std::move(args), call->attrs, call->annotations);
+    if (copies_result) return keep_copy_of(std::move(binding));
     if (as<ExternFuncNode>(as<CallNode>(binding.value)->callee)) {
       ++write_count_;
       if (writes_ && may_tell(source.var.get())) return keep_copy_of(std::move(binding));
@@ -192,7 +198,7 @@ class StorageLowering {
     keep(std::move(binding));
   }
 
-  // What a packed function returns may be what it was given.
+  // What a packed function or a view returns may be what it was given.
   void keep_copy_of(Binding binding) {
     const auto* tensor = as_tensor(binding.var->annotation);
     if (!tensor || !tensor->dtype || (!tensor->shape && tensor->ndim == kUnknownNdim)) {

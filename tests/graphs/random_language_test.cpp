@@ -87,7 +87,8 @@ void expect_machine(runtime::Session& session, const std::shared_ptr<const Execu
 bool is_refusal(const Error& error) {
   auto says = [&](const char* text) { return error.message.find(text) != std::string::npos; };
   return error.kind == ErrorKind::kUser &&
-         (says("has no known shape and dtype") || says("is not known well enough"));
+         (says("has no known shape and dtype") || says("has no known rank and dtype") ||
+          says("is not known well enough"));
 }
 
 using Sessions = std::vector<std::pair<std::string, std::unique_ptr<runtime::Session>>>;
