@@ -16,11 +16,11 @@ struct Expected {
   const char* rule;
 };
 
-KernelProgram call(const char* op, std::vector<std::pair<Dims, DType>> tensors, AttrMap attrs = {},
-                   std::vector<Sizes> sizes = {{}}) {
+KernelProgram call(const char* op, const std::vector<std::pair<Dims, DType>>& tensors,
+                   AttrMap attrs = {}, std::vector<Sizes> sizes = {{}}) {
   KernelMaker maker(op);
   std::vector<relax::Expr> args;
-  for (auto& [shape, dtype] : tensors) args.push_back(maker.param(shape, dtype));
+  for (const auto& [shape, dtype] : tensors) args.push_back(maker.param(shape, dtype));
   maker.op(op, args, std::move(attrs));
   return maker.single(std::move(sizes));
 }

@@ -70,11 +70,10 @@ class Authority {
   }
 
   static void write(const std::string& file, X509* certificate, EVP_PKEY* key) {
-    FILE* out = std::fopen(file.c_str(), "w");
-    ASSERT_NE(out, nullptr) << file;
-    if (certificate) PEM_write_X509(out, certificate);
-    if (key) PEM_write_PrivateKey(out, key, nullptr, nullptr, 0, nullptr, nullptr);
-    std::fclose(out);
+    const std::unique_ptr<FILE, int (*)(FILE*)> out(std::fopen(file.c_str(), "w"), std::fclose);
+    ASSERT_TRUE(out) << file;
+    if (certificate) PEM_write_X509(out.get(), certificate);
+    if (key) PEM_write_PrivateKey(out.get(), key, nullptr, nullptr, 0, nullptr, nullptr);
   }
 
   Key key_;
