@@ -1,5 +1,6 @@
-# Sources of a room compiled in groups, with TAPML_UNITY, as the presets have it: a full build takes less than
-# half the processor time, a change of one file more (cmake --preset dev -DTAPML_UNITY=OFF).
+# Sources of a room, a program or a folder of tests compiled in groups, with TAPML_UNITY, as the presets have
+# it: a full build reads headers less often, a change of one file costs more (cmake --preset dev
+# -DTAPML_UNITY=OFF).
 
 set(TAPML_UNITY_SIZE 8 CACHE STRING "Sources in a group of TAPML_UNITY")
 mark_as_advanced(TAPML_UNITY_SIZE)

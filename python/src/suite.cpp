@@ -158,7 +158,7 @@ CarvedSuite carve_function(const Compiled& compiled, const py::object& device,
       names += (names.empty() ? "" : ", ") + one.name;
     }
     throw_user("the executable has no such function", "carve(function=...)", names,
-               tapml::in_quotes(name));
+               in_quotes(name));
   }
   std::vector<std::vector<runtime::Value>> runs;
   for (py::handle one : inputs) {

@@ -189,6 +189,14 @@ class Interpreter {
     binder.finish_known();
   }
 
+  // The same of the annotations that a call states for its results.
+  static void check_stated(const CallNode& node, const Item& result, const std::string& place,
+                           Scope& scope) {
+    if (node.annotations.empty()) return;
+    check(node.annotations.size() == 1 ? node.annotations[0] : tuple_annotation(node.annotations),
+          result, place, scope);
+  }
+
   // The value of a body or branch whose value is the function's. Where it is that of a call whose
   // result needs no further check, `tail` is filled instead.
   Item body(const Expr& expr, Scope& scope, Tail& tail) {
@@ -369,6 +377,7 @@ class Interpreter {
       binder.bind(binding.match_cast, value, place);
       binder.finish();
     }
+    if (call) check_stated(*call, value, place_of(binding, *call, scope), scope);
     check(binding.var->annotation, value, call ? place_of(binding, *call, scope) : place, scope);
     scope.vars[binding.var.get()] = std::move(value);
   }

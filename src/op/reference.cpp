@@ -1,6 +1,7 @@
 #include "op/reference.h"
 
 #include <cmath>
+#include <span>
 
 namespace tapml::op {
 
@@ -26,10 +27,14 @@ RefTensor RefTensor::zeros(DType dtype, Shape shape) {
 }
 
 RefTensor RefTensor::from(const HostTensor& host) {
-  RefTensor tensor = zeros(host.dtype(), host.shape());
-  for (size_t i = 0; i < tensor.values.size(); ++i) {
-    tensor.values[i] = host.at_f64(static_cast<int64_t>(i));
-    if (!tensor.integers.empty()) tensor.integers[i] = host.values<int64_t>()[i];
+  RefTensor tensor;
+  tensor.dtype = host.dtype();
+  tensor.shape = host.shape();
+  tensor.values = RefValues(host);
+  tensor.bound.assign(tensor.values.size(), 0);
+  if (is_64_bit(host.dtype())) {
+    const std::span<const int64_t> integers = host.values<int64_t>();
+    tensor.integers.assign(integers.begin(), integers.end());
   }
   return tensor;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "abi/attributes.h"
+#include "op/ref_elements.h"
 #include "tensor/host_tensor.h"
 
 namespace tapml::op {
@@ -17,8 +18,8 @@ namespace tapml::op {
 struct RefTensor {
   DType dtype = DType::kF32;  // of the program, not of `values`
   Shape shape;
-  std::vector<double> values;
-  std::vector<double> bound;
+  RefValues values;
+  RefBounds bound;
   // Of i64 and u64 tensors the exact elements (two's complement bits), which a double cannot hold;
   // `values` are these rounded. Empty for other dtypes.
   std::vector<int64_t> integers;
@@ -38,7 +39,7 @@ struct RefTensor {
   bool wants(size_t element) const { return wanted.empty() || wanted[element] != 0; }
 
   static RefTensor zeros(DType dtype, Shape shape);
-  // Exact inputs: bound 0.
+  // Exact inputs: bound 0. The bytes must not change while it lives.
   static RefTensor from(const HostTensor& tensor);
   // Values rounded to dtype.
   HostTensor to_host() const;

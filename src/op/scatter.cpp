@@ -253,6 +253,13 @@ std::optional<Dims> index_shape(const CallView& call) {
   return shape;
 }
 
+// The shape that index_put writes: the indices', then what is left of x.
+Dims written_shape(const Dims& indices, const Dims& x, size_t depth) {
+  Dims written = indices;
+  written.insert(written.end(), x.begin() + static_cast<std::ptrdiff_t>(depth), x.end());
+  return written;
+}
+
 relax::Annotation deduce_index_put(const CallView& call) {
   Known x = known_tensor(call, kPutData), values = known_tensor(call, kPutValues);
   expect_same_dtype(call, x, values, "values");
@@ -266,9 +273,7 @@ relax::Annotation deduce_index_put(const CallView& call) {
                "1 to " + std::to_string(x.ndim), std::to_string(depth));
   }
   if (shape && x.shape && values.shape) {
-    Dims written = *shape;
-    written.insert(written.end(), x.shape->begin() + static_cast<std::ptrdiff_t>(depth),
-                   x.shape->end());
+    Dims written = written_shape(*shape, *x.shape, depth);
     if (values.shape->size() > written.size()) {
       call.error("values have more dimensions than what is written", dims_text(written),
                  dims_text(*values.shape));
@@ -290,9 +295,7 @@ tir::PrimFuncRef legalize_index_put(const CallView& call) {
     call.error("the shapes of the indices may not be compatible", "provably compatible shapes");
   }
   size_t depth = lowering.field_count(kPutIndices);
-  Dims written = *tuples;
-  written.insert(written.end(), x->shape.begin() + static_cast<std::ptrdiff_t>(depth),
-                 x->shape.end());
+  Dims written = written_shape(*tuples, x->shape, depth);
   return write_slices(
       lowering, "index_put", x, *tuples, depth, call.flag("accumulate"),
       [&](const std::vector<Var>& t, size_t d) {

@@ -195,12 +195,9 @@ void check_one_or(const CallView& call, const PrimExpr& dim, const PrimExpr& ext
 
 void expect_one_or(const CallView& call, const PrimExpr& dim, const PrimExpr& extent,
                    const std::string& what) {
-  if (dim.is_int(1) || provably_equal(dim, extent)) return;
-  if (provably_different(dim, 1) && provably_different(dim, extent)) {
-    call.error("dimensions " + what + " differ", "equal dimensions, or the first 1",
-               to_string(dim) + " and " + to_string(extent));
-  }
-  check_one_or(call, dim, extent);
+  if (dim.is_int(1)) return;
+  if (provably_different(dim, 1)) return expect_same_dim(call, dim, extent, what);
+  if (!provably_equal(dim, extent)) check_one_or(call, dim, extent);
 }
 
 std::optional<Dims> broadcast(const CallView& call, const Dims& a, const Dims& b) {

@@ -155,17 +155,15 @@ class StorageLowering {
       return call_function(std::move(binding), *call);
     }
     if (updated(*call) && update(binding, *call)) return;
+    const auto* first = call->args.empty() ? nullptr : as<VarNode>(call->args[0]);
+    const bool own = is_view(called_operator(binding.value)) && writes_ && first && may_tell(first);
+    // A tensor of unknown rank is copied when it has its new shape.
+    const bool copies_result = own && !may_be_tensor(first->annotation) &&
+                               !flow_.may_be_view(first) && has_shape(binding.var->annotation);
     std::vector<Expr> args;
-    const bool reshapes = is_view(called_operator(binding.value));
-    bool copies_result = false;
     for (const Expr& arg : call->args) {
-      const auto* var = as<VarNode>(arg);
-      bool own = reshapes && args.empty() && writes_ && var && may_tell(var);
-      // Of unknown rank it is copied when it has its new shape.
-      copies_result |= own && !may_be_tensor(var->annotation) && !flow_.may_be_view(var) &&
-                       has_shape(binding.var->annotation);
-      own &= !copies_result;
-      args.push_back(own ? copy_of(arg, here_) : readable(arg, here_));
+      const bool copied = own && !copies_result && args.empty();
+      args.push_back(copied ? copy_of(arg, here_) : readable(arg, here_));
     }
     binding.value = make_call(call->callee, std::move(args), call->attrs, call->annotations);
     if (copies_result) return keep_copy_of(std::move(binding));
@@ -254,7 +252,9 @@ class StorageLowering {
     auto it = known_.named.find(var);
     if (it != known_.named.end()) return it->second;
     place = place_for(var, place);
-    Annotation annotation = other && has_shape(other) ? other : shape_of(*var, other);
+    const auto* tensor = as_tensor(var->annotation);
+    const bool has_dims = tensor && tensor->shape;
+    Annotation annotation = !has_dims && other && has_shape(other) ? other : shape_of(*var, other);
     Variable known = emit(place, var->name + "_known", annotation, expr, true);
     known_.named[var] = known;
     return known;
@@ -266,6 +266,7 @@ class StorageLowering {
     int ndim = tensor ? tensor->ndim : kUnknownNdim;
     if (!dtype && like) dtype = like->dtype;
     if (ndim == kUnknownNdim && like) ndim = like->ndim;
+    if (dtype && tensor && tensor->shape) return tensor_annotation(*tensor->shape, dtype);
     if (!dtype || ndim == kUnknownNdim) {
       throw_user("a tensor that is written or copied has no known rank and dtype",
                  "variable " + var.name, "Tensor(ndim=2, f32), say", to_string(var.annotation),

@@ -12,7 +12,8 @@ using Values = std::vector<double>;
 
 Values values_of(const OperatorCase& test) {
   expect_within_bounds(test);
-  return run_reference(test)[0].values;
+  const auto values = run_reference(test)[0].values;
+  return {values.begin(), values.end()};
 }
 
 TEST(Windows, Convolution) {

@@ -36,7 +36,28 @@ inline HostTensor random_tensor(Shape shape, DType dtype, unsigned seed) {
   return tensor;
 }
 
-// The results of main on a platform that is here. With `verify` every pass is verified.
+// The results of main.
+inline Result<std::vector<HostTensor>> run_main(runtime::Session& session,
+                                                const std::shared_ptr<const Executable>& executable,
+                                                const std::vector<HostTensor>& inputs) {
+  TAPML_ASSIGN(auto vm, runtime::VirtualMachine::create(session, executable));
+  std::vector<runtime::Value> args;
+  for (const HostTensor& input : inputs) {
+    TAPML_ASSIGN(runtime::Tensor tensor, runtime::upload(session, input));
+    args.emplace_back(tensor);
+  }
+  TAPML_ASSIGN(runtime::Value result, vm->call("main", args));
+  std::vector<runtime::Value> fields = {result};
+  if (const auto* tuple = result.tuple()) fields.assign(tuple->begin(), tuple->end());
+  std::vector<HostTensor> outputs;
+  for (const runtime::Value& field : fields) {
+    TAPML_ASSIGN(HostTensor host, runtime::download(*field.tensor()));
+    outputs.push_back(std::move(host));
+  }
+  return outputs;
+}
+
+// The same on a platform that is here. With `verify` every pass is verified.
 inline Result<std::vector<HostTensor>> run_module(const std::string& platform, const Module& module,
                                                   const std::vector<HostTensor>& inputs,
                                                   bool verify = true) {
@@ -45,24 +66,7 @@ inline Result<std::vector<HostTensor>> run_module(const std::string& platform, c
   pipeline::ImplementOptions options;
   options.instruments.verify = verify;
   auto executable = pipeline::compile(module, target::parse_target(platform), options);
-  TAPML_ASSIGN(auto vm, runtime::VirtualMachine::create(*session, executable));
-  std::vector<runtime::Value> args;
-  for (const HostTensor& input : inputs) {
-    TAPML_ASSIGN(runtime::Tensor tensor, runtime::upload(*session, input));
-    args.emplace_back(tensor);
-  }
-  TAPML_ASSIGN(runtime::Value result, vm->call("main", args));
-  std::vector<HostTensor> outputs;
-  if (const auto* fields = result.tuple()) {
-    for (const runtime::Value& field : *fields) {
-      TAPML_ASSIGN(HostTensor host, runtime::download(*field.tensor()));
-      outputs.push_back(std::move(host));
-    }
-    return outputs;
-  }
-  TAPML_ASSIGN(HostTensor host, runtime::download(*result.tensor()));
-  outputs.push_back(std::move(host));
-  return outputs;
+  return run_main(*session, executable, inputs);
 }
 
 // The only one of them.

@@ -5,7 +5,7 @@
 
 #include "interp/interpreter.h"
 #include "pipeline/compile.h"
-#include "runtime/vm.h"
+#include "run_module.h"
 #include "support/expect_error.h"
 #include "support/sessions.h"
 #include "text/parser.h"
@@ -58,14 +58,9 @@ class Segments : public ::testing::TestWithParam<const char*> {
   Result<HostTensor> run(const Module& module, const target::Target& target,
                          const std::vector<HostTensor>& inputs) {
     executable_ = pipeline::compile(module, target);
-    TAPML_ASSIGN(auto vm, runtime::VirtualMachine::create(*session_, executable_));
-    std::vector<runtime::Value> args;
-    for (const HostTensor& input : inputs) {
-      TAPML_ASSIGN(runtime::Tensor tensor, runtime::upload(*session_, input));
-      args.emplace_back(tensor);
-    }
-    TAPML_ASSIGN(runtime::Value result, vm->call("main", args));
-    return runtime::download(*result.tensor());
+    TAPML_ASSIGN(std::vector<HostTensor> outputs,
+                 testing::run_main(*session_, executable_, inputs));
+    return std::move(outputs.at(0));
   }
 
   size_t segments() const {

@@ -207,7 +207,7 @@ interp::HostFunctions language_functions() {
   interp::HostFunctions table;
   table["test.double"] = [](const interp::ValueList& args) {
     op::RefTensor tensor = args.at(0).as_tensor();
-    for (double& value : tensor.values) value *= 2;
+    for (size_t i = 0; i < tensor.values.size(); ++i) tensor.values[i] *= 2;
     return interp::Value::tensor(std::move(tensor));
   };
   auto count = std::make_shared<int64_t>(0);

@@ -18,7 +18,7 @@ HostTensor floats(const std::vector<float>& values) {
 
 op::RefTensor judge(const std::vector<float>& values, double bound) {
   op::RefTensor tensor = op::RefTensor::from(floats(values));
-  for (double& one : tensor.bound) one = bound;
+  tensor.bound.assign(tensor.values.size(), bound);
   return tensor;
 }
 

@@ -48,7 +48,7 @@ double highest_value(DType dtype) {
 
 void put_exact(RefTensor& out, size_t i, double value, double bound) {
   out.set_value(i, value);
-  out.bound[i] = std::isnan(bound) ? kInfinity : bound;
+  out.bound.set(i, std::isnan(bound) ? kInfinity : bound);
 }
 
 void put(RefTensor& out, size_t i, double value, double error) {
@@ -80,16 +80,14 @@ void put_moved(RefTensor& out, size_t i, const RefTensor& from, size_t j) {
 
 void put_integer(RefTensor& out, size_t i, int64_t value, double bound) {
   out.set_integer(i, value);
-  out.bound[i] = std::isnan(bound) ? kInfinity : bound;
+  out.bound.set(i, std::isnan(bound) ? kInfinity : bound);
 }
 
 double sum_error(double unit, size_t count, double magnitude) {
   return scaled(magnitude, kSumFactor * unit * std::sqrt(static_cast<double>(count)));
 }
 
-bool is_exact(const RefTensor& tensor) {
-  return std::all_of(tensor.bound.begin(), tensor.bound.end(), [](double b) { return b == 0; });
-}
+bool is_exact(const RefTensor& tensor) { return tensor.bound.all_zero(); }
 
 std::vector<int64_t> row_major_strides(const Shape& shape) {
   std::vector<int64_t> strides(shape.size());

@@ -44,7 +44,7 @@ void put_moved(RefTensor& out, size_t i, const RefTensor& from, size_t j);
 double sum_error(double unit, size_t count, double magnitude);
 
 // Every element may be anything.
-inline void open_all(RefTensor& out) { std::fill(out.bound.begin(), out.bound.end(), kInfinity); }
+inline void open_all(RefTensor& out) { out.bound.assign(out.values.size(), kInfinity); }
 // True where every element is exact.
 bool is_exact(const RefTensor& tensor);
 

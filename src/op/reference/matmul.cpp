@@ -7,6 +7,9 @@ namespace tapml::op::reference {
 
 namespace {
 
+// Columns that are neighbours in memory where they are not contiguous.
+constexpr size_t kColumnsTogether = 16;
+
 // Sums of one row of a with one column of b, both contiguous.
 struct Sums {
   double value = 0;      // sum a*b
@@ -64,26 +67,45 @@ struct Operand {
   }
 
   size_t size() const { return rows * columns; }
+  size_t row_stride() const { return transposed ? 1 : columns; }
+  size_t column_stride() const { return transposed ? rows : 1; }
   size_t at(size_t base, size_t row, size_t column) const {
-    return base + (transposed ? column * rows + row : row * columns + column);
+    return base + row * row_stride() + column * column_stride();
   }
 };
 
-// The reduced dimension made contiguous: copies of a matrix with `lines` of `k` elements.
-struct Lines {
-  std::vector<double> values, bound;
+// Lines of `k` elements along the reduced dimension of a matrix, each contiguous.
+class Lines {
+ public:
+  Lines(const RefTensor& tensor, size_t k, size_t between, size_t along, bool exact)
+      : tensor_(tensor), k_(k), between_(between), along_(along), exact_(exact) {}
 
-  template <class At>
-  void fill(const RefTensor& tensor, size_t lines, size_t k, bool exact, At&& at) {
-    values.resize(lines * k);
-    bound.resize(exact ? 0 : lines * k);
-    for (size_t line = 0; line < lines; ++line) {
-      for (size_t r = 0; r < k; ++r) {
-        values[line * k + r] = tensor.values[at(line, r)];
-        if (!exact) bound[line * k + r] = tensor.bound[at(line, r)];
-      }
+  // Takes `count` lines of the matrix that begins at element `base`.
+  void take(size_t base, size_t first, size_t count) {
+    copy(tensor_.values, base + first * between_, count, values_);
+    if (!exact_) copy(tensor_.bound, base + first * between_, count, bound_);
+  }
+  // Of those that were taken.
+  const double* values(size_t line) const { return values_.data() + line * k_; }
+  const double* bound(size_t line) const { return bound_.data() + line * k_; }
+
+ private:
+  template <class Elements>
+  void copy(const Elements& from, size_t at, size_t count, std::vector<double>& to) const {
+    to.resize(count * k_);
+    if (to.empty()) return;
+    if (along_ == 1) {
+      for (size_t i = 0; i < count; ++i) from.read(at + i * between_, 1, k_, to.data() + i * k_, 1);
+    } else {
+      for (size_t r = 0; r < k_; ++r)
+        from.read(at + r * along_, between_, count, to.data() + r, k_);
     }
   }
+
+  const RefTensor& tensor_;
+  size_t k_, between_, along_;
+  bool exact_;
+  std::vector<double> values_, bound_;
 };
 
 }  // namespace
@@ -101,8 +123,8 @@ void matmul(const AttrMap& attrs, Args args, Outputs outputs) {
   std::vector<size_t> b_offsets(static_cast<size_t>(element_count(batch)));
   walk(batch, broadcast_strides(right.batch, batch), 0,
        [&](size_t i, size_t j) { b_offsets[i] = j * right.size(); });
-  Lines rows, columns;
-  size_t copied = SIZE_MAX;
+  Lines rows(a, k, left.row_stride(), left.column_stride(), exact);
+  Lines columns(b, k, right.column_stride(), right.row_stride(), exact);
   walk(batch, broadcast_strides(left.batch, batch), 0, [&](size_t i, size_t j) {
     size_t a_base = j * left.size(), b_base = b_offsets[i];
     if (!is_float(out.dtype)) {
@@ -115,22 +137,22 @@ void matmul(const AttrMap& attrs, Args args, Outputs outputs) {
       }
       return;
     }
-    rows.fill(a, m, k, exact, [&](size_t row, size_t r) { return left.at(a_base, row, r); });
-    if (copied != b_base) {
-      columns.fill(b, n, k, exact, [&](size_t c, size_t r) { return right.at(b_base, r, c); });
-      copied = b_base;
-    }
-    for (size_t row = 0; row < m; ++row) {
-      for (size_t column = 0; column < n; ++column) {
-        if (!out.wants((i * m + row) * n + column)) continue;
-        const double *x = rows.values.data() + row * k, *y = columns.values.data() + column * k;
-        Sums sums = dot(x, y, k);
-        if (!exact) {
-          sums.reach =
-              reach_of(x, rows.bound.data() + row * k, y, columns.bound.data() + column * k, k);
+    rows.take(a_base, 0, m);
+    for (size_t first = 0; first < n; first += kColumnsTogether) {
+      const size_t end = std::min(n, first + kColumnsTogether);
+      columns.take(b_base, first, end - first);
+      for (size_t row = 0; row < m; ++row) {
+        for (size_t column = first; column < end; ++column) {
+          const size_t cell = (i * m + row) * n + column;
+          if (!out.wants(cell)) continue;
+          const double *x = rows.values(row), *y = columns.values(column - first);
+          Sums sums = dot(x, y, k);
+          if (!exact) {
+            sums.reach = reach_of(x, rows.bound(row), y, columns.bound(column - first), k);
+          }
+          double moved = std::max(0.0, sums.reach - sums.magnitude);
+          put(out, cell, sums.value, moved + sum_error(unit, k, sums.reach));
         }
-        double moved = std::max(0.0, sums.reach - sums.magnitude);
-        put(out, (i * m + row) * n + column, sums.value, moved + sum_error(unit, k, sums.reach));
       }
     }
   });

@@ -71,7 +71,8 @@ void by_channels(const AttrMap& attrs, Args args, Outputs outputs, size_t width)
   const Shape& shape = args[0].tensor->shape;
   size_t inner = span_of(shape, 2, shape.size()), channels = static_cast<size_t>(shape[1]);
   size_t size = width * inner;
-  size_t groups = size == 0 ? 0 : span_of(shape, 0, shape.size()) / size;
+  if (size == 0) return;  // there are no elements
+  size_t groups = span_of(shape, 0, shape.size()) / size;
   normalize(
       attrs, args, outputs, groups, [&](size_t i) { return i / size; },
       [&](size_t i) { return i / inner % channels; });
@@ -87,12 +88,12 @@ void rms_norm(const AttrMap& attrs, Args args, Outputs outputs) {
   size_t rows = width == 0 ? 0 : x.values.size() / width;
   auto count = static_cast<double>(width);
   for (size_t row = 0; row < rows; ++row) {
-    const double* value = x.values.data() + row * width;
-    const double* bound = x.bound.data() + row * width;
+    const size_t at = row * width;
     double squares = 0, reach = 0;
     for (size_t j = 0; j < width; ++j) {
-      double most = std::fabs(value[j]) + bound[j];
-      squares += value[j] * value[j];
+      const double value = x.values[at + j];
+      double most = std::fabs(value) + x.bound[at + j];
+      squares += value * value;
       reach += most * most;
     }
     double mean = squares / count + epsilon;
@@ -102,11 +103,12 @@ void rms_norm(const AttrMap& attrs, Args args, Outputs outputs) {
     double least = std::max(mean - mean_error, std::max(epsilon / 2, 0x1p-126));
     double scale_error = 1 / std::sqrt(least) - scale + kMathFactor * unit * scale;
     for (size_t j = 0; j < width; ++j) {
-      double y = value[j] * scale * weight.values[j];
-      double most = (std::fabs(value[j]) + bound[j]) * (scale + scale_error) *
+      const double value = x.values[at + j];
+      double y = value * scale * weight.values[j];
+      double most = (std::fabs(value) + x.bound[at + j]) * (scale + scale_error) *
                     (std::fabs(weight.values[j]) + weight.bound[j]);
       double error = most - std::fabs(y) + scaled(y, 2 * kRoundFactor * unit);
-      put(outputs[0], row * width + j, y, error);
+      put(outputs[0], at + j, y, error);
     }
   }
 }
@@ -157,7 +159,8 @@ void log_softmax(const AttrMap& attrs, Args args, Outputs outputs) {
 
 void layer_norm(const AttrMap& attrs, Args args, Outputs outputs) {
   size_t size = args[1].tensor->values.size();
-  size_t groups = size == 0 ? 0 : args[0].tensor->values.size() / size;
+  if (size == 0) return;  // there are no elements
+  size_t groups = args[0].tensor->values.size() / size;
   normalize(
       attrs, args, outputs, groups, [&](size_t i) { return i / size; },
       [&](size_t i) { return i % size; });

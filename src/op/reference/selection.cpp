@@ -94,7 +94,7 @@ void unique_fill(const AttrMap&, Args args, Outputs outputs) {
     }
   }
   if (is_exact(sorted) && is_exact(order)) return;
-  for (RefTensor& out : outputs) std::fill(out.bound.begin(), out.bound.end(), kInfinity);
+  for (RefTensor& out : outputs) open_all(out);
 }
 
 void unique(const AttrMap& attrs, Args args, Outputs outputs) {

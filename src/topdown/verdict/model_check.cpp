@@ -141,11 +141,13 @@ std::vector<HostTensor> evaluated_logits(const Module& module, const ModelInterf
   return logits;
 }
 
-ModelJudge::ModelJudge(op::RefTensor logits, size_t prompt, const std::vector<HostTensor>& source)
-    : logits_(std::move(logits)), first_(static_cast<int64_t>(prompt) - 1) {
-  vocabulary_ = logits_.shape.back();
+ModelJudge::ModelJudge(const op::RefTensor& logits, size_t prompt,
+                       const std::vector<HostTensor>& source)
+    : logits_(logits.values.begin(), logits.values.end()),
+      first_(static_cast<int64_t>(prompt) - 1),
+      vocabulary_(logits.shape.back()) {
   double largest = 1;
-  for (double value : logits_.values) largest = std::max(largest, std::abs(value));
+  for (double value : logits_) largest = std::max(largest, std::abs(value));
   for (size_t i = 0; i < source.size(); ++i) {
     source_error_ = std::max(source_error_, error(source[i], i));
   }

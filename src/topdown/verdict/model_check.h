@@ -61,7 +61,7 @@ class ModelJudge {
  public:
   // `logits` of all tokens, the first `prompt` of which are the prompt; `source`: the source's own
   // forced_logits().
-  ModelJudge(op::RefTensor logits, size_t prompt, const std::vector<HostTensor>& source);
+  ModelJudge(const op::RefTensor& logits, size_t prompt, const std::vector<HostTensor>& source);
   // The judge of `run`, which the source's engine makes once.
   static ModelJudge of(const Module& module, const std::map<std::string, HostTensor>& weights,
                        llm::Engine& source, const ForcedRun& run);
@@ -73,11 +73,11 @@ class ModelJudge {
 
  private:
   const double* row(size_t i) const {
-    return logits_.values.data() + (first_ + static_cast<int64_t>(i)) * vocabulary_;
+    return logits_.data() + (first_ + static_cast<int64_t>(i)) * vocabulary_;
   }
   double error(const HostTensor& logits, size_t i) const;
 
-  op::RefTensor logits_;
+  std::vector<double> logits_;
   int64_t first_, vocabulary_;
   double source_error_ = 0, bound_ = 0;
 };

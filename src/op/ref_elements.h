@@ -1,0 +1,110 @@
+// The elements of the judge's tensors. Of whole weights a judge may want little, so what is given
+// or zero takes no memory until it is changed.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <initializer_list>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "tensor/host_tensor.h"
+
+namespace tapml::op {
+
+// Values in f64. Those of a given f32 tensor stay where they lie until one is changed.
+class RefValues {
+ public:
+  RefValues() = default;
+  RefValues(std::vector<double> values) : own_(std::move(values)) {}
+  RefValues(std::initializer_list<double> values) : own_(values) {}
+  explicit RefValues(const HostTensor& tensor);  // widened
+
+  size_t size() const { return given_ ? given_size_ : own_.size(); }
+  bool empty() const { return size() == 0; }
+  double operator[](size_t i) const { return given_ ? given_[i] : own_[i]; }
+  double& operator[](size_t i) { return mine()[i]; }
+  void assign(size_t size, double value) { *this = std::vector<double>(size, value); }
+  // Copies `count` elements from `first` on, `stride` apart, to places `to_stride` apart.
+  void read(size_t first, size_t stride, size_t count, double* to, size_t to_stride) const;
+
+  class Iterator {
+   public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = double;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const double*;
+    using reference = double;
+
+    Iterator(const RefValues& values, size_t at) : values_(&values), at_(at) {}
+    double operator*() const { return (*values_)[at_]; }
+    Iterator& operator++() {
+      ++at_;
+      return *this;
+    }
+    bool operator==(const Iterator& other) const { return at_ == other.at_; }
+
+   private:
+    const RefValues* values_;
+    size_t at_;
+  };
+  Iterator begin() const { return {*this, 0}; }
+  Iterator end() const { return {*this, size()}; }
+  friend bool operator==(const RefValues& a, const RefValues& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  }
+
+ private:
+  std::vector<double>& mine() {
+    if (given_) copy_given();
+    return own_;
+  }
+  void copy_given();
+
+  std::vector<double> own_;
+  const float* given_ = nullptr;  // of owner_; null: own_
+  size_t given_size_ = 0;
+  HostTensor owner_;
+};
+
+// Bounds, none below 0. Where all are 0 none is kept.
+class RefBounds {
+ public:
+  RefBounds() = default;
+  RefBounds(std::vector<double> bounds) : size_(bounds.size()), own_(std::move(bounds)) {}
+  RefBounds(std::initializer_list<double> bounds) : RefBounds(std::vector<double>(bounds)) {}
+
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  bool all_zero() const {
+    return std::all_of(own_.begin(), own_.end(), [](double bound) { return bound == 0; });
+  }
+  double operator[](size_t i) const { return own_.empty() ? 0 : own_[i]; }
+  double& operator[](size_t i) {
+    if (own_.empty()) own_.resize(size_);
+    return own_[i];
+  }
+  void set(size_t i, double bound) {
+    if (bound != 0 || !own_.empty()) (*this)[i] = bound;
+  }
+  void assign(size_t size, double bound) {
+    size_ = size;
+    own_.assign(bound == 0 ? 0 : size, bound);
+  }
+  friend bool operator==(const RefBounds& a, const RefBounds& b) {
+    if (a.size_ != b.size_) return false;
+    for (size_t i = 0; i < a.size_; ++i) {
+      if (a[i] != b[i]) return false;
+    }
+    return true;
+  }
+  // As RefValues::read.
+  void read(size_t first, size_t stride, size_t count, double* to, size_t to_stride) const;
+
+ private:
+  size_t size_ = 0;
+  std::vector<double> own_;  // empty: all are 0
+};
+
+}  // namespace tapml::op
