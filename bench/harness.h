@@ -29,13 +29,8 @@ struct Case {
   bool figure = false;  // the bar is for the figure itself
   bool no_bar = false;  // the figure is for orientation
   std::function<Pair(std::string& absent)> prepare;
-  int pairs = 15;
-  // Once these have passed no further pair is begun, but kFewestPairs are always taken.
-  double seconds = 60;
+  int pairs = 15;  // fewer only of figures that stand alone or are counted, not timed
 };
-
-// Of fewer samples no range between two of them holds the median with 95%.
-constexpr int kFewestPairs = 6;
 
 struct Interval {
   double low = 0, middle = 0, high = 0;

@@ -62,9 +62,7 @@ Case beside(const std::string& library, const std::string& name, const char* uni
               .unit = unit,
               .peer = "generated code",
               .bar = 0,
-              .prepare = {},
-              .pairs = 9,
-              .seconds = 3};
+              .prepare = {}};
   result.prepare = [library, shapes, emit](std::string& absent) {
     Pair pair;
     try {

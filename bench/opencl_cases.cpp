@@ -82,17 +82,13 @@ Case beside_fallback(const Work& work) {
           .unit = work.unit,
           .peer = "fallback",
           .bar = 0.97,
-          .prepare =
-              [work](std::string& absent) {
-                if (!device::create_opencl_device()) {
-                  absent = "no OpenCL device";
-                  return Pair();
-                }
-                return Pair{opencl_rate(work, "opencl"),
-                            opencl_rate(work, "opencl:schedule=fallback")};
-              },
-          .pairs = 9,
-          .seconds = 10};
+          .prepare = [work](std::string& absent) {
+            if (!device::create_opencl_device()) {
+              absent = "no OpenCL device";
+              return Pair();
+            }
+            return Pair{opencl_rate(work, "opencl"), opencl_rate(work, "opencl:schedule=fallback")};
+          }};
 }
 
 Case beside_ceiling(const Work& work) {
@@ -100,16 +96,13 @@ Case beside_ceiling(const Work& work) {
           .unit = work.unit,
           .peer = "ceiling",
           .bar = 0,
-          .prepare =
-              [work](std::string& absent) {
-                if (!device::create_opencl_device()) {
-                  absent = "no OpenCL device";
-                  return Pair();
-                }
-                return Pair{opencl_rate(work, "opencl"), work.ceiling};
-              },
-          .pairs = 9,
-          .seconds = 10};
+          .prepare = [work](std::string& absent) {
+            if (!device::create_opencl_device()) {
+              absent = "no OpenCL device";
+              return Pair();
+            }
+            return Pair{opencl_rate(work, "opencl"), work.ceiling};
+          }};
 }
 
 Variable product_columns(build::FunctionBuilder& f, const std::vector<Variable>& x) {

@@ -203,8 +203,7 @@ Case small_call(const std::string& way) {
               .peer = "bare echo of 64 bytes",
               .bound = Bound::kAtMost,
               .bar = 3,
-              .prepare = {},
-              .seconds = 20};
+              .prepare = {}};
   result.prepare = [way](std::string&) {
     auto remote = std::make_shared<Remote>(way);
     auto bare = std::make_shared<Bare>(way, kEchoBytes, kEchoBytes);
@@ -220,8 +219,7 @@ Case bulk(const std::string& way, bool up) {
               .unit = "GB/s",
               .peer = "bare socket",
               .bar = 0.5,
-              .prepare = {},
-              .seconds = 20};
+              .prepare = {}};
   result.prepare = [way, up](std::string&) {
     auto remote = std::make_shared<Remote>(way);
     auto bare = std::make_shared<Bare>(way, up ? kBulkBytes : 1, up ? 1 : kBulkBytes);
@@ -269,8 +267,7 @@ Case decode(const std::string& way) {
               .peer = "the same here, and two bare echoes",
               .bound = Bound::kAtMost,
               .bar = 1,
-              .prepare = {},
-              .seconds = 30};
+              .prepare = {}};
   result.prepare = [way](std::string&) {
     auto remote = std::make_shared<Demo>(), local = std::make_shared<Demo>();
     remote->process = start_server(way);  // before this process has threads

@@ -94,16 +94,10 @@ std::vector<Case> vulkan_cases() {
                 .peer = "opencl",
                 .bound = Bound::kAtMost,
                 .bar = 4,
-                .prepare = prepare,
-                .seconds = 10};
+                .prepare = prepare};
   };
   auto sum = [](const char* name, double bar, Pair (*prepare)(std::string&)) {
-    return Case{.name = name,
-                .unit = "GB/s",
-                .peer = "triad",
-                .bar = bar,
-                .prepare = prepare,
-                .seconds = 20};
+    return Case{.name = name, .unit = "GB/s", .peer = "triad", .bar = bar, .prepare = prepare};
   };
   return {call("vulkan/launch", launches), call("vulkan/launch_and_wait", waits),
           sum("vulkan/vector_sum", 0.1, vulkan_sum), sum("opencl/vector_sum", 0.5, opencl_sum)};

@@ -138,6 +138,10 @@ class Walk {
     if (is_call_tir(expr)) return kernel_call(binding, *call);
     const std::string& op = called_operator(expr);
     if (op == "reshape") return alias_of(call->args[0]);
+    if (op == "memory.alloc_tensor") {
+      return Alias{.allocations = {allocate(binding, 0)}, .whole = true, .fields = {}};
+    }
+    if (op == "call_tir_dps") return planned_call(binding, *call);
     Alias alias = any_of(expr);
     use(alias.allocations);
     if (op.empty() && keeps_(call->callee)) {
@@ -146,18 +150,33 @@ class Walk {
     return alias;
   }
 
+  int32_t allocate(const Binding& binding, size_t output) {
+    live_.allocations.push_back(
+        {binding.var.get(), output, position_, position_, false, depth_ > 0});
+    return static_cast<int32_t>(live_.allocations.size()) - 1;
+  }
+
+  Alias argument(const Expr& arg, KernelUse& kernel) {
+    Alias alias = alias_of(arg);
+    KernelUse::Argument one{{}, alias.whole && alias.fields.empty()};
+    flatten(alias, one.allocations);
+    use(one.allocations);
+    kernel.args.push_back(std::move(one));
+    return alias;
+  }
+
+  // What it gives is nothing.
+  Alias planned_call(const Binding& binding, const CallNode& call) {
+    KernelUse kernel{.position = position_, .args = {}};
+    for (const Expr& arg : planned_tensors(call)) argument(arg, kernel);
+    live_.calls[binding.var.get()] = std::move(kernel);
+    return {};
+  }
+
   Alias kernel_call(const Binding& binding, const CallNode& call) {
     KernelUse kernel{.position = position_, .args = {}};
-    const std::vector<Expr>& args = call_tir_args(call);
     std::vector<Alias> aliases;
-    for (const Expr& arg : args) {
-      Alias alias = alias_of(arg);
-      KernelUse::Argument one{{}, alias.whole && alias.fields.empty()};
-      flatten(alias, one.allocations);
-      use(one.allocations);
-      kernel.args.push_back(std::move(one));
-      aliases.push_back(std::move(alias));
-    }
+    for (const Expr& arg : call_tir_args(call)) aliases.push_back(argument(arg, kernel));
     const auto* inout = find_attr<std::vector<int64_t>>(call.attrs, "inout_indices");
     std::vector<Alias> results;
     for (size_t j = 0; j < call.annotations.size(); ++j) {
@@ -166,8 +185,7 @@ class Walk {
         results.push_back(aliases[static_cast<size_t>(source)]);
         continue;
       }
-      auto id = static_cast<int32_t>(live_.allocations.size());
-      live_.allocations.push_back({binding.var.get(), j, position_, position_, false, depth_ > 0});
+      const int32_t id = allocate(binding, j);
       live_.outputs[binding.var.get()].push_back(id);
       results.push_back(Alias{.allocations = {id}, .whole = true, .fields = {}});
     }
@@ -184,6 +202,18 @@ class Walk {
 };
 
 }  // namespace
+
+std::vector<Expr> planned_tensors(const CallNode& call) {
+  std::vector<Expr> tensors;
+  for (const Expr& arg : call.args) {
+    if (const auto* tuple = as<TupleNode>(arg)) {
+      tensors.insert(tensors.end(), tuple->fields.begin(), tuple->fields.end());
+    } else if (as<VarNode>(arg)) {
+      tensors.push_back(arg);
+    }
+  }
+  return tensors;
+}
 
 Liveness find_liveness(const Function& function, const Keeps& keeps) {
   return Walk(keeps).run(function);

@@ -1,5 +1,5 @@
-// How long the outputs of kernel calls are needed, through branches, nested sequences, tuples,
-// views and calls.
+// How long the outputs of kernel calls, or the tensors of a memory plan, are needed, through
+// branches, nested sequences, tuples, views and calls.
 #pragma once
 
 #include <functional>
@@ -13,8 +13,9 @@
 
 namespace tapml::analysis {
 
-// Memory that one output of a kernel call needs. Positions count the bindings of a function body in
-// order, what stands in branches and nested sequences before the binding that holds it.
+// Memory that one output of a kernel call needs, or a tensor that a plan allocates. Positions count
+// the bindings of a function body in order, what stands in branches and nested sequences before the
+// binding that holds it.
 struct Allocation {
   const relax::VarNode* owner = nullptr;  // the variable that the call is bound to
   size_t output = 0;                      // of the call
@@ -24,7 +25,10 @@ struct Allocation {
   bool nested = false;   // stands in a branch or a nested sequence
 };
 
-// A kernel call as planning sees it.
+// Of call_tir_dps: inputs, outputs, then the storage or tensor of its workspace where it has one.
+std::vector<relax::Expr> planned_tensors(const relax::CallNode& call);
+
+// A kernel call as planning sees it; of a planned one the arguments are planned_tensors().
 struct KernelUse {
   int64_t position = 0;
   // For each tensor argument, the allocations that it may be; `whole`: it is one of them from its

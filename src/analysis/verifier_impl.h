@@ -15,7 +15,9 @@ namespace tapml::analysis {
 class Report {
  public:
   Report(std::string function, std::vector<Violation>& violations)
-      : function_(std::move(function)), violations_(violations) {}
+      : function_(std::move(function)), violations_(violations), before_(violations.size()) {}
+  // Whether the function has broken nothing so far.
+  bool clean() const { return violations_.size() == before_; }
   void at(std::string place) { place_ = std::move(place); }
   const std::string& place() const { return place_; }
   void add(const char* invariant, std::string message) {
@@ -29,6 +31,7 @@ class Report {
   std::string place_;
   const void* node_ = nullptr;
   std::vector<Violation>& violations_;
+  size_t before_;
 };
 
 void verify_graph(const Module& module, const relax::Function& function, Report& report);
@@ -40,5 +43,8 @@ void verify_kernel_call(const Module& module, const std::string& op, const relax
                         Report& report);
 // R13 of one call of memory.*.
 void verify_memory(const std::string& op, const relax::CallNode& call, Report& report);
+
+// R14 of one function that breaks nothing else.
+void verify_storages(const Module& module, const relax::Function& function, Report& report);
 
 }  // namespace tapml::analysis

@@ -406,6 +406,7 @@ class GraphVerifier {
 
 void verify_graph(const Module& module, const Function& function, Report& report) {
   GraphVerifier(module, report).function(function);
+  if (report.clean()) verify_storages(module, function, report);
 }
 
 }  // namespace tapml::analysis

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "abi/expected_text.h"
+#include "arith/one_or.h"
 #include "ir/exceptions.h"
 #include "relax/solve.h"
 
@@ -229,8 +231,7 @@ void AnnotationBinder::compare() {
       throw_user(to_string(one.expr) + " has no value", one.place,
                  "an expression whose variables are known and which fits 64 bits");
     }
-    std::string number = std::to_string(*expected);
-    std::string text = one.expr.is_int() ? number : to_string(one.expr) + " = " + number;
+    const std::string text = expected_text(arith::dim_text(one.expr), *expected);
     const std::string what = one.dimension < 0 ? "" : "dimension " + std::to_string(one.dimension);
     throw_user((what.empty() ? "" : what + " of ") + one.place + " is " +
                    std::to_string(one.value) + ", not " + text,

@@ -93,6 +93,11 @@ std::string joined_names(const auto& specs) {
   return text.empty() ? "none" : text;
 }
 
+bool is_host_integer(const relax::Annotation& annotation) {
+  const auto* prim = relax::as_prim(annotation);
+  return prim && prim->dtype == DType::kI64;
+}
+
 void check_argument_kind(const CallView& call, size_t index) {
   const relax::Annotation& annotation = call.annotations[index];
   if (annotation->kind == relax::AnnotationKind::kObject) return;
@@ -109,7 +114,7 @@ void check_argument_kind(const CallView& call, size_t index) {
     case ArgumentKind::kShape:
       return expect(annotation->kind == AnnotationKind::kShape, "a shape");
     case ArgumentKind::kPrim:
-      return expect(annotation->kind == AnnotationKind::kPrim, "a host integer");
+      return expect(is_host_integer(annotation), "a host integer");
     case ArgumentKind::kTensors:
       expect(annotation->kind == AnnotationKind::kTuple, "a tuple of tensors");
       for (const relax::Annotation& field : relax::as_tuple(annotation)->fields) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "arith/analyzer.h"
+#include "arith/one_or.h"
 #include "ir/exceptions.h"
 
 namespace tapml::op {
@@ -183,9 +184,8 @@ namespace {
 // In a strict call: whether a dimension is 1 or `extent` is decided when the program runs.
 void check_one_or(const CallView& call, const PrimExpr& dim, const PrimExpr& extent) {
   if (!call.strict) return;
-  PrimExpr one_or_extent = min(max(dim - 1, 1 - dim), 1) * (extent - 1) + 1;
   if (call.undecided) {
-    call.undecided->emplace_back(one_or_extent, dim);
+    call.undecided->emplace_back(arith::one_or(dim, extent), dim);
     return;
   }
   call.error("shapes may not broadcast", "a dimension that is provably 1 or " + to_string(extent),

@@ -131,6 +131,8 @@ class Outliner {
       Dims dims;
       for (const PrimExpr& dim : *as_shape(annotation)->dims) dims.push_back(spec_expr(dim));
       spec_args_.push_back(make_shape(std::move(dims)));
+    } else if (as_prim(annotation) && as_prim(annotation)->value) {
+      spec_args_.push_back(make_prim_value(spec_expr(as_prim(annotation)->value)));
     } else {
       spec_args_.push_back(add_tensor(arg, name));
     }

@@ -1,9 +1,11 @@
 #include "passes/name_shapes.h"
 
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "arith/analyzer.h"
+#include "arith/one_or.h"
 #include "op/operator.h"
 #include "passes/contradictions.h"
 #include "passes/graph_functions.h"
@@ -39,6 +41,32 @@ bool is_finer(const Annotation& found, const Annotation& stored) {
 bool is_open(const Annotation& annotation) {
   const auto* tensor = as_tensor(annotation);
   return tensor && !tensor->shape && tensor->dtype && tensor->ndim != kUnknownNdim;
+}
+
+Dims named_dims(const std::string& name, int ndim) {
+  Dims dims;
+  for (int i = 0; i < ndim; ++i) dims.push_back(make_var(name + "_d" + std::to_string(i)));
+  return dims;
+}
+
+// What a variable is cast to so that its dimensions, or its value, have names; null where they have
+// them already, or where not even their number is known.
+Annotation with_names(const VarNode& var, std::optional<op::ArgumentKind> kind) {
+  const Annotation& own = var.annotation;
+  if (is_open(own)) {
+    const auto* tensor = as_tensor(own);
+    return tensor_annotation(named_dims(var.name, tensor->ndim), tensor->dtype);
+  }
+  const auto* shape = as_shape(own);
+  if (shape && !shape->dims && shape->ndim != kUnknownNdim) {
+    return shape_annotation(named_dims(var.name, shape->ndim));
+  }
+  const auto* prim = as_prim(own);
+  if ((prim && !prim->value && prim->dtype == DType::kI64) ||
+      (kind == op::ArgumentKind::kPrim && own->kind == AnnotationKind::kObject)) {
+    return prim_annotation(DType::kI64, make_var(var.name + "_value"));
+  }
+  return nullptr;
 }
 
 // Two dimensions that broadcast if they are equal or one is 1, which nobody can say.
@@ -133,7 +161,7 @@ class ShapeNamer {
       into.push_back(std::move(binding));
     } else if (const op::OperatorInfo* info = op::find_operator(called_operator(binding.value));
                info || is_call_tir(binding.value)) {
-      binding.value = with_shapes(*call, binding.origin, into);
+      binding.value = with_shapes(*call, info, binding.origin, into);
       if (info) {
         compute(std::move(binding), *info, dataflow, 0, into);
       } else {
@@ -155,32 +183,32 @@ class ShapeNamer {
     learned_ = true;
   }
 
-  Expr with_shapes(const CallNode& call, const Origin& origin, std::vector<Binding>& into) {
+  // `info`: null for tensor programs.
+  Expr with_shapes(const CallNode& call, const op::OperatorInfo* info, const Origin& origin,
+                   std::vector<Binding>& into) {
     std::vector<Expr> args;
     for (const Expr& arg : call.args) {
+      std::optional<op::ArgumentKind> kind;
+      if (info && args.size() < info->args.size()) kind = info->args[args.size()].kind;
       if (const auto* tuple = as<TupleNode>(arg)) {
         std::vector<Expr> fields;
-        for (const Expr& field : tuple->fields) fields.push_back(named(field, origin, into));
+        for (const Expr& field : tuple->fields) fields.push_back(named(field, {}, origin, into));
         args.push_back(make_tuple(std::move(fields)));
       } else {
-        args.push_back(named(arg, origin, into));
+        args.push_back(named(arg, kind, origin, into));
       }
     }
     return make_call(call.callee, std::move(args), call.attrs, call.annotations);
   }
 
-  // An operand, cast where its shape is open.
-  Expr named(const Expr& arg, const Origin& origin, std::vector<Binding>& into) {
+  // An operand, cast where its dimensions or its value have no names.
+  Expr named(const Expr& arg, std::optional<op::ArgumentKind> kind, const Origin& origin,
+             std::vector<Binding>& into) {
     const auto* var = as<VarNode>(arg);
     if (!var) return arg;
     if (auto it = known_.find(var); it != known_.end()) return it->second;
-    if (!is_open(var->annotation)) return arg;
-    const auto* tensor = as_tensor(var->annotation);
-    Dims dims;
-    for (int i = 0; i < tensor->ndim; ++i) {
-      dims.push_back(make_var(var->name + "_d" + std::to_string(i)));
-    }
-    Annotation annotation = tensor_annotation(std::move(dims), tensor->dtype);
+    const Annotation annotation = with_names(*var, kind);
+    if (!annotation) return arg;
     Variable known = make_variable(var->name + "_known", annotation);
     into.push_back({known, arg, annotation, origin});
     known_[var] = known;
@@ -218,18 +246,24 @@ class ShapeNamer {
   Expr way(const Binding& binding, const op::OperatorInfo& info, const Pair& pair, size_t index,
            const PrimExpr& dim, int decisions) {
     const auto& call = *as<CallNode>(binding.value);
-    const PrimExpr& old = index == pair.first ? pair.a : pair.b;
-    Annotation own = annotation_of(call.args[index]);
-    Dims dims = *as_tensor(own)->shape;
-    for (PrimExpr& one : dims) {
-      if (same_expr(one, old)) one = dim;
-    }
+    const PrimExpr &old = index == pair.first ? pair.a : pair.b,
+                   &other = index == pair.first ? pair.b : pair.a;
+    const Annotation own = annotation_of(call.args[index]);
     Block block;
     std::vector<Expr> args = call.args;
     std::string name = index < info.args.size() ? info.args[index].name : "argument";
-    args[index] =
-        check_shape(args[index], tensor_annotation(std::move(dims), as_tensor(own)->dtype),
-                    {name, info.name}, false, block.bindings);
+    auto cast_to = [&](const PrimExpr& extent) {
+      Dims dims = *as_tensor(own)->shape;
+      for (PrimExpr& one : dims) {
+        if (same_expr(one, old)) one = extent;
+      }
+      args[index] =
+          check_shape(args[index], tensor_annotation(std::move(dims), as_tensor(own)->dtype),
+                      {name, info.name}, false, block.bindings);
+    };
+    // The last way is where dimensions may not broadcast: the message is to name both.
+    if (index == pair.first) cast_to(arith::one_or(old, other));
+    cast_to(dim);
     Binding inner{make_variable(binding.var->name, binding.var->annotation),
                   make_call(call.callee, std::move(args), call.attrs, call.annotations), nullptr,
                   binding.origin};

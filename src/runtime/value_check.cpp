@@ -1,5 +1,6 @@
 #include "runtime/value_check.h"
 
+#include "abi/expected_text.h"
 #include "runtime/scalars.h"
 
 namespace tapml::runtime {
@@ -94,10 +95,7 @@ Status check_dims(const ValueCheck& check, const Value& value, std::span<const i
     if (!evaluate_into(dim.equals, slots, expected))
       return fail(evaluate(dim.equals, slots).error());
     if (dims[i] == expected) continue;
-    std::string number = std::to_string(expected);
-    std::string text = dim.expression.empty() || dim.expression == number
-                           ? number
-                           : dim.expression + " = " + number;
+    const std::string text = expected_text(dim.expression, expected);
     return fail(user_error("dimension " + std::to_string(i) + " of " + where + " is " +
                                std::to_string(dims[i]) + ", not " + text,
                            where + ", dimension " + std::to_string(i), text,
@@ -122,9 +120,7 @@ Status check_prim(const ValueCheck& check, const Prim& prim, const std::string& 
   }
   TAPML_ASSIGN(int64_t expected, evaluate(dim.equals, slots));
   if (prim.value == expected) return {};
-  std::string number = std::to_string(expected);
-  std::string text =
-      dim.expression.empty() || dim.expression == number ? number : dim.expression + " = " + number;
+  const std::string text = expected_text(dim.expression, expected);
   return fail(
       user_error("the value of " + where + " is " + std::to_string(prim.value) + ", not " + text,
                  where, text, std::to_string(prim.value)));

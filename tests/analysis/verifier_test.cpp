@@ -89,6 +89,45 @@ const BrokenModule kGraphCases[] = {
           s: Object = memory.alloc_storage(shape(32))
           y: Tensor((4,), f32) = memory.alloc_tensor(s, shape(4), shape(16)) {dtype: f32}
           return y })"},
+    {"R14Outside", "R14 in f, binding y: the tensor does not lie inside of its storage 's'",
+     R"(def f(x: Tensor((n,), f32)) -> Tensor((n + 1,), f32) {
+          s: Object = memory.alloc_storage(shape(n*4))
+          y: Tensor((n + 1,), f32) = memory.alloc_tensor(s, shape(n + 1)) {dtype: f32}
+          return y })"},
+    {"R14NeededLater",
+     "R14 in f, binding c: 'b' lies over 'a' in the storage 's', which is needed later",
+     R"(def f(x: Tensor((n,), f32)) -> Object {
+          s: Object = memory.alloc_storage(shape(n*8))
+          a: Tensor((n,), f32) = memory.alloc_tensor(s, shape(n)) {dtype: f32}
+          d: Object = call_tir_dps(@k, (x,), (a,))
+          v: Tensor((1, n), f32) = reshape(a, shape(1, n))
+          b: Tensor((n,), f32) = memory.alloc_tensor(s, shape(n), prim(n*4 - 4)) {dtype: f32}
+          c: Object = call_tir_dps(@k, (x,), (b,))
+          return v }
+        prim def k(a: Buffer((n,), f32), out b: Buffer((n,), f32), n: i64) {
+          for i in serial(n) { b[i] = a[i] } })"},
+    {"R14WrittenTogether",
+     "R14 in f, binding c: 'b' lies over 'a' in the storage 's', which the call writes",
+     R"(def f(x: Tensor((n,), f32)) -> Object {
+          s: Object = memory.alloc_storage(shape(n*4))
+          a: Tensor((n,), f32) = memory.alloc_tensor(s, shape(n)) {dtype: f32}
+          b: Tensor((n,), f32) = memory.alloc_tensor(s, shape(n)) {dtype: f32}
+          c: Object = call_tir_dps(@two, (x,), (a, b))
+          return (a, b) }
+        prim def two(x: Buffer((n,), f32), out a: Buffer((n,), f32), out b: Buffer((n,), f32), n: i64) {
+          for i in serial(n) { a[i] = x[i] b[i] = x[i] } })"},
+    {"R14Workspace",
+     "R14 in f, binding c: 's' lies over 'a' in the storage 's', which the call reads",
+     R"(def f(x: Tensor((n,), f32)) -> Object {
+          s: Object = memory.alloc_storage(shape(n*4))
+          t: Object = memory.alloc_storage(shape(n*4))
+          a: Tensor((n,), f32) = memory.alloc_tensor(s, shape(n)) {dtype: f32}
+          d: Object = call_tir_dps(@k, (x,), (a,))
+          b: Tensor((n,), f32) = memory.alloc_tensor(t, shape(n)) {dtype: f32}
+          c: Object = call_tir_dps(@k, (a,), (b,), shape(), s)
+          return b }
+        prim def k(a: Buffer((n,), f32), out b: Buffer((n,), f32), n: i64) {
+          for i in serial(n) { b[i] = a[i] } })"},
     {"R7ThroughAView", "R7 in f, binding z: the variable 'v' is used after 'y' consumed it",
      R"(impure def f(x: Tensor((4,), f32)) -> Object {
           v: Tensor((2,), f32) = view_slice(x, shape(0), shape(2))

@@ -1,11 +1,14 @@
 // Every case of the language in the interpreter, before and after the compiler inserted its checks.
 #include <gtest/gtest.h>
 
+#include "analysis/pattern_kind.h"
 #include "analysis/verifier.h"
 #include "build/block_builder.h"
 #include "build/insert_checks.h"
 #include "build/walk.h"
 #include "ir/exceptions.h"
+#include "passes/kernel.h"
+#include "passes/legalize.h"
 #include "pipeline/check_input.h"
 #include "support/expect_error.h"
 #include "support/language_calls.h"
@@ -67,6 +70,20 @@ TEST_P(Language, IsDeduced) {
   for (const auto& [binding, annotation] : test.annotations) {
     EXPECT_EQ(deduced.found[binding], annotation) << binding;
   }
+}
+
+TEST_P(Language, KernelsAreOfTheirKinds) {
+  const LanguageCase& test = GetParam();
+  if (test.kinds.empty()) return;
+  Module module = passes::legalize(checked_case(test));
+  std::map<std::string, std::string> kinds;  // by the name without its hash
+  for (const auto& [name, function] : module.functions) {
+    if (passes::is_kernel(function.get())) {
+      kinds[name.substr(0, name.rfind('_'))] = analysis::pattern_kind_name(
+          analysis::pattern_kind(passes::kernel_implementation(module, name)));
+    }
+  }
+  for (const auto& [kernel, kind] : test.kinds) EXPECT_EQ(kinds[kernel], kind) << kernel;
 }
 
 TEST_P(Language, PrintsAndParses) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "pipeline/check_input.h"
 #include "pipeline/compile.h"
 #include "support/expect_error.h"
@@ -17,6 +19,29 @@ namespace {
 using testing::LanguageCall;
 using testing::LanguageCase;
 
+// As a case says it: "add_relu(n)".
+std::string kernel_text(const KernelInfo& kernel) {
+  std::string scalars;
+  for (const std::string& scalar : kernel.scalars) {
+    scalars += (scalars.empty() ? "" : ", ") + scalar;
+  }
+  return kernel.name.substr(0, kernel.name.rfind('_')) + "(" + scalars + ")";
+}
+
+void expect_compiled(const LanguageCase& test, const Executable& executable) {
+  std::set<std::string> kernels;
+  for (const KernelInfo& kernel : executable.kernels) kernels.insert(kernel_text(kernel));
+  for (const std::string& kernel : test.kernels) {
+    EXPECT_TRUE(kernels.contains(kernel)) << kernel << " in " << ::testing::PrintToString(kernels);
+  }
+  if (test.storages.empty()) return;
+  std::string storages;
+  for (int64_t bytes : executable.static_storages) {
+    storages += (storages.empty() ? "" : ", ") + std::to_string(bytes);
+  }
+  EXPECT_EQ(storages.empty() ? "none" : storages, test.storages);
+}
+
 class LanguageOnDevices : public ::testing::TestWithParam<std::tuple<const char*, LanguageCase>> {};
 
 TEST_P(LanguageOnDevices, Runs) {
@@ -29,6 +54,7 @@ TEST_P(LanguageOnDevices, Runs) {
   pipeline::ImplementOptions options;
   options.instruments.verify = true;
   auto executable = pipeline::compile(module, target::parse_target(platform), options);
+  expect_compiled(test, *executable);
   auto vm = runtime::VirtualMachine::create(
       *session, executable, testing::machine_functions(*executable, testing::language_functions()));
   ASSERT_TRUE(vm) << vm.error().to_string();
@@ -48,6 +74,8 @@ TEST_P(LanguageOnDevices, Runs) {
       }
     } else if (result) {
       ADD_FAILURE() << "no error";
+    } else if (call.endless) {
+      testing::expect_parts(result.error(), {"a run makes more than 100000 calls"});
     } else {
       EXPECT_EQ(result.error().kind, ErrorKind::kUser) << result.error().to_string();
       testing::expect_parts(result.error(), call.fails);

@@ -11,24 +11,28 @@
 //   # call: main(shape(3, 4), iota(shape(2, 3)) {dtype: f32})
 //   # gives: const(f32, (2,), [1.0, 2.0])         the result of the call before
 //   # fails: dimension 0 of parameter s of main   a part of the call's error; may be repeated
+//   # compiled fails: above the bound of n        the same; the interpreter is not asked
+//   # call: main(prim(1))
+//   # endless: yes                                only a limit of iterations ends it
 //   # refused: another number of arguments        a part of the error of parsing and checking
+//   # kind: add = Broadcast                       the pattern kind of the kernel of this operator
+//   # kernel: add_relu(n)                         a kernel that is compiled, with all its scalars
+//   # storages: 32, 48                            bytes of the storages allocated at load, or none
 //
 // Values are expressions of the text format: const, shape, prim, tuples, @f, and
-// iota(shape(2, 3)) {dtype: f32} for 0, 1, 2, ...; in a result, any(shape(2, 3)) {dtype: f32}
-// stands for every tensor of that shape.
+// iota(shape(2, 3)) {dtype: f32} for 0, 1, 2, ..., full(shape(2, 3)) {dtype: f32, value: 1.0}.
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "interp/interpreter.h"
 
 namespace tapml::testing {
 
-// Elements of a result that nobody looks at.
 struct Expected {
   interp::Value value;
-  bool any = false;              // tensors: only dtype and shape count
   std::vector<Expected> fields;  // of a tuple
 };
 
@@ -39,6 +43,8 @@ struct LanguageCall {
   bool gives = false;  // else the call fails
   Expected result;
   std::vector<std::string> fails;
+  bool endless = false;
+  bool compiled = false;  // only where it is compiled
 };
 
 struct DeducedAnnotation {
@@ -49,6 +55,9 @@ struct LanguageCase {
   std::string name;  // "01_signatures: through a Callable"
   std::string source;
   std::vector<DeducedAnnotation> annotations;
+  std::vector<std::pair<std::string, std::string>> kinds;  // kernel, pattern kind
+  std::vector<std::string> kernels;                        // "add_relu(n)"
+  std::string storages;                                    // "32, 48"
   std::vector<LanguageCall> calls;
   std::vector<std::string> refused;
 };

@@ -1,6 +1,7 @@
 #include "codegen/vm/shape_heap.h"
 
 #include "arith/analyzer.h"
+#include "arith/one_or.h"
 #include "arith/scalar_program.h"
 #include "ir/exceptions.h"
 #include "relax/memory.h"
@@ -73,7 +74,7 @@ void ShapeHeap::fill_dims(ValueCheck& result, const Dims& dims, std::vector<Open
   result.has_dims = true;
   for (const PrimExpr& dim : dims) {
     DimCheck one;
-    one.expression = to_string(dim);
+    one.expression = arith::dim_text(dim);
     if (dim.is_var() && find(dim) < 0) {
       one.define_slot = define(dim);
       one.most = attr_or<int64_t>(attrs_, kBoundPrefix + dim->name, -1);

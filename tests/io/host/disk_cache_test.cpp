@@ -159,6 +159,47 @@ TEST(DiskCache, FullDisk) {
   EXPECT_EQ(testing::names_under(folder / "cache/v1").size(), 2u);  // a folder and its entry
 }
 
+// What is there is read on, and nothing else happens than one warning.
+TEST(DiskCache, AReadOnlyFolder) {
+  constexpr uid_t kNobody = 65534;  // root writes everywhere
+  namespace fs = std::filesystem;
+  testing::TempFolder folder;
+  {
+    DiskCache cache({folder / "cache", {}});
+    cache.put(key(1), bytes_of("one"));
+  }
+  std::vector<std::string> folders = {folder.path()};
+  for (const auto& entry : fs::recursive_directory_iterator(folder.path())) {
+    if (geteuid() == 0) {
+      ASSERT_EQ(lchown(entry.path().c_str(), kNobody, kNobody), 0);
+    }
+    if (entry.is_directory()) folders.push_back(entry.path());
+  }
+  if (geteuid() == 0) {
+    ASSERT_EQ(lchown(folder.path().c_str(), kNobody, kNobody), 0);
+  }
+  for (const std::string& path : folders) chmod(path.c_str(), 0500);
+  pid_t child = fork();
+  if (child == 0) {
+    if (geteuid() == 0 && setuid(kNobody) != 0) _exit(2);
+    int warnings = 0;
+    bool well = true;
+    {
+      DiskCache cache({folder / "cache", [&](const std::string&) { ++warnings; }});
+      well &= cache.get(key(1)) == bytes_of("one");
+      cache.put(key(2), bytes_of("two"));
+      cache.put(key(3), bytes_of("three"));
+      well &= !cache.get(key(2)) && cache.get(key(1)) == bytes_of("one");
+    }
+    _exit(well && warnings == 1 ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  for (const std::string& path : folders) chmod(path.c_str(), 0700);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(testing::names_under(folder / "cache/v1").size(), 2u);  // a folder and its entry
+}
+
 // Processes and threads at once; some are killed in the middle.
 TEST(DiskCache, ManyWriters) {
   testing::TempFolder folder;
