@@ -138,8 +138,8 @@ TEST(ExecutableFile, EveryFlippedByteIsRefused) {
   }
 }
 
-// Behind the checksums: whatever a byte says, the reader gives an error or a valid executable, which
-// a file with right checksums holds as well.
+// Behind the checksums: whatever a byte says, the reader gives an error or a valid executable. A
+// file with right checksums holds it as well.
 TEST(ExecutableFile, FlippedBytesBehindChecksums) {
   auto bytes = *write_executable(sample());
   int refused = 0, read_well = 0;

@@ -322,7 +322,8 @@ def main(x: Tensor((n,), f32), y: Tensor((k,), f32)) -> Tensor(ndim=1, f32) {
   auto wrong = p.call({three, p.tensor(f32({2}, {1, 2}))});
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().kind, ErrorKind::kUser);
-  EXPECT_EQ(wrong.error().message, "dimension 0 of match_cast a_of_multiply of main is 3, not 1 or k = 2");
+  EXPECT_EQ(wrong.error().message,
+            "dimension 0 of match_cast a_of_multiply of main is 3, not 1 or k = 2");
 }
 
 TEST(ControlFlow, ErrorsTellTheWayThere) {

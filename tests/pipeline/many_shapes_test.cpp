@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "pipeline/memory_meter.h"
+#include "support/sessions.h"
 #include "text/parser.h"
 
 namespace tapml {

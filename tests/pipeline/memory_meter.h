@@ -4,13 +4,18 @@
 #include <gtest/gtest.h>
 
 #include "arith/evaluate.h"
+#include "codegen/llvm/native.h"
+#include "device/cpu/cpu_device.h"
+#include "device/null/null_device.h"
+#include "device/opencl/opencl_device.h"
 #include "ir/exceptions.h"
 #include "passes/memory/report.h"
 #include "pipeline/compile.h"
 #include "relax/expr.h"
 #include "relax/visit.h"
+#include "runtime/local_session.h"
 #include "runtime/vm.h"
-#include "support/sessions.h"
+#include "support/counting_device.h"
 
 namespace tapml::testing {
 
@@ -23,9 +28,10 @@ inline int64_t value_of(const PrimExpr& expr, const Values& values) {
 }
 
 struct Compiled {
+  std::string target;
   std::shared_ptr<const Executable> executable;
   passes::MemoryReport report;
-  Module fixed;
+  Module planned;
 
   const passes::FunctionMemory& function(const std::string& name) const {
     for (const auto& one : report.functions) {
@@ -35,35 +41,55 @@ struct Compiled {
   }
 };
 
-inline Compiled compile_null(const Module& module, const Values& bounds = {}) {
+inline Compiled compile_for(const std::string& target, const Module& module,
+                            const Values& bounds = {}) {
   Compiled result;
-  Module planned;
+  result.target = target;
   pipeline::ImplementOptions options;
-  options.planned = &planned;
+  options.planned = &result.planned;
   options.memory.bounds = bounds;
-  result.fixed = pipeline::fix_kernels(module);
-  result.executable = pipeline::implement(result.fixed, target::parse_target("null"), options);
-  result.report = passes::memory_report(planned);
+  result.executable =
+      pipeline::implement(pipeline::fix_kernels(module), target::parse_target(target), options);
+  result.report = passes::memory_report(result.planned);
   return result;
+}
+
+// Workspaces and packed weights, which platforms differ in, are in none of these.
+inline Compiled compile_null(const Module& module, const Values& bounds = {}) {
+  return compile_for("null", module, bounds);
+}
+
+// "cpu", "opencl" or "null"; null where the platform is absent.
+inline std::shared_ptr<runtime::Device> open_device(const std::string& target) {
+  if (target == "cpu") {
+    return std::make_shared<device::CpuDevice>(0, codegen::make_jit_loader());
+  }
+  if (target == "opencl") {
+    auto opened = device::create_opencl_device();
+    return opened ? *opened : nullptr;
+  }
+  return std::make_shared<device::NullDevice>();
 }
 
 // A device that counts, its machine, and what it had handed out before the machine was there.
 class Meter {
  public:
-  explicit Meter(const Compiled& compiled) : compiled_(compiled) {
+  explicit Meter(const Compiled& compiled)
+      : compiled_(compiled),
+        device_(std::make_shared<CountingDevice>(open_device(compiled.target))) {
     session_ = std::move(*runtime::LocalSession::create(device_));
   }
 
   // Arguments of zeros, made before anything is measured.
   void prepare(const std::string& function, const Values& values) {
     args_.clear();
-    const auto& source = *relax::as_relax_function(compiled_.fixed.find(function));
+    const auto& source = *relax::as_relax_function(compiled_.planned.find(function));
     for (const relax::Variable& param : source.params) {
       const auto* tensor = relax::as_tensor(param->annotation);
       ASSERT_TRUE(tensor && tensor->shape && tensor->dtype);
       Shape shape;
       for (const PrimExpr& dim : *tensor->shape) shape.push_back(value_of(dim, values));
-      auto made = runtime::make_tensor(*session_, *tensor->dtype, shape);
+      auto made = runtime::upload(*session_, HostTensor::zeros(*tensor->dtype, shape));
       ASSERT_TRUE(made);
       args_.emplace_back(*made);
     }
@@ -89,7 +115,7 @@ class Meter {
 
  private:
   const Compiled& compiled_;
-  std::shared_ptr<device::NullDevice> device_ = std::make_shared<device::NullDevice>();
+  std::shared_ptr<CountingDevice> device_;
   std::unique_ptr<runtime::LocalSession> session_;
   std::vector<runtime::Value> args_;
   std::unique_ptr<runtime::VirtualMachine> machine_;
