@@ -19,7 +19,7 @@ namespace {
 // Bytes of a storage that a tensor, or a workspace that is the whole of it, takes.
 struct Range {
   const VarNode* storage = nullptr;
-  PrimExpr begin, bytes;
+  PrimExpr begin, end;
   std::string name;
   int64_t first = -1, last = -1;  // positions of kernel calls that use it
 };
@@ -83,8 +83,8 @@ class StorageCheck {
         for (const PrimExpr& dim : shape->dims) bytes = bytes * dim;
         const auto* offset = call->args.size() == 3 ? as<PrimValueNode>(call->args[2]) : nullptr;
         by_var_[binding.var.get()] = ranges_.size();
-        ranges_.push_back(
-            {storage, offset ? offset->value : PrimExpr(0), bytes, binding.var->name});
+        const PrimExpr begin = offset ? offset->value : PrimExpr(0);
+        ranges_.push_back({storage, begin, begin + bytes, binding.var->name});
       }
     });
   }
@@ -144,7 +144,7 @@ class StorageCheck {
     for (const auto& [storage, bytes] : storages_) collect_vars(bytes, vars);
     for (const Range& range : ranges_) {
       collect_vars(range.begin, vars);
-      collect_vars(range.bytes, vars);
+      collect_vars(range.end, vars);
     }
     for (int64_t tried : kTried) {
       arith::Values values;
@@ -165,10 +165,9 @@ class StorageCheck {
     auto storage = storages_.find(range.storage);
     if (storage == storages_.end()) return;
     for (const arith::Values& values : values_) {
-      auto begin = arith::evaluate(range.begin, values),
-           bytes = arith::evaluate(range.bytes, values),
+      auto begin = arith::evaluate(range.begin, values), end = arith::evaluate(range.end, values),
            all = arith::evaluate(storage->second, values);
-      if (!begin || !bytes || !all || (*begin >= 0 && *begin + *bytes <= *all)) continue;
+      if (!begin || !end || !all || (*begin >= 0 && *end <= *all)) continue;
       report_.at("binding " + range.name);
       return report_.add(
           "R14", "the tensor does not lie inside of its storage '" + range.storage->name + "'");
@@ -178,10 +177,10 @@ class StorageCheck {
   bool overlap(const Range& a, const Range& b) const {
     if (a.storage != b.storage) return false;
     return std::ranges::any_of(values_, [&](const arith::Values& values) {
-      auto x = arith::evaluate(a.begin, values), y = arith::evaluate(b.begin, values),
-           x_bytes = arith::evaluate(a.bytes, values), y_bytes = arith::evaluate(b.bytes, values);
-      if (!x || !y || !x_bytes || !y_bytes || *x_bytes <= 0 || *y_bytes <= 0) return false;
-      return *x < *y + *y_bytes && *y < *x + *x_bytes;
+      auto a_begin = arith::evaluate(a.begin, values), a_end = arith::evaluate(a.end, values),
+           b_begin = arith::evaluate(b.begin, values), b_end = arith::evaluate(b.end, values);
+      if (!a_begin || !a_end || !b_begin || !b_end) return false;  // beyond 64 bits
+      return std::max(*a_begin, *b_begin) < std::min(*a_end, *b_end);
     });
   }
 
