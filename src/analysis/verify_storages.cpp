@@ -16,7 +16,7 @@ using namespace relax;  // NOLINT: this file is about relax alone
 
 namespace {
 
-// Bytes of a storage that a tensor, or a workspace that is the whole of it, takes.
+// Bytes of a storage that a tensor takes.
 struct Range {
   const VarNode* storage = nullptr;
   PrimExpr begin, end;
@@ -192,7 +192,7 @@ class StorageCheck {
     if (!inputs || !outputs) return;  // R6
     const std::vector<KernelUse::Argument>& args = live.calls.at(var).args;
     std::vector<const Range*> read, written, workspaces;
-    Range whole;
+    Range begin;
     for (size_t i = 0; i < tensors.size(); ++i) {
       const bool is_input = i < inputs->fields.size();
       const bool is_workspace = i >= inputs->fields.size() + outputs->fields.size();
@@ -202,10 +202,10 @@ class StorageCheck {
         if (range != by_var_.end()) into.push_back(&ranges_[range->second]);
       }
       const auto* storage = as<VarNode>(tensors[i]);
-      auto bytes = storages_.find(storage);
-      if (!is_workspace || bytes == storages_.end()) continue;
-      whole = {storage, 0, bytes->second, storage->name, position, position};
-      into.push_back(&whole);
+      if (!is_workspace || !storages_.contains(storage)) continue;
+      // It begins with the storage, and the implementation knows how long it is.
+      begin = {storage, 0, 1, storage->name, position, position};
+      into.push_back(&begin);
     }
     report_.at("binding " + var->name);
     auto check = [&](const Range& one, const Range& other, const char* why) {
