@@ -26,7 +26,8 @@
 //   R13  memory.alloc_storage and memory.alloc_tensor have the operands that lowering reads.
 //   R14  A planned tensor lies inside of its storage. What a kernel writes lies beside all that is
 //        needed later, through whatever alias, and beside what it writes else; a workspace lies
-//        beside the kernel's inputs too. (Tried with values of the symbolic variables.)
+//        beside the kernel's inputs too, where it has a tensor that says how long it is. (Tried
+//        with values of the symbolic variables.)
 //
 // Tensor programs:
 //   T1   A buffer is bound once (parameter or alloc) and used only where it lives.

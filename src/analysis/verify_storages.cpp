@@ -192,7 +192,6 @@ class StorageCheck {
     if (!inputs || !outputs) return;  // R6
     const std::vector<KernelUse::Argument>& args = live.calls.at(var).args;
     std::vector<const Range*> read, written, workspaces;
-    Range begin;
     for (size_t i = 0; i < tensors.size(); ++i) {
       const bool is_input = i < inputs->fields.size();
       const bool is_workspace = i >= inputs->fields.size() + outputs->fields.size();
@@ -201,11 +200,6 @@ class StorageCheck {
         auto range = by_var_.find(live.allocations[static_cast<size_t>(one)].owner);
         if (range != by_var_.end()) into.push_back(&ranges_[range->second]);
       }
-      const auto* storage = as<VarNode>(tensors[i]);
-      if (!is_workspace || !storages_.contains(storage)) continue;
-      // It begins with the storage, and the implementation knows how long it is.
-      begin = {storage, 0, 1, storage->name, position, position};
-      into.push_back(&begin);
     }
     report_.at("binding " + var->name);
     auto check = [&](const Range& one, const Range& other, const char* why) {

@@ -117,14 +117,15 @@ const BrokenModule kGraphCases[] = {
         prim def two(x: Buffer((n,), f32), out a: Buffer((n,), f32), out b: Buffer((n,), f32), n: i64) {
           for i in serial(n) { a[i] = x[i] b[i] = x[i] } })"},
     {"R14Workspace",
-     "R14 in f, binding c: 's' lies over 'a' in the storage 's', which the call reads",
+     "R14 in f, binding c: 'w' lies over 'a' in the storage 's', which the call reads",
      R"(def f(x: Tensor((n,), f32)) -> Object {
           s: Object = memory.alloc_storage(shape(n*4))
           t: Object = memory.alloc_storage(shape(n*4))
           a: Tensor((n,), f32) = memory.alloc_tensor(s, shape(n)) {dtype: f32}
           d: Object = call_tir_dps(@k, (x,), (a,))
           b: Tensor((n,), f32) = memory.alloc_tensor(t, shape(n)) {dtype: f32}
-          c: Object = call_tir_dps(@k, (a,), (b,), shape(), s)
+          w: Tensor((n*4,), u8) = memory.alloc_tensor(s, shape(n*4)) {dtype: u8}
+          c: Object = call_tir_dps(@k, (a,), (b,), shape(), w)
           return b }
         prim def k(a: Buffer((n,), f32), out b: Buffer((n,), f32), n: i64) {
           for i in serial(n) { b[i] = a[i] } })"},
