@@ -1,12 +1,12 @@
 #include "io/host/disk_cache.h"
 
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <thread>
 
 #include "support/temp_folder.h"
@@ -117,7 +117,7 @@ TEST(DiskCache, UnusableFoldersWarnOnce) {
   testing::write_bytes(folder / "file", "");
   std::filesystem::create_directory(folder / "open");
   std::filesystem::permissions(folder / "open", std::filesystem::perms::all);
-  for (std::string path :
+  for (const std::string& path :
        {folder / "file/cache", folder / "file", std::string(), folder / "open"}) {
     std::vector<std::string> warnings;
     DiskCache cache({path, [&](const std::string& message) { warnings.push_back(message); }});
