@@ -150,6 +150,9 @@ class StorageCheck {
       arith::Values values;
       for (size_t i = 0; i < vars.size(); ++i) {
         const Var& var = vars[i];
+        // What a cast defines of a value of open shape may follow from others: it has no value
+        // here.
+        if (!defined_.contains(var.get())) continue;
         const std::string bound = kBoundPrefix + var->name;
         const int64_t most = attr_or<int64_t>(function_.attrs, bound,
                                               attr_or<int64_t>(module_.attrs, bound, INT64_MAX));
