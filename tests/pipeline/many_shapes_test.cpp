@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "pipeline/memory_meter.h"
-#include "support/sessions.h"
 #include "text/parser.h"
 
 namespace tapml {

@@ -4,18 +4,14 @@
 #include <gtest/gtest.h>
 
 #include "arith/evaluate.h"
-#include "codegen/llvm/native.h"
-#include "device/cpu/cpu_device.h"
-#include "device/null/null_device.h"
-#include "device/opencl/opencl_device.h"
 #include "ir/exceptions.h"
 #include "passes/memory/report.h"
 #include "pipeline/compile.h"
 #include "relax/expr.h"
 #include "relax/visit.h"
-#include "runtime/local_session.h"
 #include "runtime/vm.h"
 #include "support/counting_device.h"
+#include "support/sessions.h"
 
 namespace tapml::testing {
 
@@ -57,18 +53,6 @@ inline Compiled compile_for(const std::string& target, const Module& module,
 // Workspaces and packed weights, which platforms differ in, are in none of these.
 inline Compiled compile_null(const Module& module, const Values& bounds = {}) {
   return compile_for("null", module, bounds);
-}
-
-// "cpu", "opencl" or "null"; null where the platform is absent.
-inline std::shared_ptr<runtime::Device> open_device(const std::string& target) {
-  if (target == "cpu") {
-    return std::make_shared<device::CpuDevice>(0, codegen::make_jit_loader());
-  }
-  if (target == "opencl") {
-    auto opened = device::create_opencl_device();
-    return opened ? *opened : nullptr;
-  }
-  return std::make_shared<device::NullDevice>();
 }
 
 // A device that counts, its machine, and what it had handed out before the machine was there.

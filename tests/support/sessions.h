@@ -23,28 +23,32 @@ inline std::string target_test_name(std::string target) {
   return target;
 }
 
-// A session for "cpu", "opencl", "vulkan", "wasm" or "null", options aside; null where the platform
-// is absent.
-inline std::unique_ptr<runtime::Session> open_session(const std::string& target) {
+// The device of "cpu", "opencl", "vulkan" or "null", options aside; null where the platform is
+// absent.
+inline std::shared_ptr<runtime::Device> open_device(const std::string& target) {
   const std::string platform = target.substr(0, target.find(':'));
-  std::shared_ptr<runtime::Device> device;
-  if (platform == "wasm") {
+  if (platform == "cpu") {
+    return std::make_shared<device::CpuDevice>(0, codegen::make_jit_loader());
+  }
+  if (platform == "opencl") {
+    auto opened = device::create_opencl_device();
+    return opened ? *opened : nullptr;
+  }
+  if (platform == "vulkan") {
+    auto opened = device::create_vulkan_device();
+    return opened ? *opened : nullptr;
+  }
+  return std::make_shared<device::NullDevice>();
+}
+
+// The same as a session, and "wasm".
+inline std::unique_ptr<runtime::Session> open_session(const std::string& target) {
+  if (target.substr(0, target.find(':')) == "wasm") {
     auto opened = open_wasm_session();
     return opened ? std::move(*opened) : nullptr;
   }
-  if (platform == "cpu") {
-    device = std::make_shared<device::CpuDevice>(0, codegen::make_jit_loader());
-  } else if (platform == "opencl") {
-    auto opened = device::create_opencl_device();
-    if (!opened) return nullptr;
-    device = *opened;
-  } else if (platform == "vulkan") {
-    auto opened = device::create_vulkan_device();
-    if (!opened) return nullptr;
-    device = *opened;
-  } else {
-    device = std::make_shared<device::NullDevice>();
-  }
+  std::shared_ptr<runtime::Device> device = open_device(target);
+  if (!device) return nullptr;
   auto session = runtime::LocalSession::create(std::move(device));
   return session ? std::move(*session) : nullptr;
 }

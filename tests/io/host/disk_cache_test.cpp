@@ -130,6 +130,20 @@ TEST(DiskCache, UnusableFoldersWarnOnce) {
   }
 }
 
+// Of a cache that has key(1) and takes nothing more.
+bool reads_on_and_warns_once(const std::string& path) {
+  int warnings = 0;
+  bool well = true;
+  {
+    DiskCache cache({path, [&](const std::string&) { ++warnings; }});
+    well &= cache.get(key(1)) == bytes_of("one");
+    cache.put(key(2), bytes_of("two"));
+    cache.put(key(3), bytes_of("three"));
+    well &= !cache.get(key(2)) && cache.get(key(1)) == bytes_of("one");
+  }
+  return well && warnings == 1;
+}
+
 // No byte fits: what is there is read on, nothing half-written stays.
 TEST(DiskCache, FullDisk) {
   testing::TempFolder folder;
@@ -142,16 +156,7 @@ TEST(DiskCache, FullDisk) {
     signal(SIGXFSZ, SIG_IGN);
     rlimit none = {16, 16};
     setrlimit(RLIMIT_FSIZE, &none);
-    int warnings = 0;
-    bool well = true;
-    {
-      DiskCache cache({folder / "cache", [&](const std::string&) { ++warnings; }});
-      well &= cache.get(key(1)) == bytes_of("one");
-      cache.put(key(2), bytes_of("two"));
-      cache.put(key(3), bytes_of("three"));
-      well &= !cache.get(key(2)) && cache.get(key(1)) == bytes_of("one");
-    }
-    _exit(well && warnings == 1 ? 0 : 1);
+    _exit(reads_on_and_warns_once(folder / "cache") ? 0 : 1);
   }
   int status = 0;
   waitpid(child, &status, 0);
@@ -182,16 +187,7 @@ TEST(DiskCache, AReadOnlyFolder) {
   pid_t child = fork();
   if (child == 0) {
     if (geteuid() == 0 && setuid(kNobody) != 0) _exit(2);
-    int warnings = 0;
-    bool well = true;
-    {
-      DiskCache cache({folder / "cache", [&](const std::string&) { ++warnings; }});
-      well &= cache.get(key(1)) == bytes_of("one");
-      cache.put(key(2), bytes_of("two"));
-      cache.put(key(3), bytes_of("three"));
-      well &= !cache.get(key(2)) && cache.get(key(1)) == bytes_of("one");
-    }
-    _exit(well && warnings == 1 ? 0 : 1);
+    _exit(reads_on_and_warns_once(folder / "cache") ? 0 : 1);
   }
   int status = 0;
   waitpid(child, &status, 0);
