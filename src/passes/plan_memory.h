@@ -30,8 +30,8 @@ struct PlanMemoryOptions {
 // A bound counts where a dimension gives the variable its value; there it is checked at run time.
 // Where all of a function's sizes have upper bounds, its storages have constant sizes and are
 // static: allocated at load, shared by all functions of the module that cannot be in progress at
-// one time. What a function returns is never static. Functions that call themselves, and those that
-// are used as values, have no static storages.
+// one time. What a function returns is never static. Functions that call themselves have no static
+// storages.
 //
 // Expects A-normal form without nested functions. Idempotent.
 Module plan_memory(const Module& module);
