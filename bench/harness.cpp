@@ -30,6 +30,25 @@ bool meets(const Case& test, const Interval& judged) {
   return test.bound == Bound::kAtLeast ? judged.high >= test.bar : judged.low <= test.bar;
 }
 
+struct Sample {
+  double own = 0, other = 0;
+};
+
+// Whoever comes first finds another cache; so the caller lets the order alternate.
+Sample in_turn(const Pair& pair, bool ours_first) {
+  Sample sample;
+  if (ours_first) sample.own = pair.ours();
+  if (pair.peer) sample.other = pair.peer();
+  if (!ours_first) sample.own = pair.ours();
+  return sample;
+}
+
+Sample between_ceilings(const Pair& pair) {
+  const double before = pair.peer();
+  const double own = pair.ours();
+  return {own, (before + pair.peer()) / 2};
+}
+
 Row measure(const Case& test) {
   Row row;
   row.test = &test;
@@ -39,15 +58,11 @@ Row measure(const Case& test) {
   std::vector<double> ours, peers, ratios;
   for (int i = 0; i < test.pairs; ++i) {
     std::fprintf(stderr, "\r\033[K%s: %d of %d", test.name.c_str(), i + 1, test.pairs);
-    // Whoever comes first finds another cache; so the order alternates.
-    double own = 0, other = 0;
-    if (i % 2 == 0) own = pair.ours();
-    if (pair.peer) other = pair.peer();
-    if (i % 2 == 1) own = pair.ours();
-    ours.push_back(own);
+    const Sample sample = pair.ceiling ? between_ceilings(pair) : in_turn(pair, i % 2 == 0);
+    ours.push_back(sample.own);
     if (!pair.peer) continue;
-    peers.push_back(other);
-    ratios.push_back(own / other);
+    peers.push_back(sample.other);
+    ratios.push_back(sample.own / sample.other);
   }
   std::fprintf(stderr, "\r\033[K");
   row.value = median_interval(ours);
@@ -146,6 +161,10 @@ int run(const std::vector<Case>& cases, const Options& options) {
   std::printf("%d benchmarks, %d missed their bar, %d without what their bar is held against; %s\n",
               found, missed, not_judged, options.json.c_str());
   return missed;
+}
+
+Pair against_ceiling(std::function<double()> ours, std::function<double()> ceiling) {
+  return {.ours = std::move(ours), .peer = std::move(ceiling), .ceiling = true};
 }
 
 double seconds_now() {

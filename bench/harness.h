@@ -14,7 +14,12 @@ namespace tapml::bench {
 struct Pair {
   std::function<double()> ours;
   std::function<double()> peer;
+  bool ceiling =
+      false;  // of the machine: read right before and right after ours, their mean counts
 };
+
+// Ours beside what the machine reaches (ceilings.h), whose speed may change between two readings.
+Pair against_ceiling(std::function<double()> ours, std::function<double()> ceiling);
 
 enum class Bound : uint8_t { kAtLeast, kAtMost };
 

@@ -56,8 +56,8 @@ std::function<double()> rate(const std::string& target, const Shapes& shapes, Em
 }
 
 // `library` beside generated code: above 1 the library is faster.
-Case beside(const std::string& library, const std::string& name, const char* unit, Shapes shapes,
-            Emit emit) {
+Case beside(const std::string& library, const std::string& name, const char* unit,
+            const Shapes& shapes, Emit emit) {
   Case result{.name = "library/" + library + "/" + name,
               .unit = unit,
               .peer = "generated code",
@@ -78,8 +78,8 @@ Case beside(const std::string& library, const std::string& name, const char* uni
 }
 
 // What a target takes by itself beside no library at all: no arm is slower.
-Case chosen(const std::string& name, const char* unit, Shapes shapes, Emit emit) {
-  Case result = beside("auto", name, unit, std::move(shapes), emit);
+Case chosen(const std::string& name, const char* unit, const Shapes& shapes, Emit emit) {
+  Case result = beside("auto", name, unit, shapes, emit);
   result.bar = 0.97;
   return result;
 }

@@ -101,7 +101,7 @@ Case beside_ceiling(const Work& work) {
               absent = "no OpenCL device";
               return Pair();
             }
-            return Pair{opencl_rate(work, "opencl"), work.ceiling};
+            return against_ceiling(opencl_rate(work, "opencl"), work.ceiling);
           }};
 }
 
