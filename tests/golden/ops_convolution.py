@@ -52,3 +52,13 @@ def cases():
         yield Case(f"conv{rank}d_transpose", [x, w], [out],
                    attributes(strides, padding, dilation, groups, output_padding=list(extra)),
                    ["f32"])
+
+    x, w = torch.randn(2, 4, 3, 4, 5), torch.randn(6, 2, 2, 2, 2)
+    strides, padding, dilation = (2, 1, 1), (1, 1, 0), (1, 2, 3)
+    out = F.conv3d(x.double(), w.double(), None, strides, padding, dilation, 2)
+    yield Case("conv3d", [x, w], [out], attributes(strides, padding, dilation, 2), ["f32"])
+    x, w = torch.randn(1, 4, 2, 3, 3), torch.randn(4, 3, 3, 1, 2)
+    strides, padding, extra, dilation = (1, 2, 3), (1, 0, 1), (0, 1, 2), (2, 1, 1)
+    out = F.conv_transpose3d(x.double(), w.double(), None, strides, padding, extra, 2, dilation)
+    yield Case("conv3d_transpose", [x, w], [out],
+               attributes(strides, padding, dilation, 2, output_padding=list(extra)), ["f32"])

@@ -31,6 +31,13 @@ def reads():
                {"depth": 3, "axis": 0, "on_value": 5.0, "off_value": 2.0, "dtype": DType("i8")})
 
 
+def more_reads():
+    x = torch.randint(-99, 99, (3, 4), dtype=torch.int16)
+    index = torch.tensor([[0, 2, -1, 1], [-3, 0, 0, 2]], dtype=torch.int32)
+    yield Case("gather", [x, index], [x.gather(0, index.long() % 3)], {"axis": 0})
+    yield Case("gather", [x, index[:, :0]], [x[:2, :0]], {"axis": -1})
+
+
 def writes():
     for dtype in (torch.float32, torch.float64, torch.int64, torch.int8):
         x = (torch.randn(4, 6) * 9).to(dtype)
@@ -65,3 +72,4 @@ def writes():
 def cases():
     yield from reads()
     yield from writes()
+    yield from more_reads()

@@ -83,6 +83,28 @@ def regions():
     yield Case("space_to_depth", [depth_first], [image], {"block": 2})
 
 
+def corners():
+    """What the first cases of an operator leave out: no elements, no dimensions, other axes."""
+    x = X.to(torch.int16)
+    scalar = torch.tensor(2.5)
+    yield Case("reshape", [x[:, :0], Ints([0, 5])], [torch.zeros(0, 5, dtype=torch.int16)])
+    yield Case("reshape", [scalar, Ints([1, 1])], [scalar.reshape(1, 1)])
+    yield Case("concat", [[x[0], x[1, :0], x[1]]], [torch.cat([x[0], x[1]])], {"axis": 0})
+    yield Case("stack", [[scalar, -scalar]], [torch.stack([scalar, -scalar])], {"axis": 0})
+    yield Case("stack", [[x[:, :0], x[:, :0]]], [torch.stack([x[:, :0]] * 2, 3)], {"axis": 3})
+    yield Case("expand_dims", [scalar], [scalar[None, None]], {"axes": [0, 1]})
+    yield Case("squeeze", [x[:1, None, :, :1]], [x[:1, :, 0]], {"axes": [-1, 1]})
+    yield Case("broadcast_to", [scalar, Ints([2, 0, 3])], [scalar.expand(2, 0, 3)])
+    yield Case("broadcast_to", [x[:, :, :1], Ints([2, 3, 4])], [x[:, :, :1].expand(2, 3, 4)])
+    yield Case("swap_axes", [x], [x.swapaxes(1, -2)], {"axis1": 1, "axis2": -2})
+    yield Case("slice", [x, Ints([3]), Ints([3])], [x[:, :, 3:3]], {"axes": [2]})
+    yield Case("slice", [x, Ints([0, 1, 0]), Ints([2, 3, 4])], [x[::2, 1:3, ::3]],
+               {"strides": [2, 1, 3]})
+    image = torch.arange(2 * 3 * 6 * 9).reshape(2, 3, 6, 9)
+    blocks = image.reshape(2, 3, 2, 3, 3, 3).permute(0, 3, 5, 1, 2, 4)
+    yield Case("space_to_depth", [image], [blocks.reshape(2, 27, 2, 3)], {"block": 3})
+
+
 def dtypes():
     for dtype in (torch.bool, torch.int8, torch.uint8, torch.int16, torch.uint16, torch.int32,
                   torch.uint32, torch.int64, torch.uint64, torch.float16, torch.bfloat16,
@@ -96,3 +118,4 @@ def cases():
     yield from arrangements()
     yield from regions()
     yield from dtypes()
+    yield from corners()

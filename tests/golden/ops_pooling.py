@@ -43,3 +43,9 @@ def cases():
         if shape[0]:
             out = ADAPTIVE_MAX[rank](x, size)
             yield Case(f"adaptive_max_pool{rank}d", [x], [out], {"output_size": list(size)})
+    x = torch.randn(2, 2, 4, 3, 5)
+    size = (3, 1, 7)
+    yield Case("adaptive_avg_pool3d", [x], [F.adaptive_avg_pool3d(x.double(), size)],
+               {"output_size": list(size)}, ["f32"])
+    yield Case("adaptive_max_pool3d", [x], [F.adaptive_max_pool3d(x, size)],
+               {"output_size": list(size)})

@@ -61,3 +61,6 @@ def cases():
     x, w = numbers(torch.bfloat16, 2, 3), numbers(torch.bfloat16, 2, 4, 3)
     y = torch.stack([x[0].double() @ w[1].double().T, torch.zeros(4, dtype=torch.float64)])
     yield Case("gather_matmul", [x, w, torch.tensor([1, 2])], [y], result=["bf16"])
+    x, w, bias = (numbers(torch.bfloat16, *shape) for shape in ((7,), (3, 7), (3,)))
+    yield Case("linear", [x, w, bias],
+               [torch.nn.functional.linear(x.double(), w.double(), bias.double())], result=["bf16"])

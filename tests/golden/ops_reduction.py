@@ -127,3 +127,16 @@ def normalizations():
                    [F.layer_norm(y.double(), (5,), weight.float().double(),
                                  bias.float().double())], {}, result=[name])
         yield Case("log_softmax", [y], [F.log_softmax(y.double(), -1)], {}, result=[name])
+    y = x.half()
+    yield Case("rms_norm", [y, weight.float()],
+               [F.rms_norm(y.double(), (5,), weight.float().double(), 0.25)], {"epsilon": 0.25},
+               result=["f16"])
+    images = torch.randn(2, 6, 3, 4)
+    yield Case("instance_norm", [images, w.float(), b.float()],
+               [F.instance_norm(images.double(), weight=w.float().double(),
+                                bias=b.float().double(), eps=0.5)], {"epsilon": 0.5}, ["f32"])
+    own = [tensor.float() for tensor in (w, b, mean, variance)]
+    scale, shift, mean, variance = (tensor.double() for tensor in own)
+    yield Case("batch_norm", [images, *own],
+               [F.batch_norm(images.double(), mean, variance, scale, shift, eps=0.25)],
+               {"epsilon": 0.25}, ["f32"])
