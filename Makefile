@@ -64,7 +64,7 @@ study-localize: setup  ## plant bugs of every kind and have localize name them; 
 test-math: setup  ## judge own math on all 2^32 values of f32 (about 20 minutes)
 	@$(configure_dev)
 	@cmake --build --preset dev --target test_math
-	@TAPML_MATH_STRIDE=1 build/dev/tests/test_math --gtest_filter='*Ulp*'
+	@TAPML_MATH_STRIDE=1 build/dev/tests/test_math --gtest_filter='*OwnMath*'
 
 .PHONY: test-oclgrind
 test-oclgrind: setup  ## OpenCL kernels under oclgrind: races and accesses out of bounds (scripts/test_oclgrind)
@@ -101,7 +101,7 @@ format-check: setup  ## fail when a C++ file is not formatted
 	@$(sources) | xargs -0 -r clang-format-19 --dry-run -Werror
 	@echo "format-check: $$($(sources) | tr -dc '\0' | wc -c) files are formatted"
 
-lint: setup  ## run clang-tidy over src/ and tests/ (scripts/lint_changed: what changed)
+lint: setup  ## run clang-tidy over all C++ sources (scripts/lint_changed: what changed)
 	@scripts/lint_changed --all
 
 .PHONY: asan

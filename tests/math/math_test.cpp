@@ -84,6 +84,11 @@ TEST_P(OwnMath, OfNarrowFloatsIsRoundedOnce) {
           << name << " " << dtype_name(dtype) << " at " << verdict.worst;
     }
   }
+  const bool all = std::getenv("TAPML_MATH_STRIDE") != nullptr;
+  for (DType dtype : {DType::kF16, DType::kBF16}) {
+    Verdict verdict = MathKernels::walk_narrow_pow(GetParam(), dtype, all ? 20'000'000 : 200'000);
+    EXPECT_LE(verdict.max_ulp, 0.501) << "pow " << dtype_name(dtype) << " of " << verdict.worst;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Platforms, OwnMath, ::testing::Values("cpu", "opencl"),

@@ -140,6 +140,12 @@ std::string timed(const std::string& name) {
          name + "(x[b, i] + cast(f32, r)*f32(0.001))\n      }\n    }\n  }\n}\n";
 }
 
+std::string pow_kernel(const std::string& type) {
+  return "prim def k(a: Buffer((n,), " + type + "), b: Buffer((n,), " + type +
+         "), out y: Buffer((n,), " + type +
+         "), n: i64) {\n  for i in parallel(n) {\n    y[i] = pow(a[i], b[i])\n  }\n}\n";
+}
+
 class Judge {
  public:
   void take(double distance, float input) {
@@ -191,13 +197,7 @@ MathKernels::MathKernels(const std::string& platform) : state_(new State(platfor
     state_->walks[function.name] = state_->device.add_scheduled(*parse_one(walking(function.name)));
     state_->times[function.name] = state_->device.add_scheduled(*parse_one(timed(function.name)));
   }
-  state_->pow = state_->device.add_scheduled(*parse_one(R"(
-prim def k(a: Buffer((n,), f32), b: Buffer((n,), f32), out y: Buffer((n,), f32), n: i64) {
-  for i in parallel(n) {
-    y[i] = pow(a[i], b[i])
-  }
-}
-)"));
+  state_->pow = state_->device.add_scheduled(*parse_one(pow_kernel("f32")));
   state_->times["pow"] = state_->device.add_scheduled(*parse_one(R"(
 prim def k(x: Buffer((32, 1024), f32), out y: Buffer((32, 1024), f32)) {
   for b in parallel(32) {
@@ -308,40 +308,42 @@ Verdict MathKernels::walk(const Function& function, uint64_t stride, bool progre
   return judge.verdict(total);
 }
 
-Verdict MathKernels::walk_narrow(const std::string& platform, const Function& function,
-                                 DType dtype) {
-  std::string type = dtype_name(dtype);
-  DeviceKernels device(platform);
-  int32_t kernel = device.add_scheduled(*parse_one(
-      "prim def k(out y: Buffer((65536,), " + type + ")) {\n  for i in parallel(65536) {\n" +
-      "    y[i] = " + function.name + "(reinterpret(" + type + ", cast(u16, i)))\n  }\n}\n"));
-  device.load();
-  std::vector<HostTensor> arguments = {HostTensor::zeros(dtype, {65536})};
-  device.run(kernel, arguments, {});
-  std::span<const uint16_t> values = std::as_const(arguments[0]).values<uint16_t>();
-  bool half = dtype == DType::kF16;
-  auto widened = [&](uint16_t bits) {
-    return static_cast<double>(half ? f16_to_f32(bits) : bf16_to_f32(bits));
-  };
-  Judge judge;
-  for (uint32_t i = 0; i < 65536; ++i) {
-    double input = widened(static_cast<uint16_t>(i)), exact = function.exact(input);
-    double value = widened(values[i]);
-    if (std::isnan(exact) && std::isnan(value)) continue;
-    // Infinity counts as the next power of two.
-    double end = half ? 65536 : 0x1p128;
-    if (std::fabs(exact) > end) exact = std::copysign(end, exact);
-    if (std::isinf(value)) value = std::copysign(end, value);
-    int exponent = exact == 0 ? -1000 : std::ilogb(exact);
-    double unit = half ? std::ldexp(1, std::max(exponent, -14) - 10)
-                       : std::ldexp(1, std::max(exponent, -126) - 7);
-    double distance = std::fabs(value - exact) / unit;
-    judge.take(distance == distance ? distance : HUGE_VAL, static_cast<float>(input));
-  }
-  return judge.verdict(65536);
+namespace {
+
+float widened(uint16_t bits, DType dtype) {
+  return dtype == DType::kF16 ? f16_to_f32(bits) : bf16_to_f32(bits);
 }
 
-Verdict MathKernels::walk_pow(int64_t pairs) {
+uint16_t narrowed(float value, DType dtype) {
+  return dtype == DType::kF16 ? f32_to_f16(value) : f32_to_bf16(value);
+}
+
+// Distance of `value` from `exact` in units of the last place that f16 or bf16 has there; infinite
+// where one of both is NaN.
+double narrow_ulps(float given, double exact, DType dtype) {
+  double value = given;
+  if (std::isnan(exact) && std::isnan(value)) return 0;
+  if (value == exact) return 0;
+  const bool half = dtype == DType::kF16;
+  // Infinity counts as the next power of two.
+  const double end = half ? 65536 : 0x1p128;
+  if (std::fabs(exact) > end) exact = std::copysign(end, exact);
+  if (std::isinf(value)) value = std::copysign(end, value);
+  const int exponent = exact == 0 ? -1000 : std::ilogb(exact);
+  const double unit = half ? std::ldexp(1, std::max(exponent, -14) - 10)
+                           : std::ldexp(1, std::max(exponent, -126) - 7);
+  const double distance = std::fabs(value - exact) / unit;
+  return std::isnan(distance) ? HUGE_VAL : distance;
+}
+
+struct Pairs {
+  std::vector<float> bases, powers;
+};
+
+// All pairs of special values, then random ones.
+Pairs pairs_of_pow(int64_t count, DType dtype) {
+  // Logarithm of where results overflow or vanish.
+  const double reach = dtype == DType::kF16 ? 26 : 151;
   std::vector<float> special = {0.0f, -0.0f};
   for (float value : {1.0f,
                       0.5f,
@@ -370,29 +372,85 @@ Verdict MathKernels::walk_pow(int64_t pairs) {
     special.push_back(-value);
   }
   special.push_back(std::numeric_limits<float>::quiet_NaN());
-  std::vector<float> a, b;
+  Pairs pairs;
   for (float x : special) {
     for (float y : special) {
-      a.push_back(x);
-      b.push_back(y);
+      pairs.bases.push_back(x);
+      pairs.powers.push_back(y);
     }
   }
   RandomStream stream(23, "pow");
   auto uniform = [&] { return static_cast<double>(stream.next()) * 0x1p-32; };
-  while (a.size() < static_cast<size_t>(pairs)) {
+  auto any_bits = [&] {
+    const uint32_t bits = stream.next();
+    return dtype == DType::kF32 ? std::bit_cast<float>(bits)
+                                : widened(static_cast<uint16_t>(bits >> 16), dtype);
+  };
+  for (size_t i = pairs.bases.size(); i < static_cast<size_t>(count); ++i) {
     // Results over the whole range, near overflow and underflow, bases near 1, any bits.
-    double x = std::exp2(uniform() * 300 - 150), limit = 151;
-    if (a.size() % 4 == 1) x = 1 + (uniform() - 0.5) * std::exp2(-20 * uniform());
-    if (a.size() % 4 == 2) limit = 2;
+    double x = std::exp2((2 * uniform() - 1) * (reach - 1)), limit = reach;
+    if (i % 4 == 1) x = 1 + (uniform() - 0.5) * std::exp2(-20 * uniform());
+    if (i % 4 == 2) limit = 2;
     auto base = static_cast<float>(x);
     auto power = static_cast<float>((2 * uniform() - 1) * limit / std::log2(double{base}));
-    if (a.size() % 4 == 3) {
-      base = std::bit_cast<float>(stream.next());
-      power = std::bit_cast<float>(stream.next());
+    if (i % 4 == 3) {
+      base = any_bits();
+      power = any_bits();
     }
-    a.push_back(base);
-    b.push_back(power);
+    pairs.bases.push_back(base);
+    pairs.powers.push_back(power);
   }
+  return pairs;
+}
+
+}  // namespace
+
+Verdict MathKernels::walk_narrow(const std::string& platform, const Function& function,
+                                 DType dtype) {
+  std::string type = dtype_name(dtype);
+  DeviceKernels device(platform);
+  int32_t kernel = device.add_scheduled(*parse_one(
+      "prim def k(out y: Buffer((65536,), " + type + ")) {\n  for i in parallel(65536) {\n" +
+      "    y[i] = " + function.name + "(reinterpret(" + type + ", cast(u16, i)))\n  }\n}\n"));
+  device.load();
+  std::vector<HostTensor> arguments = {HostTensor::zeros(dtype, {65536})};
+  device.run(kernel, arguments, {});
+  std::span<const uint16_t> values = std::as_const(arguments[0]).values<uint16_t>();
+  Judge judge;
+  for (uint32_t i = 0; i < 65536; ++i) {
+    const float input = widened(static_cast<uint16_t>(i), dtype);
+    judge.take(narrow_ulps(widened(values[i], dtype), function.exact(double{input}), dtype), input);
+  }
+  return judge.verdict(65536);
+}
+
+Verdict MathKernels::walk_narrow_pow(const std::string& platform, DType dtype, int64_t pairs) {
+  const Pairs wide = pairs_of_pow(pairs, dtype);
+  const auto n = static_cast<int64_t>(wide.bases.size());
+  std::vector<HostTensor> arguments;
+  for (const std::vector<float>* operands : {&wide.bases, &wide.powers}) {
+    arguments.push_back(HostTensor::zeros(dtype, {n}));
+    std::span<uint16_t> bits = arguments.back().mutable_values<uint16_t>();
+    for (size_t i = 0; i < bits.size(); ++i) bits[i] = narrowed((*operands)[i], dtype);
+  }
+  arguments.push_back(HostTensor::zeros(dtype, {n}));
+  DeviceKernels device(platform);
+  int32_t kernel = device.add_scheduled(*parse_one(pow_kernel(dtype_name(dtype))));
+  device.load();
+  device.run(kernel, arguments, {n});
+  auto bits_of = [&](size_t tensor) { return std::as_const(arguments[tensor]).values<uint16_t>(); };
+  Judge judge;
+  for (size_t i = 0; i < static_cast<size_t>(n); ++i) {
+    const float base = widened(bits_of(0)[i], dtype), power = widened(bits_of(1)[i], dtype);
+    judge.take(
+        narrow_ulps(widened(bits_of(2)[i], dtype), std::pow(double{base}, double{power}), dtype),
+        base);
+  }
+  return judge.verdict(n);
+}
+
+Verdict MathKernels::walk_pow(int64_t pairs) {
+  const auto [a, b] = pairs_of_pow(pairs, DType::kF32);
   auto n = static_cast<int64_t>(a.size());
   std::vector<HostTensor> arguments = {HostTensor::from<float>(DType::kF32, {n}, a),
                                        HostTensor::from<float>(DType::kF32, {n}, b),

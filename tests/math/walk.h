@@ -41,6 +41,8 @@ class MathKernels {
   static Verdict walk_narrow(const std::string& platform, const Function& function, DType dtype);
   // Random pairs and all pairs of special values.
   Verdict walk_pow(int64_t pairs);
+  // The same pairs rounded to "f16" or "bf16", in units of that type.
+  static Verdict walk_narrow_pow(const std::string& platform, DType dtype, int64_t pairs);
   // Seconds a value on data in the cache, all cores.
   double seconds_per_value(const std::string& name);
 
