@@ -140,6 +140,7 @@ Status BpeModel::read_vocab(const JsonObjectReader& model) {
 Status BpeModel::read_merges(const JsonObjectReader& model) {
   TAPML_ASSIGN(const std::vector<Json>* items, model.required_array("merges"));
   merges_.reserve(items->size());
+  has_seams_ = unit_ == BpeUnit::kCharacter;
   uint32_t rank = 0;
   std::string joined;
   for (size_t i = 0; i < items->size(); ++i) {
@@ -165,27 +166,22 @@ Status BpeModel::read_merges(const JsonObjectReader& model) {
       ids[part] = found->second;
     }
     merges_.insert(ids[0], ids[1], {rank++, ids[2]});
+    if (unit_ == BpeUnit::kCharacter) add_seam(pair->first, pair->second);
   }
-  if (unit_ == BpeUnit::kCharacter) index_seams(*items);
   return {};
 }
 
-void BpeModel::index_seams(const std::vector<Json>& merges) {
-  has_seams_ = true;
-  for (const Json& item : merges) {
-    const auto pair = split_merge(item);
-    if (!pair) continue;
-    for (const std::string_view side : {pair->first, pair->second}) {
-      // A token of this form may be one symbol from the beginning.
-      if (side.starts_with("<0x")) has_seams_ = false;
-      if (unknown_id_ >= 0 && vocab_.find(side)->second == unknown_id_) has_seams_ = false;
-    }
-    const auto& [left, right] = *pair;
-    if (left.empty() || right.empty()) continue;
-    const int32_t before = character_id(left.substr(previous_start(left, left.size())));
-    const int32_t after = character_id(right.substr(0, next_utf8(right, 0).length));
-    if (before >= 0 && after >= 0) seams_.insert(pair_key(before, after));
+// Of a merge whose sides are tokens.
+void BpeModel::add_seam(std::string_view left, std::string_view right) {
+  for (const std::string_view side : {left, right}) {
+    // A token of this form may be one symbol from the beginning.
+    if (side.starts_with("<0x")) has_seams_ = false;
+    if (unknown_id_ >= 0 && vocab_.find(side)->second == unknown_id_) has_seams_ = false;
   }
+  if (left.empty() || right.empty()) return;
+  const int32_t before = character_id(left.substr(previous_start(left, left.size())));
+  const int32_t after = character_id(right.substr(0, next_utf8(right, 0).length));
+  if (before >= 0 && after >= 0) seams_.insert(pair_key(before, after));
 }
 
 // Where the part of `word` that starts at `begin` ends, such that no merge reaches over its end.

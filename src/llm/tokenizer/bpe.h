@@ -108,7 +108,7 @@ class BpeModel {
   Status read_vocab(const JsonObjectReader& model);
   Status read_merges(const JsonObjectReader& model);
   Status index_units(const JsonObjectReader& model);
-  void index_seams(const std::vector<Json>& merges);
+  void add_seam(std::string_view left, std::string_view right);
   void start_bytes(std::string_view word, Scratch& scratch) const;
   void start_characters(std::string_view word, Scratch& scratch) const;
   int32_t character_id(std::string_view character) const;

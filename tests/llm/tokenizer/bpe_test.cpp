@@ -189,8 +189,10 @@ TEST(Bpe, ALaterMergeOfTheSamePairWins) {
 }
 
 TEST(Bpe, SkipsTheVersionLineOfAMergesFile) {
-  const BpeModel model = read_model(two_letter_model(R"("merges": ["#version: 0.2", "a b"])"));
-  EXPECT_EQ(encode(model, "ab"), (Ids{2}));
+  const Json json = two_letter_model(R"("merges": ["#version: 0.2", "a b"], "unk_token": "U")");
+  for (BpeUnit unit : {BpeUnit::kByte, BpeUnit::kCharacter}) {
+    EXPECT_EQ(encode(read_model(json, unit), "ab"), (Ids{2}));
+  }
 }
 
 TEST(MergeTable, FindsWhatWasInserted) {
