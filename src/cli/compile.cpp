@@ -123,10 +123,25 @@ int run(const CompileOptions& options, const Output& output) {
   add_bounds(bounds, fixed);
   Module planned;
   implement.planned = &planned;
+  const size_t fixed_phases = phases.size();
   auto executable = pipeline::implement(fixed, target, implement);
   unwrap(check_interrupted());
   passes::MemoryReport memory;
   if (options.print_memory || limited) memory = passes::memory_report(planned);
+  if (limited && most_needed(memory, values) > limit) {
+    // Another order of the calls may need less.
+    const std::vector<pipeline::PassNumbers> unordered_phases = phases;
+    phases.resize(fixed_phases);
+    implement.memory.order_for = values;
+    auto ordered = pipeline::implement(fixed, target, implement);
+    passes::MemoryReport needs = passes::memory_report(planned);
+    if (most_needed(needs, values) < most_needed(memory, values)) {
+      executable = std::move(ordered);
+      memory = std::move(needs);
+    } else {
+      phases = unordered_phases;
+    }
+  }
   if (limited) check_memory_limit(memory, values, limit);
   if (!options.phases.empty()) {
     unwrap(write_text_atomic(options.phases, phases_json(phases, values).dump(1) + "\n"));

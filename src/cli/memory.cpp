@@ -150,6 +150,16 @@ std::string peak_text(const passes::MemoryReport& report, const passes::Function
 
 }  // namespace
 
+std::optional<int64_t> most_needed(const passes::MemoryReport& report, const Assignments& values) {
+  int64_t most = 0;
+  for (const passes::FunctionMemory& function : report.functions) {
+    auto peak = function.peak ? value_of(function.peak, values) : std::nullopt;
+    if (!peak) return std::nullopt;
+    most = std::max(most, *peak);
+  }
+  return most;
+}
+
 void check_memory_limit(const passes::MemoryReport& report, const Assignments& values,
                         int64_t limit) {
   for (const passes::FunctionMemory& function : report.functions) {

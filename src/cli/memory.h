@@ -17,6 +17,10 @@ namespace tapml::cli {
 Json print_memory(const passes::MemoryReport& report, const std::map<std::string, int64_t>& values,
                   const Output& output);
 
+// Bytes that the most demanding function needs; nothing where a peak is not known for these values.
+std::optional<int64_t> most_needed(const passes::MemoryReport& report,
+                                   const std::map<std::string, int64_t>& values);
+
 // PlatformError (kLimit) with the peak by tensor where a function needs more than `limit` bytes;
 // UserError where that is not known: a variable has neither a bound nor a value, or a function
 // calls itself.

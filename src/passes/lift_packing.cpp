@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "ir/exceptions.h"
 #include "passes/graph_functions.h"
+#include "passes/kernel.h"
 #include "passes/weights.h"
 #include "relax/memory.h"
 #include "relax/visit.h"
@@ -15,12 +18,40 @@ using namespace relax;  // NOLINT: this file is about relax alone
 
 namespace {
 
+constexpr const char* kInputsAttr = "packed_inputs";
+constexpr const char* kBytesAttr = "packed_bytes";
+constexpr const char* kDigestAttr = "packing";
+
+std::optional<Packing> packing_of(const std::string& kernel, const AttrMap& attrs) {
+  if (!attrs.contains(kInputsAttr)) return std::nullopt;
+  const auto* inputs = find_attr<std::vector<int64_t>>(attrs, kInputsAttr);
+  const auto* bytes = find_attr<int64_t>(attrs, kBytesAttr);
+  const auto* digest = find_attr<std::string>(attrs, kDigestAttr);
+  if (!inputs || !bytes || *bytes < 0 || !digest) {
+    throw_user("the attributes do not say what is packed", "kernel " + kernel,
+               "packed_inputs, a list of numbers of inputs; packed_bytes, at least 0; packing, a "
+               "text that is the same for the same bytes");
+  }
+  return Packing{{inputs->begin(), inputs->end()}, *bytes, *digest};
+}
+
 class PackingLifter {
  public:
-  PackingLifter(const Module& planned, const std::map<std::string, Packing>& packings)
-      : module_(planned), packings_(packings) {}
+  explicit PackingLifter(const Module& planned) : module_(planned) {
+    for (auto& [name, function] : module_.functions) {
+      const Function* kernel = as_relax_function(function.get());
+      if (!kernel || !is_kernel(kernel)) continue;
+      std::optional<Packing> packing = packing_of(name, kernel->attrs);
+      if (!packing) continue;
+      packings_.emplace(name, std::move(*packing));
+      auto unmarked = std::make_shared<Function>(*kernel);
+      for (const char* attr : {kInputsAttr, kBytesAttr, kDigestAttr}) unmarked->attrs.erase(attr);
+      function = std::move(unmarked);
+    }
+  }
 
   Module run() {
+    if (packings_.empty()) return module_;
     const std::set<std::string> takers = functions_with_weights(module_);
     for (const auto& [name, function] : graph_functions(module_)) {
       if (takers.contains(name)) collect(*function);
@@ -170,16 +201,27 @@ class PackingLifter {
     return changed;
   }
 
-  const Module& module_;
-  const std::map<std::string, Packing>& packings_;
+  Module module_;
+  std::map<std::string, Packing> packings_;
   std::vector<Made> made_;
   std::map<Key, size_t> numbers_;
 };
 
 }  // namespace
 
-Module lift_packing(const Module& planned, const std::map<std::string, Packing>& packings) {
-  return PackingLifter(planned, packings).run();
+Module mark_packing(const Module& module, const std::map<std::string, Packing>& packings) {
+  Module result = module;
+  for (const auto& [name, packing] : packings) {
+    auto marked = std::make_shared<Function>(kernel_spec(module, name));
+    marked->attrs[kInputsAttr] =
+        std::vector<int64_t>(packing.sources.begin(), packing.sources.end());
+    marked->attrs[kBytesAttr] = packing.bytes;
+    marked->attrs[kDigestAttr] = packing.digest;
+    result.functions[name] = std::move(marked);
+  }
+  return result;
 }
+
+Module lift_packing(const Module& planned) { return PackingLifter(planned).run(); }
 
 }  // namespace tapml::passes

@@ -1,6 +1,8 @@
 // Dynamic-shape-aware memory planning (Relax paper, section 4.3).
 #pragma once
 
+#include <optional>
+
 #include "ir/module.h"
 #include "passes/memory/sizes.h"
 
@@ -12,7 +14,8 @@ struct PlanMemoryOptions {
   bool in_place = true;  // outputs may take over the storage of an input
   bool offsets =
       true;  // tensors that are needed at one time may lie beside each other in a storage
-  int64_t most_storage_bytes = 0;  // of a storage that several tensors share; 0: any
+  std::optional<Bounds> order_for;  // set: calls come as order_bindings puts them for these values
+  int64_t most_storage_bytes = 0;   // of a storage that several tensors share; 0: any
 };
 
 // Makes storage explicit in the functions that are not kernels:

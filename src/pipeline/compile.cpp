@@ -13,6 +13,7 @@
 #include "passes/lift_packing.h"
 #include "passes/lift_workspaces.h"
 #include "passes/mark_weights.h"
+#include "passes/order_bindings.h"
 #include "passes/plan_memory.h"
 #include "pipeline/build_kernels.h"
 #include "pipeline/library_kernels.h"
@@ -149,16 +150,22 @@ Module plan(const Module& fixed, const Executable& executable, const ImplementOp
   passes::PlanMemoryOptions memory = options.memory;
   // What is made of a kernel there may write where it should not: nothing else lies there.
   if (options.rewrite || !options.foreign.empty()) memory.in_place = memory.offsets = false;
+  if (memory.order_for) {
+    lifted = run_pass(
+        lifted, "order_bindings",
+        [&](const Module& module) {
+          return passes::order_bindings_with(module, *memory.order_for);
+        },
+        options.instruments, number);
+  }
   Module planned = run_pass(
       lifted, "plan_memory",
       [&](const Module& module) { return passes::plan_memory_with(module, memory); },
       options.instruments, number);
   const std::map<std::string, passes::Packing> made = packings(executable);
   if (made.empty()) return planned;
-  return run_pass(
-      planned, "lift_packing",
-      [&](const Module& module) { return passes::lift_packing(module, made); }, options.instruments,
-      number);
+  return run_pass(passes::mark_packing(planned, made), "lift_packing", passes::lift_packing,
+                  options.instruments, number);
 }
 
 // `fixed` where the programs of the kernels that routines or foreign code implement say so:

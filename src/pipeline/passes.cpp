@@ -14,12 +14,14 @@
 #include "passes/inline_functions.h"
 #include "passes/lambda_lift.h"
 #include "passes/legalize.h"
+#include "passes/lift_packing.h"
 #include "passes/lift_preparation.h"
 #include "passes/lift_workspaces.h"
 #include "passes/lower_storage.h"
 #include "passes/mark_weights.h"
 #include "passes/match.h"
 #include "passes/name_shapes.h"
+#include "passes/order_bindings.h"
 #include "passes/outline_bindings.h"
 #include "passes/partial_evaluate.h"
 #include "passes/plan_memory.h"
@@ -73,12 +75,16 @@ const std::vector<PassInfo>& pass_table() {
        passes::lift_workspaces, "fuse_tensor_ir"},
       {"plan_memory", "plan", "storage made explicit and reused", passes::plan_memory,
        "fuse_tensor_ir and lambda_lift; no operator is left"},
+      {"lift_packing", "plan", "what implementations pack of weights is made once, by prepare",
+       passes::lift_packing, "plan_memory; kernels say what is packed for them"},
       {"a_normal_form", kByName, "nested expressions become bindings", passes::a_normal_form,
        "nothing: a text module is read through it"},
       {"canonicalize", kByName, "one way to write what can be written in several",
        passes::canonicalize, "nothing"},
       {"partial_evaluate", kByName, "what is decided already is done at compile time",
        passes::partial_evaluate, "nothing; operators are computed before legalize only"},
+      {"order_bindings", kByName, "calls come in an order that needs less memory at a time",
+       passes::order_bindings, "fuse_tensor_ir; not plan_memory"},
       {"outline_bindings", kByName, "bindings that the attribute outline names become functions",
        passes::outline_bindings, "functions marked {outline: [\"name = first..last\"]}"},
       {"defuse", kByName, "kernels of several operators become kernels of one", passes::defuse,

@@ -27,6 +27,11 @@ class CompileMemory : public ::testing::Test {
     args.insert(args.end(), more.begin(), more.end());
     return run_program(args);
   }
+  static int64_t peak_of_main(const ProgramResult& result) {
+    const Json json = result.json();
+    const Json& main = json.find("memory")->find("functions")->items().at(0);
+    return main.find("peak_bytes")->as_integer();
+  }
   TempFolder folder_;
 };
 
@@ -44,9 +49,7 @@ TEST_F(CompileMemory, PeakOverSymbolicVariables) {
 TEST_F(CompileMemory, BytesForValues) {
   ProgramResult result = compile({"--json", "--memory", "n=10"});
   ASSERT_EQ(result.exit_code, 0) << result.all();
-  Json json = result.json();
-  const Json& main = json.find("memory")->find("functions")->items().at(0);
-  EXPECT_EQ(main.find("peak_bytes")->as_integer(), 320);
+  EXPECT_EQ(peak_of_main(result), 320);
 }
 
 TEST_F(CompileMemory, TensorsWithTheirBytes) {
@@ -66,6 +69,34 @@ TEST_F(CompileMemory, LimitIsKeptOrRefused) {
   ProgramResult open = compile({"--memory-limit", "16K"});
   EXPECT_EQ(open.exit_code, 2) << open.all();
   EXPECT_NE(open.all().find("--bound n=512"), std::string::npos) << open.all();
+}
+
+// As it is written, two wide products are there at one time.
+TEST_F(CompileMemory, LimitIsKeptByAnotherOrder) {
+  testing::write_bytes(folder_ / "program.txt", R"(
+def main(x: Tensor((n, 4), f32), v: Tensor((4, 256), f32), w: Tensor((4, 256), f32), u: Tensor((256, 1), f32)) -> Tensor((n, 1), f32) {
+  dataflow {
+    a: Tensor((n, 256), f32) = matmul(x, v)
+    b: Tensor((n, 256), f32) = matmul(x, w)
+    c: Tensor((n, 1), f32) = matmul(a, u)
+    d: Tensor((n, 1), f32) = matmul(b, u)
+    y: Tensor((n, 1), f32) = add(c, d)
+    output y
+  }
+  return y
+}
+)");
+  const int64_t wide = 8 * 256 * 4;
+  const std::string limit = std::to_string(wide + 3 * 32);
+  ProgramResult kept = compile({"--json", "--memory", "n=8", "--memory-limit", limit});
+  ASSERT_EQ(kept.exit_code, 0) << kept.all();
+  EXPECT_LT(peak_of_main(kept), 2 * wide);
+  ProgramResult bounded = compile({"--bound", "n=8", "--memory-limit", limit});
+  EXPECT_EQ(bounded.exit_code, 0) << bounded.all();
+  EXPECT_GE(peak_of_main(compile({"--json", "--memory", "n=8"})), 2 * wide)
+      << "the order is the program's where there is no limit";
+  ProgramResult refused = compile({"--bound", "n=8", "--memory-limit", std::to_string(wide - 1)});
+  EXPECT_EQ(refused.exit_code, 4) << refused.all();
 }
 
 TEST_F(CompileMemory, WhatCannotBeRead) {

@@ -1,0 +1,230 @@
+#include "passes/order_bindings.h"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "analysis/alias_sets.h"
+#include "passes/graph_functions.h"
+#include "passes/memory/items.h"
+#include "relax/visit.h"
+
+namespace tapml::passes {
+
+using namespace relax;  // NOLINT: this file is about relax alone
+
+namespace {
+
+// Bindings that could be next and are looked at, so that wide blocks take linear time.
+constexpr size_t kMostChoices = 64;
+
+// One block's bindings, by number in its order.
+class BlockOrder {
+ public:
+  BlockOrder(const Block& block, const analysis::AliasSets& aliases, const Bounds& values)
+      : block_(block), aliases_(aliases), values_(values), sizes_(var_bounds_) {
+    const size_t count = block.bindings.size();
+    successors_.resize(count);
+    waits_for_.resize(count);
+    holds_.resize(count);
+    own_bytes_.resize(count);
+    users_left_.resize(count);
+    for (size_t i = 0; i < count; ++i) add(i);
+    keep_updates_in_order();
+  }
+
+  std::vector<size_t> decide() {
+    std::set<size_t> ready;
+    for (size_t i = 0; i < waits_for_.size(); ++i) {
+      if (waits_for_[i] == 0) ready.insert(i);
+    }
+    std::vector<size_t> order;
+    while (!ready.empty()) {
+      const size_t next = best_of(ready);
+      ready.erase(next);
+      order.push_back(next);
+      for (size_t owner : used_owners_[next]) --users_left_[owner];
+      for (size_t successor : successors_[next]) {
+        if (--waits_for_[successor] == 0) ready.insert(successor);
+      }
+    }
+    return order;
+  }
+
+ private:
+  void add(size_t i) {
+    const Binding& binding = block_.bindings[i];
+    std::set<const VarNode*> used;
+    std::vector<Var> symbols;
+    visit(binding.value, [&](const Expr& expr) {
+      if (const auto* var = as<VarNode>(expr)) used.insert(var);
+      if (expr->kind == relax::ExprKind::kShape || expr->kind == relax::ExprKind::kPrimValue) {
+        collect_vars(annotation_of(expr), symbols);
+      }
+      if (const auto* call = as<CallNode>(expr)) {
+        for (const Annotation& annotation : call->annotations) collect_vars(annotation, symbols);
+      }
+    });
+    collect_vars(binding.var->annotation, symbols);
+    visit_bindings(binding.value, [&](const Binding& inner, bool) {
+      collect_vars(inner.var->annotation, symbols);
+    });
+    std::set<size_t> before;
+    for (const VarNode* var : used) {
+      auto made = number_of_.find(var);
+      if (made != number_of_.end()) before.insert(made->second);
+    }
+    for (const Var& symbol : symbols) {
+      auto made = symbol_from_.find(symbol.get());
+      if (made != symbol_from_.end()) before.insert(made->second);
+    }
+    for (size_t one : before) precede(one, i);
+    if (binding.match_cast) {
+      std::vector<Var> defined;
+      collect_vars(binding.match_cast, defined);
+      for (const Var& symbol : defined) symbol_from_.emplace(symbol.get(), i);
+    }
+    number_of_[binding.var.get()] = i;
+    measure(i, used);
+  }
+
+  // What the binding allocates, and whose memory its value and its operands keep.
+  void measure(size_t i, const std::set<const VarNode*>& used) {
+    const Binding& binding = block_.bindings[i];
+    std::set<size_t> owners;
+    for (const VarNode* var : used) {
+      auto made = number_of_.find(var);
+      if (made == number_of_.end()) continue;
+      owners.insert(holds_[made->second].begin(), holds_[made->second].end());
+    }
+    for (size_t owner : owners) ++users_left_[owner];
+    used_owners_.emplace_back(owners.begin(), owners.end());
+    if (is_call_tir(binding.value) && called_operator(binding.value) == "call_tir") {
+      const auto& call = *as<CallNode>(binding.value);
+      for (const Annotation& output : call.annotations) own_bytes_[i] += bytes_of(output);
+      holds_[i] = {i};
+    } else {
+      // Views, projections, casts, updates in place, calls: the result may be any of the operands.
+      holds_[i] = used_owners_[i];
+    }
+    // Someone behind the block may look at it.
+    if (!binding.var->dataflow) {
+      for (size_t owner : holds_[i]) ++users_left_[owner];
+    }
+  }
+
+  double bytes_of(const Annotation& annotation) {
+    const TensorAnnotation* tensor = as_tensor(annotation);
+    if (!tensor || !tensor->shape || !tensor->dtype) return 0;
+    return typical(storage_bytes(*tensor->shape, *tensor->dtype));
+  }
+
+  double typical(const PrimExpr& bytes) {
+    for (const Var& var : free_vars(bytes)) {
+      auto value = values_.find(var->name);
+      if (value != values_.end()) var_bounds_.emplace(var.get(), value->second);
+    }
+    const int32_t size = sizes_.add(bytes);
+    const std::optional<int64_t> most = sizes_.most(size);
+    return most ? static_cast<double>(*most) : sizes_.typical(size);
+  }
+
+  // What an update in place may change is read before or after it as it was.
+  void keep_updates_in_order() {
+    for (size_t i = 0; i < block_.bindings.size(); ++i) {
+      const Expr& value = block_.bindings[i].value;
+      if (called_operator(value) != "call_tir_inplace") continue;
+      const std::vector<const VarNode*> written = operands(value);
+      for (size_t j = 0; j < block_.bindings.size(); ++j) {
+        if (i == j) continue;
+        const size_t first = std::min(i, j), second = std::max(i, j);
+        const std::vector<size_t>& after = successors_[first];
+        if (std::find(after.begin(), after.end(), second) != after.end()) continue;
+        if (any_alias(written, operands(block_.bindings[j].value))) precede(first, second);
+      }
+    }
+  }
+
+  static std::vector<const VarNode*> operands(const Expr& value) {
+    std::vector<const VarNode*> vars;
+    visit(value, [&](const Expr& expr) {
+      if (const auto* var = as<VarNode>(expr)) vars.push_back(var);
+    });
+    return vars;
+  }
+
+  bool any_alias(const std::vector<const VarNode*>& written,
+                 const std::vector<const VarNode*>& read) const {
+    return std::any_of(written.begin(), written.end(), [&](const VarNode* a) {
+      return std::any_of(read.begin(), read.end(),
+                         [&](const VarNode* b) { return aliases_.may_alias(a, b); });
+    });
+  }
+
+  void precede(size_t first, size_t second) {
+    successors_[first].push_back(second);
+    ++waits_for_[second];
+  }
+
+  size_t best_of(const std::set<size_t>& ready) const {
+    size_t best = *ready.begin(), looked_at = 0;
+    double least = 0;
+    for (size_t candidate : ready) {
+      if (looked_at++ == kMostChoices) break;
+      const double held = held_after(candidate);
+      if (looked_at == 1 || held < least) {
+        least = held;
+        best = candidate;
+      }
+    }
+    return best;
+  }
+
+  // Bytes more than before, once the binding is done.
+  double held_after(size_t i) const {
+    double bytes = own_bytes_[i];
+    if (users_left_[i] == 0) bytes = 0;
+    for (size_t owner : used_owners_[i]) {
+      if (users_left_[owner] == 1) bytes -= own_bytes_[owner];
+    }
+    return bytes;
+  }
+
+  const Block& block_;
+  const analysis::AliasSets& aliases_;
+  const Bounds& values_;
+  VarBounds var_bounds_;
+  Sizes sizes_;
+  std::map<const VarNode*, size_t> number_of_;
+  std::map<const tapml::ExprNode*, size_t> symbol_from_;  // the match_cast that defines it
+  std::vector<std::vector<size_t>> successors_;
+  std::vector<size_t> waits_for_;                 // how many have to come first
+  std::vector<std::vector<size_t>> holds_;        // whose memory a value keeps
+  std::vector<std::vector<size_t>> used_owners_;  // whose memory the operands keep
+  std::vector<double> own_bytes_;                 // allocated for the result
+  std::vector<size_t> users_left_;                // of the memory that a binding owns
+};
+
+}  // namespace
+
+Module order_bindings(const Module& module) { return order_bindings_with(module, {}); }
+
+Module order_bindings_with(const Module& module, const Bounds& values) {
+  Module result = module;
+  for (const auto& [name, source] : graph_functions(module)) {
+    const analysis::AliasSets aliases = analysis::alias_sets(*source, &module);
+    result.functions[name] = with_body(*source, map_blocks(source->body, [&](const Block& block) {
+      if (!block.dataflow) return block;
+      Block ordered = block;
+      ordered.bindings.clear();
+      for (size_t i : BlockOrder(block, aliases, values).decide()) {
+        ordered.bindings.push_back(block.bindings[i]);
+      }
+      return ordered;
+    }));
+  }
+  return result;
+}
+
+}  // namespace tapml::passes
