@@ -9,6 +9,7 @@
 #include "passes/graph_functions.h"
 #include "passes/kernel.h"
 #include "passes/lambda_lift.h"
+#include "relax/bounds.h"
 #include "relax/kernel_call.h"
 #include "relax/rewrite.h"
 #include "relax/unify.h"
@@ -183,8 +184,12 @@ class Functions {
     }
   }
 
-  static void keep_symbols(const Function& function, Dead& dead) {
-    std::vector<Var> needed, given;
+  // Bounds are checked where parameters give the variables their values.
+  void keep_symbols(const Function& function, Dead& dead) const {
+    std::vector<Var> needed;
+    for (const Var& var : signature_vars(function)) {
+      if (bound_of(var->name, module_, function)) needed.push_back(var);
+    }
     auto need = [&](const Annotation& annotation) { collect_vars(annotation, needed); };
     need(function.result);
     for (size_t i = 0; i < dead.size(); ++i) {

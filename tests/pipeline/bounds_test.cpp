@@ -31,7 +31,9 @@ def main(x: Tensor((n, 2), f32)) -> Tensor((n, 2), f32) {
   auto above = call(5);
   ASSERT_FALSE(above);
   EXPECT_EQ(above.error().kind, ErrorKind::kUser);
-  testing::expect_parts(above.error(), {"parameter x of main", "is 5", "bound of n", "n <= 4"});
+  testing::expect_parts(above.error(),
+                        {"n is 5, above its bound of 4 (n is dimension 0 of parameter x)",
+                         "function main", "n <= 4"});
   EXPECT_TRUE(call(3));
 }
 
