@@ -18,7 +18,7 @@ struct Operand {
   relax::Expr value;
 
   std::string argument_name() const;  // "b"
-  std::string name() const;           // "b", "tensors[1]"
+  std::string name() const;           // "b", "xs[1]"
 };
 
 // What stands for an operand once it is checked to be `expected`, a respelling of its annotation.

@@ -87,7 +87,9 @@ class Lifter {
   FunctionRef run(const Function& function) {
     for (const Variable& param : function.params) collect_scope_vars(param->annotation, symbols_);
     for (const auto& [var, source] : symbol_sources(function)) {
-      sources_[var] = source.place + " of " + name_;
+      std::vector<std::string>& text = sources_[var];
+      text = {source.place + " of " + name_};
+      if (!source.expression.empty()) text.push_back(source.expression);
     }
     auto copy = std::make_shared<Function>(function);
     copy->body = sequence(function.body);
@@ -239,8 +241,9 @@ class Lifter {
 
   Module& module_;
   std::string name_;
-  std::vector<Var> symbols_;                               // in scope
-  std::map<const tapml::ExprNode*, std::string> sources_;  // where they got their values
+  std::vector<Var> symbols_;  // in scope
+  std::map<const tapml::ExprNode*, std::vector<std::string>>
+      sources_;  // where they got their values
   Targets targets_;
 };
 

@@ -157,7 +157,7 @@ class ShapeNamer {
       into.push_back(std::move(binding));
     } else if (const op::OperatorInfo* info = op::find_operator(called_operator(binding.value));
                info || is_call_tir(binding.value)) {
-      binding.value = with_shapes(*call, info, binding.origin, into);
+      binding.value = with_shapes(*call, info, binding, into);
       if (info) {
         compute(std::move(binding), *info, dataflow, 0, into);
       } else {
@@ -180,34 +180,41 @@ class ShapeNamer {
   }
 
   // `info`: null for tensor programs.
-  Expr with_shapes(const CallNode& call, const op::OperatorInfo* info, const Origin& origin,
+  Expr with_shapes(const CallNode& call, const op::OperatorInfo* info, const Binding& binding,
                    std::vector<Binding>& into) {
     std::vector<Expr> args;
     for (const Expr& arg : call.args) {
-      std::optional<op::ArgumentKind> kind;
-      if (info && args.size() < info->args.size()) kind = info->args[args.size()].kind;
+      const op::ArgumentSpec* spec =
+          info && args.size() < info->args.size() ? &info->args[args.size()] : nullptr;
       if (const auto* tuple = as<TupleNode>(arg)) {
         std::vector<Expr> fields;
-        for (const Expr& field : tuple->fields) fields.push_back(named(field, {}, origin, into));
+        for (const Expr& field : tuple->fields) {
+          fields.push_back(named(field, nullptr, binding, into));
+        }
         args.push_back(make_tuple(std::move(fields)));
       } else {
-        args.push_back(named(arg, kind, origin, into));
+        args.push_back(named(arg, spec, binding, into));
       }
     }
     return make_call(call.callee, std::move(args), call.attrs, call.annotations);
   }
 
-  // An operand, cast where its dimensions or its value have no names.
-  Expr named(const Expr& arg, std::optional<op::ArgumentKind> kind, const Origin& origin,
+  // An operand, cast where its dimensions or its value have no names; `spec`: what the operator
+  // says of it, null where it says nothing.
+  Expr named(const Expr& arg, const op::ArgumentSpec* spec, const Binding& binding,
              std::vector<Binding>& into) {
     const auto* var = as<VarNode>(arg);
     if (!var) return arg;
     if (auto it = known_.find(var); it != known_.end()) return it->second;
-    const Annotation annotation = with_names(*var, kind);
+    const Annotation annotation = with_names(*var, spec ? std::optional(spec->kind) : std::nullopt);
     if (!annotation) return arg;
     Variable known = make_variable(var->name + "_known", annotation);
-    const CheckNote note{(params_.contains(var) ? "parameter " : "binding ") + var->name, "", ""};
-    into.push_back({known, arg, annotation, origin, note});
+    CheckNote note{(params_.contains(var) ? "parameter " : "binding ") + var->name, "", ""};
+    // The operator alone wants it to be a host integer.
+    if (spec && var->annotation->kind == AnnotationKind::kObject) {
+      note = operand_note(spec->name, called_operator(binding.value), binding);
+    }
+    into.push_back({known, arg, annotation, binding.origin, note});
     known_[var] = known;
     return known;
   }

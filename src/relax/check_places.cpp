@@ -98,15 +98,19 @@ class SourceFinder {
     }
   }
 
+  void take_from_outside(SymbolSource& source) const {
+    const auto* outside = find_attr<std::vector<std::string>>(attrs_, kSourcePrefix + source.name);
+    if (!outside || outside->empty()) return;
+    source.place = outside->front();
+    if (outside->size() > 1) source.expression = (*outside)[1];
+  }
+
   void solve() {
     for (const SolvedSymbol& one : solve_symbols(integers_, known_)) {
       const PrimExpr& from = integers_[one.integer];
       SymbolSource source{one.symbol->name, "", places_[one.integer]};
       if (!from.is_var()) source.expression = arith::dim_text(from);
-      const auto* outside = one.integer < captured_
-                                ? find_attr<std::string>(attrs_, kSourcePrefix + source.name)
-                                : nullptr;
-      if (outside) source.place = *outside;
+      if (one.integer < captured_) take_from_outside(source);
       sources.emplace(one.symbol, std::move(source));
     }
     integers_.clear();

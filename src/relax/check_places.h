@@ -11,7 +11,8 @@
 namespace tapml::relax {
 
 // Attribute prefix of a function whose first parameter hands it symbolic variables from around it:
-// "source.n" is where n got its value, "dimension 0 of parameter x of main".
+// "source.n" is where n got its value, ["dimension 0 of parameter x of main"], and what that place
+// says where it is not n alone: ["dimension 0 of parameter x of main", "n + 1"].
 inline constexpr const char* kSourcePrefix = "source.";
 
 // "parameter x of main".
