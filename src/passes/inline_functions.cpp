@@ -139,10 +139,8 @@ class Inliner {
                    const Binding& binding, Block& own) const {
     for (const Var& var : signature_vars(callee)) {
       const std::optional<int64_t> most = bound_of(var->name, module_, callee);
-      if (!most) continue;
       const PrimExpr& value = symbols.at(var.get());
-      if (value.is_int() && value->int_value <= *most) continue;
-      if (value.is_var() && value->name == var->name) continue;  // checked already
+      if (!most || keeps_bound(value, var->name, *most)) continue;
       const CheckNote note{.what = var->name + " in the call", .function = name};
       const Annotation bounded = prim_annotation(DType::kI64, make_var(var->name));
       own.bindings.push_back({make_variable(var->name + "_of_" + name, bounded, own.dataflow),

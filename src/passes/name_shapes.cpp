@@ -134,6 +134,7 @@ class ShapeNamer {
       if (binding.var->dataflow) {
         Variable var = make_variable(binding.var->name, binding.var->annotation);
         plain[binding.var.get()] = var;
+        replaced_.push_back(std::move(binding.var));
         binding.var = var;
       }
       const bool dataflow = as<IfNode>(binding.value) == nullptr;
@@ -175,6 +176,7 @@ class ShapeNamer {
     if (called_.contains(binding.var.get())) return;
     Variable var = make_variable(binding.var->name, found, binding.var->dataflow);
     known_[binding.var.get()] = var;
+    replaced_.push_back(std::move(binding.var));
     binding.var = var;
     learned_ = true;
   }
@@ -280,6 +282,7 @@ class ShapeNamer {
   std::set<const VarNode*> params_;
   std::set<const VarNode*> called_;  // as functions
   ExprMap known_;
+  std::vector<Variable> replaced_;  // those of known_ live: no other variable is at their address
 };
 
 }  // namespace

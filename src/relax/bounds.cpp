@@ -17,6 +17,10 @@ std::optional<int64_t> bound_of(const std::string& name, const Module& module,
   return most;
 }
 
+bool keeps_bound(const PrimExpr& value, const std::string& name, int64_t most) {
+  return value.is_int() ? value->int_value <= most : value.is_var() && value->name == name;
+}
+
 bool has_bounds(const AttrMap& attrs) {
   auto first = attrs.lower_bound(kBoundPrefix);
   return first != attrs.end() && first->first.starts_with(kBoundPrefix);

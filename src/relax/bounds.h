@@ -15,6 +15,10 @@ namespace tapml::relax {
 std::optional<int64_t> bound_of(const std::string& name, const Module& module,
                                 const Function& function);
 
+// Whether a variable called `name` that has the value `value` is known to be within its bound:
+// where it is a constant or a variable of that name, which is checked itself.
+bool keeps_bound(const PrimExpr& value, const std::string& name, int64_t most);
+
 // Whether attributes bound some variable.
 bool has_bounds(const AttrMap& attrs);
 
