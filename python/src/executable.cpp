@@ -222,8 +222,8 @@ std::unique_ptr<Compiled> compile(const Module& module, const target::Target& ta
   Module source = module;
   patterns.apply(source);
   auto compiled = std::make_unique<Compiled>();
+  app::add_bounds(settings.bounds, source);
   compiled->fixed = pipeline::fix_kernels(source, options.instruments);
-  app::add_bounds(settings.bounds, compiled->fixed);
   compiled->executable = pipeline::implement(compiled->fixed, target, options);
   compiled->open = std::move(open);
   return compiled;

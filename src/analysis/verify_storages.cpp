@@ -7,7 +7,7 @@
 #include "analysis/liveness.h"
 #include "analysis/verifier_impl.h"
 #include "arith/evaluate.h"
-#include "relax/memory.h"
+#include "relax/bounds.h"
 #include "relax/visit.h"
 
 namespace tapml::analysis {
@@ -153,9 +153,7 @@ class StorageCheck {
         // What a cast defines of a value of open shape may follow from others: it has no value
         // here.
         if (!defined_.contains(var.get())) continue;
-        const std::string bound = kBoundPrefix + var->name;
-        const int64_t most = attr_or<int64_t>(function_.attrs, bound,
-                                              attr_or<int64_t>(module_.attrs, bound, INT64_MAX));
+        const int64_t most = bound_of(var->name, module_, function_).value_or(INT64_MAX);
         // Different variables differ in some of the trials.
         const auto number = static_cast<int64_t>(i % 3);
         values.emplace(var.get(), std::min(most, tried + (tried > 2 ? number : 0)));

@@ -5,6 +5,7 @@
 #include "build/pattern.h"
 #include "build/walk.h"
 #include "ir/exceptions.h"
+#include "relax/check_places.h"
 #include "relax/visit.h"
 
 namespace tapml::build {
@@ -46,8 +47,10 @@ Block with_checks(const Block& block, const std::map<const VarNode*, Annotation>
       continue;
     }
     Variable found = make_variable(binding.var->name + "_found", it->second, block.dataflow);
-    result.bindings.push_back({found, binding.value, binding.match_cast, binding.origin});
-    result.bindings.push_back({binding.var, found, binding.var->annotation, binding.origin});
+    // Messages know the binding as it was written.
+    const CheckNote note = check_note(binding);
+    result.bindings.push_back({found, binding.value, binding.match_cast, binding.origin, note});
+    result.bindings.push_back({binding.var, found, binding.var->annotation, binding.origin, note});
   }
   return result;
 }

@@ -119,8 +119,8 @@ int run(const CompileOptions& options, const Output& output) {
   // A file goes to machines that may have less than this one.
   if (!options.file.empty()) implement.libraries.is_here = nullptr;
   progress.begin("compile for " + options.target);
+  add_bounds(bounds, input.module);
   Module fixed = pipeline::fix_kernels(input.module, implement.instruments);
-  add_bounds(bounds, fixed);
   Module planned;
   implement.planned = &planned;
   const size_t fixed_phases = phases.size();

@@ -8,6 +8,7 @@
 
 #include "abi/access.h"
 #include "abi/attributes.h"
+#include "abi/expected_text.h"
 #include "abi/launch.h"
 #include "abi/model_interface.h"
 #include "abi/origin.h"
@@ -82,7 +83,7 @@ struct ModuleBlob {
 
 enum class Opcode : uint8_t {
   kCheck,          // check register `a` against checks[b]; stores symbolic dimensions in slots
-  kComputeSlot,    // slot `a` = programs[b]
+  kComputeSlot,    // slot `a` = programs[b]; where c > 0 at most programs[c - 1], else an error
   kAllocStorage,   // register `a` = storage of programs[b] bytes
   kStaticStorage,  // register `a` = static_storages[b]
   kMakeTensor,    // register `a` = tensor of layouts[c] in the storage of register b, at its offset
@@ -189,6 +190,8 @@ struct VmFunction {
   std::vector<ScalarProgram> programs;
   std::vector<TensorLayout> layouts;
   std::vector<BindingNote> notes;  // by instruction, ascending
+  // By slot: where it gets its value; for messages. Slots beyond have no name.
+  std::vector<SymbolSource> sources;
 };
 
 struct Executable {

@@ -123,6 +123,13 @@ void fields(A& a, BindingNote& x) {
 }
 
 template <class A>
+void fields(A& a, SymbolSource& x) {
+  a(x.name);
+  a(x.expression);
+  a(x.place);
+}
+
+template <class A>
 void fields(A& a, VmFunction& x) {
   a(x.name);
   a(x.params);
@@ -133,6 +140,7 @@ void fields(A& a, VmFunction& x) {
   a(x.programs);
   a(x.layouts);
   a(x.notes);
+  a(x.sources);
 }
 
 template <class A>

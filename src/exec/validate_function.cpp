@@ -46,6 +46,10 @@ class FunctionChecker {
     if (function_.params.size() > static_cast<size_t>(function_.registers)) {
       return fail(refused(where_, "more parameters than registers"));
     }
+    if (function_.sources.size() > slots()) {
+      return fail(refused(where_, std::to_string(function_.sources.size()) + " sources of " +
+                                      std::to_string(slots()) + " slots"));
+    }
     // Jumps only go forward, so every path reaches the last instruction or an earlier return.
     if (function_.code.empty() || function_.code.back().op != Opcode::kReturn) {
       return fail(refused(where_, "its code does not end in a return"));
@@ -211,6 +215,7 @@ class FunctionChecker {
         return check_index(inst.b, function_.checks.size(), where, "check");
       case Opcode::kComputeSlot:
         TAPML_TRY(check_index(inst.a, slots(), where, "slot"));
+        if (inst.c != 0) TAPML_TRY(program(inst.c - 1, where));
         return program(inst.b, where);
       case Opcode::kAllocStorage:
         TAPML_TRY(reg(inst.a, where));

@@ -2,11 +2,15 @@
 
 #include <cstdlib>
 
+#include "arith/one_or.h"
 #include "interp/apply.h"
 #include "interp/captures.h"
 #include "interp/item.h"
 #include "interp/storage.h"
 #include "ir/exceptions.h"
+#include "op/operand_checks.h"
+#include "relax/check_places.h"
+#include "relax/kernel_call.h"
 #include "relax/visit.h"
 
 namespace tapml::interp {
@@ -31,6 +35,7 @@ class Interpreter {
       : module_(module),
         body_(options.body),
         packed_(options.packed),
+        symbols_(module),
         max_tail_calls_(options.max_tail_calls),
         limits_{options.max_elements, options.poll, options.wanted} {
     for (const auto& [name, base] : module.functions) {
@@ -78,6 +83,7 @@ class Interpreter {
   struct Scope {
     std::string function;
     const Function* running = nullptr;
+    const Binding* binding = nullptr;  // whose value is at hand
     std::map<const VarNode*, Item> vars;
     Symbols symbols;
   };
@@ -87,6 +93,8 @@ class Interpreter {
     Annotation annotation;
     Symbols symbols;  // of its variables
     std::string place;
+    const Function* function = nullptr;  // whose promise it is, and its name
+    std::string name;
   };
 
   // A call that takes the place of the one that makes it.
@@ -127,16 +135,17 @@ class Interpreter {
       scope.symbols = callee->symbols;
       for (const auto& [var, item] : callee->vars) scope.vars[var] = item;
       if (callee->self) scope.vars[callee->self] = function_item(callee);
-      AnnotationBinder binder(scope.symbols);
+      const CheckedFunction checked{symbols_, function, scope.function};
+      AnnotationBinder binder(scope.symbols, &checked);
       for (size_t i = 0; i < args.size(); ++i) {
         binder.bind(function.params[i]->annotation, args[i],
-                    "parameter " + function.params[i]->name + " of " + callee->name);
+                    parameter_place(function.params[i], callee->name));
         scope.vars[function.params[i].get()] = std::move(args[i]);
       }
       binder.finish();
       Tail tail;
       Item result = body(function.body, scope, tail);
-      const std::string place = "result of " + callee->name;
+      const std::string place = result_place(callee->name);
       if (!tail.callee) {
         if (function.result) check(function.result, result, place, scope);
         for (size_t i = promises.size(); i-- > 0;) keep(promises[i], result);
@@ -165,7 +174,7 @@ class Interpreter {
   void promise(const Annotation& annotation, const std::string& place, const Scope& scope,
                std::vector<Promise>& promises) {
     if (annotation->kind == AnnotationKind::kObject) return;
-    Promise promise{annotation, {}, place};
+    Promise promise{annotation, {}, place, scope.running, scope.function};
     std::vector<Var> vars;
     collect_vars(annotation, vars);
     for (const Var& var : vars) {
@@ -175,23 +184,25 @@ class Interpreter {
     add(std::move(promise), promises);
   }
 
-  static void keep(Promise& promise, const Item& result) {
-    AnnotationBinder binder(promise.symbols);
+  void keep(Promise& promise, const Item& result) const {
+    const CheckedFunction checked{symbols_, *promise.function, promise.name};
+    AnnotationBinder binder(promise.symbols, &checked);
     binder.bind(promise.annotation, result, promise.place);
     binder.finish_known();
   }
 
   // Checks what is known to be known: variables without a value say nothing.
-  static void check(const Annotation& annotation, const Item& item, const std::string& place,
-                    Scope& scope) {
-    AnnotationBinder binder(scope.symbols);
+  void check(const Annotation& annotation, const Item& item, const std::string& place,
+             Scope& scope) const {
+    const CheckedFunction checked{symbols_, *scope.running, scope.function};
+    AnnotationBinder binder(scope.symbols, &checked);
     binder.bind(annotation, item, place);
     binder.finish_known();
   }
 
   // The same of the annotations that a call states for its results.
-  static void check_stated(const CallNode& node, const Item& result, const std::string& place,
-                           Scope& scope) {
+  void check_stated(const CallNode& node, const Item& result, const std::string& place,
+                    Scope& scope) const {
     if (node.annotations.empty()) return;
     check(node.annotations.size() == 1 ? node.annotations[0] : tuple_annotation(node.annotations),
           result, place, scope);
@@ -217,7 +228,7 @@ class Interpreter {
       Item result = body(truth(evaluate(branch->condition, scope), scope) ? branch->then_branch
                                                                           : branch->else_branch,
                          scope, tail);
-      const std::string place = "match_cast " + last->var->name + " of " + scope.function;
+      const std::string place = binding_place(*last, scope.function);
       if (tail.callee) {
         promise(last->var->annotation, place, scope, tail.promises);
       } else {
@@ -230,7 +241,7 @@ class Interpreter {
     if (callee) {
       tail.callee = callee;
       tail.args = evaluate_all(call->args, scope);
-      promise(last->var->annotation, place_of(*last, *call, scope), scope, tail.promises);
+      promise(last->var->annotation, binding_place(*last, scope.function), scope, tail.promises);
       return {};
     }
     bind(*last, scope);
@@ -247,16 +258,6 @@ class Interpreter {
                  "function " + scope.function, "a function", describe(item));
     }
     return item.closure;
-  }
-
-  // Where the annotation of a binding says more of a value than its maker.
-  static std::string place_of(const Binding& binding, const CallNode& call, const Scope& scope) {
-    const std::string suffix = " (" + binding.var->name + " of " + scope.function + ")";
-    if (const auto* var = as<VarNode>(call.callee)) return "result of " + var->name + suffix;
-    if (const auto* packed = as<ExternFuncNode>(call.callee)) {
-      return "result of extern \"" + packed->name + "\"" + suffix;
-    }
-    return "match_cast " + binding.var->name + " of " + scope.function;
   }
 
   Item evaluate(const Expr& expr, Scope& scope) {
@@ -349,7 +350,7 @@ class Interpreter {
     if (is_new) it->second = free_of(*node.function, self);
     auto closure = std::make_shared<Closure>();
     closure->function = node.function;
-    closure->name = self ? self->name : "a lambda of " + scope.function;
+    closure->name = self ? lambda_name(scope.function, *self) : "a lambda of " + scope.function;
     closure->self = self;
     for (const VarNode* var : it->second.vars) {
       auto value = scope.vars.find(var);
@@ -367,18 +368,20 @@ class Interpreter {
 
   void bind(const Binding& binding, Scope& scope) {
     if (limits_.poll) limits_.poll();
+    scope.binding = &binding;
     const auto* function = as<FunctionNode>(binding.value);
     const auto* call = as<CallNode>(binding.value);
     Item value =
         function ? lambda(*function, binding.var.get(), scope) : evaluate(binding.value, scope);
-    const std::string place = "match_cast " + binding.var->name + " of " + scope.function;
+    const std::string place = binding_place(binding, scope.function);
     if (binding.match_cast) {
-      AnnotationBinder binder(scope.symbols);
+      const CheckedFunction checked{symbols_, *scope.running, scope.function};
+      AnnotationBinder binder(scope.symbols, &checked);
       binder.bind(binding.match_cast, value, place);
       binder.finish();
     }
-    if (call) check_stated(*call, value, place_of(binding, *call, scope), scope);
-    check(binding.var->annotation, value, call ? place_of(binding, *call, scope) : place, scope);
+    if (call) check_stated(*call, value, place, scope);
+    check(binding.var->annotation, value, place, scope);
     scope.vars[binding.var.get()] = std::move(value);
   }
 
@@ -431,9 +434,60 @@ class Interpreter {
     }
     if (op->name == op::kTensorToShape) return read_shape(node, scope);
     std::vector<Item> args = evaluate_all(node.args, scope);
-    Item result = apply_operator(node, args, limits_);
+    Item result = call_operator(node, args, scope);
     const op::OperatorInfo* info = op::find_operator(op->name);
     return info ? updated_views(info->inout, args, std::move(result), where) : result;
+  }
+
+  // An operator that refuses its operands ends in the error of a compiled program, where
+  // annotations tell which operand that checks.
+  Item call_operator(const CallNode& node, const std::vector<Item>& args, Scope& scope) const {
+    try {
+      return apply_operator(node, args, limits_);
+    } catch (const CompilerException& exception) {
+      Error error = exception.error();
+      if (error.kind != ErrorKind::kUser || !scope.binding) throw;
+      check_operands(node, args, scope);
+      if (error.where.empty()) error.where = operator_place(scope);
+      throw_error(std::move(error));
+    }
+  }
+
+  static std::string operator_place(const Scope& scope) {
+    return "binding " + written_name(*scope.binding) + " of " + scope.function;
+  }
+
+  // Compares operands where their annotations have shapes that may not fit each other.
+  void check_operands(const CallNode& node, const std::vector<Item>& args, Scope& scope) const {
+    const op::OperatorInfo* info = op::find_operator(as<OperatorNode>(node.callee)->name);
+    std::optional<Error> wrong;
+    auto compare = [&](const op::Operand& operand, const Annotation& expected) {
+      const Item& whole = args[operand.argument];
+      const Item& item =
+          operand.field < 0 ? whole : whole.fields[static_cast<size_t>(operand.field)];
+      Binding binding = *scope.binding;
+      binding.check = operand_note(operand.name(), info->name, binding);
+      auto fits =
+          guard([&] { check(expected, item, binding_place(binding, scope.function), scope); });
+      if (!fits && !wrong) wrong = std::move(fits).error();
+      return make_variable(operand.name(), expected);
+    };
+    // What deduction cannot say of coarse annotations either is no matter.
+    (void)guard([&] {
+      const Annotation result = op::deduce(node);
+      const auto* tensor = as_tensor(result);
+      if (tensor && !tensor->shape && tensor->ndim != kUnknownNdim && !info->decompose) {
+        for (const op::BroadcastPair& pair : op::open_broadcasts(node)) {
+          const int64_t a = value_of(pair.a, scope.symbols), b = value_of(pair.b, scope.symbols);
+          if (a == b || a == 1 || b == 1) continue;
+          const op::Operand first{*info, pair.first, -1, node.args[pair.first]};
+          compare(first,
+                  op::respelled(annotation_of(first.value), pair.a, arith::one_or(pair.a, pair.b)));
+        }
+      }
+      op::check_operands(make_call(node.callee, node.args, node.attrs, node.annotations), compare);
+    });
+    if (wrong) throw_error(*std::move(wrong));
   }
 
   Item call_packed(const ExternFuncNode& packed, const CallNode& node, Scope& scope) {
@@ -502,6 +556,7 @@ class Interpreter {
     if (spec) {
       return apply_program(*func, name, args, symbols, std::move(updated), false, limits_);
     }
+    if (body_ == KernelBody::kSpec && scope.binding) check_arguments(*func, node, args, scope);
     // A person wrote this program: what it does wrong is no defect of the compiler.
     auto result = guard([&] {
       return apply_program(*func, name, args, symbols, std::move(updated),
@@ -513,9 +568,34 @@ class Interpreter {
     throw_user(error.message, "tensor program @" + name);
   }
 
+  // Compares a tensor program's arguments with its signature, over the caller's variables.
+  void check_arguments(const tir::PrimFunc& program, const CallNode& node,
+                       const std::vector<Item>& args, Scope& scope) const {
+    std::vector<Annotation> given;
+    for (const Expr& arg : call_tir_args(node)) {
+      given.push_back(annotation_of(arg));
+      const auto* tensor = as_tensor(given.back());
+      if (!tensor || !tensor->shape) return;
+    }
+    // A call that does not fit the signature is refused later.
+    auto expected = guard([&] {
+      return argument_annotations(program, scalar_values(program, given, call_tir_symbols(node)));
+    });
+    if (!expected || expected->size() != args.size()) return;
+    size_t next = 0;
+    for (const tir::Param& param : program.params) {
+      if (param.mode != AccessMode::kIn && param.mode != AccessMode::kInOut) continue;
+      Binding binding = *scope.binding;
+      binding.check = argument_note(param.buffer->name, call_tir_callee(node), binding);
+      check((*expected)[next], args[next], binding_place(binding, scope.function), scope);
+      ++next;
+    }
+  }
+
   const Module& module_;
   KernelBody body_;
   const HostFunctions& packed_;
+  const ModuleSymbols symbols_;
   int64_t max_tail_calls_;
   const ApplyLimits limits_;
   bool writes_ = false;  // somewhere a tensor may be written: the caller's are copied first

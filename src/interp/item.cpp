@@ -103,13 +103,13 @@ std::string describe(const Item& item) {
       std::string number =
           is_float(item.dtype) ? std::to_string(item.number) : std::to_string(item.ints[0]);
       if (item.dtype == DType::kBool) number = item.ints[0] ? "true" : "false";
-      return std::string("a scalar ") + dtype_name(item.dtype) + " " + number;
+      return std::string("a host scalar ") + dtype_name(item.dtype) + " " + number;
     }
     case ItemKind::kTuple:
       return "a tuple of " + std::to_string(item.fields.size()) + " fields";
     case ItemKind::kFunction:
-      return "a function of " + std::to_string(item.closure->function->params.size()) +
-             " parameters";
+      return "a function value @" + item.closure->name + " of " +
+             std::to_string(item.closure->function->params.size()) + " parameters";
   }
   return "?";
 }
@@ -144,7 +144,7 @@ std::string describe(const relax::Annotation& annotation) {
     return "a tuple of " + std::to_string(tuple->fields.size()) + " fields";
   }
   if (const auto* callable = relax::as_callable(annotation)) {
-    return "a function of " + std::to_string(callable->params.size()) + " parameters";
+    return "a function value of " + std::to_string(callable->params.size()) + " parameters";
   }
   return "anything";
 }
@@ -153,7 +153,9 @@ std::string describe(const relax::Annotation& annotation) {
 
 void AnnotationBinder::bind_integer(const PrimExpr& expected, int64_t value,
                                     const std::string& place, const Item& item, int dimension) {
-  if (expected.is_var() && symbols_.emplace(expected.get(), value).second) return;
+  if (expected.is_var() && symbols_.emplace(expected.get(), value).second) {
+    return check_bound(expected, value);
+  }
   later_.push_back({expected, value, place, describe(item), dimension});
 }
 
@@ -217,10 +219,29 @@ void AnnotationBinder::solve() {
       int64_t value = rest / linear->factor;
       if (rest % linear->factor != 0 && (rest < 0) != (linear->factor < 0)) --value;
       // A dimension is never negative; where this comes out so, the comparison fails.
-      symbols_[unknown[0].get()] = one.dimension >= 0 ? std::max<int64_t>(value, 0) : value;
+      if (one.dimension >= 0) value = std::max<int64_t>(value, 0);
+      symbols_[unknown[0].get()] = value;
+      check_bound(unknown[0], value);
       progress = true;
     }
   }
+}
+
+void AnnotationBinder::check_bound(const Var& var, int64_t value) const {
+  const std::optional<int64_t> most = of_ ? of_->symbols.most(var, of_->function) : std::nullopt;
+  if (!most || value <= *most) return;
+  throw_error(above_bound(of_->symbols.source(var, of_->name), of_->name, value, *most));
+}
+
+// "n + 1 = 4 (n = 3 is dimension 0 of parameter x)".
+std::string AnnotationBinder::expected(const PrimExpr& expr, int64_t value) const {
+  std::vector<SymbolValue> known;
+  if (of_) {
+    for (const Var& var : free_vars(expr)) {
+      known.push_back({of_->symbols.source(var, of_->name), symbols_.at(var.get())});
+    }
+  }
+  return expected_with_sources(arith::dim_text(expr), value, known);
 }
 
 void AnnotationBinder::compare() {
@@ -232,11 +253,12 @@ void AnnotationBinder::compare() {
                  "an expression whose variables are known and which fits 64 bits");
     }
     const std::string text = expected_text(arith::dim_text(one.expr), *expected);
-    const std::string what = one.dimension < 0 ? "" : "dimension " + std::to_string(one.dimension);
-    throw_user((what.empty() ? "" : what + " of ") + one.place + " is " +
-                   std::to_string(one.value) + ", not " + text,
-               one.place + (what.empty() ? "" : ", " + what), text,
-               std::to_string(one.value) + " (" + one.found + ")");
+    const bool is_dimension = one.dimension >= 0;
+    const std::string what =
+        is_dimension ? "dimension " + std::to_string(one.dimension) : "the value";
+    throw_user(what + " of " + one.place + " is " + std::to_string(one.value) + ", not " + text,
+               one.place + (is_dimension ? ", " + what : ""), this->expected(one.expr, *expected),
+               std::to_string(one.value) + (is_dimension ? " (" + one.found + ")" : ""));
   }
   later_.clear();
 }

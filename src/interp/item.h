@@ -3,6 +3,7 @@
 
 #include "arith/evaluate.h"
 #include "interp/interpreter.h"
+#include "interp/symbols.h"
 
 namespace tapml::interp {
 
@@ -41,13 +42,22 @@ Value to_value(const Item& item);
 relax::Annotation exact_annotation(const Item& item);
 std::string describe(const Item& item);  // "f32[2, 3]"
 
+// The function whose values are checked.
+struct CheckedFunction {
+  const ModuleSymbols& symbols;
+  const relax::Function& function;
+  const std::string& name;
+};
+
 // Checks items that come in together against annotations: kinds, ranks, dtypes and dimensions.
 // Variables that stand alone in a dimension and have no value yet are bound; so are those that are
 // the only unknown one of a linear dimension (n + 1). `place` names the item in the UserError:
 // "parameter x of main".
 class AnnotationBinder {
  public:
-  explicit AnnotationBinder(Symbols& symbols) : symbols_(symbols) {}
+  // `of`: knows the variables' bounds and where they got their values; null: nobody does.
+  explicit AnnotationBinder(Symbols& symbols, const CheckedFunction* of = nullptr)
+      : symbols_(symbols), of_(of) {}
 
   void bind(const relax::Annotation& annotation, const Item& item, const std::string& place);
   // Solves and compares the dimensions that are expressions.
@@ -61,6 +71,8 @@ class AnnotationBinder {
                     const Item& item, int dimension);
   void solve();
   void compare();
+  void check_bound(const Var& var, int64_t value) const;
+  std::string expected(const PrimExpr& expr, int64_t value) const;
 
   struct Later {
     PrimExpr expr;
@@ -70,6 +82,7 @@ class AnnotationBinder {
     int dimension;  // -1: a prim value
   };
   Symbols& symbols_;
+  const CheckedFunction* of_;
   std::vector<Later> later_;
 };
 

@@ -9,6 +9,7 @@
 #include "passes/graph_functions.h"
 #include "passes/kernel.h"
 #include "passes/lambda_lift.h"
+#include "relax/bounds.h"
 #include "relax/kernel_call.h"
 #include "relax/rewrite.h"
 #include "relax/unify.h"
@@ -58,7 +59,7 @@ class Functions {
     keep_what_is_read();
     // Symbols: what is kept may need a variable that only a dead parameter gives, and then calls
     // pass it, which makes the arguments' symbols needed.
-    for (auto& [name, dead] : dead_) keep_symbols(*as_relax_function(module_.find(name)), dead);
+    for (auto& [name, dead] : dead_) keep_symbols(name, dead);
     keep_what_is_read();
     std::erase_if(dead_, [](const auto& one) {
       return std::none_of(one.second.begin(), one.second.end(), [](bool d) { return d; });
@@ -119,7 +120,9 @@ class Functions {
         if (i >= target.params.size()) continue;
         // A lambda has the parameters that whoever calls it passes, and a lifted one passes all on.
         const auto* own = as<VarNode>(call.args[i]);
-        if (!fits || (own && of_lambdas.contains(own))) dead_[callee][i] = false;
+        const bool from_lambda = own && of_lambdas.contains(own);
+        if (!fits || from_lambda) dead_[callee][i] = false;
+        if (from_lambda) unchecked_[callee].insert(i);
       }
     });
     read_results(function.body);
@@ -183,8 +186,14 @@ class Functions {
     }
   }
 
-  static void keep_symbols(const Function& function, Dead& dead) {
-    std::vector<Var> needed, given;
+  // Bounds are checked where parameters give the variables their values.
+  void keep_symbols(const std::string& name, Dead& dead) {
+    const Function& function = *as_relax_function(module_.find(name));
+    const std::set<size_t>& unchecked = unchecked_[name];
+    std::vector<Var> needed;
+    for (const Var& var : signature_vars(function)) {
+      if (bound_of(var->name, module_, function)) needed.push_back(var);
+    }
     auto need = [&](const Annotation& annotation) { collect_vars(annotation, needed); };
     need(function.result);
     for (size_t i = 0; i < dead.size(); ++i) {
@@ -213,7 +222,7 @@ class Functions {
     // A parameter may go where those that stay give all the variables of it that are wanted.
     std::vector<Annotation> kept;
     for (size_t i = 0; i < dead.size(); ++i) {
-      if (!dead[i]) kept.push_back(function.params[i]->annotation);
+      if (!dead[i] && !unchecked.contains(i)) kept.push_back(function.params[i]->annotation);
     }
     for (size_t i = 0; i < dead.size(); ++i) {
       if (!dead[i]) continue;
@@ -247,6 +256,8 @@ class Functions {
 
   const Module& module_;
   std::map<std::string, Dead> dead_;
+  // Parameters that whoever calls a lambda gives: they are compared with what the others say.
+  std::map<std::string, std::set<size_t>> unchecked_;
   std::set<const VarNode*> read_;
   std::vector<Pass> passes_;
 };

@@ -7,6 +7,8 @@
 #include "build/block_builder.h"
 #include "passes/graph_functions.h"
 #include "passes/kernel.h"
+#include "relax/bounds.h"
+#include "relax/check_places.h"
 #include "relax/rewrite.h"
 #include "relax/unify.h"
 
@@ -80,7 +82,8 @@ class Inliner {
     const auto& blocks = body_of(callee).blocks;
     const bool is_dataflow =
         std::all_of(blocks.begin(), blocks.end(), [](const Block& b) { return b.dataflow; });
-    if (own.dataflow && !is_dataflow) return false;
+    // Its bounds hold for its own variables alone.
+    if ((own.dataflow && !is_dataflow) || has_bounds(callee.attrs)) return false;
     std::vector<Annotation> params, args;
     for (const Variable& param : callee.params) params.push_back(param->annotation);
     for (const Expr& arg : call.args) args.push_back(build::annotation_of_operand(arg, module_));
@@ -93,8 +96,10 @@ class Inliner {
     ExprMap values;
     for (size_t i = 0; i < params.size(); ++i) {
       Annotation expected = build::simplified(substitute(params[i], symbols));
-      values[callee.params[i].get()] = cast(call.args[i], args[i], expected,
-                                            callee.params[i]->name + "_of_" + name, binding, own);
+      const std::string& param = callee.params[i]->name;
+      values[callee.params[i].get()] =
+          cast(call.args[i], args[i], expected, param + "_of_" + name,
+               {.what = "parameter " + param, .function = name}, binding, own);
       Expr& value = values[callee.params[i].get()];
       if (callee.pure || !as<ConstantNode>(value)) continue;
       // What the callee may write is a variable.
@@ -102,6 +107,7 @@ class Inliner {
       own.bindings.push_back({var, value, nullptr, binding.origin});
       value = var;
     }
+    keep_bounds(callee, name, symbols, binding, own);
     Expr body = refresh(callee.body, values, symbols);
     const auto& seq = *as<SeqNode>(body);
     ExprMap inner;
@@ -109,6 +115,8 @@ class Inliner {
       for (Binding one : block.bindings) {
         one.value = substitute(one.value, inner);
         one.origin = merge_origins(one.origin, binding.origin);
+        if (one.check.empty() && one.match_cast) one.check = check_note(one);
+        if (!one.check.empty() && one.check.function.empty()) one.check.function = name;
         if (one.var->dataflow != own.dataflow) {
           Variable var = make_variable(one.var->name, one.var->annotation, own.dataflow);
           inner[one.var.get()] = var;
@@ -120,17 +128,33 @@ class Inliner {
     Expr value = substitute(seq.result, inner);
     Annotation promised = build::simplified(substitute(callee.result, symbols));
     value = cast(value, build::annotation_of_operand(value, module_), promised, "result_of_" + name,
-                 binding, own);
+                 {.what = "result", .function = name}, binding, own);
     own.bindings.push_back({binding.var, value, nullptr, binding.origin});
     return true;
   }
 
+  // What the module bounds is checked as by a call: by a cast of its value to a new variable of
+  // that name.
+  void keep_bounds(const Function& callee, const std::string& name, const VarMap& symbols,
+                   const Binding& binding, Block& own) const {
+    for (const Var& var : signature_vars(callee)) {
+      const std::optional<int64_t> most = bound_of(var->name, module_, callee);
+      const PrimExpr& value = symbols.at(var.get());
+      if (!most || keeps_bound(value, var->name, *most)) continue;
+      const CheckNote note{.what = var->name + " in the call", .function = name};
+      const Annotation bounded = prim_annotation(DType::kI64, make_var(var->name));
+      own.bindings.push_back({make_variable(var->name + "_of_" + name, bounded, own.dataflow),
+                              make_prim_value(value), bounded, binding.origin, note});
+    }
+  }
+
   // `value`, or a variable of annotation `expected` that a match_cast binds to it.
   static Expr cast(const Expr& value, const Annotation& found, const Annotation& expected,
-                   const std::string& name, const Binding& binding, Block& own) {
+                   const std::string& name, const CheckNote& note, const Binding& binding,
+                   Block& own) {
     if (build::surely_fits(found, expected)) return value;
     Variable var = make_variable(name, expected, own.dataflow);
-    own.bindings.push_back({var, value, expected, binding.origin});
+    own.bindings.push_back({var, value, expected, binding.origin, note});
     return var;
   }
 

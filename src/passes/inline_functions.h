@@ -10,7 +10,8 @@ inline constexpr const char* kInlineAttr = "inline";
 
 // Puts the bodies of functions with the attribute "inline" in place of their calls, their own
 // inlined calls first. What a call checks at run time stays as match_casts: arguments that may not
-// fit the signature, and a result that may not. Calls stay where the function calls itself, at
+// fit the signature, a result that may not, and bounds of the module. Calls stay where the function
+// has bounds of its own; where the function calls itself, at
 // whatever distance; where an argument does not say what a symbolic variable is; and in dataflow
 // blocks when the body is not one. The functions themselves stay in the module.
 Module inline_functions(const Module& module);

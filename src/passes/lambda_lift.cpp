@@ -6,6 +6,7 @@
 #include "passes/contradictions.h"
 #include "passes/graph_functions.h"
 #include "passes/kernel.h"
+#include "relax/check_places.h"
 #include "relax/rewrite.h"
 #include "relax/visit.h"
 
@@ -85,6 +86,11 @@ class Lifter {
 
   FunctionRef run(const Function& function) {
     for (const Variable& param : function.params) collect_scope_vars(param->annotation, symbols_);
+    for (const auto& [var, source] : symbol_sources(function)) {
+      std::vector<std::string>& text = sources_[var];
+      text = {source.place + " of " + name_};
+      if (!source.expression.empty()) text.push_back(source.expression);
+    }
     auto copy = std::make_shared<Function>(function);
     copy->body = sequence(function.body);
     return copy;
@@ -161,6 +167,7 @@ class Lifter {
       Lifter inner(module_, name);
       inner.symbols_ = symbols_;
       inner.targets_ = targets_;
+      inner.sources_ = sources_;
       lambda->function = inner.run(*original.function);
     }
     std::vector<Variable> captured = captured_variables(*lambda->function, self.get());
@@ -222,6 +229,10 @@ class Lifter {
     }
     AttrMap attrs = lambda->function->attrs;
     attrs[kPrivateAttr] = true;
+    for (const PrimExpr& symbol : outer_symbols) {
+      auto source = sources_.find(symbol.get());
+      if (source != sources_.end()) attrs[kSourcePrefix + symbol->name] = source->second;
+    }
     module_.functions[name] =
         make_function(std::move(params), body, result, std::move(attrs), lambda->function->pure);
     targets_[self.get()] = outside;
@@ -231,6 +242,8 @@ class Lifter {
   Module& module_;
   std::string name_;
   std::vector<Var> symbols_;  // in scope
+  std::map<const tapml::ExprNode*, std::vector<std::string>>
+      sources_;  // where they got their values
   Targets targets_;
 };
 

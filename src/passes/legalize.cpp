@@ -4,7 +4,7 @@
 
 #include "build/block_builder.h"
 #include "ir/exceptions.h"
-#include "op/operator.h"
+#include "op/operand_checks.h"
 #include "passes/check_consumption.h"
 #include "passes/decompose.h"
 #include "passes/graph_functions.h"
@@ -13,6 +13,7 @@
 #include "passes/outline_library.h"
 #include "passes/outline_program.h"
 #include "passes/shape_check.h"
+#include "relax/check_places.h"
 #include "relax/kernel_call.h"
 #include "relax/visit.h"
 
@@ -179,99 +180,18 @@ class Outliner {
   VarMap to_spec_, to_caller_;
 };
 
-// `from` with the dimensions that are `dim` said as `instead`; null where it has none.
-Annotation respelled(const Annotation& from, const PrimExpr& dim, const PrimExpr& instead) {
-  const auto* tensor = as_tensor(from);
-  if (!tensor || !tensor->shape) return nullptr;
-  Dims dims = *tensor->shape;
-  bool found = false;
-  for (PrimExpr& one : dims) {
-    if (!same_expr(one, dim)) continue;
-    one = instead;
-    found = true;
-  }
-  return found ? tensor_annotation(std::move(dims), tensor->dtype) : nullptr;
-}
-
-bool mentions(const PrimExpr& a, const PrimExpr& b) {
-  for (const Var& x : free_vars(a)) {
-    for (const Var& y : free_vars(b)) {
-      if (x.same_as(y)) return true;
-    }
-  }
-  return false;
-}
-
-// Puts checks in front of one call of an operator: its loops follow one operand's dimensions, so
+// The call in `binding` with checks in front of it: its loops follow one operand's dimensions, so
 // that the others must be the same.
-class OperandChecks {
- public:
-  OperandChecks(bool dataflow, std::vector<Binding>& before)
-      : dataflow_(dataflow), before_(before) {}
-
-  // The call whose operands provably agree where they must: where deduction cannot decide, an
-  // operand is cast, which decides at run time.
-  Expr run(Expr value) {
-    constexpr int kMostChecks = 64;
-    for (int i = 0; i < kMostChecks; ++i) {
-      const auto& call = *as<CallNode>(value);
-      std::vector<Pair> undecided;
-      op::CallView view = op::view_call(call);
-      view.strict = true;
-      view.undecided = &undecided;
-      view.info.deduce(view);
-      std::erase_if(undecided, [&](const Pair& pair) { return is_asserted(pair); });
-      if (undecided.empty()) return value;
-      Expr checked = check(call, view.info, undecided.front());
-      if (!checked) break;
-      value = checked;
-    }
-    op::CallView view = op::view_call(*as<CallNode>(value));
-    view.strict = true;
-    view.info.deduce(view);
-    return value;
-  }
-
- private:
-  using Pair = std::pair<PrimExpr, PrimExpr>;
-
-  bool is_asserted(const Pair& pair) const {
-    for (const Pair& known : asserted_) {
-      if (same_expr(known.first, pair.first) && same_expr(known.second, pair.second)) return true;
-    }
-    return false;
-  }
-
-  // Null where neither side is a dimension of an operand.
-  Expr check(const CallNode& call, const op::OperatorInfo& info, Pair pair) {
-    // What a dimension says of itself (that it is 1 or 4) has no better spelling: the cast checks,
-    // and the operand stays what it is.
-    const bool only_asserts = mentions(pair.first, pair.second);
-    if (only_asserts) asserted_.push_back(pair);
-    for (int side = 0; side < 2; ++side, std::swap(pair.first, pair.second)) {
-      for (size_t i = call.args.size(); i-- > 0;) {
-        const auto* tuple = as<TupleNode>(call.args[i]);
-        std::vector<Expr> fields = tuple ? tuple->fields : std::vector<Expr>{call.args[i]};
-        for (size_t f = fields.size(); f-- > 0;) {
-          Annotation expected = respelled(annotation_of(fields[f]), pair.second, pair.first);
-          if (!expected) continue;
-          std::string name = i < info.args.size() ? info.args[i].name : "argument";
-          if (tuple) name += std::to_string(f);
-          Expr checked = check_shape(fields[f], expected, {name, info.name}, dataflow_, before_);
-          std::vector<Expr> args = call.args;
-          if (!only_asserts) fields[f] = checked;
-          args[i] = tuple ? make_tuple(fields) : fields[0];
-          return make_call(call.callee, std::move(args), call.attrs, call.annotations);
-        }
-      }
-    }
-    return nullptr;
-  }
-
-  bool dataflow_;
-  std::vector<Binding>& before_;
-  std::vector<Pair> asserted_;
-};
+Expr with_operand_checks(const Binding& binding, bool dataflow, std::vector<Binding>& before) {
+  return op::check_operands(
+      binding.value, [&](const op::Operand& operand, const Annotation& expected) {
+        const std::string op = operand.info.name;
+        std::string name = operand.argument_name();
+        if (operand.field >= 0) name += std::to_string(operand.field);
+        return check_shape(operand.value, expected, name + "_of_" + op,
+                           operand_note(operand.name(), op, binding), dataflow, before);
+      });
+}
 
 // Appends what stands for `binding`: checks, and the call of a kernel. `views`: also of operators
 // that compute nothing, inside of what is to become one kernel.
@@ -283,9 +203,11 @@ void legalize_binding(Module& module, Binding binding, bool dataflow, bool views
   const std::string& name = called_operator(binding.value);
   Variable var = binding.var;
   Annotation made = var->annotation;
+  CheckNote result_note;
   if (calls_program(module, *call)) {
     std::string program = call_tir_callee(*call);
-    binding.value = outline_program(module, *call, dataflow, checks, made);
+    result_note = check_note(binding);
+    binding.value = outline_program(module, binding, dataflow, checks, made);
     if (!is_shape_certain(made, var->annotation, "result of @" + program)) {
       // The program says what it makes; that it is what the caller wrote is checked after.
       binding.var = make_variable("result_of_" + program, made, dataflow);
@@ -293,7 +215,7 @@ void legalize_binding(Module& module, Binding binding, bool dataflow, bool views
   } else if (calls_library(*call)) {
     binding.value = outline_library(module, *call);
   } else if (!name.empty() && (views || !is_view(name)) && op::find_operator(name)) {
-    Expr checked = OperandChecks(dataflow, checks).run(binding.value);
+    Expr checked = with_operand_checks(binding, dataflow, checks);
     binding.value = Outliner(*as<CallNode>(checked)).outline(module, var->annotation);
     if (Outliner::is_single(var->annotation)) {
       Variable only =
@@ -307,7 +229,9 @@ void legalize_binding(Module& module, Binding binding, bool dataflow, bool views
     bindings.push_back(std::move(check));
   }
   bindings.push_back(binding);
-  if (binding.var != var) bindings.push_back({var, binding.var, var->annotation, binding.origin});
+  if (binding.var != var) {
+    bindings.push_back({var, binding.var, var->annotation, binding.origin, result_note});
+  }
 }
 
 Expr legalize_body(Module& module, const Expr& body, bool views) {

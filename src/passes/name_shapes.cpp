@@ -6,11 +6,12 @@
 
 #include "arith/analyzer.h"
 #include "arith/one_or.h"
-#include "op/operator.h"
+#include "op/operand_checks.h"
 #include "passes/contradictions.h"
 #include "passes/graph_functions.h"
 #include "passes/kernel.h"
 #include "passes/shape_check.h"
+#include "relax/check_places.h"
 #include "relax/rewrite.h"
 #include "relax/visit.h"
 
@@ -69,16 +70,11 @@ Annotation with_names(const VarNode& var, std::optional<op::ArgumentKind> kind) 
   return nullptr;
 }
 
-// Two dimensions that broadcast if they are equal or one is 1, which nobody can say.
-struct Pair {
-  size_t first = 0, second = 0;  // arguments
-  PrimExpr a, b;                 // their dimensions
-};
-
 class ShapeNamer {
  public:
-  explicit ShapeNamer(const Expr& body) {
-    visit(body, [&](const Expr& expr) {
+  explicit ShapeNamer(const Function& function) {
+    for (const Variable& param : function.params) params_.insert(param.get());
+    visit(function.body, [&](const Expr& expr) {
       const auto* call = as<CallNode>(expr);
       if (const auto* var = call ? as<VarNode>(call->callee) : nullptr) called_.insert(var);
     });
@@ -138,6 +134,7 @@ class ShapeNamer {
       if (binding.var->dataflow) {
         Variable var = make_variable(binding.var->name, binding.var->annotation);
         plain[binding.var.get()] = var;
+        replaced_.push_back(std::move(binding.var));
         binding.var = var;
       }
       const bool dataflow = as<IfNode>(binding.value) == nullptr;
@@ -161,7 +158,7 @@ class ShapeNamer {
       into.push_back(std::move(binding));
     } else if (const op::OperatorInfo* info = op::find_operator(called_operator(binding.value));
                info || is_call_tir(binding.value)) {
-      binding.value = with_shapes(*call, info, binding.origin, into);
+      binding.value = with_shapes(*call, info, binding, into);
       if (info) {
         compute(std::move(binding), *info, dataflow, 0, into);
       } else {
@@ -179,38 +176,47 @@ class ShapeNamer {
     if (called_.contains(binding.var.get())) return;
     Variable var = make_variable(binding.var->name, found, binding.var->dataflow);
     known_[binding.var.get()] = var;
+    replaced_.push_back(std::move(binding.var));
     binding.var = var;
     learned_ = true;
   }
 
   // `info`: null for tensor programs.
-  Expr with_shapes(const CallNode& call, const op::OperatorInfo* info, const Origin& origin,
+  Expr with_shapes(const CallNode& call, const op::OperatorInfo* info, const Binding& binding,
                    std::vector<Binding>& into) {
     std::vector<Expr> args;
     for (const Expr& arg : call.args) {
-      std::optional<op::ArgumentKind> kind;
-      if (info && args.size() < info->args.size()) kind = info->args[args.size()].kind;
+      const op::ArgumentSpec* spec =
+          info && args.size() < info->args.size() ? &info->args[args.size()] : nullptr;
       if (const auto* tuple = as<TupleNode>(arg)) {
         std::vector<Expr> fields;
-        for (const Expr& field : tuple->fields) fields.push_back(named(field, {}, origin, into));
+        for (const Expr& field : tuple->fields) {
+          fields.push_back(named(field, nullptr, binding, into));
+        }
         args.push_back(make_tuple(std::move(fields)));
       } else {
-        args.push_back(named(arg, kind, origin, into));
+        args.push_back(named(arg, spec, binding, into));
       }
     }
     return make_call(call.callee, std::move(args), call.attrs, call.annotations);
   }
 
-  // An operand, cast where its dimensions or its value have no names.
-  Expr named(const Expr& arg, std::optional<op::ArgumentKind> kind, const Origin& origin,
+  // An operand, cast where its dimensions or its value have no names; `spec`: what the operator
+  // says of it, null where it says nothing.
+  Expr named(const Expr& arg, const op::ArgumentSpec* spec, const Binding& binding,
              std::vector<Binding>& into) {
     const auto* var = as<VarNode>(arg);
     if (!var) return arg;
     if (auto it = known_.find(var); it != known_.end()) return it->second;
-    const Annotation annotation = with_names(*var, kind);
+    const Annotation annotation = with_names(*var, spec ? std::optional(spec->kind) : std::nullopt);
     if (!annotation) return arg;
     Variable known = make_variable(var->name + "_known", annotation);
-    into.push_back({known, arg, annotation, origin});
+    CheckNote note{(params_.contains(var) ? "parameter " : "binding ") + var->name, "", ""};
+    // The operator alone wants it to be a host integer.
+    if (spec && var->annotation->kind == AnnotationKind::kObject) {
+      note = operand_note(spec->name, called_operator(binding.value), binding);
+    }
+    into.push_back({known, arg, annotation, binding.origin, note});
     known_[var] = known;
     return known;
   }
@@ -220,20 +226,21 @@ class ShapeNamer {
                std::vector<Binding>& into) {
     const auto& call = *as<CallNode>(binding.value);
     Annotation found = op::deduce(call);
-    std::optional<Pair> pair;
-    if (is_open(found) && !info.decompose) pair = undecided(call);
-    if (!pair || decisions == kMostDecisions) {
+    std::vector<op::BroadcastPair> pairs;
+    if (is_open(found) && !info.decompose) pairs = op::open_broadcasts(call);
+    if (pairs.empty() || decisions == kMostDecisions) {
       take(binding, found);
       into.push_back(std::move(binding));
       return;
     }
+    const op::BroadcastPair& pair = pairs.front();
     auto node = std::make_shared<IfNode>();
-    node->condition = make_prim_value(eq(pair->a, pair->b));
-    node->then_branch = way(binding, info, *pair, pair->second, pair->a, decisions);
+    node->condition = make_prim_value(eq(pair.a, pair.b));
+    node->then_branch = way(binding, info, pair, pair.second, pair.a, decisions);
     auto rest = std::make_shared<IfNode>();
-    rest->condition = make_prim_value(eq(pair->b, 1));
-    rest->then_branch = way(binding, info, *pair, pair->second, 1, decisions);
-    rest->else_branch = way(binding, info, *pair, pair->first, 1, decisions);
+    rest->condition = make_prim_value(eq(pair.b, 1));
+    rest->then_branch = way(binding, info, pair, pair.second, 1, decisions);
+    rest->else_branch = way(binding, info, pair, pair.first, 1, decisions);
     Variable other = make_variable(binding.var->name + "_broadcast", binding.var->annotation);
     Block block;
     block.bindings.push_back({other, rest, nullptr, binding.origin});
@@ -243,8 +250,8 @@ class ShapeNamer {
   }
 
   // A branch: argument `index` cast to where its dimension of the pair is `dim`.
-  Expr way(const Binding& binding, const op::OperatorInfo& info, const Pair& pair, size_t index,
-           const PrimExpr& dim, int decisions) {
+  Expr way(const Binding& binding, const op::OperatorInfo& info, const op::BroadcastPair& pair,
+           size_t index, const PrimExpr& dim, int decisions) {
     const auto& call = *as<CallNode>(binding.value);
     const PrimExpr &old = index == pair.first ? pair.a : pair.b,
                    &other = index == pair.first ? pair.b : pair.a;
@@ -253,20 +260,16 @@ class ShapeNamer {
     std::vector<Expr> args = call.args;
     std::string name = index < info.args.size() ? info.args[index].name : "argument";
     auto cast_to = [&](const PrimExpr& extent) {
-      Dims dims = *as_tensor(own)->shape;
-      for (PrimExpr& one : dims) {
-        if (same_expr(one, old)) one = extent;
-      }
       args[index] =
-          check_shape(args[index], tensor_annotation(std::move(dims), as_tensor(own)->dtype),
-                      {name, info.name}, false, block.bindings);
+          check_shape(args[index], op::respelled(own, old, extent), name + "_of_" + info.name,
+                      operand_note(name, info.name, binding), false, block.bindings);
     };
     // The last way is where dimensions may not broadcast: the message is to name both.
     if (index == pair.first) cast_to(arith::one_or(old, other));
     cast_to(dim);
     Binding inner{make_variable(binding.var->name, binding.var->annotation),
                   make_call(call.callee, std::move(args), call.attrs, call.annotations), nullptr,
-                  binding.origin};
+                  binding.origin, binding.check};
     const VarNode* asked = inner.var.get();
     Expr var = inner.var;
     compute(std::move(inner), info, false, decisions + 1, block.bindings);
@@ -275,32 +278,11 @@ class ShapeNamer {
     return make_seq({block}, var);
   }
 
-  static std::optional<Pair> undecided(const CallNode& call) {
-    std::vector<size_t> tensors;
-    std::vector<Dims> shapes;
-    for (size_t i = 0; i < call.args.size(); ++i) {
-      const Annotation annotation = annotation_of(call.args[i]);
-      const auto* tensor = as_tensor(annotation);
-      if (!tensor || !tensor->shape) continue;
-      tensors.push_back(i);
-      shapes.push_back(*tensor->shape);
-    }
-    for (size_t i = 0; i < tensors.size(); ++i) {
-      for (size_t j = i + 1; j < tensors.size(); ++j) {
-        const Dims &a = shapes[i], &b = shapes[j];
-        for (size_t d = 1; d <= std::min(a.size(), b.size()); ++d) {
-          const PrimExpr &x = a[a.size() - d], &y = b[b.size() - d];
-          if (x.is_int() || y.is_int() || arith::Analyzer().prove_equal(x, y)) continue;
-          return Pair{tensors[i], tensors[j], x, y};
-        }
-      }
-    }
-    return std::nullopt;
-  }
-
   bool learned_ = false;
+  std::set<const VarNode*> params_;
   std::set<const VarNode*> called_;  // as functions
   ExprMap known_;
+  std::vector<Variable> replaced_;  // those of known_ live: no other variable is at their address
 };
 
 }  // namespace
@@ -309,7 +291,7 @@ Module name_shapes(const Module& module) {
   Module result = module;
   bool learned = false;
   for (const auto& [name, source] : graph_functions(module)) {
-    ShapeNamer namer(source->body);
+    ShapeNamer namer(*source);
     result.functions[name] = with_body(*source, namer.run(source->body));
     learned |= namer.learned();
   }

@@ -11,8 +11,8 @@ namespace tapml::passes {
 // - variables take the annotations that then follow, and keep them in everything behind;
 // - where two symbolic dimensions broadcast and none is provably 1 or the other, an if decides at
 //   run time whether they are equal or which one is 1; that they do not broadcast ends the program
-//   with a UserError that names "match_cast <argument>_of_<operator>". The dataflow block around it
-//   is cut there, since an if is control flow.
+//   with a UserError that names the operand, the operator and the binding. The dataflow block
+//   around it is cut there, since an if is control flow.
 Module name_shapes(const Module& module);
 
 }  // namespace tapml::passes

@@ -1,9 +1,9 @@
 #include "passes/outline_program.h"
 
-#include "arith/analyzer.h"
 #include "ir/exceptions.h"
 #include "passes/kernel.h"
 #include "passes/shape_check.h"
+#include "relax/check_places.h"
 #include "relax/kernel_call.h"
 #include "relax/visit.h"
 
@@ -15,11 +15,12 @@ namespace {
 
 class ProgramOutliner {
  public:
-  ProgramOutliner(Module& module, const CallNode& call, bool dataflow)
+  ProgramOutliner(Module& module, const Binding& binding, bool dataflow)
       : module_(module),
-        call_(call),
+        call_(*as<CallNode>(binding.value)),
+        binding_(binding),
         dataflow_(dataflow),
-        name_(call_tir_callee(call)),
+        name_(call_tir_callee(call_)),
         program_(*tir::as_prim_func(module.find(name_))) {
     for (const Var& scalar : program_.scalars) {
       own_[scalar.get()] = make_var(scalar->name, scalar.dtype());
@@ -41,14 +42,6 @@ class ProgramOutliner {
   }
 
  private:
-  Annotation annotation(const tir::Buffer& buffer, const VarMap& values) const {
-    Dims dims;
-    for (const PrimExpr& dim : buffer->shape) {
-      dims.push_back(arith::Analyzer().simplify(tapml::substitute(dim, values)));
-    }
-    return tensor_annotation(std::move(dims), buffer->dtype);
-  }
-
   // What the call's tensors must look like, given the dimensions that stand for the scalars.
   void check_arguments(std::vector<Binding>& before) {
     args_ = call_tir_args(call_);
@@ -63,11 +56,13 @@ class ProgramOutliner {
     }
     std::vector<PrimExpr> values = scalar_values(program_, annotations, call_tir_symbols(call_));
     for (size_t i = 0; i < values.size(); ++i) at_call_[program_.scalars[i].get()] = values[i];
+    const std::vector<Annotation> expected = argument_annotations(program_, values);
     size_t input = 0;
     for (const tir::Param& param : program_.params) {
       if (param.mode == AccessMode::kOut) continue;
-      args_[input] = check_shape(args_[input], annotation(param.buffer, at_call_),
-                                 {param.buffer->name, name_}, dataflow_, before);
+      const std::string& name = param.buffer->name;
+      args_[input] = check_shape(args_[input], expected[input], name + "_of_" + name_,
+                                 argument_note(name, name_, binding_), dataflow_, before);
       ++input;
     }
   }
@@ -85,7 +80,7 @@ class ProgramOutliner {
       int64_t source = inout ? inout->at(j) : -1;
       const tir::Param* param =
           source >= 0 ? given.at(static_cast<size_t>(source)) : fresh.at(next++);
-      fields.push_back(annotation(param->buffer, values));
+      fields.push_back(buffer_annotation(param->buffer, values));
     }
     return fields.size() == 1 ? fields[0] : tuple_annotation(std::move(fields));
   }
@@ -100,7 +95,7 @@ class ProgramOutliner {
     std::vector<Expr> tensors;
     for (const tir::Param& param : program_.params) {
       if (param.mode == AccessMode::kOut) continue;
-      params.push_back(make_variable(param.buffer->name, annotation(param.buffer, own_)));
+      params.push_back(make_variable(param.buffer->name, buffer_annotation(param.buffer, own_)));
       tensors.push_back(params.back());
     }
     std::vector<Expr> args = {make_global(name_), make_tuple(std::move(tensors))};
@@ -122,6 +117,7 @@ class ProgramOutliner {
 
   Module& module_;
   const CallNode& call_;
+  const Binding& binding_;
   bool dataflow_;
   std::string name_;
   // A copy: adding the kernel changes the module.
@@ -139,9 +135,9 @@ bool calls_program(const Module& module, const CallNode& call) {
   return program && !program->attrs.contains(kSpecAttr);
 }
 
-Expr outline_program(Module& module, const CallNode& call, bool dataflow,
+Expr outline_program(Module& module, const Binding& binding, bool dataflow,
                      std::vector<Binding>& before, Annotation& out) {
-  return ProgramOutliner(module, call, dataflow).run(before, out);
+  return ProgramOutliner(module, binding, dataflow).run(before, out);
 }
 
 }  // namespace tapml::passes

@@ -14,6 +14,7 @@
 #include "passes/forward_rewrite.h"
 #include "passes/graph_functions.h"
 #include "passes/kernel.h"
+#include "relax/bounds.h"
 #include "relax/rewrite.h"
 #include "relax/unify.h"
 
@@ -274,6 +275,13 @@ class Evaluator {
     out.add(b);
   }
 
+  // Whether nothing has to check the bound of a variable that stands for what it is solved to be.
+  bool is_bounded(const Var& var, const VarMap& solved) const {
+    const Function* function = as_relax_function(module_.find(name_));
+    const std::optional<int64_t> most = bound_of(var->name, module_, *function);
+    return !most || keeps_bound(solved.at(var.get()), var->name, *most);
+  }
+
   void cast(Work work, Output& out) {
     Binding& b = work.binding;
     b.value = operand(b.value);
@@ -285,8 +293,9 @@ class Evaluator {
     for (const Var& var : visible_) solved[var.get()] = var;
     size_t wrong = 0;
     const bool is_solved = unify_all({b.match_cast}, {found}, solved, wrong) &&
-                           std::all_of(own.begin(), own.end(),
-                                       [&](const Var& var) { return solved.contains(var.get()); });
+                           std::all_of(own.begin(), own.end(), [&](const Var& var) {
+                             return solved.contains(var.get()) && is_bounded(var, solved);
+                           });
     const Annotation expected =
         is_solved ? build::simplified(relax::substitute(b.match_cast, solved)) : b.match_cast;
     if (is_solved && build::surely_fits(found, expected)) {
@@ -403,14 +412,20 @@ class Evaluator {
     size_t wrong = 0;
     if (params.size() != args.size() || !unify_all(params, args, symbols, wrong)) return nullptr;
     if (!consumed_variables(function.body).empty()) return nullptr;  // the caller may look again
+    if (has_bounds(function.attrs)) return nullptr;  // which hold for its own variables alone
     for (const Var& var : signature_vars(function)) {
-      if (!symbols.contains(var.get())) return nullptr;
+      auto value = symbols.find(var.get());
+      if (value == symbols.end()) return nullptr;
+      const std::optional<int64_t> most = bound_of(var->name, module_, function);
+      if (most && !keeps_bound(value->second, var->name, *most)) return nullptr;
     }
     ExprMap values;
     for (size_t i = 0; i < params.size(); ++i) {
       const Annotation expected = build::simplified(relax::substitute(params[i], symbols));
-      values[function.params[i].get()] = checked(
-          call.args[i], expected, function.params[i]->name + "_of_" + callee.name, binding, out);
+      const std::string& param = function.params[i]->name;
+      values[function.params[i].get()] =
+          checked(call.args[i], expected, param + "_of_" + callee.name,
+                  {.what = "parameter " + param, .function = callee.name}, binding, out);
     }
     const Expr body = refresh(function.body, values, symbols);
     Function part = function;
@@ -418,17 +433,18 @@ class Evaluator {
     held_.merge(held_variables(part, pure_));
     Expr result = splice(*as<SeqNode>(body), out);
     return checked(result, build::simplified(relax::substitute(function.result, symbols)),
-                   "result_of_" + callee.name, binding, out);
+                   "result_of_" + callee.name, {.what = "result", .function = callee.name}, binding,
+                   out);
   }
 
   // `value`, or a variable that a match_cast binds to it.
   Expr checked(const Expr& value, const Annotation& expected, const std::string& name,
-               const Binding& binding, Output& out) const {
+               const CheckNote& note, const Binding& binding, Output& out) const {
     const Annotation found = build::annotation_of_operand(value, module_);
     if (build::surely_fits(found, expected)) return value;
     if (!build::compatible(found, expected)) throw Undecided{};
     Variable var = make_variable(name, expected, out.dataflow);
-    out.add({var, value, expected, binding.origin});
+    out.add({var, value, expected, binding.origin, note});
     return var;
   }
 

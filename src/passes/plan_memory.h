@@ -30,11 +30,11 @@ struct PlanMemoryOptions {
 // an input for the last time, element by element. Storages of tensors in branches are allocated
 // before the branch. A workspace is a storage, or a tensor of bytes where it is not at its begin.
 //
-// A bound counts where a dimension gives the variable its value; there it is checked at run time.
-// Where all of a function's sizes have upper bounds, its storages have constant sizes and are
-// static: allocated at load, shared by all functions of the module that cannot be in progress at
-// one time. What a function returns is never static. Functions that call themselves have no static
-// storages.
+// A bound counts where a call gives the variable its value; there it is checked at run time,
+// whether or not the plan needs it. Where all of a function's sizes have upper bounds, its storages
+// have constant sizes and are static: allocated at load, shared by all functions of the module that
+// cannot be in progress at one time. What a function returns is never static. Functions that call
+// themselves have no static storages.
 //
 // Expects A-normal form without nested functions. Idempotent.
 Module plan_memory(const Module& module);

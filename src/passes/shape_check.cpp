@@ -44,12 +44,11 @@ bool is_shape_certain(const Annotation& found, const Annotation& expected,
   return certain;
 }
 
-Expr check_shape(const Expr& arg, const Annotation& expected, const ArgumentName& name,
-                 bool dataflow, std::vector<Binding>& before) {
-  std::string where = "argument " + name.argument + " of " + name.callee;
-  if (is_shape_certain(annotation_of(arg), expected, where)) return arg;
-  Variable checked = make_variable(name.argument + "_of_" + name.callee, expected, dataflow);
-  before.push_back({checked, arg, expected, {}});
+Expr check_shape(const Expr& arg, const Annotation& expected, const std::string& name,
+                 const CheckNote& note, bool dataflow, std::vector<Binding>& before) {
+  if (is_shape_certain(annotation_of(arg), expected, note.what)) return arg;
+  Variable checked = make_variable(name, expected, dataflow);
+  before.push_back({checked, arg, expected, {}, note});
   return checked;
 }
 

@@ -14,17 +14,12 @@ namespace tapml::passes {
 bool is_shape_certain(const relax::Annotation& found, const relax::Annotation& expected,
                       const std::string& where);
 
-// Where a value goes: argument `argument` of the operator or program `callee`.
-struct ArgumentName {
-  std::string argument, callee;
-};
-
 // `arg` where its shape is provably `expected`. Where they may differ, a match_cast to `expected`
-// is appended to `before` and its variable, named "<argument>_of_<callee>", is returned: the
-// function then ends with a UserError that names it, the dimension, the expected expression with
-// its value and what came. UserError now where is_shape_certain says so.
+// is appended to `before` and its variable, called `name`, is returned: the function then ends with
+// a UserError that says what `note` does, the dimension, the expected expression with its value and
+// what came. UserError now where is_shape_certain says so.
 relax::Expr check_shape(const relax::Expr& arg, const relax::Annotation& expected,
-                        const ArgumentName& name, bool dataflow,
+                        const std::string& name, const relax::CheckNote& note, bool dataflow,
                         std::vector<relax::Binding>& before);
 
 }  // namespace tapml::passes

@@ -4,6 +4,7 @@
 #include "ir/exceptions.h"
 #include "passes/graph_functions.h"
 #include "passes/kernel.h"
+#include "relax/bounds.h"
 #include "relax/rewrite.h"
 #include "relax/visit.h"
 
@@ -41,6 +42,12 @@ Module specialize(const Module& module, const std::string& function,
     if (value < 0) {
       throw_user("a dimension cannot be negative", "function " + function + ", variable " + name,
                  "0 or more", std::to_string(value));
+    }
+    const std::optional<int64_t> most = bound_of(name, module, *source);
+    if (most && value > *most) {
+      throw_user("a value is above the variable's bound",
+                 "function " + function + ", variable " + name,
+                 name + " <= " + std::to_string(*most), std::to_string(value));
     }
     size_t before = known.size();
     for (const Var& var : vars) {

@@ -5,8 +5,8 @@
 #include "arith/analyzer.h"
 #include "passes/graph_functions.h"
 #include "passes/kernel.h"
+#include "relax/bounds.h"
 #include "relax/kernel_call.h"
-#include "relax/memory.h"
 #include "relax/visit.h"
 
 namespace tapml::pipeline {
@@ -16,15 +16,10 @@ std::map<std::string, std::vector<std::optional<int64_t>>> scalar_bounds(
   std::map<std::string, std::vector<std::optional<int64_t>>> all;
   for (const auto& [name, function] : passes::graph_functions(fixed)) {
     auto bound_of = [&, source = function](const Var& var) -> std::optional<int64_t> {
-      const std::string key = relax::kBoundPrefix + var->name;
-      std::optional<int64_t> most;
-      auto add = [&](int64_t bound) { most = most ? std::min(*most, bound) : bound; };
-      if (auto one = given.find(var->name); one != given.end()) add(one->second);
-      for (const AttrMap* attrs : {&fixed.attrs, &source->attrs}) {
-        const auto* bound = find_attr<int64_t>(*attrs, key);
-        if (bound && *bound >= 0) add(*bound);
-      }
-      return most;
+      const std::optional<int64_t> stated = relax::bound_of(var->name, fixed, *source);
+      auto one = given.find(var->name);
+      if (one == given.end()) return stated;
+      return stated ? std::min(*stated, one->second) : one->second;
     };
     relax::visit_bindings(function->body, [&](const relax::Binding& binding, bool) {
       if (!relax::is_call_tir(binding.value)) return;

@@ -108,11 +108,23 @@ struct CallNode : ExprNode {
 
 struct FunctionNode;
 
+// How messages name what is checked at a binding that the compiler made, in the words of the
+// program as it was written.
+struct CheckNote {
+  std::string what;      // "operand b of add", "match_cast y"; empty: the binding itself
+  std::string binding;   // that was written, "y"; empty: `what` is no part of one
+  std::string function;  // that it was written in; empty: the one that the binding stands in
+
+  bool empty() const { return what.empty() && binding.empty(); }
+  bool operator==(const CheckNote&) const = default;
+};
+
 struct BindingNode {
   Variable var;
   Expr value;
   Annotation match_cast;  // set: `var = match_cast(value, annotation)`
   Origin origin;
+  CheckNote check = {};
 };
 using Binding = BindingNode;
 

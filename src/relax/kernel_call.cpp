@@ -1,5 +1,6 @@
 #include "relax/kernel_call.h"
 
+#include "arith/analyzer.h"
 #include "ir/exceptions.h"
 
 namespace tapml::relax {
@@ -54,6 +55,26 @@ std::vector<PrimExpr> scalar_values(const tir::PrimFunc& func, const std::vector
     }
   }
   return result;
+}
+
+Annotation buffer_annotation(const tir::Buffer& buffer, const VarMap& values) {
+  Dims dims;
+  for (const PrimExpr& dim : buffer->shape) {
+    dims.push_back(arith::Analyzer().simplify(tapml::substitute(dim, values)));
+  }
+  return tensor_annotation(std::move(dims), buffer->dtype);
+}
+
+std::vector<Annotation> argument_annotations(const tir::PrimFunc& func,
+                                             const std::vector<PrimExpr>& values) {
+  VarMap at_call;
+  for (size_t i = 0; i < values.size(); ++i) at_call[func.scalars[i].get()] = values[i];
+  std::vector<Annotation> annotations;
+  for (const tir::Param& param : func.params) {
+    if (param.mode != AccessMode::kIn && param.mode != AccessMode::kInOut) continue;
+    annotations.push_back(buffer_annotation(param.buffer, at_call));
+  }
+  return annotations;
 }
 
 }  // namespace tapml::relax

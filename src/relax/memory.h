@@ -4,7 +4,7 @@
 namespace tapml::relax {
 
 // Attribute prefix of a module or function: "bound.n" is the most that the symbolic variable n can
-// be. In planned functions it is checked where a dimension gives n its value.
+// be. It is checked where a call gives n its value; planned functions state it themselves.
 inline constexpr const char* kBoundPrefix = "bound.";
 // Attribute of memory.alloc_storage: index of a storage that is there from load on.
 inline constexpr const char* kStaticAttr = "static";

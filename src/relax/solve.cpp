@@ -34,40 +34,46 @@ void collect_integers(const Annotation& annotation, std::vector<PrimExpr>& into)
 
 }  // namespace
 
-std::vector<const tapml::ExprNode*> bind_symbols(const std::vector<Annotation>& annotations,
-                                                 SymbolIds& known) {
-  std::vector<const tapml::ExprNode*> bound;
-  auto bind = [&](const Var& var) {
-    if (known.insert(var.get()).second) bound.push_back(var.get());
-  };
-  std::vector<PrimExpr> all, open;
-  for (const Annotation& annotation : annotations) {
-    if (annotation) collect_integers(annotation, all);
-  }
-  for (const PrimExpr& e : all) {
-    if (!e) continue;
-    if (e.is_var()) {
-      bind(e);
-    } else if (!e.is_int()) {
-      open.push_back(e);
+std::vector<SolvedSymbol> solve_symbols(const std::vector<PrimExpr>& integers, SymbolIds& known) {
+  std::vector<SolvedSymbol> solved;
+  std::vector<size_t> open;
+  for (size_t i = 0; i < integers.size(); ++i) {
+    const PrimExpr& e = integers[i];
+    if (!e || e.is_int()) continue;
+    if (!e.is_var()) {
+      open.push_back(i);
+    } else if (known.insert(e.get()).second) {
+      solved.push_back({e.get(), i});
     }
   }
   for (bool progress = true; progress;) {
     progress = false;
-    for (const PrimExpr& e : open) {
+    for (size_t i : open) {
       const Var* unknown = nullptr;
       size_t count = 0;
-      std::vector<Var> vars = free_vars(e);
+      std::vector<Var> vars = free_vars(integers[i]);
       for (const Var& var : vars) {
         if (known.contains(var.get())) continue;
         unknown = &var;
         ++count;
       }
-      if (count != 1 || !linear_in(e, *unknown)) continue;
-      bind(*unknown);
+      if (count != 1 || !linear_in(integers[i], *unknown)) continue;
+      known.insert(unknown->get());
+      solved.push_back({unknown->get(), i});
       progress = true;
     }
   }
+  return solved;
+}
+
+std::vector<const tapml::ExprNode*> bind_symbols(const std::vector<Annotation>& annotations,
+                                                 SymbolIds& known) {
+  std::vector<PrimExpr> integers;
+  for (const Annotation& annotation : annotations) {
+    if (annotation) collect_integers(annotation, integers);
+  }
+  std::vector<const tapml::ExprNode*> bound;
+  for (const SolvedSymbol& one : solve_symbols(integers, known)) bound.push_back(one.symbol);
   return bound;
 }
 

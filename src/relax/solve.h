@@ -20,9 +20,18 @@ std::optional<LinearIn> linear_in(const PrimExpr& expr, const Var& var);
 // Symbolic variables by identity.
 using SymbolIds = std::set<const tapml::ExprNode*>;
 
-// Adds to `known`, and returns in order, what a value of `annotation` gives: variables that stand
-// alone in a dimension or a prim value, and those that are the only unknown one of a linear
-// dimension (n + 1, 2*n). The functions inside bind nothing.
+// A variable that an integer of a list gives its value.
+struct SolvedSymbol {
+  const tapml::ExprNode* symbol = nullptr;
+  size_t integer = 0;  // its number in the list
+};
+
+// Adds to `known`, and returns in order, the variables that integers of known values give: those
+// that stand alone, and then those that are the only unknown one of a linear expression (n + 1,
+// 2*n).
+std::vector<SolvedSymbol> solve_symbols(const std::vector<PrimExpr>& integers, SymbolIds& known);
+
+// The same for the dimensions and prim values of annotations. The functions inside bind nothing.
 std::vector<const tapml::ExprNode*> bind_symbols(const std::vector<Annotation>& annotations,
                                                  SymbolIds& known);
 

@@ -96,7 +96,8 @@ Status Execution::run_to_end(Value& result) {
     }
     for (size_t i = frame.promises.size(); i-- > 0;) {
       Promise& promise = frame.promises[i];
-      TAPML_TRY(check_value(*promise.check, frame.registers[inst.a], promise.slots));
+      TAPML_TRY(
+          check_value(*promise.function, *promise.check, frame.registers[inst.a], promise.slots));
     }
     Value value = std::move(frame.registers[inst.a]);
     int32_t target = frame.result;
@@ -117,6 +118,16 @@ Status Execution::compute(const Frame& frame, int32_t program, int64_t& value) c
   return {};
 }
 
+Status Execution::compute_slot(Frame& frame, const Instruction& inst) {
+  int64_t& slot = frame.slots[inst.a];
+  TAPML_TRY(compute(frame, inst.b, slot));
+  if (inst.c == 0) return {};
+  int64_t most = 0;
+  TAPML_TRY(compute(frame, inst.c - 1, most));
+  if (slot <= most) return {};
+  return fail(above_bound(*frame.function, inst.a, slot, most));
+}
+
 Error Execution::wrong_value(const Frame& frame, const char* wanted) const {
   return internal_error(
       std::string("an instruction needs ") + wanted + " but its register holds something else",
@@ -129,9 +140,9 @@ Status Execution::step(const Instruction& inst) {
   std::vector<Value>& registers = frame.registers;
   switch (inst.op) {
     case Opcode::kCheck:
-      return check_value(function.checks[inst.b], registers[inst.a], frame.slots);
+      return check_value(function, function.checks[inst.b], registers[inst.a], frame.slots);
     case Opcode::kComputeSlot:
-      return compute(frame, inst.b, frame.slots[inst.a]);
+      return compute_slot(frame, inst);
     case Opcode::kAllocStorage: {
       int64_t bytes = 0;
       TAPML_TRY(compute(frame, inst.b, bytes));
@@ -417,7 +428,7 @@ Status Execution::promise(Frame& frame, const Instruction& inst) {
           user_error("functions call each other too deep", check.where,
                      "at most " + std::to_string(kMaxPromises) + " different results in progress"));
     }
-    frame.promises.push_back({&check, frame.slots});
+    frame.promises.push_back({frame.function, &check, frame.slots});
   }
   return {};
 }

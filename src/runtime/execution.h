@@ -35,6 +35,7 @@ class Execution {
  private:
   // What a function that made a tail call says of the result.
   struct Promise {
+    const VmFunction* function = nullptr;
     const ValueCheck* check = nullptr;
     std::vector<int64_t> slots;
   };
@@ -72,6 +73,7 @@ class Execution {
   Status read_shape(Frame& frame, const Instruction& inst);
   Status branch_if_not(Frame& frame, const Instruction& inst);
   Status compute(const Frame& frame, int32_t program, int64_t& value) const;
+  Status compute_slot(Frame& frame, const Instruction& inst);
   Status set_offset(const Frame& frame, int32_t layout, Tensor& tensor) const;
   Status lay_out(const Frame& frame, int32_t layout, int64_t room, Tensor& tensor) const;
   Error wrong_value(const Frame& frame, const char* wanted) const;

@@ -1,5 +1,7 @@
 #include "runtime/value_check.h"
 
+#include <set>
+
 #include "abi/expected_text.h"
 #include "runtime/scalars.h"
 
@@ -63,125 +65,139 @@ Error wrong_value(const std::string& where, const ValueCheck& check, const Value
                     describe(value));
 }
 
-// Memory is planned for no more than the bound.
-Error above_bound(const DimCheck& dim, size_t i, const Value& value, const std::string& where,
-                  int64_t found) {
-  return user_error("dimension " + std::to_string(i) + " of " + where + " is " +
-                        std::to_string(found) + ", above the bound of " + dim.expression,
-                    where + ", dimension " + std::to_string(i),
-                    dim.expression + " <= " + std::to_string(dim.most),
-                    std::to_string(found) + " (" + describe(value) + ")",
-                    "compile with a larger bound." + dim.expression);
+// Where the variable in a slot got its value, as far as the function says.
+SymbolSource source_of(const VmFunction& function, int32_t slot) {
+  const auto index = static_cast<size_t>(slot);
+  return index < function.sources.size() ? function.sources[index] : SymbolSource{};
 }
 
-Status check_dims(const ValueCheck& check, const Value& value, std::span<const int64_t> dims,
-                  const std::string& where, std::span<int64_t> slots) {
-  if ((check.ndim >= 0 && dims.size() != static_cast<size_t>(check.ndim)) ||
-      (check.has_dims && dims.size() != check.dims.size())) {
-    ValueCheck rank = check;
-    if (rank.ndim < 0) rank.ndim = static_cast<int32_t>(check.dims.size());
-    return fail(wrong_value(where, rank, value));
+// The variables that a program reads.
+std::vector<SymbolValue> symbols_of(const VmFunction& function, const ScalarProgram& program,
+                                    std::span<const int64_t> slots) {
+  std::vector<SymbolValue> symbols;
+  std::set<int64_t> seen;
+  for (const ScalarInst& inst : program.code) {
+    if (inst.op != ScalarOp::kSlot || !seen.insert(inst.operand).second) continue;
+    symbols.push_back({source_of(function, static_cast<int32_t>(inst.operand)),
+                       slots[static_cast<size_t>(inst.operand)]});
   }
-  if (!check.has_dims) return {};
-  for (size_t i = 0; i < dims.size(); ++i) {
-    const DimCheck& dim = check.dims[i];
-    if (dim.define_slot >= 0) {
-      if (dim.most >= 0 && dims[i] > dim.most)
-        return fail(above_bound(dim, i, value, where, dims[i]));
-      slots[static_cast<size_t>(dim.define_slot)] = dims[i];
-      continue;
-    }
-    int64_t expected = 0;
-    if (!evaluate_into(dim.equals, slots, expected))
-      return fail(evaluate(dim.equals, slots).error());
-    if (dims[i] == expected) continue;
-    const std::string text = expected_text(dim.expression, expected);
-    return fail(user_error("dimension " + std::to_string(i) + " of " + where + " is " +
-                               std::to_string(dims[i]) + ", not " + text,
-                           where + ", dimension " + std::to_string(i), text,
-                           std::to_string(dims[i]) + " (" + describe(value) + ")"));
-  }
-  return {};
+  return symbols;
 }
 
-// The value of a host scalar: dims holds it alone.
-Status check_prim(const ValueCheck& check, const Prim& prim, const std::string& where,
-                  std::span<int64_t> slots) {
-  if (check.dims.empty()) return {};
-  const DimCheck& dim = check.dims.front();
-  if (dim.define_slot >= 0) {
-    if (dim.most >= 0 && prim.value > dim.most) {
-      return fail(user_error("the value of " + where + " is above its bound", where,
-                             dim.expression + " <= " + std::to_string(dim.most),
-                             std::to_string(prim.value)));
+// Checks one value of a function.
+class Checker {
+ public:
+  Checker(const VmFunction& function, std::span<int64_t> slots)
+      : function_(function), slots_(slots) {}
+
+  Status check(const ValueCheck& check, const Value& value, const std::string& where) {
+    switch (check.kind) {
+      case ValueCheck::Kind::kAny:
+        return {};
+      case ValueCheck::Kind::kTensor: {
+        const Tensor* tensor = value.tensor();
+        const View* view = value.view();
+        if (view) tensor = &view->base;
+        if (!tensor || (check.has_dtype && tensor->dtype != check.dtype)) {
+          return fail(wrong_value(where, check, value));
+        }
+        if (view) return dims(check, value, view->shape, where);
+        return dims(check, value, tensor->shape, where);
+      }
+      case ValueCheck::Kind::kShape: {
+        const Shape* shape = value.shape();
+        if (!shape) return fail(wrong_value(where, check, value));
+        return dims(check, value, *shape, where);
+      }
+      case ValueCheck::Kind::kTuple:
+        return fields(check, value, where);
+      case ValueCheck::Kind::kPrim: {
+        const Prim* prim = value.prim();
+        if (!prim || prim->dtype != check.dtype) return fail(wrong_value(where, check, value));
+        if (check.dims.empty()) return {};
+        return integer(check.dims.front(), prim->value, value, where, -1);
+      }
+      case ValueCheck::Kind::kCallable: {
+        const Closure* closure = value.closure();
+        if (!closure ||
+            (check.ndim >= 0 && static_cast<size_t>(check.ndim) !=
+                                    closure->function->params.size() - closure->captured.size())) {
+          return fail(wrong_value(where, check, value));
+        }
+        return {};
+      }
     }
-    slots[static_cast<size_t>(dim.define_slot)] = prim.value;
     return {};
   }
-  TAPML_ASSIGN(int64_t expected, evaluate(dim.equals, slots));
-  if (prim.value == expected) return {};
-  const std::string text = expected_text(dim.expression, expected);
-  return fail(
-      user_error("the value of " + where + " is " + std::to_string(prim.value) + ", not " + text,
-                 where, text, std::to_string(prim.value)));
-}
 
-Status check_at(const ValueCheck& check, const Value& value, const std::string& where,
-                std::span<int64_t> slots) {
-  switch (check.kind) {
-    case ValueCheck::Kind::kAny:
-      return {};
-    case ValueCheck::Kind::kTensor: {
-      const Tensor* tensor = value.tensor();
-      const View* view = value.view();
-      if (view) tensor = &view->base;
-      if (!tensor || (check.has_dtype && tensor->dtype != check.dtype)) {
-        return fail(wrong_value(where, check, value));
-      }
-      if (view) return check_dims(check, value, view->shape, where, slots);
-      return check_dims(check, value, tensor->shape, where, slots);
+ private:
+  Status fields(const ValueCheck& check, const Value& value, const std::string& where) {
+    const ValueList* list = value.tuple();
+    if (!list || list->size() != check.fields.size()) {
+      return fail(wrong_value(where, check, value));
     }
-    case ValueCheck::Kind::kShape: {
-      const Shape* shape = value.shape();
-      if (!shape) return fail(wrong_value(where, check, value));
-      return check_dims(check, value, *shape, where, slots);
+    for (size_t i = 0; i < list->size(); ++i) {
+      const ValueCheck& field = check.fields[i];
+      TAPML_TRY(this->check(
+          field, (*list)[i],
+          field.where.empty() ? "field " + std::to_string(i) + " of " + where : field.where));
     }
-    case ValueCheck::Kind::kTuple: {
-      const ValueList* fields = value.tuple();
-      if (!fields || fields->size() != check.fields.size()) {
-        return fail(wrong_value(where, check, value));
-      }
-      for (size_t i = 0; i < fields->size(); ++i) {
-        const ValueCheck& field = check.fields[i];
-        TAPML_TRY(check_at(
-            field, (*fields)[i],
-            field.where.empty() ? "field " + std::to_string(i) + " of " + where : field.where,
-            slots));
-      }
-      return {};
-    }
-    case ValueCheck::Kind::kPrim: {
-      const Prim* prim = value.prim();
-      if (!prim || prim->dtype != check.dtype) return fail(wrong_value(where, check, value));
-      return check_prim(check, *prim, where, slots);
-    }
-    case ValueCheck::Kind::kCallable: {
-      const Closure* closure = value.closure();
-      if (!closure ||
-          (check.ndim >= 0 && static_cast<size_t>(check.ndim) !=
-                                  closure->function->params.size() - closure->captured.size())) {
-        return fail(wrong_value(where, check, value));
-      }
-      return {};
-    }
+    return {};
   }
-  return {};
-}
+
+  Status dims(const ValueCheck& check, const Value& value, std::span<const int64_t> found,
+              const std::string& where) {
+    if ((check.ndim >= 0 && found.size() != static_cast<size_t>(check.ndim)) ||
+        (check.has_dims && found.size() != check.dims.size())) {
+      ValueCheck rank = check;
+      if (rank.ndim < 0) rank.ndim = static_cast<int32_t>(check.dims.size());
+      return fail(wrong_value(where, rank, value));
+    }
+    if (!check.has_dims) return {};
+    for (size_t i = 0; i < found.size(); ++i) {
+      TAPML_TRY(integer(check.dims[i], found[i], value, where, static_cast<int>(i)));
+    }
+    return {};
+  }
+
+  // `dimension`: -1 where `found` is the value of a host scalar.
+  Status integer(const DimCheck& check, int64_t found, const Value& value, const std::string& where,
+                 int dimension) {
+    if (check.define_slot >= 0) {
+      if (check.most >= 0 && found > check.most) {
+        return fail(above_bound(function_, check.define_slot, found, check.most));
+      }
+      slots_[static_cast<size_t>(check.define_slot)] = found;
+      return {};
+    }
+    int64_t expected = 0;
+    if (!evaluate_into(check.equals, slots_, expected)) {
+      return fail(evaluate(check.equals, slots_).error());
+    }
+    if (found == expected) return {};
+    const std::string number = std::to_string(dimension);
+    return fail(user_error(
+        (dimension < 0 ? "the value of " : "dimension " + number + " of ") + where + " is " +
+            std::to_string(found) + ", not " + expected_text(check.expression, expected),
+        dimension < 0 ? where : where + ", dimension " + number,
+        expected_with_sources(check.expression, expected,
+                              symbols_of(function_, check.equals, slots_)),
+        std::to_string(found) + (dimension < 0 ? "" : " (" + describe(value) + ")")));
+  }
+
+  const VmFunction& function_;
+  const std::span<int64_t> slots_;
+};
 
 }  // namespace
 
-Status check_value(const ValueCheck& check, const Value& value, std::span<int64_t> slots) noexcept {
-  return check_at(check, value, check.where, slots);
+Status check_value(const VmFunction& function, const ValueCheck& check, const Value& value,
+                   std::span<int64_t> slots) noexcept {
+  return Checker(function, slots).check(check, value, check.where);
+}
+
+Error above_bound(const VmFunction& function, int32_t slot, int64_t value, int64_t most) {
+  return tapml::above_bound(source_of(function, slot), function.name, value, most);
 }
 
 Status check_home(const Value& value, const Session& session, const std::string& where) {

@@ -5,10 +5,15 @@
 
 namespace tapml::runtime {
 
-// Ok when `value` has the kind, dtype, rank, dimensions and fields of `check`. Dimensions that
-// define a slot are stored there. Else a UserError that names the place (`check.where`), the
-// dimension, the expected expression with its value, and what was found.
-Status check_value(const ValueCheck& check, const Value& value, std::span<int64_t> slots) noexcept;
+// Ok when `value` has the kind, dtype, rank, dimensions and fields of `check`, one of `function`'s.
+// Dimensions that define a slot are stored there. Else a UserError that names the place
+// (`check.where`), the dimension, the expected expression with its value and where its variables
+// got theirs, and what was found; or the variable that is above its bound.
+Status check_value(const VmFunction& function, const ValueCheck& check, const Value& value,
+                   std::span<int64_t> slots) noexcept;
+
+// The variable in slot `slot` has a value above the most that it may be.
+Error above_bound(const VmFunction& function, int32_t slot, int64_t value, int64_t most);
 
 // Ok when every tensor in `value` lives on `session` and lies inside its storage.
 Status check_home(const Value& value, const Session& session, const std::string& where);

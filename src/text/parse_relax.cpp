@@ -167,6 +167,7 @@ int Parser::binding(Block& block, Bound& bound) {
            "one that a parameter or a match_cast binds");
     }
   }
+  if (at("@") && at("check", 1)) result.check = check_note();
   if (at("@")) result.origin = origin();
   if (!is_function) define(name, {.variable = var});
   bound.push_back(var);
@@ -174,6 +175,18 @@ int Parser::binding(Block& block, Bound& bound) {
   result.value = std::move(value.value);
   block.bindings.push_back(std::move(result));
   return std::max(depth, value.depth);
+}
+
+relax::CheckNote Parser::check_note() {
+  relax::CheckNote note;
+  expect("@");
+  expect("check", "'@' behind a binding");
+  expect("(");
+  note.what = string("what is checked as a string");
+  if (accept(",") && !at(")")) note.binding = string("the name of a binding as a string");
+  if (accept(",") && !at(")")) note.function = string("the name of a function as a string");
+  expect(")");
+  return note;
 }
 
 Origin Parser::origin() {

@@ -143,6 +143,7 @@ class Parser {
   void carried_values(Loop& loop);
   Sized<relax::Expr> loop_body(Loop& loop, const relax::Expr& condition);
   Origin origin();
+  relax::CheckNote check_note();
 
   const Source& source_;
   ParseOptions options_;

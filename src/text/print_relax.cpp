@@ -256,6 +256,14 @@ void Printer::binding(const Binding& binding) {
     annotation(binding.match_cast);
     out_ += ')';
   }
+  if (const CheckNote& check = binding.check; !check.empty()) {
+    out_ += " @check(" + format_string(check.what);
+    if (!check.binding.empty() || !check.function.empty()) {
+      out_ += ", " + format_string(check.binding);
+    }
+    if (!check.function.empty()) out_ += ", " + format_string(check.function);
+    out_ += ')';
+  }
   if (binding.origin.empty()) return;
   out_ += " @origin(";
   bool first = true;

@@ -14,7 +14,7 @@
 namespace tapml::text {
 
 struct EqualOptions {
-  // Bindings' origins must be equal too.
+  // Bindings' origins, and what is noted of their checks, must be equal too.
   bool origins = false;
   // Where given and the two differ: the path to the first difference and both sides, as text.
   std::string* difference = nullptr;

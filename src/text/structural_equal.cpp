@@ -2,6 +2,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "relax/check_places.h"
 #include "text/literals.h"
 #include "text/normal_form.h"
 #include "text/printer.h"
@@ -300,6 +301,9 @@ class Comparer {
     if (!exprs(a.value, b.value) || !annotations(a.match_cast, b.match_cast)) return false;
     if (options_.origins && a.origin != b.origin) {
       return differ("origin " + origin_summary(a.origin), "origin " + origin_summary(b.origin));
+    }
+    if (options_.origins && a.check != b.check) {
+      return differ("check " + relax::binding_place(a), "check " + relax::binding_place(b));
     }
     return bound_variables(*a.var, *b.var, in_dataflow);
   }

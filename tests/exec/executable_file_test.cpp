@@ -56,6 +56,7 @@ ExecutableFile sample() {
   check.fields[0].dims = {{0, {}, "n"}, {-1, slot_times(0, 3), "3 * n"}};
   check.where = "parameter x of main";
   main.checks = {check};
+  main.sources = {{"n", "n + 1", "dimension 0 of parameter x"}};
   main.code = {
       {Opcode::kCheck, 0, 0, 0, {}, {}},        {Opcode::kAllocStorage, 1, 0, 0, {}, {}},
       {Opcode::kMakeTensor, 2, 1, 0, {}, {}},   {Opcode::kCallKernel, 0, 0, 0, {0, 2}, {1}},
@@ -101,6 +102,7 @@ TEST(ExecutableFile, RoundTrip) {
   EXPECT_EQ(e.functions[0].code[3].list, (std::vector<int32_t>{0, 2}));
   EXPECT_EQ(e.functions[0].checks[0].fields[0].dims[1].expression, "3 * n");
   EXPECT_EQ(e.functions[0].checks[0].fields[0].dims[1].equals, slot_times(0, 3));
+  EXPECT_EQ(e.functions[0].sources, file.executable.functions[0].sources);
   ASSERT_EQ(e.constants.size(), 2u);
   EXPECT_EQ(e.constants[0].values<float>()[2], 3);
   EXPECT_EQ(e.constants[1].shape(), (Shape{5}));

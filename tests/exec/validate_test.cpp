@@ -150,6 +150,7 @@ TEST(Validate, Functions) {
   EXPECT_REFUSED("function main", "6 registers and 2000000000 slots",
                  e.functions[0].slots = 2000000000);
   EXPECT_REFUSED("function main", "more parameters than registers", e.functions[0].registers = 1);
+  EXPECT_REFUSED("function main", "2 sources of 1 slots", e.functions[0].sources.resize(2));
   EXPECT_REFUSED("function main", "its code does not end in a return",
                  e.functions[0].code.pop_back());
   EXPECT_REFUSED("function main", "its code does not end in a return", e.functions[0].code.clear());
@@ -184,6 +185,8 @@ TEST(Validate, Instructions) {
   EXPECT_REFUSED("function main, instruction 0", "check 2 of 2", e.functions[0].code[0].b = 2);
   EXPECT_REFUSED("function main, instruction 2", "register 6 of 6", e.functions[0].code[2].a = 6);
   EXPECT_REFUSED("function main, instruction 2", "program -5 of 3", e.functions[0].code[2].b = -5);
+  EXPECT_REFUSED("function main, instruction 0", "program 3 of 3",
+                 e.functions[0].code[0] = {Opcode::kComputeSlot, 0, 0, 4, {}, {}});
   EXPECT_REFUSED("function main, instruction 3", "layout 1 of 1", e.functions[0].code[3].c = 1);
   EXPECT_REFUSED("function main, instruction 4", "call site 3 of 3", e.functions[0].code[4].a = 3);
   EXPECT_REFUSED("function main, instruction 4",

@@ -144,7 +144,7 @@ TEST_F(Graph, SignatureIsChecked) {
   EXPECT_EQ(
       failure({matrix(1, 4), vector({1, 2, 3})}),
       "parameter y of f, dimension 0: dimension 0 of parameter y of f is 3, not n*2 = 2: n*2 = "
-      "2 / 3 (a tensor f32[3])");
+      "2 (n = 1 is dimension 0 of parameter x) / 3 (a tensor f32[3])");
   EXPECT_EQ(
       failure({matrix(1, 4, DType::kF16), vector({1, 2})}),
       "parameter x of f: parameter x of f is not what the program expects: a tensor of f32 with "
@@ -166,7 +166,7 @@ TEST_F(Graph, MatchCastBindsAndChecks) {
   EXPECT_EQ(run(3, 3).as_shape(), (std::vector<int64_t>{4}));
   EXPECT_EQ(error_of([&] { run(3, 4); }),
             "match_cast y of f, dimension 1: dimension 1 of match_cast y of f is 4, not m = 3: m = "
-            "3 / 4 (a tensor f32[3, 4])");
+            "3 (m is dimension 0 of match_cast y) / 4 (a tensor f32[3, 4])");
 }
 
 // A kernel whose loops differ from its spec: the judge follows the spec, kLoops the loops.

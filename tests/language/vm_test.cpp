@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "ir/exceptions.h"
 #include "pipeline/check_input.h"
 #include "pipeline/compile.h"
 #include "support/expect_error.h"
@@ -40,6 +41,29 @@ void expect_compiled(const LanguageCase& test, const Executable& executable) {
     storages += (storages.empty() ? "" : ", ") + std::to_string(bytes);
   }
   EXPECT_EQ(storages.empty() ? "none" : storages, test.storages);
+}
+
+// Whether a run-time check of dimensions, values, kinds or bounds failed.
+bool is_check(const Error& error) {
+  const std::string& text = error.message;
+  return text.starts_with("dimension ") || text.starts_with("the value of ") ||
+         text.ends_with("is not what the program expects") ||
+         text.find("above its bound") != std::string::npos;
+}
+
+// The interpreter says of the failing check what the virtual machine says. Not where shapes have no
+// names before they are compiled, which operators refuse in words of their own.
+void expect_same_words(const Module& module, const LanguageCall& call, const Error& error) {
+  interp::CallOptions options;
+  options.packed = testing::language_functions();
+  Result<interp::Value> interpreted =
+      guard([&] { return interp::call(module, call.function, call.args, options); });
+  ASSERT_FALSE(interpreted);
+  const std::string& message = interpreted.error().message;
+  if (op::find_operator(message.substr(0, message.find(':')))) return;
+  EXPECT_EQ(message, error.message);
+  EXPECT_EQ(interpreted.error().expected, error.expected);
+  EXPECT_EQ(interpreted.error().found, error.found);
 }
 
 class LanguageOnDevices : public ::testing::TestWithParam<std::tuple<const char*, LanguageCase>> {};
@@ -79,6 +103,9 @@ TEST_P(LanguageOnDevices, Runs) {
     } else {
       EXPECT_EQ(result.error().kind, ErrorKind::kUser) << result.error().to_string();
       testing::expect_parts(result.error(), call.fails);
+      // What is inlined is checked where it was called.
+      const bool inlines = test.source.find("inline: true") != std::string::npos;
+      if (is_check(result.error()) && !inlines) expect_same_words(module, call, result.error());
     }
   }
 }

@@ -57,6 +57,14 @@ def main(
                                                          "test")));
 }
 
+TEST(Specialize, KeepsBounds) {
+  Module module = text::parse(kSymbolicProgram, "test");
+  module.attrs["bound.m"] = int64_t{8};
+  EXPECT_NO_THROW(specialize(module, "main", {{"m", 8}}));
+  expect_user_error([&] { specialize(module, "main", {{"m", 9}}); },
+                    {"above the variable's bound", "variable m", "m <= 8", "9"});
+}
+
 TEST(Specialize, InsideBranchesToo) {
   Module module = specialize(text::parse(R"(
 def main(x: Tensor((n,), f32), c: Tensor((), bool)) -> Tensor(ndim=1, f32) {

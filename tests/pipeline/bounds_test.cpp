@@ -1,6 +1,7 @@
 // Bounds of symbolic variables in a module's metadata hold at run time.
 #include <gtest/gtest.h>
 
+#include "exec/executable_file.h"
 #include "pipeline/compile.h"
 #include "runtime/vm.h"
 #include "support/expect_error.h"
@@ -31,8 +32,46 @@ def main(x: Tensor((n, 2), f32)) -> Tensor((n, 2), f32) {
   auto above = call(5);
   ASSERT_FALSE(above);
   EXPECT_EQ(above.error().kind, ErrorKind::kUser);
-  testing::expect_parts(above.error(), {"parameter x of main", "is 5", "bound of n", "n <= 4"});
+  testing::expect_parts(above.error(),
+                        {"n is 5, above its bound of 4 (n is dimension 0 of parameter x)",
+                         "function main", "n <= 4"});
   EXPECT_TRUE(call(3));
+}
+
+// What messages need lies in the file.
+TEST(Bounds, OfAnExecutableFromAFileSayTheSame) {
+  Module module = text::parse(R"(module {bound.n: 4}
+def main(x: Tensor((n + 1, k), f32), y: Tensor((k,), f32)) -> Tensor((n + 1, k), f32) {
+  z: Tensor((n + 1, k), f32) = add(x, y)
+  return z
+})",
+                              "m.txt");
+  const target::Target target = target::parse_target("null");
+  auto compiled = pipeline::compile(module, target);
+  const std::vector<std::byte> bytes =
+      unwrap(write_executable(ExecutableFile{.executable = *compiled}));
+  auto session = testing::open_session("null");
+  auto read = std::make_shared<const Executable>(
+      unwrap(read_executable(bytes, nullptr, "m.tapml")).executable);
+  for (const auto& executable : {compiled, std::shared_ptr<const Executable>(read)}) {
+    auto vm = unwrap(runtime::VirtualMachine::create(*session, executable));
+    auto call = [&](int64_t n, int64_t k) {
+      std::vector<runtime::Value> args;
+      for (const Shape& shape : {Shape{n + 1, 3}, Shape{k}}) {
+        args.emplace_back(unwrap(runtime::upload(*session, HostTensor::zeros(DType::kF32, shape))));
+      }
+      return vm->call("main", args);
+    };
+    EXPECT_TRUE(call(4, 3));
+    auto above = call(5, 3);
+    ASSERT_FALSE(above);
+    EXPECT_EQ(above.error().message,
+              "n is 5, above its bound of 4 (n + 1 is dimension 0 of parameter x)");
+    auto wrong = call(4, 2);
+    ASSERT_FALSE(wrong);
+    EXPECT_EQ(wrong.error().message, "dimension 0 of parameter y of main is 2, not k = 3");
+    EXPECT_EQ(wrong.error().expected, "k = 3 (k is dimension 1 of parameter x)");
+  }
 }
 
 }  // namespace

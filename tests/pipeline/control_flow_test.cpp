@@ -323,7 +323,8 @@ def main(x: Tensor((n,), f32), y: Tensor((k,), f32)) -> Tensor(ndim=1, f32) {
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().kind, ErrorKind::kUser);
   EXPECT_EQ(wrong.error().message,
-            "dimension 0 of match_cast a_of_multiply of main is 3, not 1 or k = 2");
+            "dimension 0 of operand a of multiply in binding z of main is 3, not 1 or k = 2");
+  EXPECT_EQ(wrong.error().expected, "1 or k = 2 (k = 2 is dimension 0 of parameter y)");
 }
 
 TEST(ControlFlow, ErrorsTellTheWayThere) {

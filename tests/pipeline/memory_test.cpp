@@ -342,7 +342,7 @@ TEST(StaticMemory, BoundsAreCheckedAtTheEntry) {
   auto result = meter.machine().call("main", meter.args());
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().kind, ErrorKind::kUser);
-  EXPECT_NE(result.error().message.find("above the bound of n"), std::string::npos)
+  EXPECT_NE(result.error().message.find("n is 5, above its bound of 4"), std::string::npos)
       << result.error().message;
   EXPECT_EQ(result.error().expected, "n <= 4");
 }

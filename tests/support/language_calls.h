@@ -11,7 +11,6 @@ namespace tapml::testing {
 
 inline void expect_calls(const Module& module, const LanguageCase& test) {
   for (const LanguageCall& call : test.calls) {
-    if (call.compiled) continue;
     SCOPED_TRACE(call.text);
     interp::CallOptions options;
     options.packed = language_functions();

@@ -116,9 +116,6 @@ void read_header(const std::string& line, LanguageCase& section, const std::stri
     last_call().result = value_of(parse_value(rest, where));
   } else if (key == "fails") {
     last_call().fails.push_back(rest);
-  } else if (key == "compiled fails") {
-    last_call().fails.push_back(rest);
-    last_call().compiled = true;
   } else if (key == "endless") {
     last_call().endless = true;
   } else if (key == "refused") {

@@ -11,7 +11,6 @@
 //   # call: main(shape(3, 4), iota(shape(2, 3)) {dtype: f32})
 //   # gives: const(f32, (2,), [1.0, 2.0])         the result of the call before
 //   # fails: dimension 0 of parameter s of main   a part of the call's error; may be repeated
-//   # compiled fails: above the bound of n        the same; the interpreter is not asked
 //   # call: main(prim(1))
 //   # endless: yes                                only a limit of iterations ends it
 //   # refused: another number of arguments        a part of the error of parsing and checking
@@ -44,7 +43,6 @@ struct LanguageCall {
   Expected result;
   std::vector<std::string> fails;
   bool endless = false;
-  bool compiled = false;  // only where it is compiled
 };
 
 struct DeducedAnnotation {

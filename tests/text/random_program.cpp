@@ -396,6 +396,11 @@ relax::Expr RandomProgram::sequence(int depth) {
         vars_.push_back(fresh);
       }
       if (below(3) == 0) binding.origin = {"layers.0." + name(), "layers.1"};
+      if (below(4) == 0) {
+        binding.check.what = below(2) == 0 ? "operand b of " + name() : "";
+        binding.check.binding = binding.check.what.empty() || below(2) == 0 ? name() : "";
+        binding.check.function = below(3) == 0 ? name() : "";
+      }
       relax::Annotation type = binding.match_cast && below(2)
                                    ? binding.match_cast
                                    : annotation(binding.match_cast ? 0 : 2);

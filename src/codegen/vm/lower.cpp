@@ -5,6 +5,7 @@
 #include "codegen/vm/shape_heap.h"
 #include "ir/exceptions.h"
 #include "relax/certain.h"
+#include "relax/check_places.h"
 #include "relax/kernel_call.h"
 #include "relax/memory.h"
 #include "relax/storage.h"
@@ -20,10 +21,7 @@ class FunctionLowering {
  public:
   FunctionLowering(const std::string& name, const Function& function, const VmContext& context,
                    Executable& executable)
-      : function_(function),
-        context_(context),
-        executable_(executable),
-        heap_(out_, function.attrs) {
+      : function_(function), context_(context), executable_(executable), heap_(out_, function) {
     out_.name = name;
   }
 
@@ -32,7 +30,7 @@ class FunctionLowering {
     for (const Variable& param : function_.params) {
       out_.params.push_back(param->name);
       int32_t reg = registers_[param.get()] = new_register();
-      values.push_back({reg, param->annotation, "parameter " + param->name + " of " + out_.name});
+      values.push_back({reg, param->annotation, parameter_place(param, out_.name)});
     }
     heap_.check(values);
     return_from(body_of(function_));
@@ -189,7 +187,7 @@ class FunctionLowering {
     } else {
       result = atom(seq.result);
       if (!is_certain(annotation_of(seq.result), function_.result)) {
-        heap_.check({{result, function_.result, "result of " + out_.name}});
+        heap_.check({{result, function_.result, result_place(out_.name)}});
       }
     }
     emit({.op = Opcode::kReturn, .a = result});
@@ -217,16 +215,16 @@ class FunctionLowering {
 
   void note(const Binding& binding) {
     const auto* call = as<CallNode>(binding.value);
-    const VarNode* var = binding.var.get();
+    std::string name = written_name(binding);
     if (call && called_operator(binding.value) == "call_tir_dps") {
       // What a person knows is the tensor that is made.
       const auto* outputs = as<TupleNode>(call->args[2]);
       const auto* made =
           outputs && !outputs->fields.empty() ? as<VarNode>(outputs->fields[0]) : nullptr;
-      if (made) var = made;
+      if (made) name = made->name;
     }
     if (!out_.notes.empty() && out_.notes.back().instruction == here()) out_.notes.pop_back();
-    out_.notes.push_back({here(), var->name, binding.origin});
+    out_.notes.push_back({here(), std::move(name), binding.origin});
   }
 
   void lower(const Binding& binding) {
@@ -234,8 +232,7 @@ class FunctionLowering {
     if (binding.match_cast) {
       int32_t reg = atom(binding.value);
       registers_[binding.var.get()] = reg;
-      heap_.check(
-          {{reg, binding.match_cast, "match_cast " + binding.var->name + " of " + out_.name}});
+      heap_.check({{reg, binding.match_cast, binding_place(binding, out_.name)}});
       return;
     }
     if (const auto* branch = as<IfNode>(binding.value)) {
@@ -266,15 +263,14 @@ class FunctionLowering {
             .b = function,
             .c = tail,
             .list = atoms(call.args)});
-    } else if (const auto* var = as<VarNode>(call.callee)) {
+    } else if (as<VarNode>(call.callee)) {
       int32_t callee = atom(call.callee);
       // The value itself keeps its own promises; these are what its annotation promises here. After
       // a tail call the machine looks whether they were kept, when the last function returns.
       std::vector<int32_t> later;
       if (tail != 0) {
-        const int32_t check = heap_.later_check(
-            binding.var->annotation,
-            "result of " + var->name + " (" + binding.var->name + " of " + out_.name + ")");
+        const int32_t check =
+            heap_.later_check(binding.var->annotation, binding_place(binding, out_.name));
         if (check >= 0) later.push_back(check);
       }
       emit({.op = Opcode::kCallValue,
@@ -283,21 +279,20 @@ class FunctionLowering {
             .c = tail,
             .list = atoms(call.args),
             .list2 = std::move(later)});
-      if (tail == 0) check_result(binding, reg, "result of " + var->name);
+      if (tail == 0) check_result(binding, reg);
     } else if (const auto* packed = as<ExternFuncNode>(call.callee)) {
       emit({.op = Opcode::kCallPacked,
             .a = reg,
             .b = packed_index(packed->name),
             .list = atoms(call.args)});
-      check_result(binding, reg, "result of extern \"" + packed->name + "\"");
+      check_result(binding, reg);
     } else {
       lower_operator(binding, call, reg);
     }
   }
 
-  void check_result(const Binding& binding, int32_t reg, const std::string& what) {
-    heap_.check({{reg, binding.var->annotation,
-                  what + " (" + binding.var->name + " of " + out_.name + ")"}});
+  void check_result(const Binding& binding, int32_t reg) {
+    heap_.check({{reg, binding.var->annotation, binding_place(binding, out_.name)}});
   }
 
   void lower_operator(const Binding& binding, const CallNode& call, int32_t reg) {

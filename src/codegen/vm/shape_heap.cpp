@@ -4,6 +4,7 @@
 #include "arith/one_or.h"
 #include "arith/scalar_program.h"
 #include "ir/exceptions.h"
+#include "relax/check_places.h"
 #include "relax/memory.h"
 
 namespace tapml::codegen {
@@ -24,9 +25,20 @@ int32_t ShapeHeap::find(const Var& var) const {
   return -1;
 }
 
+ShapeHeap::ShapeHeap(VmFunction& out, const Function& function)
+    : out_(out), attrs_(function.attrs), sources_(symbol_sources(function)) {}
+
+int64_t ShapeHeap::most(const Var& var) const {
+  return attr_or<int64_t>(attrs_, kBoundPrefix + var->name, -1);
+}
+
 int32_t ShapeHeap::define(const Var& var) {
   slots_.push_back(var);
   out_.slots = static_cast<int32_t>(slots_.size());
+  if (auto source = sources_.find(var.get()); source != sources_.end()) {
+    out_.sources.resize(slots_.size());
+    out_.sources.back() = source->second;
+  }
   return out_.slots - 1;
 }
 
@@ -77,7 +89,7 @@ void ShapeHeap::fill_dims(ValueCheck& result, const Dims& dims, std::vector<Open
     one.expression = arith::dim_text(dim);
     if (dim.is_var() && find(dim) < 0) {
       one.define_slot = define(dim);
-      one.most = attr_or<int64_t>(attrs_, kBoundPrefix + dim->name, -1);
+      one.most = most(dim);
     } else if (unknown(dim).empty()) {
       one.equals = scalar_program(dim);
     } else {
@@ -144,8 +156,10 @@ bool ShapeHeap::solve(const Open& open) {
   PrimExpr value = floordiv(open.found - offset, *factor);
   // A dimension is never negative; where this comes out so, the check of the whole fails.
   if (open.is_dimension) value = max(value, 0);
-  int32_t code = program(value);
-  emit({.op = Opcode::kComputeSlot, .a = define(var), .b = code});
+  Instruction compute{.op = Opcode::kComputeSlot, .b = program(value)};
+  if (most(var) >= 0) compute.c = program(most(var)) + 1;
+  compute.a = define(var);
+  emit(std::move(compute));
   return true;
 }
 

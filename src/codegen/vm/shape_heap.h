@@ -2,12 +2,13 @@
 // the slots, and the checks that fill them.
 #pragma once
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "exec/executable.h"
-#include "relax/annotation.h"
+#include "relax/expr.h"
 
 namespace tapml::codegen {
 
@@ -21,8 +22,9 @@ struct CheckedValue {
 // Writes slots, programs, layouts and checks into one VmFunction.
 class ShapeHeap {
  public:
-  // `attrs`: of the function; "bound.n" is checked where n gets its value.
-  ShapeHeap(VmFunction& out, const AttrMap& attrs) : out_(out), attrs_(attrs) {}
+  // Writes into `out`, where `function` is lowered; its attribute "bound.n" is checked where n gets
+  // its value.
+  ShapeHeap(VmFunction& out, const relax::Function& function);
 
   // Emits the checks of values that come in together. A dimension that is a variable without a slot
   // defines it; dimensions that hold one unknown variable, linearly, are solved for it (n + 1,
@@ -57,8 +59,11 @@ class ShapeHeap {
   void emit_check(int32_t reg, ValueCheck check);
   void emit(Instruction instruction) { out_.code.push_back(std::move(instruction)); }
 
+  int64_t most(const Var& var) const;  // -1: no bound
+
   VmFunction& out_;
   const AttrMap& attrs_;
+  const std::map<const tapml::ExprNode*, SymbolSource> sources_;
   std::vector<Var> slots_;
 };
 

@@ -45,8 +45,12 @@ FunctionItems::FunctionItems(const Module& module, const Function& function, con
       live_(live),
       may_be_in_place_(in_place),
       sizes_(var_bounds_) {
-  for (const Variable& param : function.params) define(param->annotation, 0);
-  for (const Variable& param : function.params) bind(param->annotation);
+  std::vector<Annotation> params;
+  for (const Variable& param : function.params) {
+    define(param->annotation, 0);
+    params.push_back(param->annotation);
+  }
+  bind(params);
   item_of_.assign(live_.allocations.size(), -1);
   collect(body_of(function), -1);
 }
@@ -62,21 +66,13 @@ void FunctionItems::define(const Annotation& annotation, int64_t place) {
   for (const Var& var : vars) known_.emplace(var.get(), place);
 }
 
-// Variables that a dimension gives their value are checked there, so their bounds count.
-void FunctionItems::bind(const Annotation& annotation) {
-  auto dims = [&](const Dims& list) {
-    for (const PrimExpr& dim : list) {
-      if (!dim.is_var()) continue;
-      auto bound = bounds_.find(dim->name);
-      if (bound == bounds_.end()) continue;
-      var_bounds_.emplace(dim.get(), bound->second);
-      bounds_used_.insert(*bound);
-    }
-  };
-  if (const auto* tensor = as_tensor(annotation); tensor && tensor->shape) dims(*tensor->shape);
-  if (const auto* shape = as_shape(annotation); shape && shape->dims) dims(*shape->dims);
-  if (const auto* tuple = as_tuple(annotation)) {
-    for (const Annotation& field : tuple->fields) bind(field);
+// Bounds are checked where variables get their values, so they count.
+void FunctionItems::bind(const std::vector<Annotation>& annotations) {
+  for (const tapml::ExprNode* var : bind_symbols(annotations, symbols_)) {
+    auto bound = bounds_.find(var->name);
+    if (bound == bounds_.end()) continue;
+    var_bounds_.emplace(var, bound->second);
+    bounds_used_.insert(*bound);
   }
 }
 
@@ -99,7 +95,7 @@ void FunctionItems::collect(const SeqNode& seq, int64_t outer) {
       ++position_;
       if (binding.match_cast) {
         define(binding.match_cast, position_);
-        bind(binding.match_cast);
+        bind({binding.match_cast});
       }
     }
   }

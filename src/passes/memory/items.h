@@ -8,6 +8,7 @@
 #include "ir/module.h"
 #include "passes/memory/assign.h"
 #include "relax/expr.h"
+#include "relax/solve.h"
 #include "tir/prim_func.h"
 
 namespace tapml::passes {
@@ -32,12 +33,12 @@ class FunctionItems {
   }
   // The item of the workspace of the call that is bound to `owner`; -1: it has none.
   int32_t of_workspace(const relax::VarNode* owner) const;
-  // Those of the given bounds that a dimension of the function checks.
+  // Those of the given bounds whose variables have a value in the function, where they are checked.
   const Bounds& bounds_used() const { return bounds_used_; }
 
  private:
   void define(const relax::Annotation& annotation, int64_t place);
-  void bind(const relax::Annotation& annotation);
+  void bind(const std::vector<relax::Annotation>& annotations);
   int64_t known(const PrimExpr& bytes) const;
   void collect(const relax::SeqNode& seq, int64_t outer);
   void collect_call(const relax::Binding& binding, int64_t outer);
@@ -51,6 +52,7 @@ class FunctionItems {
   const Bounds& bounds_;
   const analysis::Liveness& live_;
   const bool may_be_in_place_;
+  relax::SymbolIds symbols_;  // that have a value
   VarBounds var_bounds_;
   Bounds bounds_used_;
   Sizes sizes_;

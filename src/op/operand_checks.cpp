@@ -1,0 +1,138 @@
+#include "op/operand_checks.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "arith/analyzer.h"
+
+namespace tapml::op {
+
+using namespace relax;  // NOLINT: this file is about relax alone
+
+std::string Operand::argument_name() const {
+  return argument < info.args.size() ? info.args[argument].name : "argument";
+}
+
+std::string Operand::name() const {
+  return field < 0 ? argument_name() : argument_name() + "[" + std::to_string(field) + "]";
+}
+
+Annotation respelled(const Annotation& from, const PrimExpr& dim, const PrimExpr& instead) {
+  const auto* tensor = as_tensor(from);
+  if (!tensor || !tensor->shape) return nullptr;
+  Dims dims = *tensor->shape;
+  bool found = false;
+  for (PrimExpr& one : dims) {
+    if (!same_expr(one, dim)) continue;
+    one = instead;
+    found = true;
+  }
+  return found ? tensor_annotation(std::move(dims), tensor->dtype) : nullptr;
+}
+
+std::vector<BroadcastPair> open_broadcasts(const CallNode& call) {
+  std::vector<size_t> tensors;
+  std::vector<Dims> shapes;
+  for (size_t i = 0; i < call.args.size(); ++i) {
+    const Annotation annotation = annotation_of(call.args[i]);
+    const auto* tensor = as_tensor(annotation);
+    if (!tensor || !tensor->shape) continue;
+    tensors.push_back(i);
+    shapes.push_back(*tensor->shape);
+  }
+  std::vector<BroadcastPair> pairs;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    for (size_t j = i + 1; j < tensors.size(); ++j) {
+      const Dims &a = shapes[i], &b = shapes[j];
+      for (size_t d = 1; d <= std::min(a.size(), b.size()); ++d) {
+        const PrimExpr &x = a[a.size() - d], &y = b[b.size() - d];
+        if (x.is_int() || y.is_int() || arith::Analyzer().prove_equal(x, y)) continue;
+        pairs.push_back({tensors[i], tensors[j], x, y});
+      }
+    }
+  }
+  return pairs;
+}
+
+namespace {
+
+bool mentions(const PrimExpr& a, const PrimExpr& b) {
+  for (const Var& x : free_vars(a)) {
+    for (const Var& y : free_vars(b)) {
+      if (x.same_as(y)) return true;
+    }
+  }
+  return false;
+}
+
+class OperandChecks {
+ public:
+  explicit OperandChecks(const CheckOperand& check) : check_(check) {}
+
+  Expr run(Expr value) {
+    constexpr int kMostChecks = 64;
+    for (int i = 0; i < kMostChecks; ++i) {
+      const auto& call = *as<CallNode>(value);
+      std::vector<Pair> undecided;
+      CallView view = view_call(call);
+      view.strict = true;
+      view.undecided = &undecided;
+      view.info.deduce(view);
+      std::erase_if(undecided, [&](const Pair& pair) { return is_asserted(pair); });
+      if (undecided.empty()) return value;
+      Expr checked = check(call, view.info, undecided.front());
+      if (!checked) break;
+      value = checked;
+    }
+    CallView view = view_call(*as<CallNode>(value));
+    view.strict = true;
+    view.info.deduce(view);
+    return value;
+  }
+
+ private:
+  using Pair = std::pair<PrimExpr, PrimExpr>;
+
+  bool is_asserted(const Pair& pair) const {
+    for (const Pair& known : asserted_) {
+      if (same_expr(known.first, pair.first) && same_expr(known.second, pair.second)) return true;
+    }
+    return false;
+  }
+
+  // Null where neither side is a dimension of an operand.
+  Expr check(const CallNode& call, const OperatorInfo& info, Pair pair) {
+    // What a dimension says of itself (that it is 1 or 4) has no better spelling: the operand is
+    // checked and stays what it is.
+    const bool only_asserts = mentions(pair.first, pair.second);
+    if (only_asserts) asserted_.push_back(pair);
+    for (int side = 0; side < 2; ++side, std::swap(pair.first, pair.second)) {
+      for (size_t i = call.args.size(); i-- > 0;) {
+        const auto* tuple = as<TupleNode>(call.args[i]);
+        std::vector<Expr> fields = tuple ? tuple->fields : std::vector<Expr>{call.args[i]};
+        for (size_t f = fields.size(); f-- > 0;) {
+          Annotation expected = respelled(annotation_of(fields[f]), pair.second, pair.first);
+          if (!expected) continue;
+          Expr checked = check_({info, i, tuple ? static_cast<int>(f) : -1, fields[f]}, expected);
+          std::vector<Expr> args = call.args;
+          if (!only_asserts) fields[f] = checked;
+          args[i] = tuple ? make_tuple(fields) : fields[0];
+          return make_call(call.callee, std::move(args), call.attrs, call.annotations);
+        }
+      }
+    }
+    return nullptr;
+  }
+
+  const CheckOperand& check_;
+  std::vector<Pair> asserted_;
+};
+
+}  // namespace
+
+Expr check_operands(const Expr& call, const CheckOperand& check) {
+  return OperandChecks(check).run(call);
+}
+
+}  // namespace tapml::op
