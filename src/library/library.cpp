@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "arith/analyzer.h"
+#include "build/pattern_builder.h"
 #include "op/operator.h"
 
 namespace tapml::library {
@@ -43,5 +44,13 @@ bool is_at_most(const PrimExpr& dim, int64_t most) {
 }
 
 bool never(const Matched&) { return false; }
+
+relax::FunctionRef one_call(const std::string& operators, size_t operands) {
+  build::PatternBuilder p;
+  std::vector<relax::Expr> args;
+  for (size_t i = 0; i < operands; ++i) args.push_back(p.any("x" + std::to_string(i)));
+  p.op(operators, std::move(args));
+  return p.finish();
+}
 
 }  // namespace tapml::library

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "relax/expr.h"
@@ -32,8 +33,8 @@ struct Matched {
 // One way to use a routine.
 struct Pattern {
   const char* routine;
-  // A pattern (build/pattern.h) as text: one function.
-  const char* text;
+  // A pattern (build/pattern_builder.h).
+  relax::FunctionRef (*pattern)();
   // What the routine is given beside the tensors; nothing where it cannot compute this.
   std::optional<std::vector<int64_t>> (*parameters)(const Matched& kernel);
   // Whether it measured faster than generated code (bench/library_cases.cpp, docs/libraries.md).
@@ -57,6 +58,8 @@ bool all_of_dtype(const Matched& kernel, DType dtype);
 bool is_at_least(const PrimExpr& dim, int64_t least);
 bool is_at_most(const PrimExpr& dim, int64_t most);
 bool never(const Matched& kernel);
+// One call of the operators (joined by '|') of this many operands, whatever they are.
+relax::FunctionRef one_call(const std::string& operators, size_t operands);
 
 // Folders of the table.
 std::span<const Pattern> openblas_patterns();
