@@ -23,6 +23,8 @@
 //   pattern writes must be equal, others may be anything. Operands of commutative operators match
 //   in either order.
 // - Only the returned value may be used outside of a match.
+//
+// build/pattern_builder.h builds the same function in C++.
 #pragma once
 
 #include <optional>

@@ -5,7 +5,6 @@
 #include "build/pattern.h"
 #include "ir/exceptions.h"
 #include "relax/visit.h"
-#include "text/parser.h"
 
 namespace tapml::library {
 
@@ -70,11 +69,6 @@ std::pair<std::string, std::string> find_routine(const std::string& name,
     if (whole || part) return {known.substr(0, dot), known.substr(dot + 1)};
   }
   return {};
-}
-
-FunctionRef only_function(const char* text, const std::string& name) {
-  Module module = text::parse(text, "patterns of " + name);
-  return std::static_pointer_cast<const Function>(module.functions.begin()->second);
 }
 
 std::vector<std::string> enabled_names(const target::Target& target,
@@ -157,12 +151,8 @@ Chooser::Chooser(const target::Target& target, const LibraryOptions& options)
     if (!is_enabled(library.name)) continue;
     for (const Pattern& pattern : library.patterns) {
       if (enabled.empty() && (pattern.faster == never || !is_here_)) continue;
-      rules_.push_back({library.name,
-                        pattern.routine,
-                        only_function(pattern.text, library.name),
-                        &pattern,
-                        {},
-                        enabled.empty()});
+      rules_.push_back(
+          {library.name, pattern.routine, pattern.pattern(), &pattern, {}, enabled.empty()});
     }
   }
 }
@@ -222,8 +212,7 @@ std::optional<Choice> Chooser::choose(const std::string& kernel, const Function&
         if (rule.library != library.name) continue;
         for (const Pattern& pattern : library.patterns) {
           if (rule.routine != pattern.routine) continue;
-          auto own = only_function(pattern.text, library.name);
-          auto again = matcher.match(*own, block.bindings.size() - 1);
+          auto again = matcher.match(*pattern.pattern(), block.bindings.size() - 1);
           if (!again || again->members.size() != block.bindings.size()) continue;
           auto given = pattern.parameters(matched);
           if (given) parameters = std::move(*given);

@@ -3,16 +3,15 @@
 #include <algorithm>
 
 #include "arith/analyzer.h"
+#include "build/pattern_builder.h"
 #include "op/operator.h"
 
 namespace tapml::library {
 
 std::span<const Library> libraries() {
-  // One line a library.
-  static const Library kLibraries[] = {
-      {"openblas", openblas_patterns()},
-      {"onednn", onednn_patterns()},
-  };
+#define TAPML_LIBRARY_ENTRY(name) {#name, name##_patterns()},
+  static const Library kLibraries[] = {TAPML_LIBRARIES(TAPML_LIBRARY_ENTRY)};
+#undef TAPML_LIBRARY_ENTRY
   return kLibraries;
 }
 
@@ -43,5 +42,13 @@ bool is_at_most(const PrimExpr& dim, int64_t most) {
 }
 
 bool never(const Matched&) { return false; }
+
+relax::FunctionRef one_call(const std::string& operators, size_t operands) {
+  build::PatternBuilder p;
+  std::vector<relax::Expr> args;
+  for (size_t i = 0; i < operands; ++i) args.push_back(p.any("x" + std::to_string(i)));
+  p.op(operators, std::move(args));
+  return p.finish();
+}
 
 }  // namespace tapml::library

@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "abi/libraries.h"
 #include "relax/expr.h"
 
 namespace tapml::library {
@@ -32,8 +34,8 @@ struct Matched {
 // One way to use a routine.
 struct Pattern {
   const char* routine;
-  // A pattern (build/pattern.h) as text: one function.
-  const char* text;
+  // A pattern (build/pattern_builder.h).
+  relax::FunctionRef (*pattern)();
   // What the routine is given beside the tensors; nothing where it cannot compute this.
   std::optional<std::vector<int64_t>> (*parameters)(const Matched& kernel);
   // Whether it measured faster than generated code (bench/library_cases.cpp, docs/libraries.md).
@@ -46,7 +48,7 @@ struct Library {
   std::span<const Pattern> patterns;
 };
 
-// Those that tapml knows; `libs=` of the cpu target names them.
+// Those that tapml knows (abi/libraries.h); `libs=` of the cpu target names them.
 std::span<const Library> libraries();
 
 // ---- for patterns
@@ -57,9 +59,12 @@ bool all_of_dtype(const Matched& kernel, DType dtype);
 bool is_at_least(const PrimExpr& dim, int64_t least);
 bool is_at_most(const PrimExpr& dim, int64_t most);
 bool never(const Matched& kernel);
+// One call of the operators (joined by '|') of this many operands, whatever they are.
+relax::FunctionRef one_call(const std::string& operators, size_t operands);
 
-// Folders of the table.
-std::span<const Pattern> openblas_patterns();
-std::span<const Pattern> onednn_patterns();
+// Each library's folder has its patterns.
+#define TAPML_DECLARE_PATTERNS(name) std::span<const Pattern> name##_patterns();
+TAPML_LIBRARIES(TAPML_DECLARE_PATTERNS)
+#undef TAPML_DECLARE_PATTERNS
 
 }  // namespace tapml::library

@@ -1,5 +1,6 @@
 // Which kernels a library takes: predicates over dtypes, shapes and targets, patterns of the user,
 // and both kinds of code in one module.
+#include "build/pattern.h"
 #include "exec/executable_file.h"
 #include "exec/validate.h"
 #include "library_program.h"
@@ -42,6 +43,14 @@ TEST(Choose, LooksAtDtypesAndRanks) {
   // A reduction over nothing is not excluded here, and oneDNN has none.
   EXPECT_TRUE(
       provider(product("4, k", "k, 6", "4, 6"), "cpu:libs=onednn").starts_with("schedule:"));
+}
+
+TEST(Choose, OwnPatternsCanMatch) {
+  for (const library::Library& own : library::libraries()) {
+    for (const library::Pattern& pattern : own.patterns) {
+      EXPECT_NO_THROW(build::check_pattern(*pattern.pattern(), own.name)) << pattern.routine;
+    }
+  }
 }
 
 TEST(Choose, RefusesUnknownNames) {

@@ -1,6 +1,7 @@
 // oneDNN: f32 matrix products with bias and activation, softmax, layer norm, convolution.
 #include <bit>
 
+#include "build/pattern_builder.h"
 #include "library/library.h"
 #include "library/product.h"
 
@@ -108,103 +109,44 @@ bool dense_convolution(const Matched& kernel) {
          is_at_least(kernel.output.dims[2], 14) && is_at_least(kernel.output.dims[3], 14);
 }
 
-constexpr const char* kMatmul = R"(
-def matmul(a: Object, b: Object) -> Object {pattern: true} {
-  dataflow {
-    y: Object = matmul(a, b)
-    output y
-  }
-  return y
+constexpr const char* kActivations = "relu|gelu|silu|sigmoid|tanh";
+
+relax::FunctionRef matmul_activation() {
+  build::PatternBuilder p;
+  p.op(kActivations, {p.op("matmul", {p.any("a"), p.any("b")})});
+  return p.finish();
 }
-)";
-constexpr const char* kMatmulActivation = R"(
-def matmul_activation(a: Object, b: Object) -> Object {pattern: true} {
-  dataflow {
-    p: Object = matmul(a, b)
-    y: Object = op "relu|gelu|silu|sigmoid|tanh"(p)
-    output y
-  }
-  return y
+
+relax::FunctionRef matmul_bias() {
+  build::PatternBuilder p;
+  p.op("add", {p.op("matmul", {p.any("a"), p.any("b")}), p.any("bias")});
+  return p.finish();
 }
-)";
-constexpr const char* kMatmulBias = R"(
-def matmul_bias(a: Object, b: Object, c: Object) -> Object {pattern: true} {
-  dataflow {
-    p: Object = matmul(a, b)
-    y: Object = add(p, c)
-    output y
-  }
-  return y
+
+relax::FunctionRef matmul_bias_activation() {
+  build::PatternBuilder p;
+  relax::Variable product = p.op("matmul", {p.any("a"), p.any("b")});
+  p.op(kActivations, {p.op("add", {product, p.any("bias")})});
+  return p.finish();
 }
-)";
-constexpr const char* kMatmulBiasActivation = R"(
-def matmul_bias_activation(a: Object, b: Object, c: Object) -> Object {pattern: true} {
-  dataflow {
-    p: Object = matmul(a, b)
-    s: Object = add(p, c)
-    y: Object = op "relu|gelu|silu|sigmoid|tanh"(s)
-    output y
-  }
-  return y
+
+relax::FunctionRef linear_activation() {
+  build::PatternBuilder p;
+  p.op(kActivations, {p.op("linear", {p.any("x"), p.any("weight"), p.any("bias")})});
+  return p.finish();
 }
-)";
-constexpr const char* kLinear = R"(
-def linear(x: Object, w: Object, c: Object) -> Object {pattern: true} {
-  dataflow {
-    y: Object = linear(x, w, c)
-    output y
-  }
-  return y
-}
-)";
-constexpr const char* kLinearActivation = R"(
-def linear_activation(x: Object, w: Object, c: Object) -> Object {pattern: true} {
-  dataflow {
-    p: Object = linear(x, w, c)
-    y: Object = op "relu|gelu|silu|sigmoid|tanh"(p)
-    output y
-  }
-  return y
-}
-)";
-constexpr const char* kSoftmax = R"(
-def softmax(x: Object) -> Object {pattern: true} {
-  dataflow {
-    y: Object = softmax(x)
-    output y
-  }
-  return y
-}
-)";
-constexpr const char* kLayerNorm = R"(
-def layer_norm(x: Object, w: Object, c: Object) -> Object {pattern: true} {
-  dataflow {
-    y: Object = layer_norm(x, w, c)
-    output y
-  }
-  return y
-}
-)";
-constexpr const char* kConvolution = R"(
-def convolution(x: Object, w: Object) -> Object {pattern: true} {
-  dataflow {
-    y: Object = op "conv1d|conv2d|conv3d"(x, w)
-    output y
-  }
-  return y
-}
-)";
 
 const Pattern kOneDnnPatterns[] = {
-    {"matmul", kMatmul, plain, large_batched_product},
-    {"matmul", kMatmulActivation, activated, never},
-    {"matmul", kMatmulBias, biased, never},
-    {"matmul", kMatmulBiasActivation, biased_activated, never},
-    {"matmul", kLinear, plain, never},
-    {"matmul", kLinearActivation, activated, never},
-    {"softmax", kSoftmax, softmax, never},
-    {"layer_norm", kLayerNorm, layer_norm, never},
-    {"convolution", kConvolution, convolution, dense_convolution},
+    {"matmul", [] { return one_call("matmul", 2); }, plain, large_batched_product},
+    {"matmul", matmul_activation, activated, never},
+    {"matmul", matmul_bias, biased, never},
+    {"matmul", matmul_bias_activation, biased_activated, never},
+    {"matmul", [] { return one_call("linear", 3); }, plain, never},
+    {"matmul", linear_activation, activated, never},
+    {"softmax", [] { return one_call("softmax", 1); }, softmax, never},
+    {"layer_norm", [] { return one_call("layer_norm", 3); }, layer_norm, never},
+    {"convolution", [] { return one_call("conv1d|conv2d|conv3d", 2); }, convolution,
+     dense_convolution},
 };
 
 }  // namespace

@@ -11,17 +11,9 @@ std::optional<std::vector<int64_t>> product(const Matched& kernel) {
   return product_parameters(kernel);
 }
 
-constexpr const char* kProduct = R"(
-def matmul(a: Object, b: Object) -> Object {pattern: true} {
-  dataflow {
-    y: Object = matmul(a, b)
-    output y
-  }
-  return y
-}
-)";
-
-const Pattern kOpenBlasPatterns[] = {{"matmul", kProduct, product, never}};
+const Pattern kOpenBlasPatterns[] = {
+    {"matmul", [] { return one_call("matmul", 2); }, product, never},
+};
 
 }  // namespace
 
