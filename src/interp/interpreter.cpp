@@ -472,6 +472,17 @@ class Interpreter {
       if (!fits && !wrong) wrong = std::move(fits).error();
       return make_variable(operand.name(), expected);
     };
+    auto compare_integers = [&](const op::OperatorInfo&, const op::OpenEquality& open) {
+      Item found;
+      found.kind = ItemKind::kShape;
+      found.ints = {value_of(open.b, scope.symbols)};
+      Binding binding = *scope.binding;
+      binding.check = call_note(open.what, info->name, binding);
+      auto fits = guard([&] {
+        check(shape_annotation({open.a}), found, binding_place(binding, scope.function), scope);
+      });
+      if (!fits && !wrong) wrong = std::move(fits).error();
+    };
     // What deduction cannot say of coarse annotations either is no matter.
     (void)guard([&] {
       const Annotation result = op::deduce(node);
@@ -485,7 +496,8 @@ class Interpreter {
                   op::respelled(annotation_of(first.value), pair.a, arith::one_or(pair.a, pair.b)));
         }
       }
-      op::check_operands(make_call(node.callee, node.args, node.attrs, node.annotations), compare);
+      op::check_operands(make_call(node.callee, node.args, node.attrs, node.annotations), compare,
+                         compare_integers);
     });
     if (wrong) throw_error(*std::move(wrong));
   }

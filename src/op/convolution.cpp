@@ -122,6 +122,7 @@ relax::Annotation deduce_transposed(const CallView& call) {
     if (provably_less(kernel, 1)) {
       call.error("the kernel is empty", "kernel dimensions of at least 1", to_string(kernel));
     }
+    expect_at_least(call, kernel, 1, "kernel dimension " + std::to_string(d));
     PrimExpr whole = (in - 1) * window.strides[d] + reach(kernel, window.dilation[d]) + extra[d];
     PrimExpr extent = simplified(whole - (window.before[d] + window.after[d]));
     if (provably_less(extent, 0)) {

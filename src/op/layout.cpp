@@ -31,6 +31,10 @@ relax::Annotation deduce_reshape(const CallView& call) {
                  to_string(simplified(product(*x.shape))) + " elements, as " + dims_text(*x.shape),
                  dims_text(*dims));
     }
+    if (x.shape) {
+      expect_equal(call, simplified(product(*x.shape)), simplified(product(*dims)),
+                   "numbers of elements");
+    }
   } else if (const auto* shape = relax::as_shape(call.annotations[1])) {
     result.ndim = shape->ndim;
   }
@@ -246,6 +250,8 @@ relax::Annotation deduce_slice(const CallView& call) {
     }
     std::string axis = std::to_string(plan.axes[a]);
     expect_at_most(call, end, dim, "end." + axis + " and x." + axis);
+    expect_at_least(call, begin, 0, "begin." + axis);
+    expect_at_most(call, begin, end, "begin." + axis + " and end." + axis);
     dim = plan.extent(a);
   }
   return tensor_result(x);

@@ -68,22 +68,21 @@ bool mentions(const PrimExpr& a, const PrimExpr& b) {
 
 class OperandChecks {
  public:
-  explicit OperandChecks(const CheckOperand& check) : check_(check) {}
+  OperandChecks(const CheckOperand& check, const CheckInteger& check_integer)
+      : check_(check), check_integer_(check_integer) {}
 
   Expr run(Expr value) {
     constexpr int kMostChecks = 64;
     for (int i = 0; i < kMostChecks; ++i) {
       const auto& call = *as<CallNode>(value);
-      std::vector<Pair> undecided;
+      std::vector<OpenEquality> undecided;
       CallView view = view_call(call);
       view.strict = true;
       view.undecided = &undecided;
       view.info.deduce(view);
-      std::erase_if(undecided, [&](const Pair& pair) { return is_asserted(pair); });
+      std::erase_if(undecided, [&](const OpenEquality& open) { return is_asserted(open); });
       if (undecided.empty()) return value;
-      Expr checked = check(call, view.info, undecided.front());
-      if (!checked) break;
-      value = checked;
+      value = check(value, view.info, undecided.front());
     }
     CallView view = view_call(*as<CallNode>(value));
     view.strict = true;
@@ -92,27 +91,25 @@ class OperandChecks {
   }
 
  private:
-  using Pair = std::pair<PrimExpr, PrimExpr>;
-
-  bool is_asserted(const Pair& pair) const {
-    for (const Pair& known : asserted_) {
-      if (same_expr(known.first, pair.first) && same_expr(known.second, pair.second)) return true;
-    }
-    return false;
+  bool is_asserted(const OpenEquality& open) const {
+    return std::any_of(asserted_.begin(), asserted_.end(), [&](const OpenEquality& known) {
+      return same_expr(known.a, open.a) && same_expr(known.b, open.b);
+    });
   }
 
-  // Null where neither side is a dimension of an operand.
-  Expr check(const CallNode& call, const OperatorInfo& info, Pair pair) {
+  Expr check(const Expr& value, const OperatorInfo& info, const OpenEquality& open) {
+    const auto& call = *as<CallNode>(value);
     // What a dimension says of itself (that it is 1 or 4) has no better spelling: the operand is
     // checked and stays what it is.
-    const bool only_asserts = mentions(pair.first, pair.second);
-    if (only_asserts) asserted_.push_back(pair);
-    for (int side = 0; side < 2; ++side, std::swap(pair.first, pair.second)) {
+    const bool only_asserts = mentions(open.a, open.b);
+    if (only_asserts) asserted_.push_back(open);
+    PrimExpr instead = open.a, dim = open.b;
+    for (int side = 0; side < 2; ++side, std::swap(instead, dim)) {
       for (size_t i = call.args.size(); i-- > 0;) {
         const auto* tuple = as<TupleNode>(call.args[i]);
         std::vector<Expr> fields = tuple ? tuple->fields : std::vector<Expr>{call.args[i]};
         for (size_t f = fields.size(); f-- > 0;) {
-          Annotation expected = respelled(annotation_of(fields[f]), pair.second, pair.first);
+          Annotation expected = respelled(annotation_of(fields[f]), dim, instead);
           if (!expected) continue;
           Expr checked = check_({info, i, tuple ? static_cast<int>(f) : -1, fields[f]}, expected);
           std::vector<Expr> args = call.args;
@@ -122,17 +119,21 @@ class OperandChecks {
         }
       }
     }
-    return nullptr;
+    if (!only_asserts) asserted_.push_back(open);
+    check_integer_(info, open);
+    return value;
   }
 
   const CheckOperand& check_;
-  std::vector<Pair> asserted_;
+  const CheckInteger& check_integer_;
+  std::vector<OpenEquality> asserted_;
 };
 
 }  // namespace
 
-Expr check_operands(const Expr& call, const CheckOperand& check) {
-  return OperandChecks(check).run(call);
+Expr check_operands(const Expr& call, const CheckOperand& check,
+                    const CheckInteger& check_integer) {
+  return OperandChecks(check, check_integer).run(call);
 }
 
 }  // namespace tapml::op

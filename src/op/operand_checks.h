@@ -25,10 +25,14 @@ struct Operand {
 using CheckOperand =
     std::function<relax::Expr(const Operand& operand, const relax::Annotation& expected)>;
 
-// The call whose operands provably agree where they must. Deduction tells which dimensions have to
-// be equal and may differ; for each such pair `check` is called for one operand that has one of
-// them, with the other in its place. UserError where no operand has.
-relax::Expr check_operands(const relax::Expr& call, const CheckOperand& check);
+// Holds an integer of a call, `open.b`, to another, `open.a`.
+using CheckInteger = std::function<void(const OperatorInfo& info, const OpenEquality& open)>;
+
+// The call whose operands provably agree where they must. Deduction tells which integers have to be
+// equal and may differ. Where an operand has one of them as a dimension, `check` is called for it,
+// with the other in its place; else `check_integer`.
+relax::Expr check_operands(const relax::Expr& call, const CheckOperand& check,
+                           const CheckInteger& check_integer);
 
 // Two dimensions of operands that broadcast if they are equal or one is 1, which nobody can say.
 struct BroadcastPair {

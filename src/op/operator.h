@@ -39,6 +39,13 @@ struct AttributeSpec {
 };
 
 // The call that a rule looks at: arguments with their annotations, attributes with defaults filled.
+// Two integers of a call that must be equal, and may not be; `what` names them ("numbers of
+// elements").
+struct OpenEquality {
+  PrimExpr a, b;
+  std::string what;
+};
+
 struct CallView {
   const struct OperatorInfo& info;
   std::vector<relax::Expr> args;
@@ -46,8 +53,8 @@ struct CallView {
   AttrMap attrs;
   // Dimensions that must be equal have to be provably so; else it is enough that they may be.
   bool strict = false;
-  // Set in a strict call: pairs that may differ are added here instead of refused.
-  std::vector<std::pair<PrimExpr, PrimExpr>>* undecided = nullptr;
+  // Set in a strict call: what may differ is added here instead of refused.
+  std::vector<OpenEquality>* undecided = nullptr;
 
   // Argument i as a tensor of known rank, shape and dtype; UserError that names operator, argument,
   // what was expected and what was found.

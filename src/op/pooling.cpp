@@ -201,6 +201,7 @@ relax::Annotation deduce_adaptive(const CallView& call) {
         call.error("spatial dimension " + std::to_string(d) + " is empty", "at least 1 element",
                    "0");
       }
+      expect_at_least(call, (*x.shape)[d + 2], 1, "spatial dimension " + std::to_string(d));
       (*x.shape)[d + 2] = size[d];
     }
   }

@@ -39,6 +39,8 @@ void check_extents(const CallView& call, const Dims& in, const Dims& out) {
       call.error("spatial dimension " + std::to_string(d) + " of x is empty", "at least 1 element",
                  "0");
     }
+    expect_at_least(call, in[d + 2], simplified(min(out[d], PrimExpr(1))),
+                    "spatial dimension " + std::to_string(d) + " of x");
   }
 }
 

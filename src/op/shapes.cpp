@@ -124,21 +124,36 @@ void expect_dtype(const CallView& call, size_t index, DType dtype) {
              dtype_name(*known.dtype));
 }
 
+namespace {
+// In a strict call: adds what nobody can decide, or refuses it.
+void leave_open(const CallView& call, OpenEquality open, const std::string& message,
+                const std::string& expected, const std::string& found) {
+  if (!call.strict) return;
+  if (!call.undecided) call.error(message, expected, found);
+  call.undecided->push_back(std::move(open));
+}
+}  // namespace
+
+void expect_equal(const CallView& call, const PrimExpr& a, const PrimExpr& b,
+                  const std::string& what) {
+  if (provably_different(a, b)) {
+    call.error(what + " differ", "equal ones", to_string(a) + " and " + to_string(b));
+  }
+  if (provably_equal(a, b)) return;
+  leave_open(call, {a, b, what}, what + " may differ", "what is provably equal",
+             to_string(a) + " and " + to_string(b));
+}
+
 void expect_same_dim(const CallView& call, const PrimExpr& a, const PrimExpr& b,
                      const std::string& what) {
   if (provably_different(a, b)) {
     call.error("dimensions " + what + " differ", "equal dimensions",
                to_string(a) + " and " + to_string(b));
   }
-  if (call.strict && !provably_equal(a, b)) {
-    if (call.undecided) {
-      call.undecided->emplace_back(a, b);
-      return;
-    }
-    call.error("dimensions " + what + " may differ",
-               "provably equal dimensions; a match_cast to the same symbol makes them so",
-               to_string(a) + " and " + to_string(b));
-  }
+  if (provably_equal(a, b)) return;
+  leave_open(call, {a, b, "dimensions " + what}, "dimensions " + what + " may differ",
+             "provably equal dimensions; a match_cast to the same symbol makes them so",
+             to_string(a) + " and " + to_string(b));
 }
 
 void expect_at_most(const CallView& call, const PrimExpr& a, const PrimExpr& b,
@@ -146,13 +161,19 @@ void expect_at_most(const CallView& call, const PrimExpr& a, const PrimExpr& b,
   if (provably_less(b, a)) {
     call.error("of " + what + " the first is larger", "at most " + to_string(b), to_string(a));
   }
-  if (!call.strict || provably_less(a, b + 1)) return;
-  if (call.undecided) {
-    call.undecided->emplace_back(max(a, b), b);
-    return;
+  if (provably_less(a, b + 1)) return;
+  leave_open(call, {max(a, b), b, what}, "of " + what + " the first may be larger",
+             "provably at most " + to_string(b), to_string(a));
+}
+
+void expect_at_least(const CallView& call, const PrimExpr& a, const PrimExpr& least,
+                     const std::string& what) {
+  if (provably_less(a, least)) {
+    call.error(what + " is too small", "at least " + to_string(least), to_string(a));
   }
-  call.error("of " + what + " the first may be larger", "provably at most " + to_string(b),
-             to_string(a));
+  if (provably_less(least, a + 1)) return;
+  leave_open(call, {max(least, a), a, what}, what + " may be too small",
+             "provably at least " + to_string(least), to_string(a));
 }
 
 int64_t normalized_axis(const CallView& call, int64_t axis, int ndim) {
@@ -183,13 +204,8 @@ std::vector<int64_t> normalized_axes(const CallView& call, const std::vector<int
 namespace {
 // In a strict call: whether a dimension is 1 or `extent` is decided when the program runs.
 void check_one_or(const CallView& call, const PrimExpr& dim, const PrimExpr& extent) {
-  if (!call.strict) return;
-  if (call.undecided) {
-    call.undecided->emplace_back(arith::one_or(dim, extent), dim);
-    return;
-  }
-  call.error("shapes may not broadcast", "a dimension that is provably 1 or " + to_string(extent),
-             to_string(dim));
+  leave_open(call, {arith::one_or(dim, extent), dim, "a dimension"}, "shapes may not broadcast",
+             "a dimension that is provably 1 or " + to_string(extent), to_string(dim));
 }
 }  // namespace
 

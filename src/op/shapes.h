@@ -41,8 +41,11 @@ void expect_float(const CallView& call, size_t index);
 void expect_dtype(const CallView& call, size_t index, DType dtype);
 // Throws where the dtype is bool.
 void expect_number(const CallView& call, size_t index);
-// Throws where two dimensions are provably different, and in a strict call where they are not
-// provably equal; `what` says which ("x.3 and inv_freq.0").
+// Throws where two integers are provably different, and in a strict call where they are not
+// provably equal; `what` says which ("numbers of elements").
+void expect_equal(const CallView& call, const PrimExpr& a, const PrimExpr& b,
+                  const std::string& what);
+// The same for dimensions ("x.3 and inv_freq.0").
 void expect_same_dim(const CallView& call, const PrimExpr& a, const PrimExpr& b,
                      const std::string& what);
 
@@ -50,9 +53,13 @@ void expect_same_dim(const CallView& call, const PrimExpr& a, const PrimExpr& b,
 void expect_one_or(const CallView& call, const PrimExpr& dim, const PrimExpr& extent,
                    const std::string& what);
 
-// The same for a <= b; `what` says which ("size 0 and x.0").
+// The same for a <= b; `what` says which ("size 0 and x.0"). Where a dimension of an operand can be
+// held to it, that is b.
 void expect_at_most(const CallView& call, const PrimExpr& a, const PrimExpr& b,
                     const std::string& what);
+// The same for a >= least, where it is a that is a dimension of an operand.
+void expect_at_least(const CallView& call, const PrimExpr& a, const PrimExpr& least,
+                     const std::string& what);
 
 // `axis` counted from the front; UserError where it is outside a tensor of rank `ndim`.
 int64_t normalized_axis(const CallView& call, int64_t axis, int ndim);

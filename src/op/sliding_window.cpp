@@ -62,6 +62,7 @@ PrimExpr window_positions(const CallView& call, const SlidingWindow& window, siz
   if (provably_less(kernel, 1)) {
     call.error("the kernel is empty", "kernel dimensions of at least 1", to_string(kernel));
   }
+  expect_at_least(call, kernel, 1, "kernel dimension " + std::to_string(d));
   PrimExpr padded = simplified(in + (window.before[d] + window.after[d]));
   PrimExpr covered = simplified(reach(kernel, window.dilation[d]));
   if (provably_less(padded, covered)) {
@@ -69,6 +70,8 @@ PrimExpr window_positions(const CallView& call, const SlidingWindow& window, siz
         "the kernel is larger than the padded input along spatial dimension " + std::to_string(d),
         "a reach of at most " + to_string(padded), to_string(covered));
   }
+  expect_at_least(call, in, simplified(covered - (window.before[d] + window.after[d])),
+                  "spatial dimension " + std::to_string(d));
   return simplified(floordiv(padded - covered, window.strides[d]) + 1);
 }
 

@@ -184,12 +184,22 @@ class Outliner {
 // that the others must be the same.
 Expr with_operand_checks(const Binding& binding, bool dataflow, std::vector<Binding>& before) {
   return op::check_operands(
-      binding.value, [&](const op::Operand& operand, const Annotation& expected) {
+      binding.value,
+      [&](const op::Operand& operand, const Annotation& expected) {
         const std::string op = operand.info.name;
         std::string name = operand.argument_name();
         if (operand.field >= 0) name += std::to_string(operand.field);
         return check_shape(operand.value, expected, name + "_of_" + op,
                            operand_note(operand.name(), op, binding), dataflow, before);
+      },
+      [&](const op::OperatorInfo& info, const op::OpenEquality& open) {
+        Variable checked = make_variable("checked_for_" + std::string(info.name),
+                                         shape_annotation({open.a}), dataflow);
+        before.push_back({checked,
+                          make_shape({open.b}),
+                          shape_annotation({open.a}),
+                          {},
+                          call_note(open.what, info.name, binding)});
       });
 }
 
@@ -214,14 +224,18 @@ void legalize_binding(Module& module, Binding binding, bool dataflow, bool views
     }
   } else if (calls_library(*call)) {
     binding.value = outline_library(module, *call);
-  } else if (!name.empty() && (views || !is_view(name)) && op::find_operator(name)) {
+  } else if (!name.empty() && op::find_operator(name)) {
     Expr checked = with_operand_checks(binding, dataflow, checks);
-    binding.value = Outliner(*as<CallNode>(checked)).outline(module, var->annotation);
-    if (Outliner::is_single(var->annotation)) {
-      Variable only =
-          make_variable(var->name + "_0", as_tuple(var->annotation)->fields[0], dataflow);
-      checks.push_back({only, binding.value, nullptr, binding.origin});
-      binding.value = make_tuple({only});
+    if (is_view(name) && !views) {
+      binding.value = checked;
+    } else {
+      binding.value = Outliner(*as<CallNode>(checked)).outline(module, var->annotation);
+      if (Outliner::is_single(var->annotation)) {
+        Variable only =
+            make_variable(var->name + "_0", as_tuple(var->annotation)->fields[0], dataflow);
+        checks.push_back({only, binding.value, nullptr, binding.origin});
+        binding.value = make_tuple({only});
+      }
     }
   }
   for (Binding& check : checks) {

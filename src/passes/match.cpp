@@ -97,7 +97,7 @@ class BlockMatcher {
   static bool is_certain(const Binding& binding) {
     const auto* made = as_tensor(binding.var->annotation);
     if (!made || !made->shape || !made->dtype) return false;
-    std::vector<std::pair<PrimExpr, PrimExpr>> undecided;
+    std::vector<op::OpenEquality> undecided;
     op::CallView view = op::view_call(*as<CallNode>(binding.value));
     view.strict = true;
     view.undecided = &undecided;

@@ -1,8 +1,11 @@
 #include "passes/order_bindings.h"
 
 #include <algorithm>
-#include <memory>
+#include <map>
+#include <numeric>
+#include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "analysis/alias_sets.h"
@@ -26,30 +29,23 @@ class BlockOrder {
       : block_(block), aliases_(aliases), values_(values), sizes_(var_bounds_) {
     const size_t count = block.bindings.size();
     successors_.resize(count);
-    waits_for_.resize(count);
+    predecessors_.resize(count);
     holds_.resize(count);
     own_bytes_.resize(count);
-    users_left_.resize(count);
+    call_bytes_.resize(count);
+    users_.resize(count);
     for (size_t i = 0; i < count; ++i) add(i);
     keep_updates_in_order();
   }
 
-  std::vector<size_t> decide() {
-    std::set<size_t> ready;
-    for (size_t i = 0; i < waits_for_.size(); ++i) {
-      if (waits_for_[i] == 0) ready.insert(i);
+  // Of the block's own order and two that choose step by step, the one that holds the least.
+  std::vector<size_t> decide() const {
+    std::vector<size_t> best(block_.bindings.size());
+    std::iota(best.begin(), best.end(), size_t{0});
+    for (std::vector<size_t> order : {from_the_front(), from_the_back()}) {
+      if (most_held(order) < most_held(best)) best = std::move(order);
     }
-    std::vector<size_t> order;
-    while (!ready.empty()) {
-      const size_t next = best_of(ready);
-      ready.erase(next);
-      order.push_back(next);
-      for (size_t owner : used_owners_[next]) --users_left_[owner];
-      for (size_t successor : successors_[next]) {
-        if (--waits_for_[successor] == 0) ready.insert(successor);
-      }
-    }
-    return order;
+    return best;
   }
 
  private:
@@ -98,11 +94,12 @@ class BlockOrder {
       if (made == number_of_.end()) continue;
       owners.insert(holds_[made->second].begin(), holds_[made->second].end());
     }
-    for (size_t owner : owners) ++users_left_[owner];
+    for (size_t owner : owners) ++users_[owner];
     used_owners_.emplace_back(owners.begin(), owners.end());
     if (is_call_tir(binding.value) && called_operator(binding.value) == "call_tir") {
       const auto& call = *as<CallNode>(binding.value);
       for (const Annotation& output : call.annotations) own_bytes_[i] += bytes_of(output);
+      if (PrimExpr workspace = workspace_bytes(call)) call_bytes_[i] = typical(workspace);
       holds_[i] = {i};
     } else {
       // Views, projections, casts, updates in place, calls: the result may be any of the operands.
@@ -110,7 +107,7 @@ class BlockOrder {
     }
     // Someone behind the block may look at it.
     if (!binding.var->dataflow) {
-      for (size_t owner : holds_[i]) ++users_left_[owner];
+      for (size_t owner : holds_[i]) ++users_[owner];
     }
   }
 
@@ -164,31 +161,87 @@ class BlockOrder {
 
   void precede(size_t first, size_t second) {
     successors_[first].push_back(second);
-    ++waits_for_[second];
+    predecessors_[second].push_back(first);
   }
 
-  size_t best_of(const std::set<size_t>& ready) const {
-    size_t best = *ready.begin(), looked_at = 0;
-    double least = 0;
-    for (size_t candidate : ready) {
-      if (looked_at++ == kMostChoices) break;
-      const double held = held_after(candidate);
-      if (looked_at == 1 || held < least) {
-        least = held;
-        best = candidate;
+  // Of what could be next, always that after which the least is held.
+  std::vector<size_t> from_the_front() const {
+    std::vector<size_t> waits_for, users_left = users_, order;
+    for (const std::vector<size_t>& before : predecessors_) waits_for.push_back(before.size());
+    std::set<size_t> ready;
+    for (size_t i = 0; i < waits_for.size(); ++i) {
+      if (waits_for[i] == 0) ready.insert(i);
+    }
+    while (!ready.empty()) {
+      const size_t next = least(ready.begin(), ready.end(), [&](size_t i) {
+        double bytes = users_left[i] == 0 ? 0 : own_bytes_[i];
+        for (size_t owner : used_owners_[i]) {
+          if (users_left[owner] == 1) bytes -= own_bytes_[owner];
+        }
+        return bytes;
+      });
+      ready.erase(next);
+      order.push_back(next);
+      for (size_t owner : used_owners_[next]) --users_left[owner];
+      for (size_t successor : successors_[next]) {
+        if (--waits_for[successor] == 0) ready.insert(successor);
       }
+    }
+    return order;
+  }
+
+  // Of what could be the last, always that before which the least is held.
+  std::vector<size_t> from_the_back() const {
+    std::vector<size_t> waits_for, order;
+    for (const std::vector<size_t>& after : successors_) waits_for.push_back(after.size());
+    std::set<size_t> ready, held;
+    for (size_t i = 0; i < waits_for.size(); ++i) {
+      if (waits_for[i] == 0) ready.insert(i);
+    }
+    while (!ready.empty()) {
+      const size_t last = least(ready.rbegin(), ready.rend(), [&](size_t i) {
+        double bytes = -own_bytes_[i];
+        for (size_t owner : used_owners_[i]) {
+          if (!held.contains(owner)) bytes += own_bytes_[owner];
+        }
+        return bytes;
+      });
+      ready.erase(last);
+      order.push_back(last);
+      held.insert(used_owners_[last].begin(), used_owners_[last].end());
+      for (size_t predecessor : predecessors_[last]) {
+        if (--waits_for[predecessor] == 0) ready.insert(predecessor);
+      }
+    }
+    std::reverse(order.begin(), order.end());
+    return order;
+  }
+
+  template <class Iterator, class Cost>
+  static size_t least(Iterator from, Iterator to, const Cost& cost) {
+    size_t best = *from, looked_at = 0;
+    double lowest = cost(best);
+    for (; from != to && looked_at < kMostChoices; ++from, ++looked_at) {
+      const double own = cost(*from);
+      if (own >= lowest) continue;
+      lowest = own;
+      best = *from;
     }
     return best;
   }
 
-  // Bytes more than before, once the binding is done.
-  double held_after(size_t i) const {
-    double bytes = own_bytes_[i];
-    if (users_left_[i] == 0) bytes = 0;
-    for (size_t owner : used_owners_[i]) {
-      if (users_left_[owner] == 1) bytes -= own_bytes_[owner];
+  double most_held(const std::vector<size_t>& order) const {
+    std::vector<size_t> users_left = users_;
+    double held = 0, most = 0;
+    for (size_t i : order) {
+      held += own_bytes_[i];
+      most = std::max(most, held + call_bytes_[i]);
+      if (users_left[i] == 0) held -= own_bytes_[i];
+      for (size_t owner : used_owners_[i]) {
+        if (--users_left[owner] == 0) held -= own_bytes_[owner];
+      }
     }
-    return bytes;
+    return most;
   }
 
   const Block& block_;
@@ -198,12 +251,11 @@ class BlockOrder {
   Sizes sizes_;
   std::map<const VarNode*, size_t> number_of_;
   std::map<const tapml::ExprNode*, size_t> symbol_from_;  // the match_cast that defines it
-  std::vector<std::vector<size_t>> successors_;
-  std::vector<size_t> waits_for_;                 // how many have to come first
+  std::vector<std::vector<size_t>> successors_, predecessors_;
   std::vector<std::vector<size_t>> holds_;        // whose memory a value keeps
   std::vector<std::vector<size_t>> used_owners_;  // whose memory the operands keep
-  std::vector<double> own_bytes_;                 // allocated for the result
-  std::vector<size_t> users_left_;                // of the memory that a binding owns
+  std::vector<double> own_bytes_, call_bytes_;    // allocated for the result, for the call alone
+  std::vector<size_t> users_;                     // of the memory that a binding owns
 };
 
 }  // namespace

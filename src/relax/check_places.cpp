@@ -34,6 +34,10 @@ CheckNote operand_note(const std::string& operand, const std::string& op, const 
   return {"operand " + operand + " of " + op, written_name(binding), binding.check.function};
 }
 
+CheckNote call_note(const std::string& what, const std::string& op, const Binding& binding) {
+  return {what + " of " + op, written_name(binding), binding.check.function};
+}
+
 CheckNote argument_note(const std::string& argument, const std::string& program,
                         const Binding& binding) {
   return {"argument " + argument + " of @" + program, written_name(binding),

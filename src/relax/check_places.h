@@ -34,6 +34,8 @@ std::string binding_place(const Binding& binding, const std::string& function);
 // Of checks in front of a call that was written in `binding`: "operand b of add", "argument x of
 // @add2".
 CheckNote operand_note(const std::string& operand, const std::string& op, const Binding& binding);
+// Of integers of a call: "numbers of elements of reshape".
+CheckNote call_note(const std::string& what, const std::string& op, const Binding& binding);
 CheckNote argument_note(const std::string& argument, const std::string& program,
                         const Binding& binding);
 

@@ -23,6 +23,9 @@ bool is_full() {
 const std::vector<std::vector<int64_t>> kExtents = {
     {1, 2, 3, 5, 8}, {15, 16, 17, 4}, {0, 1, 7}, {31, 33, 64, 2}, {1}, {127, 129, 3}};
 
+// What dynamic forms are called with beside the sizes that they were drawn with.
+const std::vector<std::vector<int64_t>> kOtherExtents = {{0, 2}, {1}, {17, 3, 1, 2}, {2, 33, 4}};
+
 // Another number for each operator.
 size_t number_of(const op::OperatorInfo& info) {
   size_t sum = 0;
@@ -52,6 +55,17 @@ bool is_empty(const op::GeneratedCall& call) {
     }
   }
   return false;
+}
+
+// Whether other extents leave the ranges of its elements meaningful: pages of a table that are no
+// pages of the pool would not be.
+bool is_free(const op::GeneratedCall& call) {
+  for (const op::GeneratedArg& arg : call.args) {
+    for (const op::GeneratedTensor& tensor : arg.tensors) {
+      if (tensor.order == op::GeneratedTensor::Order::kDistinct) return false;
+    }
+  }
+  return true;
 }
 
 struct Walk {
@@ -91,7 +105,14 @@ Walk walk(const op::OperatorInfo& info, bool brief, bool one_dtype) {
         if (!add_generated(result.module, name, info, call, form)) return false;
         result.programs.push_back(
             {name, describe(info, call) + (form == DimForm::kStatic ? "" : " dynamic"), arguments});
-        result.dynamic += form != DimForm::kStatic;
+        if (form == DimForm::kStatic) return true;
+        ++result.dynamic;
+        if (!is_free(call)) return true;
+        for (const std::vector<int64_t>& extents : kOtherExtents) {
+          const op::GeneratedCall other = resized(call, form, extents);
+          result.programs.push_back(
+              {name, describe(info, other) + " dynamic", random_arguments(other, rng), true});
+        }
         return true;
       };
       bool dynamic = add(DimForm::kSymbolic) || add(DimForm::kFirst);
