@@ -74,18 +74,22 @@ struct Walk {
   int dynamic = 0;
 };
 
-// Calls of one operator; a failure where a dtype it claims has none. `brief`: one call a dtype;
-// `one_dtype`: the first alone.
+// Calls of one operator; a failure where a dtype it claims has none. `brief`: one call a dtype, and
+// one of constant sizes that differ from operator to operator; `one_dtype`: the first call alone.
 Walk walk(const op::OperatorInfo& info, bool brief, bool one_dtype) {
   Walk result;
-  size_t draws = is_full() ? kExtents.size() : brief ? 1 : 3;
   std::vector<DType> dtypes = dtypes_of(info);
   if (one_dtype) dtypes.resize(1);
   for (DType dtype : dtypes) {
     int calls = 0;
+    const bool first = dtype == dtypes[0];
+    const size_t draws = is_full() ? kExtents.size() : !brief ? 3 : first && !one_dtype ? 2 : 1;
     for (size_t i = 0; i < draws; ++i) {
+      const bool is_constant = brief && i == 1;
       // Other sizes for each dtype.
-      size_t draw = brief && dtype != dtypes[0] ? 1 : i;
+      const size_t draw = is_constant ? 1 + number_of(info) % (kExtents.size() - 1)
+                          : brief     ? (first ? 0 : 1)
+                                      : i;
       RandomStream rng(draw, std::string(info.name) + "." + dtype_name(dtype));
       op::GeneratedCall call;
       bool valid = false;
@@ -115,7 +119,7 @@ Walk walk(const op::OperatorInfo& info, bool brief, bool one_dtype) {
         }
         return true;
       };
-      bool dynamic = add(DimForm::kSymbolic) || add(DimForm::kFirst);
+      bool dynamic = !is_constant && (add(DimForm::kSymbolic) || add(DimForm::kFirst));
       if (!dynamic || !brief) add(DimForm::kStatic);
     }
     EXPECT_GT(calls, 0) << "no call of " << info.name << " in " << dtype_name(dtype);
