@@ -225,7 +225,8 @@ class LanguagePrograms {
     auto result = call_main(*session, *vm, *executable, program.arguments);
     ASSERT_FALSE(result) << name << " may be above its bound";
     EXPECT_EQ(result.error().kind, ErrorKind::kUser);
-    expect_parts(result.error(), {"above the bound of " + name, "main"});
+    expect_parts(result.error(),
+                 {"bound", "main", name + " <= " + std::to_string(options.memory.bounds[name])});
     ++occurred["arguments above a bound"];
   }
 
