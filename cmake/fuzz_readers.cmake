@@ -37,12 +37,12 @@ endforeach()
 
 # Programs through the parser, the checks and the passes; tests/fuzz/programs/ has the harness and
 # its mutator. Its target is built by `make fuzz-text`.
-file(GLOB random_language CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/support/random_language*.cpp")
+file(GLOB random_programs CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/support/random_*.cpp")
 add_executable(
   fuzz_program "${CMAKE_SOURCE_DIR}/tests/fuzz/programs/program.cpp"
                "${CMAKE_SOURCE_DIR}/tests/fuzz/programs/mutator.cpp"
-               "${CMAKE_SOURCE_DIR}/tests/support/random_arguments.cpp"
-               ${random_language})
+               "${CMAKE_SOURCE_DIR}/tests/support/library_calls.cpp"
+               ${random_programs})
 target_include_directories(
   fuzz_program PRIVATE "${CMAKE_SOURCE_DIR}/tests/fuzz/programs" "${CMAKE_SOURCE_DIR}/tests"
                        "${CMAKE_SOURCE_DIR}/src")

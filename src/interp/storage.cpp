@@ -146,6 +146,7 @@ Item call_storage(StorageOp op, const relax::CallNode& call, const std::vector<I
                   const std::string& where) {
   Item target = placed(args[0], where);
   const Shape shape = target.tensor->shape;
+  const bool is_tensor = lies_together(shape, target.strides);
   switch (op) {
     case StorageOp::kAssign:
       write(target, args[1], where);
@@ -159,7 +160,7 @@ Item call_storage(StorageOp op, const relax::CallNode& call, const std::vector<I
     case StorageOp::kViewSlice:
       return slice(target, args[1].ints, args[2].ints, where);
     case StorageOp::kViewReshape: {
-      if (!lies_together(shape, target.strides)) {
+      if (!is_tensor) {
         throw_user("a view that is not compact is reshaped", where,
                    "a tensor, or a view of whole rows of one", describe(args[0]));
       }
@@ -169,20 +170,22 @@ Item call_storage(StorageOp op, const relax::CallNode& call, const std::vector<I
       }
       return view(target, args[1].ints, target.offset, compact_strides(args[1].ints));
     }
+    // What lies together is no view but a tensor, as on devices, and its own base.
     case StorageOp::kBase:
+      if (is_tensor) return view(target, {elements_of(shape)}, target.offset, {1});
       return view(target, {static_cast<int64_t>(target.storage->values.size())}, 0, {1});
     case StorageOp::kLayout: {
       Item layout;
       layout.kind = ItemKind::kShape;
-      layout.ints = target.strides;
-      layout.ints.insert(layout.ints.begin(), target.offset);
+      layout.ints = is_tensor ? compact_strides(shape) : target.strides;
+      layout.ints.insert(layout.ints.begin(), is_tensor ? 0 : target.offset);
       return layout;
     }
     case StorageOp::kIsTensor: {
       Item answer;
       answer.kind = ItemKind::kPrim;
       answer.dtype = DType::kBool;
-      answer.ints = {lies_together(shape, target.strides) ? 1 : 0};
+      answer.ints = {is_tensor ? 1 : 0};
       return answer;
     }
     case StorageOp::kCheckAssign:

@@ -171,6 +171,7 @@ class Folder {
 Module fold_constants(const Module& module) {
   Module result = module;
   for (const auto& [name, source] : graph_functions(module)) {
+    if (is_fused(*source)) continue;
     result.functions[name] = with_body(*source, Folder(held_variables(*source)).run(source->body));
   }
   return result;

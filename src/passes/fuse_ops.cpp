@@ -255,7 +255,7 @@ Module fuse_ops(const Module& module) {
   FusionGraph::TraitsOfKernels traits;
   int groups = 0;
   for (const auto& [name, source] : graph_functions(module)) {
-    if (attr_or(source->attrs, kFusedAttr, false)) continue;
+    if (is_fused(*source)) continue;
     Expr body = map_blocks(source->body, [&](const Block& block) {
       return block.dataflow ? BlockFuser(result, block, traits, groups).run() : block;
     });

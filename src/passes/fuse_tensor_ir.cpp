@@ -3,7 +3,6 @@
 #include "ir/exceptions.h"
 #include "passes/graph_functions.h"
 #include "passes/kernel.h"
-#include "passes/outline_group.h"
 #include "relax/kernel_call.h"
 #include "relax/rewrite.h"
 #include "relax/visit.h"
@@ -178,7 +177,7 @@ Module fuse_tensor_ir(const Module& module) {
   std::map<std::string, Composed> composed;
   for (const auto& [name, function] : module.functions) {
     const Function* fused = as_relax_function(function.get());
-    if (!fused || !attr_or(fused->attrs, kFusedAttr, false)) continue;
+    if (!fused || !is_fused(*fused)) continue;
     Composer composer(module, *fused);
     std::string kernel = composer.compose(result);
     composed[name] = {kernel, composer.symbols(), fused};

@@ -2,6 +2,7 @@
 
 #include "build/pattern.h"
 #include "passes/kernel.h"
+#include "passes/outline_group.h"
 
 namespace tapml::passes {
 
@@ -13,6 +14,10 @@ std::vector<std::pair<std::string, const relax::Function*>> graph_functions(cons
       functions.emplace_back(name, graph);
   }
   return functions;
+}
+
+bool is_fused(const relax::Function& function) {
+  return attr_or(function.attrs, kFusedAttr, false);
 }
 
 relax::FunctionRef with_body(const relax::Function& function, relax::Expr body) {

@@ -14,6 +14,9 @@ namespace tapml::passes {
 // patterns (they say what to look for and compute nothing). Valid as long as the module.
 std::vector<std::pair<std::string, const relax::Function*>> graph_functions(const Module& module);
 
+// Whether the function's calls are to become one kernel (passes/outline_group.h).
+bool is_fused(const relax::Function& function);
+
 // `function` with another body.
 relax::FunctionRef with_body(const relax::Function& function, relax::Expr body);
 

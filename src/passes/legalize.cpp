@@ -9,7 +9,6 @@
 #include "passes/decompose.h"
 #include "passes/graph_functions.h"
 #include "passes/kernel.h"
-#include "passes/outline_group.h"
 #include "passes/outline_library.h"
 #include "passes/outline_program.h"
 #include "passes/shape_check.h"
@@ -290,7 +289,7 @@ Module legalize(const Module& original) {
   check_consumption(module);
   Module result = module;
   for (const auto& [name, source] : graph_functions(module)) {
-    const bool fused = attr_or(source->attrs, kFusedAttr, false);
+    const bool fused = is_fused(*source);
     result.functions[name] = with_body(*source, legalize_body(result, source->body, fused));
   }
   return result;

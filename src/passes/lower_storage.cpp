@@ -10,7 +10,6 @@
 #include "passes/kernel.h"
 #include "passes/lambda_lift.h"
 #include "passes/legalize.h"
-#include "passes/outline_group.h"
 #include "passes/storage/copy_programs.h"
 #include "passes/storage/view_flow.h"
 #include "relax/storage.h"
@@ -182,7 +181,7 @@ class StorageLowering {
   void call_function(Binding binding, const CallNode& call) {
     const auto* global = as<GlobalVarNode>(call.callee);
     const auto* function = global ? as_relax_function(original_.find(global->name)) : nullptr;
-    const bool fused = function && attr_or(function->attrs, kFusedAttr, false);
+    const bool fused = function && is_fused(*function);
     std::vector<Expr> args;
     for (const Expr& arg : call.args) {
       if (fused) {
@@ -492,7 +491,7 @@ Module lower_storage(const Module& module) {
   const bool writes = analysis::writes_storage(module);
   Module result = module;
   for (const auto& [name, function] : graph_functions(module)) {
-    if (attr_or(function->attrs, kFusedAttr, false)) continue;
+    if (is_fused(*function)) continue;
     const bool from_outside = !flow.is_used(name) && !attr_or(function->attrs, kPrivateAttr, false);
     StorageLowering lowering(result, module, *function, flow, writes, from_outside);
     result.functions[name] = with_body(*function, lowering.run(body_of(*function)));

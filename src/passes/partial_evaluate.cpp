@@ -467,6 +467,7 @@ class Evaluator {
 Module partial_evaluate(const Module& module) {
   Module result = module;
   for (const auto& [name, source] : graph_functions(module)) {
+    if (is_fused(*source)) continue;
     result.functions[name] = with_body(*source, Evaluator(module, name).run(*source));
   }
   refuse_contradictions(result, "what is known at compile time");

@@ -15,8 +15,8 @@ namespace tapml::passes {
 //   gives a known value have it from there on; operators on constants are computed
 //   (fold_constants).
 // Annotations behind become as fine as then follows. What a call checks at run time stays as
-// match_casts, as in inline_functions. Kernels and patterns stay as they are; so does what a
-// function returns.
+// match_casts, as in inline_functions. Kernels, patterns and what these cut out stay as they are;
+// so does what a function returns.
 Module partial_evaluate(const Module& module);
 
 // Calls that one call may lead to before it is left alone.

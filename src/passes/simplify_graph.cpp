@@ -304,13 +304,24 @@ Expr Simplifier::rewrite(const Binding& binding, bool) {
   return rule->second({*this, call, op::view_call(call).attrs, binding.var->annotation});
 }
 
+// Whether a call of the body makes what the function returns.
+bool computes_result(const Function& function) {
+  const SeqNode& body = body_of(function);
+  return std::any_of(body.blocks.begin(), body.blocks.end(), [&](const Block& block) {
+    return std::any_of(block.bindings.begin(), block.bindings.end(),
+                       [&](const Binding& binding) { return binding.var == body.result; });
+  });
+}
+
 }  // namespace
 
 Module simplify_graph(const Module& module) {
   Module result = module;
   const bool writes = analysis::writes_storage(module);
   for (const auto& [name, source] : graph_functions(module)) {
-    result.functions[name] = with_body(*source, Simplifier().run(*source, module, writes));
+    FunctionRef simpler = with_body(*source, Simplifier().run(*source, module, writes));
+    if (is_fused(*source) && !computes_result(*simpler)) continue;
+    result.functions[name] = std::move(simpler);
   }
   return result;
 }

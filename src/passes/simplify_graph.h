@@ -15,6 +15,7 @@ namespace tapml::passes {
 //   logical_not, bitwise_not) and second applications of what is idempotent (relu, abs, floor,
 //   ...);
 // - casts through a wider dtype of the same kind and back go.
+// What a pattern cut out and would return an argument of its own stays as it is: it is a kernel.
 // Kernels are left alone, and impure functions: what they assign to must keep its own storage.
 Module simplify_graph(const Module& module);
 

@@ -9,6 +9,7 @@
 #include "codegen/vm/lower.h"
 #include "ir/exceptions.h"
 #include "passes/fuse_ops.h"
+#include "passes/graph_functions.h"
 #include "passes/kernel.h"
 #include "passes/lift_packing.h"
 #include "passes/lift_workspaces.h"
@@ -283,12 +284,9 @@ std::shared_ptr<const Executable> implement(const Module& kernels, const target:
   Module planned = plan(with_libraries(fixed, opaque), *executable, options, number);
   if (options.planned) *options.planned = planned;
   double start = seconds_now();
-  std::vector<std::pair<std::string, const relax::Function*>> functions;
-  for (const auto& [name, function] : planned.functions) {
-    const relax::Function* source = relax::as_relax_function(function.get());
-    if (!source || passes::is_kernel(source)) continue;
-    context.functions[name] = static_cast<int32_t>(functions.size());
-    functions.emplace_back(name, source);
+  const auto functions = passes::graph_functions(planned);
+  for (const auto& [name, function] : functions) {
+    context.functions.emplace(name, static_cast<int32_t>(context.functions.size()));
   }
   for (const auto& [name, function] : functions) {
     executable->functions.push_back(codegen::lower_function(name, *function, context, *executable));

@@ -81,16 +81,19 @@ Result<Value> slice(View view, const Value& of, const Value& from, const Value& 
                            describe(begin ? wanted : from)));
   }
   bool inside = begin->size() == view.shape.size() && size->size() == view.shape.size();
+  int64_t first = view.offset;
   for (size_t d = 0; inside && d < view.shape.size(); ++d) {
     inside = (*begin)[d] >= 0 && (*size)[d] >= 0 && (*size)[d] <= view.shape[d] &&
              (*begin)[d] <= view.shape[d] - (*size)[d];
-    if (inside) view.offset += (*begin)[d] * view.strides[d];
+    if (inside) first += (*begin)[d] * view.strides[d];
   }
   if (!inside) {
     return fail(user_error("a part of a tensor is not inside of it", where,
                            "a part of " + describe(of),
                            shape_to_string(*size) + " from " + shape_to_string(*begin)));
   }
+  // An empty part may begin behind the last element, where no storage is.
+  if (element_count(*size) > 0) view.offset = first;
   view.shape = *size;
   return to_value(std::move(view));
 }

@@ -1,5 +1,6 @@
-// Random programs: the judge against native code on every platform, optimized and not, the loops
-// interpreted, the text form, and the verifier after each pass.
+// Random programs: the judge against native code on every platform, optimized, cut out by patterns,
+// with routines of libraries and without any of it, the loops interpreted, the text form, and the
+// verifier after each pass.
 //
 // TAPML_GRAPHS=n programs with fixed seeds (300), then fresh ones for TAPML_GRAPH_SECONDS (2).
 // TAPML_SEED=s runs that program alone.
@@ -8,7 +9,10 @@
 #include <gtest/gtest.h>
 
 #include "analysis/verifier.h"
+#include "arms.h"
+#include "constructs.h"
 #include "passes/dead_code.h"
+#include "support/random_patterns.h"
 #include "support/refusals.h"
 #include "support/seeds.h"
 #include "text/parser.h"
@@ -17,6 +21,8 @@
 
 namespace tapml::testing {
 namespace {
+
+constexpr int kFixedGraphs = 300;
 
 interp::Value judged_graph(const Module& module, const std::vector<HostTensor>& arguments,
                            interp::KernelBody body) {
@@ -54,7 +60,8 @@ uint64_t share_of_graphs(const std::string& platform) {
 }
 
 void expect_on(runtime::Session& session, const target::Target& target, const Module& fixed,
-               const RandomGraph& graph, const pipeline::ImplementOptions& options) {
+               const RandomGraph& graph, const pipeline::ImplementOptions& options,
+               Constructs& occurred) {
   std::shared_ptr<const Executable> executable;
   try {
     executable = pipeline::implement(fixed, target, options);
@@ -62,31 +69,42 @@ void expect_on(runtime::Session& session, const target::Target& target, const Mo
     if (!is_declared_refusal(exception.error(), target)) throw;
     return;
   }
+  count_routines(*executable, occurred);
   expect_judged(session, std::move(executable), graph.module, {{"main", "", graph.arguments}});
 }
 
-void run_graph(uint64_t seed, const Sessions& sessions) {
+void run_graph(uint64_t seed, const Sessions& sessions, Constructs& occurred) {
   RandomStream sizes(seed, "size");
   RandomGraph graph = GraphGenerator(seed).make(static_cast<int>(1 + sizes.below(10)));
-  SCOPED_TRACE("TAPML_SEED=" + std::to_string(seed) + "\n" + text::print(graph.module));
+  RandomStream arms(seed, "arms");
+  Module module = graph.module;
+  if (arms.chance(0.5)) add_random_patterns(module, arms, static_cast<int>(1 + arms.below(4)));
+  count_constructs(graph.module, occurred);
+  SCOPED_TRACE("TAPML_SEED=" + std::to_string(seed) + "\n" + text::print(module));
   try {
-    analysis::verify(graph.module);
-    expect_graph_text(graph.module);
+    analysis::verify(module);
+    expect_graph_text(module);
+    EXPECT_EQ(patterns_without_match(module), std::vector<std::string>());
     std::vector<op::RefTensor> expected;
     collect(judged_graph(graph.module, graph.arguments, interp::KernelBody::kSpec), expected);
     pipeline::ImplementOptions options;
     options.instruments.verify = true;
-    Module optimized = pipeline::fix_kernels(graph.module, options.instruments);
+    options.instruments.after = [&](const std::string& pass, const Module& after) {
+      if (pass == "match") count_matches(after, occurred);
+    };
+    Module optimized = pipeline::fix_kernels(module, options.instruments);
     expect_graph_text(optimized);
     expect_loops_agree(graph, optimized, expected);
     // Every operator a kernel of its own.
     Module plain = passes::eliminate_dead_code(passes::legalize(graph.module));
     for (const auto& [platform, session] : sessions) {
       if (seed % share_of_graphs(platform) != 0) continue;
-      target::Target target = target::parse_target(platform);
       for (const Module* fixed : {&optimized, &plain}) {
+        const bool libraries = platform == "cpu" && arms.chance(0.3);
+        const target::Target target =
+            target::parse_target(libraries ? target_with_libraries(arms) : platform);
         SCOPED_TRACE(target.text + (fixed == &plain ? " without fusion" : " optimized"));
-        expect_on(*session, target, *fixed, graph, options);
+        expect_on(*session, target, *fixed, graph, options, occurred);
       }
     }
   } catch (const CompilerException& exception) {
@@ -99,18 +117,26 @@ TEST(RandomGraphs, AgreeWithTheJudge) {
   for (const char* platform : {"cpu", "opencl", "vulkan", "wasm"}) {
     if (auto session = open_session(platform)) sessions.emplace_back(platform, std::move(session));
   }
-  Seeds seeds(300);
+  Seeds seeds(kFixedGraphs);
+  Constructs occurred;
   int count = 0, failures = 0;
   while (auto seed = seeds.next()) {
     const ::testing::TestResult& result =
         *::testing::UnitTest::GetInstance()->current_test_info()->result();
     int parts = result.total_part_count();
-    run_graph(*seed, sessions);
+    run_graph(*seed, sessions, occurred);
     ++count;
     // A few findings say more than one; many are one bug.
     if (result.total_part_count() > parts && ++failures == 5) break;
   }
   printf("%d programs\n", count);
+  if (count < kFixedGraphs || failures > 0) return;
+  std::vector<std::string> expected = libraries_here();
+  expected.emplace_back("cut out by a pattern");
+  expect_all(occurred, expected);
+  for (const op::OperatorInfo* info : op::operator_table()) {
+    if (!occurred.contains(info->name)) printf("never %s\n", info->name);
+  }
 }
 
 }  // namespace

@@ -8,7 +8,10 @@
 #include "build/walk.h"
 #include "ir/exceptions.h"
 #include "passes/kernel.h"
+#include "passes/lambda_lift.h"
 #include "passes/legalize.h"
+#include "passes/lower_storage.h"
+#include "passes/name_shapes.h"
 #include "pipeline/check_input.h"
 #include "support/expect_error.h"
 #include "support/language_calls.h"
@@ -103,10 +106,26 @@ std::string case_name(const ::testing::TestParamInfo<LanguageCase>& info) {
   return name;
 }
 
+// What the compiler asks of storage means the same here as on devices.
+class LanguageStorage : public ::testing::TestWithParam<LanguageCase> {};
+
+TEST_P(LanguageStorage, RunsLowered) {
+  const LanguageCase& test = GetParam();
+  if (!test.refused.empty()) return;
+  Module module = build::insert_checks(checked_case(test));
+  for (auto pass : {passes::lambda_lift, passes::name_shapes, passes::lower_storage}) {
+    module = pass(module);
+  }
+  testing::expect_calls(module, test);
+}
+
 INSTANTIATE_TEST_SUITE_P(Cases, Language, ::testing::ValuesIn(testing::load_language_cases()),
                          case_name);
 INSTANTIATE_TEST_SUITE_P(Storage, Language, ::testing::ValuesIn(testing::load_storage_cases()),
                          case_name);
+
+INSTANTIATE_TEST_SUITE_P(Storage, LanguageStorage,
+                         ::testing::ValuesIn(testing::load_storage_cases()), case_name);
 
 }  // namespace
 }  // namespace tapml

@@ -6,11 +6,14 @@
 #include "checked.h"
 #include "interp/interpreter.h"
 #include "passes/dead_code.h"
+#include "passes/fold_constants.h"
 #include "passes/fuse_ops.h"
 #include "passes/fuse_tensor_ir.h"
 #include "passes/kernel.h"
 #include "passes/legalize.h"
 #include "passes/outline_group.h"
+#include "passes/partial_evaluate.h"
+#include "passes/simplify_graph.h"
 #include "support/expect_error.h"
 #include "text/parser.h"
 #include "text/printer.h"
@@ -250,6 +253,30 @@ def p(u: Object, v: Object) -> Object {pattern: true} {
 }
 )");
   EXPECT_EQ(groups_of(module).size(), 1u);
+}
+
+// Neither what changes nothing nor what is known already: a match is a kernel all the same.
+TEST(Match, WhatWasCutOutStaysOperators) {
+  for (const char* call : {"full(shape(4)) {dtype: f32, value: 2.0}", "cast(x) {dtype: f32}",
+                           "reshape(x, shape(4))", "slice(x, shape(0), shape(4))"}) {
+    const std::string value = call;
+    const bool reads = value.find('x') != std::string::npos;
+    Module module = matched("def main(x: Tensor((4,), f32)) -> Tensor((4,), f32) {\n dataflow {\n" +
+                            ("  a: Tensor((4,), f32) = " + value) +
+                            "\n  b: Tensor((4,), f32) = cumsum(a) {axis: 0}\n  output b\n }\n" +
+                            " return b\n}\ndef p(" + (reads ? "x: Object" : "") +
+                            ") -> Object {pattern: true} {\n dataflow {\n  a: Object = " + value +
+                            "\n  output a\n }\n return a\n}\n");
+    ASSERT_EQ(groups_of(module).size(), 1u) << call;
+    for (Pass pass : {simplify_graph, fold_constants, partial_evaluate, legalize, annotate_patterns,
+                      fuse_ops, fuse_tensor_ir}) {
+      module = checked(pass(module));
+    }
+    const relax::Function* main = relax::as_relax_function(module.find("main"));
+    EXPECT_TRUE(relax::is_call_tir(relax::body_of(*main).blocks.at(0).bindings.at(0).value))
+        << call << "\n"
+        << text::print(module);
+  }
 }
 
 void expect_refused(const std::string& body, const std::vector<std::string>& parts) {

@@ -166,6 +166,30 @@ TEST(PipelineLimits, AreRefusedAtCompileTimeWherePossible) {
   EXPECT_NO_THROW(pipeline::compile(module, small));
 }
 
+TEST(PipelinePasses, PatternsThatAreNotLookedForAreNoPrograms) {
+  const Module module = testing::parse_input(R"(
+def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {
+  dataflow {
+    y: Tensor((n,), f32) = exp(x)
+    output y
+  }
+  return y
+}
+def pattern(x: Object) -> Object {pattern: true} {
+  dataflow {
+    y: Object = exp(x)
+    output y
+  }
+  return y
+})");
+  pipeline::ImplementOptions options;
+  options.instruments.verify = true;
+  options.instruments.skip = {"match"};
+  const auto executable = pipeline::compile(module, target::parse_target("null"), options);
+  EXPECT_NE(executable->find_function("main"), nullptr);
+  EXPECT_EQ(executable->find_function("pattern"), nullptr);
+}
+
 INSTANTIATE_TEST_SUITE_P(Platforms, Pipeline, ::testing::Values("cpu", "opencl"),
                          [](const auto& info) { return std::string(info.param); });
 

@@ -1,6 +1,6 @@
 // Random programs with every construct of the graph language: functions of the module, closures,
-// loops, ifs, tuples, shape and prim values, match_casts, packed calls, hand-written tensor
-// programs, storage, and calls of the operator table.
+// loops, ifs, tuples, shape and prim values, match_casts, sizes that depend on data, packed calls,
+// hand-written tensor programs, storage, calls of the operator table, and patterns for them.
 #pragma once
 
 #include <map>
@@ -37,6 +37,8 @@ class LanguageGenerator {
 
  private:
   enum class Kind : uint8_t { kTensor, kShape, kPrim, kTuple, kFunction };
+  // What the elements of a tensor are in that run; null: nobody knows before.
+  using Elements = std::shared_ptr<const op::RefTensor>;
   // What a value is in the run that the arguments make.
   struct Type {
     Kind kind = Kind::kTensor;
@@ -50,6 +52,13 @@ class LanguageGenerator {
     relax::Expr value;
     std::optional<Type> type;  // none: depends on data
     bool given = false;        // a parameter or a constant: the same bits everywhere
+    Elements elements = nullptr;
+  };
+  // A tensor that may be written.
+  struct Written {
+    relax::Expr tensor;
+    Type type;
+    bool compact = true;  // surely
   };
   // Symbolic variables that are visible, by their value.
   using Names = std::map<int64_t, Var>;
@@ -61,6 +70,7 @@ class LanguageGenerator {
     bool pure = true;
     bool growable = false;      // parameters may be added
     std::vector<Known> hidden;  // of the dataflow block: gone after it
+    std::vector<Written> written;
     std::vector<relax::Variable>* params = nullptr;
     std::vector<interp::Value>* arguments = nullptr;  // of main
   };
@@ -81,6 +91,8 @@ class LanguageGenerator {
   // The same, saying less here and there.
   relax::Annotation coarser(const relax::Annotation& annotation);
   interp::Value argument(const Type& type);
+  // A parameter of `scope`'s function, with an argument where that is main.
+  void give(Scope& scope, const relax::Variable& param, const Type& type);
 
   relax::Variable bind(Scope& scope, relax::Expr value, const std::string& hint,
                        relax::Annotation match_cast = nullptr);
@@ -106,7 +118,13 @@ class LanguageGenerator {
   bool packed(Scope& scope);
   bool program(Scope& scope);
   bool write(Scope& scope);
+  std::optional<Written> view(const Written& of, Scope& scope);
   bool depends_on_data(Scope& scope);
+  bool find_nonzero(Scope& scope);
+  bool find_distinct(Scope& scope);
+  bool find_unknown(Scope& scope);
+  Elements known_elements(Scope& scope, relax::Expr& value);
+  relax::Variable cast_found(const relax::Expr& found, const Type& type, Scope& scope);
   void toggle_dataflow(Scope& scope);
 
   // A scope inside of another.
@@ -117,10 +135,12 @@ class LanguageGenerator {
                               Scope scope, int size, int depth, Type& type,
                               std::vector<interp::Value>* arguments);
   void add_recursive();
+  void add_library();
 
   RandomStream rng_;
   LanguageOptions options_;
   bool symbolic_ = true;
+  bool writes_parameters_ = false;  // functions write what they are given
   std::vector<int64_t> extents_;
   Module module_;
   std::map<std::string, Type> functions_;      // that may be called

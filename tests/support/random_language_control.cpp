@@ -126,10 +126,9 @@ relax::FunctionRef LanguageGenerator::function(const std::vector<Type>& params,
   type.pure = scope.pure;
   for (const Type& param : params) {
     Annotation annotation = loosely(param, scope);
-    variables.push_back(relax::make_variable(fresh("p"), annotation));
-    scope.values.push_back({variables.back(), param, true});
-    if (arguments) arguments->push_back(argument(param));
+    give(scope, relax::make_variable(fresh("p"), annotation), param);
   }
+  if (chance(0.25)) toggle_dataflow(scope);
   for (int i = 0; i < size; ++i) grow(scope, depth);
   if (scope.dataflow) toggle_dataflow(scope);
   std::vector<Expr> results;

@@ -73,6 +73,12 @@ PrimExpr LanguageGenerator::dim(int64_t extent, Scope& scope, bool bind) {
   }
   if (it != scope.names.end()) return it->second;
   if (!bind || chance(0.1)) return extent;
+  // The only unknown of a linear dimension.
+  if (!scope.names.contains(extent - 1) && chance(0.1)) {
+    Var var = symbol("n", extent - 1);
+    scope.names.emplace(extent - 1, var);
+    return var + 1;
+  }
   Var var = symbol("n", extent);
   scope.names.emplace(extent, var);
   return var;
@@ -141,8 +147,19 @@ Annotation LanguageGenerator::loosely(const Type& type, Scope& scope) {
   const Names before = scope.names;
   Annotation annotation = annotate(type, scope, true);
   if (!chance(0.15)) return annotation;
+  const Annotation less = coarser(annotation);
+  // What is said of one part may need a variable that another one would bind.
+  std::vector<Var> vars;
+  relax::collect_vars(less, vars);
+  for (const auto& [extent, var] : scope.names) {
+    if (!before.contains(extent) &&
+        std::any_of(vars.begin(), vars.end(),
+                    [&var = var](const Var& used) { return used.same_as(var); })) {
+      return annotation;
+    }
+  }
   scope.names = before;  // what is not said binds nothing
-  return coarser(annotation);
+  return less;
 }
 
 interp::Value LanguageGenerator::argument(const Type& type) {
@@ -168,6 +185,20 @@ interp::Value LanguageGenerator::argument(const Type& type) {
       }
   }
   throw_internal("no such argument");
+}
+
+void LanguageGenerator::give(Scope& scope, const Variable& param, const Type& type) {
+  Elements elements;
+  scope.params->push_back(param);
+  if (scope.arguments) {
+    scope.arguments->push_back(argument(type));
+    if (type.kind == Kind::kTensor) {
+      elements = std::make_shared<op::RefTensor>(scope.arguments->back().as_tensor());
+    }
+  } else if (writes_parameters_ && type.kind == Kind::kTensor && type.dtype == DType::kF32) {
+    scope.written.push_back({param, type, false});
+  }
+  scope.values.push_back({param, type, true, std::move(elements)});
 }
 
 Variable LanguageGenerator::bind(Scope& scope, Expr value, const std::string& hint,
@@ -245,10 +276,19 @@ Expr LanguageGenerator::value_of(const Type& type, Scope& scope, bool fresh_one)
       const bool is_static = !symbolic_ || std::all_of(type.dims.begin(), type.dims.end(),
                                                        [](int64_t dim) { return dim < 2; });
       if (scope.growable && chance(0.5)) {
-        Variable param = relax::make_variable(fresh("p"), annotate(type, scope, true));
-        scope.params->push_back(param);
-        if (scope.arguments) scope.arguments->push_back(argument(type));
-        scope.values.push_back({param, type, true});
+        // What a match_cast in the body binds is not there yet.
+        std::vector<Var> bound;
+        for (const Variable& param : *scope.params) relax::collect_vars(param->annotation, bound);
+        Scope signature;
+        for (const auto& [extent, var] : scope.names) {
+          if (std::any_of(bound.begin(), bound.end(),
+                          [&var = var](const Var& other) { return other.same_as(var); })) {
+            signature.names.emplace(extent, var);
+          }
+        }
+        Variable param = relax::make_variable(fresh("p"), annotate(type, signature, true));
+        scope.names.insert(signature.names.begin(), signature.names.end());
+        give(scope, param, type);
         return param;
       }
       if (is_static && chance(0.7)) return constant(type);

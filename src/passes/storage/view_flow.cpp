@@ -6,7 +6,6 @@
 #include "op/shapes.h"
 #include "passes/graph_functions.h"
 #include "passes/kernel.h"
-#include "passes/outline_group.h"
 #include "relax/storage.h"
 
 namespace tapml::passes {
@@ -35,7 +34,7 @@ ViewFlow::ViewFlow(const Module& module) : module_(module) {
   do {
     changed_ = false;
     for (const auto& [name, function] : graph_functions(module)) {
-      if (attr_or(function->attrs, kFusedAttr, false)) continue;
+      if (is_fused(*function)) continue;
       if (value(function->body) && results_.insert(name).second) changed_ = true;
     }
   } while (changed_);
@@ -105,7 +104,7 @@ bool ViewFlow::call(const CallNode& call) {
 bool ViewFlow::call_function(const CallNode& call, const std::string& name) {
   used_.insert(name);
   const auto* function = as_relax_function(module_.find(name));
-  const bool fused = function && attr_or(function->attrs, kFusedAttr, false);
+  const bool fused = function && is_fused(*function);
   for (size_t i = 0; i < call.args.size(); ++i) {
     const bool view = value(call.args[i]);
     if (view && function && !fused && i < function->params.size()) {

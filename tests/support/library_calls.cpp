@@ -1,0 +1,59 @@
+#include "support/library_calls.h"
+
+#include "relax/expr.h"
+#include "text/parser.h"
+
+namespace tapml::testing {
+
+namespace {
+
+constexpr const char* kOperators = R"(module
+def library_scale(x: Tensor((n, m), f32)) -> Tensor((n, m), f32) {
+  y: Tensor((n, m), f32) = multiply(x, const(f32, (), [3.0]))
+  return y
+}
+def library_swiglu(gate: Tensor((n, m), f32), up: Tensor((n, m), f32)) -> Tensor((n, m), f32) {
+  dataflow {
+    a: Tensor((n, m), f32) = silu(gate)
+    y: Tensor((n, m), f32) = multiply(a, up)
+    output y
+  }
+  return y
+}
+)";
+
+constexpr const char* kRoutines = R"(module
+def library_scale(x: Tensor((n, m), f32)) -> Tensor((n, m), f32) {
+  y: Tensor((n, m), f32) = call_dps_library(extern "scale", (x,), Tensor((n, m), f32)) {parameters: [3]}
+  return y
+}
+def library_swiglu(gate: Tensor((n, m), f32), up: Tensor((n, m), f32)) -> Tensor((n, m), f32) {
+  dataflow {
+    y: Tensor((n, m), f32) = call_dps_library(extern "swiglu", (gate, up), Tensor((n, m), f32))
+    output y
+  }
+  return y
+}
+)";
+
+}  // namespace
+
+const Module& library_functions() {
+  static const Module kModule = text::parse(kOperators, "operators");
+  return kModule;
+}
+
+Module with_library_calls(const Module& module) {
+  static const Module kModule = text::parse(kRoutines, "routines");
+  Module result = module;
+  for (const auto& [name, routine] : kModule.functions) {
+    const BaseFunction* function = module.find(name);
+    if (!function) continue;
+    auto calling = std::make_shared<relax::Function>(*relax::as_relax_function(routine.get()));
+    calling->attrs = relax::as_relax_function(function)->attrs;
+    result.functions[name] = std::move(calling);
+  }
+  return result;
+}
+
+}  // namespace tapml::testing
