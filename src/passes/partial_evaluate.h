@@ -6,10 +6,9 @@
 namespace tapml::passes {
 
 // - A pure call with a known argument (a host scalar, a shape, a constant) becomes what the
-// function
-//   does, if that decides every if in it, calls of itself included: recursion and loops of known
-//   length are unrolled. Where it decides less, or takes more than kMostCalls calls, the call
-//   stays.
+//   function does, if that decides every if in it, calls of itself included: recursion and loops of
+//   known length are unrolled. Where it decides less, takes more than kMostCalls calls, or checks a
+//   bound that the argument may be above, the call stays.
 // - An if whose condition is known becomes its branch.
 // - A function that a variable holds is called by its name; symbolic variables that a match_cast
 //   gives a known value have it from there on; operators on constants are computed

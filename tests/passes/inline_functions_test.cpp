@@ -77,7 +77,7 @@ def main(u: Tensor((k,), f32), v: Tensor((m,), f32)) -> Tensor((k,), f32) {
 )",
               R"(
 def main(u: Tensor((k,), f32), v: Tensor((m,), f32)) -> Tensor((k,), f32) {
-  y_of_pair: Tensor((k,), f32) = match_cast(v, Tensor((k,), f32))
+  y_of_pair: Tensor((k,), f32) = match_cast(v, Tensor((k,), f32)) @check("parameter y", "", "pair")
   a: Tensor((k,), f32) = add(u, y_of_pair)
   r: Tensor((k,), f32) = a
   return r

@@ -43,7 +43,7 @@ def main(x: Tensor((n,), f32)) -> Callable((Tensor((m,), f32),), Tensor((n,), f3
   return f
 }
 
-def main.f(s: Shape((n,)), x: Tensor((n,), f32), y: Tensor((m,), f32)) -> Tensor((n,), f32) {private: true} {
+def main.f(s: Shape((n,)), x: Tensor((n,), f32), y: Tensor((m,), f32)) -> Tensor((n,), f32) {private: true, source.n: ["dimension 0 of parameter x of main"]} {
   z: Tensor((n,), f32) = match_cast(y, Tensor((n,), f32))
   w: Tensor((n,), f32) = add(z, x)
   return w

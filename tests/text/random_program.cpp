@@ -399,7 +399,7 @@ relax::Expr RandomProgram::sequence(int depth) {
       if (below(4) == 0) {
         binding.check.what = below(2) == 0 ? "operand b of " + name() : "";
         binding.check.binding = binding.check.what.empty() || below(2) == 0 ? name() : "";
-        binding.check.function = below(3) == 0 ? name() : "";
+        if (!binding.check.empty() && below(3) == 0) binding.check.function = name();
       }
       relax::Annotation type = binding.match_cast && below(2)
                                    ? binding.match_cast
