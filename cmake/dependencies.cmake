@@ -72,23 +72,13 @@ add_library(tapml_dep_zstd INTERFACE)
 target_include_directories(tapml_dep_zstd SYSTEM INTERFACE "${TAPML_ZSTD_INCLUDE}")
 target_link_libraries(tapml_dep_zstd INTERFACE "${TAPML_ZSTD}")
 
-# oneDNN: its types alone, since the cpu device opens the library at run time. Without it tapml is built
-# without that library's routines.
-find_path(TAPML_ONEDNN_INCLUDE oneapi/dnnl/dnnl.h)
-add_library(tapml_dep_onednn INTERFACE)
-if(TAPML_ONEDNN_INCLUDE)
-  target_compile_definitions(tapml_dep_onednn INTERFACE TAPML_HAS_ONEDNN)
-else()
-  message(STATUS "oneDNN was not found (Debian package libdnnl-dev): built without its routines")
-endif()
-
 # Command line options.
 find_path(TAPML_CLI11_INCLUDE CLI/CLI.hpp)
 tapml_require("${TAPML_CLI11_INCLUDE}" libcli11-dev "CLI/CLI.hpp")
 add_library(tapml_dep_cli11 INTERFACE)
 
 mark_as_advanced(
-  TAPML_ONEDNN_INCLUDE TAPML_OPENCL_INCLUDE TAPML_OPENCL_LIBRARY TAPML_PCRE2_INCLUDE TAPML_PCRE2_LIBRARY
+  TAPML_OPENCL_INCLUDE TAPML_OPENCL_LIBRARY TAPML_PCRE2_INCLUDE TAPML_PCRE2_LIBRARY
   TAPML_UTF8PROC_INCLUDE TAPML_UTF8PROC_LIBRARY TAPML_ZSTD TAPML_ZSTD_INCLUDE TAPML_CLI11_INCLUDE)
 
 if(NOT TAPML_COMPILER)

@@ -3,13 +3,21 @@
 
 set(TAPML_ROOMS "")
 
-# tapml_room(<name> [DEPS <room>...] [PRIVATE <target>...])
-# All of src/<name>/**/*.cpp becomes tapml_<name>, linked to the rooms in DEPS (seen by users of the
-# room too) and to the third-party targets in PRIVATE (not seen). A room without sources is only
-# headers.
+# tapml_room(<name> [DEPS <room>...] [PRIVATE <target>...] [ALSO <glob>] [EXCEPT <glob>])
+# All of src/<name>/**/*.cpp, without EXCEPT and with ALSO (below src/), becomes tapml_<name>, linked to
+# the rooms in DEPS (seen by users of the room too) and to the third-party targets in PRIVATE (not
+# seen). A room without sources is only headers.
 function(tapml_room name)
-  cmake_parse_arguments(PARSE_ARGV 1 room "" "" "DEPS;PRIVATE")
+  cmake_parse_arguments(PARSE_ARGV 1 room "" "ALSO;EXCEPT" "DEPS;PRIVATE")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/${name}/*.cpp")
+  if(room_ALSO)
+    file(GLOB also CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/${room_ALSO}")
+    list(APPEND sources ${also})
+  endif()
+  if(room_EXCEPT)
+    file(GLOB except CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/${room_EXCEPT}")
+    list(REMOVE_ITEM sources ${except})
+  endif()
   list(TRANSFORM room_DEPS PREPEND tapml_)
   if(sources)
     add_library(tapml_${name} STATIC ${sources})
@@ -32,7 +40,8 @@ tapml_room(abi DEPS tensor)
 tapml_room(io DEPS tensor)
 tapml_room(exec DEPS io abi)
 tapml_room(runtime DEPS exec PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
-tapml_room(device DEPS runtime PRIVATE tapml_dep_opencl tapml_dep_onednn tapml_dep_vulkan Threads::Threads ${CMAKE_DL_LIBS})
+tapml_room(device DEPS runtime ALSO library/*/routines.cpp
+           PRIVATE tapml_dep_opencl tapml_dep_vulkan Threads::Threads ${CMAKE_DL_LIBS})
 target_include_directories(tapml_device PUBLIC "${CMAKE_SOURCE_DIR}/include")
 tapml_room(rpc DEPS runtime PRIVATE tapml_dep_flatbuffers tapml_dep_openssl tapml_dep_zstd Threads::Threads ${CMAKE_DL_LIBS})
 tapml_flatbuffers(rpc session/protocol.fbs)
@@ -58,7 +67,7 @@ tapml_room(op DEPS analysis)
 tapml_room(build DEPS op)
 tapml_room(interp DEPS op)
 tapml_room(schedule DEPS analysis target)
-tapml_room(library DEPS build target)
+tapml_room(library DEPS build target EXCEPT library/*/routines.cpp)
 tapml_room(passes DEPS build interp schedule)
 tapml_room(codegen DEPS analysis target runtime PRIVATE tapml_dep_lld tapml_dep_llvm tapml_dep_shaderc)
 tapml_room(pipeline DEPS passes library codegen)

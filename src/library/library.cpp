@@ -9,11 +9,9 @@
 namespace tapml::library {
 
 std::span<const Library> libraries() {
-  // One line a library.
-  static const Library kLibraries[] = {
-      {"openblas", openblas_patterns()},
-      {"onednn", onednn_patterns()},
-  };
+#define TAPML_LIBRARY_ENTRY(name) {#name, name##_patterns()},
+  static const Library kLibraries[] = {TAPML_KNOWN_LIBRARIES(TAPML_LIBRARY_ENTRY)};
+#undef TAPML_LIBRARY_ENTRY
   return kLibraries;
 }
 

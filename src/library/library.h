@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "abi/libraries.h"
 #include "relax/expr.h"
 
 namespace tapml::library {
@@ -47,7 +48,7 @@ struct Library {
   std::span<const Pattern> patterns;
 };
 
-// Those that tapml knows; `libs=` of the cpu target names them.
+// Those that tapml knows (abi/libraries.h); `libs=` of the cpu target names them.
 std::span<const Library> libraries();
 
 // ---- for patterns
@@ -61,8 +62,9 @@ bool never(const Matched& kernel);
 // One call of the operators (joined by '|') of this many operands, whatever they are.
 relax::FunctionRef one_call(const std::string& operators, size_t operands);
 
-// Folders of the table.
-std::span<const Pattern> openblas_patterns();
-std::span<const Pattern> onednn_patterns();
+// Each library's folder has its patterns.
+#define TAPML_DECLARE_PATTERNS(name) std::span<const Pattern> name##_patterns();
+TAPML_KNOWN_LIBRARIES(TAPML_DECLARE_PATTERNS)
+#undef TAPML_DECLARE_PATTERNS
 
 }  // namespace tapml::library

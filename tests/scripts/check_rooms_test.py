@@ -70,6 +70,40 @@ class CheckRooms(unittest.TestCase):
         self.assertIn("src/attic/x.cpp:1: not in a room", output)
         self.assertIn("src/base/a.cpp:1001: 1001 lines", output)
 
+    def test_a_row_of_single_files(self):
+        table = TABLE.replace("| text/ |", "| text/*/host.cpp | run time | base | here |\n| text/ |")
+        files = {"src/text/one/host.cpp": '#include "base/a.h"\n',
+                 "src/text/one/other.cpp": '#include "io/b.h"\n'}
+        code, output = self.run_on(files, table)
+        self.assertEqual(code, 0, output)
+        files["src/text/one/host.cpp"] += '#include "text/c.h"\n'
+        code, output = self.run_on(files, table)
+        self.assertEqual(code, 1, output)
+        self.assertIn('src/text/one/host.cpp:2: text/*/host.cpp may not include "text/c.h"; it may '
+                      'include: base', output)
+
+    def test_a_library_is_its_folder_and_its_line(self):
+        table = TABLE.replace("| cli/ |", "| abi/ | t | - | here |\n| library/ | l | abi | here |\n| cli/ |")
+        files = {
+            "src/abi/libraries.h": "#define TAPML_KNOWN_LIBRARIES(LIBRARY) \\\n  LIBRARY(quick)\n",
+            "src/library/library.cpp": "",
+            "src/library/quick/patterns.cpp": "// Quick's patterns\n",
+            "src/library/quick/routines.cpp": "",
+        }
+        code, output = self.run_on(files, table)
+        self.assertEqual(code, 0, output)
+        files["src/library/library.cpp"] = "int a;\nvoid quick_patterns();\n"
+        files["cmake/x.cmake"] = "find_path(QUICK)\n"
+        files["src/library/other/patterns.cpp"] = ""
+        files["src/abi/libraries.h"] += "  LIBRARY(none)\n"
+        code, output = self.run_on(files, table)
+        self.assertEqual(code, 1, output)
+        self.assertIn("src/library/library.cpp:2: names the library quick", output)
+        self.assertIn("cmake/x.cmake:1: names the library QUICK", output)
+        self.assertIn("src/library/other/: no line LIBRARY(other) in src/abi/libraries.h", output)
+        self.assertIn("src/library/other/: routines.cpp is missing", output)
+        self.assertIn("there is no folder src/library/none/", output)
+
     def test_table_with_an_edge_downwards(self):
         code, output = self.run_on({}, TABLE.replace("| b | base |", "| b | text |"))
         self.assertEqual(code, 2, output)

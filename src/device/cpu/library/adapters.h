@@ -1,6 +1,6 @@
 // tapml's own adapters: libraries of the system behind the interface that a user's library has.
 // Each opens its shared object when a device needs it, so that a program without library kernels
-// needs nothing. Private to this folder.
+// needs nothing. For src/library/*/routines.cpp.
 #pragma once
 
 #include <tapml/library.h>
@@ -8,13 +8,14 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "abi/libraries.h"
+
 namespace tapml::device {
 
-// Routines: matmul. Parameters: transpose_a, transpose_b.
-const tapml_library* openblas_library();
-// Routines: matmul, softmax, layer_norm, convolution (library/onednn/patterns.cpp has their
-// parameters).
-const tapml_library* onednn_library();
+// Each library's folder has its routines.
+#define TAPML_DECLARE_LIBRARY(name) const tapml_library* name##_library();
+TAPML_KNOWN_LIBRARIES(TAPML_DECLARE_LIBRARY)
+#undef TAPML_DECLARE_LIBRARY
 
 // Puts a text where a library's caller reads it; the result is the routine's failure.
 [[gnu::format(printf, 3, 4)]] inline int32_t say(char* message, size_t size, const char* format,

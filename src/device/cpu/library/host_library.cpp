@@ -10,15 +10,13 @@ namespace tapml::device {
 
 namespace {
 
-// One line a library.
 struct Adapter {
   const char* name;
   const tapml_library* (*table)();
 };
-constexpr Adapter kAdapters[] = {
-    {"openblas", openblas_library},
-    {"onednn", onednn_library},
-};
+#define TAPML_ADAPTER(name) {#name, name##_library},
+constexpr Adapter kAdapters[] = {TAPML_KNOWN_LIBRARIES(TAPML_ADAPTER)};
+#undef TAPML_ADAPTER
 
 bool is_name(const char* text) {
   if (!text || !*text) return false;

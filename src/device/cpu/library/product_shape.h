@@ -1,5 +1,5 @@
 // The sizes of a matrix product a[..., m, k] by b[..., k, n] whose leading dimensions broadcast.
-// Private to this folder.
+// For src/library/*/routines.cpp.
 #pragma once
 
 #include <tapml/library.h>

@@ -1,7 +1,7 @@
 // oneDNN: matrix products with bias and activation, softmax, layer norm, convolution, in f32.
 #include "device/cpu/library/adapters.h"
 
-#ifdef TAPML_HAS_ONEDNN
+#if __has_include(<oneapi/dnnl/dnnl.h>)
 
 #include <dlfcn.h>
 #include <oneapi/dnnl/dnnl.h>
