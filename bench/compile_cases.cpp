@@ -124,6 +124,10 @@ Pair growth(std::string& absent, const std::string& shape) {
 Pair growth_chain(std::string& absent) { return growth(absent, "chain"); }
 Pair growth_wide(std::string& absent) { return growth(absent, "wide"); }
 Pair growth_functions(std::string& absent) { return growth(absent, "functions"); }
+Pair growth_control(std::string& absent) { return growth(absent, "control"); }
+Pair growth_storage(std::string& absent) { return growth(absent, "storage"); }
+Pair growth_symbols(std::string& absent) { return growth(absent, "symbols"); }
+Pair growth_weights(std::string& absent) { return growth(absent, "weights"); }
 
 Case growth_case(const char* name, Pair (*prepare)(std::string& absent)) {
   return {.name = name,
@@ -170,6 +174,10 @@ std::vector<Case> compile_cases() {
       growth_case("passes/100k_chain", growth_chain),
       growth_case("passes/100k_wide", growth_wide),
       growth_case("passes/100k_functions", growth_functions),
+      growth_case("passes/100k_control", growth_control),
+      growth_case("passes/100k_storage", growth_storage),
+      growth_case("passes/100k_symbols", growth_symbols),
+      growth_case("passes/100k_weights", growth_weights),
   };
 }
 

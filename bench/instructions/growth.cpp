@@ -1,9 +1,8 @@
 // Runs the graph passes, the text format, the checks and the lowering to the virtual machine over a
-// generated program, one counted stage after the other, for scripts/count_growth.
+// generated program, one counted stage after the other, for scripts/count_instructions --growth.
 //
-// Usage: tapml_count_growth chain|wide|functions BINDINGS
-// chain: one function of layers; wide: one whose values live long; functions: many small ones.
-// Prints the name of every stage, in order.
+// Usage: tapml_count_growth SHAPE BINDINGS
+// programs.h has the shapes. Prints the name of every stage, in order.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -14,9 +13,15 @@
 #include "build/block_builder.h"
 #include "codegen/vm/lower.h"
 #include "ir/exceptions.h"
+#include "passes/a_normal_form.h"
+#include "passes/canonicalize.h"
+#include "passes/defuse.h"
 #include "passes/kernel.h"
+#include "passes/outline_bindings.h"
+#include "passes/partial_evaluate.h"
 #include "passes/plan_memory.h"
 #include "pipeline/compile.h"
+#include "programs.h"
 #include "relax/expr.h"
 #include "stage.h"
 #include "text/parser.h"
@@ -26,70 +31,6 @@
 namespace tapml::bench {
 
 namespace {
-
-using build::FunctionBuilder;
-using relax::Variable;
-
-// Operands that every function of the programs has.
-struct Operands {
-  Variable x, weight, bias;
-
-  explicit Operands(FunctionBuilder& f) {
-    auto f32 = [](const Dims& dims) { return relax::tensor_annotation(dims, DType::kF32); };
-    x = f.param("x", f32({make_var("n"), 64}));
-    weight = f.param("weight", f32({64, 64}));
-    bias = f.param("bias", f32({64}));
-  }
-};
-
-// Four bindings a layer, each value used at once and once more in the next layer.
-Variable layers(FunctionBuilder& f, const Operands& in, Variable x, int64_t bindings) {
-  for (int64_t i = 0; i < bindings / 4; ++i) {
-    Variable product = f.emit_op("matmul", {x, in.weight});
-    Variable sum = f.emit_op("add", {product, in.bias});
-    x = f.emit_op("add", {x, f.emit_op("silu", {sum})});
-  }
-  return x;
-}
-
-relax::FunctionRef chain(const Module& module, int64_t bindings) {
-  FunctionBuilder f(module);
-  Operands in(f);
-  f.begin_dataflow();
-  Variable last = f.emit_op("exp", {layers(f, in, in.x, bindings - 1)}, {}, "last", true);
-  f.end_dataflow();
-  return f.finish(last);
-}
-
-// Many values are made before the first of them is used.
-relax::FunctionRef wide(const Module& module, int64_t bindings) {
-  FunctionBuilder f(module);
-  Operands in(f);
-  f.begin_dataflow();
-  std::vector<Variable> made;
-  Variable x = in.x;
-  for (int64_t i = 0; i < bindings / 4; ++i) {
-    x = f.emit_op("add", {x, in.bias});
-    made.push_back(f.emit_op("silu", {f.emit_op("matmul", {x, in.weight})}));
-  }
-  for (const Variable& one : made) x = f.emit_op("add", {x, one});
-  Variable last = f.emit_op("exp", {x}, {}, "last", true);
-  f.end_dataflow();
-  return f.finish(last);
-}
-
-Module program(const std::string& shape, int64_t bindings) {
-  Module module;
-  if (shape == "functions") {
-    constexpr int64_t kEach = 50;
-    for (int64_t i = 0; i < bindings / kEach; ++i) {
-      module.functions["part" + std::to_string(i)] = chain(module, kEach);
-    }
-  } else {
-    module.functions["main"] = shape == "wide" ? wide(module, bindings) : chain(module, bindings);
-  }
-  return module;
-}
 
 void lower(const Module& planned) {
   Executable executable;
@@ -113,16 +54,23 @@ void lower(const Module& planned) {
 }
 
 void run(const std::string& shape, int64_t bindings) {
-  Module module = program(shape, bindings);
+  Module module = generated_program(shape, bindings);
   std::string source;
   stage("print", [&] { source = text::print(module); });
   stage("parse", [&] { module = text::parse(source, "generated"); });
+  stage("a_normal_form", [&] { module = passes::a_normal_form(module); });
   stage("hash", [&] { text::structural_hash(module); });
   stage("equal", [&] { text::structural_equal(module, module); });
   stage("verify", [&] { analysis::verify(module); });
   stage("annotations", [&] { build::check_annotations(module); });
+  // Passes that the pipeline does not run: what they make is not looked at again.
+  stage("canonicalize", [&] { passes::canonicalize(module); });
+  stage("partial_evaluate", [&] { passes::partial_evaluate(module); });
+  const Module marked = marked_for_outlining(module);
+  stage("outline_bindings", [&] { passes::outline_bindings(marked); });
   for (const pipeline::PassInfo& pass : pipeline::pass_table()) {
     if (pass.phase == std::string(pipeline::kByName)) continue;
+    if (pass.name == std::string("mark_weights")) stage("defuse", [&] { passes::defuse(module); });
     stage(pass.name, [&] { module = pass.run(module); });
   }
   stage("verify planned", [&] { analysis::verify(module); });
@@ -136,7 +84,7 @@ void run(const std::string& shape, int64_t bindings) {
 
 int main(int argc, char** argv) {
   if (argc != 3) {
-    std::fprintf(stderr, "usage: tapml_count_growth chain|wide|functions BINDINGS\n");
+    std::fprintf(stderr, "usage: tapml_count_growth %s BINDINGS\n", tapml::bench::kShapes);
     return 2;
   }
   try {

@@ -6,6 +6,6 @@
 //                 (device/cpu/library/adapters.h)
 #pragma once
 
-#define TAPML_LIBRARIES(LIBRARY) \
-  LIBRARY(openblas)              \
+#define TAPML_KNOWN_LIBRARIES(LIBRARY) \
+  LIBRARY(openblas)                    \
   LIBRARY(onednn)

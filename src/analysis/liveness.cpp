@@ -32,6 +32,9 @@ void flatten(const Alias& alias, std::vector<int32_t>& into) {
   for (const Alias& field : alias.fields) flatten(field, into);
 }
 
+// What may be more allocations than these is not told apart: they are needed to the end.
+constexpr size_t kMostAliases = 256;
+
 bool may_hold_tensors(const Annotation& annotation) {
   return !annotation || !(as_prim(annotation) || as_shape(annotation));
 }
@@ -75,17 +78,21 @@ class Walk {
       return alias;
     }
     if (const auto* item = as<TupleGetItemNode>(atom)) {
-      Alias alias = alias_of(item->tuple);
-      auto index = static_cast<size_t>(item->index);
-      if (index >= alias.fields.size()) return alias;
-      Alias field = std::move(alias.fields[index]);
-      merge(field.allocations, alias.allocations);
-      field.whole &= alias.allocations.empty();
-      return field;
+      auto known = aliases_.find(as<VarNode>(item->tuple));
+      return known == aliases_.end() ? field_of(alias_of(item->tuple), item->index)
+                                     : field_of(known->second, item->index);
     }
     // A function value looks at all that it captures.
     if (as<FunctionNode>(atom)) return any_of(atom);
     return {};
+  }
+
+  static Alias field_of(const Alias& tuple, int index) {
+    if (static_cast<size_t>(index) >= tuple.fields.size()) return tuple;
+    Alias field = tuple.fields[static_cast<size_t>(index)];
+    merge(field.allocations, tuple.allocations);
+    field.whole &= tuple.allocations.empty();
+    return field;
   }
 
   // Any of the variables inside.
@@ -103,11 +110,19 @@ class Walk {
         Alias alias = value(binding);
         ++position_;
         if (may_hold_tensors(binding.var->annotation)) {
-          aliases_[binding.var.get()] = std::move(alias);
+          aliases_[binding.var.get()] = bounded(std::move(alias));
         }
       }
     }
     return alias_of_result(seq.result);
+  }
+
+  // Without allocations where these are too many: they escape, so that nothing else takes their
+  // memory.
+  Alias bounded(Alias alias) {
+    if (alias.allocations.size() <= kMostAliases) return alias;
+    for (int32_t one : alias.allocations) escape(one);
+    return Alias{.allocations = {}, .whole = false, .fields = std::move(alias.fields)};
   }
 
   Alias alias_of_result(const Expr& expr) {

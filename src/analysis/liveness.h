@@ -51,7 +51,8 @@ struct Liveness {
 using Keeps = std::function<bool(const relax::Expr& callee)>;
 
 // Of a function body in A-normal form. What a call of anything but a kernel gives may be any of its
-// arguments, unless its annotation says that it is no tensor.
+// arguments, unless its annotation says that it is no tensor; what adds up to hundreds of
+// allocations in that way is taken to look at them to the end.
 Liveness find_liveness(const relax::Function& function, const Keeps& keeps);
 
 // Functions of the module that may hand an argument to something that keeps it: a packed function,

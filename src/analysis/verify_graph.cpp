@@ -3,6 +3,7 @@
 #include <set>
 
 #include "analysis/verifier_impl.h"
+#include "base/undo_map.h"
 #include "relax/solve.h"
 #include "relax/storage.h"
 #include "text/printer.h"
@@ -82,10 +83,9 @@ class GraphVerifier {
                        : var.dataflow ? "outside its dataflow block"
                                       : "outside the branch that binds it"));
     }
-    auto consumer = consumed_.find(root(&var));
-    if (consumer != consumed_.end()) {
-      report_.add("R7", "the variable '" + var.name + "' is used after " + consumer->second +
-                            " consumed it");
+    if (const std::string* consumer = consumed_.find(root(&var))) {
+      report_.add("R7",
+                  "the variable '" + var.name + "' is used after " + *consumer + " consumed it");
     }
   }
 
@@ -254,7 +254,7 @@ class GraphVerifier {
           report_.add("R7", "the call consumes '" + var->name + "' and takes it a second time");
         }
       }
-      consumed_[root(var)] = "'" + bound.name + "'";
+      consumed_.set(root(var), "'" + bound.name + "'");
     }
   }
 
@@ -263,23 +263,16 @@ class GraphVerifier {
     atom(node.condition, "the condition");
     std::string place = report_.place();
     // Only one branch runs: what it consumes is gone after the if, not in the other branch.
-    auto before = consumed_;
-    auto after = consumed_;
-    for (const Expr& side : {node.then_branch, node.else_branch}) {
-      const auto* seq = as<SeqNode>(side);
-      if (!seq) {
-        report_.add("R4", "a branch is no sequence");
-        continue;
-      }
-      consumed_ = before;
+    auto side = [&](const Expr& expr) {
+      const auto* seq = as<SeqNode>(expr);
+      if (!seq) return report_.add("R4", "a branch is no sequence");
       sequence(*seq, [&] {
         report_.at("result of a branch of " + bound.name);
         atom(seq->result, "the result");
       });
-      after.insert(consumed_.begin(), consumed_.end());
       report_.at(place);
-    }
-    consumed_ = std::move(after);
+    };
+    run_sides(consumed_, [&] { side(node.then_branch); }, [&] { side(node.else_branch); });
   }
 
   void value(const Expr& e, const VarNode& bound) {
@@ -397,7 +390,7 @@ class GraphVerifier {
   std::set<Symbol> symbols_;
   std::vector<Symbol> symbol_log_;
   std::map<const VarNode*, const VarNode*> alias_;
-  std::map<const VarNode*, std::string> consumed_;
+  UndoMap<const VarNode*, std::string> consumed_;
   bool in_dataflow_ = false;
   bool pure_ = true;
 };

@@ -35,16 +35,16 @@ ScalarOp scalar_op(const PrimExpr& e) {
   }
 }
 
-void compile(const PrimExpr& e, std::span<const Var> variables, ScalarProgram& program);
+void compile(const PrimExpr& e, const SlotOf& slot_of, ScalarProgram& program);
 
 // Truth values are 0 and 1.
-void compile_negation(const PrimExpr& e, std::span<const Var> variables, ScalarProgram& program) {
+void compile_negation(const PrimExpr& e, const SlotOf& slot_of, ScalarProgram& program) {
   program.code.push_back({ScalarOp::kConst, 1});
-  compile(e, variables, program);
+  compile(e, slot_of, program);
   program.code.push_back({ScalarOp::kSub, 0});
 }
 
-void compile(const PrimExpr& e, std::span<const Var> variables, ScalarProgram& program) {
+void compile(const PrimExpr& e, const SlotOf& slot_of, ScalarProgram& program) {
   if (!is_integer(e.dtype()) && e.dtype() != DType::kBool) {
     throw_internal("no scalar program for " + to_string(e));
   }
@@ -53,17 +53,15 @@ void compile(const PrimExpr& e, std::span<const Var> variables, ScalarProgram& p
     return;
   }
   if (e.is_var()) {
-    for (size_t i = 0; i < variables.size(); ++i) {
-      if (!variables[i].same_as(e)) continue;
-      program.code.push_back({ScalarOp::kSlot, static_cast<int64_t>(i)});
-      return;
-    }
-    throw_internal("the variable " + e->name + " has no slot");
+    const int64_t slot = slot_of(e);
+    if (slot < 0) throw_internal("the variable " + e->name + " has no slot");
+    program.code.push_back({ScalarOp::kSlot, slot});
+    return;
   }
-  if (e.kind() == ExprKind::kCast) return compile(e.operand(0), variables, program);
-  if (e.kind() == ExprKind::kNot) return compile_negation(e.operand(0), variables, program);
+  if (e.kind() == ExprKind::kCast) return compile(e.operand(0), slot_of, program);
+  if (e.kind() == ExprKind::kNot) return compile_negation(e.operand(0), slot_of, program);
   if (e.kind() == ExprKind::kSelect) {
-    for (size_t i = 0; i < 3; ++i) compile(e.operand(i), variables, program);
+    for (size_t i = 0; i < 3; ++i) compile(e.operand(i), slot_of, program);
     program.code.push_back({ScalarOp::kSelect, 0});
     return;
   }
@@ -72,8 +70,8 @@ void compile(const PrimExpr& e, std::span<const Var> variables, ScalarProgram& p
   const bool swapped = e.kind() == ExprKind::kLe;
   if (negated) program.code.push_back({ScalarOp::kConst, 1});
   ScalarOp op = scalar_op(e);
-  compile(e.operand(swapped ? 1 : 0), variables, program);
-  compile(e.operand(swapped ? 0 : 1), variables, program);
+  compile(e.operand(swapped ? 1 : 0), slot_of, program);
+  compile(e.operand(swapped ? 0 : 1), slot_of, program);
   program.code.push_back({op, 0});
   if (negated) program.code.push_back({ScalarOp::kSub, 0});
 }
@@ -81,8 +79,17 @@ void compile(const PrimExpr& e, std::span<const Var> variables, ScalarProgram& p
 }  // namespace
 
 ScalarProgram compile_scalar(const PrimExpr& expr, std::span<const Var> variables) {
+  return compile_scalar(expr, [&](const Var& variable) -> int64_t {
+    for (size_t i = 0; i < variables.size(); ++i) {
+      if (variables[i].same_as(variable)) return static_cast<int64_t>(i);
+    }
+    return -1;
+  });
+}
+
+ScalarProgram compile_scalar(const PrimExpr& expr, const SlotOf& slot_of) {
   ScalarProgram program;
-  compile(expr, variables, program);
+  compile(expr, slot_of, program);
   return program;
 }
 

@@ -1,6 +1,7 @@
 // Integer expressions as programs that the runtime evaluates.
 #pragma once
 
+#include <functional>
 #include <span>
 
 #include "abi/scalar_program.h"
@@ -13,6 +14,9 @@ namespace tapml::arith {
 // truth values are 1 and 0), and casts between integer types (which the program does not
 // check). An InternalError for a variable that is not listed and for any other node.
 ScalarProgram compile_scalar(const PrimExpr& expr, std::span<const Var> variables);
+// The same with the variables' slots from a function, which gives -1 for one that is not listed.
+using SlotOf = std::function<int64_t(const Var& variable)>;
+ScalarProgram compile_scalar(const PrimExpr& expr, const SlotOf& slot_of);
 
 // The expression that a program computes, slot i as variables[i]; truth values are 1 and 0.
 // InternalError for a malformed program.

@@ -64,7 +64,7 @@ relax::FunctionRef one_call(const std::string& operators, size_t operands);
 
 // Each library's folder has its patterns.
 #define TAPML_DECLARE_PATTERNS(name) std::span<const Pattern> name##_patterns();
-TAPML_LIBRARIES(TAPML_DECLARE_PATTERNS)
+TAPML_KNOWN_LIBRARIES(TAPML_DECLARE_PATTERNS)
 #undef TAPML_DECLARE_PATTERNS
 
 }  // namespace tapml::library

@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "base/undo_map.h"
 #include "ir/exceptions.h"
 #include "op/operator.h"
 #include "passes/graph_functions.h"
@@ -29,7 +30,7 @@ class Consumption {
     body(function.body);
     std::set<size_t> numbers;
     for (size_t i = 0; i < function.params.size(); ++i) {
-      if (consumed_.contains(function.params[i].get())) numbers.insert(i);
+      if (consumed_.find(function.params[i].get())) numbers.insert(i);
     }
     return numbers;
   }
@@ -48,21 +49,15 @@ class Consumption {
     if (const auto* branch = as<IfNode>(binding.value)) {
       // Only one side runs: what it consumes is gone after the if, not in the other.
       uses(branch->condition, binding.var->name);
-      auto before = consumed_, after = consumed_;
-      for (const Expr& side : {branch->then_branch, branch->else_branch}) {
-        consumed_ = before;
-        body(side);
-        after.insert(consumed_.begin(), consumed_.end());
-      }
-      consumed_ = std::move(after);
+      run_sides(consumed_, [&] { body(branch->then_branch); }, [&] { body(branch->else_branch); });
       return;
     }
     uses(binding.value, binding.var->name);
     if (const auto* lambda = as<FunctionNode>(binding.value)) {
       // What it captures may be gone when it runs, and it may run twice: it updates nothing of it.
-      auto before = consumed_;
+      const size_t before = consumed_.changes();
       body(lambda->function->body);
-      consumed_ = std::move(before);
+      consumed_.undo(before);
       return;
     }
     if (const auto* var = as<VarNode>(binding.value)) alias_[binding.var.get()] = root(var);
@@ -77,13 +72,12 @@ class Consumption {
     if (!info) return;
     for (int64_t index : info->inout) {
       if (index < 0 || static_cast<size_t>(index) >= call->args.size()) continue;
-      const auto* var = as<VarNode>(call->args[static_cast<size_t>(index)]);
-      if (var) consumed_[root(var)] = op;
+      consume(call->args[static_cast<size_t>(index)], op);
     }
   }
 
   void consume(const Expr& arg, const std::string& by) {
-    if (const auto* var = as<VarNode>(arg)) consumed_[root(var)] = by;
+    if (const auto* var = as<VarNode>(arg)) consumed_.set(root(var), by);
   }
 
   // Calls of kernels in place, and of functions that update their parameters.
@@ -109,10 +103,10 @@ class Consumption {
     visit(value, [&](const Expr& expr) {
       const auto* var = as<VarNode>(expr);
       if (!var) return;
-      auto it = consumed_.find(root(var));
-      if (it == consumed_.end()) return;
-      throw_user("'" + var->name + "' is used after " + it->second + " updated it in place",
-                 "@" + name_ + ", " + place, "the result of " + it->second, var->name,
+      const std::string* by = consumed_.find(root(var));
+      if (!by) return;
+      throw_user("'" + var->name + "' is used after " + *by + " updated it in place",
+                 "@" + name_ + ", " + place, "the result of " + *by, var->name,
                  "copy(" + var->name + ") before the update keeps what it was");
     });
   }
@@ -126,7 +120,7 @@ class Consumption {
   const Updates& updates_;
   bool strict_ = true;
   std::map<const VarNode*, const VarNode*> alias_;
-  std::map<const VarNode*, std::string> consumed_;
+  UndoMap<const VarNode*, std::string> consumed_;  // by what
 };
 
 }  // namespace
@@ -162,16 +156,23 @@ void check_values(const Function& function, const std::string& name, const Updat
 
 void check_consumption(const Module& module) {
   const auto functions = graph_functions(module);
-  // Functions call each other: until nothing more is found.
+  // What a function updates, its callers do.
+  std::map<std::string, const Function*> pending(functions.begin(), functions.end());
+  const std::map<std::string, const Function*> by_name = pending;
+  std::map<std::string, std::set<std::string>> callers;
+  for (const auto& [name, function] : functions) {
+    visit(function->body, [&, &name = name](const Expr& expr) {
+      if (const auto* global = as<GlobalVarNode>(expr)) callers[global->name].insert(name);
+    });
+  }
   Updates updates;
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (const auto& [name, function] : functions) {
-      std::set<size_t> numbers = Consumption(name, updates).run(*function, false);
-      if (numbers.empty() || numbers == updates[name]) continue;
-      updates[name] = std::move(numbers);
-      changed = true;
-    }
+  while (!pending.empty()) {
+    const auto [name, function] = *pending.begin();
+    pending.erase(pending.begin());
+    std::set<size_t> numbers = Consumption(name, updates).run(*function, false);
+    if (numbers.empty() || numbers == updates[name]) continue;
+    updates[name] = std::move(numbers);
+    for (const std::string& caller : callers[name]) pending[caller] = by_name.at(caller);
   }
   for (const auto& [name, function] : functions) {
     Consumption(name, updates).run(*function, true);

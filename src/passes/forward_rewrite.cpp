@@ -178,15 +178,17 @@ Block ForwardRewrite::rewrite_block(const Block& block) {
         // The block's result: what made the value makes it under the result's name.
         renamed_[from] = copy.var;
         origins_[copy.var.get()] = merge_origins(origins_[copy.var.get()], copy.origin);
-        for (auto& [var, stands] : replaced_) {
-          if (stands.get() == from) stands = copy.var;
-        }
-        replaced_[from] = copy.var;
+        std::vector<const VarNode*>& moved = stands_for_[copy.var.get()];
+        moved = std::exchange(stands_for_[from], {});
+        moved.push_back(from);
+        for (const VarNode* var : moved) replaced_[var] = copy.var;
         values_[copy.var.get()] = values_[from];
         continue;
       }
       replaced_[copy.var.get()] = value;
-      if (from) origins_[from] = merge_origins(origins_[from], copy.origin);
+      if (!from) continue;
+      stands_for_[from].push_back(copy.var.get());
+      origins_[from] = merge_origins(origins_[from], copy.origin);
       continue;
     }
     if (value) copy.value = std::move(value);

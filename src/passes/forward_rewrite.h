@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <set>
+#include <vector>
 
 #include "analysis/alias_sets.h"
 #include "relax/rewrite.h"
@@ -55,6 +56,8 @@ class ForwardRewrite {
   std::optional<analysis::AliasSets> aliases_;  // where something may be written
   bool writes_ = false;
   relax::ExprMap replaced_;
+  // The variables that a variable stands for in it.
+  std::map<const relax::VarNode*, std::vector<const relax::VarNode*>> stands_for_;
   // Variables of the dataflow block at hand that another variable has taken the place of.
   relax::ExprMap renamed_;
   std::set<const relax::VarNode*> block_variables_;

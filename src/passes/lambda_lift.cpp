@@ -1,11 +1,13 @@
 #include "passes/lambda_lift.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "passes/captures.h"
 #include "passes/contradictions.h"
 #include "passes/graph_functions.h"
 #include "passes/kernel.h"
+#include "passes/symbol_scope.h"
 #include "relax/check_places.h"
 #include "relax/rewrite.h"
 #include "relax/visit.h"
@@ -61,7 +63,6 @@ struct Target {
   std::string function;
   std::vector<Expr> captured;
 };
-using Targets = std::map<const VarNode*, Target>;
 
 Expr passing_on(const Function& lambda, const Target& target) {
   std::vector<Variable> params;
@@ -82,10 +83,13 @@ Expr passing_on(const Function& lambda, const Target& target) {
 
 class Lifter {
  public:
-  Lifter(Module& module, std::string name) : module_(module), name_(std::move(name)) {}
+  // `outer`: of the function around this one.
+  Lifter(Module& module, std::string name, std::map<std::string, int>& numbers,
+         const Lifter* outer = nullptr)
+      : module_(module), name_(std::move(name)), numbers_(numbers), outer_(outer) {}
 
   FunctionRef run(const Function& function) {
-    for (const Variable& param : function.params) collect_scope_vars(param->annotation, symbols_);
+    for (const Variable& param : function.params) bind_symbols(param->annotation);
     for (const auto& [var, source] : symbol_sources(function)) {
       std::vector<std::string>& text = sources_[var];
       text = {source.place + " of " + name_};
@@ -108,11 +112,11 @@ class Lifter {
         Binding b = binding;
         b.value = value(binding);
         copy.bindings.push_back(std::move(b));
-        if (binding.match_cast) collect_scope_vars(binding.match_cast, symbols_);
+        if (binding.match_cast) bind_symbols(binding.match_cast);
       }
       blocks.push_back(std::move(copy));
     }
-    symbols_.resize(outer);
+    symbols_.shrink(outer);
     return drop_unused(std::move(blocks), seq->result);
   }
 
@@ -120,16 +124,19 @@ class Lifter {
   Expr drop_unused(std::vector<Block> blocks, const Expr& result) const {
     auto uses = use_counts(make_seq(blocks, result));
     for (size_t b = blocks.size(); b-- > 0;) {
-      std::vector<Binding>& bindings = blocks[b].bindings;
-      for (size_t i = bindings.size(); i-- > 0;) {
-        const Binding& binding = bindings[i];
-        auto it = targets_.find(binding.var.get());
-        if (it == targets_.end() || uses[binding.var.get()] > 0) continue;
+      std::vector<Binding> kept;
+      for (size_t i = blocks[b].bindings.size(); i-- > 0;) {
+        Binding& binding = blocks[b].bindings[i];
+        if (!targets_.contains(binding.var.get()) || uses[binding.var.get()] > 0) {
+          kept.push_back(std::move(binding));
+          continue;
+        }
         visit(binding.value, [&](const Expr& e) {
           if (const auto* var = as<VarNode>(e)) --uses[var];
         });
-        bindings.erase(bindings.begin() + static_cast<std::ptrdiff_t>(i));
       }
+      blocks[b].bindings.assign(std::make_move_iterator(kept.rbegin()),
+                                std::make_move_iterator(kept.rend()));
     }
     std::erase_if(blocks, [](const Block& block) { return block.bindings.empty(); });
     return make_seq(std::move(blocks), result);
@@ -145,31 +152,60 @@ class Lifter {
       node->else_branch = sequence(branch->else_branch);
       return node;
     }
-    return redirect(binding.value, targets_);
+    const auto* call = as<CallNode>(binding.value);
+    const auto* var = call ? as<VarNode>(call->callee) : nullptr;
+    const Target* target = var ? target_of(var) : nullptr;
+    return target ? redirected(*call, *target) : binding.value;
   }
 
-  static Expr redirect(const Expr& value, const Targets& targets) {
-    const auto* call = as<CallNode>(value);
-    const auto* var = call ? as<VarNode>(call->callee) : nullptr;
-    auto it = var ? targets.find(var) : targets.end();
-    if (it == targets.end()) return value;
-    std::vector<Expr> args = it->second.captured;
-    args.insert(args.end(), call->args.begin(), call->args.end());
-    return make_call(make_global(it->second.function), std::move(args), call->attrs);
+  const Target* target_of(const VarNode* var) const {
+    for (const Lifter* lifter = this; lifter; lifter = lifter->outer_) {
+      auto it = lifter->targets_.find(var);
+      if (it != lifter->targets_.end()) return &it->second;
+    }
+    return nullptr;
+  }
+
+  void bind_symbols(const Annotation& annotation) {
+    std::vector<Var> vars;
+    collect_scope_vars(annotation, vars);
+    symbols_.add(vars);
+  }
+
+  bool is_in_scope(const Var& symbol) const {
+    return symbols_.contains(symbol) || (outer_ && outer_->is_in_scope(symbol));
+  }
+
+  const std::vector<std::string>* source_of(const PrimExpr& symbol) const {
+    for (const Lifter* lifter = this; lifter; lifter = lifter->outer_) {
+      auto it = lifter->sources_.find(symbol.get());
+      if (it != lifter->sources_.end()) return &it->second;
+    }
+    return nullptr;
+  }
+
+  static Expr redirected(const CallNode& call, const Target& target) {
+    std::vector<Expr> args = target.captured;
+    args.insert(args.end(), call.args.begin(), call.args.end());
+    return make_call(make_global(target.function), std::move(args), call.attrs);
+  }
+
+  // As Module::unique_name, which looks at every number again: branches may have many lambdas of
+  // one name.
+  std::string unique_name(const std::string& base) {
+    std::string name = base;
+    for (int& number = numbers_[base]; module_.functions.contains(name);) {
+      name = base + "_" + std::to_string(++number);
+    }
+    return name;
   }
 
   Expr lift(const FunctionNode& original, const Variable& self) {
     // Inner lambdas first, so that what they capture is captured here.
     auto lambda = std::make_shared<FunctionNode>();
-    const std::string name = module_.unique_name(name_ + "." + self->name);
+    const std::string name = unique_name(name_ + "." + self->name);
     module_.functions[name] = nullptr;  // taken
-    {
-      Lifter inner(module_, name);
-      inner.symbols_ = symbols_;
-      inner.targets_ = targets_;
-      inner.sources_ = sources_;
-      lambda->function = inner.run(*original.function);
-    }
+    lambda->function = Lifter(module_, name, numbers_, this).run(*original.function);
     std::vector<Variable> captured = captured_variables(*lambda->function, self.get());
     std::vector<Var> mentioned;
     collect_symbols(*lambda->function, mentioned);
@@ -180,9 +216,7 @@ class Lifter {
     Dims outer_symbols, own_symbols;
     for (const Var& var : mentioned) {
       if (!own.emplace(var.get(), make_var(var->name, var.dtype())).second) continue;
-      bool in_scope = std::any_of(symbols_.begin(), symbols_.end(),
-                                  [&](const Var& known) { return known.same_as(var); });
-      if (!in_scope) continue;
+      if (!is_in_scope(var)) continue;
       outer_symbols.push_back(var);
       own_symbols.push_back(own.at(var.get()));
     }
@@ -207,10 +241,12 @@ class Lifter {
     Variable own_self = make_variable(self->name, substitute(self->annotation, own));
     values[self.get()] = own_self;
     Expr body = substitute_all(lambda->function->body, values, own);
-    Targets recursion{{own_self.get(), inside}};
     body = map_blocks(body, [&](const Block& block) {
       Block copy = block;
-      for (Binding& binding : copy.bindings) binding.value = redirect(binding.value, recursion);
+      for (Binding& binding : copy.bindings) {
+        const auto* call = as<CallNode>(binding.value);
+        if (call && call->callee == own_self) binding.value = redirected(*call, inside);
+      }
       return copy;
     });
     Annotation result = substitute(lambda->function->result, own);
@@ -230,8 +266,7 @@ class Lifter {
     AttrMap attrs = lambda->function->attrs;
     attrs[kPrivateAttr] = true;
     for (const PrimExpr& symbol : outer_symbols) {
-      auto source = sources_.find(symbol.get());
-      if (source != sources_.end()) attrs[kSourcePrefix + symbol->name] = source->second;
+      if (const auto* source = source_of(symbol)) attrs[kSourcePrefix + symbol->name] = *source;
     }
     module_.functions[name] =
         make_function(std::move(params), body, result, std::move(attrs), lambda->function->pure);
@@ -241,18 +276,20 @@ class Lifter {
 
   Module& module_;
   std::string name_;
-  std::vector<Var> symbols_;  // in scope
-  std::map<const tapml::ExprNode*, std::vector<std::string>>
-      sources_;  // where they got their values
-  Targets targets_;
+  std::map<std::string, int>& numbers_;  // behind the names of functions, the last ones
+  const Lifter* outer_;
+  SymbolScope symbols_;                                                 // of this function
+  std::map<const tapml::ExprNode*, std::vector<std::string>> sources_;  // of their values
+  std::map<const VarNode*, Target> targets_;
 };
 
 }  // namespace
 
 Module lambda_lift(const Module& module) {
   Module result = module;
+  std::map<std::string, int> numbers;
   for (const auto& [name, source] : graph_functions(module)) {
-    result.functions[name] = Lifter(result, name).run(*source);
+    result.functions[name] = Lifter(result, name, numbers).run(*source);
   }
   // What a variable says of a closure gives way to what the closure says of itself.
   if (result.functions.size() > module.functions.size()) {

@@ -37,7 +37,8 @@ std::optional<Packing> packing_of(const std::string& kernel, const AttrMap& attr
 
 class PackingLifter {
  public:
-  explicit PackingLifter(const Module& planned) : module_(planned) {
+  explicit PackingLifter(const Module& planned)
+      : module_(planned), parameters_(module_), prepared_before_(prepared_names(planned)) {
     for (auto& [name, function] : module_.functions) {
       const Function* kernel = as_relax_function(function.get());
       if (!kernel || !is_kernel(kernel)) continue;
@@ -62,7 +63,7 @@ class PackingLifter {
     for (const auto& [name, function] : graph_functions(module_)) {
       if (takers.contains(name)) result.functions[name] = rewrite(*function);
     }
-    std::vector<std::string> names = prepared_names(module_);
+    std::vector<std::string> names = prepared_before_;
     for (const Made& made : made_) names.push_back(made.name);
     result.attrs[kModelPreparedAttr] = std::move(names);
     return result;
@@ -77,9 +78,10 @@ class PackingLifter {
   };
   using Key = std::pair<std::string, std::vector<std::string>>;  // digest and sources
 
-  // Names of the weights that a planned call packs; empty where it packs none or they are no
-  // weights.
-  std::vector<std::string> sources_of(const Function& function, const Expr& value) const {
+  // Names of the weights that a planned call packs; empty where it packs none or they are not among
+  // `weights`, the function's.
+  std::vector<std::string> sources_of(const std::set<const VarNode*>& weights,
+                                      const Expr& value) const {
     if (called_operator(value) != "call_tir_dps") return {};
     const auto& call = *as<CallNode>(value);
     const auto* kernel = as<GlobalVarNode>(call.args[0]);
@@ -89,9 +91,8 @@ class PackingLifter {
     std::vector<std::string> names;
     for (int32_t source : packing->second.sources) {
       const auto at = static_cast<size_t>(source);
-      const VarNode* weight =
-          at < inputs.size() ? as_weight(module_, function, inputs[at]) : nullptr;
-      if (!weight) return {};
+      const VarNode* weight = at < inputs.size() ? as<VarNode>(inputs[at]) : nullptr;
+      if (!weights.contains(weight)) return {};
       names.push_back(weight->name);
     }
     return names;
@@ -103,27 +104,26 @@ class PackingLifter {
   }
 
   void collect(const Function& function) {
+    const std::set<const VarNode*> weights = parameters_.of(function);
     visit_bindings(function.body, [&](const Binding& binding, bool) {
-      std::vector<std::string> sources = sources_of(function, binding.value);
+      std::vector<std::string> sources = sources_of(weights, binding.value);
       if (sources.empty()) return;
       const std::string& kernel = as<GlobalVarNode>(as<CallNode>(binding.value)->args[0])->name;
       if (!numbers_.emplace(key_of(binding.value, sources), made_.size()).second) return;
-      made_.push_back({"prepared." + std::to_string(prepared_names(module_).size() + made_.size()),
-                       kernel, std::move(sources),
+      made_.push_back({"prepared." + std::to_string(prepared_before_.size() + made_.size()), kernel,
+                       std::move(sources),
                        tensor_annotation({packings_.at(kernel).bytes}, DType::kU8)});
     });
   }
 
-  // The parameter of some function that has this name.
-  Annotation annotation_of_weight(const std::string& name,
-                                  const std::set<std::string>& takers) const {
-    for (const auto& [function_name, function] : graph_functions(module_)) {
-      if (!takers.contains(function_name)) continue;
-      for (const Variable& param : function->params) {
-        if (param->name == name) return param->annotation;
-      }
+  // Of the functions' parameters by their names, the first function's first.
+  std::map<std::string, Annotation> annotations(const std::set<std::string>& takers) const {
+    std::map<std::string, Annotation> found;
+    for (const auto& [name, function] : graph_functions(module_)) {
+      if (!takers.contains(name)) continue;
+      for (const Variable& param : function->params) found.emplace(param->name, param->annotation);
     }
-    return tensor_annotation_ndim(kUnknownNdim, std::nullopt);
+    return found;
   }
 
   FunctionRef prepare(const std::set<std::string>& takers) const {
@@ -138,11 +138,15 @@ class PackingLifter {
         block.bindings.insert(block.bindings.end(), one.bindings.begin(), one.bindings.end());
       }
       results = fields_of(body.result, block);
-      const std::vector<std::string> names = prepared_names(module_);
+      const std::vector<std::string>& names = prepared_before_;
       for (size_t i = 0; i < names.size() && i < results.size(); ++i) values[names[i]] = results[i];
     } else {
+      const std::map<std::string, Annotation> given = annotations(takers);
       for (const std::string& name : weight_names(module_)) {
-        function->params.push_back(make_variable(name, annotation_of_weight(name, takers)));
+        auto annotation = given.find(name);
+        function->params.push_back(make_variable(
+            name, annotation == given.end() ? tensor_annotation_ndim(kUnknownNdim, std::nullopt)
+                                            : annotation->second));
       }
     }
     for (const Variable& param : function->params) values[param->name] = param;
@@ -181,11 +185,12 @@ class PackingLifter {
   }
 
   FunctionRef rewrite(const Function& function) const {
+    const std::set<const VarNode*> weights = parameters_.of(function);
     auto changed = std::make_shared<Function>(function);
     changed->body = map_blocks(function.body, [&](const Block& block) {
       Block copy = block;
       for (Binding& binding : copy.bindings) {
-        std::vector<std::string> sources = sources_of(function, binding.value);
+        std::vector<std::string> sources = sources_of(weights, binding.value);
         if (sources.empty()) continue;
         const auto& call = *as<CallNode>(binding.value);
         AttrMap attrs = call.attrs;
@@ -203,6 +208,8 @@ class PackingLifter {
 
   Module module_;
   std::map<std::string, Packing> packings_;
+  const WeightParameters parameters_;
+  const std::vector<std::string> prepared_before_;
   std::vector<Made> made_;
   std::map<Key, size_t> numbers_;
 };

@@ -34,12 +34,14 @@ bool is_reshape(const Expr& value) { return called_operator(value) == "reshape";
 // A value that weights and constants give, wherever it is computed: equal keys are equal values.
 struct Known {
   std::string key;
-  std::set<std::string> weights;  // that it is made of
+  std::string weight;                       // whose value it is; empty: it is computed
+  std::vector<const VarNode*> computed_of;  // known values
 };
+using KnownValues = std::map<const VarNode*, Known>;
 
 class PreparationLifter {
  public:
-  explicit PreparationLifter(const Module& module) : module_(module) {}
+  explicit PreparationLifter(const Module& module) : module_(module), parameters_(module) {}
 
   Module run() {
     if (module_.find(kPrepareFunction)) return module_;
@@ -49,7 +51,7 @@ class PreparationLifter {
     for (const auto& [name, function] : graph_functions(module_)) {
       if (!takers.contains(name)) continue;
       for (const Variable& param : function->params) note_weight(param);
-      if (function->pure) changed[name] = rewrite(*function);
+      if (function->pure) changed[name] = rewrite(name, *function);
     }
     if (results_.empty()) return module_;
     for (const std::string& name : takers) {
@@ -80,14 +82,7 @@ class PreparationLifter {
   void note_weight(const Variable& param) { weights_.emplace(param->name, param); }
 
   // What the value of a binding is known to be; nothing where it depends on anything else.
-  const Known* known(const Expr& expr, const std::map<const VarNode*, Known>& values) const {
-    const auto* var = as<VarNode>(expr);
-    auto found = var ? values.find(var) : values.end();
-    return found == values.end() ? nullptr : &found->second;
-  }
-
-  std::optional<Known> known_call(const Binding& binding,
-                                  const std::map<const VarNode*, Known>& values) const {
+  std::optional<Known> known_call(const Binding& binding, const KnownValues& values) {
     const op::OperatorInfo* info = op::find_operator(called_operator(binding.value));
     if (!info || !info->pure || info->expands || !info->inout.empty() || info->outputs != 1 ||
         binding.match_cast || constant_bytes(binding.var->annotation) < 0) {
@@ -97,9 +92,10 @@ class PreparationLifter {
     Known result;
     // Arguments by their keys, the rest as it prints.
     auto add = [&](const Expr& arg) {
-      if (const Known* value = known(arg, values)) {
-        result.key += value->key + ",";
-        result.weights.insert(value->weights.begin(), value->weights.end());
+      const auto* var = as<VarNode>(arg);
+      if (auto value = var ? values.find(var) : values.end(); value != values.end()) {
+        result.key += value->second.key + ",";
+        result.computed_of.push_back(var);
         return true;
       }
       if (const auto* constant = as<ConstantNode>(arg)) {
@@ -125,25 +121,42 @@ class PreparationLifter {
         return std::nullopt;
       }
     }
-    if (result.weights.empty()) return std::nullopt;
+    if (result.computed_of.empty()) return std::nullopt;
     result.key += text::print(make_call(call.callee, {}, call.attrs, call.annotations)) + ")";
+    result.key = short_key(result.key);
     return result;
   }
 
-  bool may_grow(const Known& value, const Annotation& annotation) const {
-    int64_t source = 0;
-    for (const std::string& name : value.weights) {
-      source += constant_bytes(weights_.at(name)->annotation);
-    }
-    return constant_bytes(annotation) > source;
+  // A number for the text, so that the keys of what is computed of a value do not grow.
+  std::string short_key(const std::string& text) {
+    return "#" + std::to_string(
+                     numbers_of_keys_.try_emplace(text, numbers_of_keys_.size()).first->second);
   }
 
-  FunctionRef rewrite(const Function& function) {
-    std::map<const VarNode*, Known> values;
+  // Whether a binding's value is larger than the weights that it is made of.
+  bool may_grow(const Variable& var, const KnownValues& values) const {
+    int64_t left = constant_bytes(var->annotation);
+    std::set<const VarNode*> seen{var.get()};
+    std::set<std::string> weights;
+    std::vector<const VarNode*> pending{var.get()};
+    while (left > 0 && !pending.empty()) {
+      const Known& value = values.at(pending.back());
+      pending.pop_back();
+      if (!value.weight.empty() && weights.insert(value.weight).second) {
+        left -= constant_bytes(weights_.at(value.weight)->annotation);
+      }
+      for (const VarNode* one : value.computed_of) {
+        if (seen.insert(one).second) pending.push_back(one);
+      }
+    }
+    return left > 0;
+  }
+
+  FunctionRef rewrite(const std::string& name, const Function& function) {
+    KnownValues values;
     std::map<const VarNode*, const Binding*> made;
-    for (const Variable& param : function.params) {
-      if (!as_weight(module_, function, param)) continue;
-      values[param.get()] = {param->name, {param->name}};
+    for (const VarNode* param : parameters_.of(function)) {
+      values[param] = {short_key(param->name), param->name, {}};
     }
     const SeqNode& body = body_of(function);
     for (const Block& block : body.blocks) {
@@ -167,8 +180,7 @@ class PreparationLifter {
     visit(body.result, use);
     // What stays although it is known needs its operands; they are bound before it.
     auto moves = [&](const Binding& binding) {
-      return !is_reshape(binding.value) &&
-             !may_grow(values.at(binding.var.get()), binding.var->annotation);
+      return !is_reshape(binding.value) && !may_grow(binding.var, values);
     };
     std::vector<const Binding*> order;
     for (const Block& block : body.blocks) {
@@ -187,7 +199,7 @@ class PreparationLifter {
       if (!wanted.contains(var) || !moves(binding)) continue;
       const size_t number = result_of(value, binding, values, made);
       // A parameter of this function, made once.
-      std::vector<Variable>& mine = params_[name_of_function(function)];
+      std::vector<Variable>& mine = params_[name];
       if (mine.size() <= number) mine.resize(number + 1);
       if (!mine[number]) mine[number] = parameter(number);
       replaced[var] = mine[number];
@@ -209,16 +221,8 @@ class PreparationLifter {
     return with_body(function, make_seq(std::move(blocks), substitute(body.result, replaced)));
   }
 
-  std::string name_of_function(const Function& function) const {
-    for (const auto& [name, one] : module_.functions) {
-      if (one.get() == &function) return name;
-    }
-    return "";
-  }
-
   // Number of the result of `prepare` that is this value; it is added where it is new.
-  size_t result_of(const Known& value, const Binding& binding,
-                   const std::map<const VarNode*, Known>& values,
+  size_t result_of(const Known& value, const Binding& binding, const KnownValues& values,
                    const std::map<const VarNode*, const Binding*>& made) {
     auto found = numbers_.find(value.key);
     if (found != numbers_.end()) return found->second;
@@ -227,17 +231,33 @@ class PreparationLifter {
     return results_.size() - 1;
   }
 
-  // The variable of `prepare` with the value of a binding.
-  Variable compute(const Binding& binding, const std::map<const VarNode*, Known>& values,
+  // The variable of `prepare` with the value of a binding, after what it is computed of.
+  Variable compute(const Binding& binding, const KnownValues& values,
                    const std::map<const VarNode*, const Binding*>& made) {
-    const std::string& key = values.at(binding.var.get()).key;
-    if (auto known = computed_.find(key); known != computed_.end()) return known->second;
+    std::vector<const Binding*> pending{&binding};
+    while (!pending.empty()) {
+      const Binding& next = *pending.back();
+      const Known& value = values.at(next.var.get());
+      const size_t before = pending.size();
+      for (size_t i = value.computed_of.size(); i-- > 0;) {
+        auto operand = made.find(value.computed_of[i]);
+        if (operand != made.end() && !computed_.contains(values.at(operand->first).key)) {
+          pending.push_back(operand->second);
+        }
+      }
+      if (pending.size() > before) continue;
+      pending.pop_back();
+      if (!computed_.contains(value.key)) add_computed(next, values, made);
+    }
+    return computed_.at(values.at(binding.var.get()).key);
+  }
+
+  void add_computed(const Binding& binding, const KnownValues& values,
+                    const std::map<const VarNode*, const Binding*>& made) {
     auto argument = [&](const Expr& arg) -> Expr {
       const auto* var = as<VarNode>(arg);
       if (!var) return arg;
-      auto inner = made.find(var);
-      if (inner != made.end()) return compute(*inner->second, values, made);
-      return weight_variable(var->name);
+      return made.contains(var) ? computed_.at(values.at(var).key) : weight_variable(var->name);
     };
     const auto& call = *as<CallNode>(binding.value);
     std::vector<Expr> args;
@@ -254,8 +274,7 @@ class PreparationLifter {
     block_.bindings.push_back(
         {var, make_call(call.callee, std::move(args), call.attrs, call.annotations), nullptr,
          binding.origin});
-    computed_[key] = var;
-    return var;
+    computed_[values.at(binding.var.get()).key] = var;
   }
 
   Variable weight_variable(const std::string& name) {
@@ -282,9 +301,11 @@ class PreparationLifter {
   }
 
   const Module& module_;
-  std::map<std::string, Variable> weights_;  // parameters of functions, by name
-  std::vector<Variable> results_;            // of `prepare`
-  std::map<std::string, size_t> numbers_;    // by key
+  const WeightParameters parameters_;
+  std::map<std::string, Variable> weights_;        // parameters of functions, by name
+  std::vector<Variable> results_;                  // of `prepare`
+  std::map<std::string, size_t> numbers_of_keys_;  // texts of keys
+  std::map<std::string, size_t> numbers_;          // by key
   std::map<std::string, Variable> computed_, inputs_;
   std::map<std::string, std::vector<Variable>> params_;  // new ones, by function and result
   Block block_;

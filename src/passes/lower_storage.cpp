@@ -77,10 +77,20 @@ class StorageLowering {
     std::map<const VarNode*, Copy> copies;
   };
 
+  // What the innermost sequence that knows it knows of the variable, or null.
+  template <class T>
+  const T* find_known(std::map<const VarNode*, T> Known::* table, const VarNode* var) const {
+    for (size_t i = known_.size(); i-- > 0;) {
+      auto it = (known_[i].*table).find(var);
+      if (it != (known_[i].*table).end()) return &it->second;
+    }
+    return nullptr;
+  }
+
   // ---- blocks
 
   Expr sequence(const SeqNode& seq, bool returns_to_host) {
-    const Known outside = known_;
+    known_.emplace_back();
     std::vector<Block> blocks;
     for (const Block& block : seq.blocks) {
       Block before{.dataflow = false, .bindings = {}};
@@ -102,15 +112,15 @@ class StorageLowering {
     if (writes_) result = without_constants(result);
     here_ = outer_here;
     if (!last.bindings.empty()) blocks.push_back(std::move(last));
-    known_ = outside;
+    known_.pop_back();
     return make_seq(std::move(blocks), std::move(result));
   }
 
   // Variables of a dataflow block are not seen after it.
   void forget(const std::set<const VarNode*>& bound) {
     for (const VarNode* var : bound) {
-      known_.named.erase(var);
-      known_.copies.erase(var);
+      known_.back().named.erase(var);
+      known_.back().copies.erase(var);
     }
   }
 
@@ -248,14 +258,13 @@ class StorageLowering {
   Expr named(const Expr& expr, Place place, const Annotation& other) {
     const auto* var = as<VarNode>(expr);
     if (!var || has_shape(var->annotation)) return expr;
-    auto it = known_.named.find(var);
-    if (it != known_.named.end()) return it->second;
+    if (const Variable* known = find_known(&Known::named, var)) return *known;
     place = place_for(var, place);
     const auto* tensor = as_tensor(var->annotation);
     const bool has_dims = tensor && tensor->shape;
     Annotation annotation = !has_dims && other && has_shape(other) ? other : shape_of(*var, other);
     Variable known = emit(place, var->name + "_known", annotation, expr, true);
-    known_.named[var] = known;
+    known_.back().named[var] = known;
     return known;
   }
 
@@ -280,8 +289,8 @@ class StorageLowering {
   Expr compact(const Expr& expr, Place place) {
     const auto* var = as<VarNode>(expr);
     place = place_for(var, place);
-    auto it = known_.copies.find(var);
-    if (it != known_.copies.end() && it->second.writes == write_count_) return it->second.tensor;
+    const Copy* made = find_known(&Known::copies, var);
+    if (made && made->writes == write_count_) return made->tensor;
     const Expr view = named(expr, place, nullptr);
     Variable copy;
     if (place.dataflow) {
@@ -297,7 +306,7 @@ class StorageLowering {
       branch->else_branch = make_seq({std::move(apart)}, std::move(gathered));
       copy = emit(place, var->name + "_elements", annotation_of(view), branch);
     }
-    known_.copies[var] = {copy, write_count_};
+    known_.back().copies[var] = {copy, write_count_};
     return copy;
   }
 
@@ -467,7 +476,7 @@ class StorageLowering {
   const bool writes_, from_outside_;
   Place here_, before_;
   std::set<const VarNode*> bound_here_;  // in the block at hand
-  Known known_;
+  std::vector<Known> known_;             // by sequence, from the outermost in
   int64_t write_count_ = 0;
 };
 

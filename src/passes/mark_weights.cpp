@@ -18,12 +18,12 @@ namespace {
 // By kernel: inputs that are weights at every call seen so far.
 using Marks = std::map<std::string, std::set<int64_t>>;
 
-void add_call(const Module& module, const Function& function, bool takes_weights,
-              const CallNode& call, Marks& marks) {
+// `weights`: of the function that makes the call.
+void add_call(const std::set<const VarNode*>& weights, const CallNode& call, Marks& marks) {
   std::set<int64_t> held;
   const std::vector<Expr>& args = call_tir_args(call);
-  for (size_t i = 0; takes_weights && i < args.size(); ++i) {
-    if (as_weight(module, function, args[i])) held.insert(static_cast<int64_t>(i));
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (weights.contains(as<VarNode>(args[i]))) held.insert(static_cast<int64_t>(i));
   }
   auto [known, fresh] = marks.emplace(call_tir_callee(call), held);
   if (fresh) return;
@@ -49,10 +49,12 @@ Module mark_weights(const Module& module) {
   const std::set<std::string> takers = functions_with_weights(module);
   if (takers.empty()) return module;
   Marks marks;
+  const WeightParameters parameters(module);
   for (const auto& [name, function] : graph_functions(module)) {
+    std::set<const VarNode*> weights;
+    if (takers.contains(name)) weights = parameters.of(*function);
     visit_bindings(function->body, [&](const Binding& binding, bool) {
-      if (!is_call_tir(binding.value)) return;
-      add_call(module, *function, takers.contains(name), *as<CallNode>(binding.value), marks);
+      if (is_call_tir(binding.value)) add_call(weights, *as<CallNode>(binding.value), marks);
     });
   }
   Module result = module;

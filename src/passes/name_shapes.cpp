@@ -6,6 +6,7 @@
 
 #include "arith/analyzer.h"
 #include "arith/one_or.h"
+#include "base/undo_map.h"
 #include "op/operand_checks.h"
 #include "passes/contradictions.h"
 #include "passes/graph_functions.h"
@@ -83,7 +84,7 @@ class ShapeNamer {
   Expr run(const Expr& body) {
     if (const auto* branch = as<IfNode>(body)) {
       auto node = std::make_shared<IfNode>(*branch);
-      node->condition = substitute(branch->condition, known_);
+      node->condition = substitute(branch->condition, known_.entries());
       node->then_branch = inner(branch->then_branch);
       node->else_branch = inner(branch->else_branch);
       return node;
@@ -96,16 +97,17 @@ class ShapeNamer {
       return node;
     }
     const auto* seq = as<SeqNode>(body);
-    if (!seq) return substitute(body, known_);
+    if (!seq) return substitute(body, known_.entries());
     std::vector<Block> blocks;
     for (const Block& block : seq->blocks) {
       Block result{.dataflow = block.dataflow, .bindings = {}};
+      const size_t learned_before = known_.changes();
       for (const Binding& binding : block.bindings) {
         bind(binding, block.dataflow, result.bindings);
       }
-      add_block(std::move(result), blocks);
+      add_block(std::move(result), learned_before, blocks);
     }
-    return make_seq(std::move(blocks), substitute(seq->result, known_));
+    return make_seq(std::move(blocks), substitute(seq->result, known_.entries()));
   }
 
   // Whether a binding's annotation says more now.
@@ -114,14 +116,15 @@ class ShapeNamer {
  private:
   // What is learned inside stays there.
   Expr inner(const Expr& body) {
-    ExprMap outside = known_;
+    const size_t outside = known_.changes();
     Expr result = run(body);
-    known_ = std::move(outside);
+    known_.undo(outside);
     return result;
   }
 
   // A dataflow block with an if becomes blocks around it, whose variables are seen by all.
-  void add_block(Block block, std::vector<Block>& blocks) {
+  // `learned_before`: the changes in front of it.
+  void add_block(Block block, size_t learned_before, std::vector<Block>& blocks) {
     bool cut = false;
     for (const Binding& binding : block.bindings) cut |= as<IfNode>(binding.value) != nullptr;
     if (!block.dataflow || !cut) {
@@ -144,8 +147,11 @@ class ShapeNamer {
       }
       blocks.back().bindings.push_back(binding);
     }
-    for (auto& [var, value] : known_) value = substitute(value, plain);
-    for (const auto& [var, value] : plain) known_[var] = value;
+    for (size_t i = learned_before, end = known_.changes(); i < end; ++i) {
+      const VarNode* var = known_.changed(i);
+      known_.set(var, substitute(*known_.find(var), plain));
+    }
+    for (const auto& [var, value] : plain) known_.set(var, value);
   }
 
   void bind(Binding binding, bool dataflow, std::vector<Binding>& into) {
@@ -175,7 +181,7 @@ class ShapeNamer {
     // What is called stays open: that it is no function is an error when it runs.
     if (called_.contains(binding.var.get())) return;
     Variable var = make_variable(binding.var->name, found, binding.var->dataflow);
-    known_[binding.var.get()] = var;
+    known_.set(binding.var.get(), var);
     replaced_.push_back(std::move(binding.var));
     binding.var = var;
     learned_ = true;
@@ -207,7 +213,7 @@ class ShapeNamer {
              std::vector<Binding>& into) {
     const auto* var = as<VarNode>(arg);
     if (!var) return arg;
-    if (auto it = known_.find(var); it != known_.end()) return it->second;
+    if (const Expr* known = known_.find(var)) return *known;
     const Annotation annotation = with_names(*var, spec ? std::optional(spec->kind) : std::nullopt);
     if (!annotation) return arg;
     Variable known = make_variable(var->name + "_known", annotation);
@@ -217,7 +223,7 @@ class ShapeNamer {
       note = operand_note(spec->name, called_operator(binding.value), binding);
     }
     into.push_back({known, arg, annotation, binding.origin, note});
-    known_[var] = known;
+    known_.set(var, known);
     return known;
   }
 
@@ -273,7 +279,7 @@ class ShapeNamer {
     const VarNode* asked = inner.var.get();
     Expr var = inner.var;
     compute(std::move(inner), info, false, decisions + 1, block.bindings);
-    if (auto it = known_.find(asked); it != known_.end()) var = it->second;
+    if (const Expr* known = known_.find(asked)) var = *known;
     for (Binding& check : block.bindings) check.origin = binding.origin;
     return make_seq({block}, var);
   }
@@ -281,7 +287,7 @@ class ShapeNamer {
   bool learned_ = false;
   std::set<const VarNode*> params_;
   std::set<const VarNode*> called_;  // as functions
-  ExprMap known_;
+  UndoMap<const VarNode*, Expr> known_;
   std::vector<Variable> replaced_;  // those of known_ live: no other variable is at their address
 };
 

@@ -1,7 +1,10 @@
 #include "passes/outline_bindings.h"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 #include <set>
+#include <span>
 
 #include "ir/exceptions.h"
 #include "passes/captures.h"
@@ -45,42 +48,154 @@ Entry parse_entry(const std::string& text, const std::string& function) {
   return entry;
 }
 
+// Cuts entries out of one function. A function is indexed once for all entries that take bindings
+// from different places of it.
 class BindingOutliner {
  public:
-  BindingOutliner(Module& module, const Function& function, const Entry& entry)
-      : module_(module), function_(function), entry_(entry) {}
+  BindingOutliner(Module& module, FunctionRef function)
+      : module_(module), function_(std::move(function)) {
+    index();
+  }
 
-  FunctionRef run() {
-    bool found = false;
-    Expr body = map_blocks(function_.body, [&](const Block& block) {
-      size_t first = block.bindings.size(), last = first;
-      for (size_t i = 0; i < block.bindings.size(); ++i) {
-        if (block.bindings[i].var->name == entry_.first && first == block.bindings.size())
-          first = i;
-        if (block.bindings[i].var->name == entry_.last) last = i;
-      }
-      if (found || last == block.bindings.size() || first > last) return block;
-      found = true;
-      return cut(block, first, last);
-    });
-    if (!found) {
-      throw_user("no block has these bindings in this order", entry_.where,
-                 "the variables of two bindings of one block", entry_.first + ".." + entry_.last);
+  void add(const Entry& entry) {
+    entry_ = &entry;
+    std::optional<Range> range = find();
+    if (range && !is_apart(*range)) {
+      flush();
+      range = find();
     }
-    return with_body(function_, std::move(body));
+    if (!range) {
+      throw_user("no block has these bindings in this order", entry.where,
+                 "the variables of two bindings of one block", entry.first + ".." + entry.last);
+    }
+    std::vector<Binding> calls = cut(*range);
+    const bool alone = !is_simple(*range);
+    cuts_[range->block].emplace(range->first, Cut{range->last, std::move(calls)});
+    // What is inside of it binds symbolic variables, or is a block of its own.
+    if (alone) flush();
+  }
+
+  FunctionRef finish() {
+    flush();
+    return function_;
   }
 
  private:
-  Block cut(const Block& block, size_t first, size_t last) {
-    std::vector<Binding> inside(block.bindings.begin() + static_cast<std::ptrdiff_t>(first),
-                                block.bindings.begin() + static_cast<std::ptrdiff_t>(last) + 1);
+  // Bindings by their numbers, the last one included.
+  struct Range {
+    size_t block = 0, first = 0, last = 0;
+  };
+  // What stands in place of the bindings up to the last one.
+  struct Cut {
+    size_t last = 0;
+    std::vector<Binding> calls;
+  };
+
+  void index() {
+    blocks_.clear();
+    places_.clear();
+    position_.clear();
+    first_cast_.clear();
+    uses_ = use_counts(function_->body);
+    map_blocks(function_->body, [&](const Block& block) {
+      for (size_t i = 0; i < block.bindings.size(); ++i) {
+        places_[block.bindings[i].var->name].emplace_back(blocks_.size(), i);
+      }
+      blocks_.push_back(block);
+      return block;
+    });
+    auto bind = [&](const Annotation& annotation, size_t position) {
+      std::vector<Var> vars;
+      collect_vars(annotation, vars);
+      for (const Var& var : vars) first_cast_.emplace(var.get(), position);
+    };
+    for (const Variable& param : function_->params) bind(param->annotation, 0);
+    visit_bindings(function_->body, [&](const Binding& binding, bool) {
+      const size_t position = position_.size() + 1;
+      position_.emplace(binding.var.get(), position);
+      if (binding.match_cast) bind(binding.match_cast, position);
+    });
+  }
+
+  // The first block that has both, in this order.
+  std::optional<Range> find() const {
+    auto first = places_.find(entry_->first), last = places_.find(entry_->last);
+    if (first == places_.end() || last == places_.end()) return std::nullopt;
+    for (auto [block, from] : first->second) {
+      std::optional<size_t> to;
+      for (auto [other, place] : last->second) {
+        if (other == block) to = place;
+      }
+      if (to && from <= *to) return Range{block, from, *to};
+    }
+    return std::nullopt;
+  }
+
+  std::span<const Binding> bindings_of(const Range& range) const {
+    return std::span(blocks_[range.block].bindings)
+        .subspan(range.first, range.last - range.first + 1);
+  }
+
+  // Whether nothing else that is found in the index changes with these bindings.
+  bool is_simple(const Range& range) const {
+    return std::none_of(
+        bindings_of(range).begin(), bindings_of(range).end(), [](const Binding& binding) {
+          return binding.match_cast || as<IfNode>(binding.value) || as<FunctionNode>(binding.value);
+        });
+  }
+
+  // Whether no earlier entry has touched them.
+  bool is_apart(const Range& range) const {
+    if (cuts_.empty()) return true;
+    if (!is_simple(range)) return false;
+    auto cuts = cuts_.find(range.block);
+    if (cuts == cuts_.end()) return true;
+    auto next = cuts->second.upper_bound(range.last);
+    return next == cuts->second.begin() || std::prev(next)->second.last < range.first;
+  }
+
+  // Puts the calls in their places.
+  void flush() {
+    if (cuts_.empty()) return;
+    size_t number = 0;
+    function_ = with_body(*function_, map_blocks(function_->body, [&](const Block& block) {
+      auto cuts = cuts_.find(number++);
+      if (cuts == cuts_.end()) return block;
+      Block left{block.dataflow, {}};
+      size_t next = 0;
+      auto keep = [&](size_t end) {
+        for (; next < end; ++next) left.bindings.push_back(block.bindings[next]);
+      };
+      for (auto& [first, cut] : cuts->second) {
+        keep(first);
+        for (Binding& call : cut.calls) left.bindings.push_back(std::move(call));
+        next = cut.last + 1;
+      }
+      keep(block.bindings.size());
+      return left;
+    }));
+    cuts_.clear();
+    index();
+  }
+
+  // Makes the function; returns the bindings that call it.
+  std::vector<Binding> cut(const Range& range) {
+    const bool dataflow = blocks_[range.block].dataflow;
+    std::vector<Binding> inside(bindings_of(range).begin(), bindings_of(range).end());
     auto cut = std::make_shared<Function>();
     const std::vector<Variable> results = handed_on(inside);
     // What a dataflow block hands out is decided anew inside.
     ExprMap own;
     Expr result =
         results.size() == 1 ? Expr(results[0]) : make_tuple({results.begin(), results.end()});
-    if (block.dataflow) {
+    const std::string last_name = inside.back().var->name;
+    Origin origin;
+    for (const Binding& binding : inside) origin = merge_origins(origin, binding.origin);
+    const bool pure = std::none_of(inside.begin(), inside.end(), [&](const Binding& binding) {
+      return is_impure(binding.value);
+    });
+    const Variable start = inside.front().var;
+    if (dataflow) {
       for (Binding& binding : inside) {
         const bool is_result =
             std::find(results.begin(), results.end(), binding.var) != results.end();
@@ -90,47 +205,31 @@ class BindingOutliner {
         binding.var = var;
       }
     }
-    cut->body = make_seq({Block{block.dataflow, inside}}, substitute(result, own));
-    cut->pure = std::none_of(inside.begin(), inside.end(),
-                             [&](const Binding& binding) { return is_impure(binding.value); });
+    cut->body = make_seq({Block{dataflow, std::move(inside)}}, substitute(result, own));
+    cut->pure = pure;
     cut->result = annotation_of(result);
-    std::vector<Expr> args = parameters(*cut);
+    std::vector<Expr> args = parameters(*cut, start);
 
-    const std::string name = module_.unique_name(entry_.name);
+    const std::string name = module_.unique_name(entry_->name);
     module_.functions[name] = std::move(cut);
-    Block left{block.dataflow, {}};
-    auto keep = [&](size_t from, size_t to) {
-      left.bindings.insert(left.bindings.end(),
-                           block.bindings.begin() + static_cast<std::ptrdiff_t>(from),
-                           block.bindings.begin() + static_cast<std::ptrdiff_t>(to));
-    };
-    keep(0, first);
-    Origin origin;
-    for (const Binding& binding : inside) origin = merge_origins(origin, binding.origin);
     const Expr call = make_call(make_global(name), std::move(args));
-    if (results.size() == 1) {
-      left.bindings.push_back({results[0], call, nullptr, origin});
-    } else {
-      Variable all =
-          make_variable(block.bindings[last].var->name, annotation_of(result), block.dataflow);
-      left.bindings.push_back({all, call, nullptr, origin});
-      for (size_t i = 0; i < results.size(); ++i) {
-        left.bindings.push_back(
-            {results[i], make_get_item(all, static_cast<int>(i)), nullptr, origin});
-      }
+    if (results.size() == 1) return {{results[0], call, nullptr, origin}};
+    Variable all = make_variable(last_name, annotation_of(result), dataflow);
+    std::vector<Binding> calls = {{all, call, nullptr, origin}};
+    for (size_t i = 0; i < results.size(); ++i) {
+      calls.push_back({results[i], make_get_item(all, static_cast<int>(i)), nullptr, origin});
     }
-    keep(last + 1, block.bindings.size());
-    return left;
+    return calls;
   }
 
   // Variables of the bindings that anything else uses, in order.
-  std::vector<Variable> handed_on(const std::vector<Binding>& inside) {
-    std::map<const VarNode*, int> uses = use_counts(function_.body);
-    SymbolIds cast;  // symbolic variables that the bindings bind
+  std::vector<Variable> handed_on(const std::vector<Binding>& inside) const {
+    std::map<const VarNode*, int> uses;  // by the bindings themselves
+    SymbolIds cast;                      // symbolic variables that the bindings bind
     std::vector<Var> mentioned;
     for (const Binding& binding : inside) {
       visit(binding.value, [&](const Expr& e) {
-        if (const auto* var = as<VarNode>(e)) --uses[var];
+        if (const auto* var = as<VarNode>(e)) ++uses[var];
       });
     }
     std::vector<Variable> results;
@@ -139,10 +238,11 @@ class BindingOutliner {
         std::vector<Var> vars;
         collect_vars(binding.match_cast, vars);
         for (const Var& var : vars) {
-          if (!is_known_before(var, inside)) cast.insert(var.get());
+          if (!is_known_before(var, inside.front().var)) cast.insert(var.get());
         }
       }
-      if (uses[binding.var.get()] <= 0) continue;
+      auto all = uses_.find(binding.var.get());
+      if (all == uses_.end() || all->second <= uses[binding.var.get()]) continue;
       if (as_callable(binding.var->annotation)) refuse("'" + binding.var->name + "', a function");
       collect_vars(binding.var->annotation, mentioned);
       results.push_back(binding.var);
@@ -151,35 +251,23 @@ class BindingOutliner {
       if (cast.contains(var.get())) refuse("the symbolic variable '" + var->name + "'");
     }
     if (results.empty()) {
-      throw_user("nothing uses what these bindings make", entry_.where,
-                 "bindings whose values are used behind them", entry_.first + ".." + entry_.last);
+      throw_user("nothing uses what these bindings make", entry_->where,
+                 "bindings whose values are used behind them", entry_->first + ".." + entry_->last);
     }
     return results;
   }
 
   [[noreturn]] void refuse(const std::string& what) const {
-    throw_user("the bindings hand on " + what, entry_.where,
+    throw_user("the bindings hand on " + what, entry_->where,
                "bindings that hand on tensors, shapes, scalars or tuples of known annotation",
                what);
   }
 
-  // Whether anything but these bindings binds the symbolic variable.
-  bool is_known_before(const Var& var, const std::vector<Binding>& inside) const {
-    auto has = [&](const Annotation& annotation) {
-      std::vector<Var> vars;
-      collect_vars(annotation, vars);
-      return std::any_of(vars.begin(), vars.end(),
-                         [&](const Var& other) { return other.same_as(var); });
-    };
-    for (const Variable& param : function_.params) {
-      if (has(param->annotation)) return true;
-    }
-    bool known = false, before = true;
-    visit_bindings(function_.body, [&](const Binding& binding, bool) {
-      if (binding.var == inside.front().var) before = false;
-      if (before && binding.match_cast) known |= has(binding.match_cast);
-    });
-    return known;
+  // Whether something in front of the binding of `start` binds the symbolic variable.
+  bool is_known_before(const Var& var, const Variable& start) const {
+    auto it = first_cast_.find(var.get());
+    auto at = position_.find(start.get());
+    return it != first_cast_.end() && (at == position_.end() || it->second < at->second);
   }
 
   static bool is_write_or_view(const CallNode& call) {
@@ -204,8 +292,9 @@ class BindingOutliner {
     return impure;
   }
 
-  // Gives the function parameters for what it takes from around it; returns the arguments.
-  std::vector<Expr> parameters(Function& cut) const {
+  // Gives the function, whose bindings began with `start`, parameters for what it takes from around
+  // it; returns the arguments.
+  std::vector<Expr> parameters(Function& cut, const Variable& start) const {
     const std::set<const VarNode*> consumed = consumed_variables(cut.body);
     std::vector<Expr> args;
     std::vector<Var> mentioned;
@@ -218,7 +307,7 @@ class BindingOutliner {
     std::vector<Annotation> given;
     for (const Variable& var : captured) {
       if (consumed.contains(var.get())) {
-        throw_user("the bindings update a value from around them in place", entry_.where,
+        throw_user("the bindings update a value from around them in place", entry_->where,
                    "bindings that update only what they made", var->name);
       }
       args.push_back(var);
@@ -234,9 +323,7 @@ class BindingOutliner {
       std::vector<Var> vars;
       collect_vars(binding.match_cast, vars);
       for (const Var& var : vars) {
-        if (!is_known_before(var, as<SeqNode>(cut.body)->blocks[0].bindings)) {
-          inner.insert(var.get());
-        }
+        if (!is_known_before(var, start)) inner.insert(var.get());
       }
     });
     visit(cut.body, [&](const Expr& e) {
@@ -244,9 +331,7 @@ class BindingOutliner {
       if (!lambda) return;
       std::vector<Var> vars = signature_vars(*lambda->function);
       for (const Var& var : vars) {
-        if (!is_known_before(var, as<SeqNode>(cut.body)->blocks[0].bindings)) {
-          inner.insert(var.get());
-        }
+        if (!is_known_before(var, start)) inner.insert(var.get());
       }
     });
     Dims outside, inside;
@@ -269,8 +354,18 @@ class BindingOutliner {
   }
 
   Module& module_;
-  const Function& function_;
-  const Entry& entry_;
+  FunctionRef function_;
+  const Entry* entry_ = nullptr;
+  // Of the function:
+  std::vector<Block> blocks_;                                             // in map_blocks' order
+  std::map<std::string, std::vector<std::pair<size_t, size_t>>> places_;  // block and number
+  // Of bindings outside of lambdas, from 1, in visit_bindings' order.
+  std::map<const VarNode*, size_t> position_;
+  // Of the first binding that may bind a symbolic variable; 0: a parameter.
+  std::map<const tapml::ExprNode*, size_t> first_cast_;
+  std::map<const VarNode*, int> uses_;
+  // What is cut out of it by now, by block and first binding.
+  std::map<size_t, std::map<size_t, Cut>> cuts_;
 };
 
 }  // namespace
@@ -282,12 +377,9 @@ Module outline_bindings(const Module& module) {
     if (!entries) continue;
     auto bare = std::make_shared<Function>(*source);
     bare->attrs.erase(kOutlineAttr);
-    FunctionRef current = bare;
-    for (const std::string& text : *entries) {
-      const Entry entry = parse_entry(text, name);
-      current = BindingOutliner(result, *current, entry).run();
-    }
-    result.functions[name] = current;
+    BindingOutliner outliner(result, bare);
+    for (const std::string& text : *entries) outliner.add(parse_entry(text, name));
+    result.functions[name] = outliner.finish();
   }
   return result;
 }

@@ -9,11 +9,13 @@
 #include "build/pattern.h"
 #include "ir/exceptions.h"
 #include "passes/canonicalize.h"
+#include "passes/captures.h"
 #include "passes/contradictions.h"
 #include "passes/fold_constants.h"
 #include "passes/forward_rewrite.h"
 #include "passes/graph_functions.h"
 #include "passes/kernel.h"
+#include "passes/symbol_scope.h"
 #include "relax/bounds.h"
 #include "relax/rewrite.h"
 #include "relax/unify.h"
@@ -73,7 +75,7 @@ class Evaluator {
   Evaluator(const Module& module, std::string name) : module_(module), name_(std::move(name)) {}
 
   Expr run(const Function& function) {
-    for (const Var& var : signature_vars(function)) visible_.push_back(var);
+    visible_.add(signature_vars(function));
     held_ = held_variables(function);
     pure_ = has_no_effects(function);
     return canonical(sequence(function.body));
@@ -101,7 +103,7 @@ class Evaluator {
   };
   struct Callee {
     FunctionRef function;
-    std::vector<Var> visible;  // symbolic variables around it
+    std::vector<Var> visible;  // symbolic variables around it that it mentions
     std::string name;
     bool operator==(const Callee& other) const { return function == other.function; }
   };
@@ -112,7 +114,7 @@ class Evaluator {
     const size_t symbols = visible_.size();
     Output out;
     Expr result = splice(*seq, out);
-    visible_.resize(symbols);
+    visible_.shrink(symbols);
     return make_seq(std::move(out.blocks), std::move(result));
   }
 
@@ -193,7 +195,8 @@ class Evaluator {
       if (out.nested) throw Undecided{};
       b.value = function_value(*lambda);
       if (!out.dataflow) {
-        lambdas_[b.var.get()] = {as<FunctionNode>(b.value)->function, visible_, b.var->name};
+        const FunctionRef& function = as<FunctionNode>(b.value)->function;
+        lambdas_[b.var.get()] = {function, visible_in(*function), b.var->name};
       }
       return out.add(std::move(b));
     }
@@ -202,11 +205,20 @@ class Evaluator {
     finish(std::move(work), out);
   }
 
+  std::vector<Var> visible_in(const Function& lambda) const {
+    std::vector<Var> mentioned;
+    collect_symbols(lambda, mentioned);
+    std::erase_if(mentioned, [&](const Var& var) { return !visible_.contains(var); });
+    return mentioned;
+  }
+
   Expr function_value(const FunctionNode& lambda) {
     const size_t symbols = visible_.size();
     auto own = std::make_shared<Function>(*lambda.function);
     for (Variable& param : own->params) {
-      collect_vars(param->annotation, visible_);
+      std::vector<Var> own_symbols;
+      collect_vars(param->annotation, own_symbols);
+      visible_.add(own_symbols);
       if (symbols_.empty()) continue;
       Variable renamed = make_variable(param->name, annotation(param->annotation));
       known_[param.get()] = renamed;
@@ -219,7 +231,7 @@ class Evaluator {
     own->body = sequence(own->body);
     trials_ = std::move(trials);
     calls_ = calls;
-    visible_.resize(symbols);
+    visible_.shrink(symbols);
     auto node = std::make_shared<FunctionNode>();
     node->function = std::move(own);
     return node;
@@ -290,7 +302,9 @@ class Evaluator {
     std::vector<Var> own;
     collect_vars(b.match_cast, own);
     VarMap solved;
-    for (const Var& var : visible_) solved[var.get()] = var;
+    for (const Var& var : own) {
+      if (visible_.contains(var)) solved[var.get()] = var;
+    }
     size_t wrong = 0;
     const bool is_solved = unify_all({b.match_cast}, {found}, solved, wrong) &&
                            std::all_of(own.begin(), own.end(), [&](const Var& var) {
@@ -309,7 +323,7 @@ class Evaluator {
     }
     if (!build::compatible(found, b.match_cast))
       never_fits(b, to_string(b.match_cast), to_string(found));
-    for (const Var& var : own) visible_.push_back(var);
+    visible_.add(own);
     out.add(std::move(b));
   }
 
@@ -386,7 +400,7 @@ class Evaluator {
         trials_.resize(1);
       }
       trials_.pop_back();
-      if (!result) visible_.resize(symbols);
+      if (!result) visible_.shrink(symbols);
     }
     if (!result) {
       // Half of a recursion is no gain.
@@ -457,7 +471,7 @@ class Evaluator {
   VarMap symbols_;                         // what stands for a symbolic variable
   std::map<const VarNode*, Expr> tuples_;  // what variables are made of
   std::map<const VarNode*, Callee> lambdas_;
-  std::vector<Var> visible_;    // symbolic variables in scope
+  SymbolScope visible_;
   std::vector<Callee> trials_;  // calls that are being taken over
   int calls_ = 0;               // in the outermost one
 };

@@ -9,14 +9,6 @@ namespace tapml::passes {
 
 using namespace relax;  // NOLINT: this file is about relax alone
 
-namespace {
-
-bool contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-}  // namespace
-
 std::vector<std::string> weight_names(const Module& module) {
   return attr_or<std::vector<std::string>>(module.attrs, kModelWeightsAttr, {});
 }
@@ -27,7 +19,8 @@ std::vector<std::string> prepared_names(const Module& module) {
 
 std::set<std::string> functions_with_weights(const Module& module) {
   std::set<std::string> found;
-  const std::vector<std::string> weights = weight_names(module);
+  const std::vector<std::string> names = weight_names(module);
+  const std::set<std::string> weights(names.begin(), names.end());
   // A `prepare` that passes did not make has results of its own.
   if (weights.empty() || (module.find(kPrepareFunction) && prepared_names(module).empty())) {
     return found;
@@ -35,7 +28,7 @@ std::set<std::string> functions_with_weights(const Module& module) {
   for (const auto& [name, function] : graph_functions(module)) {
     if (name == kPrepareFunction) continue;
     for (const Variable& param : function->params) {
-      if (contains(weights, param->name)) found.insert(name);
+      if (weights.contains(param->name)) found.insert(name);
     }
   }
   // Callers inside of the module pass on what they have: their callees keep their parameters.
@@ -47,19 +40,23 @@ std::set<std::string> functions_with_weights(const Module& module) {
   return found;
 }
 
-const VarNode* as_weight(const Module& module, const Function& function, const Expr& expr) {
-  const auto* var = as<VarNode>(expr);
-  if (!var) return nullptr;
-  const bool is_param = std::any_of(function.params.begin(), function.params.end(),
-                                    [&](const Variable& param) { return param.get() == var; });
-  const auto* tensor = as_tensor(var->annotation);
-  if (!is_param || !tensor || !tensor->shape || !tensor->dtype) return nullptr;
-  for (const PrimExpr& dim : *tensor->shape) {
-    if (!dim.is_int()) return nullptr;
+WeightParameters::WeightParameters(const Module& module) {
+  for (const std::vector<std::string>& names : {weight_names(module), prepared_names(module)}) {
+    names_.insert(names.begin(), names.end());
   }
-  const bool held =
-      contains(weight_names(module), var->name) || contains(prepared_names(module), var->name);
-  return held ? var : nullptr;
+}
+
+std::set<const VarNode*> WeightParameters::of(const Function& function) const {
+  std::set<const VarNode*> held;
+  for (const Variable& param : function.params) {
+    const auto* tensor = as_tensor(param->annotation);
+    if (!tensor || !tensor->shape || !tensor->dtype || !names_.contains(param->name)) continue;
+    const Dims& dims = *tensor->shape;
+    if (std::all_of(dims.begin(), dims.end(), [](const PrimExpr& dim) { return dim.is_int(); })) {
+      held.insert(param.get());
+    }
+  }
+  return held;
 }
 
 }  // namespace tapml::passes

@@ -24,9 +24,16 @@ std::vector<std::string> prepared_names(const Module& module);
 // lifting may change. Empty where the module names no weights.
 std::set<std::string> functions_with_weights(const Module& module);
 
-// A parameter of `function` of constant shape that holds a weight, or what `prepare` returned; else
-// null. `function` is one of functions_with_weights().
-const relax::VarNode* as_weight(const Module& module, const relax::Function& function,
-                                const relax::Expr& expr);
+// Which parameters hold weights.
+class WeightParameters {
+ public:
+  explicit WeightParameters(const Module& module);
+  // Those of `function` of constant shape that hold a weight, or what `prepare` returned.
+  // `function` is one of functions_with_weights().
+  std::set<const relax::VarNode*> of(const relax::Function& function) const;
+
+ private:
+  std::set<std::string> names_;
+};
 
 }  // namespace tapml::passes

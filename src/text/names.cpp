@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "tensor/dtype.h"
 #include "text/literals.h"
@@ -69,21 +70,39 @@ std::string format_free_name(std::string_view name) {
 }
 
 void NameTable::pop() {
-  for (const std::string& name : scopes_.back()) owners_.erase(name);
+  for (const std::string& name : scopes_.back()) {
+    owners_.erase(name);
+    look_again_at(name);
+  }
   scopes_.pop_back();
-  next_suffix_.clear();
+  for (const std::string& name : released_) look_again_at(name);
+  released_.clear();
 }
 
 void NameTable::release(const void* node) {
   auto it = names_.find(node);
-  if (it != names_.end()) owners_.erase(it->second);
+  if (it == names_.end()) return;
+  owners_.erase(it->second);
+  released_.push_back(it->second);
+}
+
+void NameTable::look_again_at(const std::string& name) {
+  const size_t end = name.rfind('_');
+  int number = 0;
+  if (end == std::string::npos ||
+      std::from_chars(name.data() + end + 1, name.data() + name.size(), number).ptr !=
+          name.data() + name.size()) {
+    return;
+  }
+  auto it = last_suffix_.find(name.substr(0, end));
+  if (it != last_suffix_.end()) it->second = std::max(0, std::min(it->second, number - 1));
 }
 
 const std::string& NameTable::assign(const void* node, const std::string& wanted, size_t scope) {
   std::string name = wanted.empty() ? "v" : wanted;
   if (owners_.contains(name)) {
     const std::string base = name;
-    int& suffix = next_suffix_[base];
+    int& suffix = last_suffix_[base];
     do {
       name = base + "_" + std::to_string(++suffix);
     } while (owners_.contains(name));

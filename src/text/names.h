@@ -39,11 +39,15 @@ class NameTable {
   bool is_taken(const std::string& name) const { return owners_.contains(name); }
 
  private:
+  // A name that may be given again.
+  void look_again_at(const std::string& name);
   const std::string& assign(const void* node, const std::string& wanted, size_t scope);
 
   std::unordered_map<const void*, std::string> names_;
   std::unordered_map<std::string, const void*> owners_;
-  std::unordered_map<std::string, int> next_suffix_;
+  // Of a name, all numbers up to this one are taken, but for those of `released_`.
+  std::unordered_map<std::string, int> last_suffix_;
+  std::vector<std::string> released_;  // since a scope ended
   std::vector<std::vector<std::string>> scopes_;
 };
 

@@ -116,5 +116,31 @@ def same(x: Tensor((4,), f32), y: Tensor((4,), f32)) -> Tensor((4,), f32) { retu
   EXPECT_TRUE(find(text, true).of("a").escapes) << "a callee that keeps its arguments";
 }
 
+// Each value may be any of those before it: too many to be told apart, so that all are kept.
+TEST(Liveness, AValueThatMayBeHundredsKeepsThem) {
+  constexpr int kSteps = 2000;
+  std::string body = R"(
+def first(a: Tensor((4,), f32), b: Tensor((4,), f32)) -> Tensor((4,), f32) {
+  return a
+}
+def main(x0: Tensor((4,), f32)) -> Tensor((4,), f32) {
+)";
+  for (int i = 0; i < kSteps; ++i) {
+    const std::string n = std::to_string(i);
+    body += "  k" + n + ": Tensor((4,), f32) = call_tir(@k, (x0,), Tensor((4,), f32))\n";
+    body +=
+        "  x" + std::to_string(i + 1) + ": Tensor((4,), f32) = @first(x" + n + ", k" + n + ")\n";
+  }
+  body +=
+      "  s: Tensor((4,), f32) = call_tir(@k, (x0,), Tensor((4,), f32))\n"
+      "  t: Tensor((4,), f32) = call_tir(@k, (s,), Tensor((4,), f32))\n"
+      "  return x0\n}\n";
+  Found found = find(body);
+  EXPECT_EQ(found.of("k0").last, found.live.end);
+  EXPECT_TRUE(found.of("k0").escapes);
+  EXPECT_EQ(found.of("s").last, 2 * kSteps + 1);
+  EXPECT_FALSE(found.of("s").escapes);
+}
+
 }  // namespace
 }  // namespace tapml::analysis

@@ -4,6 +4,7 @@
 
 #include "analysis/verifier.h"
 #include "build/insert_checks.h"
+#include "compiled_program.h"
 #include "interp/interpreter.h"
 #include "ir/exceptions.h"
 #include "passes/inline_functions.h"
@@ -17,6 +18,8 @@
 
 namespace tapml {
 namespace {
+
+using testing::CompiledProgram;
 
 Module checked(const std::string& source) {
   Module module = text::parse(source, "bad");
@@ -35,30 +38,6 @@ std::string message(const std::string& source) {
 interp::Value vector(int64_t size) {
   return interp::Value::tensor(op::RefTensor::zeros(DType::kF32, {size}));
 }
-
-// A program compiled for this machine.
-class Compiled {
- public:
-  explicit Compiled(const std::string& source) : session_(testing::open_session("cpu")) {
-    pipeline::ImplementOptions options;
-    options.instruments.verify = true;
-    executable_ = pipeline::compile(checked(source), target::parse_target("cpu"), options);
-    vm_ = unwrap(runtime::VirtualMachine::create(*session_, executable_));
-    vm_->set_call_limit(100'000);
-  }
-  interp::Value call(const std::string& function, const std::vector<interp::Value>& arguments) {
-    std::vector<runtime::Value> args;
-    for (const interp::Value& argument : arguments) {
-      args.push_back(testing::to_machine(*session_, *executable_, argument));
-    }
-    return testing::from_machine(unwrap(vm_->call(function, args)));
-  }
-
- private:
-  std::unique_ptr<runtime::Session> session_;
-  std::shared_ptr<const Executable> executable_;
-  std::unique_ptr<runtime::VirtualMachine> vm_;
-};
 
 TEST(BadInput, AHundredThousandBindings) {
   std::string source = "def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {\n";
@@ -151,7 +130,7 @@ TEST(BadInput, CyclicCalls) {
   Module module = checked(kCyclic);
   testing::expect_user_error([&] { interp::call(module, "f", {vector(1)}); },
                              {"functions call each other too deep"});
-  Compiled compiled(kCyclic);
+  CompiledProgram compiled(kCyclic);
   testing::expect_user_error([&] { compiled.call("f", {vector(1)}); },
                              {"functions call each other too deep"});
 }
@@ -197,7 +176,7 @@ TEST(BadInput, ShapesAtRunTime) {
 }
 
 TEST(BadInput, ShapesAtRunTimeOnTheMachine) {
-  Compiled compiled(kShapes);
+  CompiledProgram compiled(kShapes);
   auto run = [&](const char* name, std::vector<int64_t> dims) {
     return compiled.call(name, {interp::Value::shape(std::move(dims))});
   };
@@ -221,7 +200,7 @@ TEST(BadInput, ZeroAndNegativeDimensions) {
   op::RefTensor empty = op::RefTensor::zeros(DType::kF32, {2, 0});
   EXPECT_EQ(interp::call(module, "main", {interp::Value::tensor(empty)}).as_tensor().values,
             (std::vector<double>{0, 0}));
-  Compiled sums(
+  CompiledProgram sums(
       "def main(x: Tensor((n, 0), f32)) -> Tensor((n,), f32) {\n"
       "y: Tensor((n,), f32) = sum(x) {axes: [1]} return y }");
   EXPECT_EQ(sums.call("main", {interp::Value::tensor(empty)}).as_tensor().values,

@@ -105,6 +105,22 @@ def main(x: Tensor((n,), f32), k0: Prim(i64, k)) -> Tensor((n,), f32) {
       << body;
 }
 
+// Branches may call their lambdas alike: the names of the functions are all different.
+TEST(LambdaLift, NamesOfFunctionsAreDifferent) {
+  std::string source = "def main(x0: Prim(i64), c: Prim(bool)) -> Prim(i64) {\n";
+  constexpr int kBranches = 200;
+  for (int i = 0; i < kBranches; ++i) {
+    source += "  x" + std::to_string(i + 1) + ": Prim(i64) = if (c) {\n" +
+              "    f: Callable((), Prim(i64)) = def () -> Prim(i64) { return x" +
+              std::to_string(i) + " }\n    r: Prim(i64) = f()\n    yield r\n  } else { yield x" +
+              std::to_string(i) + " }\n";
+  }
+  source += "  return x" + std::to_string(kBranches) + "\n}\n";
+  Module module = checked(lambda_lift(checked(text::parse(source, "test"))));
+  EXPECT_EQ(module.functions.size(), static_cast<size_t>(kBranches + 1));
+  EXPECT_TRUE(module.functions.contains("main.f_" + std::to_string(kBranches - 1)));
+}
+
 TEST(DeadCode, PrivateFunctionsThatNothingReachesGo) {
   Module module = eliminate_dead_code(text::parse(R"(
 def main(x: Tensor((n,), f32)) -> Tensor((n,), f32) {

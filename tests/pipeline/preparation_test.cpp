@@ -4,8 +4,10 @@
 #include "ir/exceptions.h"
 #include "passes/kernel.h"
 #include "passes/lift_packing.h"
+#include "passes/lift_preparation.h"
 #include "pipeline/compile.h"
 #include "relax/expr.h"
+#include "relax/visit.h"
 #include "run_module.h"
 #include "runtime/vm.h"
 #include "support/sessions.h"
@@ -102,6 +104,27 @@ TEST(Preparation, EachWeightIsPackedOnceForAllFunctions) {
   // Functions that others call keep their parameters.
   EXPECT_EQ(relax::as_relax_function(planned.find("inner"))->params.size(), 2u);
   EXPECT_EQ(relax::as_relax_function(planned.find("one"))->params.size(), 5u);
+}
+
+// Each value is made of the one before, twice: prepare has as many bindings, and the search for
+// equal values stays as long.
+TEST(Preparation, ALongWayFromAWeight) {
+  std::string source =
+      "module {model.weights: [\"w0\"]}\n"
+      "def main(x: Tensor((n, 4), f32), w0: Tensor((4, 4), f32)) -> Tensor((n, 4), f32) {\n"
+      "  dataflow {\n";
+  constexpr int kSteps = 5000;
+  for (int i = 0; i < kSteps; ++i) {
+    const std::string w = "w" + std::to_string(i);
+    source +=
+        "    w" + std::to_string(i + 1) + ": Tensor((4, 4), f32) = minimum(" + w + ", " + w + ")\n";
+  }
+  source += "    y: Tensor((n, 4), f32) = matmul(x, w" + std::to_string(kSteps) +
+            ")\n    output y\n  }\n  return y\n}\n";
+  Module module = passes::lift_preparation(text::parse(source, "model"));
+  const auto* prepare = relax::as_relax_function(module.find("prepare"));
+  ASSERT_NE(prepare, nullptr);
+  EXPECT_EQ(relax::body_of(*prepare).blocks[0].bindings.size(), static_cast<size_t>(kSteps));
 }
 
 TEST(Preparation, KernelsKnowTheirWeights) {

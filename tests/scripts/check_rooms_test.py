@@ -85,7 +85,7 @@ class CheckRooms(unittest.TestCase):
     def test_a_library_is_its_folder_and_its_line(self):
         table = TABLE.replace("| cli/ |", "| abi/ | t | - | here |\n| library/ | l | abi | here |\n| cli/ |")
         files = {
-            "src/abi/libraries.h": "#define TAPML_LIBRARIES(LIBRARY) \\\n  LIBRARY(quick)\n",
+            "src/abi/libraries.h": "#define TAPML_KNOWN_LIBRARIES(LIBRARY) \\\n  LIBRARY(quick)\n",
             "src/library/library.cpp": "",
             "src/library/quick/patterns.cpp": "// Quick's patterns\n",
             "src/library/quick/routines.cpp": "",

@@ -19,7 +19,7 @@ namespace {
 
 class FunctionLowering {
  public:
-  FunctionLowering(const std::string& name, const Function& function, const VmContext& context,
+  FunctionLowering(const std::string& name, const Function& function, VmContext& context,
                    Executable& executable)
       : function_(function), context_(context), executable_(executable), heap_(out_, function) {
     out_.name = name;
@@ -91,12 +91,10 @@ class FunctionLowering {
   }
 
   int32_t constant_index(const HostTensor& value) {
-    std::string hash = content_hash(value);
-    for (size_t i = 0; i < executable_.constants.size(); ++i) {
-      if (content_hash(executable_.constants[i]) == hash) return static_cast<int32_t>(i);
-    }
-    executable_.constants.push_back(value);
-    return static_cast<int32_t>(executable_.constants.size() - 1);
+    const auto next = static_cast<int32_t>(executable_.constants.size());
+    auto [known, is_new] = context_.constants.try_emplace(content_hash(value), next);
+    if (is_new) executable_.constants.push_back(value);
+    return known->second;
   }
 
   int32_t function_index(const std::string& name) const {
@@ -108,12 +106,10 @@ class FunctionLowering {
   }
 
   int32_t packed_index(const std::string& name) {
-    std::vector<std::string>& names = executable_.packed;
-    for (size_t i = 0; i < names.size(); ++i) {
-      if (names[i] == name) return static_cast<int32_t>(i);
-    }
-    names.push_back(name);
-    return static_cast<int32_t>(names.size() - 1);
+    const auto next = static_cast<int32_t>(executable_.packed.size());
+    auto [known, is_new] = context_.packed.try_emplace(name, next);
+    if (is_new) executable_.packed.push_back(name);
+    return known->second;
   }
 
   // After lambda lifting a lambda only passes on: captured values, then its own parameters.
@@ -439,7 +435,7 @@ class FunctionLowering {
   }
 
   const Function& function_;
-  const VmContext& context_;
+  VmContext& context_;
   Executable& executable_;
   VmFunction out_;
   int32_t next_register_ = 0;
@@ -449,8 +445,8 @@ class FunctionLowering {
 
 }  // namespace
 
-VmFunction lower_function(const std::string& name, const Function& function,
-                          const VmContext& context, Executable& executable) {
+VmFunction lower_function(const std::string& name, const Function& function, VmContext& context,
+                          Executable& executable) {
   return FunctionLowering(name, function, context, executable).run();
 }
 

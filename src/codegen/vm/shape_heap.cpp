@@ -1,5 +1,8 @@
 #include "codegen/vm/shape_heap.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "arith/analyzer.h"
 #include "arith/one_or.h"
 #include "arith/scalar_program.h"
@@ -18,11 +21,17 @@ struct ShapeHeap::Open {
   bool is_dimension;
 };
 
+bool ShapeHeap::ByCode::operator()(const ScalarProgram& a, const ScalarProgram& b) const {
+  return std::lexicographical_compare(a.code.begin(), a.code.end(), b.code.begin(), b.code.end(),
+                                      [](const ScalarInst& x, const ScalarInst& y) {
+                                        return std::pair(x.op, x.operand) <
+                                               std::pair(y.op, y.operand);
+                                      });
+}
+
 int32_t ShapeHeap::find(const Var& var) const {
-  for (size_t i = slots_.size(); i-- > 0;) {
-    if (slots_[i].same_as(var)) return static_cast<int32_t>(i);
-  }
-  return -1;
+  auto it = slots_.find(var.get());
+  return it == slots_.end() ? -1 : it->second;
 }
 
 ShapeHeap::ShapeHeap(VmFunction& out, const Function& function)
@@ -33,17 +42,19 @@ int64_t ShapeHeap::most(const Var& var) const {
 }
 
 int32_t ShapeHeap::define(const Var& var) {
-  slots_.push_back(var);
-  out_.slots = static_cast<int32_t>(slots_.size());
+  const auto slot = static_cast<int32_t>(defined_.size());
+  slots_[var.get()] = slot;
+  defined_.push_back(var);
+  out_.slots = slot + 1;
   if (auto source = sources_.find(var.get()); source != sources_.end()) {
-    out_.sources.resize(slots_.size());
+    out_.sources.resize(defined_.size());
     out_.sources.back() = source->second;
   }
-  return out_.slots - 1;
+  return slot;
 }
 
 void ShapeHeap::forget(size_t mark) {
-  for (size_t i = mark; i < slots_.size(); ++i) slots_[i] = make_var("out of scope");
+  for (size_t i = mark; i < defined_.size(); ++i) slots_.erase(defined_[i].get());
 }
 
 std::vector<Var> ShapeHeap::unknown(const PrimExpr& expr) const {
@@ -59,16 +70,14 @@ ScalarProgram ShapeHeap::scalar_program(const PrimExpr& expr) {
     throw_user("symbolic variable " + var->name + " has no value here", "function " + out_.name,
                "a parameter or match_cast that has it as a dimension", to_string(expr));
   }
-  return arith::compile_scalar(expr, slots_);
+  return arith::compile_scalar(expr, [&](const Var& var) { return find(var); });
 }
 
 int32_t ShapeHeap::program(const PrimExpr& expr) {
-  ScalarProgram code = scalar_program(expr);
-  for (size_t i = 0; i < out_.programs.size(); ++i) {
-    if (out_.programs[i] == code) return static_cast<int32_t>(i);
-  }
-  out_.programs.push_back(std::move(code));
-  return static_cast<int32_t>(out_.programs.size() - 1);
+  const auto next = static_cast<int32_t>(out_.programs.size());
+  auto [known, is_new] = programs_.try_emplace(scalar_program(expr), next);
+  if (is_new) out_.programs.push_back(known->first);
+  return known->second;
 }
 
 std::vector<int32_t> ShapeHeap::programs(const Dims& dims) {

@@ -42,7 +42,7 @@ class ShapeHeap {
   int32_t layout(DType dtype, const Dims& dims, const PrimExpr& offset = {});
 
   // Slots that are defined after mark() are out of scope after forget().
-  size_t mark() const { return slots_.size(); }
+  size_t mark() const { return defined_.size(); }
   void forget(size_t mark);
 
  private:
@@ -64,7 +64,12 @@ class ShapeHeap {
   VmFunction& out_;
   const AttrMap& attrs_;
   const std::map<const tapml::ExprNode*, SymbolSource> sources_;
-  std::vector<Var> slots_;
+  std::map<const tapml::ExprNode*, int32_t> slots_;  // of the variables in scope
+  std::vector<Var> defined_;                         // by slot
+  struct ByCode {
+    bool operator()(const ScalarProgram& a, const ScalarProgram& b) const;
+  };
+  std::map<ScalarProgram, int32_t, ByCode> programs_;  // numbers in out_.programs
 };
 
 }  // namespace tapml::codegen

@@ -11,6 +11,7 @@ namespace {
 
 // Where nothing is known of a dimension; only decides between two right plans.
 constexpr int64_t kTypicalDimension = 512;
+constexpr size_t kManySymbols = 16;
 
 PrimExpr padded(const PrimExpr& bytes, int64_t to) { return floordiv(bytes + (to - 1), to) * to; }
 
@@ -31,12 +32,50 @@ PrimExpr storage_bytes(const Dims& shape, DType dtype) {
   return analyzer.simplify(padded(bytes, 16));
 }
 
-void Sizes::learn(const PrimExpr& expr) {
+void Sizes::learn(const PrimExpr& expr, arith::Analyzer& analyzer) const {
   for (const Var& var : free_vars(expr)) {
-    if (!known_.emplace(var.get(), true).second) continue;
     auto bound = bounds_.find(var.get());
-    analyzer_.bind(var, 0,
-                   bound == bounds_.end() ? std::nullopt : std::optional<int64_t>(bound->second));
+    analyzer.bind(var, 0,
+                  bound == bounds_.end() ? std::nullopt : std::optional<int64_t>(bound->second));
+  }
+}
+
+arith::Analyzer& Sizes::analyzer(const PrimExpr& a, const PrimExpr& b) {
+  for (const PrimExpr& one : {a, b}) {
+    if (!one || known_.size() > kManySymbols) continue;
+    bool fresh = false;
+    for (const Var& var : free_vars(one)) fresh |= known_.insert(var.get()).second;
+    if (fresh) learn(one, shared_);
+  }
+  if (known_.size() <= kManySymbols) return shared_;
+  own_ = arith::Analyzer();
+  learn(a, own_);
+  if (b) learn(b, own_);
+  return own_;
+}
+
+// Sums, products and maxima of what is not negative grow with every operand.
+void Sizes::add_unlimited(const PrimExpr& expr, Symbols& into) const {
+  if (expr.is_var()) {
+    if (!bounds_.contains(expr.get())) into.push_back(expr.get());
+    return;
+  }
+  switch (expr.kind()) {
+    case ExprKind::kMul:
+      if (expr.operand(0).is_int() && expr.operand(0)->int_value <= 0) return;
+      if (expr.operand(1).is_int() && expr.operand(1)->int_value <= 0) return;
+      [[fallthrough]];
+    case ExprKind::kAdd:
+    case ExprKind::kMax:
+      for (const PrimExpr& operand : expr->operands) add_unlimited(operand, into);
+      return;
+    case ExprKind::kFloorDiv:
+      if (expr.operand(1).is_int() && expr.operand(1)->int_value > 0) {
+        add_unlimited(expr.operand(0), into);
+      }
+      return;
+    default:
+      return;
   }
 }
 
@@ -48,7 +87,7 @@ int32_t Sizes::add_constant(int64_t bytes) {
   entry.most = padded_constant(bytes, 16);
   entry.typical = static_cast<double>(bytes);
   entry.aligned = -1;
-  by_typical_[entry.typical].push_back(known->second);
+  alike_[{entry.typical, {}}].push_back(known->second);
   entries_.push_back(std::move(entry));
   return known->second;
 }
@@ -59,25 +98,28 @@ int32_t Sizes::add(const PrimExpr& bytes) {
   for (int32_t one : alike) {
     if (same_expr(this->bytes(one), bytes)) return one;
   }
-  learn(bytes);
   Entry entry;
   entry.aligned = -1;
-  entry.bytes = analyzer_.simplify(bytes);
+  arith::Analyzer& analyzer = this->analyzer(bytes);
+  entry.bytes = analyzer.simplify(bytes);
   if (entry.bytes.is_int()) {
     int32_t constant = add_constant(entry.bytes->int_value);
     alike.push_back(constant);
     return constant;
   }
-  if (auto most = analyzer_.upper_bound(entry.bytes)) entry.most = padded_constant(*most, 16);
+  if (auto most = analyzer.upper_bound(entry.bytes)) entry.most = padded_constant(*most, 16);
   arith::Values values;
   for (const Var& var : free_vars(entry.bytes)) {
     auto bound = bounds_.find(var.get());
     values[var.get()] = bound == bounds_.end() ? kTypicalDimension : bound->second;
+    entry.symbols.push_back(var.get());
   }
+  std::sort(entry.symbols.begin(), entry.symbols.end());
+  if (!entry.most) add_unlimited(entry.bytes, entry.unlimited);
   entry.typical = static_cast<double>(arith::evaluate(entry.bytes, values).value_or(0));
-  std::vector<int32_t>& same = by_typical_[entry.typical];
+  std::vector<int32_t>& same = alike_[{entry.typical, entry.symbols}];
   for (int32_t one : same) {
-    if (!analyzer_.prove_equal(this->bytes(one), entry.bytes)) continue;
+    if (!analyzer.prove_equal(this->bytes(one), entry.bytes)) continue;
     alike.push_back(one);
     return one;
   }
@@ -93,8 +135,15 @@ bool Sizes::at_most(int32_t a, int32_t b) {
   // What is larger in one case is not proved smaller.
   if (typical(a) > typical(b)) return false;
   if (bytes(a).is_int() && bytes(b).is_int()) return bytes(a)->int_value <= bytes(b)->int_value;
+  // Nor what grows with a symbol that the other one does not have.
+  const Entry &less = entries_[static_cast<size_t>(a)], &more = entries_[static_cast<size_t>(b)];
+  for (const tapml::ExprNode* symbol : less.unlimited) {
+    if (!std::binary_search(more.symbols.begin(), more.symbols.end(), symbol)) return false;
+  }
   auto [known, fresh] = at_most_.emplace(key(a, b), false);
-  if (fresh) known->second = analyzer_.prove_less_equal(bytes(a), bytes(b));
+  if (fresh) {
+    known->second = analyzer(less.bytes, more.bytes).prove_less_equal(less.bytes, more.bytes);
+  }
   return known->second;
 }
 
@@ -137,8 +186,8 @@ int32_t Sizes::aligned(int32_t a) {
     auto place = padded_constant(entry.bytes->int_value, kTensorAlignment);
     if (!place) return -1;
     result = add_constant(*place);
-  } else if (!analyzer_.prove_divisible(entry.bytes, kTensorAlignment)) {
-    result = add(padded(entry.bytes, kTensorAlignment));
+  } else if (!analyzer(entry.bytes).prove_divisible(entry.bytes, kTensorAlignment)) {
+    result = add(padded(PrimExpr(entry.bytes), kTensorAlignment));
   }
   entries_[static_cast<size_t>(a)].aligned = result;
   return result;

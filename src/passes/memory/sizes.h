@@ -3,8 +3,10 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "arith/analyzer.h"
@@ -42,25 +44,33 @@ class Sizes {
   double typical(int32_t size) const { return entries_[static_cast<size_t>(size)].typical; }
 
  private:
+  using Symbols = std::vector<const tapml::ExprNode*>;  // in the order of their addresses
   struct Entry {
     PrimExpr bytes;
+    Symbols symbols;
+    Symbols unlimited;  // those that make it as large as one likes
     std::optional<int64_t> most;
     double typical = 0;
     int32_t aligned = 0;  // its number once known
   };
-  void learn(const PrimExpr& expr);
+  // Knows the symbols of these expressions, for as long as none is asked for again.
+  arith::Analyzer& analyzer(const PrimExpr& a, const PrimExpr& b = {});
+  void learn(const PrimExpr& expr, arith::Analyzer& analyzer) const;
+  void add_unlimited(const PrimExpr& expr, Symbols& into) const;
   int32_t add_constant(int64_t bytes);
   static uint64_t key(int32_t a, int32_t b) {
     return static_cast<uint64_t>(static_cast<uint32_t>(a)) << 32 | static_cast<uint32_t>(b);
   }
 
   const VarBounds& bounds_;
-  arith::Analyzer analyzer_;
-  std::map<const tapml::ExprNode*, bool> known_;  // variables
+  // One for all while there are few symbols. What it takes to prove something grows with them, so
+  // that many are known to an analyzer of their own where they are asked about.
+  arith::Analyzer shared_, own_;
+  std::set<const tapml::ExprNode*> known_;  // to the shared one
   std::vector<Entry> entries_;
   std::unordered_map<int64_t, int32_t> constants_;
   std::map<std::string, std::vector<int32_t>> by_text_;
-  std::map<double, std::vector<int32_t>> by_typical_;
+  std::map<std::pair<double, Symbols>, std::vector<int32_t>> alike_;
   std::unordered_map<uint64_t, bool> at_most_;
   std::unordered_map<uint64_t, int32_t> joins_, sums_;
 };

@@ -37,6 +37,11 @@ std::optional<Fit> StorageInProgress::fit_at(int32_t offset, int64_t known, cons
                                              Sizes& sizes, const AssignOptions& options) const {
   int32_t end = sizes.sum(offset, item.size);
   if (end < 0) return std::nullopt;
+  // What makes it larger is known when it is allocated.
+  if (std::max(known, item.known) > std::min(plan_.place, item.place) &&
+      !sizes.at_most(end, plan_.size)) {
+    return std::nullopt;
+  }
   Fit fit{.offset = offset, .size = sizes.join(plan_.size, end), .offset_known = known};
   const bool grows = fit.size != plan_.size;
   // Who holds a result holds no more than it.

@@ -1,12 +1,14 @@
 #include "passes/storage/view_flow.h"
 
 #include <algorithm>
+#include <map>
 
 #include "op/operator.h"
 #include "op/shapes.h"
 #include "passes/graph_functions.h"
 #include "passes/kernel.h"
 #include "relax/storage.h"
+#include "relax/visit.h"
 
 namespace tapml::passes {
 
@@ -31,24 +33,51 @@ bool are_rows(const Dims& of, const Dims& size) {
 }
 
 ViewFlow::ViewFlow(const Module& module) : module_(module) {
-  do {
+  std::map<std::string, const Function*> functions;
+  std::map<std::string, std::set<std::string>> callers;
+  for (const auto& [name, function] : graph_functions(module)) {
+    if (is_fused(*function)) continue;
+    functions[name] = function;
+    pending_.insert(name);
+    visit(function->body, [&, &name = name](const Expr& e) {
+      if (const auto* global = as<GlobalVarNode>(e)) callers[global->name].insert(name);
+    });
+  }
+  while (!pending_.empty()) {
+    const std::string name = *pending_.begin();
+    pending_.erase(pending_.begin());
+    auto function = functions.find(name);
+    if (function == functions.end()) continue;
+    const bool took = values_take_, gave = values_give_;
     changed_ = false;
-    for (const auto& [name, function] : graph_functions(module)) {
-      if (is_fused(*function)) continue;
-      if (value(function->body) && results_.insert(name).second) changed_ = true;
+    if (value(function->second->body) && results_.insert(name).second) {
+      pending_.insert(callers[name].begin(), callers[name].end());
     }
-  } while (changed_);
+    if (changed_) pending_.insert(name);
+    if (took == values_take_ && gave == values_give_) continue;
+    for (const auto& [other, node] : functions) pending_.insert(other);
+  }
 }
 
-void ViewFlow::mark(const VarNode* var) {
-  if (may_hold_tensors(var->annotation) && views_.insert(var).second) changed_ = true;
+bool ViewFlow::mark(const VarNode* var) {
+  const bool is_new = may_hold_tensors(var->annotation) && views_.insert(var).second;
+  changed_ |= is_new;
+  return is_new;
 }
 
 // A function that is a value: who calls it is not known.
-void ViewFlow::as_value(const Function& function, bool result_may_be_view) {
-  if (result_may_be_view && !values_give_) values_give_ = changed_ = true;
+void ViewFlow::as_value(const Function& lambda, bool result_may_be_view) {
+  if (result_may_be_view) values_give_ = true;
   if (!values_take_) return;
-  for (const Variable& param : function.params) mark(param.get());
+  for (const Variable& param : lambda.params) mark(param.get());
+}
+
+void ViewFlow::as_value(const Function& function, const std::string& name) {
+  if (results_.contains(name)) values_give_ = true;
+  if (!values_take_) return;
+  for (const Variable& param : function.params) {
+    if (mark(param.get())) pending_.insert(name);
+  }
 }
 
 bool ViewFlow::sequence(const SeqNode& seq) {
@@ -79,7 +108,7 @@ bool ViewFlow::value(const Expr& expr) {
   } else if (const auto* global = as<GlobalVarNode>(expr)) {
     used_.insert(global->name);
     if (const auto* function = as_relax_function(module_.find(global->name))) {
-      as_value(*function, results_.contains(global->name));
+      as_value(*function, global->name);
     }
   }
   return false;
@@ -92,7 +121,7 @@ bool ViewFlow::call(const CallNode& call) {
   bool takes = false;
   for (const Expr& arg : call.args) takes |= value(arg);
   if (as<VarNode>(call.callee)) {
-    if (takes && !values_take_) values_take_ = changed_ = true;
+    if (takes) values_take_ = true;
     return values_give_;
   }
   if (!as<OperatorNode>(call.callee)) return false;
@@ -108,7 +137,7 @@ bool ViewFlow::call_function(const CallNode& call, const std::string& name) {
   for (size_t i = 0; i < call.args.size(); ++i) {
     const bool view = value(call.args[i]);
     if (view && function && !fused && i < function->params.size()) {
-      mark(function->params[i].get());
+      if (mark(function->params[i].get())) pending_.insert(name);
     }
   }
   return results_.contains(name);

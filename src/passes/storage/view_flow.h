@@ -27,15 +27,17 @@ class ViewFlow {
   bool call_function(const relax::CallNode& call, const std::string& name);
   bool storage_view(const relax::CallNode& call);
   bool updated(const relax::CallNode& call);
-  void as_value(const relax::Function& function, bool result_may_be_view);
-  void mark(const relax::VarNode* var);
+  void as_value(const relax::Function& lambda, bool result_may_be_view);
+  void as_value(const relax::Function& function, const std::string& name);
+  bool mark(const relax::VarNode* var);  // whether that is news
 
   const Module& module_;
   std::set<const relax::VarNode*> views_;
   std::set<std::string> results_;  // functions that may return one
   std::set<std::string> used_;
   bool values_take_ = false, values_give_ = false;  // function values
-  bool changed_ = false;
+  bool changed_ = false;                            // by the function that is looked at
+  std::set<std::string> pending_;                   // functions to be looked at (again)
 };
 
 // Whether a part of `size` elements a dimension of a tensor of shape `of` surely lies together.

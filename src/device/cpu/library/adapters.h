@@ -14,7 +14,7 @@ namespace tapml::device {
 
 // Each library's folder has its routines.
 #define TAPML_DECLARE_LIBRARY(name) const tapml_library* name##_library();
-TAPML_LIBRARIES(TAPML_DECLARE_LIBRARY)
+TAPML_KNOWN_LIBRARIES(TAPML_DECLARE_LIBRARY)
 #undef TAPML_DECLARE_LIBRARY
 
 // Puts a text where a library's caller reads it; the result is the routine's failure.

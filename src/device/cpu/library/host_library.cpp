@@ -15,7 +15,7 @@ struct Adapter {
   const tapml_library* (*table)();
 };
 #define TAPML_ADAPTER(name) {#name, name##_library},
-constexpr Adapter kAdapters[] = {TAPML_LIBRARIES(TAPML_ADAPTER)};
+constexpr Adapter kAdapters[] = {TAPML_KNOWN_LIBRARIES(TAPML_ADAPTER)};
 #undef TAPML_ADAPTER
 
 bool is_name(const char* text) {

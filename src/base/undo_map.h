@@ -1,0 +1,69 @@
+// A map that can go back to what it was: what is known in one branch of a program, without a copy
+// of all that is known around it.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace tapml {
+
+template <class Key, class Value>
+class UndoMap {
+ public:
+  const std::map<Key, Value>& entries() const { return entries_; }
+  // Null where there is none.
+  const Value* find(const Key& key) const {
+    auto it = entries_.find(key);
+    return it == entries_.end() ? nullptr : &it->second;
+  }
+  void set(const Key& key, Value value) {
+    auto [it, is_new] = entries_.try_emplace(key);
+    log_.emplace_back(key, is_new ? std::nullopt : std::optional(std::move(it->second)));
+    it->second = std::move(value);
+  }
+
+  // Changes so far, and the key of each.
+  size_t changes() const { return log_.size(); }
+  const Key& changed(size_t change) const { return log_[change].first; }
+  // Takes back all but the first `changes`.
+  void undo(size_t changes) {
+    for (; log_.size() > changes; log_.pop_back()) {
+      auto& [key, before] = log_.back();
+      if (before) {
+        entries_[key] = std::move(*before);
+      } else {
+        entries_.erase(key);
+      }
+    }
+  }
+
+ private:
+  std::map<Key, Value> entries_;
+  std::vector<std::pair<Key, std::optional<Value>>> log_;
+};
+
+// Runs both sides of an if, of which one will run: what either has set, the first one's where both
+// have, is set after them, but where it was before.
+template <class Key, class Value, class First, class Second>
+void run_sides(UndoMap<Key, Value>& map, First&& first, Second&& second) {
+  const size_t before = map.changes();
+  std::map<Key, Value> set;
+  auto take = [&] {
+    for (size_t i = before; i < map.changes(); ++i) {
+      set.emplace(map.changed(i), *map.find(map.changed(i)));
+    }
+    map.undo(before);
+  };
+  first();
+  take();
+  second();
+  take();
+  for (auto& [key, value] : set) {
+    if (!map.find(key)) map.set(key, std::move(value));
+  }
+}
+
+}  // namespace tapml
