@@ -3,10 +3,8 @@
 
 #include "analysis/verifier.h"
 #include "build/block_builder.h"
-#include "build/insert_checks.h"
 #include "passes/kernel.h"
 #include "passes/legalize.h"
-#include "passes/name_shapes.h"
 #include "pipeline/compile.h"
 #include "relax/visit.h"
 #include "support/expect_error.h"
@@ -184,21 +182,6 @@ def main(a: Tensor((m, 2), f32), b: Tensor((k, 2), f32), c: Tensor((n, 2), f32))
 })"));
   EXPECT_NE(text.find("xs1_of_concat"), std::string::npos) << text;
   EXPECT_NE(text.find("xs2_of_concat"), std::string::npos) << text;
-}
-
-// Branches that decide alike make variables that must not be taken for each other.
-TEST(Checks, BranchesKeepTheirVariables) {
-  const Module module = text::parse(R"(
-def main(x: Tensor((n, m), f32), s: Shape(ndim=2)) -> Tensor((n, m), f32) {
-  y: Tensor(ndim=2, f32) = full(s) {dtype: f32, value: 1.0}
-  z: Tensor((n, m), f32) = add(x, y)
-  return z
-})",
-                                    "test");
-  for (int i = 0; i < 100; ++i) {
-    const Module named = name_shapes(build::insert_checks(module));
-    ASSERT_NO_THROW(analysis::verify(named, "name_shapes")) << text::print(named);
-  }
 }
 
 TEST(Checks, OfWhatMayBroadcast) {
