@@ -34,9 +34,9 @@ prim def hand_bump(inout x: Buffer((n, m), f32), n: i64, m: i64) {
 )";
 
 // What libraries have routines for (docs/libraries.md), and what they take behind a product.
-const std::vector<const char*> kLibraryOperators = {
-    "matmul", "matmul", "linear", "softmax", "layer_norm", "conv1d",
-    "conv2d", "add",    "relu",   "silu",    "tanh"};
+const std::vector<const char*> kLibraryOperators = {"matmul",     "matmul", "linear", "softmax",
+                                                    "layer_norm", "conv1d", "conv2d", "add",
+                                                    "relu",       "silu",   "tanh"};
 
 }  // namespace
 
