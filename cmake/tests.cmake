@@ -146,7 +146,7 @@ tapml_example_library(example_fails TAPML_EXAMPLE_FAILS)
 tapml_example_library(example_version TAPML_EXAMPLE_VERSION=999)
 foreach(test test_library test_graphs test_e2e)
   if(TARGET ${test})
-    target_compile_definitions(${test} PRIVATE TAPML_LIBRARIES="${CMAKE_BINARY_DIR}/tests/libraries")
+    target_compile_definitions(${test} PRIVATE TAPML_LIBRARY_FOLDER="${CMAKE_BINARY_DIR}/tests/libraries")
   endif()
 endforeach()
 

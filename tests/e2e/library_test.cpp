@@ -14,7 +14,7 @@ using testing::TempFolder;
 const std::string kPatterns = TAPML_SOURCE_DIR "/examples/library/swiglu.txt";
 
 std::string file(const std::string& name) {
-  return std::string(TAPML_LIBRARIES) + "/" + name + ".so";
+  return std::string(TAPML_LIBRARY_FOLDER) + "/" + name + ".so";
 }
 
 // A bug of a library is found like one of a schedule.

@@ -69,7 +69,7 @@ using Sessions = std::vector<std::pair<std::string, std::unique_ptr<runtime::Ses
 Sessions open_sessions() {
   Sessions sessions;
   device::HostLibraries libraries = {
-      unwrap(device::HostLibrary::load(std::string(TAPML_LIBRARIES) + "/example.so"))};
+      unwrap(device::HostLibrary::load(std::string(TAPML_LIBRARY_FOLDER) + "/example.so"))};
   sessions.emplace_back("cpu",
                         unwrap(runtime::LocalSession::create(std::make_shared<device::CpuDevice>(
                             0, codegen::make_jit_loader(), std::move(libraries)))));

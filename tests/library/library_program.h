@@ -12,7 +12,7 @@
 namespace tapml::testing {
 
 inline std::string library_file(const std::string& name) {
-  return std::string(TAPML_LIBRARIES) + "/" + name + ".so";
+  return std::string(TAPML_LIBRARY_FOLDER) + "/" + name + ".so";
 }
 
 inline HostTensor random_tensor(DType dtype, const Shape& shape, uint64_t seed) {
