@@ -139,7 +139,7 @@ TEST(RandomGraphs, AgreeWithTheJudge) {
   for (const op::OperatorInfo* info : op::operator_table()) {
     if (!occurred.contains(info->name)) never.emplace_back(info->name);
   }
-  EXPECT_LE(never.size(), op::operator_table().size() / 10) << ::testing::PrintToString(never);
+  EXPECT_LE(never.size(), op::operator_table().size() / 8) << ::testing::PrintToString(never);
 }
 
 }  // namespace
