@@ -52,35 +52,18 @@ class BlockOrder {
   void add(size_t i) {
     const Binding& binding = block_.bindings[i];
     std::set<const VarNode*> used;
-    std::vector<Var> symbols;
     visit(binding.value, [&](const Expr& expr) {
       if (const auto* var = as<VarNode>(expr)) used.insert(var);
-      if (expr->kind == relax::ExprKind::kShape || expr->kind == relax::ExprKind::kPrimValue) {
-        collect_vars(annotation_of(expr), symbols);
-      }
-      if (const auto* call = as<CallNode>(expr)) {
-        for (const Annotation& annotation : call->annotations) collect_vars(annotation, symbols);
-      }
-    });
-    collect_vars(binding.var->annotation, symbols);
-    visit_bindings(binding.value, [&](const Binding& inner, bool) {
-      collect_vars(inner.var->annotation, symbols);
     });
     std::set<size_t> before;
     for (const VarNode* var : used) {
       auto made = number_of_.find(var);
       if (made != number_of_.end()) before.insert(made->second);
     }
-    for (const Var& symbol : symbols) {
-      auto made = symbol_from_.find(symbol.get());
-      if (made != symbol_from_.end()) before.insert(made->second);
-    }
+    // What stands behind a check relies on it, and may name the symbols that it defines.
+    if (last_check_) before.insert(*last_check_);
     for (size_t one : before) precede(one, i);
-    if (binding.match_cast) {
-      std::vector<Var> defined;
-      collect_vars(binding.match_cast, defined);
-      for (const Var& symbol : defined) symbol_from_.emplace(symbol.get(), i);
-    }
+    if (binding.match_cast) last_check_ = i;
     number_of_[binding.var.get()] = i;
     measure(i, used);
   }
@@ -250,7 +233,7 @@ class BlockOrder {
   VarBounds var_bounds_;
   Sizes sizes_;
   std::map<const VarNode*, size_t> number_of_;
-  std::map<const tapml::ExprNode*, size_t> symbol_from_;  // the match_cast that defines it
+  std::optional<size_t> last_check_;
   std::vector<std::vector<size_t>> successors_, predecessors_;
   std::vector<std::vector<size_t>> holds_;        // whose memory a value keeps
   std::vector<std::vector<size_t>> used_owners_;  // whose memory the operands keep

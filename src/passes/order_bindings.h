@@ -9,9 +9,10 @@ namespace tapml::passes {
 // In each dataflow block of a function that is no kernel, bindings come in an order in which less
 // memory is needed at a time: chosen step by step from the front, always the binding after which
 // the least is held, or from the back, always the one before which the least is; or as they were,
-// where neither holds less. Values, and the order of updates in place with everything that may look
-// at the same storage, stay as they are. Sizes are compared at `values` (by name) of symbolic
-// variables, else at plausible ones; how storages are shared is not foreseen.
+// where neither holds less. Values, the order of updates in place with everything that may look at
+// the same storage, and what stands behind a match_cast stay as they are. Sizes are compared at
+// `values` (by name) of symbolic variables, else at plausible ones; how storages are shared is not
+// foreseen.
 //
 // Expects kernel calls (fuse_tensor_ir) without planned storage, in A-normal form.
 Module order_bindings(const Module& module);
