@@ -201,7 +201,7 @@ class BlockOrder {
   }
 
   template <class Iterator, class Cost>
-  static size_t least(Iterator from, Iterator to, const Cost& cost) {
+  static size_t least(Iterator from, const Iterator& to, const Cost& cost) {
     size_t best = *from, looked_at = 0;
     double lowest = cost(best);
     for (; from != to && looked_at < kMostChoices; ++from, ++looked_at) {
