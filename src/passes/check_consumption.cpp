@@ -84,7 +84,7 @@ class Consumption {
   void consume_by_call(const Binding& binding, const CallNode& call) {
     const auto* global = as<GlobalVarNode>(call.callee);
     auto it = global ? updates_.find(global->name) : updates_.end();
-    if (it != updates_.end()) {
+    if (global && it != updates_.end()) {
       for (size_t index : it->second) {
         if (index < call.args.size()) consume(call.args[index], "@" + global->name);
       }
