@@ -484,7 +484,7 @@ class Interpreter {
       if (!fits && !wrong) wrong = std::move(fits).error();
     };
     // What deduction cannot say of coarse annotations either is no matter.
-    (void)guard([&] {
+    [[maybe_unused]] const auto decided = guard([&] {
       const Annotation result = op::deduce(node);
       const auto* tensor = as_tensor(result);
       if (tensor && !tensor->shape && tensor->ndim != kUnknownNdim && !info->decompose) {
