@@ -34,10 +34,10 @@ std::string binding_place(const Binding& binding, const std::string& function);
 // Of checks in front of a call that was written in `binding`: "operand b of add", "argument x of
 // @add2".
 CheckNote operand_note(const std::string& operand, const std::string& op, const Binding& binding);
-// Of integers of a call: "numbers of elements of reshape".
-CheckNote call_note(const std::string& what, const std::string& op, const Binding& binding);
 CheckNote argument_note(const std::string& argument, const std::string& program,
                         const Binding& binding);
+// Of integers of a call: "numbers of elements of reshape".
+CheckNote call_note(const std::string& what, const std::string& op, const Binding& binding);
 
 // By symbolic variable that the function's parameters and match_casts give a value, in branches
 // too. Dimensions that are the variable count before those that are solved for it, in the order in

@@ -8,6 +8,7 @@
 
 #include "build/pattern.h"
 #include "ir/exceptions.h"
+#include "support/attention_pattern.h"
 #include "support/expect_error.h"
 #include "text/parser.h"
 #include "text/printer.h"
@@ -115,20 +116,7 @@ TEST(PatternBuilder, AttentionWithAttributesAndAScalar) {
   Variable scores = p.op("matmul", {q, k}, {{"transpose_b", true}});
   Variable scaled = p.op("multiply", {scores, scale});
   p.op("matmul", {p.op("softmax", {scaled}, {{"axis", -1}}), v});
-  expect_same(p.finish(), R"(
-def attention(q: Tensor((b, h, m, d), f32), k: Tensor((b, h, n, d), f32),
-              v: Tensor((b, h, n, d), f32), scale: Tensor((), f32), c: Prim(bool, d <= 128))
-    -> Object {pattern: true} {
-  dataflow {
-    s: Object = matmul(q, k) {transpose_b: true}
-    t: Object = multiply(s, scale)
-    p: Object = softmax(t) {axis: -1}
-    o: Object = matmul(p, v)
-    output o
-  }
-  return o
-}
-)");
+  expect_same(p.finish(), testing::kAttentionPattern);
 }
 
 TEST(PatternBuilder, ValuesOfEveryKind) {

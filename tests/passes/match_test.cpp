@@ -14,6 +14,7 @@
 #include "passes/outline_group.h"
 #include "passes/partial_evaluate.h"
 #include "passes/simplify_graph.h"
+#include "support/attention_pattern.h"
 #include "support/expect_error.h"
 #include "text/parser.h"
 #include "text/printer.h"
@@ -22,21 +23,7 @@ namespace tapml::passes {
 namespace {
 
 using ::tapml::testing::expect_user_error;
-
-const char* const kAttention = R"(
-def attention(q: Tensor((b, h, m, d), f32), k: Tensor((b, h, n, d), f32),
-              v: Tensor((b, h, n, d), f32), scale: Tensor((), f32), c: Prim(bool, d <= 128))
-    -> Object {pattern: true} {
-  dataflow {
-    s: Object = matmul(q, k) {transpose_b: true}
-    t: Object = multiply(s, scale)
-    p: Object = softmax(t) {axis: -1}
-    o: Object = matmul(p, v)
-    output o
-  }
-  return o
-}
-)";
+using ::tapml::testing::kAttentionPattern;
 
 std::string attention_program(const std::string& width, const std::string& scaled) {
   const std::string t = "Tensor((2, 3, m, " + width + "), f32)";
@@ -132,7 +119,7 @@ def main(
 }
 
 TEST(Match, AttentionBecomesOneKernel) {
-  Module module = matched(attention_program("64", "multiply(scale, a)") + kAttention);
+  Module module = matched(attention_program("64", "multiply(scale, a)") + kAttentionPattern);
   ASSERT_EQ(groups_of(module).size(), 1u);
   for (auto* pass : {legalize, annotate_patterns, fuse_ops, fuse_tensor_ir, eliminate_dead_code}) {
     module = checked(pass(module));
@@ -189,7 +176,7 @@ TEST_P(MatchNearMiss, StaysApart) {
     ASSERT_NE(at, std::string::npos);
     program.replace(at, std::string(miss.from).size(), miss.to);
   }
-  EXPECT_TRUE(groups_of(matched(program + kAttention)).empty());
+  EXPECT_TRUE(groups_of(matched(program + kAttentionPattern)).empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(
