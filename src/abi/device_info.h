@@ -15,7 +15,7 @@ struct Limits {
   int64_t max_binding_bytes = 0;     // one buffer argument; 0: no limit known
   int64_t max_allocation_bytes = 0;  // one buffer; 0: no limit known
   int64_t max_bindings = 0;          // buffers a kernel may take; 0: no limit known
-  int64_t buffer_alignment = 64;     // bytes
+  int64_t buffer_alignment = 1;      // bytes: a kernel's arguments begin at multiples of it
   int64_t threads = 1;               // parallel host threads (cpu) or compute units
 };
 

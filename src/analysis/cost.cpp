@@ -1,5 +1,9 @@
 #include "analysis/cost.h"
 
+#include <algorithm>
+#include <map>
+#include <set>
+
 #include "arith/analyzer.h"
 
 namespace tapml::analysis {
@@ -32,6 +36,33 @@ int64_t operations(const PrimExpr& e) {
   }
 }
 
+using Indices = std::vector<PrimExpr>;
+
+// The places of a buffer that the program reads, or those that it writes.
+class Touched {
+ public:
+  void add(const Indices& indices, const PrimExpr& elements) {
+    for (const Indices& known : places_) {
+      if (std::ranges::equal(known, indices, same_expr)) return;
+    }
+    places_.push_back(indices);
+    elements_.push_back(elements);
+  }
+  // At most all of the buffer's.
+  PrimExpr elements(const PrimExpr& size, arith::Analyzer& analyzer) const {
+    PrimExpr sum = 0;
+    for (const PrimExpr& elements : elements_) {
+      if (analyzer.prove_less_equal(size, elements)) return size;
+      sum = sum + elements;
+    }
+    return min(sum, size);
+  }
+
+ private:
+  std::vector<Indices> places_;
+  std::vector<PrimExpr> elements_;  // at each of them
+};
+
 class Counter {
  public:
   PrimExpr flops(const Stmt& s) {
@@ -39,8 +70,9 @@ class Counter {
     switch (s->kind) {
       case StmtKind::kFor: {
         const auto& loop = as<ForNode>(s);
+        look(loop.extent);
         PrimExpr extent = largest(loop.extent);
-        last_[loop.var.get()] = extent - 1;
+        iterate(loop.var, extent);
         return extent * flops(loop.body);
       }
       case StmtKind::kSeq: {
@@ -51,18 +83,25 @@ class Counter {
       case StmtKind::kStore: {
         const auto& store = as<StoreNode>(s);
         int64_t count = operations(store.value);
-        for (const PrimExpr& index : store.indices) count += operations(index);
+        look(store.value);
+        for (const PrimExpr& index : store.indices) {
+          count += operations(index);
+          look(index);
+        }
+        written_[store.buffer.get()].add(store.indices, passed_by(store.indices));
         return count;
       }
       case StmtKind::kIf: {
         const auto& node = as<IfNode>(s);
+        look(node.condition);
+        if (ends_with_data(node.condition)) exact = false;
         return flops(node.then_body) + flops(node.else_body) + operations(node.condition);
       }
       case StmtKind::kAlloc:
         return flops(as<AllocNode>(s).body);
       case StmtKind::kBlock: {
         const auto& block = as<BlockNode>(s);
-        for (const BlockIter& iter : block.iters) last_[iter.var.get()] = iter.extent - 1;
+        for (const BlockIter& iter : block.iters) iterate(iter.var, largest(iter.extent));
         return flops(block.body);
       }
       case StmtKind::kBarrier:
@@ -71,21 +110,98 @@ class Counter {
     return 0;
   }
 
+  // Elements that are read, and those that are written; what an output holds between two steps of
+  // a reduction need not be memory.
+  PrimExpr touched(const Param& param, arith::Analyzer& analyzer) const {
+    const PrimExpr size = buffer_size(param.buffer);
+    PrimExpr sum = 0;
+    for (const auto* by_buffer : {&read_, &written_}) {
+      if (by_buffer == &read_ && param.mode == AccessMode::kOut) continue;
+      auto found = by_buffer->find(param.buffer.get());
+      if (found != by_buffer->end()) sum = sum + found->second.elements(size, analyzer);
+    }
+    return sum;
+  }
+
   bool exact = true;
 
  private:
   // The extent with outer iterators at their last value, over the scalars alone.
   PrimExpr largest(const PrimExpr& extent) {
-    bool loads = false;
-    visit_expr(extent, [&](const PrimExpr& e) { loads |= e.kind() == tapml::ExprKind::kLoad; });
-    if (loads) {
+    if (loads(extent)) {
       exact = false;
       return 1;
     }
     return tapml::substitute(extent, last_);
   }
 
-  VarMap last_;
+  void iterate(const Var& var, const PrimExpr& extent) {
+    extents_[var.get()] = extent;
+    last_[var.get()] = extent - 1;
+  }
+
+  // Elements at these indices: one for each value of the iterators in them.
+  PrimExpr passed_by(const Indices& indices) const {
+    std::vector<Var> vars;
+    for (const PrimExpr& index : indices) collect_vars(index, vars);
+    std::set<const ExprNode*> known;
+    PrimExpr product = 1;
+    for (size_t i = 0; i < vars.size(); ++i) {  // grows by what stands behind a let
+      if (!known.insert(vars[i].get()).second) continue;
+      if (auto value = lets_.find(vars[i].get()); value != lets_.end()) {
+        collect_vars(value->second, vars);
+      }
+      auto extent = extents_.find(vars[i].get());
+      if (extent != extents_.end()) product = product * extent->second;
+    }
+    return product;
+  }
+
+  // Takes down what the expression reads.
+  void look(const PrimExpr& root) {
+    visit_expr(root, [&](const PrimExpr& e) {
+      if (e.kind() == tapml::ExprKind::kLet) lets_[e.operand(0).get()] = e.operand(1);
+    });
+    visit_expr(root, [&](const PrimExpr& e) {
+      if (e.kind() == tapml::ExprKind::kLoad) {
+        const auto* buffer = static_cast<const BufferNode*>(e->object.get());
+        read_[buffer].add(e->operands, passed_by(e->operands));
+      } else if (e.kind() == tapml::ExprKind::kSelect && ends_with_data(e.operand(0)) &&
+                 (loads(e.operand(1)) || loads(e.operand(2)))) {
+        exact = false;
+      }
+    });
+  }
+
+  static bool loads(const PrimExpr& root) {
+    bool found = false;
+    visit_expr(root, [&](const PrimExpr& e) { found |= e.kind() == tapml::ExprKind::kLoad; });
+    return found;
+  }
+
+  // Whether a comparison holds an iterator against what memory holds, so that data says which
+  // iterations have work.
+  bool ends_with_data(const PrimExpr& condition) const {
+    bool found = false;
+    visit_expr(condition, [&](const PrimExpr& e) {
+      found |= is_comparison(e.kind()) && loads(e) && iterates(e);
+    });
+    return found;
+  }
+
+  // Whether the value is computed from an iterator otherwise than through memory.
+  bool iterates(const PrimExpr& e) const {
+    if (e.kind() == tapml::ExprKind::kLoad) return false;
+    if (e.is_var()) {
+      auto value = lets_.find(e.get());
+      return value != lets_.end() ? iterates(value->second) : extents_.contains(e.get());
+    }
+    return std::ranges::any_of(e->operands, [&](const PrimExpr& part) { return iterates(part); });
+  }
+
+  VarMap extents_, last_;  // of iterators
+  VarMap lets_;
+  std::map<const BufferNode*, Touched> read_, written_;
 };
 
 }  // namespace
@@ -97,9 +213,8 @@ Cost cost_of(const PrimFunc& func) {
   cost.flops = analyzer.simplify(counter.flops(func.body));
   PrimExpr bytes = 0;
   for (const Param& param : func.params) {
-    int64_t times = param.mode == AccessMode::kInOut ? 2 : 1;
     auto element = static_cast<int64_t>(dtype_bytes(param.buffer->dtype));
-    bytes = bytes + buffer_size(param.buffer) * PrimExpr(times * element);
+    bytes = bytes + counter.touched(param, analyzer) * PrimExpr(element);
   }
   cost.bytes = analyzer.simplify(bytes);
   cost.exact = counter.exact;

@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "abi/alignment.h"
 #include "exec/validate.h"
 #include "runtime/arena.h"
 #include "runtime/call_point.h"
@@ -96,7 +97,12 @@ Status check_launch_limits(const LaunchInfo& launch, const Limits& limits,
 
 struct KernelRunner::State {
   State(Session& on, std::shared_ptr<const Executable> what)
-      : session(on), local(on.local()), executable(std::move(what)), arena(on) {}
+      : session(on),
+        local(on.local()),
+        alignment(on.info().limits.buffer_alignment),
+        executable(std::move(what)),
+        arena(on),
+        aligned(on) {}
 
   ~State() {
     for (ModuleId module : modules) session.unload_module(module);
@@ -199,6 +205,44 @@ struct KernelRunner::State {
     return {};
   }
 
+  // `args` with copies, enqueued on `stream`, in place of those that begin where this device's
+  // kernels take none. Contract 3: tensors are compact, the caller copies other views.
+  Result<std::vector<Tensor>> align(const KernelInfo& kernel, Arguments args, StreamId stream) {
+    std::vector<Tensor> placed;
+    int64_t total = 0;  // bytes of the copies
+    for (size_t i = 0; i < args.size(); ++i) {
+      placed.push_back(args[i]);
+      if (args[i].offset % alignment == 0) continue;
+      placed[i].offset = total;
+      int64_t padded = 0;
+      if (__builtin_add_overflow(args[i].byte_size(), kTensorAlignment - 1, &padded) ||
+          __builtin_add_overflow(total, padded / kTensorAlignment * kTensorAlignment, &total)) {
+        return fail(platform_error(PlatformFault::kLimit,
+                                   "copies of the arguments have more than 2^63 - 1 bytes",
+                                   "kernel " + kernel.name));
+      }
+    }
+    auto copies = aligned.get(stream, total);
+    if (!copies) {
+      copies.error().where = "copies of arguments of kernel " + kernel.name;
+      return fail(std::move(copies).error());
+    }
+    for (size_t i = 0; i < args.size(); ++i) {
+      if (args[i].offset % alignment == 0) continue;
+      placed[i].storage = *copies;
+      if (kernel.params[i].mode != AccessMode::kOut) {
+        TAPML_TRY(copy(args[i], placed[i], stream));
+      }
+    }
+    return placed;
+  }
+
+  Status copy(const Tensor& from, const Tensor& to, StreamId stream) {
+    if (from.byte_size() == 0) return {};
+    return session.copy(stream, {from.storage->buffer(), from.offset},
+                        {to.storage->buffer(), to.offset}, from.byte_size());
+  }
+
   static Status check_room(const char* what, int64_t needed, int64_t given,
                            const KernelInfo& kernel) {
     if (given >= needed) return {};
@@ -244,9 +288,11 @@ struct KernelRunner::State {
   }
 
   Session& session;
-  LocalSession* local;  // the same where its device is in this process, else null
+  LocalSession* local;      // the same where its device is in this process, else null
+  const int64_t alignment;  // bytes: arguments begin at multiples of it
   std::shared_ptr<const Executable> executable;
-  Arena arena;
+  Arena arena;    // workspaces
+  Arena aligned;  // copies of arguments
   std::vector<ModuleId> modules;
   std::vector<Ready> ready;  // by kernel
 };
@@ -292,9 +338,20 @@ Status KernelRunner::enqueue(int32_t kernel, Arguments args, std::span<const int
 
   size_t workspaces = args.size(), segments = workspaces + implementation.workspaces.size();
   Places places(segments + implementation.segments.size());
+  bool aligned = true;
   for (size_t i = 0; i < args.size(); ++i) {
     const Tensor& arg = args[i];
     places[i] = {arg.storage->buffer(), arg.storage->memory(), arg.offset};
+    aligned &= arg.offset % state_->alignment == 0;
+  }
+  if (!aligned) {
+    TAPML_ASSIGN(std::vector<Tensor> placed, state_->align(info, args, stream));
+    for (size_t i : ready.written) args[i].storage->written(args[i].offset, args[i].byte_size());
+    TAPML_TRY(enqueue(kernel, placed, scalars, stream, scratch));
+    for (size_t i : ready.written) {
+      if (placed[i].storage != args[i].storage) TAPML_TRY(state_->copy(placed[i], args[i], stream));
+    }
+    return {};
   }
   std::shared_ptr<Storage> held;
   if (!implementation.workspaces.empty()) {

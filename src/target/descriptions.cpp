@@ -17,7 +17,6 @@ Description cpu() {
   d.doc = "the host's CPU: LLVM machine code on a thread pool";
   d.code = CodeKind::kNative;
   set_processor(d, host_processor());
-  d.limits.buffer_alignment = 64;
   d.features.storage_dtypes = all_dtypes();
   d.features.compute_dtypes = all_dtypes();
   d.features.compute_dtypes.erase(DType::kF16);
@@ -36,7 +35,6 @@ Description opencl() {
   d.vector_bytes = 32;
   d.limits.max_workgroup_threads = 256;
   d.limits.max_local_memory = 32 << 10;
-  d.limits.buffer_alignment = 128;
   d.features.storage_dtypes = all_dtypes();
   d.features.compute_dtypes = all_dtypes();
   d.features.compute_dtypes.erase(DType::kF16);
@@ -78,7 +76,6 @@ Description wasm() {
   d.fused_fma = false;
   set_processor(
       d, {"wasm32", "+bulk-memory,+mutable-globals,+nontrapping-fptoint,+sign-ext,+simd128"});
-  d.limits.buffer_alignment = 64;
   d.features.storage_dtypes = all_dtypes();
   d.features.compute_dtypes = all_dtypes();
   d.features.compute_dtypes.erase(DType::kF16);

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "analysis/cost.h"
 #include "analysis/verifier.h"
 #include "text/parser.h"
 #include "text/printer.h"
@@ -168,39 +167,6 @@ const LoopsOfAKind kLoopsOfAKind[] = {
 
 INSTANTIATE_TEST_SUITE_P(All, Pattern, testing::ValuesIn(kLoopsOfAKind),
                          [](const auto& info) { return info.param.name; });
-
-Cost cost_of_text(const char* text) { return cost_of(only_function(text::parse(text, "test"))); }
-
-TEST(Cost, MatmulCountsTwoPerStep) {
-  Cost cost = cost_of_text(
-      R"(prim def f(a: Buffer((n, 8), f32), w: Buffer((8, 4), bf16), out y: Buffer((n, 4), f32),
-                    n: i64) {
-           for i in serial(n) { for j in serial(4) { for r in serial(8) {
-             block "matmul" (vi: spatial(n) = i, vj: spatial(4) = j, vr: reduce(8) = r) {
-               init { y[vi, vj] = f32(0) }
-               y[vi, vj] = y[vi, vj] + a[vi, vr]*cast(f32, w[vr, vj]) } } } } })");
-  EXPECT_EQ(text::print(cost.flops), "n*64");
-  EXPECT_EQ(text::print(cost.bytes), "n*48 + 64");
-  EXPECT_TRUE(cost.exact);
-}
-
-TEST(Cost, TriangularLoopsCountToTheirLargestExtent) {
-  Cost cost = cost_of_text(
-      R"(prim def f(inout a: Buffer((n,), f32), n: i64) {
-           for i in serial(n) { for j in serial(i + 1) { a[i] = exp(a[i]) + a[j] } } })");
-  EXPECT_EQ(text::print(cost.flops), "n*n*2");
-  EXPECT_EQ(text::print(cost.bytes), "n*8");
-}
-
-TEST(Cost, ExtentsFromMemoryAreNotExact) {
-  Cost cost = cost_of_text(
-      R"(prim def f(k: Buffer((1,), i64), out a: Buffer((), f32)) {
-           a[] = f32(0)
-           for i in serial(k[0]) { a[] = a[] + f32(1) } })");
-  EXPECT_FALSE(cost.exact);
-  EXPECT_EQ(text::print(cost.flops), "1");
-  EXPECT_EQ(text::print(cost.bytes), "12");
-}
 
 }  // namespace
 }  // namespace tapml::analysis

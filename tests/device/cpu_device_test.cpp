@@ -23,7 +23,6 @@ TEST(CpuDevice, DescribesTheMachine) {
   EXPECT_EQ(info.platform, "cpu");
   EXPECT_FALSE(info.name.empty());
   EXPECT_EQ(info.limits.threads, 3);
-  EXPECT_EQ(info.limits.buffer_alignment, 64);
   EXPECT_GT(info.limits.max_allocation_bytes, int64_t{1} << 28);
   EXPECT_TRUE(info.features.storage_dtypes.contains(DType::kBF16));
   EXPECT_FALSE(info.features.compute_dtypes.contains(DType::kBF16));

@@ -92,12 +92,6 @@ bool is_refusal(const Error& error) {
           says("is not known well enough"));
 }
 
-// Rows of a tensor are a tensor at an offset, which not every device takes (docs/platforms.md).
-bool is_offset_refusal(const Error& error) {
-  return error.kind == ErrorKind::kPlatform && error.fault == PlatformFault::kLimit &&
-         error.message.find("this device takes multiples of") != std::string::npos;
-}
-
 class LanguagePrograms {
  public:
   explicit LanguagePrograms(const Sessions& sessions) : sessions_(sessions) {}
@@ -111,7 +105,7 @@ class LanguagePrograms {
       SCOPED_TRACE(text::print(program.module));
       run(seed, program);
     } catch (const CompilerException& exception) {
-      if (!is_refusal(exception.error()) && !is_offset_refusal(exception.error())) {
+      if (!is_refusal(exception.error())) {
         ADD_FAILURE() << arm_ << ": " << exception.error().to_string();
       }
     }

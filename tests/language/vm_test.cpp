@@ -122,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(Platforms, LanguageOnDevices,
                                             ::testing::ValuesIn(testing::load_language_cases())),
                          case_and_platform);
 INSTANTIATE_TEST_SUITE_P(Storage, LanguageOnDevices,
-                         ::testing::Combine(::testing::Values("cpu", "opencl"),
+                         ::testing::Combine(::testing::Values("cpu", "opencl", "vulkan"),
                                             ::testing::ValuesIn(testing::load_storage_cases())),
                          case_and_platform);
 

@@ -63,6 +63,49 @@ TEST_F(KernelRunnerTest, WorkspacesShareOneArenaThatOnlyGrows) {
   EXPECT_EQ(test_.behaviour().live_bytes, 1024);
 }
 
+// Rows of a tensor may begin where a device takes no argument.
+TEST_F(KernelRunnerTest, ArgumentsThatBeginBetweenStepsAreCopied) {
+  test_.device->limits().buffer_alignment = 16;
+  make(kernels_only(native_blob()));
+  Tensor all = tensor({1, 2, 3, 4, 5, 6, 7, 8});
+  auto part = [&](int64_t first) {
+    Tensor result = all;
+    result.offset = first * 4;
+    result.shape = {2};
+    return result;
+  };
+  Status status =
+      runner_->enqueue(kAdd, std::vector{part(1), part(4), part(6)}, std::vector<int64_t>{2});
+  ASSERT_TRUE(status) << status.error().to_string();
+  EXPECT_EQ(floats(*runtime::download(all)), (std::vector<float>{1, 2, 3, 4, 5, 6, 2 + 5, 3 + 6}));
+  const uint64_t version = all.storage->version();
+  ASSERT_TRUE(runner_->enqueue(kScale, std::vector{part(3)}, std::vector<int64_t>{2, 10}));
+  EXPECT_EQ(floats(*runtime::download(all)), (std::vector<float>{1, 2, 3, 40, 50, 6, 7, 9}));
+  EXPECT_GT(all.storage->version(), version);
+  for (int64_t offset : test_.behaviour().offsets) EXPECT_EQ(offset % 16, 0);
+  EXPECT_EQ(test_.behaviour().live_bytes, 32 + 512) << "the copies share what only grows";
+  // What lies outside of its storage is refused, not copied.
+  Tensor outside = part(7);
+  EXPECT_NE(error(kScale, {outside}, {2, 10}).message.find("outside"), std::string::npos);
+}
+
+// The kernel reads and writes workspaces beside the copies.
+TEST_F(KernelRunnerTest, WorkspacesBesideCopiedArguments) {
+  test_.device->limits().buffer_alignment = 16;
+  make(kernels_only(native_blob()));
+  Tensor all = tensor({0, 1, 2, 3, 4});
+  auto part = [&](int64_t first) {
+    Tensor result = all;
+    result.offset = first * 4;
+    result.shape = {1};
+    return result;
+  };
+  Status status =
+      runner_->enqueue(kTwice, std::vector{part(1), part(2), part(3)}, std::vector<int64_t>{1});
+  ASSERT_TRUE(status) << status.error().to_string();
+  EXPECT_EQ(floats(*runtime::download(all)), (std::vector<float>{0, 1, 2, 1 + 2 * 2, 4}));
+}
+
 TEST_F(KernelRunnerTest, PreparedScratchIsMadeOnceOrWithEveryCall) {
   make(packing_program(native_blob()));
   Tensor w = tensor({1, 2, 3, 4}), x = tensor({10, 20, 30, 40}), c = tensor({0, 0, 0, 0});

@@ -21,6 +21,7 @@ struct TestBehaviour {
   int64_t allocations = 0, live_bytes = 0;
   std::vector<std::string> launched;  // entries, as they ran
   std::vector<int64_t> extents;
+  std::vector<int64_t> offsets;  // of the buffers of all launches
 };
 
 class TestMemory final : public runtime::DeviceMemory {
@@ -86,6 +87,7 @@ class TestQueue final : public runtime::DeviceQueue {
     std::vector<void*> buffers;
     for (const runtime::BufferArg& buffer : args.buffers) {
       buffers.push_back(address(*buffer.memory) + buffer.offset);
+      behaviour_->offsets.push_back(buffer.offset);
     }
     std::vector<int64_t> scalars(args.scalars.begin(), args.scalars.end());
     std::string entry = static_cast<TestKernel&>(kernel).entry;

@@ -79,12 +79,13 @@ class Arguments {
     return interp::Value::scalar({prim.dtype, value, 0});
   }
 
-  // A function of the module with as many parameters.
+  // A function of the module with as many parameters; none that passes may take away.
   std::optional<interp::Value> function(const relax::CallableAnnotation& callable) {
     std::vector<std::string> fitting;
     for (const auto& [name, base] : module_.functions) {
       const auto* graph = relax::as_relax_function(base.get());
-      if (graph && graph->params.size() == callable.params.size() && graph->pure >= callable.pure) {
+      if (!graph || graph->attrs.contains("pattern") || graph->attrs.contains("kernel")) continue;
+      if (graph->params.size() == callable.params.size() && graph->pure >= callable.pure) {
         fitting.push_back(name);
       }
     }

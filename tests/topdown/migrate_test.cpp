@@ -107,14 +107,14 @@ TEST_F(MigrationOrders, CostFallsAndRiskFalls) {
   }
   EXPECT_TRUE(std::ranges::is_permutation(by_cost, planned({})));
   EXPECT_TRUE(std::ranges::is_permutation(by_risk, planned({})));
-  // Sampling is next to nothing; what keeps state is not.
-  EXPECT_TRUE(by_risk[0].starts_with("kv_append")) << by_risk[0];
+  // What reads pages as far as data says, before what only writes them.
+  EXPECT_TRUE(by_risk[0].starts_with("paged_attention")) << by_risk[0];
   EXPECT_FALSE(by_cost[0].starts_with("rms_norm")) << by_cost[0];
 }
 
 TEST_F(MigrationOrders, CostIsFlopsAndBytesOfAllCalls) {
-  // rms_norm of [1, 5, h] and [1, h] ...: a multiple of the bytes that it reads and writes at
-  // least.
+  // rms_norm of [1, 5, h] and [1, h] ...: the bytes that it reads and writes at least; of a table
+  // or a pool only the rows in question, of pages what data says.
   for (int32_t kernel = 0; kernel < std::ssize(suite_.kernels); ++kernel) {
     double bytes = 0;
     for (const SuiteCall& call : suite_.calls) {
@@ -125,8 +125,13 @@ TEST_F(MigrationOrders, CostIsFlopsAndBytesOfAllCalls) {
         }
       }
     }
-    EXPECT_GE(kernel_cost(suite_, judge_, kernel), bytes)
-        << suite_.kernels[static_cast<size_t>(kernel)].name;
+    const std::string& name = suite_.kernels[static_cast<size_t>(kernel)].name;
+    if (name.starts_with("paged_attention")) continue;
+    if (name.starts_with("take") || name.starts_with("kv_append") || name.starts_with("slice")) {
+      EXPECT_LT(kernel_cost(suite_, judge_, kernel), bytes) << name;
+    } else {
+      EXPECT_GE(kernel_cost(suite_, judge_, kernel), bytes) << name;
+    }
   }
 }
 

@@ -71,7 +71,7 @@ TEST(Profile, ShareIsOfTheNearerCeiling) {
 }
 
 TEST(Profile, CeilingsAreMeasuredOnEveryPlatform) {
-  for (const char* platform : {"cpu", "opencl"}) {
+  for (const char* platform : {"cpu", "opencl", "vulkan", "wasm"}) {
     auto session = testing::open_session(platform);
     if (!session) continue;
     Ceilings ceilings = measure_ceilings(*session, target::parse_target(platform));

@@ -78,7 +78,6 @@ DeviceInfo describe(int threads) {
   // Work groups mean nothing here, so that any size is within the limit.
   info.limits.max_workgroup_threads = std::numeric_limits<int32_t>::max();
   info.limits.max_allocation_bytes = physical_memory();
-  info.limits.buffer_alignment = kInlineAlignment;
   info.limits.threads = threads;
   for (int i = 0; i <= static_cast<int>(DType::kF64); ++i) {
     auto dtype = static_cast<DType>(i);

@@ -118,7 +118,6 @@ class NullQueue final : public DeviceQueue {
 Limits NullDevice::default_limits() {
   Limits limits;
   limits.max_workgroup_threads = 1024;
-  limits.buffer_alignment = kNullAlignment;
   return limits;
 }
 

@@ -40,8 +40,6 @@ Limits limits_of(cl_device_id device) {
   limits.max_bindings =
       static_cast<int64_t>(cl_device_number<size_t>(device, CL_DEVICE_MAX_PARAMETER_SIZE)) /
       kBytesPerBuffer;
-  limits.buffer_alignment =
-      std::max<int64_t>(1, cl_device_number<cl_uint>(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8);
   limits.threads =
       std::max<int64_t>(1, cl_device_number<cl_uint>(device, CL_DEVICE_MAX_COMPUTE_UNITS));
   return limits;

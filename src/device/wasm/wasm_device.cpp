@@ -49,7 +49,6 @@ DeviceInfo describe(const WasmOptions& options) {
   // Work groups mean nothing here, so that any size is within the limit.
   info.limits.max_workgroup_threads = std::numeric_limits<int32_t>::max();
   info.limits.max_allocation_bytes = kWasmMostBytes;
-  info.limits.buffer_alignment = kInlineAlignment;
   info.limits.threads = 1;
   for (int i = 0; i <= static_cast<int>(DType::kF64); ++i) {
     auto dtype = static_cast<DType>(i);

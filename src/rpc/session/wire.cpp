@@ -1,5 +1,6 @@
 #include "rpc/session/wire.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "rpc/session/server_session.h"
@@ -91,7 +92,7 @@ DeviceInfo get_device(const wire::Device& device) {
   limits.max_binding_bytes = device.max_binding_bytes();
   limits.max_allocation_bytes = device.max_allocation_bytes();
   limits.max_bindings = device.max_bindings();
-  limits.buffer_alignment = device.buffer_alignment();
+  limits.buffer_alignment = std::max<int64_t>(1, device.buffer_alignment());
   limits.threads = device.threads();
   info.features.storage_dtypes = dtypes_of(device.storage_dtypes());
   info.features.compute_dtypes = dtypes_of(device.compute_dtypes());

@@ -15,8 +15,8 @@ namespace tapml::topdown {
 
 namespace {
 
-// Pieces of 128 elements, each `kSteps` dependent multiply-adds: eight vectors of 16 lanes hide the
-// latency of one another.
+// Pieces of 128 elements, each `kSteps` dependent multiplications and additions: eight vectors of
+// 16 lanes hide the latency of one another.
 constexpr int64_t kPieces = 256, kLanes = 128, kSteps = 8192;
 constexpr const char* kMultiplyAdds = R"(module
 
@@ -31,7 +31,7 @@ prim def peak(x: Buffer((32768,), f32), out y: Buffer((32768,), f32)) {
       }
       for k in serial(8192) {
         for j in vectorized(128) {
-          sum[j] = fma(sum[j], f32(0.5), f32(1.0))
+          sum[j] = STEP
         }
       }
       for j in vectorized(128) {
@@ -42,6 +42,15 @@ prim def peak(x: Buffer((32768,), f32), out y: Buffer((32768,), f32)) {
 }
 )";
 
+// Where fma() takes more than one instruction, kernels do without it.
+std::string multiply_adds(const target::Target& target) {
+  std::string text = kMultiplyAdds;
+  const std::string step = "STEP";
+  return text.replace(text.find(step), step.size(),
+                      target.description.fused_fma ? "fma(sum[j], f32(0.5), f32(1.0))"
+                                                   : "sum[j]*f32(0.5) + f32(1.0)");
+}
+
 constexpr int64_t kRows = 8192, kWidth = 4096;  // 128 MiB
 
 constexpr double kLongRun = 1;  // seconds
@@ -51,7 +60,7 @@ class Probe {
  public:
   Probe(runtime::Session& session, const target::Target& target, pipeline::KernelCache* cache,
         const char* op, const std::vector<Shape>& shapes, const AttrMap& attrs,
-        const char* replacement = nullptr)
+        const std::string& replacement = "")
       : session_(session) {
     Module module;
     build::FunctionBuilder f(module);
@@ -71,7 +80,7 @@ class Probe {
           unwrap(runtime::upload(session, HostTensor::from<float>(DType::kF32, ranks, kOne)))};
       arguments_.push_back(unwrap(ones->call("ones" + std::to_string(i), one)));
     }
-    if (replacement) {
+    if (!replacement.empty()) {
       Module written = text::parse(replacement, "ceilings");
       options.rewrite = [written](const std::string&, tir::PrimFuncRef) {
         return std::static_pointer_cast<const tir::PrimFunc>(written.functions.at("peak"));
@@ -127,7 +136,7 @@ Ceilings measure_ceilings(runtime::Session& session, const target::Target& targe
                           pipeline::KernelCache* cache) {
   Ceilings ceilings;
   {
-    Probe peak(session, target, cache, "silu", {{kPieces * kLanes}}, {}, kMultiplyAdds);
+    Probe peak(session, target, cache, "silu", {{kPieces * kLanes}}, {}, multiply_adds(target));
     ceilings.flops_per_s = 2.0 * kPieces * kLanes * kSteps / peak.seconds();
   }
   constexpr double kBytes = 4.0 * kRows * kWidth;

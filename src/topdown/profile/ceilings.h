@@ -22,11 +22,11 @@ struct Ceilings {
 Ceilings measure_ceilings(runtime::Session& session, const target::Target& target,
                           pipeline::KernelCache* cache = nullptr);
 
-// What a kernel's calls compute and move; each tensor counted once a call.
+// What a kernel's calls compute and move (analysis/cost.h).
 struct Work {
   double flops = 0, bytes = 0;
-  // False where a loop's extent is read from memory (attention over a cache): flops count one
-  // iteration of it and bytes count whole tensors, so that neither says much.
+  // False where data says which iterations there are (attention over a cache): what is counted is
+  // no measure of what was done then.
   bool exact = true;
 
   // The time that the ceilings allow at least; 0 where it is not known.
