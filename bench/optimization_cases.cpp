@@ -4,6 +4,7 @@
 #include <set>
 
 #include "cases.h"
+#include "device/cpu/library/host_library.h"
 #include "frontend/huggingface/model.h"
 #include "ir/exceptions.h"
 #include "llm/engine.h"
@@ -91,16 +92,18 @@ class Arms {
  public:
   using Change = std::function<void(Module&, pipeline::ImplementOptions&)>;
 
-  // `change`: what the second way is.
-  Arms(const Subject& subject, const Change& change)
+  // `change`: what the second way is, on target `changed`.
+  Arms(const Subject& subject, const Change& change, const std::string& changed)
       : prompt(subject.prompt), decode_prompt(subject.decode_prompt), steps(subject.steps) {
     const frontend::HuggingFaceModel& files = subject.files;
-    const target::Target target = target::parse_target("cpu");
-    with_ = engine(pipeline::compile(files.module, target), files.weights);
-    Module module = files.module;
     pipeline::ImplementOptions options;
+    options.libraries.is_here = device::is_library_here;
+    with_ = engine(pipeline::compile(files.module, target::parse_target("cpu"), options),
+                   files.weights);
+    Module module = files.module;
     change(module, options);
-    without_ = engine(pipeline::compile(module, target, options), files.weights);
+    without_ =
+        engine(pipeline::compile(module, target::parse_target(changed), options), files.weights);
   }
 
   llm::Engine& with() const { return *with_; }
@@ -147,7 +150,7 @@ double decode_rate(llm::Engine& engine, const Arms& arms) {
 }
 
 // Rows of one optimization stand beside each other: they share the arms.
-enum class Without : uint8_t { kFusion, kPlanning, kSymbols, kSymbolsDemo };
+enum class Without : uint8_t { kFusion, kPlanning, kLibraries, kSymbols, kSymbolsDemo };
 
 // Both have room for the steps in the context.
 constexpr int64_t kDemoPrompt = 256;
@@ -168,7 +171,7 @@ void make_static(Module& module, int64_t prompt) {
 }
 
 std::shared_ptr<Arms> arms(Without what) {
-  static std::weak_ptr<Arms> kept[4];
+  static std::weak_ptr<Arms> kept[5];
   auto& known = kept[static_cast<size_t>(what)];
   if (auto shared = known.lock()) return shared;
   const Subject subject = subject_of(what);
@@ -179,7 +182,8 @@ std::shared_ptr<Arms> arms(Without what) {
       make_static(module, subject.prompt);
     }
   };
-  auto made = std::make_shared<Arms>(subject, change);
+  auto made = std::make_shared<Arms>(subject, change,
+                                     what == Without::kLibraries ? "cpu:libs=off" : "cpu");
   known = made;
   return made;
 }
@@ -200,6 +204,8 @@ Pair fusion_prefill(std::string&) { return prefill(Without::kFusion); }
 Pair fusion_decode(std::string&) { return decode(Without::kFusion); }
 Pair planning_prefill(std::string&) { return prefill(Without::kPlanning); }
 Pair planning_decode(std::string&) { return decode(Without::kPlanning); }
+Pair libraries_prefill(std::string&) { return prefill(Without::kLibraries); }
+Pair libraries_decode(std::string&) { return decode(Without::kLibraries); }
 Pair symbolic_prefill(std::string&) { return prefill(Without::kSymbols); }
 Pair symbolic_decode(std::string&) { return decode(Without::kSymbols); }
 Pair symbolic_demo_prefill(std::string&) { return prefill(Without::kSymbolsDemo); }
@@ -224,6 +230,8 @@ std::vector<Case> optimization_cases() {
       speed("fusion/decode", "without fusion", fusion_decode),
       speed("planning/prefill_512", "without planning", planning_prefill),
       speed("planning/decode", "without planning", planning_decode),
+      speed("libraries/prefill_512", "libs=off", libraries_prefill),
+      speed("libraries/decode", "libs=off", libraries_decode),
       speed("symbolic/prefill_512", "static dimensions", symbolic_prefill, 0.9),
       speed("symbolic/decode", "static dimensions", symbolic_decode, 0.9),
       speed("symbolic/demo_prefill_256", "static dimensions", symbolic_demo_prefill, 0.9),

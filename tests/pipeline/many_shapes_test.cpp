@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "pipeline/memory_meter.h"
+#include "support/memory_meter.h"
 #include "text/parser.h"
 
 namespace tapml {

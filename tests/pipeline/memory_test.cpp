@@ -2,10 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <random>
 
-#include "models/llama.h"
-#include "pipeline/memory_meter.h"
+#include "support/memory_meter.h"
+#include "support/random_llama.h"
 #include "text/parser.h"
 
 namespace tapml {
@@ -16,27 +15,9 @@ using testing::compile_null;
 using testing::Compiled;
 using testing::measure;
 using testing::Meter;
+using testing::random_llama;
 using testing::value_of;
 using testing::Values;
-
-models::LlamaConfig random_llama(unsigned seed) {
-  std::mt19937 random(seed);
-  auto pick = [&](int64_t lo, int64_t hi) {
-    return std::uniform_int_distribution<int64_t>(lo, hi)(random);
-  };
-  models::LlamaConfig config;
-  config.kv_heads = pick(1, 3);
-  config.heads = config.kv_heads * pick(1, 3);
-  config.head_dim = 2 * pick(2, 6);
-  config.hidden = pick(5, 40);
-  config.intermediate = pick(5, 70);
-  config.layers = pick(1, 3);
-  config.vocabulary = pick(10, 90);
-  config.context = 64;
-  config.page_size = 8;
-  config.tied_embeddings = pick(0, 1) == 1;
-  return config;
-}
 
 TEST(PredictedMemory, IsWhatTheDeviceHandsOutForModels) {
   for (unsigned seed = 0; seed < 10; ++seed) {

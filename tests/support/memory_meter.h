@@ -1,8 +1,6 @@
 // Compiled modules whose memory a counting device watches.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include "arith/evaluate.h"
 #include "ir/exceptions.h"
 #include "passes/memory/report.h"
@@ -61,7 +59,7 @@ class Meter {
   explicit Meter(const Compiled& compiled)
       : compiled_(compiled),
         device_(std::make_shared<CountingDevice>(open_device(compiled.target))) {
-    session_ = std::move(*runtime::LocalSession::create(device_));
+    session_ = unwrap(runtime::LocalSession::create(device_));
   }
 
   // Arguments of zeros, made before anything is measured.
@@ -70,24 +68,24 @@ class Meter {
     const auto& source = *relax::as_relax_function(compiled_.planned.find(function));
     for (const relax::Variable& param : source.params) {
       const auto* tensor = relax::as_tensor(param->annotation);
-      ASSERT_TRUE(tensor && tensor->shape && tensor->dtype);
+      if (!tensor || !tensor->shape || !tensor->dtype) {
+        throw_internal(function + " takes a tensor of no known shape and dtype");
+      }
       Shape shape;
       for (const PrimExpr& dim : *tensor->shape) shape.push_back(value_of(dim, values));
-      auto made = runtime::upload(*session_, HostTensor::zeros(*tensor->dtype, shape));
-      ASSERT_TRUE(made);
-      args_.emplace_back(*made);
+      args_.emplace_back(
+          unwrap(runtime::upload(*session_, HostTensor::zeros(*tensor->dtype, shape))));
     }
   }
 
   void load() {
     before_ = device_->counts().live_bytes;
-    machine_ = std::move(*runtime::VirtualMachine::create(*session_, compiled_.executable));
+    machine_ = unwrap(runtime::VirtualMachine::create(*session_, compiled_.executable));
   }
 
   // The most that was handed out at one time since load().
   int64_t call(const std::string& function) {
-    auto result = machine_->call(function, args_);
-    EXPECT_TRUE(result) << result.error().to_string();
+    unwrap(machine_->call(function, args_));
     return device_->counts().peak_bytes - before_;
   }
 
