@@ -182,8 +182,8 @@ std::shared_ptr<Arms> arms(Without what) {
       make_static(module, subject.prompt);
     }
   };
-  auto made = std::make_shared<Arms>(subject, change,
-                                     what == Without::kLibraries ? "cpu:libs=off" : "cpu");
+  auto made =
+      std::make_shared<Arms>(subject, change, what == Without::kLibraries ? "cpu:libs=off" : "cpu");
   known = made;
   return made;
 }
