@@ -11,16 +11,23 @@ std::set<DType> all_dtypes() {
           DType::kBF16, DType::kF32, DType::kF64};
 }
 
+// All dtypes are stored; f16 and bf16 are computed in f32.
+Features f32_features() {
+  Features features;
+  features.storage_dtypes = all_dtypes();
+  features.compute_dtypes = all_dtypes();
+  features.compute_dtypes.erase(DType::kF16);
+  features.compute_dtypes.erase(DType::kBF16);
+  return features;
+}
+
 Description cpu() {
   Description d;
   d.platform = "cpu";
   d.doc = "the host's CPU: LLVM machine code on a thread pool";
   d.code = CodeKind::kNative;
   set_processor(d, host_processor());
-  d.features.storage_dtypes = all_dtypes();
-  d.features.compute_dtypes = all_dtypes();
-  d.features.compute_dtypes.erase(DType::kF16);
-  d.features.compute_dtypes.erase(DType::kBF16);
+  d.features = f32_features();
   return d;
 }
 
@@ -35,10 +42,7 @@ Description opencl() {
   d.vector_bytes = 32;
   d.limits.max_workgroup_threads = 256;
   d.limits.max_local_memory = 32 << 10;
-  d.features.storage_dtypes = all_dtypes();
-  d.features.compute_dtypes = all_dtypes();
-  d.features.compute_dtypes.erase(DType::kF16);
-  d.features.compute_dtypes.erase(DType::kBF16);
+  d.features = f32_features();
   d.features.local_memory = true;
   return d;
 }
@@ -59,10 +63,7 @@ Description vulkan() {
   d.limits.max_binding_bytes = 128 << 20;
   d.limits.max_bindings = 24;
   d.limits.buffer_alignment = 256;
-  d.features.storage_dtypes = all_dtypes();
-  d.features.compute_dtypes = all_dtypes();
-  d.features.compute_dtypes.erase(DType::kF16);
-  d.features.compute_dtypes.erase(DType::kBF16);
+  d.features = f32_features();
   d.features.local_memory = true;
   return d;
 }
@@ -76,10 +77,7 @@ Description wasm() {
   d.fused_fma = false;
   set_processor(
       d, {"wasm32", "+bulk-memory,+mutable-globals,+nontrapping-fptoint,+sign-ext,+simd128"});
-  d.features.storage_dtypes = all_dtypes();
-  d.features.compute_dtypes = all_dtypes();
-  d.features.compute_dtypes.erase(DType::kF16);
-  d.features.compute_dtypes.erase(DType::kBF16);
+  d.features = f32_features();
   return d;
 }
 

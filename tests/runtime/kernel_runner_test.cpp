@@ -18,6 +18,12 @@ class KernelRunnerTest : public ::testing::Test {
     runner_ = std::move(*runner);
   }
   Tensor tensor(std::vector<float> values) { return *runtime::upload(*test_, f32(values)); }
+  static Tensor part_of(const Tensor& all, int64_t first, int64_t count) {
+    Tensor part = all;
+    part.offset = first * 4;
+    part.shape = {count};
+    return part;
+  }
   Error error(int32_t kernel, std::vector<Tensor> args, std::vector<int64_t> scalars) {
     Status status = runner_->enqueue(kernel, args, scalars);
     EXPECT_FALSE(status);
@@ -68,12 +74,7 @@ TEST_F(KernelRunnerTest, ArgumentsThatBeginBetweenStepsAreCopied) {
   test_.device->limits().buffer_alignment = 16;
   make(kernels_only(native_blob()));
   Tensor all = tensor({1, 2, 3, 4, 5, 6, 7, 8});
-  auto part = [&](int64_t first) {
-    Tensor result = all;
-    result.offset = first * 4;
-    result.shape = {2};
-    return result;
-  };
+  auto part = [&](int64_t first) { return part_of(all, first, 2); };
   Status status =
       runner_->enqueue(kAdd, std::vector{part(1), part(4), part(6)}, std::vector<int64_t>{2});
   ASSERT_TRUE(status) << status.error().to_string();
@@ -94,12 +95,7 @@ TEST_F(KernelRunnerTest, WorkspacesBesideCopiedArguments) {
   test_.device->limits().buffer_alignment = 16;
   make(kernels_only(native_blob()));
   Tensor all = tensor({0, 1, 2, 3, 4});
-  auto part = [&](int64_t first) {
-    Tensor result = all;
-    result.offset = first * 4;
-    result.shape = {1};
-    return result;
-  };
+  auto part = [&](int64_t first) { return part_of(all, first, 1); };
   Status status =
       runner_->enqueue(kTwice, std::vector{part(1), part(2), part(3)}, std::vector<int64_t>{1});
   ASSERT_TRUE(status) << status.error().to_string();
