@@ -108,7 +108,8 @@ std::string model_folder(const ExecutableFile& file, const std::string& path,
 
 std::map<std::string, HostTensor> load_source_weights(const ExecutableFile& file,
                                                       const std::string& folder) {
-  if (!fs::is_directory(folder)) {
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored)) {
     throw_user("the model folder " + folder + " does not exist", folder,
                "the folder with the executable's weights", "nothing",
                "--model DIR says where it is now");

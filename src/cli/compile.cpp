@@ -59,7 +59,8 @@ Input read_input(const CompileOptions& options) {
   if (!options.config.empty()) {
     return from_model(frontend::read_config(options.config, quantization), "", keep);
   }
-  if (std::filesystem::is_directory(options.model)) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(options.model, ignored)) {
     return from_model(frontend::read_model(options.model, quantization), options.model, keep);
   }
   if (quantization) {

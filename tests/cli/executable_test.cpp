@@ -127,6 +127,16 @@ TEST(ExecutableFiles, WhatIsNoExecutableIsNoModelEither) {
   }
 }
 
+// Neither is a defect of the program.
+TEST(ExecutableFiles, PathsThatNobodyCanLookAt) {
+  const std::string path(300, 'a');
+  testing::expect_failure({"compile", path}, 2, {"cannot read", "File name too long"});
+  testing::expect_failure(with({"run", path}, kPrompt), 2,
+                          {"cannot be read", "File name too long"});
+  testing::expect_failure(with({"run", demo_executable(), "--model", path}, kPrompt), 2,
+                          {"--model DIR"});
+}
+
 TEST(ExecutableFiles, WithoutTheRightToReadThem) {
   TempFolder folder;
   const std::string file = folder / "x.tapml";
