@@ -162,7 +162,10 @@ if(Python3_FOUND)
            COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/tests/scripts/check_rooms_test.py")
   add_test(NAME tutorials_runner
            COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/tests/scripts/run_tutorials_test.py")
-  set_tests_properties(rooms rooms_violations tutorials_runner PROPERTIES LABELS unit TIMEOUT 60)
+  add_test(NAME fuzz_totals
+           COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/tests/scripts/fuzz_totals_test.py")
+  set_tests_properties(rooms rooms_violations tutorials_runner fuzz_totals
+                       PROPERTIES LABELS unit TIMEOUT 60)
 
   # The commands of docs/tutorials print what the pages show.
   add_test(NAME tutorials

@@ -6,6 +6,7 @@
 
 #include "app/cache.h"
 #include "app/libraries.h"
+#include "app/variables.h"
 #include "base/strings.h"
 #include "exec/executable_file.h"
 #include "io/host/files.h"
@@ -217,14 +218,16 @@ std::unique_ptr<Compiled> compile(const Module& module, const target::Target& ta
   options.instruments.verify = settings.verify;
   options.instruments.dump_folder = settings.dump;
   options.instruments.poll = check_interrupt;
-  options.instruments.skip = settings.skip;
-  if (std::erase(options.instruments.skip, "plan_memory") > 0) options.memory.reuse = false;
+  pipeline::leave_out(settings.skip, "skip", options);
   Module source = module;
   patterns.apply(source);
   auto compiled = std::make_unique<Compiled>();
   app::add_bounds(settings.bounds, source);
+  Module planned;
+  options.planned = &planned;
   compiled->fixed = pipeline::fix_kernels(source, options.instruments);
   compiled->executable = pipeline::implement(compiled->fixed, target, options);
+  app::check_variables(settings.bounds, "bounds", source, planned);
   compiled->open = std::move(open);
   return compiled;
 }

@@ -3,9 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
-#include <fstream>
 
 #include "codegen/llvm/native.h"
 #include "exec/library_code.h"
@@ -16,7 +14,6 @@
 #include "models/quantization.h"
 #include "pipeline/compile.h"
 #include "pipeline/kernel_cache.h"
-#include "relax/memory.h"
 #include "text/printer.h"
 
 namespace tapml::app {
@@ -51,19 +48,8 @@ bool same_files(const std::vector<WeightFile>& a, const std::vector<WeightFile>&
 }  // namespace
 
 bool is_executable_file(const std::string& path) {
-  if (!fs::is_regular_file(path)) return false;
-  std::ifstream file(path, std::ios::binary);
-  std::array<char, kMagicSize> head{};
-  file.read(head.data(), head.size());
-  return looks_like_executable(
-      std::as_bytes(std::span(head)).first(static_cast<size_t>(file.gcount())));
-}
-
-void add_bounds(const std::map<std::string, int64_t>& bounds, Module& module) {
-  for (const auto& [name, most] : bounds) {
-    std::string key = relax::kBoundPrefix + name;
-    module.attrs[key] = std::min(most, attr_or<int64_t>(module.attrs, key, most));
-  }
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored) && looks_like_executable(unwrap(map_file(path)).bytes);
 }
 
 ExecutableFile executable_file(const Executable& executable, const target::Target& target,
@@ -122,7 +108,8 @@ std::string model_folder(const ExecutableFile& file, const std::string& path,
 
 std::map<std::string, HostTensor> load_source_weights(const ExecutableFile& file,
                                                       const std::string& folder) {
-  if (!fs::is_directory(folder)) {
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored)) {
     throw_user("the model folder " + folder + " does not exist", folder,
                "the folder with the executable's weights", "nothing",
                "--model DIR says where it is now");

@@ -12,12 +12,9 @@
 
 namespace tapml::app {
 
-// Whether the path is a file that starts as an executable does.
+// Whether the path is a file that starts as an executable does; UserError for one that cannot be
+// read.
 bool is_executable_file(const std::string& path);
-
-// What the user says of the most that symbolic variables can be ("n": 512); the module's own bounds
-// stay where they are less.
-void add_bounds(const std::map<std::string, int64_t>& bounds, Module& module);
 
 // `executable`, made for `target` of `fixed` (kernels fixed), as a file: native code becomes a
 // shared object, so that no compiler is needed to run it.

@@ -40,6 +40,17 @@ void log_warnings(const std::vector<std::string>& warnings) {
   for (const std::string& warning : warnings) log_warning(warning);
 }
 
+// Of what is no executable: a file is no model either.
+void refuse_other_files(const std::string& model) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(model, ignored)) return;
+  throw_user(model + " is neither a model folder nor an executable", model,
+             "a folder with config.json, model.safetensors and tokenizer.json, or a file that "
+             "tapml compile -o wrote",
+             std::filesystem::file_size(model, ignored) == 0 ? "an empty file"
+                                                             : "a file that starts otherwise");
+}
+
 // Kernels and weights of an executable are what they are.
 void refuse_changes(const PatternOptions& patterns, const std::string& quantize,
                     const std::string& executable) {
@@ -60,6 +71,7 @@ const models::Quantization* find_quantization(const std::string& name) {
 LoadedModel load_model(const std::string& model, const std::string& folder,
                        const PatternOptions& patterns, const std::string& quantize) {
   if (!is_executable_file(model)) {
+    refuse_other_files(model);
     frontend::HuggingFaceModel files = frontend::read_model(model, find_quantization(quantize));
     patterns.apply(files.module);
     log_warnings(files.warnings);

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/command.h"
+#include "cli/sizes.h"
 #include "ir/exceptions.h"
 
 namespace tapml::cli {
@@ -21,8 +22,7 @@ std::string readable_bytes(int64_t bytes) {
 }
 
 struct Command {
-  uint64_t max_size = 0;
-  bool has_max_size = false;
+  std::string max_size;
   bool clear = false;
 };
 
@@ -30,18 +30,16 @@ int run(const Command& command, const Output& output) {
   if (cache_switched_off()) {
     throw_user("the compile cache is switched off", "TAPML_CACHE", "a folder, or nothing", "off");
   }
+  const int64_t max_bytes =
+      command.max_size.empty() ? 0 : parse_size(command.max_size, "--max-size");
   DiskCache cache({.folder = cache_folder(), .warn = {}});
+  unwrap(cache.check());
   int64_t removed = 0;
   if (command.clear) {
     removed = unwrap(cache.clear());
     output.line(std::to_string(removed) + " entries removed");
   }
-  if (command.has_max_size) {
-    if (command.max_size > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
-      throw_user("the bound is too large", "--max-size", "fewer than 2^63 bytes");
-    }
-    unwrap(cache.set_max_bytes(static_cast<int64_t>(command.max_size)));
-  }
+  if (!command.max_size.empty()) unwrap(cache.set_max_bytes(max_bytes));
   DiskCache::Summary summary = cache.summary();
   output.line(summary.folder);
   output.line(std::to_string(summary.entries) + " entries, " + readable_bytes(summary.bytes) +
@@ -64,15 +62,13 @@ void add_cache(Registration registration) {
   auto* app = registration.app.add_subcommand("cache", "Show, bound or clear the compile cache");
   app->footer("Example: tapml cache --max-size 512MB");
   auto command = std::make_shared<Command>();
-  auto* bound = app->add_option("--max-size", command->max_size,
-                                "Bound of the folder, from now on: bytes, or 512MB, 2GB")
-                    ->transform(CLI::AsSizeValue(false));
+  app->add_option("--max-size", command->max_size,
+                  "Bound of the folder, from now on: bytes, or 512MB, 2GB");
   auto* clear = app->add_subcommand("clear", "Remove all entries");
   for (auto* each : {app, clear}) {
     each->add_flag("--json", registration.output.json, "One JSON document on stdout");
   }
-  app->callback([command, registration, bound, clear] {
-    command->has_max_size = bound->count() > 0;
+  app->callback([command, registration, clear] {
     command->clear = clear->parsed();
     registration.selected = [command, registration] { return run(*command, registration.output); };
   });

@@ -9,6 +9,7 @@
 #include "app/libraries.h"
 #include "app/model.h"
 #include "app/patterns.h"
+#include "app/variables.h"
 #include "base/host/interrupt.h"
 #include "base/host/progress.h"
 #include "cli/command.h"
@@ -58,7 +59,8 @@ Input read_input(const CompileOptions& options) {
   if (!options.config.empty()) {
     return from_model(frontend::read_config(options.config, quantization), "", keep);
   }
-  if (std::filesystem::is_directory(options.model)) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(options.model, ignored)) {
     return from_model(frontend::read_model(options.model, quantization), options.model, keep);
   }
   if (quantization) {
@@ -88,7 +90,8 @@ size_t write(const ExecutableFile& file, const std::string& path) {
 int run(const CompileOptions& options, const Output& output) {
   target::Target target = target::parse_target(options.target);
   const auto bounds = parse_assignments(options.bounds, "--bound");
-  auto values = parse_assignments(options.memory, "--memory");
+  const auto given = parse_assignments(options.memory, "--memory");
+  auto values = given;
   values.insert(bounds.begin(), bounds.end());
   const bool limited = !options.memory_limit.empty();
   const int64_t limit = limited ? parse_size(options.memory_limit, "--memory-limit") : 0;
@@ -98,6 +101,9 @@ int run(const CompileOptions& options, const Output& output) {
   progress.begin("read");
   Input input = read_input(options);
   options.patterns.apply(input.module);
+  const Module source = input.module;
+  // Before shapes are given, which must keep them.
+  add_bounds(bounds, input.module);
   input.module = options.shapes.apply(std::move(input.module));
   std::vector<std::pair<std::string, double>> times;
   std::vector<pipeline::PassNumbers> phases;
@@ -105,9 +111,7 @@ int run(const CompileOptions& options, const Output& output) {
   pipeline::ImplementOptions implement;
   implement.instruments = {options.dump, options.verify, &times,
                            [] { unwrap(check_interrupted()); }};
-  implement.instruments.skip = options.skip;
-  // Storage is made explicit in any case; without the pass each tensor has its own.
-  if (std::erase(implement.instruments.skip, "plan_memory") > 0) implement.memory.reuse = false;
+  pipeline::leave_out(options.skip, "--skip-pass", implement);
   if (!options.phases.empty()) {
     phases.push_back(pipeline::count_pass("read", input.module, values));
     implement.instruments.after = [&](const std::string& pass, const Module& module) {
@@ -119,15 +123,18 @@ int run(const CompileOptions& options, const Output& output) {
   // A file goes to machines that may have less than this one.
   if (!options.file.empty()) implement.libraries.is_here = nullptr;
   progress.begin("compile for " + options.target);
-  add_bounds(bounds, input.module);
   Module fixed = pipeline::fix_kernels(input.module, implement.instruments);
   Module planned;
   implement.planned = &planned;
   const size_t fixed_phases = phases.size();
   auto executable = pipeline::implement(fixed, target, implement);
   unwrap(check_interrupted());
+  check_variables(bounds, "--bound", source, planned);
+  check_variables(given, "--memory", source, planned);
+  warn_of_unused_bounds(source, planned, options.model);
   passes::MemoryReport memory;
   if (options.print_memory || limited) memory = passes::memory_report(planned);
+  check_amounts(memory, values);
   if (limited && most_needed(memory, values) > limit) {
     // Another order of the calls may need less.
     const std::vector<pipeline::PassNumbers> unordered_phases = phases;

@@ -11,16 +11,23 @@ namespace {
 
 using Assignments = std::map<std::string, int64_t>;
 
-// Nothing where a variable has no value.
+// Nothing where a variable has no value. UserError where the values make no number of bytes.
 std::optional<int64_t> value_of(const PrimExpr& expr, const Assignments& values) {
   if (!expr) return std::nullopt;
   arith::Values by_variable;
+  std::string used;
   for (const Var& var : free_vars(expr)) {
     auto found = values.find(var->name);
     if (found == values.end()) return std::nullopt;
     by_variable[var.get()] = found->second;
+    used += (used.empty() ? "" : ", ") + var->name + "=" + std::to_string(found->second);
   }
-  return arith::evaluate(expr, by_variable);
+  const std::optional<int64_t> value = arith::evaluate(expr, by_variable);
+  if (!value) {
+    throw_user("memory of " + to_string(expr) + " bytes cannot be counted", "--memory and --bound",
+               "values for which this is below 2^63", used);
+  }
+  return value;
 }
 
 std::string with_value(const PrimExpr& expr, const Assignments& values) {
@@ -149,6 +156,15 @@ std::string peak_text(const passes::MemoryReport& report, const passes::Function
 }
 
 }  // namespace
+
+void check_amounts(const passes::MemoryReport& report, const Assignments& values) {
+  for (const passes::FunctionMemory& function : report.functions) {
+    value_of(function.peak, values);
+    for (const passes::PlannedStorage& storage : function.storages) {
+      value_of(storage.bytes, values);
+    }
+  }
+}
 
 std::optional<int64_t> most_needed(const passes::MemoryReport& report, const Assignments& values) {
   int64_t most = 0;

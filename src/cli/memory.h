@@ -17,6 +17,10 @@ namespace tapml::cli {
 Json print_memory(const passes::MemoryReport& report, const std::map<std::string, int64_t>& values,
                   const Output& output);
 
+// UserError where values are so large that bytes cannot be counted.
+void check_amounts(const passes::MemoryReport& report,
+                   const std::map<std::string, int64_t>& values);
+
 // Bytes that the most demanding function needs; nothing where a peak is not known for these values.
 std::optional<int64_t> most_needed(const passes::MemoryReport& report,
                                    const std::map<std::string, int64_t>& values);

@@ -187,7 +187,8 @@ void add_migrate(Registration registration) {
   app->footer(
       "Example: tapml migrate models/demo --from cpu --to opencl --prompt \"And God said\"");
   auto command = std::make_shared<MigrateCommand>();
-  app->add_option("model", command->model, "Hugging Face model directory")->required();
+  app->add_option("model", command->model, "Hugging Face model directory, or an executable")
+      ->required();
   app->add_option("--from", command->from, "The trusted platform")->capture_default_str();
   app->add_option("--to", command->to, "The new platform")->capture_default_str();
   app->add_option("--prompt", command->prompt, "Text to run")->required();

@@ -3,8 +3,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/executable.h"
 #include "app/model.h"
-#include "app/platforms.h"
 #include "base/host/interrupt.h"
 #include "base/host/progress.h"
 #include "cli/command.h"
@@ -13,18 +13,15 @@
 #include "io/host/files.h"
 #include "ir/exceptions.h"
 #include "llm/engine.h"
-#include "pipeline/compile.h"
 
 namespace tapml::cli {
 
 namespace {
 
 struct ProfileOptions {
-  std::string model, target = "cpu", prompt = "The quick brown fox";
+  ModelOptions model;
+  std::string prompt = "The quick brown fox";
   int64_t max_tokens = 32;
-  PatternOptions patterns;
-  std::string quantize;
-  RemoteOptions remote;
   TraceOptions trace;
 };
 
@@ -75,19 +72,20 @@ void print(const Output& output, const std::vector<topdown::KernelProfile>& kern
 }
 
 int run(const ProfileOptions& options, const Output& output) {
-  target::Target target = target::parse_target(options.target);
-  auto session = open_session(target, {}, {}, options.remote);
   if (options.max_tokens < 0) {
     throw_user("a negative number of tokens", "--max-tokens", "0 or more",
                std::to_string(options.max_tokens));
   }
   Trace trace(options.trace);
-  LoadedModel model = load_model(options.model, "", options.patterns, options.quantize);
-  std::vector<int32_t> prompt = encode_prompt(model, options.prompt);
+  std::vector<int32_t> prompt;
   Progress progress = Progress::to_stderr(output.json);
-  progress.begin("compile");
-  auto executable = pipeline::compile(model.files.module, target);
-  auto engine = unwrap(llm::Engine::create(*session, executable, model.files.weights));
+  progress.begin(is_executable_file(options.model.model) ? "load" : "compile");
+  ReadyModel model =
+      make_ready(options.model, [&](const Tokenizer& tokenizer, const ModelInterface& interface) {
+        prompt = encode_prompt(tokenizer, interface.context, options.prompt);
+      });
+  // Also with a place the virtual machine is here, where calls can be watched.
+  auto engine = unwrap(llm::Engine::create(*model.session, model.executable, model.weights));
   llm::GenerateOptions generate;
   generate.max_tokens = options.max_tokens;
   generate.on_token = [](int32_t) { return !interrupted(); };
@@ -97,15 +95,15 @@ int run(const ProfileOptions& options, const Output& output) {
   unwrap(engine->generate(prompt, generate));
   unwrap(check_interrupted());
   progress.begin("profile");
-  topdown::Profiler profiler(*executable);
+  topdown::Profiler profiler(*model.executable);
   engine->vm().call_point().set_observer(&profiler);
-  trace.begin(*session, options.target);
+  trace.begin(*model.session, model.target.text);
   unwrap(engine->generate(prompt, generate));
   engine->vm().call_point().set_observer(nullptr);
   unwrap(check_interrupted());
   trace.write({profiler.calls()});
   progress.begin("ceilings");
-  topdown::Ceilings ceilings = topdown::measure_ceilings(*session, target);
+  topdown::Ceilings ceilings = topdown::measure_ceilings(*model.session, model.target);
   progress.end("done");
 
   std::vector<topdown::KernelProfile> kernels = profiler.kernels();
@@ -116,7 +114,7 @@ int run(const ProfileOptions& options, const Output& output) {
   std::vector<Json> list;
   for (const topdown::KernelProfile& kernel : kernels) list.push_back(document(kernel, ceilings));
   output.document(Json::object(
-      {{"target", Json::string(options.target)},
+      {{"target", Json::string(model.target.text)},
        {"seconds", Json::number(profiler.seconds())},
        {"ceilings", Json::object({{"flops_per_s", Json::number(ceilings.flops_per_s)},
                                   {"bytes_per_s", Json::number(ceilings.bytes_per_s)}})},
@@ -131,15 +129,9 @@ void add_profile(Registration registration) {
       registration.app.add_subcommand("profile", "Show where a run spends its time, by kernel");
   command->footer("Example: tapml profile models/demo --target cpu --trace out/trace.json");
   auto options = std::make_shared<ProfileOptions>();
-  command->add_option("model", options->model, "Hugging Face model directory")->required();
-  command
-      ->add_option("--target", options->target, "kind[:key=value,...][@place], see tapml devices")
-      ->capture_default_str();
+  add_options(*command, options->model);
   command->add_option("--prompt", options->prompt, "Text to run")->capture_default_str();
   command->add_option("--max-tokens", options->max_tokens, "Decode steps")->capture_default_str();
-  add_options(*command, options->patterns);
-  add_quantize_option(*command, options->quantize);
-  add_options(*command, options->remote);
   add_options(*command, options->trace);
   command->add_flag("--json", registration.output.json, "One JSON document on stdout");
   command->callback([options, registration] {

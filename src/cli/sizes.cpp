@@ -1,7 +1,9 @@
 #include "cli/sizes.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
+#include <string_view>
 
 #include "ir/exceptions.h"
 
@@ -35,9 +37,12 @@ std::map<std::string, int64_t> parse_assignments(const std::string& text, const 
 
 int64_t parse_size(const std::string& text, const char* option) {
   std::string digits = text;
+  for (char& c : digits) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   int64_t unit = 1;
-  for (const char* suffix : {"iB", "B"}) {
-    if (digits.ends_with(suffix)) digits.resize(digits.size() - std::string(suffix).size());
+  for (const std::string_view suffix : {"IB", "B"}) {
+    if (!digits.ends_with(suffix)) continue;
+    digits.resize(digits.size() - suffix.size());
+    break;
   }
   if (!digits.empty()) {
     size_t power = std::string("KMGT").find(digits.back());
@@ -48,7 +53,7 @@ int64_t parse_size(const std::string& text, const char* option) {
   }
   int64_t value = 0;
   if (!parse_number(digits, value) || __builtin_mul_overflow(value, unit, &value)) {
-    throw_user("a size cannot be read", option, "bytes, as in 512M or 2GiB", text);
+    throw_user("a size cannot be read", option, "bytes below 2^63, as in 512M or 2GiB", text);
   }
   return value;
 }

@@ -29,6 +29,7 @@ namespace tapml::pipeline {
 namespace {
 
 constexpr const char* kPhase = "phase";
+constexpr const char* kPlanMemory = "plan_memory";
 constexpr const char* kKernelsFixed = "fuse";
 constexpr const char* kBoundaryPolicy = passes::kBoundaryPolicyAttr;
 
@@ -207,21 +208,31 @@ bool is_skipped(const Instruments& instruments, const std::string& name) {
          instruments.skip.end();
 }
 
-void check_skipped(const std::vector<std::string>& skip) {
+void check_optional(const std::string& pass, const std::string& where) {
   const std::vector<std::string>& optional = optional_passes();
-  for (const std::string& name : skip) {
-    if (std::find(optional.begin(), optional.end(), name) != optional.end()) continue;
-    std::string known;
-    for (const std::string& one : optional) known += (known.empty() ? "" : ", ") + one;
-    throw_user("this pass cannot be left out", "skip", "some of " + known, name);
-  }
+  if (std::find(optional.begin(), optional.end(), pass) != optional.end()) return;
+  std::string known;
+  for (const std::string& one : optional) known += one + ", ";
+  throw_user("this pass cannot be left out", where, "some of " + known + kPlanMemory, pass);
 }
 
 }  // namespace
 
+void leave_out(const std::vector<std::string>& passes, const std::string& where,
+               ImplementOptions& options) {
+  for (const std::string& pass : passes) {
+    if (pass == kPlanMemory) {
+      options.memory.reuse = false;
+      continue;
+    }
+    check_optional(pass, where);
+    options.instruments.skip.push_back(pass);
+  }
+}
+
 Module fix_kernels(const Module& module, const Instruments& instruments) {
   if (attr_or<std::string>(module.attrs, kPhase, "import") == kKernelsFixed) return module;
-  check_skipped(instruments.skip);
+  for (const std::string& name : instruments.skip) check_optional(name, "skip");
   Module current = module;
   int number = 0;
   for (const PassInfo& pass : pass_table()) {

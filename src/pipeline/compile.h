@@ -100,6 +100,11 @@ struct ImplementOptions {
   Module* planned = nullptr;
 };
 
+// Leaves passes out: optional_passes(), and plan_memory, without which storage is made explicit all
+// the same but each tensor has its own. UserError at `where` for any other.
+void leave_out(const std::vector<std::string>& passes, const std::string& where,
+               ImplementOptions& options);
+
 // Kernels fixed -> executable for `target`: implement, plan memory, lower, generate code.
 std::shared_ptr<const Executable> implement(const Module& fixed, const target::Target& target,
                                             const ImplementOptions& options = {});

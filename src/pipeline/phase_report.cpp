@@ -26,7 +26,9 @@ std::optional<int64_t> value_of(const PrimExpr& expr, const NamedValues& values)
 }
 
 void add(std::optional<int64_t>& total, const std::optional<int64_t>& bytes) {
-  total = total && bytes ? std::optional(*total + *bytes) : std::nullopt;
+  int64_t sum = 0;
+  const bool known = total && bytes && !__builtin_add_overflow(*total, *bytes, &sum);
+  total = known ? std::optional(sum) : std::nullopt;
 }
 
 // Of all tensors in it.

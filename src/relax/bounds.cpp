@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "relax/memory.h"
+#include "relax/rewrite.h"
 
 namespace tapml::relax {
 
@@ -19,6 +20,15 @@ std::optional<int64_t> bound_of(const std::string& name, const Module& module,
 
 bool keeps_bound(const PrimExpr& value, const std::string& name, int64_t most) {
   return value.is_int() ? value->int_value <= most : value.is_var() && value->name == name;
+}
+
+std::set<std::string> symbol_names(const Function& function) {
+  std::set<std::string> names;
+  map_symbols(function, [&](const PrimExpr& expr) {
+    for (const Var& var : free_vars(expr)) names.insert(var->name);
+    return expr;
+  });
+  return names;
 }
 
 bool has_bounds(const AttrMap& attrs) {

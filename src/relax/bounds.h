@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "ir/module.h"
@@ -18,6 +19,9 @@ std::optional<int64_t> bound_of(const std::string& name, const Module& module,
 // Whether a variable called `name` that has the value `value` is known to be within its bound:
 // where it is a constant or a variable of that name, which is checked itself.
 bool keeps_bound(const PrimExpr& value, const std::string& name, int64_t most);
+
+// Names of the symbolic variables of a function and of the lambdas inside.
+std::set<std::string> symbol_names(const Function& function);
 
 // Whether attributes bound some variable.
 bool has_bounds(const AttrMap& attrs);

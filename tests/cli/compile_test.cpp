@@ -98,6 +98,8 @@ TEST(Compile, PassesCanBeLeftOut) {
   EXPECT_EQ(alone, 2) << "one for prefill, one for decode";
   testing::expect_failure({"compile", testing::kDemoModel, "--skip-pass", "legalize"}, 2,
                           {"cannot be left out", "fuse_ops", "legalize"});
+  testing::expect_failure({"compile", testing::kDemoModel, "--skip-pass", "nope"}, 2,
+                          {"--skip-pass", ", plan_memory", "nope"});
 }
 
 TEST(Compile, PatternsThatCannotBe) {

@@ -1,6 +1,7 @@
 // Executables on disk and the compile cache, through the program.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <thread>
 
@@ -113,6 +114,81 @@ TEST(ExecutableFiles, BadFiles) {
   testing::expect_failure({"compile", kDemoModel, "-o", folder / "none/x.tapml"}, 2, {"none"});
 }
 
+TEST(ExecutableFiles, WhatIsNoExecutableIsNoModelEither) {
+  TempFolder folder;
+  const std::string file = folder / "x.tapml";
+  for (const auto& [bytes, found] :
+       {std::pair{std::string(), "an empty file"},
+        std::pair{testing::read_bytes(demo_executable()).substr(0, 7), "starts otherwise"}}) {
+    testing::write_bytes(file, bytes);
+    testing::expect_failure(
+        with({"run", file}, kPrompt), 2,
+        {"neither a model folder nor an executable", "config.json", "tapml compile -o", found});
+  }
+}
+
+// Neither is a defect of the program.
+TEST(ExecutableFiles, PathsThatNobodyCanLookAt) {
+  const std::string path(300, 'a');
+  testing::expect_failure({"compile", path}, 2, {"cannot read", "File name too long"});
+  testing::expect_failure(with({"run", path}, kPrompt), 2,
+                          {"cannot be read", "File name too long"});
+  testing::expect_failure(with({"run", demo_executable(), "--model", path}, kPrompt), 2,
+                          {"--model DIR"});
+}
+
+TEST(ExecutableFiles, WithoutTheRightToReadThem) {
+  TempFolder folder;
+  const std::string file = folder / "x.tapml";
+  std::filesystem::copy_file(demo_executable(), file);
+  std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
+  // Root may read anything, so the test gives that up for a moment.
+  const bool root = geteuid() == 0;
+  std::filesystem::permissions(file, std::filesystem::perms(0));
+  if (root) {
+    ASSERT_EQ(seteuid(65534), 0);
+  }
+  const bool program_is_there = eaccess(TAPML_PROGRAM, X_OK) == 0;
+  const ProgramResult result =
+      program_is_there ? run_program(with({"run", file}, kPrompt)) : ProgramResult();
+  if (root) {
+    ASSERT_EQ(seteuid(0), 0);
+  }
+  if (!program_is_there) GTEST_SKIP() << "nobody else may run the program";
+  EXPECT_EQ(result.exit_code, 2) << result.all();
+  for (const char* part : {"cannot read", "x.tapml", "Permission denied"}) {
+    EXPECT_NE(result.err.find(part), std::string::npos) << part << "\n" << result.all();
+  }
+}
+
+TEST(ExecutableFiles, AreProfiledAsTheyAre) {
+  TempFolder folder;
+  testing::copy_demo_model(folder / "model");
+  const std::string file = folder / "demo.tapml";
+  ASSERT_EQ(
+      run_program({"compile", folder / "model", "--target", "cpu:threads=1", "-o", file}).exit_code,
+      0);
+  std::filesystem::rename(folder / "model", folder / "elsewhere");
+  const std::vector<std::string> profile = {"profile", file, "--max-tokens", "1"};
+  testing::expect_failure(profile, 2, {"does not exist", "--model DIR"});
+  ProgramResult result = run_program(with(profile, {"--model", folder / "elsewhere", "--json"}));
+  ASSERT_EQ(result.exit_code, 0) << result.all();
+  const Json json = result.json();
+  EXPECT_EQ(json.find("target")->as_string(), "cpu:threads=1");
+  EXPECT_GT(json.find("kernels")->items().size(), 5u);
+  EXPECT_EQ(result.err.find("compile"), std::string::npos) << result.all();
+  testing::expect_failure(with(profile, {"--target", "opencl"}), 2, {"another platform"});
+}
+
+// Nothing is computed, so that all that is read are zeros.
+TEST(NullTarget, RunsAndProfilesAModel) {
+  for (const char* command : {"run", "profile"}) {
+    ProgramResult result = run_program({command, kDemoModel, "--target", "null", "--prompt",
+                                        "And God said", "--max-tokens", "8", "--json"});
+    EXPECT_EQ(result.exit_code, 0) << result.all();
+  }
+}
+
 TEST(ExecutableFiles, RefusedByALesserMachine) {
   TempFolder folder;
   std::string bytes = testing::read_bytes(demo_executable());
@@ -164,7 +240,37 @@ TEST_F(CompileCache, ShownBoundedCleared) {
   Json cleared = summary({"clear"});
   EXPECT_EQ(cleared.find("entries")->as_integer(), 0);
   EXPECT_GT(cleared.find("removed")->as_integer(), 0);
-  testing::expect_failure({"cache", "--max-size", "lots"}, 2, {"lots"});
+  // One way to say a size, for all options.
+  for (const std::string bad :
+       {"lots", "-5", "99999999999999999999GB", "9223372036854775808", "M"}) {
+    testing::expect_failure({"cache", "--max-size=" + bad}, 2,
+                            {"a size cannot be read", "--max-size", "512M or 2GiB", bad});
+  }
+  for (const std::string good : {"20480", "20K", "20kb", "20KiB"}) {
+    EXPECT_EQ(summary({"--max-size", good}).find("max_bytes")->as_integer(), 20 << 10) << good;
+  }
+}
+
+// It would look like a cache that nobody has used yet.
+TEST_F(CompileCache, UnusableFolderIsSaidWhereItIsAskedFor) {
+  testing::write_bytes(folder_ / "file", "");
+  std::filesystem::create_directory(folder_ / "open");
+  std::filesystem::permissions(folder_ / "open", std::filesystem::perms::all);
+  for (const auto& [folder, why] : {std::pair{folder_ / "file", "it is not a folder"},
+                                    std::pair{folder_ / "file/in", "Not a directory"},
+                                    std::pair{folder_ / "open", "everybody may write to it"}}) {
+    for (const std::vector<std::string>& more :
+         {std::vector<std::string>{}, {"clear"}, {"--max-size", "1G"}}) {
+      ProgramResult result =
+          run_program(with({"cache"}, more), {.environment = {{"TAPML_CACHE", folder}}});
+      EXPECT_EQ(result.exit_code, 2) << result.all();
+      EXPECT_NE(result.err.find(why), std::string::npos) << why << "\n" << result.all();
+    }
+  }
+  ProgramResult homeless = run_program(
+      {"cache"}, {.environment = {{"TAPML_CACHE", ""}, {"HOME", ""}, {"XDG_CACHE_HOME", ""}}});
+  EXPECT_EQ(homeless.exit_code, 2) << homeless.all();
+  EXPECT_NE(homeless.err.find("TAPML_CACHE"), std::string::npos) << homeless.all();
 }
 
 TEST_F(CompileCache, UnusableFolderWarnsOnce) {

@@ -110,5 +110,70 @@ TEST_F(CompileMemory, WhatCannotBeRead) {
   }
 }
 
+// What would do nothing is a mistake.
+TEST_F(CompileMemory, VariablesThatNoFunctionHas) {
+  for (const auto& [option, value, found] :
+       {std::tuple{"--bound", "N=8", "found: N"}, std::tuple{"--bound", "n=8,q=3", "found: q"},
+        std::tuple{"--memory", "m=4", "found: m"}}) {
+    ProgramResult result = compile({option, value});
+    EXPECT_EQ(result.exit_code, 2) << result.all();
+    for (const std::string part :
+         {"no function of the module has this symbolic variable", "expected: n", found, option}) {
+      EXPECT_NE(result.err.find(part), std::string::npos) << part << "\n" << result.all();
+    }
+  }
+  // A variable that a given shape has removed was one of the module.
+  EXPECT_EQ(compile({"--bind", "main.n=4", "--memory", "n=4"}).exit_code, 0);
+  const std::string source = testing::read_bytes(folder_ / "program.txt");
+  testing::write_bytes(folder_ / "program.txt", "module {bound.k: 3, bound.n: 4}\n" + source);
+  ProgramResult warned = compile({});
+  EXPECT_EQ(warned.exit_code, 0) << warned.all();
+  EXPECT_NE(warned.err.find("bound.k bounds nothing"), std::string::npos) << warned.all();
+  EXPECT_EQ(warned.err.find("bound.n bounds nothing"), std::string::npos) << warned.all();
+}
+
+// Passes name what nobody has named: these names can be said, too.
+TEST_F(CompileMemory, VariablesOfThePlan) {
+  testing::write_bytes(folder_ / "program.txt", R"(
+def main(x: Tensor((n,), f32)) -> Tensor(ndim=2, i32) {
+  y: Tensor(ndim=2, i32) = nonzero(x)
+  return y
+}
+)");
+  ProgramResult open = compile({"--json", "--memory"});
+  ASSERT_EQ(open.exit_code, 0) << open.all();
+  const Json json = open.json();
+  const std::string peak =
+      json.find("memory")->find("functions")->items().at(0).find("peak")->as_string();
+  const size_t at = peak.find_first_of("abcdefghijklmopqrstuvwxyz");  // none is n
+  ASSERT_NE(at, std::string::npos) << peak;
+  const std::string name = peak.substr(at, peak.find_first_of("*+ ,)", at) - at);
+  ProgramResult result = compile({"--memory", "n=8," + name + "=3", "--bound", name + "=5"});
+  EXPECT_EQ(result.exit_code, 0) << result.all();
+}
+
+TEST_F(CompileMemory, ABoundAndAShapeThatContradictEachOther) {
+  ProgramResult result = compile({"--bound", "n=2", "--bind", "main.n=3"});
+  EXPECT_EQ(result.exit_code, 2) << result.all();
+  for (const char* part : {"above the variable's bound", "n <= 2", "found: 3"}) {
+    EXPECT_NE(result.err.find(part), std::string::npos) << part << "\n" << result.all();
+  }
+  EXPECT_EQ(compile({"--bound", "n=3", "--bind", "main.n=3"}).exit_code, 0);
+}
+
+TEST_F(CompileMemory, BytesThatOverflow) {
+  for (const std::vector<std::string>& more :
+       {std::vector<std::string>{"--memory", "n=4611686018427387904"},
+        {"--memory", "n=4611686018427387904", "--json", "-o", folder_ / "none.tapml"},
+        {"--bound", "n=4611686018427387904", "--memory-limit", "1G"}}) {
+    ProgramResult result = compile(more);
+    EXPECT_EQ(result.exit_code, 2) << result.all();
+    for (const char* part : {"cannot be counted", "below 2^63", "n=4611686018427387904"}) {
+      EXPECT_NE(result.all().find(part), std::string::npos) << part << "\n" << result.all();
+    }
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "none.tapml"));
+}
+
 }  // namespace
 }  // namespace tapml

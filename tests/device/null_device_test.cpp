@@ -48,6 +48,21 @@ TEST(NullDevice, CountsAndComputesNothing) {
   EXPECT_EQ(counts.releases, 1);
 }
 
+TEST(NullDevice, MemoryBeginsAsZeros) {
+  auto device = std::make_shared<device::NullDevice>();
+  for (int64_t size : {int64_t{0}, int64_t{1}, int64_t{100}, int64_t{1} << 20}) {
+    // Twice, so that the second may get what the first gave back.
+    for (int turn = 0; turn < 2; ++turn) {
+      auto memory = device->allocate(size);
+      ASSERT_TRUE(memory) << memory.error().to_string();
+      std::byte* data = (*memory)->host_address();
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(data) % 64, 0u);
+      for (int64_t i = 0; i < size; ++i) ASSERT_EQ(data[i], std::byte{0}) << i << " of " << size;
+      std::fill(data, data + size, std::byte{0x5a});
+    }
+  }
+}
+
 TEST(NullDevice, HoldsToTheLimitsThatItIsGiven) {
   Limits limits = device::NullDevice::default_limits();
   limits.max_allocation_bytes = 100;

@@ -141,3 +141,5 @@ def test_compile_settings(cpu, tmp_path):
     assert (len(fused.kernels), len(apart.kernels)) == (1, 2)
     with pytest.raises(tapml.UserError):
         tapml.compile(module, cpu, skip=["no_such_pass"])
+    with pytest.raises(tapml.UserError, match="symbolic variable"):
+        tapml.compile(module, cpu, bounds={"q": 16})

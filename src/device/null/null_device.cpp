@@ -1,8 +1,9 @@
 #include "device/null/null_device.h"
 
+#include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <new>
 #include <utility>
 
 namespace tapml::device {
@@ -20,8 +21,11 @@ constexpr size_t kNullAlignment = 64;
 
 class NullMemory final : public DeviceMemory {
  public:
-  NullMemory(std::byte* data, int64_t size, std::shared_ptr<NullCounts> counts)
-      : data_(data), size_(size), counts_(std::move(counts)) {
+  // `block` is what was allocated, with room for `size` bytes from an aligned address on.
+  NullMemory(void* block, int64_t size, std::shared_ptr<NullCounts> counts)
+      : block_(block), size_(size), counts_(std::move(counts)) {
+    const auto address = reinterpret_cast<std::uintptr_t>(block);
+    data_ = static_cast<std::byte*>(block) + (kNullAlignment - address % kNullAlignment);
     int64_t live = counts_->live_bytes += size_;
     int64_t peak = counts_->peak_bytes;
     while (live > peak && !counts_->peak_bytes.compare_exchange_weak(peak, live)) {
@@ -29,13 +33,14 @@ class NullMemory final : public DeviceMemory {
   }
   ~NullMemory() override {
     counts_->live_bytes -= size_;
-    ::operator delete(data_, std::align_val_t{kNullAlignment});
+    std::free(block_);
     ++counts_->releases;
   }
   int64_t size() const noexcept override { return size_; }
   std::byte* host_address() noexcept override { return data_; }
 
  private:
+  void* block_;
   std::byte* data_;
   int64_t size_;
   std::shared_ptr<NullCounts> counts_;
@@ -139,18 +144,19 @@ Result<std::shared_ptr<DeviceMemory>> NullDevice::allocate(int64_t bytes) noexce
                                                           " bytes; this device allows " +
                                                           std::to_string(most)));
   }
-  // Never empty: a buffer of zero bytes has an address too.
-  void* data = nullptr;
+  // Never empty: a buffer of zero bytes has an address too. Zeros, as nothing is ever computed:
+  // what is read is the same in every run, and a token of the vocabulary. Pages that nobody writes
+  // cost nothing.
+  void* block = nullptr;
   if (static_cast<uint64_t>(bytes) < std::numeric_limits<size_t>::max() - 2 * kNullAlignment) {
-    size_t padded = (static_cast<size_t>(bytes) / kNullAlignment + 1) * kNullAlignment;
-    data = ::operator new(padded, std::align_val_t{kNullAlignment}, std::nothrow);
+    block = std::calloc(1, static_cast<size_t>(bytes) + 2 * kNullAlignment);
   }
-  if (!data) {
+  if (!block) {
     return fail(platform_error(PlatformFault::kOutOfMemory,
                                "no memory for " + std::to_string(bytes) + " bytes"));
   }
   ++counts_->allocations;
-  return std::make_shared<NullMemory>(static_cast<std::byte*>(data), bytes, counts_);
+  return std::make_shared<NullMemory>(block, bytes, counts_);
 }
 
 Result<std::shared_ptr<DeviceModule>> NullDevice::load(const ModuleBlob& blob) noexcept {

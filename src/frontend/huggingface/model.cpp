@@ -17,13 +17,17 @@ namespace fs = std::filesystem;
 constexpr size_t kMaxConfigBytes = size_t{64} << 20;
 
 void check_folder(const std::string& folder) {
+  const char* const expected = "a folder with config.json, model.safetensors and tokenizer.json";
   std::error_code error;
-  const bool exists = fs::exists(folder, error);
-  if (exists && fs::is_directory(folder, error)) return;
+  const fs::file_status status = fs::status(folder, error);
+  if (fs::is_directory(status)) return;
+  if (!fs::exists(status) && status.type() != fs::file_type::not_found) {
+    throw_user("the model folder " + folder + " cannot be read", folder, expected, error.message());
+  }
+  const bool exists = fs::exists(status);
   throw_user(
       exists ? folder + " is not a folder" : "the model folder " + folder + " does not exist",
-      folder, "a folder with config.json, model.safetensors and tokenizer.json",
-      exists ? "a file" : "nothing");
+      folder, expected, exists ? "a file" : "nothing");
 }
 
 std::vector<int32_t> find_eos(const std::string& folder, const HuggingFaceConfig& config) {

@@ -69,7 +69,8 @@ Found read_shards(const std::string& folder, const std::string& index) {
   for (const auto& [name, shard] : index_of) shards.insert(shard);
   for (const std::string& shard : shards) {
     const std::string path = folder + "/" + shard;
-    if (!fs::exists(path)) {
+    std::error_code ignored;
+    if (!fs::exists(path, ignored)) {
       throw_user("a weight file is missing: " + path, index, "the file " + in_quotes(shard),
                  "nothing", "the index names it; download it again");
     }

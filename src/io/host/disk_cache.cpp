@@ -112,7 +112,21 @@ struct DiskCache::State {
     options.warn(options.what + " " + options.folder + " is not used: " + why);
   }
 
-  // Makes the folder where it is missing. Code from it will run, so nobody else may write there.
+  // Why what is at the folder's path cannot be used; empty where it can, and where nothing is there
+  // yet. Code from it will run, so nobody else may write there.
+  std::string fault() const {
+    if (options.folder.empty()) return "no folder for it is known";
+    struct stat info = {};
+    if (::stat(options.folder.c_str(), &info) != 0) {
+      return errno == ENOENT ? "" : std::strerror(errno);
+    }
+    if (!S_ISDIR(info.st_mode)) return "it is not a folder";
+    if (info.st_uid != ::geteuid()) return "it belongs to another user";
+    if (info.st_mode & S_IWOTH) return "everybody may write to it";
+    return "";
+  }
+
+  // Makes the folder where it is missing.
   void open() {
     if (std::exchange(checked, true)) return;
     if (options.folder.empty()) return give_up("no folder for it is known");
@@ -121,11 +135,7 @@ struct DiskCache::State {
     if (::mkdir(options.folder.c_str(), 0700) != 0 && errno != EEXIST) {
       return give_up(std::strerror(errno));
     }
-    struct stat info = {};
-    if (::stat(options.folder.c_str(), &info) != 0) return give_up(std::strerror(errno));
-    if (!S_ISDIR(info.st_mode)) return give_up("it is not a folder");
-    if (info.st_uid != ::geteuid()) return give_up("it belongs to another user");
-    if (info.st_mode & S_IWOTH) return give_up("everybody may write to it");
+    if (std::string why = fault(); !why.empty()) return give_up(why);
     readable = writable = true;
     if (::mkdir(entries_folder().c_str(), 0700) != 0 && errno != EEXIST) {
       give_up(std::strerror(errno));
@@ -285,6 +295,24 @@ void DiskCache::put(const std::string& key, std::span<const std::byte> bytes) {
 
 int64_t DiskCache::hits() const { return state_->hits; }
 int64_t DiskCache::misses() const { return state_->misses; }
+
+Status DiskCache::check() {
+  std::lock_guard lock(state_->mutex);
+  const DiskCacheOptions& options = state_->options;
+  std::string why = state_->fault();
+  // Without the right to list it, it would look empty.
+  const fs::path entries = state_->entries_folder();
+  if (why.empty() && ::access(entries.c_str(), R_OK | X_OK) != 0 && errno != ENOENT) {
+    why = std::strerror(errno);
+  }
+  if (why.empty()) return {};
+  if (options.folder.empty()) {
+    return fail(user_error(options.what + " cannot be used", "environment",
+                           "HOME, XDG_CACHE_HOME or TAPML_CACHE", why));
+  }
+  return fail(user_error(options.what + " cannot be used", options.folder,
+                         "a folder of one's own that nobody else can write to", why));
+}
 
 DiskCache::Summary DiskCache::summary() {
   std::lock_guard lock(state_->mutex);

@@ -50,6 +50,9 @@ class DiskCache {
   int64_t hits() const;
   int64_t misses() const;
 
+  // UserError where the folder cannot be used. One that is not there yet can.
+  Status check();
+
   struct Summary {
     std::string folder;
     int64_t entries = 0, bytes = 0;

@@ -28,7 +28,10 @@ Error write_error(const std::string& path, int error) {
   }
   std::string folder = std::filesystem::path(path).parent_path().string();
   if (folder.empty()) folder = ".";
-  if (error == ENOENT || error == ENOTDIR) {
+  // A file system of the system's own says "no such file" of what nobody may make there.
+  std::error_code ignored;
+  const bool missing = error == ENOENT || error == ENOTDIR;
+  if (missing && !std::filesystem::is_directory(folder, ignored)) {
     return user_error("cannot write " + path + ": its folder does not exist", path,
                       "an existing folder", folder, "make the folder first");
   }

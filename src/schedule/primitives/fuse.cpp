@@ -32,6 +32,17 @@ Fuse fuse(const PrimFunc& func, const Var& outer_var, const Var& inner_var) {
   }
   Var var = make_var(outer_var->name + "_" + inner_var->name, outer_var.dtype());
   arith::Analyzer analyzer = context(func, site);
+  // A nest of 2^63 steps never ends, so that symbolic extents of i64 need no proof.
+  const bool symbolic =
+      var.dtype() == DType::kI64 && !(outer.extent.is_int() && inner.extent.is_int());
+  int64_t steps = 0;
+  if (!symbolic && (__builtin_mul_overflow(most_steps(outer.extent, analyzer),
+                                           most_steps(inner.extent, analyzer), &steps) ||
+                    steps > arith::dtype_range(var.dtype()).hi)) {
+    no("the product of the extents " + to_string(outer.extent) + " and " + to_string(inner.extent) +
+           " is not shown to be an " + dtype_name(var.dtype()),
+       "fuse loops of fewer steps, or of i64");
+  }
   // The inner extent is not 0 where the product is not.
   PrimExpr extent = analyzer.simplify(outer.extent * inner.extent);
   VarMap values = {{outer_var.get(), floordiv(var, inner.extent)},

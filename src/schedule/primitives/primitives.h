@@ -30,7 +30,8 @@ namespace tapml::schedule::primitives {
 // Exact. One loop as several, outermost first, whose extents are `factors`; one of these may be
 // absent and is then the loop's extent divided by the others, rounded up. What lies beyond the
 // extent is cut off by the predicates of the blocks below.
-// Requires: a serial loop; factors of 1 or more; a product that is provably not below the extent.
+// Requires: a serial loop; factors of 1 or more; a product that is provably not below the extent,
+// and with which no index overflows.
 struct Split {
   tir::PrimFuncRef func;
   std::vector<Var> loops;
@@ -39,7 +40,8 @@ Split split(const tir::PrimFunc& func, const Var& loop,
             const std::vector<std::optional<int64_t>>& factors);
 
 // Exact. Two loops as one; `inner` is all that stands in `outer`.
-// Requires: both serial; the inner extent does not use the outer variable.
+// Requires: both serial; the inner extent does not use the outer variable; an index for their
+// product.
 struct Fuse {
   tir::PrimFuncRef func;
   Var loop;

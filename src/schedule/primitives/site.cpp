@@ -238,6 +238,13 @@ arith::Analyzer context(const PrimFunc& func, const Site& site) {
   return context(func, site.loops());
 }
 
+int64_t most_steps(const PrimExpr& extent, arith::Analyzer& analyzer) {
+  constexpr int64_t kEndless = int64_t{1} << 62;
+  if (extent.is_int()) return std::max<int64_t>(extent->int_value, 1);
+  const int64_t limit = std::min(arith::dtype_range(extent.dtype()).hi, kEndless);
+  return std::clamp<int64_t>(analyzer.upper_bound(extent).value_or(limit), 1, limit);
+}
+
 std::string fresh_block_name(const PrimFunc& func, const std::string& base) {
   std::set<std::string> taken;
   for (const Site& leaf : leaves(func)) {

@@ -56,6 +56,9 @@ tir::Stmt make_block(tir::BlockNode block);
 // What is known at a place: dimensions are not negative, the loops around run at least once there.
 arith::Analyzer context(const tir::PrimFunc& func, const Site& site);
 arith::Analyzer context(const tir::PrimFunc& func, const std::vector<tir::Stmt>& loops);
+// The most that an extent can be, at least 1. One of i64 of which nothing is known is at most 2^62,
+// since no loop of more steps ever ends; a narrower one may take its whole range.
+int64_t most_steps(const PrimExpr& extent, arith::Analyzer& analyzer);
 
 // A name that no block of the program has: `base`, `base_1`, ...
 std::string fresh_block_name(const tir::PrimFunc& func, const std::string& base);

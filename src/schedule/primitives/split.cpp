@@ -55,11 +55,20 @@ Split split(const PrimFunc& func, const Var& var,
       ++inferred;
     } else if (*factor < 1 || __builtin_mul_overflow(known, *factor, &known)) {
       no("the factor " + std::to_string(*factor) + " is out of range",
-         "give factors of 1 or more, their product below 2^63");
+         "give factors of 1 or more whose product is an index");
     }
   }
   if (inferred > 1) no("more than one factor is left open", "give all but one");
   DType dtype = loop.var.dtype();
+  // The extent rounded up to whole factors must be an index still.
+  const int64_t largest = arith::dtype_range(dtype).hi;
+  const int64_t most = inferred ? largest - (most_steps(loop.extent, analyzer) - 1) : largest;
+  if (known > most) {
+    no("the factors' product " + std::to_string(known) + " makes indices of " + dtype_name(dtype) +
+           " overflow: the extent " + to_string(loop.extent) + " is rounded up to a multiple of it",
+       most > 1 ? "give factors whose product is at most " + std::to_string(most)
+                : "split a loop of a known extent");
+  }
   PrimExpr size = make_int(known, dtype);
   PrimExpr rest = analyzer.simplify(floordiv(loop.extent + (known - 1), size));
   bool exact = inferred ? analyzer.prove_equal(rest * size, loop.extent)

@@ -38,6 +38,13 @@ PrimFuncRef storage_align(const PrimFunc& func, const std::string& name, int64_t
            to_string(buffer->shape[static_cast<size_t>(d)]) + " lies behind the padded one",
        "name dimension " + std::to_string(rank - 2));
   }
+  const PrimExpr& row = buffer->shape[static_cast<size_t>(dim + 1)];
+  const int64_t largest = arith::dtype_range(row.dtype()).hi;
+  if (most_steps(row, analyzer) > largest - (factor - 1)) {
+    no("rows of " + to_string(row) + " elements, padded, are not shown to fit " +
+           dtype_name(row.dtype()),
+       "give a smaller factor");
+  }
   Dims shape = buffer->shape;
   PrimExpr& padded = shape[static_cast<size_t>(dim + 1)];
   padded = analyzer.simplify(floordiv(padded + (factor - 1 - offset), factor) * factor + offset);

@@ -171,6 +171,8 @@ TEST_F(HuggingFaceFolder, MissingFiles) {
                     {"/no/such/folder", "does not exist", "config.json"});
   write("file", "");
   expect_user_error([&] { read_model(path("file")); }, {"is not a folder"});
+  expect_user_error([] { read_model(std::string(300, 'a')); },
+                    {"cannot be read", "File name too long"});
   refuses({"no weights", "model.safetensors"});
   write_all();
   fs::remove(path("config.json"));
@@ -304,6 +306,9 @@ TEST_F(HuggingFaceFolder, BrokenIndexes) {
   refuses({"weight_map.model.norm.weight", "is not a string"});
   write_shards([&](Json& map) { map.set("model.norm.weight", Json::string("c.safetensors")); });
   refuses({"weight file is missing", "c.safetensors"});
+  const std::string endless(300, 'a');
+  write_shards([&](Json& map) { map.set("model.norm.weight", Json::string(endless)); });
+  refuses({"weight file is missing", endless});
   write_shards([&](Json& map) { map.set("model.norm.weight", Json::string("a.safetensors")); });
   refuses({"model.norm.weight", "not in the file that the index names"});
 }

@@ -56,6 +56,20 @@ TEST(DiskCache, KeepsAndFinds) {
   EXPECT_EQ(again.summary().entries, 0);
 }
 
+TEST(DiskCache, SaysWhatCannotBeUsed) {
+  testing::TempFolder folder;
+  EXPECT_TRUE(DiskCache({folder / "not/there/yet", {}}).check());
+  EXPECT_FALSE(std::filesystem::exists(folder / "not"));
+  testing::write_bytes(folder / "file", "");
+  Status file = DiskCache({folder / "file", {}}).check();
+  ASSERT_FALSE(file);
+  EXPECT_EQ(file.error().kind, ErrorKind::kUser);
+  EXPECT_EQ(file.error().found, "it is not a folder");
+  Status none = DiskCache({"", {}}).check();
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().found, "no folder for it is known");
+}
+
 std::string only_entry(const std::string& folder) {
   std::string found;
   for (const std::string& name : testing::names_under(folder + "/v1")) {

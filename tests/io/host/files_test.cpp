@@ -105,6 +105,8 @@ TEST_F(FilesTest, WritingWhereNothingCanBeWritten) {
   // Root may write anywhere but where the kernel refuses.
   Error refused = write_text_atomic("/proc/tapml-cannot-be", "x").error();
   EXPECT_EQ(refused.kind, ErrorKind::kUser);
+  EXPECT_EQ(refused.message, "cannot write /proc/tapml-cannot-be");
+  EXPECT_EQ(refused.expected, "a folder that can be written");
 }
 
 TEST_F(FilesTest, UnwritableFolder) {

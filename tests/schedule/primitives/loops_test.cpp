@@ -1,6 +1,8 @@
 // split, fuse, reorder, parallel, vectorize, unroll and bind: text before and after, near misses.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "programs.h"
 
 namespace tapml::testing {
@@ -112,6 +114,42 @@ TEST(Split, Refuses) {
   expect_program(s.func(), text::print(*s.func(), "k"));
 }
 
+// The extent rounded up to whole factors must be an index: (n + f - 1)//f * f for all n that end.
+TEST(Split, RefusesFactorsWhoseIndicesOverflow) {
+  constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
+  Start start(kDouble, "double");
+  Schedule& s = start.schedule;
+  for (const schedule::Factors& factors :
+       {schedule::Factors{std::nullopt, kLargest}, schedule::Factors{kLargest, std::nullopt},
+        schedule::Factors{std::nullopt, int64_t{1} << 32, (int64_t{1} << 30) + 1}}) {
+    expect_user_error([&] { s.split(start.loops[0], factors); },
+                      {"split of loop i", "makes indices of i64 overflow",
+                       "whose product is at most 4611686018427387904"});
+  }
+  expect_user_error([&] { s.split(start.loops[1], {std::nullopt, kLargest - 10}); },
+                    {"the extent 12 is rounded up", "at most 9223372036854775796"});
+  // The largest that are right.
+  Schedule(s).split(start.loops[0], {std::nullopt, int64_t{1} << 62});
+  Schedule(s).split(start.loops[1], {std::nullopt, kLargest - 11});
+}
+
+TEST(Split, NarrowIndicesOverflowEarly) {
+  Start start(R"(
+prim def k(x: Buffer((100,), f32), out y: Buffer((100,), f32)) {
+  for i: i8 in serial(i8(100)) {
+    block "copy" (v: spatial(100) = cast(i64, i)) {
+      y[v] = x[v]
+    }
+  }
+}
+)",
+              "copy");
+  expect_user_error([&] { start.schedule.split(start.loops[0], {std::nullopt, 32}); },
+                    {"indices of i8 overflow", "at most 28"});
+  start.schedule.split(start.loops[0], {std::nullopt, 16});
+  expect_good(start.schedule, start.func, {{}});
+}
+
 // The init would be lost where the reduction makes no step.
 TEST(Split, RefusesAReductionThatMayBeEmpty) {
   Start start(kSum, "sum");
@@ -146,6 +184,36 @@ TEST(Fuse, ThenParallelAndSplit) {
   start.schedule.parallel(loops[0]);
   start.schedule.vectorize(loops[1]);
   expect_good(start.schedule, start.func, kRowsAroundEight);
+}
+
+TEST(Fuse, RefusesAProductThatIsNoIndex) {
+  const char* const nest = R"(
+prim def k(x: Buffer((65536,), f32), out y: Buffer((65536,), f32)) {
+  for i: TYPE in serial(TYPE(ROWS)) {
+    for j: TYPE in serial(TYPE(COLUMNS)) {
+      block "copy" (vi: spatial(65536) = cast(i64, i), vj: spatial(65536) = cast(i64, j)) {
+        y[vi] = x[vj]
+      }
+    }
+  }
+}
+)";
+  auto fuse = [&](const std::string& type, const std::string& rows, const std::string& columns) {
+    std::string source = nest;
+    for (const auto& [word, with] :
+         {std::pair{"TYPE", type}, std::pair{"ROWS", rows}, std::pair{"COLUMNS", columns}}) {
+      for (size_t at; (at = source.find(word)) != std::string::npos;) {
+        source.replace(at, std::string(word).size(), with);
+      }
+    }
+    Start start(source.c_str(), "copy");
+    start.schedule.fuse(start.loops[0], start.loops[1]);
+  };
+  fuse("i32", "32768", "65535");
+  expect_user_error([&] { fuse("i32", "65536", "32768"); },
+                    {"fuse of loops i and j", "is not shown to be an i32"});
+  expect_user_error([&] { fuse("i64", "4294967296", "2147483648"); },
+                    {"is not shown to be an i64"});
 }
 
 TEST(Fuse, Refuses) {

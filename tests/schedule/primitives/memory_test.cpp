@@ -251,5 +251,25 @@ TEST(StorageAlign, Refuses) {
   expect_user_error([&] { s.storage_align(add, 0, 0, 0); }, {"makes no sense"});
 }
 
+TEST(StorageAlign, RefusesRowsThatOverflow) {
+  Schedule s(parse_program(R"(
+prim def k(x: Buffer((n,), i8), out y: Buffer((n,), i8), n: i64) {
+  alloc t: Buffer((1, 9223372036854775800), i8)
+  for i in serial(n) {
+    block "first" (v: spatial(n) = i) {
+      t[0, v] = x[v]
+    }
+  }
+  for i in serial(n) {
+    block "second" (v: spatial(n) = i) {
+      y[v] = t[0, v]
+    }
+  }
+}
+)"));
+  expect_user_error([&] { s.storage_align(s.block("first"), 0, 16, 0); },
+                    {"rows of 9223372036854775800 elements", "give a smaller factor"});
+}
+
 }  // namespace
 }  // namespace tapml::testing

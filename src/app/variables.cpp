@@ -1,0 +1,60 @@
+#include "app/variables.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/log.h"
+#include "ir/exceptions.h"
+#include "passes/graph_functions.h"
+#include "relax/bounds.h"
+#include "relax/memory.h"
+
+namespace tapml::app {
+
+namespace {
+
+// Variables of kernels are the compiler's: values and bounds of their names say nothing.
+std::set<std::string> variables_of(const Module& module) {
+  std::set<std::string> names;
+  for (const auto& [name, function] : passes::graph_functions(module)) {
+    names.merge(relax::symbol_names(*function));
+  }
+  return names;
+}
+
+}  // namespace
+
+void add_bounds(const std::map<std::string, int64_t>& bounds, Module& module) {
+  for (const auto& [name, most] : bounds) {
+    std::string key = relax::kBoundPrefix + name;
+    module.attrs[key] = std::min(most, attr_or<int64_t>(module.attrs, key, most));
+  }
+}
+
+void check_variables(const std::map<std::string, int64_t>& values, const std::string& option,
+                     const Module& module, const Module& planned) {
+  if (values.empty()) return;
+  const std::set<std::string> known = variables_of(module);
+  std::set<std::string> more = variables_of(planned);
+  for (const auto& [name, value] : values) {
+    if (known.contains(name) || more.contains(name)) continue;
+    std::string names;
+    for (const std::string& one : known) names += (names.empty() ? "" : ", ") + one;
+    throw_user("no function of the module has this symbolic variable", option,
+               names.empty() ? "nothing: every shape is known" : names, name);
+  }
+}
+
+void warn_of_unused_bounds(const Module& module, const Module& planned, const std::string& source) {
+  std::set<std::string> known = variables_of(module);
+  known.merge(variables_of(planned));
+  for (const auto& [key, value] : module.attrs) {
+    if (!key.starts_with(relax::kBoundPrefix)) continue;
+    const std::string name = key.substr(std::string(relax::kBoundPrefix).size());
+    if (known.contains(name)) continue;
+    log_warning(source + ": " + key + " bounds nothing: no function of the module has a symbolic " +
+                "variable " + name);
+  }
+}
+
+}  // namespace tapml::app
