@@ -162,9 +162,9 @@ TEST(AssignStorages, UnrelatedSizesShareStoragesOfBoundedSizes) {
   }
   std::vector<SharedStorage> storages = assign_storages(items, sizes);
   check(items, storages, sizes, values);
-  EXPECT_LE(storages.size(), static_cast<size_t>(kCount) / 32);
+  EXPECT_LE(storages.size(), static_cast<size_t>(kCount) / 8);
   for (const SharedStorage& one : storages) {
-    EXPECT_LE(free_vars(sizes.bytes(one.size)).size(), 64u);
+    EXPECT_LE(free_vars(sizes.bytes(one.size)).size(), 16u);
   }
 }
 

@@ -13,8 +13,9 @@ namespace {
 // Where nothing is known of a dimension; only decides between two right plans.
 constexpr int64_t kTypicalDimension = 512;
 constexpr size_t kManySymbols = 16;
-// Variables in a size that is made of others: their time to simplify and compare is bounded by it.
-constexpr size_t kMostOccurrences = 64;
+// What it takes to simplify a size grows faster than the variables in it: those that are made of
+// others have no more than kManySymbols of them, at so many places.
+constexpr size_t kMostOccurrences = 32;
 
 PrimExpr padded(const PrimExpr& bytes, int64_t to) { return floordiv(bytes + (to - 1), to) * to; }
 
@@ -112,7 +113,10 @@ int32_t Sizes::add_symbolic(const PrimExpr& bytes) {
   arith::Analyzer& analyzer = this->analyzer(bytes);
   entry.bytes = analyzer.simplify(bytes);
   if (entry.bytes.is_int()) return add_constant(entry.bytes->int_value);
-  if (auto most = analyzer.upper_bound(entry.bytes)) entry.most = padded_constant(*most, 16);
+  add_unlimited(entry.bytes, entry.unlimited);
+  if (entry.unlimited.empty()) {
+    if (auto most = analyzer.upper_bound(entry.bytes)) entry.most = padded_constant(*most, 16);
+  }
   arith::Values typical, least;
   for (const Var& var : free_vars(entry.bytes)) {
     auto bound = bounds_.find(var.get());
@@ -122,7 +126,6 @@ int32_t Sizes::add_symbolic(const PrimExpr& bytes) {
   }
   std::sort(entry.symbols.begin(), entry.symbols.end());
   visit_expr(entry.bytes, [&](const PrimExpr& e) { entry.occurrences += e.is_var() ? 1 : 0; });
-  if (!entry.most) add_unlimited(entry.bytes, entry.unlimited);
   entry.typical = static_cast<double>(arith::evaluate(entry.bytes, typical).value_or(0));
   entry.least = arith::evaluate(entry.bytes, least);
   std::vector<int32_t>& same = alike_[{entry.typical, entry.symbols}];
@@ -156,7 +159,13 @@ bool Sizes::at_most(int32_t a, int32_t b) {
 }
 
 bool Sizes::may_combine(int32_t a, int32_t b) const {
-  return entry(a).occurrences + entry(b).occurrences <= kMostOccurrences;
+  const Entry &one = entry(a), &other = entry(b);
+  if (one.occurrences + other.occurrences > kMostOccurrences) return false;
+  size_t symbols = one.symbols.size();
+  for (const tapml::ExprNode* symbol : other.symbols) {
+    symbols += std::binary_search(one.symbols.begin(), one.symbols.end(), symbol) ? 0 : 1;
+  }
+  return symbols <= kManySymbols;
 }
 
 int32_t Sizes::join(int32_t a, int32_t b) {
