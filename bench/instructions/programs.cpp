@@ -82,15 +82,16 @@ std::string layer(const std::string& text, int64_t number) {
   return result;
 }
 
-// `before`, the layers, `after`. Layer # takes x# and makes y#, which is x of the next.
+// `before`, the layers, `after`. Layer # takes x# and makes y#, which is x of the next and has its
+// type.
 Module repeated(const std::string& before, const std::string& text, int64_t bindings_of_layer,
-                const std::string& after, int64_t bindings) {
+                const std::string& after, int64_t bindings,
+                const std::string& type = "Tensor((n, 64), f32)") {
   std::string source = before;
   const int64_t layers = bindings / bindings_of_layer;
   for (int64_t i = 0; i < layers; ++i) {
     source += layer(text, i);
-    source +=
-        "  x" + std::to_string(i + 1) + ": Tensor((n, 64), f32) = y" + std::to_string(i) + "\n";
+    source += "  x" + std::to_string(i + 1) + ": " + type + " = y" + std::to_string(i) + "\n";
   }
   return text::parse(source + layer(after, layers), "generated");
 }
@@ -172,6 +173,16 @@ def main(x0: Tensor((n, 64), f32), weight: Tensor((64, 64), f32), c: Tensor((), 
                   12, "  return x#\n}\n", bindings);
 }
 
+Module sizes(int64_t bindings) {
+  return repeated("def main(x0: Tensor((n,), f32)) -> Tensor(ndim=1, f32) {\n", R"(
+  m#: Tensor((k#,), f32) = match_cast(x#, Tensor((k#,), f32))
+  s#: Tensor((k#,), f32) = sort(m#) {axis: 0}
+  u#: Tuple(Tensor(ndim=1, f32), Object, Object) = unique(s#)
+  y#: Tensor(ndim=1, f32) = u#[0]
+)",
+                  5, "  return x#\n}\n", bindings, "Tensor(ndim=1, f32)");
+}
+
 Module weights(int64_t bindings) {
   constexpr int64_t kLayer = 5;
   std::string params = "def main(x0: Tensor((n, 64), f32), bias: Tensor((64,), f32)";
@@ -212,6 +223,8 @@ Module generated_program(const std::string& shape, int64_t bindings) {
     module = storage(bindings);
   } else if (shape == "symbols") {
     module = symbols(bindings);
+  } else if (shape == "sizes") {
+    module = sizes(bindings);
   } else if (shape == "weights") {
     module = weights(bindings);
   } else {

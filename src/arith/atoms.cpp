@@ -1,29 +1,14 @@
 #include "arith/atoms.h"
 
 #include <algorithm>
-#include <functional>
+
+#include "ir/expr_hash.h"
 
 namespace tapml::arith {
 
 bool has_polynomials(DType dtype) { return dtype == DType::kI64 || dtype == DType::kI32; }
 
 namespace {
-
-size_t combine(size_t seed, size_t value) {
-  return seed ^ (value + 0x9e3779b97f4a7c15ULL + (seed << 6) + (seed >> 2));
-}
-
-// Variables and buffers hash by address: the value never decides an order.
-size_t hash_expr(const PrimExpr& e) {
-  if (e.is_var()) return std::hash<const void*>()(e.get());
-  size_t h = combine(static_cast<size_t>(e.kind()), static_cast<size_t>(e.dtype()));
-  h = combine(h, static_cast<size_t>(e->int_value));
-  if (e.kind() == ExprKind::kFloat) h = combine(h, std::hash<double>()(e->float_value));
-  if (!e->name.empty()) h = combine(h, std::hash<std::string>()(e->name));
-  if (e->object) h = combine(h, std::hash<const void*>()(e->object.get()));
-  for (const PrimExpr& operand : e->operands) h = combine(h, hash_expr(operand));
-  return h;
-}
 
 int64_t count_nodes(const PrimExpr& e) {
   int64_t nodes = 1;

@@ -89,6 +89,23 @@ TEST(LargeProgram, ManyDimensionsOfRunTime) {
   EXPECT_EQ(values_of(program.call("main", {floats({-1, 5}), flag(true)})).size(), 2u);
 }
 
+// Tensors, workspaces and results of kernels of which none is known to be as large as another; the
+// variables of `unique` have one name.
+TEST(LargeProgram, ManyUnrelatedSizes) {
+  constexpr int kCount = 1'000;
+  CompiledProgram program(
+      "def main(v0: Tensor((n,), f32)) -> Tensor(ndim=1, f32) {\n" +
+          repeated(kCount,
+                   "  m#: Tensor((k#,), f32) = match_cast(v#, Tensor((k#,), f32))\n"
+                   "  s#: Tensor((k#,), f32) = sort(m#) {axis: 0}\n"
+                   "  u#: Tuple(Tensor(ndim=1, f32), Object, Object) = unique(s#)\n"
+                   "  v$: Tensor(ndim=1, f32) = u#[0]\n") +
+          "  return v" + std::to_string(kCount) + "\n}\n",
+      /*verify=*/false);
+  EXPECT_EQ(values_of(program.call("main", {floats({2, 3, -1, 3})})),
+            (std::vector<double>{-1, 2, 3}));
+}
+
 TEST(LargeProgram, ManyParametersAndFields) {
   constexpr int kCount = 1'000, kJoined = 50;
   auto list = [](int count, const std::string& text) {

@@ -146,6 +146,56 @@ std::vector<MemoryItem> random_items(std::mt19937& random,
   return items;
 }
 
+// Sizes that all are known from the start: a storage becomes the greater of some of them, never of
+// so many that reasoning about it takes long.
+TEST(AssignStorages, UnrelatedSizesShareStoragesOfBoundedSizes) {
+  constexpr int kCount = 1000;
+  VarBounds none;
+  Sizes sizes(none);
+  std::vector<Var> vars;
+  std::vector<MemoryItem> items;
+  arith::Values values;
+  for (int i = 0; i < kCount; ++i) {
+    vars.push_back(make_var("k"));
+    values[vars.back().get()] = (i * 37) % 101;
+    items.push_back(item(sizes.add(vars.back() * 16), i, i + 1));
+  }
+  std::vector<SharedStorage> storages = assign_storages(items, sizes);
+  check(items, storages, sizes, values);
+  EXPECT_LE(storages.size(), static_cast<size_t>(kCount) / 8);
+  for (const SharedStorage& one : storages) {
+    EXPECT_LE(free_vars(sizes.bytes(one.size)).size(), 16u);
+  }
+}
+
+// Sizes that are known one after another: what comes later cannot make a storage larger.
+TEST(AssignStorages, SizesKnownLaterHaveStoragesOfTheirOwn) {
+  for (int count : {600, 1000}) {  // few items, and many
+    VarBounds none;
+    Sizes sizes(none);
+    std::vector<Var> vars;
+    std::vector<MemoryItem> items;
+    arith::Values values;
+    const int32_t constant = sizes.add(16);
+    for (int i = 0; i < count; ++i) {
+      vars.push_back(make_var("k"));
+      values[vars.back().get()] = i % 7;
+      for (int32_t size : {sizes.add(vars.back() * 16), sizes.add(vars.back() * 48)}) {
+        items.push_back(item(size, i, size % 2 == 0 ? i + 1 : i));
+        items.back().known = i;
+      }
+      items.push_back(item(constant, i, i));
+    }
+    std::vector<SharedStorage> storages = assign_storages(items, sizes);
+    check(items, storages, sizes, values);
+    // The constant ones share.
+    EXPECT_LE(storages.size(), 2 * static_cast<size_t>(count) + 1);
+    for (const SharedStorage& one : storages) {
+      EXPECT_LE(free_vars(sizes.bytes(one.size)).size(), 1u);
+    }
+  }
+}
+
 TEST(AssignStorages, RandomConstantSizesNeverOverlap) {
   std::mt19937 random(7);
   int64_t apart = 0, together = 0;

@@ -14,7 +14,8 @@ namespace {
 
 // Above this many items only the way that takes a time linear in them is tried.
 constexpr size_t kManyItems = 2000;
-// And once there are more storages than this, only so many of those that nobody uses.
+// And once there are more storages than this, only so many of those that nobody uses. Of storages
+// whose size is unrelated to the item's, no more are tried in any way.
 constexpr size_t kManyStorages = 64;
 // A byte that has to be added is worse than any that lies idle.
 constexpr double kGrowthCost = 1024;
@@ -38,12 +39,20 @@ class Assignment {
   // Puts item `i` where it costs least, or into a new storage.
   void put(int32_t i) {
     const MemoryItem& item = items_[static_cast<size_t>(i)];
+    const double alone = sizes_.typical(item.size);
+    const double most_growth =
+        growth_ == Growth::kLess ? alone : alone + static_cast<double>(kTensorAlignment);
     size_t best = storages_.size();
     Fit best_fit;
     double least = 0;
+    size_t unrelated = 0;
     auto offer = [&](size_t s) {
-      auto fit = storages_[s].find_fit(item, sizes_, options_, in_time_order_);
-      if (!fit || grows_too_much(storages_[s], *fit, item)) return;
+      if (best < storages_.size() && least <= 0) return;
+      const Relation relation = storages_[s].relation(item, sizes_);
+      if (relation == Relation::kNone) return;
+      if (relation == Relation::kUnrelated && ++unrelated > kManyStorages) return;
+      auto fit = storages_[s].find_fit(item, sizes_, options_, in_time_order_, most_growth);
+      if (!fit || (growth_ == Growth::kLess && fit->grows && fit->growth >= alone)) return;
       double cost = fit->growth * kGrowthCost + fit->waste;
       if (best < storages_.size() && cost >= least) return;
       best = s;
@@ -79,13 +88,6 @@ class Assignment {
   }
 
  private:
-  bool grows_too_much(const StorageInProgress& storage, const Fit& fit, const MemoryItem& item) {
-    if (fit.size == storage.plan().size) return false;
-    double alone = sizes_.typical(item.size);
-    if (growth_ == Growth::kLess) return fit.growth >= alone;
-    return fit.growth > alone + static_cast<double>(kTensorAlignment);
-  }
-
   bool is_large() const { return in_time_order_ && items_.size() > kManyItems; }
 
   // Storages whose items have all ended before `position` count as free from now on.

@@ -4,6 +4,7 @@
 
 #include "abi/alignment.h"
 #include "arith/evaluate.h"
+#include "ir/expr_hash.h"
 
 namespace tapml::passes {
 
@@ -12,6 +13,9 @@ namespace {
 // Where nothing is known of a dimension; only decides between two right plans.
 constexpr int64_t kTypicalDimension = 512;
 constexpr size_t kManySymbols = 16;
+// What it takes to simplify a size grows faster than the variables in it: those that are made of
+// others have no more than kManySymbols of them, at so many places.
+constexpr size_t kMostOccurrences = 32;
 
 PrimExpr padded(const PrimExpr& bytes, int64_t to) { return floordiv(bytes + (to - 1), to) * to; }
 
@@ -85,8 +89,8 @@ int32_t Sizes::add_constant(int64_t bytes) {
   Entry entry;
   entry.bytes = bytes;
   entry.most = padded_constant(bytes, 16);
+  entry.least = bytes;
   entry.typical = static_cast<double>(bytes);
-  entry.aligned = -1;
   alike_[{entry.typical, {}}].push_back(known->second);
   entries_.push_back(std::move(entry));
   return known->second;
@@ -94,57 +98,74 @@ int32_t Sizes::add_constant(int64_t bytes) {
 
 int32_t Sizes::add(const PrimExpr& bytes) {
   if (bytes.is_int()) return add_constant(bytes->int_value);
-  std::vector<int32_t>& alike = by_text_[to_string(bytes)];
-  for (int32_t one : alike) {
-    if (same_expr(this->bytes(one), bytes)) return one;
+  const size_t hash = hash_expr(bytes);
+  auto [first, last] = known_sizes_.equal_range(hash);
+  for (auto it = first; it != last; ++it) {
+    if (same_expr(it->second.first, bytes)) return it->second.second;
   }
+  const int32_t size = add_symbolic(bytes);
+  known_sizes_.emplace(hash, std::pair(bytes, size));
+  return size;
+}
+
+int32_t Sizes::add_symbolic(const PrimExpr& bytes) {
   Entry entry;
-  entry.aligned = -1;
   arith::Analyzer& analyzer = this->analyzer(bytes);
   entry.bytes = analyzer.simplify(bytes);
-  if (entry.bytes.is_int()) {
-    int32_t constant = add_constant(entry.bytes->int_value);
-    alike.push_back(constant);
-    return constant;
+  if (entry.bytes.is_int()) return add_constant(entry.bytes->int_value);
+  add_unlimited(entry.bytes, entry.unlimited);
+  if (entry.unlimited.empty()) {
+    if (auto most = analyzer.upper_bound(entry.bytes)) entry.most = padded_constant(*most, 16);
   }
-  if (auto most = analyzer.upper_bound(entry.bytes)) entry.most = padded_constant(*most, 16);
-  arith::Values values;
+  arith::Values typical, least;
   for (const Var& var : free_vars(entry.bytes)) {
     auto bound = bounds_.find(var.get());
-    values[var.get()] = bound == bounds_.end() ? kTypicalDimension : bound->second;
+    typical[var.get()] = bound == bounds_.end() ? kTypicalDimension : bound->second;
+    least[var.get()] = 0;
     entry.symbols.push_back(var.get());
   }
   std::sort(entry.symbols.begin(), entry.symbols.end());
-  if (!entry.most) add_unlimited(entry.bytes, entry.unlimited);
-  entry.typical = static_cast<double>(arith::evaluate(entry.bytes, values).value_or(0));
+  visit_expr(entry.bytes, [&](const PrimExpr& e) { entry.occurrences += e.is_var() ? 1 : 0; });
+  entry.typical = static_cast<double>(arith::evaluate(entry.bytes, typical).value_or(0));
+  entry.least = arith::evaluate(entry.bytes, least);
   std::vector<int32_t>& same = alike_[{entry.typical, entry.symbols}];
   for (int32_t one : same) {
-    if (!analyzer.prove_equal(this->bytes(one), entry.bytes)) continue;
-    alike.push_back(one);
-    return one;
+    if (analyzer.prove_equal(this->bytes(one), entry.bytes)) return one;
   }
   entries_.push_back(std::move(entry));
-  auto size = static_cast<int32_t>(entries_.size() - 1);
-  same.push_back(size);
-  alike.push_back(size);
-  return size;
+  same.push_back(static_cast<int32_t>(entries_.size() - 1));
+  return same.back();
+}
+
+bool Sizes::may_be_at_most(int32_t a, int32_t b) const {
+  if (a == b) return true;
+  const Entry &less = entry(a), &more = entry(b);
+  // What is larger in one case is not proved smaller.
+  if (less.typical > more.typical) return false;
+  if (less.least && more.least && *less.least > *more.least) return false;
+  // Nor what grows with a symbol that the other one does not have.
+  return std::all_of(less.unlimited.begin(), less.unlimited.end(), [&](const auto* symbol) {
+    return std::binary_search(more.symbols.begin(), more.symbols.end(), symbol);
+  });
 }
 
 bool Sizes::at_most(int32_t a, int32_t b) {
   if (a == b) return true;
-  // What is larger in one case is not proved smaller.
-  if (typical(a) > typical(b)) return false;
   if (bytes(a).is_int() && bytes(b).is_int()) return bytes(a)->int_value <= bytes(b)->int_value;
-  // Nor what grows with a symbol that the other one does not have.
-  const Entry &less = entries_[static_cast<size_t>(a)], &more = entries_[static_cast<size_t>(b)];
-  for (const tapml::ExprNode* symbol : less.unlimited) {
-    if (!std::binary_search(more.symbols.begin(), more.symbols.end(), symbol)) return false;
-  }
+  if (!may_be_at_most(a, b)) return false;
   auto [known, fresh] = at_most_.emplace(key(a, b), false);
-  if (fresh) {
-    known->second = analyzer(less.bytes, more.bytes).prove_less_equal(less.bytes, more.bytes);
-  }
+  if (fresh) known->second = analyzer(bytes(a), bytes(b)).prove_less_equal(bytes(a), bytes(b));
   return known->second;
+}
+
+bool Sizes::may_combine(int32_t a, int32_t b) const {
+  const Entry &one = entry(a), &other = entry(b);
+  if (one.occurrences + other.occurrences > kMostOccurrences) return false;
+  size_t symbols = one.symbols.size();
+  for (const tapml::ExprNode* symbol : other.symbols) {
+    symbols += std::binary_search(one.symbols.begin(), one.symbols.end(), symbol) ? 0 : 1;
+  }
+  return symbols <= kManySymbols;
 }
 
 int32_t Sizes::join(int32_t a, int32_t b) {
@@ -162,6 +183,7 @@ int32_t Sizes::join(int32_t a, int32_t b) {
 int32_t Sizes::sum(int32_t a, int32_t b) {
   if (bytes(a).is_int(0)) return b;
   if (bytes(b).is_int(0)) return a;
+  if (!may_combine(a, b)) return -1;
   auto [low, high] = std::minmax(a, b);
   auto known = sums_.find(key(low, high));
   if (known != sums_.end()) return known->second;

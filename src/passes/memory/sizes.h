@@ -28,12 +28,16 @@ class Sizes {
   int32_t add(const PrimExpr& bytes);
   // The greater of two: one of them where that is proved.
   int32_t join(int32_t a, int32_t b);
-  // a + b; -1 where a constant sum is beyond 64 bits.
+  // a + b; -1 where a constant sum is beyond 64 bits, or may_combine() does not hold.
   int32_t sum(int32_t a, int32_t b);
+  // Whether the two together are still a size that is quick to reason about and to evaluate.
+  bool may_combine(int32_t a, int32_t b) const;
   // The next place at or behind `a` where a tensor may begin; -1 as above.
   int32_t aligned(int32_t a);
   // True only if proved.
   bool at_most(int32_t a, int32_t b);
+  // False where at_most() is certain to be: a few comparisons tell.
+  bool may_be_at_most(int32_t a, int32_t b) const;
   const PrimExpr& bytes(int32_t size) const { return entries_[static_cast<size_t>(size)].bytes; }
   // The most that it can be, when that is known; a multiple of 16.
   std::optional<int64_t> most(int32_t size) const {
@@ -51,13 +55,17 @@ class Sizes {
     Symbols unlimited;  // those that make it as large as one likes
     std::optional<int64_t> most;
     double typical = 0;
-    int32_t aligned = 0;  // its number once known
+    std::optional<int64_t> least;  // its value where every variable is 0, if it has one
+    size_t occurrences = 0;        // of variables
+    int32_t aligned = -1;          // its number once known
   };
   // Knows the symbols of these expressions, for as long as none is asked for again.
   arith::Analyzer& analyzer(const PrimExpr& a, const PrimExpr& b = {});
   void learn(const PrimExpr& expr, arith::Analyzer& analyzer) const;
   void add_unlimited(const PrimExpr& expr, Symbols& into) const;
   int32_t add_constant(int64_t bytes);
+  int32_t add_symbolic(const PrimExpr& bytes);
+  const Entry& entry(int32_t size) const { return entries_[static_cast<size_t>(size)]; }
   static uint64_t key(int32_t a, int32_t b) {
     return static_cast<uint64_t>(static_cast<uint32_t>(a)) << 32 | static_cast<uint32_t>(b);
   }
@@ -69,7 +77,7 @@ class Sizes {
   std::set<const tapml::ExprNode*> known_;  // to the shared one
   std::vector<Entry> entries_;
   std::unordered_map<int64_t, int32_t> constants_;
-  std::map<std::string, std::vector<int32_t>> by_text_;
+  std::unordered_multimap<size_t, std::pair<PrimExpr, int32_t>> known_sizes_;  // by hash
   std::map<std::pair<double, Symbols>, std::vector<int32_t>> alike_;
   std::unordered_map<uint64_t, bool> at_most_;
   std::unordered_map<uint64_t, int32_t> joins_, sums_;

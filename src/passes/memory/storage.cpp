@@ -8,17 +8,28 @@ Fit StorageInProgress::start(const MemoryItem& item, Sizes& sizes) {
   plan_ = {item.size, item.place, {}, false};
   known_ = item.known;
   fixed_ = item.alone;
-  return {.offset = sizes.add(0), .size = item.size, .known = item.known};
+  return {.offset = sizes.add(0), .end = item.size, .known = item.known};
+}
+
+Relation StorageInProgress::relation(const MemoryItem& item, const Sizes& sizes) const {
+  if (fixed_) return Relation::kNone;
+  const bool may_become = sizes.may_be_at_most(plan_.size, item.size);
+  // Who holds a result holds no more than it.
+  if (item.escapes && !may_become) return Relation::kNone;
+  // What is no more than a part of the storage is no more than the storage.
+  if (may_become || sizes.may_be_at_most(item.size, plan_.size)) return Relation::kRelated;
+  // What makes it larger is known when it is allocated.
+  const bool known = std::max(known_, item.known) <= std::min(plan_.place, item.place);
+  return known && !plan_.escapes ? Relation::kUnrelated : Relation::kNone;
 }
 
 void StorageInProgress::take(int32_t i, const MemoryItem& item, const Fit& fit, Sizes& sizes) {
-  plan_.size = fit.size;
+  if (fit.grows) plan_.size = sizes.join(plan_.size, fit.end);
   plan_.place = std::min(plan_.place, item.place);
   plan_.items.push_back({i, fit.offset});
   plan_.escapes |= item.escapes;
   known_ = fit.known;
-  Placed placed{fit.offset, sizes.sum(fit.offset, item.size), item.first, item.last,
-                std::max(fit.offset_known, item.known)};
+  Placed placed{fit.offset, fit.end, item.first, item.last, std::max(fit.offset_known, item.known)};
   auto at = std::upper_bound(placed_.begin(), placed_.end(), placed,
                              [&](const Placed& a, const Placed& b) {
                                return sizes.typical(a.offset) < sizes.typical(b.offset);
@@ -32,35 +43,45 @@ SharedStorage StorageInProgress::finish() {
   return std::move(plan_);
 }
 
-// What `item` at `offset` makes of the storage, other items apart.
+// What `item` at `offset` makes of the storage, other items apart. Sizes are only combined where
+// typical values leave the place in question.
 std::optional<Fit> StorageInProgress::fit_at(int32_t offset, int64_t known, const MemoryItem& item,
-                                             Sizes& sizes, const AssignOptions& options) const {
-  int32_t end = sizes.sum(offset, item.size);
-  if (end < 0) return std::nullopt;
+                                             Sizes& sizes, const AssignOptions& options,
+                                             double most_growth) const {
+  const double size = sizes.typical(plan_.size);
+  const double end = sizes.typical(offset) + sizes.typical(item.size);
+  Fit fit{.offset = offset, .offset_known = known};
+  fit.growth = std::max(0.0, end - size);
+  fit.waste = std::max(0.0, size - end);
+  if (fit.growth > most_growth) return std::nullopt;
+  const int64_t place = std::min(plan_.place, item.place);
+  if (known > place) return std::nullopt;
   // What makes it larger is known when it is allocated.
-  if (std::max(known, item.known) > std::min(plan_.place, item.place) &&
-      !sizes.at_most(end, plan_.size)) {
-    return std::nullopt;
+  if (item.known > place && !sizes.may_be_at_most(item.size, plan_.size)) return std::nullopt;
+  fit.end = sizes.sum(offset, item.size);
+  if (fit.end < 0) return std::nullopt;
+  fit.grows = !sizes.at_most(fit.end, plan_.size);
+  if (!fit.grows) {
+    if (item.escapes && plan_.size != item.size) return std::nullopt;
+    if (plan_.escapes && item.escapes) return std::nullopt;
+    fit.known = known_;
+  } else {
+    const bool is_end = sizes.at_most(plan_.size, fit.end);
+    if (plan_.escapes || (item.escapes && !(is_end && fit.end == item.size))) return std::nullopt;
+    fit.known = std::max({is_end ? 0 : known_, known, item.known});
+    if (!is_end && !sizes.may_combine(plan_.size, fit.end)) return std::nullopt;
+    if (options.most_bytes > 0) {
+      auto now = sizes.most(plan_.size), then = sizes.most(fit.end);
+      if (now && then && std::max(*now, *then) > options.most_bytes) return std::nullopt;
+    }
   }
-  Fit fit{.offset = offset, .size = sizes.join(plan_.size, end), .offset_known = known};
-  const bool grows = fit.size != plan_.size;
-  // Who holds a result holds no more than it.
-  if (item.escapes && fit.size != item.size) return std::nullopt;
-  if (plan_.escapes && (item.escapes || grows)) return std::nullopt;
-  if (grows && options.most_bytes > 0) {
-    auto most = sizes.most(fit.size);
-    if (most && *most > options.most_bytes) return std::nullopt;
-  }
-  fit.known = !grows ? known_ : std::max({fit.size == end ? 0 : known_, known, item.known});
-  if (std::max(fit.known, known) > std::min(plan_.place, item.place)) return std::nullopt;
-  fit.growth = sizes.typical(fit.size) - sizes.typical(plan_.size);
-  fit.waste = sizes.typical(fit.size) - sizes.typical(end);
+  if (fit.known > place) return std::nullopt;
   return fit;
 }
 
 std::optional<Fit> StorageInProgress::find_fit(const MemoryItem& item, Sizes& sizes,
-                                               const AssignOptions& options, bool in_time_order) {
-  if (fixed_) return std::nullopt;
+                                               const AssignOptions& options, bool in_time_order,
+                                               double most_growth) {
   if (in_time_order) {
     std::erase_if(placed_, [&](const Placed& one) { return one.last < item.first; });
   }
@@ -89,7 +110,7 @@ std::optional<Fit> StorageInProgress::find_fit(const MemoryItem& item, Sizes& si
       for (size_t j = i; free && j < placed_.size(); ++j) {
         free = !conflicts(placed_[j]) || sizes.at_most(end, placed_[j].offset);
       }
-      auto fit = free ? fit_at(offset, known, item, sizes, options) : std::nullopt;
+      auto fit = free ? fit_at(offset, known, item, sizes, options, most_growth) : std::nullopt;
       if (fit) fit->waste = room;
       offer(fit);
     }
@@ -104,7 +125,7 @@ std::optional<Fit> StorageInProgress::find_fit(const MemoryItem& item, Sizes& si
       return best;
     }
   }
-  offer(fit_at(offset, known, item, sizes, options));
+  offer(fit_at(offset, known, item, sizes, options, most_growth));
   return best;
 }
 

@@ -12,22 +12,33 @@ namespace tapml::passes {
 // A place for an item in a storage.
 struct Fit {
   int32_t offset = 0;
-  int32_t size = 0;          // of the storage with it
+  int32_t end = 0;           // of the item
+  bool grows = false;        // the storage, to the greater of its size and `end`
   int64_t known = 0;         // first place where the size has a value
   int64_t offset_known = 0;  // the same of the offset
   double growth = 0;         // typical bytes that the storage grows by
   double waste = 0;          // typical bytes that stay idle around the item
 };
 
+// How an item's size relates to a storage's.
+enum class Relation {
+  kNone,       // no place for it can be proved right
+  kUnrelated,  // neither can be proved the larger: the storage can only become the greater of both
+  kRelated,
+};
+
 class StorageInProgress {
  public:
   const SharedStorage& plan() const { return plan_; }
 
+  // A few comparisons: what find_fit() need not be asked about.
+  Relation relation(const MemoryItem& item, const Sizes& sizes) const;
   // The best place for `item`: without growth the tightest gap. Nothing where no place is proved
-  // right. `in_time_order`: items come in order of their first position, so that what has ended is
-  // of no interest any more.
+  // right or where the storage would grow by more typical bytes than `most_growth`.
+  // `in_time_order`: items come in order of their first position, so that what has ended is of no
+  // interest any more.
   std::optional<Fit> find_fit(const MemoryItem& item, Sizes& sizes, const AssignOptions& options,
-                              bool in_time_order);
+                              bool in_time_order, double most_growth);
   // Of the first item.
   Fit start(const MemoryItem& item, Sizes& sizes);
   void take(int32_t i, const MemoryItem& item, const Fit& fit, Sizes& sizes);
@@ -40,7 +51,7 @@ class StorageInProgress {
     int64_t known = 0;  // first place where its end has a value
   };
   std::optional<Fit> fit_at(int32_t offset, int64_t known, const MemoryItem& item, Sizes& sizes,
-                            const AssignOptions& options) const;
+                            const AssignOptions& options, double most_growth) const;
 
   SharedStorage plan_;
   int64_t known_ = 0;           // of the size
