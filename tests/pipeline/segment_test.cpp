@@ -13,12 +13,16 @@
 namespace tapml {
 namespace {
 
-// Another device under a smaller binding limit. Allocations stay as large as they are.
+constexpr int64_t kMost = 2048, kAlignment = 64;
+
+// Another device under a smaller binding limit, whose kernels take aligned arguments alone.
+// Allocations stay as large as they are.
 class LimitedDevice final : public runtime::Device {
  public:
-  LimitedDevice(std::shared_ptr<runtime::Device> device, int64_t most)
+  explicit LimitedDevice(std::shared_ptr<runtime::Device> device)
       : device_(std::move(device)), info_(device_->info()) {
-    info_.limits.max_binding_bytes = most;
+    info_.limits.max_binding_bytes = kMost;
+    info_.limits.buffer_alignment = kAlignment;
   }
   const DeviceInfo& info() const noexcept override { return info_; }
   Result<std::shared_ptr<runtime::DeviceMemory>> allocate(int64_t bytes) noexcept override {
@@ -36,8 +40,6 @@ class LimitedDevice final : public runtime::Device {
   DeviceInfo info_;
 };
 
-constexpr int64_t kMost = 2048;
-
 class Segments : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
@@ -49,10 +51,11 @@ class Segments : public ::testing::TestWithParam<const char*> {
       if (!opened) GTEST_SKIP() << "no OpenCL here";
       device = *opened;
     }
-    session_ = unwrap(
-        runtime::LocalSession::create(std::make_shared<LimitedDevice>(std::move(device), kMost)));
+    session_ =
+        unwrap(runtime::LocalSession::create(std::make_shared<LimitedDevice>(std::move(device))));
     target_ = target::parse_target(GetParam());
     target_.description.limits.max_binding_bytes = kMost;
+    target_.description.limits.buffer_alignment = kAlignment;
   }
 
   Result<HostTensor> run(const Module& module, const target::Target& target,
