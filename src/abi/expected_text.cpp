@@ -41,8 +41,10 @@ std::string expected_text(const std::string& expression, int64_t value) {
   return expression.ends_with(" or " + number) ? expression : expression + " = " + number;
 }
 
-std::string expected_with_sources(const std::string& expression, int64_t value,
-                                  const std::vector<SymbolValue>& symbols) {
+namespace {
+
+// " (n = 3 is dimension 0 of parameter x)" of those of `symbols` that the expression names.
+std::string sources_text(const std::string& expression, const std::vector<SymbolValue>& symbols) {
   std::vector<std::pair<size_t, std::string>> sources;
   for (const SymbolValue& symbol : symbols) {
     const size_t at = find_name(expression, symbol.source.name);
@@ -52,11 +54,25 @@ std::string expected_with_sources(const std::string& expression, int64_t value,
         at, source_text(symbol.source, says_value ? std::nullopt : std::optional(symbol.value)));
   }
   std::sort(sources.begin(), sources.end());
-  std::string text = expected_text(expression, value);
+  std::string text;
   for (size_t i = 0; i < sources.size(); ++i) {
     text += (i == 0 ? " (" : ", ") + sources[i].second;
   }
   return sources.empty() ? text : text + ")";
+}
+
+}  // namespace
+
+std::string expected_with_sources(const std::string& expression, int64_t value,
+                                  const std::vector<SymbolValue>& symbols) {
+  return expected_text(expression, value) + sources_text(expression, symbols);
+}
+
+Error without_value(Error error, const std::string& place, const std::string& expression,
+                    const std::vector<SymbolValue>& symbols) {
+  error.where = place;
+  error.found += " in " + expression + sources_text(expression, symbols);
+  return error;
 }
 
 Error above_bound(const SymbolSource& source, const std::string& function, int64_t value,

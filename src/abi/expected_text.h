@@ -36,6 +36,11 @@ struct SymbolValue {
 std::string expected_with_sources(const std::string& expression, int64_t value,
                                   const std::vector<SymbolValue>& symbols);
 
+// `error` is what arithmetic says of the value that `expression` has at `place`: the place and, in
+// what was found, the expression with its sources are added.
+Error without_value(Error error, const std::string& place, const std::string& expression,
+                    const std::vector<SymbolValue>& symbols);
+
 // A symbolic variable of function `function` is above the most that it may be.
 Error above_bound(const SymbolSource& source, const std::string& function, int64_t value,
                   int64_t most);

@@ -173,11 +173,12 @@ struct CallSiteInfo {
   Origin origin;
 };
 
-// The binding that the instructions from `instruction` on belong to; for backtraces.
+// The binding that the instructions from `instruction` on belong to; for messages and backtraces.
 struct BindingNote {
   int32_t instruction = 0;
-  std::string binding;
+  std::string binding;  // as it was written; empty: they make the function's result
   Origin origin;
+  std::string function = {};  // that it was written in; empty: the one that it stands in
 };
 
 struct VmFunction {

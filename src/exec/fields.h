@@ -120,6 +120,7 @@ void fields(A& a, BindingNote& x) {
   a(x.instruction);
   a(x.binding);
   a(x.origin);
+  a(x.function);
 }
 
 template <class A>

@@ -8,23 +8,14 @@ using namespace relax;  // NOLINT: this file is about relax alone
 
 namespace {
 
-op::RefTensor zeros(DType dtype, const Dims& dims, const Symbols& symbols, const std::string& what,
+op::RefTensor zeros(DType dtype, const Dims& dims, const Symbols& symbols,
                     const ApplyLimits& limits) {
   Shape shape;
-  int64_t elements = 1;
-  for (const PrimExpr& dim : dims) {
-    shape.push_back(value_of(dim, symbols));
-    if (shape.back() < 0) {
-      throw_user("a tensor has a negative dimension", what, "dimensions of at least 0",
-                 to_string(dim) + " = " + std::to_string(shape.back()));
-    }
-  }
-  for (int64_t dim : shape) {
-    if (__builtin_mul_overflow(elements, dim, &elements) || elements > limits.max_elements) {
-      throw_user("a tensor is too large for the interpreter", what,
-                 "at most " + std::to_string(limits.max_elements) + " elements",
-                 dtype_name(dtype) + shape_to_string(shape));
-    }
+  for (const PrimExpr& dim : dims) shape.push_back(value_of(dim, symbols));
+  if (unwrap(checked_element_count(shape)) > limits.max_elements) {
+    throw_user("a tensor is too large for the interpreter", "",
+               "at most " + std::to_string(limits.max_elements) + " elements",
+               dtype_name(dtype) + shape_to_string(shape));
   }
   return op::RefTensor::zeros(dtype, std::move(shape));
 }
@@ -38,7 +29,7 @@ op::RefTensor empty_tensor(const Annotation& annotation, const char* op,
     throw_internal("the result of concrete arguments is not concrete: " + to_string(annotation),
                    op);
   }
-  return zeros(*tensor->dtype, *tensor->shape, {}, op, limits);
+  return zeros(*tensor->dtype, *tensor->shape, {}, limits);
 }
 
 void add_argument(const Item& item, std::vector<op::RefArg>& args) {
@@ -118,7 +109,7 @@ Item apply_program(const tir::PrimFunc& func, const std::string& name,
     if (param.mode == AccessMode::kIn || param.mode == AccessMode::kInOut) {
       params.push_back(*args[next++].tensor);
     } else {
-      params.push_back(zeros(param.buffer->dtype, param.buffer->shape, values, name, limits));
+      params.push_back(zeros(param.buffer->dtype, param.buffer->shape, values, limits));
     }
   }
   if (judged) {

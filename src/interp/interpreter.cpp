@@ -1,6 +1,7 @@
 #include "interp/interpreter.h"
 
 #include <cstdlib>
+#include <utility>
 
 #include "arith/one_or.h"
 #include "interp/apply.h"
@@ -83,7 +84,7 @@ class Interpreter {
   struct Scope {
     std::string function;
     const Function* running = nullptr;
-    const Binding* binding = nullptr;  // whose value is at hand
+    const Binding* binding = nullptr;  // whose value is at hand; null: the function's result
     std::map<const VarNode*, Item> vars;
     Symbols symbols;
   };
@@ -103,6 +104,23 @@ class Interpreter {
     std::vector<Item> args;
     std::vector<Promise> promises;
   };
+
+  // What `run` computes for `binding`. A UserError that names no place gets this one.
+  template <class Run>
+  static auto located(const Binding* binding, Scope& scope, const Run& run) {
+    const Binding* outer = std::exchange(scope.binding, binding);
+    try {
+      auto result = run();
+      scope.binding = outer;
+      return result;
+    } catch (const CompilerException& exception) {
+      Error error = exception.error();
+      if (error.kind != ErrorKind::kUser || !error.where.empty()) throw;
+      error.where =
+          binding ? operation_place(*binding, scope.function) : result_place(scope.function);
+      throw_error(std::move(error));
+    }
+  }
 
   static Item function_item(std::shared_ptr<const Closure> closure) {
     Item item;
@@ -208,11 +226,14 @@ class Interpreter {
           result, place, scope);
   }
 
-  // The value of a body or branch whose value is the function's. Where it is that of a call whose
-  // result needs no further check, `tail` is filled instead.
-  Item body(const Expr& expr, Scope& scope, Tail& tail) {
+  // The value of a body, or of a branch of `of`, whose value is the function's. Where it is that of
+  // a call whose result needs no further check, `tail` is filled instead.
+  Item body(const Expr& expr, Scope& scope, Tail& tail, const Binding* of = nullptr) {
+    const auto result = [&](const Expr& value) {
+      return located(of, scope, [&] { return evaluate(value, scope); });
+    };
     const auto* seq = as<SeqNode>(expr);
-    if (!seq) return evaluate(expr, scope);
+    if (!seq) return result(expr);
     const Binding* last = nullptr;
     for (const Block& block : seq->blocks) {
       if (!block.bindings.empty()) last = &block.bindings.back();
@@ -223,29 +244,31 @@ class Interpreter {
         if (&binding != last) bind(binding, scope);
       }
     }
-    if (!last) return evaluate(seq->result, scope);
+    if (!last) return result(seq->result);
     if (const auto* branch = as<IfNode>(last->value)) {
-      Item result = body(truth(evaluate(branch->condition, scope), scope) ? branch->then_branch
-                                                                          : branch->else_branch,
-                         scope, tail);
+      const bool condition =
+          located(last, scope, [&] { return truth(evaluate(branch->condition, scope)); });
+      Item value = body(condition ? branch->then_branch : branch->else_branch, scope, tail, last);
       const std::string place = binding_place(*last, scope.function);
       if (tail.callee) {
         promise(last->var->annotation, place, scope, tail.promises);
       } else {
-        check(last->var->annotation, result, place, scope);
+        check(last->var->annotation, value, place, scope);
       }
-      return result;
+      return value;
     }
     const auto* call = as<CallNode>(last->value);
-    std::shared_ptr<const Closure> callee = call ? callee_of(*call, scope) : nullptr;
-    if (callee) {
-      tail.callee = callee;
-      tail.args = evaluate_all(call->args, scope);
+    const bool calls = call && located(last, scope, [&] {
+                         tail.callee = callee_of(*call, scope);
+                         if (tail.callee) tail.args = evaluate_all(call->args, scope);
+                         return tail.callee != nullptr;
+                       });
+    if (calls) {
       promise(last->var->annotation, binding_place(*last, scope.function), scope, tail.promises);
       return {};
     }
     bind(*last, scope);
-    return evaluate(seq->result, scope);
+    return result(seq->result);
   }
 
   // The function that is called; null where it is something else.
@@ -254,8 +277,7 @@ class Interpreter {
     if (!as<VarNode>(call.callee)) return nullptr;
     Item item = evaluate(call.callee, scope);
     if (item.kind != ItemKind::kFunction) {
-      throw_user(as<VarNode>(call.callee)->name + " is called, but is not a function",
-                 "function " + scope.function, "a function", describe(item));
+      throw_user("a call of what is no function value", "", "a function value", describe(item));
     }
     return item.closure;
   }
@@ -298,7 +320,7 @@ class Interpreter {
         Item tuple = evaluate(node->tuple, scope);
         auto index = static_cast<size_t>(node->index);
         if (tuple.kind != ItemKind::kTuple || index >= tuple.fields.size()) {
-          throw_user("a field that does not exist is taken", "function " + scope.function,
+          throw_user("a field that does not exist is taken", "",
                      "a tuple of more than " + std::to_string(node->index), describe(tuple));
         }
         return tuple.fields[index];
@@ -308,8 +330,7 @@ class Interpreter {
       case relax::ExprKind::kIf: {
         const auto* node = as<IfNode>(expr);
         return evaluate(
-            truth(evaluate(node->condition, scope), scope) ? node->then_branch : node->else_branch,
-            scope);
+            truth(evaluate(node->condition, scope)) ? node->then_branch : node->else_branch, scope);
       }
       case relax::ExprKind::kSeq: {
         const auto* seq = as<SeqNode>(expr);
@@ -345,12 +366,15 @@ class Interpreter {
     return item;
   }
 
-  Item lambda(const FunctionNode& node, const VarNode* self, Scope& scope) {
+  // `binding`: whose value it is; null where it is a value without a name.
+  Item lambda(const FunctionNode& node, const Binding* binding, Scope& scope) {
+    const VarNode* self = binding ? binding->var.get() : nullptr;
     auto [it, is_new] = free_.try_emplace(node.function.get());
     if (is_new) it->second = free_of(*node.function, self);
     auto closure = std::make_shared<Closure>();
     closure->function = node.function;
-    closure->name = self ? lambda_name(scope.function, *self) : "a lambda of " + scope.function;
+    closure->name =
+        binding ? lambda_name(scope.function, *binding) : "a lambda of " + scope.function;
     closure->self = self;
     for (const VarNode* var : it->second.vars) {
       auto value = scope.vars.find(var);
@@ -368,11 +392,11 @@ class Interpreter {
 
   void bind(const Binding& binding, Scope& scope) {
     if (limits_.poll) limits_.poll();
-    scope.binding = &binding;
     const auto* function = as<FunctionNode>(binding.value);
     const auto* call = as<CallNode>(binding.value);
-    Item value =
-        function ? lambda(*function, binding.var.get(), scope) : evaluate(binding.value, scope);
+    Item value = located(&binding, scope, [&] {
+      return function ? lambda(*function, &binding, scope) : evaluate(binding.value, scope);
+    });
     const std::string place = binding_place(binding, scope.function);
     if (binding.match_cast) {
       const CheckedFunction checked{symbols_, *scope.running, scope.function};
@@ -393,13 +417,16 @@ class Interpreter {
     return item;
   }
 
-  static bool truth(const Item& condition, const Scope& scope) {
-    if (condition.kind == ItemKind::kPrim) return condition.ints[0] != 0;
-    if (condition.kind == ItemKind::kTensor && condition.tensor->values.size() == 1) {
+  static bool truth(const Item& condition) {
+    if (condition.kind == ItemKind::kPrim && condition.dtype == DType::kBool) {
+      return condition.ints[0] != 0;
+    }
+    if (condition.kind == ItemKind::kTensor && condition.tensor->dtype == DType::kBool &&
+        condition.tensor->shape.empty()) {
       return condition.tensor->values[0] != 0;
     }
-    throw_user("the condition of an if is not a single truth value", "function " + scope.function,
-               "a bool tensor of rank 0", describe(condition));
+    throw_user("the condition of an if is not a single truth value", "", "a bool tensor of rank 0",
+               describe(condition));
   }
 
   std::vector<Item> evaluate_all(const std::vector<Expr>& exprs, Scope& scope) {
@@ -416,27 +443,26 @@ class Interpreter {
       return call_packed(*packed, node, scope);
     const auto* op = as<OperatorNode>(node.callee);
     if (!op) throw_internal("a call of what is no name", "function " + scope.function);
-    const std::string where = "function " + scope.function;
     if (op->name == "call_tir" || op->name == "call_tir_inplace") {
       std::vector<Item> args = evaluate_all(call_tir_args(node), scope);
       Item result = call_kernel(node, args, scope);
       const auto* inout = find_attr<std::vector<int64_t>>(node.attrs, "inout_indices");
-      return inout ? updated_views(*inout, args, std::move(result), where) : result;
+      return inout ? updated_views(*inout, args, std::move(result)) : result;
     }
     if (op->name == "call_dps_library") {
       const auto* routine = node.args.empty() ? nullptr : as<ExternFuncNode>(node.args[0]);
       throw_user("the interpreter cannot evaluate the library routine \"" +
                      (routine ? routine->name : std::string()) + "\": it has no specification",
-                 where, "operators and tensor programs", "call_dps_library");
+                 "", "operators and tensor programs", "call_dps_library");
     }
     if (StorageOp storage = storage_op(node); storage != StorageOp::kNone) {
-      return call_storage(storage, node, evaluate_all(node.args, scope), where);
+      return call_storage(storage, node, evaluate_all(node.args, scope));
     }
     if (op->name == op::kTensorToShape) return read_shape(node, scope);
     std::vector<Item> args = evaluate_all(node.args, scope);
     Item result = call_operator(node, args, scope);
     const op::OperatorInfo* info = op::find_operator(op->name);
-    return info ? updated_views(info->inout, args, std::move(result), where) : result;
+    return info ? updated_views(info->inout, args, std::move(result)) : result;
   }
 
   // An operator that refuses its operands ends in the error of a compiled program, where
@@ -445,16 +471,11 @@ class Interpreter {
     try {
       return apply_operator(node, args, limits_);
     } catch (const CompilerException& exception) {
-      Error error = exception.error();
-      if (error.kind != ErrorKind::kUser || !scope.binding) throw;
-      check_operands(node, args, scope);
-      if (error.where.empty()) error.where = operator_place(scope);
-      throw_error(std::move(error));
+      if (exception.error().kind == ErrorKind::kUser && scope.binding) {
+        check_operands(node, args, scope);
+      }
+      throw;
     }
-  }
-
-  static std::string operator_place(const Scope& scope) {
-    return "binding " + written_name(*scope.binding) + " of " + scope.function;
   }
 
   // Compares operands where their annotations have shapes that may not fit each other.
@@ -531,9 +552,8 @@ class Interpreter {
     for (size_t i = 0; i < source.tensor->values.size(); ++i) {
       shape.ints.push_back(source.tensor->integer(i));
       if (shape.ints.back() < 0) {
-        throw_user("a tensor that is read as a shape has a negative element",
-                   "function " + scope.function, "dimensions of at least 0",
-                   std::to_string(shape.ints.back()));
+        throw_user("a tensor that is read as a shape has a negative element", "",
+                   "dimensions of at least 0", std::to_string(shape.ints.back()));
       }
     }
     return shape;

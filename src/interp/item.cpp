@@ -4,6 +4,7 @@
 
 #include "abi/expected_text.h"
 #include "arith/one_or.h"
+#include "arith/scalar_program.h"
 #include "ir/exceptions.h"
 #include "relax/solve.h"
 
@@ -122,7 +123,18 @@ int64_t value_of(const PrimExpr& expr, const Symbols& symbols) {
       throw_internal("no value of the symbolic variable " + var->name + " in " + to_string(expr));
     }
   }
-  throw_user("a size or index is beyond 64-bit integers or divides by zero", "", to_string(expr));
+  throw_error(arithmetic_error(expr, symbols));
+}
+
+Error arithmetic_error(const PrimExpr& expr, const Symbols& symbols) {
+  const std::vector<Var> vars = free_vars(expr);
+  std::vector<int64_t> slots;
+  for (const Var& var : vars) slots.push_back(symbols.at(var.get()));
+  auto computed = guard([&] { return unwrap(evaluate(arith::compile_scalar(expr, vars), slots)); });
+  if (!computed) return std::move(computed).error();
+  return user_error("a host scalar is beyond its dtype", "",
+                    std::string("a value of ") + dtype_name(expr.dtype()),
+                    std::to_string(*computed));
 }
 
 namespace {
@@ -233,31 +245,37 @@ void AnnotationBinder::check_bound(const Var& var, int64_t value) const {
   throw_error(above_bound(of_->symbols.source(var, of_->name), of_->name, value, *most));
 }
 
-// "n + 1 = 4 (n = 3 is dimension 0 of parameter x)".
-std::string AnnotationBinder::expected(const PrimExpr& expr, int64_t value) const {
+std::vector<SymbolValue> AnnotationBinder::sources(const PrimExpr& expr) const {
   std::vector<SymbolValue> known;
-  if (of_) {
-    for (const Var& var : free_vars(expr)) {
-      known.push_back({of_->symbols.source(var, of_->name), symbols_.at(var.get())});
-    }
+  if (!of_) return known;
+  for (const Var& var : free_vars(expr)) {
+    known.push_back({of_->symbols.source(var, of_->name), symbols_.at(var.get())});
   }
-  return expected_with_sources(arith::dim_text(expr), value, known);
+  return known;
 }
 
 void AnnotationBinder::compare() {
   for (const Later& one : later_) {
     std::optional<int64_t> expected = arith::evaluate(one.expr, symbols_);
     if (expected && *expected == one.value) continue;
-    if (!expected) {
-      throw_user(to_string(one.expr) + " has no value", one.place,
-                 "an expression whose variables are known and which fits 64 bits");
-    }
-    const std::string text = expected_text(arith::dim_text(one.expr), *expected);
+    const std::string expression = arith::dim_text(one.expr);
     const bool is_dimension = one.dimension >= 0;
     const std::string what =
         is_dimension ? "dimension " + std::to_string(one.dimension) : "the value";
-    throw_user(what + " of " + one.place + " is " + std::to_string(one.value) + ", not " + text,
-               one.place + (is_dimension ? ", " + what : ""), this->expected(one.expr, *expected),
+    const std::string place = one.place + (is_dimension ? ", " + what : "");
+    if (!expected) {
+      for (const Var& var : free_vars(one.expr)) {
+        if (!symbols_.contains(var.get())) {
+          throw_user(expression + " has no value", place,
+                     "a parameter or match_cast that gives " + var->name + " one");
+        }
+      }
+      throw_error(without_value(arithmetic_error(one.expr, symbols_), place, expression,
+                                sources(one.expr)));
+    }
+    throw_user(what + " of " + one.place + " is " + std::to_string(one.value) + ", not " +
+                   expected_text(expression, *expected),
+               place, expected_with_sources(expression, *expected, sources(one.expr)),
                std::to_string(one.value) + (is_dimension ? " (" + one.found + ")" : ""));
   }
   later_.clear();

@@ -72,7 +72,7 @@ class AnnotationBinder {
   void solve();
   void compare();
   void check_bound(const Var& var, int64_t value) const;
-  std::string expected(const PrimExpr& expr, int64_t value) const;
+  std::vector<SymbolValue> sources(const PrimExpr& expr) const;
 
   struct Later {
     PrimExpr expr;
@@ -86,7 +86,10 @@ class AnnotationBinder {
   std::vector<Later> later_;
 };
 
-// Value of a symbolic integer; InternalError where a variable has none.
+// Value of a symbolic integer; InternalError where a variable has none. UserError, whose place is
+// the caller's to say, where arithmetic has none.
 int64_t value_of(const PrimExpr& expr, const Symbols& symbols);
+// Why an expression whose variables are known has no value, in the virtual machine's words.
+Error arithmetic_error(const PrimExpr& expr, const Symbols& symbols);
 
 }  // namespace tapml::interp

@@ -34,9 +34,9 @@ int64_t elements_of(const Shape& shape) {
 }
 
 // A tensor with the storage that it lies in: itself, where it is no view.
-Item placed(const Item& item, const std::string& where) {
+Item placed(const Item& item) {
   if (item.kind != ItemKind::kTensor) {
-    throw_user("no tensor is written or viewed", where, "a tensor", describe(item));
+    throw_user("no tensor is written or viewed", "", "a tensor", describe(item));
   }
   if (item.storage) return item;
   Item result = item;
@@ -77,8 +77,7 @@ Item view(const Item& of, Shape shape, int64_t offset, std::vector<int64_t> stri
 }
 
 // The part of a tensor that begins at `begin` and has `size` elements a dimension.
-Item slice(const Item& of, const std::vector<int64_t>& begin, const Shape& size,
-           const std::string& where) {
+Item slice(const Item& of, const std::vector<int64_t>& begin, const Shape& size) {
   const Shape& shape = of.tensor->shape;
   bool inside = begin.size() == shape.size() && size.size() == shape.size();
   int64_t offset = of.offset;
@@ -87,22 +86,22 @@ Item slice(const Item& of, const std::vector<int64_t>& begin, const Shape& size,
     if (inside) offset += begin[d] * of.strides[d];
   }
   if (!inside) {
-    throw_user("a part of a tensor is not inside of it", where, "a part of " + describe(of),
+    throw_user("a part of a tensor is not inside of it", "", "a part of " + describe(of),
                shape_to_string(size) + " from " + shape_to_string(begin));
   }
   return view(of, size, offset, of.strides);
 }
 
-void check_assign(const Item& target, const Item& source, const std::string& where) {
+void check_assign(const Item& target, const Item& source) {
   if (source.kind != ItemKind::kTensor || source.tensor->shape != target.tensor->shape ||
       source.tensor->dtype != target.storage->dtype) {
-    throw_user("what is assigned has another shape or dtype than its target", where,
-               describe(target), describe(source));
+    throw_user("what is assigned has another shape or dtype than its target", "", describe(target),
+               describe(source));
   }
 }
 
-void write(const Item& target, const Item& source, const std::string& where) {
-  check_assign(target, source, where);
+void write(const Item& target, const Item& source) {
+  check_assign(target, source);
   const op::RefTensor values = *source.tensor;  // it may lie in the same storage
   op::RefTensor& storage = *target.storage;
   for_each(values.shape, target.offset, target.strides, [&](size_t from, size_t to) {
@@ -127,45 +126,43 @@ void refresh(Item& item) {
   item.tensor = std::make_shared<const op::RefTensor>(std::move(shown));
 }
 
-Item updated_views(const std::vector<int64_t>& inout, std::vector<Item>& args, Item result,
-                   const std::string& where) {
+Item updated_views(const std::vector<int64_t>& inout, std::vector<Item>& args, Item result) {
   const bool single = inout.size() == 1;
   for (size_t j = 0; j < inout.size(); ++j) {
     if (inout[j] < 0 || static_cast<size_t>(inout[j]) >= args.size()) continue;
     Item& view = args[static_cast<size_t>(inout[j])];
     if (!view.storage) continue;
     Item& made = single ? result : result.fields.at(j);
-    write(view, made, where);
+    write(view, made);
     refresh(view);
     made = view;
   }
   return result;
 }
 
-Item call_storage(StorageOp op, const relax::CallNode& call, const std::vector<Item>& args,
-                  const std::string& where) {
-  Item target = placed(args[0], where);
+Item call_storage(StorageOp op, const relax::CallNode& call, const std::vector<Item>& args) {
+  Item target = placed(args[0]);
   const Shape shape = target.tensor->shape;
   const bool is_tensor = lies_together(shape, target.strides);
   switch (op) {
     case StorageOp::kAssign:
-      write(target, args[1], where);
+      write(target, args[1]);
       break;
     case StorageOp::kAssignSlice:
       if (args[1].kind != ItemKind::kTensor) {
-        throw_user("no tensor is assigned", where, "a tensor", describe(args[1]));
+        throw_user("no tensor is assigned", "", "a tensor", describe(args[1]));
       }
-      write(slice(target, args[2].ints, args[1].tensor->shape, where), args[1], where);
+      write(slice(target, args[2].ints, args[1].tensor->shape), args[1]);
       break;
     case StorageOp::kViewSlice:
-      return slice(target, args[1].ints, args[2].ints, where);
+      return slice(target, args[1].ints, args[2].ints);
     case StorageOp::kViewReshape: {
       if (!is_tensor) {
-        throw_user("a view that is not compact is reshaped", where,
+        throw_user("a view that is not compact is reshaped", "",
                    "a tensor, or a view of whole rows of one", describe(args[0]));
       }
       if (elements_of(args[1].ints) != elements_of(shape)) {
-        throw_user("a view has another number of elements", where,
+        throw_user("a view has another number of elements", "",
                    std::to_string(elements_of(shape)) + " elements", describe(args[1]));
       }
       return view(target, args[1].ints, target.offset, compact_strides(args[1].ints));
@@ -189,13 +186,13 @@ Item call_storage(StorageOp op, const relax::CallNode& call, const std::vector<I
       return answer;
     }
     case StorageOp::kCheckAssign:
-      check_assign(target, args[1], where);
+      check_assign(target, args[1]);
       break;
     default: {
       const auto* axes = find_attr<std::vector<int64_t>>(call.attrs, "axes");
       if (!axes || axes->size() != shape.size()) {
-        throw_user("view_transpose has another number of axes than its tensor", where,
-                   std::to_string(shape.size()) + " axes");
+        throw_user("view_transpose has another number of axes than its tensor", "",
+                   std::to_string(shape.size()) + " axes", std::to_string(axes ? axes->size() : 0));
       }
       Shape turned;
       std::vector<int64_t> strides;

@@ -20,8 +20,8 @@ bool any_bounds(const Module& module) {
 
 }  // namespace
 
-std::string lambda_name(const std::string& function, const VarNode& variable) {
-  return function + "." + variable.name;
+std::string lambda_name(const std::string& function, const Binding& binding) {
+  return function + "." + written_name(binding);
 }
 
 ModuleSymbols::ModuleSymbols(const Module& module)
@@ -54,7 +54,7 @@ void ModuleSymbols::find(const Function& function, const std::string& name) cons
   }
   visit_bindings(function.body, [&](const Binding& binding, bool) {
     const auto* lambda = as<FunctionNode>(binding.value);
-    if (lambda) find(*lambda->function, lambda_name(name, *binding.var));
+    if (lambda) find(*lambda->function, lambda_name(name, binding));
   });
 }
 

@@ -36,7 +36,7 @@ class ModuleSymbols {
   mutable std::map<const tapml::ExprNode*, Found> sources_;  // made when it is asked for
 };
 
-// The name of the function that a lambda bound to `variable` becomes in function `function`.
-std::string lambda_name(const std::string& function, const relax::VarNode& variable);
+// The name of the function that the lambda in `binding` becomes in function `function`.
+std::string lambda_name(const std::string& function, const relax::Binding& binding);
 
 }  // namespace tapml::interp

@@ -7,6 +7,7 @@
 #include "build/pattern.h"
 #include "ir/exceptions.h"
 #include "passes/graph_functions.h"
+#include "relax/check_places.h"
 #include "relax/visit.h"
 
 namespace tapml::passes {
@@ -68,6 +69,13 @@ class Normalizer {
   }
 
  private:
+  // The binding at hand.
+  struct Place {
+    std::string name;
+    CheckNote note;
+    Origin origin;
+  };
+
   // The blocks of the sequence at hand.
   struct Output {
     std::vector<Block> blocks;
@@ -100,13 +108,12 @@ class Normalizer {
 
   void add_blocks(const SeqNode& seq, Output& out) {
     const bool outer = out.dataflow;
-    const std::string place = place_;
+    const Place place = place_;
     for (const Block& block : seq.blocks) {
       // A sequence inside of a dataflow block becomes a part of it.
       if (!outer) out.open(block.dataflow);
       for (const Binding& binding : block.bindings) {
-        place_ = binding.var->name;
-        origin_ = binding.origin;
+        place_ = {binding.var->name, written_note(binding), binding.origin};
         Binding own = binding;
         own.value = value(binding.value, out);
         out.add(std::move(own));
@@ -132,7 +139,7 @@ class Normalizer {
     if (const auto* branch = as<IfNode>(expr)) {
       auto node = std::make_shared<IfNode>();
       node->condition = operand(branch->condition, out);
-      const std::string place = place_;
+      const Place place = place_;
       node->then_branch = sequence(branch->then_branch);
       node->else_branch = sequence(branch->else_branch);
       place_ = place;
@@ -143,7 +150,7 @@ class Normalizer {
       return value(seq->result, out);
     }
     if (const auto* lambda = as<FunctionNode>(expr); lambda && lambda->function) {
-      const std::string place = place_;
+      const Place place = place_;
       auto node = std::make_shared<FunctionNode>();
       node->function = with_body(*lambda->function, sequence(lambda->function->body));
       place_ = place;
@@ -173,18 +180,18 @@ class Normalizer {
       if (deduced) annotation = *deduced;
     }
     Variable var = make_variable(new_name(), std::move(annotation), out.dataflow);
-    out.add({var, made, nullptr, origin_});
+    out.add({var, made, nullptr, place_.origin, place_.note});
     return var;
   }
 
   std::string new_name() {
-    const std::string base = place_.empty() ? "result" : place_;
+    const std::string base = place_.name.empty() ? "result" : place_.name;
     std::string name;
     for (int& number = numbers_[base];; ++number) {
       name = base + "_" + std::to_string(number);
       if (names_.insert(name).second) break;
     }
-    if (nested_) (*nested_)[{name_, name}] = place_;
+    if (nested_) (*nested_)[{name_, name}] = place_.name;
     return name;
   }
 
@@ -194,8 +201,7 @@ class Normalizer {
   std::set<std::string> names_;
   std::map<std::string, int> numbers_;
   bool deduces_ = true;  // patterns say nothing of what is inside
-  std::string place_;    // the variable that is being bound
-  Origin origin_;
+  Place place_;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "op/operator.h"
 #include "passes/graph_functions.h"
 #include "passes/kernel.h"
+#include "relax/check_places.h"
 #include "relax/visit.h"
 
 namespace tapml::passes {
@@ -21,7 +22,7 @@ void add_chain(const Binding& binding, bool dataflow, std::vector<Binding>& into
     Expr part = make_call(call.callee, {make_tuple(std::move(first))}, call.attrs);
     Variable var =
         make_variable(binding.var->name + "_part", op::deduce(*as<CallNode>(part)), dataflow);
-    into.push_back({var, part, nullptr, binding.origin});
+    into.push_back({var, part, nullptr, binding.origin, written_note(binding)});
     rest.insert(rest.begin(), var);
   }
   Binding last = binding;

@@ -4,6 +4,7 @@
 #include "op/operator.h"
 #include "passes/graph_functions.h"
 #include "passes/kernel.h"
+#include "relax/check_places.h"
 #include "relax/visit.h"
 
 namespace tapml::passes {
@@ -20,13 +21,13 @@ class BlockSink final : public op::BindingSink {
 
   Variable emit(Expr call, const std::string& hint) override {
     Variable var = make_variable(hint, build::annotation_of_value(call, module_), dataflow_);
-    add({var, std::move(call), nullptr, origin_});
+    add({var, std::move(call), nullptr, origin_, note_});
     return var;
   }
 
   Variable match_cast(Expr value, Annotation annotation, const std::string& hint) override {
     Variable var = make_variable(hint, annotation, dataflow_);
-    into_.push_back({var, std::move(value), annotation, origin_});
+    into_.push_back({var, std::move(value), annotation, origin_, note_});
     return var;
   }
 
@@ -36,6 +37,7 @@ class BlockSink final : public op::BindingSink {
         binding.match_cast ? nullptr : op::find_operator(called_operator(binding.value));
     if (info && info->decompose) {
       origin_ = binding.origin;
+      note_ = written_note(binding);
       size_t before = into_.size();
       Expr value = info->decompose(op::view_call(*as<CallNode>(binding.value)), *this);
       if (value) {
@@ -46,6 +48,7 @@ class BlockSink final : public op::BindingSink {
                        to_string(var->annotation) == to_string(binding.var->annotation);
         if (renames) {
           into_.back().var = binding.var;
+          into_.back().check = binding.check;
           return;
         }
         binding.value = value;
@@ -59,6 +62,7 @@ class BlockSink final : public op::BindingSink {
   bool dataflow_;
   std::vector<Binding>& into_;
   Origin origin_;
+  CheckNote note_;
 };
 
 Expr decompose_body(const Module& module, const Expr& body) {

@@ -210,7 +210,7 @@ class BlockFuser {
     for (size_t i = 0; i < graph_.size(); ++i) {
       if (!graph_[i].view || groups_[group_of_[i]].members.size() == 1) continue;
       Binding& view = kernels.bindings[i];
-      view.value = outline_operator(module_, *as<CallNode>(view.value), view.var->annotation);
+      view.value = outline_operator(module_, view);
     }
     Block result{.dataflow = true, .bindings = {}};
     for (size_t i = 0; i < graph_.size(); ++i) {

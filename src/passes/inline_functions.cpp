@@ -115,8 +115,8 @@ class Inliner {
       for (Binding one : block.bindings) {
         one.value = substitute(one.value, inner);
         one.origin = merge_origins(one.origin, binding.origin);
-        if (one.check.empty() && one.match_cast) one.check = check_note(one);
-        if (!one.check.empty() && one.check.function.empty()) one.check.function = name;
+        if (one.check.empty()) one.check = check_note(one);
+        if (one.check.function.empty()) one.check.function = name;
         if (one.var->dataflow != own.dataflow) {
           Variable var = make_variable(one.var->name, one.var->annotation, own.dataflow);
           inner[one.var.get()] = var;
@@ -129,7 +129,7 @@ class Inliner {
     Annotation promised = build::simplified(substitute(callee.result, symbols));
     value = cast(value, build::annotation_of_operand(value, module_), promised, "result_of_" + name,
                  {.what = "result", .function = name}, binding, own);
-    own.bindings.push_back({binding.var, value, nullptr, binding.origin});
+    own.bindings.push_back({binding.var, value, nullptr, binding.origin, binding.check});
     return true;
   }
 

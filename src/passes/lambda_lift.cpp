@@ -144,7 +144,8 @@ class Lifter {
 
   Expr value(const Binding& binding) {
     if (const auto* lambda = as<FunctionNode>(binding.value)) {
-      return only_passes_on(*lambda->function) ? binding.value : lift(*lambda, binding.var);
+      return only_passes_on(*lambda->function) ? binding.value
+                                               : lift(*lambda, binding.var, written_name(binding));
     }
     if (const auto* branch = as<IfNode>(binding.value)) {
       auto node = std::make_shared<IfNode>(*branch);
@@ -200,10 +201,11 @@ class Lifter {
     return name;
   }
 
-  Expr lift(const FunctionNode& original, const Variable& self) {
+  // `written`: what the program calls it.
+  Expr lift(const FunctionNode& original, const Variable& self, const std::string& written) {
     // Inner lambdas first, so that what they capture is captured here.
     auto lambda = std::make_shared<FunctionNode>();
-    const std::string name = unique_name(name_ + "." + self->name);
+    const std::string name = unique_name(name_ + "." + written);
     module_.functions[name] = nullptr;  // taken
     lambda->function = Lifter(module_, name, numbers_, this).run(*original.function);
     std::vector<Variable> captured = captured_variables(*lambda->function, self.get());

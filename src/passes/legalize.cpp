@@ -27,7 +27,8 @@ namespace {
 // One operator call cut out of its function.
 class Outliner {
  public:
-  explicit Outliner(const CallNode& call) : call_(call), info_(op::view_call(call).info) {
+  Outliner(const CallNode& call, std::string place)
+      : call_(call), place_(std::move(place)), info_(op::view_call(call).info) {
     for (size_t i = 0; i < call.args.size(); ++i) {
       const char* name = i < info_.args.size() ? info_.args[i].name : "arg";
       add_argument(call.args[i], name);
@@ -116,7 +117,8 @@ class Outliner {
     if (const auto* tuple = as<TupleNode>(arg)) {
       std::vector<Expr> fields;
       for (size_t i = 0; i < tuple->fields.size(); ++i) {
-        fields.push_back(add_tensor(tuple->fields[i], name + std::to_string(i)));
+        const std::string number = std::to_string(i);
+        fields.push_back(add_tensor(tuple->fields[i], name + number, name + "[" + number + "]"));
       }
       spec_args_.push_back(make_tuple(std::move(fields)));
     } else if (const auto* shape = as<ShapeNode>(arg)) {
@@ -134,16 +136,18 @@ class Outliner {
     } else if (as_prim(annotation) && as_prim(annotation)->value) {
       spec_args_.push_back(make_prim_value(spec_expr(as_prim(annotation)->value)));
     } else {
-      spec_args_.push_back(add_tensor(arg, name));
+      spec_args_.push_back(add_tensor(arg, name, name));
     }
   }
 
-  Expr add_tensor(const Expr& arg, const std::string& name) {
+  // `written`: the operand's name in messages.
+  Expr add_tensor(const Expr& arg, const std::string& name, const std::string& written) {
     Annotation annotation = annotation_of(arg);
     const auto* tensor = as_tensor(annotation);
     if (!tensor || !tensor->shape || !tensor->dtype) {
       throw_user("an argument of " + std::string(info_.name) + " has no known shape and dtype",
-                 "argument " + name, "Tensor(shape, dtype)", to_string(annotation),
+                 "operand " + written + " of " + info_.name + " in " + place_,
+                 "Tensor(shape, dtype)", to_string(annotation),
                  "a match_cast before the call gives it one");
     }
     Dims dims;
@@ -172,6 +176,7 @@ class Outliner {
   }
 
   const CallNode& call_;
+  const std::string place_;  // "binding y of main"
   const op::OperatorInfo& info_;
   std::vector<Variable> params_;
   std::vector<Expr> tensors_;
@@ -203,9 +208,9 @@ Expr with_operand_checks(const Binding& binding, bool dataflow, std::vector<Bind
 }
 
 // Appends what stands for `binding`: checks, and the call of a kernel. `views`: also of operators
-// that compute nothing, inside of what is to become one kernel.
-void legalize_binding(Module& module, Binding binding, bool dataflow, bool views,
-                      std::vector<Binding>& bindings) {
+// that compute nothing, inside of what is to become one kernel. `function`: its name in messages.
+void legalize_binding(Module& module, const std::string& function, Binding binding, bool dataflow,
+                      bool views, std::vector<Binding>& bindings) {
   const auto* call = as<CallNode>(binding.value);
   if (binding.match_cast || !call) return bindings.push_back(std::move(binding));
   std::vector<Binding> checks;
@@ -228,11 +233,12 @@ void legalize_binding(Module& module, Binding binding, bool dataflow, bool views
     if (is_view(name) && !views) {
       binding.value = checked;
     } else {
-      binding.value = Outliner(*as<CallNode>(checked)).outline(module, var->annotation);
+      binding.value = Outliner(*as<CallNode>(checked), operation_place(binding, function))
+                          .outline(module, var->annotation);
       if (Outliner::is_single(var->annotation)) {
         Variable only =
             make_variable(var->name + "_0", as_tuple(var->annotation)->fields[0], dataflow);
-        checks.push_back({only, binding.value, nullptr, binding.origin});
+        checks.push_back({only, binding.value, nullptr, binding.origin, written_note(binding)});
         binding.value = make_tuple({only});
       }
     }
@@ -247,7 +253,7 @@ void legalize_binding(Module& module, Binding binding, bool dataflow, bool views
   }
 }
 
-Expr legalize_body(Module& module, const Expr& body, bool views) {
+Expr legalize_body(Module& module, const std::string& function, const Expr& body, bool views) {
   const auto* seq = as<SeqNode>(body);
   if (!seq) return body;
   std::vector<Block> blocks;
@@ -257,20 +263,21 @@ Expr legalize_body(Module& module, const Expr& body, bool views) {
       if (const auto* branch = as<IfNode>(binding.value)) {
         Binding copy = binding;
         auto node = std::make_shared<IfNode>(*branch);
-        node->then_branch = legalize_body(module, branch->then_branch, views);
-        node->else_branch = legalize_body(module, branch->else_branch, views);
+        node->then_branch = legalize_body(module, function, branch->then_branch, views);
+        node->else_branch = legalize_body(module, function, branch->else_branch, views);
         copy.value = node;
         result.bindings.push_back(std::move(copy));
       } else if (const auto* lambda = as<FunctionNode>(binding.value)) {
         Binding copy = binding;
-        auto function = std::make_shared<Function>(*lambda->function);
-        function->body = legalize_body(module, function->body, views);
+        auto inner = std::make_shared<Function>(*lambda->function);
+        inner->body =
+            legalize_body(module, function + "." + written_name(binding), inner->body, views);
         auto node = std::make_shared<FunctionNode>();
-        node->function = std::move(function);
+        node->function = std::move(inner);
         copy.value = node;
         result.bindings.push_back(std::move(copy));
       } else {
-        legalize_binding(module, binding, block.dataflow, views, result.bindings);
+        legalize_binding(module, function, binding, block.dataflow, views, result.bindings);
       }
     }
     blocks.push_back(std::move(result));
@@ -280,8 +287,9 @@ Expr legalize_body(Module& module, const Expr& body, bool views) {
 
 }  // namespace
 
-Expr outline_operator(Module& module, const CallNode& call, const Annotation& result) {
-  return Outliner(call).outline(module, result);
+Expr outline_operator(Module& module, const Binding& binding) {
+  return Outliner(*as<CallNode>(binding.value), binding_place(binding))
+      .outline(module, binding.var->annotation);
 }
 
 Module legalize(const Module& original) {
@@ -290,7 +298,7 @@ Module legalize(const Module& original) {
   Module result = module;
   for (const auto& [name, source] : graph_functions(module)) {
     const bool fused = is_fused(*source);
-    result.functions[name] = with_body(*source, legalize_body(result, source->body, fused));
+    result.functions[name] = with_body(*source, legalize_body(result, name, source->body, fused));
   }
   return result;
 }

@@ -14,10 +14,9 @@ namespace tapml::passes {
 // UserError for a call whose argument shapes are not known or can never fit each other.
 Module legalize(const Module& module);
 
-// Adds the kernel that does what `call`, of an operator whose operands provably agree, does, views
-// included, and returns the call_tir of it. `result` is the annotation of what it makes.
-relax::Expr outline_operator(Module& module, const relax::CallNode& call,
-                             const relax::Annotation& result);
+// Adds the kernel that does what the call in `binding`, of an operator whose operands provably
+// agree, does, views included, and returns the call_tir of it.
+relax::Expr outline_operator(Module& module, const relax::Binding& binding);
 
 // Operators that only look at the same bytes another way.
 bool is_view(const std::string& op);

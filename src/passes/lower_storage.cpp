@@ -12,6 +12,7 @@
 #include "passes/legalize.h"
 #include "passes/storage/copy_programs.h"
 #include "passes/storage/view_flow.h"
+#include "relax/check_places.h"
 #include "relax/storage.h"
 #include "relax/visit.h"
 
@@ -67,6 +68,7 @@ class StorageLowering {
     std::vector<Binding>* bindings = nullptr;
     bool dataflow = false;
     Origin origin;
+    CheckNote note = {};  // the binding that is lowered, as messages know it
   };
   struct Copy {
     Variable tensor;
@@ -127,7 +129,8 @@ class StorageLowering {
   Variable emit(const Place& place, const std::string& name, Annotation annotation, Expr value,
                 bool cast = false) {
     Variable var = make_variable(name, annotation, place.dataflow);
-    place.bindings->push_back({var, std::move(value), cast ? annotation : nullptr, place.origin});
+    place.bindings->push_back(
+        {var, std::move(value), cast ? annotation : nullptr, place.origin, place.note});
     if (place.bindings == here_.bindings) bound_here_.insert(var.get());
     return var;
   }
@@ -139,6 +142,7 @@ class StorageLowering {
   void lower(const Binding& source) {
     Binding binding = source;
     here_.origin = before_.origin = source.origin;
+    here_.note = before_.note = written_note(source);
     bound_here_.insert(source.var.get());
     if (const auto* branch = as<IfNode>(binding.value)) {
       auto node = std::make_shared<IfNode>();
@@ -212,9 +216,9 @@ class StorageLowering {
       return keep(std::move(binding));
     }
     Variable made = make_variable(binding.var->name + "_made", binding.var->annotation);
-    keep({made, binding.value, nullptr, binding.origin});
+    keep({made, binding.value, nullptr, binding.origin, here_.note});
     Expr known = named(made, here_, nullptr);
-    keep({binding.var, make_op_call("copy", {known}), nullptr, binding.origin});
+    keep({binding.var, make_op_call("copy", {known}), nullptr, binding.origin, binding.check});
   }
 
   // Constants are nobody's to write: where they could be, a copy stands for them.
@@ -302,7 +306,7 @@ class StorageLowering {
       branch->condition = is_tensor;
       branch->then_branch = make_seq({}, view);
       Block apart{.dataflow = false, .bindings = {}};
-      Expr gathered = gather(view, Place{&apart.bindings, false, place.origin});
+      Expr gathered = gather(view, Place{&apart.bindings, false, place.origin, place.note});
       branch->else_branch = make_seq({std::move(apart)}, std::move(gathered));
       copy = emit(place, var->name + "_elements", annotation_of(view), branch);
     }
@@ -359,7 +363,7 @@ class StorageLowering {
     const Expr values = named(source, here_, annotation_of(target));
     const Expr to = named(target, here_, annotation_of(values));
     write(to, as<VarNode>(target), false, source_of(values, source, as<VarNode>(target)));
-    keep({binding.var, make_tuple({}), nullptr, binding.origin});
+    keep({binding.var, make_tuple({}), nullptr, binding.origin, binding.check});
   }
 
   void assign_slice(const Binding& binding, const CallNode& call) {
@@ -374,7 +378,7 @@ class StorageLowering {
     check_fit(part, values);
     const Expr to = named(part, here_, annotation);
     write(to, as<VarNode>(target), true, source_of(values, source, as<VarNode>(target)));
-    keep({binding.var, make_tuple({}), nullptr, binding.origin});
+    keep({binding.var, make_tuple({}), nullptr, binding.origin, binding.check});
   }
 
   static Annotation without_shape(const Annotation& annotation) {
@@ -465,7 +469,8 @@ class StorageLowering {
       }
       fields.push_back(field);
     }
-    keep({binding.var, tuple ? make_tuple(std::move(fields)) : fields[0], nullptr, binding.origin});
+    keep({binding.var, tuple ? make_tuple(std::move(fields)) : fields[0], nullptr, binding.origin,
+          binding.check});
     return true;
   }
 

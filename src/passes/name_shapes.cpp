@@ -249,7 +249,7 @@ class ShapeNamer {
     rest->else_branch = way(binding, info, pair, pair.first, 1, decisions);
     Variable other = make_variable(binding.var->name + "_broadcast", binding.var->annotation);
     Block block;
-    block.bindings.push_back({other, rest, nullptr, binding.origin});
+    block.bindings.push_back({other, rest, nullptr, binding.origin, written_note(binding)});
     node->else_branch = make_seq({block}, other);
     binding.value = node;
     into.push_back(std::move(binding));

@@ -16,18 +16,25 @@ const std::string& written_name(const Binding& binding) {
   return binding.check.binding.empty() ? binding.var->name : binding.check.binding;
 }
 
+CheckNote written_note(const Binding& binding) {
+  return {"", written_name(binding), binding.check.function};
+}
+
 CheckNote check_note(const Binding& binding) {
-  if (!binding.check.empty()) return binding.check;
-  const std::string& name = binding.var->name;
-  if (binding.match_cast) return {"match_cast " + name, "", ""};
-  if (const auto* call = as<CallNode>(binding.value)) {
-    if (const auto* var = as<VarNode>(call->callee)) return {"result of " + var->name, name, ""};
-    if (const auto* packed = as<ExternFuncNode>(call->callee)) {
-      return {"result of extern \"" + packed->name + "\"", name, ""};
+  if (!binding.check.what.empty()) return binding.check;
+  CheckNote note = written_note(binding);
+  if (binding.match_cast) {
+    if (binding.check.empty()) note = {"match_cast " + note.binding, "", ""};
+  } else if (const auto* call = as<CallNode>(binding.value)) {
+    if (const auto* var = as<VarNode>(call->callee)) {
+      note.what = "result of " + var->name;
+    } else if (const auto* packed = as<ExternFuncNode>(call->callee)) {
+      note.what = "result of extern \"" + packed->name + "\"";
+    } else if (is_call_tir(binding.value)) {
+      note.what = "result of @" + call_tir_callee(*call);
     }
-    if (is_call_tir(binding.value)) return {"result of @" + call_tir_callee(*call), name, ""};
   }
-  return {"", name, ""};
+  return note;
 }
 
 CheckNote operand_note(const std::string& operand, const std::string& op, const Binding& binding) {
@@ -54,6 +61,11 @@ std::string binding_place(const Binding& binding) {
 std::string binding_place(const Binding& binding, const std::string& function) {
   const std::string text = binding_place(binding);
   return binding.check.function.empty() ? text + " of " + function : text;
+}
+
+std::string operation_place(const Binding& binding, const std::string& function) {
+  const std::string& written_in = binding.check.function;
+  return "binding " + written_name(binding) + " of " + (written_in.empty() ? function : written_in);
 }
 
 namespace {

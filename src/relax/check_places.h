@@ -22,6 +22,8 @@ std::string result_place(const std::string& function);
 
 // The binding's name as the program was written.
 const std::string& written_name(const Binding& binding);
+// What messages know of the bindings that `binding` becomes: its name.
+CheckNote written_note(const Binding& binding);
 // What a message says of the binding: what the compiler noted, else "match_cast y", "result of f"
 // in binding y where a function value or a packed function is called, "result of @k" of a tensor
 // program, or the binding itself.
@@ -30,6 +32,8 @@ CheckNote check_note(const Binding& binding);
 std::string binding_place(const Binding& binding);
 // The same with the function that it stands in: "match_cast y of main".
 std::string binding_place(const Binding& binding, const std::string& function);
+// Where the binding computes its value, whatever is checked there: "binding y of main".
+std::string operation_place(const Binding& binding, const std::string& function);
 
 // Of checks in front of a call that was written in `binding`: "operand b of add", "argument x of
 // @add2".

@@ -73,11 +73,10 @@ Result<Value> Execution::run(const VmFunction& function, std::span<const Value> 
   Value result;
   Status status = run_to_end(result);
   if (!status) {
-    std::string trace = backtrace();
-    if (!trace.empty()) {
-      std::string& where = status.error().where;
-      where += (where.empty() ? "" : "\n    ") + trace;
-    }
+    std::string& where = status.error().where;
+    if (where.empty()) where = operation_place(frames_[depth_ - 1]);
+    const std::string trace = backtrace();
+    if (!trace.empty()) where += "\n    " + trace;
   }
   // Values of a run that failed are let go too.
   while (depth_ > 0) leave();
@@ -334,7 +333,7 @@ Status Execution::make_prim(Frame& frame, const Instruction& inst) {
   Prim prim{static_cast<DType>(inst.c), 0};
   TAPML_TRY(compute(frame, inst.b, prim.value));
   if (!holds(prim.dtype, prim.value)) {
-    return fail(user_error("a host scalar is beyond its dtype", "function " + frame.function->name,
+    return fail(user_error("a host scalar is beyond its dtype", "",
                            std::string("a value of ") + dtype_name(prim.dtype),
                            std::to_string(prim.value)));
   }
@@ -396,8 +395,7 @@ Status Execution::call_function(const VmFunction& callee, std::span<const Value>
 Status Execution::call_value(Frame& frame, const Instruction& inst) {
   const auto* held = std::get_if<std::shared_ptr<const Closure>>(&frame.registers[inst.b].data);
   if (!held) {
-    return fail(user_error("a call of what is no function value",
-                           "function " + frame.function->name, "a function value",
+    return fail(user_error("a call of what is no function value", "", "a function value",
                            describe(frame.registers[inst.b])));
   }
   // The frame that holds it may go.
@@ -437,8 +435,7 @@ Status Execution::storage(Frame& frame, const Instruction& inst) {
   const Value* operands[2] = {};
   for (size_t i = 0; i < inst.list.size(); ++i) operands[i] = &frame.registers[inst.list[i]];
   auto result = storage_operation(static_cast<StorageAction>(inst.c), frame.registers[inst.b],
-                                  {operands, inst.list.size()}, inst.list2,
-                                  "function " + frame.function->name);
+                                  {operands, inst.list.size()}, inst.list2);
   if (!result) return fail(std::move(result).error());
   frame.registers[inst.a] = std::move(*result);
   return {};
@@ -475,9 +472,8 @@ Status Execution::read_shape(Frame& frame, const Instruction& inst) {
   for (int64_t i = 0; i < values.size(); ++i) {
     shape.push_back(static_cast<int64_t>(values.at_f64(i)));
     if (shape.back() < 0) {
-      return fail(user_error("a tensor that is read as a shape has a negative element",
-                             "function " + frame.function->name, "dimensions of at least 0",
-                             std::to_string(shape.back())));
+      return fail(user_error("a tensor that is read as a shape has a negative element", "",
+                             "dimensions of at least 0", std::to_string(shape.back())));
     }
   }
   frame.registers[inst.a] = Value(std::move(shape));
@@ -494,12 +490,29 @@ Status Execution::branch_if_not(Frame& frame, const Instruction& inst) {
     TAPML_ASSIGN(HostTensor value, download(*tensor));
     holds = value.bytes()[0] != std::byte{0};
   } else {
-    return fail(user_error("the condition of an if is not a single truth value",
-                           "function " + frame.function->name, "a bool tensor of rank 0",
-                           describe(condition)));
+    return fail(user_error("the condition of an if is not a single truth value", "",
+                           "a bool tensor of rank 0", describe(condition)));
   }
   if (!holds) frame.next = static_cast<size_t>(inst.b);
   return {};
+}
+
+// Of the instruction at hand; null: none.
+const BindingNote* Execution::note_of(const Frame& frame) {
+  const BindingNote* note = nullptr;
+  for (const BindingNote& one : frame.function->notes) {
+    if (static_cast<size_t>(one.instruction) < frame.next) note = &one;
+  }
+  return note;
+}
+
+// "binding y of main".
+std::string Execution::operation_place(const Frame& frame) {
+  const std::string& name = frame.function->name;
+  const BindingNote* note = note_of(frame);
+  if (note == nullptr) return "function " + name;
+  if (note->binding.empty()) return "result of " + name;
+  return "binding " + note->binding + " of " + (note->function.empty() ? name : note->function);
 }
 
 // "@f(x: a tensor f32[2, 4]), binding y (layers.0)".
@@ -516,22 +529,20 @@ std::string Execution::place(const Frame& frame) const {
     text += function.params[i] + ": " + describe(frame.registers[i]);
   }
   text += ")";
-  const BindingNote* note = nullptr;
-  for (const BindingNote& one : function.notes) {
-    if (static_cast<size_t>(one.instruction) < frame.next) note = &one;
-  }
-  if (note != nullptr) {
-    text += ", binding " + note->binding;
-    if (!note->origin.empty()) text += " (" + origin_summary(note->origin) + ")";
-  }
+  const BindingNote* note = note_of(frame);
+  if (note == nullptr || note->binding.empty()) return text;
+  text += ", binding " + note->binding;
+  if (!note->function.empty()) text += " of " + note->function;
+  if (!note->origin.empty()) text += " (" + origin_summary(note->origin) + ")";
   return text;
 }
 
 // The functions in progress, innermost first. Empty where there is nothing that the error does not
-// say by itself: a single function without notes.
+// say by itself: a single function without bindings.
 std::string Execution::backtrace() const {
   constexpr size_t kInnermost = 8, kOutermost = 2;
-  if (depth_ == 1 && frames_[0].function->notes.empty()) return "";
+  const auto has_name = [](const BindingNote& note) { return !note.binding.empty(); };
+  if (depth_ == 1 && std::ranges::none_of(frames_[0].function->notes, has_name)) return "";
   std::string text;
   for (size_t i = depth_; i-- > 0;) {
     const size_t from_inside = depth_ - 1 - i;

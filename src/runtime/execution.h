@@ -77,6 +77,8 @@ class Execution {
   Status set_offset(const Frame& frame, int32_t layout, Tensor& tensor) const;
   Status lay_out(const Frame& frame, int32_t layout, int64_t room, Tensor& tensor) const;
   Error wrong_value(const Frame& frame, const char* wanted) const;
+  static const BindingNote* note_of(const Frame& frame);
+  static std::string operation_place(const Frame& frame);
   std::string place(const Frame& frame) const;
   std::string backtrace() const;
 

@@ -52,20 +52,20 @@ Value to_value(View view) {
   return value;
 }
 
-Result<Value> reshape(View view, const Value& of, const Value& wanted, const std::string& where) {
+Result<Value> reshape(View view, const Value& of, const Value& wanted) {
   const Shape* shape = wanted.shape();
   if (!shape) {
     return fail(
-        user_error("a view of another shape than a shape", where, "a shape", describe(wanted)));
+        user_error("a view of another shape than a shape", "", "a shape", describe(wanted)));
   }
   if (!lies_together(view.shape, view.strides)) {
-    return fail(user_error("a view that is not compact is reshaped", where,
+    return fail(user_error("a view that is not compact is reshaped", "",
                            "a tensor, or a view of whole rows of one", describe(of)));
   }
   const int64_t elements = element_count(view.shape);
   Result<int64_t> bytes = checked_byte_count(view.base.dtype, *shape);
   if (!bytes || *bytes != elements * static_cast<int64_t>(dtype_bytes(view.base.dtype))) {
-    return fail(user_error("a view has another number of elements", where,
+    return fail(user_error("a view has another number of elements", "",
                            std::to_string(elements) + " elements", describe(wanted)));
   }
   view.strides = compact_strides(*shape);
@@ -73,11 +73,10 @@ Result<Value> reshape(View view, const Value& of, const Value& wanted, const std
   return to_value(std::move(view));
 }
 
-Result<Value> slice(View view, const Value& of, const Value& from, const Value& wanted,
-                    const std::string& where) {
+Result<Value> slice(View view, const Value& of, const Value& from, const Value& wanted) {
   const Shape *begin = from.shape(), *size = wanted.shape();
   if (!begin || !size) {
-    return fail(user_error("a part of a tensor that is no shape", where, "shapes",
+    return fail(user_error("a part of a tensor that is no shape", "", "shapes",
                            describe(begin ? wanted : from)));
   }
   bool inside = begin->size() == view.shape.size() && size->size() == view.shape.size();
@@ -88,7 +87,7 @@ Result<Value> slice(View view, const Value& of, const Value& from, const Value& 
     if (inside) first += (*begin)[d] * view.strides[d];
   }
   if (!inside) {
-    return fail(user_error("a part of a tensor is not inside of it", where,
+    return fail(user_error("a part of a tensor is not inside of it", "",
                            "a part of " + describe(of),
                            shape_to_string(*size) + " from " + shape_to_string(*begin)));
   }
@@ -98,9 +97,9 @@ Result<Value> slice(View view, const Value& of, const Value& from, const Value& 
   return to_value(std::move(view));
 }
 
-Result<Value> transpose(View view, std::span<const int32_t> axes, const std::string& where) {
+Result<Value> transpose(View view, std::span<const int32_t> axes) {
   if (axes.size() != view.shape.size()) {
-    return fail(user_error("view_transpose has another number of axes than its tensor", where,
+    return fail(user_error("view_transpose has another number of axes than its tensor", "",
                            std::to_string(view.shape.size()) + " axes",
                            std::to_string(axes.size())));
   }
@@ -118,12 +117,11 @@ Value layout(const View& view) {
   return Value(std::move(numbers));
 }
 
-Result<Value> check_assign(const View& target, const Value& to, const Value& from,
-                           const std::string& where) {
+Result<Value> check_assign(const View& target, const Value& to, const Value& from) {
   const View source = placed(from);
   if (!source.base.storage || source.shape != target.shape ||
       source.base.dtype != target.base.dtype) {
-    return fail(user_error("what is assigned has another shape or dtype than its target", where,
+    return fail(user_error("what is assigned has another shape or dtype than its target", "",
                            describe(to), describe(from)));
   }
   Value nothing;
@@ -162,18 +160,18 @@ bool has_view(const Value& value) {
 
 Result<Value> storage_operation(StorageAction action, const Value& of,
                                 std::span<const Value* const> operands,
-                                std::span<const int32_t> axes, const std::string& where) noexcept {
+                                std::span<const int32_t> axes) noexcept {
   View view = placed(of);
   if (!view.base.storage) {
-    return fail(user_error("no tensor is written or viewed", where, "a tensor", describe(of)));
+    return fail(user_error("no tensor is written or viewed", "", "a tensor", describe(of)));
   }
   switch (action) {
     case StorageAction::kReshape:
-      return reshape(std::move(view), of, *operands[0], where);
+      return reshape(std::move(view), of, *operands[0]);
     case StorageAction::kSlice:
-      return slice(std::move(view), of, *operands[0], *operands[1], where);
+      return slice(std::move(view), of, *operands[0], *operands[1]);
     case StorageAction::kTranspose:
-      return transpose(std::move(view), axes, where);
+      return transpose(std::move(view), axes);
     case StorageAction::kBase:
       return Value(std::move(view.base));
     case StorageAction::kLayout:
@@ -181,9 +179,9 @@ Result<Value> storage_operation(StorageAction action, const Value& of,
     case StorageAction::kIsTensor:
       return Value(Prim{DType::kBool, of.tensor() ? 1 : 0});
     case StorageAction::kCheckAssign:
-      return check_assign(view, of, *operands[0], where);
+      return check_assign(view, of, *operands[0]);
   }
-  return fail(internal_error("an unknown operation on storage", where));
+  return fail(internal_error("an unknown operation on storage"));
 }
 
 Result<Value> without_views(const Value& value, Session& session) noexcept {

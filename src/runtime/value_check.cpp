@@ -171,17 +171,19 @@ class Checker {
       return {};
     }
     int64_t expected = 0;
-    if (!evaluate_into(check.equals, slots_, expected)) {
-      return fail(evaluate(check.equals, slots_).error());
-    }
-    if (found == expected) return {};
+    const bool has_value = evaluate_into(check.equals, slots_, expected);
+    if (has_value && found == expected) return {};
     const std::string number = std::to_string(dimension);
+    const std::string place = dimension < 0 ? where : where + ", dimension " + number;
+    const std::vector<SymbolValue> symbols = symbols_of(function_, check.equals, slots_);
+    if (!has_value) {
+      return fail(
+          without_value(evaluate(check.equals, slots_).error(), place, check.expression, symbols));
+    }
     return fail(user_error(
         (dimension < 0 ? "the value of " : "dimension " + number + " of ") + where + " is " +
             std::to_string(found) + ", not " + expected_text(check.expression, expected),
-        dimension < 0 ? where : where + ", dimension " + number,
-        expected_with_sources(check.expression, expected,
-                              symbols_of(function_, check.equals, slots_)),
+        place, expected_with_sources(check.expression, expected, symbols),
         std::to_string(found) + (dimension < 0 ? "" : " (" + describe(value) + ")")));
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/suggest.h"
+#include "tensor/dtype.h"
 #include "text/names.h"
 #include "text/parser_impl.h"
 
@@ -44,10 +45,13 @@ void Parser::fail(const Token& token, std::string message, std::string expected,
 
 void Parser::unexpected(std::string expected) const {
   const Token& token = peek();
-  bool reserved = token.kind == TokenKind::kName && is_reserved(token.text);
-  fail(token, "syntax error in a text module", std::move(expected),
-       reserved ? "'" + std::string(token.text) + "' is a keyword; as a name write it in backquotes"
-                : "");
+  std::string hint;
+  if (token.kind == TokenKind::kName && is_reserved(token.text)) {
+    hint = "'" + std::string(token.text) + "' is " +
+           (parse_dtype(token.text) ? "the name of a dtype" : "a keyword") +
+           "; as a name write it in backquotes";
+  }
+  fail(token, "syntax error in a text module", std::move(expected), std::move(hint));
 }
 
 bool Parser::at_name(size_t ahead) const {

@@ -50,10 +50,10 @@ def main(z: Tensor((5*p,), f32)) -> Tensor((2, 5*p), f32) {
               R"(
 def main(z: Tensor((5*p,), f32)) -> Tensor((2, 5*p), f32) {
   dataflow {
-    y: Tensor((1, 5*p), f32) = reshape(z, shape(1, 5*p)) @origin("layers.0")
-    a: Tensor((1, 5*p), f32) = add(y, y) @origin("layers.0")
-    b: Tensor((1, 5*p), f32) = a @origin("layers.0")
-    c: Tensor((2, 5*p), f32) = concat((b, b)) {axis: 0} @origin("layers.0")
+    y: Tensor((1, 5*p), f32) = reshape(z, shape(1, 5*p)) @check("", "y", "four") @origin("layers.0")
+    a: Tensor((1, 5*p), f32) = add(y, y) @check("", "a", "twice") @origin("layers.0")
+    b: Tensor((1, 5*p), f32) = a @check("", "b", "four") @origin("layers.0")
+    c: Tensor((2, 5*p), f32) = concat((b, b)) {axis: 0} @check("", "c", "four") @origin("layers.0")
     e: Tensor((2, 5*p), f32) = c @origin("layers.0")
     r: Tensor((2, 5*p), f32) = exp(e)
     output r
@@ -78,7 +78,7 @@ def main(u: Tensor((k,), f32), v: Tensor((m,), f32)) -> Tensor((k,), f32) {
               R"(
 def main(u: Tensor((k,), f32), v: Tensor((m,), f32)) -> Tensor((k,), f32) {
   y_of_pair: Tensor((k,), f32) = match_cast(v, Tensor((k,), f32)) @check("parameter y", "", "pair")
-  a: Tensor((k,), f32) = add(u, y_of_pair)
+  a: Tensor((k,), f32) = add(u, y_of_pair) @check("", "a", "pair")
   r: Tensor((k,), f32) = a
   return r
 }

@@ -165,7 +165,7 @@ TEST(PlanMemory, BoundsMakeThePlanStatic) {
   EXPECT_EQ(count(text, "memory.alloc_storage"), 3) << text;
   EXPECT_EQ(count(text, "= memory.alloc_storage(shape(32)) {static: 1}"), 1) << text;
   EXPECT_EQ(count(text, "= memory.alloc_storage(shape(48)) {static: 0}"), 1) << text;
-  EXPECT_EQ(count(text, "= memory.alloc_storage(shape(48))\n"), 1) << text;
+  EXPECT_EQ(count(text, "= memory.alloc_storage(shape(48)) @check(\"\", \"y\")\n"), 1) << text;
   EXPECT_NE(text.find("bound.n"), std::string::npos) << text;
 }
 

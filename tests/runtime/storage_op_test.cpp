@@ -26,18 +26,18 @@ class StorageOp : public ::testing::Test {
   Result<Value> slice(const Value& of, Shape begin, Shape size) {
     const Value from(std::move(begin)), wanted(std::move(size));
     const Value* operands[] = {&from, &wanted};
-    return storage_operation(StorageAction::kSlice, of, operands, {}, "function f");
+    return storage_operation(StorageAction::kSlice, of, operands, {});
   }
   Result<Value> transpose(const Value& of, std::vector<int32_t> axes) {
-    return storage_operation(StorageAction::kTranspose, of, {}, axes, "function f");
+    return storage_operation(StorageAction::kTranspose, of, {}, axes);
   }
   Result<Value> reshape(const Value& of, Shape shape) {
     const Value wanted(std::move(shape));
     const Value* operands[] = {&wanted};
-    return storage_operation(StorageAction::kReshape, of, operands, {}, "function f");
+    return storage_operation(StorageAction::kReshape, of, operands, {});
   }
   Shape layout(const Value& of) {
-    auto numbers = storage_operation(StorageAction::kLayout, of, {}, {}, "");
+    auto numbers = storage_operation(StorageAction::kLayout, of, {}, {});
     return numbers && numbers->shape() ? *numbers->shape() : Shape{};
   }
   std::vector<float> elements(const Value& value) {
@@ -75,10 +75,10 @@ TEST_F(StorageOp, ColumnsAndTransposesAreViews) {
   EXPECT_EQ(elements(*part), (std::vector<float>{1, 4, 2, 5}));
   auto back = transpose(*turned, {1, 0});
   ASSERT_TRUE(back && back->tensor()) << "turned back it lies together";
-  auto base = storage_operation(StorageAction::kBase, *part, {}, {}, "");
+  auto base = storage_operation(StorageAction::kBase, *part, {}, {});
   ASSERT_TRUE(base && base->tensor());
   EXPECT_EQ(base->tensor()->shape, Shape{6});
-  auto answer = storage_operation(StorageAction::kIsTensor, *part, {}, {}, "");
+  auto answer = storage_operation(StorageAction::kIsTensor, *part, {}, {});
   ASSERT_TRUE(answer && answer->prim());
   EXPECT_EQ(answer->prim()->value, 0);
 }
@@ -104,10 +104,9 @@ TEST_F(StorageOp, SaysWhatIsWrong) {
   EXPECT_EQ(message(transpose(Value(Shape{2}), {0})), "no tensor is written or viewed");
   const Value other = tensor_;
   const Value* operands[] = {&other};
-  EXPECT_EQ(message(storage_operation(StorageAction::kCheckAssign, *turned, operands, {}, "")),
+  EXPECT_EQ(message(storage_operation(StorageAction::kCheckAssign, *turned, operands, {})),
             "what is assigned has another shape or dtype than its target");
-  EXPECT_EQ(message(storage_operation(StorageAction::kCheckAssign, other, operands, {}, "")),
-            "fine");
+  EXPECT_EQ(message(storage_operation(StorageAction::kCheckAssign, other, operands, {})), "fine");
 }
 
 TEST_F(StorageOp, OnlyViewsAreCopied) {

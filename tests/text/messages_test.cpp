@@ -43,6 +43,14 @@ const WholeMessage kWholeMessages[] = {
   expected: a binding, 'dataflow' or 'return'
   found: 'for'
   hint: 'for' is a keyword; as a name write it in backquotes)"},
+    {"DTypeAsName", "def f(x: Object) -> Object {\n  u8: Object = g(x)\n  return x\n}",
+     R"(syntax error in a text module
+  where: m.txt:2:3
+      u8: Object = g(x)
+      ^
+  expected: a binding, 'dataflow' or 'return'
+  found: 'u8'
+  hint: 'u8' is the name of a dtype; as a name write it in backquotes)"},
     {"UnterminatedString", "module {name: \"abc,\n  phase: \"x\"}",
      R"(a string that does not end on its line
   where: m.txt:1:15

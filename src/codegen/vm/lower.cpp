@@ -164,15 +164,15 @@ class FunctionLowering {
     }
   }
 
-  // The sequence's value is the function's.
-  void return_from(const SeqNode& seq) {
+  // The sequence's value is the function's. `of`: the binding whose branch it is, if any.
+  void return_from(const SeqNode& seq, const Binding* of = nullptr) {
     const Binding* last = last_of(seq);
     const auto* branch = last ? as<IfNode>(last->value) : nullptr;
     if (!branch && last && !is_tail_call(*last)) last = nullptr;
     lower_blocks(seq, last);
     if (branch) {
       note(*last);
-      lower_if(*branch, [&](const SeqNode& side) { return_from(side); });
+      lower_if(*branch, [&](const SeqNode& side) { return_from(side, last); });
       return;
     }
     int32_t result = 0;
@@ -181,6 +181,11 @@ class FunctionLowering {
       result = new_register();
       lower_call(*last, *as<CallNode>(last->value), result, kTailCall);
     } else {
+      if (of) {
+        note(*of);
+      } else {
+        note({here(), "", {}});
+      }
       result = atom(seq.result);
       if (!is_certain(annotation_of(seq.result), function_.result)) {
         heap_.check({{result, function_.result, result_place(out_.name)}});
@@ -212,15 +217,19 @@ class FunctionLowering {
   void note(const Binding& binding) {
     const auto* call = as<CallNode>(binding.value);
     std::string name = written_name(binding);
-    if (call && called_operator(binding.value) == "call_tir_dps") {
+    if (call && called_operator(binding.value) == "call_tir_dps" && binding.check.empty()) {
       // What a person knows is the tensor that is made.
       const auto* outputs = as<TupleNode>(call->args[2]);
       const auto* made =
           outputs && !outputs->fields.empty() ? as<VarNode>(outputs->fields[0]) : nullptr;
       if (made) name = made->name;
     }
+    note({here(), std::move(name), binding.origin, binding.check.function});
+  }
+
+  void note(BindingNote note) {
     if (!out_.notes.empty() && out_.notes.back().instruction == here()) out_.notes.pop_back();
-    out_.notes.push_back({here(), std::move(name), binding.origin});
+    out_.notes.push_back(std::move(note));
   }
 
   void lower(const Binding& binding) {
@@ -235,6 +244,7 @@ class FunctionLowering {
       int32_t join = new_register();
       lower_if(*branch, [&](const SeqNode& side) {
         lower_blocks(side, nullptr);
+        note(binding);
         int32_t result = atom(side.result);
         emit({.op = Opcode::kMove, .a = join, .b = result});
       });

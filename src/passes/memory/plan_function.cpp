@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "passes/kernel.h"
+#include "relax/check_places.h"
 #include "relax/memory.h"
 #include "relax/visit.h"
 
@@ -106,12 +107,12 @@ Expr FunctionPlanner::rewrite_value(const Expr& value) {
 }
 
 void FunctionPlanner::rewrite_binding(const Binding& source, bool top) {
-  if (top) allocate_storages(position_);
+  if (top) allocate_storages(position_, source);
   Binding binding = source;
   bool kernel = is_call_tir(source.value) && !source.match_cast;
   binding.value = rewrite_value(source.value);
   // A storage whose size is known only here.
-  if (!top) allocate_storages(position_);
+  if (!top) allocate_storages(position_, source);
   ++position_;
   if (source.var->dataflow) {
     binding.var = make_variable(source.var->name, source.var->annotation);
@@ -124,8 +125,9 @@ void FunctionPlanner::rewrite_binding(const Binding& source, bool top) {
   rewrite_call(binding, source.var.get());
 }
 
-// Storages are in the order of their places.
-void FunctionPlanner::allocate_storages(int64_t place) {
+// Storages are in the order of their places. Messages know them as `binding`, which is the first to
+// need them.
+void FunctionPlanner::allocate_storages(int64_t place, const Binding& binding) {
   for (; next_storage_ < storages_.size() && storages_[next_storage_].place <= place;
        ++next_storage_) {
     AttrMap attrs;
@@ -137,31 +139,44 @@ void FunctionPlanner::allocate_storages(int64_t place) {
          make_op_call("memory.alloc_storage",
                       {make_shape({needs_.sizes().bytes(storages_[next_storage_].size)})},
                       std::move(attrs)),
-         {});
+         {}, binding);
     storage_vars_[next_storage_] = var;
   }
 }
 
-void FunctionPlanner::emit(Variable var, Expr value, const Origin& origin) {
-  out_.bindings.push_back({std::move(var), std::move(value), nullptr, origin});
+// A part of what `binding` became, which is noted where no name tells: that of the variable, or of
+// the tensor that a kernel makes.
+void FunctionPlanner::emit(Variable var, Expr value, const Origin& origin, const Binding& binding) {
+  const auto* call = as<CallNode>(value);
+  const auto* outputs =
+      called_operator(value) == "call_tir_dps" ? as<TupleNode>(call->args[2]) : nullptr;
+  const bool makes = outputs && !outputs->fields.empty();
+  const std::string& name = makes ? as<VarNode>(outputs->fields[0])->name : var->name;
+  CheckNote note;
+  if (name != written_name(binding) || !binding.check.function.empty()) {
+    note = written_note(binding);
+  }
+  out_.bindings.push_back({std::move(var), std::move(value), nullptr, origin, std::move(note)});
 }
 
-void FunctionPlanner::emit_tensor(Variable var, int32_t item, const Dims& dims, DType dtype) {
+void FunctionPlanner::emit_tensor(Variable var, int32_t item, const Dims& dims, DType dtype,
+                                  const Binding& binding) {
   const Place& place = place_of_[static_cast<size_t>(item)];
   std::vector<Expr> args = {storage_vars_[place.storage], make_shape(dims)};
   const PrimExpr& offset = needs_.sizes().bytes(place.offset);
   if (!offset.is_int(0)) args.push_back(make_prim_value(offset));
-  emit(std::move(var), make_op_call("memory.alloc_tensor", std::move(args), {{"dtype", dtype}}),
-       {});
+  emit(std::move(var), make_op_call("memory.alloc_tensor", std::move(args), {{"dtype", dtype}}), {},
+       binding);
 }
 
 // The storage, or bytes in it where the workspace is not at its beginning.
-Expr FunctionPlanner::workspace(int32_t item, const std::string& name) {
+Expr FunctionPlanner::workspace(int32_t item, const Binding& binding) {
   const Place& place = place_of_[static_cast<size_t>(item)];
   if (needs_.sizes().bytes(place.offset).is_int(0)) return storage_vars_[place.storage];
   const PrimExpr& bytes = needs_.sizes().bytes(needs_.items()[static_cast<size_t>(item)].size);
-  Variable var = make_variable(name + "_workspace", tensor_annotation(Dims{bytes}, DType::kU8));
-  emit_tensor(var, item, {bytes}, DType::kU8);
+  Variable var =
+      make_variable(binding.var->name + "_workspace", tensor_annotation(Dims{bytes}, DType::kU8));
+  emit_tensor(var, item, {bytes}, DType::kU8, binding);
   return var;
 }
 
@@ -183,7 +198,8 @@ void FunctionPlanner::rewrite_call(const Binding& binding, const VarNode* owner)
     Variable var =
         single ? binding.var
                : make_variable(binding.var->name + "_" + std::to_string(j), call.annotations[j]);
-    emit_tensor(var, needs_.of_allocation(ids->second[next++]), *tensor.shape, *tensor.dtype);
+    emit_tensor(var, needs_.of_allocation(ids->second[next++]), *tensor.shape, *tensor.dtype,
+                binding);
     outputs.push_back(var);
     results.push_back(var);
   }
@@ -192,13 +208,13 @@ void FunctionPlanner::rewrite_call(const Binding& binding, const VarNode* owner)
   if (!call_tir_symbols(call).empty() || scratch >= 0) {
     dps.push_back(make_shape(call_tir_symbols(call)));
   }
-  if (scratch >= 0) dps.push_back(workspace(scratch, binding.var->name));
+  if (scratch >= 0) dps.push_back(workspace(scratch, binding));
   emit(make_variable("done", object_annotation()), make_op_call("call_tir_dps", std::move(dps)),
-       binding.origin);
+       binding.origin, binding);
   if (!single) {
-    emit(binding.var, make_tuple(results), {});
+    emit(binding.var, make_tuple(results), {}, binding);
   } else if (outputs.empty()) {
-    emit(binding.var, results[0], {});
+    emit(binding.var, results[0], {}, binding);
   }
 }
 

@@ -26,10 +26,12 @@ class FunctionPlanner {
   relax::Expr rewrite_value(const relax::Expr& value);
   void rewrite_binding(const relax::Binding& source, bool top);
   void rewrite_call(const relax::Binding& binding, const relax::VarNode* owner);
-  void allocate_storages(int64_t place);
-  void emit(relax::Variable var, relax::Expr value, const Origin& origin);
-  void emit_tensor(relax::Variable var, int32_t item, const Dims& dims, DType dtype);
-  relax::Expr workspace(int32_t item, const std::string& name);
+  void allocate_storages(int64_t place, const relax::Binding& binding);
+  void emit(relax::Variable var, relax::Expr value, const Origin& origin,
+            const relax::Binding& binding);
+  void emit_tensor(relax::Variable var, int32_t item, const Dims& dims, DType dtype,
+                   const relax::Binding& binding);
+  relax::Expr workspace(int32_t item, const relax::Binding& binding);
 
   const relax::Function& function_;
   const PlanMemoryOptions& options_;
