@@ -177,8 +177,8 @@ Module sizes(int64_t bindings) {
   return repeated("def main(x0: Tensor((n,), f32)) -> Tensor(ndim=1, f32) {\n", R"(
   m#: Tensor((k#,), f32) = match_cast(x#, Tensor((k#,), f32))
   s#: Tensor((k#,), f32) = sort(m#) {axis: 0}
-  u#: Tuple(Tensor(ndim=1, f32), Object, Object) = unique(s#)
-  y#: Tensor(ndim=1, f32) = u#[0]
+  w#: Tuple(Tensor(ndim=1, f32), Object, Object) = unique(s#)
+  y#: Tensor(ndim=1, f32) = w#[0]
 )",
                   5, "  return x#\n}\n", bindings, "Tensor(ndim=1, f32)");
 }

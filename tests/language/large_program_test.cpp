@@ -98,8 +98,8 @@ TEST(LargeProgram, ManyUnrelatedSizes) {
           repeated(kCount,
                    "  m#: Tensor((k#,), f32) = match_cast(v#, Tensor((k#,), f32))\n"
                    "  s#: Tensor((k#,), f32) = sort(m#) {axis: 0}\n"
-                   "  u#: Tuple(Tensor(ndim=1, f32), Object, Object) = unique(s#)\n"
-                   "  v$: Tensor(ndim=1, f32) = u#[0]\n") +
+                   "  w#: Tuple(Tensor(ndim=1, f32), Object, Object) = unique(s#)\n"
+                   "  v$: Tensor(ndim=1, f32) = w#[0]\n") +
           "  return v" + std::to_string(kCount) + "\n}\n",
       /*verify=*/false);
   EXPECT_EQ(values_of(program.call("main", {floats({2, 3, -1, 3})})),
