@@ -150,8 +150,9 @@ void FunctionPlanner::emit(Variable var, Expr value, const Origin& origin, const
   const auto* call = as<CallNode>(value);
   const auto* outputs =
       called_operator(value) == "call_tir_dps" ? as<TupleNode>(call->args[2]) : nullptr;
-  const bool makes = outputs && !outputs->fields.empty();
-  const std::string& name = makes ? as<VarNode>(outputs->fields[0])->name : var->name;
+  const auto* made =
+      outputs && !outputs->fields.empty() ? as<VarNode>(outputs->fields[0]) : nullptr;
+  const std::string& name = made ? made->name : var->name;
   CheckNote note;
   if (name != written_name(binding) || !binding.check.function.empty()) {
     note = written_note(binding);
