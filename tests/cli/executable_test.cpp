@@ -12,7 +12,6 @@ namespace tapml {
 namespace {
 
 using testing::kDemoModel;
-using testing::ProgramOptions;
 using testing::ProgramResult;
 using testing::run_program;
 using testing::TempFolder;
@@ -205,7 +204,7 @@ TEST(ExecutableFiles, RefusedByALesserMachine) {
 
 class CompileCache : public ::testing::Test {
  protected:
-  ProgramResult compile(const std::string& cache, std::vector<std::string> more = {}) {
+  ProgramResult compile(const std::string& cache, const std::vector<std::string>& more = {}) {
     std::vector<std::string> args = {"compile", "--config", kDemoModel + "/config.json", "--json"};
     return run_program(with(args, more), {.environment = {{"TAPML_CACHE", cache}}});
   }
@@ -213,7 +212,7 @@ class CompileCache : public ::testing::Test {
     EXPECT_EQ(result.exit_code, 0) << result.all();
     return result.json().find("cached_kernels")->as_integer();
   }
-  Json summary(std::vector<std::string> more = {}) {
+  Json summary(const std::vector<std::string>& more = {}) {
     ProgramResult result = run_program(with(with({"cache"}, more), {"--json"}),
                                        {.environment = {{"TAPML_CACHE", folder_ / "cache"}}});
     EXPECT_EQ(result.exit_code, 0) << result.all();
