@@ -5,6 +5,7 @@
 #include <set>
 
 #include "arith/analyzer.h"
+#include "ir/has_load.h"
 
 namespace tapml::analysis {
 
@@ -128,7 +129,7 @@ class Counter {
  private:
   // The extent with outer iterators at their last value, over the scalars alone.
   PrimExpr largest(const PrimExpr& extent) {
-    if (loads(extent)) {
+    if (has_load(extent)) {
       exact = false;
       return 1;
     }
@@ -167,16 +168,10 @@ class Counter {
         const auto* buffer = static_cast<const BufferNode*>(e->object.get());
         read_[buffer].add(e->operands, passed_by(e->operands));
       } else if (e.kind() == tapml::ExprKind::kSelect && ends_with_data(e.operand(0)) &&
-                 (loads(e.operand(1)) || loads(e.operand(2)))) {
+                 (has_load(e.operand(1)) || has_load(e.operand(2)))) {
         exact = false;
       }
     });
-  }
-
-  static bool loads(const PrimExpr& root) {
-    bool found = false;
-    visit_expr(root, [&](const PrimExpr& e) { found |= e.kind() == tapml::ExprKind::kLoad; });
-    return found;
   }
 
   // Whether a comparison holds an iterator against what memory holds, so that data says which
@@ -184,7 +179,7 @@ class Counter {
   bool ends_with_data(const PrimExpr& condition) const {
     bool found = false;
     visit_expr(condition, [&](const PrimExpr& e) {
-      found |= is_comparison(e.kind()) && loads(e) && iterates(e);
+      found |= is_comparison(e.kind()) && has_load(e) && iterates(e);
     });
     return found;
   }

@@ -3,13 +3,13 @@
 #include <cstdlib>
 #include <utility>
 
-#include "arith/one_or.h"
 #include "interp/apply.h"
 #include "interp/captures.h"
 #include "interp/item.h"
+#include "interp/operand_check.h"
 #include "interp/storage.h"
 #include "ir/exceptions.h"
-#include "op/operand_checks.h"
+#include "op/operator.h"
 #include "relax/check_places.h"
 #include "relax/kernel_call.h"
 #include "relax/visit.h"
@@ -472,55 +472,13 @@ class Interpreter {
       return apply_operator(node, args, limits_);
     } catch (const CompilerException& exception) {
       if (exception.error().kind == ErrorKind::kUser && scope.binding) {
-        check_operands(node, args, scope);
+        check_operands(node, args, *scope.binding, scope.function, scope.symbols,
+                       [&](const Annotation& expected, const Item& item, const std::string& place) {
+                         check(expected, item, place, scope);
+                       });
       }
       throw;
     }
-  }
-
-  // Compares operands where their annotations have shapes that may not fit each other.
-  void check_operands(const CallNode& node, const std::vector<Item>& args, Scope& scope) const {
-    const op::OperatorInfo* info = op::find_operator(as<OperatorNode>(node.callee)->name);
-    std::optional<Error> wrong;
-    auto compare = [&](const op::Operand& operand, const Annotation& expected) {
-      const Item& whole = args[operand.argument];
-      const Item& item =
-          operand.field < 0 ? whole : whole.fields[static_cast<size_t>(operand.field)];
-      Binding binding = *scope.binding;
-      binding.check = operand_note(operand.name(), info->name, binding);
-      auto fits =
-          guard([&] { check(expected, item, binding_place(binding, scope.function), scope); });
-      if (!fits && !wrong) wrong = std::move(fits).error();
-      return make_variable(operand.name(), expected);
-    };
-    auto compare_integers = [&](const op::OperatorInfo&, const op::OpenEquality& open) {
-      Item found;
-      found.kind = ItemKind::kShape;
-      found.ints = {value_of(open.b, scope.symbols)};
-      Binding binding = *scope.binding;
-      binding.check = call_note(open.what, info->name, binding);
-      auto fits = guard([&] {
-        check(shape_annotation({open.a}), found, binding_place(binding, scope.function), scope);
-      });
-      if (!fits && !wrong) wrong = std::move(fits).error();
-    };
-    // What deduction cannot say of coarse annotations either is no matter.
-    [[maybe_unused]] const auto decided = guard([&] {
-      const Annotation result = op::deduce(node);
-      const auto* tensor = as_tensor(result);
-      if (tensor && !tensor->shape && tensor->ndim != kUnknownNdim && !info->decompose) {
-        for (const op::BroadcastPair& pair : op::open_broadcasts(node)) {
-          const int64_t a = value_of(pair.a, scope.symbols), b = value_of(pair.b, scope.symbols);
-          if (a == b || a == 1 || b == 1) continue;
-          const op::Operand first{*info, pair.first, -1, node.args[pair.first]};
-          compare(first,
-                  op::respelled(annotation_of(first.value), pair.a, arith::one_or(pair.a, pair.b)));
-        }
-      }
-      op::check_operands(make_call(node.callee, node.args, node.attrs, node.annotations), compare,
-                         compare_integers);
-    });
-    if (wrong) throw_error(*std::move(wrong));
   }
 
   Item call_packed(const ExternFuncNode& packed, const CallNode& node, Scope& scope) {
@@ -537,26 +495,10 @@ class Interpreter {
     return item;
   }
 
-  // Tensors that a value lends become the item's own.
-  static void own(Item& item) {
-    if (item.tensor) item.tensor = std::make_shared<const op::RefTensor>(*item.tensor);
-    for (Item& field : item.fields) own(field);
-  }
-
   // The integers of a tensor as a shape.
   Item read_shape(const CallNode& node, Scope& scope) {
     op::deduce(node);
-    Item source = evaluate(node.args[0], scope);
-    Item shape;
-    shape.kind = ItemKind::kShape;
-    for (size_t i = 0; i < source.tensor->values.size(); ++i) {
-      shape.ints.push_back(source.tensor->integer(i));
-      if (shape.ints.back() < 0) {
-        throw_user("a tensor that is read as a shape has a negative element", "",
-                   "dimensions of at least 0", std::to_string(shape.ints.back()));
-      }
-    }
-    return shape;
+    return shape_from(*evaluate(node.args[0], scope).tensor);
   }
 
   Item call_kernel(const CallNode& node, std::vector<Item> args, Scope& scope) {

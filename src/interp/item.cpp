@@ -93,6 +93,24 @@ relax::Annotation exact_annotation(const Item& item) {
   throw_internal("unknown kind of value");
 }
 
+Item shape_from(const op::RefTensor& tensor) {
+  Item shape;
+  shape.kind = ItemKind::kShape;
+  for (size_t i = 0; i < tensor.values.size(); ++i) {
+    shape.ints.push_back(tensor.integer(i));
+    if (shape.ints.back() < 0) {
+      throw_user("a tensor that is read as a shape has a negative element", "",
+                 "dimensions of at least 0", std::to_string(shape.ints.back()));
+    }
+  }
+  return shape;
+}
+
+void own(Item& item) {
+  if (item.tensor) item.tensor = std::make_shared<const op::RefTensor>(*item.tensor);
+  for (Item& field : item.fields) own(field);
+}
+
 std::string describe(const Item& item) {
   switch (item.kind) {
     case ItemKind::kTensor:

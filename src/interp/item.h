@@ -41,6 +41,10 @@ Value to_value(const Item& item);
 // The annotation that holds of exactly such values: constant dimensions.
 relax::Annotation exact_annotation(const Item& item);
 std::string describe(const Item& item);  // "f32[2, 3]"
+// The integers of a tensor as a shape; UserError for a negative one.
+Item shape_from(const op::RefTensor& tensor);
+// Tensors that a value lends become the item's own.
+void own(Item& item);
 
 // The function whose values are checked.
 struct CheckedFunction {

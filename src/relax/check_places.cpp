@@ -16,6 +16,16 @@ const std::string& written_name(const Binding& binding) {
   return binding.check.binding.empty() ? binding.var->name : binding.check.binding;
 }
 
+const std::string& planned_name(const Binding& binding) {
+  if (binding.check.empty() && called_operator(binding.value) == "call_tir_dps") {
+    const auto* outputs = as<TupleNode>(as<CallNode>(binding.value)->args[2]);
+    const auto* made =
+        outputs && !outputs->fields.empty() ? as<VarNode>(outputs->fields[0]) : nullptr;
+    if (made) return made->name;
+  }
+  return written_name(binding);
+}
+
 CheckNote written_note(const Binding& binding) {
   return {"", written_name(binding), binding.check.function};
 }

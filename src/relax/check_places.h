@@ -22,6 +22,9 @@ std::string result_place(const std::string& function);
 
 // The binding's name as the program was written.
 const std::string& written_name(const Binding& binding);
+// The same of a binding of planned memory: where nothing is noted and a kernel is called, a person
+// knows the tensor that it makes.
+const std::string& planned_name(const Binding& binding);
 // What messages know of the bindings that `binding` becomes: its name.
 CheckNote written_note(const Binding& binding);
 // What a message says of the binding: what the compiler noted, else "match_cast y", "result of f"

@@ -215,16 +215,7 @@ class FunctionLowering {
   // ---- bindings
 
   void note(const Binding& binding) {
-    const auto* call = as<CallNode>(binding.value);
-    std::string name = written_name(binding);
-    if (call && called_operator(binding.value) == "call_tir_dps" && binding.check.empty()) {
-      // What a person knows is the tensor that is made.
-      const auto* outputs = as<TupleNode>(call->args[2]);
-      const auto* made =
-          outputs && !outputs->fields.empty() ? as<VarNode>(outputs->fields[0]) : nullptr;
-      if (made) name = made->name;
-    }
-    note({here(), std::move(name), binding.origin, binding.check.function});
+    note({here(), planned_name(binding), binding.origin, binding.check.function});
   }
 
   void note(BindingNote note) {

@@ -144,20 +144,13 @@ void FunctionPlanner::allocate_storages(int64_t place, const Binding& binding) {
   }
 }
 
-// A part of what `binding` became, which is noted where no name tells: that of the variable, or of
-// the tensor that a kernel makes.
+// A part of what `binding` became, which is noted where its own name does not tell.
 void FunctionPlanner::emit(Variable var, Expr value, const Origin& origin, const Binding& binding) {
-  const auto* call = as<CallNode>(value);
-  const auto* outputs =
-      called_operator(value) == "call_tir_dps" ? as<TupleNode>(call->args[2]) : nullptr;
-  const auto* made =
-      outputs && !outputs->fields.empty() ? as<VarNode>(outputs->fields[0]) : nullptr;
-  const std::string& name = made ? made->name : var->name;
-  CheckNote note;
-  if (name != written_name(binding) || !binding.check.function.empty()) {
-    note = written_note(binding);
+  Binding part{std::move(var), std::move(value), nullptr, origin, {}};
+  if (planned_name(part) != written_name(binding) || !binding.check.function.empty()) {
+    part.check = written_note(binding);
   }
-  out_.bindings.push_back({std::move(var), std::move(value), nullptr, origin, std::move(note)});
+  out_.bindings.push_back(std::move(part));
 }
 
 void FunctionPlanner::emit_tensor(Variable var, int32_t item, const Dims& dims, DType dtype,

@@ -2,6 +2,8 @@
 
 #include <map>
 
+#include "ir/has_load.h"
+
 namespace tapml::schedule {
 
 using arith::Analyzer;
@@ -20,12 +22,6 @@ namespace {
 bool uses_any(const PrimExpr& expr, const Extents& extents) {
   bool found = false;
   visit_expr(expr, [&](const PrimExpr& e) { found |= extents.contains(e.get()); });
-  return found;
-}
-
-bool loads(const PrimExpr& expr) {
-  bool found = false;
-  visit_expr(expr, [&](const PrimExpr& e) { found |= e.kind() == ExprKind::kLoad; });
   return found;
 }
 
@@ -84,20 +80,20 @@ bool collect(const PrimExpr& e, const PrimExpr& scale, const Extents& extents, A
              std::vector<Joint>* joints, Number& into) {
   if (!uses_any(e, extents)) {
     into.base = into.base + e * scale;
-    return !loads(e);
+    return !has_load(e);
   }
   switch (e.kind()) {
     case ExprKind::kAdd:
       return collect(e.operand(0), scale, extents, analyzer, joints, into) &&
              collect(e.operand(1), scale, extents, analyzer, joints, into);
     case ExprKind::kSub:
-      if (uses_any(e.operand(1), extents) || loads(e.operand(1))) return false;
+      if (uses_any(e.operand(1), extents) || has_load(e.operand(1))) return false;
       into.base = into.base - e.operand(1) * scale;
       return collect(e.operand(0), scale, extents, analyzer, joints, into);
     case ExprKind::kMul:
       for (int side : {0, 1}) {
         const PrimExpr &factor = e.operand(side), &rest = e.operand(1 - side);
-        if (uses_any(factor, extents) || loads(factor)) continue;
+        if (uses_any(factor, extents) || has_load(factor)) continue;
         return collect(rest, scale * factor, extents, analyzer, joints, into);
       }
       return false;

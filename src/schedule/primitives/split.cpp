@@ -1,4 +1,5 @@
 // split: see primitives.h.
+#include "ir/has_load.h"
 #include "schedule/primitives/dependence.h"
 #include "schedule/primitives/primitives.h"
 #include "tir/subgroup.h"
@@ -10,25 +11,19 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
-bool loads(const PrimExpr& expr) {
-  bool found = false;
-  visit_expr(expr, [&](const PrimExpr& e) { found |= e.kind() == tapml::ExprKind::kLoad; });
-  return found;
-}
-
 // Whether points beyond the extent may be visited as long as blocks do nothing there: their
 // bindings and the loops' extents are evaluated all the same.
 bool predicates_suffice(const PrimFunc& func, const Stmt& loop) {
   for (const Site& leaf : leaves(func, loop)) {
     if (!leaf.is_block()) return false;
     for (const BlockIter& iter : leaf.block().iters) {
-      if (loads(iter.binding)) return false;
+      if (has_load(iter.binding)) return false;
     }
-    if (leaf.block().predicate && loads(leaf.block().predicate)) return false;
+    if (leaf.block().predicate && has_load(leaf.block().predicate)) return false;
   }
   bool plain = true;
   visit(loop, [&](const Stmt& s) {
-    if (s->kind == StmtKind::kFor && loads(as<ForNode>(s).extent)) plain = false;
+    if (s->kind == StmtKind::kFor && has_load(as<ForNode>(s).extent)) plain = false;
     if (s->kind == StmtKind::kIf) plain = false;
   });
   return plain;

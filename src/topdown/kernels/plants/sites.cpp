@@ -92,9 +92,6 @@ bool reads(const PrimExpr& expr, const Buffer& buffer) {
     return e.kind() == ExprKind::kLoad && load_buffer(e) == buffer;
   });
 }
-bool has_load(const PrimExpr& expr) {
-  return any_node(expr, [](const PrimExpr& e) { return e.kind() == ExprKind::kLoad; });
-}
 bool has_integer_load(const PrimExpr& expr) {
   return any_node(expr, [](const PrimExpr& e) {
     return e.kind() == ExprKind::kLoad && !is_float(e.dtype()) && e.dtype() != DType::kBool;

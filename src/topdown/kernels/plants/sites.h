@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "ir/has_load.h"
 #include "topdown/kernels/plants/families.h"
 
 namespace tapml::topdown::plants {
@@ -24,7 +25,6 @@ Variants everywhere(const tir::PrimFunc& func, const ExprEdit& on_expr, const St
 Variants each_input(const tir::PrimFunc& func, const ExprEdit& edit);
 
 bool reads(const PrimExpr& expr, const tir::Buffer& buffer);
-bool has_load(const PrimExpr& expr);
 // Of integers from memory: lengths, ids, page tables.
 bool has_integer_load(const PrimExpr& expr);
 bool has_var(const PrimExpr& expr, const Var& var);
