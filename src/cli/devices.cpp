@@ -22,7 +22,8 @@ struct PlatformRow {
 const char* compiles_to(const target::Description& description) {
   switch (description.code) {
     case target::CodeKind::kNative:
-      return "machine code, by LLVM";
+      return description.processor.architecture == "wasm32" ? "WebAssembly, by LLVM"
+                                                            : "machine code, by LLVM";
     case target::CodeKind::kOpenClC:
       return "OpenCL C";
     case target::CodeKind::kGlsl:

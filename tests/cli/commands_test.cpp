@@ -1,6 +1,8 @@
 // What every subcommand has: help with an example, --json, exit codes.
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "support/program.h"
 
 namespace tapml {
@@ -83,6 +85,17 @@ TEST(Devices, ListsEveryPlatform) {
   EXPECT_NE(run_program({"devices"}).out.find("cpu: here"), std::string::npos);
 }
 
+// Of a Markdown table the first two.
+std::string first_columns(const std::string& table) {
+  std::string columns;
+  std::istringstream lines(table);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t second = line.find('|', 1);
+    columns += line.substr(0, line.find('|', second + 1)) + "\n";
+  }
+  return columns;
+}
+
 TEST(Devices, ChecksWhatIsHere) {
   ProgramResult result = run_program({"devices", "--check", "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.all();
@@ -103,6 +116,11 @@ TEST(Devices, ChecksWhatIsHere) {
   EXPECT_TRUE(table.out.starts_with("| platform | compiles to |")) << table.out;
   EXPECT_NE(table.out.find("| cpu | machine code, by LLVM |"), std::string::npos) << table.out;
   EXPECT_EQ(table.out.find("FAILED"), std::string::npos) << table.out;
+  // The page has these platforms, with what they compile to.
+  const std::string page =
+      testing::read_bytes(std::string(TAPML_SOURCE_DIR) + "/docs/platforms.md");
+  const std::string written = page.substr(page.find("| platform |"));
+  EXPECT_EQ(first_columns(written.substr(0, written.find("\n\n") + 1)), first_columns(table.out));
 }
 
 }  // namespace

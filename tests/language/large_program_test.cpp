@@ -106,6 +106,25 @@ TEST(LargeProgram, ManyUnrelatedSizes) {
             (std::vector<double>{-1, 2, 3}));
 }
 
+// The same where all sizes are known from the start, so that storages become the greatest of
+// several.
+TEST(LargeProgram, ManyParametersOfUnrelatedSizes) {
+  constexpr int kCount = 100;
+  const std::string params = repeated(kCount, ", p#: Tensor((k#,), f32)").substr(2);
+  CompiledProgram program("def main(" + params + ") -> Tensor((), f32) {\n" +
+                              "  s0: Tensor((), f32) = const(f32, (), [0.0])\n" +
+                              repeated(kCount,
+                                       "  a#: Tensor((k#,), f32) = sort(p#) {axis: 0}\n"
+                                       "  e#: Tensor((k#,), f32) = exp(a#)\n"
+                                       "  t#: Tensor((), f32) = sum(e#) {axes: [0]}\n"
+                                       "  s$: Tensor((), f32) = add(s#, t#)\n") +
+                              "  return s" + std::to_string(kCount) + "\n}\n",
+                          /*verify=*/false);
+  std::vector<interp::Value> args;
+  for (int i = 0; i < kCount; ++i) args.push_back(floats(std::vector<double>(1 + i % 3)));
+  EXPECT_EQ(values_of(program.call("main", args)), (std::vector<double>{199}));
+}
+
 TEST(LargeProgram, ManyParametersAndFields) {
   constexpr int kCount = 1'000, kJoined = 50;
   auto list = [](int count, const std::string& text) {

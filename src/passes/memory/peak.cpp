@@ -119,12 +119,16 @@ class PeakFinder::Simulation {
 
   // Equal sizes as one product: a model repeats few of them.
   PrimExpr total(const std::set<size_t>& units, bool results_only = false) const {
-    std::map<std::string, std::pair<PrimExpr, int64_t>> parts;
+    std::multimap<std::string, std::pair<PrimExpr, int64_t>> parts;  // by text, for the order
     for (size_t unit : units) {
       if (results_only && !units_[unit].storage.empty()) continue;
-      auto& part = parts[to_string(units_[unit].bytes)];
-      part.first = units_[unit].bytes;
-      ++part.second;
+      const PrimExpr& bytes = units_[unit].bytes;
+      const std::string text = to_string(bytes);
+      // Different variables may have one name.
+      auto [part, last] = parts.equal_range(text);
+      while (part != last && !same_expr(part->second.first, bytes)) ++part;
+      if (part == last) part = parts.emplace(text, std::pair(bytes, 0));
+      ++part->second.second;
     }
     PrimExpr sum = 0;
     for (const auto& [text, part] : parts) sum = sum + part.first * part.second;

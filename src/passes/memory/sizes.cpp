@@ -24,6 +24,28 @@ std::optional<int64_t> padded_constant(int64_t bytes, int64_t to) {
   return (bytes + (to - 1)) / to * to;
 }
 
+// What `expr` is the greatest of: operations that keep the order go into the operands of a maximum.
+std::vector<PrimExpr> terms_of(const PrimExpr& expr) {
+  if (expr.kind() == ExprKind::kMax) {
+    std::vector<PrimExpr> terms = terms_of(expr.operand(0));
+    for (PrimExpr& term : terms_of(expr.operand(1))) terms.push_back(std::move(term));
+    return terms;
+  }
+  const bool adds = expr.kind() == ExprKind::kAdd;
+  const bool scales = expr.kind() == ExprKind::kMul || expr.kind() == ExprKind::kFloorDiv;
+  if (!adds && !scales) return {expr};
+  const PrimExpr& constant = expr.operand(1);
+  if (!constant.is_int() || (scales && constant->int_value <= 0)) return {expr};
+  std::vector<PrimExpr> terms = terms_of(expr.operand(0));
+  if (terms.size() == 1) return {expr};
+  for (PrimExpr& term : terms) {
+    term = adds                            ? term + constant
+           : expr.kind() == ExprKind::kMul ? term * constant
+                                           : floordiv(term, constant);
+  }
+  return terms;
+}
+
 }  // namespace
 
 PrimExpr storage_bytes(const Dims& shape, DType dtype) {
@@ -113,6 +135,11 @@ int32_t Sizes::add_symbolic(const PrimExpr& bytes) {
   arith::Analyzer& analyzer = this->analyzer(bytes);
   entry.bytes = analyzer.simplify(bytes);
   if (entry.bytes.is_int()) return add_constant(entry.bytes->int_value);
+  if (const std::vector<PrimExpr> terms = terms_of(entry.bytes); terms.size() > 1) {
+    std::vector<int32_t> sizes;
+    for (const PrimExpr& term : terms) sizes.push_back(add(term));
+    return add_greatest(sizes);
+  }
   add_unlimited(entry.bytes, entry.unlimited);
   if (entry.unlimited.empty()) {
     if (auto most = analyzer.upper_bound(entry.bytes)) entry.most = padded_constant(*most, 16);
@@ -137,6 +164,47 @@ int32_t Sizes::add_symbolic(const PrimExpr& bytes) {
   return same.back();
 }
 
+std::vector<int32_t> Sizes::terms(int32_t size) const {
+  return has_terms(size) ? entry(size).terms : std::vector{size};
+}
+
+int32_t Sizes::add_greatest(const std::vector<int32_t>& sizes) {
+  std::set<int32_t> all, greatest;
+  for (int32_t size : sizes) {
+    const std::vector<int32_t> these = terms(size);
+    all.insert(these.begin(), these.end());
+  }
+  for (int32_t term : all) {
+    const bool idle = std::any_of(greatest.begin(), greatest.end(),
+                                  [&](int32_t other) { return at_most(term, other); });
+    if (idle) continue;
+    std::erase_if(greatest, [&](int32_t other) { return at_most(other, term); });
+    greatest.insert(term);
+  }
+  if (greatest.size() == 1) return *greatest.begin();
+  Entry made;
+  made.terms.assign(greatest.begin(), greatest.end());
+  auto [known, fresh] = greatest_.emplace(made.terms, static_cast<int32_t>(entries_.size()));
+  if (!fresh) return known->second;
+  made = Entry(entry(made.terms[0]));
+  made.terms.assign(greatest.begin(), greatest.end());
+  made.aligned = -1;
+  for (size_t i = 1; i < made.terms.size(); ++i) {
+    const Entry& term = entry(made.terms[i]);
+    made.bytes = max(made.bytes, term.bytes);
+    made.symbols.insert(made.symbols.end(), term.symbols.begin(), term.symbols.end());
+    made.unlimited.insert(made.unlimited.end(), term.unlimited.begin(), term.unlimited.end());
+    made.most = made.most && term.most ? std::max(made.most, term.most) : std::nullopt;
+    made.least = made.least && term.least ? std::max(made.least, term.least) : std::nullopt;
+    made.typical = std::max(made.typical, term.typical);
+    made.occurrences += term.occurrences;
+  }
+  std::sort(made.symbols.begin(), made.symbols.end());
+  made.symbols.erase(std::unique(made.symbols.begin(), made.symbols.end()), made.symbols.end());
+  entries_.push_back(std::move(made));
+  return known->second;
+}
+
 bool Sizes::may_be_at_most(int32_t a, int32_t b) const {
   if (a == b) return true;
   const Entry &less = entry(a), &more = entry(b);
@@ -153,14 +221,23 @@ bool Sizes::at_most(int32_t a, int32_t b) {
   if (a == b) return true;
   if (bytes(a).is_int() && bytes(b).is_int()) return bytes(a)->int_value <= bytes(b)->int_value;
   if (!may_be_at_most(a, b)) return false;
-  auto [known, fresh] = at_most_.emplace(key(a, b), false);
-  if (fresh) known->second = analyzer(bytes(a), bytes(b)).prove_less_equal(bytes(a), bytes(b));
-  return known->second;
+  if (auto known = at_most_.find(key(a, b)); known != at_most_.end()) return known->second;
+  bool proved = false;
+  if (has_terms(a) || has_terms(b)) {
+    const std::vector<int32_t> less = terms(a), more = terms(b);
+    proved = std::all_of(less.begin(), less.end(), [&](int32_t one) {
+      return std::any_of(more.begin(), more.end(),
+                         [&](int32_t other) { return at_most(one, other); });
+    });
+  } else {
+    proved = analyzer(bytes(a), bytes(b)).prove_less_equal(bytes(a), bytes(b));
+  }
+  return at_most_[key(a, b)] = proved;
 }
 
-bool Sizes::may_combine(int32_t a, int32_t b) const {
+bool Sizes::may_combine(int32_t a, int32_t b, size_t occurrences) const {
+  if (occurrences > kMostOccurrences) return false;
   const Entry &one = entry(a), &other = entry(b);
-  if (one.occurrences + other.occurrences > kMostOccurrences) return false;
   size_t symbols = one.symbols.size();
   for (const tapml::ExprNode* symbol : other.symbols) {
     symbols += std::binary_search(one.symbols.begin(), one.symbols.end(), symbol) ? 0 : 1;
@@ -168,48 +245,72 @@ bool Sizes::may_combine(int32_t a, int32_t b) const {
   return symbols <= kManySymbols;
 }
 
+bool Sizes::may_join(int32_t a, int32_t b) const {
+  return may_combine(a, b, entry(a).occurrences + entry(b).occurrences);
+}
+
 int32_t Sizes::join(int32_t a, int32_t b) {
   if (at_most(a, b)) return b;
   if (at_most(b, a)) return a;
   auto [low, high] = std::minmax(a, b);
-  auto known = joins_.find(key(low, high));
-  if (known != joins_.end()) return known->second;
-  int32_t joined = add(max(bytes(low), bytes(high)));
-  joins_[key(low, high)] = joined;
-  at_most_[key(a, joined)] = at_most_[key(b, joined)] = true;
-  return joined;
+  auto [known, fresh] = joins_.emplace(key(low, high), -1);
+  if (fresh) known->second = add_greatest({low, high});
+  return known->second;
 }
 
 int32_t Sizes::sum(int32_t a, int32_t b) {
   if (bytes(a).is_int(0)) return b;
   if (bytes(b).is_int(0)) return a;
-  if (!may_combine(a, b)) return -1;
   auto [low, high] = std::minmax(a, b);
-  auto known = sums_.find(key(low, high));
-  if (known != sums_.end()) return known->second;
+  if (auto known = sums_.find(key(low, high)); known != sums_.end()) return known->second;
   int32_t result = -1;
-  if (bytes(a).is_int() && bytes(b).is_int()) {
+  if (has_terms(a) || has_terms(b)) {
+    result = sum_of_terms(terms(low), terms(high));
+  } else if (bytes(a).is_int() && bytes(b).is_int()) {
     int64_t total = 0;
     if (!__builtin_add_overflow(bytes(a)->int_value, bytes(b)->int_value, &total)) {
       result = add_constant(total);
     }
-  } else {
+  } else if (may_join(a, b)) {
     result = add(bytes(low) + bytes(high));
   }
   sums_[key(low, high)] = result;
   return result;
 }
 
+// Of two greatest: the greatest of the sums of their terms.
+int32_t Sizes::sum_of_terms(const std::vector<int32_t>& a, const std::vector<int32_t>& b) {
+  size_t occurrences = 0;
+  for (int32_t one : a) occurrences += b.size() * std::max<size_t>(entry(one).occurrences, 1);
+  for (int32_t one : b) occurrences += a.size() * std::max<size_t>(entry(one).occurrences, 1);
+  if (occurrences > kMostOccurrences) return -1;
+  std::vector<int32_t> sums;
+  for (int32_t one : a) {
+    for (int32_t other : b) {
+      sums.push_back(sum(one, other));
+      if (sums.back() < 0) return -1;
+    }
+  }
+  return add_greatest(sums);
+}
+
 int32_t Sizes::aligned(int32_t a) {
-  const Entry& entry = entries_[static_cast<size_t>(a)];
-  if (entry.aligned >= 0) return entry.aligned;
+  if (entry(a).aligned >= 0) return entry(a).aligned;
   int32_t result = a;
-  if (entry.bytes.is_int()) {
-    auto place = padded_constant(entry.bytes->int_value, kTensorAlignment);
+  const PrimExpr bytes = entry(a).bytes;
+  if (has_terms(a)) {
+    std::vector<int32_t> places;
+    for (int32_t term : terms(a)) {
+      places.push_back(aligned(term));
+      if (places.back() < 0) return -1;
+    }
+    result = add_greatest(places);
+  } else if (bytes.is_int()) {
+    auto place = padded_constant(bytes->int_value, kTensorAlignment);
     if (!place) return -1;
     result = add_constant(*place);
-  } else if (!analyzer(entry.bytes).prove_divisible(entry.bytes, kTensorAlignment)) {
-    result = add(padded(PrimExpr(entry.bytes), kTensorAlignment));
+  } else if (!analyzer(bytes).prove_divisible(bytes, kTensorAlignment)) {
+    result = add(padded(bytes, kTensorAlignment));
   }
   entries_[static_cast<size_t>(a)].aligned = result;
   return result;

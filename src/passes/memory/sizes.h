@@ -18,7 +18,9 @@ using Bounds = std::map<std::string, int64_t>;
 using VarBounds = std::map<const tapml::ExprNode*, int64_t>;
 
 // Sizes in bytes by number: equal ones have one number, and what was once compared or added is
-// remembered, because a model repeats few sizes in many layers.
+// remembered, because a model repeats few sizes in many layers. The greatest of several sizes is a
+// set of them, its terms, that sums and alignment go into and that is compared term by term: what
+// the prover sees is one term of either side, however many unrelated sizes share a storage.
 class Sizes {
  public:
   // Every symbolic variable is at least 0, and at most its bound where `bounds` has one by the time
@@ -28,10 +30,10 @@ class Sizes {
   int32_t add(const PrimExpr& bytes);
   // The greater of two: one of them where that is proved.
   int32_t join(int32_t a, int32_t b);
-  // a + b; -1 where a constant sum is beyond 64 bits, or may_combine() does not hold.
+  // Whether the greater of two is still a size that is quick to reason about and to evaluate.
+  bool may_join(int32_t a, int32_t b) const;
+  // a + b; -1 where a constant sum is beyond 64 bits, or the sum is not quick to reason about.
   int32_t sum(int32_t a, int32_t b);
-  // Whether the two together are still a size that is quick to reason about and to evaluate.
-  bool may_combine(int32_t a, int32_t b) const;
   // The next place at or behind `a` where a tensor may begin; -1 as above.
   int32_t aligned(int32_t a);
   // True only if proved.
@@ -57,6 +59,7 @@ class Sizes {
     double typical = 0;
     std::optional<int64_t> least;  // its value where every variable is 0, if it has one
     size_t occurrences = 0;        // of variables
+    std::vector<int32_t> terms;    // of the greatest of several, in order; else empty
     int32_t aligned = -1;          // its number once known
   };
   // Knows the symbols of these expressions, for as long as none is asked for again.
@@ -65,6 +68,12 @@ class Sizes {
   void add_unlimited(const PrimExpr& expr, Symbols& into) const;
   int32_t add_constant(int64_t bytes);
   int32_t add_symbolic(const PrimExpr& bytes);
+  // The greatest of sizes and of their terms.
+  int32_t add_greatest(const std::vector<int32_t>& sizes);
+  std::vector<int32_t> terms(int32_t size) const;
+  int32_t sum_of_terms(const std::vector<int32_t>& a, const std::vector<int32_t>& b);
+  bool has_terms(int32_t size) const { return !entry(size).terms.empty(); }
+  bool may_combine(int32_t a, int32_t b, size_t occurrences) const;
   const Entry& entry(int32_t size) const { return entries_[static_cast<size_t>(size)]; }
   static uint64_t key(int32_t a, int32_t b) {
     return static_cast<uint64_t>(static_cast<uint32_t>(a)) << 32 | static_cast<uint32_t>(b);
@@ -79,6 +88,7 @@ class Sizes {
   std::unordered_map<int64_t, int32_t> constants_;
   std::unordered_multimap<size_t, std::pair<PrimExpr, int32_t>> known_sizes_;  // by hash
   std::map<std::pair<double, Symbols>, std::vector<int32_t>> alike_;
+  std::map<std::vector<int32_t>, int32_t> greatest_;  // by terms
   std::unordered_map<uint64_t, bool> at_most_;
   std::unordered_map<uint64_t, int32_t> joins_, sums_;
 };

@@ -69,7 +69,7 @@ std::optional<Fit> StorageInProgress::fit_at(int32_t offset, int64_t known, cons
     const bool is_end = sizes.at_most(plan_.size, fit.end);
     if (plan_.escapes || (item.escapes && !(is_end && fit.end == item.size))) return std::nullopt;
     fit.known = std::max({is_end ? 0 : known_, known, item.known});
-    if (!is_end && !sizes.may_combine(plan_.size, fit.end)) return std::nullopt;
+    if (!is_end && !sizes.may_join(plan_.size, fit.end)) return std::nullopt;
     if (options.most_bytes > 0) {
       auto now = sizes.most(plan_.size), then = sizes.most(fit.end);
       if (now && then && std::max(*now, *then) > options.most_bytes) return std::nullopt;
