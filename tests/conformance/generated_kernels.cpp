@@ -4,6 +4,9 @@ namespace tapml::test {
 
 namespace {
 
+// A bound that indices of 32 bits take.
+constexpr int64_t kMostItems = int64_t{1} << 24;
+
 // One kernel: its buffers are vectors of `dtypes`, `count` scalars, `body` runs for each item.
 struct Kernel {
   codegen::DeviceFunc func;
@@ -13,10 +16,9 @@ struct Kernel {
   Kernel(const char* entry, DType dtype, size_t vectors, size_t count) {
     func.entry = entry;
     func.item = make_var("i");
-    const Var extent = make_var("n");
-    func.extent = extent;
+    func.extent = kMostItems;  // a launch says how many there are
     for (size_t i = 0; i < vectors; ++i) {
-      buffers.push_back(tir::make_buffer("b" + std::to_string(i), dtype, {extent}));
+      buffers.push_back(tir::make_buffer("b" + std::to_string(i), dtype, {kMostItems}));
       func.buffers.push_back({buffers.back(), AccessMode::kInOut});
     }
     for (size_t i = 0; i < count; ++i) scalars.push_back(make_var("s" + std::to_string(i)));
@@ -65,6 +67,15 @@ codegen::DeviceFunc sentinel() {
 }
 
 }  // namespace
+
+codegen::DeviceFunc generated_twice(DType dtype) {
+  const std::string entry = std::string("twice_") + dtype_name(dtype);
+  Kernel k(entry.c_str(), dtype, 2, 0);
+  const bool narrow = dtype == DType::kF16 || dtype == DType::kBF16;
+  const PrimExpr x = narrow ? cast(DType::kF32, k.at(0)) : k.at(0);
+  k.func.body = k.put(1, dtype == DType::kBool ? logical_not(x) : cast(dtype, x + x));
+  return k.func;
+}
 
 ModuleBlob generated_blob(const target::Description& description) {
   return codegen::link_shared(

@@ -8,4 +8,8 @@ namespace tapml::test {
 // As a shared object for the description's processor.
 ModuleBlob generated_blob(const target::Description& description);
 
+// "twice_f32" and so on: its second buffer is twice the first one, of bool the opposite; what has
+// no arithmetic of its own (f16, bf16) in f32.
+codegen::DeviceFunc generated_twice(DType dtype);
+
 }  // namespace tapml::test

@@ -85,8 +85,21 @@ ModuleBlob vulkan_blob() {
 }
 
 Result<std::shared_ptr<Device>> create_null() { return std::make_shared<device::NullDevice>(); }
+
+// Kernels of the tests, and generated ones.
+class AnyLoader final : public runtime::KernelLoader {
+ public:
+  Result<std::shared_ptr<runtime::HostCode>> load(const ModuleBlob& blob) noexcept override {
+    return blob.format == native_blob().format ? native_.load(blob) : generated_->load(blob);
+  }
+
+ private:
+  NativeLoader native_;
+  std::shared_ptr<runtime::KernelLoader> generated_ = codegen::make_jit_loader();
+};
+
 Result<std::shared_ptr<Device>> create_cpu() {
-  return std::make_shared<device::CpuDevice>(2, std::make_shared<NativeLoader>());
+  return std::make_shared<device::CpuDevice>(2, std::make_shared<AnyLoader>());
 }
 Result<std::shared_ptr<Device>> create_opencl() { return device::create_opencl_device(); }
 // The validation layers listen where they are installed: what they say fails the test that it
