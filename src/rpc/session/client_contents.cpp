@@ -63,7 +63,7 @@ Result<uint64_t> ClientSession::send_blob(std::span<const std::byte> bytes) noex
                                                           std::to_string(peer_.module_bytes)));
   }
   const uint64_t blob = new_handle();
-  if (!keeps_contents() || bytes.size() < kSmallContent || bytes.size() > kContentBytes) {
+  if (!keeps_contents() || bytes.size() < kSmallContent) {
     TAPML_TRY(send_parts(blob, bytes, nullptr));
     return blob;
   }

@@ -77,7 +77,7 @@ Result<std::vector<std::byte>> ServerCore::take_blob(uint64_t id) noexcept {
     error.hint = "it was altered on the way; nothing of it is used or kept";
     return fail(std::move(error));
   }
-  if (contents_ && blob.bytes <= kContentBytes) contents_->put(content_key(hash), blob.data);
+  if (contents_) contents_->put(content_key(hash), blob.data);
   return std::move(blob.data);
 }
 
@@ -91,7 +91,7 @@ std::string ServerCore::content_key(const Sha256Digest& hash) const {
 
 std::optional<std::vector<std::byte>> ServerCore::find_content(const Sha256Digest& hash,
                                                                uint64_t bytes) noexcept {
-  if (!contents_ || bytes > kContentBytes) return {};
+  if (!contents_) return {};
   auto content = contents_->get(content_key(hash));
   if (!content || content->size() != bytes || sha256(*content) != hash) return {};
   return content;
@@ -120,6 +120,7 @@ Result<bool> ServerCore::handle(const wire::WriteContent& request) noexcept {
                place(request.buffer(), request.offset(), request.bytes(), "write"));
   const auto hash = digest_of(request.hash());
   if (!hash) return fail(internal_error("the hash of a content is no SHA-256"));
+  if (request.bytes() > static_cast<int64_t>(kContentBytes)) return false;
   const auto content = find_content(*hash, static_cast<uint64_t>(request.bytes()));
   if (!content) return false;
   TAPML_TRY(session_->write(StreamId{request.stream()}, to, *content));

@@ -27,8 +27,8 @@ inline constexpr uint64_t kCapabilityTrace = 8;    // Ping, StartTrace, ReadTrac
 // Payload of one frame that a part of something larger has.
 inline constexpr size_t kPartBytes = size_t{2} << 20;
 
-// What is addressed by its hash comes in pieces of at most so many bytes; what is smaller than the
-// other is not worth the question.
+// Weights that are addressed by their hash come in pieces of at most so many bytes; what is smaller
+// than the other is not worth the question.
 inline constexpr size_t kContentBytes = size_t{32} << 20;
 inline constexpr size_t kSmallContent = size_t{4} << 10;
 

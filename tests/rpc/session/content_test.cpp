@@ -265,6 +265,24 @@ TEST_F(Contents, ExecutablesToo) {
   }
 }
 
+// A module or an executable is one content, however large.
+TEST_F(Contents, LargeExecutablesToo) {
+  max_bytes_ = 256 << 20;
+  Executable program = chain_program(native_blob());
+  HostTensor constant = HostTensor::zeros(DType::kU8, {(32 << 20) + 5});
+  const std::vector<std::byte> bytes = content(7, constant.bytes().size());
+  std::copy(bytes.begin(), bytes.end(), constant.mutable_bytes().begin());
+  program.constants.push_back(std::move(constant));
+  for (int i = 0; i < 2; ++i) {
+    Client client = connect();
+    auto machine = client->open_machine(share(program));
+    ASSERT_TRUE(machine) << machine.error().to_string();
+    EXPECT_EQ(client->traffic().bytes_found > 32 << 20, i == 1);
+    EXPECT_EQ(client->traffic().bytes_sent > 32 << 20, i == 0);
+    machine->reset();
+  }
+}
+
 TEST_F(Contents, RangesAreChecked) {
   Client client = connect();
   const std::vector<std::byte> bytes = content(1, 10000);
