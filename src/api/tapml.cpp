@@ -3,10 +3,7 @@
 #include <deque>
 
 #include "api/impl.h"
-#include "device/cpu/cpu_device.h"
-#include "device/null/null_device.h"
-#include "device/opencl/opencl_device.h"
-#include "device/vulkan/vulkan_device.h"
+#include "device/open.h"
 #include "exec/executable_file.h"
 #include "io/host/files.h"
 #include "runtime/host/shared_object.h"
@@ -57,14 +54,12 @@ static_assert(static_cast<int>(TAPML_F64) == static_cast<int>(DType::kF64));
 static_assert(static_cast<int>(TAPML_U8) == static_cast<int>(DType::kU8));
 
 Result<std::shared_ptr<runtime::Device>> open_device(const std::string& platform, int threads) {
-  if (platform == "cpu") {
-    return std::make_shared<device::CpuDevice>(threads, runtime::make_shared_object_loader());
-  }
-  if (platform == "opencl") return device::create_opencl_device();
-  if (platform == "vulkan") return device::create_vulkan_device();
-  if (platform == "null") return std::make_shared<device::NullDevice>();
-  return std::unexpected(user_error("unknown platform", "tapml_session_open",
-                                    "cpu, opencl, vulkan or null", platform));
+  device::OpenOptions options;
+  options.threads = threads;
+  options.loader = runtime::make_shared_object_loader();
+  auto device = device::open_device(platform, options);
+  if (!device && device.error().where.empty()) device.error().where = "tapml_session_open";
+  return device;
 }
 
 }  // namespace

@@ -3,10 +3,7 @@
 #include "app/kernel_loader.h"
 #include "app/wasm_worker.h"
 #include "base/strings.h"
-#include "device/cpu/cpu_device.h"
-#include "device/null/null_device.h"
-#include "device/opencl/opencl_device.h"
-#include "device/vulkan/vulkan_device.h"
+#include "device/open.h"
 #include "ir/exceptions.h"
 
 namespace tapml::app {
@@ -16,39 +13,20 @@ namespace {
 std::shared_ptr<runtime::Device> open_device(const target::Target& target,
                                              const CacheOptions& cache,
                                              const device::HostLibraries& libraries = {}) {
-  const std::string& platform = target.description.platform;
-  if (platform == "cpu") {
-    int64_t threads = target.integer_option("threads", 0, 1, 1024);
-    return std::make_shared<device::CpuDevice>(static_cast<int>(threads), make_kernel_loader(),
-                                               libraries);
-  }
-  if (platform == "opencl") {
-    device::OpenClOptions options;
-    options.programs = open_disk_cache(cache);
-    options.device = static_cast<int>(target.integer_option("device", -1, 0, 255));
-    return unwrap(device::create_opencl_device(options));
-  }
-  if (platform == "vulkan") {
-    device::VulkanOptions options;
-    options.pipelines = open_disk_cache(cache);
-    options.device = static_cast<int>(target.integer_option("device", -1, 0, 255));
-    options.validation = target.integer_option("validation", 0, 0, 1) == 1;
-    return unwrap(device::create_vulkan_device(options));
-  }
-  if (platform == "wasm") {
-    throw_platform(PlatformFault::kAbsent, "wasm is served by its own program alone",
-                   "target \"" + target.text + "\"",
-                   "--target wasm@pipe:... starts it, --target wasm the one of this machine");
-  }
-  if (platform == "null") return std::make_shared<device::NullDevice>();
-  throw_platform(PlatformFault::kAbsent, "target " + platform + " has no device here",
-                 "target \"" + target.text + "\"");
+  device::OpenOptions options;
+  options.number = static_cast<int>(target.integer_option("device", -1, 0, 255));
+  options.threads = static_cast<int>(target.integer_option("threads", 0, 1, 1024));
+  options.validation = target.integer_option("validation", 0, 0, 1) == 1;
+  options.open_cache = [&] { return open_disk_cache(cache); };
+  options.loader = make_kernel_loader();
+  options.libraries = libraries;
+  return unwrap(device::open_device(target.description.platform, options));
 }
 
 }  // namespace
 
 bool has_own_process(const target::Target& target) {
-  return !target.place.empty() || target.description.platform == "wasm";
+  return !target.place.empty() || target.description.own_process;
 }
 
 std::unique_ptr<runtime::Session> open_session(target::Target& target, const CacheOptions& cache,

@@ -1,4 +1,4 @@
-// The platforms of this machine: the only place that names concrete devices.
+// The platforms of this machine.
 #pragma once
 
 #include <memory>

@@ -36,7 +36,7 @@ const char* compiles_to(const target::Description& description) {
 
 // A GPU's platform whose driver computes on the processor.
 bool is_emulated(const PlatformStatus& status) {
-  if (status.platform == "cpu") return false;
+  if (target::find_description(status.platform)->code == target::CodeKind::kNative) return false;
   std::string name = status.info.name;
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -96,13 +96,14 @@ int run(const Output& given, const Choices& choices, const DeviceWork& work) {
       output.line("  computes: " + dtype_list(info.features.compute_dtypes));
       output.line("  stores: " + dtype_list(info.features.storage_dtypes));
       // A device that runs nothing has no speed.
-      if (choices.measured && status.platform != "null") {
+      const bool runs = target::find_description(status.platform)->code != target::CodeKind::kNone;
+      if (choices.measured && runs) {
         work.measure(status.platform, output, json);
       }
       row.runs = info.name;
-      row.emulated = status.platform == "null" ? "computes nothing"
-                     : is_emulated(status)     ? "yes, on the processor"
-                                               : "no";
+      row.emulated = !runs                 ? "computes nothing"
+                     : is_emulated(status) ? "yes, on the processor"
+                                           : "no";
       if (choices.checked) {
         passed &= work.check(status.platform, output, json);
         row.conformance = conformance_of(json);

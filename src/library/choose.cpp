@@ -126,7 +126,7 @@ Chooser::Chooser(const target::Target& target, const LibraryOptions& options)
     : user_(options.libraries), target_(target.text) {
   // What a machine elsewhere has is not known here.
   if (target.place.empty()) is_here_ = options.is_here;
-  cpu_ = target.description.platform == "cpu";
+  calls_routines_ = target.description.library_routines;
   const std::vector<std::string> enabled = enabled_names(target, user_);
   auto option = target.options.find("libs");
   off_ = option != target.options.end() && option->second == "off";
@@ -168,16 +168,17 @@ std::optional<Choice> Chooser::choose(const std::string& kernel, const Function&
     const auto& call = *as<CallNode>(block.bindings[0].value);
     const std::string& name = as<ExternFuncNode>(call.args[0])->name;
     auto [library, routine] = find_routine(name, user_);
-    if (!cpu_ || library.empty()) {
-      throw_platform(
-          PlatformFault::kAbsent,
-          cpu_ ? "no library has the routine " + name : "library routines run on cpu alone",
-          "kernel " + kernel + " on " + target_, cpu_ ? "--library FILE adds a library" : "");
+    if (!calls_routines_ || library.empty()) {
+      throw_platform(PlatformFault::kAbsent,
+                     calls_routines_ ? "no library has the routine " + name
+                                     : "library routines run on cpu alone",
+                     "kernel " + kernel + " on " + target_,
+                     calls_routines_ ? "--library FILE adds a library" : "");
     }
     return Choice{library, routine, attr_or<std::vector<int64_t>>(call.attrs, kParametersAttr, {}),
                   std::move(inputs), std::move(outputs)};
   }
-  if (off_ || !cpu_ || outputs.size() != 1 || rules_.empty()) return {};
+  if (off_ || !calls_routines_ || outputs.size() != 1 || rules_.empty()) return {};
   const auto numbers = tensor_params(spec);
   const auto uses = use_counts(spec.body);
   build::PatternMatcher matcher(block, uses);

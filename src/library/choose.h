@@ -63,7 +63,7 @@ class Chooser {
   std::vector<UserLibrary> user_;
   std::function<bool(const std::string& name)> is_here_;
   std::string target_;
-  bool off_ = false, cpu_ = true;
+  bool off_ = false, calls_routines_ = true;
 };
 
 }  // namespace tapml::library

@@ -230,7 +230,7 @@ ModuleBlob KernelBuilder::generate_native() {
   }
   ModuleBlob blob = codegen::archive_native(all, target_.description);
   // Elsewhere only the system's own loader is counted on, not a linker in the process.
-  const bool here = target_.place.empty() && target_.description.platform == "cpu";
+  const bool here = target_.place.empty() && !target_.description.own_process;
   return here ? blob : codegen::link_shared(blob);
 }
 

@@ -12,17 +12,6 @@ namespace tapml::target {
 
 namespace {
 
-// Options that each platform understands.
-const std::map<std::string, std::vector<std::string>>& known_options() {
-  static const std::map<std::string, std::vector<std::string>> kOptions = {
-      {"cpu", {"arch", "features", "libs", "threads"}},
-      {"opencl", {"device", "for", "groups", "index", "schedule", "subgroups"}},
-      {"vulkan", {"device", "for", "groups", "schedule", "subgroups", "validation"}},
-      {"wasm", {}},
-      {"null", {}}};
-  return kOptions;
-}
-
 std::string join(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
@@ -52,7 +41,7 @@ Target parse_target(std::string_view text) {
   target.description = *description;
   if (kind.size() == rest.size()) return target;
   std::string_view options = rest.substr(kind.size() + 1);
-  const std::vector<std::string>& known = known_options().at(target.description.platform);
+  const std::vector<std::string>& known = target.description.options;
   while (true) {
     std::string_view option = options.substr(0, options.find(','));
     size_t equals = option.find('=');
@@ -110,7 +99,8 @@ void set_processor(Description& description, Processor processor) {
 
 void adopt_processor(Target& target, const DeviceInfo& info) {
   // A server that does not say is taken to be as this machine is; loading code checks it.
-  if (target.description.platform != "cpu" || info.cpu.empty()) return;
+  const Description& platform = target.description;
+  if (platform.code != CodeKind::kNative || platform.own_process || info.cpu.empty()) return;
   const std::string where = "target \"" + target.text + "\"";
   Processor there = processor_of(info, where);
   Processor& own = target.description.processor;

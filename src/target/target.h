@@ -21,6 +21,12 @@ enum class CodeKind : uint8_t {
 
 inline constexpr int64_t kWidestSubgroup = 128;
 
+// Kernels that users write for a platform; empty: it takes none.
+struct UserKernels {
+  std::string language;
+  std::string ending;  // of their files
+};
+
 // What the scheduler and the emitters must know of a platform.
 struct Description {
   std::string platform;
@@ -39,6 +45,10 @@ struct Description {
   int64_t index_bits = 64;    // of index arithmetic; 32 is narrowed under the launcher's checks
   Limits limits;
   Features features;
+  std::vector<std::string> options;  // that a target's text may give, sorted
+  UserKernels user_kernels;
+  bool library_routines = false;  // calls routines of libraries in its process
+  bool own_process = false;       // served by a program of its own wherever it is
 };
 
 // `kind[:key=value,...][@place]`, for example "cpu:threads=1" or "opencl@host:9000".

@@ -45,6 +45,24 @@ class CheckRooms(unittest.TestCase):
         self.assertEqual(code, 0, output)
         self.assertIn("3 files", output)
 
+    def test_a_platform_is_its_line_and_two_folders(self):
+        files = {
+            "src/abi/platforms.h": "#define TAPML_KNOWN_PLATFORMS(PLATFORM) \\\n  PLATFORM(cpu)\n",
+            "src/target/cpu/describe.cpp": "// x\n",
+            "src/device/cpu/open.cpp": "// x\n",
+        }
+        rooms = TABLE.replace("| cli/", "| abi/ | e | base | here |\n| target/ | f | base | here |\n"
+                                        "| device/ | g | base | here |\n| cli/")
+        code, output = self.run_on(files, rooms)
+        self.assertEqual(code, 0, output)
+        files["src/abi/platforms.h"] += "  PLATFORM(none)\n"
+        files["src/device/other/open.cpp"] = "// x\n"
+        code, output = self.run_on(files, rooms)
+        self.assertEqual(code, 1, output)
+        self.assertIn("src/abi/platforms.h:1: src/target/none/describe.cpp is missing", output)
+        self.assertIn("src/abi/platforms.h:1: src/device/none/open.cpp is missing", output)
+        self.assertIn("src/device/other/open.cpp:1: no line PLATFORM(other) in src/abi/platforms.h", output)
+
     def test_include_down_the_table(self):
         code, output = self.run_on({"src/io/b.cpp": '// x\n#include "text/c.h"\n'})
         self.assertEqual(code, 1, output)

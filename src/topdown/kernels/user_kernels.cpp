@@ -69,12 +69,15 @@ void warn_of_no_kernel(const UserSource& source, const std::vector<std::string>&
 }  // namespace
 
 std::string user_source_ending(const target::Target& target) {
-  const std::string& platform = target.description.platform;
-  if (platform == "opencl") return ".cl";
-  if (platform == "vulkan") return ".comp";
-  if (platform == "cpu") return ".c";
-  throw_user("platform " + platform + " takes no kernels of the user's own", target.text,
-             "cpu (C), opencl (OpenCL C) or vulkan (GLSL)", platform);
+  const target::Description& platform = target.description;
+  if (!platform.user_kernels.ending.empty()) return platform.user_kernels.ending;
+  std::string taken;
+  for (const target::Description& one : target::descriptions()) {
+    if (one.user_kernels.ending.empty()) continue;
+    taken += (taken.empty() ? "" : ", ") + one.platform + " (" + one.user_kernels.language + ")";
+  }
+  throw_user("platform " + platform.platform + " takes no kernels of the user's own", target.text,
+             "one of " + taken, platform.platform);
 }
 
 std::vector<UserSource> read_user_sources(const std::string& folder, const target::Target& target) {

@@ -1,0 +1,11 @@
+#include "device/open.h"
+
+#include "device/cpu/cpu_device.h"
+
+namespace tapml::device {
+
+OpenedDevice open_cpu(const OpenOptions& options) noexcept {
+  return std::make_shared<CpuDevice>(options.threads, options.loader, options.libraries);
+}
+
+}  // namespace tapml::device

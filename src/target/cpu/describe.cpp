@@ -1,0 +1,18 @@
+#include "target/features.h"
+#include "target/target.h"
+
+namespace tapml::target {
+
+Description describe_cpu() {
+  Description d;
+  d.doc = "the host's CPU: LLVM machine code on a thread pool";
+  d.code = CodeKind::kNative;
+  set_processor(d, host_processor());
+  d.features = f32_features();
+  d.options = {"arch", "features", "libs", "threads"};
+  d.user_kernels = {"C", ".c"};
+  d.library_routines = true;
+  return d;
+}
+
+}  // namespace tapml::target

@@ -1,0 +1,23 @@
+#include "target/features.h"
+#include "target/target.h"
+
+namespace tapml::target {
+
+Description describe_opencl() {
+  Description d;
+  d.doc = "OpenCL C 1.2 on the first device of the first platform";
+  d.code = CodeKind::kOpenClC;
+  d.gpu_like = true;
+  d.cpu_like_groups = true;
+  d.workgroup_threads = 64;
+  d.vector_bytes = 32;
+  d.limits.max_workgroup_threads = 256;
+  d.limits.max_local_memory = 32 << 10;
+  d.features = f32_features();
+  d.features.local_memory = true;
+  d.options = {"device", "for", "groups", "index", "schedule", "subgroups"};
+  d.user_kernels = {"OpenCL C", ".cl"};
+  return d;
+}
+
+}  // namespace tapml::target

@@ -1,0 +1,28 @@
+#include "target/features.h"
+#include "target/target.h"
+
+namespace tapml::target {
+
+// What every device of some years has; the limits are those that all must have, but for bindings,
+// of which the standard asks for no more than four.
+Description describe_vulkan() {
+  Description d;
+  d.doc = "GLSL compute shaders as SPIR-V 1.3 on the first Vulkan device";
+  d.code = CodeKind::kGlsl;
+  d.gpu_like = true;
+  d.fused_fma = false;
+  d.workgroup_threads = 64;
+  d.index_bits = 32;
+  d.limits.max_workgroup_threads = 128;
+  d.limits.max_local_memory = 16 << 10;
+  d.limits.max_binding_bytes = 128 << 20;
+  d.limits.max_bindings = 24;
+  d.limits.buffer_alignment = 256;
+  d.features = f32_features();
+  d.features.local_memory = true;
+  d.options = {"device", "for", "groups", "schedule", "subgroups", "validation"};
+  d.user_kernels = {"GLSL", ".comp"};
+  return d;
+}
+
+}  // namespace tapml::target

@@ -1,0 +1,19 @@
+#include "target/features.h"
+#include "target/target.h"
+
+namespace tapml::target {
+
+// What every engine of the last years has; f16 is converted by integer arithmetic.
+Description describe_wasm() {
+  Description d;
+  d.doc = "WebAssembly with SIMD by LLVM, in a process of its own under Node.js";
+  d.code = CodeKind::kNative;
+  d.fused_fma = false;
+  set_processor(
+      d, {"wasm32", "+bulk-memory,+mutable-globals,+nontrapping-fptoint,+sign-ext,+simd128"});
+  d.features = f32_features();
+  d.own_process = true;
+  return d;
+}
+
+}  // namespace tapml::target
