@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "support/expect_error.h"
 #include "support/temp_folder.h"
-#include "tir/visit.h"
+#include "topdown/altered_kernels.h"
 #include "topdown/kernels/planted_session.h"
 #include "topdown/kernels/plants/families.h"
 #include "topdown/kernels/skeleton.h"
@@ -16,6 +18,8 @@
 
 namespace tapml::topdown {
 namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // A session of the cpu for the kernels under test; the source has its own.
 struct Platforms {
@@ -186,44 +190,38 @@ TEST(Localize, BugsOfTheRuntimeWantAProcess) {
   testing::expect_user_error([&] { localized(options); }, {"--plant", "process of its own"});
 }
 
-// A bug that shows where a size is above a limit, which the tests that were carved do not reach.
-tir::PrimFuncRef wrong_when_long(const tir::PrimFunc& func, int64_t limit) {
-  auto result = std::make_shared<tir::PrimFunc>(func);
-  result->body = tir::rewrite(func.body, {}, [&](const tir::Stmt& s) -> tir::Stmt {
-    if (s->kind != tir::StmtKind::kStore) return nullptr;
-    const auto& store = tir::as<tir::StoreNode>(s);
-    if (store.buffer->scope != tir::Scope::kGlobal || func.scalars.empty()) return nullptr;
-    PrimExpr wrong = store.value * make_float(1.5, store.buffer->dtype);
-    return tir::make_store(store.buffer, store.indices,
-                           select(lt(PrimExpr(limit), func.scalars.back()), wrong, store.value));
-  });
-  return result;
-}
-
-// Carved with a prompt of two tokens.
-Suite short_suite() {
+// Carved with prompts, and a token behind each.
+Suite suite_of(const std::vector<std::vector<int32_t>>& prompts) {
   auto engine = small_model().engine();
   Carver carver(*small_model().executable);
   engine->vm().call_point().set_observer(&carver);
-  unwrap(engine->clear());
-  unwrap(runtime::download(unwrap(engine->prefill(std::vector<int32_t>{3, 1}))));
-  unwrap(runtime::download(unwrap(engine->decode(9))));
+  for (const std::vector<int32_t>& prompt : prompts) {
+    unwrap(engine->clear());
+    unwrap(runtime::download(unwrap(engine->prefill(prompt))));
+    unwrap(runtime::download(unwrap(engine->decode(9))));
+  }
   engine->vm().call_point().set_observer(nullptr);
   return carver.take();
+}
+Suite short_suite() { return suite_of({{3, 1}}); }
+
+// A kernel of norms that is called with two scalars, sequences and tokens: {1, 2}.
+std::string norm_of_prompts(const Suite& suite) {
+  for (const SuiteCall& call : suite.calls) {
+    const std::string& name = suite.kernels[static_cast<size_t>(call.kernel)].name;
+    if (name.starts_with("rms_norm") && call.scalars == std::vector<int64_t>{1, 2}) return name;
+  }
+  ADD_FAILURE() << "no such kernel";
+  return "";
 }
 
 TEST(Localize, WhatTheSuiteDoesNotShowIsFoundInTheModel) {
   LocalizeOptions options;
   options.suite = short_suite();
-  // Called with two scalars by a prompt: sequences and tokens.
-  std::string victim;
-  for (const SuiteCall& call : options.suite->calls) {
-    const std::string& name = options.suite->kernels[static_cast<size_t>(call.kernel)].name;
-    if (name.starts_with("rms_norm") && call.scalars == std::vector<int64_t>{1, 2}) victim = name;
-  }
+  const std::string victim = norm_of_prompts(*options.suite);
   ASSERT_NE(victim, "");
   options.rewrite = [&](const std::string& name, tir::PrimFuncRef scheduled) {
-    return name == victim ? wrong_when_long(*scheduled, 3) : scheduled;
+    return name == victim ? scaled_when_long(*scheduled, 3, 1.5) : scheduled;
   };
   const Localization found = localized(options);
   EXPECT_EQ(culprits_of(found), std::set<std::string>{victim});
@@ -239,6 +237,28 @@ TEST(Localize, WhatTheSuiteDoesNotShowIsFoundInTheModel) {
   ASSERT_EQ(culprit.smallest->dims_after.size(), 2u);
   EXPECT_EQ(culprit.smallest->dims_before[1].second, 5);
   EXPECT_EQ(culprit.smallest->dims_after[1].second, 4);
+}
+
+// NaN has no error that could be larger than that of a call that passes.
+TEST(Localize, ACallOfNaNStaysTheWorstOne) {
+  LocalizeOptions options;
+  options.suite = suite_of({kPrompt, {3, 1}});
+  const std::string victim = norm_of_prompts(*options.suite);
+  options.repeats = 1;
+  options.rewrite = [&](const std::string& name, tir::PrimFuncRef scheduled) {
+    return name == victim ? scaled_when_long(*scheduled, 3, kNaN) : scheduled;
+  };
+  const Localization found = localized(options);
+  ASSERT_EQ(culprits_of(found), std::set<std::string>{victim});
+  const Culprit& culprit = found.culprits[0];
+  EXPECT_GT(culprit.verdict.calls, 1);
+  EXPECT_GT(culprit.verdict.worst.target.mask_mismatches, 0);
+  EXPECT_FALSE(culprit.verdict.worst.target_ok);
+  ASSERT_TRUE(culprit.verdict.difference);
+  EXPECT_GT(culprit.verdict.difference->outside, 0);
+  EXPECT_EQ(culprit.failed_runs, culprit.runs);
+  ASSERT_TRUE(culprit.smallest);
+  EXPECT_EQ(culprit.smallest->dims_after.back().second, 4) << "the limit";
 }
 
 TEST(Localize, AReproducerNeedsNoModel) {

@@ -171,11 +171,7 @@ class GroupRun {
       verdict.source_wrong |=
           comparison.source.max_ratio > 1 || comparison.source.mask_mismatches > 0;
       verdict.passed &= comparison.target_ok;
-      auto badness = [](const Comparison& one) {
-        return std::pair(one.target.mask_mismatches + one.source.mask_mismatches,
-                         std::max(one.target.max_ratio, one.source.max_ratio));
-      };
-      if (verdict.worst_sequence >= 0 && badness(comparison) <= badness(verdict.worst)) continue;
+      if (verdict.worst_sequence >= 0 && !is_worse(comparison, verdict.worst)) continue;
       verdict.worst = comparison;
       verdict.worst_output = kernel_of(suite_, place.call).params[place.param];
       verdict.worst_sequence = suite_.calls[place.call].sequence;

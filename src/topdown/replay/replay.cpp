@@ -337,10 +337,7 @@ Result<KernelVerdict> replay_calls(const Suite& suite, Judge& judge, int32_t ker
       group.ratio = std::max(group.ratio, comparison.target.mask_mismatches > 0
                                               ? std::numeric_limits<double>::infinity()
                                               : comparison.target.max_ratio);
-      bool worse = verdict.worst_sequence < 0 ||
-                   comparison.target.max_ratio > verdict.worst.target.max_ratio ||
-                   comparison.target.mask_mismatches > verdict.worst.target.mask_mismatches;
-      if (worse) {
+      if (verdict.worst_sequence < 0 || is_worse(comparison, verdict.worst)) {
         verdict.worst = comparison;
         verdict.worst_output = info.params[written[o]];
         verdict.worst_sequence = call.sequence;

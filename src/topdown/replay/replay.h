@@ -34,7 +34,7 @@ struct KernelVerdict {
   Origin origin;  // all layers behind its calls
   int64_t calls = 0;
   std::set<std::string> shapes;  // of the first output
-  Comparison worst;              // of the call and output with the largest error against its bound
+  Comparison worst;              // of the call and output than which none is_worse()
   std::string worst_output;      // parameter name
   int64_t worst_sequence = -1;   // position of that call in the run
   // Of that output, where it is outside of its bound.

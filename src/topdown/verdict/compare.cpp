@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 namespace tapml::topdown {
 
@@ -77,6 +78,10 @@ Errors measure(const HostTensor& value, const op::RefTensor& judge, double slack
   return errors;
 }
 
+bool within_bound(const Errors& errors) {
+  return errors.max_ratio <= 1 && errors.mask_mismatches == 0;
+}
+
 const char* outcome_name(Outcome outcome) {
   switch (outcome) {
     case Outcome::kPass:
@@ -91,21 +96,29 @@ const char* outcome_name(Outcome outcome) {
 
 Comparison compare(const HostTensor& target, const HostTensor& source, const op::RefTensor& judge,
                    const Tolerance* tolerance) {
-  auto within = [](const Errors& errors) {
-    return errors.max_ratio <= 1 && errors.mask_mismatches == 0;
-  };
   Comparison result;
   result.source = measure(source, judge, 0);
-  bool source_ok = within(result.source);
+  bool source_ok = within_bound(result.source);
   result.slack = source_ok ? 4 * result.source.max_abs : 0;
   result.target = measure(target, judge, result.slack, tolerance);
   result.allowed = result.target.bound_at_max;
-  result.target_ok = within(result.target);
-  result.tolerated = tolerance && result.target_ok && !within(measure(target, judge, result.slack));
+  result.target_ok = within_bound(result.target);
+  result.tolerated =
+      tolerance && result.target_ok && !within_bound(measure(target, judge, result.slack));
   result.outcome = !result.target_ok ? Outcome::kFail
                    : !source_ok      ? Outcome::kSourceWrong
                                      : Outcome::kPass;
   return result;
+}
+
+bool is_worse(const Comparison& a, const Comparison& b) {
+  auto badness = [](const Comparison& one) {
+    const bool source = one.outcome == Outcome::kSourceWrong;
+    const Errors& errors = source ? one.source : one.target;
+    return std::tuple(one.target_ok ? (source ? 1 : 0) : 2, errors.mask_mismatches,
+                      errors.max_ratio);
+  };
+  return badness(a) > badness(b);
 }
 
 }  // namespace tapml::topdown
