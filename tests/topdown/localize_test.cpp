@@ -6,6 +6,7 @@
 
 #include <limits>
 
+#include "runtime/forwarding_session.h"
 #include "support/expect_error.h"
 #include "support/temp_folder.h"
 #include "topdown/altered_kernels.h"
@@ -259,6 +260,74 @@ TEST(Localize, ACallOfNaNStaysTheWorstOne) {
   EXPECT_EQ(culprit.failed_runs, culprit.runs);
   ASSERT_TRUE(culprit.smallest);
   EXPECT_EQ(culprit.smallest->dims_after.back().second, 4) << "the limit";
+}
+
+// The first launch of one kernel does nothing.
+class OnceLostSession : public runtime::ForwardingSession {
+ public:
+  explicit OnceLostSession(std::string kernel)
+      : ForwardingSession(testing::open_session("cpu")), kernel_(std::move(kernel)) {}
+
+  Status get_kernel(runtime::KernelId id, runtime::ModuleId module,
+                    const std::string& entry) noexcept override {
+    if (entry.starts_with(kernel_)) entries_.insert(id);
+    return ForwardingSession::get_kernel(id, module, entry);
+  }
+  Status launch(runtime::StreamId stream, const runtime::LaunchRequest& request) noexcept override {
+    if (entries_.contains(request.kernel) && !std::exchange(lost_, true)) return {};
+    return ForwardingSession::launch(stream, request);
+  }
+
+ private:
+  std::string kernel_;
+  std::set<runtime::KernelId> entries_;
+  bool lost_ = false;
+};
+
+TEST(Localize, AKernelThatFailsOnceHasARateAndNoSmallestInput) {
+  const std::string victim = kernel_named("rms_norm_");
+  for (int64_t repeats : {1, 3}) {
+    LocalizeOptions options;
+    options.repeats = repeats;
+    options.cache = &kernel_cache();
+    Platforms platforms;
+    OnceLostSession session(victim);
+    platforms.target.session = &session;
+    const Localization found =
+        localize(small_model().golden.model.module, small_model().golden.model.weights, kPrompt,
+                 platforms.source, platforms.target, options);
+    ASSERT_EQ(culprits_of(found), std::set<std::string>{victim});
+    EXPECT_EQ(found.culprits[0].runs, std::max<int64_t>(2, repeats)) << "what was tried counts";
+    EXPECT_EQ(found.culprits[0].failed_runs, 1);
+    EXPECT_FALSE(found.culprits[0].smallest);
+  }
+}
+
+// No smaller input of it would say what is right.
+TEST(Localize, WhereTheSourceIsWrongTooNothingIsMadeSmaller) {
+  const std::string victim = kernel_named("rms_norm_");
+  LocalizeOptions options;
+  options.suite = carved();
+  HostTensor wrong;
+  for (SuiteCall& call : options.suite->calls) {
+    if (call.kernel != options.suite->find_kernel(victim)) continue;
+    for (std::string& hash : call.after) {
+      if (hash.empty()) continue;
+      const HostTensor& right = options.suite->tensors.at(hash);
+      wrong = HostTensor::zeros(right.dtype(), right.shape());
+      for (int64_t i = 0; i < wrong.size(); ++i) wrong.set_f64(i, right.at_f64(i) + 1);
+      hash = content_hash(wrong);
+      options.suite->tensors.insert_or_assign(hash, wrong);
+    }
+  }
+  options.rewrite = [&](const std::string& name, tir::PrimFuncRef scheduled) {
+    return name == victim ? plants::wrong_constant(*scheduled).at(0) : scheduled;
+  };
+  const Localization found = localized(options);
+  ASSERT_EQ(culprits_of(found), std::set<std::string>{victim});
+  EXPECT_TRUE(found.culprits[0].verdict.source_wrong);
+  EXPECT_EQ(found.culprits[0].failed_runs, 5);
+  EXPECT_FALSE(found.culprits[0].smallest);
 }
 
 TEST(Localize, AReproducerNeedsNoModel) {

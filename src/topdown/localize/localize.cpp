@@ -420,24 +420,29 @@ class Localizer {
     const bool in_suite = !verdict_of(culprit.kernel).passed;
     const Suite& suite = in_suite ? suite_ : prompt_suite_;
     const Suite failing = one_call(suite, failing_call(suite, culprit.verdict));
+    Judge judge(failing);
+    judge.set_tolerances(options_.tolerances);
+    std::optional<KernelVerdict> again;  // of the last run of that call alone
+    auto run_again = [&] {
+      check_cancelled();
+      again = unwrap(replay_kernel(failing, judge, 0, sandbox_));
+      if (culprit.evidence != Evidence::kReplay) return;  // its rate is that of hybrid runs
+      ++culprit.runs;
+      culprit.failed_runs += again->passed ? 0 : 1;
+    };
     if (culprit.evidence == Evidence::kReplay) {
-      Judge judge(failing);
-      judge.set_tolerances(options_.tolerances);
       // A hang takes its time each time.
       const int64_t most = culprit.verdict.failed == Failure::kTimeout ? 1 : options_.repeats;
-      for (; culprit.runs < most; ++culprit.runs) {
-        check_cancelled();
-        KernelVerdict again = unwrap(replay_kernel(failing, judge, 0, sandbox_));
-        culprit.failed_runs += again.passed ? 0 : 1;
-      }
+      while (culprit.runs < most) run_again();
     }
     if (options_.shrink_time.count() == 0) return;
     ShrinkOptions shrink;
     shrink.time = options_.shrink_time;
     shrink.cancelled = options_.cancelled;
     // One that does not fail again is flaky: what made it small would be chance.
-    if (culprit.failed_runs < culprit.runs) return;
-    culprit.smallest = shrink_call(failing, sandbox_, reference_, shrink);
+    if (culprit.failed_runs == culprit.runs && !again) run_again();
+    if (culprit.failed_runs < culprit.runs || again->passed) return;
+    culprit.smallest = shrink_call(failing, *again, sandbox_, reference_, shrink);
   }
 
   // The call with the largest error, or that could not be run.
