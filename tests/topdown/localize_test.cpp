@@ -10,6 +10,7 @@
 #include "support/expect_error.h"
 #include "support/temp_folder.h"
 #include "topdown/altered_kernels.h"
+#include "topdown/described_session.h"
 #include "topdown/kernels/planted_session.h"
 #include "topdown/kernels/plants/families.h"
 #include "topdown/kernels/skeleton.h"
@@ -381,6 +382,32 @@ TEST(Localize, AWrongKernelOfTheUserIsNamedWithItsSource) {
   EXPECT_EQ(testing::read_bytes(folder / "r/kernels/wrong.c"), text);
   EXPECT_NE(testing::read_bytes(folder / "r/README.md").find("--kernels kernels"),
             std::string::npos);
+}
+
+TEST(Localize, AKernelBeyondALimitOfTheDeviceIsTheOnlyCulprit) {
+  const target::Target target = target::parse_target("cpu");
+  const std::string victim = kernel_named("rms_norm_");
+  std::string text =
+      kernel_skeleton(pipeline::fix_kernels(small_model().golden.model.module), victim, target);
+  const std::string groups = " in groups of ";
+  const size_t size = text.find(groups) + groups.size();
+  text.replace(size, text.find('\n', size) - size, "1000000");
+  testing::TempFolder folder;
+  testing::write_bytes(folder / "k.c", text);
+  LocalizeOptions options;
+  options.cache = &kernel_cache();
+  options.user_sources = read_user_sources(folder / ".", target);
+  Platforms platforms;
+  DescribedSession session;
+  session.described.limits.max_workgroup_threads = 65536;
+  platforms.target.session = &session;
+  const Localization found =
+      localize(small_model().golden.model.module, small_model().golden.model.weights, kPrompt,
+               platforms.source, platforms.target, options);
+  ASSERT_EQ(culprits_of(found), std::set<std::string>{victim});
+  EXPECT_EQ(found.culprits[0].verdict.failed, Failure::kRefused);
+  EXPECT_EQ(found.culprits[0].failed_runs, 5);
+  EXPECT_TRUE(found.rest.passed);
 }
 
 TEST(Localize, ASuiteOfAnotherModelIsRefused) {

@@ -9,6 +9,9 @@
 #include "support/expect_error.h"
 #include "support/sanitized.h"
 #include "support/temp_folder.h"
+#include "topdown/described_session.h"
+#include "topdown/kernels/skeleton.h"
+#include "topdown/kernels/user_kernels.h"
 #include "topdown/losing_session.h"
 #include "topdown/migrate/migration_state.h"
 #include "topdown/report/read_verdict.h"
@@ -220,6 +223,34 @@ TEST(Migrate, StopsAtTheFirstThatStays) {
   EXPECT_EQ(stopped.untried, std::vector(all.begin() + 4, all.end()));
   ASSERT_EQ(stopped.culprits().size(), 1u);
   EXPECT_EQ(stopped.culprits()[0]->verdict.kernel, all[3]);
+}
+
+// The others move, and their tests say nothing of what cannot run.
+TEST(Migrate, AKernelBeyondALimitOfTheDeviceStays) {
+  const std::string victim = kernels_of(plain()).at(3);
+  const target::Target target = target::parse_target("cpu");
+  std::string text =
+      kernel_skeleton(pipeline::fix_kernels(small_model().golden.model.module), victim, target);
+  const std::string groups = " in groups of ";
+  const size_t size = text.find(groups) + groups.size();
+  text.replace(size, text.find('\n', size) - size, "1000000");
+  testing::TempFolder folder;
+  testing::write_bytes(folder / "k.c", text);
+  MigrateOptions options = short_run();
+  options.user_sources = read_user_sources(folder / ".", target);
+  auto session = std::make_unique<DescribedSession>();
+  session->described.limits.max_workgroup_threads = 65536;
+  const Migration migration = migrated(options, std::move(session));
+  EXPECT_EQ(kernels_of(migration), kernels_of(plain()));
+  for (const MigrationStep& step : migration.steps) {
+    EXPECT_EQ(step.migrated, step.verdict.kernel != victim) << step.verdict.kernel;
+    if (step.verdict.kernel != victim) continue;
+    EXPECT_EQ(step.verdict.failed, Failure::kRefused);
+    EXPECT_NE(step.verdict.failure.find("a work group of 1000000 threads"), std::string::npos)
+        << step.verdict.failure;
+  }
+  EXPECT_FALSE(migration.passed());
+  EXPECT_TRUE(migration.failed.at(victim).suite) << "the call that was refused";
 }
 
 TEST(MigrationState, AMigrationGoesOnWhereTheDeviceWasLost) {

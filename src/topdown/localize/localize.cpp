@@ -324,6 +324,12 @@ class Localizer {
   // Without the culprits hybrids are right. What waits for nothing on the target, and shares its
   // memory plan, may still be wrong there.
   void bisect_target() {
+    // A machine of the target takes all of its kernels or none.
+    if (std::ranges::any_of(result_.culprits, [](const Culprit& culprit) {
+          return culprit.verdict.failed == Failure::kRefused;
+        })) {
+      return;
+    }
     std::vector<std::string> candidates;
     std::set<std::string> culprits;
     for (const Culprit& culprit : result_.culprits) culprits.insert(culprit.kernel);

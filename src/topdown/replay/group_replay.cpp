@@ -97,7 +97,7 @@ class GroupRun {
   GroupRun(const Suite& suite, Judge& judge, const JoinedCalls& group)
       : suite_(suite), judge_(judge), group_(group) {}
 
-  // On the device; an error that is no platform's is a verdict.
+  // On the device; that a call is refused is a verdict.
   Status run(runtime::KernelRunner& runner, KernelVerdict& verdict) {
     for (size_t c : group_.calls) {
       // A suite of this call alone, with the tensors that it has here.
@@ -119,7 +119,7 @@ class GroupRun {
       std::string strayed;
       auto outputs = run_call(step, 0, runner, &strayed);
       if (!outputs) {
-        if (outputs.error().kind == ErrorKind::kPlatform) return fail(outputs.error());
+        if (!is_refusal(outputs.error())) return fail(outputs.error());
         verdict.failed = Failure::kRefused;
         verdict.failure = kernel.name + ": " + outputs.error().message;
         return {};

@@ -211,6 +211,10 @@ Result<HostTensor> read_guarded(const runtime::Tensor& output, const std::string
 
 }  // namespace
 
+bool is_refusal(const Error& error) {
+  return error.kind == ErrorKind::kUser || error.fault == PlatformFault::kLimit;
+}
+
 Failure failure_of(const Error& contained) {
   return contained.fault == PlatformFault::kTimeout ? Failure::kTimeout : Failure::kCrash;
 }
@@ -315,7 +319,7 @@ Result<KernelVerdict> replay_calls(const Suite& suite, Judge& judge, int32_t ker
     auto outputs = run(c, verdict);
     if (!outputs) {
       if (verdict.failed == Failure::kNone) {
-        if (outputs.error().kind == ErrorKind::kPlatform) return fail(outputs.error());
+        if (!is_refusal(outputs.error())) return fail(outputs.error());
         verdict.failed = Failure::kRefused;
         verdict.failure = outputs.error().message;
       }

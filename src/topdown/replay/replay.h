@@ -25,6 +25,8 @@ enum class Failure : uint8_t {
   kOutOfBounds,  // it writes beside its outputs
 };
 const char* failure_name(Failure failure);  // "none", "cannot run", "crash", "timeout", ...
+// Whether an error says that a call cannot be made, which is a verdict of the kernel.
+bool is_refusal(const Error& error);
 // Of an error that a sandbox contains.
 Failure failure_of(const Error& contained);
 
