@@ -410,6 +410,22 @@ TEST(Localize, AKernelBeyondALimitOfTheDeviceIsTheOnlyCulprit) {
   EXPECT_TRUE(found.rest.passed);
 }
 
+TEST(Localize, NaNOfTheSourceIsToldBeforeAnyKernelIsTried) {
+  LocalizeOptions options;
+  options.cache = &kernel_cache();
+  const Platforms platforms;
+  const Localization found = localize(small_model().golden.model.module, weights_with_nan(),
+                                      kPrompt, platforms.source, platforms.target, options);
+  ASSERT_TRUE(found.source_nan);
+  EXPECT_EQ(found.source_nan->origin, Origin{"model.norm"});
+  EXPECT_TRUE(found.found());
+  EXPECT_TRUE(found.culprits.empty());
+  EXPECT_TRUE(found.verdicts.empty());
+  EXPECT_EQ(found.hybrid_runs, 0);
+  EXPECT_NE(localization_text(found).find("NaN in the source's own run: rms_norm_"),
+            std::string::npos);
+}
+
 TEST(Localize, ASuiteOfAnotherModelIsRefused) {
   LocalizeOptions options;
   options.suite = short_suite();

@@ -225,6 +225,27 @@ TEST(Migrate, StopsAtTheFirstThatStays) {
   EXPECT_EQ(stopped.culprits()[0]->verdict.kernel, all[3]);
 }
 
+TEST(Migrate, NaNOfTheSourceIsToldBeforeAnyKernelIsTried) {
+  MigrateOptions options = short_run();
+  options.cache = &kernel_cache();
+  auto from = testing::open_session("cpu"), to = testing::open_session("cpu");
+  const Migration migration = migrate(small_model().golden.model.module, weights_with_nan(),
+                                      kPrompt, {target::parse_target("cpu"), from.get(), {}},
+                                      {target::parse_target("cpu"), to.get(), {}}, options);
+  ASSERT_TRUE(migration.source_nan);
+  EXPECT_TRUE(migration.source_nan->kernel.starts_with("rms_norm_"))
+      << migration.source_nan->kernel;
+  EXPECT_EQ(migration.source_nan->inputs.size(), 1u);
+  EXPECT_EQ(migration.source_nan->origin, Origin{"model.norm"});
+  EXPECT_TRUE(migration.steps.empty());
+  EXPECT_TRUE(migration.culprits().empty());
+  EXPECT_FALSE(migration.target_ran);
+  EXPECT_FALSE(migration.passed());
+  EXPECT_NE(migration_verdict(migration).find("NaN in the source's own run: rms_norm_"),
+            std::string::npos);
+  EXPECT_EQ(migration_json(migration).find("nan")->find("layers")->as_string(), "model.norm");
+}
+
 // The others move, and their tests say nothing of what cannot run.
 TEST(Migrate, AKernelBeyondALimitOfTheDeviceStays) {
   const std::string victim = kernels_of(plain()).at(3);

@@ -47,6 +47,8 @@ class Localizer {
   Localization run() {
     prepare_source();
     prepare_suite();
+    if (result_.source_nan) return finish();
+    model_judge_.emplace(ModelJudge::of(module_, weights_, *engine_, run_));
     prepare_target();
     replay_all();
     bisect();
@@ -59,12 +61,15 @@ class Localizer {
                std::ssize(result_.culprits));
       examine(result_.culprits[i]);
     }
+    return finish();
+  }
+
+ private:
+  Localization finish() {
     result_.timeline = timeline_.take();
     result_.seconds = timeline_.now();
     return std::move(result_);
   }
-
- private:
   void progress(const std::string& step, int64_t done = 0, int64_t total = 0) {
     // Counted steps are of one kind, which their first word names.
     timeline_.begin(total == 0 ? "steps" : step.substr(0, step.find(' ')), step);
@@ -87,7 +92,7 @@ class Localizer {
     return implement;
   }
 
-  // The trusted side: engine, tokens to force, the judge of the whole model.
+  // The trusted side: engine, tokens to force.
   void prepare_source() {
     progress("compile for " + source_.target.text);
     fixed_ = pipeline::fix_kernels(module_, implement_options().instruments);
@@ -105,7 +110,6 @@ class Localizer {
     result_.target_info = sandbox_.session().info();
     progress("run on " + source_.target.text);
     run_.forced = generate();
-    model_judge_.emplace(ModelJudge::of(module_, weights_, *engine_, run_));
   }
 
   std::vector<int32_t> generate() {
@@ -118,9 +122,8 @@ class Localizer {
     return tokens;
   }
 
-  Suite carve(std::set<std::string> only = {}) {
+  Suite carve(CarvedRun& carver) {
     unwrap(engine_->clear());
-    CarvedRun carver(*source_executable_, std::move(only));
     engine_->vm().call_point().set_observer(&carver);
     auto tokens = guard([&] { return generate(); });
     engine_->vm().call_point().set_observer(nullptr);
@@ -139,7 +142,10 @@ class Localizer {
     const auto policy = find_attr<std::string>(fixed_.attrs, "boundary_policy");
     if (!options_.suite) {
       progress("carve");
-      suite_ = carve();
+      CarvedRun carver(*source_executable_, {});
+      suite_ = carve(carver);
+      result_.source_nan = carver.nan();
+      if (result_.source_nan) return;
     } else {
       suite_ = *options_.suite;
       if (policy && suite_.boundary_policy != *policy) {
@@ -392,7 +398,8 @@ class Localizer {
   // The suite's inputs did not show it: those of this prompt may.
   void replay_prompt(const std::set<std::string>& kernels, size_t first) {
     progress("carve");
-    prompt_suite_ = carve(kernels);
+    CarvedRun carver(*source_executable_, kernels);
+    prompt_suite_ = carve(carver);
     Judge judge(prompt_suite_);
     judge.set_tolerances(options_.tolerances);
     for (size_t i = first; i < result_.culprits.size(); ++i) {

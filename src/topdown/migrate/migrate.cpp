@@ -58,6 +58,7 @@ class Migrator {
     result_.source_tokens = generate(*engine_, options_.max_tokens);
     progress("carve");
     carve(*source_executable);
+    if (result_.source_nan) return finish();
     Judge judge(suite_);
     judge.set_poll([this] { check_cancelled(options_); });
     judge.set_tolerances(options_.tolerances);
@@ -86,12 +87,15 @@ class Migrator {
     explain_failures(implement);
     if (result_.culprits().empty()) run_target(target_executable, model_judge);
     if (options_.measure_speed) measure_speed();
+    return finish();
+  }
+
+ private:
+  Migration finish() {
     result_.timeline = timeline_.take();
     result_.seconds = timeline_.now();
     return std::move(result_);
   }
-
- private:
   void progress(const std::string& step, int64_t done = 0, int64_t total = 0) {
     timeline_.begin(total == 0 ? "steps" : "replay", step);
     if (options_.progress) options_.progress(step, done, total);
@@ -126,6 +130,7 @@ class Migrator {
     std::vector<int32_t> tokens =
         generate(*engine_, std::min(options_.max_tokens, options_.validation_tokens));
     engine_->vm().call_point().set_observer(nullptr);
+    result_.source_nan = carver.nan();
     suite_ = carver.take();
     if (!std::equal(tokens.begin(), tokens.end(), result_.source_tokens.begin())) {
       throw_internal("the observed run produced other tokens than the plain run");

@@ -117,6 +117,7 @@ std::string culprit_text(const Culprit& culprit, bool colors) {
 }
 
 std::string localization_text(const Localization& localization) {
+  if (localization.source_nan) return source_nan_text(*localization.source_nan);
   if (!localization.culprits.empty()) {
     const size_t count = localization.culprits.size();
     return std::to_string(count) + (count == 1 ? " kernel is" : " kernels are") + " wrong on " +
@@ -146,6 +147,7 @@ Json localization_json(const Localization& localization) {
                        {"target", Json::string(localization.target)},
                        {"source_device", device_json(localization.source_info)},
                        {"target_device", device_json(localization.target_info)},
+                       {"nan", source_nan_json(localization.source_nan)},
                        {"found", Json::boolean(localization.found())},
                        {"culprits", Json::array(std::move(names))},
                        {"findings", Json::array(std::move(culprits))},

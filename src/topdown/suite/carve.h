@@ -7,6 +7,7 @@
 
 #include "runtime/vm.h"
 #include "topdown/suite/select_calls.h"
+#include "topdown/suite/source_nan.h"
 #include "topdown/suite/suite.h"
 #include "topdown/suite/suite_folder.h"
 
@@ -26,15 +27,6 @@ struct CarveOptions {
   // has all tensors. They outlive the suite. `model_folder` is where they came from.
   const std::map<std::string, HostTensor>* weights = nullptr;
   std::string model_folder;
-};
-
-// The first NaN that the source computed.
-struct SourceNaN {
-  std::string kernel, output;
-  int64_t sequence = 0;
-  Origin origin;
-  std::vector<std::string> inputs;  // of that call that had NaN already: weights, or the run's own
-  int64_t calls = 0;                // that have NaN in an output
 };
 
 // Attached to a VM's call point while the run to carve goes on. It only reads: the run computes the
