@@ -168,8 +168,7 @@ class GroupRun {
       const Comparison comparison = compare(target, trusted, *judged_.find(place));
       verdict.judged += comparison.target.judged;
       verdict.elements += target.size();
-      verdict.source_wrong |=
-          comparison.source.max_ratio > 1 || comparison.source.mask_mismatches > 0;
+      verdict.source_wrong |= !within_bound(comparison.source);
       verdict.passed &= comparison.target_ok;
       if (verdict.worst_sequence >= 0 && !is_worse(comparison, verdict.worst)) continue;
       verdict.worst = comparison;

@@ -336,8 +336,7 @@ Result<KernelVerdict> replay_calls(const Suite& suite, Judge& judge, int32_t ker
       verdict.tolerated |= comparison.tolerated;
       verdict.judged += comparison.target.judged;
       verdict.elements += (*outputs)[o].size();
-      verdict.source_wrong |=
-          comparison.outcome == Outcome::kSourceWrong || comparison.source.max_ratio > 1;
+      verdict.source_wrong |= !within_bound(comparison.source);
       group.ratio = std::max(group.ratio, comparison.target.mask_mismatches > 0
                                               ? std::numeric_limits<double>::infinity()
                                               : comparison.target.max_ratio);
