@@ -331,8 +331,11 @@ TEST(Localize, WhereTheSourceIsWrongTooNothingIsMadeSmaller) {
   EXPECT_FALSE(found.culprits[0].smallest);
 }
 
-TEST(Localize, AReproducerNeedsNoModel) {
+class LocalizeReproducer : public ::testing::TestWithParam<int> {};  // seconds to make it smaller
+
+TEST_P(LocalizeReproducer, NeedsNoModel) {
   LocalizeOptions options;
+  options.shrink_time = std::chrono::seconds(GetParam());
   const std::string kernel = kernel_named("rms_norm_");
   tir::PrimFuncRef implementation;
   options.rewrite = [&](const std::string& name, tir::PrimFuncRef scheduled) {
@@ -341,6 +344,7 @@ TEST(Localize, AReproducerNeedsNoModel) {
   };
   const Localization found = localized(options);
   ASSERT_EQ(found.culprits.size(), 1u);
+  EXPECT_EQ(found.culprits[0].smallest.has_value(), GetParam() > 0);
   testing::TempFolder folder;
   unwrap(write_reproducer(found.culprits[0], "cpu", folder / "r"));
   EXPECT_NE(testing::read_bytes(folder / "r/README.md").find("tapml replay suite --target cpu"),
@@ -359,6 +363,8 @@ TEST(Localize, AReproducerNeedsNoModel) {
     EXPECT_FALSE(verdict.source_wrong);
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Seconds, LocalizeReproducer, ::testing::Values(0, 10));
 
 // One of the user's own kernels is right, one is not.
 TEST(Localize, AWrongKernelOfTheUserIsNamedWithItsSource) {

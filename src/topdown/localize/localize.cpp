@@ -432,7 +432,8 @@ class Localizer {
     if (culprit.verdict.passed) return;
     const bool in_suite = !verdict_of(culprit.kernel).passed;
     const Suite& suite = in_suite ? suite_ : prompt_suite_;
-    const Suite failing = one_call(suite, failing_call(suite, culprit.verdict));
+    culprit.failing = one_call(suite, failing_call(suite, culprit.verdict));
+    const Suite& failing = *culprit.failing;
     Judge judge(failing);
     judge.set_tolerances(options_.tolerances);
     std::optional<KernelVerdict> again;  // of the last run of that call alone

@@ -58,7 +58,9 @@ struct Culprit {
   KernelVerdict verdict;  // of its carved tests
   ModelCheck hybrid;      // else: the run with it, and `together_with`, on the target
   int64_t runs = 0, failed_runs = 0;
-  std::optional<SmallestCall> smallest;  // where a carved test fails
+  // Where a carved test fails: the worst call alone, and what could be made of it.
+  std::optional<Suite> failing;
+  std::optional<SmallestCall> smallest;
   KernelSource source;
 };
 

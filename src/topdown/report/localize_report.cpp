@@ -162,7 +162,7 @@ Json localization_json(const Localization& localization) {
 }
 
 std::string reproducer_command(const Culprit& culprit, const std::string& target) {
-  if (!culprit.smallest) return "";
+  if (!culprit.smallest && !culprit.failing) return "";
   return "tapml replay suite --target " + target +
          (user_file(culprit.verdict).empty() ? "" : " --kernels kernels");
 }
@@ -184,14 +184,18 @@ Status write_reproducer(const Culprit& culprit, const std::string& target,
       "# " + culprit.kernel + " on " + target + "\n\n" + found_text(culprit) + ", " +
       rate_text(culprit) + "\n\n    " + error_text(culprit) +
       "\n\nLayers of the model behind it: " + origin_summary(culprit.verdict.origin) + ".\n";
+  const std::string command = reproducer_command(culprit, target);
   if (culprit.smallest) {
     TAPML_TRY(save_suite(culprit.smallest->suite, folder + "/suite"));
     readme += "\n`suite` holds the smallest failing input that was found: " +
-              smallest_text(*culprit.smallest) + ". To see it again, here:\n\n    " +
-              reproducer_command(culprit, target) + "\n";
+              smallest_text(*culprit.smallest) + ".";
+  } else if (culprit.failing) {
+    TAPML_TRY(save_suite(*culprit.failing, folder + "/suite"));
+    readme += "\n`suite` holds the failing call, as it was carved.";
   } else if (culprit.verdict.passed) {
     readme += "\nIts carved tests pass: it fails only in the model.\n";
   }
+  if (!command.empty()) readme += " To see it again, here:\n\n    " + command + "\n";
   readme += "\n`loops.txt` is the tensor program that the target runs" +
             std::string(culprit.source.code.empty() ? "" : ", `kernel.cl` its code") + ".\n";
   return write_text_atomic(folder + "/README.md", readme);
