@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "support/expect_error.h"
 #include "support/sanitized.h"
@@ -223,6 +224,60 @@ TEST(Migrate, StopsAtTheFirstThatStays) {
   EXPECT_EQ(stopped.untried, std::vector(all.begin() + 4, all.end()));
   ASSERT_EQ(stopped.culprits().size(), 1u);
   EXPECT_EQ(stopped.culprits()[0]->verdict.kernel, all[3]);
+}
+
+// Of tokens that are read alone, one is taken for another.
+class OtherTokenSession : public runtime::ForwardingSession {
+ public:
+  OtherTokenSession(int32_t from, int32_t to)
+      : ForwardingSession(testing::open_session("cpu")), from_(from), to_(to) {}
+
+  Status read(runtime::StreamId stream, runtime::BufferRange from, std::span<std::byte> bytes,
+              runtime::Deadline deadline) noexcept override {
+    TAPML_TRY(ForwardingSession::read(stream, from, bytes, deadline));
+    if (bytes.size() == sizeof from_ && std::memcmp(bytes.data(), &from_, sizeof from_) == 0) {
+      std::memcpy(bytes.data(), &to_, sizeof to_);
+    }
+    return {};
+  }
+
+ private:
+  int32_t from_, to_;
+};
+
+// One platform goes on where the other ends the text; the judge finds both as likely.
+TEST(Migrate, ATieWithAStopTokenIsATie) {
+  MigrateOptions options = short_run();
+  options.cache = &kernel_cache();
+  const std::vector<int32_t>& tokens = plain().source_tokens;
+  const int32_t first = tokens.at(0);
+  const std::map<std::string, HostTensor>& weights = small_model().golden.model.weights;
+  const HostTensor& embedding = weights.at("model.embed_tokens.weight");
+  const int64_t width = embedding.shape()[1];
+  const auto stop = static_cast<int32_t>(embedding.shape()[0] - 1);
+  ASSERT_LT(first, stop) << "of equal ones the first is taken";
+  ASSERT_EQ(std::ranges::count(tokens, stop) + std::ranges::count(kPrompt, stop), 0);
+  options.eos = {stop + 1000, stop};
+  for (bool equal : {true, false}) {
+    std::map<std::string, HostTensor> tied = weights;
+    HostTensor rows = HostTensor::zeros(embedding.dtype(), embedding.shape());
+    for (int64_t i = 0; i < rows.size(); ++i) {
+      const bool copied = equal && i >= stop * width;
+      rows.set_f64(i, embedding.at_f64(copied ? i - (stop - first) * width : i));
+    }
+    tied["model.embed_tokens.weight"] = rows;
+    auto from = testing::open_session("cpu");
+    OtherTokenSession to(first, stop);
+    const Migration migration = migrate(small_model().golden.model.module, tied, kPrompt,
+                                        {target::parse_target("cpu"), from.get(), {}},
+                                        {target::parse_target("cpu"), &to, {}}, options);
+    EXPECT_EQ(migration.source_tokens, tokens);
+    EXPECT_TRUE(migration.target_ran);
+    EXPECT_TRUE(migration.target_tokens.empty());
+    EXPECT_EQ(migration.first_divergence, 0);
+    EXPECT_EQ(migration.tie, equal);
+    EXPECT_EQ(migration.passed(), equal);
+  }
 }
 
 TEST(Migrate, NaNOfTheSourceIsToldBeforeAnyKernelIsTried) {
