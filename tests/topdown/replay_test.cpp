@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "runtime/vm.h"
+#include "support/expect_error.h"
 #include "support/sessions.h"
 #include "text/parser.h"
 #include "topdown/altered_kernels.h"
@@ -66,6 +67,12 @@ void scale_source(Suite& suite, double factor) {
       suite.tensors.insert_or_assign(hash, wrong);
     }
   }
+}
+
+TEST(ReplayKernel, AKernelWithoutTestsIsNotRight) {
+  Suite suite = carved_tanh();
+  suite.calls.clear();
+  testing::expect_user_error([&] { judged(suite, 1); }, {"no test of this kernel", "tanh_"});
 }
 
 // Whether the target fails too is another matter.

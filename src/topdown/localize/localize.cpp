@@ -155,7 +155,7 @@ class Localizer {
     }
     bool any = false;
     for (const KernelInfo& kernel : source_executable_->kernels) {
-      if (suite_.find_kernel(kernel.name) >= 0) {
+      if (has_tests(kernel.name)) {
         any = true;
       } else if (options_.suite) {
         result_.untested.push_back(kernel.name);
@@ -244,13 +244,13 @@ class Localizer {
   void replay_all() {
     const auto total = std::ssize(suite_.kernels);
     for (const SuiteKernel& kernel : suite_.kernels) {
-      if (target_executable_->find_kernel(kernel.name) >= 0) {
+      if (is_tested(kernel.name)) {
         tell({.kernel = kernel.name, .stage = KernelStage::kWaiting});
       }
     }
     for (int32_t kernel = 0; kernel < total; ++kernel) {
       const std::string& name = suite_.kernels[static_cast<size_t>(kernel)].name;
-      if (target_executable_->find_kernel(name) < 0) continue;  // of a larger suite
+      if (!is_tested(name)) continue;
       check_cancelled();
       progress("replay " + name, kernel, total);
       tell({.kernel = name, .stage = KernelStage::kTesting});
@@ -270,6 +270,15 @@ class Localizer {
       result_.verdicts.push_back(std::move(verdict));
     }
     progress("replay", total, total);
+  }
+
+  // A larger suite has kernels of other models, too; a kernel may have no call in it.
+  bool is_tested(const std::string& kernel) const {
+    return target_executable_->find_kernel(kernel) >= 0 && has_tests(kernel);
+  }
+  bool has_tests(const std::string& kernel) const {
+    const int32_t number = suite_.find_kernel(kernel);
+    return std::ranges::find(suite_.calls, number, &SuiteCall::kernel) != suite_.calls.end();
   }
 
   // Culprits among the kernels whose tests pass.

@@ -49,7 +49,9 @@ std::vector<uint8_t> Judge::sample(size_t index, const std::vector<HostTensor>& 
   std::vector<int64_t> order(static_cast<size_t>(source.size()));
   std::iota(order.begin(), order.end(), int64_t{0});
   auto difference = [&](int64_t i) {
-    double d = std::abs(source.at_f64(i) - target[0].at_f64(i));
+    const double s = source.at_f64(i), t = target[0].at_f64(i);
+    if (s == t || (std::isnan(s) && std::isnan(t))) return 0.0;  // infinities, too
+    const double d = std::abs(s - t);
     return std::isnan(d) ? std::numeric_limits<double>::infinity() : d;
   };
   std::nth_element(order.begin(), order.begin() + kSampleSize / 2, order.end(),
@@ -358,6 +360,10 @@ Result<KernelVerdict> replay_calls(const Suite& suite, Judge& judge, int32_t ker
                        " elements of " + info.params[written[o]] + " were not written";
       }
     }
+  }
+  if (verdict.calls == 0) {
+    return fail(user_error("the suite has no test of this kernel", "kernel " + info.name,
+                           "one call at least", "none", "carve a run that calls it"));
   }
   verdict.passed &= verdict.failed == Failure::kNone;
   verdict.tolerated &= verdict.passed;

@@ -100,7 +100,7 @@ class Judge {
 };
 
 // Runs kernel `kernel` of the suite on `runner` for every carved call. A platform error stays an
-// error; a kernel that cannot run is a verdict.
+// error; a kernel that cannot run is a verdict. UserError where the suite has no call of it.
 Result<KernelVerdict> replay_kernel(const Suite& suite, Judge& judge, int32_t kernel,
                                     runtime::KernelRunner& runner);
 // All calls in a sandbox, where a crash and a hang are verdicts, too: a crash that comes again in a
