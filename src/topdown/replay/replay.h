@@ -22,7 +22,7 @@ enum class Failure : uint8_t {
   kRefused,      // it cannot be run: a limit, a signature
   kCrash,        // it ends its process
   kTimeout,      // it does not end
-  kOutOfBounds,  // it writes beside its outputs
+  kOutOfBounds,  // it writes beside its outputs, or into an input
 };
 const char* failure_name(Failure failure);  // "none", "cannot run", "crash", "timeout", ...
 // Whether an error says that a call cannot be made, which is a verdict of the kernel.
@@ -114,9 +114,9 @@ Result<KernelVerdict> replay_call(const Suite& suite, Judge& judge, size_t call,
 // that hold garbage, each with memory around it that is watched.
 Result<std::vector<runtime::Tensor>> make_arguments(const Suite& suite, size_t call,
                                                     runtime::Session& session);
-// Outputs of the suite's call on `runner`, one per out or inout parameter. Memory around them is
-// watched: `strayed`, where given, is set to what was written there ("64 bytes behind y"), or
-// left empty.
+// Outputs of the suite's call on `runner`, one per out or inout parameter. `strayed`, where given,
+// is told what else was written: the memory around the tensors ("64 bytes behind y") and, up to
+// 4 MiB each, the inputs ("4 bytes of x").
 Result<std::vector<HostTensor>> run_call(const Suite& suite, size_t call,
                                          runtime::KernelRunner& runner,
                                          std::string* strayed = nullptr);

@@ -18,13 +18,19 @@ double spacing(double value, DType dtype) {
   return std::ldexp(2 * u, exponent - 1);
 }
 
+// A truth value that is neither 0 nor 1 is as wrong as its byte is far from them.
+double number_at(const HostTensor& tensor, int64_t element) {
+  if (tensor.dtype() != DType::kBool) return tensor.at_f64(element);
+  return std::to_integer<int>(tensor.bytes()[static_cast<size_t>(element)]);
+}
+
 }  // namespace
 
 ElementError element_error(const HostTensor& value, const op::RefTensor& judge, int64_t element,
                            double slack, const Tolerance* tolerance) {
   ElementError result;
   const auto at = static_cast<size_t>(element);
-  const double v = value.at_f64(element), j = judge.values[at];
+  const double v = number_at(value, element), j = judge.values[at];
   if (std::isnan(v) != std::isnan(j) || std::isinf(v) != std::isinf(j) ||
       (std::isinf(v) && v != j)) {
     result.mask_mismatch = true;
