@@ -466,14 +466,73 @@ TEST(MigrationState, WhatHasOtherCodeIsTriedAgain) {
   EXPECT_TRUE(again.passed());
 }
 
+// A driver compiles, so that another one may make other code of the same source.
+TEST(MigrationState, AnotherDriverIsTriedAgain) {
+  testing::TempFolder folder;
+  MigrateOptions options = short_run();
+  options.state = folder / "state";
+  auto session = std::make_unique<DescribedSession>();
+  session->described.version = "driver 1";
+  const Migration first = migrated(options, std::move(session));
+  EXPECT_TRUE(first.passed());
+  for (const int64_t known : {int64_t{0}, static_cast<int64_t>(std::ssize(first.steps))}) {
+    session = std::make_unique<DescribedSession>();
+    session->described.version = "driver 2";
+    const Migration again = migrated(options, std::move(session));
+    EXPECT_EQ(again.resumed, known);
+    EXPECT_TRUE(again.passed());
+  }
+}
+
+// The limit of time, or what ran before it, may have been the reason.
+TEST(MigrationState, WhatDidNotEndIsTriedAgain) {
+  testing::TempFolder folder;
+  const CodeDigests code = {{"a", "1"}, {"b", "2"}, {"c", "3"}};
+  for (Failure failure : {Failure::kTimeout, Failure::kCrash, Failure::kRefused,
+                          Failure::kOutOfBounds, Failure::kNone}) {
+    const bool again = failure == Failure::kTimeout || failure == Failure::kCrash;
+    const std::string state = folder / failure_name(failure);
+    MigrationStep right, wrong, last;
+    right.unit = wrong.unit = "ab";
+    last.unit = "c";
+    right.verdict.kernel = "a";
+    wrong.verdict.kernel = "b";
+    last.verdict.kernel = "c";
+    wrong.verdict.failed = failure;
+    wrong.verdict.passed = false;
+    MigrationState::open(state, {}, code).add({right, wrong});
+    MigrationState reopened = MigrationState::open(state, {}, code);
+    reopened.add({last});
+    EXPECT_EQ(reopened.steps_of("ab", {"a", "b"}).empty(), again) << failure_name(failure);
+    EXPECT_EQ(reopened.steps_of("c", {"c"}).size(), 1u);
+    wrong.verdict.failed = Failure::kNone;
+    reopened.add({right, wrong});
+    EXPECT_EQ(reopened.steps_of("ab", {"a", "b"}).size(), 2u);
+    const Json json = unwrap(parse_json(testing::read_bytes(state + "/state.json"), "state.json"));
+    EXPECT_EQ(json.find("steps")->items().size(), 3u) << "each once";
+  }
+  MigrationStep hung;
+  hung.unit = hung.verdict.kernel = "c";
+  hung.hybrid.failure = "a kernel did not end within 1 s";
+  MigrationState::open(folder / "hybrid", {}, code).add({hung});
+  EXPECT_TRUE(MigrationState::open(folder / "hybrid", {}, code).steps_of("c", {"c"}).empty());
+}
+
 TEST(MigrationState, CodeIsToldApartKernelByKernel) {
   const Executable& executable = *small_model().executable;
-  const CodeDigests digests = code_digests(executable);
+  const DeviceInfo device{.name = "a device", .version = "1"};
+  const CodeDigests digests = code_digests(executable, device);
   EXPECT_EQ(digests.size(), executable.kernels.size());
-  EXPECT_EQ(code_digests(executable), digests);
+  EXPECT_EQ(code_digests(executable, device), digests);
   Executable changed = executable;
   changed.implementations.back().launches.back().workgroup_threads += 1;
-  const CodeDigests others = code_digests(changed);
+  for (const DeviceInfo& another : {DeviceInfo{.name = "another", .version = "1"},
+                                    DeviceInfo{.name = "a device", .version = "2"}}) {
+    for (const auto& [kernel, digest] : code_digests(executable, another)) {
+      EXPECT_NE(digest, digests.at(kernel)) << kernel;
+    }
+  }
+  const CodeDigests others = code_digests(changed, device);
   for (const auto& [kernel, digest] : digests) {
     const auto last = static_cast<size_t>(changed.implementations.back().kernel);
     EXPECT_EQ(others.at(kernel) != digest, kernel == changed.kernels[last].name) << kernel;

@@ -163,7 +163,8 @@ class Migrator {
   void move_kernels(Judge& judge, const ModelJudge& model_judge, const Executable& executable) {
     std::optional<MigrationState> state;
     if (!options_.state.empty()) {
-      state.emplace(MigrationState::open(options_.state, identity(), code_digests(executable)));
+      state.emplace(MigrationState::open(options_.state, identity(),
+                                         code_digests(executable, result_.target_info)));
     }
     const std::vector<MigrationUnit> units =
         plan_migration(suite_, judge, executable, options_.plan);
