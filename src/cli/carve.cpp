@@ -92,30 +92,6 @@ topdown::CarveOptions carve_options(const CarveCommand& command) {
 // The runs to carve, each a step after which the folder is a suite.
 using Run = std::function<Status()>;
 
-Json nan_json(const std::optional<topdown::SourceNaN>& nan) {
-  if (!nan) return Json::null();
-  std::vector<Json> inputs;
-  for (const std::string& input : nan->inputs) inputs.push_back(Json::string(input));
-  return Json::object({{"kernel", Json::string(nan->kernel)},
-                       {"output", Json::string(nan->output)},
-                       {"sequence", Json::integer(nan->sequence)},
-                       {"layers", Json::string(origin_summary(nan->origin))},
-                       {"inputs_with_nan", Json::array(std::move(inputs))},
-                       {"calls", Json::integer(nan->calls)}});
-}
-
-void report_nan(const topdown::SourceNaN& nan, const Output& output) {
-  std::string inputs;
-  for (const std::string& input : nan.inputs) inputs += (inputs.empty() ? "" : ", ") + input;
-  output.line("NaN in the source's own run: " + nan.kernel +
-              (nan.origin.empty() ? "" : " (" + origin_summary(nan.origin) + ")") + ", call " +
-              std::to_string(nan.sequence) + ", output " + nan.output + ", from " +
-              (inputs.empty() ? "inputs without NaN" : "NaN in its input " + inputs) + "; " +
-              std::to_string(nan.calls) + (nan.calls == 1 ? " call has" : " calls have") +
-              " NaN in an output. Tests behind it "
-              "say little: correct the model or its input, and carve again");
-}
-
 // Adds edge cases to the suite in the folder, computed by what it was carved from.
 topdown::EdgeCases add_edge_cases(const CarveCommand& command, const Source& source,
                                   runtime::Session& session, Progress& progress) {
@@ -193,7 +169,7 @@ int carve(runtime::VirtualMachine& machine, const Source& source, const CarveCom
     output.line(std::to_string(edge.added) + " edge cases added");
     for (const std::string& text : edge.left_out) output.line("left out: " + text);
   }
-  if (wrong) report_nan(*carver.nan(), output);
+  if (wrong) output.line(topdown::source_nan_text(*carver.nan()));
   output.document(
       Json::object({{"suite", Json::string(command.folder)},
                     {"kernels", Json::integer(static_cast<int64_t>(suite.kernels.size()))},
@@ -203,7 +179,7 @@ int carve(runtime::VirtualMachine& machine, const Source& source, const CarveCom
                     {"weights", Json::integer(static_cast<int64_t>(suite.weights.size()))},
                     {"dropped", Json::integer(dropped)},
                     {"edge", edge_json(edge)},
-                    {"nan", nan_json(carver.nan())}}));
+                    {"nan", topdown::source_nan_json(carver.nan())}}));
   if (interrupted()) return kInterrupted;
   return wrong ? kDifference : kDone;
 }

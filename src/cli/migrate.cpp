@@ -127,12 +127,16 @@ int run(const MigrateCommand& command, const Output& output) {
   output.line(styled(command.from + ": ", Style::kBold, colors) + command.prompt +
               texts.source_text);
   output.line("");
-  output.line(topdown::verdict_header());
+  if (migration.source_nan) {
+    output.line(topdown::source_nan_text(*migration.source_nan));
+  } else {
+    output.line(topdown::verdict_header());
+  }
   for (const topdown::MigrationStep& step : migration.steps) {
     output.line(topdown::verdict_row(step.verdict, topdown::outcome_of(step), colors));
     if (step.verdict.tolerance) output.line("  " + topdown::tolerance_text(step.verdict));
   }
-  output.line("");
+  if (!migration.source_nan) output.line("");
   if (migration.target_ran) {
     output.line(styled(command.to + ": ", Style::kBold, colors) + command.prompt +
                 texts.target_text);
@@ -157,7 +161,7 @@ int run(const MigrateCommand& command, const Output& output) {
   if (!migration.untried.empty()) {
     output.line("stopped: " + std::to_string(migration.untried.size()) + " kernels were not tried");
   }
-  output.line(topdown::copies_text(migration));
+  if (!migration.source_nan) output.line(topdown::copies_text(migration));
   const std::string user = topdown::user_kernels_text(topdown::verdicts_of(migration));
   if (!user.empty()) output.line(user);
   print_culprits(migration, output);

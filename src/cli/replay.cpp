@@ -87,6 +87,14 @@ int run(const ReplayOptions& options, const Output& output) {
     for (const auto& kernel : suite.kernels) known += (known.empty() ? "" : ", ") + kernel.name;
     throw_user("the suite has no such kernel", "--kernel", "one of " + known, options.kernel);
   }
+  auto tests_of = [&](const std::string& kernel) {
+    return std::ranges::count(suite.calls, suite.find_kernel(kernel), &topdown::SuiteCall::kernel);
+  };
+  if (suite.calls.empty() || (!options.kernel.empty() && tests_of(options.kernel) == 0)) {
+    throw_user(options.kernel.empty() ? "the suite has no tests"
+                                      : "the suite has no test of kernel " + options.kernel,
+               options.suite, "one call at least", "none", "carve a run that calls its kernels");
+  }
   topdown::Replayed replayed;
   replayed.suite = options.suite;
   replayed.target = options.target;
@@ -131,7 +139,9 @@ int run(const ReplayOptions& options, const Output& output) {
   std::vector<Json> rows;
   const topdown::KernelWatcher watch = kernel_rows(progress);
   for (const auto& kernel : suite.kernels) {
-    if (options.kernel.empty() || options.kernel == kernel.name) watch({.kernel = kernel.name});
+    if (options.kernel.empty() ? tests_of(kernel.name) > 0 : options.kernel == kernel.name) {
+      watch({.kernel = kernel.name});
+    }
   }
   // On a terminal that shows the rows above the live line, these lines come after it.
   std::vector<std::string> later;
@@ -145,8 +155,10 @@ int run(const ReplayOptions& options, const Output& output) {
   say(topdown::verdict_header());
   for (int32_t k = 0; k < static_cast<int32_t>(suite.kernels.size()); ++k) {
     const std::string& name = suite.kernels[static_cast<size_t>(k)].name;
-    if (!options.kernel.empty() && options.kernel != name) {
+    const bool wanted = options.kernel.empty() || options.kernel == name;
+    if (!wanted || tests_of(name) == 0) {
       replayed.untested.push_back(name);
+      if (wanted) say(name + ": the suite has no test of it");
       continue;
     }
     unwrap(check_interrupted());

@@ -79,11 +79,18 @@ struct Scratch {
   const Tensor* prepared = nullptr;    // what KernelRunner::prepare() made of the call's weights
 };
 
+// What a kernel is whose launches the device cannot take (work groups, bindings).
+enum class BeyondLimits : uint8_t {
+  kRefusesAll,    // no kernel of the executable is loaded
+  kRefusesCalls,  // only its own calls fail, with kLimit
+};
+
 // Runs the kernels of one executable on one session: loads its modules, owns its workspaces.
 class KernelRunner {
  public:
   static Result<std::unique_ptr<KernelRunner>> create(
-      Session& session, std::shared_ptr<const Executable> executable) noexcept;
+      Session& session, std::shared_ptr<const Executable> executable,
+      BeyondLimits beyond = BeyondLimits::kRefusesAll) noexcept;
   ~KernelRunner();
 
   Session& session() const;

@@ -1,3 +1,5 @@
+#include <map>
+#include <optional>
 #include <utility>
 
 #include "abi/alignment.h"
@@ -22,6 +24,7 @@ struct Ready {
   std::vector<size_t> written;                         // arguments that are out or inout
   std::vector<KernelId> kernels;                       // one a launch
   std::vector<std::shared_ptr<DeviceKernel>> objects;  // the same, on a local session
+  std::optional<Error> refused;                        // why it cannot be launched here
 };
 
 // An argument, a workspace or a segment of either.
@@ -108,41 +111,55 @@ struct KernelRunner::State {
     for (ModuleId module : modules) session.unload_module(module);
   }
 
-  Status load() {
-    std::map<int32_t, ModuleId> loaded;                                 // by index
-    std::map<std::pair<int32_t, std::string>, KernelId> known_kernels;  // by module and entry
+  Status load(BeyondLimits beyond) {
+    Loaded loaded;
     ready.resize(executable->kernels.size());
     for (const Implementation& implementation : executable->implementations) {
-      auto [module, fresh] = loaded.emplace(implementation.module, ModuleId{});
-      if (fresh) {
-        module->second = ModuleId{session.new_handle()};
-        TAPML_TRY(session.load_module(module->second, executable->modules[implementation.module]));
-        modules.push_back(module->second);
+      Status status = load(implementation, loaded);
+      if (status) continue;
+      if (beyond == BeyondLimits::kRefusesAll || status.error().fault != PlatformFault::kLimit) {
+        return status;
       }
-      Ready& entry = ready[implementation.kernel];
-      entry.implementation = &implementation;
-      const KernelInfo& info = executable->kernels[implementation.kernel];
-      entry.rules = ArgumentRules(info, implementation.segments, session);
-      for (size_t i = 0; i < info.params.size(); ++i) {
-        if (info.params[i].mode != AccessMode::kIn) entry.written.push_back(i);
+      ready[implementation.kernel].refused = std::move(status).error();
+    }
+    return {};
+  }
+
+  // What is there for other implementations, too.
+  struct Loaded {
+    std::map<int32_t, ModuleId> modules;                          // by index
+    std::map<std::pair<int32_t, std::string>, KernelId> kernels;  // by module and entry
+  };
+
+  Status load(const Implementation& implementation, Loaded& loaded) {
+    auto module = loaded.modules.find(implementation.module);
+    if (module == loaded.modules.end()) {
+      const ModuleId id{session.new_handle()};
+      TAPML_TRY(session.load_module(id, executable->modules[implementation.module]));
+      modules.push_back(id);
+      module = loaded.modules.emplace(implementation.module, id).first;
+    }
+    Ready& entry = ready[implementation.kernel];
+    entry.implementation = &implementation;
+    const KernelInfo& info = executable->kernels[implementation.kernel];
+    entry.rules = ArgumentRules(info, implementation.segments, session);
+    for (size_t i = 0; i < info.params.size(); ++i) {
+      if (info.params[i].mode != AccessMode::kIn) entry.written.push_back(i);
+    }
+    for (const Segment& segment : implementation.segments) {
+      TAPML_TRY(check_binding(segment.bytes, session.info().limits,
+                              "kernel " + info.name + ", a segment of a tensor"));
+    }
+    for (const LaunchInfo& launch : implementation.launches) {
+      TAPML_TRY(check_launch_limits(launch, session.info().limits, info.name));
+      auto [kernel, missing] =
+          loaded.kernels.emplace(std::pair(implementation.module, launch.entry), KernelId{});
+      if (missing) {
+        kernel->second = KernelId{session.new_handle()};
+        TAPML_TRY(session.get_kernel(kernel->second, module->second, launch.entry));
       }
-      for (const Segment& segment : implementation.segments) {
-        TAPML_TRY(check_binding(segment.bytes, session.info().limits,
-                                "kernel " + executable->kernels[implementation.kernel].name +
-                                    ", a segment of a tensor"));
-      }
-      for (const LaunchInfo& launch : implementation.launches) {
-        TAPML_TRY(check_launch_limits(launch, session.info().limits,
-                                      executable->kernels[implementation.kernel].name));
-        auto [kernel, missing] =
-            known_kernels.emplace(std::pair(implementation.module, launch.entry), KernelId{});
-        if (missing) {
-          kernel->second = KernelId{session.new_handle()};
-          TAPML_TRY(session.get_kernel(kernel->second, module->second, launch.entry));
-        }
-        entry.kernels.push_back(kernel->second);
-        if (local) entry.objects.push_back(local->kernel(kernel->second));
-      }
+      entry.kernels.push_back(kernel->second);
+      if (local) entry.objects.push_back(local->kernel(kernel->second));
     }
     return {};
   }
@@ -301,12 +318,12 @@ KernelRunner::KernelRunner() = default;
 KernelRunner::~KernelRunner() = default;
 
 Result<std::unique_ptr<KernelRunner>> KernelRunner::create(
-    Session& session, std::shared_ptr<const Executable> executable) noexcept {
+    Session& session, std::shared_ptr<const Executable> executable, BeyondLimits beyond) noexcept {
   if (!executable) return fail(internal_error("a runner of no executable"));
   TAPML_TRY(validate(*executable));
   std::unique_ptr<KernelRunner> runner(new KernelRunner);
   runner->state_ = std::make_unique<State>(session, std::move(executable));
-  TAPML_TRY(runner->state_->load());
+  TAPML_TRY(runner->state_->load(beyond));
   return runner;
 }
 
@@ -331,6 +348,7 @@ Status KernelRunner::enqueue(int32_t kernel, Arguments args, std::span<const int
         "the executable for " + executable.target + " does not implement this kernel",
         "kernel " + info.name));
   }
+  if (ready.refused) return fail(*ready.refused);
   const Implementation& implementation = *ready.implementation;
   if (!ready.rules.fit(args, scalars)) {
     TAPML_TRY(check_arguments(info, args, scalars, implementation.segments, state_->session));
@@ -388,6 +406,7 @@ Status KernelRunner::prepare(int32_t kernel, Arguments sources, const Tensor& ou
   }
   const KernelInfo& info = state_->executable->kernels[kernel];
   const Ready& ready = state_->ready[kernel];
+  if (ready.refused) return fail(*ready.refused);
   const Implementation& implementation = *ready.implementation;
   const std::vector<int32_t> params = prepared_sources(implementation, info);
   if (sources.size() != params.size()) {

@@ -1,7 +1,10 @@
 // `tapml carve` of a text module, and `tapml suite` on what comes out.
+#include "topdown/suite/suite.h"
+
 #include <gtest/gtest.h>
 
 #include "io/safetensors.h"
+#include "ir/exceptions.h"
 #include "support/program.h"
 
 namespace tapml {
@@ -186,6 +189,24 @@ TEST_F(SuiteCommand, NaNOfTheSourceIsTold) {
       << result.all();
   EXPECT_NE(result.out.find("from NaN in its input"), std::string::npos) << result.all();
   passes("s");
+}
+
+TEST_F(SuiteCommand, NothingTestedIsNoPass) {
+  carve("s", {"--inputs", inputs(2, 1), "--function", "main"});
+  topdown::Suite suite = unwrap(topdown::load_suite(folder_ / "s"));
+  ASSERT_EQ(suite.kernels.size(), 2u);
+  std::erase_if(suite.calls, [](const topdown::SuiteCall& call) { return call.kernel == 1; });
+  unwrap(topdown::save_suite(suite, folder_ / "one"));
+  ProgramResult result = run_program({"replay", folder_ / "one", "--target", "cpu"});
+  EXPECT_EQ(result.exit_code, 0) << result.all();
+  EXPECT_NE(result.out.find(suite.kernels[1].name + ": the suite has no test of it"),
+            std::string::npos)
+      << result.all();
+  expect_failure({"replay", folder_ / "one", "--kernel", suite.kernels[1].name}, 2,
+                 {"no test of kernel " + suite.kernels[1].name});
+  suite.calls.clear();
+  unwrap(topdown::save_suite(suite, folder_ / "none"));
+  expect_failure({"replay", folder_ / "none"}, 2, {"the suite has no tests"});
 }
 
 TEST_F(SuiteCommand, BadInputs) {

@@ -7,6 +7,7 @@
 namespace tapml::test {
 namespace {
 
+using runtime::BeyondLimits;
 using runtime::KernelRunner;
 using runtime::Tensor;
 
@@ -214,6 +215,22 @@ TEST_F(KernelRunnerTest, LimitsOfLaunchesAreCheckedAtLoad) {
   runner = KernelRunner::create(*test_, share(kernels_only(native_blob())));
   ASSERT_FALSE(runner);
   EXPECT_NE(runner.error().message.find("a work group of 32 threads"), std::string::npos);
+}
+
+TEST_F(KernelRunnerTest, OnlyCallsOfWhatIsBeyondALimitMayBeRefused) {
+  Executable program = kernels_only(native_blob());
+  program.implementations[kAdd].launches[0].workgroup_threads = 64;
+  test_.device->limits().max_workgroup_threads = 32;
+  auto runner =
+      KernelRunner::create(*test_, share(std::move(program)), BeyondLimits::kRefusesCalls);
+  ASSERT_TRUE(runner) << runner.error().to_string();
+  Tensor a = tensor({1, 2});
+  const Status refused = (*runner)->enqueue(kAdd, std::vector{a, a, a}, std::vector<int64_t>{2});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().fault, PlatformFault::kLimit);
+  EXPECT_EQ(refused.error().where, "kernel add_00000001, launch of add");
+  EXPECT_EQ(test_.behaviour().launches, 0);
+  EXPECT_TRUE((*runner)->enqueue(kTwice, std::vector{a, a, a}, std::vector<int64_t>{2}));
 }
 
 TEST_F(KernelRunnerTest, AWorkspaceThatDoesNotFitNamesTheKernel) {

@@ -2,7 +2,10 @@
 
 #include "conformance/programs.h"
 #include "device/null/null_device.h"
+#include "pipeline/compile.h"
 #include "runtime/local_session.h"
+#include "text/parser.h"
+#include "topdown/losing_session.h"
 #include "topdown/suite/carve.h"
 
 namespace tapml::test {
@@ -130,6 +133,63 @@ TEST_F(CarverTest, LargeTensorsKeepTheirValues) {
   ASSERT_FALSE(suite.calls.empty());
   EXPECT_EQ(suite.calls[0].before[0], content_hash(large));
   for (const auto& [hash, held] : suite.tensors) EXPECT_EQ(content_hash(held), hash);
+}
+
+// y = sqrt(x) and z = tanh(y) on the cpu.
+std::shared_ptr<const Executable> roots() {
+  pipeline::Instruments instruments;
+  instruments.skip = {"fuse_ops"};
+  return pipeline::compile(text::parse(R"(module
+def main(x: Tensor((n, 8), f32)) -> Tensor((n, 8), f32) {
+  dataflow {
+    y: Tensor((n, 8), f32) = sqrt(x)
+    z: Tensor((n, 8), f32) = tanh(y)
+    output z
+  }
+  return z
+}
+)",
+                                       "m.txt"),
+                           target::parse_target("cpu"), {.instruments = instruments});
+}
+
+bool call_roots(runtime::Session& session, runtime::VirtualMachine& machine, float x) {
+  const HostTensor input = HostTensor::from<float>(DType::kF32, {2, 8}, std::vector<float>(16, x));
+  std::vector<Value> args = {*runtime::upload(session, input)};
+  return machine.call("main", args).has_value();
+}
+
+TEST(CarverNaN, IsSeenInCallsThatAreNotKept) {
+  auto session = testing::open_session("cpu");
+  auto machine = std::move(*runtime::VirtualMachine::create(*session, roots()));
+  topdown::Carver carver(machine->executable(), 1);
+  machine->call_point().set_observer(&carver);
+  EXPECT_TRUE(call_roots(*session, *machine, 4));
+  EXPECT_FALSE(carver.nan());
+  EXPECT_TRUE(call_roots(*session, *machine, 9));
+  EXPECT_FALSE(carver.nan());
+  EXPECT_TRUE(call_roots(*session, *machine, -1));
+  machine->call_point().set_observer(nullptr);
+  EXPECT_EQ(carver.suite().calls.size(), 2u);
+  ASSERT_TRUE(carver.nan());
+  EXPECT_TRUE(carver.nan()->kernel.starts_with("sqrt_")) << carver.nan()->kernel;
+  EXPECT_TRUE(carver.nan()->inputs.empty());
+  EXPECT_EQ(carver.nan()->sequence, 4);
+  EXPECT_EQ(carver.nan()->calls, 2) << "what reads it has it, too";
+}
+
+TEST(CarverTake, LeavesOutWhatNeverEnded) {
+  topdown::LosingSession session(1);
+  auto machine = std::move(*runtime::VirtualMachine::create(session, roots()));
+  topdown::Carver carver(machine->executable());
+  machine->call_point().set_observer(&carver);
+  EXPECT_FALSE(call_roots(session, *machine, 4)) << "the device is lost";
+  machine->call_point().set_observer(nullptr);
+  const topdown::Suite suite = carver.take();
+  ASSERT_EQ(suite.kernels.size(), 1u);
+  EXPECT_TRUE(suite.kernels[0].name.starts_with("sqrt_"));
+  ASSERT_EQ(suite.calls.size(), 1u);
+  EXPECT_EQ(suite.calls[0].kernel, 0);
 }
 
 }  // namespace

@@ -85,6 +85,23 @@ TEST(Compare, ATargetOfNansFails) {
   EXPECT_EQ(nans.target.mask_mismatches, 1);
 }
 
+TEST(Compare, WhatFailsIsWorseThanWhatPasses) {
+  const op::RefTensor ones = judge({1, 1}, 0.5);
+  const HostTensor right = floats({1, 1});
+  const Comparison exact = compare(right, right, ones),
+                   near = compare(floats({1.25, 1}), right, ones),
+                   far = compare(floats({9, 1}), right, ones),
+                   nan = compare(floats({kNan, 1}), right, ones),
+                   nans = compare(floats({kNan, kNan}), right, ones),
+                   source = compare(right, floats({kNan, 1}), ones);
+  const std::vector<const Comparison*> rising = {&exact, &near, &source, &far, &nan, &nans};
+  for (size_t i = 0; i < rising.size(); ++i) {
+    for (size_t j = 0; j < rising.size(); ++j) {
+      EXPECT_EQ(is_worse(*rising[i], *rising[j]), i > j) << i << " and " << j;
+    }
+  }
+}
+
 TEST(Compare, ElementsThatNobodyWantsDoNotCount) {
   op::RefTensor sampled = judge({1, 1, 1}, 0.5);
   sampled.wanted = {1, 0, 1};

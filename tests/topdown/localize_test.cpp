@@ -4,9 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
+#include "runtime/forwarding_session.h"
 #include "support/expect_error.h"
 #include "support/temp_folder.h"
-#include "tir/visit.h"
+#include "topdown/altered_kernels.h"
+#include "topdown/described_session.h"
 #include "topdown/kernels/planted_session.h"
 #include "topdown/kernels/plants/families.h"
 #include "topdown/kernels/skeleton.h"
@@ -16,6 +20,8 @@
 
 namespace tapml::topdown {
 namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // A session of the cpu for the kernels under test; the source has its own.
 struct Platforms {
@@ -186,44 +192,38 @@ TEST(Localize, BugsOfTheRuntimeWantAProcess) {
   testing::expect_user_error([&] { localized(options); }, {"--plant", "process of its own"});
 }
 
-// A bug that shows where a size is above a limit, which the tests that were carved do not reach.
-tir::PrimFuncRef wrong_when_long(const tir::PrimFunc& func, int64_t limit) {
-  auto result = std::make_shared<tir::PrimFunc>(func);
-  result->body = tir::rewrite(func.body, {}, [&](const tir::Stmt& s) -> tir::Stmt {
-    if (s->kind != tir::StmtKind::kStore) return nullptr;
-    const auto& store = tir::as<tir::StoreNode>(s);
-    if (store.buffer->scope != tir::Scope::kGlobal || func.scalars.empty()) return nullptr;
-    PrimExpr wrong = store.value * make_float(1.5, store.buffer->dtype);
-    return tir::make_store(store.buffer, store.indices,
-                           select(lt(PrimExpr(limit), func.scalars.back()), wrong, store.value));
-  });
-  return result;
-}
-
-// Carved with a prompt of two tokens.
-Suite short_suite() {
+// Carved with prompts, and a token behind each.
+Suite suite_of(const std::vector<std::vector<int32_t>>& prompts) {
   auto engine = small_model().engine();
   Carver carver(*small_model().executable);
   engine->vm().call_point().set_observer(&carver);
-  unwrap(engine->clear());
-  unwrap(runtime::download(unwrap(engine->prefill(std::vector<int32_t>{3, 1}))));
-  unwrap(runtime::download(unwrap(engine->decode(9))));
+  for (const std::vector<int32_t>& prompt : prompts) {
+    unwrap(engine->clear());
+    unwrap(runtime::download(unwrap(engine->prefill(prompt))));
+    unwrap(runtime::download(unwrap(engine->decode(9))));
+  }
   engine->vm().call_point().set_observer(nullptr);
   return carver.take();
+}
+Suite short_suite() { return suite_of({{3, 1}}); }
+
+// A kernel of norms that is called with two scalars, sequences and tokens: {1, 2}.
+std::string norm_of_prompts(const Suite& suite) {
+  for (const SuiteCall& call : suite.calls) {
+    const std::string& name = suite.kernels[static_cast<size_t>(call.kernel)].name;
+    if (name.starts_with("rms_norm") && call.scalars == std::vector<int64_t>{1, 2}) return name;
+  }
+  ADD_FAILURE() << "no such kernel";
+  return "";
 }
 
 TEST(Localize, WhatTheSuiteDoesNotShowIsFoundInTheModel) {
   LocalizeOptions options;
   options.suite = short_suite();
-  // Called with two scalars by a prompt: sequences and tokens.
-  std::string victim;
-  for (const SuiteCall& call : options.suite->calls) {
-    const std::string& name = options.suite->kernels[static_cast<size_t>(call.kernel)].name;
-    if (name.starts_with("rms_norm") && call.scalars == std::vector<int64_t>{1, 2}) victim = name;
-  }
+  const std::string victim = norm_of_prompts(*options.suite);
   ASSERT_NE(victim, "");
   options.rewrite = [&](const std::string& name, tir::PrimFuncRef scheduled) {
-    return name == victim ? wrong_when_long(*scheduled, 3) : scheduled;
+    return name == victim ? scaled_when_long(*scheduled, 3, 1.5) : scheduled;
   };
   const Localization found = localized(options);
   EXPECT_EQ(culprits_of(found), std::set<std::string>{victim});
@@ -241,8 +241,101 @@ TEST(Localize, WhatTheSuiteDoesNotShowIsFoundInTheModel) {
   EXPECT_EQ(culprit.smallest->dims_after[1].second, 4);
 }
 
-TEST(Localize, AReproducerNeedsNoModel) {
+// NaN has no error that could be larger than that of a call that passes.
+TEST(Localize, ACallOfNaNStaysTheWorstOne) {
   LocalizeOptions options;
+  options.suite = suite_of({kPrompt, {3, 1}});
+  const std::string victim = norm_of_prompts(*options.suite);
+  options.repeats = 1;
+  options.rewrite = [&](const std::string& name, tir::PrimFuncRef scheduled) {
+    return name == victim ? scaled_when_long(*scheduled, 3, kNaN) : scheduled;
+  };
+  const Localization found = localized(options);
+  ASSERT_EQ(culprits_of(found), std::set<std::string>{victim});
+  const Culprit& culprit = found.culprits[0];
+  EXPECT_GT(culprit.verdict.calls, 1);
+  EXPECT_GT(culprit.verdict.worst.target.mask_mismatches, 0);
+  EXPECT_FALSE(culprit.verdict.worst.target_ok);
+  ASSERT_TRUE(culprit.verdict.difference);
+  EXPECT_GT(culprit.verdict.difference->outside, 0);
+  EXPECT_EQ(culprit.failed_runs, culprit.runs);
+  ASSERT_TRUE(culprit.smallest);
+  EXPECT_EQ(culprit.smallest->dims_after.back().second, 4) << "the limit";
+}
+
+// The first launch of one kernel does nothing.
+class OnceLostSession : public runtime::ForwardingSession {
+ public:
+  explicit OnceLostSession(std::string kernel)
+      : ForwardingSession(testing::open_session("cpu")), kernel_(std::move(kernel)) {}
+
+  Status get_kernel(runtime::KernelId id, runtime::ModuleId module,
+                    const std::string& entry) noexcept override {
+    if (entry.starts_with(kernel_)) entries_.insert(id);
+    return ForwardingSession::get_kernel(id, module, entry);
+  }
+  Status launch(runtime::StreamId stream, const runtime::LaunchRequest& request) noexcept override {
+    if (entries_.contains(request.kernel) && !std::exchange(lost_, true)) return {};
+    return ForwardingSession::launch(stream, request);
+  }
+
+ private:
+  std::string kernel_;
+  std::set<runtime::KernelId> entries_;
+  bool lost_ = false;
+};
+
+TEST(Localize, AKernelThatFailsOnceHasARateAndNoSmallestInput) {
+  const std::string victim = kernel_named("rms_norm_");
+  for (int64_t repeats : {1, 3}) {
+    LocalizeOptions options;
+    options.repeats = repeats;
+    options.cache = &kernel_cache();
+    Platforms platforms;
+    OnceLostSession session(victim);
+    platforms.target.session = &session;
+    const Localization found =
+        localize(small_model().golden.model.module, small_model().golden.model.weights, kPrompt,
+                 platforms.source, platforms.target, options);
+    ASSERT_EQ(culprits_of(found), std::set<std::string>{victim});
+    EXPECT_EQ(found.culprits[0].runs, std::max<int64_t>(2, repeats)) << "what was tried counts";
+    EXPECT_EQ(found.culprits[0].failed_runs, 1);
+    EXPECT_FALSE(found.culprits[0].smallest);
+  }
+}
+
+// No smaller input of it would say what is right.
+TEST(Localize, WhereTheSourceIsWrongTooNothingIsMadeSmaller) {
+  const std::string victim = kernel_named("rms_norm_");
+  LocalizeOptions options;
+  options.suite = carved();
+  HostTensor wrong;
+  for (SuiteCall& call : options.suite->calls) {
+    if (call.kernel != options.suite->find_kernel(victim)) continue;
+    for (std::string& hash : call.after) {
+      if (hash.empty()) continue;
+      const HostTensor& right = options.suite->tensors.at(hash);
+      wrong = HostTensor::zeros(right.dtype(), right.shape());
+      for (int64_t i = 0; i < wrong.size(); ++i) wrong.set_f64(i, right.at_f64(i) + 1);
+      hash = content_hash(wrong);
+      options.suite->tensors.insert_or_assign(hash, wrong);
+    }
+  }
+  options.rewrite = [&](const std::string& name, tir::PrimFuncRef scheduled) {
+    return name == victim ? plants::wrong_constant(*scheduled).at(0) : scheduled;
+  };
+  const Localization found = localized(options);
+  ASSERT_EQ(culprits_of(found), std::set<std::string>{victim});
+  EXPECT_TRUE(found.culprits[0].verdict.source_wrong);
+  EXPECT_EQ(found.culprits[0].failed_runs, 5);
+  EXPECT_FALSE(found.culprits[0].smallest);
+}
+
+class LocalizeReproducer : public ::testing::TestWithParam<int> {};  // seconds to make it smaller
+
+TEST_P(LocalizeReproducer, NeedsNoModel) {
+  LocalizeOptions options;
+  options.shrink_time = std::chrono::seconds(GetParam());
   const std::string kernel = kernel_named("rms_norm_");
   tir::PrimFuncRef implementation;
   options.rewrite = [&](const std::string& name, tir::PrimFuncRef scheduled) {
@@ -251,6 +344,7 @@ TEST(Localize, AReproducerNeedsNoModel) {
   };
   const Localization found = localized(options);
   ASSERT_EQ(found.culprits.size(), 1u);
+  EXPECT_EQ(found.culprits[0].smallest.has_value(), GetParam() > 0);
   testing::TempFolder folder;
   unwrap(write_reproducer(found.culprits[0], "cpu", folder / "r"));
   EXPECT_NE(testing::read_bytes(folder / "r/README.md").find("tapml replay suite --target cpu"),
@@ -269,6 +363,8 @@ TEST(Localize, AReproducerNeedsNoModel) {
     EXPECT_FALSE(verdict.source_wrong);
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Seconds, LocalizeReproducer, ::testing::Values(0, 10));
 
 // One of the user's own kernels is right, one is not.
 TEST(Localize, AWrongKernelOfTheUserIsNamedWithItsSource) {
@@ -291,6 +387,48 @@ TEST(Localize, AWrongKernelOfTheUserIsNamedWithItsSource) {
   unwrap(write_reproducer(found.culprits[0], "cpu", folder / "r"));
   EXPECT_EQ(testing::read_bytes(folder / "r/kernels/wrong.c"), text);
   EXPECT_NE(testing::read_bytes(folder / "r/README.md").find("--kernels kernels"),
+            std::string::npos);
+}
+
+TEST(Localize, AKernelBeyondALimitOfTheDeviceIsTheOnlyCulprit) {
+  const target::Target target = target::parse_target("cpu");
+  const std::string victim = kernel_named("rms_norm_");
+  std::string text =
+      kernel_skeleton(pipeline::fix_kernels(small_model().golden.model.module), victim, target);
+  const std::string groups = " in groups of ";
+  const size_t size = text.find(groups) + groups.size();
+  text.replace(size, text.find('\n', size) - size, "1000000");
+  testing::TempFolder folder;
+  testing::write_bytes(folder / "k.c", text);
+  LocalizeOptions options;
+  options.cache = &kernel_cache();
+  options.user_sources = read_user_sources(folder / ".", target);
+  Platforms platforms;
+  DescribedSession session;
+  session.described.limits.max_workgroup_threads = 65536;
+  platforms.target.session = &session;
+  const Localization found =
+      localize(small_model().golden.model.module, small_model().golden.model.weights, kPrompt,
+               platforms.source, platforms.target, options);
+  ASSERT_EQ(culprits_of(found), std::set<std::string>{victim});
+  EXPECT_EQ(found.culprits[0].verdict.failed, Failure::kRefused);
+  EXPECT_EQ(found.culprits[0].failed_runs, 5);
+  EXPECT_TRUE(found.rest.passed);
+}
+
+TEST(Localize, NaNOfTheSourceIsToldBeforeAnyKernelIsTried) {
+  LocalizeOptions options;
+  options.cache = &kernel_cache();
+  const Platforms platforms;
+  const Localization found = localize(small_model().golden.model.module, weights_with_nan(),
+                                      kPrompt, platforms.source, platforms.target, options);
+  ASSERT_TRUE(found.source_nan);
+  EXPECT_EQ(found.source_nan->origin, Origin{"model.norm"});
+  EXPECT_TRUE(found.found());
+  EXPECT_TRUE(found.culprits.empty());
+  EXPECT_TRUE(found.verdicts.empty());
+  EXPECT_EQ(found.hybrid_runs, 0);
+  EXPECT_NE(localization_text(found).find("NaN in the source's own run: rms_norm_"),
             std::string::npos);
 }
 

@@ -5,10 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "support/expect_error.h"
 #include "support/sanitized.h"
 #include "support/temp_folder.h"
+#include "topdown/described_session.h"
+#include "topdown/kernels/skeleton.h"
+#include "topdown/kernels/user_kernels.h"
 #include "topdown/losing_session.h"
 #include "topdown/migrate/migration_state.h"
 #include "topdown/report/read_verdict.h"
@@ -222,6 +226,109 @@ TEST(Migrate, StopsAtTheFirstThatStays) {
   EXPECT_EQ(stopped.culprits()[0]->verdict.kernel, all[3]);
 }
 
+// Of tokens that are read alone, one is taken for another.
+class OtherTokenSession : public runtime::ForwardingSession {
+ public:
+  OtherTokenSession(int32_t from, int32_t to)
+      : ForwardingSession(testing::open_session("cpu")), from_(from), to_(to) {}
+
+  Status read(runtime::StreamId stream, runtime::BufferRange from, std::span<std::byte> bytes,
+              runtime::Deadline deadline) noexcept override {
+    TAPML_TRY(ForwardingSession::read(stream, from, bytes, deadline));
+    if (bytes.size() == sizeof from_ && std::memcmp(bytes.data(), &from_, sizeof from_) == 0) {
+      std::memcpy(bytes.data(), &to_, sizeof to_);
+    }
+    return {};
+  }
+
+ private:
+  int32_t from_, to_;
+};
+
+// One platform goes on where the other ends the text; the judge finds both as likely.
+TEST(Migrate, ATieWithAStopTokenIsATie) {
+  MigrateOptions options = short_run();
+  options.cache = &kernel_cache();
+  const std::vector<int32_t>& tokens = plain().source_tokens;
+  const int32_t first = tokens.at(0);
+  const std::map<std::string, HostTensor>& weights = small_model().golden.model.weights;
+  const HostTensor& embedding = weights.at("model.embed_tokens.weight");
+  const int64_t width = embedding.shape()[1];
+  const auto stop = static_cast<int32_t>(embedding.shape()[0] - 1);
+  ASSERT_LT(first, stop) << "of equal ones the first is taken";
+  ASSERT_EQ(std::ranges::count(tokens, stop) + std::ranges::count(kPrompt, stop), 0);
+  options.eos = {stop + 1000, stop};
+  for (bool equal : {true, false}) {
+    std::map<std::string, HostTensor> tied = weights;
+    HostTensor rows = HostTensor::zeros(embedding.dtype(), embedding.shape());
+    for (int64_t i = 0; i < rows.size(); ++i) {
+      const bool copied = equal && i >= stop * width;
+      rows.set_f64(i, embedding.at_f64(copied ? i - (stop - first) * width : i));
+    }
+    tied["model.embed_tokens.weight"] = rows;
+    auto from = testing::open_session("cpu");
+    OtherTokenSession to(first, stop);
+    const Migration migration = migrate(small_model().golden.model.module, tied, kPrompt,
+                                        {target::parse_target("cpu"), from.get(), {}},
+                                        {target::parse_target("cpu"), &to, {}}, options);
+    EXPECT_EQ(migration.source_tokens, tokens);
+    EXPECT_TRUE(migration.target_ran);
+    EXPECT_TRUE(migration.target_tokens.empty());
+    EXPECT_EQ(migration.first_divergence, 0);
+    EXPECT_EQ(migration.tie, equal);
+    EXPECT_EQ(migration.passed(), equal);
+  }
+}
+
+TEST(Migrate, NaNOfTheSourceIsToldBeforeAnyKernelIsTried) {
+  MigrateOptions options = short_run();
+  options.cache = &kernel_cache();
+  auto from = testing::open_session("cpu"), to = testing::open_session("cpu");
+  const Migration migration = migrate(small_model().golden.model.module, weights_with_nan(),
+                                      kPrompt, {target::parse_target("cpu"), from.get(), {}},
+                                      {target::parse_target("cpu"), to.get(), {}}, options);
+  ASSERT_TRUE(migration.source_nan);
+  EXPECT_TRUE(migration.source_nan->kernel.starts_with("rms_norm_"))
+      << migration.source_nan->kernel;
+  EXPECT_EQ(migration.source_nan->inputs.size(), 1u);
+  EXPECT_EQ(migration.source_nan->origin, Origin{"model.norm"});
+  EXPECT_TRUE(migration.steps.empty());
+  EXPECT_TRUE(migration.culprits().empty());
+  EXPECT_FALSE(migration.target_ran);
+  EXPECT_FALSE(migration.passed());
+  EXPECT_NE(migration_verdict(migration).find("NaN in the source's own run: rms_norm_"),
+            std::string::npos);
+  EXPECT_EQ(migration_json(migration).find("nan")->find("layers")->as_string(), "model.norm");
+}
+
+// The others move, and their tests say nothing of what cannot run.
+TEST(Migrate, AKernelBeyondALimitOfTheDeviceStays) {
+  const std::string victim = kernels_of(plain()).at(3);
+  const target::Target target = target::parse_target("cpu");
+  std::string text =
+      kernel_skeleton(pipeline::fix_kernels(small_model().golden.model.module), victim, target);
+  const std::string groups = " in groups of ";
+  const size_t size = text.find(groups) + groups.size();
+  text.replace(size, text.find('\n', size) - size, "1000000");
+  testing::TempFolder folder;
+  testing::write_bytes(folder / "k.c", text);
+  MigrateOptions options = short_run();
+  options.user_sources = read_user_sources(folder / ".", target);
+  auto session = std::make_unique<DescribedSession>();
+  session->described.limits.max_workgroup_threads = 65536;
+  const Migration migration = migrated(options, std::move(session));
+  EXPECT_EQ(kernels_of(migration), kernels_of(plain()));
+  for (const MigrationStep& step : migration.steps) {
+    EXPECT_EQ(step.migrated, step.verdict.kernel != victim) << step.verdict.kernel;
+    if (step.verdict.kernel != victim) continue;
+    EXPECT_EQ(step.verdict.failed, Failure::kRefused);
+    EXPECT_NE(step.verdict.failure.find("a work group of 1000000 threads"), std::string::npos)
+        << step.verdict.failure;
+  }
+  EXPECT_FALSE(migration.passed());
+  EXPECT_TRUE(migration.failed.at(victim).suite) << "the call that was refused";
+}
+
 TEST(MigrationState, AMigrationGoesOnWhereTheDeviceWasLost) {
   MigrateOptions options = short_run();
   const Migration& whole = plain();
@@ -359,14 +466,73 @@ TEST(MigrationState, WhatHasOtherCodeIsTriedAgain) {
   EXPECT_TRUE(again.passed());
 }
 
+// A driver compiles, so that another one may make other code of the same source.
+TEST(MigrationState, AnotherDriverIsTriedAgain) {
+  testing::TempFolder folder;
+  MigrateOptions options = short_run();
+  options.state = folder / "state";
+  auto session = std::make_unique<DescribedSession>();
+  session->described.version = "driver 1";
+  const Migration first = migrated(options, std::move(session));
+  EXPECT_TRUE(first.passed());
+  for (const int64_t known : {int64_t{0}, static_cast<int64_t>(std::ssize(first.steps))}) {
+    session = std::make_unique<DescribedSession>();
+    session->described.version = "driver 2";
+    const Migration again = migrated(options, std::move(session));
+    EXPECT_EQ(again.resumed, known);
+    EXPECT_TRUE(again.passed());
+  }
+}
+
+// The limit of time, or what ran before it, may have been the reason.
+TEST(MigrationState, WhatDidNotEndIsTriedAgain) {
+  testing::TempFolder folder;
+  const CodeDigests code = {{"a", "1"}, {"b", "2"}, {"c", "3"}};
+  for (Failure failure : {Failure::kTimeout, Failure::kCrash, Failure::kRefused,
+                          Failure::kOutOfBounds, Failure::kNone}) {
+    const bool again = failure == Failure::kTimeout || failure == Failure::kCrash;
+    const std::string state = folder / failure_name(failure);
+    MigrationStep right, wrong, last;
+    right.unit = wrong.unit = "ab";
+    last.unit = "c";
+    right.verdict.kernel = "a";
+    wrong.verdict.kernel = "b";
+    last.verdict.kernel = "c";
+    wrong.verdict.failed = failure;
+    wrong.verdict.passed = false;
+    MigrationState::open(state, {}, code).add({right, wrong});
+    MigrationState reopened = MigrationState::open(state, {}, code);
+    reopened.add({last});
+    EXPECT_EQ(reopened.steps_of("ab", {"a", "b"}).empty(), again) << failure_name(failure);
+    EXPECT_EQ(reopened.steps_of("c", {"c"}).size(), 1u);
+    wrong.verdict.failed = Failure::kNone;
+    reopened.add({right, wrong});
+    EXPECT_EQ(reopened.steps_of("ab", {"a", "b"}).size(), 2u);
+    const Json json = unwrap(parse_json(testing::read_bytes(state + "/state.json"), "state.json"));
+    EXPECT_EQ(json.find("steps")->items().size(), 3u) << "each once";
+  }
+  MigrationStep hung;
+  hung.unit = hung.verdict.kernel = "c";
+  hung.hybrid.failure = "a kernel did not end within 1 s";
+  MigrationState::open(folder / "hybrid", {}, code).add({hung});
+  EXPECT_TRUE(MigrationState::open(folder / "hybrid", {}, code).steps_of("c", {"c"}).empty());
+}
+
 TEST(MigrationState, CodeIsToldApartKernelByKernel) {
   const Executable& executable = *small_model().executable;
-  const CodeDigests digests = code_digests(executable);
+  const DeviceInfo device{.name = "a device", .version = "1"};
+  const CodeDigests digests = code_digests(executable, device);
   EXPECT_EQ(digests.size(), executable.kernels.size());
-  EXPECT_EQ(code_digests(executable), digests);
+  EXPECT_EQ(code_digests(executable, device), digests);
   Executable changed = executable;
   changed.implementations.back().launches.back().workgroup_threads += 1;
-  const CodeDigests others = code_digests(changed);
+  for (const DeviceInfo& another : {DeviceInfo{.name = "another", .version = "1"},
+                                    DeviceInfo{.name = "a device", .version = "2"}}) {
+    for (const auto& [kernel, digest] : code_digests(executable, another)) {
+      EXPECT_NE(digest, digests.at(kernel)) << kernel;
+    }
+  }
+  const CodeDigests others = code_digests(changed, device);
   for (const auto& [kernel, digest] : digests) {
     const auto last = static_cast<size_t>(changed.implementations.back().kernel);
     EXPECT_EQ(others.at(kernel) != digest, kernel == changed.kernels[last].name) << kernel;

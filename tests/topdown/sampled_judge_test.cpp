@@ -2,6 +2,9 @@
 // most, and elements drawn at random.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "passes/kernel.h"
 #include "passes/legalize.h"
 #include "text/parser.h"
@@ -72,6 +75,21 @@ TEST(SampledJudge, FindsTheElementThatDiffersMost) {
   EXPECT_EQ(comparison.outcome, Outcome::kFail);
   EXPECT_EQ(comparison.target.worst, 9999);
   EXPECT_NEAR(comparison.target.max_abs, 0.5, 1e-5);
+}
+
+// Masks are full of equal infinities, which are no differences.
+TEST(SampledJudge, FindsADifferenceAmongEqualInfinities) {
+  Suite suite = matmul_suite();
+  const double infinity = std::numeric_limits<double>::infinity();
+  HostTensor wrong = HostTensor::zeros(DType::kF32, {128, 128});
+  HostTensor& y = suite.tensors.at("y");
+  for (int64_t i = 0; i < wrong.size(); ++i) {
+    if (i % 2 == 0) y.set_f64(i, i % 4 == 0 ? -infinity : std::nan(""));
+    wrong.set_f64(i, y.at_f64(i));
+  }
+  wrong.set_f64(9999, y.at_f64(9999) + 0.5);
+  Judge judge(suite, 1000);
+  EXPECT_EQ(judge.outputs(0, {wrong})[0].wanted[9999], 1);
 }
 
 TEST(SampledJudge, IsDeterministic) {

@@ -1,6 +1,7 @@
 // A small random model and one carved run of it.
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include "pipeline/kernel_cache.h"
@@ -22,6 +23,17 @@ inline pipeline::KernelCache& kernel_cache() {
   static pipeline::KernelCache cache(
       std::make_shared<DiskCache>(DiskCacheOptions{folder / "cache", {}}));
   return cache;
+}
+
+// Its weights, one element of the last norm NaN.
+inline std::map<std::string, HostTensor> weights_with_nan() {
+  std::map<std::string, HostTensor> weights = small_model().golden.model.weights;
+  HostTensor& norm = weights.at("model.norm.weight");
+  HostTensor wrong = HostTensor::zeros(norm.dtype(), norm.shape());
+  for (int64_t i = 0; i < wrong.size(); ++i) wrong.set_f64(i, norm.at_f64(i));
+  wrong.set_f64(3, std::numeric_limits<double>::quiet_NaN());
+  norm = wrong;
+  return weights;
 }
 
 inline std::vector<HostTensor> logits_of(llm::Engine& engine) {

@@ -47,6 +47,8 @@ class Localizer {
   Localization run() {
     prepare_source();
     prepare_suite();
+    if (result_.source_nan) return finish();
+    model_judge_.emplace(ModelJudge::of(module_, weights_, *engine_, run_));
     prepare_target();
     replay_all();
     bisect();
@@ -59,12 +61,15 @@ class Localizer {
                std::ssize(result_.culprits));
       examine(result_.culprits[i]);
     }
+    return finish();
+  }
+
+ private:
+  Localization finish() {
     result_.timeline = timeline_.take();
     result_.seconds = timeline_.now();
     return std::move(result_);
   }
-
- private:
   void progress(const std::string& step, int64_t done = 0, int64_t total = 0) {
     // Counted steps are of one kind, which their first word names.
     timeline_.begin(total == 0 ? "steps" : step.substr(0, step.find(' ')), step);
@@ -87,7 +92,7 @@ class Localizer {
     return implement;
   }
 
-  // The trusted side: engine, tokens to force, the judge of the whole model.
+  // The trusted side: engine, tokens to force.
   void prepare_source() {
     progress("compile for " + source_.target.text);
     fixed_ = pipeline::fix_kernels(module_, implement_options().instruments);
@@ -105,7 +110,6 @@ class Localizer {
     result_.target_info = sandbox_.session().info();
     progress("run on " + source_.target.text);
     run_.forced = generate();
-    model_judge_.emplace(ModelJudge::of(module_, weights_, *engine_, run_));
   }
 
   std::vector<int32_t> generate() {
@@ -118,9 +122,8 @@ class Localizer {
     return tokens;
   }
 
-  Suite carve(std::set<std::string> only = {}) {
+  Suite carve(CarvedRun& carver) {
     unwrap(engine_->clear());
-    CarvedRun carver(*source_executable_, std::move(only));
     engine_->vm().call_point().set_observer(&carver);
     auto tokens = guard([&] { return generate(); });
     engine_->vm().call_point().set_observer(nullptr);
@@ -139,7 +142,10 @@ class Localizer {
     const auto policy = find_attr<std::string>(fixed_.attrs, "boundary_policy");
     if (!options_.suite) {
       progress("carve");
-      suite_ = carve();
+      CarvedRun carver(*source_executable_, {});
+      suite_ = carve(carver);
+      result_.source_nan = carver.nan();
+      if (result_.source_nan) return;
     } else {
       suite_ = *options_.suite;
       if (policy && suite_.boundary_policy != *policy) {
@@ -149,7 +155,7 @@ class Localizer {
     }
     bool any = false;
     for (const KernelInfo& kernel : source_executable_->kernels) {
-      if (suite_.find_kernel(kernel.name) >= 0) {
+      if (has_tests(kernel.name)) {
         any = true;
       } else if (options_.suite) {
         result_.untested.push_back(kernel.name);
@@ -238,13 +244,13 @@ class Localizer {
   void replay_all() {
     const auto total = std::ssize(suite_.kernels);
     for (const SuiteKernel& kernel : suite_.kernels) {
-      if (target_executable_->find_kernel(kernel.name) >= 0) {
+      if (is_tested(kernel.name)) {
         tell({.kernel = kernel.name, .stage = KernelStage::kWaiting});
       }
     }
     for (int32_t kernel = 0; kernel < total; ++kernel) {
       const std::string& name = suite_.kernels[static_cast<size_t>(kernel)].name;
-      if (target_executable_->find_kernel(name) < 0) continue;  // of a larger suite
+      if (!is_tested(name)) continue;
       check_cancelled();
       progress("replay " + name, kernel, total);
       tell({.kernel = name, .stage = KernelStage::kTesting});
@@ -264,6 +270,15 @@ class Localizer {
       result_.verdicts.push_back(std::move(verdict));
     }
     progress("replay", total, total);
+  }
+
+  // A larger suite has kernels of other models, too; a kernel may have no call in it.
+  bool is_tested(const std::string& kernel) const {
+    return target_executable_->find_kernel(kernel) >= 0 && has_tests(kernel);
+  }
+  bool has_tests(const std::string& kernel) const {
+    const int32_t number = suite_.find_kernel(kernel);
+    return std::ranges::find(suite_.calls, number, &SuiteCall::kernel) != suite_.calls.end();
   }
 
   // Culprits among the kernels whose tests pass.
@@ -324,6 +339,12 @@ class Localizer {
   // Without the culprits hybrids are right. What waits for nothing on the target, and shares its
   // memory plan, may still be wrong there.
   void bisect_target() {
+    // A machine of the target takes all of its kernels or none.
+    if (std::ranges::any_of(result_.culprits, [](const Culprit& culprit) {
+          return culprit.verdict.failed == Failure::kRefused;
+        })) {
+      return;
+    }
     std::vector<std::string> candidates;
     std::set<std::string> culprits;
     for (const Culprit& culprit : result_.culprits) culprits.insert(culprit.kernel);
@@ -386,7 +407,8 @@ class Localizer {
   // The suite's inputs did not show it: those of this prompt may.
   void replay_prompt(const std::set<std::string>& kernels, size_t first) {
     progress("carve");
-    prompt_suite_ = carve(kernels);
+    CarvedRun carver(*source_executable_, kernels);
+    prompt_suite_ = carve(carver);
     Judge judge(prompt_suite_);
     judge.set_tolerances(options_.tolerances);
     for (size_t i = first; i < result_.culprits.size(); ++i) {
@@ -419,25 +441,31 @@ class Localizer {
     if (culprit.verdict.passed) return;
     const bool in_suite = !verdict_of(culprit.kernel).passed;
     const Suite& suite = in_suite ? suite_ : prompt_suite_;
-    const Suite failing = one_call(suite, failing_call(suite, culprit.verdict));
+    culprit.failing = one_call(suite, failing_call(suite, culprit.verdict));
+    const Suite& failing = *culprit.failing;
+    Judge judge(failing);
+    judge.set_tolerances(options_.tolerances);
+    std::optional<KernelVerdict> again;  // of the last run of that call alone
+    auto run_again = [&] {
+      check_cancelled();
+      again = unwrap(replay_kernel(failing, judge, 0, sandbox_));
+      if (culprit.evidence != Evidence::kReplay) return;  // its rate is that of hybrid runs
+      ++culprit.runs;
+      culprit.failed_runs += again->passed ? 0 : 1;
+    };
     if (culprit.evidence == Evidence::kReplay) {
-      Judge judge(failing);
-      judge.set_tolerances(options_.tolerances);
       // A hang takes its time each time.
       const int64_t most = culprit.verdict.failed == Failure::kTimeout ? 1 : options_.repeats;
-      for (; culprit.runs < most; ++culprit.runs) {
-        check_cancelled();
-        KernelVerdict again = unwrap(replay_kernel(failing, judge, 0, sandbox_));
-        culprit.failed_runs += again.passed ? 0 : 1;
-      }
+      while (culprit.runs < most) run_again();
     }
     if (options_.shrink_time.count() == 0) return;
     ShrinkOptions shrink;
     shrink.time = options_.shrink_time;
     shrink.cancelled = options_.cancelled;
     // One that does not fail again is flaky: what made it small would be chance.
-    if (culprit.failed_runs < culprit.runs) return;
-    culprit.smallest = shrink_call(failing, sandbox_, reference_, shrink);
+    if (culprit.failed_runs == culprit.runs && !again) run_again();
+    if (culprit.failed_runs < culprit.runs || again->passed) return;
+    culprit.smallest = shrink_call(failing, *again, sandbox_, reference_, shrink);
   }
 
   // The call with the largest error, or that could not be run.

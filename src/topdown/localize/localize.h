@@ -11,6 +11,7 @@
 #include "topdown/replay/hybrid.h"
 #include "topdown/replay/kernel_event.h"
 #include "topdown/replay/kernel_source.h"
+#include "topdown/suite/source_nan.h"
 
 namespace tapml::topdown {
 
@@ -57,13 +58,17 @@ struct Culprit {
   KernelVerdict verdict;  // of its carved tests
   ModelCheck hybrid;      // else: the run with it, and `together_with`, on the target
   int64_t runs = 0, failed_runs = 0;
-  std::optional<SmallestCall> smallest;  // where a carved test fails
+  // Where a carved test fails: the worst call alone, and what could be made of it.
+  std::optional<Suite> failing;
+  std::optional<SmallestCall> smallest;
   KernelSource source;
 };
 
 struct Localization {
   std::string source, target;
   DeviceInfo source_info, target_info;
+  // In the source's run, where that was carved: no kernel was tried then.
+  std::optional<SourceNaN> source_nan;
   std::vector<KernelVerdict> verdicts;  // of all kernels, in order of first call
   std::vector<Culprit> culprits;
   std::vector<std::string> untested;  // kernels of the model that the suite does not know
@@ -76,7 +81,7 @@ struct Localization {
   std::vector<TimelineSpan> timeline;
   double seconds = 0;
 
-  bool found() const { return !culprits.empty() || (target_ran && !whole.passed); }
+  bool found() const { return source_nan || !culprits.empty() || (target_ran && !whole.passed); }
 };
 
 // Throws UserError (a suite of another model too), PlatformError, InternalError.

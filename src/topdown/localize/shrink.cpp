@@ -1,7 +1,6 @@
 #include "topdown/localize/shrink.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "ir/exceptions.h"
 #include "passes/kernel.h"
@@ -58,22 +57,19 @@ HostTensor own_copy(const HostTensor& tensor) {
 
 class Shrinker {
  public:
-  Shrinker(const Suite& failing, Sandbox& target, Sandbox& source, const ShrinkOptions& options)
+  Shrinker(const Suite& failing, const KernelVerdict& verdict, Sandbox& target, Sandbox& source,
+           const ShrinkOptions& options)
       : target_(target),
         source_(source),
         options_(options),
         until_(Clock::now() + options.time),
         original_judge_(failing),
         program_(passes::kernel_implementation(original_judge_.module(), failing.kernels[0].name)),
-        best_(failing) {}
+        best_(failing),
+        verdict_(verdict) {}
 
   SmallestCall run() {
     SmallestCall result;
-    auto first = verdict_of(best_);
-    if (!first || first->passed) {
-      throw_internal("a call that does not fail cannot be made smaller", best_.kernels[0].name);
-    }
-    verdict_ = *first;
     result.dims_before = dims();
     result.bytes_before = bytes();
     result.nonzero_before = nonzero();
@@ -285,9 +281,14 @@ bool same_failure(const KernelVerdict& a, const KernelVerdict& b) {
   return !a.passed && !b.passed && a.failed == b.failed;
 }
 
-SmallestCall shrink_call(const Suite& failing, Sandbox& target, Sandbox& source,
-                         const ShrinkOptions& options) {
-  return Shrinker(failing, target, source, options).run();
+std::optional<SmallestCall> shrink_call(const Suite& failing, const KernelVerdict& verdict,
+                                        Sandbox& target, Sandbox& source,
+                                        const ShrinkOptions& options) {
+  if (verdict.passed) {
+    throw_internal("a call that does not fail cannot be made smaller", verdict.kernel);
+  }
+  if (verdict.source_wrong) return std::nullopt;
+  return Shrinker(failing, verdict, target, source, options).run();
 }
 
 }  // namespace tapml::topdown

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 
 #include "topdown/replay/replay.h"
 
@@ -32,9 +33,11 @@ bool same_failure(const KernelVerdict& a, const KernelVerdict& b);
 // Makes the call of suite `failing` (one_call) smaller as long as the target fails on it in the
 // same way and the source computes it within its own bound: symbolic dimensions first, for which
 // tensors are cut to their leading parts, then elements of the inputs become zero, and what is left
-// one. Both sandboxes have the kernel loaded. Throws what they throw, and an InternalError where
-// the call does not fail in the first place.
-SmallestCall shrink_call(const Suite& failing, Sandbox& target, Sandbox& source,
-                         const ShrinkOptions& options = {});
+// one. `verdict` is what the target made of the call as it is. Nothing where the source is wrong on
+// that: no smaller call would be a fair question. Both sandboxes have the kernel loaded. Throws
+// what they throw, and an InternalError for a verdict that passed.
+std::optional<SmallestCall> shrink_call(const Suite& failing, const KernelVerdict& verdict,
+                                        Sandbox& target, Sandbox& source,
+                                        const ShrinkOptions& options = {});
 
 }  // namespace tapml::topdown

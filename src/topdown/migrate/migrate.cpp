@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <optional>
 
 #include "ir/exceptions.h"
@@ -58,6 +59,7 @@ class Migrator {
     result_.source_tokens = generate(*engine_, options_.max_tokens);
     progress("carve");
     carve(*source_executable);
+    if (result_.source_nan) return finish();
     Judge judge(suite_);
     judge.set_poll([this] { check_cancelled(options_); });
     judge.set_tolerances(options_.tolerances);
@@ -86,12 +88,15 @@ class Migrator {
     explain_failures(implement);
     if (result_.culprits().empty()) run_target(target_executable, model_judge);
     if (options_.measure_speed) measure_speed();
+    return finish();
+  }
+
+ private:
+  Migration finish() {
     result_.timeline = timeline_.take();
     result_.seconds = timeline_.now();
     return std::move(result_);
   }
-
- private:
   void progress(const std::string& step, int64_t done = 0, int64_t total = 0) {
     timeline_.begin(total == 0 ? "steps" : "replay", step);
     if (options_.progress) options_.progress(step, done, total);
@@ -126,6 +131,7 @@ class Migrator {
     std::vector<int32_t> tokens =
         generate(*engine_, std::min(options_.max_tokens, options_.validation_tokens));
     engine_->vm().call_point().set_observer(nullptr);
+    result_.source_nan = carver.nan();
     suite_ = carver.take();
     if (!std::equal(tokens.begin(), tokens.end(), result_.source_tokens.begin())) {
       throw_internal("the observed run produced other tokens than the plain run");
@@ -157,7 +163,8 @@ class Migrator {
   void move_kernels(Judge& judge, const ModelJudge& model_judge, const Executable& executable) {
     std::optional<MigrationState> state;
     if (!options_.state.empty()) {
-      state.emplace(MigrationState::open(options_.state, identity(), code_digests(executable)));
+      state.emplace(MigrationState::open(options_.state, identity(),
+                                         code_digests(executable, result_.target_info)));
     }
     const std::vector<MigrationUnit> units =
         plan_migration(suite_, judge, executable, options_.plan);
@@ -301,27 +308,29 @@ class Migrator {
       return;
     }
     const auto &a = result_.source_tokens, &b = result_.target_tokens;
-    size_t common = std::min(a.size(), b.size());
-    for (size_t i = 0; i < common && result_.first_divergence < 0; ++i) {
-      if (a[i] != b[i]) result_.first_divergence = static_cast<int64_t>(i);
-    }
-    if (result_.first_divergence < 0 && a.size() != b.size()) {
-      result_.first_divergence = static_cast<int64_t>(common);
-    }
-    auto at = static_cast<size_t>(std::max<int64_t>(result_.first_divergence, 0));
-    if (result_.first_divergence >= 0 && at < common) result_.tie = is_tie(at);
+    if (a == b) return;
+    size_t at = 0;
+    while (at < std::min(a.size(), b.size()) && a[at] == b[at]) ++at;
+    result_.first_divergence = static_cast<int64_t>(at);
+    result_.tie = is_tie(at);
   }
 
-  // Both choices at position `at` are as likely as the judge can tell.
+  // Both choices at position `at` are as likely as the judge can tell. That of a text that has
+  // ended there was a stop token, the likeliest one.
   bool is_tie(size_t at) {
     std::vector<int32_t> sequence = prompt_;
     sequence.insert(sequence.end(), result_.source_tokens.begin(),
                     result_.source_tokens.begin() + static_cast<std::ptrdiff_t>(at));
-    op::RefTensor logits = judge_logits(module_, engine_->model(), weights_, sequence);
-    ModelJudge judge(std::move(logits), sequence.size(), {});
-    double largest = std::max(judge.margin(0, result_.source_tokens[at]),
-                              judge.margin(0, result_.target_tokens[at]));
-    return largest <= 2 * result_.whole.bound;
+    const ModelJudge judge(judge_logits(module_, engine_->model(), weights_, sequence),
+                           sequence.size(), {});
+    auto margin = [&](const std::vector<int32_t>& tokens) {
+      if (at < tokens.size()) return judge.margin(0, tokens[at]);
+      double least = std::numeric_limits<double>::infinity();
+      for (int32_t token : options_.eos) least = std::min(least, judge.margin(0, token));
+      return least;
+    };
+    return std::max(margin(result_.source_tokens), margin(result_.target_tokens)) <=
+           2 * result_.whole.bound;
   }
 
   const std::map<std::string, HostTensor>& weights_;

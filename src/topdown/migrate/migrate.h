@@ -20,6 +20,7 @@
 #include "topdown/replay/kernel_source.h"
 #include "topdown/replay/kernel_speed.h"
 #include "topdown/replay/replay.h"
+#include "topdown/suite/source_nan.h"
 #include "topdown/verdict/model_check.h"
 
 namespace tapml::topdown {
@@ -70,6 +71,8 @@ struct FailedKernel {
 struct Migration {
   std::string source, target;
   DeviceInfo source_info, target_info;
+  // In the source's run: no kernel was tried then.
+  std::optional<SourceNaN> source_nan;
   std::vector<MigrationStep> steps;  // in the order of the plan
   std::vector<std::string> untried;  // kernels behind the one that ended it (stop_at_first)
   // Calls of each of those, none of them judged.

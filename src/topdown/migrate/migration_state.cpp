@@ -35,6 +35,12 @@ class Digest {
   Sha256 hash_;
 };
 
+// Whether it crashed or did not end, alone or in the model.
+bool has_ended_its_session(const MigrationStep& step) {
+  return step.verdict.failed == Failure::kCrash || step.verdict.failed == Failure::kTimeout ||
+         !step.hybrid.failure.empty();
+}
+
 std::string shortened(const std::string& text) {
   return text.size() <= 60 ? text : text.substr(0, 57) + "...";
 }
@@ -70,11 +76,17 @@ std::string weights_hash(const std::map<std::string, HostTensor>& weights) {
   return digest.hex();
 }
 
-CodeDigests code_digests(const Executable& executable) {
+CodeDigests code_digests(const Executable& executable, const DeviceInfo& device) {
   CodeDigests digests;
   for (const Implementation& implementation : executable.implementations) {
     const auto kernel = static_cast<size_t>(implementation.kernel);
-    digests[executable.kernels[kernel].name] = code_digest(executable, implementation);
+    Digest digest;
+    digest.text(code_digest(executable, implementation));
+    for (const std::string* text :
+         {&device.name, &device.version, &device.cpu, &device.cpu_features}) {
+      digest.text(*text);
+    }
+    digests[executable.kernels[kernel].name] = digest.hex();
   }
   return digests;
 }
@@ -113,20 +125,26 @@ void MigrationState::read(const std::string& text) {
     throw_user("the state is of another migration", file_, expected, found,
                "another --state folder starts anew");
   }
-  int64_t stale = 0;
+  int64_t stale = 0, ended = 0;
   for (const Json& item : *unwrap(top.required_array("steps"))) {
     const JsonObjectReader reader(item, file_, "steps");
     MigrationStep step = unwrap(read_step(reader));
-    if (unwrap(reader.required_string("code")) == code_of(step)) {
-      steps_.push_back(std::move(step));
-    } else {
+    if (unwrap(reader.required_string("code")) != code_of(step)) {
       ++stale;
+    } else if (has_ended_its_session(step)) {
+      ++ended;
+    } else {
+      steps_.push_back(std::move(step));
     }
   }
   if (stale > 0) {
-    log_warning(
-        file_ + ": " + std::to_string(stale) +
-        " kernels have other code for the target than when they were tried, and are tried again");
+    log_warning(file_ + ": " + std::to_string(stale) +
+                " kernels have other code for the target, or another device or driver, than when "
+                "they were tried, and are tried again");
+  }
+  if (ended > 0) {
+    log_warning(file_ + ": " + std::to_string(ended) +
+                " kernels had crashed or not ended in time, and are tried again");
   }
 }
 
@@ -149,6 +167,12 @@ std::vector<MigrationStep> MigrationState::steps_of(const std::string& unit,
 }
 
 void MigrationState::add(const std::vector<MigrationStep>& steps) {
+  // In the place of what counts no more because another one of its unit does not.
+  for (const MigrationStep& step : steps) {
+    std::erase_if(steps_, [&](const MigrationStep& old) {
+      return old.unit == step.unit && old.verdict.kernel == step.verdict.kernel;
+    });
+  }
   steps_.insert(steps_.end(), steps.begin(), steps.end());
   std::vector<std::pair<std::string, Json>> of;
   for (const auto& [name, value] : identity_) of.emplace_back(name, Json::string(value));

@@ -18,16 +18,18 @@ using MigrationIdentity = std::vector<std::pair<std::string, std::string>>;
 std::string suite_hash(const Suite& suite);
 std::string weights_hash(const std::map<std::string, HostTensor>& weights);
 
-// What a target runs: code_digest() by kernel.
+// What a target runs, by kernel: its code_digest(), and the device with its driver, which may have
+// compiled that code.
 using CodeDigests = std::map<std::string, std::string>;
-CodeDigests code_digests(const Executable& executable);
+CodeDigests code_digests(const Executable& executable, const DeviceInfo& device);
 
 // state.json in a folder. Throws UserError and, for a full disk, PlatformError.
 class MigrationState {
  public:
   // Takes up what the folder holds. UserError for the state of another migration, which says what
   // differs, and for a file that is none. Steps of kernels that have other code now than in `code`
-  // do not count: these are tried again, with all before them that have moved.
+  // do not count, nor do those that crashed or did not end, for which there are reasons outside of
+  // the kernel: these are tried again, with all before them that have moved.
   static MigrationState open(const std::string& folder, MigrationIdentity identity,
                              CodeDigests code);
 

@@ -97,7 +97,7 @@ class GroupRun {
   GroupRun(const Suite& suite, Judge& judge, const JoinedCalls& group)
       : suite_(suite), judge_(judge), group_(group) {}
 
-  // On the device; an error that is no platform's is a verdict.
+  // On the device; that a call is refused is a verdict.
   Status run(runtime::KernelRunner& runner, KernelVerdict& verdict) {
     for (size_t c : group_.calls) {
       // A suite of this call alone, with the tensors that it has here.
@@ -119,7 +119,7 @@ class GroupRun {
       std::string strayed;
       auto outputs = run_call(step, 0, runner, &strayed);
       if (!outputs) {
-        if (outputs.error().kind == ErrorKind::kPlatform) return fail(outputs.error());
+        if (!is_refusal(outputs.error())) return fail(outputs.error());
         verdict.failed = Failure::kRefused;
         verdict.failure = kernel.name + ": " + outputs.error().message;
         return {};
@@ -168,14 +168,9 @@ class GroupRun {
       const Comparison comparison = compare(target, trusted, *judged_.find(place));
       verdict.judged += comparison.target.judged;
       verdict.elements += target.size();
-      verdict.source_wrong |=
-          comparison.source.max_ratio > 1 || comparison.source.mask_mismatches > 0;
+      verdict.source_wrong |= !within_bound(comparison.source);
       verdict.passed &= comparison.target_ok;
-      auto badness = [](const Comparison& one) {
-        return std::pair(one.target.mask_mismatches + one.source.mask_mismatches,
-                         std::max(one.target.max_ratio, one.source.max_ratio));
-      };
-      if (verdict.worst_sequence >= 0 && badness(comparison) <= badness(verdict.worst)) continue;
+      if (verdict.worst_sequence >= 0 && !is_worse(comparison, verdict.worst)) continue;
       verdict.worst = comparison;
       verdict.worst_output = kernel_of(suite_, place.call).params[place.param];
       verdict.worst_sequence = suite_.calls[place.call].sequence;

@@ -49,7 +49,9 @@ std::vector<uint8_t> Judge::sample(size_t index, const std::vector<HostTensor>& 
   std::vector<int64_t> order(static_cast<size_t>(source.size()));
   std::iota(order.begin(), order.end(), int64_t{0});
   auto difference = [&](int64_t i) {
-    double d = std::abs(source.at_f64(i) - target[0].at_f64(i));
+    const double s = source.at_f64(i), t = target[0].at_f64(i);
+    if (s == t || (std::isnan(s) && std::isnan(t))) return 0.0;  // infinities, too
+    const double d = std::abs(s - t);
     return std::isnan(d) ? std::numeric_limits<double>::infinity() : d;
   };
   std::nth_element(order.begin(), order.begin() + kSampleSize / 2, order.end(),
@@ -157,24 +159,27 @@ std::vector<op::RefTensor> Judge::evaluate(size_t index, std::vector<op::RefTens
 
 namespace {
 
-// Around every output lies memory that no kernel may write: as far apart as the strictest platform
+// Around every tensor lies memory that no kernel may write: as far apart as the strictest platform
 // wants bindings to begin.
 constexpr int64_t kGuardBytes = kScratchAlignment;
 constexpr std::byte kGuard{0x5a};
 // Not zero: an output that is not written shows.
 constexpr std::byte kUnwritten{0x7b};
+// Inputs of more bytes are not read back, only what lies around them.
+constexpr int64_t kMostReadBack = int64_t{4} << 20;
 
-// Kernels may store whole 16-byte vectors, over the end of a tensor too.
+// Kernels may store whole 16-byte vectors, over the end of an output too.
 int64_t padded_bytes(int64_t bytes) { return (bytes + 15) / 16 * 16; }
+int64_t image_bytes(int64_t bytes) { return 2 * kGuardBytes + padded_bytes(bytes); }
 
-// An output with guards around it, holding `before` or, where that is null, garbage.
-Result<runtime::Tensor> guarded_output(runtime::Session& session, const HostTensor& like,
-                                       const HostTensor* before) {
+// A tensor with guards around it, holding `content` or, where that is null, garbage.
+Result<runtime::Tensor> guarded(runtime::Session& session, const HostTensor& like,
+                                const HostTensor* content) {
   const auto bytes = static_cast<int64_t>(like.byte_size());
-  std::vector<std::byte> image(static_cast<size_t>(2 * kGuardBytes + padded_bytes(bytes)), kGuard);
+  std::vector<std::byte> image(static_cast<size_t>(image_bytes(bytes)), kGuard);
   auto body = image.begin() + kGuardBytes;
-  if (before) {
-    std::ranges::copy(before->bytes(), body);
+  if (content) {
+    std::ranges::copy(content->bytes(), body);
   } else {
     std::fill_n(body, bytes, kUnwritten);
   }
@@ -185,31 +190,71 @@ Result<runtime::Tensor> guarded_output(runtime::Session& session, const HostTens
   return runtime::Tensor{std::move(storage), kGuardBytes, like.dtype(), like.shape()};
 }
 
+// A guarded tensor's bytes from `offset` of its image on.
+Result<std::vector<std::byte>> read_image(const runtime::Tensor& tensor, int64_t offset,
+                                          int64_t bytes) {
+  std::vector<std::byte> image(static_cast<size_t>(bytes));
+  TAPML_TRY(tensor.storage->session().read(runtime::kDefaultStream,
+                                           {tensor.storage->buffer(), offset}, image));
+  return image;
+}
+
+int64_t changed_guards(std::span<const std::byte> bytes) {
+  return std::ranges::count_if(bytes, [](std::byte byte) { return byte != kGuard; });
+}
+
+// "64 bytes behind y": in front of, behind or of a tensor.
+void add_strayed(std::string& strayed, int64_t count, const char* side, const std::string& name) {
+  if (count == 0) return;
+  strayed += (strayed.empty() ? "" : ", ") + std::to_string(count) + " bytes " + side + " " + name;
+}
+
 // The output's bytes; adds to `strayed` what lies around them and is not as it was.
-Result<HostTensor> read_guarded(const runtime::Tensor& output, const std::string& name,
-                                std::string* strayed) {
+Result<HostTensor> read_output(const runtime::Tensor& output, const std::string& name,
+                               std::string* strayed) {
   const int64_t bytes = output.byte_size();
-  std::vector<std::byte> image(static_cast<size_t>(2 * kGuardBytes + padded_bytes(bytes)));
-  TAPML_TRY(output.storage->session().read(runtime::kDefaultStream, {output.storage->buffer(), 0},
-                                           image));
+  TAPML_ASSIGN(const std::vector<std::byte> image, read_image(output, 0, image_bytes(bytes)));
   HostTensor tensor = HostTensor::zeros(output.dtype, output.shape);
-  auto body = image.begin() + kGuardBytes;
-  std::copy_n(body, bytes, tensor.mutable_bytes().begin());
+  std::copy_n(image.begin() + kGuardBytes, bytes, tensor.mutable_bytes().begin());
   if (!strayed) return tensor;
-  auto changed = [](auto begin, auto end) {
-    return std::count_if(begin, end, [](std::byte byte) { return byte != kGuard; });
-  };
-  auto say = [&](std::ptrdiff_t count, const char* side) {
-    if (count == 0) return;
-    *strayed +=
-        (strayed->empty() ? "" : ", ") + std::to_string(count) + " bytes " + side + " " + name;
-  };
-  say(changed(image.begin(), body), "in front of");
-  say(changed(body + padded_bytes(bytes), image.end()), "behind");
+  const std::span<const std::byte> all(image);
+  add_strayed(*strayed, changed_guards(all.first(kGuardBytes)), "in front of", name);
+  add_strayed(*strayed, changed_guards(all.last(kGuardBytes)), "behind", name);
   return tensor;
 }
 
+// Adds to `strayed` what of an input and around it is not as it was.
+Status check_input(const runtime::Tensor& input, const HostTensor& before, const std::string& name,
+                   std::string& strayed) {
+  const int64_t bytes = input.byte_size(), end = image_bytes(bytes);
+  const bool whole = bytes <= kMostReadBack;
+  std::vector<std::byte> image, tail;
+  TAPML_ASSIGN(image, read_image(input, 0, whole ? end : kGuardBytes));
+  // Reads begin at multiples of 16 bytes.
+  const int64_t from = whole ? 0 : kGuardBytes + bytes / 16 * 16;
+  if (!whole) {
+    TAPML_ASSIGN(tail, read_image(input, from, end - from));
+  }
+  const std::span<const std::byte> all(image);
+  add_strayed(strayed, changed_guards(all.first(kGuardBytes)), "in front of", name);
+  if (whole) {
+    const auto found = all.subspan(kGuardBytes, static_cast<size_t>(bytes));
+    int64_t changed = 0;
+    for (size_t i = 0; i < found.size(); ++i) changed += found[i] != before.bytes()[i];
+    add_strayed(strayed, changed, "of", name);
+  }
+  const std::span<const std::byte> last(whole ? image : tail);
+  add_strayed(strayed,
+              changed_guards(last.subspan(static_cast<size_t>(kGuardBytes + bytes - from))),
+              "behind", name);
+  return {};
+}
+
 }  // namespace
+
+bool is_refusal(const Error& error) {
+  return error.kind == ErrorKind::kUser || error.fault == PlatformFault::kLimit;
+}
 
 Failure failure_of(const Error& contained) {
   return contained.fault == PlatformFault::kTimeout ? Failure::kTimeout : Failure::kCrash;
@@ -237,16 +282,10 @@ Result<std::vector<runtime::Tensor>> make_arguments(const Suite& suite, size_t i
   const SuiteKernel& kernel = suite.kernels[static_cast<size_t>(call.kernel)];
   std::vector<runtime::Tensor> args;
   for (size_t i = 0; i < kernel.params.size(); ++i) {
-    if (kernel.modes[i] == AccessMode::kIn) {
-      TAPML_ASSIGN(runtime::Tensor arg, runtime::upload(session, suite.tensors.at(call.before[i])));
-      args.push_back(std::move(arg));
-    } else {
-      const HostTensor* before =
-          kernel.modes[i] == AccessMode::kOut ? nullptr : &suite.tensors.at(call.before[i]);
-      TAPML_ASSIGN(runtime::Tensor arg,
-                   guarded_output(session, suite.tensors.at(call.after[i]), before));
-      args.push_back(std::move(arg));
-    }
+    const bool fresh = kernel.modes[i] == AccessMode::kOut;
+    const HostTensor& known = suite.tensors.at(fresh ? call.after[i] : call.before[i]);
+    TAPML_ASSIGN(runtime::Tensor arg, guarded(session, known, fresh ? nullptr : &known));
+    args.push_back(std::move(arg));
   }
   return args;
 }
@@ -264,8 +303,12 @@ Result<std::vector<HostTensor>> run_call(const Suite& suite, size_t index,
   std::vector<HostTensor> outputs;
   for (size_t i = 0; i < kernel.params.size(); ++i) {
     if (kernel.modes[i] == AccessMode::kIn) continue;
-    TAPML_ASSIGN(HostTensor output, read_guarded(args[i], kernel.params[i], strayed));
+    TAPML_ASSIGN(HostTensor output, read_output(args[i], kernel.params[i], strayed));
     outputs.push_back(std::move(output));
+  }
+  for (size_t i = 0; i < kernel.params.size() && strayed; ++i) {
+    if (kernel.modes[i] != AccessMode::kIn) continue;
+    TAPML_TRY(check_input(args[i], suite.tensors.at(call.before[i]), kernel.params[i], *strayed));
   }
   return outputs;
 }
@@ -315,7 +358,7 @@ Result<KernelVerdict> replay_calls(const Suite& suite, Judge& judge, int32_t ker
     auto outputs = run(c, verdict);
     if (!outputs) {
       if (verdict.failed == Failure::kNone) {
-        if (outputs.error().kind == ErrorKind::kPlatform) return fail(outputs.error());
+        if (!is_refusal(outputs.error())) return fail(outputs.error());
         verdict.failed = Failure::kRefused;
         verdict.failure = outputs.error().message;
       }
@@ -332,15 +375,11 @@ Result<KernelVerdict> replay_calls(const Suite& suite, Judge& judge, int32_t ker
       verdict.tolerated |= comparison.tolerated;
       verdict.judged += comparison.target.judged;
       verdict.elements += (*outputs)[o].size();
-      verdict.source_wrong |=
-          comparison.outcome == Outcome::kSourceWrong || comparison.source.max_ratio > 1;
+      verdict.source_wrong |= !within_bound(comparison.source);
       group.ratio = std::max(group.ratio, comparison.target.mask_mismatches > 0
                                               ? std::numeric_limits<double>::infinity()
                                               : comparison.target.max_ratio);
-      bool worse = verdict.worst_sequence < 0 ||
-                   comparison.target.max_ratio > verdict.worst.target.max_ratio ||
-                   comparison.target.mask_mismatches > verdict.worst.target.mask_mismatches;
-      if (worse) {
+      if (verdict.worst_sequence < 0 || is_worse(comparison, verdict.worst)) {
         verdict.worst = comparison;
         verdict.worst_output = info.params[written[o]];
         verdict.worst_sequence = call.sequence;
@@ -358,6 +397,10 @@ Result<KernelVerdict> replay_calls(const Suite& suite, Judge& judge, int32_t ker
                        " elements of " + info.params[written[o]] + " were not written";
       }
     }
+  }
+  if (verdict.calls == 0) {
+    return fail(user_error("the suite has no test of this kernel", "kernel " + info.name,
+                           "one call at least", "none", "carve a run that calls it"));
   }
   verdict.passed &= verdict.failed == Failure::kNone;
   verdict.tolerated &= verdict.passed;

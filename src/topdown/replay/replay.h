@@ -22,9 +22,11 @@ enum class Failure : uint8_t {
   kRefused,      // it cannot be run: a limit, a signature
   kCrash,        // it ends its process
   kTimeout,      // it does not end
-  kOutOfBounds,  // it writes beside its outputs
+  kOutOfBounds,  // it writes beside its outputs, or into an input
 };
 const char* failure_name(Failure failure);  // "none", "cannot run", "crash", "timeout", ...
+// Whether an error says that a call cannot be made, which is a verdict of the kernel.
+bool is_refusal(const Error& error);
 // Of an error that a sandbox contains.
 Failure failure_of(const Error& contained);
 
@@ -34,7 +36,7 @@ struct KernelVerdict {
   Origin origin;  // all layers behind its calls
   int64_t calls = 0;
   std::set<std::string> shapes;  // of the first output
-  Comparison worst;              // of the call and output with the largest error against its bound
+  Comparison worst;              // of the call and output than which none is_worse()
   std::string worst_output;      // parameter name
   int64_t worst_sequence = -1;   // position of that call in the run
   // Of that output, where it is outside of its bound.
@@ -98,7 +100,7 @@ class Judge {
 };
 
 // Runs kernel `kernel` of the suite on `runner` for every carved call. A platform error stays an
-// error; a kernel that cannot run is a verdict.
+// error; a kernel that cannot run is a verdict. UserError where the suite has no call of it.
 Result<KernelVerdict> replay_kernel(const Suite& suite, Judge& judge, int32_t kernel,
                                     runtime::KernelRunner& runner);
 // All calls in a sandbox, where a crash and a hang are verdicts, too: a crash that comes again in a
@@ -112,9 +114,9 @@ Result<KernelVerdict> replay_call(const Suite& suite, Judge& judge, size_t call,
 // that hold garbage, each with memory around it that is watched.
 Result<std::vector<runtime::Tensor>> make_arguments(const Suite& suite, size_t call,
                                                     runtime::Session& session);
-// Outputs of the suite's call on `runner`, one per out or inout parameter. Memory around them is
-// watched: `strayed`, where given, is set to what was written there ("64 bytes behind y"), or
-// left empty.
+// Outputs of the suite's call on `runner`, one per out or inout parameter. `strayed`, where given,
+// is told what else was written: the memory around the tensors ("64 bytes behind y") and, up to
+// 4 MiB each, the inputs ("4 bytes of x").
 Result<std::vector<HostTensor>> run_call(const Suite& suite, size_t call,
                                          runtime::KernelRunner& runner,
                                          std::string* strayed = nullptr);

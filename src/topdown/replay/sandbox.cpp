@@ -25,7 +25,11 @@ void Sandbox::load(std::shared_ptr<const Executable> executable) {
 }
 
 runtime::KernelRunner& Sandbox::runner() {
-  if (!runner_) runner_ = unwrap(runtime::KernelRunner::create(session(), executable_));
+  if (!runner_) {
+    // One kernel that the device cannot take says nothing of the others.
+    runner_ = unwrap(runtime::KernelRunner::create(session(), executable_,
+                                                   runtime::BeyondLimits::kRefusesCalls));
+  }
   return *runner_;
 }
 

@@ -48,6 +48,16 @@ CiCase model_case(const std::string& name, const ModelCheck& check, bool passed)
   return one;
 }
 
+CiCase source_case(const SourceNaN& nan) {
+  CiCase one;
+  one.name = "source's own run";
+  one.layers = origin_summary(nan.origin);
+  one.result = CiCase::Result::kFailed;
+  one.outcome = "NaN";
+  one.details = source_nan_text(nan) + "\n";
+  return one;
+}
+
 std::string markdown_cell(const std::string& text) {
   std::string cell;
   for (char c : text) {
@@ -90,6 +100,7 @@ CiReport ci_report(const std::string& title, const Migration& migration) {
   report.title = title;
   report.passed = migration.passed();
   report.verdict = migration_verdict(migration);
+  if (migration.source_nan) report.cases.push_back(source_case(*migration.source_nan));
   for (const MigrationStep& step : migration.steps) {
     CiCase one = kernel_case(step.verdict, outcome_of(step), step.migrated);
     if (step.verdict.passed && !step.migrated) {
@@ -122,6 +133,7 @@ CiReport ci_report(const std::string& title, const Localization& localization) {
   report.title = title;
   report.passed = !localization.found();
   report.verdict = localization_text(localization) + ".";
+  if (localization.source_nan) report.cases.push_back(source_case(*localization.source_nan));
   for (const KernelVerdict& verdict : localization.verdicts) {
     const auto culprit = std::ranges::find(localization.culprits, verdict.kernel, &Culprit::kernel);
     const bool accused = culprit != localization.culprits.end();

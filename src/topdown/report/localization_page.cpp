@@ -36,8 +36,9 @@ void accuse(PageKernel& kernel, const Culprit& culprit, const std::string& targe
   detail("weights packed at load as for", culprit.same_preparation);
   if (culprit.smallest) {
     kernel.details.emplace_back("smallest failing input", smallest_text(*culprit.smallest));
-    kernel.reproducer =
-        "cd " + quoted_word(culprit.kernel) + " && " + reproducer_command(culprit, target);
+  }
+  if (const std::string again = reproducer_command(culprit, target); !again.empty()) {
+    kernel.reproducer = "cd " + quoted_word(culprit.kernel) + " && " + again;
   }
 }
 

@@ -117,6 +117,7 @@ std::string culprit_text(const Culprit& culprit, bool colors) {
 }
 
 std::string localization_text(const Localization& localization) {
+  if (localization.source_nan) return source_nan_text(*localization.source_nan);
   if (!localization.culprits.empty()) {
     const size_t count = localization.culprits.size();
     return std::to_string(count) + (count == 1 ? " kernel is" : " kernels are") + " wrong on " +
@@ -146,6 +147,7 @@ Json localization_json(const Localization& localization) {
                        {"target", Json::string(localization.target)},
                        {"source_device", device_json(localization.source_info)},
                        {"target_device", device_json(localization.target_info)},
+                       {"nan", source_nan_json(localization.source_nan)},
                        {"found", Json::boolean(localization.found())},
                        {"culprits", Json::array(std::move(names))},
                        {"findings", Json::array(std::move(culprits))},
@@ -160,7 +162,7 @@ Json localization_json(const Localization& localization) {
 }
 
 std::string reproducer_command(const Culprit& culprit, const std::string& target) {
-  if (!culprit.smallest) return "";
+  if (!culprit.smallest && !culprit.failing) return "";
   return "tapml replay suite --target " + target +
          (user_file(culprit.verdict).empty() ? "" : " --kernels kernels");
 }
@@ -182,14 +184,18 @@ Status write_reproducer(const Culprit& culprit, const std::string& target,
       "# " + culprit.kernel + " on " + target + "\n\n" + found_text(culprit) + ", " +
       rate_text(culprit) + "\n\n    " + error_text(culprit) +
       "\n\nLayers of the model behind it: " + origin_summary(culprit.verdict.origin) + ".\n";
+  const std::string command = reproducer_command(culprit, target);
   if (culprit.smallest) {
     TAPML_TRY(save_suite(culprit.smallest->suite, folder + "/suite"));
     readme += "\n`suite` holds the smallest failing input that was found: " +
-              smallest_text(*culprit.smallest) + ". To see it again, here:\n\n    " +
-              reproducer_command(culprit, target) + "\n";
+              smallest_text(*culprit.smallest) + ".";
+  } else if (culprit.failing) {
+    TAPML_TRY(save_suite(*culprit.failing, folder + "/suite"));
+    readme += "\n`suite` holds the failing call, as it was carved.";
   } else if (culprit.verdict.passed) {
     readme += "\nIts carved tests pass: it fails only in the model.\n";
   }
+  if (!command.empty()) readme += " To see it again, here:\n\n    " + command + "\n";
   readme += "\n`loops.txt` is the tensor program that the target runs" +
             std::string(culprit.source.code.empty() ? "" : ", `kernel.cl` its code") + ".\n";
   return write_text_atomic(folder + "/README.md", readme);

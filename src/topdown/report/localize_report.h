@@ -20,7 +20,8 @@ std::string localization_text(const Localization& localization);
 Json localization_json(const Localization& localization);
 
 // Writes a culprit's files below `folder` (README.md, loops.txt, kernel.cl where the code is text,
-// suite/ with the smallest failing input where there is one, kernels/ with the user's own source),
+// suite/ with the smallest failing input or else the failing call, kernels/ with the user's own
+// source),
 // so that the failure is seen again without the model. `target` as `replay` takes it.
 Status write_reproducer(const Culprit& culprit, const std::string& target,
                         const std::string& folder);

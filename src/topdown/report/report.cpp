@@ -147,6 +147,7 @@ Json migration_json(const Migration& migration) {
                        {"target", Json::string(migration.target)},
                        {"source_device", device_json(migration.source_info)},
                        {"target_device", device_json(migration.target_info)},
+                       {"nan", source_nan_json(migration.source_nan)},
                        {"passed", Json::boolean(migration.passed())},
                        {"culprits", Json::array(std::move(culprits))},
                        {"kernels", Json::array(std::move(steps))},
@@ -165,6 +166,7 @@ Json migration_json(const Migration& migration) {
 }
 
 std::string migration_verdict(const Migration& migration) {
+  if (migration.source_nan) return source_nan_text(*migration.source_nan) + ".";
   if (migration.passed()) return "Every kernel migrated; the target runs the whole model.";
   const size_t left = migration.culprits().size();
   if (left > 0) {

@@ -83,18 +83,37 @@ Result<std::string> Carver::keep(const runtime::Tensor& tensor) {
   return known.hash;
 }
 
+// Where the session's memory is this process's, the bytes that lie there: everything before the
+// call is done.
+Result<HostTensor> Carver::contents_of(const runtime::Tensor& tensor) {
+  const std::byte* base = tensor.storage->session().host_address(tensor.storage->buffer());
+  if (!base) return runtime::download(tensor);
+  return HostTensor::view(tensor.dtype, tensor.shape, base + tensor.offset, tensor.storage);
+}
+
+Result<bool> Carver::has_nan(const runtime::Tensor& tensor) {
+  if (!is_float(tensor.dtype)) return false;
+  const runtime::Storage& storage = *tensor.storage;
+  auto [it, fresh] = looked_.try_emplace({storage.id(), tensor.offset, tensor.dtype, tensor.shape});
+  Looked& looked = it->second;
+  const uint64_t version = storage.version(), generation = storage.session().generation();
+  if (fresh || looked.generation != generation ||
+      storage.written_since(looked.version, tensor.offset, tensor.byte_size())) {
+    looked.generation = 0;  // nothing is known where it cannot be read
+    TAPML_ASSIGN(const HostTensor host, contents_of(tensor));
+    looked.has_nan = any_nan(host);
+    looked.generation = generation;
+  }
+  looked.version = version;
+  return looked.has_nan;
+}
+
 // The content hash of a tensor that is in the suite from then on.
 Result<std::string> Carver::read(const runtime::Tensor& tensor) {
-  const std::byte* base = tensor.storage->session().host_address(tensor.storage->buffer());
-  HostTensor host;
-  if (base) {
-    // Everything before this call is done, so the bytes may be read where they are.
-    host = HostTensor::view(tensor.dtype, tensor.shape, base + tensor.offset, tensor.storage);
-  } else {
-    TAPML_ASSIGN(host, runtime::download(tensor));
-  }
+  TAPML_ASSIGN(HostTensor host, contents_of(tensor));
+  const bool in_place = tensor.storage->session().host_address(tensor.storage->buffer());
   // Bytes that lie in the session change.
-  const bool borrowed = base && !options_.folder;
+  const bool borrowed = in_place && !options_.folder;
   std::future<Look> ahead;
   if (host.byte_size() >= kLarge && !options_.weights) {
     ahead = std::async(std::launch::async, [&host, borrowed] {
@@ -183,7 +202,7 @@ Status Carver::keep_before(const runtime::KernelCall& call) {
     skip_ = ++seen_[group] > options_.calls_per_kernel;
     if (skip_) {
       ++suite_.kernels[static_cast<size_t>(kernel)].dropped;
-      return {};
+      return look_before(call);
     }
   }
   for (size_t i = 0; i < call.args.size(); ++i) {
@@ -198,7 +217,7 @@ Status Carver::keep_before(const runtime::KernelCall& call) {
 }
 
 Status Carver::keep_after(const runtime::KernelCall& call) {
-  if (skip_) return {};
+  if (skip_) return look_after(call);
   const KernelInfo& info = *call.site.kernel;
   for (size_t i = 0; i < call.args.size(); ++i) {
     if (info.params[i].mode == AccessMode::kIn) {
@@ -208,26 +227,75 @@ Status Carver::keep_after(const runtime::KernelCall& call) {
     TAPML_ASSIGN(std::string hash, keep(call.args[i]));
     current_.after.push_back(std::move(hash));
   }
-  note_nan(info);
+  auto with_nan = [&](const std::vector<std::string>& hashes) {
+    std::vector<bool> result;
+    for (const std::string& hash : hashes) {
+      result.push_back(!hash.empty() && contents_[hash].has_nan);
+    }
+    return result;
+  };
+  note_nan(info, with_nan(current_.before), with_nan(current_.after));
   return commit();
 }
 
-void Carver::note_nan(const KernelInfo& info) {
+Status Carver::look_before(const runtime::KernelCall& call) {
+  const KernelInfo& info = *call.site.kernel;
+  nan_before_.assign(call.args.size(), false);
+  for (size_t i = 0; i < call.args.size(); ++i) {
+    if (info.params[i].mode != AccessMode::kInOut) continue;
+    TAPML_ASSIGN(const bool nan, has_nan(call.args[i]));
+    nan_before_[i] = nan;
+  }
+  return {};
+}
+
+Status Carver::look_after(const runtime::KernelCall& call) {
+  const KernelInfo& info = *call.site.kernel;
+  std::vector<bool> after(call.args.size(), false);
+  for (size_t i = 0; i < call.args.size(); ++i) {
+    if (info.params[i].mode == AccessMode::kIn) continue;
+    TAPML_ASSIGN(const bool nan, has_nan(call.args[i]));
+    after[i] = nan;
+  }
+  if (std::ranges::find(after, true) == after.end()) return {};
+  for (size_t i = 0; i < call.args.size(); ++i) {
+    if (info.params[i].mode != AccessMode::kIn) continue;
+    TAPML_ASSIGN(const bool nan, has_nan(call.args[i]));
+    nan_before_[i] = nan;
+  }
+  note_nan(info, nan_before_, after);
+  return {};
+}
+
+void Carver::note_nan(const KernelInfo& info, const std::vector<bool>& before,
+                      const std::vector<bool>& after) {
   std::vector<std::string> inputs;
   std::string output;
   for (size_t i = 0; i < info.params.size(); ++i) {
-    const bool read = !current_.before[i].empty() && contents_[current_.before[i]].has_nan;
-    if (read) inputs.push_back(info.params[i].name);
-    const std::string& after = current_.after[i];
-    if (!read && output.empty() && !after.empty() && contents_[after].has_nan) {
-      output = info.params[i].name;
-    }
+    if (before[i]) inputs.push_back(info.params[i].name);
+    if (!before[i] && after[i] && output.empty()) output = info.params[i].name;
   }
   if (output.empty()) return;
   if (!nan_) {
     nan_ = SourceNaN{info.name, output, current_.sequence, current_.origin, std::move(inputs), 0};
   }
   ++nan_->calls;
+}
+
+Suite Carver::take() {
+  std::vector<bool> used(suite_.kernels.size(), false);
+  for (size_t k = 0; k < used.size(); ++k) used[k] = suite_.kernels[k].dropped > 0;
+  for (const SuiteCall& call : suite_.calls) used[static_cast<size_t>(call.kernel)] = true;
+  std::vector<int32_t> number(used.size(), -1);
+  std::vector<SuiteKernel> kernels;
+  for (size_t k = 0; k < used.size(); ++k) {
+    if (!used[k]) continue;
+    number[k] = static_cast<int32_t>(kernels.size());
+    kernels.push_back(std::move(suite_.kernels[k]));
+  }
+  suite_.kernels = std::move(kernels);
+  for (SuiteCall& call : suite_.calls) call.kernel = number[static_cast<size_t>(call.kernel)];
+  return std::move(suite_);
 }
 
 // The call is a test of the suite, or one more time that there is.

@@ -7,6 +7,7 @@
 
 #include "runtime/vm.h"
 #include "topdown/suite/select_calls.h"
+#include "topdown/suite/source_nan.h"
 #include "topdown/suite/suite.h"
 #include "topdown/suite/suite_folder.h"
 
@@ -28,15 +29,6 @@ struct CarveOptions {
   std::string model_folder;
 };
 
-// The first NaN that the source computed.
-struct SourceNaN {
-  std::string kernel, output;
-  int64_t sequence = 0;
-  Origin origin;
-  std::vector<std::string> inputs;  // of that call that had NaN already: weights, or the run's own
-  int64_t calls = 0;                // that have NaN in an output
-};
-
 // Attached to a VM's call point while the run to carve goes on. It only reads: the run computes the
 // same bits with and without it.
 class Carver : public runtime::Observer {
@@ -49,7 +41,8 @@ class Carver : public runtime::Observer {
   Status after(const runtime::KernelCall& call) noexcept override;
 
   // Without tensors where these went to a folder.
-  Suite take() { return std::move(suite_); }
+  // Kernels of which no call ended are left out.
+  Suite take();
   const Suite& suite() const { return suite_; }
   // Different tensors that the suite's calls name, and their bytes, without weights by reference.
   int64_t tensors() const { return std::ssize(kept_tensors_); }
@@ -69,7 +62,14 @@ class Carver : public runtime::Observer {
   Status commit();
   Status drop(int64_t sequence);
   SuiteCall& call_at(int64_t sequence);
-  void note_nan(const KernelInfo& info);
+  // By parameter: whether it had NaN before and after the call.
+  void note_nan(const KernelInfo& info, const std::vector<bool>& before,
+                const std::vector<bool>& after);
+  // Of a call that is not kept: only whether it made NaN.
+  Status look_before(const runtime::KernelCall& call);
+  Status look_after(const runtime::KernelCall& call);
+  Result<bool> has_nan(const runtime::Tensor& tensor);
+  Result<HostTensor> contents_of(const runtime::Tensor& tensor);
   Result<std::string> keep(const runtime::Tensor& tensor);
   Result<std::string> read(const runtime::Tensor& tensor);
   Status store(const std::string& hash, const HostTensor& tensor);
@@ -105,8 +105,15 @@ class Carver : public runtime::Observer {
   std::optional<SourceNaN> nan_;
   SuiteCall current_;
   bool skip_ = false;
+  std::vector<bool> nan_before_;  // by parameter of a call that is skipped
   // Tensors that have not been written since are not read again: weights above all.
   std::unordered_map<Place, Known, PlaceHash> known_;
+  // The same for tensors that were only looked at.
+  struct Looked {
+    uint64_t version = 0, generation = 0;
+    bool has_nan = false;
+  };
+  std::unordered_map<Place, Looked, PlaceHash> looked_;
 };
 
 }  // namespace tapml::topdown

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 namespace tapml::topdown {
 
@@ -17,13 +18,19 @@ double spacing(double value, DType dtype) {
   return std::ldexp(2 * u, exponent - 1);
 }
 
+// A truth value that is neither 0 nor 1 is as wrong as its byte is far from them.
+double number_at(const HostTensor& tensor, int64_t element) {
+  if (tensor.dtype() != DType::kBool) return tensor.at_f64(element);
+  return std::to_integer<int>(tensor.bytes()[static_cast<size_t>(element)]);
+}
+
 }  // namespace
 
 ElementError element_error(const HostTensor& value, const op::RefTensor& judge, int64_t element,
                            double slack, const Tolerance* tolerance) {
   ElementError result;
   const auto at = static_cast<size_t>(element);
-  const double v = value.at_f64(element), j = judge.values[at];
+  const double v = number_at(value, element), j = judge.values[at];
   if (std::isnan(v) != std::isnan(j) || std::isinf(v) != std::isinf(j) ||
       (std::isinf(v) && v != j)) {
     result.mask_mismatch = true;
@@ -77,6 +84,10 @@ Errors measure(const HostTensor& value, const op::RefTensor& judge, double slack
   return errors;
 }
 
+bool within_bound(const Errors& errors) {
+  return errors.max_ratio <= 1 && errors.mask_mismatches == 0;
+}
+
 const char* outcome_name(Outcome outcome) {
   switch (outcome) {
     case Outcome::kPass:
@@ -91,21 +102,29 @@ const char* outcome_name(Outcome outcome) {
 
 Comparison compare(const HostTensor& target, const HostTensor& source, const op::RefTensor& judge,
                    const Tolerance* tolerance) {
-  auto within = [](const Errors& errors) {
-    return errors.max_ratio <= 1 && errors.mask_mismatches == 0;
-  };
   Comparison result;
   result.source = measure(source, judge, 0);
-  bool source_ok = within(result.source);
+  bool source_ok = within_bound(result.source);
   result.slack = source_ok ? 4 * result.source.max_abs : 0;
   result.target = measure(target, judge, result.slack, tolerance);
   result.allowed = result.target.bound_at_max;
-  result.target_ok = within(result.target);
-  result.tolerated = tolerance && result.target_ok && !within(measure(target, judge, result.slack));
+  result.target_ok = within_bound(result.target);
+  result.tolerated =
+      tolerance && result.target_ok && !within_bound(measure(target, judge, result.slack));
   result.outcome = !result.target_ok ? Outcome::kFail
                    : !source_ok      ? Outcome::kSourceWrong
                                      : Outcome::kPass;
   return result;
+}
+
+bool is_worse(const Comparison& a, const Comparison& b) {
+  auto badness = [](const Comparison& one) {
+    const bool source = one.outcome == Outcome::kSourceWrong;
+    const Errors& errors = source ? one.source : one.target;
+    return std::tuple(one.target_ok ? (source ? 1 : 0) : 2, errors.mask_mismatches,
+                      errors.max_ratio);
+  };
+  return badness(a) > badness(b);
 }
 
 }  // namespace tapml::topdown

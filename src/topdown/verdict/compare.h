@@ -39,6 +39,9 @@ ElementError element_error(const HostTensor& value, const op::RefTensor& judge, 
 Errors measure(const HostTensor& value, const op::RefTensor& judge, double slack,
                const Tolerance* tolerance = nullptr);
 
+// Whether they are errors of a right implementation: no ratio above 1, no mask mismatch.
+bool within_bound(const Errors& errors);
+
 enum class Outcome : uint8_t {
   kPass,
   kFail,         // the target is outside its bound
@@ -59,5 +62,9 @@ struct Comparison {
 // source leaves its own bound, E counts as 0 and the outcome says so.
 Comparison compare(const HostTensor& target, const HostTensor& source, const op::RefTensor& judge,
                    const Tolerance* tolerance = nullptr);
+
+// Whether `a` says more of what is wrong than `b`: a target that fails before a source that is
+// wrong before what passes; then more mask mismatches, then the larger ratio.
+bool is_worse(const Comparison& a, const Comparison& b);
 
 }  // namespace tapml::topdown

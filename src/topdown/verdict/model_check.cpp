@@ -216,6 +216,7 @@ std::string divergence_text(const ModelCheck& check) {
 }
 
 double ModelJudge::margin(size_t i, int32_t token) const {
+  if (token < 0 || token >= vocabulary_) return std::numeric_limits<double>::infinity();
   const double* values = row(i);
   return values[argmax(values, vocabulary_)] - values[token];
 }

@@ -67,7 +67,8 @@ class ModelJudge {
                        llm::Engine& source, const ForcedRun& run);
 
   ModelCheck check(const std::vector<HostTensor>& logits) const;
-  // How much likelier the judge finds its first choice than `token` after forced token `i`.
+  // How much likelier the judge finds its first choice than `token` after forced token `i`;
+  // infinite for what the vocabulary has not.
   double margin(size_t i, int32_t token) const;
   double bound() const { return bound_; }
 

@@ -1,0 +1,29 @@
+#include "topdown/suite/source_nan.h"
+
+namespace tapml::topdown {
+
+std::string source_nan_text(const SourceNaN& nan) {
+  std::string inputs;
+  for (const std::string& input : nan.inputs) inputs += (inputs.empty() ? "" : ", ") + input;
+  return "NaN in the source's own run: " + nan.kernel +
+         (nan.origin.empty() ? "" : " (" + origin_summary(nan.origin) + ")") + ", call " +
+         std::to_string(nan.sequence) + ", output " + nan.output + ", from " +
+         (inputs.empty() ? "inputs without NaN" : "NaN in its input " + inputs) + "; " +
+         std::to_string(nan.calls) + (nan.calls == 1 ? " call has" : " calls have") +
+         " NaN in an output. Tests behind it say little: correct the model or its input, and run "
+         "this again";
+}
+
+Json source_nan_json(const std::optional<SourceNaN>& nan) {
+  if (!nan) return Json::null();
+  std::vector<Json> inputs;
+  for (const std::string& input : nan->inputs) inputs.push_back(Json::string(input));
+  return Json::object({{"kernel", Json::string(nan->kernel)},
+                       {"output", Json::string(nan->output)},
+                       {"sequence", Json::integer(nan->sequence)},
+                       {"layers", Json::string(origin_summary(nan->origin))},
+                       {"inputs_with_nan", Json::array(std::move(inputs))},
+                       {"calls", Json::integer(nan->calls)}});
+}
+
+}  // namespace tapml::topdown

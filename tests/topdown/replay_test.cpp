@@ -1,0 +1,175 @@
+// Verdicts of single kernels: what is wrong with a target, or with the source, or with the tests.
+#include "topdown/replay/replay.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "runtime/vm.h"
+#include "support/expect_error.h"
+#include "support/sessions.h"
+#include "support/temp_folder.h"
+#include "text/parser.h"
+#include "topdown/altered_kernels.h"
+#include "topdown/kernels/skeleton.h"
+#include "topdown/kernels/user_kernels.h"
+#include "topdown/suite/carve.h"
+
+namespace tapml::topdown {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+// One call of the one kernel of `main`, whose parameters are f32[3, 8].
+Suite carved(const std::string& program, const std::vector<double>& inputs) {
+  auto session = testing::open_session("cpu");
+  auto executable = pipeline::compile(text::parse(program, "m.txt"), target::parse_target("cpu"));
+  auto vm = unwrap(runtime::VirtualMachine::create(*session, executable));
+  Carver carver(*executable);
+  vm->call_point().set_observer(&carver);
+  std::vector<runtime::Value> args;
+  for (double scale : inputs) {
+    HostTensor x = HostTensor::zeros(DType::kF32, {3, 8});
+    for (int64_t i = 0; i < x.size(); ++i) x.set_f64(i, scale * static_cast<double>(i + 1));
+    args.emplace_back(unwrap(runtime::upload(*session, x)));
+  }
+  unwrap(vm->call("main", args));
+  vm->call_point().set_observer(nullptr);
+  return carver.take();
+}
+
+Suite carved_tanh() {
+  return carved(R"(module
+def main(x: Tensor((n, 8), f32)) -> Tensor((n, 8), f32) {
+  dataflow {
+    y: Tensor((n, 8), f32) = tanh(x)
+    output y
+  }
+  return y
+}
+)",
+                {0.1});
+}
+
+// The skeleton of the suite's kernel with one text in the place of another.
+KernelVerdict judged_with(const Suite& suite, const std::string& from, const std::string& to) {
+  const target::Target target = target::parse_target("cpu");
+  Judge judge(suite);
+  std::string text = kernel_skeleton(judge.module(), suite.kernels[0].name, target);
+  const size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << text;
+  text.replace(at, from.size(), to);
+  testing::TempFolder folder;
+  testing::write_bytes(folder / "k.c", text);
+  const UserKernels user(read_user_sources(folder / ".", target), judge.module());
+  pipeline::ImplementOptions options;
+  options.foreign = user.compile(judge.module(), target);
+  auto executable = pipeline::implement(judge.module(), target, options);
+  auto session = testing::open_session("cpu");
+  auto runner = unwrap(runtime::KernelRunner::create(*session, executable));
+  return unwrap(replay_kernel(suite, judge, 0, *runner));
+}
+
+// What the suite's kernel is judged to be with results `factor` times what they should be.
+KernelVerdict judged(const Suite& suite, double factor) {
+  auto session = testing::open_session("cpu");
+  Judge judge(suite);
+  pipeline::ImplementOptions options;
+  options.rewrite = [&](const std::string&, tir::PrimFuncRef scheduled) {
+    return factor == 1 ? scheduled : scaled_when_long(*scheduled, 0, factor);
+  };
+  auto executable = pipeline::implement(judge.module(), target::parse_target("cpu"), options);
+  auto runner = unwrap(runtime::KernelRunner::create(*session, executable));
+  return unwrap(replay_kernel(suite, judge, 0, *runner));
+}
+
+// The source's outputs of all calls, `factor` times what they were.
+void scale_source(Suite& suite, double factor) {
+  for (SuiteCall& call : suite.calls) {
+    for (std::string& hash : call.after) {
+      if (hash.empty()) continue;
+      const HostTensor& right = suite.tensors.at(hash);
+      HostTensor wrong = HostTensor::zeros(right.dtype(), right.shape());
+      for (int64_t i = 0; i < wrong.size(); ++i) wrong.set_f64(i, right.at_f64(i) * factor);
+      hash = content_hash(wrong);
+      suite.tensors.insert_or_assign(hash, wrong);
+    }
+  }
+}
+
+TEST(ReplayKernel, AKernelWithoutTestsIsNotRight) {
+  Suite suite = carved_tanh();
+  suite.calls.clear();
+  testing::expect_user_error([&] { judged(suite, 1); }, {"no test of this kernel", "tanh_"});
+}
+
+// Whether the target fails too is another matter.
+TEST(ReplayKernel, ASourceOutsideOfItsBoundIsWrong) {
+  for (double source : {1.0, 1.01, kNaN}) {
+    for (double target : {1.0, 1.01, kNaN}) {
+      Suite suite = carved_tanh();
+      if (source != 1) scale_source(suite, source);
+      const KernelVerdict verdict = judged(suite, target);
+      EXPECT_EQ(verdict.source_wrong, source != 1) << source << " and " << target;
+      EXPECT_EQ(verdict.passed, target == 1) << source << " and " << target;
+    }
+  }
+}
+
+// What is left out holds a pattern that is not zero, and should be true.
+TEST(ReplayKernel, TruthValuesThatAreNotWrittenAreNotTrue) {
+  const Suite suite = carved(R"(module
+def main(x: Tensor((n, 8), f32), y: Tensor((n, 8), f32)) -> Tensor((n, 8), bool) {
+  dataflow {
+    z: Tensor((n, 8), bool) = greater(x, y)
+    output z
+  }
+  return z
+}
+)",
+                             {1, -1});
+  EXPECT_TRUE(judged_with(suite, "launch", "launch").passed);
+  const KernelVerdict half = judged_with(suite, " over n*8 ", " over n*4 ");
+  EXPECT_FALSE(half.passed);
+  EXPECT_EQ(half.failed, Failure::kNone);
+  EXPECT_EQ(half.note.substr(0, 20), "12 of 24 elements of") << half.note;
+  ASSERT_TRUE(half.difference);
+  EXPECT_EQ(half.difference->outside, 12);
+}
+
+TEST(ReplayKernel, AnInputThatIsWrittenIsOutOfBounds) {
+  const Suite suite = carved_tanh();
+  const std::string x = suite.kernels[0].params[0], begin = "int64_t end) {\n";
+  auto after_write = [&](const std::string& element) {
+    return judged_with(suite, begin, begin + "  ((float*)buffers[0])[" + element + "] = 42;\n");
+  };
+  for (const auto& [element, said] :
+       std::map<std::string, std::string>{{"23", "4 bytes of " + x},
+                                          {"24", "4 bytes behind " + x},
+                                          {"-1", "4 bytes in front of " + x}}) {
+    const KernelVerdict verdict = after_write(element);
+    EXPECT_FALSE(verdict.passed);
+    EXPECT_EQ(verdict.failed, Failure::kOutOfBounds);
+    EXPECT_EQ(verdict.failure, "writes outside of its outputs: " + said);
+  }
+}
+
+// Of large ones only what lies around them is read back.
+TEST(ReplayKernel, WritesBesideALargeInputAreSeen) {
+  const Suite small = carved_tanh();
+  Suite suite = small;
+  SuiteCall& call = suite.calls[0];
+  const int64_t rows = (int64_t{5} << 20) / 32 + 1;
+  call.scalars = {rows};
+  const HostTensor zeros = HostTensor::zeros(DType::kF32, {rows, 8});
+  call.before[0] = call.after[1] = content_hash(zeros);
+  suite.tensors = {{call.after[1], zeros}};
+  const std::string x = suite.kernels[0].params[0], begin = "int64_t end) {\n";
+  const auto last = std::to_string(rows * 8);
+  const KernelVerdict verdict =
+      judged_with(suite, begin, begin + "  ((float*)buffers[0])[" + last + "] = 42;\n");
+  EXPECT_EQ(verdict.failure, "writes outside of its outputs: 4 bytes behind " + x);
+}
+
+}  // namespace
+}  // namespace tapml::topdown
