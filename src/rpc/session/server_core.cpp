@@ -50,6 +50,12 @@ const char* handle_kind_text(wire::HandleKind kind) {
 // --- the session's life ------------------------------------------------------------------------
 
 Status ServerCore::serve() noexcept {
+  Status status = serve_requests();
+  if (options_.ended) options_.ended();
+  return status;
+}
+
+Status ServerCore::serve_requests() noexcept {
   TAPML_TRY(handshake());
   if (!session_) return {};  // it asked for the status alone
   for (;;) {

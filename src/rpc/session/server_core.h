@@ -40,6 +40,7 @@ class ServerCore {
   using Names = std::unordered_map<uint64_t, std::optional<Error>>;
 
   // The session's life.
+  Status serve_requests() noexcept;
   Status handshake() noexcept;
   Status greet(const wire::Hello& hello) noexcept;
   Status open(const std::string& target) noexcept;

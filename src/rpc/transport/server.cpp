@@ -26,6 +26,9 @@ constexpr std::chrono::milliseconds kTick{50};  // between two looks at `stop` a
 constexpr std::chrono::milliseconds kLingering{1000};
 constexpr std::chrono::milliseconds kFarewell{100};  // for a client that does not read
 constexpr size_t kMostLingering = 64;
+// How long a process may take to give back what its session had. A driver's queue finishes its work
+// before it goes, and work may never end.
+constexpr std::chrono::milliseconds kMostTeardown{2000};
 
 // A connection whose session is over. What still comes is read and dropped, so that the client gets
 // to read why before it hears of a reset.
@@ -115,6 +118,14 @@ void ProcessServer::check_workers() noexcept {
                                       std::to_string(options_.call.count()) +
                                       " ms; the session's process was ended",
                                   "the server", "--call-seconds of the server is the limit"));
+    }
+    const runtime::Deadline over = worker->session_ended();
+    if (over && now - *over > kMostTeardown) {
+      worker->kill(platform_error(PlatformFault::kTimeout,
+                                  "the session left work that did not end within " +
+                                      std::to_string(kMostTeardown.count()) +
+                                      " ms; its process was ended",
+                                  "the server"));
     }
     if (!worker->ended(polled_[1 + i].revents != 0)) {
       left.push_back(std::move(worker));

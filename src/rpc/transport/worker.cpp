@@ -113,6 +113,7 @@ void Worker::serve(const ListenOptions& options) noexcept {
     page->request_began.store(0);
     return device;
   };
+  server.ended = [page] { page->session_ended.store(steady_nanoseconds()); };
   // Shared with the server, so that a crash does not take it along.
   server.recent = &page_->log;
   set_log_sink(
@@ -134,10 +135,10 @@ void Worker::serve(const ListenOptions& options) noexcept {
   ::_exit(0);
 }
 
-runtime::Deadline Worker::request_began() const noexcept {
-  const int64_t began = page_->request_began.load();
-  if (began == 0 || process_ == 0) return {};
-  return std::chrono::steady_clock::time_point(std::chrono::nanoseconds(began));
+runtime::Deadline Worker::noted(const std::atomic<int64_t>& time) const noexcept {
+  const int64_t nanoseconds = time.load();
+  if (nanoseconds == 0 || process_ == 0) return {};
+  return std::chrono::steady_clock::time_point(std::chrono::nanoseconds(nanoseconds));
 }
 
 void Worker::kill(const Error& why) noexcept {

@@ -15,6 +15,7 @@ namespace tapml::rpc {
 struct WorkerPage {
   std::atomic<bool> inside_frame = false;  // a frame is sent in part
   std::atomic<int64_t> request_began = 0;  // steady clock's nanoseconds; 0: none runs
+  std::atomic<int64_t> session_ended = 0;  // the same; from then on the process gives things back
   CrashNotes crash;
   RecentLines log;
 };
@@ -49,7 +50,9 @@ class Worker {
   void forget() noexcept;
 
   // Since when the current request runs; none between requests.
-  runtime::Deadline request_began() const noexcept;
+  runtime::Deadline request_began() const noexcept { return noted(page_->request_began); }
+  // Since when the session is over and the process gives back what it had; none before.
+  runtime::Deadline session_ended() const noexcept { return noted(page_->session_ended); }
   // Ends the process and what it has started; `why` is for the client.
   void kill(const Error& why) noexcept;
   // Whether the process has ended; waits for one whose end shows.
@@ -66,6 +69,7 @@ class Worker {
   Worker() = default;
   static Result<std::unique_ptr<Worker>> prepare(FileDescriptor& write_end);
   [[noreturn]] void serve(const ListenOptions& options) noexcept;
+  runtime::Deadline noted(const std::atomic<int64_t>& time) const noexcept;
   void note_end(int status) noexcept;
   Result<pid_t> fork_process() noexcept;
 

@@ -180,6 +180,16 @@ TEST_P(Served, AKernelThatNeverEndsIsKilled) {
   EXPECT_TRUE(patient.run("fine"));
 }
 
+TEST_P(Served, AKernelThatNeverEndsDoesNotKeepASessionThatItsClientLeft) {
+  const ServerProcess server = serve();
+  {
+    Client client(server.place());
+    const auto start = Clock::now();
+    expect_fault(client.run("hang_later", start + milliseconds(200)), PlatformFault::kTimeout, {});
+  }
+  EXPECT_TRUE(server.becomes_idle());
+}
+
 TEST_P(Served, ADeviceThatNeverOpensIsKilled) {
   ListenOptions options;
   options.call = milliseconds(300);
