@@ -140,7 +140,11 @@ Status ServerCore::greet(const wire::Hello& hello) noexcept {
   secret_ = sha256("tapml contents of " + text_of(hello.token()));
   const std::string target = text_of(hello.target());
   if (hello.status()) {
-    if (options_.describe) status = options_.describe();
+    if (options_.describe) {  // which may open drivers
+      work(true);
+      status = options_.describe();
+      work(false);
+    }
   } else {
     Status opened = open(target);
     if (!opened) return end(std::move(opened).error());
@@ -210,6 +214,10 @@ Status ServerCore::run(const wire::Requests& frame) noexcept {
                        (type == wire::Body::Write && !request.body_as_Write()->bytes());
     if (takes ? !last : last && payload_ > 0) {
       return fail(protocol_error("the payload is not that of the last request"));
+    }
+    if (i > 0 && options_.activity) {  // each request of a frame has its own time
+      options_.activity(false);
+      options_.activity(true);
     }
     TAPML_TRY(run(++requests_, request));
   }

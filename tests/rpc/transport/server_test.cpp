@@ -283,6 +283,30 @@ TEST_P(Served, TakesTheRightTokenOnly) {
   EXPECT_TRUE(server.becomes_idle());
 }
 
+TEST_P(Served, AStatusThatNeverComesIsKilled) {
+  ListenOptions options;
+  options.call = milliseconds(300);
+  options.server.describe = []() -> std::string {
+    while (true) ::pause();
+  };
+  const ServerProcess server = serve(options);
+  auto channel = connect(server.place());
+  ASSERT_TRUE(channel);
+  const auto start = Clock::now();
+  expect_fault(query_status(**channel, {}), PlatformFault::kTimeout, {"longer than 300 ms"});
+  EXPECT_LT(Clock::now() - start, options.call + kSlack);
+}
+
+TEST_P(Served, EachRequestOfAFrameHasItsOwnTime) {
+  ListenOptions options;
+  options.call = milliseconds(500);
+  const ServerProcess server = serve(options);
+  Client client(server.place());
+  // Ten launches of 100 ms go out together with the wait for them.
+  Status ran = client.run("slow", {}, 10);
+  EXPECT_TRUE(ran) << ran.error().to_string();
+}
+
 // A socket that speaks for itself.
 FileDescriptor raw_connection(const Place& place) {
   auto address = resolve(place, false);
