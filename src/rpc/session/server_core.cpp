@@ -206,6 +206,9 @@ Status ServerCore::take_frame(Clock::time_point until) noexcept {
 }
 
 Status ServerCore::run(const wire::Requests& frame) noexcept {
+  if (frame.list()->size() == 0 && payload_ > 0) {
+    return fail(protocol_error("a payload without a request"));
+  }
   for (flatbuffers::uoffset_t i = 0; i < frame.list()->size(); ++i) {
     const wire::Request& request = *frame.list()->Get(i);
     const wire::Body type = request.body_type();

@@ -240,6 +240,13 @@ TEST(HostileClient, APayloadThatNobodyTakes) {
   client.open();
   client.send(allocate(1, 4), std::vector<std::byte>(16));
   client.expect_broken("payload");
+  RawClient other;
+  other.open();
+  FlatBufferBuilder b;
+  const std::vector<flatbuffers::Offset<wire::Request>> none;
+  b.Finish(wire::CreateRequestsDirect(b, other.sent() + 1, &none));
+  other.send_bytes(rpc::bytes_of(b), std::vector<std::byte>(16));
+  other.expect_broken("a payload of no request");
 }
 
 TEST(HostileClient, TooDeepValues) {
