@@ -199,6 +199,7 @@ Status ServerCore::take_frame(Clock::time_point until) noexcept {
     return fail(protocol_error("a request is out of its order: " + std::to_string(frame->first()) +
                                " after " + std::to_string(requests_)));
   }
+  copies_ = CopyBudget(head_.size());
   work(true);
   Status status = run(*frame);
   work(false);
@@ -319,6 +320,7 @@ Status ServerCore::run(uint64_t id, const wire::Request& request) noexcept {
     default:
       return fail(protocol_error("a request that this version does not know"));
   }
+  if (copies_.overdrawn() && !broken_) broken_ = shared_parts_error();
   if (broken_) return fail(*broken_);
   if (!answers) {
     if (!status) keep(std::move(status).error());

@@ -5,10 +5,12 @@
 
 #include "base/rng.h"
 #include "conformance/native_kernels.h"
+#include "exec/executable_file.h"
 #include "native_device.h"
 #include "rpc/session/condition.h"
 #include "rpc/session/host/zstd.h"
 #include "rpc/session/wire.h"
+#include "small_program.h"
 #include "support/memory_channel.h"
 
 namespace tapml::test {
@@ -69,7 +71,10 @@ class RawClient {
   const wire::Reply& reply() const { return *reply_; }
   Error failure() const {
     const auto* failure = reply_->answer_as_Failure();
-    return failure ? rpc::get_error(*failure) : Error{};
+    if (!failure) return {};
+    rpc::CopyBudget copies(head_.size());
+    auto error = rpc::get_error(*failure, copies);
+    return error ? *error : error.error();
   }
   void synchronize() {
     send([](FlatBufferBuilder& builder) { return wire::CreateSynchronize(builder, 0); });
