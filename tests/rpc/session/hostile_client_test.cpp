@@ -269,6 +269,104 @@ TEST(HostileClient, TooDeepValues) {
   client.expect_broken("depth");
 }
 
+TEST(HostileClient, EveryCancelReachesItsCall) {
+  RawClient client;
+  client.open();
+  ExecutableFile file;
+  file.executable = small_program();
+  auto bytes = write_executable(file);
+  ASSERT_TRUE(bytes) << bytes.error().to_string();
+  client.send([&](FlatBufferBuilder& b) {
+    return wire::CreateBeginBlob(b, 1, static_cast<int64_t>(bytes->size()));
+  });
+  client.send([](FlatBufferBuilder& b) { return wire::CreateBlobPart(b, 1); }, *bytes);
+  client.send([](FlatBufferBuilder& b) { return wire::CreateOpenMachine(b, 1, 1); });
+  ASSERT_EQ(client.next(), wire::Answer::Done);
+  std::vector<uint64_t> calls;
+  for (int i = 0; i < 3; ++i) {
+    client.send([](FlatBufferBuilder& b) { return wire::CreateCallDirect(b, 1, "spin"); });
+    calls.push_back(client.sent());
+  }
+  // Those that wait first: what comes later must not make it forget them.
+  for (const size_t call : {2, 1, 0}) {
+    client.send([&](FlatBufferBuilder& b) { return wire::CreateCancel(b, calls[call]); });
+  }
+  for (const uint64_t call : calls) {
+    ASSERT_EQ(client.next(), wire::Answer::Failure);
+    EXPECT_EQ(client.reply().request(), call);
+    EXPECT_EQ(client.failure().fault, PlatformFault::kCancelled) << client.failure().to_string();
+  }
+}
+
+TEST(HostileClient, ASharedStringOrVectorIsCountedEachTime) {
+  auto load = [](uint64_t id, int entries) {
+    return [=](FlatBufferBuilder& b) {
+      const auto entry = b.CreateString(std::string(4096, 'x'));
+      const auto list =
+          b.CreateVector(std::vector<flatbuffers::Offset<flatbuffers::String>>(entries, entry));
+      return wire::CreateLoadModule(b, id, 1, b.CreateString("cpu"), b.CreateString("none"), list);
+    };
+  };
+  auto call = [](int fields) {
+    return [=](FlatBufferBuilder& b) {
+      const std::vector<int64_t> dims(1000, 1);
+      const auto shape = wire::CreateValueDirect(b, wire::ValueKind::Shape, 0, 0, 0, &dims);
+      const std::vector<flatbuffers::Offset<wire::Value>> list(fields, shape);
+      const std::vector<flatbuffers::Offset<wire::Value>> arguments = {
+          wire::CreateValueDirect(b, wire::ValueKind::Tuple, 0, 0, 0, nullptr, &list)};
+      return wire::CreateCallDirect(b, 1, "main", &arguments, 1, 10);
+    };
+  };
+  auto begin_blob = [](RawClient& client, size_t bytes) {
+    client.send([&](FlatBufferBuilder& b) {
+      return wire::CreateBeginBlob(b, 1, static_cast<int64_t>(bytes));
+    });
+  };
+  {
+    RawClient client;
+    client.open();
+    begin_blob(client, 0);
+    client.send(load(1, 1));
+    ASSERT_EQ(client.next(), wire::Answer::Done);
+    begin_blob(client, 0);
+    client.send(load(2, 1000));
+    client.expect_broken("entries");
+  }
+  {
+    RawClient client;
+    client.open();
+    ExecutableFile file;
+    file.executable = small_program();
+    auto bytes = write_executable(file);
+    ASSERT_TRUE(bytes) << bytes.error().to_string();
+    begin_blob(client, bytes->size());
+    client.send([](FlatBufferBuilder& b) { return wire::CreateBlobPart(b, 1); }, *bytes);
+    client.send([](FlatBufferBuilder& b) { return wire::CreateOpenMachine(b, 1, 1); });
+    ASSERT_EQ(client.next(), wire::Answer::Done);
+    client.send(call(1));
+    ASSERT_EQ(client.next(), wire::Answer::Failure) << "main has no parameters";
+    EXPECT_FALSE(client.reply().answer_as_Failure()->fatal());
+    client.send(call(100));
+    client.expect_broken("integers");
+  }
+  // Over all requests of a frame: a failure that is kept has the name.
+  RawClient client;
+  client.open();
+  begin_blob(client, 0);
+  client.send(load(1, 1));
+  ASSERT_EQ(client.next(), wire::Answer::Done);
+  FlatBufferBuilder b;
+  const auto entry = b.CreateString(std::string(4096, 'x'));
+  std::vector<flatbuffers::Offset<wire::Request>> list;
+  for (uint64_t id = 1; id <= 100; ++id) {
+    const auto body = wire::CreateGetKernel(b, id, 1, entry);
+    list.push_back(wire::CreateRequest(b, wire::Body::GetKernel, body.Union()));
+  }
+  b.Finish(wire::CreateRequests(b, client.sent() + 1, b.CreateVector(list)));
+  client.send_bytes(rpc::bytes_of(b));
+  client.expect_broken("entries of several requests");
+}
+
 TEST(HostileClient, NonsenseIsRefusedAndTheSessionWorksOn) {
   RawClient client;
   client.open();
