@@ -1,6 +1,9 @@
 // The commands on devices of another process: the demo model over every kind of way.
 #include <gtest/gtest.h>
 
+#include <thread>
+
+#include "app/isolation.h"
 #include "demo_run.h"
 #include "support/background_server.h"
 #ifdef TAPML_HAS_OPENSSL
@@ -72,6 +75,19 @@ TEST(Remote, EveryCommandTakesAPlace) {
       run_program({"compile", kDemoModel, "--target", "opencl@unix:/nobody/there"});
   EXPECT_EQ(compiled.exit_code, 0) << compiled.all();
   EXPECT_EQ(server.end(), 0);
+}
+
+TEST(Remote, APlatformUnderTestOutlivesTheIdleTime) {
+  TempFolder folder;
+  BackgroundServer server({"--listen", "unix:" + folder / "server", "--idle-seconds", "1"});
+  target::Target target = target::parse_target("null@" + server.place());
+  auto opened = app::open_under_test(target, {}, {}, {});
+  // As long as carving may take.
+  std::this_thread::sleep_for(std::chrono::milliseconds(1600));
+  EXPECT_NE(server.log().find("idle for 1000 ms"), std::string::npos) << server.log();
+  topdown::Sandbox sandbox(opened.platform);
+  Status works = sandbox.session().synchronize(runtime::kDefaultStream);
+  EXPECT_TRUE(works) << works.error().to_string();
 }
 
 TEST(Remote, AModelMigratesToARemoteDevice) {

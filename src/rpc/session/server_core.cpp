@@ -67,9 +67,13 @@ Status ServerCore::serve_requests() noexcept {
       return {};
     }
     if (fault == PlatformFault::kTimeout) {
+      // No deadline of anybody's work passed: the session is gone, as by any other end.
       return end(platform_error(
-          PlatformFault::kTimeout,
-          "the session was idle for " + std::to_string(options_.limits.idle.count()) + " ms"));
+          PlatformFault::kLost,
+          "the session was idle for " + std::to_string(options_.limits.idle.count()) +
+              " ms and was ended",
+          "the server",
+          "a new session can be opened at once; --idle-seconds of the server is the limit"));
     }
     return end(std::move(status).error());
   }

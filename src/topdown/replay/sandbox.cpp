@@ -22,6 +22,13 @@ runtime::Session& Sandbox::session() {
 void Sandbox::load(std::shared_ptr<const Executable> executable) {
   runner_.reset();
   executable_ = std::move(executable);
+  refresh();
+}
+
+void Sandbox::refresh() {
+  if (!session_) return;
+  const Status alive = session_->synchronize(runtime::kDefaultStream);
+  if (!alive && alive.error().fault == PlatformFault::kLost) restart();
 }
 
 runtime::KernelRunner& Sandbox::runner() {

@@ -35,8 +35,10 @@ class Sandbox {
   runtime::Session& session();
   // The session that is open now; null: none.
   runtime::Session* current() const { return isolated() ? session_.get() : platform_.session; }
-  // The kernels that runner() has from now on, in later sessions, too.
+  // The kernels that runner() has from now on, in later sessions, too. Refreshes.
   void load(std::shared_ptr<const Executable> executable);
+  // Restarts where the session was lost since it was used: servers end those that are idle.
+  void refresh();
   runtime::KernelRunner& runner();
 
   // Whether `error` is what a process leaves that crashed or hangs and that nothing else needs.
