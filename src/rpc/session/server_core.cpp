@@ -375,8 +375,13 @@ Status ServerCore::handle(const wire::Release& request) noexcept {
   const wire::HandleKind kind = request.kind();
   const uint64_t id = request.id();
   if (kind > wire::HandleKind::MAX || (kind == wire::HandleKind::Stream && id == 0)) return {};
-  if (names(kind).erase(id) == 0) return {};
-  --handles_;
+  auto found = names(kind).find(id);
+  if (found == names(kind).end()) return {};
+  // The session keeps its kernels and events, which work that is under way may need: they go on to
+  // count.
+  const bool kept = kind == wire::HandleKind::Kernel || kind == wire::HandleKind::Event;
+  if (!kept || found->second) --handles_;
+  names(kind).erase(found);
   switch (kind) {
     case wire::HandleKind::Buffer:
       buffers_.erase(id);

@@ -269,6 +269,34 @@ TEST(HostileClient, TooDeepValues) {
   client.expect_broken("depth");
 }
 
+TEST(HostileClient, WhatASessionKeepsCountsAsHandlesToItsEnd) {
+  rpc::ServerOptions options;
+  options.limits.handles = 64;
+  RawClient client(options);
+  client.open();
+  auto release = [&](wire::HandleKind kind, uint64_t id) {
+    client.send([=](FlatBufferBuilder& b) { return wire::CreateRelease(b, kind, id); });
+  };
+  // Buffers are given back, and so are names that stand for a failure.
+  for (uint64_t id = 1; id <= 200; ++id) {
+    client.send(allocate(id, 4));
+    release(wire::HandleKind::Buffer, id);
+    client.send([=](FlatBufferBuilder& b) { return wire::CreateGetKernel(b, id, 8); });
+    client.expect_refused("no module 8");
+    release(wire::HandleKind::Kernel, id);
+  }
+  client.synchronize();
+  ASSERT_EQ(client.next(), wire::Answer::Done);
+  // Events are not.
+  for (uint64_t id = 1; id <= 200; ++id) {
+    client.send([=](FlatBufferBuilder& b) { return wire::CreateRecord(b, 0, id); });
+    release(wire::HandleKind::Event, id);
+  }
+  client.synchronize();
+  ASSERT_EQ(client.next(), wire::Answer::Failure);
+  EXPECT_EQ(client.failure().fault, PlatformFault::kLimit) << client.failure().to_string();
+}
+
 TEST(HostileClient, EveryCancelReachesItsCall) {
   RawClient client;
   client.open();
