@@ -15,8 +15,9 @@ constexpr std::chrono::milliseconds kWorkTick{25};
 constexpr std::chrono::seconds kRest{1};
 // How long the attendant keeps the channel while nothing comes in.
 constexpr std::chrono::milliseconds kLook{20};
-// Frames that are read ahead at most.
+// Frames that are read ahead at most, and bytes of them beyond which no other one is.
 constexpr size_t kAheadFrames = 256;
+constexpr size_t kAheadBytes = size_t{4} << 20;
 
 }  // namespace
 
@@ -62,6 +63,7 @@ Status AttendedLink::receive(std::vector<std::byte>& head, uint64_t& payload_byt
   if (!ahead_.empty()) {
     head = std::move(ahead_.front().head);
     payload_left_ = payload_bytes = ahead_.front().payload;
+    ahead_bytes_ -= head.size();
     ahead_.pop_front();
     return {};
   }
@@ -131,7 +133,7 @@ void AttendedLink::keep_alive(std::unique_lock<std::mutex>& held) noexcept {
 bool AttendedLink::may_read_ahead() const noexcept {
   // What lies in the channel first must be a head.
   return !error_ && payload_left_ == 0 && ahead_.size() < kAheadFrames &&
-         (ahead_.empty() || ahead_.back().payload == 0);
+         ahead_bytes_ < kAheadBytes && (ahead_.empty() || ahead_.back().payload == 0);
 }
 
 void AttendedLink::look_for_cancel(std::span<const std::byte> head) noexcept {
@@ -155,6 +157,7 @@ void AttendedLink::read_ahead(std::unique_lock<std::mutex>& held) noexcept {
   held.lock();
   attendant_reads_ = false;
   if (status) {
+    ahead_bytes_ += frame.head.size();
     ahead_.push_back(std::move(frame));
   } else if (status.error().fault != PlatformFault::kTimeout) {
     error_ = std::move(status).error();
