@@ -34,5 +34,21 @@ TEST(AttendedLink, ReadsAheadWithinItsBound) {
   EXPECT_TRUE(client->send(head, {}, Clock::now() + 5s));
 }
 
+TEST(AttendedLink, AClientThatTakesNothingDoesNotHoldASend) {
+  auto [server, client] = testing::memory_channels(1);
+  AttendedLink link(*server, 10ms);
+  link.begin_work();
+  // The first sign of life fills the way, the next one waits in vain.
+  std::this_thread::sleep_for(300ms);
+  link.end_work();
+  auto sent = std::async(std::launch::async, [&] {
+    return link.send(std::vector<std::byte>(8), {}, Clock::now() + 200ms);
+  });
+  const bool ends = sent.wait_for(10s) == std::future_status::ready;
+  EXPECT_TRUE(ends);
+  client->close();  // ends all sends
+  EXPECT_EQ(testing::fault_of(sent.get()), ends ? PlatformFault::kTimeout : PlatformFault::kLost);
+}
+
 }  // namespace
 }  // namespace tapml::rpc

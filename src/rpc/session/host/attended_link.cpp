@@ -84,7 +84,11 @@ Status AttendedLink::receive_payload(std::span<std::byte> to, runtime::Deadline 
 
 Status AttendedLink::send(std::span<const std::byte> head, std::span<const std::byte> payload,
                           runtime::Deadline deadline) noexcept {
-  std::lock_guard guard(sending_);
+  // A sign of life that the client does not take has the channel.
+  if (!lock_until(sending_, deadline.value_or(Clock::time_point::max()))) {
+    return fail(platform_error(PlatformFault::kTimeout, "the client takes no signs of life"));
+  }
+  const std::lock_guard guard(sending_, std::adopt_lock);
   last_sent_ = Clock::now();
   return channel_.send(head, payload, deadline);
 }
@@ -121,7 +125,8 @@ void AttendedLink::keep_alive(std::unique_lock<std::mutex>& held) noexcept {
   held.unlock();
   {
     std::lock_guard guard(sending_);
-    // Half a sign must be followed by its other half before anything else is sent.
+    // Half a sign must be followed by its other half before anything else is sent. Whoever serves
+    // the session waits for it as long as for a client, and then ends it.
     Status sent;
     do {
       sent = channel_.send(sign_, {}, Clock::now() + heartbeat_);
