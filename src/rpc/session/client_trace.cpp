@@ -58,8 +58,10 @@ Result<std::vector<TraceEvent>> ClientSession::take_trace() noexcept {
       (static_cast<double>(clock_.ahead) - static_cast<double>(begin.ahead)) / span;
   const auto here = [&](int64_t there) {
     const double since = static_cast<double>(there) - static_cast<double>(begin.there);
-    const auto drift =
-        static_cast<int64_t>(std::clamp(slope, -1.0, 1.0) * std::clamp(since, 0.0, span));
+    // Clocks of a hostile server may be further apart than a number holds.
+    constexpr double kMost = 9e18;
+    const auto drift = static_cast<int64_t>(
+        std::clamp(std::clamp(slope, -1.0, 1.0) * std::clamp(since, 0.0, span), -kMost, kMost));
     return static_cast<int64_t>(static_cast<uint64_t>(there) - static_cast<uint64_t>(begin.ahead) -
                                 static_cast<uint64_t>(drift));
   };

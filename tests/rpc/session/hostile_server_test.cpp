@@ -121,6 +121,33 @@ TEST(HostileServer, ATraceOfNonsense) {
   EXPECT_TRUE(session->take_trace()->empty());
 }
 
+TEST(HostileServer, ClocksThatAreNone) {
+  RawServer server;
+  auto session = server.open(rpc::kCapabilityTrace);
+  uint64_t request = 1;
+  auto pongs = [&](int64_t time) {
+    for (int i = 0; i < 12; ++i) {
+      server.reply(++request, [=](FlatBufferBuilder& b) { return wire::CreatePong(b, time); });
+    }
+  };
+  const std::vector<int64_t> times = {INT64_MIN, 0, INT64_MAX / 2, INT64_MAX};
+  pongs(INT64_MIN / 2);
+  ASSERT_TRUE(session->start_trace());
+  ++request;
+  pongs(INT64_MAX);  // further apart than a number holds
+  server.reply(++request, [&](FlatBufferBuilder& b) {
+    const std::vector<flatbuffers::Offset<flatbuffers::String>> names = {b.CreateString("k")};
+    std::vector<wire::Event> list;
+    for (int64_t time : times) list.emplace_back(time, 1, 0, 0, 0);
+    return wire::CreateEventsDirect(b, &names, &list, false);
+  });
+  auto events = session->take_trace();
+  ASSERT_TRUE(events) << events.error().to_string();
+  std::erase_if(*events, [](const runtime::TraceEvent& event) { return !event.remote; });
+  ASSERT_EQ(events->size(), times.size());
+  for (size_t i = 1; i < times.size(); ++i) EXPECT_LE((*events)[i - 1].start, (*events)[i].start);
+}
+
 TEST(HostileServer, ATraceThatGrowsWithoutBound) {
   RawServer server;
   auto session = server.open(rpc::kCapabilityTrace);
