@@ -129,6 +129,7 @@ Status ServerCore::handshake() noexcept {
     error.hint = "use the same release of tapml on both sides";
     return end(std::move(error));
   }
+  if (options_.admitted) options_.admitted();
   return greet(*hello);
 }
 

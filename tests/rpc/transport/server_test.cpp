@@ -346,6 +346,29 @@ TEST_P(Served, ASlowClientHoldsOnlyItself) {
   EXPECT_TRUE(server.becomes_idle());
 }
 
+TEST_P(Served, ConnectionsThatSayNothingKeepNobodyOut) {
+  ListenOptions options;
+  options.sessions = 2;
+  ServerProcess server = serve(options);
+  std::vector<FileDescriptor> silent;
+  auto connect_silently = [&](int count) {
+    for (int i = 0; i < count; ++i) silent.push_back(raw_connection(server.place()));
+  };
+  connect_silently(2);
+  EXPECT_TRUE(becomes_true([&] { return server.workers().size() == 2; }));
+  Client a(server.place());
+  EXPECT_TRUE(a.run("fine"));
+  // However many there are: those that came first go first.
+  connect_silently(80);
+  Client b(server.place());
+  EXPECT_TRUE(b.run("fine"));
+  EXPECT_TRUE(ends_before(silent.front(), Clock::now() + std::chrono::seconds(5)));
+  EXPECT_TRUE(becomes_true([&] { return server.workers().size() <= 2 + 64; }));
+  expect_fault(open_session(server.place()), PlatformFault::kLimit,
+               {"as many sessions as it may, 2"});
+  EXPECT_TRUE(a.run("fine"));
+}
+
 TEST_P(Served, WhatIsNoFrameEndsItsConnection) {
   ServerProcess server = serve();
   for (const std::string& text :
