@@ -422,21 +422,36 @@ TEST_P(Served, AStalledWayIsNoticed) {
 
 TEST_P(Served, SlowAndCrossedConnectionsGiveTheSameBytes) {
   ServerProcess server = serve();
-  // The first connection is slower than the second: what goes out first arrives last.
-  testing::FaultProxy proxy(server.place(), {{{milliseconds(2), 211}, {milliseconds(1), 1009}},
+  // The first connection is slower than the second, and stays behind in the middle of its bytes
+  // until the second is through: what goes out first arrives last.
+  testing::Fault held{milliseconds(2), 211};
+  held.hold = true;
+  held.after = 12'000;
+  testing::FaultProxy proxy(server.place(), {{held, {milliseconds(1), 1009}},
                                              {{milliseconds(0), 977}, {milliseconds(0), 13}}});
   auto slow = open_session(proxy.place());
   auto fast = open_session(proxy.place());
   ASSERT_TRUE(slow && fast);
-  for (auto* session : {&*slow, &*fast}) {
-    const auto buffer = runtime::BufferId((*session)->new_handle());
-    std::vector<std::byte> bytes(9000), back(9000);
-    for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 7 + i / 256);
-    ASSERT_TRUE((*session)->allocate(buffer, 9000));
-    ASSERT_TRUE((*session)->write(runtime::kDefaultStream, {buffer, 0}, bytes));
-    ASSERT_TRUE((*session)->read(runtime::kDefaultStream, {buffer, 0}, back));
-    EXPECT_EQ(bytes, back);
-  }
+  auto exchange = [](RemoteSession& session, int seed) -> Status {
+    const auto buffer = runtime::BufferId(session.new_handle());
+    std::vector<std::byte> bytes(30'000), back(30'000);
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      bytes[i] = static_cast<std::byte>(i * 7 + i / 256 + static_cast<size_t>(seed));
+    }
+    TAPML_TRY(session.allocate(buffer, 30'000));
+    TAPML_TRY(session.write(runtime::kDefaultStream, {buffer, 0}, bytes));
+    TAPML_TRY(session.read(runtime::kDefaultStream, {buffer, 0}, back));
+    return bytes == back ? Status() : fail(internal_error("other bytes"));
+  };
+  auto first = std::async(std::launch::async, [&] { return exchange(**slow, 1); });
+  EXPECT_TRUE(becomes_true([&] { return proxy.holds(); }));
+  Status second = exchange(**fast, 2);
+  EXPECT_TRUE(second) << second.error().to_string();
+  EXPECT_TRUE(proxy.holds()) << "the first one's bytes are still on their way";
+  EXPECT_NE(first.wait_for(milliseconds(0)), std::future_status::ready);
+  proxy.release();
+  Status last = first.get();
+  EXPECT_TRUE(last) << last.error().to_string();
 }
 
 #ifdef TAPML_HAS_OPENSSL
