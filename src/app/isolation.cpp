@@ -75,6 +75,7 @@ PlatformUnderTest open_under_test(target::Target& target, const LibraryFiles& li
                               : open_worker(target, libraries.files, isolation));
   target::adopt_processor(target, (*first)->info());
   result.platform.target = target;
+  result.platform.elsewhere = !target.place.empty();
   auto open = worker_opener(target, libraries, remote, isolation);
   result.platform.open = [first, open] {
     // A server ends sessions that are idle, and what comes before the first use may take long.

@@ -6,6 +6,7 @@
 #include "app/isolation.h"
 #include "demo_run.h"
 #include "support/background_server.h"
+#include "support/fault_proxy.h"
 #ifdef TAPML_HAS_OPENSSL
 #include "support/certificates.h"
 #endif
@@ -75,6 +76,32 @@ TEST(Remote, EveryCommandTakesAPlace) {
       run_program({"compile", kDemoModel, "--target", "opencl@unix:/nobody/there"});
   EXPECT_EQ(compiled.exit_code, 0) << compiled.all();
   EXPECT_EQ(server.end(), 0);
+}
+
+TEST(Remote, AWayThatBreaksIsNoCrashOfAKernel) {
+  TempFolder folder;
+  BackgroundServer server({"--listen", "unix:" + folder / "server"});
+  const std::string suite = folder / "suite";
+  ProgramResult carved = run_program({"carve", kDemoModel, "--target", "cpu", "--prompt",
+                                      "In the beginning", "--max-tokens", "1", "-o", suite});
+  ASSERT_EQ(carved.exit_code, 0) << carved.all();
+  // What comes back is the outputs of kernels, above all.
+  testing::Fault down;
+  down.cut = testing::Fault::Cut::kReset;
+  down.after = 20'000;
+  const auto place = rpc::parse_place(server.place());
+  ASSERT_TRUE(place) << place.error().to_string();
+  auto replay = [&](std::vector<testing::FaultProxy::Plan> plans) {
+    const testing::FaultProxy proxy(*place, std::move(plans));
+    return run_program({"replay", suite, "--target", "cpu@" + proxy.place().text(), "--json"});
+  };
+  ProgramResult lost = replay({{{}, down}});
+  EXPECT_EQ(lost.exit_code, 4) << lost.all();
+  EXPECT_EQ(lost.json().find("error")->find("kind")->as_string(), "platform: lost") << lost.all();
+  // Once is no harm.
+  ProgramResult once = replay({{{}, down}, {{}, {}}});
+  EXPECT_EQ(once.exit_code, 0) << once.all();
+  EXPECT_TRUE(once.json().find("passed")->as_bool());
 }
 
 TEST(Remote, APlatformUnderTestOutlivesTheIdleTime) {

@@ -135,7 +135,7 @@ TEST_F(Wasm, AKernelThatWritesBeyondMemoryIsReportedWithItsPlace) {
   EXPECT_EQ(fine->at_f64(0), 1.5);
   auto crash = scatter(*session_, {0, int64_t{1} << 29, 1});
   ASSERT_FALSE(crash);
-  EXPECT_EQ(crash.error().fault, PlatformFault::kLost);
+  EXPECT_EQ(crash.error().fault, PlatformFault::kCrash);
   testing::expect_parts(crash.error(), {"crashed", "memory access out of bounds", "scatter",
                                         "a new session can be opened"});
   // The session stays lost, and another one works.

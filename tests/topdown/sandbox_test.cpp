@@ -137,6 +137,26 @@ TEST(Sandbox, OpensAgainAfterARestart) {
   EXPECT_FALSE(sandbox.contains(user_error("")));
 }
 
+TEST(Sandbox, WhatIsLostOnTheWayIsNoCrash) {
+  Platform platform;
+  platform.target = target::parse_target("null");
+  platform.open = [] { return testing::open_session("null"); };
+  const Error lost = platform_error(PlatformFault::kLost, ""),
+              crash = platform_error(PlatformFault::kCrash, "");
+  const Sandbox here(platform);
+  EXPECT_TRUE(here.contains(lost)) << "there is no way to it";
+  EXPECT_FALSE(here.lost(lost));
+  platform.elsewhere = true;
+  const Sandbox there(platform);
+  EXPECT_FALSE(there.contains(lost));
+  EXPECT_TRUE(there.lost(lost));
+  for (const Sandbox* sandbox : {&here, &there}) {
+    EXPECT_TRUE(sandbox->contains(crash));
+    EXPECT_FALSE(sandbox->lost(crash));
+    EXPECT_FALSE(sandbox->lost(platform_error(PlatformFault::kTimeout, "")));
+  }
+}
+
 TEST(Sandbox, OpensAnotherSessionWhereOneWasLostUnused) {
   std::vector<Faulty*> opened;
   Platform platform;

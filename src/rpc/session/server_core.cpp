@@ -117,8 +117,10 @@ Status ServerCore::handshake() noexcept {
   const std::string_view token =
       hello->token() ? std::string_view(hello->token()->data(), hello->token()->size()) : "";
   if (!options_.token.empty() && !same_secret(token, options_.token)) {
-    return end(user_error("the token is wrong", "", "the token that the server was started with",
-                          token.empty() ? "none" : "another one"));
+    Error error = user_error("the token is wrong", "", "the token that the server was started with",
+                             token.empty() ? "none" : "another one");
+    error.fault = PlatformFault::kUnauthorized;
+    return end(std::move(error));
   }
   if (payload_ > 0 || frame->first() != 1) return end(protocol_error("a hello out of its order"));
   requests_ = 1;

@@ -52,10 +52,14 @@ Result<Error> get_error(const wire::Failure& failure, CopyBudget& copies) {
   if (failure.kind() <= static_cast<uint8_t>(ErrorKind::kInternal)) {
     error.kind = static_cast<ErrorKind>(failure.kind());
   }
+  const uint8_t fault = failure.fault();
   if (error.kind == ErrorKind::kPlatform) {
-    const bool known =
-        failure.fault() != 0 && failure.fault() <= static_cast<uint8_t>(PlatformFault::kProtocol);
-    error.fault = known ? static_cast<PlatformFault>(failure.fault()) : PlatformFault::kProtocol;
+    const bool known = fault != 0 && fault <= static_cast<uint8_t>(kLastFault);
+    error.fault = known ? static_cast<PlatformFault>(fault) : PlatformFault::kProtocol;
+  } else if (static_cast<PlatformFault>(fault) == (error.kind == ErrorKind::kUser
+                                                       ? PlatformFault::kUnauthorized
+                                                       : PlatformFault::kCompile)) {
+    error.fault = static_cast<PlatformFault>(fault);
   }
   error.message = text_of(failure.message(), copies);
   error.where = text_of(failure.where(), copies);

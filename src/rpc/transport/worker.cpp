@@ -173,7 +173,7 @@ void Worker::note_end(int status) noexcept {
     const bool crashed = noted || is_crash_signal(WTERMSIG(status));
     const std::string text = noted ? crash_text(page_->crash) : signal_name(WTERMSIG(status));
     farewell_ = platform_error(
-        PlatformFault::kLost,
+        crashed ? PlatformFault::kCrash : PlatformFault::kLost,
         crashed ? "the session's process crashed: " + text
                 : "the session's process was ended by " + text,
         "the server",
@@ -181,7 +181,7 @@ void Worker::note_end(int status) noexcept {
                 : "someone ended it, or the machine ran out of memory");
   } else if (WIFEXITED(status) && WEXITSTATUS(status) != 0) {
     farewell_ = platform_error(
-        PlatformFault::kLost,
+        PlatformFault::kCrash,
         "the session's process ended with exit code " + std::to_string(WEXITSTATUS(status)),
         "the server");
   }

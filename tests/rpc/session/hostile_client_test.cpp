@@ -146,6 +146,7 @@ TEST(HostileClient, WrongTokens) {
     client.hello(token, 7, 9);  // the token is looked at first
     ASSERT_EQ(client.next(), wire::Answer::Failure) << token;
     EXPECT_EQ(client.failure().kind, ErrorKind::kUser) << token;
+    EXPECT_EQ(client.failure().fault, PlatformFault::kUnauthorized) << token;
     EXPECT_FALSE(client.join());
   }
   rpc::ServerOptions options;

@@ -249,6 +249,30 @@ TEST(HostileServer, UnknownNumbersInFailures) {
   EXPECT_TRUE(session->synchronize(kDefaultStream));
 }
 
+TEST(HostileServer, AFaultGoesWithItsKind) {
+  struct Case {
+    ErrorKind kind;
+    PlatformFault fault, taken;
+  };
+  using enum PlatformFault;
+  RawServer server;
+  auto session = server.open();
+  uint64_t request = 1;
+  for (const Case& c :
+       {Case{ErrorKind::kPlatform, kCrash, kCrash},
+        Case{ErrorKind::kUser, kUnauthorized, kUnauthorized},
+        Case{ErrorKind::kUser, kTimeout, kNone}, Case{ErrorKind::kUser, kCompile, kNone},
+        Case{ErrorKind::kInternal, kCompile, kCompile}, Case{ErrorKind::kInternal, kLost, kNone}}) {
+    server.reply(++request, [&](FlatBufferBuilder& b) {
+      return wire::CreateFailure(b, static_cast<uint8_t>(c.kind), static_cast<uint8_t>(c.fault));
+    });
+    Status status = session->synchronize(kDefaultStream);
+    ASSERT_FALSE(status);
+    EXPECT_EQ(status.error().kind, c.kind);
+    EXPECT_EQ(status.error().fault, c.taken) << platform_fault_name(c.fault);
+  }
+}
+
 // Whether a call takes this value for its result, over one new buffer of 8 bytes.
 bool call_answered(
     const std::function<flatbuffers::Offset<wire::Value>(FlatBufferBuilder&, uint64_t)>& value) {

@@ -124,7 +124,7 @@ TEST_P(Served, ACrashIsToldAndTakesItsSessionOnly) {
         Crash{"abort", {"crashed", "SIGABRT"}}, Crash{"exit", {"exit code 3"}}}) {
     Client client(server.place());
     const auto start = Clock::now();
-    expect_fault(client.run(crash.entry), PlatformFault::kLost, crash.parts);
+    expect_fault(client.run(crash.entry), PlatformFault::kCrash, crash.parts);
     EXPECT_LT(Clock::now() - start, kSlack) << crash.entry;
     // The session stays lost.
     ASSERT_FALSE(client.session->synchronize(runtime::kDefaultStream));
@@ -265,6 +265,7 @@ TEST_P(Served, TakesTheRightTokenOnly) {
     auto refused = open_session(server.place(), token);
     ASSERT_FALSE(refused) << token;
     EXPECT_EQ(refused.error().kind, ErrorKind::kUser) << refused.error().to_string();
+    EXPECT_EQ(refused.error().fault, PlatformFault::kUnauthorized);
     ConnectOptions wrong;
     wrong.token = token;
     auto channel = connect(server.place());
