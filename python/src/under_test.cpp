@@ -49,6 +49,7 @@ topdown::Platform trusted_platform(const OpenSession& open, runtime::Session& se
                                    const app::IsolationOptions& isolation) {
   topdown::Platform platform{open.target(), &session};
   if (isolation.in_process) return platform;
+  platform.elsewhere = !open.target().place.empty();
   platform.open = app::worker_opener(open.target(), open.libraries(), open.remote(), isolation);
   platform.kernel_timeout =
       std::chrono::milliseconds(static_cast<int64_t>(isolation.kernel_seconds * 1e3));

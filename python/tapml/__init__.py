@@ -24,8 +24,9 @@ from ._tapml import (
     SuiteKernel, Tensor, Value, ValueType, Verdict,
 )
 from .errors import (
-    AbsentError, CancelledError, ClosedError, Error, InternalError, LimitError, LostError,
-    OutOfMemoryError, PlatformError, ProtocolError, TimeoutError, UserError, Warning,
+    AbsentError, CancelledError, ClosedError, CompileError, CrashError, Error, InternalError,
+    LimitError, LostError, OutOfMemoryError, PlatformError, ProtocolError, TimeoutError,
+    UnauthorizedError, UserError, Warning,
 )
 from .evaluation import Evaluation, EvaluationTotal, TaskResult
 from .torch_source import TorchCarving, TorchGroup, TorchUnmapped, carve_torch
@@ -33,15 +34,15 @@ from .torch_source import TorchCarving, TorchGroup, TorchUnmapped, carve_torch
 __version__: str = _tapml.__version__
 
 __all__ = [
-    "AbsentError", "CancelledError", "ClosedError", "Culprit", "Engine", "Error", "Evaluation",
-    "EvaluationTotal", "Executable", "Function", "FunctionType", "Generation", "InternalError",
-    "LanguageModel", "Library", "LimitError", "Localization", "LostError", "Migration",
-    "MigrationStep", "Module", "OutOfMemoryError", "PlatformError", "ProtocolError", "Replayer",
-    "Session", "Snapshot", "Suite", "SuiteCall", "SuiteKernel", "TaskResult", "Tensor",
-    "TimeoutError", "TorchCarving", "TorchGroup", "TorchUnmapped", "UserError", "Value",
-    "ValueType", "Verdict", "Warning", "allocate", "carve", "carve_torch", "compile", "cpu",
-    "device", "devices", "evaluate", "load", "localize", "migrate", "null", "opencl", "parse",
-    "replay", "replayer", "tensor", "upload", "vulkan",
+    "AbsentError", "CancelledError", "ClosedError", "CompileError", "CrashError", "Culprit",
+    "Engine", "Error", "Evaluation", "EvaluationTotal", "Executable", "Function", "FunctionType",
+    "Generation", "InternalError", "LanguageModel", "Library", "LimitError", "Localization",
+    "LostError", "Migration", "MigrationStep", "Module", "OutOfMemoryError", "PlatformError",
+    "ProtocolError", "Replayer", "Session", "Snapshot", "Suite", "SuiteCall", "SuiteKernel",
+    "TaskResult", "Tensor", "TimeoutError", "TorchCarving", "TorchGroup", "TorchUnmapped",
+    "UnauthorizedError", "UserError", "Value", "ValueType", "Verdict", "Warning", "allocate",
+    "carve", "carve_torch", "compile", "cpu", "device", "devices", "evaluate", "load", "localize",
+    "migrate", "null", "opencl", "parse", "replay", "replayer", "tensor", "upload", "vulkan",
 ]
 
 

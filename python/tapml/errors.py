@@ -12,7 +12,7 @@ import builtins
 __all__ = [
     "Error", "UserError", "ClosedError", "PlatformError", "AbsentError", "LostError",
     "OutOfMemoryError", "TimeoutError", "LimitError", "CancelledError", "ProtocolError",
-    "InternalError", "Warning",
+    "CrashError", "UnauthorizedError", "InternalError", "CompileError", "Warning",
 ]
 
 
@@ -52,6 +52,10 @@ class ClosedError(UserError):
     """A session, or something on it, is used after it was closed."""
 
 
+class UnauthorizedError(UserError):
+    """A server does not know who asks: the token is wrong, or none was shown."""
+
+
 class PlatformError(Error, RuntimeError):
     """The platform is at fault: it is not there, was lost, or cannot do what it should."""
 
@@ -64,6 +68,10 @@ class AbsentError(PlatformError):
 
 class LostError(PlatformError):
     """The device or the connection to it is gone; the session is of no use any more."""
+
+
+class CrashError(LostError):
+    """What ran there ended its process: the signal and the backtrace are in ``message``."""
 
 
 class OutOfMemoryError(PlatformError, MemoryError):
@@ -90,11 +98,15 @@ class InternalError(Error):
     """A defect of tapml."""
 
 
+class CompileError(InternalError):
+    """A driver refuses the code that tapml made for it; ``found`` has what it says."""
+
+
 class Warning(UserWarning):
     """What tapml warns of."""
 
 
-_FAULTS: dict[str, type[PlatformError]] = {
+_FAULTS: dict[str, type[Error]] = {
     "absent": AbsentError,
     "lost": LostError,
     "out of memory": OutOfMemoryError,
@@ -102,16 +114,18 @@ _FAULTS: dict[str, type[PlatformError]] = {
     "limit": LimitError,
     "cancelled": CancelledError,
     "protocol": ProtocolError,
+    "crash": CrashError,
+    "unauthorized": UnauthorizedError,
+    "compile": CompileError,
 }
+_KINDS: dict[str, type[Error]] = {"user": UserError, "platform": PlatformError}
 
 
 def make_error(kind: str, fault: str, message: str, where: str, expected: str, found: str,
                hint: str) -> Error:
     """The exception of an error of the C++ side."""
-    if kind == "user":
-        made: type[Error] = UserError
-    elif kind == "platform":
-        made = _FAULTS.get(fault, PlatformError)
-    else:
-        made = InternalError
+    general = _KINDS.get(kind, InternalError)
+    made = _FAULTS.get(fault, general)
+    if not issubclass(made, general):
+        made = general
     return made(message, where, expected, found, hint)

@@ -75,8 +75,14 @@ PlatformUnderTest open_under_test(target::Target& target, const LibraryFiles& li
                               : open_worker(target, libraries.files, isolation));
   target::adopt_processor(target, (*first)->info());
   result.platform.target = target;
+  result.platform.elsewhere = !target.place.empty();
   auto open = worker_opener(target, libraries, remote, isolation);
-  result.platform.open = [first, open] { return *first ? std::move(*first) : open(); };
+  result.platform.open = [first, open] {
+    // A server ends sessions that are idle, and what comes before the first use may take long.
+    std::unique_ptr<runtime::Session> early = std::move(*first);
+    if (!early || !early->synchronize(runtime::kDefaultStream)) early = open();
+    return early;
+  };
   result.platform.kernel_timeout =
       std::chrono::milliseconds(static_cast<int64_t>(isolation.kernel_seconds * 1e3));
   return result;

@@ -156,7 +156,7 @@ ReadyModel make_ready(
 }
 
 std::unique_ptr<llm::Engine> make_engine(const ReadyModel& model) {
-  if (model.target.place.empty()) {
+  if (!has_own_process(model.target)) {
     return unwrap(llm::Engine::create(*model.session, model.executable, model.weights));
   }
   return unwrap(

@@ -61,6 +61,12 @@ const char* platform_fault_name(PlatformFault fault) {
       return "cancelled";
     case PlatformFault::kProtocol:
       return "protocol";
+    case PlatformFault::kCrash:
+      return "crash";
+    case PlatformFault::kUnauthorized:
+      return "unauthorized";
+    case PlatformFault::kCompile:
+      return "compile";
   }
   return "none";
 }

@@ -8,17 +8,22 @@ namespace tapml {
 // Who is at fault: the input, the platform, or tapml itself.
 enum class ErrorKind { kUser, kPlatform, kInternal };
 
-// What went wrong on a platform; kNone for the other kinds.
+// What went wrong on a platform. The other kinds have kNone, but for the last two, which say more
+// of what is still the input's fault, or ours. Numbers of the protocol: new ones go to the end.
 enum class PlatformFault {
   kNone,
   kAbsent,
-  kLost,
+  kLost,  // the way to it, or what it was; not by what ran there
   kOutOfMemory,
   kTimeout,
   kLimit,
   kCancelled,
   kProtocol,
+  kCrash,         // what ran there ended its process
+  kUnauthorized,  // kUser: a server does not know who asks
+  kCompile,       // kInternal: a driver refuses the code that it is given
 };
+inline constexpr PlatformFault kLastFault = PlatformFault::kCompile;
 
 // An error that a person can act on. `message` says what is wrong in one sentence; the rest is
 // optional detail: where (file, offset, field, function), what was expected, what was found, and

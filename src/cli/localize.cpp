@@ -138,6 +138,7 @@ int run(const LocalizeCommand& command, const Output& output) {
 
   topdown::Platform source{from, source_session.get(), {}, target.platform.kernel_timeout};
   if (!command.isolation.in_process) {
+    source.elsewhere = !from.place.empty();
     source.open = worker_opener(from, command.libraries, command.remote, command.isolation);
   }
   Progress progress = Progress::to_stderr(output.json);

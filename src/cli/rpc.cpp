@@ -41,7 +41,7 @@ struct ServeOptions {
   std::string listen, memory, keep = "4GiB", tls_certificate, tls_key;
   RemoteOptions remote;
   bool stdio = false, insecure = false, quiet = false;
-  int64_t sessions = 64, call_seconds = 300;
+  int64_t sessions = 64, call_seconds = 300, idle_seconds = 600;
 };
 
 rpc::ListenOptions listen_options(const ServeOptions& options) {
@@ -52,6 +52,7 @@ rpc::ListenOptions listen_options(const ServeOptions& options) {
   listen.sessions = options.sessions;
   listen.call = std::chrono::seconds(options.call_seconds);
   rpc::ServerOptions& server = listen.server;
+  server.limits.idle = std::chrono::seconds(options.idle_seconds);
   server.token = read_token(options.remote);
   if (!options.memory.empty()) {
     server.limits.memory_bytes = parse_size(options.memory, "--memory");
@@ -201,6 +202,11 @@ void add_serve(CLI::App& rpc, const Registration& registration) {
   command
       ->add_option("--call-seconds", options->call_seconds,
                    "Longest request; then the session's process is killed")
+      ->check(CLI::Range(int64_t{1}, int64_t{1000000}))
+      ->capture_default_str();
+  command
+      ->add_option("--idle-seconds", options->idle_seconds,
+                   "How long a session may be without a request; then it is ended")
       ->check(CLI::Range(int64_t{1}, int64_t{1000000}))
       ->capture_default_str();
   command->add_option("--memory", options->memory,

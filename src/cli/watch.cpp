@@ -35,6 +35,7 @@ topdown::KernelVerdict judge_once(const topdown::Suite& suite, topdown::Judge& j
   }
   pipeline::ImplementOptions implement;
   implement.foreign = user.compile(alone, target, interrupted);
+  sandbox.refresh();  // it may be long that the source was saved
   user.check(implement.foreign, target, sandbox.session());
   sandbox.load(pipeline::implement(alone, target, implement));
   return unwrap(topdown::replay_kernel(suite, judge, suite.find_kernel(kernel), sandbox));

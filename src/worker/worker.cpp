@@ -82,7 +82,7 @@ __attribute__((export_name("tapml_crashed"))) void tapml_crashed(uint32_t size) 
   const std::string_view text(g_crash_text.data(), std::min<size_t>(size, g_crash_text.size()));
   const size_t line = std::min(text.find('\n'), text.size());
   Error error = platform_error(
-      PlatformFault::kLost, "the session's process crashed: " + std::string(text.substr(0, line)),
+      PlatformFault::kCrash, "the session's process crashed: " + std::string(text.substr(0, line)),
       std::string(text.substr(std::min(line + 1, text.size()))),
       "a new session can be opened at once");
   std::ignore = channel().send(rpc::encode_failure(error), {}, {});

@@ -36,6 +36,9 @@ TEST(ErrorTest, KindsAndFaults) {
   EXPECT_EQ(internal_error("broken").kind, ErrorKind::kInternal);
   EXPECT_STREQ(error_kind_name(ErrorKind::kPlatform), "platform");
   EXPECT_STREQ(platform_fault_name(PlatformFault::kOutOfMemory), "out of memory");
+  EXPECT_STREQ(platform_fault_name(PlatformFault::kCrash), "crash");
+  EXPECT_STREQ(platform_fault_name(PlatformFault::kUnauthorized), "unauthorized");
+  EXPECT_STREQ(platform_fault_name(PlatformFault::kCompile), "compile");
 }
 
 TEST(ResultTest, MacrosPassTheErrorOn) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/local_session.h"
+#include "support/memory_channel.h"
 #include "support/temp_folder.h"
 
 namespace tapml::test {
@@ -77,9 +78,20 @@ TEST_F(OpenClDeviceTest, ABuildFailureHoldsTheLog) {
   auto module = device_->load(source("__kernel void f(long extent) { undeclared_name = 1; }"));
   ASSERT_FALSE(module);
   EXPECT_EQ(module.error().kind, ErrorKind::kInternal);
+  EXPECT_EQ(module.error().fault, PlatformFault::kCompile);
   EXPECT_NE(module.error().found.find("undeclared_name"), std::string::npos)
       << module.error().to_string();
   EXPECT_FALSE(device_->load(ModuleBlob{"cpu", "elf-object"}));
+}
+
+TEST_F(OpenClDeviceTest, ABuildFailureIsTheSameFromElsewhere) {
+  testing::MemoryServer server(device_);
+  auto session = server.connect();
+  Status loaded = session->load_module(
+      runtime::ModuleId{1}, source("__kernel void f(long extent) { undeclared_name = 1; }"));
+  ASSERT_FALSE(loaded);
+  EXPECT_EQ(loaded.error().kind, ErrorKind::kInternal);
+  EXPECT_EQ(loaded.error().fault, PlatformFault::kCompile);
 }
 
 TEST_F(OpenClDeviceTest, TheSameSourceIsBuiltOnce) {

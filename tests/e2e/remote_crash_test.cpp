@@ -54,7 +54,7 @@ TEST(RemoteCrash, AKernelThatWritesToAnUnmappedPageTakesItsSessionOnly) {
   auto crash = wild.scatter({0, int64_t{1} << 44, 1});
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
   ASSERT_FALSE(crash);
-  EXPECT_EQ(crash.error().fault, PlatformFault::kLost);
+  EXPECT_EQ(crash.error().fault, PlatformFault::kCrash);
   testing::expect_parts(crash.error(), {"crashed: SIGSEGV", "generated code"});
 
   auto still = other.scatter({1, 0});

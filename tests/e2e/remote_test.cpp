@@ -1,8 +1,12 @@
 // The commands on devices of another process: the demo model over every kind of way.
 #include <gtest/gtest.h>
 
+#include <thread>
+
+#include "app/isolation.h"
 #include "demo_run.h"
 #include "support/background_server.h"
+#include "support/fault_proxy.h"
 #ifdef TAPML_HAS_OPENSSL
 #include "support/certificates.h"
 #endif
@@ -72,6 +76,45 @@ TEST(Remote, EveryCommandTakesAPlace) {
       run_program({"compile", kDemoModel, "--target", "opencl@unix:/nobody/there"});
   EXPECT_EQ(compiled.exit_code, 0) << compiled.all();
   EXPECT_EQ(server.end(), 0);
+}
+
+TEST(Remote, AWayThatBreaksIsNoCrashOfAKernel) {
+  TempFolder folder;
+  BackgroundServer server({"--listen", "unix:" + folder / "server"});
+  const std::string suite = folder / "suite";
+  ProgramResult carved = run_program({"carve", kDemoModel, "--target", "cpu", "--prompt",
+                                      "In the beginning", "--max-tokens", "1", "-o", suite});
+  ASSERT_EQ(carved.exit_code, 0) << carved.all();
+  // What comes back is the outputs of kernels, above all.
+  testing::Fault down;
+  down.cut = testing::Fault::Cut::kReset;
+  down.after = 20'000;
+  const auto place = rpc::parse_place(server.place());
+  ASSERT_TRUE(place) << place.error().to_string();
+  auto replay = [&](std::vector<testing::FaultProxy::Plan> plans) {
+    const testing::FaultProxy proxy(*place, std::move(plans));
+    return run_program({"replay", suite, "--target", "cpu@" + proxy.place().text(), "--json"});
+  };
+  ProgramResult lost = replay({{{}, down}});
+  EXPECT_EQ(lost.exit_code, 4) << lost.all();
+  EXPECT_EQ(lost.json().find("error")->find("kind")->as_string(), "platform: lost") << lost.all();
+  // Once is no harm.
+  ProgramResult once = replay({{{}, down}, {{}, {}}});
+  EXPECT_EQ(once.exit_code, 0) << once.all();
+  EXPECT_TRUE(once.json().find("passed")->as_bool());
+}
+
+TEST(Remote, APlatformUnderTestOutlivesTheIdleTime) {
+  TempFolder folder;
+  BackgroundServer server({"--listen", "unix:" + folder / "server", "--idle-seconds", "1"});
+  target::Target target = target::parse_target("null@" + server.place());
+  auto opened = app::open_under_test(target, {}, {}, {});
+  // As long as carving may take.
+  std::this_thread::sleep_for(std::chrono::milliseconds(1600));
+  EXPECT_NE(server.log().find("idle for 1000 ms"), std::string::npos) << server.log();
+  topdown::Sandbox sandbox(opened.platform);
+  Status works = sandbox.session().synchronize(runtime::kDefaultStream);
+  EXPECT_TRUE(works) << works.error().to_string();
 }
 
 TEST(Remote, AModelMigratesToARemoteDevice) {

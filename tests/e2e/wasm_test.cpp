@@ -46,6 +46,22 @@ TEST_F(Wasm, TheModelGivesTheSameTokens) {
   }
 }
 
+TEST_F(Wasm, TheMachineRunsThere) {
+  testing::TempFolder folder;
+  const std::string file = folder / "trace.json";
+  ProgramResult ran = run_program({"run", kDemoModel, "--target", "wasm", "--prompt",
+                                   "In the beginning", "--max-tokens", "4", "--trace", file});
+  ASSERT_EQ(ran.exit_code, 0) << ran.all();
+  auto trace = parse_json(testing::read_bytes(file), file);
+  ASSERT_TRUE(trace) << trace.error().to_string();
+  int calls = 0;
+  for (const Json& event : trace->find("traceEvents")->items()) {
+    const Json* name = event.find("name");
+    calls += name && name->as_string().starts_with("call ");
+  }
+  EXPECT_GE(calls, 4) << "a step of the model is one request";
+}
+
 TEST_F(Wasm, CarvedOnCpuAndReplayed) {
   testing::TempFolder folder;
   const std::string suite = folder / "suite";
@@ -119,7 +135,7 @@ TEST_F(Wasm, AKernelThatWritesBeyondMemoryIsReportedWithItsPlace) {
   EXPECT_EQ(fine->at_f64(0), 1.5);
   auto crash = scatter(*session_, {0, int64_t{1} << 29, 1});
   ASSERT_FALSE(crash);
-  EXPECT_EQ(crash.error().fault, PlatformFault::kLost);
+  EXPECT_EQ(crash.error().fault, PlatformFault::kCrash);
   testing::expect_parts(crash.error(), {"crashed", "memory access out of bounds", "scatter",
                                         "a new session can be opened"});
   // The session stays lost, and another one works.

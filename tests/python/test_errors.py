@@ -27,6 +27,18 @@ def test_the_classes():
         assert type(again) is error and str(again) == str(made)
 
 
+def test_faults_of_all_kinds():
+    for kind, fault, error in (("platform", "crash", tapml.CrashError),
+                               ("platform", "lost", tapml.LostError),
+                               ("user", "unauthorized", tapml.UnauthorizedError),
+                               ("internal", "compile", tapml.CompileError),
+                               ("user", "none", tapml.UserError), ("user", "crash", tapml.UserError),
+                               ("platform", "new", tapml.PlatformError),
+                               ("internal", "none", tapml.InternalError)):
+        assert type(tapml.errors.make_error(kind, fault, *"mwefh")) is error
+    assert issubclass(tapml.CrashError, tapml.LostError)
+
+
 def test_text_that_is_no_module():
     with pytest.raises(tapml.UserError) as caught:
         tapml.parse("module\n\ndef main(x: Tensr((2,), f32)) -> Object { return x }", "mine.txt")

@@ -30,7 +30,8 @@ struct Fault {
   std::chrono::milliseconds delay{0};  // of each piece
   size_t piece = 64 << 10;             // bytes taken at once; with a delay: a throttle
   Cut cut = Cut::kNever;
-  int64_t after = 0;  // bytes that still pass before the cut
+  int64_t after = 0;  // bytes that still pass before the cut, or before the hold
+  bool hold = false;  // what comes after them waits for release()
 };
 
 // Listens on a port of its own and connects each client to `target`. One fault for every
@@ -65,6 +66,9 @@ class FaultProxy {
     return place;
   }
   int connections() const { return connections_; }
+  // Whether bytes wait because of a Fault::hold, and lets them go on.
+  bool holds() const { return holding_ > 0; }
+  void release() { released_ = true; }
   // Bytes that went to the target and back, over all connections.
   int64_t passed_up() const { return passed_up_; }
   int64_t passed_down() const { return passed_down_; }
@@ -117,6 +121,7 @@ class FaultProxy {
         return;
       }
       std::this_thread::sleep_for(fault.delay);
+      if (fault.hold && left < count) hold();
       size_t send = static_cast<size_t>(count);
       if (fault.cut != Fault::Cut::kNever) send = std::min(send, static_cast<size_t>(left));
       if (!send_all(to, bytes.data(), send)) return;
@@ -126,6 +131,12 @@ class FaultProxy {
       cut(link, to, fault.cut);
       return;
     }
+  }
+
+  void hold() {
+    ++holding_;
+    while (!stop_ && !released_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    --holding_;
   }
 
   static bool send_all(int to, const char* bytes, size_t size) {
@@ -166,7 +177,8 @@ class FaultProxy {
   std::vector<Plan> plans_;
   std::unique_ptr<rpc::Listener> listener_;
   std::atomic<bool> stop_ = false;
-  std::atomic<int> connections_ = 0;
+  std::atomic<bool> released_ = false;
+  std::atomic<int> connections_ = 0, holding_ = 0;
   std::atomic<int64_t> passed_up_ = 0, passed_down_ = 0;
   std::thread acceptor_;
   std::list<std::thread> pumps_;

@@ -137,6 +137,54 @@ TEST(Sandbox, OpensAgainAfterARestart) {
   EXPECT_FALSE(sandbox.contains(user_error("")));
 }
 
+TEST(Sandbox, WhatIsLostOnTheWayIsNoCrash) {
+  Platform platform;
+  platform.target = target::parse_target("null");
+  platform.open = [] { return testing::open_session("null"); };
+  const Error lost = platform_error(PlatformFault::kLost, ""),
+              crash = platform_error(PlatformFault::kCrash, "");
+  const Sandbox here(platform);
+  EXPECT_TRUE(here.contains(lost)) << "there is no way to it";
+  EXPECT_FALSE(here.lost(lost));
+  platform.elsewhere = true;
+  const Sandbox there(platform);
+  EXPECT_FALSE(there.contains(lost));
+  EXPECT_TRUE(there.lost(lost));
+  for (const Sandbox* sandbox : {&here, &there}) {
+    EXPECT_TRUE(sandbox->contains(crash));
+    EXPECT_FALSE(sandbox->lost(crash));
+    EXPECT_FALSE(sandbox->lost(platform_error(PlatformFault::kTimeout, "")));
+  }
+}
+
+TEST(Sandbox, OpensAnotherSessionWhereOneWasLostUnused) {
+  std::vector<Faulty*> opened;
+  Platform platform;
+  platform.target = target::parse_target("null");
+  platform.open = [&]() -> std::unique_ptr<runtime::Session> {
+    auto session = std::make_unique<Faulty>();
+    opened.push_back(session.get());
+    return session;
+  };
+  Sandbox sandbox(platform);
+  sandbox.refresh();
+  sandbox.load(std::make_shared<Executable>());
+  EXPECT_TRUE(opened.empty()) << "nothing uses it";
+  sandbox.runner();
+  sandbox.load(std::make_shared<Executable>());
+  sandbox.runner();
+  EXPECT_EQ(opened.size(), 1u);
+  opened.back()->ending = PlatformFault::kLost;
+  sandbox.load(std::make_shared<Executable>());
+  EXPECT_TRUE(sandbox.runner().session().synchronize(runtime::kDefaultStream));
+  EXPECT_EQ(opened.size(), 2u);
+  // What else a wait may end in is somebody else's to judge.
+  opened.back()->ending = PlatformFault::kOutOfMemory;
+  sandbox.refresh();
+  sandbox.runner();
+  EXPECT_EQ(opened.size(), 2u);
+}
+
 TEST(Sandbox, OfThisProcessContainsNothing) {
   auto session = testing::open_session("null");
   Sandbox sandbox({target::parse_target("null"), session.get()});

@@ -230,7 +230,11 @@ Status ClientLink::take(std::vector<std::byte>& head, uint64_t payload) noexcept
   if (!message) return fail(protocol_error("the other side sent something that is no reply"));
   const auto* failure = message->answer_as_Failure();
   // At once: it may be a timeout of the server's, which is no deadline that passed here.
-  if (failure && failure->fatal()) return fail_all(get_error(*failure));
+  CopyBudget copies(head.size());
+  if (failure && failure->fatal()) {
+    TAPML_ASSIGN(Error error, get_error(*failure, copies));
+    return fail_all(std::move(error));
+  }
   if (message->answer_as_Heartbeat() && message->sequence() == 0 && payload == 0) return {};
   if (message->sequence() != replies_ + 1) {
     return fail(
@@ -262,7 +266,7 @@ Status ClientLink::take(std::vector<std::byte>& head, uint64_t payload) noexcept
     reply->to_ = reply->tail_;
   }
   if (failure) {
-    reply->error_ = get_error(*failure);
+    TAPML_ASSIGN(reply->error_, get_error(*failure, copies));
   } else if (!reply->to_.empty() && payload == 0) {
     return fail(protocol_error("a read was answered without what is read"));
   }

@@ -40,6 +40,7 @@ class ClientLink {
     const Answer* answer() const {
       return message_ ? message_->answer_as<Answer>() : nullptr;
     }
+    size_t message_bytes() const { return head_.size(); }
 
    private:
     friend class ClientLink;

@@ -135,11 +135,13 @@ Result<Value> ClientMachine::run(std::string_view function, std::span<const Valu
     TAPML_ASSIGN(storages[first + i], Storage::adopt(session_, id, made->Get(i)));
     storages[first + i]->written();
   }
-  return get_value(*result->value(), [&](uint64_t id) -> Result<std::shared_ptr<Storage>> {
+  auto storage_of = [&](uint64_t id) -> Result<std::shared_ptr<Storage>> {
     auto found = storages.find(id);
     if (found != storages.end()) return found->second;
     return fail(protocol_error("a result lies in a buffer that the call had not"));
-  });
+  };
+  CopyBudget copies(reply.message_bytes());
+  return get_value(*result->value(), storage_of, copies);
 }
 
 }  // namespace tapml::rpc

@@ -13,6 +13,8 @@ using Builder = flatbuffers::FlatBufferBuilder;
 
 // Round trips of one comparison: the quickest is the one whose middle is known best.
 constexpr int kPings = 12;
+// Bytes of the names of a trace: events share them in the message, each has its own here.
+constexpr size_t kMostNameBytes = size_t{256} << 20;
 
 }  // namespace
 
@@ -56,11 +58,14 @@ Result<std::vector<TraceEvent>> ClientSession::take_trace() noexcept {
       (static_cast<double>(clock_.ahead) - static_cast<double>(begin.ahead)) / span;
   const auto here = [&](int64_t there) {
     const double since = static_cast<double>(there) - static_cast<double>(begin.there);
-    const auto drift =
-        static_cast<int64_t>(std::clamp(slope, -1.0, 1.0) * std::clamp(since, 0.0, span));
+    // Clocks of a hostile server may be further apart than a number holds.
+    constexpr double kMost = 9e18;
+    const auto drift = static_cast<int64_t>(
+        std::clamp(std::clamp(slope, -1.0, 1.0) * std::clamp(since, 0.0, span), -kMost, kMost));
     return static_cast<int64_t>(static_cast<uint64_t>(there) - static_cast<uint64_t>(begin.ahead) -
                                 static_cast<uint64_t>(drift));
   };
+  size_t taken = 0, name_bytes = 0;
   for (bool more = true; more;) {
     ClientLink::Reply reply;
     TAPML_TRY(link_->call([](Builder& builder) { return wire::CreateReadTrace(builder); }, reply));
@@ -74,9 +79,13 @@ Result<std::vector<TraceEvent>> ClientSession::take_trace() noexcept {
       if (!named || event->kind() > static_cast<uint8_t>(TraceEvent::Kind::kWait)) {
         return fail(protocol_error("an event of a trace that makes no sense"));
       }
-      events.push_back({static_cast<TraceEvent::Kind>(event->kind()), true,
-                        text_of(answer->names()->Get(event->name())), here(event->start()),
-                        event->duration(), event->bytes()});
+      const auto* name = answer->names()->Get(event->name());
+      name_bytes += name->size();
+      if (++taken > runtime::TraceLog::kMostEvents || name_bytes > kMostNameBytes) {
+        return fail(protocol_error("a trace of more events than a session keeps"));
+      }
+      events.push_back({static_cast<TraceEvent::Kind>(event->kind()), true, text_of(name),
+                        here(event->start()), event->duration(), event->bytes()});
     }
   }
   return events;

@@ -50,6 +50,12 @@ const char* handle_kind_text(wire::HandleKind kind) {
 // --- the session's life ------------------------------------------------------------------------
 
 Status ServerCore::serve() noexcept {
+  Status status = serve_requests();
+  if (options_.ended) options_.ended();
+  return status;
+}
+
+Status ServerCore::serve_requests() noexcept {
   TAPML_TRY(handshake());
   if (!session_) return {};  // it asked for the status alone
   for (;;) {
@@ -61,9 +67,13 @@ Status ServerCore::serve() noexcept {
       return {};
     }
     if (fault == PlatformFault::kTimeout) {
+      // No deadline of anybody's work passed: the session is gone, as by any other end.
       return end(platform_error(
-          PlatformFault::kTimeout,
-          "the session was idle for " + std::to_string(options_.limits.idle.count()) + " ms"));
+          PlatformFault::kLost,
+          "the session was idle for " + std::to_string(options_.limits.idle.count()) +
+              " ms and was ended",
+          "the server",
+          "a new session can be opened at once; --idle-seconds of the server is the limit"));
     }
     return end(std::move(status).error());
   }
@@ -107,8 +117,10 @@ Status ServerCore::handshake() noexcept {
   const std::string_view token =
       hello->token() ? std::string_view(hello->token()->data(), hello->token()->size()) : "";
   if (!options_.token.empty() && !same_secret(token, options_.token)) {
-    return end(user_error("the token is wrong", "", "the token that the server was started with",
-                          token.empty() ? "none" : "another one"));
+    Error error = user_error("the token is wrong", "", "the token that the server was started with",
+                             token.empty() ? "none" : "another one");
+    error.fault = PlatformFault::kUnauthorized;
+    return end(std::move(error));
   }
   if (payload_ > 0 || frame->first() != 1) return end(protocol_error("a hello out of its order"));
   requests_ = 1;
@@ -119,6 +131,7 @@ Status ServerCore::handshake() noexcept {
     error.hint = "use the same release of tapml on both sides";
     return end(std::move(error));
   }
+  if (options_.admitted) options_.admitted();
   return greet(*hello);
 }
 
@@ -134,7 +147,11 @@ Status ServerCore::greet(const wire::Hello& hello) noexcept {
   secret_ = sha256("tapml contents of " + text_of(hello.token()));
   const std::string target = text_of(hello.target());
   if (hello.status()) {
-    if (options_.describe) status = options_.describe();
+    if (options_.describe) {  // which may open drivers
+      work(true);
+      status = options_.describe();
+      work(false);
+    }
   } else {
     Status opened = open(target);
     if (!opened) return end(std::move(opened).error());
@@ -189,6 +206,7 @@ Status ServerCore::take_frame(Clock::time_point until) noexcept {
     return fail(protocol_error("a request is out of its order: " + std::to_string(frame->first()) +
                                " after " + std::to_string(requests_)));
   }
+  copies_ = CopyBudget(head_.size());
   work(true);
   Status status = run(*frame);
   work(false);
@@ -196,6 +214,9 @@ Status ServerCore::take_frame(Clock::time_point until) noexcept {
 }
 
 Status ServerCore::run(const wire::Requests& frame) noexcept {
+  if (frame.list()->size() == 0 && payload_ > 0) {
+    return fail(protocol_error("a payload without a request"));
+  }
   for (flatbuffers::uoffset_t i = 0; i < frame.list()->size(); ++i) {
     const wire::Request& request = *frame.list()->Get(i);
     const wire::Body type = request.body_type();
@@ -204,6 +225,10 @@ Status ServerCore::run(const wire::Requests& frame) noexcept {
                        (type == wire::Body::Write && !request.body_as_Write()->bytes());
     if (takes ? !last : last && payload_ > 0) {
       return fail(protocol_error("the payload is not that of the last request"));
+    }
+    if (i > 0 && options_.activity) {  // each request of a frame has its own time
+      options_.activity(false);
+      options_.activity(true);
     }
     TAPML_TRY(run(++requests_, request));
   }
@@ -302,6 +327,7 @@ Status ServerCore::run(uint64_t id, const wire::Request& request) noexcept {
     default:
       return fail(protocol_error("a request that this version does not know"));
   }
+  if (copies_.overdrawn() && !broken_) broken_ = shared_parts_error();
   if (broken_) return fail(*broken_);
   if (!answers) {
     if (!status) keep(std::move(status).error());
@@ -352,8 +378,13 @@ Status ServerCore::handle(const wire::Release& request) noexcept {
   const wire::HandleKind kind = request.kind();
   const uint64_t id = request.id();
   if (kind > wire::HandleKind::MAX || (kind == wire::HandleKind::Stream && id == 0)) return {};
-  if (names(kind).erase(id) == 0) return {};
-  --handles_;
+  auto found = names(kind).find(id);
+  if (found == names(kind).end()) return {};
+  // The session keeps its kernels and events, which work that is under way may need: they go on to
+  // count.
+  const bool kept = kind == wire::HandleKind::Kernel || kind == wire::HandleKind::Event;
+  if (!kept || found->second) --handles_;
+  names(kind).erase(found);
   switch (kind) {
     case wire::HandleKind::Buffer:
       buffers_.erase(id);

@@ -40,6 +40,7 @@ class ServerCore {
   using Names = std::unordered_map<uint64_t, std::optional<Error>>;
 
   // The session's life.
+  Status serve_requests() noexcept;
   Status handshake() noexcept;
   Status greet(const wire::Hello& hello) noexcept;
   Status open(const std::string& target) noexcept;
@@ -140,6 +141,7 @@ class ServerCore {
   std::string last_call_;  // function
 
   std::vector<std::byte> head_;
+  CopyBudget copies_{0};   // of head_; overdrawn: the session ends
   uint64_t payload_ = 0;   // bytes of the frame still to be taken
   uint64_t requests_ = 0;  // seen so far
   uint64_t replies_ = 0;

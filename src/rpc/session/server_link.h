@@ -2,10 +2,12 @@
 // works.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <vector>
 
 #include "rpc/session/channel.h"
+#include "runtime/lock.h"
 
 namespace tapml::rpc {
 
@@ -35,25 +37,45 @@ class ServerLink {
   virtual void end_work() noexcept {}
   // A call that a cancel may end: what the machine looks at while it runs.
   const std::atomic<bool>* begin_call(uint64_t request, bool cancelled) noexcept {
-    interrupt_.store(cancelled);
-    calling_.store(request);
-    if (cancelled_.load() == request) interrupt_.store(true);
+    const runtime::LockGuard guard(calls_);
+    calling_ = request;
+    interrupt_.store(cancelled || all_cancelled_ || std::ranges::count(cancelled_, request) > 0);
+    // Requests are in order: what came before is over.
+    std::erase_if(cancelled_, [&](uint64_t one) { return one <= request; });
     return &interrupt_;
   }
-  void end_call() noexcept { calling_.store(0); }
+  void end_call() noexcept {
+    const runtime::LockGuard guard(calls_);
+    calling_ = 0;
+  }
 
  protected:
   // Any thread.
   void cancel(uint64_t request) noexcept {
-    cancelled_.store(request);
-    if (calling_.load() == request) interrupt_.store(true);
+    const runtime::LockGuard guard(calls_);
+    if (calling_ == request) {
+      interrupt_.store(true);
+    } else if (cancelled_.size() < kMostCancelled) {
+      cancelled_.push_back(request);
+    }
   }
-  void cancel_all() noexcept { cancel(calling_.load()); }
+  void cancel_all() noexcept {
+    const runtime::LockGuard guard(calls_);
+    all_cancelled_ = true;
+    interrupt_.store(true);
+  }
 
   Channel& channel_;
 
  private:
-  std::atomic<uint64_t> calling_{0}, cancelled_{~uint64_t{0}};
+  // Calls that are cancelled before they begin: of a client's threads, one each.
+  static constexpr size_t kMostCancelled = 1024;
+
+  runtime::Lock calls_;  // guards these
+  uint64_t calling_ = 0;
+  std::vector<uint64_t> cancelled_;
+  bool all_cancelled_ = false;
+
   std::atomic<bool> interrupt_{false};
 };
 

@@ -51,12 +51,13 @@ Status ServerCore::handle(const wire::LoadModule& request) noexcept {
   TAPML_TRY(check_new(HandleKind::Module, id));
   ModuleBlob blob;
   blob.bytes = std::move(bytes);
-  blob.platform = text_of(request.platform());
-  blob.format = text_of(request.format());
-  blob.cpu = text_of(request.cpu());
-  blob.features = text_of(request.features());
+  blob.platform = text_of(request.platform(), copies_);
+  blob.format = text_of(request.format(), copies_);
+  blob.cpu = text_of(request.cpu(), copies_);
+  blob.features = text_of(request.features(), copies_);
   for (flatbuffers::uoffset_t i = 0; request.entries() && i < request.entries()->size(); ++i) {
-    blob.entries.push_back(text_of(request.entries()->Get(i)));
+    blob.entries.push_back(text_of(request.entries()->Get(i), copies_));
+    if (copies_.overdrawn()) return {};
   }
   TAPML_TRY(session_->load_module(ModuleId{id}, blob));
   note("module " + std::to_string(id) + ": " + std::to_string(blob.bytes.size()) + " bytes for " +
@@ -71,7 +72,7 @@ Status ServerCore::handle(const wire::GetKernel& request) noexcept {
   auto get = [&]() -> Status {
     TAPML_TRY(known(HandleKind::Module, request.module_()));
     return session_->get_kernel(KernelId{id}, ModuleId{request.module_()},
-                                text_of(request.entry()));
+                                text_of(request.entry(), copies_));
   };
   Status status = make(HandleKind::Kernel, id, get);
   if (!status && request.reply()) {
@@ -171,7 +172,10 @@ Status ServerCore::handle(const wire::Launch& request) noexcept {
     ranges[i] = {storage->buffer(), range->offset()};
   }
   std::vector<int64_t> scalars;
-  if (request.scalars()) scalars.assign(request.scalars()->begin(), request.scalars()->end());
+  if (request.scalars()) {
+    if (!copies_.take(uint64_t{request.scalars()->size()} * sizeof(int64_t))) return {};
+    scalars.assign(request.scalars()->begin(), request.scalars()->end());
+  }
   runtime::LaunchRequest launch;
   launch.kernel = KernelId{request.kernel()};
   launch.buffers = std::span(ranges).first(count);
@@ -270,10 +274,11 @@ Status ServerCore::call(uint64_t id, const wire::Call& request) noexcept {
     return storage;
   };
   for (flatbuffers::uoffset_t i = 0; request.arguments() && i < request.arguments()->size(); ++i) {
-    TAPML_ASSIGN(runtime::Value value, get_value(*request.arguments()->Get(i), storage_of));
+    TAPML_ASSIGN(runtime::Value value,
+                 get_value(*request.arguments()->Get(i), storage_of, copies_));
     args.push_back(std::move(value));
   }
-  const std::string function = text_of(request.function());
+  const std::string function = text_of(request.function(), copies_);
   if (options_.recent && function != last_call_) note("calls of " + (last_call_ = function));
   machine.set_interrupt(link_.begin_call(id, request.cancelled()));
   auto result = machine.call(function, args);

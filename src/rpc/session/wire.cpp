@@ -32,6 +32,10 @@ std::string text_of(const flatbuffers::String* text) {
   return text ? std::string(text->data(), text->size()) : std::string();
 }
 
+std::string text_of(const flatbuffers::String* text, CopyBudget& copies) {
+  return text && copies.take(text->size()) ? text_of(text) : std::string();
+}
+
 flatbuffers::Offset<wire::Failure> put_error(flatbuffers::FlatBufferBuilder& builder,
                                              const Error& error, bool fatal,
                                              const std::vector<std::string>& log) {
@@ -43,26 +47,35 @@ flatbuffers::Offset<wire::Failure> put_error(flatbuffers::FlatBufferBuilder& bui
                                    error.hint.c_str(), fatal, lines.empty() ? nullptr : &lines);
 }
 
-Error get_error(const wire::Failure& failure) {
+Result<Error> get_error(const wire::Failure& failure, CopyBudget& copies) {
   Error error;
   if (failure.kind() <= static_cast<uint8_t>(ErrorKind::kInternal)) {
     error.kind = static_cast<ErrorKind>(failure.kind());
   }
+  const uint8_t fault = failure.fault();
   if (error.kind == ErrorKind::kPlatform) {
-    const bool known =
-        failure.fault() != 0 && failure.fault() <= static_cast<uint8_t>(PlatformFault::kProtocol);
-    error.fault = known ? static_cast<PlatformFault>(failure.fault()) : PlatformFault::kProtocol;
+    const bool known = fault != 0 && fault <= static_cast<uint8_t>(kLastFault);
+    error.fault = known ? static_cast<PlatformFault>(fault) : PlatformFault::kProtocol;
+  } else if (static_cast<PlatformFault>(fault) == (error.kind == ErrorKind::kUser
+                                                       ? PlatformFault::kUnauthorized
+                                                       : PlatformFault::kCompile)) {
+    error.fault = static_cast<PlatformFault>(fault);
   }
-  error.message = text_of(failure.message());
-  error.where = text_of(failure.where());
-  error.expected = text_of(failure.expected());
-  error.found = text_of(failure.found());
-  error.hint = text_of(failure.hint());
+  error.message = text_of(failure.message(), copies);
+  error.where = text_of(failure.where(), copies);
+  error.expected = text_of(failure.expected(), copies);
+  error.found = text_of(failure.found(), copies);
+  error.hint = text_of(failure.hint(), copies);
   if (failure.log() && failure.log()->size() > 0) {
     error.where +=
         std::string(error.where.empty() ? "" : "\n") + "the last lines of the log there:";
-    for (const auto* line : *failure.log()) error.where += "\n  " + text_of(line);
+    for (const auto* line : *failure.log()) {
+      const std::string text = text_of(line, copies);
+      if (copies.overdrawn()) break;
+      error.where += "\n  " + text;
+    }
   }
+  if (copies.overdrawn()) return fail(shared_parts_error());
   return error;
 }
 

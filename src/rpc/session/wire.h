@@ -10,6 +10,7 @@
 #include "abi/device_info.h"
 #include "base/hash.h"
 #include "base/result.h"
+#include "rpc/session/copy_budget.h"
 #include "rpc/session/protocol_generated.h"
 
 namespace tapml::rpc {
@@ -71,14 +72,21 @@ inline std::optional<Sha256Digest> digest_of(const flatbuffers::Vector<uint8_t>*
   return digest;
 }
 
+// Of a message whose CopyBudget is overdrawn.
+inline Error shared_parts_error() {
+  return protocol_error("a message whose parts share their bytes, so that it would grow");
+}
+
 // Empty for a text that is not there.
 std::string text_of(const flatbuffers::String* text);
+// Empty too where the budget is overdrawn.
+std::string text_of(const flatbuffers::String* text, CopyBudget& copies);
 
 flatbuffers::Offset<wire::Failure> put_error(flatbuffers::FlatBufferBuilder& builder,
                                              const Error& error, bool fatal = false,
                                              const std::vector<std::string>& log = {});
-// The lines of its log stand under where it happened.
-Error get_error(const wire::Failure& failure);
+// The lines of its log stand under where it happened. kProtocol where the budget is overdrawn.
+Result<Error> get_error(const wire::Failure& failure, CopyBudget& copies);
 
 flatbuffers::Offset<wire::Device> put_device(flatbuffers::FlatBufferBuilder& builder,
                                              const DeviceInfo& info);

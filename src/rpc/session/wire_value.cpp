@@ -99,12 +99,16 @@ Result<Tensor> tensor_of_wire(const wire::Value& value, std::span<const int64_t>
   return tensor;
 }
 
-Result<Value> value_of_wire(const wire::Value& value, const StorageOf& storage_of, int depth) {
+Result<Value> value_of_wire(const wire::Value& value, const StorageOf& storage_of,
+                            CopyBudget& copies, int depth) {
   if (depth > kMaxNesting) return fail(protocol_error("a value is nested too deep"));
   std::vector<int64_t> integers;
   if (value.integers()) {
     if (value.integers()->size() > kMaxIntegers) {
       return fail(protocol_error("a value of too many dimensions"));
+    }
+    if (!copies.take(uint64_t{value.integers()->size()} * sizeof(int64_t))) {
+      return fail(shared_parts_error());
     }
     integers.assign(value.integers()->begin(), value.integers()->end());
   }
@@ -127,7 +131,8 @@ Result<Value> value_of_wire(const wire::Value& value, const StorageOf& storage_o
     case wire::ValueKind::Tuple: {
       auto list = std::make_shared<ValueList>();
       for (flatbuffers::uoffset_t i = 0; value.fields() && i < value.fields()->size(); ++i) {
-        TAPML_ASSIGN(Value field, value_of_wire(*value.fields()->Get(i), storage_of, depth + 1));
+        TAPML_ASSIGN(Value field,
+                     value_of_wire(*value.fields()->Get(i), storage_of, copies, depth + 1));
         if (const ValueList* inner = field.tuple()) {
           list->nesting = std::max(list->nesting, inner->nesting + 1);
         }
@@ -149,8 +154,8 @@ Result<flatbuffers::Offset<wire::Value>> put_value(flatbuffers::FlatBufferBuilde
   return ValueWriter(builder, name_of, where).write(value, 0);
 }
 
-Result<Value> get_value(const wire::Value& value, const StorageOf& storage_of) {
-  return value_of_wire(value, storage_of, 0);
+Result<Value> get_value(const wire::Value& value, const StorageOf& storage_of, CopyBudget& copies) {
+  return value_of_wire(value, storage_of, copies, 0);
 }
 
 }  // namespace tapml::rpc

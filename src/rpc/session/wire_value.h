@@ -18,7 +18,9 @@ using StorageOf = std::function<Result<std::shared_ptr<runtime::Storage>>(uint64
 Result<flatbuffers::Offset<wire::Value>> put_value(flatbuffers::FlatBufferBuilder& builder,
                                                    const runtime::Value& value,
                                                    const NameOf& name_of, const std::string& where);
-// Nothing is taken on trust: tensors lie inside of their storages. ProtocolErrors.
-Result<runtime::Value> get_value(const wire::Value& value, const StorageOf& storage_of);
+// Nothing is taken on trust: tensors lie inside of their storages, and what is copied is counted.
+// ProtocolErrors.
+Result<runtime::Value> get_value(const wire::Value& value, const StorageOf& storage_of,
+                                 CopyBudget& copies);
 
 }  // namespace tapml::rpc

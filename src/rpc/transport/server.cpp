@@ -26,6 +26,11 @@ constexpr std::chrono::milliseconds kTick{50};  // between two looks at `stop` a
 constexpr std::chrono::milliseconds kLingering{1000};
 constexpr std::chrono::milliseconds kFarewell{100};  // for a client that does not read
 constexpr size_t kMostLingering = 64;
+// Connections without a hello yet. They are no sessions: whoever says nothing keeps nobody out.
+constexpr size_t kMostPending = 64;
+// How long a process may take to give back what its session had. A driver's queue finishes its work
+// before it goes, and work may never end.
+constexpr std::chrono::milliseconds kMostTeardown{2000};
 
 // A connection whose session is over. What still comes is read and dropped, so that the client gets
 // to read why before it hears of a reset.
@@ -49,6 +54,9 @@ class ProcessServer final : public Server {
 
  private:
   void accept_all() noexcept;
+  int64_t sessions() const noexcept;  // without connections that said no hello yet
+  Error too_many_sessions() const;
+  void make_room() noexcept;
   FileDescriptor decrypt(FileDescriptor client) noexcept;
   void close_all() noexcept;
   void wait_for_news() noexcept;
@@ -106,6 +114,7 @@ void ProcessServer::wait_for_news() noexcept {
 void ProcessServer::check_workers() noexcept {
   const auto now = Clock::now();
   std::vector<std::unique_ptr<Worker>> left;
+  int64_t admitted = 0;
   for (size_t i = 0; i < workers_.size(); ++i) {
     std::unique_ptr<Worker>& worker = workers_[i];
     const runtime::Deadline began = worker->request_began();
@@ -115,6 +124,16 @@ void ProcessServer::check_workers() noexcept {
                                       std::to_string(options_.call.count()) +
                                       " ms; the session's process was ended",
                                   "the server", "--call-seconds of the server is the limit"));
+    }
+    // Several said their hello at once, for one place: the last connections go.
+    if (worker->admitted() && ++admitted > options_.sessions) worker->kill(too_many_sessions());
+    const runtime::Deadline over = worker->session_ended();
+    if (over && now - *over > kMostTeardown) {
+      worker->kill(platform_error(PlatformFault::kTimeout,
+                                  "the session left work that did not end within " +
+                                      std::to_string(kMostTeardown.count()) +
+                                      " ms; its process was ended",
+                                  "the server"));
     }
     if (!worker->ended(polled_[1 + i].revents != 0)) {
       left.push_back(std::move(worker));
@@ -160,22 +179,46 @@ void ProcessServer::accept_all() noexcept {
     }
     if (relays_) connection.in = decrypt(std::move(connection.in));
     if (!connection.in.valid()) continue;
-    if (static_cast<int64_t>(workers_.size()) >= options_.sessions) {
-      const Error full = platform_error(
-          PlatformFault::kLimit,
-          "the server has as many sessions as it may, " + std::to_string(options_.sessions),
-          place_.text(), "try again later, or raise its --sessions");
+    if (sessions() >= options_.sessions) {
+      const Error full = too_many_sessions();
       log("a connection is refused: " + full.message);
       part(std::move(connection), &full);
       continue;
     }
+    make_room();
     if (auto adopted = adopt(std::move(connection)); !adopted) log(adopted.error().message);
   }
 }
 
+int64_t ProcessServer::sessions() const noexcept {
+  return std::ranges::count_if(workers_, [](const auto& worker) { return worker->admitted(); });
+}
+
+Error ProcessServer::too_many_sessions() const {
+  return platform_error(
+      PlatformFault::kLimit,
+      "the server has as many sessions as it may, " + std::to_string(options_.sessions),
+      place_.text(), "try again later, or raise its --sessions");
+}
+
+// For one more connection without a hello: the oldest goes first.
+void ProcessServer::make_room() noexcept {
+  size_t pending = 0;
+  Worker* oldest = nullptr;
+  for (const auto& worker : workers_) {
+    if (worker->admitted() || worker->killed()) continue;
+    ++pending;
+    if (!oldest) oldest = worker.get();
+  }
+  if (pending < kMostPending) return;
+  oldest->kill(platform_error(
+      PlatformFault::kLimit, "too many connections came that said nothing, and this was the oldest",
+      place_.text(), "connect again, and say hello at once"));
+}
+
 // The plain side of an encrypted connection; not valid where there is no process for it.
 FileDescriptor ProcessServer::decrypt(FileDescriptor client) noexcept {
-  const size_t most = static_cast<size_t>(options_.sessions) + kMostLingering;
+  const size_t most = static_cast<size_t>(options_.sessions) + kMostPending + kMostLingering;
   auto plain = relays_->start(std::move(client), most, [this] { close_all(); });
   if (plain) return std::move(*plain);
   log("a connection is refused: " + plain.error().message);

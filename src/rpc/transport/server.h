@@ -23,7 +23,7 @@ struct ListenOptions {
 
 // Each session has a process, forked before anything of it is read. It serves the session; the
 // server keeps the connection open beside it, and tells the client what happened when the process
-// crashes (kLost with signal and backtrace) or is killed for a request that takes too long
+// crashes (kCrash with signal and backtrace) or is killed for a request that takes too long
 // (kTimeout). A process sees no other session, and ends with the server. Of an encrypted connection
 // a second process has the client's end and the keys (tls_relay).
 

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -63,9 +64,21 @@ class Relay {
                           "the client");
   }
 
+  // False where the client is not ready in time. A session that is over already leaves it the time
+  // to hear why.
+  bool wait_for_client(bool writing, Clock::time_point& until) noexcept {
+    int session = plain_.get();
+    while (true) {
+      const Ready ready = wait_ready(client_.get(), writing, session, until);
+      if (ready != Ready::kWoken) return ready == Ready::kYes;
+      session = -1;
+      until = std::min(until, Clock::now() + kParting);
+    }
+  }
+
   // Waits for the client's first byte. One that speaks without TLS is told so in its language.
-  Status expect_tls(Clock::time_point until) noexcept {
-    if (wait_ready(client_.get(), false, -1, until) != Ready::kYes) return fail(late());
+  Status expect_tls(Clock::time_point& until) noexcept {
+    if (!wait_for_client(false, until)) return fail(late());
     unsigned char first = 0;
     if (::recv(client_.get(), &first, 1, MSG_PEEK | MSG_DONTWAIT) != 1) {
       return fail(platform_error(PlatformFault::kLost, "the connection was closed before TLS began",
@@ -80,14 +93,12 @@ class Relay {
     return fail(platform_error(PlatformFault::kProtocol, "a client without TLS", "the client"));
   }
 
-  Status shake_hands(Clock::time_point until) noexcept {
+  Status shake_hands(Clock::time_point& until) noexcept {
     while (true) {
       const Step step = tls_->handshake();
       if (step == Step::kDone) return {};
       if (step != Step::kWantRead && step != Step::kWantWrite) return fail(tls_->error());
-      if (wait_ready(client_.get(), step == Step::kWantWrite, -1, until) != Ready::kYes) {
-        return fail(late());
-      }
+      if (!wait_for_client(step == Step::kWantWrite, until)) return fail(late());
     }
   }
 

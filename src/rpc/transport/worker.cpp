@@ -113,6 +113,8 @@ void Worker::serve(const ListenOptions& options) noexcept {
     page->request_began.store(0);
     return device;
   };
+  server.admitted = [page] { page->admitted.store(true); };
+  server.ended = [page] { page->session_ended.store(steady_nanoseconds()); };
   // Shared with the server, so that a crash does not take it along.
   server.recent = &page_->log;
   set_log_sink(
@@ -134,10 +136,10 @@ void Worker::serve(const ListenOptions& options) noexcept {
   ::_exit(0);
 }
 
-runtime::Deadline Worker::request_began() const noexcept {
-  const int64_t began = page_->request_began.load();
-  if (began == 0 || process_ == 0) return {};
-  return std::chrono::steady_clock::time_point(std::chrono::nanoseconds(began));
+runtime::Deadline Worker::noted(const std::atomic<int64_t>& time) const noexcept {
+  const int64_t nanoseconds = time.load();
+  if (nanoseconds == 0 || process_ == 0) return {};
+  return std::chrono::steady_clock::time_point(std::chrono::nanoseconds(nanoseconds));
 }
 
 void Worker::kill(const Error& why) noexcept {
@@ -171,7 +173,7 @@ void Worker::note_end(int status) noexcept {
     const bool crashed = noted || is_crash_signal(WTERMSIG(status));
     const std::string text = noted ? crash_text(page_->crash) : signal_name(WTERMSIG(status));
     farewell_ = platform_error(
-        PlatformFault::kLost,
+        crashed ? PlatformFault::kCrash : PlatformFault::kLost,
         crashed ? "the session's process crashed: " + text
                 : "the session's process was ended by " + text,
         "the server",
@@ -179,7 +181,7 @@ void Worker::note_end(int status) noexcept {
                 : "someone ended it, or the machine ran out of memory");
   } else if (WIFEXITED(status) && WEXITSTATUS(status) != 0) {
     farewell_ = platform_error(
-        PlatformFault::kLost,
+        PlatformFault::kCrash,
         "the session's process ended with exit code " + std::to_string(WEXITSTATUS(status)),
         "the server");
   }

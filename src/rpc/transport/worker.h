@@ -15,6 +15,8 @@ namespace tapml::rpc {
 struct WorkerPage {
   std::atomic<bool> inside_frame = false;  // a frame is sent in part
   std::atomic<int64_t> request_began = 0;  // steady clock's nanoseconds; 0: none runs
+  std::atomic<bool> admitted = false;      // the client has shown what it must
+  std::atomic<int64_t> session_ended = 0;  // the same; from then on the process gives things back
   CrashNotes crash;
   RecentLines log;
 };
@@ -48,10 +50,15 @@ class Worker {
   // Closes the server's ends, in another session's process.
   void forget() noexcept;
 
+  // Whether the client has said a hello with the right token.
+  bool admitted() const noexcept { return page_->admitted.load(); }
   // Since when the current request runs; none between requests.
-  runtime::Deadline request_began() const noexcept;
+  runtime::Deadline request_began() const noexcept { return noted(page_->request_began); }
+  // Since when the session is over and the process gives back what it had; none before.
+  runtime::Deadline session_ended() const noexcept { return noted(page_->session_ended); }
   // Ends the process and what it has started; `why` is for the client.
   void kill(const Error& why) noexcept;
+  bool killed() const noexcept { return killed_for_.has_value(); }
   // Whether the process has ended; waits for one whose end shows.
   bool ended(bool shows) noexcept;
   // What the client has to be told of the end, when it can be: null after an end in good order, and
@@ -66,6 +73,7 @@ class Worker {
   Worker() = default;
   static Result<std::unique_ptr<Worker>> prepare(FileDescriptor& write_end);
   [[noreturn]] void serve(const ListenOptions& options) noexcept;
+  runtime::Deadline noted(const std::atomic<int64_t>& time) const noexcept;
   void note_end(int status) noexcept;
   Result<pid_t> fork_process() noexcept;
 

@@ -422,6 +422,11 @@ Result<std::vector<HostTensor>> run_watched(const Suite& suite, size_t call,
 Result<std::vector<HostTensor>> run_contained(const Suite& suite, size_t call, Sandbox& sandbox,
                                               KernelVerdict& verdict) {
   auto outputs = run_watched(suite, call, sandbox.runner(), verdict);
+  if (!outputs && sandbox.lost(outputs.error())) {
+    // Nothing that the kernel did. Where the next session is lost, too, it is the platform's error.
+    sandbox.restart();
+    outputs = run_watched(suite, call, sandbox.runner(), verdict);
+  }
   if (outputs || !sandbox.contains(outputs.error())) return outputs;
   sandbox.restart();
   const Error first = outputs.error();

@@ -22,6 +22,13 @@ runtime::Session& Sandbox::session() {
 void Sandbox::load(std::shared_ptr<const Executable> executable) {
   runner_.reset();
   executable_ = std::move(executable);
+  refresh();
+}
+
+void Sandbox::refresh() {
+  if (!session_) return;
+  const Status alive = session_->synchronize(runtime::kDefaultStream);
+  if (!alive && alive.error().fault == PlatformFault::kLost) restart();
 }
 
 runtime::KernelRunner& Sandbox::runner() {
@@ -34,10 +41,22 @@ runtime::KernelRunner& Sandbox::runner() {
 }
 
 bool Sandbox::contains(const Error& error) const {
-  // Whoever writes anywhere may have written into what the process was about to say.
-  return isolated() && error.kind == ErrorKind::kPlatform &&
-         (error.fault == PlatformFault::kLost || error.fault == PlatformFault::kTimeout ||
-          error.fault == PlatformFault::kProtocol);
+  if (!isolated() || error.kind != ErrorKind::kPlatform) return false;
+  switch (error.fault) {
+    case PlatformFault::kCrash:
+    case PlatformFault::kTimeout:
+    case PlatformFault::kProtocol:
+      // Whoever writes anywhere may have written into what the process was about to say.
+      return true;
+    case PlatformFault::kLost:
+      return !platform_.elsewhere;
+    default:
+      return false;
+  }
+}
+
+bool Sandbox::lost(const Error& error) const {
+  return isolated() && error.fault == PlatformFault::kLost && !contains(error);
 }
 
 void Sandbox::restart() {

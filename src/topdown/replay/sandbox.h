@@ -20,6 +20,8 @@ struct Platform {
   // process.
   std::function<std::unique_ptr<runtime::Session>()> open;
   std::chrono::milliseconds kernel_timeout{30'000};  // with `open`
+  // That process is at a place, which tells of crashes: what is merely lost may be the way to it.
+  bool elsewhere = false;
 };
 
 // The sessions of a platform under test, one after the other, with the kernels that they run.
@@ -35,12 +37,16 @@ class Sandbox {
   runtime::Session& session();
   // The session that is open now; null: none.
   runtime::Session* current() const { return isolated() ? session_.get() : platform_.session; }
-  // The kernels that runner() has from now on, in later sessions, too.
+  // The kernels that runner() has from now on, in later sessions, too. Refreshes.
   void load(std::shared_ptr<const Executable> executable);
+  // Restarts where the session was lost since it was used: servers end those that are idle.
+  void refresh();
   runtime::KernelRunner& runner();
 
   // Whether `error` is what a process leaves that crashed or hangs and that nothing else needs.
   bool contains(const Error& error) const;
+  // Whether it says that the session is gone by something else than its kernels.
+  bool lost(const Error& error) const;
   // Ends the session; the next use opens another one. Nothing may refer to it any more but what
   // `before_end` lets go of, which is called first.
   void restart();

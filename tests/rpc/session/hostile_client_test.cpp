@@ -5,10 +5,12 @@
 
 #include "base/rng.h"
 #include "conformance/native_kernels.h"
+#include "exec/executable_file.h"
 #include "native_device.h"
 #include "rpc/session/condition.h"
 #include "rpc/session/host/zstd.h"
 #include "rpc/session/wire.h"
+#include "small_program.h"
 #include "support/memory_channel.h"
 
 namespace tapml::test {
@@ -69,7 +71,10 @@ class RawClient {
   const wire::Reply& reply() const { return *reply_; }
   Error failure() const {
     const auto* failure = reply_->answer_as_Failure();
-    return failure ? rpc::get_error(*failure) : Error{};
+    if (!failure) return {};
+    rpc::CopyBudget copies(head_.size());
+    auto error = rpc::get_error(*failure, copies);
+    return error ? *error : error.error();
   }
   void synchronize() {
     send([](FlatBufferBuilder& builder) { return wire::CreateSynchronize(builder, 0); });
@@ -141,6 +146,7 @@ TEST(HostileClient, WrongTokens) {
     client.hello(token, 7, 9);  // the token is looked at first
     ASSERT_EQ(client.next(), wire::Answer::Failure) << token;
     EXPECT_EQ(client.failure().kind, ErrorKind::kUser) << token;
+    EXPECT_EQ(client.failure().fault, PlatformFault::kUnauthorized) << token;
     EXPECT_FALSE(client.join());
   }
   rpc::ServerOptions options;
@@ -240,6 +246,13 @@ TEST(HostileClient, APayloadThatNobodyTakes) {
   client.open();
   client.send(allocate(1, 4), std::vector<std::byte>(16));
   client.expect_broken("payload");
+  RawClient other;
+  other.open();
+  FlatBufferBuilder b;
+  const std::vector<flatbuffers::Offset<wire::Request>> none;
+  b.Finish(wire::CreateRequestsDirect(b, other.sent() + 1, &none));
+  other.send_bytes(rpc::bytes_of(b), std::vector<std::byte>(16));
+  other.expect_broken("a payload of no request");
 }
 
 TEST(HostileClient, TooDeepValues) {
@@ -255,6 +268,132 @@ TEST(HostileClient, TooDeepValues) {
     return wire::CreateCallDirect(builder, 1, "main", &arguments, 1, 10);
   });
   client.expect_broken("depth");
+}
+
+TEST(HostileClient, WhatASessionKeepsCountsAsHandlesToItsEnd) {
+  rpc::ServerOptions options;
+  options.limits.handles = 64;
+  RawClient client(options);
+  client.open();
+  auto release = [&](wire::HandleKind kind, uint64_t id) {
+    client.send([=](FlatBufferBuilder& b) { return wire::CreateRelease(b, kind, id); });
+  };
+  // Buffers are given back, and so are names that stand for a failure.
+  for (uint64_t id = 1; id <= 200; ++id) {
+    client.send(allocate(id, 4));
+    release(wire::HandleKind::Buffer, id);
+    client.send([=](FlatBufferBuilder& b) { return wire::CreateGetKernel(b, id, 8); });
+    client.expect_refused("no module 8");
+    release(wire::HandleKind::Kernel, id);
+  }
+  client.synchronize();
+  ASSERT_EQ(client.next(), wire::Answer::Done);
+  // Events are not.
+  for (uint64_t id = 1; id <= 200; ++id) {
+    client.send([=](FlatBufferBuilder& b) { return wire::CreateRecord(b, 0, id); });
+    release(wire::HandleKind::Event, id);
+  }
+  client.synchronize();
+  ASSERT_EQ(client.next(), wire::Answer::Failure);
+  EXPECT_EQ(client.failure().fault, PlatformFault::kLimit) << client.failure().to_string();
+}
+
+TEST(HostileClient, EveryCancelReachesItsCall) {
+  RawClient client;
+  client.open();
+  ExecutableFile file;
+  file.executable = small_program();
+  auto bytes = write_executable(file);
+  ASSERT_TRUE(bytes) << bytes.error().to_string();
+  client.send([&](FlatBufferBuilder& b) {
+    return wire::CreateBeginBlob(b, 1, static_cast<int64_t>(bytes->size()));
+  });
+  client.send([](FlatBufferBuilder& b) { return wire::CreateBlobPart(b, 1); }, *bytes);
+  client.send([](FlatBufferBuilder& b) { return wire::CreateOpenMachine(b, 1, 1); });
+  ASSERT_EQ(client.next(), wire::Answer::Done);
+  std::vector<uint64_t> calls;
+  for (int i = 0; i < 3; ++i) {
+    client.send([](FlatBufferBuilder& b) { return wire::CreateCallDirect(b, 1, "spin"); });
+    calls.push_back(client.sent());
+  }
+  // Those that wait first: what comes later must not make it forget them.
+  for (const size_t call : {2, 1, 0}) {
+    client.send([&](FlatBufferBuilder& b) { return wire::CreateCancel(b, calls[call]); });
+  }
+  for (const uint64_t call : calls) {
+    ASSERT_EQ(client.next(), wire::Answer::Failure);
+    EXPECT_EQ(client.reply().request(), call);
+    EXPECT_EQ(client.failure().fault, PlatformFault::kCancelled) << client.failure().to_string();
+  }
+}
+
+TEST(HostileClient, ASharedStringOrVectorIsCountedEachTime) {
+  auto load = [](uint64_t id, int entries) {
+    return [=](FlatBufferBuilder& b) {
+      const auto entry = b.CreateString(std::string(4096, 'x'));
+      const auto list =
+          b.CreateVector(std::vector<flatbuffers::Offset<flatbuffers::String>>(entries, entry));
+      return wire::CreateLoadModule(b, id, 1, b.CreateString("cpu"), b.CreateString("none"), list);
+    };
+  };
+  auto call = [](int fields) {
+    return [=](FlatBufferBuilder& b) {
+      const std::vector<int64_t> dims(1000, 1);
+      const auto shape = wire::CreateValueDirect(b, wire::ValueKind::Shape, 0, 0, 0, &dims);
+      const std::vector<flatbuffers::Offset<wire::Value>> list(fields, shape);
+      const std::vector<flatbuffers::Offset<wire::Value>> arguments = {
+          wire::CreateValueDirect(b, wire::ValueKind::Tuple, 0, 0, 0, nullptr, &list)};
+      return wire::CreateCallDirect(b, 1, "main", &arguments, 1, 10);
+    };
+  };
+  auto begin_blob = [](RawClient& client, size_t bytes) {
+    client.send([&](FlatBufferBuilder& b) {
+      return wire::CreateBeginBlob(b, 1, static_cast<int64_t>(bytes));
+    });
+  };
+  {
+    RawClient client;
+    client.open();
+    begin_blob(client, 0);
+    client.send(load(1, 1));
+    ASSERT_EQ(client.next(), wire::Answer::Done);
+    begin_blob(client, 0);
+    client.send(load(2, 1000));
+    client.expect_broken("entries");
+  }
+  {
+    RawClient client;
+    client.open();
+    ExecutableFile file;
+    file.executable = small_program();
+    auto bytes = write_executable(file);
+    ASSERT_TRUE(bytes) << bytes.error().to_string();
+    begin_blob(client, bytes->size());
+    client.send([](FlatBufferBuilder& b) { return wire::CreateBlobPart(b, 1); }, *bytes);
+    client.send([](FlatBufferBuilder& b) { return wire::CreateOpenMachine(b, 1, 1); });
+    ASSERT_EQ(client.next(), wire::Answer::Done);
+    client.send(call(1));
+    ASSERT_EQ(client.next(), wire::Answer::Failure) << "main has no parameters";
+    EXPECT_FALSE(client.reply().answer_as_Failure()->fatal());
+    client.send(call(100));
+    client.expect_broken("integers");
+  }
+  // Over all requests of a frame: a failure that is kept has the name.
+  RawClient client;
+  client.open();
+  begin_blob(client, 0);
+  client.send(load(1, 1));
+  ASSERT_EQ(client.next(), wire::Answer::Done);
+  FlatBufferBuilder b;
+  const auto entry = b.CreateString(std::string(4096, 'x'));
+  std::vector<flatbuffers::Offset<wire::Request>> list;
+  for (uint64_t id = 1; id <= 100; ++id) {
+    const auto body = wire::CreateGetKernel(b, id, 1, entry);
+    list.push_back(wire::CreateRequest(b, wire::Body::GetKernel, body.Union()));
+  }
+  b.Finish(wire::CreateRequests(b, client.sent() + 1, b.CreateVector(list)));
+  client.send_bytes(rpc::bytes_of(b));
+  client.expect_broken("entries of several requests");
 }
 
 TEST(HostileClient, NonsenseIsRefusedAndTheSessionWorksOn) {

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "rpc/session/wire.h"
+#include "small_program.h"
 #include "support/expect_error.h"
 #include "support/memory_channel.h"
 
@@ -33,9 +34,10 @@ class RawServer {
   void done(uint64_t request, uint64_t sequence = 0) {
     reply(request, [](FlatBufferBuilder& b) { return wire::CreateDone(b); }, {}, sequence);
   }
-  void welcome(uint16_t version = rpc::kNewestVersion) {
+  void welcome(uint16_t version = rpc::kNewestVersion, uint64_t capabilities = 0) {
     reply(1, [&](FlatBufferBuilder& b) {
-      return wire::CreateWelcome(b, version, 0, rpc::put_device(b, {}), 1 << 20, 1 << 20);
+      return wire::CreateWelcome(b, version, capabilities, rpc::put_device(b, {}), 1 << 20,
+                                 1 << 20);
     });
   }
   Result<std::unique_ptr<rpc::RemoteSession>> connect() {
@@ -44,8 +46,8 @@ class RawServer {
     options.silence = 2s;
     return rpc::RemoteSession::connect(std::move(client_), options);
   }
-  std::unique_ptr<rpc::RemoteSession> open() {
-    welcome();
+  std::unique_ptr<rpc::RemoteSession> open(uint64_t capabilities = 0) {
+    welcome(rpc::kNewestVersion, capabilities);
     auto session = connect();
     EXPECT_TRUE(session) << session.error().to_string();
     return std::move(*session);
@@ -117,6 +119,57 @@ TEST(HostileServer, ATraceOfNonsense) {
   // Without the capability nothing is asked for.
   EXPECT_TRUE(session->start_trace());
   EXPECT_TRUE(session->take_trace()->empty());
+}
+
+TEST(HostileServer, ClocksThatAreNone) {
+  RawServer server;
+  auto session = server.open(rpc::kCapabilityTrace);
+  uint64_t request = 1;
+  auto pongs = [&](int64_t time) {
+    for (int i = 0; i < 12; ++i) {
+      server.reply(++request, [=](FlatBufferBuilder& b) { return wire::CreatePong(b, time); });
+    }
+  };
+  const std::vector<int64_t> times = {INT64_MIN, 0, INT64_MAX / 2, INT64_MAX};
+  pongs(INT64_MIN / 2);
+  ASSERT_TRUE(session->start_trace());
+  ++request;
+  pongs(INT64_MAX);  // further apart than a number holds
+  server.reply(++request, [&](FlatBufferBuilder& b) {
+    const std::vector<flatbuffers::Offset<flatbuffers::String>> names = {b.CreateString("k")};
+    std::vector<wire::Event> list;
+    for (int64_t time : times) list.emplace_back(time, 1, 0, 0, 0);
+    return wire::CreateEventsDirect(b, &names, &list, false);
+  });
+  auto events = session->take_trace();
+  ASSERT_TRUE(events) << events.error().to_string();
+  std::erase_if(*events, [](const runtime::TraceEvent& event) { return !event.remote; });
+  ASSERT_EQ(events->size(), times.size());
+  for (size_t i = 1; i < times.size(); ++i) EXPECT_LE((*events)[i - 1].start, (*events)[i].start);
+}
+
+TEST(HostileServer, ATraceThatGrowsWithoutBound) {
+  RawServer server;
+  auto session = server.open(rpc::kCapabilityTrace);
+  constexpr uint64_t kPings = 12;
+  uint64_t request = 1;
+  auto pong = [&] {
+    for (uint64_t i = 0; i < kPings; ++i) {
+      server.reply(++request, [](FlatBufferBuilder& b) { return wire::CreatePong(b, 1); });
+    }
+  };
+  pong();
+  ASSERT_TRUE(session->start_trace());
+  ++request;
+  pong();
+  // 300 MB of names out of half a megabyte, and more to come.
+  server.reply(++request, [](FlatBufferBuilder& b) {
+    const std::vector<flatbuffers::Offset<flatbuffers::String>> names = {
+        b.CreateString(std::string(300 << 10, 'x'))};
+    const std::vector<wire::Event> list(1024, wire::Event(0, 1, 0, 0, 0));
+    return wire::CreateEventsDirect(b, &names, &list, true);
+  });
+  EXPECT_EQ(fault_of(session->take_trace()), PlatformFault::kProtocol);
 }
 
 TEST(HostileServer, RepliesToNothing) {
@@ -196,14 +249,28 @@ TEST(HostileServer, UnknownNumbersInFailures) {
   EXPECT_TRUE(session->synchronize(kDefaultStream));
 }
 
-Executable small_program() {
-  Executable program;
-  VmFunction main;
-  main.name = "main";
-  main.registers = 1;
-  main.code = {{Opcode::kMakeShape, 0, 0, 0, {}}, {Opcode::kReturn, 0}};
-  program.functions.push_back(std::move(main));
-  return program;
+TEST(HostileServer, AFaultGoesWithItsKind) {
+  struct Case {
+    ErrorKind kind;
+    PlatformFault fault, taken;
+  };
+  using enum PlatformFault;
+  RawServer server;
+  auto session = server.open();
+  uint64_t request = 1;
+  for (const Case& c :
+       {Case{ErrorKind::kPlatform, kCrash, kCrash},
+        Case{ErrorKind::kUser, kUnauthorized, kUnauthorized},
+        Case{ErrorKind::kUser, kTimeout, kNone}, Case{ErrorKind::kUser, kCompile, kNone},
+        Case{ErrorKind::kInternal, kCompile, kCompile}, Case{ErrorKind::kInternal, kLost, kNone}}) {
+    server.reply(++request, [&](FlatBufferBuilder& b) {
+      return wire::CreateFailure(b, static_cast<uint8_t>(c.kind), static_cast<uint8_t>(c.fault));
+    });
+    Status status = session->synchronize(kDefaultStream);
+    ASSERT_FALSE(status);
+    EXPECT_EQ(status.error().kind, c.kind);
+    EXPECT_EQ(status.error().fault, c.taken) << platform_fault_name(c.fault);
+  }
 }
 
 // Whether a call takes this value for its result, over one new buffer of 8 bytes.
@@ -251,6 +318,33 @@ TEST(HostileServer, ResultsThatAreNone) {
   EXPECT_FALSE(call_answered([](FlatBufferBuilder& b, uint64_t) {
     return wire::CreateValue(b, static_cast<ValueKind>(77));
   })) << "no kind";
+}
+
+TEST(HostileServer, ASharedStringOrVectorIsCountedEachTime) {
+  const std::string text(4096, 'x');
+  auto failure_with = [&](int lines) {
+    RawServer server;
+    auto session = server.open();
+    server.reply(2, [&](FlatBufferBuilder& b) {
+      const auto line = b.CreateString(text);
+      const std::vector<flatbuffers::Offset<flatbuffers::String>> log(lines, line);
+      return wire::CreateFailureDirect(b, 1, 1, "", "", "", "", "", false, &log);
+    });
+    Status status = session->synchronize(kDefaultStream);
+    return fault_of(status);
+  };
+  EXPECT_EQ(failure_with(1), PlatformFault::kAbsent);
+  EXPECT_EQ(failure_with(100), PlatformFault::kProtocol);
+  auto result_with = [](int fields) {
+    return call_answered([&](FlatBufferBuilder& b, uint64_t) {
+      const std::vector<int64_t> dims(1000, 1);
+      const auto shape = wire::CreateValueDirect(b, wire::ValueKind::Shape, 0, 0, 0, &dims);
+      const std::vector<flatbuffers::Offset<wire::Value>> list(fields, shape);
+      return wire::CreateValueDirect(b, wire::ValueKind::Tuple, 0, 0, 0, nullptr, &list);
+    });
+  };
+  EXPECT_TRUE(result_with(1));
+  EXPECT_FALSE(result_with(100));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "native_device.h"
 #include "rpc/session/condition.h"
 #include "runtime/test_device.h"
+#include "support/expect_error.h"
 #include "support/memory_channel.h"
 
 namespace tapml::test {
@@ -397,10 +398,11 @@ TEST(RemoteSession, AServerThatEndsLosesTheSession) {
   Status status = session->fill_zero(kDefaultStream, {buffer, 0}, 16);
   if (status) status = session->synchronize(kDefaultStream);
   ASSERT_FALSE(status);
-  EXPECT_EQ(status.error().kind, ErrorKind::kPlatform);
+  EXPECT_EQ(status.error().fault, PlatformFault::kLost) << "no kernel took too long";
+  testing::expect_parts(status.error(), {"idle for 50 ms", "--idle-seconds"});
   Status ended = server.join();
   ASSERT_FALSE(ended);
-  EXPECT_EQ(ended.error().fault, PlatformFault::kTimeout);
+  EXPECT_EQ(ended.error().fault, PlatformFault::kLost);
 }
 
 TEST(RemoteSession, ThreadsThatWaitGetEachTheirReply) {

@@ -34,7 +34,7 @@ struct Client {
     if (opened) session = std::move(*opened);
   }
   // Enqueues the kernel and waits for it.
-  Status run(const std::string& entry, runtime::Deadline deadline = {}) {
+  Status run(const std::string& entry, runtime::Deadline deadline = {}, int launches = 1) {
     if (!session) return fail(internal_error("no session"));
     const auto module = runtime::ModuleId(session->new_handle());
     const auto kernel = runtime::KernelId(session->new_handle());
@@ -47,7 +47,9 @@ struct Client {
     runtime::LaunchRequest request;
     request.kernel = kernel;
     request.extent = 1;
-    TAPML_TRY(session->launch(runtime::kDefaultStream, request));
+    for (int i = 0; i < launches; ++i) {
+      TAPML_TRY(session->launch(runtime::kDefaultStream, request));
+    }
     return session->synchronize(runtime::kDefaultStream, deadline);
   }
   std::unique_ptr<rpc::RemoteSession> session;

@@ -1,4 +1,5 @@
-// A device whose kernels do to their process what bad kernels do: crash, abort, exit, never end.
+// A device whose kernels do to their process what bad kernels do: crash, abort, exit, never end, at
+// once or, as of drivers whose launches return first, when they are waited for.
 #pragma once
 
 #include <unistd.h>
@@ -6,6 +7,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
+#include <tuple>
 
 #include "device/null/null_device.h"
 
@@ -60,15 +62,23 @@ class FaultyDevice final : public runtime::Device {
         for (std::atomic<int> round = 0;; ++round) {
         }
       }
+      hangs_ |= entry == "hang_later";
+      if (entry == "slow") ::usleep(100'000);
       return {};
     }
     Status read(runtime::DeviceMemory& from, int64_t offset,
                 std::span<std::byte> bytes) noexcept override {
       return queue_->read(from, offset, bytes);
     }
-    Status synchronize() noexcept override { return queue_->synchronize(); }
+    Status synchronize() noexcept override {
+      while (hangs_) ::pause();
+      return queue_->synchronize();
+    }
+    Result<bool> done() noexcept override { return !hangs_; }
+    ~Queue() override { std::ignore = synchronize(); }
 
    private:
+    bool hangs_ = false;
     std::unique_ptr<runtime::DeviceQueue> queue_;
     volatile uintptr_t unmapped_ = 64;
   };

@@ -124,7 +124,7 @@ TEST_P(Served, ACrashIsToldAndTakesItsSessionOnly) {
         Crash{"abort", {"crashed", "SIGABRT"}}, Crash{"exit", {"exit code 3"}}}) {
     Client client(server.place());
     const auto start = Clock::now();
-    expect_fault(client.run(crash.entry), PlatformFault::kLost, crash.parts);
+    expect_fault(client.run(crash.entry), PlatformFault::kCrash, crash.parts);
     EXPECT_LT(Clock::now() - start, kSlack) << crash.entry;
     // The session stays lost.
     ASSERT_FALSE(client.session->synchronize(runtime::kDefaultStream));
@@ -178,6 +178,16 @@ TEST_P(Served, AKernelThatNeverEndsIsKilled) {
   EXPECT_TRUE(patient.run("fine"));
   std::this_thread::sleep_for(2 * options.call);
   EXPECT_TRUE(patient.run("fine"));
+}
+
+TEST_P(Served, AKernelThatNeverEndsDoesNotKeepASessionThatItsClientLeft) {
+  const ServerProcess server = serve();
+  {
+    Client client(server.place());
+    const auto start = Clock::now();
+    expect_fault(client.run("hang_later", start + milliseconds(200)), PlatformFault::kTimeout, {});
+  }
+  EXPECT_TRUE(server.becomes_idle());
 }
 
 TEST_P(Served, ADeviceThatNeverOpensIsKilled) {
@@ -255,6 +265,7 @@ TEST_P(Served, TakesTheRightTokenOnly) {
     auto refused = open_session(server.place(), token);
     ASSERT_FALSE(refused) << token;
     EXPECT_EQ(refused.error().kind, ErrorKind::kUser) << refused.error().to_string();
+    EXPECT_EQ(refused.error().fault, PlatformFault::kUnauthorized);
     ConnectOptions wrong;
     wrong.token = token;
     auto channel = connect(server.place());
@@ -271,6 +282,30 @@ TEST_P(Served, TakesTheRightTokenOnly) {
   EXPECT_EQ(*status, "{\"version\": \"7\"}");
   channel->reset();
   EXPECT_TRUE(server.becomes_idle());
+}
+
+TEST_P(Served, AStatusThatNeverComesIsKilled) {
+  ListenOptions options;
+  options.call = milliseconds(300);
+  options.server.describe = []() -> std::string {
+    while (true) ::pause();
+  };
+  const ServerProcess server = serve(options);
+  auto channel = connect(server.place());
+  ASSERT_TRUE(channel);
+  const auto start = Clock::now();
+  expect_fault(query_status(**channel, {}), PlatformFault::kTimeout, {"longer than 300 ms"});
+  EXPECT_LT(Clock::now() - start, options.call + kSlack);
+}
+
+TEST_P(Served, EachRequestOfAFrameHasItsOwnTime) {
+  ListenOptions options;
+  options.call = milliseconds(500);
+  const ServerProcess server = serve(options);
+  Client client(server.place());
+  // Ten launches of 100 ms go out together with the wait for them.
+  Status ran = client.run("slow", {}, 10);
+  EXPECT_TRUE(ran) << ran.error().to_string();
 }
 
 // A socket that speaks for itself.
@@ -310,6 +345,29 @@ TEST_P(Served, ASlowClientHoldsOnlyItself) {
     EXPECT_TRUE(ends_before(socket, start + options.server.limits.handshake + kSlack));
   }
   EXPECT_TRUE(server.becomes_idle());
+}
+
+TEST_P(Served, ConnectionsThatSayNothingKeepNobodyOut) {
+  ListenOptions options;
+  options.sessions = 2;
+  ServerProcess server = serve(options);
+  std::vector<FileDescriptor> silent;
+  auto connect_silently = [&](int count) {
+    for (int i = 0; i < count; ++i) silent.push_back(raw_connection(server.place()));
+  };
+  connect_silently(2);
+  EXPECT_TRUE(becomes_true([&] { return server.workers().size() == 2; }));
+  Client a(server.place());
+  EXPECT_TRUE(a.run("fine"));
+  // However many there are: those that came first go first.
+  connect_silently(80);
+  Client b(server.place());
+  EXPECT_TRUE(b.run("fine"));
+  EXPECT_TRUE(ends_before(silent.front(), Clock::now() + std::chrono::seconds(5)));
+  EXPECT_TRUE(becomes_true([&] { return server.workers().size() <= 2 + 64; }));
+  expect_fault(open_session(server.place()), PlatformFault::kLimit,
+               {"as many sessions as it may, 2"});
+  EXPECT_TRUE(a.run("fine"));
 }
 
 TEST_P(Served, WhatIsNoFrameEndsItsConnection) {
@@ -365,21 +423,36 @@ TEST_P(Served, AStalledWayIsNoticed) {
 
 TEST_P(Served, SlowAndCrossedConnectionsGiveTheSameBytes) {
   ServerProcess server = serve();
-  // The first connection is slower than the second: what goes out first arrives last.
-  testing::FaultProxy proxy(server.place(), {{{milliseconds(2), 211}, {milliseconds(1), 1009}},
+  // The first connection is slower than the second, and stays behind in the middle of its bytes
+  // until the second is through: what goes out first arrives last.
+  testing::Fault held{milliseconds(2), 211};
+  held.hold = true;
+  held.after = 12'000;
+  testing::FaultProxy proxy(server.place(), {{held, {milliseconds(1), 1009}},
                                              {{milliseconds(0), 977}, {milliseconds(0), 13}}});
   auto slow = open_session(proxy.place());
   auto fast = open_session(proxy.place());
   ASSERT_TRUE(slow && fast);
-  for (auto* session : {&*slow, &*fast}) {
-    const auto buffer = runtime::BufferId((*session)->new_handle());
-    std::vector<std::byte> bytes(9000), back(9000);
-    for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 7 + i / 256);
-    ASSERT_TRUE((*session)->allocate(buffer, 9000));
-    ASSERT_TRUE((*session)->write(runtime::kDefaultStream, {buffer, 0}, bytes));
-    ASSERT_TRUE((*session)->read(runtime::kDefaultStream, {buffer, 0}, back));
-    EXPECT_EQ(bytes, back);
-  }
+  auto exchange = [](RemoteSession& session, int seed) -> Status {
+    const auto buffer = runtime::BufferId(session.new_handle());
+    std::vector<std::byte> bytes(30'000), back(30'000);
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      bytes[i] = static_cast<std::byte>(i * 7 + i / 256 + static_cast<size_t>(seed));
+    }
+    TAPML_TRY(session.allocate(buffer, 30'000));
+    TAPML_TRY(session.write(runtime::kDefaultStream, {buffer, 0}, bytes));
+    TAPML_TRY(session.read(runtime::kDefaultStream, {buffer, 0}, back));
+    return bytes == back ? Status() : fail(internal_error("other bytes"));
+  };
+  auto first = std::async(std::launch::async, [&] { return exchange(**slow, 1); });
+  EXPECT_TRUE(becomes_true([&] { return proxy.holds(); }));
+  Status second = exchange(**fast, 2);
+  EXPECT_TRUE(second) << second.error().to_string();
+  EXPECT_TRUE(proxy.holds()) << "the first one's bytes are still on their way";
+  EXPECT_NE(first.wait_for(milliseconds(0)), std::future_status::ready);
+  proxy.release();
+  Status last = first.get();
+  EXPECT_TRUE(last) << last.error().to_string();
 }
 
 #ifdef TAPML_HAS_OPENSSL

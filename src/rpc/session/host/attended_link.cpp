@@ -15,8 +15,9 @@ constexpr std::chrono::milliseconds kWorkTick{25};
 constexpr std::chrono::seconds kRest{1};
 // How long the attendant keeps the channel while nothing comes in.
 constexpr std::chrono::milliseconds kLook{20};
-// Frames that are read ahead at most.
+// Frames that are read ahead at most, and bytes of them beyond which no other one is.
 constexpr size_t kAheadFrames = 256;
+constexpr size_t kAheadBytes = size_t{4} << 20;
 
 }  // namespace
 
@@ -62,6 +63,7 @@ Status AttendedLink::receive(std::vector<std::byte>& head, uint64_t& payload_byt
   if (!ahead_.empty()) {
     head = std::move(ahead_.front().head);
     payload_left_ = payload_bytes = ahead_.front().payload;
+    ahead_bytes_ -= head.size();
     ahead_.pop_front();
     return {};
   }
@@ -82,7 +84,11 @@ Status AttendedLink::receive_payload(std::span<std::byte> to, runtime::Deadline 
 
 Status AttendedLink::send(std::span<const std::byte> head, std::span<const std::byte> payload,
                           runtime::Deadline deadline) noexcept {
-  std::lock_guard guard(sending_);
+  // A sign of life that the client does not take has the channel.
+  if (!lock_until(sending_, deadline.value_or(Clock::time_point::max()))) {
+    return fail(platform_error(PlatformFault::kTimeout, "the client takes no signs of life"));
+  }
+  const std::lock_guard guard(sending_, std::adopt_lock);
   last_sent_ = Clock::now();
   return channel_.send(head, payload, deadline);
 }
@@ -119,7 +125,8 @@ void AttendedLink::keep_alive(std::unique_lock<std::mutex>& held) noexcept {
   held.unlock();
   {
     std::lock_guard guard(sending_);
-    // Half a sign must be followed by its other half before anything else is sent.
+    // Half a sign must be followed by its other half before anything else is sent. Whoever serves
+    // the session waits for it as long as for a client, and then ends it.
     Status sent;
     do {
       sent = channel_.send(sign_, {}, Clock::now() + heartbeat_);
@@ -131,7 +138,7 @@ void AttendedLink::keep_alive(std::unique_lock<std::mutex>& held) noexcept {
 bool AttendedLink::may_read_ahead() const noexcept {
   // What lies in the channel first must be a head.
   return !error_ && payload_left_ == 0 && ahead_.size() < kAheadFrames &&
-         (ahead_.empty() || ahead_.back().payload == 0);
+         ahead_bytes_ < kAheadBytes && (ahead_.empty() || ahead_.back().payload == 0);
 }
 
 void AttendedLink::look_for_cancel(std::span<const std::byte> head) noexcept {
@@ -155,6 +162,7 @@ void AttendedLink::read_ahead(std::unique_lock<std::mutex>& held) noexcept {
   held.lock();
   attendant_reads_ = false;
   if (status) {
+    ahead_bytes_ += frame.head.size();
     ahead_.push_back(std::move(frame));
   } else if (status.error().fault != PlatformFault::kTimeout) {
     error_ = std::move(status).error();

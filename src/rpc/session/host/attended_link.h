@@ -48,6 +48,7 @@ class AttendedLink final : public ServerLink {
   std::mutex lock_;  // guards what follows
   std::condition_variable changed_;
   std::deque<Frame> ahead_;
+  size_t ahead_bytes_ = 0;      // of their heads
   std::optional<Error> error_;  // of the channel, seen by the attendant
   uint64_t payload_left_ = 0;   // of the frame that the session has
   bool attendant_reads_ = false;
