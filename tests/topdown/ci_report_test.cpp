@@ -109,5 +109,31 @@ TEST(CiReport, ALocalizationNamesItsCulprits) {
   EXPECT_EQ(report.cases[0].result, CiCase::Result::kFailed);
 }
 
+TEST(CiReport, ACulpritThatTheSuiteDoesNotKnowIsACase) {
+  Localization localization;
+  localization.target = "opencl";
+  localization.verdicts = {norm_verdict("a_1", true)};
+  localization.untested = {"b_2", "c_3"};
+  Culprit culprit;
+  culprit.kernel = "b_2";
+  culprit.verdict = norm_verdict("b_2", false);
+  culprit.evidence = Evidence::kHybrid;
+  culprit.runs = culprit.failed_runs = 5;
+  localization.culprits = {culprit};
+  const CiReport report = ci_report("localize", localization);
+  EXPECT_FALSE(report.passed);
+  const std::string xml = junit_xml(report);
+  EXPECT_NE(xml.find("<testsuites tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"1\""),
+            std::string::npos)
+      << xml;
+  EXPECT_NE(xml.find("name=\"b_2\" time=\"0.250\">\n      <failure type=\"wrong in the model\""),
+            std::string::npos)
+      << xml;
+  EXPECT_NE(xml.find("name=\"c_3\" time=\"0.000\"><skipped message=\"not in the suite\"/>"),
+            std::string::npos)
+      << xml;
+  EXPECT_NE(markdown_summary(report).find("### b\\_2: wrong in the model"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace tapml::topdown

@@ -34,6 +34,21 @@ CiCase kernel_case(const KernelVerdict& verdict, const std::string& outcome, boo
   return one;
 }
 
+CiCase culprit_case(const Culprit& culprit) {
+  CiCase one = kernel_case(culprit.verdict, found_text(culprit), false);
+  one.name = culprit.kernel;
+  one.details += culprit_text(culprit, false) + "\n";
+  return one;
+}
+
+CiCase skipped_case(const std::string& name, const std::string& outcome) {
+  CiCase one;
+  one.name = name;
+  one.result = CiCase::Result::kSkipped;
+  one.outcome = outcome;
+  return one;
+}
+
 CiCase model_case(const std::string& name, const ModelCheck& check, bool passed) {
   CiCase one;
   one.name = name;
@@ -99,11 +114,7 @@ CiReport ci_report(const std::string& title, const Migration& migration) {
     report.cases.push_back(std::move(one));
   }
   for (const std::string& name : migration.untried) {
-    CiCase one;
-    one.name = name;
-    one.result = CiCase::Result::kSkipped;
-    one.outcome = "not tried";
-    report.cases.push_back(std::move(one));
+    report.cases.push_back(skipped_case(name, "not tried"));
   }
   if (migration.target_ran) {
     CiCase one = model_case("whole model", migration.whole, report.passed);
@@ -122,14 +133,24 @@ CiReport ci_report(const std::string& title, const Localization& localization) {
   report.title = title;
   report.passed = !localization.found();
   report.verdict = localization_text(localization) + ".";
+  const auto culprit_of = [&](const std::string& kernel) -> const Culprit* {
+    const auto found = std::ranges::find(localization.culprits, kernel, &Culprit::kernel);
+    return found == localization.culprits.end() ? nullptr : &*found;
+  };
   for (const KernelVerdict& verdict : localization.verdicts) {
-    const auto culprit = std::ranges::find(localization.culprits, verdict.kernel, &Culprit::kernel);
-    const bool accused = culprit != localization.culprits.end();
-    CiCase one = kernel_case(
-        accused ? culprit->verdict : verdict,
-        accused && verdict.passed ? "wrong in the model" : verdict_outcome(verdict), !accused);
-    if (accused) one.details += culprit_text(*culprit, false) + "\n";
-    report.cases.push_back(std::move(one));
+    const Culprit* culprit = culprit_of(verdict.kernel);
+    report.cases.push_back(culprit ? culprit_case(*culprit)
+                                   : kernel_case(verdict, verdict_outcome(verdict), true));
+  }
+  // The bisection accuses kernels that the suite does not know, too.
+  for (const Culprit& culprit : localization.culprits) {
+    if (std::ranges::find(localization.verdicts, culprit.kernel, &KernelVerdict::kernel) ==
+        localization.verdicts.end()) {
+      report.cases.push_back(culprit_case(culprit));
+    }
+  }
+  for (const std::string& name : localization.untested) {
+    if (!culprit_of(name)) report.cases.push_back(skipped_case(name, "not in the suite"));
   }
   if (localization.target_ran) {
     report.cases.push_back(
