@@ -39,8 +39,8 @@ class Replayer final : public Resource {
     std::optional<topdown::Sandbox> sandbox;  // goes before the session
     std::timed_mutex busy;
   };
-  Replayer(SessionRef open, std::shared_ptr<State> state)
-      : open_(std::move(open)), state_(std::move(state)) {
+  Replayer(SessionRef open, topdown::CommandOptions options, std::shared_ptr<State> state)
+      : open_(std::move(open)), options_(std::move(options)), state_(std::move(state)) {
     open_->add(this);
   }
   ~Replayer() override { open_->remove(this); }
@@ -49,6 +49,8 @@ class Replayer final : public Resource {
   void drop() noexcept override { state_.reset(); }
 
   const SessionRef& open() const { return open_; }
+  // Of commands that do the same.
+  const topdown::CommandOptions& options() const { return options_; }
   std::shared_ptr<State> use() const {
     if (!state_) throw_closed("replay");
     return state_;
@@ -56,6 +58,7 @@ class Replayer final : public Resource {
 
  private:
   SessionRef open_;
+  topdown::CommandOptions options_;
   std::shared_ptr<State> state_;
 };
 
@@ -118,7 +121,9 @@ std::unique_ptr<Replayer> make_replayer(const CarvedSuite& suite, const py::obje
     made->sandbox->runner();  // what cannot be loaded shows now
     return made;
   });
-  return std::make_unique<Replayer>(open, std::move(state));
+  return std::make_unique<Replayer>(
+      open, options_of_commands(*open, kernels, tolerance_text_of(tolerance), isolation),
+      std::move(state));
 }
 
 template <class Work>
@@ -364,10 +369,10 @@ is read of what an earlier call of the group wrote. The verdict's source is the 
           replayed.speed = speed_of(*state, verdicts);
           replayed.seconds = seconds;
           const std::string command =
-              "tapml replay " + topdown::quoted_word(suite) + " --target " + replayed.target;
+              topdown::replay_command(suite, replayed.target, "", replayer.options());
           unwrap(make_folder(folder));
           unwrap(write_text_atomic(folder + "/report.html",
-                                   topdown::replay_html(replayed, command, "")));
+                                   topdown::replay_html(replayed, command, replayer.options())));
           const Json json = Json::object({{"target", Json::string(replayed.target)},
                                           {"passed", Json::boolean(replayed.passed())},
                                           {"kernels", Json::array(std::move(rows))},

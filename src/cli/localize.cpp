@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
+#include "app/command_options.h"
 #include "app/isolation.h"
 #include "app/platforms.h"
 #include "base/host/interrupt.h"
@@ -45,19 +46,27 @@ struct LocalizeCommand {
 
 void write_report(const LocalizeCommand& command, const topdown::Localization& localization,
                   const Json& json, const Output& output) {
+  topdown::CommandOptions again =
+      command_options(command.libraries, command.remote, command.isolation);
+  again.quantize = command.quantize;
+  again.max_tokens = command.max_tokens;
+  again.patterns = command.patterns.file;
+  again.kernels = command.kernels;
+  again.tolerance = command.tolerance.file;
+  again.plants = command.plants;
   for (const topdown::Culprit& culprit : localization.culprits) {
     const std::string folder = command.report + "/" + culprit.kernel;
-    unwrap(topdown::write_reproducer(culprit, command.to, folder));
-    const std::string again = topdown::reproducer_command(culprit, command.to);
-    output.line(folder + (again.empty() ? "" : ": " + again));
+    unwrap(topdown::write_reproducer(culprit, command.to, again, folder));
+    const std::string line = topdown::reproducer_command(culprit, command.to, again);
+    output.line(folder + (line.empty() ? "" : ": " + line));
   }
   const std::string page = command.report + "/report.html";
   const std::string line =
-      "tapml localize " + command.model + quantize_words(command.quantize) + " --from " +
-      command.from + " --to " + command.to + " --prompt " + topdown::quoted_word(command.prompt) +
-      (command.kernels.empty() ? "" : " --kernels " + topdown::quoted_word(command.kernels));
+      topdown::model_command("localize", command.model, command.from, command.to, command.prompt,
+                             again) +
+      (command.suite.empty() ? "" : " --suite " + topdown::quoted_word(command.suite));
   unwrap(write_text_atomic(
-      page, topdown::localization_html(localization, command.model, command.prompt, line)));
+      page, topdown::localization_html(localization, command.model, command.prompt, line, again)));
   unwrap(write_text_atomic(command.report + "/report.json", json.dump(1) + "\n"));
   output.line("report: " + page);
 }

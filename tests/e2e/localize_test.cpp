@@ -35,6 +35,7 @@ TEST(Localize, NamesBugsOfSeveralKindsAtOnce) {
   EXPECT_TRUE(json.find("rest")->find("passed")->as_bool());
   // One on the source, one on the target without them: no bisection is needed.
   EXPECT_EQ(json.find("hybrid_runs")->as_integer(), 2);
+  const std::string page = testing::read_bytes(report + "/report.html");
   for (const Json& finding : json.find("findings")->items()) {
     const std::string& name = finding.find("kernel")->as_string();
     SCOPED_TRACE(name);
@@ -53,12 +54,11 @@ TEST(Localize, NamesBugsOfSeveralKindsAtOnce) {
         run_program({"replay", report + "/" + name + "/suite", "--target", "cpu", "--json"});
     ASSERT_EQ(mended.exit_code, 0) << mended.all();
     EXPECT_EQ(mended.json().find("kernels")->items()[0].find("calls")->as_integer(), 1);
-    ProgramResult again =
-        run_program({"replay", report + "/" + name + "/suite", "--target", "cpu:threads=1",
-                     "--plant", name + (crashes ? ":crash" : ":dropped-tail"), "--json"});
-    EXPECT_EQ(again.exit_code, 1) << again.all();
+    const std::string line = std::string("tapml replay 'suite' --target 'cpu:threads=1' --plant ") +
+                             (crashes ? "'rms_norm_485247dc:crash'" : "'slice_:dropped-tail'");
+    EXPECT_NE(page.find("cd '" + name + "' &amp;&amp; " + line + "</pre>"), std::string::npos);
+    EXPECT_EQ(testing::run_line(report + "/" + name, line), 1);
   }
-  const std::string page = testing::read_bytes(report + "/report.html");
   for (const std::string& name : culprits) EXPECT_NE(page.find(name), std::string::npos);
   for (const char* fetch : {"http://", "https://", " src=", "<link"}) {
     EXPECT_EQ(page.find(fetch), std::string::npos) << fetch;

@@ -103,6 +103,23 @@ TEST_F(UserKernelProgram, MigrateRunsTheModelWithThem) {
   EXPECT_NE(page.find("user:" + (folder_ / "./rms.c")), std::string::npos);
 }
 
+TEST_F(UserKernelProgram, TheCommandOfThePageShowsTheFailureAgain) {
+  save(replaced(kRmsNorm, "sum / 192", "sum / 96"));
+  const std::string report = folder_ / "report";
+  ProgramResult result = run_program(
+      {"migrate", kDemoModel, "--from", "cpu", "--to", "cpu:threads=1", "--prompt", "Emma was",
+       "--max-tokens", "1", "--kernels", folder_ / ".", "--stop-at-first", "--report", report});
+  ASSERT_EQ(result.exit_code, 1) << result.all();
+  const std::string page = testing::read_bytes(report + "/report.html");
+  const std::string kernel = kKernel;
+  const std::string line = "tapml replay '" + kernel + "/suite' --target 'cpu:threads=1' " +
+                           "--kernels '" + kernel + "/kernels'";
+  EXPECT_NE(page.find("<pre>" + line + "</pre>"), std::string::npos);
+  EXPECT_EQ(testing::run_line(report, line), 1);
+  write_bytes(report + "/" + kernel + "/kernels/rms.c", kRmsNorm);
+  EXPECT_EQ(testing::run_line(report, line), 0) << "the mended source";
+}
+
 TEST_F(UserKernelProgram, WhatNeverEndsOrCrashesIsAFinding) {
   save(replaced(kRmsNorm, "float sum = 0;", "float sum = 0; volatile int on = 1; while (on) { }"));
   ProgramResult result = run_program(replay({"--kernel-timeout", "1", "--json"}));

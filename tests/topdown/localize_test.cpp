@@ -252,8 +252,8 @@ TEST(Localize, AReproducerNeedsNoModel) {
   const Localization found = localized(options);
   ASSERT_EQ(found.culprits.size(), 1u);
   testing::TempFolder folder;
-  unwrap(write_reproducer(found.culprits[0], "cpu", folder / "r"));
-  EXPECT_NE(testing::read_bytes(folder / "r/README.md").find("tapml replay suite --target cpu"),
+  unwrap(write_reproducer(found.culprits[0], "cpu", {}, folder / "r"));
+  EXPECT_NE(testing::read_bytes(folder / "r/README.md").find("tapml replay 'suite' --target 'cpu'"),
             std::string::npos);
   const Suite suite = unwrap(load_suite(folder / "r/suite"));
   ASSERT_EQ(suite.calls.size(), 1u);
@@ -288,9 +288,9 @@ TEST(Localize, AWrongKernelOfTheUserIsNamedWithItsSource) {
   EXPECT_EQ(culprits_of(found), std::set<std::string>{wrong});
   ASSERT_EQ(found.culprits.size(), 1u);
   EXPECT_EQ(found.culprits[0].verdict.provider, "user:" + (folder / "./wrong.c"));
-  unwrap(write_reproducer(found.culprits[0], "cpu", folder / "r"));
+  unwrap(write_reproducer(found.culprits[0], "cpu", {}, folder / "r"));
   EXPECT_EQ(testing::read_bytes(folder / "r/kernels/wrong.c"), text);
-  EXPECT_NE(testing::read_bytes(folder / "r/README.md").find("--kernels kernels"),
+  EXPECT_NE(testing::read_bytes(folder / "r/README.md").find("--kernels 'kernels'"),
             std::string::npos);
 }
 

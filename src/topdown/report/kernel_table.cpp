@@ -123,7 +123,9 @@ std::string failure_part(const PageKernel& kernel, size_t index) {
   part += facts_of(kernel);
   if (kernel.verdict && kernel.verdict->difference) part += heat_map(*kernel.verdict->difference);
   if (!kernel.reproducer.empty()) {
-    part += element("p", "To see it again:") + element("pre", escaped(kernel.reproducer));
+    part += element("p", kernel.beside_page ? "To see it again, in the folder of this page:"
+                                            : "To see it again:") +
+            element("pre", escaped(kernel.reproducer));
   }
   if (!kernel.source) return part;
   auto folded = [&](const std::string& name, const std::string& text) {

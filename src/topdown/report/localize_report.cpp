@@ -159,25 +159,22 @@ Json localization_json(const Localization& localization) {
                        {"seconds", real(localization.seconds)}});
 }
 
-std::string reproducer_command(const Culprit& culprit, const std::string& target) {
+std::string reproducer_command(const Culprit& culprit, const std::string& target,
+                               const CommandOptions& options) {
   if (!culprit.smallest) return "";
-  return "tapml replay suite --target " + target +
-         (user_file(culprit.verdict).empty() ? "" : " --kernels kernels");
+  return replay_command(
+      "suite", target, "",
+      options_of_reproducer(with_absolute_paths(options), culprit.verdict, "kernels"));
 }
 
 Status write_reproducer(const Culprit& culprit, const std::string& target,
-                        const std::string& folder) {
+                        const CommandOptions& options, const std::string& folder) {
   TAPML_TRY(make_folder(folder));
   TAPML_TRY(write_text_atomic(folder + "/loops.txt", culprit.source.loops));
   if (!culprit.source.code.empty()) {
     TAPML_TRY(write_text_atomic(folder + "/kernel.cl", culprit.source.code));
   }
-  const std::string own = user_file(culprit.verdict);
-  if (!own.empty()) {
-    TAPML_ASSIGN(const std::string text, read_text_file(own));
-    TAPML_TRY(make_folder(folder + "/kernels"));
-    TAPML_TRY(write_text_atomic(folder + "/kernels/" + own.substr(own.rfind('/') + 1), text));
-  }
+  TAPML_TRY(write_user_source(culprit.verdict, folder));
   std::string readme =
       "# " + culprit.kernel + " on " + target + "\n\n" + found_text(culprit) + ", " +
       rate_text(culprit) + "\n\n    " + error_text(culprit) +
@@ -186,7 +183,7 @@ Status write_reproducer(const Culprit& culprit, const std::string& target,
     TAPML_TRY(save_suite(culprit.smallest->suite, folder + "/suite"));
     readme += "\n`suite` holds the smallest failing input that was found: " +
               smallest_text(*culprit.smallest) + ". To see it again, here:\n\n    " +
-              reproducer_command(culprit, target) + "\n";
+              reproducer_command(culprit, target, options) + "\n";
   } else if (culprit.verdict.passed) {
     readme += "\nIts carved tests pass: it fails only in the model.\n";
   }
