@@ -98,6 +98,22 @@ TEST(CarveReplay, ManyPromptsUnderABudget) {
   EXPECT_EQ(replayed.exit_code, 0) << replayed.all();
 }
 
+// What a run leaves in the cache's pools is no part of the next run's tests.
+TEST(CarveReplay, APromptThatRunsTwiceIsTestedOnce) {
+  TempFolder folder;
+  int64_t tests[2] = {};
+  for (int again = 0; again < 2; ++again) {
+    std::vector<std::string> args = {"carve", kDemoModel, "--max-tokens",
+                                     "2",     "-o",       folder / "suite" + std::to_string(again),
+                                     "--json"};
+    for (int i = 0; i <= again; ++i) args.insert(args.end(), {"--prompt", "Emma was"});
+    ProgramResult carved = run_program(args);
+    ASSERT_EQ(carved.exit_code, 0) << carved.all();
+    tests[again] = carved.json().find("calls")->as_integer();
+  }
+  EXPECT_EQ(tests[0], tests[1]);
+}
+
 // The judge does not depend on the source: where the source's outputs are wrong, it says so.
 TEST(CarveReplay, AnAlteredOutputOfTheSourceIsNotBelieved) {
   TempFolder folder;
