@@ -179,6 +179,19 @@ TEST_F(UserKernelProgram, SkeletonCompilesAndIsRight) {
                  {"takes no kernels"});
 }
 
+TEST_F(UserKernelProgram, ASkeletonNeedsNoWeights) {
+  const std::string model = folder_ / "model", suite = folder_ / "suite";
+  std::filesystem::create_directory(model);
+  testing::copy_demo_model(model);
+  ProgramResult result = run_program({"carve", model, "--prompt", "Emma was", "--max-tokens", "1",
+                                      "--weights", "reference", "-o", suite});
+  ASSERT_EQ(result.exit_code, 0) << result.all();
+  std::filesystem::remove_all(model);
+  result = run_program({"kernel", "skeleton", suite, kKernel, "--target", "cpu"});
+  EXPECT_EQ(result.exit_code, 0) << result.all();
+  EXPECT_NE(result.out.find("launch rms_norm_485247dc"), std::string::npos) << result.out;
+}
+
 TEST_F(UserKernelProgram, WatchJudgesEverySavedVersion) {
   save(kRmsNorm);
   std::thread author([&] {
