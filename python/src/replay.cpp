@@ -246,7 +246,10 @@ CarvedSuite merge(const std::vector<CarvedSuite>& suites) {
 std::string text_of(const Verdict& verdict) {
   const topdown::KernelVerdict& v = verdict.verdict;
   std::string text = v.kernel + ": ";
-  if (!v.failure.empty()) return text + "cannot run: " + v.failure;
+  const std::string note = v.note.empty() ? "" : "; " + v.note;
+  if (v.failed != topdown::Failure::kNone) {
+    return text + topdown::failure_name(v.failed) + ": " + v.failure + note;
+  }
   char numbers[160];
   std::snprintf(numbers, sizeof numbers, "largest error %.3g, %.3g of what is allowed (%.3g)",
                 v.worst.target.max_abs, v.worst.target.max_ratio, v.worst.allowed);
@@ -261,7 +264,8 @@ std::string text_of(const Verdict& verdict) {
     text += "; " + std::to_string(v.worst.target.mask_mismatches) +
             " elements are NaN or infinite on one side only";
   }
-  if (v.source_wrong) text += "; the source is outside of its own bound";
+  if (v.source_wrong) text += "; " + topdown::source_text(v);
+  text += note;
   if (v.against_source) text += "; held against the source alone";
   if (!v.origin.empty()) text += "; layers: " + origin_summary(v.origin);
   return text;
