@@ -173,8 +173,10 @@ int run(const LocalizeCommand& command, const Output& output) {
   std::set<std::string> kernels;
   for (const topdown::KernelVerdict& verdict : localization.verdicts) {
     kernels.insert(verdict.kernel);
-    if (!verdict.tolerance) continue;
-    output.line(verdict.kernel + ": " + topdown::tolerance_text(verdict));
+    for (const std::string& text :
+         {topdown::tolerance_text(verdict), topdown::source_text(verdict)}) {
+      if (!text.empty()) output.line(verdict.kernel + ": " + text);
+    }
   }
   warn_unused(command.tolerance, tolerances, kernels);
 

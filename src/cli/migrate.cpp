@@ -140,7 +140,10 @@ int run(const MigrateCommand& command, const Output& output) {
   output.line(topdown::verdict_header());
   for (const topdown::MigrationStep& step : migration.steps) {
     output.line(topdown::verdict_row(step.verdict, topdown::outcome_of(step), colors));
-    if (step.verdict.tolerance) output.line("  " + topdown::tolerance_text(step.verdict));
+    for (const std::string& text :
+         {topdown::tolerance_text(step.verdict), topdown::source_text(step.verdict)}) {
+      if (!text.empty()) output.line("  " + text);
+    }
   }
   output.line("");
   if (migration.target_ran) {

@@ -162,8 +162,8 @@ int run(const ReplayOptions& options, const Output& output) {
            .outcome = outcome,
            .good = verdict.passed});
     say(topdown::verdict_row(verdict, outcome, colors));
-    for (const std::string& text :
-         {verdict.failure, verdict.note, topdown::tolerance_text(verdict)}) {
+    for (const std::string& text : {verdict.failure, verdict.note, topdown::tolerance_text(verdict),
+                                    topdown::source_text(verdict)}) {
       if (!text.empty()) say("  " + topdown::indented(text));
     }
     rows.push_back(topdown::verdict_json(verdict));

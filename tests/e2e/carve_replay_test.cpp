@@ -135,6 +135,14 @@ TEST(CarveReplay, AnAlteredOutputOfTheSourceIsNotBelieved) {
   const Json row = second.json().find("kernels")->items()[0];
   EXPECT_TRUE(row.find("passed")->as_bool());
   EXPECT_TRUE(row.find("source_wrong")->as_bool());
+  EXPECT_EQ(row.find("source_error")->find("call")->as_integer(), 0);
+  ProgramResult told = run_program({"replay", suite, "--junit", folder / "junit.xml"});
+  const std::string text = "the source is outside of its own bound: " +
+                           row.find("source_error")->find("output")->as_string() +
+                           " of call 0, error ";
+  EXPECT_NE(told.out.find("\n  " + text), std::string::npos) << told.all();
+  EXPECT_NE(testing::read_bytes(folder / "junit.xml").find("<system-out>" + text),
+            std::string::npos);
 }
 
 }  // namespace

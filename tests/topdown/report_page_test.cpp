@@ -170,6 +170,22 @@ TEST(ReportPage, OfARightMigration) {
   EXPECT_NE(page.find("opencl alone"), std::string::npos);
 }
 
+TEST(ReportPage, SaysThatTheSourceIsWrong) {
+  Migration migration;
+  migration.source = "cpu";
+  migration.target = "opencl";
+  KernelVerdict wrong = verdict("a_1", 0, 0.5);
+  wrong.source_wrong = true;
+  wrong.source_error = {.output = "out", .sequence = 2, .error = 3, .bound = 1, .ratio = 3};
+  migration.steps = {step(wrong)};
+  const std::string page = migration_html(migration, nasty_texts());
+  EXPECT_EQ(markup_fault(page), "");
+  EXPECT_EQ(count(page,
+                  "migrated<br/>the source is outside of its own bound: out of call 2, error "
+                  "3.00e+00, bound 1.00e+00</td>"),
+            1);
+}
+
 TEST(ReportPage, OfAReplay) {
   Replayed replayed;
   replayed.suite = "out/it's";

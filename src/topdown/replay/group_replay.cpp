@@ -168,8 +168,8 @@ class GroupRun {
       const Comparison comparison = compare(target, trusted, *judged_.find(place));
       verdict.judged += comparison.target.judged;
       verdict.elements += target.size();
-      verdict.source_wrong |=
-          comparison.source.max_ratio > 1 || comparison.source.mask_mismatches > 0;
+      judge_source(verdict, comparison.source, kernel_of(suite_, place.call).params[place.param],
+                   suite_.calls[place.call].sequence);
       verdict.passed &= comparison.target_ok;
       auto badness = [](const Comparison& one) {
         return std::pair(one.target.mask_mismatches + one.source.mask_mismatches,

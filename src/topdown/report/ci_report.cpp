@@ -20,7 +20,9 @@ CiCase kernel_case(const KernelVerdict& verdict, const std::string& outcome, boo
   const bool masked = verdict.worst.target.mask_mismatches > 0;
   one.error = masked ? "NaN or infinite" : number(verdict.worst.target.max_abs);
   one.bound = number(verdict.worst.allowed);
-  one.granted = tolerance_text(verdict);
+  for (const std::string& text : {tolerance_text(verdict), source_text(verdict)}) {
+    if (!text.empty()) one.remarks += (one.remarks.empty() ? "" : "; ") + text;
+  }
   one.seconds = verdict.seconds;
   if (passed) return one;
   if (!verdict.passed && verdict.failed == Failure::kNone) {
@@ -28,7 +30,7 @@ CiCase kernel_case(const KernelVerdict& verdict, const std::string& outcome, boo
                   ": error " + one.error + ", bound " + one.bound + ", " +
                   number(verdict.worst.target.max_ulp) + " ULP\n";
   }
-  for (const std::string& text : {verdict.failure, verdict.note}) {
+  for (const std::string& text : {verdict.failure, verdict.note, source_text(verdict)}) {
     if (!text.empty()) one.details += text + "\n";
   }
   return one;
@@ -175,10 +177,10 @@ std::string junit_xml(const CiReport& report) {
     } else if (one.result == CiCase::Result::kFailed) {
       ++failures;
       cases += ">\n      <failure type=\"" + escaped(one.outcome) + "\" message=\"" +
-               escaped(one.outcome + ", layers " + one.layers) + "\">" + escaped(one.details) +
-               "</failure>\n    </testcase>\n";
-    } else if (!one.granted.empty()) {
-      cases += "><system-out>" + escaped(one.granted) + "</system-out></testcase>\n";
+               escaped(one.outcome + (one.layers.empty() ? "" : ", layers " + one.layers)) + "\">" +
+               escaped(one.details) + "</failure>\n    </testcase>\n";
+    } else if (!one.remarks.empty()) {
+      cases += "><system-out>" + escaped(one.remarks) + "</system-out></testcase>\n";
     } else {
       cases += "/>\n";
     }
@@ -202,7 +204,7 @@ std::string markdown_summary(const CiReport& report) {
   auto row = [](const CiCase& one) {
     return "| " + markdown_cell(one.name) + " | " + markdown_cell(one.layers) + " | " + one.error +
            " | " + one.bound + " | " + markdown_cell(one.outcome) +
-           (one.granted.empty() ? "" : "; " + markdown_cell(one.granted)) + " |\n";
+           (one.remarks.empty() ? "" : "; " + markdown_cell(one.remarks)) + " |\n";
   };
   std::string failed, rest;
   for (const CiCase& one : report.cases) {

@@ -18,7 +18,7 @@ struct CiCase {
   std::string outcome;  // "differs", "migrated", ...
   std::string error, bound;
   std::string details;  // of a failure, several lines
-  std::string granted;  // tolerance_text()
+  std::string remarks;  // tolerance_text() and source_text()
   double seconds = 0;
 };
 

@@ -75,6 +75,8 @@ std::string user_kernels_text(const std::vector<const KernelVerdict*>& verdicts)
 Json user_kernels_json(const std::vector<const KernelVerdict*>& verdicts);
 // What was granted to a kernel, and why; empty where nothing was.
 std::string tolerance_text(const KernelVerdict& verdict);
+// How far the source is outside of its own bound; empty where it is not.
+std::string source_text(const KernelVerdict& verdict);
 // Lines after the first one begin with blanks.
 std::string indented(const std::string& text);
 
