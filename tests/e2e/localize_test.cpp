@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "support/program.h"
+#include "support/well_formed.h"
 
 namespace tapml {
 namespace {
@@ -88,6 +89,28 @@ TEST(Localize, OnOpenClShowsTheCode) {
   const Json& finding = json.find("findings")->items()[0];
   EXPECT_NE(finding.find("code")->as_string().find("kernel void"), std::string::npos);
   EXPECT_NE(finding.find("loops")->as_string().find("prim def"), std::string::npos);
+}
+
+TEST(Localize, PassesHaveReportsToo) {
+  TempFolder folder;
+  ProgramResult result = run_program(localize(
+      {"--bisect", "passes", "--plant", "simplify_graph:wrong-operator", "--report",
+       folder / "report", "--junit", folder / "junit.xml", "--markdown", folder / "s.md"}));
+  ASSERT_EQ(result.exit_code, 1) << result.all();
+  const std::string xml = testing::read_bytes(folder / "junit.xml");
+  EXPECT_NE(xml.find("name=\"simplify_graph\""), std::string::npos) << xml;
+  EXPECT_EQ(testing::markup_fault(xml.substr(xml.find('\n') + 1)), "");
+  EXPECT_NE(testing::read_bytes(folder / "s.md").find("**Failed**"), std::string::npos);
+  const std::string page = testing::read_bytes(folder / "report/report.html");
+  EXPECT_EQ(testing::markup_fault(page), "");
+  EXPECT_NE(page.find("culprit: simplify_graph"), std::string::npos);
+  EXPECT_NE(page.find("--bisect passes"), std::string::npos);
+  for (const auto& [option, value] :
+       {std::pair{"--tolerance", "loose.json"}, std::pair{"--repeats", "5"},
+        std::pair{"--shrink-seconds", "1"}}) {
+    testing::expect_failure(localize({"--bisect", "passes", option, value}), 2,
+                            {option, "none with --bisect passes"});
+  }
 }
 
 TEST(Localize, SuitesAndOptionsThatDoNotFit) {

@@ -4,6 +4,7 @@
 
 #include "topdown/report/html.h"
 #include "topdown/report/localize_report.h"
+#include "topdown/report/pass_report.h"
 #include "topdown/report/report.h"
 #include "topdown/report/report_parts.h"
 
@@ -161,6 +162,23 @@ CiReport ci_report(const std::string& title, const Localization& localization) {
   return report;
 }
 
+CiReport ci_report(const std::string& title, const PassBisection& bisection) {
+  CiReport report;
+  report.title = title;
+  report.passed = !bisection.found();
+  report.verdict = pass_verdict(bisection) + ".";
+  for (const PassFinding& finding : pass_findings(bisection)) {
+    CiCase one;
+    one.name = finding.name;
+    one.result = CiCase::Result::kFailed;
+    one.outcome = "makes the model wrong";
+    one.details = finding.text + "\n";
+    report.cases.push_back(std::move(one));
+  }
+  report.cases.push_back(model_case("whole model", bisection.whole, bisection.whole.passed));
+  return report;
+}
+
 std::string junit_xml(const CiReport& report) {
   int64_t failures = 0, skipped = 0;
   double time = 0;
@@ -213,7 +231,8 @@ std::string markdown_summary(const CiReport& report) {
       continue;
     }
     failed += "\n### " + markdown_cell(one.name) + ": " + markdown_cell(one.outcome) +
-              "\n\nLayers: " + markdown_cell(one.layers) + "\n\n" + markdown_block(one.details);
+              (one.layers.empty() ? "" : "\n\nLayers: " + markdown_cell(one.layers)) + "\n\n" +
+              markdown_block(one.details);
   }
   text += failed;
   if (!rest.empty()) {
