@@ -92,12 +92,12 @@ CommandOptions options_of_reproducer(CommandOptions options, const KernelVerdict
   return options;
 }
 
-Status write_user_source(const KernelVerdict& verdict, const std::string& folder) {
+Status write_user_source(const KernelVerdict& verdict, const KernelSource& source,
+                         const std::string& folder) {
   const std::string own = user_file(verdict);
   if (own.empty()) return {};
-  TAPML_ASSIGN(const std::string text, read_text_file(own));
   TAPML_TRY(make_folder(folder + "/kernels"));
-  return write_text_atomic(folder + "/kernels/" + own.substr(own.rfind('/') + 1), text);
+  return write_text_atomic(folder + "/kernels/" + own.substr(own.rfind('/') + 1), source.code);
 }
 
 }  // namespace tapml::topdown

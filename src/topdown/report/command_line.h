@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "topdown/replay/kernel_source.h"
 #include "topdown/replay/replay.h"
 
 namespace tapml::topdown {
@@ -44,6 +45,7 @@ CommandOptions options_of_kernel(CommandOptions options, const std::string& kern
 CommandOptions options_of_reproducer(CommandOptions options, const KernelVerdict& verdict,
                                      const std::string& kernels);
 // Writes the user's own source of the kernel, where it has one, into `folder`/kernels.
-Status write_user_source(const KernelVerdict& verdict, const std::string& folder);
+Status write_user_source(const KernelVerdict& verdict, const KernelSource& source,
+                         const std::string& folder);
 
 }  // namespace tapml::topdown

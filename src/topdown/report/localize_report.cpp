@@ -77,6 +77,7 @@ Json culprit_json(const Culprit& culprit) {
   if (culprit.smallest) json.set("smallest", smallest_json(*culprit.smallest));
   json.set("loops", Json::string(culprit.source.loops));
   json.set("code", Json::string(culprit.source.code));
+  json.set("language", Json::string(culprit.source.language));
   return json;
 }
 
@@ -170,11 +171,18 @@ std::string reproducer_command(const Culprit& culprit, const std::string& target
 Status write_reproducer(const Culprit& culprit, const std::string& target,
                         const CommandOptions& options, const std::string& folder) {
   TAPML_TRY(make_folder(folder));
-  TAPML_TRY(write_text_atomic(folder + "/loops.txt", culprit.source.loops));
-  if (!culprit.source.code.empty()) {
-    TAPML_TRY(write_text_atomic(folder + "/kernel.cl", culprit.source.code));
+  std::string code;
+  if (!culprit.source.loops.empty()) {
+    TAPML_TRY(write_text_atomic(folder + "/loops.txt", culprit.source.loops));
+    code = "`loops.txt` is the tensor program that the target runs";
   }
-  TAPML_TRY(write_user_source(culprit.verdict, folder));
+  if (!culprit.source.code.empty()) {
+    const std::string file = culprit.source.file_name();
+    TAPML_TRY(write_text_atomic(folder + "/" + file, culprit.source.code));
+    code +=
+        code.empty() ? "`" + file + "` is its code, written by hand" : ", `" + file + "` its code";
+  }
+  TAPML_TRY(write_user_source(culprit.verdict, culprit.source, folder));
   std::string readme =
       "# " + culprit.kernel + " on " + target + "\n\n" + found_text(culprit) + ", " +
       rate_text(culprit) + "\n\n    " + error_text(culprit) +
@@ -187,8 +195,7 @@ Status write_reproducer(const Culprit& culprit, const std::string& target,
   } else if (culprit.verdict.passed) {
     readme += "\nIts carved tests pass: it fails only in the model.\n";
   }
-  readme += "\n`loops.txt` is the tensor program that the target runs" +
-            std::string(culprit.source.code.empty() ? "" : ", `kernel.cl` its code") + ".\n";
+  if (!code.empty()) readme += "\n" + code + ".\n";
   return write_text_atomic(folder + "/README.md", readme);
 }
 

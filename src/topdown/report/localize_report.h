@@ -20,10 +20,10 @@ std::string localization_text(const Localization& localization);
 
 Json localization_json(const Localization& localization);
 
-// Writes a culprit's files below `folder` (README.md, loops.txt, kernel.cl where the code is text,
-// suite/ with the smallest failing input where there is one, kernels/ with the user's own source),
-// so that the failure is seen again without the model. `target` as `replay` takes it, `options`
-// those of the localization.
+// Writes a culprit's files below `folder` (README.md, loops.txt, the code where it is text, suite/
+// with the smallest failing input where there is one, kernels/ with the user's own source), so that
+// the failure is seen again without the model. `target` as `replay` takes it, `options` those of
+// the localization.
 Status write_reproducer(const Culprit& culprit, const std::string& target,
                         const CommandOptions& options, const std::string& folder);
 // The command that, given in that folder, shows the failure again; empty where no carved test

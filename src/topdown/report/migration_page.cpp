@@ -101,7 +101,9 @@ Status write_failures(const Migration& migration, const std::string& folder) {
     TAPML_TRY(make_folder(own));
     TAPML_TRY(save_suite(*failed.suite, own + "/suite"));
     for (const MigrationStep& step : migration.steps) {
-      if (step.verdict.kernel == kernel) TAPML_TRY(write_user_source(step.verdict, own));
+      if (step.verdict.kernel == kernel) {
+        TAPML_TRY(write_user_source(step.verdict, failed.source, own));
+      }
     }
   }
   return {};
