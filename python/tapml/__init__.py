@@ -218,17 +218,17 @@ def _model(model: LanguageModel | Path, quantize: str) -> LanguageModel:
 
 
 def carve(what: LanguageModel | Module | Executable | Path, device: Session, *,
-          prompt: str | Sequence[str] | None = None, max_tokens: int = 4,
+          prompt: str | Sequence[str | Sequence[int]] | None = None, max_tokens: int = 4,
           decode: int | None = None, inputs: Sequence[Sequence[Any]] | None = None,
           function: str | None = None, calls: int = 0, budget: int | str = 0,
           weights: str = "inside", quantize: str = "", batch: int = 1, edge: bool = False,
           cache: bool = True) -> Suite:
     """Keeps a real run on ``device`` as a test for every kernel call.
 
-    Of a language model (or its folder) ``prompt`` is run, one text or several, each continued by
-    ``max_tokens`` tokens, or by ``decode`` steps behind the first. Of a module or an executable
-    ``function`` (its only one, or ``main``) is called with each of ``inputs``, a sequence of
-    argument lists. ``calls`` bounds the calls that are kept of a kernel with the same sizes (0 keeps
+    Of a language model (or its folder) ``prompt`` is run, one text or several (among several a list
+    of token ids may stand for a text), each continued by ``max_tokens`` tokens, or by ``decode``
+    steps behind the first. Of a module or an executable ``function`` (its only one, or ``main``) is
+    called with each of ``inputs``, a sequence of argument lists. ``calls`` bounds the calls that are kept of a kernel with the same sizes (0 keeps
     all), ``budget`` the bytes of tensors (``"20MB"``): of each kernel those stay that differ most in
     shape, range and magnitude, and ``SuiteKernel.dropped`` says how many went. ``batch`` texts run at
     once, so that kernels are tested on batches; ``edge`` adds extreme values and odd sizes beside the
@@ -237,7 +237,7 @@ def carve(what: LanguageModel | Module | Executable | Path, device: Session, *,
     ``LanguageModel.load``.
 
     Raises UserError for an empty or too long prompt and for arguments that do not fit, warns of NaN
-    in the run; Ctrl-C raises KeyboardInterrupt.
+    in the run, and of token ids of no text with a quantized model; Ctrl-C raises KeyboardInterrupt.
     """
     if isinstance(what, (Module, Executable)):
         if inputs is None or prompt is not None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -255,6 +256,17 @@ def test_replay_with_tolerances_and_own_kernels(demo_suite, cpu, tmp_path):
         tapml.replay(suite, cpu, kernel=name, tolerance=[{"kernel": "rms_norm_*", "factor": 2}])
     with pytest.raises(tapml.UserError, match="cannot be read"):
         tapml.replay(suite, cpu, kernel=name, tolerance=tmp_path / "nothing.json")
+
+
+def test_random_tokens_of_a_quantized_model_are_warned_of(demo, cpu):
+    model = tapml.LanguageModel.load(demo.folder, quantize="q4f32")
+    tokens = model.encode("In the beginning")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", tapml.Warning)
+        tapml.carve(model, cpu, prompt=["In the beginning", tokens], max_tokens=1, calls=1)
+        tapml.carve(demo, cpu, prompt=[tokens[::-1]], max_tokens=1, calls=1)
+    with pytest.warns(tapml.Warning, match="prompt 1 has token ids of no text.*q4f32"):
+        tapml.carve(model, cpu, prompt=["In", [300, 301, 302, 303]], max_tokens=1, calls=1)
 
 
 def test_migration_in_steps(demo, cpu, opencl, tmp_path):
