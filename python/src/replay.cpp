@@ -353,8 +353,10 @@ is read of what an earlier call of the group wrote. The verdict's source is the 
   module.def(
       "save_replay_report",
       [](const Replayer& replayer, const std::string& suite, const std::vector<Verdict>& verdicts,
-         double seconds, const std::string& folder) {
+         double seconds, const std::string& folder, const std::string& model) {
         auto state = replayer.use();
+        topdown::CommandOptions again = replayer.options();
+        again.model = model;
         without_interpreter([&] {
           topdown::Replayed replayed;
           replayed.suite = suite;
@@ -372,11 +374,10 @@ is read of what an earlier call of the group wrote. The verdict's source is the 
           replayed.target_info = state->info;
           replayed.speed = speed_of(*state, verdicts);
           replayed.seconds = seconds;
-          const std::string command =
-              topdown::replay_command(suite, replayed.target, "", replayer.options());
+          const std::string command = topdown::replay_command(suite, replayed.target, "", again);
           unwrap(make_folder(folder));
           unwrap(write_text_atomic(folder + "/report.html",
-                                   topdown::replay_html(replayed, command, replayer.options())));
+                                   topdown::replay_html(replayed, command, again)));
           const Json json = Json::object({{"target", Json::string(replayed.target)},
                                           {"passed", Json::boolean(replayed.passed())},
                                           {"kernels", Json::array(std::move(rows))},
@@ -386,7 +387,7 @@ is read of what an earlier call of the group wrote. The verdict's source is the 
         });
       },
       py::arg("replayer"), py::arg("suite"), py::arg("verdicts"), py::arg("seconds"),
-      py::arg("folder"));
+      py::arg("folder"), py::arg("model"));
   module.def(
       "save_ci_reports",
       [](const std::string& title, const std::vector<Verdict>& verdicts, const std::string& junit,

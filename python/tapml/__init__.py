@@ -305,7 +305,7 @@ def replay(suite: Suite | Path, device: Session, *, kernel: str | None = None,
     Raises UserError for a suite that is none or was altered, an unknown kernel, and a source that
     its compiler refuses (with the compiler's log).
     """
-    name = "a suite" if isinstance(suite, Suite) else _os.fspath(suite)
+    name = suite.folder or "a suite" if isinstance(suite, Suite) else _os.fspath(suite)
     suite = _suite(suite, model)
     tests = replayer(suite, device, kernels=kernels, tolerance=tolerance, only=kernel or "",
                      cache=cache, in_process=in_process, kernel_timeout=kernel_timeout)
@@ -316,7 +316,8 @@ def replay(suite: Suite | Path, device: Session, *, kernel: str | None = None,
         if on_verdict is not None:
             on_verdict(verdicts[-1])
     if report is not None:
-        _tapml.save_replay_report(tests, name, verdicts, _time.monotonic() - start, _path(report))
+        _tapml.save_replay_report(tests, name, verdicts, _time.monotonic() - start, _path(report),
+                                  _path(model))
     if junit is not None or markdown is not None:
         _tapml.save_ci_reports(f"tapml replay {name}: {tests.device.target}", verdicts,
                                _path(junit), _path(markdown))

@@ -231,7 +231,9 @@ def test_replay_with_tolerances_and_own_kernels(demo_suite, cpu, tmp_path):
     assert verdict.passed and verdict.provider.startswith("user:") and not verdict.tolerated
     assert "vr_0 < 192" in source
     (kernels / "norm.c").write_text(source.replace("vr_0 < 192", "vr_0 < 190"))
-    (wrong,) = tapml.replay(suite, cpu, kernel=name, kernels=kernels)
+    (wrong,) = tapml.replay(suite, cpu, kernel=name, kernels=kernels, report=tmp_path / "wrong")
+    again = f"tapml replay '{suite.folder}' --target '{cpu.target}' --kernel '{name}' --kernels '{kernels}'"
+    assert f"<pre>{again}</pre>" in (tmp_path / "wrong/report.html").read_text()
     assert not wrong.passed and wrong.max_abs > wrong.allowed
     loose = tmp_path / "loose.json"
     loose.write_text(json.dumps({"tolerances": [
@@ -294,6 +296,8 @@ def test_localization(demo, demo_suite, cpu, opencl, tmp_path):
                            report=tmp_path / "report", junit=tmp_path / "junit.xml",
                            progress=lambda step, done, total: steps.append(step))
     assert found.found and [one.kernel for one in found.culprits] == [name] and steps
+    again = f"cd '{name}' &amp;&amp; tapml replay 'suite' --target '{opencl.target}' --plant '{name}:dropped-tail'"
+    assert f"<pre>{again}</pre>" in (tmp_path / "report/report.html").read_text()
     (culprit,) = found.culprits
     assert culprit.found_by == "replay" and culprit.failed_runs == culprit.runs == 2
     assert not culprit.verdict.passed and "prim def" in culprit.loops and "kernel" in culprit.code

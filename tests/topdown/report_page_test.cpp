@@ -150,10 +150,17 @@ TEST(ReportPage, TellsHowToReplayWhereTheCallIsKept) {
   ReportTexts texts = nasty_texts();
   texts.failures = true;
   texts.options.plants = {"crash_:crash", "another_2:crash"};
+  texts.options.quantize = "q4f32";
+  texts.options.kernels = "own";
   const std::string page = migration_html(migration, texts);
   EXPECT_EQ(
       count(page, "tapml replay 'crash_1/suite' --target 'opencl' --plant 'crash_:crash'</pre>"),
       1);
+  // The failing call of the other one is not kept: its model is run again.
+  EXPECT_EQ(count(page, "--to 'opencl' --prompt "), 1);
+  EXPECT_EQ(count(page, "tapml localize 'models/&lt;demo&gt;' --quantize 'q4f32' --from 'cpu'"), 1);
+  EXPECT_EQ(count(page, "--kernels 'own' --plant 'crash_:crash' --plant 'another_2:crash'</pre>"),
+            1);
 }
 
 TEST(ReportPage, OfARightMigration) {
