@@ -168,7 +168,7 @@ if(Python3_FOUND)
   set_tests_properties(rooms rooms_violations tutorials_runner fuzz_totals
                        PROPERTIES LABELS unit TIMEOUT 60)
 
-  # The commands of docs/tutorials print what the pages show.
+  # The commands of docs/bring-up.md and docs/tutorials print what the pages show.
   add_test(NAME tutorials
            COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/scripts/run_tutorials"
                    --program "$<TARGET_FILE:tapml>")

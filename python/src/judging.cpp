@@ -1,5 +1,8 @@
 #include "judging.h"
 
+#include <filesystem>
+
+#include "app/command_options.h"
 #include "base/log.h"
 #include "topdown/kernels/user_kernels.h"
 
@@ -25,6 +28,19 @@ std::vector<topdown::UserSource> sources_of(const std::string& folder,
                                             const target::Target& target) {
   if (folder.empty()) return {};
   return topdown::read_user_sources(folder, target);
+}
+
+topdown::CommandOptions options_of_commands(const OpenSession& target, const std::string& kernels,
+                                            const ToleranceText& tolerance,
+                                            const app::IsolationOptions& isolation) {
+  topdown::CommandOptions options =
+      app::command_options(target.libraries(), target.remote(), isolation);
+  options.kernels = kernels;
+  std::error_code ignored;
+  if (!tolerance.text.empty() && std::filesystem::is_regular_file(tolerance.name, ignored)) {
+    options.tolerance = tolerance.name;
+  }
+  return options;
 }
 
 }  // namespace tapml::python

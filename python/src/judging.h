@@ -5,9 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "app/isolation.h"
 #include "binding.h"
+#include "session.h"
 #include "target/target.h"
 #include "topdown/kernels/user_source.h"
+#include "topdown/report/command_line.h"
 #include "topdown/verdict/tolerance.h"
 
 namespace tapml::python {
@@ -26,5 +29,11 @@ ToleranceText tolerance_text_of(const std::pair<std::string, std::string>& given
 // The user's own sources for `target` in a folder; none for an empty name.
 std::vector<topdown::UserSource> sources_of(const std::string& folder,
                                             const target::Target& target);
+
+// Options of commands that judge kernels on `target` in the same way, for reports. Tolerances that
+// are no file have none.
+topdown::CommandOptions options_of_commands(const OpenSession& target, const std::string& kernels,
+                                            const ToleranceText& tolerance,
+                                            const app::IsolationOptions& isolation);
 
 }  // namespace tapml::python

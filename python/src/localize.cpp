@@ -22,6 +22,7 @@ namespace {
 struct Localized {
   topdown::Localization localization;
   std::string model, prompt, target, command;
+  topdown::CommandOptions options;
 };
 
 struct LocalizeSettings {
@@ -86,12 +87,15 @@ std::unique_ptr<Localized> localize(const py::object& given, const py::object& s
     made->model = model.folder;
     made->prompt = prompt;
     made->target = to->target().text;
-    made->command =
-        "tapml localize " + model.folder +
-        (model.quantize.empty() ? "" : " --quantize " + model.quantize) + " --from " +
-        from->target().text + " --to " + to->target().text + " --prompt " +
-        topdown::quoted_word(prompt) +
-        (settings.kernels.empty() ? "" : " --kernels " + topdown::quoted_word(settings.kernels));
+    made->options = options_of_commands(*to, settings.kernels, tolerance, isolation);
+    made->options.quantize = model.quantize;
+    made->options.max_tokens = settings.max_tokens;
+    made->options.plants = settings.plants;
+    made->command = topdown::model_command("localize", model.folder, from->target().text,
+                                           to->target().text, prompt, made->options);
+    if (suite && !suite->folder.empty()) {
+      made->command += " --suite " + topdown::quoted_word(suite->folder);
+    }
     return made;
   });
 }
@@ -100,11 +104,13 @@ void save_localized_report(const Localized& found, const std::string& folder) {
   without_interpreter([&] {
     unwrap(make_folder(folder));
     for (const topdown::Culprit& culprit : found.localization.culprits) {
-      unwrap(topdown::write_reproducer(culprit, found.target, folder + "/" + culprit.kernel));
+      unwrap(topdown::write_reproducer(culprit, found.target, found.options,
+                                       folder + "/" + culprit.kernel));
     }
-    unwrap(write_text_atomic(
-        folder + "/report.html",
-        topdown::localization_html(found.localization, found.model, found.prompt, found.command)));
+    unwrap(
+        write_text_atomic(folder + "/report.html",
+                          topdown::localization_html(found.localization, found.model, found.prompt,
+                                                     found.command, found.options)));
     unwrap(write_text_atomic(folder + "/report.json",
                              topdown::localization_json(found.localization).dump(1) + "\n"));
   });

@@ -91,17 +91,15 @@ std::unique_ptr<Migrated> migrate(const py::object& given, const py::object& sou
     made->texts.prompt = prompt;
     made->texts.source_text = model.loaded->tokenizer.decode(made->migration.source_tokens);
     made->texts.target_text = model.loaded->tokenizer.decode(made->migration.target_tokens);
-    made->texts.command = "tapml migrate " + model.folder +
-                          (model.quantize.empty() ? "" : " --quantize " + model.quantize) +
-                          " --from " + from->target().text + " --to " + to->target().text +
-                          " --prompt " + topdown::quoted_word(prompt);
-    if (!settings.kernels.empty()) {
-      made->texts.command += " --kernels " + topdown::quoted_word(settings.kernels);
-    }
-    if (!settings.plant.empty()) {
-      made->texts.replay_options = " --plant " + topdown::quoted_word(settings.plant);
-      made->texts.command += made->texts.replay_options;
-    }
+    topdown::CommandOptions& again = made->texts.options;
+    again = options_of_commands(*to, settings.kernels, tolerance, isolation);
+    again.quantize = model.quantize;
+    again.max_tokens = settings.max_tokens;
+    if (!settings.plant.empty()) again.plants = {settings.plant};
+    made->texts.command = topdown::model_command("migrate", model.folder, from->target().text,
+                                                 to->target().text, prompt, again) +
+                          " --validation-tokens " + std::to_string(settings.validation_tokens);
+    again.max_tokens = settings.validation_tokens;
     // save_report() writes them beside the page.
     made->texts.failures = true;
     return made;

@@ -39,8 +39,8 @@ class Replayer final : public Resource {
     std::optional<topdown::Sandbox> sandbox;  // goes before the session
     std::timed_mutex busy;
   };
-  Replayer(SessionRef open, std::shared_ptr<State> state)
-      : open_(std::move(open)), state_(std::move(state)) {
+  Replayer(SessionRef open, topdown::CommandOptions options, std::shared_ptr<State> state)
+      : open_(std::move(open)), options_(std::move(options)), state_(std::move(state)) {
     open_->add(this);
   }
   ~Replayer() override { open_->remove(this); }
@@ -49,6 +49,8 @@ class Replayer final : public Resource {
   void drop() noexcept override { state_.reset(); }
 
   const SessionRef& open() const { return open_; }
+  // Of commands that do the same.
+  const topdown::CommandOptions& options() const { return options_; }
   std::shared_ptr<State> use() const {
     if (!state_) throw_closed("replay");
     return state_;
@@ -56,6 +58,7 @@ class Replayer final : public Resource {
 
  private:
   SessionRef open_;
+  topdown::CommandOptions options_;
   std::shared_ptr<State> state_;
 };
 
@@ -118,7 +121,9 @@ std::unique_ptr<Replayer> make_replayer(const CarvedSuite& suite, const py::obje
     made->sandbox->runner();  // what cannot be loaded shows now
     return made;
   });
-  return std::make_unique<Replayer>(open, std::move(state));
+  return std::make_unique<Replayer>(
+      open, options_of_commands(*open, kernels, tolerance_text_of(tolerance), isolation),
+      std::move(state));
 }
 
 template <class Work>
@@ -241,7 +246,10 @@ CarvedSuite merge(const std::vector<CarvedSuite>& suites) {
 std::string text_of(const Verdict& verdict) {
   const topdown::KernelVerdict& v = verdict.verdict;
   std::string text = v.kernel + ": ";
-  if (!v.failure.empty()) return text + "cannot run: " + v.failure;
+  const std::string note = v.note.empty() ? "" : "; " + v.note;
+  if (v.failed != topdown::Failure::kNone) {
+    return text + topdown::failure_name(v.failed) + ": " + v.failure + note;
+  }
   char numbers[160];
   std::snprintf(numbers, sizeof numbers, "largest error %.3g, %.3g of what is allowed (%.3g)",
                 v.worst.target.max_abs, v.worst.target.max_ratio, v.worst.allowed);
@@ -256,7 +264,8 @@ std::string text_of(const Verdict& verdict) {
     text += "; " + std::to_string(v.worst.target.mask_mismatches) +
             " elements are NaN or infinite on one side only";
   }
-  if (v.source_wrong) text += "; the source is outside of its own bound";
+  if (v.source_wrong) text += "; " + topdown::source_text(v);
+  text += note;
   if (v.against_source) text += "; held against the source alone";
   if (!v.origin.empty()) text += "; layers: " + origin_summary(v.origin);
   return text;
@@ -344,8 +353,10 @@ is read of what an earlier call of the group wrote. The verdict's source is the 
   module.def(
       "save_replay_report",
       [](const Replayer& replayer, const std::string& suite, const std::vector<Verdict>& verdicts,
-         double seconds, const std::string& folder) {
+         double seconds, const std::string& folder, const std::string& model) {
         auto state = replayer.use();
+        topdown::CommandOptions again = replayer.options();
+        again.model = model;
         without_interpreter([&] {
           topdown::Replayed replayed;
           replayed.suite = suite;
@@ -363,11 +374,10 @@ is read of what an earlier call of the group wrote. The verdict's source is the 
           replayed.target_info = state->info;
           replayed.speed = speed_of(*state, verdicts);
           replayed.seconds = seconds;
-          const std::string command =
-              "tapml replay " + topdown::quoted_word(suite) + " --target " + replayed.target;
+          const std::string command = topdown::replay_command(suite, replayed.target, "", again);
           unwrap(make_folder(folder));
           unwrap(write_text_atomic(folder + "/report.html",
-                                   topdown::replay_html(replayed, command, "")));
+                                   topdown::replay_html(replayed, command, again)));
           const Json json = Json::object({{"target", Json::string(replayed.target)},
                                           {"passed", Json::boolean(replayed.passed())},
                                           {"kernels", Json::array(std::move(rows))},
@@ -377,7 +387,7 @@ is read of what an earlier call of the group wrote. The verdict's source is the 
         });
       },
       py::arg("replayer"), py::arg("suite"), py::arg("verdicts"), py::arg("seconds"),
-      py::arg("folder"));
+      py::arg("folder"), py::arg("model"));
   module.def(
       "save_ci_reports",
       [](const std::string& title, const std::vector<Verdict>& verdicts, const std::string& junit,

@@ -93,6 +93,22 @@ topdown::CarveOptions carve_options(int64_t calls, int64_t budget) {
 // A text, or its token ids.
 using Prompt = std::variant<std::string, std::vector<int32_t>>;
 
+// Ids that the tokenizer does not make of the text that they stand for, of a quantized model.
+void warn_of_random_tokens(const LanguageModel& model, const std::vector<Prompt>& prompts) {
+  if (model.quantize.empty()) return;
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    const auto* ids = std::get_if<std::vector<int32_t>>(&prompts[i]);
+    if (!ids) continue;
+    const Tokenizer& tokenizer = model.loaded->tokenizer;
+    const auto again = tokenizer.encode(tokenizer.decode(*ids));
+    if (again && *again == *ids) continue;
+    log_warning("prompt " + std::to_string(i) + " has token ids of no text, and the model is " +
+                "quantized (" + model.quantize +
+                "): verdicts are then unreliable, since no text leads to such values; carve it "
+                "while it continues a text");
+  }
+}
+
 CarvedSuite carve_model(const py::object& given, const py::object& device,
                         const std::vector<Prompt>& prompts, int64_t max_tokens, int64_t calls,
                         int64_t budget, bool reference, int64_t batch, bool edge, bool cache) {
@@ -139,9 +155,11 @@ CarvedSuite carve_model(const py::object& given, const py::object& device,
     for (size_t first = 0; first < inputs.size(); first += static_cast<size_t>(batch)) {
       const auto some = std::span(inputs).subspan(
           first, std::min(static_cast<size_t>(batch), inputs.size() - first));
+      unwrap(engine->clear());  // no test holds what an earlier run left in the pools
       unwrap(engine->generate_batch(some, options));
     }
     engine->vm().call_point().set_observer(nullptr);
+    warn_of_random_tokens(model, prompts);
     return finished(carver, {open->target(), *session, compiled->executable, edge});
   });
 }

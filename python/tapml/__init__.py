@@ -219,17 +219,17 @@ def _model(model: LanguageModel | Path, quantize: str) -> LanguageModel:
 
 
 def carve(what: LanguageModel | Module | Executable | Path, device: Session, *,
-          prompt: str | Sequence[str] | None = None, max_tokens: int = 4,
+          prompt: str | Sequence[str | Sequence[int]] | None = None, max_tokens: int = 4,
           decode: int | None = None, inputs: Sequence[Sequence[Any]] | None = None,
           function: str | None = None, calls: int = 0, budget: int | str = 0,
           weights: str = "inside", quantize: str = "", batch: int = 1, edge: bool = False,
           cache: bool = True) -> Suite:
     """Keeps a real run on ``device`` as a test for every kernel call.
 
-    Of a language model (or its folder) ``prompt`` is run, one text or several, each continued by
-    ``max_tokens`` tokens, or by ``decode`` steps behind the first. Of a module or an executable
-    ``function`` (its only one, or ``main``) is called with each of ``inputs``, a sequence of
-    argument lists. ``calls`` bounds the calls that are kept of a kernel with the same sizes (0 keeps
+    Of a language model (or its folder) ``prompt`` is run, one text or several (among several a list
+    of token ids may stand for a text), each continued by ``max_tokens`` tokens, or by ``decode``
+    steps behind the first. Of a module or an executable ``function`` (its only one, or ``main``) is
+    called with each of ``inputs``, a sequence of argument lists. ``calls`` bounds the calls that are kept of a kernel with the same sizes (0 keeps
     all), ``budget`` the bytes of tensors (``"20MB"``): of each kernel those stay that differ most in
     shape, range and magnitude, and ``SuiteKernel.dropped`` says how many went. ``batch`` texts run at
     once, so that kernels are tested on batches; ``edge`` adds extreme values and odd sizes beside the
@@ -238,7 +238,7 @@ def carve(what: LanguageModel | Module | Executable | Path, device: Session, *,
     ``LanguageModel.load``.
 
     Raises UserError for an empty or too long prompt and for arguments that do not fit, warns of NaN
-    in the run; Ctrl-C raises KeyboardInterrupt.
+    in the run, and of token ids of no text with a quantized model; Ctrl-C raises KeyboardInterrupt.
     """
     if isinstance(what, (Module, Executable)):
         if inputs is None or prompt is not None:
@@ -306,7 +306,7 @@ def replay(suite: Suite | Path, device: Session, *, kernel: str | None = None,
     Raises UserError for a suite that is none or was altered, an unknown kernel, and a source that
     its compiler refuses (with the compiler's log).
     """
-    name = "a suite" if isinstance(suite, Suite) else _os.fspath(suite)
+    name = suite.folder or "a suite" if isinstance(suite, Suite) else _os.fspath(suite)
     suite = _suite(suite, model)
     tests = replayer(suite, device, kernels=kernels, tolerance=tolerance, only=kernel or "",
                      cache=cache, in_process=in_process, kernel_timeout=kernel_timeout)
@@ -317,7 +317,8 @@ def replay(suite: Suite | Path, device: Session, *, kernel: str | None = None,
         if on_verdict is not None:
             on_verdict(verdicts[-1])
     if report is not None:
-        _tapml.save_replay_report(tests, name, verdicts, _time.monotonic() - start, _path(report))
+        _tapml.save_replay_report(tests, name, verdicts, _time.monotonic() - start, _path(report),
+                                  _path(model))
     if junit is not None or markdown is not None:
         _tapml.save_ci_reports(f"tapml replay {name}: {tests.device.target}", verdicts,
                                _path(junit), _path(markdown))

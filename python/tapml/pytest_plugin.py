@@ -103,6 +103,8 @@ class CarvedTest(pytest.Item):
         if verdict.tolerated:
             reason = verdict.to_dict()["tolerance"]["reason"]
             self.user_properties.append(("tolerance", reason))
+        if verdict.source_wrong:
+            self.user_properties.append(("source", "outside of its own bound"))
         if not verdict.passed:
             raise Differs(str(verdict))
 

@@ -55,10 +55,11 @@ class TorchGroup:
 
         ``"pass"``; ``"differs"``: the device computes something else than the kernels say;
         ``"pytorch differs"``: the kernels say something else than PyTorch computes, so that either
-        PyTorch's module or the model as tapml has it is wrong; ``"cannot run"``.
+        PyTorch's module or the model as tapml has it is wrong; ``"cannot run"``, ``"crash"``,
+        ... (docs/cli.md).
         """
         if self.verdict.failure:
-            return "cannot run"
+            return str(self.verdict.to_dict()["failed"])
         if not self.verdict.passed:
             return "differs"
         return "pytorch differs" if self.verdict.source_wrong else "pass"

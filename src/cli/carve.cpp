@@ -226,6 +226,8 @@ int carve_model(const CarveCommand& command, const Output& output) {
   for (size_t first = 0; first < prompts.size(); first += batch) {
     const auto some = std::span(prompts).subspan(first, std::min(batch, prompts.size() - first));
     runs.emplace_back([&engine, &generate, some]() -> Status {
+      // What an earlier run left in the pools is no part of this one's tests.
+      TAPML_TRY(engine->clear());
       TAPML_ASSIGN([[maybe_unused]] auto texts, engine->generate_batch(some, generate));
       return {};
     });

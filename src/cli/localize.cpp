@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
+#include "app/command_options.h"
 #include "app/isolation.h"
 #include "app/platforms.h"
 #include "base/host/interrupt.h"
@@ -41,23 +42,38 @@ struct LocalizeCommand {
   IsolationOptions isolation;
   ToleranceOptions tolerance;
   CiReportOptions ci;
+  std::vector<const CLI::Option*> of_kernels;  // options without a meaning for --bisect passes
 };
+
+// Of the commands that the page shows.
+topdown::CommandOptions options_of(const LocalizeCommand& command) {
+  topdown::CommandOptions options =
+      command_options(command.libraries, command.remote, command.isolation);
+  options.quantize = command.quantize;
+  options.max_tokens = command.max_tokens;
+  options.patterns = command.patterns.file;
+  options.kernels = command.kernels;
+  options.tolerance = command.tolerance.file;
+  options.plants = command.plants;
+  return options;
+}
 
 void write_report(const LocalizeCommand& command, const topdown::Localization& localization,
                   const Json& json, const Output& output) {
+  const topdown::CommandOptions again = options_of(command);
   for (const topdown::Culprit& culprit : localization.culprits) {
     const std::string folder = command.report + "/" + culprit.kernel;
-    unwrap(topdown::write_reproducer(culprit, command.to, folder));
-    const std::string again = topdown::reproducer_command(culprit, command.to);
-    output.line(folder + (again.empty() ? "" : ": " + again));
+    unwrap(topdown::write_reproducer(culprit, command.to, again, folder));
+    const std::string line = topdown::reproducer_command(culprit, command.to, again);
+    output.line(folder + (line.empty() ? "" : ": " + line));
   }
   const std::string page = command.report + "/report.html";
   const std::string line =
-      "tapml localize " + command.model + quantize_words(command.quantize) + " --from " +
-      command.from + " --to " + command.to + " --prompt " + topdown::quoted_word(command.prompt) +
-      (command.kernels.empty() ? "" : " --kernels " + topdown::quoted_word(command.kernels));
+      topdown::model_command("localize", command.model, command.from, command.to, command.prompt,
+                             again) +
+      (command.suite.empty() ? "" : " --suite " + topdown::quoted_word(command.suite));
   unwrap(write_text_atomic(
-      page, topdown::localization_html(localization, command.model, command.prompt, line)));
+      page, topdown::localization_html(localization, command.model, command.prompt, line, again)));
   unwrap(write_text_atomic(command.report + "/report.json", json.dump(1) + "\n"));
   output.line("report: " + page);
 }
@@ -74,6 +90,12 @@ int run_passes(const LocalizeCommand& command, const Output& output) {
     throw_user("passes are bisected among kernels of the compiler", "--kernels",
                "none with --bisect passes", command.kernels);
   }
+  for (const CLI::Option* option : command.of_kernels) {
+    if (option->count() == 0) continue;
+    throw_user("passes are told by the model's logits, not by tests of kernels", option->get_name(),
+               "none with --bisect passes", option->results().at(0));
+  }
+  command.ci.check();
   topdown::BisectPassesOptions options;
   for (const std::string& plant : command.plants) {
     const auto pass = topdown::parse_plant_of_pass(plant);
@@ -105,13 +127,24 @@ int run_passes(const LocalizeCommand& command, const Output& output) {
   output.line(topdown::pass_bisection_text(bisection, terminal_has_colors(1)));
   const Json json = topdown::pass_bisection_json(bisection);
   if (!command.report.empty()) {
+    const std::string page = command.report + "/report.html";
+    const std::string line =
+        topdown::model_command("localize", command.model, command.from, command.to, command.prompt,
+                               options_of(command)) +
+        " --bisect passes";
+    unwrap(write_text_atomic(
+        page, topdown::pass_bisection_html(bisection, command.model, command.prompt, line)));
     unwrap(write_text_atomic(command.report + "/report.json", json.dump(1) + "\n"));
     if (bisection.pass) {
       unwrap(write_text_atomic(command.report + "/before.txt", bisection.pass->before));
       unwrap(write_text_atomic(command.report + "/after.txt", bisection.pass->after));
       output.line("the program before and after: " + command.report + "/before.txt, after.txt");
     }
+    output.line("report: " + page);
   }
+  command.ci.write(topdown::ci_report(
+      "tapml localize --bisect passes " + command.model + ": " + command.from + " to " + command.to,
+      bisection));
   output.document(json);
   return bisection.found() ? kDifference : kDone;
 }
@@ -165,8 +198,10 @@ int run(const LocalizeCommand& command, const Output& output) {
   std::set<std::string> kernels;
   for (const topdown::KernelVerdict& verdict : localization.verdicts) {
     kernels.insert(verdict.kernel);
-    if (!verdict.tolerance) continue;
-    output.line(verdict.kernel + ": " + topdown::tolerance_text(verdict));
+    for (const std::string& text :
+         {topdown::tolerance_text(verdict), topdown::source_text(verdict)}) {
+      if (!text.empty()) output.line(verdict.kernel + ": " + text);
+    }
   }
   warn_unused(command.tolerance, tolerances, kernels);
 
@@ -211,16 +246,16 @@ void add_localize(Registration registration) {
   app->add_option("--max-tokens", command->max_tokens, "Decode steps of the run")
       ->check(CLI::Range(0, 1000000))
       ->capture_default_str();
-  app->add_option("--repeats", command->repeats, "Runs of each culprit, to tell its rate")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  app->add_option("--shrink-seconds", command->shrink_seconds,
-                  "For the smallest failing input of each culprit; 0: none is looked for")
-      ->check(CLI::Range(0.0, 1e6))
-      ->capture_default_str();
+  CLI::Option* repeats =
+      app->add_option("--repeats", command->repeats, "Runs of each culprit, to tell its rate");
+  repeats->check(CLI::Range(1, 1000))->capture_default_str();
+  CLI::Option* shrink =
+      app->add_option("--shrink-seconds", command->shrink_seconds,
+                      "For the smallest failing input of each culprit; 0: none is looked for");
+  shrink->check(CLI::Range(0.0, 1e6))->capture_default_str();
   app->add_option("--report", command->report,
                   "Folder for report.html, report.json and a reproducer for each culprit; with "
-                  "--bisect passes for report.json and the program before and after a wrong pass");
+                  "--bisect passes for the program before and after a wrong pass");
   add_options(*app, command->cache);
   add_options(*app, command->patterns);
   add_quantize_option(*app, command->quantize);
@@ -228,6 +263,7 @@ void add_localize(Registration registration) {
   add_options(*app, command->remote);
   command->ci.add_to(*app);
   command->tolerance.add_to(*app);
+  command->of_kernels = {repeats, shrink, app->get_option("--tolerance")};
   add_options(*app, command->isolation);
   app->add_option("--plant", command->plants,
                   "KERNEL:KIND, plants a bug into the target, as often as there are bugs; "

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/command_options.h"
 #include "app/isolation.h"
 #include "app/libraries.h"
 #include "app/model.h"
@@ -43,6 +44,19 @@ struct MigrateCommand {
   ToleranceOptions tolerance;
   CiReportOptions ci;
 };
+
+// Of the commands that the page shows.
+topdown::CommandOptions options_of(const MigrateCommand& command) {
+  topdown::CommandOptions options =
+      command_options(command.libraries, command.remote, command.isolation);
+  options.quantize = command.quantize;
+  options.max_tokens = command.max_tokens;
+  options.patterns = command.patterns.file;
+  options.kernels = command.kernels;
+  options.tolerance = command.tolerance.file;
+  if (!command.plant.empty()) options.plants = {command.plant};
+  return options;
+}
 
 void print_culprits(const topdown::Migration& migration, const Output& output) {
   bool colors = terminal_has_colors(1);
@@ -113,16 +127,12 @@ int run(const MigrateCommand& command, const Output& output) {
   texts.prompt = command.prompt;
   texts.source_text = model.tokenizer.decode(migration.source_tokens);
   texts.target_text = model.tokenizer.decode(migration.target_tokens);
-  texts.command = "tapml migrate " + command.model + quantize_words(command.quantize) + " --from " +
-                  command.from + " --to " + command.to + " --prompt " +
-                  topdown::quoted_word(command.prompt);
-  if (!command.kernels.empty())
-    texts.command += " --kernels " + topdown::quoted_word(command.kernels);
   texts.failures = !command.report.empty();
-  if (!command.plant.empty()) {
-    texts.replay_options = " --plant " + topdown::quoted_word(command.plant);
-    texts.command += texts.replay_options;
-  }
+  texts.options = options_of(command);
+  texts.command = topdown::model_command("migrate", command.model, command.from, command.to,
+                                         command.prompt, texts.options) +
+                  " --validation-tokens " + std::to_string(command.validation_tokens);
+  texts.options.max_tokens = command.validation_tokens;
   bool colors = terminal_has_colors(1);
   output.line(styled(command.from + ": ", Style::kBold, colors) + command.prompt +
               texts.source_text);
@@ -134,7 +144,10 @@ int run(const MigrateCommand& command, const Output& output) {
   }
   for (const topdown::MigrationStep& step : migration.steps) {
     output.line(topdown::verdict_row(step.verdict, topdown::outcome_of(step), colors));
-    if (step.verdict.tolerance) output.line("  " + topdown::tolerance_text(step.verdict));
+    for (const std::string& text :
+         {topdown::tolerance_text(step.verdict), topdown::source_text(step.verdict)}) {
+      if (!text.empty()) output.line("  " + text);
+    }
   }
   if (!migration.source_nan) output.line("");
   if (migration.target_ran) {

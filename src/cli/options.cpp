@@ -19,10 +19,6 @@ void add_quantize_option(CLI::App& command, std::string& quantize) {
                      "(docs/quantization.md)");
 }
 
-std::string quantize_words(const std::string& quantize) {
-  return quantize.empty() ? "" : " --quantize " + quantize;
-}
-
 void add_options(CLI::App& command, app::LibraryFiles& options) {
   command.add_option("--library", options.files,
                      "Shared object of routines that kernels may call (docs/libraries.md)");

@@ -13,10 +13,8 @@ namespace tapml::cli {
 void add_options(CLI::App& command, app::CacheOptions& options);     // --no-cache
 void add_options(CLI::App& command, app::PatternOptions& options);   // --patterns
 void add_quantize_option(CLI::App& command, std::string& quantize);  // --quantize
-// That option as it stands on a command line; empty where it does not.
-std::string quantize_words(const std::string& quantize);
-void add_options(CLI::App& command, app::LibraryFiles& options);   // --library
-void add_options(CLI::App& command, app::RemoteOptions& options);  // --token-file, --tls-ca
+void add_options(CLI::App& command, app::LibraryFiles& options);     // --library
+void add_options(CLI::App& command, app::RemoteOptions& options);    // --token-file, --tls-ca
 void add_token_option(CLI::App& command, app::RemoteOptions& options);
 // --in-process, --kernel-timeout: of the commands that test kernels.
 void add_options(CLI::App& command, app::IsolationOptions& options);

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/command_options.h"
 #include "app/isolation.h"
 #include "app/libraries.h"
 #include "app/platforms.h"
@@ -44,17 +45,17 @@ struct ReplayOptions {
 
 void write_report(const ReplayOptions& options, const topdown::Replayed& replayed, const Json& json,
                   const Output& output) {
-  std::string own;
-  for (const auto& [name, value] :
-       {std::pair{" --kernels ", options.kernels}, std::pair{" --plant ", options.plant},
-        std::pair{" --model ", options.model}}) {
-    if (!value.empty()) own += name + topdown::quoted_word(value);
-  }
+  topdown::CommandOptions again =
+      command_options(options.libraries, options.remote, options.isolation);
+  again.patterns = options.patterns.file;
+  again.kernels = options.kernels;
+  again.tolerance = options.tolerance.file;
+  again.model = options.model;
+  if (!options.plant.empty()) again.plants = {options.plant};
   const std::string line =
-      "tapml replay " + topdown::quoted_word(options.suite) + " --target " + options.target +
-      (options.kernel.empty() ? "" : " --kernel " + topdown::quoted_word(options.kernel)) + own;
+      topdown::replay_command(options.suite, options.target, options.kernel, again);
   const std::string page = options.report + "/report.html";
-  unwrap(write_text_atomic(page, topdown::replay_html(replayed, line, own)));
+  unwrap(write_text_atomic(page, topdown::replay_html(replayed, line, again)));
   unwrap(write_text_atomic(options.report + "/report.json", json.dump(1) + "\n"));
   output.line("report: " + page);
 }
@@ -173,8 +174,8 @@ int run(const ReplayOptions& options, const Output& output) {
            .outcome = outcome,
            .good = verdict.passed});
     say(topdown::verdict_row(verdict, outcome, colors));
-    for (const std::string& text :
-         {verdict.failure, verdict.note, topdown::tolerance_text(verdict)}) {
+    for (const std::string& text : {verdict.failure, verdict.note, topdown::tolerance_text(verdict),
+                                    topdown::source_text(verdict)}) {
       if (!text.empty()) say("  " + topdown::indented(text));
     }
     rows.push_back(topdown::verdict_json(verdict));

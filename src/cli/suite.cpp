@@ -6,6 +6,7 @@
 #include "base/host/terminal.h"
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/options.h"
 #include "cli/sizes.h"
 #include "frontend/huggingface/model.h"
 #include "io/host/files.h"
@@ -27,6 +28,8 @@ using topdown::SuiteKernel;
 
 struct SuiteCommand {
   std::string suite, output, kernel, budget, model;
+  PatternOptions patterns;
+  std::string quantize;
   std::vector<std::string> suites, kernels;
   int64_t calls = 0;
   bool npz = false;
@@ -271,16 +274,26 @@ int export_arrays(const SuiteCommand& command, const Output& output) {
 }
 
 int verify(const SuiteCommand& command, const Output& output) {
+  for (const auto& [option, value] : {std::pair{"--quantize", command.quantize},
+                                      std::pair{"--patterns", command.patterns.file}}) {
+    if (value.empty() || !command.model.empty()) continue;
+    throw_user(std::string(option) + " says how the model was read", option,
+               "--model DIR beside it", value);
+  }
   topdown::SuiteCheck check = unwrap(topdown::verify_suite(command.suite, command.model));
   if (!command.model.empty()) {
     const std::string file = command.suite + "/suite.json";
-    auto gone = topdown::kernels_gone(
-        check.suite, pipeline::fix_kernels(frontend::read_model(command.model).module), file);
+    frontend::HuggingFaceModel model =
+        frontend::read_model(command.model, find_quantization(command.quantize));
+    command.patterns.apply(model.module);
+    auto gone = topdown::kernels_gone(check.suite, pipeline::fix_kernels(model.module), file);
     if (!gone) check.faults.push_back(gone.error());
     for (const std::string& name : gone ? *gone : std::vector<std::string>()) {
       check.faults.push_back(user_error("the model no longer has kernel " + name, file,
                                         "a kernel of " + command.model, "none of that name",
-                                        "carve the suite again, or prune it"));
+                                        "carve the suite again, or prune it; of a model that was "
+                                        "quantized or matched by patterns, give --quantize and "
+                                        "--patterns as when it was carved"));
     }
   }
   if (!check.faults.empty()) {
@@ -384,6 +397,8 @@ void add_suite(Registration registration) {
   add_suite_option(verified, *command);
   add_model_option(verified, *command,
                    "Model directory that the kernels and weights by reference must be in");
+  add_options(verified, command->patterns);
+  add_quantize_option(verified, command->quantize);
 }
 
 }  // namespace tapml::cli

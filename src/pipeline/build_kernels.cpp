@@ -113,6 +113,7 @@ void KernelBuilder::add(const tir::PrimFunc& func, int32_t kernel, const std::st
     own_functions_.emplace_back(native.implementation, code.size());
     for (codegen::DeviceFunc& launch : code) {
       launch.may_alias = alias;
+      if (options_.lowered) options_.lowered(launch);
       native.object.entries.push_back(launch.entry);
       functions_.push_back(std::move(launch));
     }

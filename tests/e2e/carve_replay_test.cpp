@@ -98,6 +98,22 @@ TEST(CarveReplay, ManyPromptsUnderABudget) {
   EXPECT_EQ(replayed.exit_code, 0) << replayed.all();
 }
 
+// What a run leaves in the cache's pools is no part of the next run's tests.
+TEST(CarveReplay, APromptThatRunsTwiceIsTestedOnce) {
+  TempFolder folder;
+  int64_t tests[2] = {};
+  for (int again = 0; again < 2; ++again) {
+    std::vector<std::string> args = {"carve", kDemoModel, "--max-tokens",
+                                     "2",     "-o",       folder / "suite" + std::to_string(again),
+                                     "--json"};
+    for (int i = 0; i <= again; ++i) args.insert(args.end(), {"--prompt", "Emma was"});
+    ProgramResult carved = run_program(args);
+    ASSERT_EQ(carved.exit_code, 0) << carved.all();
+    tests[again] = carved.json().find("calls")->as_integer();
+  }
+  EXPECT_EQ(tests[0], tests[1]);
+}
+
 // The judge does not depend on the source: where the source's outputs are wrong, it says so.
 TEST(CarveReplay, AnAlteredOutputOfTheSourceIsNotBelieved) {
   TempFolder folder;
@@ -119,6 +135,14 @@ TEST(CarveReplay, AnAlteredOutputOfTheSourceIsNotBelieved) {
   const Json row = second.json().find("kernels")->items()[0];
   EXPECT_TRUE(row.find("passed")->as_bool());
   EXPECT_TRUE(row.find("source_wrong")->as_bool());
+  EXPECT_EQ(row.find("source_error")->find("call")->as_integer(), 0);
+  ProgramResult told = run_program({"replay", suite, "--junit", folder / "junit.xml"});
+  const std::string text = "the source is outside of its own bound: " +
+                           row.find("source_error")->find("output")->as_string() +
+                           " of call 0, error ";
+  EXPECT_NE(told.out.find("\n  " + text), std::string::npos) << told.all();
+  EXPECT_NE(testing::read_bytes(folder / "junit.xml").find("<system-out>" + text),
+            std::string::npos);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "support/program.h"
+#include "support/well_formed.h"
 
 namespace tapml {
 namespace {
@@ -35,6 +36,7 @@ TEST(Localize, NamesBugsOfSeveralKindsAtOnce) {
   EXPECT_TRUE(json.find("rest")->find("passed")->as_bool());
   // One on the source, one on the target without them: no bisection is needed.
   EXPECT_EQ(json.find("hybrid_runs")->as_integer(), 2);
+  const std::string page = testing::read_bytes(report + "/report.html");
   for (const Json& finding : json.find("findings")->items()) {
     const std::string& name = finding.find("kernel")->as_string();
     SCOPED_TRACE(name);
@@ -53,12 +55,11 @@ TEST(Localize, NamesBugsOfSeveralKindsAtOnce) {
         run_program({"replay", report + "/" + name + "/suite", "--target", "cpu", "--json"});
     ASSERT_EQ(mended.exit_code, 0) << mended.all();
     EXPECT_EQ(mended.json().find("kernels")->items()[0].find("calls")->as_integer(), 1);
-    ProgramResult again =
-        run_program({"replay", report + "/" + name + "/suite", "--target", "cpu:threads=1",
-                     "--plant", name + (crashes ? ":crash" : ":dropped-tail"), "--json"});
-    EXPECT_EQ(again.exit_code, 1) << again.all();
+    const std::string line = std::string("tapml replay 'suite' --target 'cpu:threads=1' --plant ") +
+                             (crashes ? "'rms_norm_485247dc:crash'" : "'slice_:dropped-tail'");
+    EXPECT_NE(page.find("cd '" + name + "' &amp;&amp; " + line + "</pre>"), std::string::npos);
+    EXPECT_EQ(testing::run_line(report + "/" + name, line), 1);
   }
-  const std::string page = testing::read_bytes(report + "/report.html");
   for (const std::string& name : culprits) EXPECT_NE(page.find(name), std::string::npos);
   for (const char* fetch : {"http://", "https://", " src=", "<link"}) {
     EXPECT_EQ(page.find(fetch), std::string::npos) << fetch;
@@ -88,6 +89,28 @@ TEST(Localize, OnOpenClShowsTheCode) {
   const Json& finding = json.find("findings")->items()[0];
   EXPECT_NE(finding.find("code")->as_string().find("kernel void"), std::string::npos);
   EXPECT_NE(finding.find("loops")->as_string().find("prim def"), std::string::npos);
+}
+
+TEST(Localize, PassesHaveReportsToo) {
+  TempFolder folder;
+  ProgramResult result = run_program(localize(
+      {"--bisect", "passes", "--plant", "simplify_graph:wrong-operator", "--report",
+       folder / "report", "--junit", folder / "junit.xml", "--markdown", folder / "s.md"}));
+  ASSERT_EQ(result.exit_code, 1) << result.all();
+  const std::string xml = testing::read_bytes(folder / "junit.xml");
+  EXPECT_NE(xml.find("name=\"simplify_graph\""), std::string::npos) << xml;
+  EXPECT_EQ(testing::markup_fault(xml.substr(xml.find('\n') + 1)), "");
+  EXPECT_NE(testing::read_bytes(folder / "s.md").find("**Failed**"), std::string::npos);
+  const std::string page = testing::read_bytes(folder / "report/report.html");
+  EXPECT_EQ(testing::markup_fault(page), "");
+  EXPECT_NE(page.find("culprit: simplify_graph"), std::string::npos);
+  EXPECT_NE(page.find("--bisect passes"), std::string::npos);
+  for (const auto& [option, value] :
+       {std::pair{"--tolerance", "loose.json"}, std::pair{"--repeats", "5"},
+        std::pair{"--shrink-seconds", "1"}}) {
+    testing::expect_failure(localize({"--bisect", "passes", option, value}), 2,
+                            {option, "none with --bisect passes"});
+  }
 }
 
 TEST(Localize, SuitesAndOptionsThatDoNotFit) {

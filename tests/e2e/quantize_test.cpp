@@ -73,6 +73,12 @@ TEST(Quantize, CarveReplayMigrateLocalizeProfile) {
   };
   with("carve", {"--calls", "1", "-o", suite});
   const Json replayed = run_program({"replay", suite, "--target", "cpu", "--json"}).json();
+  // The model has the suite's kernels when it is read as it was for carving.
+  const std::vector<std::string> verify = {"suite", "verify", suite, "--model", folder.path()};
+  EXPECT_NE(run_program(verify).err.find("give --quantize"), std::string::npos);
+  std::vector<std::string> quantizing = verify;
+  quantizing.insert(quantizing.end(), {"--quantize", "q4f32"});
+  text_of(quantizing);
   int quantized = 0;
   for (const Json& row : replayed.find("kernels")->items()) {
     const std::string& name = row.find("kernel")->as_string();

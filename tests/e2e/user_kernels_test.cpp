@@ -103,6 +103,23 @@ TEST_F(UserKernelProgram, MigrateRunsTheModelWithThem) {
   EXPECT_NE(page.find("user:" + (folder_ / "./rms.c")), std::string::npos);
 }
 
+TEST_F(UserKernelProgram, TheCommandOfThePageShowsTheFailureAgain) {
+  save(replaced(kRmsNorm, "sum / 192", "sum / 96"));
+  const std::string report = folder_ / "report";
+  ProgramResult result = run_program(
+      {"migrate", kDemoModel, "--from", "cpu", "--to", "cpu:threads=1", "--prompt", "Emma was",
+       "--max-tokens", "1", "--kernels", folder_ / ".", "--stop-at-first", "--report", report});
+  ASSERT_EQ(result.exit_code, 1) << result.all();
+  const std::string page = testing::read_bytes(report + "/report.html");
+  const std::string kernel = kKernel;
+  const std::string line = "tapml replay '" + kernel + "/suite' --target 'cpu:threads=1' " +
+                           "--kernels '" + kernel + "/kernels'";
+  EXPECT_NE(page.find("<pre>" + line + "</pre>"), std::string::npos);
+  EXPECT_EQ(testing::run_line(report, line), 1);
+  write_bytes(report + "/" + kernel + "/kernels/rms.c", kRmsNorm);
+  EXPECT_EQ(testing::run_line(report, line), 0) << "the mended source";
+}
+
 TEST_F(UserKernelProgram, WhatNeverEndsOrCrashesIsAFinding) {
   save(replaced(kRmsNorm, "float sum = 0;", "float sum = 0; volatile int on = 1; while (on) { }"));
   ProgramResult result = run_program(replay({"--kernel-timeout", "1", "--json"}));
@@ -160,6 +177,19 @@ TEST_F(UserKernelProgram, SkeletonCompilesAndIsRight) {
   expect_failure({"kernel", "skeleton", demo_suite(), "nope", "--target", "cpu"}, 2, {"no such"});
   expect_failure({"kernel", "skeleton", demo_suite(), kKernel, "--target", "null"}, 2,
                  {"takes no kernels"});
+}
+
+TEST_F(UserKernelProgram, ASkeletonNeedsNoWeights) {
+  const std::string model = folder_ / "model", suite = folder_ / "suite";
+  std::filesystem::create_directory(model);
+  testing::copy_demo_model(model);
+  ProgramResult result = run_program({"carve", model, "--prompt", "Emma was", "--max-tokens", "1",
+                                      "--weights", "reference", "-o", suite});
+  ASSERT_EQ(result.exit_code, 0) << result.all();
+  std::filesystem::remove_all(model);
+  result = run_program({"kernel", "skeleton", suite, kKernel, "--target", "cpu"});
+  EXPECT_EQ(result.exit_code, 0) << result.all();
+  EXPECT_NE(result.out.find("launch rms_norm_485247dc"), std::string::npos) << result.out;
 }
 
 TEST_F(UserKernelProgram, WatchJudgesEverySavedVersion) {

@@ -110,7 +110,17 @@ void nothing(void* const* buffers, const int64_t* scalars, int64_t begin, int64_
   for (int64_t i = begin; i < end; ++i) out[i] = 0;
 }
 """)
-    done = run("--tapml-suite", tmp_path / "suite", "--tapml-model", tmp_path / "moved", "-k",
-               "rms_norm or take", "--tapml-kernels", kernels, cwd=tmp_path)
+    arguments = ("--tapml-suite", tmp_path / "suite", "--tapml-model", tmp_path / "moved", "-k",
+                 "rms_norm or take", "--tapml-kernels", kernels)
+    done = run(*arguments, cwd=tmp_path)
     assert done.returncode == 1 and "1 failed" in done.stdout, done.stdout
     assert "passed" in done.stdout
+    # What happened is called by its name, and notes are told.
+    right = (kernels / "norm.c").read_text()
+    (kernels / "norm.c").write_text(right.replace("out[i] = 0", "((volatile float*)16)[i] = 0"))
+    done = run(*arguments, cwd=tmp_path)
+    assert done.returncode == 1 and ": crash: the session's process crashed" in done.stdout
+    assert "cannot run" not in done.stdout, done.stdout
+    (kernels / "norm.c").write_text(right.replace("out[i] = 0", "out[begin] = 0"))
+    done = run(*arguments, cwd=tmp_path)
+    assert done.returncode == 1 and "elements of out were not written" in done.stdout, done.stdout

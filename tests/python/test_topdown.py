@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -230,7 +231,9 @@ def test_replay_with_tolerances_and_own_kernels(demo_suite, cpu, tmp_path):
     assert verdict.passed and verdict.provider.startswith("user:") and not verdict.tolerated
     assert "vr_0 < 192" in source
     (kernels / "norm.c").write_text(source.replace("vr_0 < 192", "vr_0 < 190"))
-    (wrong,) = tapml.replay(suite, cpu, kernel=name, kernels=kernels)
+    (wrong,) = tapml.replay(suite, cpu, kernel=name, kernels=kernels, report=tmp_path / "wrong")
+    again = f"tapml replay '{suite.folder}' --target '{cpu.target}' --kernel '{name}' --kernels '{kernels}'"
+    assert f"<pre>{again}</pre>" in (tmp_path / "wrong/report.html").read_text()
     assert not wrong.passed and wrong.max_abs > wrong.allowed
     loose = tmp_path / "loose.json"
     loose.write_text(json.dumps({"tolerances": [
@@ -255,6 +258,17 @@ def test_replay_with_tolerances_and_own_kernels(demo_suite, cpu, tmp_path):
         tapml.replay(suite, cpu, kernel=name, tolerance=[{"kernel": "rms_norm_*", "factor": 2}])
     with pytest.raises(tapml.UserError, match="cannot be read"):
         tapml.replay(suite, cpu, kernel=name, tolerance=tmp_path / "nothing.json")
+
+
+def test_random_tokens_of_a_quantized_model_are_warned_of(demo, cpu):
+    model = tapml.LanguageModel.load(demo.folder, quantize="q4f32")
+    tokens = model.encode("In the beginning")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", tapml.Warning)
+        tapml.carve(model, cpu, prompt=["In the beginning", tokens], max_tokens=1, calls=1)
+        tapml.carve(demo, cpu, prompt=[tokens[::-1]], max_tokens=1, calls=1)
+    with pytest.warns(tapml.Warning, match="prompt 1 has token ids of no text.*q4f32"):
+        tapml.carve(model, cpu, prompt=["In", [300, 301, 302, 303]], max_tokens=1, calls=1)
 
 
 def test_migration_in_steps(demo, cpu, opencl, tmp_path):
@@ -282,6 +296,8 @@ def test_localization(demo, demo_suite, cpu, opencl, tmp_path):
                            report=tmp_path / "report", junit=tmp_path / "junit.xml",
                            progress=lambda step, done, total: steps.append(step))
     assert found.found and [one.kernel for one in found.culprits] == [name] and steps
+    again = f"cd '{name}' &amp;&amp; tapml replay 'suite' --target '{opencl.target}' --plant '{name}:dropped-tail'"
+    assert f"<pre>{again}</pre>" in (tmp_path / "report/report.html").read_text()
     (culprit,) = found.culprits
     assert culprit.found_by == "replay" and culprit.failed_runs == culprit.runs == 2
     assert not culprit.verdict.passed and "prim def" in culprit.loops and "kernel" in culprit.code

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <map>
 #include <string>
 #include <thread>
@@ -87,6 +88,14 @@ inline ProgramResult run_program(const std::vector<std::string>& args,
   result.err = read_bytes(err);
   EXPECT_TRUE(sent) << "never saw \"" << options.interrupt_after << "\"\n" << result.all();
   return result;
+}
+
+// The exit code of a command line that tapml printed, given to a shell in `folder`.
+inline int run_line(const std::string& folder, const std::string& line) {
+  const std::string script = "tapml() { '" + std::string(TAPML_PROGRAM) + "' \"$@\"; }; cd '" +
+                             folder + "' && " + line + " >/dev/null 2>&1";
+  const int status = std::system(script.c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 // A failure is told twice: on standard error for people, as one JSON document for programs. `parts`

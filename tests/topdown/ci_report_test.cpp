@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "topdown/report/report.h"
+
 namespace tapml::topdown {
 namespace {
 
@@ -94,6 +96,56 @@ TEST(CiReport, TheWholeModelIsACase) {
             std::string::npos);
 }
 
+TEST(CiReport, OfABisectionOverPasses) {
+  PassBisection bisection;
+  bisection.source = "cpu";
+  bisection.target = "opencl";
+  EXPECT_TRUE(ci_report("p", bisection).passed);
+  EXPECT_NE(junit_xml(ci_report("p", bisection)).find("tests=\"1\" failures=\"0\""),
+            std::string::npos);
+  bisection.whole.passed = false;
+  bisection.settings.push_back(
+      {.settings = {"fuse_ops", "prepare"}, .check = {}, .kernels = {"a_1"}});
+  bisection.pass.emplace().pass = "legalize";
+  const CiReport report = ci_report("p", bisection);
+  EXPECT_FALSE(report.passed);
+  EXPECT_EQ(report.verdict, "the compiler makes the model wrong on opencl: 2 culprits.");
+  const std::string xml = junit_xml(report);
+  EXPECT_NE(xml.find("tests=\"3\" failures=\"3\""), std::string::npos) << xml;
+  EXPECT_NE(xml.find("name=\"fuse_ops with prepare\" time=\"0.000\">\n      <failure "
+                     "type=\"makes the model wrong\" message=\"makes the model wrong\">culprit"),
+            std::string::npos)
+      << xml;
+  EXPECT_NE(markdown_summary(report).find("### legalize: makes the model wrong\n\n```"),
+            std::string::npos);
+}
+
+TEST(CiReport, AWrongSourceIsTold) {
+  KernelVerdict wrong = norm_verdict("a_1", true);
+  wrong.source_wrong = true;
+  wrong.source_error = {.output = "out", .sequence = 3, .error = 2, .bound = 0.5, .ratio = 4};
+  const std::string text =
+      "the source is outside of its own bound: out of call 3, error 2.00e+00, bound 5.00e-01";
+  MigrationStep step = norm_step("a_1", true);
+  step.verdict = wrong;
+  Migration migration;
+  migration.steps = {step};
+  Localization localization;
+  localization.verdicts = {wrong};
+  for (const CiReport& report :
+       {ci_report("r", {wrong}), ci_report("r", migration), ci_report("r", localization)}) {
+    EXPECT_NE(junit_xml(report).find("<system-out>" + text + "</system-out>"), std::string::npos);
+    EXPECT_NE(markdown_summary(report).find("; " + text + " |"), std::string::npos);
+  }
+  wrong.passed = false;
+  EXPECT_NE(junit_xml(ci_report("r", {wrong})).find(text + "\n</failure>"), std::string::npos);
+  wrong.source_error->mask_mismatches = 2;
+  EXPECT_EQ(source_text(wrong),
+            "the source is outside of its own bound: out of call 3, 2 elements that are NaN or "
+            "infinite on one side only");
+  EXPECT_EQ(source_text(norm_verdict("b_2", true)), "");
+}
+
 TEST(CiReport, ALocalizationNamesItsCulprits) {
   Localization localization;
   localization.target = "opencl";
@@ -107,6 +159,32 @@ TEST(CiReport, ALocalizationNamesItsCulprits) {
   EXPECT_EQ(report.verdict, "1 kernel is wrong on opencl.");
   EXPECT_EQ(report.cases[0].outcome, "wrong in the model");
   EXPECT_EQ(report.cases[0].result, CiCase::Result::kFailed);
+}
+
+TEST(CiReport, ACulpritThatTheSuiteDoesNotKnowIsACase) {
+  Localization localization;
+  localization.target = "opencl";
+  localization.verdicts = {norm_verdict("a_1", true)};
+  localization.untested = {"b_2", "c_3"};
+  Culprit culprit;
+  culprit.kernel = "b_2";
+  culprit.verdict = norm_verdict("b_2", false);
+  culprit.evidence = Evidence::kHybrid;
+  culprit.runs = culprit.failed_runs = 5;
+  localization.culprits = {culprit};
+  const CiReport report = ci_report("localize", localization);
+  EXPECT_FALSE(report.passed);
+  const std::string xml = junit_xml(report);
+  EXPECT_NE(xml.find("<testsuites tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"1\""),
+            std::string::npos)
+      << xml;
+  EXPECT_NE(xml.find("name=\"b_2\" time=\"0.250\">\n      <failure type=\"wrong in the model\""),
+            std::string::npos)
+      << xml;
+  EXPECT_NE(xml.find("name=\"c_3\" time=\"0.000\"><skipped message=\"not in the suite\"/>"),
+            std::string::npos)
+      << xml;
+  EXPECT_NE(markdown_summary(report).find("### b\\_2: wrong in the model"), std::string::npos);
 }
 
 }  // namespace

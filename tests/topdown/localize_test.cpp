@@ -346,8 +346,8 @@ TEST_P(LocalizeReproducer, NeedsNoModel) {
   ASSERT_EQ(found.culprits.size(), 1u);
   EXPECT_EQ(found.culprits[0].smallest.has_value(), GetParam() > 0);
   testing::TempFolder folder;
-  unwrap(write_reproducer(found.culprits[0], "cpu", folder / "r"));
-  EXPECT_NE(testing::read_bytes(folder / "r/README.md").find("tapml replay suite --target cpu"),
+  unwrap(write_reproducer(found.culprits[0], "cpu", {}, folder / "r"));
+  EXPECT_NE(testing::read_bytes(folder / "r/README.md").find("tapml replay 'suite' --target 'cpu'"),
             std::string::npos);
   const Suite suite = unwrap(load_suite(folder / "r/suite"));
   ASSERT_EQ(suite.calls.size(), 1u);
@@ -365,6 +365,19 @@ TEST_P(LocalizeReproducer, NeedsNoModel) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seconds, LocalizeReproducer, ::testing::Values(0, 10));
+
+TEST(KernelSource, IsTheTextInThePlatformsLanguage) {
+  const Module fixed = pipeline::fix_kernels(small_model().golden.model.module);
+  const std::string kernel = kernel_named("rms_norm_");
+  for (const auto& [platform, language, word] :
+       {std::tuple{"opencl", "opencl-c", "kernel void rms_norm_"},
+        std::tuple{"vulkan", "glsl", "#version 450"}, std::tuple{"cpu", "", ""}}) {
+    const KernelSource source = kernel_source(fixed, kernel, target::parse_target(platform), {});
+    EXPECT_EQ(source.language, language);
+    EXPECT_NE(source.code.find(word), std::string::npos) << source.code;
+    EXPECT_NE(source.loops.find("prim def rms_norm_"), std::string::npos) << source.loops;
+  }
+}
 
 // One of the user's own kernels is right, one is not.
 TEST(Localize, AWrongKernelOfTheUserIsNamedWithItsSource) {
@@ -384,9 +397,14 @@ TEST(Localize, AWrongKernelOfTheUserIsNamedWithItsSource) {
   EXPECT_EQ(culprits_of(found), std::set<std::string>{wrong});
   ASSERT_EQ(found.culprits.size(), 1u);
   EXPECT_EQ(found.culprits[0].verdict.provider, "user:" + (folder / "./wrong.c"));
-  unwrap(write_reproducer(found.culprits[0], "cpu", folder / "r"));
+  EXPECT_EQ(found.culprits[0].source.code, text);
+  EXPECT_EQ(found.culprits[0].source.language, "c");
+  // What was judged is kept, whatever becomes of the file.
+  testing::write_bytes(folder / "wrong.c", "");
+  unwrap(write_reproducer(found.culprits[0], "cpu", {}, folder / "r"));
   EXPECT_EQ(testing::read_bytes(folder / "r/kernels/wrong.c"), text);
-  EXPECT_NE(testing::read_bytes(folder / "r/README.md").find("--kernels kernels"),
+  EXPECT_EQ(testing::read_bytes(folder / "r/kernel.c"), text);
+  EXPECT_NE(testing::read_bytes(folder / "r/README.md").find("--kernels 'kernels'"),
             std::string::npos);
 }
 

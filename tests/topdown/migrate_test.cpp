@@ -555,6 +555,8 @@ TEST(ReadVerdict, EverythingIsReadAsItWasWritten) {
   step.verdict.worst_output = "out";
   step.verdict.worst_sequence = 9;
   step.verdict.source_wrong = true;
+  step.verdict.source_error = {
+      .output = "out", .sequence = 1, .error = 2, .bound = 0.5, .ratio = 4};
   step.verdict.passed = false;
   step.verdict.failed = Failure::kTimeout;
   step.verdict.failure = "no end\n\"quoted\"";

@@ -149,9 +149,17 @@ TEST(ReportPage, TellsHowToReplayWhereTheCallIsKept) {
   migration.failed["crash_1"].suite.emplace();
   ReportTexts texts = nasty_texts();
   texts.failures = true;
-  texts.replay_options = " --plant 'crash_1:crash'";
+  texts.options.plants = {"crash_:crash", "another_2:crash"};
+  texts.options.quantize = "q4f32";
+  texts.options.kernels = "own";
   const std::string page = migration_html(migration, texts);
-  EXPECT_EQ(count(page, "tapml replay 'crash_1/suite' --target 'opencl' --plant 'crash_1:crash'"),
+  EXPECT_EQ(
+      count(page, "tapml replay 'crash_1/suite' --target 'opencl' --plant 'crash_:crash'</pre>"),
+      1);
+  // The failing call of the other one is not kept: its model is run again.
+  EXPECT_EQ(count(page, "--to 'opencl' --prompt "), 1);
+  EXPECT_EQ(count(page, "tapml localize 'models/&lt;demo&gt;' --quantize 'q4f32' --from 'cpu'"), 1);
+  EXPECT_EQ(count(page, "--kernels 'own' --plant 'crash_:crash' --plant 'another_2:crash'</pre>"),
             1);
 }
 
@@ -169,6 +177,22 @@ TEST(ReportPage, OfARightMigration) {
   EXPECT_NE(page.find("opencl alone"), std::string::npos);
 }
 
+TEST(ReportPage, SaysThatTheSourceIsWrong) {
+  Migration migration;
+  migration.source = "cpu";
+  migration.target = "opencl";
+  KernelVerdict wrong = verdict("a_1", 0, 0.5);
+  wrong.source_wrong = true;
+  wrong.source_error = {.output = "out", .sequence = 2, .error = 3, .bound = 1, .ratio = 3};
+  migration.steps = {step(wrong)};
+  const std::string page = migration_html(migration, nasty_texts());
+  EXPECT_EQ(markup_fault(page), "");
+  EXPECT_EQ(count(page,
+                  "migrated<br/>the source is outside of its own bound: out of call 2, error "
+                  "3.00e+00, bound 1.00e+00</td>"),
+            1);
+}
+
 TEST(ReportPage, OfAReplay) {
   Replayed replayed;
   replayed.suite = "out/it's";
@@ -177,7 +201,9 @@ TEST(ReportPage, OfAReplay) {
   replayed.untested = {"c_3"};
   EXPECT_FALSE(replayed.passed());
   EXPECT_EQ(replay_verdict(replayed), "1 of 2 kernels is wrong on opencl.");
-  const std::string page = replay_html(replayed, "tapml replay", " --plant 'b_2:crash'");
+  CommandOptions options;
+  options.plants = {"b_2:crash"};
+  const std::string page = replay_html(replayed, "tapml replay", options);
   EXPECT_EQ(markup_fault(page), "");
   EXPECT_NE(page.find("tapml replay 'out/it'\\''s' --target 'opencl' --kernel 'b_2' --plant"),
             std::string::npos);
@@ -203,13 +229,46 @@ TEST(ReportPage, OfALocalization) {
   hidden.hybrid.passed = false;
   hidden.hybrid.positions = 3;
   localization.culprits = {replayed, hidden};
-  const std::string page = localization_html(localization, kNasty, kNasty, kNasty);
+  const std::string page = localization_html(localization, kNasty, kNasty, kNasty, {});
   EXPECT_EQ(markup_fault(page), "");
   for (const char* part :
        {"2 kernels are wrong on opencl.", "wrong in the model", "5 of 5 runs", "only together with",
-        "cd 'b_2' &amp;&amp; tapml replay suite", "not in the suite"}) {
+        "cd 'b_2' &amp;&amp; tapml replay 'suite'", "not in the suite"}) {
     EXPECT_NE(page.find(part), std::string::npos) << part;
   }
+}
+
+TEST(CommandLine, QuotesEveryWordAndRepeatsTheOptions) {
+  CommandOptions options;
+  options.quantize = "q4f32";
+  options.max_tokens = 2;
+  options.patterns = "it's.txt";
+  options.kernels = "own kernels";
+  options.tolerance = "loose.json";
+  options.libraries = {"a.so", "b.so"};
+  options.token_file = "token";
+  options.tls_ca = "ca.pem";
+  options.in_process = true;
+  options.kernel_seconds = 0.5;
+  options.plants = {"a_1:crash", "b_:hang"};
+  EXPECT_EQ(
+      model_command("localize", "models/demo", "cpu", "opencl@pipe:ssh board", "Emma", options),
+      "tapml localize 'models/demo' --quantize 'q4f32' --from 'cpu' --to "
+      "'opencl@pipe:ssh board' --prompt 'Emma' --max-tokens 2 --patterns 'it'\\''s.txt' "
+      "--library 'a.so' --library 'b.so' --kernels 'own kernels' --tolerance 'loose.json' "
+      "--token-file 'token' --tls-ca 'ca.pem' --in-process --kernel-timeout 0.5 "
+      "--plant 'a_1:crash' --plant 'b_:hang'");
+  KernelVerdict own = verdict("b_2", 0, 40);
+  own.provider = "user:kernels/b.cl";
+  CommandOptions rest;
+  rest.kernels = "own kernels";
+  rest.model = "models/demo";
+  rest.plants = options.plants;
+  EXPECT_EQ(replay_command("b_2/suite", "cpu", "", options_of_reproducer(rest, own, "b_2/kernels")),
+            "tapml replay 'b_2/suite' --target 'cpu' --kernels 'b_2/kernels' --plant 'b_:hang'");
+  EXPECT_EQ(replay_command("suite", "cpu", "c_3", options_of_kernel(rest, "c_3")),
+            "tapml replay 'suite' --target 'cpu' --kernel 'c_3' --model 'models/demo' "
+            "--kernels 'own kernels'");
 }
 
 TEST(ModelMap, PlacesPathsInLayers) {

@@ -483,7 +483,8 @@ class Localizer {
     implement.rewrite = [this](const std::string& name, tir::PrimFuncRef scheduled) {
       return rewritten(name, std::move(scheduled));
     };
-    return kernel_source(fixed_, kernel, sandbox_.target(), std::move(implement));
+    return kernel_source(fixed_, kernel, sandbox_.target(), std::move(implement),
+                         options_.user_sources);
   }
 
   const Module& module_;

@@ -208,7 +208,8 @@ class Migrator {
     for (const MigrationStep* step : result_.culprits()) {
       const KernelVerdict& verdict = step->verdict;
       FailedKernel& failed = result_.failed[verdict.kernel];
-      failed.source = kernel_source(fixed_, verdict.kernel, sandbox_.target(), implement);
+      failed.source = kernel_source(fixed_, verdict.kernel, sandbox_.target(), implement,
+                                    options_.user_sources);
       if (verdict.passed) continue;
       const int32_t kernel = suite_.find_kernel(verdict.kernel);
       for (size_t c = 0; c < suite_.calls.size() && !failed.suite; ++c) {

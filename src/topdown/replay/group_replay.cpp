@@ -168,7 +168,8 @@ class GroupRun {
       const Comparison comparison = compare(target, trusted, *judged_.find(place));
       verdict.judged += comparison.target.judged;
       verdict.elements += target.size();
-      verdict.source_wrong |= !within_bound(comparison.source);
+      judge_source(verdict, comparison.source, kernel_of(suite_, place.call).params[place.param],
+                   suite_.calls[place.call].sequence);
       verdict.passed &= comparison.target_ok;
       if (verdict.worst_sequence >= 0 && !is_worse(comparison, verdict.worst)) continue;
       verdict.worst = comparison;

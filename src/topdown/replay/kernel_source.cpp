@@ -1,16 +1,46 @@
 #include "topdown/replay/kernel_source.h"
 
+#include "codegen/lower/device_func.h"
+#include "codegen/source/spirv.h"
 #include "passes/kernel.h"
 #include "text/printer.h"
 
 namespace tapml::topdown {
 
+namespace {
+
+const char* language_of(const target::Target& target) {
+  switch (target.description.code) {
+    case target::CodeKind::kOpenClC:
+      return "opencl-c";
+    case target::CodeKind::kGlsl:
+      return "glsl";
+    default:
+      return "c";
+  }
+}
+
+}  // namespace
+
+std::string KernelSource::file_name() const {
+  return language == "opencl-c" ? "kernel.cl" : language == "glsl" ? "kernel.comp" : "kernel.c";
+}
+
 KernelSource kernel_source(const Module& fixed, const std::string& name,
-                           const target::Target& target, pipeline::ImplementOptions options) {
+                           const target::Target& target, pipeline::ImplementOptions options,
+                           const std::vector<UserSource>& user_sources) {
   KernelSource source;
+  if (const auto own = options.foreign.find(name); own != options.foreign.end()) {
+    for (const UserSource& one : user_sources) {
+      if (own->second.implementation.provider != "user:" + one.file) continue;
+      source.code = one.text;
+      source.language = language_of(target);
+    }
+    return source;
+  }
   Module alone = passes::kernel_alone(fixed, name);
   alone.attrs = fixed.attrs;
-  std::erase_if(options.foreign, [&](const auto& one) { return one.first != name; });
+  options.foreign.clear();
   options.cache = nullptr;  // what it has is not scheduled again
   options.rewrite = [&source, own = options.rewrite](const std::string& kernel,
                                                      tir::PrimFuncRef scheduled) {
@@ -18,6 +48,13 @@ KernelSource kernel_source(const Module& fixed, const std::string& name,
     source.loops = text::print(*result, kernel);
     return result;
   };
+  if (target.description.code == target::CodeKind::kGlsl) {
+    options.lowered = [&](const codegen::DeviceFunc& launch) {
+      source.language = language_of(target);
+      source.code +=
+          "// launch " + launch.entry + "\n" + codegen::emit_glsl(launch, target.description);
+    };
+  }
   const auto executable = pipeline::implement(alone, target, options);
   for (const ModuleBlob& blob : executable->modules) {
     if (blob.format != "opencl-c") continue;

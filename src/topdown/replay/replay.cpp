@@ -260,6 +260,20 @@ Failure failure_of(const Error& contained) {
   return contained.fault == PlatformFault::kTimeout ? Failure::kTimeout : Failure::kCrash;
 }
 
+void judge_source(KernelVerdict& verdict, const Errors& source, const std::string& output,
+                  int64_t sequence) {
+  if (within_bound(source)) return;
+  verdict.source_wrong = true;
+  std::optional<SourceError>& worst = verdict.source_error;
+  if (worst && std::pair(worst->mask_mismatches, worst->ratio) >=
+                   std::pair(source.mask_mismatches, source.max_ratio)) {
+    return;
+  }
+  worst = {output,           sequence,
+           source.max_abs,   source.bound_at_max,
+           source.max_ratio, source.mask_mismatches};
+}
+
 const char* failure_name(Failure failure) {
   switch (failure) {
     case Failure::kNone:
@@ -375,7 +389,7 @@ Result<KernelVerdict> replay_calls(const Suite& suite, Judge& judge, int32_t ker
       verdict.tolerated |= comparison.tolerated;
       verdict.judged += comparison.target.judged;
       verdict.elements += (*outputs)[o].size();
-      verdict.source_wrong |= !within_bound(comparison.source);
+      judge_source(verdict, comparison.source, info.params[written[o]], call.sequence);
       group.ratio = std::max(group.ratio, comparison.target.mask_mismatches > 0
                                               ? std::numeric_limits<double>::infinity()
                                               : comparison.target.max_ratio);

@@ -30,6 +30,14 @@ bool is_refusal(const Error& error);
 // Of an error that a sandbox contains.
 Failure failure_of(const Error& contained);
 
+// Where the source is farthest outside of its own bound.
+struct SourceError {
+  std::string output;  // parameter name
+  int64_t sequence = -1;
+  double error = 0, bound = 0, ratio = 0;
+  int64_t mask_mismatches = 0;  // elements that are NaN or infinite in the source or the judge only
+};
+
 // What the tests of one kernel say.
 struct KernelVerdict {
   std::string kernel;
@@ -45,6 +53,7 @@ struct KernelVerdict {
   // Elements judged of how many; fewer than all above Judge::kSampleAbove.
   int64_t judged = 0, elements = 0;
   bool source_wrong = false;
+  std::optional<SourceError> source_error;  // where it is; verdicts of older states have none
   bool passed = true;
   // The kernel only calls a library routine: nothing but the source's output says what is right.
   bool against_source = false;
@@ -56,6 +65,10 @@ struct KernelVerdict {
   std::optional<Tolerance> tolerance;  // that its bounds were widened by
   bool tolerated = false;              // it passes only with that
 };
+
+// Takes the source's own errors on an output into the verdict.
+void judge_source(KernelVerdict& verdict, const Errors& source, const std::string& output,
+                  int64_t sequence);
 
 // Evaluates specs in f64; remembers each call's answer, so that several targets share it.
 class Judge {

@@ -4,6 +4,7 @@
 
 #include "topdown/report/html.h"
 #include "topdown/report/localize_report.h"
+#include "topdown/report/pass_report.h"
 #include "topdown/report/report.h"
 #include "topdown/report/report_parts.h"
 
@@ -20,7 +21,9 @@ CiCase kernel_case(const KernelVerdict& verdict, const std::string& outcome, boo
   const bool masked = verdict.worst.target.mask_mismatches > 0;
   one.error = masked ? "NaN or infinite" : number(verdict.worst.target.max_abs);
   one.bound = number(verdict.worst.allowed);
-  one.granted = tolerance_text(verdict);
+  for (const std::string& text : {tolerance_text(verdict), source_text(verdict)}) {
+    if (!text.empty()) one.remarks += (one.remarks.empty() ? "" : "; ") + text;
+  }
   one.seconds = verdict.seconds;
   if (passed) return one;
   if (!verdict.passed && verdict.failed == Failure::kNone) {
@@ -28,9 +31,24 @@ CiCase kernel_case(const KernelVerdict& verdict, const std::string& outcome, boo
                   ": error " + one.error + ", bound " + one.bound + ", " +
                   number(verdict.worst.target.max_ulp) + " ULP\n";
   }
-  for (const std::string& text : {verdict.failure, verdict.note}) {
+  for (const std::string& text : {verdict.failure, verdict.note, source_text(verdict)}) {
     if (!text.empty()) one.details += text + "\n";
   }
+  return one;
+}
+
+CiCase culprit_case(const Culprit& culprit) {
+  CiCase one = kernel_case(culprit.verdict, found_text(culprit), false);
+  one.name = culprit.kernel;
+  one.details += culprit_text(culprit, false) + "\n";
+  return one;
+}
+
+CiCase skipped_case(const std::string& name, const std::string& outcome) {
+  CiCase one;
+  one.name = name;
+  one.result = CiCase::Result::kSkipped;
+  one.outcome = outcome;
   return one;
 }
 
@@ -110,11 +128,7 @@ CiReport ci_report(const std::string& title, const Migration& migration) {
     report.cases.push_back(std::move(one));
   }
   for (const std::string& name : migration.untried) {
-    CiCase one;
-    one.name = name;
-    one.result = CiCase::Result::kSkipped;
-    one.outcome = "not tried";
-    report.cases.push_back(std::move(one));
+    report.cases.push_back(skipped_case(name, "not tried"));
   }
   if (migration.target_ran) {
     CiCase one = model_case("whole model", migration.whole, report.passed);
@@ -134,19 +148,46 @@ CiReport ci_report(const std::string& title, const Localization& localization) {
   report.passed = !localization.found();
   report.verdict = localization_text(localization) + ".";
   if (localization.source_nan) report.cases.push_back(source_case(*localization.source_nan));
+  const auto culprit_of = [&](const std::string& kernel) -> const Culprit* {
+    const auto found = std::ranges::find(localization.culprits, kernel, &Culprit::kernel);
+    return found == localization.culprits.end() ? nullptr : &*found;
+  };
   for (const KernelVerdict& verdict : localization.verdicts) {
-    const auto culprit = std::ranges::find(localization.culprits, verdict.kernel, &Culprit::kernel);
-    const bool accused = culprit != localization.culprits.end();
-    CiCase one = kernel_case(
-        accused ? culprit->verdict : verdict,
-        accused && verdict.passed ? "wrong in the model" : verdict_outcome(verdict), !accused);
-    if (accused) one.details += culprit_text(*culprit, false) + "\n";
-    report.cases.push_back(std::move(one));
+    const Culprit* culprit = culprit_of(verdict.kernel);
+    report.cases.push_back(culprit ? culprit_case(*culprit)
+                                   : kernel_case(verdict, verdict_outcome(verdict), true));
+  }
+  // The bisection accuses kernels that the suite does not know, too.
+  for (const Culprit& culprit : localization.culprits) {
+    if (std::ranges::find(localization.verdicts, culprit.kernel, &KernelVerdict::kernel) ==
+        localization.verdicts.end()) {
+      report.cases.push_back(culprit_case(culprit));
+    }
+  }
+  for (const std::string& name : localization.untested) {
+    if (!culprit_of(name)) report.cases.push_back(skipped_case(name, "not in the suite"));
   }
   if (localization.target_ran) {
     report.cases.push_back(
         model_case("whole model", localization.whole, localization.whole.passed));
   }
+  return report;
+}
+
+CiReport ci_report(const std::string& title, const PassBisection& bisection) {
+  CiReport report;
+  report.title = title;
+  report.passed = !bisection.found();
+  report.verdict = pass_verdict(bisection) + ".";
+  for (const PassFinding& finding : pass_findings(bisection)) {
+    CiCase one;
+    one.name = finding.name;
+    one.result = CiCase::Result::kFailed;
+    one.outcome = "makes the model wrong";
+    one.details = finding.text + "\n";
+    report.cases.push_back(std::move(one));
+  }
+  report.cases.push_back(model_case("whole model", bisection.whole, bisection.whole.passed));
   return report;
 }
 
@@ -166,10 +207,10 @@ std::string junit_xml(const CiReport& report) {
     } else if (one.result == CiCase::Result::kFailed) {
       ++failures;
       cases += ">\n      <failure type=\"" + escaped(one.outcome) + "\" message=\"" +
-               escaped(one.outcome + ", layers " + one.layers) + "\">" + escaped(one.details) +
-               "</failure>\n    </testcase>\n";
-    } else if (!one.granted.empty()) {
-      cases += "><system-out>" + escaped(one.granted) + "</system-out></testcase>\n";
+               escaped(one.outcome + (one.layers.empty() ? "" : ", layers " + one.layers)) + "\">" +
+               escaped(one.details) + "</failure>\n    </testcase>\n";
+    } else if (!one.remarks.empty()) {
+      cases += "><system-out>" + escaped(one.remarks) + "</system-out></testcase>\n";
     } else {
       cases += "/>\n";
     }
@@ -193,7 +234,7 @@ std::string markdown_summary(const CiReport& report) {
   auto row = [](const CiCase& one) {
     return "| " + markdown_cell(one.name) + " | " + markdown_cell(one.layers) + " | " + one.error +
            " | " + one.bound + " | " + markdown_cell(one.outcome) +
-           (one.granted.empty() ? "" : "; " + markdown_cell(one.granted)) + " |\n";
+           (one.remarks.empty() ? "" : "; " + markdown_cell(one.remarks)) + " |\n";
   };
   std::string failed, rest;
   for (const CiCase& one : report.cases) {
@@ -202,7 +243,8 @@ std::string markdown_summary(const CiReport& report) {
       continue;
     }
     failed += "\n### " + markdown_cell(one.name) + ": " + markdown_cell(one.outcome) +
-              "\n\nLayers: " + markdown_cell(one.layers) + "\n\n" + markdown_block(one.details);
+              (one.layers.empty() ? "" : "\n\nLayers: " + markdown_cell(one.layers)) + "\n\n" +
+              markdown_block(one.details);
   }
   text += failed;
   if (!rest.empty()) {

@@ -5,12 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "topdown/localize/bisect_passes.h"
 #include "topdown/localize/localize.h"
 #include "topdown/migrate/migrate.h"
 
 namespace tapml::topdown {
 
-// A kernel, or the whole model.
+// A kernel, a pass, or the whole model.
 struct CiCase {
   enum class Result : uint8_t { kPassed, kFailed, kSkipped };
   std::string name, layers;
@@ -18,7 +19,7 @@ struct CiCase {
   std::string outcome;  // "differs", "migrated", ...
   std::string error, bound;
   std::string details;  // of a failure, several lines
-  std::string granted;  // tolerance_text()
+  std::string remarks;  // tolerance_text() and source_text()
   double seconds = 0;
 };
 
@@ -32,6 +33,8 @@ struct CiReport {
 CiReport ci_report(const std::string& title, const std::vector<KernelVerdict>& verdicts);
 CiReport ci_report(const std::string& title, const Migration& migration);
 CiReport ci_report(const std::string& title, const Localization& localization);
+// A case for each culprit among the passes, and the whole model.
+CiReport ci_report(const std::string& title, const PassBisection& bisection);
 
 // One suite with one case each; whatever stands in texts, the document is well-formed.
 std::string junit_xml(const CiReport& report);

@@ -44,6 +44,12 @@ std::string shapes_cell(const KernelVerdict& verdict) {
   return cell;
 }
 
+// Of tables of outcomes.
+std::string source_remark(const KernelVerdict& verdict) {
+  const std::string text = source_text(verdict);
+  return text.empty() ? "" : void_element("br") + escaped(text);
+}
+
 // Cells of a row: number, kernel with its layers, outcome, calls, shapes, error, bound, ratio, ULP,
 // logits error, implementation, time.
 std::string kernel_row(const PageKernel& kernel, size_t index, bool hybrids) {
@@ -55,7 +61,8 @@ std::string kernel_row(const PageKernel& kernel, size_t index, bool hybrids) {
   std::string row = cell(std::to_string(index + 1)) + cell(name) +
                     cell(chip(kernel) + " " +
                          (kernel.wrong() ? link(failure_anchor(index), escaped(kernel.outcome))
-                                         : escaped(kernel.outcome)));
+                                         : escaped(kernel.outcome)) +
+                         (kernel.verdict ? source_remark(*kernel.verdict) : ""));
   if (kernel.verdict) {
     const KernelVerdict& v = *kernel.verdict;
     const bool judged = was_judged(v);
@@ -94,8 +101,7 @@ std::string facts_of(const PageKernel& kernel) {
       fact("over the output", "relative " + number(e.max_relative) + " at most, cosine " +
                                   number(e.cosine) + ", NMSE " + number(e.nmse) + ", " +
                                   std::to_string(e.judged) + " elements judged");
-      fact("source", "error " + number(v.worst.source.max_abs) +
-                         (v.source_wrong ? ": the source is wrong itself" : ""));
+      fact("source", "error " + number(v.worst.source.max_abs) + source_remark(v));
     } else if (v.worst_sequence >= 0) {
       fact("where", "call " + std::to_string(v.worst_sequence));
     }
@@ -123,7 +129,9 @@ std::string failure_part(const PageKernel& kernel, size_t index) {
   part += facts_of(kernel);
   if (kernel.verdict && kernel.verdict->difference) part += heat_map(*kernel.verdict->difference);
   if (!kernel.reproducer.empty()) {
-    part += element("p", "To see it again:") + element("pre", escaped(kernel.reproducer));
+    part += element("p", kernel.beside_page ? "To see it again, in the folder of this page:"
+                                            : "To see it again:") +
+            element("pre", escaped(kernel.reproducer));
   }
   if (!kernel.source) return part;
   auto folded = [&](const std::string& name, const std::string& text) {

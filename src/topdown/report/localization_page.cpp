@@ -15,7 +15,8 @@ KernelState state_of(const KernelVerdict& verdict) {
   return verdict.passed ? KernelState::kPassed : KernelState::kDiffers;
 }
 
-void accuse(PageKernel& kernel, const Culprit& culprit, const std::string& target) {
+void accuse(PageKernel& kernel, const Culprit& culprit, const std::string& target,
+            const CommandOptions& options) {
   kernel.verdict = &culprit.verdict;
   kernel.groups = culprit.verdict.groups;
   kernel.outcome = found_text(culprit);
@@ -37,15 +38,18 @@ void accuse(PageKernel& kernel, const Culprit& culprit, const std::string& targe
   if (culprit.smallest) {
     kernel.details.emplace_back("smallest failing input", smallest_text(*culprit.smallest));
   }
-  if (const std::string again = reproducer_command(culprit, target); !again.empty()) {
+  const std::string again = reproducer_command(culprit, target, options);
+  if (!again.empty()) {
     kernel.reproducer = "cd " + quoted_word(culprit.kernel) + " && " + again;
+    kernel.beside_page = true;
   }
 }
 
 }  // namespace
 
 std::string localization_html(const Localization& localization, const std::string& model,
-                              const std::string& prompt, const std::string& command) {
+                              const std::string& prompt, const std::string& command,
+                              const CommandOptions& options) {
   PageContent content;
   content.command = "localize";
   content.title = model + ": " + localization.source + " to " + localization.target;
@@ -63,7 +67,8 @@ std::string localization_html(const Localization& localization, const std::strin
       kernel.outcome = "not in the suite";
     }
     const auto culprit = std::ranges::find(localization.culprits, name, &Culprit::kernel);
-    if (culprit != localization.culprits.end()) accuse(kernel, *culprit, localization.target);
+    if (culprit != localization.culprits.end())
+      accuse(kernel, *culprit, localization.target, options);
     content.kernels.push_back(std::move(kernel));
   };
   for (const KernelVerdict& verdict : localization.verdicts) add(verdict.kernel, &verdict);

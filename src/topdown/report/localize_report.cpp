@@ -77,6 +77,7 @@ Json culprit_json(const Culprit& culprit) {
   if (culprit.smallest) json.set("smallest", smallest_json(*culprit.smallest));
   json.set("loops", Json::string(culprit.source.loops));
   json.set("code", Json::string(culprit.source.code));
+  json.set("language", Json::string(culprit.source.language));
   return json;
 }
 
@@ -161,30 +162,34 @@ Json localization_json(const Localization& localization) {
                        {"seconds", real(localization.seconds)}});
 }
 
-std::string reproducer_command(const Culprit& culprit, const std::string& target) {
+std::string reproducer_command(const Culprit& culprit, const std::string& target,
+                               const CommandOptions& options) {
   if (!culprit.smallest && !culprit.failing) return "";
-  return "tapml replay suite --target " + target +
-         (user_file(culprit.verdict).empty() ? "" : " --kernels kernels");
+  return replay_command(
+      "suite", target, "",
+      options_of_reproducer(with_absolute_paths(options), culprit.verdict, "kernels"));
 }
 
 Status write_reproducer(const Culprit& culprit, const std::string& target,
-                        const std::string& folder) {
+                        const CommandOptions& options, const std::string& folder) {
   TAPML_TRY(make_folder(folder));
-  TAPML_TRY(write_text_atomic(folder + "/loops.txt", culprit.source.loops));
+  std::string code;
+  if (!culprit.source.loops.empty()) {
+    TAPML_TRY(write_text_atomic(folder + "/loops.txt", culprit.source.loops));
+    code = "`loops.txt` is the tensor program that the target runs";
+  }
   if (!culprit.source.code.empty()) {
-    TAPML_TRY(write_text_atomic(folder + "/kernel.cl", culprit.source.code));
+    const std::string file = culprit.source.file_name();
+    TAPML_TRY(write_text_atomic(folder + "/" + file, culprit.source.code));
+    code +=
+        code.empty() ? "`" + file + "` is its code, written by hand" : ", `" + file + "` its code";
   }
-  const std::string own = user_file(culprit.verdict);
-  if (!own.empty()) {
-    TAPML_ASSIGN(const std::string text, read_text_file(own));
-    TAPML_TRY(make_folder(folder + "/kernels"));
-    TAPML_TRY(write_text_atomic(folder + "/kernels/" + own.substr(own.rfind('/') + 1), text));
-  }
+  TAPML_TRY(write_user_source(culprit.verdict, culprit.source, folder));
   std::string readme =
       "# " + culprit.kernel + " on " + target + "\n\n" + found_text(culprit) + ", " +
       rate_text(culprit) + "\n\n    " + error_text(culprit) +
       "\n\nLayers of the model behind it: " + origin_summary(culprit.verdict.origin) + ".\n";
-  const std::string command = reproducer_command(culprit, target);
+  const std::string command = reproducer_command(culprit, target, options);
   if (culprit.smallest) {
     TAPML_TRY(save_suite(culprit.smallest->suite, folder + "/suite"));
     readme += "\n`suite` holds the smallest failing input that was found: " +
@@ -196,8 +201,7 @@ Status write_reproducer(const Culprit& culprit, const std::string& target,
     readme += "\nIts carved tests pass: it fails only in the model.\n";
   }
   if (!command.empty()) readme += " To see it again, here:\n\n    " + command + "\n";
-  readme += "\n`loops.txt` is the tensor program that the target runs" +
-            std::string(culprit.source.code.empty() ? "" : ", `kernel.cl` its code") + ".\n";
+  if (!code.empty()) readme += "\n" + code + ".\n";
   return write_text_atomic(folder + "/README.md", readme);
 }
 

@@ -6,6 +6,7 @@
 
 #include "io/json.h"
 #include "topdown/localize/localize.h"
+#include "topdown/report/command_line.h"
 
 namespace tapml::topdown {
 
@@ -19,17 +20,20 @@ std::string localization_text(const Localization& localization);
 
 Json localization_json(const Localization& localization);
 
-// Writes a culprit's files below `folder` (README.md, loops.txt, kernel.cl where the code is text,
-// suite/ with the smallest failing input or else the failing call, kernels/ with the user's own
-// source),
-// so that the failure is seen again without the model. `target` as `replay` takes it.
+// Writes a culprit's files below `folder` (README.md, loops.txt, the code where it is text, suite/
+// with the smallest failing input or else the failing call, kernels/ with the user's own source),
+// so that the failure is seen again without the model. `target` as `replay` takes it, `options`
+// those of the localization.
 Status write_reproducer(const Culprit& culprit, const std::string& target,
-                        const std::string& folder);
-// The command that shows the failure again; empty where no carved test fails.
-std::string reproducer_command(const Culprit& culprit, const std::string& target);
+                        const CommandOptions& options, const std::string& folder);
+// The command that, given in that folder, shows the failure again; empty where no carved test
+// fails.
+std::string reproducer_command(const Culprit& culprit, const std::string& target,
+                               const CommandOptions& options);
 
 // One self-contained page.
 std::string localization_html(const Localization& localization, const std::string& model,
-                              const std::string& prompt, const std::string& command);
+                              const std::string& prompt, const std::string& command,
+                              const CommandOptions& options);
 
 }  // namespace tapml::topdown

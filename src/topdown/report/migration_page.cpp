@@ -22,13 +22,13 @@ std::string how_to_see(const Migration& migration, const MigrationStep& step,
                        const ReportTexts& texts) {
   const std::string& kernel = step.verdict.kernel;
   const auto failed = migration.failed.find(kernel);
+  const CommandOptions options = with_absolute_paths(texts.options);
   if (texts.failures && failed != migration.failed.end() && failed->second.suite) {
-    return "tapml replay " + quoted_word(kernel + "/suite") + " --target " +
-           quoted_word(migration.target) + texts.replay_options;
+    return replay_command(kernel + "/suite", migration.target, "",
+                          options_of_reproducer(options, step.verdict, kernel + "/kernels"));
   }
-  return "tapml localize " + quoted_word(texts.model) + " --from " + quoted_word(migration.source) +
-         " --to " + quoted_word(migration.target) + " --prompt " + quoted_word(texts.prompt) +
-         texts.replay_options;
+  return model_command("localize", absolute_path(texts.model), migration.source, migration.target,
+                       texts.prompt, options);
 }
 
 std::string end_text(const Migration& migration) {
@@ -62,6 +62,7 @@ std::string migration_html(const Migration& migration, const ReportTexts& texts)
         kernel.source = &it->second.source;
       }
       kernel.reproducer = how_to_see(migration, step, texts);
+      kernel.beside_page = true;
       if (step.unit != kernel.name) kernel.details.emplace_back("tried with", step.unit);
     }
     content.kernels.push_back(std::move(kernel));
@@ -99,6 +100,11 @@ Status write_failures(const Migration& migration, const std::string& folder) {
     const std::string own = folder + "/" + kernel;
     TAPML_TRY(make_folder(own));
     TAPML_TRY(save_suite(*failed.suite, own + "/suite"));
+    for (const MigrationStep& step : migration.steps) {
+      if (step.verdict.kernel == kernel) {
+        TAPML_TRY(write_user_source(step.verdict, failed.source, own));
+      }
+    }
   }
   return {};
 }

@@ -33,7 +33,8 @@ struct PageKernel {
   // The model's check with it on the target; null: there was none.
   const ModelCheck* hybrid = nullptr;
   const KernelSource* source = nullptr;
-  std::string reproducer;                                    // a command; empty: none
+  std::string reproducer;    // a command; empty: none
+  bool beside_page = false;  // it names what lies beside the page, all else by absolute paths
   std::vector<std::pair<std::string, std::string>> details;  // more rows about a failure
 
   bool wrong() const { return state != KernelState::kPassed && state != KernelState::kUntested; }

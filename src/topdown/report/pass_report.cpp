@@ -1,6 +1,7 @@
 #include "topdown/report/pass_report.h"
 
 #include "base/host/terminal.h"
+#include "topdown/report/page_content.h"
 #include "topdown/report/report_parts.h"
 
 namespace tapml::topdown {
@@ -43,7 +44,18 @@ std::string pass_text(const PassCulprit& culprit, bool colors) {
          ", the program is right before it and wrong after it: " + wrong_text(culprit.check);
 }
 
-std::string verdict_text(const PassBisection& bisection) {
+Json setting_json(const SettingCulprit& culprit) {
+  std::vector<Json> settings, kernels;
+  for (const std::string& name : culprit.settings) settings.push_back(Json::string(name));
+  for (const std::string& name : culprit.kernels) kernels.push_back(Json::string(name));
+  return Json::object({{"settings", Json::array(std::move(settings))},
+                       {"kernels", Json::array(std::move(kernels))},
+                       {"check", check_json(culprit.check)}});
+}
+
+}  // namespace
+
+std::string pass_verdict(const PassBisection& bisection) {
   if (bisection.whole.passed) return "nothing is wrong on " + bisection.target;
   if (!bisection.settings.empty() || bisection.pass) {
     const size_t count = bisection.settings.size() + (bisection.pass ? 1 : 0);
@@ -56,16 +68,16 @@ std::string verdict_text(const PassBisection& bisection) {
          "the platform; \"tapml localize\" without --bisect names the kernels";
 }
 
-Json setting_json(const SettingCulprit& culprit) {
-  std::vector<Json> settings, kernels;
-  for (const std::string& name : culprit.settings) settings.push_back(Json::string(name));
-  for (const std::string& name : culprit.kernels) kernels.push_back(Json::string(name));
-  return Json::object({{"settings", Json::array(std::move(settings))},
-                       {"kernels", Json::array(std::move(kernels))},
-                       {"check", check_json(culprit.check)}});
+std::vector<PassFinding> pass_findings(const PassBisection& bisection) {
+  std::vector<PassFinding> findings;
+  for (const SettingCulprit& culprit : bisection.settings) {
+    findings.push_back({joined(culprit.settings, " with "), setting_text(culprit, false)});
+  }
+  if (bisection.pass) {
+    findings.push_back({bisection.pass->pass, pass_text(*bisection.pass, false)});
+  }
+  return findings;
 }
-
-}  // namespace
 
 std::string pass_bisection_text(const PassBisection& bisection, bool colors) {
   std::string text;
@@ -73,7 +85,7 @@ std::string pass_bisection_text(const PassBisection& bisection, bool colors) {
     text += setting_text(culprit, colors) + "\n";
   }
   if (bisection.pass) text += pass_text(*bisection.pass, colors) + "\n";
-  return text + verdict_text(bisection);
+  return text + pass_verdict(bisection);
 }
 
 Json pass_bisection_json(const PassBisection& bisection) {
@@ -97,6 +109,31 @@ Json pass_bisection_json(const PassBisection& bisection) {
                                    {"check", check_json(bisection.pass->check)}}));
   }
   return json;
+}
+
+std::string pass_bisection_html(const PassBisection& bisection, const std::string& model,
+                                const std::string& prompt, const std::string& command) {
+  PageContent content;
+  content.command = "localize --bisect passes";
+  content.title = model + ": passes, " + bisection.source + " to " + bisection.target;
+  content.passed = !bisection.found();
+  content.verdict = pass_verdict(bisection) + ".";
+  content.checks.push_back({"everything on", bisection.whole});
+  if (bisection.found()) content.checks.push_back({"everything left out", bisection.bare});
+  content.texts = {{"prompt", prompt}};
+  for (const PassFinding& finding : pass_findings(bisection)) {
+    content.texts.push_back({finding.name, finding.text});
+  }
+  if (bisection.pass) {
+    content.texts.push_back({"the program before " + bisection.pass->pass, bisection.pass->before});
+    content.texts.push_back({"the program after it", bisection.pass->after});
+  }
+  content.remarks.push_back("Runs of the model on the target: " + std::to_string(bisection.runs) +
+                            "; evaluations of programs: " + std::to_string(bisection.evaluations));
+  content.seconds = bisection.seconds;
+  content.devices = {{"target", bisection.target, bisection.target_info}};
+  content.command_line = command;
+  return report_page(content);
 }
 
 }  // namespace tapml::topdown

@@ -156,7 +156,18 @@ Result<KernelVerdict> read_verdict(const JsonObjectReader& json) {
   TAPML_ASSIGN(const JsonObjectReader source, json.required_object("source"));
   TAPML_ASSIGN(verdict.worst.source, read_errors(source));
   settle(verdict.worst);
-  // Both are missing in what earlier versions wrote.
+  // The rest but the time may be missing, also in what earlier versions wrote.
+  TAPML_ASSIGN(const auto wrong, json.optional_object("source_error"));
+  if (wrong) {
+    SourceError worst;
+    TAPML_ASSIGN(worst.output, wrong->required_string("output"));
+    TAPML_ASSIGN(worst.sequence, wrong->required_int("call"));
+    TAPML_TRY(read_real(*wrong, "error", worst.error));
+    TAPML_TRY(read_real(*wrong, "bound", worst.bound));
+    TAPML_TRY(read_real(*wrong, "error_over_bound", worst.ratio));
+    TAPML_ASSIGN(worst.mask_mismatches, wrong->required_int("nan_inf_mismatches"));
+    verdict.source_error = std::move(worst);
+  }
   TAPML_ASSIGN(const std::vector<Json>* groups, json.optional_array("call_groups"));
   for (size_t i = 0; groups && i < groups->size(); ++i) {
     const JsonObjectReader one((*groups)[i], json.source(),

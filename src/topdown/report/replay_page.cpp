@@ -18,7 +18,7 @@ std::string replay_verdict(const Replayed& replayed) {
 }
 
 std::string replay_html(const Replayed& replayed, const std::string& command,
-                        const std::string& options) {
+                        const CommandOptions& options) {
   PageContent content;
   content.command = "replay";
   content.title = replayed.suite + " on " + replayed.target;
@@ -34,9 +34,8 @@ std::string replay_html(const Replayed& replayed, const std::string& command,
     kernel.verdict = &verdict;
     kernel.groups = verdict.groups;
     if (kernel.wrong()) {
-      kernel.reproducer = "tapml replay " + quoted_word(replayed.suite) + " --target " +
-                          quoted_word(replayed.target) + " --kernel " + quoted_word(kernel.name) +
-                          options;
+      kernel.reproducer = replay_command(replayed.suite, replayed.target, kernel.name,
+                                         options_of_kernel(options, kernel.name));
     }
     content.kernels.push_back(std::move(kernel));
   }

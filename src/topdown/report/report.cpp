@@ -28,6 +28,20 @@ std::string tolerance_text(const KernelVerdict& verdict) {
   return text + std::string(verdict.tolerated ? "needed" : "not needed") + "): " + tolerance.reason;
 }
 
+std::string source_text(const KernelVerdict& verdict) {
+  if (!verdict.source_wrong) return "";
+  std::string text = "the source is outside of its own bound";
+  if (!verdict.source_error) return text;
+  const SourceError& worst = *verdict.source_error;
+  text += ": " + worst.output + " of call " + std::to_string(worst.sequence) + ", ";
+  if (worst.mask_mismatches > 0) {
+    return text + std::to_string(worst.mask_mismatches) +
+           (worst.mask_mismatches == 1 ? " element that is" : " elements that are") +
+           " NaN or infinite on one side only";
+  }
+  return text + "error " + number(worst.error) + ", bound " + number(worst.bound);
+}
+
 std::string indented(const std::string& text) {
   std::string result;
   for (char c : text) {
@@ -45,7 +59,7 @@ std::string verdict_header() {
 
 std::string verdict_row(const KernelVerdict& verdict, const std::string& outcome, bool colors) {
   bool good = outcome == "migrated" || outcome == "pass";
-  std::string shown = pad(outcome + (verdict.source_wrong ? " (source!)" : ""), 14);
+  std::string shown = pad(outcome, 14);
   // Nothing but the source's output was there to judge by.
   if (verdict.against_source) shown += " (source only)";
   double error = verdict.worst.target.mask_mismatches > 0 ? NAN : verdict.worst.target.max_abs;
@@ -81,6 +95,16 @@ Json verdict_json(const KernelVerdict& verdict) {
                             {"call_groups", groups_json(verdict.groups)},
                             {"seconds", real(verdict.seconds)}});
   if (verdict.difference) json.set("difference", difference_json(*verdict.difference));
+  if (verdict.source_error) {
+    const SourceError& worst = *verdict.source_error;
+    json.set("source_error",
+             Json::object({{"output", Json::string(worst.output)},
+                           {"call", Json::integer(worst.sequence)},
+                           {"error", real(worst.error)},
+                           {"bound", real(worst.bound)},
+                           {"error_over_bound", real(worst.ratio)},
+                           {"nan_inf_mismatches", Json::integer(worst.mask_mismatches)}}));
+  }
   if (verdict.tolerance) {
     json.set("tolerance", Json::object({{"kernel", Json::string(verdict.tolerance->kernel)},
                                         {"factor", real(verdict.tolerance->factor)},

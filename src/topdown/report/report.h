@@ -6,6 +6,7 @@
 
 #include "io/json.h"
 #include "topdown/migrate/migrate.h"
+#include "topdown/report/command_line.h"
 
 namespace tapml::topdown {
 
@@ -25,9 +26,10 @@ struct ReportTexts {
   std::string source_text, target_text;  // continuations
   std::string command;
   // Beside the page lies a folder for each kernel whose tests fail, with its failing call
-  // (write_failures), and how to replay it, after the suite.
+  // (write_failures).
   bool failures = false;
-  std::string replay_options;
+  // Of the commands that show a failure again; `max_tokens`: decode steps of the hybrid runs.
+  CommandOptions options;
 };
 
 // One sentence: whether it is complete.
@@ -39,7 +41,7 @@ std::string copies_text(const Migration& migration);
 // One self-contained page.
 std::string migration_html(const Migration& migration, const ReportTexts& texts);
 // Writes FOLDER/KERNEL/suite for each kernel whose tests fail: the failing call alone, which
-// replays without the model.
+// replays without the model; FOLDER/KERNEL/kernels with the user's own source where it is one.
 Status write_failures(const Migration& migration, const std::string& folder);
 
 // What a replay found.
@@ -55,9 +57,9 @@ struct Replayed {
   bool passed() const;
 };
 std::string replay_verdict(const Replayed& replayed);  // one sentence
-// One self-contained page. `options` follow the suite in a command that replays one kernel.
+// One self-contained page. `options` are those of a command that replays one kernel.
 std::string replay_html(const Replayed& replayed, const std::string& command,
-                        const std::string& options);
+                        const CommandOptions& options);
 
 // Of every kernel, in the steps' order.
 std::vector<const KernelVerdict*> verdicts_of(const Migration& migration);
@@ -73,6 +75,8 @@ std::string user_kernels_text(const std::vector<const KernelVerdict*>& verdicts)
 Json user_kernels_json(const std::vector<const KernelVerdict*>& verdicts);
 // What was granted to a kernel, and why; empty where nothing was.
 std::string tolerance_text(const KernelVerdict& verdict);
+// How far the source is outside of its own bound; empty where it is not.
+std::string source_text(const KernelVerdict& verdict);
 // Lines after the first one begin with blanks.
 std::string indented(const std::string& text);
 

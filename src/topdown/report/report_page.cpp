@@ -40,6 +40,7 @@ std::string counts_text(const PageContent& content) {
     text += std::string(text.empty() ? "" : ", ") + state_sign(state) + " " +
             std::to_string(count) + " " + state_name(state);
   }
+  if (content.kernels.empty()) return "Took " + seconds(content.seconds) + ".";
   return std::to_string(content.kernels.size()) +
          " kernels: " + (text.empty() ? "none tried" : text) + ". Took " +
          seconds(content.seconds) + ".";
@@ -146,10 +147,12 @@ std::string failure_anchor(size_t index) { return "failure-" + std::to_string(in
 
 std::string report_page(const PageContent& content) {
   Sections sections;
-  sections.add("map", "Map of the model", model_map(content.kernels));
-  sections.add("failures", "What is wrong", failure_parts(content.kernels));
-  sections.add("errors", "Errors by layer", error_plot(content.kernels));
-  sections.add("kernels", "Kernels", kernel_table(content.kernels));
+  if (!content.kernels.empty()) {
+    sections.add("map", "Map of the model", model_map(content.kernels));
+    sections.add("failures", "What is wrong", failure_parts(content.kernels));
+    sections.add("errors", "Errors by layer", error_plot(content.kernels));
+    sections.add("kernels", "Kernels", kernel_table(content.kernels));
+  }
   if (content.speed) {
     sections.add("speed", "Speed", speed_table(*content.speed, content.kernels));
   }

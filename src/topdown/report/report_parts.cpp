@@ -40,12 +40,6 @@ std::string layers_text(const KernelVerdict& verdict) {
   return text;
 }
 
-std::string quoted_word(const std::string& text) {
-  std::string word = "'";
-  for (char c : text) word += c == '\'' ? "'\\''" : std::string(1, c);
-  return word + "'";
-}
-
 // JSON has no infinity.
 Json real(double value) {
   return std::isfinite(value) ? Json::number(value) : Json::string(number(value));

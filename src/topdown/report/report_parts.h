@@ -16,7 +16,6 @@ std::string seconds(double value);                // "0.12 s"
 std::string pad(std::string text, size_t width);  // blanks behind, or cut
 std::string shapes_text(const KernelVerdict& verdict);
 std::string layers_text(const KernelVerdict& verdict);
-std::string quoted_word(const std::string& text);  // one word of a shell's command line
 
 Json real(double value);  // JSON has no infinity: a text then
 Json errors_json(const Errors& errors);

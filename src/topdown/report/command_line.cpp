@@ -1,0 +1,103 @@
+#include "topdown/report/command_line.h"
+
+#include <cstdio>
+#include <filesystem>
+
+#include "io/host/files.h"
+#include "topdown/report/report.h"
+
+namespace tapml::topdown {
+
+namespace {
+
+void add(std::string& line, const char* option, const std::string& value) {
+  if (!value.empty()) line += std::string(" ") + option + " " + quoted_word(value);
+}
+
+// What all three commands have.
+std::string shared_words(const CommandOptions& options) {
+  std::string line;
+  add(line, "--patterns", options.patterns);
+  for (const std::string& library : options.libraries) add(line, "--library", library);
+  add(line, "--kernels", options.kernels);
+  add(line, "--tolerance", options.tolerance);
+  add(line, "--token-file", options.token_file);
+  add(line, "--tls-ca", options.tls_ca);
+  if (options.in_process) line += " --in-process";
+  if (options.kernel_seconds) {
+    char text[32];
+    std::snprintf(text, sizeof text, " --kernel-timeout %g", *options.kernel_seconds);
+    line += text;
+  }
+  for (const std::string& plant : options.plants) add(line, "--plant", plant);
+  return line;
+}
+
+}  // namespace
+
+std::string quoted_word(const std::string& text) {
+  std::string word = "'";
+  for (char c : text) word += c == '\'' ? "'\\''" : std::string(1, c);
+  return word + "'";
+}
+
+std::string absolute_path(const std::string& path) {
+  std::error_code ignored;
+  if (path.empty() || !std::filesystem::exists(path, ignored)) return path;
+  const std::filesystem::path whole = std::filesystem::absolute(path, ignored);
+  return ignored ? path : whole.lexically_normal().string();
+}
+
+CommandOptions with_absolute_paths(CommandOptions options) {
+  for (std::string* file : {&options.patterns, &options.kernels, &options.tolerance, &options.model,
+                            &options.token_file, &options.tls_ca}) {
+    *file = absolute_path(*file);
+  }
+  for (std::string& library : options.libraries) library = absolute_path(library);
+  return options;
+}
+
+std::string model_command(const std::string& command, const std::string& model,
+                          const std::string& source, const std::string& target,
+                          const std::string& prompt, const CommandOptions& options) {
+  std::string line = "tapml " + command + " " + quoted_word(model);
+  add(line, "--quantize", options.quantize);
+  line += " --from " + quoted_word(source) + " --to " + quoted_word(target) + " --prompt " +
+          quoted_word(prompt);
+  if (options.max_tokens) line += " --max-tokens " + std::to_string(*options.max_tokens);
+  return line + shared_words(options);
+}
+
+std::string replay_command(const std::string& suite, const std::string& target,
+                           const std::string& kernel, const CommandOptions& options) {
+  std::string line = "tapml replay " + quoted_word(suite) + " --target " + quoted_word(target);
+  add(line, "--kernel", kernel);
+  add(line, "--model", options.model);
+  return line + shared_words(options);
+}
+
+CommandOptions options_of_kernel(CommandOptions options, const std::string& kernel) {
+  // A bug is planted into the kernel that its text names, or begins to name.
+  std::erase_if(options.plants, [&](const std::string& plant) {
+    return !kernel.starts_with(plant.substr(0, plant.find(':')));
+  });
+  return options;
+}
+
+CommandOptions options_of_reproducer(CommandOptions options, const KernelVerdict& verdict,
+                                     const std::string& kernels) {
+  options = options_of_kernel(std::move(options), verdict.kernel);
+  options.kernels = user_file(verdict).empty() ? "" : kernels;
+  options.model.clear();  // the call has its weights
+  return options;
+}
+
+Status write_user_source(const KernelVerdict& verdict, const KernelSource& source,
+                         const std::string& folder) {
+  const std::string own = user_file(verdict);
+  if (own.empty()) return {};
+  TAPML_TRY(make_folder(folder + "/kernels"));
+  return write_text_atomic(folder + "/kernels/" + own.substr(own.rfind('/') + 1), source.code);
+}
+
+}  // namespace tapml::topdown
