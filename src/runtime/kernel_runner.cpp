@@ -321,6 +321,7 @@ Result<std::unique_ptr<KernelRunner>> KernelRunner::create(
     Session& session, std::shared_ptr<const Executable> executable, BeyondLimits beyond) noexcept {
   if (!executable) return fail(internal_error("a runner of no executable"));
   TAPML_TRY(validate(*executable));
+  // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): without these few bytes all ends
   std::unique_ptr<KernelRunner> runner(new KernelRunner);
   runner->state_ = std::make_unique<State>(session, std::move(executable));
   TAPML_TRY(runner->state_->load(beyond));

@@ -18,14 +18,15 @@ class KernelRunnerTest : public ::testing::Test {
     ASSERT_TRUE(runner) << runner.error().to_string();
     runner_ = std::move(*runner);
   }
-  Tensor tensor(std::vector<float> values) { return *runtime::upload(*test_, f32(values)); }
+  Tensor tensor(const std::vector<float>& values) { return *runtime::upload(*test_, f32(values)); }
   static Tensor part_of(const Tensor& all, int64_t first, int64_t count) {
     Tensor part = all;
     part.offset = first * 4;
     part.shape = {count};
     return part;
   }
-  Error error(int32_t kernel, std::vector<Tensor> args, std::vector<int64_t> scalars) {
+  Error error(int32_t kernel, const std::vector<Tensor>& args,
+              const std::vector<int64_t>& scalars) {
     Status status = runner_->enqueue(kernel, args, scalars);
     EXPECT_FALSE(status);
     return status ? Error{} : status.error();
@@ -129,7 +130,7 @@ TEST_F(KernelRunnerTest, MistakesOfPreparation) {
   Tensor w = tensor({1, 2, 3, 4}), c = tensor({0, 0, 0, 0});
   Tensor small = *runtime::make_tensor(*test_, DType::kU8, {128});
   Tensor prepared = *runtime::make_tensor(*test_, DType::kU8, {256});
-  auto message = [&](int32_t kernel, std::vector<Tensor> sources, const Tensor& out) {
+  auto message = [&](int32_t kernel, const std::vector<Tensor>& sources, const Tensor& out) {
     Status status = runner_->prepare(kernel, sources, out);
     return status ? "done" : status.error().message;
   };

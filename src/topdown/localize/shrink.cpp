@@ -44,7 +44,10 @@ HostTensor leading_part(const HostTensor& tensor, const Shape& shape) {
     for (size_t d = 0; d < shape.size(); ++d) from = from * tensor.shape()[d] + at[d];
     std::copy_n(tensor.bytes().begin() + from * static_cast<int64_t>(bytes), bytes,
                 part.mutable_bytes().begin() + i * static_cast<int64_t>(bytes));
-    for (size_t d = shape.size(); d-- > 0 && ++at[d] == shape[d];) at[d] = 0;
+    for (size_t d = shape.size(); d > 0; --d) {
+      if (++at[d - 1] < shape[d - 1]) break;
+      at[d - 1] = 0;
+    }
   }
   return part;
 }
