@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
-#include "app/command_options.h"
 #include "app/isolation.h"
 #include "app/platforms.h"
 #include "base/host/interrupt.h"
@@ -14,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/kernel_progress.h"
 #include "cli/options.h"
+#include "cli/page_options.h"
 #include "cli/tolerance_options.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
@@ -47,13 +47,7 @@ struct LocalizeCommand {
 
 // Of the commands that the page shows.
 topdown::CommandOptions options_of(const LocalizeCommand& command) {
-  topdown::CommandOptions options =
-      command_options(command.libraries, command.remote, command.isolation);
-  options.quantize = command.quantize;
-  options.max_tokens = command.max_tokens;
-  options.patterns = command.patterns.file;
-  options.kernels = command.kernels;
-  options.tolerance = command.tolerance.file;
+  topdown::CommandOptions options = page_options(command);
   options.plants = command.plants;
   return options;
 }

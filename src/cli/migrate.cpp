@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include "app/command_options.h"
 #include "app/isolation.h"
 #include "app/libraries.h"
 #include "app/model.h"
@@ -15,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/kernel_progress.h"
 #include "cli/options.h"
+#include "cli/page_options.h"
 #include "cli/tolerance_options.h"
 #include "cli/trace.h"
 #include "io/host/files.h"
@@ -47,13 +47,7 @@ struct MigrateCommand {
 
 // Of the commands that the page shows.
 topdown::CommandOptions options_of(const MigrateCommand& command) {
-  topdown::CommandOptions options =
-      command_options(command.libraries, command.remote, command.isolation);
-  options.quantize = command.quantize;
-  options.max_tokens = command.max_tokens;
-  options.patterns = command.patterns.file;
-  options.kernels = command.kernels;
-  options.tolerance = command.tolerance.file;
+  topdown::CommandOptions options = page_options(command);
   if (!command.plant.empty()) options.plants = {command.plant};
   return options;
 }

@@ -15,6 +15,7 @@
 #include "topdown/kernels/plants/families.h"
 #include "topdown/kernels/skeleton.h"
 #include "topdown/kernels/user_kernels.h"
+#include "topdown/refused_kernel.h"
 #include "topdown/report/localize_report.h"
 #include "topdown/small_model.h"
 
@@ -409,18 +410,11 @@ TEST(Localize, AWrongKernelOfTheUserIsNamedWithItsSource) {
 }
 
 TEST(Localize, AKernelBeyondALimitOfTheDeviceIsTheOnlyCulprit) {
-  const target::Target target = target::parse_target("cpu");
   const std::string victim = kernel_named("rms_norm_");
-  std::string text =
-      kernel_skeleton(pipeline::fix_kernels(small_model().golden.model.module), victim, target);
-  const std::string groups = " in groups of ";
-  const size_t size = text.find(groups) + groups.size();
-  text.replace(size, text.find('\n', size) - size, "1000000");
-  testing::TempFolder folder;
-  testing::write_bytes(folder / "k.c", text);
   LocalizeOptions options;
   options.cache = &kernel_cache();
-  options.user_sources = read_user_sources(folder / ".", target);
+  const testing::TempFolder folder;
+  options.user_sources = too_large_for_devices(small_model().golden.model.module, victim, folder);
   Platforms platforms;
   DescribedSession session;
   session.described.limits.max_workgroup_threads = 65536;

@@ -11,10 +11,9 @@
 #include "support/sanitized.h"
 #include "support/temp_folder.h"
 #include "topdown/described_session.h"
-#include "topdown/kernels/skeleton.h"
-#include "topdown/kernels/user_kernels.h"
 #include "topdown/losing_session.h"
 #include "topdown/migrate/migration_state.h"
+#include "topdown/refused_kernel.h"
 #include "topdown/report/read_verdict.h"
 #include "topdown/report/report.h"
 #include "topdown/small_model.h"
@@ -304,16 +303,9 @@ TEST(Migrate, NaNOfTheSourceIsToldBeforeAnyKernelIsTried) {
 // The others move, and their tests say nothing of what cannot run.
 TEST(Migrate, AKernelBeyondALimitOfTheDeviceStays) {
   const std::string victim = kernels_of(plain()).at(3);
-  const target::Target target = target::parse_target("cpu");
-  std::string text =
-      kernel_skeleton(pipeline::fix_kernels(small_model().golden.model.module), victim, target);
-  const std::string groups = " in groups of ";
-  const size_t size = text.find(groups) + groups.size();
-  text.replace(size, text.find('\n', size) - size, "1000000");
-  testing::TempFolder folder;
-  testing::write_bytes(folder / "k.c", text);
   MigrateOptions options = short_run();
-  options.user_sources = read_user_sources(folder / ".", target);
+  const testing::TempFolder folder;
+  options.user_sources = too_large_for_devices(small_model().golden.model.module, victim, folder);
   auto session = std::make_unique<DescribedSession>();
   session->described.limits.max_workgroup_threads = 65536;
   const Migration migration = migrated(options, std::move(session));

@@ -1,0 +1,24 @@
+// A kernel that devices refuse.
+#pragma once
+
+#include "pipeline/compile.h"
+#include "support/temp_folder.h"
+#include "topdown/kernels/skeleton.h"
+#include "topdown/kernels/user_kernels.h"
+
+namespace tapml::topdown {
+
+// The kernel's own code for the cpu, which asks for work groups of 1,000,000 threads, in `folder`.
+inline std::vector<UserSource> too_large_for_devices(const Module& module,
+                                                     const std::string& kernel,
+                                                     const testing::TempFolder& folder) {
+  const target::Target target = target::parse_target("cpu");
+  std::string text = kernel_skeleton(pipeline::fix_kernels(module), kernel, target);
+  const std::string groups = " in groups of ";
+  const size_t size = text.find(groups) + groups.size();
+  text.replace(size, text.find('\n', size) - size, "1000000");
+  testing::write_bytes(folder / "k.c", text);
+  return read_user_sources(folder / ".", target);
+}
+
+}  // namespace tapml::topdown
