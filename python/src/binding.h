@@ -70,7 +70,11 @@ auto without_interpreter(Work&& work) {
       Returned result = run();
       flush_warnings();
       InterruptScope::raise_if_interrupted();
-      return result;
+      if constexpr (requires { unwrap(std::move(result)); }) {
+        return unwrap(std::move(result));
+      } else {
+        return result;
+      }
     }
   } catch (const CompilerException&) {
     flush_warnings();

@@ -52,6 +52,8 @@ def test_carving_a_module(cpu, tmp_path):
         assert any(array.shape == x.shape and (array == x).all() for array in call.inputs.values())
         (out,) = call.outputs.values()
         np.testing.assert_allclose(out, x @ w + b, rtol=1e-5)
+    with pytest.raises(tapml.Error, match="/proc/suite"):
+        suite.save("/proc/suite")
     suite.save(str(tmp_path / "suite"))
     again = tapml.Suite.load(str(tmp_path / "suite"))
     assert [call.kernel for call in again.calls] == [call.kernel for call in suite.calls]
