@@ -7,10 +7,10 @@
 #include "conformance/native_kernels.h"
 #include "exec/executable_file.h"
 #include "native_device.h"
+#include "raw_client.h"
 #include "rpc/session/condition.h"
 #include "rpc/session/host/zstd.h"
 #include "rpc/session/wire.h"
-#include "small_program.h"
 #include "support/memory_channel.h"
 
 namespace tapml::test {
@@ -20,106 +20,6 @@ namespace wire = rpc::wire;
 using namespace std::chrono_literals;
 using flatbuffers::FlatBufferBuilder;
 using testing::MemoryServer;
-
-// A client that says what the test wants.
-class RawClient {
- public:
-  explicit RawClient(rpc::ServerOptions options = {}) : server_(with_device(std::move(options))) {
-    channel_ = server_.take_client();
-  }
-
-  // One request in a frame of its own; its id is `id`, or else the next one.
-  template <class Make>
-  void send(Make&& make, std::vector<std::byte> payload = {}, uint64_t id = 0) {
-    FlatBufferBuilder builder;
-    const auto body = make(builder);
-    const auto request = wire::CreateRequest(builder, type_of(body), body.Union());
-    const auto list = builder.CreateVector(&request, 1);
-    if (id == 0) id = ++sent_;
-    builder.Finish(wire::CreateRequests(builder, id, list));
-    send_bytes(rpc::bytes_of(builder), payload);
-  }
-  void send_bytes(std::span<const std::byte> head, std::span<const std::byte> payload = {}) {
-    // A server that has had enough may be gone by now; what it said of it is looked at later.
-    const Status sent = channel_->send(head, payload, rpc::Clock::now() + 5s);
-    static_cast<void>(sent);
-  }
-  void hello(const char* token = "", uint16_t oldest = rpc::kOldestVersion,
-             uint16_t newest = rpc::kNewestVersion) {
-    send([&](FlatBufferBuilder& builder) {
-      return wire::CreateHelloDirect(builder, token, oldest, newest, rpc::kCapabilityMachine,
-                                     "cpu");
-    });
-  }
-  // Hello and welcome.
-  void open() {
-    hello();
-    ASSERT_EQ(next(), wire::Answer::Welcome);
-  }
-  // The type of the next reply; NONE where the channel ended.
-  wire::Answer next() {
-    do {
-      uint64_t payload = 0;
-      if (!channel_->receive(head_, payload, rpc::Clock::now() + 5s)) return wire::Answer::NONE;
-      payload_.resize(payload);
-      if (!channel_->receive_payload(payload_, {})) return wire::Answer::NONE;
-      reply_ = rpc::verified<wire::Reply>(head_);
-      if (!reply_) return wire::Answer::NONE;
-    } while (reply_->answer_type() == wire::Answer::Heartbeat);
-    return reply_->answer_type();
-  }
-  const wire::Reply& reply() const { return *reply_; }
-  Error failure() const {
-    const auto* failure = reply_->answer_as_Failure();
-    if (!failure) return {};
-    rpc::CopyBudget copies(head_.size());
-    auto error = rpc::get_error(*failure, copies);
-    return error ? *error : error.error();
-  }
-  void synchronize() {
-    send([](FlatBufferBuilder& builder) { return wire::CreateSynchronize(builder, 0); });
-  }
-  // The session ends with a protocol error that both sides see.
-  void expect_broken(const char* why) {
-    ASSERT_EQ(next(), wire::Answer::Failure) << why;
-    EXPECT_TRUE(reply_->answer_as_Failure()->fatal()) << why;
-    EXPECT_EQ(failure().fault, PlatformFault::kProtocol) << why << ": " << failure().to_string();
-    Status ended = server_.join();
-    ASSERT_FALSE(ended) << why;
-    EXPECT_EQ(ended.error().fault, PlatformFault::kProtocol) << why;
-  }
-  // What went wrong surfaces, and the session works on.
-  void expect_refused(const char* part) {
-    synchronize();
-    ASSERT_EQ(next(), wire::Answer::Failure) << part;
-    EXPECT_FALSE(reply_->answer_as_Failure()->fatal()) << part;
-    EXPECT_NE(failure().to_string().find(part), std::string::npos) << failure().to_string();
-    synchronize();
-    EXPECT_EQ(next(), wire::Answer::Done) << part;
-  }
-  rpc::Channel& channel() { return *channel_; }
-  Status join() { return server_.join(); }
-  void close() { channel_->close(); }
-  uint64_t sent() const { return sent_; }
-
- private:
-  template <class Message>
-  static wire::Body type_of(flatbuffers::Offset<Message>) {
-    return wire::BodyTraits<Message>::enum_value;
-  }
-  static rpc::ServerOptions with_device(rpc::ServerOptions options) {
-    options.limits.handshake = 2s;
-    options.open_device = [](const std::string&) -> Result<std::shared_ptr<runtime::Device>> {
-      return native_device();
-    };
-    return options;
-  }
-  MemoryServer server_;
-  std::unique_ptr<rpc::Channel> channel_;
-  uint64_t sent_ = 0;
-  std::vector<std::byte> head_, payload_;
-  const wire::Reply* reply_ = nullptr;
-};
 
 auto allocate(uint64_t id, int64_t bytes) {
   return [=](FlatBufferBuilder& builder) { return wire::CreateAllocate(builder, id, bytes); };
@@ -301,16 +201,7 @@ TEST(HostileClient, WhatASessionKeepsCountsAsHandlesToItsEnd) {
 TEST(HostileClient, EveryCancelReachesItsCall) {
   RawClient client;
   client.open();
-  ExecutableFile file;
-  file.executable = small_program();
-  auto bytes = write_executable(file);
-  ASSERT_TRUE(bytes) << bytes.error().to_string();
-  client.send([&](FlatBufferBuilder& b) {
-    return wire::CreateBeginBlob(b, 1, static_cast<int64_t>(bytes->size()));
-  });
-  client.send([](FlatBufferBuilder& b) { return wire::CreateBlobPart(b, 1); }, *bytes);
-  client.send([](FlatBufferBuilder& b) { return wire::CreateOpenMachine(b, 1, 1); });
-  ASSERT_EQ(client.next(), wire::Answer::Done);
+  client.open_machine();
   std::vector<uint64_t> calls;
   for (int i = 0; i < 3; ++i) {
     client.send([](FlatBufferBuilder& b) { return wire::CreateCallDirect(b, 1, "spin"); });
@@ -364,14 +255,7 @@ TEST(HostileClient, ASharedStringOrVectorIsCountedEachTime) {
   {
     RawClient client;
     client.open();
-    ExecutableFile file;
-    file.executable = small_program();
-    auto bytes = write_executable(file);
-    ASSERT_TRUE(bytes) << bytes.error().to_string();
-    begin_blob(client, bytes->size());
-    client.send([](FlatBufferBuilder& b) { return wire::CreateBlobPart(b, 1); }, *bytes);
-    client.send([](FlatBufferBuilder& b) { return wire::CreateOpenMachine(b, 1, 1); });
-    ASSERT_EQ(client.next(), wire::Answer::Done);
+    client.open_machine();
     client.send(call(1));
     ASSERT_EQ(client.next(), wire::Answer::Failure) << "main has no parameters";
     EXPECT_FALSE(client.reply().answer_as_Failure()->fatal());
