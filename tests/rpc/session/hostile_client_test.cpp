@@ -4,14 +4,10 @@
 #include <map>
 
 #include "base/rng.h"
-#include "conformance/native_kernels.h"
-#include "exec/executable_file.h"
-#include "native_device.h"
 #include "raw_client.h"
 #include "rpc/session/condition.h"
 #include "rpc/session/host/zstd.h"
 #include "rpc/session/wire.h"
-#include "support/memory_channel.h"
 
 namespace tapml::test {
 namespace {
@@ -19,7 +15,6 @@ namespace {
 namespace wire = rpc::wire;
 using namespace std::chrono_literals;
 using flatbuffers::FlatBufferBuilder;
-using testing::MemoryServer;
 
 auto allocate(uint64_t id, int64_t bytes) {
   return [=](FlatBufferBuilder& builder) { return wire::CreateAllocate(builder, id, bytes); };
