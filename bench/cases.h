@@ -18,6 +18,8 @@ std::vector<Case> migration_cases();
 // A language model with and without single optimizations.
 std::vector<Case> optimization_cases();
 
+// Weights of four bits beside the same model's in bf16.
+std::vector<Case> quantization_cases();
 // Kernels by libraries beside the same kernels by generated code.
 std::vector<Case> library_cases();
 // Kernels on the OpenCL device by work groups, beside the fallback and the ceilings.

@@ -1,19 +1,43 @@
 #include "random_model.h"
 
 #include "base/rng.h"
+#include "frontend/huggingface/quantize.h"
 #include "models/table.h"
 
 namespace tapml::bench {
 
-frontend::HuggingFaceModel random_model(const std::string& file) {
+namespace {
+
+HostTensor random_weight(const models::WeightSpec& spec, DType dtype) {
+  HostTensor tensor = HostTensor::zeros(DType::kF32, spec.shape);
+  std::span<float> values = tensor.mutable_values<float>();
+  fill_uniform(values, philox_key(1, spec.name));
+  for (float& value : values) value *= 0.03f;
+  if (dtype == DType::kF32) return tensor;
+  HostTensor narrow = HostTensor::zeros(dtype, spec.shape);
+  for (int64_t i = 0; i < narrow.size(); ++i) narrow.set_f64(i, values[static_cast<size_t>(i)]);
+  return narrow;
+}
+
+}  // namespace
+
+frontend::HuggingFaceModel random_model(const std::string& file, const RandomWeights& weights) {
   frontend::HuggingFaceModel model = frontend::read_config(file);
   const auto& architecture = models::find_architecture(model.config.architecture);
+  const models::WeightDTypes dtypes = {
+      .fallback = weights.dtype, .by_name = {}, .quantization = weights.quantization};
+  model.module = architecture.build(model.config.model, dtypes);
+  model.quantization = weights.quantization;
   for (const models::WeightSpec& spec : architecture.weights(model.config.model)) {
-    HostTensor tensor = HostTensor::zeros(DType::kF32, spec.shape);
-    std::span<float> values = tensor.mutable_values<float>();
-    fill_uniform(values, philox_key(1, spec.name));
-    for (float& value : values) value *= 0.03f;
-    model.weights[spec.name] = tensor;
+    HostTensor tensor = random_weight(spec, weights.dtype);
+    if (!weights.quantization || !spec.linear) {
+      model.weights[spec.name] = std::move(tensor);
+      continue;
+    }
+    frontend::QuantizedWeight quantized =
+        frontend::quantize_weight(spec, {&tensor, 1}, *weights.quantization, file);
+    model.weights[models::packed_name(spec.name)] = std::move(quantized.packed);
+    model.weights[models::scales_name(spec.name)] = std::move(quantized.scales);
   }
   return model;
 }

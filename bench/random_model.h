@@ -10,8 +10,13 @@ namespace tapml::bench {
 inline constexpr const char* kDemo = "models/demo";
 inline constexpr const char* kLlama171m = "bench/models/llama_171m.json";
 
+struct RandomWeights {
+  DType dtype = DType::kF32;
+  const models::Quantization* quantization = nullptr;  // of the linear ones; null: none
+};
+
 // The configuration of `file` with weights around 0, of the generator: what they are does not bear
 // on speed.
-frontend::HuggingFaceModel random_model(const std::string& file);
+frontend::HuggingFaceModel random_model(const std::string& file, const RandomWeights& weights = {});
 
 }  // namespace tapml::bench

@@ -185,15 +185,30 @@ Stmt Panels::single_row(const Var& item) {
   Stmt zero = lanes(
       t_.lanes, [&](const Var& lane) { return make_store(sums_, {0, lane}, stage_.init_value); });
   VarMap values = at_row(at_, 0, false);
-  Stmt update = steps(values, [&](std::vector<PrimExpr> index) {
+  const Factors right_is = factors_of_right();
+  const Buffer sums = right_is.group ? make_buffer(stage_.out->name + "_group", stage_.out->dtype,
+                                                   {1, t_.lanes}, Scope::kLocal)
+                                     : sums_;
+  const auto update_of = [&](std::vector<PrimExpr> index) {
     PrimExpr left = tapml::substitute(product_.left, values);
     return lanes(t_.lanes, [&](const Var& lane) {
       index.push_back(lane);
       PrimExpr right = packed_ ? cast(product_.right.dtype(), load(packed_, packed_index(index)))
-                               : packed_value(values, lane, true);
-      return make_store(sums_, {0, lane}, load(sums_, {0, lane}) + left * right);
+                               : at_lane(right_is.element, values, lane);
+      return make_store(sums, {0, lane}, load(sums, {0, lane}) + left * right);
     });
-  });
+  };
+  const auto group = [&](Stmt inner) {
+    Stmt none = lanes(t_.lanes, [&](const Var& lane) {
+      return make_store(sums, {0, lane}, make_float(0, sums->dtype));
+    });
+    Stmt add = lanes(t_.lanes, [&](const Var& lane) {
+      PrimExpr part = load(sums, {0, lane}) * at_lane(right_is.group, values, lane);
+      return make_store(sums_, {0, lane}, load(sums_, {0, lane}) + part);
+    });
+    return make_alloc(sums, make_seq({none, std::move(inner), add}));
+  };
+  Stmt update = right_is.group ? steps(values, update_of, group) : steps(values, update_of);
   Stmt row = make_alloc(sums_, make_seq({zero, update, write()}));
   sums_ = block_sums;
   return row;
@@ -221,9 +236,9 @@ Stmt Panels::lanes(const PrimExpr& extent, const std::function<Stmt(const Var&)>
 }
 
 // Loops over the reduction steps of the piece; `values` learns their variables, `index` is the
-// panel's.
-Stmt Panels::steps(VarMap& values,
-                   const std::function<Stmt(std::vector<PrimExpr> index)>& body) const {
+// panel's. `group`, where there is one, makes the body of the outermost loop of those inside.
+Stmt Panels::steps(VarMap& values, const std::function<Stmt(std::vector<PrimExpr> index)>& body,
+                   const std::function<Stmt(Stmt inner)>& group) const {
   std::vector<Var> vars;
   std::vector<PrimExpr> index;
   for (size_t i = 0; i < stage_.reduction.size(); ++i) {
@@ -234,6 +249,7 @@ Stmt Panels::steps(VarMap& values,
   }
   Stmt loops = body(index);
   for (size_t i = vars.size(); i-- > 0;) {
+    if (i == 0 && group) loops = group(std::move(loops));
     loops = make_for(vars[i], i == 0 ? steps_here_ : stage_.reduction[i].extent, loops);
   }
   return loops;
@@ -246,15 +262,34 @@ Stmt Panels::clear() const {
                   }));
 }
 
+// A scale of quantized weights multiplies the sum of its group once, instead of each element.
+Panels::Factors Panels::factors_of_right() const {
+  const PrimExpr& right = product_.right;
+  const bool suits = !packed_ && t_.inner > 1 && right.kind() == ExprKind::kMul &&
+                     right.dtype() == stage_.out->dtype && is_float(right.dtype());
+  if (!suits) return {{}, right};
+  for (const size_t side : {1, 0}) {
+    bool varies = false;
+    for (size_t i = 1; i < stage_.reduction.size(); ++i) {
+      varies |= mentions(right.operand(side), stage_.reduction[i].var);
+    }
+    if (!varies) return {right.operand(side), right.operand(1 - side)};
+  }
+  return {{}, right};
+}
+
+PrimExpr Panels::at_lane(const PrimExpr& expr, VarMap values, const PrimExpr& lane) const {
+  values[product_.lane.var.get()] = first_lane_ + lane;
+  return tapml::substitute(expr, values);
+}
+
 // Element of `right` at a lane of the panel; beyond the last lane (unless the panel is `whole`) 0.
-PrimExpr Panels::packed_value(VarMap values, const PrimExpr& lane, bool whole) const {
-  PrimExpr position = first_lane_ + lane;
-  values[product_.lane.var.get()] = position;
-  PrimExpr value = tapml::substitute(filling_ ? kept_of(product_.right) : product_.right, values);
+PrimExpr Panels::packed_value(const VarMap& values, const PrimExpr& lane, bool whole) const {
+  PrimExpr value = at_lane(filling_ ? kept_of(product_.right) : product_.right, values, lane);
   if (whole) return value;
   DType dtype = value.dtype();
   PrimExpr zero = is_float(dtype) ? make_float(0, dtype) : make_int(0, dtype);
-  return select(lt(position, product_.lane.extent), value, zero);
+  return select(lt(first_lane_ + lane, product_.lane.extent), value, zero);
 }
 
 // An index of the panel as one of all panels.

@@ -58,10 +58,17 @@ class Panels {
  private:
   void start(const Var& item);
   tir::Stmt lanes(const PrimExpr& extent, const std::function<tir::Stmt(const Var&)>& body) const;
-  tir::Stmt steps(VarMap& values,
-                  const std::function<tir::Stmt(std::vector<PrimExpr> index)>& body) const;
+  tir::Stmt steps(VarMap& values, const std::function<tir::Stmt(std::vector<PrimExpr> index)>& body,
+                  const std::function<tir::Stmt(tir::Stmt inner)>& group = {}) const;
+  // right = group * element, where `group` is the same for all steps inside of one of the outermost
+  // reduction loop; null: 1.
+  struct Factors {
+    PrimExpr group, element;
+  };
+  Factors factors_of_right() const;
+  PrimExpr at_lane(const PrimExpr& expr, VarMap values, const PrimExpr& lane) const;
   tir::Stmt clear() const;
-  PrimExpr packed_value(VarMap values, const PrimExpr& lane, bool whole) const;
+  PrimExpr packed_value(const VarMap& values, const PrimExpr& lane, bool whole) const;
   std::vector<PrimExpr> packed_index(const std::vector<PrimExpr>& index) const;
   tir::Stmt put(const std::vector<PrimExpr>& index, const PrimExpr& value) const;
   PrimExpr get(const std::vector<PrimExpr>& index) const;

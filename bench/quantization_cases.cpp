@@ -1,0 +1,99 @@
+// Weights of four bits beside the same model's in bf16, on the processor.
+#include <numeric>
+
+#include "cases.h"
+#include "ir/exceptions.h"
+#include "llm/engine.h"
+#include "pipeline/compile.h"
+#include "programs.h"
+#include "random_model.h"
+
+namespace tapml::bench {
+
+namespace {
+
+constexpr int64_t kPrompt = 512, kSteps = 8;
+
+class Model {
+ public:
+  explicit Model(const frontend::HuggingFaceModel& files)
+      : engine_(unwrap(llm::Engine::create(
+            *session_, pipeline::compile(files.module, target::parse_target("cpu")),
+            files.weights))) {}
+
+  // Tokens a second.
+  double prefill() const {
+    std::vector<int32_t> tokens(kPrompt);
+    std::iota(tokens.begin(), tokens.end(), 1);
+    engine_->reset();
+    return kPrompt / seconds_of(
+                         [&] {
+                           unwrap(engine_->prefill(tokens));
+                           unwrap(session_->synchronize(runtime::kDefaultStream));
+                         },
+                         1);
+  }
+  double decode() const {
+    engine_->reset();
+    int32_t token =
+        unwrap(engine_->sample(unwrap(engine_->prefill(std::vector<int32_t>{1, 2, 3, 4}))));
+    return kSteps / seconds_of(
+                        [&] {
+                          for (int64_t i = 0; i < kSteps; ++i) {
+                            token = unwrap(engine_->sample(unwrap(engine_->decode(token))));
+                          }
+                        },
+                        1);
+  }
+
+ private:
+  std::shared_ptr<runtime::LocalSession> session_ = cpu_session();
+  std::unique_ptr<llm::Engine> engine_;
+};
+
+// One model in two kinds of weights; the rows of a kind share them.
+struct Beside {
+  Model quantized, bf16;
+};
+
+std::shared_ptr<Beside> beside_bf16(const std::string& file, const std::string& quantization) {
+  static std::map<std::string, std::weak_ptr<Beside>> kept;
+  std::weak_ptr<Beside>& known = kept[file + " " + quantization];
+  if (auto both = known.lock()) return both;
+  const RandomWeights packed = {.quantization = &models::find_quantization(quantization)};
+  auto both = std::make_shared<Beside>(Beside{Model(random_model(file, packed)),
+                                              Model(random_model(file, {.dtype = DType::kBF16}))});
+  known = both;
+  return both;
+}
+
+Case row(const std::string& name, const std::string& file, const std::string& quantization,
+         double (Model::*rate)() const) {
+  Case result{.name = "quantized/" + name + "_" + quantization +
+                      (rate == &Model::decode ? "/decode" : "/prefill_512"),
+              .unit = "tokens/s",
+              .peer = "bf16",
+              .bar = 0,
+              .no_bar = true,
+              .prepare = {}};
+  result.prepare = [=](std::string&) -> Pair {
+    auto both = beside_bf16(file, quantization);
+    return {[=] { return (both->quantized.*rate)(); }, [=] { return (both->bf16.*rate)(); }};
+  };
+  return result;
+}
+
+}  // namespace
+
+std::vector<Case> quantization_cases() {
+  const std::string demo = std::string(kDemo) + "/config.json";
+  std::vector<Case> cases;
+  for (const char* quantization : {"q4f32", "q4f16"}) {
+    cases.push_back(row("llama_171m", kLlama171m, quantization, &Model::decode));
+    cases.push_back(row("llama_171m", kLlama171m, quantization, &Model::prefill));
+    cases.push_back(row("demo", demo, quantization, &Model::decode));
+  }
+  return cases;
+}
+
+}  // namespace tapml::bench
