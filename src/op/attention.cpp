@@ -90,11 +90,9 @@ relax::Annotation deduce_attention(const CallView& call) {
   if (query.shape && keys.shape) {
     const PrimExpr &heads = (*query.shape)[2], &kv_heads = (*keys.shape)[2];
     expect_same_dim(call, (*query.shape)[3], (*keys.shape)[3], "q.3 and k_pool.3");
-    if (heads.is_int() && kv_heads.is_int() &&
-        (kv_heads->int_value == 0 || heads->int_value % kv_heads->int_value != 0)) {
-      call.error("the query heads do not divide into groups",
-                 "a multiple of the " + to_string(kv_heads) + " key-value heads", to_string(heads));
-    }
+    const std::string uneven = "the query heads do not divide into groups";
+    if (kv_heads.is_int(0)) call.error(uneven, "key-value heads", "none");
+    if (kv_heads.is_int()) expect_multiple(call, heads, kv_heads->int_value, uneven);
   }
   return tensor_result(query);
 }

@@ -22,16 +22,8 @@ int64_t group_count(const CallView& call) {
 // `channels` / groups; UserError unless it divides.
 PrimExpr per_group(const CallView& call, const PrimExpr& channels, int64_t groups,
                    const char* what) {
-  PrimExpr rest = simplified(floormod(channels, groups));
-  if (provably_different(rest, 0)) {
-    call.error(std::string(what) + " are not divisible by groups",
-               "a multiple of " + std::to_string(groups), to_string(channels));
-  }
-  if (call.strict && !provably_equal(rest, 0)) {
-    call.error(std::string(what) + " may not be divisible by groups",
-               "provably a multiple of " + std::to_string(groups), to_string(channels));
-  }
-  return simplified(floordiv(channels, groups));
+  return expect_multiple(call, channels, groups,
+                         std::string(what) + " are not divisible by groups");
 }
 
 // Ranks and dtype of x and weight, checked; shapes only where both are known.

@@ -145,11 +145,9 @@ std::optional<Dims> section_sizes(const CallView& call, const std::optional<Prim
     return result;
   }
   if (!extent) return std::nullopt;
-  if (extent->is_int() && (*extent)->int_value % sections != 0) {
-    call.error("the dimension does not divide into equal sections",
-               "a multiple of " + std::to_string(sections), to_string(*extent));
-  }
-  return Dims(static_cast<size_t>(sections), simplified(floordiv(*extent, sections)));
+  return Dims(static_cast<size_t>(sections),
+              expect_multiple(call, *extent, sections,
+                              "the dimension does not divide into equal sections"));
 }
 
 relax::Annotation deduce_split(const CallView& call) {

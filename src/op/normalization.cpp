@@ -157,12 +157,7 @@ relax::Annotation deduce_group_norm(const CallView& call) {
   if (groups < 1) call.error("there is no group", "1 or more", std::to_string(groups));
   relax::Annotation result = deduce_channels(call);
   if (Known x = known_tensor(call, 0); x.shape) {
-    const PrimExpr& channels = (*x.shape)[1];
-    PrimExpr rest = simplified(floormod(channels, groups));
-    if (rest.is_int() ? !rest.is_int(0) : call.strict) {
-      call.error("the channels do not divide into the groups",
-                 "a multiple of " + std::to_string(groups), to_string(channels));
-    }
+    expect_multiple(call, (*x.shape)[1], groups, "the channels do not divide into the groups");
   }
   return result;
 }

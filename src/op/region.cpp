@@ -372,14 +372,6 @@ int64_t block_of(const CallView& call) {
   return block;
 }
 
-// The dimension in units of `factor`, which has to divide it.
-PrimExpr divided(const CallView& call, const PrimExpr& dim, int64_t factor, const char* what) {
-  PrimExpr quotient = simplified(floordiv(dim, factor));
-  expect_same_dim(call, dim, simplified(quotient * factor),
-                  std::string(what) + " and a multiple of " + std::to_string(factor));
-  return quotient;
-}
-
 relax::Annotation deduce_depth_to_space(const CallView& call) {
   expect_ndim(call, 0, 4);
   Known x = known_tensor(call, 0);
@@ -387,7 +379,7 @@ relax::Annotation deduce_depth_to_space(const CallView& call) {
   x.ndim = 4;
   if (x.shape) {
     Dims& dims = *x.shape;
-    dims[1] = divided(call, dims[1], block * block, "x.1");
+    dims[1] = expect_multiple(call, dims[1], block * block, "x.1 does not divide into blocks");
     dims[2] = simplified(dims[2] * block);
     dims[3] = simplified(dims[3] * block);
   }
@@ -417,8 +409,8 @@ relax::Annotation deduce_space_to_depth(const CallView& call) {
   if (x.shape) {
     Dims& dims = *x.shape;
     dims[1] = simplified(dims[1] * (block * block));
-    dims[2] = divided(call, dims[2], block, "x.2");
-    dims[3] = divided(call, dims[3], block, "x.3");
+    dims[2] = expect_multiple(call, dims[2], block, "x.2 does not divide into blocks");
+    dims[3] = expect_multiple(call, dims[3], block, "x.3 does not divide into blocks");
   }
   return tensor_result(x);
 }

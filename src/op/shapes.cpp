@@ -176,6 +176,19 @@ void expect_at_least(const CallView& call, const PrimExpr& a, const PrimExpr& le
              "provably at least " + to_string(least), to_string(a));
 }
 
+PrimExpr expect_multiple(const CallView& call, const PrimExpr& dim, int64_t factor,
+                         const std::string& what) {
+  const PrimExpr quotient = simplified(floordiv(dim, factor)),
+                 whole = simplified(quotient * factor);
+  const std::string expected = "a multiple of " + std::to_string(factor);
+  if (provably_different(dim, whole)) call.error(what, expected, to_string(dim));
+  if (!provably_equal(dim, whole)) {
+    leave_open(call, {whole, dim, to_string(dim) + " as " + expected}, what, "provably " + expected,
+               to_string(dim));
+  }
+  return quotient;
+}
+
 int64_t normalized_axis(const CallView& call, int64_t axis, int ndim) {
   int64_t front = axis < 0 ? axis + ndim : axis;
   if (front < 0 || front >= ndim) {

@@ -61,6 +61,11 @@ void expect_at_most(const CallView& call, const PrimExpr& a, const PrimExpr& b,
 void expect_at_least(const CallView& call, const PrimExpr& a, const PrimExpr& least,
                      const std::string& what);
 
+// The same for a dimension that `factor`, at least 1, has to divide; the dimension in units of it.
+// `what` begins the message: "the channels do not divide into the groups".
+PrimExpr expect_multiple(const CallView& call, const PrimExpr& dim, int64_t factor,
+                         const std::string& what);
+
 // `axis` counted from the front; UserError where it is outside a tensor of rank `ndim`.
 int64_t normalized_axis(const CallView& call, int64_t axis, int ndim);
 // Sorted, counted from the front, without repetition (an error); empty means every axis.
