@@ -71,8 +71,9 @@ std::unique_ptr<Engine> make_engine(const LanguageModel& model, const py::object
     auto made = std::make_shared<Engine::State>();
     made->session = session;
     // A machine beside a remote device: each token is one request.
-    made->engine = unwrap(llm::Engine::create(unwrap(session->open_machine(compiled->executable)),
-                                              model.loaded->files.weights));
+    made->engine =
+        unwrap(llm::Engine::create(unwrap(session->open_machine(compiled->executable)),
+                                   model.loaded->files.weights, {.weights_in_place = true}));
     return made;
   });
   return std::make_unique<Engine>(open, model, std::move(state));

@@ -157,7 +157,8 @@ ReadyModel make_ready(
 
 std::unique_ptr<llm::Engine> make_engine(const ReadyModel& model) {
   if (!has_own_process(model.target)) {
-    return unwrap(llm::Engine::create(*model.session, model.executable, model.weights));
+    return unwrap(llm::Engine::create(*model.session, model.executable, model.weights,
+                                      {.weights_in_place = true}));
   }
   return unwrap(
       llm::Engine::create(unwrap(model.session->open_machine(model.executable)), model.weights));

@@ -85,7 +85,8 @@ int run(const ProfileOptions& options, const Output& output) {
         prompt = encode_prompt(tokenizer, interface.context, options.prompt);
       });
   // Also with a place the virtual machine is here, where calls can be watched.
-  auto engine = unwrap(llm::Engine::create(*model.session, model.executable, model.weights));
+  auto engine = unwrap(llm::Engine::create(*model.session, model.executable, model.weights,
+                                           {.weights_in_place = true}));
   llm::GenerateOptions generate;
   generate.max_tokens = options.max_tokens;
   generate.on_token = [](int32_t) { return !interrupted(); };

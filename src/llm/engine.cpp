@@ -73,7 +73,7 @@ Result<std::unique_ptr<Engine>> Engine::create(std::unique_ptr<runtime::Machine>
   TAPML_TRY(check_options(options, machine->executable().model));
   std::unique_ptr<Engine> engine(new Engine());
   engine->state_ = std::make_unique<State>(std::move(machine), options);
-  TAPML_TRY(engine->state_->load(weights));
+  TAPML_TRY(engine->state_->load(weights, options.weights_in_place));
   TAPML_TRY(engine->set_sampler({}));
   engine->state_->load_seconds = seconds_now() - start;
   return engine;

@@ -22,6 +22,9 @@ struct EngineOptions {
   int64_t first_capacity = 512;
   // Longer inputs pass in pieces of so many tokens, which bounds the memory of attention.
   int64_t prefill_chunk = 512;
+  // A device that can reads the weights where the host has them, instead of a copy: for runs whose
+  // kernels are trusted, since one that writes a weight writes the host's.
+  bool weights_in_place = false;
 };
 
 struct GenerateOptions {

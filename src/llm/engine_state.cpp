@@ -15,7 +15,7 @@ HostTensor int_tensor(Shape shape, std::span<const int32_t> values) {
 
 }  // namespace
 
-Status Engine::State::load(const std::map<std::string, HostTensor>& host_weights) {
+Status Engine::State::load(const std::map<std::string, HostTensor>& host_weights, bool in_place) {
   std::vector<const HostTensor*> contents;
   for (const std::string& name : model.weights) {
     auto it = host_weights.find(name);
@@ -26,7 +26,8 @@ Status Engine::State::load(const std::map<std::string, HostTensor>& host_weights
     }
     contents.push_back(&it->second);
   }
-  TAPML_ASSIGN(std::vector<Tensor> tensors, runtime::upload_contents(session, contents));
+  TAPML_ASSIGN(std::vector<Tensor> tensors,
+               runtime::upload_contents(session, contents, runtime::kDefaultStream, in_place));
   for (Tensor& tensor : tensors) weights.emplace_back(std::move(tensor));
   TAPML_TRY(prepare());
   for (int64_t i = 0; i < 2 * model.kv.layers; ++i) {

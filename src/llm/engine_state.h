@@ -56,7 +56,7 @@ struct Engine::State {
         allocator(pages_for(std::min(capacity, options.first_capacity))),
         own(allocator, model.kv.page_size) {}
 
-  Status load(const std::map<std::string, HostTensor>& host_weights);
+  Status load(const std::map<std::string, HostTensor>& host_weights, bool in_place);
   int64_t pages_for(int64_t tokens) const {
     return (tokens + model.kv.page_size - 1) / model.kv.page_size;
   }

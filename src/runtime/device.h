@@ -17,6 +17,8 @@ class DeviceMemory {
   virtual int64_t size() const noexcept = 0;
   // Address where the host can read and write it directly; null where it cannot.
   virtual std::byte* host_address() noexcept { return nullptr; }
+  // Nothing may write it: it is the host's (Device::share).
+  virtual bool read_only() const noexcept { return false; }
 };
 
 // One device kernel of a loaded module, ready to launch.
@@ -81,6 +83,14 @@ class Device {
   virtual const DeviceInfo& info() const noexcept = 0;
   // Zero bytes are allowed; the contents are unspecified. kOutOfMemory or kLimit.
   virtual Result<std::shared_ptr<DeviceMemory>> allocate(int64_t bytes) noexcept = 0;
+  // The host's own `bytes`, kept by `owner`, as memory that kernels read where it lies; null: this
+  // device cannot, and they have to be copied.
+  virtual std::shared_ptr<DeviceMemory> share(std::span<const std::byte> bytes,
+                                              std::shared_ptr<const void> owner) noexcept {
+    static_cast<void>(bytes);
+    static_cast<void>(owner);
+    return nullptr;
+  }
   virtual Result<std::shared_ptr<DeviceModule>> load(const ModuleBlob& blob) noexcept = 0;
   virtual Result<std::unique_ptr<DeviceQueue>> create_queue() noexcept = 0;
 };

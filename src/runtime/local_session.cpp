@@ -134,9 +134,16 @@ Status LocalSession::enqueue(StreamId id, Work&& work) noexcept {
   return {};
 }
 
+Result<std::shared_ptr<DeviceMemory>> LocalSession::find_writable(BufferRange range, int64_t size,
+                                                                  const char* what) noexcept {
+  TAPML_ASSIGN(auto memory, find_range(range, size, what));
+  if (memory->read_only()) return fail(read_only_buffer(raw_handle(range.buffer), what));
+  return memory;
+}
+
 Status LocalSession::write(StreamId stream, BufferRange to,
                            std::span<const std::byte> bytes) noexcept {
-  TAPML_ASSIGN(auto memory, find_range(to, static_cast<int64_t>(bytes.size()), "write"));
+  TAPML_ASSIGN(auto memory, find_writable(to, static_cast<int64_t>(bytes.size()), "write"));
   const TraceScope scope(trace(), TraceEvent::Kind::kCopy, "write",
                          static_cast<int64_t>(bytes.size()));
   return enqueue(stream, [&](Stream& on) -> Status {
@@ -148,7 +155,7 @@ Status LocalSession::write(StreamId stream, BufferRange to,
 Status LocalSession::copy(StreamId stream, BufferRange from, BufferRange to,
                           int64_t size) noexcept {
   TAPML_ASSIGN(auto source, find_range(from, size, "copy"));
-  TAPML_ASSIGN(auto target, find_range(to, size, "copy"));
+  TAPML_ASSIGN(auto target, find_writable(to, size, "copy"));
   const TraceScope scope(trace(), TraceEvent::Kind::kCopy, "copy", size);
   return enqueue(stream, [&](Stream& on) -> Status {
     if (size == 0) return {};
@@ -157,7 +164,7 @@ Status LocalSession::copy(StreamId stream, BufferRange from, BufferRange to,
 }
 
 Status LocalSession::fill_zero(StreamId stream, BufferRange to, int64_t size) noexcept {
-  TAPML_ASSIGN(auto memory, find_range(to, size, "fill"));
+  TAPML_ASSIGN(auto memory, find_writable(to, size, "fill"));
   return enqueue(stream, [&](Stream& on) -> Status {
     if (size == 0) return {};
     return on.queue->fill_zero(*memory, to.offset, size);
@@ -312,7 +319,7 @@ std::byte* LocalSession::host_address(BufferId id) noexcept {
 }
 
 std::byte* LocalSession::writable(StreamId stream, BufferRange to, int64_t size) noexcept {
-  auto memory = find_range(to, size, "write");
+  auto memory = find_writable(to, size, "write");
   auto on = find_stream(stream);
   if (!memory || !on) return nullptr;
   std::byte* address = (*memory)->host_address();
@@ -358,6 +365,7 @@ Result<Session::Snapshot> LocalSession::snapshot() noexcept {
   {
     LockGuard guard(lock_);
     for (const auto& [id, memory] : buffers_) {
+      if (memory->read_only()) continue;  // it is as it was
       snapshot.buffers.emplace_back(BufferId{id},
                                     std::vector<std::byte>(static_cast<size_t>(memory->size())));
     }

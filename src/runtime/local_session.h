@@ -83,6 +83,9 @@ class LocalSession final : public Session {
   Result<std::shared_ptr<Stream>> find_stream(StreamId id) noexcept;
   Result<std::shared_ptr<DeviceMemory>> find_range(BufferRange range, int64_t size,
                                                    const char* what) noexcept;
+  // The same of memory that may be written.
+  Result<std::shared_ptr<DeviceMemory>> find_writable(BufferRange range, int64_t size,
+                                                      const char* what) noexcept;
   template <class Work>
   Status enqueue(StreamId stream, Work&& work) noexcept;
   Status launch_on(Stream& stream, DeviceKernel& kernel, const std::string& entry,

@@ -77,19 +77,44 @@ Result<Tensor> upload(Session& session, const HostTensor& tensor, StreamId strea
   return copy;
 }
 
+namespace {
+
+// `tensor` where it lies; no storage where the device cannot read it there.
+Result<std::shared_ptr<Storage>> share(Session& session, const HostTensor& tensor) noexcept {
+  LocalSession* local = session.local();
+  const std::span<const std::byte> bytes = tensor.bytes();
+  const auto address = reinterpret_cast<uintptr_t>(bytes.data());
+  if (!local || address % dtype_bytes(tensor.dtype()) != 0) return nullptr;
+  std::shared_ptr<DeviceMemory> memory = local->device().share(bytes, tensor.owner());
+  if (!memory) return nullptr;
+  const BufferId buffer{session.new_handle()};
+  TAPML_TRY(local->adopt(buffer, std::move(memory)));
+  return Storage::adopt(session, buffer, static_cast<int64_t>(bytes.size()));
+}
+
+}  // namespace
+
 Result<std::vector<Tensor>> upload_contents(Session& session,
                                             std::span<const HostTensor* const> tensors,
-                                            StreamId stream) noexcept {
-  std::vector<Tensor> copies;
+                                            StreamId stream, bool in_place) noexcept {
+  std::vector<Tensor> result;
   std::vector<ContentWrite> contents;
   for (const HostTensor* tensor : tensors) {
+    std::shared_ptr<Storage> shared;
+    if (in_place) {
+      TAPML_ASSIGN(shared, share(session, *tensor));
+    }
+    if (shared) {
+      result.push_back({std::move(shared), 0, tensor->dtype(), tensor->shape()});
+      continue;
+    }
     TAPML_ASSIGN(Tensor copy, make_tensor(session, tensor->dtype(), tensor->shape()));
     contents.push_back({{copy.storage->buffer(), 0}, tensor->bytes()});
-    copies.push_back(std::move(copy));
+    result.push_back(std::move(copy));
   }
   TAPML_TRY(session.write_contents(stream, contents));
-  for (const Tensor& copy : copies) copy.storage->written();
-  return copies;
+  for (const Tensor& tensor : result) tensor.storage->written();
+  return result;
 }
 
 Result<HostTensor> download(const Tensor& tensor, StreamId stream) noexcept {

@@ -73,10 +73,13 @@ Result<Tensor> make_tensor(Session& session, DType dtype, const Shape& shape) no
 Result<Tensor> upload(Session& session, const HostTensor& tensor,
                       StreamId stream = kDefaultStream) noexcept;
 // Tensors that are the same in run after run: a remote may have their bytes already
-// (Session::write_contents).
+// (Session::write_contents). `in_place`: a device that reads the host's memory reads these where
+// they lie and keeps their owners; nothing is copied then, and whoever writes them writes the
+// host's.
 Result<std::vector<Tensor>> upload_contents(Session& session,
                                             std::span<const HostTensor* const> tensors,
-                                            StreamId stream = kDefaultStream) noexcept;
+                                            StreamId stream = kDefaultStream,
+                                            bool in_place = false) noexcept;
 // Waits.
 Result<HostTensor> download(const Tensor& tensor, StreamId stream = kDefaultStream) noexcept;
 

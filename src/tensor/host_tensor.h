@@ -51,6 +51,7 @@ class HostTensor {
   std::span<T> mutable_values() {
     return {reinterpret_cast<T*>(const_cast<std::byte*>(data_)), static_cast<size_t>(size())};
   }
+  const std::shared_ptr<const void>& owner() const { return owner_; }
   // Same bytes, another shape of the same element count.
   HostTensor reshaped(Shape shape) const;
 

@@ -41,6 +41,44 @@ TEST(CpuDevice, LoadsOnlyItsOwnModulesAndOnlyWithALoader) {
   EXPECT_TRUE(device.load(native_blob()));
 }
 
+TEST(CpuDevice, SharedMemoryIsOnlyRead) {
+  auto device = std::make_shared<device::CpuDevice>(1, nullptr);
+  auto session = runtime::LocalSession::create(device);
+  ASSERT_TRUE(session);
+  auto bytes = std::make_shared<std::vector<std::byte>>(3 * 4096, std::byte{7});
+  const auto address = reinterpret_cast<uintptr_t>(bytes->data());
+  std::byte* page = bytes->data() + (4096 - address % 4096);
+  // Where the next page may be missing no vector could be loaded at the end.
+  EXPECT_FALSE(device->share({page, 0}, bytes));
+  EXPECT_FALSE(device->share({page, 4096}, bytes));
+  EXPECT_FALSE(device->share({page, 4096 - 63}, bytes));
+  auto memory = device->share({page, 4096 - 64}, bytes);
+  ASSERT_TRUE(memory);
+  EXPECT_TRUE(memory->read_only());
+  EXPECT_EQ(memory->size(), 4096 - 64);
+  EXPECT_EQ(bytes.use_count(), 2);
+  ASSERT_TRUE((*session)->adopt(BufferId{1}, std::move(memory)));
+  ASSERT_TRUE((*session)->allocate(BufferId{2}, 16));
+  std::vector<std::byte> read(16);
+  ASSERT_TRUE((*session)->read(kDefaultStream, {BufferId{1}, 100}, read));
+  EXPECT_EQ(read, std::vector<std::byte>(16, std::byte{7}));
+  EXPECT_TRUE((*session)->copy(kDefaultStream, {BufferId{1}, 0}, {BufferId{2}, 0}, 16));
+  EXPECT_FALSE((*session)->copy(kDefaultStream, {BufferId{2}, 0}, {BufferId{1}, 0}, 16));
+  EXPECT_FALSE((*session)->fill_zero(kDefaultStream, {BufferId{1}, 0}, 16));
+  const Status written = (*session)->write(kDefaultStream, {BufferId{1}, 0}, read);
+  ASSERT_FALSE(written);
+  EXPECT_NE(written.error().message.find("the host's and only read"), std::string::npos);
+  EXPECT_EQ((*session)->writable(kDefaultStream, {BufferId{1}, 0}, 16), nullptr);
+  // What nothing writes is in no snapshot.
+  auto snapshot = (*session)->snapshot();
+  ASSERT_TRUE(snapshot);
+  ASSERT_EQ(snapshot->buffers.size(), 1u);
+  EXPECT_EQ(snapshot->buffers[0].first, BufferId{2});
+  EXPECT_TRUE((*session)->restore(*snapshot));
+  (*session)->release(BufferId{1});
+  EXPECT_EQ(bytes.use_count(), 1);
+}
+
 TEST(CpuDevice, MemoryOfOthersIsUsedWhereItLies) {
   auto session = runtime::LocalSession::create(std::make_shared<device::CpuDevice>(1, nullptr));
   ASSERT_TRUE(session);

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "support/compiled_models.h"
 #include "support/expect_error.h"
 
@@ -95,6 +97,40 @@ TEST(Engine, RefusesOptionsAndModels) {
   auto without_sample = std::make_shared<Executable>(*model.executable);
   std::erase_if(without_sample->functions, [](const auto& f) { return f.name == "sample"; });
   expect_refused(create(without_sample, weights, {}), {"lacks a function", "sample"});
+}
+
+TEST(Engine, WeightsInPlaceGiveTheSameLogits) {
+  const CompiledModel& model = *testing::compiled_model("cpu", "mqa_tied");
+  // As a file has them: one behind the other, some of them not aligned for their elements.
+  auto file = std::make_shared<std::vector<std::byte>>();
+  std::vector<size_t> offsets;
+  for (const auto& [name, weight] : model.golden.model.weights) {
+    offsets.push_back(file->size() + (offsets.size() % 5 == 4 ? 1 : 0));
+    file->resize((offsets.back() + weight.byte_size() + 7) / 8 * 8);
+    std::ranges::copy(weight.bytes(), file->begin() + static_cast<std::ptrdiff_t>(offsets.back()));
+  }
+  file->resize(file->size() + 4096);
+  std::map<std::string, HostTensor> mapped;
+  for (size_t i = 0; const auto& [name, weight] : model.golden.model.weights) {
+    mapped[name] =
+        HostTensor::view(weight.dtype(), weight.shape(), file->data() + offsets[i++], file);
+  }
+  const auto count = static_cast<int64_t>(mapped.size());
+  auto logits = [&](bool in_place, int64_t& held) {
+    auto engine =
+        Engine::create(*model.session, model.executable, mapped, {.weights_in_place = in_place});
+    EXPECT_TRUE(engine) << engine.error().to_string();
+    held = file.use_count() - 1 - count;
+    auto all = (*engine)->logits_all(Tokens{5, 6, 7, 8, 9});
+    EXPECT_TRUE(all);
+    return content_hash(*all);
+  };
+  int64_t copied = 0, shared = 0;
+  EXPECT_EQ(logits(false, copied), logits(true, shared));
+  EXPECT_EQ(copied, 0);
+  EXPECT_GE(shared, count / 2) << "of " << count;
+  EXPECT_LE(shared, count - count / 5) << "those that are not aligned are copied";
+  EXPECT_EQ(file.use_count(), 1 + count) << "nothing keeps the file behind the engine";
 }
 
 TEST(Engine, WeightsOfAnotherShapeAreNamed) {

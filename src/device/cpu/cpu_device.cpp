@@ -36,6 +36,19 @@ class WrappedMemory final : public DeviceMemory {
   std::shared_ptr<const void> owner_;
 };
 
+class SharedMemory final : public DeviceMemory {
+ public:
+  SharedMemory(std::span<const std::byte> bytes, std::shared_ptr<const void> owner)
+      : bytes_(bytes), owner_(std::move(owner)) {}
+  int64_t size() const noexcept override { return static_cast<int64_t>(bytes_.size()); }
+  std::byte* host_address() noexcept override { return const_cast<std::byte*>(bytes_.data()); }
+  bool read_only() const noexcept override { return true; }
+
+ private:
+  std::span<const std::byte> bytes_;
+  std::shared_ptr<const void> owner_;
+};
+
 class PoolShares final : public Shares {
  public:
   explicit PoolShares(std::shared_ptr<ThreadPool> pool) : pool_(std::move(pool)) {}
@@ -121,6 +134,14 @@ Result<std::shared_ptr<DeviceMemory>> CpuDevice::allocate(int64_t bytes) noexcep
   if (memory) return memory;
   return fail(platform_error(PlatformFault::kOutOfMemory,
                              "no memory for " + std::to_string(bytes) + " bytes", "cpu"));
+}
+
+std::shared_ptr<DeviceMemory> CpuDevice::share(std::span<const std::byte> bytes,
+                                               std::shared_ptr<const void> owner) noexcept {
+  constexpr uintptr_t kLeastPage = 4096;
+  const uintptr_t past = reinterpret_cast<uintptr_t>(bytes.data() + bytes.size()) % kLeastPage;
+  if (bytes.empty() || past == 0 || past + kInlineAlignment > kLeastPage) return nullptr;
+  return std::make_shared<SharedMemory>(bytes, std::move(owner));
 }
 
 Result<std::shared_ptr<DeviceModule>> CpuDevice::load(const ModuleBlob& blob) noexcept {
