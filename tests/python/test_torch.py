@@ -156,3 +156,34 @@ def test_other_architectures(cpu, tmp_path, kind):
         if kind == "moe":
             router = "input of model.layers.0.mlp.experts" + mark
             assert router in ends, "the router is a group of its own"
+
+
+def test_a_module_of_torch_against_a_program(cpu, opencl, tmp_path):
+    from test_torch_programs import BLOCK, PARAMETERS
+
+    class Block(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm = torch.nn.RMSNorm(32, eps=1e-5)
+            self.up = torch.nn.Linear(32, 48, bias=False)
+            self.act = torch.nn.SiLU()
+            self.down = torch.nn.Linear(48, 32, bias=False)
+
+        def forward(self, x):
+            return self.down(self.act(self.up(self.norm(x)))) + x
+
+    torch.manual_seed(0)
+    model, module = Block(), tapml.parse(BLOCK)
+    runs = [[torch.randn(3, 32)], [torch.randn(6, 32)]]
+    result = tapml.carve_torch(model, runs, source=module, parameters=PARAMETERS, device=cpu)
+    assert result.passed and not result.unmapped and len(result.groups) == 6, str(result)
+    assert model.training, "it is left as it was"
+    result.save(tmp_path / "suite")
+    assert all(one.passed and not one.source_wrong for one in tapml.replay(tmp_path / "suite", opencl))
+    with torch.no_grad():
+        model.down.weight[3] *= 1.01
+    given = tapml.carve_torch(model, runs, source=module, parameters=PARAMETERS, device=cpu)
+    assert given.passed, "the program gets the model's own weights"
+    model.norm.eps = 0.1
+    wrong = tapml.carve_torch(model, runs[0], source=module, parameters=PARAMETERS, device=cpu)
+    assert [one.outputs for one in wrong.culprits] == [("output of norm",)]
