@@ -21,6 +21,8 @@ void bind_program(py::module_& module);
 void bind_executable(py::module_& module);
 void bind_language_model(py::module_& module);
 void bind_suite(py::module_& module);
+void bind_suite_tests(py::module_& module);  // by bind_suite
+void bind_trusted_suite(py::module_& module);
 void bind_replay(py::module_& module);
 void bind_under_test(py::module_& module);
 void bind_migrate(py::module_& module);

@@ -12,6 +12,7 @@ PYBIND11_MODULE(_tapml, module) {
   bind_executable(module);
   bind_language_model(module);
   bind_suite(module);
+  bind_trusted_suite(module);
   bind_replay(module);
   bind_under_test(module);
   bind_migrate(module);

@@ -8,7 +8,6 @@
 #include "base/strings.h"
 #include "ci_reports.h"
 #include "executable.h"
-#include "host_array.h"
 #include "io/host/files.h"
 #include "judging.h"
 #include "passes/kernel.h"
@@ -18,7 +17,6 @@
 #include "topdown/report/report.h"
 #include "topdown/report/report_parts.h"
 #include "topdown/report/speed_table.h"
-#include "topdown/suite/merge_suites.h"
 #include "under_test.h"
 #include "verdict.h"
 
@@ -66,7 +64,8 @@ class Replayer final : public Resource {
 topdown::SpeedTable speed_of(Replayer::State& state, const std::vector<Verdict>& verdicts) {
   std::vector<int32_t> right;
   for (const Verdict& one : verdicts) {
-    if (one.verdict.passed) right.push_back(state.suite->find_kernel(one.verdict.kernel));
+    if (!one.verdict.passed || one.verdict.group) continue;
+    right.push_back(state.suite->find_kernel(one.verdict.kernel));
   }
   const std::lock_guard<std::timed_mutex> busy(state.busy);
   return topdown::measure_speed(*state.suite, right, *state.sandbox, nullptr);
@@ -158,94 +157,22 @@ Verdict replay_call(const Replayer& replayer, int64_t index) {
   });
 }
 
-// (call, parameter) with a tensor: an array, or for links another such pair.
-using NamedPlace = std::pair<int64_t, std::string>;
-using NamedTensor = std::tuple<int64_t, std::string, py::object>;
-
-topdown::CallParam place_of(const topdown::Suite& suite, int64_t call, const std::string& param) {
-  if (call < 0 || call >= std::ssize(suite.calls)) {
-    throw_user("the suite has no such call", "group",
-               "0 to " + std::to_string(std::ssize(suite.calls) - 1), std::to_string(call));
-  }
-  const topdown::SuiteKernel& kernel =
-      suite.kernels[static_cast<size_t>(suite.calls[static_cast<size_t>(call)].kernel)];
-  const auto found = std::ranges::find(kernel.params, param);
-  if (found == kernel.params.end()) {
-    std::string names;
-    for (const std::string& one : kernel.params) names += (names.empty() ? "" : ", ") + one;
-    throw_user("the kernel has no such parameter", kernel.name, names, in_quotes(param));
-  }
-  return {static_cast<size_t>(call), static_cast<size_t>(found - kernel.params.begin())};
-}
-
-std::vector<topdown::GroupTensor> tensors_at(const topdown::Suite& suite,
-                                             const std::vector<NamedTensor>& given) {
-  std::vector<topdown::GroupTensor> tensors;
-  for (const auto& [call, param, array] : given) {
-    tensors.push_back(
-        {place_of(suite, call, param), as_tensor(take_array(array, std::nullopt, "group").array)});
-  }
-  return tensors;
-}
-
-std::vector<size_t> call_numbers(const topdown::Suite& suite, const std::vector<int64_t>& calls) {
-  std::vector<size_t> numbers;
-  for (int64_t call : calls) {
-    if (call < 0 || call >= std::ssize(suite.calls)) {
-      throw_user("the suite has no such call", "group",
-                 "0 to " + std::to_string(std::ssize(suite.calls) - 1), std::to_string(call));
-    }
-    numbers.push_back(static_cast<size_t>(call));
-  }
-  return numbers;
-}
-
-Verdict replay_group(const Replayer& replayer, const std::vector<int64_t>& calls,
-                     const std::vector<NamedTensor>& inputs,
-                     const std::vector<std::pair<NamedPlace, NamedPlace>>& links,
-                     const std::vector<NamedTensor>& outputs) {
+Verdict replay_group(const Replayer& replayer, int64_t index) {
   auto state = replayer.use();
-  const topdown::Suite& suite = *state->suite;
-  topdown::JoinedCalls group;
-  group.calls = call_numbers(suite, calls);
-  group.inputs = tensors_at(suite, inputs);
-  for (const auto& [to, from] : links) {
-    group.links.push_back(
-        {place_of(suite, to.first, to.second), place_of(suite, from.first, from.second)});
+  const auto groups = std::ssize(state->suite->groups);
+  if (index < 0 || index >= groups) {
+    throw_user("the suite has no such group", "group(index)",
+               groups == 0 ? "a suite with groups" : "0 to " + std::to_string(groups - 1),
+               std::to_string(index));
   }
-  group.outputs = tensors_at(suite, outputs);
   return run(replayer, [&](Replayer::State& on) {
-    return topdown::replay_group(*on.suite, on.judge, group, *on.sandbox);
-  });
-}
-
-CarvedSuite with_tensors(const CarvedSuite& suite, const std::vector<int64_t>& calls,
-                         const std::vector<NamedTensor>& inputs,
-                         const std::vector<NamedTensor>& outputs, const std::string& source) {
-  const std::vector<size_t> numbers = call_numbers(*suite.suite, calls);
-  const auto before = tensors_at(*suite.suite, inputs), after = tensors_at(*suite.suite, outputs);
-  return without_interpreter([&] {
-    return CarvedSuite{std::make_shared<const topdown::Suite>(
-                           topdown::with_tensors(*suite.suite, numbers, before, after, source)),
-                       ""};
-  });
-}
-
-CarvedSuite merge(const std::vector<CarvedSuite>& suites) {
-  return without_interpreter([&] {
-    std::vector<topdown::Suite> all;
-    std::vector<std::string> names;
-    for (const CarvedSuite& one : suites) {
-      all.push_back(*one.suite);
-      names.push_back(one.folder.empty() ? "suite " + std::to_string(names.size()) : one.folder);
-    }
-    return CarvedSuite{std::make_shared<const topdown::Suite>(topdown::merge(all, names)), ""};
+    return topdown::replay_group(*on.suite, on.judge, static_cast<size_t>(index), *on.sandbox);
   });
 }
 
 std::string text_of(const Verdict& verdict) {
   const topdown::KernelVerdict& v = verdict.verdict;
-  std::string text = v.kernel + ": ";
+  std::string text = (v.group ? topdown::test_name(v) + ", " : "") + v.kernel + ": ";
   const std::string note = v.note.empty() ? "" : "; " + v.note;
   if (v.failed != topdown::Failure::kNone) {
     return text + topdown::failure_name(v.failed) + ": " + v.failure + note;
@@ -282,7 +209,14 @@ void bind_replay(py::module_& module) {
   auto of = [](auto member) { return [member](const Verdict& v) { return v.verdict.*member; }; };
   py::class_<Verdict>(module, "Verdict", py::is_final(),
                       "What tests of a kernel said, held against the judge (docs/verdicts.md).")
-      .def_property_readonly("kernel", of(&Kernel::kernel))
+      .def_property_readonly("kernel", of(&Kernel::kernel),
+                             "Of a group all of them, joined by \" + \".")
+      .def_property_readonly(
+          "group",
+          [](const Verdict& v) {
+            return v.verdict.group ? std::optional(v.verdict.group->index) : std::nullopt;
+          },
+          "Number of the group in the suite; None where it is about one kernel.")
       .def_property_readonly("passed", of(&Kernel::passed))
       .def_property_readonly("calls", of(&Kernel::calls), "Tests that were run.")
       .def_property_readonly("layers",
@@ -339,17 +273,9 @@ void bind_replay(py::module_& module) {
            "of tolerances and its name; ``only``: the one kernel that is compiled.")
       .def("kernel", &replay_kernel, py::arg("name"), "Runs all tests of a kernel.")
       .def("call", &replay_call, py::arg("index"), "Runs one test.")
-      .def("group", &replay_group, py::arg("calls"), py::kw_only(), py::arg("inputs"),
-           py::arg("links"), py::arg("outputs"), R"doc(
-Runs calls one after the other and judges them together.
-
-``inputs`` and ``outputs`` are (call, parameter, array): what is read in the place of what was
-carved, and what a trusted source has there; ``links`` are ((call, parameter), (call, parameter)): what
-is read of what an earlier call of the group wrote. The verdict's source is the trusted one.)doc")
+      .def("group", &replay_group, py::arg("index"),
+           "Runs one group: its calls one after the other, judged together.")
       .def_property_readonly("device", [](const Replayer& r) { return r.open(); });
-  module.def("with_tensors", &with_tensors, py::arg("suite"), py::arg("calls"), py::arg("inputs"),
-             py::arg("outputs"), py::arg("source"));
-  module.def("merge", &merge, py::arg("suites"));
   module.def(
       "save_replay_report",
       [](const Replayer& replayer, const std::string& suite, const std::vector<Verdict>& verdicts,
@@ -362,10 +288,15 @@ is read of what an earlier call of the group wrote. The verdict's source is the 
           replayed.suite = suite;
           replayed.target = replayer.open()->target().text;
           std::set<std::string> judged;
-          std::vector<Json> rows;
+          std::vector<Json> rows, groups;
           for (const Verdict& one : verdicts) {
-            judged.insert(one.verdict.kernel);
-            rows.push_back(topdown::verdict_json(one.verdict));
+            const auto& group = one.verdict.group;
+            if (group) {
+              judged.insert(group->kernels.begin(), group->kernels.end());
+            } else {
+              judged.insert(one.verdict.kernel);
+            }
+            (group ? groups : rows).push_back(topdown::verdict_json(one.verdict));
             replayed.verdicts.push_back(one.verdict);
           }
           for (const topdown::SuiteKernel& kernel : state->suite->kernels) {
@@ -381,6 +312,7 @@ is read of what an earlier call of the group wrote. The verdict's source is the 
           const Json json = Json::object({{"target", Json::string(replayed.target)},
                                           {"passed", Json::boolean(replayed.passed())},
                                           {"kernels", Json::array(std::move(rows))},
+                                          {"groups", Json::array(std::move(groups))},
                                           {"speed", topdown::speed_json(replayed.speed)},
                                           {"seconds", topdown::real(seconds)}});
           unwrap(write_text_atomic(folder + "/report.json", json.dump(1) + "\n"));

@@ -3,13 +3,13 @@
 #include <pybind11/stl.h>
 
 #include <filesystem>
+#include <tuple>
 #include <variant>
 
 #include "app/executable.h"
 #include "base/log.h"
 #include "base/strings.h"
 #include "executable.h"
-#include "host_array.h"
 #include "language_model.h"
 #include "llm/engine.h"
 #include "runtime/vm.h"
@@ -25,15 +25,6 @@ struct SuiteKernel {
   std::shared_ptr<const topdown::Suite> suite;
   size_t index = 0;
   const topdown::SuiteKernel& get() const { return suite->kernels[index]; }
-};
-
-struct SuiteCall {
-  std::shared_ptr<const topdown::Suite> suite;
-  size_t index = 0;
-  const topdown::SuiteCall& get() const { return suite->calls[index]; }
-  const topdown::SuiteKernel& kernel() const {
-    return suite->kernels[static_cast<size_t>(get().kernel)];
-  }
 };
 
 CarvedSuite load_carved(const std::string& folder, const std::string& model) {
@@ -109,17 +100,59 @@ void warn_of_random_tokens(const LanguageModel& model, const std::vector<Prompt>
   }
 }
 
+// A language model that is carved on a device.
+class ModelRun {
+ public:
+  ModelRun(const py::object& given, const py::object& device, topdown::CarveOptions carving,
+           bool reference, bool cache)
+      : model_(language_model_of(given, "carve(model, device)")),
+        open_(session_of(device, "carve(model, device)")),
+        session_(open_->use()),
+        carving_(std::move(carving)),
+        reference_(reference),
+        cache_(cache) {
+    if (!reference || (!app::is_executable_file(model_.folder) && model_.quantize.empty())) return;
+    throw_user("weights by reference are found in a model directory", "carve(weights=...)",
+               "a model directory, not quantized",
+               model_.quantize.empty() ? model_.folder : "quantized weights", "weights=\"inside\"");
+  }
+
+  const LanguageModel& model() const { return model_; }
+
+  // What `run`, with an engine and the carver that observes it, leaves. Without the interpreter.
+  template <class Run>
+  CarvedSuite carve(bool edge, Run&& run) {
+    CompileSettings settings;
+    settings.cache = cache_;
+    auto compiled = compile(model_.loaded->files.module, open_->target(), settings, open_);
+    // On this side, also of a remote device: what runs beside it cannot be watched.
+    auto engine =
+        unwrap(llm::Engine::create(*session_, compiled->executable, model_.loaded->files.weights));
+    if (reference_) {
+      carving_.weights = &model_.loaded->files.weights;
+      carving_.model_folder = std::filesystem::absolute(model_.folder).lexically_normal().string();
+    }
+    topdown::Carver carver(*compiled->executable, carving_);
+    engine->vm().call_point().set_observer(&carver);
+    engine->vm().set_interrupt(&interrupt_of_this_thread());
+    run(*engine, carver);
+    engine->vm().call_point().set_observer(nullptr);
+    return finished(carver, {open_->target(), *session_, compiled->executable, edge});
+  }
+
+ private:
+  LanguageModel model_;
+  SessionRef open_;
+  std::shared_ptr<runtime::Session> session_;
+  topdown::CarveOptions carving_;
+  bool reference_, cache_;
+};
+
 CarvedSuite carve_model(const py::object& given, const py::object& device,
                         const std::vector<Prompt>& prompts, int64_t max_tokens, int64_t calls,
                         int64_t budget, bool reference, int64_t batch, bool edge, bool cache) {
-  const LanguageModel model = language_model_of(given, "carve(model, device)");
-  const SessionRef open = session_of(device, "carve(model, device)");
-  topdown::CarveOptions carving = carve_options(calls, budget);
-  if (reference && (app::is_executable_file(model.folder) || !model.quantize.empty())) {
-    throw_user("weights by reference are found in a model directory", "carve(weights=...)",
-               "a model directory, not quantized",
-               model.quantize.empty() ? model.folder : "quantized weights", "weights=\"inside\"");
-  }
+  ModelRun run(given, device, carve_options(calls, budget), reference, cache);
+  const LanguageModel& model = run.model();
   if (batch < 1) {
     throw_user("a batch of no texts", "carve(batch=...)", "1 or more", std::to_string(batch));
   }
@@ -127,7 +160,6 @@ CarvedSuite carve_model(const py::object& given, const py::object& device,
     throw_user("a negative number of tokens", "carve(max_tokens=...)", "0 or more",
                std::to_string(max_tokens));
   }
-  auto session = open->use();
   return without_interpreter([&] {
     std::vector<std::vector<int32_t>> inputs;
     for (const Prompt& prompt : prompts) {
@@ -135,32 +167,52 @@ CarvedSuite carve_model(const py::object& given, const py::object& device,
       inputs.push_back(text ? app::encode_prompt(*model.loaded, *text)
                             : std::get<std::vector<int32_t>>(prompt));
     }
-    CompileSettings settings;
-    settings.cache = cache;
-    auto compiled = compile(model.loaded->files.module, open->target(), settings, open);
-    // On this side, also of a remote device: what runs beside it cannot be watched.
-    auto engine =
-        unwrap(llm::Engine::create(*session, compiled->executable, model.loaded->files.weights));
-    if (reference) {
-      carving.weights = &model.loaded->files.weights;
-      carving.model_folder = std::filesystem::absolute(model.folder).lexically_normal().string();
-    }
-    topdown::Carver carver(*compiled->executable, carving);
-    engine->vm().call_point().set_observer(&carver);
-    engine->vm().set_interrupt(&interrupt_of_this_thread());
     llm::GenerateOptions options;
     options.max_tokens = max_tokens;
     options.eos = model.loaded->files.eos;
     options.on_token = [](int32_t) { return !interrupt_of_this_thread(); };
-    for (size_t first = 0; first < inputs.size(); first += static_cast<size_t>(batch)) {
-      const auto some = std::span(inputs).subspan(
-          first, std::min(static_cast<size_t>(batch), inputs.size() - first));
-      unwrap(engine->clear());  // no test holds what an earlier run left in the pools
-      unwrap(engine->generate_batch(some, options));
-    }
-    engine->vm().call_point().set_observer(nullptr);
-    warn_of_random_tokens(model, prompts);
-    return finished(carver, {open->target(), *session, compiled->executable, edge});
+    return run.carve(edge, [&](llm::Engine& engine, topdown::Carver&) {
+      for (size_t first = 0; first < inputs.size(); first += static_cast<size_t>(batch)) {
+        const auto some = std::span(inputs).subspan(
+            first, std::min(static_cast<size_t>(batch), inputs.size() - first));
+        unwrap(engine.clear());  // no test holds what an earlier run left in the pools
+        unwrap(engine.generate_batch(some, options));
+      }
+      warn_of_random_tokens(model, prompts);
+    });
+  });
+}
+
+int32_t likeliest(const HostTensor& logits) {
+  int64_t best = 0;
+  for (int64_t i = 1; i < logits.size(); ++i) {
+    if (logits.at_f64(i) > logits.at_f64(best)) best = i;
+  }
+  return static_cast<int32_t>(best);
+}
+
+// A prompt and `decode` steps, each with the token that is the likeliest after the one before, an
+// end of the text too. Beside the suite the tokens of the steps, and where in its calls each step
+// begins.
+std::tuple<CarvedSuite, std::vector<int32_t>, std::vector<size_t>> carve_steps(
+    const py::object& given, const py::object& device, const std::vector<int32_t>& tokens,
+    int64_t decode, bool reference, bool cache) {
+  ModelRun run(given, device, carve_options(0, 0), reference, cache);
+  return without_interpreter([&] {
+    std::vector<int32_t> steps;
+    std::vector<size_t> begins;
+    CarvedSuite suite = run.carve(false, [&](llm::Engine& engine, topdown::Carver& carver) {
+      unwrap(engine.clear());
+      runtime::Tensor logits = unwrap(engine.prefill(tokens));
+      for (int64_t step = 0; step < decode; ++step) {
+        steps.push_back(likeliest(unwrap(runtime::download(logits))));
+        begins.push_back(carver.suite().calls.size());
+        logits = unwrap(engine.decode(steps.back()));
+      }
+      unwrap(runtime::download(logits));  // waits for the last step
+      warn_of_random_tokens(run.model(), {tokens});
+    });
+    return std::tuple(std::move(suite), std::move(steps), std::move(begins));
   });
 }
 
@@ -209,38 +261,10 @@ py::tuple kernels_of(const CarvedSuite& suite) {
   return list;
 }
 
-py::tuple calls_of(const CarvedSuite& suite) {
-  py::tuple list(suite.suite->calls.size());
-  for (size_t i = 0; i < list.size(); ++i) list[i] = SuiteCall{suite.suite, i};
-  return list;
-}
-
-// Arrays over the suite's own tensors, by parameter.
-py::dict tensors_of(const SuiteCall& call, const std::vector<std::string>& hashes) {
-  py::dict tensors;
-  for (size_t i = 0; i < hashes.size(); ++i) {
-    if (hashes[i].empty()) continue;
-    HostTensor tensor = call.suite->tensors.at(hashes[i]);
-    if (tensor.dtype() == DType::kBF16 &&
-        py::module_::import("importlib.util").attr("find_spec")("ml_dtypes").is_none()) {
-      tensor = HostTensor::view(DType::kU16, tensor.shape(), tensor.bytes().data(),
-                                std::make_shared<HostTensor>(tensor));
-    }
-    tensors[py::str(call.kernel().params[i])] =
-        as_numpy(tensor, std::make_shared<HostTensor>(tensor), false);
-  }
-  return tensors;
-}
-
-py::tuple layers_of(const Origin& origin) {
-  py::list layers;
-  for (const std::string& layer : origin) layers.append(layer);
-  return py::tuple(layers);
-}
-
 }  // namespace
 
 void bind_suite(py::module_& module) {
+  bind_suite_tests(module);
   py::class_<SuiteKernel>(module, "SuiteKernel", py::is_final(), "A kernel that a suite tests.")
       .def_property_readonly("name", [](const SuiteKernel& k) { return k.get().name; })
       .def_property_readonly("parameters", [](const SuiteKernel& k) { return k.get().params; })
@@ -260,30 +284,6 @@ void bind_suite(py::module_& module) {
           "Text of the module that says what the kernel computes.")
       .def("__repr__",
            [](const SuiteKernel& k) { return "<tapml.SuiteKernel " + k.get().name + ">"; });
-  py::class_<SuiteCall>(module, "SuiteCall", py::is_final(),
-                        "One carved call, a test: kernel, inputs, outputs of the source.")
-      .def_readonly("index", &SuiteCall::index, "In the suite's calls.")
-      .def_property_readonly("kernel", [](const SuiteCall& c) { return c.kernel().name; })
-      .def_property_readonly(
-          "sequence", [](const SuiteCall& c) { return c.get().sequence; },
-          "Position in the run that was carved.")
-      .def_property_readonly(
-          "times", [](const SuiteCall& c) { return c.get().times; },
-          "Calls of the run with these inputs and outputs.")
-      .def_property_readonly("function", [](const SuiteCall& c) { return c.get().function; })
-      .def_property_readonly(
-          "layers", [](const SuiteCall& c) { return layers_of(c.get().origin); },
-          "Model layers that the call came from.")
-      .def_property_readonly("scalars", [](const SuiteCall& c) { return c.get().scalars; })
-      .def_property_readonly(
-          "inputs", [](const SuiteCall& c) { return tensors_of(c, c.get().before); },
-          "Read-only NumPy arrays by parameter; bf16 as uint16 bits without ml_dtypes.")
-      .def_property_readonly(
-          "outputs", [](const SuiteCall& c) { return tensors_of(c, c.get().after); },
-          "What the source computed, as ``inputs``.")
-      .def("__repr__", [](const SuiteCall& c) {
-        return "<tapml.SuiteCall " + std::to_string(c.index) + " of " + c.kernel().name + ">";
-      });
   py::class_<CarvedSuite>(module, "Suite", py::is_final(), R"doc(
 Carved tests: one real run, kept as a test for every kernel call.)doc")
       .def_static("load", &load_carved, py::arg("folder"), py::kw_only(), py::arg("model") = "",
@@ -304,14 +304,25 @@ Carved tests: one real run, kept as a test for every kernel call.)doc")
           "Names of the weights that are in the model's folder and not in the suite.")
       .def_property_readonly("kernels", &kernels_of)
       .def_property_readonly("calls", &calls_of)
-      .def("__len__", [](const CarvedSuite& s) { return s.suite->calls.size(); })
+      .def_property_readonly("groups", &groups_of,
+                             "Kernels that are judged together (docs/suite-format.md).")
+      .def(
+          "__len__",
+          [](const CarvedSuite& s) { return s.suite->calls.size() + s.suite->groups.size(); },
+          "Tests: calls and groups.")
       .def("__repr__", [](const CarvedSuite& s) {
         return "<tapml.Suite of " + std::to_string(s.suite->calls.size()) + " calls of " +
-               std::to_string(s.suite->kernels.size()) + " kernels>";
+               std::to_string(s.suite->kernels.size()) + " kernels" +
+               (s.suite->groups.empty()
+                    ? ""
+                    : ", " + std::to_string(s.suite->groups.size()) + " groups") +
+               ">";
       });
   module.def("carve_model", &carve_model, py::arg("model"), py::arg("device"), py::arg("prompts"),
              py::arg("max_tokens"), py::arg("calls"), py::arg("budget"), py::arg("reference"),
              py::arg("batch"), py::arg("edge"), py::arg("cache"));
+  module.def("carve_steps", &carve_steps, py::arg("model"), py::arg("device"), py::arg("tokens"),
+             py::arg("decode"), py::arg("reference"), py::arg("cache"));
   module.def("carve_function", &carve_function, py::arg("executable"), py::arg("device"),
              py::arg("function"), py::arg("inputs"), py::arg("calls"), py::arg("budget"),
              py::arg("edge"));

@@ -14,4 +14,8 @@ struct CarvedSuite {
   std::string folder;  // that it was read from; empty for a fresh one
 };
 
+// Its tests, as Python shows them.
+py::tuple calls_of(const CarvedSuite& suite);
+py::tuple groups_of(const CarvedSuite& suite);
+
 }  // namespace tapml::python

@@ -20,8 +20,8 @@ from typing import Any, Callable, Iterable, Mapping, Sequence, Union
 from . import _tapml
 from ._tapml import (
     Culprit, Engine, Executable, Function, FunctionType, Generation, LanguageModel, Library,
-    Localization, Migration, MigrationStep, Module, Replayer, Session, Snapshot, Suite, SuiteCall,
-    SuiteKernel, Tensor, Value, ValueType, Verdict,
+    Localization, Migration, MigrationStep, Module, Replayer, Session, Snapshot, Suite, SuiteBorder,
+    SuiteCall, SuiteGroup, SuiteKernel, Tensor, Value, ValueType, Verdict,
 )
 from .errors import (
     AbsentError, CancelledError, ClosedError, CompileError, CrashError, Error, InternalError,
@@ -38,7 +38,8 @@ __all__ = [
     "Engine", "Error", "Evaluation", "EvaluationTotal", "Executable", "Function", "FunctionType",
     "Generation", "InternalError", "LanguageModel", "Library", "LimitError", "Localization",
     "LostError", "Migration", "MigrationStep", "Module", "OutOfMemoryError", "PlatformError",
-    "ProtocolError", "Replayer", "Session", "Snapshot", "Suite", "SuiteCall", "SuiteKernel",
+    "ProtocolError", "Replayer", "Session", "Snapshot", "Suite", "SuiteBorder", "SuiteCall",
+    "SuiteGroup", "SuiteKernel",
     "TaskResult", "Tensor", "TimeoutError", "TorchCarving", "TorchGroup", "TorchUnmapped",
     "UnauthorizedError", "UserError", "Value", "ValueType", "Verdict", "Warning", "allocate",
     "carve", "carve_torch", "compile", "cpu", "device", "devices", "evaluate", "load", "localize",
@@ -293,6 +294,8 @@ def replay(suite: Suite | Path, device: Session, *, kernel: str | None = None,
            on_verdict: Callable[[Verdict], None] | None = None) -> list[Verdict]:
     """Runs a suite's tests on a device: a verdict for each kernel, or for ``kernel`` alone.
 
+    Then one for each group of kernels (``Verdict.group`` is its number), without ``kernel``.
+
     A kernel that differs is no error: its verdict says so. ``kernels`` is a folder of sources of
     your own that take the place of the compiler's (docs/user-kernels.md), ``tolerance`` widens the
     bounds of kernels (docs/cli.md), ``model`` is where weights by reference are, if not where they
@@ -312,8 +315,18 @@ def replay(suite: Suite | Path, device: Session, *, kernel: str | None = None,
                      cache=cache, in_process=in_process, kernel_timeout=kernel_timeout)
     verdicts = []
     start = _time.monotonic()
-    for one in [one.name for one in suite.kernels] if kernel is None else [kernel]:
-        verdicts.append(tests.kernel(one))
+    tested = {call.kernel for call in suite.calls}
+    names = [one.name for one in suite.kernels if one.name in tested]
+    groups = range(len(suite.groups))
+    if not names and not groups and kernel is None:
+        raise UserError("the suite has no tests", name, "one call at least", "none",
+                        "carve a run that calls its kernels")
+    runs = [lambda name=name: tests.kernel(name) for name in names] if kernel is None else [
+        lambda: tests.kernel(kernel)]
+    if kernel is None:
+        runs += [lambda index=index: tests.group(index) for index in groups]
+    for run in runs:
+        verdicts.append(run())
         if on_verdict is not None:
             on_verdict(verdicts[-1])
     if report is not None:

@@ -1,14 +1,15 @@
 """pytest --tapml-suite SUITE --tapml-target T: every carved test is a test item.
 
 A suite is collected from its suite.json; an item's id is ``SUITE/suite.json::KERNEL[CALL]``, CALL
-being the call's number in the suite, so that ``-k KERNEL`` and ids choose tests as usual. Where the
+being the call's number in the suite, so that ``-k KERNEL`` and ids choose tests as usual; that of a
+group of kernels is ``SUITE/suite.json::KERNEL+KERNEL[group NUMBER]``. Where the
 command line names no other tests, the suites' are the only ones.
 """
 
 from __future__ import annotations
 
 import pathlib
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator
 
 import pytest
 
@@ -65,7 +66,11 @@ class SuiteFile(pytest.File):
         except tapml.Error as error:
             raise self.CollectError(str(error)) from None
         for call in self.suite.calls:
-            yield CarvedTest.from_parent(self, name=f"{call.kernel}[{call.index}]", call=call)
+            yield CarvedTest.from_parent(self, name=f"{call.kernel}[{call.index}]",
+                                         run=lambda replayer, index=call.index: replayer.call(index))
+        for group in self.suite.groups:
+            yield CarvedTest.from_parent(self, name=f"{'+'.join(group.kernels)}[group {group.index}]",
+                                         run=lambda replayer, index=group.index: replayer.group(index))
 
     def replayer(self) -> Any:
         import tapml
@@ -90,14 +95,14 @@ class Differs(Exception):
 
 
 class CarvedTest(pytest.Item):
-    """One call t = (F, I, O) of a kernel."""
+    """One call t = (F, I, O) of a kernel, or one group."""
 
-    def __init__(self, *, call: Any, **kwargs: Any) -> None:
+    def __init__(self, *, run: Callable[[Any], Any], **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.call = call
+        self.run = run
 
     def runtest(self) -> None:
-        verdict = self.parent.replayer().call(self.call.index)
+        verdict = self.run(self.parent.replayer())
         self.user_properties += [("kernel", verdict.kernel), ("max_abs", verdict.max_abs),
                                  ("allowed", verdict.allowed)]
         if verdict.tolerated:

@@ -1,451 +1,76 @@
 """PyTorch as the trusted source: what its modules compute says what tapml's kernels should.
 
-``carve_torch`` runs an eager model with hooks on its modules, runs the same tokens through tapml's
-model, and finds for each tensor between two of tapml's kernels the module border of PyTorch that is
+``carve_torch`` runs an eager model with hooks on its modules, runs the same tokens (or arrays)
+through tapml's model or program, and finds for each tensor between two of tapml's kernels the module border of PyTorch that is
 the same place. Kernels between borders are judged as one group (docs/python.md).
 """
 
 from __future__ import annotations
 
-import dataclasses
-import hashlib
 import inspect
 import os
-import re
-from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
 from . import _tapml
-from ._tapml import LanguageModel, Replayer, Session, Suite, Verdict
+from ._tapml import LanguageModel, Module, Replayer, Session, Suite
 from .errors import UserError
+from .torch_borders import Borders, Flow, joined_calls
+from .torch_records import ModuleRecord, arrays_in, of_tokens, record_modules
+from .torch_result import TorchCarving, TorchGroup, TorchUnmapped
 
 __all__ = ["TorchCarving", "TorchGroup", "TorchUnmapped", "carve_torch"]
 
-#: A tensor parameter of a call: the call's number in the suite, the parameter's name.
-Place = tuple[int, str]
-
-# Longer prompts pass tapml's engine in pieces, which PyTorch's one run has no borders for.
+# Longer prompts pass tapml's engine in pieces, which PyTorch's one run has no borders for, and the
+# cache grows, which no kernel does.
 MOST_TOKENS = 512
 
 
-@dataclasses.dataclass(frozen=True)
-class TorchGroup:
-    """Kernels between borders that PyTorch has, and what they compute of PyTorch's inputs."""
-
-    #: Kernel names in the order in which they run, and the layers behind them.
-    kernels: tuple[str, ...]
-    layers: tuple[str, ...]
-    #: Borders in PyTorch's words: ``"input of model.norm"``, ``"output of lm_head"``.
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    #: Which of the runs, from 0.
-    run: int
-    #: ``source_*`` are PyTorch's own measures, the others the device's.
-    verdict: Verdict
-
-    @property
-    def passed(self) -> bool:
-        """Whether the device and PyTorch are both within the bounds of the judge."""
-        return self.verdict.passed and not self.verdict.source_wrong
-
-    @property
-    def outcome(self) -> str:
-        """What is wrong, if anything is.
-
-        ``"pass"``; ``"differs"``: the device computes something else than the kernels say;
-        ``"pytorch differs"``: the kernels say something else than PyTorch computes, so that either
-        PyTorch's module or the model as tapml has it is wrong; ``"cannot run"``, ``"crash"``,
-        ... (docs/cli.md).
-        """
-        if self.verdict.failure:
-            return str(self.verdict.to_dict()["failed"])
-        if not self.verdict.passed:
-            return "differs"
-        return "pytorch differs" if self.verdict.source_wrong else "pass"
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {"kernels": list(self.kernels), "layers": list(self.layers),
-                "inputs": list(self.inputs), "outputs": list(self.outputs), "run": self.run,
-                "outcome": self.outcome, "verdict": self.verdict.to_dict()}
-
-
-@dataclasses.dataclass(frozen=True)
-class TorchUnmapped:
-    """Kernels that nothing of PyTorch says anything about, and why."""
-
-    kernels: tuple[str, ...]
-    layers: tuple[str, ...]
-    run: int
-    reason: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {"kernels": list(self.kernels), "layers": list(self.layers), "run": self.run,
-                "reason": self.reason}
-
-
-@dataclasses.dataclass(frozen=True)
-class TorchCarving:
-    """A model on a device of tapml, held against PyTorch."""
-
-    target: str
-    groups: tuple[TorchGroup, ...]
-    unmapped: tuple[TorchUnmapped, ...]
-    #: Tests with PyTorch's tensors for the groups of one kernel, source ``"pytorch"``; None where
-    #: there is none.
-    suite: Optional[Suite]
-    #: What of PyTorch's run was left aside.
-    notes: tuple[str, ...] = ()
-
-    @property
-    def passed(self) -> bool:
-        """Whether every group passes, and there is one."""
-        return bool(self.groups) and all(group.passed for group in self.groups)
-
-    @property
-    def culprits(self) -> tuple[TorchGroup, ...]:
-        """The groups that do not pass."""
-        return tuple(group for group in self.groups if not group.passed)
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {"source": "pytorch", "target": self.target, "passed": self.passed,
-                "groups": [group.to_dict() for group in self.groups],
-                "unmapped": [one.to_dict() for one in self.unmapped], "notes": list(self.notes)}
-
-    def save(self, folder: Union[str, "os.PathLike[str]"]) -> int:
-        """Writes ``suite``, for replay on any device; returns the groups that are not in it.
-
-        These are the groups of several kernels: a suite's test is one call. Raises UserError where
-        no group is one kernel.
-        """
-        if self.suite is None:
-            raise UserError("no group is a single kernel", "save(folder)",
-                            "a test with PyTorch's tensors", f"{len(self.groups)} groups")
-        self.suite.save(os.fspath(folder))
-        return sum(len(group.kernels) > 1 for group in self.groups)
-
-    def __str__(self) -> str:
-        """A row for each kind of group, with the worst of its layers; then what is wrong."""
-        kinds: dict[tuple[Any, ...], list[TorchGroup]] = {}
-        for group in self.groups:
-            kinds.setdefault((group.kernels, group.outcome,
-                              *(_NUMBER.sub("*", name) for name in group.inputs + group.outputs)),
-                             []).append(group)
-        rows = [("to", "groups", "error", "allowed", "pytorch", "outcome", "kernels")]
-        for groups in kinds.values():
-            worst = max(groups, key=lambda group: group.verdict.error_over_bound)
-            ends = worst.outputs if len(groups) == 1 else tuple(
-                _NUMBER.sub("*", name) for name in worst.outputs)
-            v = worst.verdict
-            rows.append((", ".join(ends), str(len(groups)), f"{v.max_abs:.2e}", f"{v.allowed:.2e}",
-                         f"{v.source_max_abs:.2e}", worst.outcome, _joined(worst.kernels)))
-        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
-                 for row in rows]
-        for group in self.culprits:
-            lines.append(f"culprit: {_joined(group.kernels)} ({group.outcome}), "
-                         f"layers: {', '.join(group.layers)}")
-        lines += [f"not judged: {_joined(one.kernels)} ({', '.join(one.layers)}): {one.reason}"
-                  for one in self.unmapped]
-        return "\n".join(lines + [f"note: {note}" for note in self.notes])
-
-
-_NUMBER = re.compile(r"(?<=\.)[0-9]+(?=\.|$)")
-
-
-def _joined(kernels: Sequence[str]) -> str:
-    return " + ".join(dict.fromkeys(kernels))
-
-
-@dataclasses.dataclass(frozen=True)
-class _Tensor:
-    """A tensor of PyTorch's run; equal bytes, equal key."""
-
-    key: bytes
-    array: np.ndarray[Any, Any]
-
-
-@dataclasses.dataclass
-class _Record:
-    """Calls of a module: tensors in and out."""
-
-    #: Shape of its own weight; None where it has none.
-    weight: Optional[tuple[int, ...]] = None
-    inputs: list[list[_Tensor]] = dataclasses.field(default_factory=list)
-    outputs: list[list[_Tensor]] = dataclasses.field(default_factory=list)
-
-
-def _key(array: np.ndarray[Any, Any]) -> bytes:
-    return hashlib.sha256(memoryview(np.ascontiguousarray(array)).cast("B")
-                          if array.size else b"").digest()
-
-
-def _arrays(x: Any) -> Iterator[np.ndarray[Any, Any]]:
-    """The tensors in arguments and results, however they are nested, as compact copies."""
-    if isinstance(x, np.ndarray):
-        yield np.array(x, order="C")
-    elif hasattr(x, "detach") and hasattr(x, "cpu"):
-        yield np.array(_widened(x.detach().cpu()).numpy(), order="C")
-    elif isinstance(x, Mapping):
-        for one in x.values():
-            yield from _arrays(one)
-    elif isinstance(x, (list, tuple)):
-        for one in x:
-            yield from _arrays(one)
-
-
-def _widened(x: Any) -> Any:
-    # NumPy has no bf16.
-    return x.float() if str(x.dtype) == "torch.bfloat16" else x
-
-
-def _record(model: Any, run: Callable[[], Any]) -> dict[str, _Record]:
-    """What goes into and comes out of each module while ``run()`` runs the model, by path."""
-    records: dict[str, _Record] = {}
-    known: dict[bytes, _Tensor] = {}
-    handles = []
-
-    def taken(x: Any) -> list[_Tensor]:
-        tensors = []
-        for array in _arrays(x):
-            key = _key(array)
-            tensors.append(known.setdefault(key, _Tensor(key, array)))
-        return tensors
-
-    def watch(path: str, module: Any) -> None:
-        shape = getattr(getattr(module, "weight", None), "shape", None)
-        record = records[path] = _Record(None if shape is None else tuple(shape))
-        # Before the call, because modules may write into their arguments.
-        handles.append(module.register_forward_pre_hook(
-            lambda _, args, kwargs: record.inputs.append(taken((args, kwargs))), with_kwargs=True))
-        handles.append(module.register_forward_hook(
-            lambda _, args, kwargs, result: record.outputs.append(taken(result)),
-            with_kwargs=True))
-
-    try:
-        for path, module in model.named_modules():
-            if path:
-                watch(path, module)
-        run()
-    finally:
-        for handle in handles:
-            handle.remove()
-    return records
-
-
-def _within(path: str, module: str) -> bool:
-    return path == module or path.startswith(module + ".")
-
-
-class _Flow:
-    """What tapml's own run says about which kernel reads what of which."""
-
-    def __init__(self, suite: Suite) -> None:
-        self.calls = suite.calls
-        self.kernels = {kernel.name: kernel for kernel in suite.kernels}
-        self.inputs = [call.inputs for call in self.calls]
-        self.outputs = [call.outputs for call in self.calls]
-        self.producer: dict[Place, Place] = {}
-        self.consumers: dict[Place, list[Place]] = {}
-        keys: dict[tuple[int, int], bytes] = {}  # by address: the suite's tensors stay where they are
-
-        def key(array: np.ndarray[Any, Any]) -> bytes:
-            at = (array.__array_interface__["data"][0], array.nbytes)
-            if at not in keys:
-                keys[at] = _key(array.view(np.uint8) if array.ndim else array)
-            return keys[at]
-
-        last: dict[bytes, Place] = {}
-        for c in range(len(self.calls)):
-            for name, array in self.inputs[c].items():
-                source = last.get(key(array))
-                if source is not None:
-                    self.producer[c, name] = source
-                    self.consumers[source].append((c, name))
-            for name, array in self.outputs[c].items():
-                last[key(array)] = (c, name)
-                self.consumers[c, name] = []
-
-    def beside(self, c: int, name: str) -> list[str]:
-        """Parameters of a call that are operands of an operator together with ``name``."""
-        kernel = self.kernels[self.calls[c].kernel]
-        head, _, body = kernel.spec.partition(f"def {kernel.name}(")[2].partition(") ->")
-        # The spec's parameters are the kernel's that are read, in order, under names of its own.
-        own = re.findall(r"(\w+): Tensor\(", head)
-        read = [one for one, mode in zip(kernel.parameters, kernel.modes) if mode != "out"]
-        found = []
-        for line in body.partition("\nprim def ")[0].splitlines():
-            operator = re.search(r" = \w+\(([^()]*)\)", line)
-            operands = [one.strip() for one in operator[1].split(",")] if operator else []
-            named = [read[own.index(one)] for one in operands if one in own]
-            if name in named:
-                found += [one for one in named if one != name]
-        return found
-
-    def value(self, place: Place) -> np.ndarray[Any, Any]:
-        return self.outputs[place[0]][place[1]]
-
-
-def _selected(tensor: _Tensor, value: np.ndarray[Any, Any]) -> Optional[np.ndarray[Any, Any]]:
-    """PyTorch's tensor in the form of tapml's value; None where it cannot be the same.
-
-    A prefill goes on with the last position alone where that is all that the logits need.
-    """
-    array = tensor.array
-    if (array.dtype.kind in "iu") != (value.dtype.kind in "iu"):
-        return None
-    if array.size != value.size:
-        if array.ndim < 2 or array.shape[-2] * value.size != array.size:
-            return None
-        array = array[..., -1, :]
-    return np.ascontiguousarray(array.astype(value.dtype, copy=False).reshape(value.shape))
-
-
-class _Borders:
-    """Which value of tapml's run is which tensor of PyTorch's."""
-
-    def __init__(self, flow: _Flow, records: Mapping[str, _Record]) -> None:
-        self.flow = flow
-        self.names: dict[Place, str] = {}
-        self.arrays: dict[Place, np.ndarray[Any, Any]] = {}
-        self.tensors: dict[Place, _Tensor] = {}
-        self.notes: list[str] = []
-        self.records = {}
-        for path, record in records.items():
-            if len(record.outputs) == 1 and len(record.inputs) == 1:
-                self.records[path] = record
-            elif record.outputs and self._touching(path):
-                self.notes.append(f"{path} was called {len(record.outputs)} times, and is left aside")
-        # The innermost first: their borders are the closest.
-        self.paths = sorted(self.records, key=lambda path: (-path.count("."), path))
-        while self._pass():
-            pass
-
-    def _touching(self, path: str) -> list[int]:
-        return [c for c, call in enumerate(self.flow.calls)
-                if any(_within(layer, path) for layer in call.layers)]
-
-    def _inside(self, path: str) -> list[int]:
-        return [c for c, call in enumerate(self.flow.calls)
-                if call.layers and all(_within(layer, path) for layer in call.layers)]
-
-    def _pass(self) -> bool:
-        before = len(self.arrays)
-        for path in self.paths:
-            self._output_of(path)
-        for path in self.paths:
-            self._input_of(path)
-        return len(self.arrays) > before
-
-    def _output_of(self, path: str) -> None:
-        inside = set(self._inside(path))
-        # A module that shares a kernel with something else ends inside of that kernel.
-        if not inside or inside != set(self._touching(path)):
-            return
-        leaving = [place for place, readers in self.flow.consumers.items() if place[0] in inside and
-                   (not readers or any(reader not in inside for reader, _ in readers))]
-        self._claim(leaving, self.records[path].outputs[0], f"output of {path}")
-
-    def _input_of(self, path: str) -> None:
-        touching = set(self._touching(path))
-        inside = self._inside(path)
-        readers = [to for to in self.flow.producer if to[0] in inside] if inside else [
-            to for c in touching for to in self._beside_weight(c, self.records[path].weight)]
-        entering = [self.flow.producer[to] for to in readers if to in self.flow.producer]
-        self._claim(dict.fromkeys(source for source in entering if source[0] not in touching),
-                    self.records[path].inputs[0], f"input of {path}")
-
-    def _beside_weight(self, c: int, shape: Optional[tuple[int, ...]]) -> list[Place]:
-        """What a fused kernel's operator takes beside the one weight of this shape.
-
-        Of a module whose kernel it shares with others this is what the module gets; anything else
-        may be a value inside of the kernel.
-        """
-        inputs = self.flow.inputs[c]
-        weights = [name for name, array in inputs.items()
-                   if (c, name) not in self.flow.producer and array.shape == shape]
-        if len(weights) != 1:
-            return []
-        return [(c, name) for name in self.flow.beside(c, weights[0])]
-
-    def _claim(self, places: Iterable[Place], tensors: Sequence[_Tensor], name: str) -> None:
-        """Settles what only one pair can be, given what is settled already."""
-        places = list(places)
-        used = {tensor.key for place, tensor in self.tensors.items() if place in places}
-        free = {tensor.key: tensor for tensor in tensors if tensor.key not in used}
-        found = [(place, tensor, array) for place in places if place not in self.arrays
-                 for tensor in free.values()
-                 for array in [_selected(tensor, self.flow.value(place))] if array is not None]
-        if len(found) != 1:
-            return
-        place, tensor, array = found[0]
-        self.arrays[place], self.tensors[place], self.names[place] = array, tensor, name
-
-
-def _groups(flow: _Flow, borders: _Borders) -> list[list[int]]:
-    """Calls that a value without a border joins, in order."""
-    parent = list(range(len(flow.calls)))
-
-    def root(c: int) -> int:
-        while parent[c] != c:
-            parent[c] = c = parent[parent[c]]
-        return c
-
-    for place, readers in flow.consumers.items():
-        if place not in borders.arrays:
-            for reader, _ in readers:
-                parent[root(reader)] = root(place[0])
-    groups: dict[int, list[int]] = {}
-    for c in range(len(flow.calls)):
-        groups.setdefault(root(c), []).append(c)
-    return sorted(groups.values())
-
-
-def _reason(layers: Sequence[str], records: Mapping[str, _Record]) -> str:
+def _reason(layers: Sequence[str], records: Mapping[str, ModuleRecord]) -> str:
     missing = [layer for layer in layers if layer not in records]
     if missing and len(missing) == len(layers):
         return "no module of the PyTorch model has this path"
     return "it ends at no border of PyTorch's modules that is known to be the same place"
 
 
-def _judge(run: int, suite: Suite, replayer: Replayer, records: Mapping[str, _Record]
+def _judge(run: int, suite: Suite, begins: Sequence[int], steps: Sequence[Mapping[str, ModuleRecord]],
+           replayer: Callable[[Suite], Replayer]
            ) -> tuple[list[TorchGroup], list[TorchUnmapped], Optional[Suite], list[str]]:
-    flow = _Flow(suite)
-    borders = _Borders(flow, records)
-    judged, unmapped = [], []
-    tests: list[int] = []
-    before: list[tuple[int, str, Any]] = []
-    after: list[tuple[int, str, Any]] = []
-    for calls in _groups(flow, borders):
-        kernels = tuple(flow.calls[c].kernel for c in calls)
+    flow = Flow(suite, begins)
+    borders = Borders(flow, steps)
+    unmapped, tests, groups = [], [], []
+    for calls, ends in joined_calls(flow, borders):
         layers = tuple(sorted({layer for c in calls for layer in flow.calls[c].layers}))
-        ends = [place for place in flow.consumers if place[0] in calls and place in borders.arrays]
         if not ends:
-            unmapped.append(TorchUnmapped(kernels, layers, run, _reason(layers, records)))
+            unmapped.append(TorchUnmapped(tuple(flow.calls[c].kernel for c in calls), layers, run,
+                                          _reason(layers, steps[0])))
             continue
-        inputs, links, starts = [], [], []
+        inputs, links = [], []
         for to, source in flow.producer.items():
             if to[0] not in calls:
                 continue
             if source in borders.arrays:
                 like = flow.inputs[to[0]][to[1]]
-                inputs.append((*to, borders.arrays[source].reshape(like.shape)))
-                starts.append(borders.names[source])
+                inputs.append((*to, borders.arrays[source].reshape(like.shape),
+                               borders.names[source]))
             else:
-                links.append((to, source))
-        outputs = [(*place, borders.arrays[place]) for place in ends]
-        verdict = replayer.group(calls, inputs=inputs, links=links, outputs=outputs)
-        judged.append(TorchGroup(kernels, layers, tuple(dict.fromkeys(starts)),
-                                 tuple(borders.names[place] for place in ends), run, verdict))
-        if len(calls) == 1 and len(outputs) == len(flow.outputs[calls[0]]):
-            tests += calls
-            before += inputs
-            after += outputs
-    carved = _tapml.with_tensors(suite, tests, before, after, "pytorch") if tests else None
-    return judged, unmapped, carved, borders.notes
+                links.append((source, to))
+        outputs = [(*place, borders.arrays[place], borders.names[place]) for place in ends]
+        groups.append((calls, layers))
+        tests.append((calls, inputs, links, outputs))
+    if not tests:
+        return [], unmapped, None, borders.notes
+    trusted, places = _tapml.trusted_suite(suite, tests, "pytorch")
+    on_device = replayer(trusted)
+    judged = []
+    for (calls, layers), (_, inputs, _, outputs), (joined, index) in zip(groups, tests, places):
+        judged.append(TorchGroup(
+            tuple(flow.calls[c].kernel for c in calls), layers,
+            tuple(dict.fromkeys(one[3] for one in inputs)), tuple(one[3] for one in outputs), run,
+            flow.step[calls[-1]],
+            on_device.group(index) if joined else on_device.call(index)))
+    return judged, unmapped, trusted, borders.notes
 
 
 def _folder_of(model: Any) -> str:
@@ -476,38 +101,147 @@ def _tokens(inputs: Any, model: LanguageModel) -> list[list[int]]:
     return [run for one in inputs for run in _tokens(one, model)]
 
 
-def _forward(model: Any, tokens: Sequence[int]) -> Any:
-    """Runs the model as transformers' models are called: ids of one sequence, no cache."""
-    options = {}
-    if "use_cache" in inspect.signature(model.forward).parameters:
-        options["use_cache"] = False
+#: A run of tapml's with where its decode steps begin, and what PyTorch's modules have at each step.
+_Run = tuple[Suite, list[int], list[dict[str, ModuleRecord]]]
+
+
+def _evaluated(model: Any, call: Callable[[Any], Any]) -> Any:
+    """``call(to_tensor)`` with the model in evaluation, where it is PyTorch's."""
     if not hasattr(model, "eval"):
-        return model(np.array([tokens], np.int64), **options)
+        return call(np.asarray)
     import torch
 
     training = model.training
     device = next((parameter.device for parameter in model.parameters()), None)
     try:
         with torch.no_grad():
-            return model.eval()(torch.tensor([list(tokens)], device=device), **options)
+            model.eval()
+            return call(lambda x: torch.as_tensor(x, device=device))
     finally:
         model.train(training)
 
 
+def _forward(model: Any, tokens: Sequence[int]) -> Any:
+    """Runs the model as transformers' models are called: ids of one sequence, no cache."""
+    options = {}
+    if "use_cache" in inspect.signature(model.forward).parameters:
+        options["use_cache"] = False
+    return _evaluated(model, lambda tensor: model(tensor(np.array([tokens], np.int64)), **options))
+
+
+def _call(model: Any, *arguments: Any) -> Any:
+    return _evaluated(model, lambda tensor: model(*(tensor(one) for one in arguments)))
+
+
+def _text_runs(model: Any, inputs: Any, loaded: LanguageModel, device: Session, decode: int,
+               weights: str, forward: Optional[Callable[..., Any]], cache: bool) -> Iterator[_Run]:
+    runs = _tokens(inputs, loaded)
+    if not runs or not all(runs):
+        raise UserError("there are no tokens to run", "carve_torch(inputs)", "a text or token ids",
+                        "none")
+    if decode < 0:
+        raise UserError("a negative number of steps", "carve_torch(decode=...)", "0 or more",
+                        str(decode))
+    longest = max(len(tokens) for tokens in runs)
+    if longest + decode > MOST_TOKENS:
+        raise UserError("a run is too long", "carve_torch(inputs)", f"at most {MOST_TOKENS} tokens",
+                        f"{longest} tokens" + (f" and {decode} decode steps" if decode else ""))
+    for tokens in runs:
+        suite, more, begins = _tapml.carve_steps(loaded, device, tokens, decode,
+                                                 weights == "reference", cache)
+        total = len(tokens) + decode
+        records = record_modules(model, lambda: (forward or _forward)(model, [*tokens, *more]))
+        steps = [records if not more else of_tokens(records, total, 0, len(tokens)),
+                 *(of_tokens(records, total, end, end + 1) for end in range(len(tokens), total))]
+        yield suite, begins, steps
+
+
+def _weights_of(model: Any, function: str, names: Sequence[str],
+                parameters: Mapping[str, str]) -> dict[str, Any]:
+    """The model's tensors by the function's parameters that they are."""
+    tensors = {name: array for name, one in model.state_dict().items() for array in arrays_in(one)}
+    found = {name.replace(".", "_"): name for name in tensors}
+    wanted = {name: found[name] for name in names if name in found and name not in parameters}
+    for name, tensor in {**wanted, **parameters}.items():
+        if name not in names:
+            raise UserError("the function has no such parameter", "carve_torch(parameters=...)",
+                            f"parameters of {function}: {', '.join(names)}", repr(name))
+        if tensor not in tensors:
+            raise UserError("the model has no such parameter", "carve_torch(parameters=...)",
+                            ", ".join(tensors), repr(tensor))
+        wanted[name] = tensor
+    return {name: tensors[tensor] for name, tensor in wanted.items()}
+
+
+def _program_runs(model: Any, inputs: Any, module: Module, function: Optional[str],
+                  parameters: Mapping[str, str], device: Session,
+                  forward: Optional[Callable[..., Any]], cache: bool) -> Iterator[_Run]:
+    if function is None:
+        function = module.functions[0] if len(module.functions) == 1 else "main"
+    names = [one.name for one in module[function].inputs]
+    weights = _weights_of(model, function, names, parameters)
+    free = [name for name in names if name not in weights]
+    runs = [list(run) if isinstance(run, (list, tuple)) else [run] for run in inputs]
+    if not runs:
+        raise UserError("there is nothing to run", "carve_torch(inputs)", "lists of arguments", "none")
+    executable = _tapml.compile(module, device, cache=cache)
+    for run in runs:
+        if len(run) != len(free):
+            raise UserError("inputs of another number", "carve_torch(inputs)",
+                            f"{len(free)} a run: {', '.join(free)}", str(len(run)),
+                            "parameters={...} names the weights that are called otherwise")
+        own = {**weights, **dict(zip(free, (next(arrays_in(one), one) for one in run)))}
+        suite = _tapml.carve_function(executable, device, function, [[own[name] for name in names]],
+                                      0, 0, False)
+        yield suite, [], [record_modules(model, lambda: (forward or _call)(model, *run))]
+
+
+def _runs(model: Any, inputs: Any, source: Any, device: Session, quantize: str, decode: int,
+          weights: str, function: Optional[str], parameters: Optional[Mapping[str, str]],
+          forward: Optional[Callable[..., Any]], cache: bool) -> Iterator[_Run]:
+    if isinstance(source, Module):
+        if quantize or decode or weights != "inside":
+            raise UserError("quantize, decode and weights go with a language model",
+                            "carve_torch(source=...)", "a LanguageModel, or the folder of one",
+                            "Module")
+        _check_dtypes(model)
+        return _program_runs(model, inputs, source, function, parameters or {}, device, forward, cache)
+    if function is not None or parameters is not None:
+        raise UserError("function and parameters go with a program", "carve_torch(source=...)",
+                        "a tapml.Module", type(source).__name__)
+    if weights not in ("inside", "reference"):
+        raise UserError("no such place for weights", "carve_torch(weights=...)",
+                        '"inside" or "reference"', repr(weights))
+    loaded = source if isinstance(source, LanguageModel) else LanguageModel.load(
+        _folder_of(model) if source is None else source, quantize=quantize)
+    _check_dtypes(model)
+    return _text_runs(model, inputs, loaded, device, decode, weights, forward, cache)
+
+
 def carve_torch(model: Any, inputs: Any, *,
-                source: Union[LanguageModel, str, "os.PathLike[str]", None] = None,
+                source: Union[LanguageModel, Module, str, "os.PathLike[str]", None] = None,
                 device: Optional[Session] = None, quantize: str = "",
-                forward: Optional[Callable[[Any, Sequence[int]], Any]] = None,
+                forward: Optional[Callable[..., Any]] = None,
                 kernels: Union[str, "os.PathLike[str]", None] = None, weights: str = "inside",
+                decode: int = 0, function: Optional[str] = None,
+                parameters: Optional[Mapping[str, str]] = None,
                 cache: bool = True) -> TorchCarving:
     """Judges tapml's kernels on ``device`` by what an eager PyTorch model computes.
 
     ``model`` is a torch.nn.Module with its weights in f32 (transformers' LlamaForCausalLM), loaded
     from the folder that ``source`` names, or that it says itself. ``inputs`` is a text, token ids
-    (i64[n] or i64[1, n]), or several of these; each is one run without a cache, of 512 tokens at
-    most. ``forward(model, tokens)`` runs models that are called in another way. ``device`` is the
-    source platform that is to be judged; a cpu without it. ``kernels`` and ``weights`` (of the
-    suite) as in ``replay`` and ``carve``.
+    (i64[n] or i64[1, n]), or several of these; each is one run. ``decode`` steps follow each, with
+    the tokens that tapml's model finds likeliest; PyTorch's model is called once with all tokens and
+    without a cache, and what its modules have of a step's token is held against that step. A run
+    with its steps has 512 tokens at most. ``forward(model, tokens)`` runs models that are called in
+    another way. ``device`` is the source platform that is to be judged; a cpu without it.
+    ``kernels`` and ``weights`` (of the suite) as in ``replay`` and ``carve``.
+
+    Of a program ``source`` is a Module whose origins are paths of the model's modules (``""`` for
+    what the model's own ``forward`` computes), and ``inputs`` a sequence of argument lists. Its
+    ``function`` (its only one, or ``main``) takes these, and for each parameter that is called like
+    a parameter or buffer of the model (``fc_weight`` for ``fc.weight``), or that ``parameters`` maps
+    to one, the model's tensor.
 
     Forward hooks record what goes into and comes out of every module. tapml's model runs the same
     tokens; a tensor between two kernels that is, by the layers behind them, where a module begins
@@ -516,39 +250,22 @@ def carve_torch(model: Any, inputs: Any, *,
     both have to be within the bounds of docs/verdicts.md. What has no border is listed with the
     reason.
 
-    Raises UserError for a model that is not f32, a folder that is none, too many tokens; whatever
-    the model's own code raises; KeyboardInterrupt.
+    Raises UserError for a model that is not f32, a folder that is none, too many tokens, arguments
+    and parameters that do not fit; whatever the model's own code raises; KeyboardInterrupt.
     """
-    if isinstance(source, LanguageModel):
-        loaded = source
-    else:
-        loaded = LanguageModel.load(_folder_of(model) if source is None else source,
-                                    quantize=quantize)
-    _check_dtypes(model)
-    runs = _tokens(inputs, loaded)
-    if not runs or not all(runs):
-        raise UserError("there are no tokens to run", "carve_torch(inputs)", "a text or token ids",
-                        "none")
-    longest = max(len(tokens) for tokens in runs)
-    if longest > MOST_TOKENS:
-        raise UserError("a run is too long", "carve_torch(inputs)", f"at most {MOST_TOKENS} tokens",
-                        f"{longest} tokens")
-    if weights not in ("inside", "reference"):
-        raise UserError("no such place for weights", "carve_torch(weights=...)",
-                        '"inside" or "reference"', repr(weights))
     if device is None:
         device = _tapml.open_session("cpu", "", "", cache, [])
     groups: list[TorchGroup] = []
     unmapped: list[TorchUnmapped] = []
     tests: list[Suite] = []
     notes: list[str] = []
-    for number, tokens in enumerate(runs):
-        suite = _tapml.carve_model(loaded, device, [tokens], 0, 0, 0, weights == "reference", 1, False,
-                                   cache)
-        records = _record(model, lambda: (forward or _forward)(model, tokens))
-        replayer = Replayer(suite, device, kernels="" if kernels is None else os.fspath(kernels),
-                            cache=cache)
-        judged, others, carved, remarks = _judge(number, suite, replayer, records)
+    runs = _runs(model, inputs, source, device, quantize, decode, weights, function, parameters,
+                 forward, cache)
+    for number, (suite, begins, steps) in enumerate(runs):
+        judged, others, carved, remarks = _judge(
+            number, suite, begins, steps,
+            lambda tests: Replayer(tests, device, cache=cache,
+                                   kernels="" if kernels is None else os.fspath(kernels)))
         groups += judged
         unmapped += others
         notes += remarks

@@ -23,6 +23,7 @@
 #include "passes/kernel.h"
 #include "topdown/kernels/plant.h"
 #include "topdown/kernels/user_kernels.h"
+#include "topdown/replay/group_replay.h"
 #include "topdown/report/report.h"
 #include "topdown/report/report_parts.h"
 #include "topdown/report/speed_table.h"
@@ -33,6 +34,7 @@ namespace {
 
 struct ReplayOptions {
   std::string suite, model, target = "cpu", kernel, plant, kernels, report;
+  std::optional<int64_t> group;
   bool watch = false;
   CacheOptions cache;
   PatternOptions patterns;
@@ -51,6 +53,7 @@ void write_report(const ReplayOptions& options, const topdown::Replayed& replaye
   again.kernels = options.kernels;
   again.tolerance = options.tolerance.file;
   again.model = options.model;
+  again.group = options.group;
   if (!options.plant.empty()) again.plants = {options.plant};
   const std::string line =
       topdown::replay_command(options.suite, options.target, options.kernel, again);
@@ -66,9 +69,72 @@ topdown::SpeedTable measure_speed(const topdown::Suite& suite,
                                   topdown::Sandbox& sandbox, CompileCache& cache) {
   std::vector<int32_t> right;
   for (const topdown::KernelVerdict& verdict : verdicts) {
-    if (verdict.passed) right.push_back(suite.find_kernel(verdict.kernel));
+    if (verdict.passed && !verdict.group) right.push_back(suite.find_kernel(verdict.kernel));
   }
   return topdown::measure_speed(suite, right, sandbox, cache.kernels());
+}
+
+// What of the suite is run.
+struct Wanted {
+  std::vector<int32_t> kernels;  // with tests of their own
+  std::vector<size_t> groups;
+  std::vector<std::string> untested;  // kernels of the suite that are in none of these
+  std::set<std::string> compiled;     // kernels of all these
+};
+
+Wanted wanted_of(const topdown::Suite& suite, const ReplayOptions& options) {
+  if (!options.kernel.empty() && suite.find_kernel(options.kernel) < 0) {
+    std::string known;
+    for (const auto& kernel : suite.kernels) known += (known.empty() ? "" : ", ") + kernel.name;
+    throw_user("the suite has no such kernel", "--kernel", "one of " + known, options.kernel);
+  }
+  const int64_t groups = std::ssize(suite.groups);
+  if (options.group && (*options.group < 0 || *options.group >= groups)) {
+    throw_user("the suite has no such group", "--group",
+               groups == 0 ? "a suite with groups" : "0 to " + std::to_string(groups - 1),
+               std::to_string(*options.group));
+  }
+  Wanted wanted;
+  std::set<std::string> parts;  // kernels of groups
+  std::string part_of;
+  for (int64_t g = 0; g < groups; ++g) {
+    const auto names = suite.kernels_of(suite.groups[static_cast<size_t>(g)]);
+    if (part_of.empty() && std::ranges::find(names, options.kernel) != names.end()) {
+      part_of = std::to_string(g);
+    }
+    if (options.group ? *options.group != g : !options.kernel.empty()) continue;
+    wanted.groups.push_back(static_cast<size_t>(g));
+    parts.insert(names.begin(), names.end());
+  }
+  for (int32_t k = 0; k < static_cast<int32_t>(suite.kernels.size()); ++k) {
+    const std::string& name = suite.kernels[static_cast<size_t>(k)].name;
+    const bool asked = !options.group && (options.kernel.empty() || options.kernel == name);
+    if (asked && std::ranges::count(suite.calls, k, &topdown::SuiteCall::kernel) > 0) {
+      wanted.kernels.push_back(k);
+      wanted.compiled.insert(name);
+    } else if (!parts.contains(name)) {
+      wanted.untested.push_back(name);
+    }
+  }
+  wanted.compiled.merge(parts);
+  if (!wanted.kernels.empty() || !wanted.groups.empty()) return wanted;
+  const bool one = !options.kernel.empty();
+  throw_user(one ? "the suite has no test of kernel " + options.kernel : "the suite has no tests",
+             options.suite, "one call at least", "none",
+             part_of.empty() ? "carve a run that calls its kernels"
+                             : "it is part of a group: --group " + part_of);
+}
+
+// The kernels that are wanted, of all.
+Module module_of(const Module& all, const std::set<std::string>& kernels) {
+  Module module;
+  for (const std::string& name : kernels) {
+    for (const auto& [own, function] : passes::kernel_alone(all, name).functions) {
+      module.functions[own] = function;
+    }
+  }
+  module.attrs = all.attrs;
+  return module;
 }
 
 int run(const ReplayOptions& options, const Output& output) {
@@ -83,19 +149,7 @@ int run(const ReplayOptions& options, const Output& output) {
   std::vector<topdown::UserSource> sources;
   if (!options.kernels.empty()) sources = topdown::read_user_sources(options.kernels, target);
   topdown::Suite suite = unwrap(topdown::load_suite(options.suite, options.model));
-  if (!options.kernel.empty() && suite.find_kernel(options.kernel) < 0) {
-    std::string known;
-    for (const auto& kernel : suite.kernels) known += (known.empty() ? "" : ", ") + kernel.name;
-    throw_user("the suite has no such kernel", "--kernel", "one of " + known, options.kernel);
-  }
-  auto tests_of = [&](const std::string& kernel) {
-    return std::ranges::count(suite.calls, suite.find_kernel(kernel), &topdown::SuiteCall::kernel);
-  };
-  if (suite.calls.empty() || (!options.kernel.empty() && tests_of(options.kernel) == 0)) {
-    throw_user(options.kernel.empty() ? "the suite has no tests"
-                                      : "the suite has no test of kernel " + options.kernel,
-               options.suite, "one call at least", "none", "carve a run that calls its kernels");
-  }
+  const Wanted wanted = wanted_of(suite, options);
   topdown::Replayed replayed;
   replayed.suite = options.suite;
   replayed.target = options.target;
@@ -126,24 +180,20 @@ int run(const ReplayOptions& options, const Output& output) {
     };
   }
   const topdown::UserKernels user(std::move(sources), judge.module());
-  Module module = judge.module();
-  if (!options.kernel.empty()) {
-    module = passes::kernel_alone(judge.module(), options.kernel);
-    module.attrs = judge.module().attrs;
-  }
+  const Module module = module_of(judge.module(), wanted.compiled);
   implement.foreign = user.compile(module, target, interrupted);
   user.check(implement.foreign, target, sandbox.session());
   auto executable = pipeline::implement(module, target, implement);
   sandbox.load(executable);
-  progress.begin("replay", static_cast<int64_t>(suite.kernels.size()));
+  progress.begin("replay", std::ssize(wanted.kernels) + std::ssize(wanted.groups));
   bool colors = terminal_has_colors(1);
-  std::vector<Json> rows;
+  std::vector<Json> rows, group_rows;
   const topdown::KernelWatcher watch = kernel_rows(progress);
-  for (const auto& kernel : suite.kernels) {
-    if (options.kernel.empty() ? tests_of(kernel.name) > 0 : options.kernel == kernel.name) {
-      watch({.kernel = kernel.name});
-    }
-  }
+  auto name_of = [&](int32_t kernel) -> const std::string& {
+    return suite.kernels[static_cast<size_t>(kernel)].name;
+  };
+  for (int32_t kernel : wanted.kernels) watch({.kernel = name_of(kernel)});
+  for (size_t group : wanted.groups) watch({.kernel = "group " + std::to_string(group)});
   // On a terminal that shows the rows above the live line, these lines come after it.
   std::vector<std::string> later;
   auto say = [&](const std::string& line) {
@@ -154,19 +204,12 @@ int run(const ReplayOptions& options, const Output& output) {
     }
   };
   say(topdown::verdict_header());
-  for (int32_t k = 0; k < static_cast<int32_t>(suite.kernels.size()); ++k) {
-    const std::string& name = suite.kernels[static_cast<size_t>(k)].name;
-    const bool wanted = options.kernel.empty() || options.kernel == name;
-    if (!wanted || tests_of(name) == 0) {
-      replayed.untested.push_back(name);
-      if (wanted) say(name + ": the suite has no test of it");
-      continue;
-    }
+  auto judged = [&](const std::string& name, auto&& replay) {
     unwrap(check_interrupted());
     progress.step(name);
     timeline.begin("replay", name);
     watch({.kernel = name, .stage = topdown::KernelStage::kTesting});
-    topdown::KernelVerdict verdict = unwrap(topdown::replay_kernel(suite, judge, k, sandbox));
+    topdown::KernelVerdict verdict = unwrap(replay());
     const std::string outcome = topdown::verdict_outcome(verdict);
     watch({.kernel = name,
            .stage = topdown::KernelStage::kDone,
@@ -174,12 +217,26 @@ int run(const ReplayOptions& options, const Output& output) {
            .outcome = outcome,
            .good = verdict.passed});
     say(topdown::verdict_row(verdict, outcome, colors));
-    for (const std::string& text : {verdict.failure, verdict.note, topdown::tolerance_text(verdict),
-                                    topdown::source_text(verdict)}) {
+    const std::string group =
+        verdict.group ? verdict.kernel + ": " + topdown::borders_text(verdict) : "";
+    for (const std::string& text :
+         {group, verdict.failure, verdict.note, topdown::tolerance_text(verdict),
+          topdown::source_text(verdict)}) {
       if (!text.empty()) say("  " + topdown::indented(text));
     }
-    rows.push_back(topdown::verdict_json(verdict));
+    (verdict.group ? group_rows : rows).push_back(topdown::verdict_json(verdict));
     replayed.verdicts.push_back(std::move(verdict));
+  };
+  replayed.untested = wanted.untested;
+  for (const std::string& name : wanted.untested) {
+    if (options.kernel.empty() && !options.group) say(name + ": the suite has no test of it");
+  }
+  for (int32_t kernel : wanted.kernels) {
+    judged(name_of(kernel), [&] { return topdown::replay_kernel(suite, judge, kernel, sandbox); });
+  }
+  for (size_t group : wanted.groups) {
+    judged("group " + std::to_string(group),
+           [&] { return topdown::replay_group(suite, judge, group, sandbox); });
   }
   replayed.target_info = sandbox.session().info();
   if (!options.report.empty()) {
@@ -206,6 +263,7 @@ int run(const ReplayOptions& options, const Output& output) {
   const Json json = Json::object({{"target", Json::string(options.target)},
                                   {"passed", Json::boolean(passed)},
                                   {"kernels", Json::array(std::move(rows))},
+                                  {"groups", Json::array(std::move(group_rows))},
                                   {"user_kernels", topdown::user_kernels_json(all)},
                                   {"speed", topdown::speed_json(replayed.speed)},
                                   {"timeline", topdown::timeline_json(replayed.timeline)},
@@ -230,9 +288,13 @@ void add_replay(Registration registration) {
   auto* kernels =
       command->add_option("--kernels", options->kernels,
                           "Folder of hand-written sources that take the place of kernels");
+  auto* group = command
+                    ->add_option("--group", options->group,
+                                 "Only this group of kernels, by its number in the suite")
+                    ->excludes(kernel);
   auto* watch = command->add_flag("--watch", options->watch,
                                   "Judges the kernel again whenever a source is saved");
-  watch->needs(kernel)->needs(kernels);
+  watch->needs(kernel)->needs(kernels)->excludes(group);
   command->add_option("--patterns", options->patterns.file,
                       "Text module of patterns that name routines of a library");
   command->add_option("--plant", options->plant, "KERNEL:KIND, plants a bug into the target")

@@ -24,6 +24,7 @@ namespace {
 
 using topdown::Suite;
 using topdown::SuiteCall;
+using topdown::SuiteGroup;
 using topdown::SuiteKernel;
 
 struct SuiteCommand {
@@ -56,6 +57,47 @@ size_t require_kernel(const Suite& suite, const std::string& name) {
   std::string known;
   for (const SuiteKernel& one : suite.kernels) known += (known.empty() ? "" : ", ") + one.name;
   throw_user("the suite has no such kernel", "KERNEL", "one of " + known, name);
+}
+
+std::vector<Json> texts(const std::vector<std::string>& list) {
+  std::vector<Json> items;
+  for (const std::string& text : list) items.push_back(Json::string(text));
+  return items;
+}
+
+std::vector<std::string> names_of(const std::vector<topdown::SuiteBorder>& borders) {
+  std::vector<std::string> names;
+  for (const topdown::SuiteBorder& border : borders) {
+    if (std::ranges::find(names, border.name) == names.end()) names.push_back(border.name);
+  }
+  return names;
+}
+
+std::string joined(const std::vector<std::string>& list, const char* between) {
+  std::string text;
+  for (const std::string& one : list) text += (text.empty() ? "" : between) + one;
+  return text.empty() ? "nothing" : text;
+}
+
+std::string group_text(const Suite& suite, size_t index) {
+  const SuiteGroup& group = suite.groups[index];
+  return "group " + std::to_string(index) + ": " + joined(suite.kernels_of(group), " + ") + " (" +
+         std::to_string(group.calls.size()) + " calls), " + joined(names_of(group.inputs), ", ") +
+         " -> " + joined(names_of(group.outputs), ", ") + " of " + group.source +
+         ", the rest carved on " + group.carved_on;
+}
+
+Json group_json(const Suite& suite, size_t index) {
+  const SuiteGroup& group = suite.groups[index];
+  return Json::object({{"group", integer(index)},
+                       {"kernels", Json::array(texts(suite.kernels_of(group)))},
+                       {"source", Json::string(group.source)},
+                       {"carved_on", Json::string(group.carved_on)},
+                       {"calls", integer(group.calls.size())},
+                       {"times", Json::integer(group.times)},
+                       {"layers", Json::string(origin_summary(topdown::origin_of(group)))},
+                       {"inputs", Json::array(texts(names_of(group.inputs)))},
+                       {"outputs", Json::array(texts(names_of(group.outputs)))}});
 }
 
 // Counts and, where the files are there, bytes: nothing is read but suite.json.
@@ -100,8 +142,21 @@ int list(const SuiteCommand& command, const Output& output) {
                                  {"bytes", Json::integer(size)},
                                  {"layers", Json::string(origin_summary(origin))}}));
   }
+  std::vector<Json> groups;
+  for (size_t g = 0; g < suite.groups.size(); ++g) {
+    const SuiteGroup& group = suite.groups[g];
+    int64_t size = 0;
+    for (const std::string& hash : topdown::named_tensors(group)) {
+      if (auto one = bytes.find(hash); one != bytes.end()) size += one->second;
+    }
+    Json row = group_json(suite, g);
+    row.set("bytes", Json::integer(size));
+    output.line(group_text(suite, g) + ", " + std::to_string(size) + " bytes");
+    groups.push_back(std::move(row));
+  }
   output.line(std::to_string(suite.kernels.size()) + " kernels, " +
-              std::to_string(suite.calls.size()) + " tests, " + std::to_string(bytes.size()) +
+              std::to_string(suite.calls.size()) + " tests, " +
+              std::to_string(suite.groups.size()) + " groups, " + std::to_string(bytes.size()) +
               " tensors of " + std::to_string(total) + " bytes, " +
               std::to_string(suite.weights.size()) + " weights by reference; " + suite.model +
               " on " + suite.source + ", policy " + suite.boundary_policy);
@@ -113,7 +168,8 @@ int list(const SuiteCommand& command, const Output& output) {
                                 {"tensors", integer(bytes.size())},
                                 {"bytes", Json::integer(total)},
                                 {"weights", integer(suite.weights.size())},
-                                {"kernels", Json::array(std::move(rows))}}));
+                                {"kernels", Json::array(std::move(rows))},
+                                {"groups", Json::array(std::move(groups))}}));
   return kDone;
 }
 
@@ -128,14 +184,14 @@ std::pair<double, double> range_of(const HostTensor& tensor) {
   return {low, high};
 }
 
-Json tensor_row(const Suite& suite, const SuiteKernel& kernel, size_t param, bool after,
+Json tensor_row(const Suite& suite, const SuiteKernel& kernel, size_t param, const char* when,
                 const std::string& hash, const Output& output) {
   const HostTensor& tensor = suite.tensors.at(hash);
   const auto [low, high] = range_of(tensor);
   const auto weight = suite.weights.find(hash);
   char range[64];
   std::snprintf(range, sizeof range, "%.4g to %.4g", low, high);
-  output.line("    " + padded(after ? "after" : "before", 6) + padded(kernel.params[param], 12) +
+  output.line("    " + padded(when, 6) + padded(kernel.params[param], 12) +
               padded(dtype_name(tensor.dtype()) + shape_to_string(tensor.shape()), 24) +
               padded(tensor.size() > 0 ? range : "", 24) +
               (weight == suite.weights.end() ? hash.substr(0, 12) : weight->second));
@@ -143,13 +199,74 @@ Json tensor_row(const Suite& suite, const SuiteKernel& kernel, size_t param, boo
   for (int64_t dim : tensor.shape()) shape.push_back(Json::integer(dim));
   return Json::object(
       {{"parameter", Json::string(kernel.params[param])},
-       {"when", Json::string(after ? "after" : "before")},
+       {"when", Json::string(when)},
        {"dtype", Json::string(dtype_name(tensor.dtype()))},
        {"shape", Json::array(std::move(shape))},
        {"least", Json::number(low)},
        {"largest", Json::number(high)},
        {"hash", Json::string(hash)},
        {"weight", weight == suite.weights.end() ? Json::null() : Json::string(weight->second)}});
+}
+
+std::string call_text(const SuiteCall& call) {
+  std::string scalars;
+  for (int64_t scalar : call.scalars) {
+    scalars += (scalars.empty() ? "" : ", ") + std::to_string(scalar);
+  }
+  return "call " + std::to_string(call.sequence) + " of " + call.function +
+         (call.times > 1 ? ", " + std::to_string(call.times) + " times" : "") +
+         (scalars.empty() ? "" : ", scalars " + scalars) +
+         (call.origin.empty() ? "" : ", " + origin_summary(call.origin));
+}
+
+// What a group's calls of a kernel read and write: where it comes from, and what is known.
+Json show_group(const Suite& suite, size_t index, int32_t kernel, const Output& output) {
+  const SuiteGroup& group = suite.groups[index];
+  const SuiteKernel& info = suite.kernels[static_cast<size_t>(kernel)];
+  output.line("  " + group_text(suite, index));
+  std::vector<Json> calls;
+  for (size_t c = 0; c < group.calls.size(); ++c) {
+    const SuiteCall& call = group.calls[c];
+    if (call.kernel != kernel) continue;
+    output.line("   " + call_text(call));
+    std::vector<Json> tensors, links;
+    for (size_t i = 0; i < info.params.size(); ++i) {
+      if (call.before[i].empty()) continue;
+      tensors.push_back(tensor_row(suite, info, i, "before", call.before[i], output));
+    }
+    for (const auto* borders : {&group.inputs, &group.outputs}) {
+      for (const topdown::SuiteBorder& border : *borders) {
+        if (border.place.call != c) continue;
+        const char* when = borders == &group.inputs ? "input" : "output";
+        Json row = tensor_row(suite, info, border.place.param, when, border.hash, output);
+        row.set("border", Json::string(border.name));
+        tensors.push_back(std::move(row));
+      }
+    }
+    for (const auto& [from, to] : group.links) {
+      if (to.call != c) continue;
+      const SuiteCall& writer = group.calls[from.call];
+      const SuiteKernel& other = suite.kernels[static_cast<size_t>(writer.kernel)];
+      output.line("    " + padded("link", 6) + padded(info.params[to.param], 12) + "of " +
+                  other.params[from.param] + " of call " + std::to_string(writer.sequence) + " (" +
+                  other.name + ")");
+      links.push_back(Json::object({{"parameter", Json::string(info.params[to.param])},
+                                    {"from_call", Json::integer(writer.sequence)},
+                                    {"from_kernel", Json::string(other.name)},
+                                    {"from_parameter", Json::string(other.params[from.param])}}));
+    }
+    std::vector<Json> scalars;
+    for (int64_t scalar : call.scalars) scalars.push_back(Json::integer(scalar));
+    calls.push_back(Json::object({{"sequence", Json::integer(call.sequence)},
+                                  {"function", Json::string(call.function)},
+                                  {"layers", Json::string(origin_summary(call.origin))},
+                                  {"scalars", Json::array(std::move(scalars))},
+                                  {"tensors", Json::array(std::move(tensors))},
+                                  {"links", Json::array(std::move(links))}}));
+  }
+  Json row = group_json(suite, index);
+  row.set("kernel_calls", Json::array(std::move(calls)));
+  return row;
 }
 
 int show(const SuiteCommand& command, const Output& output) {
@@ -159,21 +276,14 @@ int show(const SuiteCommand& command, const Output& output) {
   output.line(kernel.spec);
   std::vector<Json> calls;
   for (const SuiteCall* call : calls_of(suite, number)) {
-    std::string scalars;
     std::vector<Json> values, tensors;
-    for (int64_t scalar : call->scalars) {
-      scalars += (scalars.empty() ? "" : ", ") + std::to_string(scalar);
-      values.push_back(Json::integer(scalar));
-    }
-    output.line("  call " + std::to_string(call->sequence) + " of " + call->function +
-                (call->times > 1 ? ", " + std::to_string(call->times) + " times" : "") +
-                (scalars.empty() ? "" : ", scalars " + scalars) +
-                (call->origin.empty() ? "" : ", " + origin_summary(call->origin)));
+    for (int64_t scalar : call->scalars) values.push_back(Json::integer(scalar));
+    output.line("  " + call_text(*call));
     for (size_t i = 0; i < kernel.params.size(); ++i) {
       for (bool after : {false, true}) {
         const std::string& hash = after ? call->after[i] : call->before[i];
         if (hash.empty()) continue;
-        tensors.push_back(tensor_row(suite, kernel, i, after, hash, output));
+        tensors.push_back(tensor_row(suite, kernel, i, after ? "after" : "before", hash, output));
       }
     }
     calls.push_back(Json::object({{"sequence", Json::integer(call->sequence)},
@@ -183,24 +293,36 @@ int show(const SuiteCommand& command, const Output& output) {
                                   {"scalars", Json::array(std::move(values))},
                                   {"tensors", Json::array(std::move(tensors))}}));
   }
+  std::vector<Json> groups;
+  for (size_t g = 0; g < suite.groups.size(); ++g) {
+    const auto names = suite.kernels_of(suite.groups[g]);
+    if (std::ranges::find(names, kernel.name) == names.end()) continue;
+    groups.push_back(show_group(suite, g, static_cast<int32_t>(number), output));
+  }
   output.document(Json::object({{"kernel", Json::string(kernel.name)},
                                 {"spec", Json::string(kernel.spec)},
                                 {"dropped", Json::integer(kernel.dropped)},
-                                {"calls", Json::array(std::move(calls))}}));
+                                {"calls", Json::array(std::move(calls))},
+                                {"groups", Json::array(std::move(groups))}}));
   return kDone;
+}
+
+std::string tests_text(const Suite& suite) {
+  const size_t groups = suite.groups.size();
+  return std::to_string(suite.calls.size()) + " tests for " + std::to_string(suite.kernels.size()) +
+         " kernels" + (groups > 0 ? ", " + std::to_string(groups) + " groups of kernels" : "");
 }
 
 int save(const Suite& suite, const std::string& folder, const Output& output) {
   unwrap(topdown::save_suite(suite, folder));
   int64_t dropped = 0;
   for (const SuiteKernel& kernel : suite.kernels) dropped += kernel.dropped;
-  output.line(folder + ": " + std::to_string(suite.calls.size()) + " tests for " +
-              std::to_string(suite.kernels.size()) + " kernels, " +
-              std::to_string(suite.tensors.size()) + " tensors" +
-              (dropped > 0 ? ", " + std::to_string(dropped) + " calls dropped" : ""));
+  output.line(folder + ": " + tests_text(suite) + ", " + std::to_string(suite.tensors.size()) +
+              " tensors" + (dropped > 0 ? ", " + std::to_string(dropped) + " calls dropped" : ""));
   output.document(Json::object({{"suite", Json::string(folder)},
                                 {"kernels", integer(suite.kernels.size())},
                                 {"calls", integer(suite.calls.size())},
+                                {"groups", integer(suite.groups.size())},
                                 {"tensors", integer(suite.tensors.size())},
                                 {"dropped", Json::integer(dropped)}}));
   return kDone;
@@ -222,22 +344,53 @@ int prune(const SuiteCommand& command, const Output& output) {
   const int64_t budget = command.budget.empty() ? 0 : parse_size(command.budget, "--budget");
   Suite suite = unwrap(topdown::load_suite(command.suite, command.model));
   if (!command.kernels.empty()) {
-    std::set<size_t> wanted;
-    for (const std::string& name : command.kernels) wanted.insert(require_kernel(suite, name));
-    std::vector<int32_t> number(suite.kernels.size(), -1);
-    std::vector<SuiteKernel> kernels;
-    for (size_t k : wanted) {
-      number[k] = static_cast<int32_t>(kernels.size());
-      kernels.push_back(std::move(suite.kernels[k]));
+    std::set<int32_t> wanted;
+    for (const std::string& name : command.kernels) {
+      wanted.insert(static_cast<int32_t>(require_kernel(suite, name)));
     }
-    suite.kernels = std::move(kernels);
-    std::erase_if(suite.calls, [&](SuiteCall& call) {
-      call.kernel = number[static_cast<size_t>(call.kernel)];
-      return call.kernel < 0;
-    });
+    topdown::keep_kernels(suite, wanted);
   }
   topdown::prune(suite, command.calls, budget);
   return save(suite, command.output.empty() ? command.suite : command.output, output);
+}
+
+using Arrays = std::vector<std::pair<std::string, HostTensor>>;
+
+HostTensor scalars_of(const SuiteCall& call) {
+  return HostTensor::from<int64_t>(DType::kI64, {std::ssize(call.scalars)},
+                                   std::span(call.scalars));
+}
+
+// Names begin with the number of the call in the group.
+Arrays group_arrays(const Suite& suite, const SuiteGroup& group) {
+  Arrays arrays;
+  auto name = [&](const topdown::SuitePlace& place) {
+    const auto kernel = static_cast<size_t>(group.calls[place.call].kernel);
+    return std::to_string(place.call) + "." + suite.kernels[kernel].params[place.param];
+  };
+  for (size_t c = 0; c < group.calls.size(); ++c) {
+    const SuiteCall& call = group.calls[c];
+    for (size_t i = 0; i < call.before.size(); ++i) {
+      if (call.before[i].empty()) continue;
+      arrays.emplace_back("before." + name({c, i}), suite.tensors.at(call.before[i]));
+    }
+    arrays.emplace_back("scalars." + std::to_string(c), scalars_of(call));
+  }
+  for (const topdown::SuiteBorder& border : group.inputs) {
+    arrays.emplace_back("input." + name(border.place), suite.tensors.at(border.hash));
+  }
+  for (const topdown::SuiteBorder& border : group.outputs) {
+    arrays.emplace_back("output." + name(border.place), suite.tensors.at(border.hash));
+  }
+  std::vector<int64_t> links;
+  for (const auto& [from, to] : group.links) {
+    for (size_t number : {from.call, from.param, to.call, to.param}) {
+      links.push_back(static_cast<int64_t>(number));
+    }
+  }
+  arrays.emplace_back("links", HostTensor::from<int64_t>(DType::kI64, {std::ssize(links) / 4, 4},
+                                                         std::span(std::as_const(links))));
+  return arrays;
 }
 
 // One archive for each test: what NumPy and its friends read.
@@ -247,10 +400,15 @@ int export_arrays(const SuiteCommand& command, const Output& output) {
   if (!command.kernel.empty()) require_kernel(suite, command.kernel);
   unwrap(make_folder(command.output));
   std::vector<Json> files;
+  auto write = [&](const std::string& name, const Arrays& arrays) {
+    const std::string file = command.output + "/" + name + ".npz";
+    unwrap(write_file_atomic(file, unwrap(topdown::write_npz(arrays))));
+    files.push_back(Json::string(file));
+  };
   for (const SuiteCall& call : suite.calls) {
     const SuiteKernel& kernel = suite.kernels[static_cast<size_t>(call.kernel)];
     if (!command.kernel.empty() && kernel.name != command.kernel) continue;
-    std::vector<std::pair<std::string, HostTensor>> arrays;
+    Arrays arrays;
     for (size_t i = 0; i < kernel.params.size(); ++i) {
       const std::string& name = kernel.params[i];
       if (!call.before[i].empty()) {
@@ -260,13 +418,14 @@ int export_arrays(const SuiteCommand& command, const Output& output) {
         arrays.emplace_back("after." + name, suite.tensors.at(call.after[i]));
       }
     }
-    arrays.emplace_back("scalars",
-                        HostTensor::from<int64_t>(DType::kI64, {std::ssize(call.scalars)},
-                                                  std::span(call.scalars)));
-    const std::string file =
-        command.output + "/" + kernel.name + "." + std::to_string(call.sequence) + ".npz";
-    unwrap(write_file_atomic(file, unwrap(topdown::write_npz(arrays))));
-    files.push_back(Json::string(file));
+    arrays.emplace_back("scalars", scalars_of(call));
+    write(kernel.name + "." + std::to_string(call.sequence), arrays);
+  }
+  for (size_t g = 0; g < suite.groups.size(); ++g) {
+    const auto names = suite.kernels_of(suite.groups[g]);
+    const bool part = std::ranges::find(names, command.kernel) != names.end();
+    if (!command.kernel.empty() && !part) continue;
+    write("group." + std::to_string(g), group_arrays(suite, suite.groups[g]));
   }
   output.line(command.output + ": " + std::to_string(files.size()) + " files");
   output.document(Json::object({{"files", Json::array(std::move(files))}}));
@@ -310,12 +469,12 @@ int verify(const SuiteCommand& command, const Output& output) {
     }
     throw_error(std::move(all));
   }
-  output.line(command.suite + ": " + std::to_string(check.suite.calls.size()) + " tests for " +
-              std::to_string(check.suite.kernels.size()) + " kernels, " +
+  output.line(command.suite + ": " + tests_text(check.suite) + ", " +
               std::to_string(check.tensors) + " tensors and " +
               std::to_string(check.suite.weights.size()) + " weights by reference as carved");
   output.document(Json::object({{"kernels", integer(check.suite.kernels.size())},
                                 {"calls", integer(check.suite.calls.size())},
+                                {"groups", integer(check.suite.groups.size())},
                                 {"tensors", Json::integer(check.tensors)},
                                 {"bytes", Json::integer(check.bytes)},
                                 {"weights", integer(check.suite.weights.size())}}));

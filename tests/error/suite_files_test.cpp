@@ -80,8 +80,8 @@ TEST_F(BadSuite, HostileSuiteJson) {
   refused({"suite.json", "an object"});
   write_bytes(suite_ + "/suite.json", json_);
   altered("\"tapml-suite\"", "\"other\"", {"schema", "tapml-suite"});
-  altered("\"version\": 3", "\"version\": 4", {"another schema version", "1 to 3", "4"});
-  altered("\"version\": 3", "\"version\": 0", {"another schema version", "1 to 3", "0"});
+  altered("\"version\": 4", "\"version\": 5", {"another schema version", "1 to 4", "5"});
+  altered("\"version\": 4", "\"version\": 0", {"another schema version", "1 to 4", "0"});
   altered("\"times\": 1", "\"times\": 0", {"suite.json", "times", "1 or more"});
   altered("\"dropped\": ", "\"dropped\": -1", {"suite.json", "dropped", "0 or more"});
   altered("\"weights\": {}", "\"weights\": {\"../x\": \"y\"}", {"content hash", "../x"});
@@ -171,6 +171,60 @@ TEST_F(BadSuite, UnknownKernelAndTarget) {
   expect_failure({"replay", suite_, "--kernel", "frobnicate"}, 2,
                  {"--kernel", "frobnicate", "one of", "rms_norm_"});
   expect_failure({"replay", suite_, "--target", "abacus"}, 2, {"abacus"});
+}
+
+// A stored suite whose group is altered: what is wrong, the file and the place in it.
+class BadGroup : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::copy(std::string(TAPML_SOURCE_DIR) + "/tests/golden/suites/version4", suite_,
+                          std::filesystem::copy_options::recursive);
+    json_ = read_bytes(file_);
+  }
+  void altered(const std::string& from, const std::string& to,
+               const std::vector<std::string>& parts) {
+    SCOPED_TRACE(from + " -> " + to);
+    const size_t at = json_.find(from, json_.find("\"groups\""));
+    ASSERT_NE(at, std::string::npos);
+    write_bytes(file_, std::string(json_).replace(at, from.size(), to));
+    expect_failure({"replay", suite_, "--target", "cpu"}, 2, parts);
+    expect_failure({"suite", "verify", suite_}, 2, parts);
+  }
+
+  TempFolder folder_;
+  const std::string suite_ = folder_ / "suite", file_ = suite_ + "/suite.json";
+  std::string json_;
+};
+
+TEST_F(BadGroup, CallsAndParametersThatAreNotThere) {
+  const std::string from = "\"from\": [0, 1";
+  altered(from, "\"from\": [7, 1", {"suite.json:", "a call that it does not have", "0 to 1", "7"});
+  altered(from, "\"from\": [0, 2",
+          {"suite.json:", "a parameter that its kernel does not have", "softmax_", "2"});
+  altered("\"kernel\": 1", "\"kernel\": 2", {"suite.json:", "kernel of the suite"});
+  altered("\"at\": [", "\"at\": [0.5, ", {"suite.json:", "[call, parameter]"});
+}
+
+TEST_F(BadGroup, LinksThatRunBackwards) {
+  altered("\"from\": [0, 1", "\"from\": [1, 2", {"suite.json:", "runs backwards", "from call 1"});
+}
+
+TEST_F(BadGroup, TensorsOfOtherShapes) {
+  // The matrix in the place of the border's tensor.
+  const size_t groups = json_.find("\"groups\"");
+  const size_t before = json_.find("\"before\"", json_.find("\"before\"", groups) + 1);
+  const size_t matrix = json_.find_first_of("0123456789abcdef", json_.find(",", before));
+  const size_t border = json_.find("\"tensor\": \"", groups) + 11;
+  altered(json_.substr(border, 64), json_.substr(matrix, 64),
+          {"suite.json", "softmax_", "f32[3, 8]", "f32[8, 4]"});
+}
+
+TEST_F(BadGroup, NumbersOfGroups) {
+  expect_failure({"replay", suite_, "--group", "1"}, 2, {"no such group", "0 to 0", "1"});
+  expect_failure({"replay", suite_, "--group", "-1"}, 2, {"--group"});
+  expect_failure({"replay", suite_, "--kernel", "matmul_e629c9b9"}, 2,
+                 {"no test of kernel matmul_e629c9b9", "--group 0"});
+  expect_failure({"replay", suite_, "--kernel", "matmul_e629c9b9", "--group", "0"}, 2, {"--group"});
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tapml
-from conftest import AFFINE
+from conftest import AFFINE, ROOT
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +58,31 @@ def test_every_carved_call_is_an_item(suite, tmp_path, server):
     assert "1 passed, 2 deselected" in one.stdout
     none = run("test_other.py", cwd=tmp_path)
     assert "1 passed" in none.stdout
+
+
+def test_groups_are_items(tmp_path):
+    suite = ROOT / "tests/golden/suites/version4"
+    done = run("--tapml-suite", suite, "--tapml-target", "opencl", "-v", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "suite.json::softmax_ab2d711a[0] PASSED" in done.stdout
+    assert "suite.json::softmax_ab2d711a+matmul_e629c9b9[group 0] PASSED" in done.stdout
+    one = run("--tapml-suite", suite, "-k", "matmul_e629c9b9", cwd=tmp_path)
+    assert "1 passed, 1 deselected" in one.stdout, one.stdout
+    wrong = tmp_path / "wrong"
+    shutil.copytree(suite, wrong)
+    document = json.loads((wrong / "suite.json").read_text())
+    kernel = document["kernels"][1]
+    kernel["spec"] = kernel["spec"].replace("a[vi, vr]*b[vr, vj]", "a[vi, vr]-b[vr, vj]")
+    kernel["spec_hash"] = hashlib.sha256(kernel["spec"].encode()).hexdigest()
+    (wrong / "suite.json").write_text(json.dumps(document))
+    done = run("--tapml-suite", wrong, "--junitxml", "junit.xml", cwd=tmp_path)
+    assert done.returncode == 1 and "1 failed, 1 passed" in done.stdout, done.stdout
+    assert "group 0, softmax_ab2d711a + matmul_e629c9b9: differs; largest error" in done.stdout
+    assert "Traceback" not in done.stdout
+    document["groups"][0]["links"][0]["from"] = [1, 2]
+    (wrong / "suite.json").write_text(json.dumps(document))
+    done = run("--tapml-suite", wrong, cwd=tmp_path)
+    assert done.returncode == 2 and "runs backwards" in done.stdout, done.stdout
 
 
 def test_a_kernel_that_differs_fails(wrong_suite, tmp_path):

@@ -73,10 +73,31 @@ def test_transformers_is_a_source(llama, cpu, opencl, tmp_path):
     assert len(result.groups) == 2 * (3 + 6 * 10)
     # No larger than PyTorch's own modules: what is between q, k, v and o is one group.
     assert {len(group.kernels) for group in result.groups} == {1, 2, 5}
-    assert result.save(tmp_path / "suite") == 2 * 7
-    verdicts = tapml.replay(tmp_path / "suite", opencl)
+    assert result.save(tmp_path / "suite") == 0
+    suite = tapml.Suite.load(str(tmp_path / "suite"))
+    assert suite.source == "pytorch" and len(suite.groups) == 2 * 7 and len(suite) == len(result.groups)
+    verdicts = tapml.replay(suite, opencl)
     assert all(verdict.passed and not verdict.source_wrong for verdict in verdicts)
-    assert tapml.Suite.load(str(tmp_path / "suite")).source == "pytorch"
+    assert sum(verdict.group is not None for verdict in verdicts) == 2 * 7
+
+
+def test_decode_steps_of_transformers(llama, cpu, opencl, tmp_path):
+    result = tapml.carve_torch(llama, "And God said, Let there be light", device=cpu, decode=2)
+    assert result.passed and not result.unmapped, str(result)
+    assert [sum(group.step == step for group in result.groups) for step in range(3)] == [63] * 3
+    assert {len(group.kernels) for group in result.groups if group.step == 2} == {1, 3 * 3 + 2}
+    # PyTorch with a cache of its own computes what its modules have of the last token.
+    ids = llama.generate(torch.tensor([tapml.LanguageModel.load(llama.name_or_path).encode(
+        "And God said, Let there be light")]), max_new_tokens=3, do_sample=False,
+        output_logits=True, return_dict_in_generate=True)
+    (head,) = [group for group in result.groups if group.outputs == ("output of lm_head (decode 2)",)]
+    result.save(tmp_path / "suite")
+    suite = tapml.Suite.load(str(tmp_path / "suite"))
+    found = [call.outputs["out"] for call in suite.calls
+             if call.kernel == head.kernels[0] and call.layers == ("lm_head",)]
+    wanted = ids.logits[2][0].numpy()
+    assert min(np.abs(one.reshape(-1) - wanted).max() for one in found) < 1e-4
+    assert all(one.passed and not one.source_wrong for one in tapml.replay(suite, opencl))
 
 
 @pytest.mark.parametrize("bug", ["epsilon", "bf16", "mask"])
@@ -92,8 +113,9 @@ def test_a_bug_in_transformers_model(llama, cpu, monkeypatch, bug):
     else:
         monkeypatch.setattr(layer.self_attn, "scaling", layer.self_attn.scaling * 1.01)
         end = "input of model.layers.3.self_attn.o_proj"
-    result = tapml.carve_torch(llama, "And God said", device=cpu)
-    assert [(one.outputs, one.outcome) for one in result.culprits] == [((end,), "pytorch differs")]
+    result = tapml.carve_torch(llama, "And God said", device=cpu, decode=1)
+    assert [(one.outputs, one.outcome) for one in result.culprits] == [
+        ((end,), "pytorch differs"), ((end + " (decode 1)",), "pytorch differs")]
 
 
 def test_a_model_in_another_dtype(llama, cpu):
@@ -126,9 +148,42 @@ def test_other_architectures(cpu, tmp_path, kind):
     model.save_pretrained(tmp_path / "model")
     shutil.copy(DEMO + "/tokenizer.json", tmp_path / "model")
     result = tapml.carve_torch(model, torch.tensor([[5, 9, 100, 7, 77]]), source=tmp_path / "model",
-                               device=cpu)
+                               device=cpu, decode=2)
     assert result.passed and not result.unmapped, str(result)
     ends = {end for group in result.groups for end in group.outputs}
-    assert {"output of lm_head", "output of model.layers.1"} <= ends
-    if kind == "moe":
-        assert "input of model.layers.0.mlp.experts" in ends, "the router is a group of its own"
+    for mark in ("", " (decode 1)", " (decode 2)"):
+        assert {"output of lm_head" + mark, "output of model.layers.1" + mark} <= ends
+        if kind == "moe":
+            router = "input of model.layers.0.mlp.experts" + mark
+            assert router in ends, "the router is a group of its own"
+
+
+def test_a_module_of_torch_against_a_program(cpu, opencl, tmp_path):
+    from test_torch_programs import BLOCK, PARAMETERS
+
+    class Block(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm = torch.nn.RMSNorm(32, eps=1e-5)
+            self.up = torch.nn.Linear(32, 48, bias=False)
+            self.act = torch.nn.SiLU()
+            self.down = torch.nn.Linear(48, 32, bias=False)
+
+        def forward(self, x):
+            return self.down(self.act(self.up(self.norm(x)))) + x
+
+    torch.manual_seed(0)
+    model, module = Block(), tapml.parse(BLOCK)
+    runs = [[torch.randn(3, 32)], [torch.randn(6, 32)]]
+    result = tapml.carve_torch(model, runs, source=module, parameters=PARAMETERS, device=cpu)
+    assert result.passed and not result.unmapped and len(result.groups) == 6, str(result)
+    assert model.training, "it is left as it was"
+    result.save(tmp_path / "suite")
+    assert all(one.passed and not one.source_wrong for one in tapml.replay(tmp_path / "suite", opencl))
+    with torch.no_grad():
+        model.down.weight[3] *= 1.01
+    given = tapml.carve_torch(model, runs, source=module, parameters=PARAMETERS, device=cpu)
+    assert given.passed, "the program gets the model's own weights"
+    model.norm.eps = 0.1
+    wrong = tapml.carve_torch(model, runs[0], source=module, parameters=PARAMETERS, device=cpu)
+    assert [one.outputs for one in wrong.culprits] == [("output of norm",)]

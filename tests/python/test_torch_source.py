@@ -52,12 +52,25 @@ def test_every_kernel_lies_between_borders(model, loaded, cpu, opencl, tmp_path)
     down = result.groups[10]
     assert down.inputs == (LAYER[8].format(0), LAYER[5].format(0))
     assert 0 < down.verdict.source_max_abs < down.verdict.allowed
-    # A suite of the groups of one kernel, with PyTorch's tensors.
-    left = result.save(tmp_path / "suite")
-    assert left == 2 * 3  # attention twice, and the last norm behind its slice
+    # A suite of all groups, with PyTorch's tensors: attention twice, and the last norm behind its
+    # slice, have several kernels.
+    assert result.save(tmp_path / "suite") == 0
     suite = tapml.Suite.load(str(tmp_path / "suite"))
-    assert suite.source == "pytorch" and len(suite) == 2 * 20
-    assert all(verdict.passed for verdict in tapml.replay(suite, cpu))
+    assert suite.source == "pytorch" and len(suite.calls) == 2 * 20 and len(suite.groups) == 2 * 3
+    assert len(suite) == len(result.groups)
+    for device in (cpu, opencl):
+        verdicts = tapml.replay(suite, device)
+        assert all(verdict.passed and not verdict.source_wrong for verdict in verdicts)
+        assert [one.group for one in verdicts if one.group is not None] == list(range(6))
+    group = suite.groups[0]
+    assert (group.source, group.carved_on) == ("pytorch", "cpu")
+    assert group.kernels == tuple(dict.fromkeys(attention.kernels))
+    assert group.layers == attention.layers
+    assert tuple(border.name for border in group.outputs) == attention.outputs
+    q = next(border for border in group.inputs if border.name.endswith("layers.0.self_attn.q_proj"))
+    assert q.parameter == "x" and q.tensor.shape == (1, 5, 4, 8)
+    assert q.parameter not in group.calls[q.call].inputs and not group.calls[q.call].outputs
+    assert all(start < end for (start, _), (end, _) in group.links) and len(group.links) >= 4
     (verdict,) = tapml.replay(suite, opencl, kernel=down.kernels[0])
     assert verdict.passed and not verdict.source_wrong and verdict.calls == 4
     logits = model.forward(np.array([TOKENS]))["logits"][0, -1]
@@ -67,6 +80,88 @@ def test_every_kernel_lies_between_borders(model, loaded, cpu, opencl, tmp_path)
     document = json.loads(json.dumps(result.to_dict()))
     assert document["source"] == "pytorch" and len(document["groups"]) == len(wanted) * 2
     assert str(result).count("\n") + 1 == 1 + 15, str(result)  # a row a kind
+
+
+def test_groups_in_replay_and_localize(model, loaded, cpu, opencl, tmp_path):
+    result = tapml.carve_torch(model, TOKENS, source=loaded, device=cpu)
+    folder = tmp_path / "suite"
+    result.save(folder)
+    reports = {name: tmp_path / name for name in ("report", "junit", "markdown")}
+    verdicts = tapml.replay(folder, opencl, **reports)
+    groups = [one for one in verdicts if one.group is not None]
+    assert len(groups) == 3 and groups[0].to_dict()["trusted"] == "pytorch"
+    assert str(groups[0]).startswith("group 0, rope_")
+    page = json.loads((reports["report"] / "report.json").read_text())
+    assert len(page["groups"]) == 3 and len(page["kernels"]) == len(verdicts) - 3
+    assert "left out" not in (reports["report"] / "report.html").read_text()
+    assert reports["junit"].read_text().count("name=\"group ") == 3
+    assert "group 2: slice\\_" in reports["markdown"].read_text()
+    tests = tapml.replayer(folder, cpu)
+    assert tests.group(1).passed and tests.group(1).group == 1
+    with pytest.raises(tapml.UserError, match="no such group"):
+        tests.group(3)
+    # A group names no single kernel: what is in groups alone counts as untested.
+    found = tapml.localize(loaded, cpu, opencl, "In the", suite=str(folder), max_tokens=1,
+                           shrink_seconds=0)
+    assert not found.culprits
+    assert set(groups[0].to_dict()["kernels"]) <= set(found.to_dict()["untested"])
+
+
+def test_decode_steps(model, loaded, cpu, opencl, tmp_path):
+    result = tapml.carve_torch(model, TOKENS, source=loaded, device=cpu, decode=3)
+    assert result.passed, str(result)
+    wanted = ["output of model.embed_tokens", *(one.format(i) for i in range(2) for one in LAYER),
+              "output of model.norm", "output of lm_head"]
+    for step in range(4):
+        mark = f" (decode {step})" if step else ""
+        ends = [end for group in result.groups if group.step == step for end in group.outputs]
+        assert ends == [one + mark for one in wanted], step
+    (attention,) = [group for group in result.groups
+                    if group.outputs == (LAYER[4].format(1) + " (decode 2)",)]
+    # Rope of k and both updates of the prompt and of two steps; rope of q and attention once.
+    assert len(attention.kernels) == 3 * 3 + 2
+    starts = [LAYER[i].format(1) + mark for mark in ("", " (decode 1)", " (decode 2)") for i in (2, 3)]
+    assert set(attention.inputs) == {*starts, LAYER[1].format(1) + " (decode 2)"}
+    assert 0 < attention.verdict.source_max_abs < attention.verdict.allowed
+    assert str(result).count("\n") + 1 == 1 + 15 + 15, str(result)
+    assert result.save(tmp_path / "suite") == 0
+    suite = tapml.Suite.load(str(tmp_path / "suite"))
+    assert {call.function for call in suite.calls} == {"prefill", "decode"}
+    assert all(verdict.passed for verdict in tapml.replay(suite, opencl))
+
+
+def test_a_call_that_is_the_same_in_two_steps(model, weights, cpu, tmp_path):
+    """A model that finds one token all the time: what depends on it alone is one call."""
+    zero = {**weights, "lm_head.weight": np.zeros_like(weights["lm_head.weight"])}
+    model.lm_head.weight = zero["lm_head.weight"]
+    folder = write_folder(tmp_path / "model", zero, DEMO + "/tokenizer.json")
+    result = tapml.carve_torch(model, TOKENS, source=folder, device=cpu, decode=2)
+    assert result.passed, str(result)
+    ends = [(group.step, end) for group in result.groups for end in group.outputs]
+    assert (1, "output of model.embed_tokens (decode 1)") in ends
+    assert (2, "output of model.embed_tokens (decode 2)") not in ends
+    assert (2, LAYER[4].format(0) + " (decode 2)") in ends
+
+
+def test_a_wrong_cache_shows_in_the_steps_alone(model, loaded, cpu):
+    """A mask that hides the first token from the last ones, as a stale page would."""
+    attention = model.model.layers[1].self_attn
+    plain = attention.forward
+
+    def forward(hidden_states, angles):
+        tri = np.tri
+        hide = tri(hidden_states.shape[1], dtype=bool)
+        hide[6:, 0] = False
+        np.tri = lambda n, dtype: hide
+        try:
+            return plain(hidden_states=hidden_states, angles=angles)
+        finally:
+            np.tri = tri
+
+    attention.forward = forward
+    result = tapml.carve_torch(model, TOKENS, source=loaded, device=cpu, decode=3)
+    assert [(one.outputs, one.outcome) for one in result.culprits] == [
+        ((LAYER[4].format(1) + f" (decode {step})",), "pytorch differs") for step in (2, 3)]
 
 
 @pytest.mark.parametrize("bug", ["epsilon", "rounded", "transposed"])
@@ -144,12 +239,19 @@ def test_groups_grow_where_pytorch_has_no_modules(model, loaded, cpu):
 
 
 def test_what_has_no_border_says_why(model, loaded, cpu):
-    hide(model, lambda path: path in ("lm_head", "model.norm", "model"))
+    hide(model, lambda path: path in ("", "lm_head", "model.norm", "model"))
     result = tapml.carve_torch(model, TOKENS, source=loaded, device=cpu)
     assert result.passed and len(result.groups) == 21
     (rest,) = result.unmapped
     assert rest.layers == ("lm_head", "model.norm") and "no module" in rest.reason
     assert f"not judged: {' + '.join(rest.kernels)}" in str(result)
+
+
+def test_the_models_own_output_is_a_border(model, loaded, cpu):
+    hide(model, lambda path: path == "lm_head")
+    result = tapml.carve_torch(model, TOKENS, source=loaded, device=cpu)
+    assert result.passed and not result.unmapped
+    assert result.groups[-1].outputs == ("output of the model",)
 
 
 def test_a_module_that_is_called_twice(model, loaded, cpu):
@@ -169,6 +271,9 @@ def test_bad_input(model, loaded, cpu):
     refused("where the model's files are", TOKENS, source=None)
     refused("no tokens", [])
     refused("too long", [1] * 513)
+    refused(r"(?s)too long.*60 tokens and 453 decode steps", [1] * 60, decode=453)
+    refused("negative number of steps", TOKENS, decode=-1)
+    refused("context|capacity|fit", TOKENS, decode=60)
     refused("place for weights", TOKENS, weights="here")
     refused("vocabulary", [2048])
     model.named_parameters = lambda: [("norm.weight", np.zeros(2, np.float16))]

@@ -1,123 +1,45 @@
 #include "topdown/replay/group_replay.h"
 
 #include <algorithm>
+#include <limits>
+#include <map>
 
 #include "base/clock.h"
-#include "base/strings.h"
 #include "ir/exceptions.h"
+#include "passes/kernel.h"
+#include "topdown/suite/parameter_shape.h"
 
 namespace tapml::topdown {
 
 namespace {
 
-const SuiteKernel& kernel_of(const Suite& suite, size_t call) {
-  return suite.kernels[static_cast<size_t>(suite.calls[call].kernel)];
-}
-
-std::string name_of(const Suite& suite, const CallParam& place) {
-  return kernel_of(suite, place.call).params[place.param] + " of call " +
-         std::to_string(suite.calls[place.call].sequence) + " (" +
-         kernel_of(suite, place.call).name + ")";
-}
-
-std::string form(const HostTensor& tensor) {
-  return std::string(dtype_name(tensor.dtype())) + shape_to_string(tensor.shape());
-}
-
-void check_places(const Suite& suite, const std::vector<GroupTensor>& tensors, bool written) {
-  for (const auto& [place, tensor] : tensors) {
-    if (place.call >= suite.calls.size() ||
-        place.param >= kernel_of(suite, place.call).params.size()) {
-      throw_user("the suite has no such call or parameter", "group",
-                 "a call below " + std::to_string(suite.calls.size()), std::to_string(place.call));
-    }
-    const SuiteCall& call = suite.calls[place.call];
-    const std::string& hash = (written ? call.after : call.before)[place.param];
-    if (hash.empty()) {
-      throw_user(written ? "the parameter is not written" : "the parameter is not read",
-                 name_of(suite, place), written ? "an output" : "an input", "another one");
-    }
-    const HostTensor& carved = suite.tensors.at(hash);
-    if (carved.dtype() != tensor.dtype() || carved.shape() != tensor.shape()) {
-      throw_user("the tensor does not fit the call", name_of(suite, place), form(carved),
-                 form(tensor));
-    }
-  }
-}
-
-const HostTensor* find(const std::vector<GroupTensor>& tensors, const CallParam& place) {
-  const auto found = std::ranges::find(tensors, place, &GroupTensor::place);
-  return found == tensors.end() ? nullptr : &found->tensor;
-}
-
-// What calls of a group wrote so far, one tensor a place.
-template <class Tensor>
-class Written {
- public:
-  const Tensor* find(const CallParam& place) const {
-    for (const auto& [at, tensor] : tensors_) {
-      if (at == place) return &tensor;
-    }
-    return nullptr;
-  }
-  void add(const CallParam& place, Tensor tensor) {
-    tensors_.emplace_back(place, std::move(tensor));
-  }
-
- private:
-  std::vector<std::pair<CallParam, Tensor>> tensors_;
-};
-
-const CallParam* link_to(const JoinedCalls& group, const CallParam& place) {
-  const auto found = std::ranges::find(group.links, place, &GroupLink::to);
-  return found == group.links.end() ? nullptr : &found->from;
-}
-
 // Kernels pass flat memory on: a view has other dimensions.
-HostTensor reshaped(const HostTensor& tensor, const HostTensor& like) {
-  if (tensor.byte_size() != like.byte_size()) {
-    throw_internal("tensors of a link have " + std::to_string(tensor.byte_size()) + " and " +
-                   std::to_string(like.byte_size()) + " bytes");
-  }
-  return HostTensor::view(like.dtype(), like.shape(), tensor.bytes().data(),
+HostTensor reshaped(const HostTensor& tensor, Shape shape) {
+  return HostTensor::view(tensor.dtype(), std::move(shape), tensor.bytes().data(),
                           std::make_shared<HostTensor>(tensor));
 }
 
-op::RefTensor reshaped(op::RefTensor tensor, const HostTensor& like) {
-  if (static_cast<int64_t>(tensor.values.size()) != like.size()) {
-    throw_internal("tensors of a link have " + std::to_string(tensor.values.size()) + " and " +
-                   std::to_string(like.size()) + " elements");
-  }
-  tensor.shape = like.shape();
+op::RefTensor reshaped(op::RefTensor tensor, Shape shape) {
+  tensor.shape = std::move(shape);
   return tensor;
 }
 
 class GroupRun {
  public:
-  GroupRun(const Suite& suite, Judge& judge, const JoinedCalls& group)
-      : suite_(suite), judge_(judge), group_(group) {}
+  GroupRun(const Suite& suite, const Judge& judge, const SuiteGroup& group)
+      : suite_(suite), judge_(judge), group_(group) {
+    for (const SuiteLink& link : group.links) links_.emplace(link.to, link.from);
+    for (const SuiteBorder& border : group.inputs) given_.emplace(border.place, border.hash);
+  }
 
-  // On the device; that a call is refused is a verdict.
+  // On the device; what strays is a verdict.
   Status run(runtime::KernelRunner& runner, KernelVerdict& verdict) {
-    for (size_t c : group_.calls) {
-      // A suite of this call alone, with the tensors that it has here.
-      const SuiteKernel& kernel = kernel_of(suite_, c);
-      Suite step;
-      step.kernels = {kernel};
-      step.calls = {suite_.calls[c]};
-      SuiteCall& call = step.calls[0];
-      call.kernel = 0;
-      for (size_t i = 0; i < kernel.params.size(); ++i) {
-        if (!call.after[i].empty()) {
-          step.tensors.emplace(call.after[i], suite_.tensors.at(call.after[i]));
-        }
-        if (call.before[i].empty()) continue;
-        HostTensor tensor = input(c, i);
-        call.before[i] = "input " + std::to_string(i);
-        step.tensors.emplace(call.before[i], std::move(tensor));
-      }
+    computed_.clear();
+    for (size_t c = 0; c < group_.calls.size(); ++c) {
+      const SuiteKernel& kernel = kernel_of(c);
+      Suite alone = call_alone(c);
       std::string strayed;
-      auto outputs = run_call(step, 0, runner, &strayed);
+      auto outputs = run_call(alone, 0, runner, &strayed);
       if (!outputs) {
         if (!is_refusal(outputs.error())) return fail(outputs.error());
         verdict.failed = Failure::kRefused;
@@ -132,127 +54,162 @@ class GroupRun {
       size_t next = 0;
       for (size_t i = 0; i < kernel.params.size(); ++i) {
         if (kernel.modes[i] == AccessMode::kIn) continue;
-        computed_.add({c, i}, std::move((*outputs)[next++]));
+        computed_.insert_or_assign({c, i}, std::move((*outputs)[next++]));
       }
     }
     return {};
   }
 
   void evaluate() {
-    for (size_t c : group_.calls) {
-      const SuiteKernel& kernel = kernel_of(suite_, c);
+    for (size_t c = 0; c < group_.calls.size(); ++c) {
+      const SuiteKernel& kernel = kernel_of(c);
       std::vector<op::RefTensor> inputs;
       for (size_t i = 0; i < kernel.params.size(); ++i) {
         if (kernel.modes[i] == AccessMode::kOut) continue;
-        const HostTensor& carved = suite_.tensors.at(suite_.calls[c].before[i]);
-        if (const HostTensor* given = find(group_.inputs, {c, i})) {
-          inputs.push_back(op::RefTensor::from(*given));
-        } else if (const CallParam* from = link_to(group_, {c, i})) {
-          inputs.push_back(reshaped(*judged_.find(*from), carved));
-        } else {
-          inputs.push_back(op::RefTensor::from(carved));
-        }
+        const auto link = links_.find({c, i});
+        inputs.push_back(link == links_.end() ? op::RefTensor::from(given(c, i))
+                                              : reshaped(judged_.at(link->second), shape_of(c, i)));
       }
-      std::vector<op::RefTensor> outputs = judge_.evaluate(c, std::move(inputs));
+      std::vector<op::RefTensor> outputs = judge_.evaluate(group_.calls[c], std::move(inputs));
       size_t next = 0;
       for (size_t i = 0; i < kernel.params.size(); ++i) {
         if (kernel.modes[i] == AccessMode::kIn) continue;
-        judged_.add({c, i}, std::move(outputs[next++]));
+        judged_.emplace(SuitePlace{c, i}, std::move(outputs[next++]));
       }
     }
   }
 
   void compare_outputs(KernelVerdict& verdict) const {
-    for (const auto& [place, trusted] : group_.outputs) {
-      const HostTensor& target = *computed_.find(place);
-      const Comparison comparison = compare(target, trusted, *judged_.find(place));
+    CallGroup& calls = verdict.groups.at(0);
+    calls.judged = 1;
+    for (const SuiteBorder& border : group_.outputs) {
+      const SuitePlace& place = border.place;
+      const SuiteKernel& kernel = kernel_of(place.call);
+      const std::string& output = kernel.params[place.param];
+      const int64_t sequence = group_.calls[place.call].sequence;
+      const HostTensor& target = computed_.at(place);
+      const op::RefTensor& expected = judged_.at(place);
+      const Tolerance* tolerance = judge_.tolerances().find(kernel.name);
+      if (tolerance) verdict.tolerance = *tolerance;
+      const Comparison comparison =
+          compare(target, suite_.tensors.at(border.hash), expected, tolerance);
+      verdict.tolerated |= comparison.tolerated;
       verdict.judged += comparison.target.judged;
       verdict.elements += target.size();
-      judge_source(verdict, comparison.source, kernel_of(suite_, place.call).params[place.param],
-                   suite_.calls[place.call].sequence);
+      judge_source(verdict, comparison.source, output, sequence);
+      calls.ratio = std::max(calls.ratio, comparison.target.mask_mismatches > 0
+                                              ? std::numeric_limits<double>::infinity()
+                                              : comparison.target.max_ratio);
       verdict.passed &= comparison.target_ok;
       if (verdict.worst_sequence >= 0 && !is_worse(comparison, verdict.worst)) continue;
       verdict.worst = comparison;
-      verdict.worst_output = kernel_of(suite_, place.call).params[place.param];
-      verdict.worst_sequence = suite_.calls[place.call].sequence;
+      verdict.worst_output = output;
+      verdict.worst_sequence = sequence;
+      verdict.difference.reset();
+      if (!comparison.target_ok) {
+        verdict.difference = difference_map(target, expected, comparison.slack, tolerance);
+      }
     }
+    verdict.tolerated &= verdict.passed;
   }
 
  private:
-  HostTensor input(size_t c, size_t i) const {
-    const HostTensor& carved = suite_.tensors.at(suite_.calls[c].before[i]);
-    if (const HostTensor* given = find(group_.inputs, {c, i})) return *given;
-    if (const CallParam* from = link_to(group_, {c, i})) {
-      return reshaped(*computed_.find(*from), carved);
+  const SuiteKernel& kernel_of(size_t c) const {
+    return suite_.kernels[static_cast<size_t>(group_.calls[c].kernel)];
+  }
+  const tir::PrimFunc& program_of(size_t c) const {
+    return passes::kernel_implementation(judge_.module(), kernel_of(c).name);
+  }
+  Shape shape_of(size_t c, size_t i) const {
+    const tir::PrimFunc& program = program_of(c);
+    return parameter_shape(program.params[i], scalar_values(program, group_.calls[c].scalars))
+        .value();
+  }
+  const HostTensor& given(size_t c, size_t i) const {
+    const auto border = given_.find({c, i});
+    return suite_.tensors.at(border == given_.end() ? group_.calls[c].before[i] : border->second);
+  }
+
+  // A suite of one call, with the tensors that it has here.
+  Suite call_alone(size_t c) const {
+    const SuiteKernel& kernel = kernel_of(c);
+    Suite alone;
+    alone.kernels = {kernel};
+    alone.calls = {group_.calls[c]};
+    SuiteCall& call = alone.calls[0];
+    call.kernel = 0;
+    for (size_t i = 0; i < kernel.params.size(); ++i) {
+      if (kernel.modes[i] == AccessMode::kOut) {
+        // Only its form is looked at.
+        call.after[i] = "output " + std::to_string(i);
+        alone.tensors.emplace(call.after[i], HostTensor::view(program_of(c).params[i].buffer->dtype,
+                                                              shape_of(c, i), nullptr, {}));
+        continue;
+      }
+      call.before[i] = "input " + std::to_string(i);
+      const auto link = links_.find({c, i});
+      alone.tensors.emplace(call.before[i],
+                            link == links_.end()
+                                ? given(c, i)
+                                : reshaped(computed_.at(link->second), shape_of(c, i)));
     }
-    return carved;
+    return alone;
   }
 
   const Suite& suite_;
-  Judge& judge_;
-  const JoinedCalls& group_;
-  Written<HostTensor> computed_;
-  Written<op::RefTensor> judged_;
+  const Judge& judge_;
+  const SuiteGroup& group_;
+  std::map<SuitePlace, SuitePlace> links_;   // by what is read: what was written
+  std::map<SuitePlace, std::string> given_;  // hash of what is given there
+  std::map<SuitePlace, HostTensor> computed_;
+  std::map<SuitePlace, op::RefTensor> judged_;
 };
 
-// Every link starts at a call in front of the one that it ends at, every output in the group.
-void check_group(const Suite& suite, const JoinedCalls& group) {
-  check_places(suite, group.inputs, false);
-  check_places(suite, group.outputs, true);
-  auto position = [&](size_t call) { return std::ranges::find(group.calls, call); };
-  for (size_t call : group.calls) {
-    if (call < suite.calls.size()) continue;
-    throw_user("the suite has no such call", "group",
-               "a call below " + std::to_string(suite.calls.size()), std::to_string(call));
+JudgedGroup judged_group(const Suite& suite, size_t index) {
+  const SuiteGroup& group = suite.groups[index];
+  JudgedGroup judged;
+  judged.index = index;
+  judged.source = group.source;
+  judged.kernels = suite.kernels_of(group);
+  for (const SuiteBorder& border : group.inputs) {
+    if (std::ranges::find(judged.inputs, border.name) == judged.inputs.end()) {
+      judged.inputs.push_back(border.name);
+    }
   }
-  auto is_written = [&](const CallParam& place) {
-    return position(place.call) != group.calls.end() &&
-           place.param < kernel_of(suite, place.call).params.size() &&
-           kernel_of(suite, place.call).modes[place.param] != AccessMode::kIn;
-  };
-  for (const GroupLink& link : group.links) {
-    if (is_written(link.from) && position(link.from.call) < position(link.to.call)) continue;
-    throw_user("a link starts at no output of an earlier call of the group", "group",
-               "an earlier call", std::to_string(link.from.call));
-  }
-  for (const GroupTensor& output : group.outputs) {
-    if (is_written(output.place)) continue;
-    throw_user("an output of no call of the group", name_of(suite, output.place),
-               "a call of the group", "another one");
-  }
-  if (group.calls.empty() || group.outputs.empty()) {
-    throw_user("a group without calls or outputs says nothing", "group", "one at least", "none");
-  }
+  for (const SuiteBorder& border : group.outputs) judged.outputs.push_back(border.name);
+  return judged;
 }
 
 }  // namespace
 
-Result<KernelVerdict> replay_group(const Suite& suite, Judge& judge, const JoinedCalls& group,
+Result<KernelVerdict> replay_group(const Suite& suite, Judge& judge, size_t index,
                                    Sandbox& sandbox) {
   const double start = seconds_now();
-  auto checked = guard([&] { check_group(suite, group); });
-  if (!checked) return fail(checked.error());
-  KernelVerdict verdict;
-  verdict.calls = 1;
-  std::vector<std::string> names;
-  for (size_t call : group.calls) {
-    const std::string& name = kernel_of(suite, call).name;
-    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
-    verdict.origin = merge_origins(verdict.origin, suite.calls[call].origin);
+  const SuiteGroup& group = suite.groups.at(index);
+  for (const SuiteCall& call : group.calls) {
+    if (judge.has_specification(call.kernel)) continue;
+    return fail(user_error(
+        "a kernel of a group has no specification", "group " + std::to_string(index),
+        "kernels that can be judged",
+        suite.kernels[static_cast<size_t>(call.kernel)].name + ", which only calls a library"));
   }
-  for (const std::string& name : names)
+  KernelVerdict verdict;
+  verdict.group = judged_group(suite, index);
+  for (const std::string& name : verdict.group->kernels) {
     verdict.kernel += (verdict.kernel.empty() ? "" : " + ") + name;
-  for (const GroupTensor& output : group.outputs) {
-    verdict.shapes.insert(shape_to_string(output.tensor.shape()));
+  }
+  verdict.origin = origin_of(group);
+  verdict.calls = 1;
+  const SuiteCall& last = group.calls[group.outputs.back().place.call];
+  verdict.groups = {
+      {.function = last.function, .origin = verdict.origin, .sequence = last.sequence, .calls = 1}};
+  for (const SuiteBorder& output : group.outputs) {
+    verdict.shapes.insert(shape_to_string(suite.tensors.at(output.hash).shape()));
   }
   GroupRun run(suite, judge, group);
-  const Status ran = run.run(sandbox.runner(), verdict);
-  if (!ran) {
-    if (!sandbox.contains(ran.error())) return fail(ran.error());
-    sandbox.restart();
-    verdict.failed = failure_of(ran.error());
-    verdict.failure = ran.error().message;
-  }
+  const Status ran = run_contained(
+      sandbox, verdict, [&](runtime::KernelRunner& runner) { return run.run(runner, verdict); });
+  if (!ran && verdict.failed == Failure::kNone) return fail(ran.error());
   verdict.passed = verdict.failed == Failure::kNone;
   if (verdict.passed) {
     auto judged = guard([&] {
@@ -263,52 +220,6 @@ Result<KernelVerdict> replay_group(const Suite& suite, Judge& judge, const Joine
   }
   verdict.seconds = seconds_now() - start;
   return verdict;
-}
-
-Suite with_tensors(const Suite& suite, const std::vector<size_t>& calls,
-                   const std::vector<GroupTensor>& inputs, const std::vector<GroupTensor>& outputs,
-                   const std::string& source) {
-  check_places(suite, inputs, false);
-  check_places(suite, outputs, true);
-  Suite made;
-  made.source = source;
-  made.boundary_policy = suite.boundary_policy;
-  made.model = suite.model;
-  auto keep = [&](const HostTensor& tensor) {
-    std::string hash = content_hash(tensor);
-    made.tensors.emplace(hash, tensor);
-    return hash;
-  };
-  std::map<std::string, int64_t> known;  // sequence by test_key
-  for (size_t c : calls) {
-    SuiteCall call = suite.calls.at(c);
-    const SuiteKernel& kernel = kernel_of(suite, c);
-    call.kernel = made.find_kernel(kernel.name);
-    if (call.kernel < 0) {
-      call.kernel = static_cast<int32_t>(made.kernels.size());
-      made.kernels.push_back(kernel);
-      made.kernels.back().dropped = 0;
-    }
-    call.times = 1;
-    for (size_t i = 0; i < kernel.params.size(); ++i) {
-      auto place = [&](const std::vector<GroupTensor>& given, std::string& hash) {
-        if (hash.empty()) return;
-        if (const HostTensor* tensor = find(given, {c, i})) {
-          hash = keep(*tensor);
-          return;
-        }
-        made.tensors.emplace(hash, suite.tensors.at(hash));
-        if (auto weight = suite.weights.find(hash); weight != suite.weights.end()) {
-          made.weights.insert(*weight);
-          made.model_folder = suite.model_folder;
-        }
-      };
-      place(inputs, call.before[i]);
-      place(outputs, call.after[i]);
-    }
-    if (known.emplace(test_key(call), call.sequence).second) made.calls.push_back(std::move(call));
-  }
-  return made;
 }
 
 }  // namespace tapml::topdown

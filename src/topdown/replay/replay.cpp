@@ -104,14 +104,13 @@ std::vector<op::RefTensor> Judge::outputs(size_t index, const std::vector<HostTe
     if (kernel.modes[i] == AccessMode::kOut) continue;
     inputs.push_back(op::RefTensor::from(suite_.tensors.at(call.before[i])));
   }
-  std::vector<op::RefTensor> outputs = evaluate(index, std::move(inputs), std::move(wanted));
+  std::vector<op::RefTensor> outputs = evaluate(call, std::move(inputs), std::move(wanted));
   if (!all) return outputs;
   return answers_[index] = std::move(outputs);
 }
 
-std::vector<op::RefTensor> Judge::evaluate(size_t index, std::vector<op::RefTensor> inputs,
+std::vector<op::RefTensor> Judge::evaluate(const SuiteCall& call, std::vector<op::RefTensor> inputs,
                                            std::vector<uint8_t> wanted) const {
-  const SuiteCall& call = suite_.calls[index];
   const SuiteKernel& kernel = suite_.kernels[static_cast<size_t>(call.kernel)];
   const relax::Function& spec = passes::kernel_spec(module_, kernel.name);
   const tir::PrimFunc& program = passes::kernel_implementation(module_, kernel.name);
@@ -432,36 +431,45 @@ Result<std::vector<HostTensor>> run_watched(const Suite& suite, size_t call,
   return fail(user_error(verdict.failure));
 }
 
-// The same in a sandbox: a crash that comes again in a fresh process, and a hang, are the kernel's.
-Result<std::vector<HostTensor>> run_contained(const Suite& suite, size_t call, Sandbox& sandbox,
-                                              KernelVerdict& verdict) {
-  auto outputs = run_watched(suite, call, sandbox.runner(), verdict);
-  if (!outputs && sandbox.lost(outputs.error())) {
-    // Nothing that the kernel did. Where the next session is lost, too, it is the platform's error.
-    sandbox.restart();
-    outputs = run_watched(suite, call, sandbox.runner(), verdict);
-  }
-  if (outputs || !sandbox.contains(outputs.error())) return outputs;
-  sandbox.restart();
-  const Error first = outputs.error();
-  if (first.fault != PlatformFault::kTimeout) {
-    // What ran before it in the process may have done the harm.
-    outputs = run_watched(suite, call, sandbox.runner(), verdict);
-    if (outputs || !sandbox.contains(outputs.error())) {
-      verdict.note =
-          "crashed once, and not again in a fresh process, so that a kernel before it "
-          "may write out of bounds: " +
-          first.message;
-      return outputs;
-    }
-    sandbox.restart();
-  }
-  verdict.failed = failure_of(outputs.error());
-  verdict.failure = outputs.error().message;
+Result<std::vector<HostTensor>> run_call_contained(const Suite& suite, size_t call,
+                                                   Sandbox& sandbox, KernelVerdict& verdict) {
+  std::vector<HostTensor> outputs;
+  TAPML_TRY(run_contained(sandbox, verdict, [&](runtime::KernelRunner& runner) -> Status {
+    TAPML_ASSIGN(outputs, run_watched(suite, call, runner, verdict));
+    return {};
+  }));
   return outputs;
 }
 
 }  // namespace
+
+Status run_contained(Sandbox& sandbox, KernelVerdict& verdict,
+                     const std::function<Status(runtime::KernelRunner&)>& run) {
+  Status ran = run(sandbox.runner());
+  if (!ran && sandbox.lost(ran.error())) {
+    // Nothing that the kernel did. Where the next session is lost, too, it is the platform's error.
+    sandbox.restart();
+    ran = run(sandbox.runner());
+  }
+  if (ran || !sandbox.contains(ran.error())) return ran;
+  sandbox.restart();
+  const Error first = ran.error();
+  if (first.fault != PlatformFault::kTimeout) {
+    // What ran before it in the process may have done the harm.
+    ran = run(sandbox.runner());
+    if (ran || !sandbox.contains(ran.error())) {
+      verdict.note =
+          "crashed once, and not again in a fresh process, so that a kernel before it "
+          "may write out of bounds: " +
+          first.message;
+      return ran;
+    }
+    sandbox.restart();
+  }
+  verdict.failed = failure_of(ran.error());
+  verdict.failure = ran.error().message;
+  return ran;
+}
 
 Result<KernelVerdict> replay_kernel(const Suite& suite, Judge& judge, int32_t kernel,
                                     runtime::KernelRunner& runner) {
@@ -475,13 +483,13 @@ Result<KernelVerdict> replay_kernel(const Suite& suite, Judge& judge, int32_t ke
                                     Sandbox& sandbox) {
   return replay_calls(suite, judge, kernel, sandbox.runner().executable(),
                       [&](size_t call, KernelVerdict& verdict) {
-                        return run_contained(suite, call, sandbox, verdict);
+                        return run_call_contained(suite, call, sandbox, verdict);
                       });
 }
 
 Result<KernelVerdict> replay_call(const Suite& suite, Judge& judge, size_t call, Sandbox& sandbox) {
   auto run = [&](size_t one, KernelVerdict& verdict) {
-    return run_contained(suite, one, sandbox, verdict);
+    return run_call_contained(suite, one, sandbox, verdict);
   };
   return replay_calls(suite, judge, suite.calls[call].kernel, sandbox.runner().executable(), run,
                       call);

@@ -38,9 +38,18 @@ struct SourceError {
   int64_t mask_mismatches = 0;  // elements that are NaN or infinite in the source or the judge only
 };
 
-// What the tests of one kernel say.
+// What a verdict of a group of kernels is about.
+struct JudgedGroup {
+  size_t index = 0;  // in the suite's groups
+  std::string source;
+  std::vector<std::string> kernels;          // each once, in the order in which they run
+  std::vector<std::string> inputs, outputs;  // its borders, in the source's words
+};
+
+// What the tests of one kernel say, or what one group of kernels does.
 struct KernelVerdict {
-  std::string kernel;
+  std::string kernel;  // of a group all of them, joined by " + "
+  std::optional<JudgedGroup> group;
   Origin origin;  // all layers behind its calls
   int64_t calls = 0;
   std::set<std::string> shapes;  // of the first output
@@ -84,7 +93,8 @@ class Judge {
   std::vector<op::RefTensor> outputs(size_t call, const std::vector<HostTensor>& target);
   // The same of other inputs, which may be off by their bounds: one per in or inout parameter. Not
   // remembered.
-  std::vector<op::RefTensor> evaluate(size_t call, std::vector<op::RefTensor> inputs) const {
+  std::vector<op::RefTensor> evaluate(const SuiteCall& call,
+                                      std::vector<op::RefTensor> inputs) const {
     return evaluate(call, std::move(inputs), {});
   }
   // False for a kernel that only calls a library routine: its outputs() are the source's.
@@ -100,7 +110,7 @@ class Judge {
  private:
   std::vector<op::RefTensor> source_outputs(const SuiteCall& call) const;
   // `wanted`: flags of the elements that count, or empty.
-  std::vector<op::RefTensor> evaluate(size_t call, std::vector<op::RefTensor> inputs,
+  std::vector<op::RefTensor> evaluate(const SuiteCall& call, std::vector<op::RefTensor> inputs,
                                       std::vector<uint8_t> wanted) const;
   std::vector<uint8_t> sample(size_t call, const std::vector<HostTensor>& target) const;
 
@@ -111,6 +121,12 @@ class Judge {
   Module module_;
   std::map<size_t, std::vector<op::RefTensor>> answers_;
 };
+
+// Runs kernels in the sandbox. A crash that comes again in a fresh process and a
+// hang are `failed` of the verdict, beside the error; `run` may set it itself, and may be called
+// again.
+Status run_contained(Sandbox& sandbox, KernelVerdict& verdict,
+                     const std::function<Status(runtime::KernelRunner&)>& run);
 
 // Runs kernel `kernel` of the suite on `runner` for every carved call. A platform error stays an
 // error; a kernel that cannot run is a verdict. UserError where the suite has no call of it.

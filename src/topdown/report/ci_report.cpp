@@ -14,14 +14,15 @@ namespace {
 
 CiCase kernel_case(const KernelVerdict& verdict, const std::string& outcome, bool passed) {
   CiCase one;
-  one.name = verdict.kernel;
+  one.name = verdict.group ? test_name(verdict) + ": " + verdict.kernel : verdict.kernel;
   one.layers = origin_summary(verdict.origin);
   one.result = passed ? CiCase::Result::kPassed : CiCase::Result::kFailed;
   one.outcome = outcome;
   const bool masked = verdict.worst.target.mask_mismatches > 0;
   one.error = masked ? "NaN or infinite" : number(verdict.worst.target.max_abs);
   one.bound = number(verdict.worst.allowed);
-  for (const std::string& text : {tolerance_text(verdict), source_text(verdict)}) {
+  for (const std::string& text :
+       {borders_text(verdict), tolerance_text(verdict), source_text(verdict)}) {
     if (!text.empty()) one.remarks += (one.remarks.empty() ? "" : "; ") + text;
   }
   one.seconds = verdict.seconds;
@@ -31,7 +32,8 @@ CiCase kernel_case(const KernelVerdict& verdict, const std::string& outcome, boo
                   ": error " + one.error + ", bound " + one.bound + ", " +
                   number(verdict.worst.target.max_ulp) + " ULP\n";
   }
-  for (const std::string& text : {verdict.failure, verdict.note, source_text(verdict)}) {
+  for (const std::string& text :
+       {borders_text(verdict), verdict.failure, verdict.note, source_text(verdict)}) {
     if (!text.empty()) one.details += text + "\n";
   }
   return one;
@@ -107,9 +109,9 @@ CiReport ci_report(const std::string& title, const std::vector<KernelVerdict>& v
     report.cases.push_back(kernel_case(verdict, verdict_outcome(verdict), verdict.passed));
   }
   report.passed = failed == 0;
-  report.verdict = report.passed ? "All " + std::to_string(verdicts.size()) + " kernels pass."
-                                 : std::to_string(failed) + " of " +
-                                       std::to_string(verdicts.size()) + " kernels fail.";
+  report.verdict = report.passed
+                       ? "All " + tests_text(verdicts) + " pass."
+                       : std::to_string(failed) + " of " + tests_text(verdicts) + " fail.";
   return report;
 }
 

@@ -72,6 +72,7 @@ std::string replay_command(const std::string& suite, const std::string& target,
                            const std::string& kernel, const CommandOptions& options) {
   std::string line = "tapml replay " + quoted_word(suite) + " --target " + quoted_word(target);
   add(line, "--kernel", kernel);
+  if (options.group) line += " --group " + std::to_string(*options.group);
   add(line, "--model", options.model);
   return line + shared_words(options);
 }

@@ -16,7 +16,8 @@ struct CommandOptions {
   std::string quantize;               // not of replay
   std::optional<int64_t> max_tokens;  // not of replay
   std::string patterns, kernels, tolerance;
-  std::string model;  // of replay: where weights by reference are
+  std::string model;             // of replay: where weights by reference are
+  std::optional<int64_t> group;  // of replay: the one that runs
   std::vector<std::string> libraries;
   std::string token_file, tls_ca;
   bool in_process = false;

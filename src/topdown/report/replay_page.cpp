@@ -11,10 +11,10 @@ bool Replayed::passed() const { return std::ranges::all_of(verdicts, &KernelVerd
 
 std::string replay_verdict(const Replayed& replayed) {
   const auto failed = std::ranges::count(replayed.verdicts, false, &KernelVerdict::passed);
-  const std::string count = std::to_string(replayed.verdicts.size());
-  if (failed == 0) return "All " + count + " kernels are within their bounds.";
-  return std::to_string(failed) + " of " + count + (failed == 1 ? " kernels is" : " kernels are") +
-         " wrong on " + replayed.target + ".";
+  const std::string tests = tests_text(replayed.verdicts);
+  if (failed == 0) return "All " + tests + " are within their bounds.";
+  return std::to_string(failed) + " of " + tests + (failed == 1 ? " is" : " are") + " wrong on " +
+         replayed.target + ".";
 }
 
 std::string replay_html(const Replayed& replayed, const std::string& command,
@@ -26,14 +26,19 @@ std::string replay_html(const Replayed& replayed, const std::string& command,
   content.verdict = replay_verdict(replayed);
   for (const KernelVerdict& verdict : replayed.verdicts) {
     PageKernel kernel;
-    kernel.name = verdict.kernel;
+    kernel.name = verdict.group ? test_name(verdict) + ": " + verdict.kernel : verdict.kernel;
     kernel.state = verdict.failed != Failure::kNone ? KernelState::kFails
                    : verdict.passed                 ? KernelState::kPassed
                                                     : KernelState::kDiffers;
     kernel.outcome = verdict_outcome(verdict);
     kernel.verdict = &verdict;
     kernel.groups = verdict.groups;
-    if (kernel.wrong()) {
+    if (verdict.group) kernel.details.emplace_back("borders", borders_text(verdict));
+    if (kernel.wrong() && verdict.group) {
+      CommandOptions one = options;
+      one.group = static_cast<int64_t>(verdict.group->index);
+      kernel.reproducer = replay_command(replayed.suite, replayed.target, "", one);
+    } else if (kernel.wrong()) {
       kernel.reproducer = replay_command(replayed.suite, replayed.target, kernel.name,
                                          options_of_kernel(options, kernel.name));
     }

@@ -19,6 +19,21 @@ std::string outcome_of(const MigrationStep& step) {
   return step.hybrid.failure.empty() ? "hybrid differs" : "hybrid fails";
 }
 
+std::string test_name(const KernelVerdict& verdict) {
+  return verdict.group ? "group " + std::to_string(verdict.group->index) : verdict.kernel;
+}
+
+std::string borders_text(const KernelVerdict& verdict) {
+  if (!verdict.group) return "";
+  auto listed = [](const std::vector<std::string>& names) {
+    std::string text;
+    for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+    return text.empty() ? "nothing" : text;
+  };
+  return listed(verdict.group->inputs) + " -> " + listed(verdict.group->outputs) + " of " +
+         verdict.group->source;
+}
+
 std::string tolerance_text(const KernelVerdict& verdict) {
   if (!verdict.tolerance) return "";
   const Tolerance& tolerance = *verdict.tolerance;
@@ -63,7 +78,7 @@ std::string verdict_row(const KernelVerdict& verdict, const std::string& outcome
   // Nothing but the source's output was there to judge by.
   if (verdict.against_source) shown += " (source only)";
   double error = verdict.worst.target.mask_mismatches > 0 ? NAN : verdict.worst.target.max_abs;
-  return pad(verdict.kernel, 34) + " " + pad(layers_text(verdict), 40) + " " +
+  return pad(test_name(verdict), 34) + " " + pad(layers_text(verdict), 40) + " " +
          pad(std::to_string(verdict.calls), 5) + " " + pad(shapes_text(verdict), 22) + " " +
          pad(std::isnan(error) ? "nan/inf" : number(error), 9) + " " +
          pad(number(verdict.worst.allowed), 9) + " " +
@@ -94,6 +109,18 @@ Json verdict_json(const KernelVerdict& verdict) {
                             {"source", errors_json(verdict.worst.source)},
                             {"call_groups", groups_json(verdict.groups)},
                             {"seconds", real(verdict.seconds)}});
+  if (verdict.group) {
+    const JudgedGroup& group = *verdict.group;
+    json.set("group", Json::integer(static_cast<int64_t>(group.index)));
+    json.set("trusted", Json::string(group.source));
+    for (const auto& [key, names] :
+         {std::pair{"kernels", &group.kernels}, std::pair{"inputs", &group.inputs},
+          std::pair{"outputs", &group.outputs}}) {
+      std::vector<Json> items;
+      for (const std::string& name : *names) items.push_back(Json::string(name));
+      json.set(key, Json::array(std::move(items)));
+    }
+  }
   if (verdict.difference) json.set("difference", difference_json(*verdict.difference));
   if (verdict.source_error) {
     const SourceError& worst = *verdict.source_error;

@@ -47,8 +47,8 @@ Status write_failures(const Migration& migration, const std::string& folder);
 // What a replay found.
 struct Replayed {
   std::string suite, target;
-  std::vector<KernelVerdict> verdicts;
-  std::vector<std::string> untested;  // kernels of the suite that were left out
+  std::vector<KernelVerdict> verdicts;  // of kernels, then of groups
+  std::vector<std::string> untested;    // kernels of the suite that were left out
   DeviceInfo target_info;
   SpeedTable speed;  // empty: not measured
   std::vector<TimelineSpan> timeline;
@@ -73,6 +73,10 @@ std::string user_file(const KernelVerdict& verdict);
 std::string user_kernels_text(const std::vector<const KernelVerdict*>& verdicts);
 // An object of those: file by kernel.
 Json user_kernels_json(const std::vector<const KernelVerdict*>& verdicts);
+// "group 3" of a group of kernels, else the kernel's name.
+std::string test_name(const KernelVerdict& verdict);
+// Of a group: "output of q_proj, ... -> input of o_proj of pytorch"; else empty.
+std::string borders_text(const KernelVerdict& verdict);
 // What was granted to a kernel, and why; empty where nothing was.
 std::string tolerance_text(const KernelVerdict& verdict);
 // How far the source is outside of its own bound; empty where it is not.

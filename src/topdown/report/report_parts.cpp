@@ -1,5 +1,6 @@
 #include "topdown/report/report_parts.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -21,6 +22,15 @@ std::string seconds(double value) {
 std::string pad(std::string text, size_t width) {
   if (text.size() > width) text = text.substr(0, width - 2) + "..";
   return text + std::string(width - text.size(), ' ');
+}
+
+std::string tests_text(const std::vector<KernelVerdict>& verdicts) {
+  const auto groups = std::ranges::count_if(
+      verdicts, [](const KernelVerdict& verdict) { return verdict.group.has_value(); });
+  const auto kernels = std::ssize(verdicts) - groups;
+  const std::string text = std::to_string(groups) + (groups == 1 ? " group" : " groups");
+  if (groups > 0 && kernels == 0) return text;
+  return std::to_string(kernels) + " kernels" + (groups > 0 ? " and " + text : "");
 }
 
 std::string shapes_text(const KernelVerdict& verdict) {

@@ -14,6 +14,8 @@ namespace tapml::topdown {
 std::string number(double value);                 // "1.25e-03"
 std::string seconds(double value);                // "0.12 s"
 std::string pad(std::string text, size_t width);  // blanks behind, or cut
+// "5 kernels and 2 groups": what there are verdicts of.
+std::string tests_text(const std::vector<KernelVerdict>& verdicts);
 std::string shapes_text(const KernelVerdict& verdict);
 std::string layers_text(const KernelVerdict& verdict);
 

@@ -17,6 +17,9 @@ using tir::Param;
 
 class KernelCheck {
  public:
+  // Of a parameter of a group's call.
+  static constexpr int64_t kMostBytes = int64_t{1} << 33;
+
   KernelCheck(const SuiteKernel& kernel, const std::string& file)
       : kernel_(kernel), where_(file + ", kernel " + kernel.name) {}
 
@@ -38,17 +41,50 @@ class KernelCheck {
     check_results(*spec);
   }
 
+  // The tensors that the call itself names.
   void check_call(const SuiteCall& call, const std::map<std::string, HostTensor>& tensors) const {
     if (call.scalars.size() != program_->scalars.size()) {
       wrong("a call does not fit its kernel", std::to_string(program_->scalars.size()) + " scalars",
             std::to_string(call.scalars.size()));
     }
-    const arith::Values values = scalar_values(*program_, call.scalars);
     for (size_t i = 0; i < program_->params.size(); ++i) {
-      const Param& param = program_->params[i];
-      if (param.mode != AccessMode::kOut) check_tensor(param, tensors.at(call.before[i]), values);
-      if (param.mode != AccessMode::kIn) check_tensor(param, tensors.at(call.after[i]), values);
+      for (const auto* hashes : {&call.before, &call.after}) {
+        if (!(*hashes)[i].empty()) check_tensor(call, i, tensors.at((*hashes)[i]));
+      }
     }
+  }
+
+  void check_tensor(const SuiteCall& call, size_t index, const HostTensor& tensor) const {
+    const Param& param = program_->params[index];
+    const Shape shape = shape_of(call, index);
+    if (tensor.dtype() == param.buffer->dtype && tensor.shape() == shape) return;
+    wrong("a carved tensor does not fit parameter " + param.buffer->name,
+          std::string(dtype_name(param.buffer->dtype)) + shape_to_string(shape),
+          std::string(dtype_name(tensor.dtype())) + shape_to_string(tensor.shape()));
+  }
+
+  // What no tensor of the suite bounds is allocated when the group runs.
+  void check_sizes(const SuiteCall& call) const {
+    for (size_t i = 0; i < program_->params.size(); ++i) {
+      const Shape shape = shape_of(call, i);
+      const auto bytes = checked_byte_count(dtype_of(i), shape);
+      if (bytes && *bytes <= kMostBytes) continue;
+      wrong("a tensor of a group is too large: parameter " + program_->params[i].buffer->name,
+            std::to_string(kMostBytes) + " bytes at most",
+            std::string(dtype_name(dtype_of(i))) + shape_to_string(shape));
+    }
+  }
+
+  // What a parameter of this kernel reads of what another call wrote.
+  void check_link(const SuiteCall& call, size_t index, const KernelCheck& writer,
+                  const SuiteCall& written, size_t source) const {
+    const DType dtype = dtype_of(index), found = writer.dtype_of(source);
+    const Shape shape = shape_of(call, index), other = writer.shape_of(written, source);
+    const auto elements = checked_element_count(shape), others = checked_element_count(other);
+    if (dtype == found && elements && others && *elements == *others) return;
+    wrong("a link of a group does not fit parameter " + program_->params[index].buffer->name,
+          "as many elements as " + std::string(dtype_name(dtype)) + shape_to_string(shape),
+          std::string(dtype_name(found)) + shape_to_string(other));
   }
 
  private:
@@ -128,14 +164,13 @@ class KernelCheck {
     if (!good) wrong("the spec of a kernel does not fit its implementation", "", "");
   }
 
-  void check_tensor(const Param& param, const HostTensor& tensor,
-                    const arith::Values& values) const {
-    const std::optional<Shape> shape = parameter_shape(param, values);
+  DType dtype_of(size_t index) const { return program_->params[index].buffer->dtype; }
+
+  Shape shape_of(const SuiteCall& call, size_t index) const {
+    const Param& param = program_->params[index];
+    std::optional<Shape> shape = parameter_shape(param, scalar_values(*program_, call.scalars));
     if (!shape) wrong("a dimension of " + param.buffer->name + " has no value", "0 or more", "");
-    if (tensor.dtype() == param.buffer->dtype && tensor.shape() == *shape) return;
-    wrong("a carved tensor does not fit parameter " + param.buffer->name,
-          std::string(dtype_name(param.buffer->dtype)) + shape_to_string(*shape),
-          std::string(dtype_name(tensor.dtype())) + shape_to_string(tensor.shape()));
+    return *std::move(shape);
   }
 
   const SuiteKernel& kernel_;
@@ -143,6 +178,29 @@ class KernelCheck {
   Module module_;
   const tir::PrimFunc* program_ = nullptr;
 };
+
+void check_group(const SuiteGroup& group, const std::vector<KernelCheck>& checks,
+                 const std::map<std::string, HostTensor>& tensors) {
+  auto call_at = [&](const SuitePlace& place) -> const SuiteCall& {
+    return group.calls[place.call];
+  };
+  auto check_at = [&](const SuitePlace& place) -> const KernelCheck& {
+    return checks[static_cast<size_t>(call_at(place).kernel)];
+  };
+  for (const SuiteCall& call : group.calls) {
+    checks[static_cast<size_t>(call.kernel)].check_call(call, tensors);
+    checks[static_cast<size_t>(call.kernel)].check_sizes(call);
+  }
+  for (const auto& [from, to] : group.links) {
+    check_at(to).check_link(call_at(to), to.param, check_at(from), call_at(from), from.param);
+  }
+  for (const auto* borders : {&group.inputs, &group.outputs}) {
+    for (const SuiteBorder& border : *borders) {
+      const SuitePlace& place = border.place;
+      check_at(place).check_tensor(call_at(place), place.param, tensors.at(border.hash));
+    }
+  }
+}
 
 }  // namespace
 
@@ -159,6 +217,7 @@ Status check_suite(const Suite& suite, const std::string& file) {
     for (const SuiteCall& call : suite.calls) {
       checks[static_cast<size_t>(call.kernel)].check_call(call, suite.tensors);
     }
+    for (const SuiteGroup& group : suite.groups) check_group(group, checks, suite.tensors);
   });
 }
 

@@ -32,6 +32,14 @@ class Merger {
       last = std::max(last, moved.sequence);
       add_call(std::move(moved));
     }
+    for (SuiteGroup moved : suite.groups) {
+      for (SuiteCall& call : moved.calls) {
+        call.kernel = numbers[static_cast<size_t>(call.kernel)];
+        call.sequence += next_;
+        last = std::max(last, call.sequence);
+      }
+      add_group(std::move(moved));
+    }
     next_ = last + 1;
     result_.tensors.insert(suite.tensors.begin(), suite.tensors.end());
     for (const auto& [hash, tensor] : suite.tensors) {
@@ -88,10 +96,23 @@ class Merger {
     same.origin = merge_origins(same.origin, call.origin);
   }
 
+  void add_group(SuiteGroup group) {
+    auto [known, fresh] = group_of_.emplace(test_key(group), result_.groups.size());
+    if (fresh) {
+      result_.groups.push_back(std::move(group));
+      return;
+    }
+    SuiteGroup& same = result_.groups[known->second];
+    same.times += group.times;
+    for (size_t c = 0; c < same.calls.size(); ++c) {
+      same.calls[c].origin = merge_origins(same.calls[c].origin, group.calls[c].origin);
+    }
+  }
+
   Suite result_;
   std::string first_;
   std::set<std::string> inside_;
-  std::map<std::string, size_t> call_of_;
+  std::map<std::string, size_t> call_of_, group_of_;  // by test_key()
   int64_t next_ = 0;  // position in the run of the next suite's first call
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <set>
 
@@ -134,35 +135,105 @@ std::vector<std::string> CallSelection::remove(int64_t id) {
   return unused;
 }
 
+namespace {
+
+// A call or a group of a suite, as the selection sees it: groups of the same kernels are like calls
+// of one more kernel.
+struct Test {
+  SuiteCall call;                    // its kernel, function and scalars
+  std::vector<std::string> tensors;  // those of one parameter are at one place
+};
+
+std::vector<Test> tests_of(const Suite& suite) {
+  std::vector<Test> tests;
+  for (const SuiteCall& call : suite.calls) {
+    Test& test = tests.emplace_back(Test{call, {}});
+    for (const auto* hashes : {&call.before, &call.after}) {
+      std::ranges::remove_copy(*hashes, std::back_inserter(test.tensors), "");
+    }
+  }
+  std::map<std::string, int32_t> kinds;
+  for (const SuiteGroup& group : suite.groups) {
+    Test& test = tests.emplace_back();
+    std::string kind;
+    for (const SuiteCall& call : group.calls) {
+      kind += std::to_string(call.kernel) + ",";
+      test.call.function += call.function + ",";
+      test.call.scalars.insert(test.call.scalars.end(), call.scalars.begin(), call.scalars.end());
+      std::ranges::remove_copy(call.before, std::back_inserter(test.tensors), "");
+    }
+    for (const auto* borders : {&group.inputs, &group.outputs}) {
+      for (const SuiteBorder& border : *borders) test.tensors.push_back(border.hash);
+    }
+    const auto number = static_cast<int32_t>(suite.kernels.size() + kinds.size());
+    test.call.kernel = kinds.emplace(kind, number).first->second;
+  }
+  return tests;
+}
+
+// Takes tests away, which go into `dropped` of their kernels.
+void remove_tests(Suite& suite, const std::set<size_t>& gone) {
+  auto drop = [&](const SuiteCall& call, int64_t times) {
+    suite.kernels[static_cast<size_t>(call.kernel)].dropped += times;
+  };
+  std::vector<SuiteCall> calls;
+  std::vector<SuiteGroup> groups;
+  for (size_t c = 0; c < suite.calls.size(); ++c) {
+    SuiteCall& call = suite.calls[c];
+    if (gone.contains(c)) {
+      drop(call, call.times);
+    } else {
+      calls.push_back(std::move(call));
+    }
+  }
+  for (size_t g = 0; g < suite.groups.size(); ++g) {
+    SuiteGroup& group = suite.groups[g];
+    if (gone.contains(suite.calls.size() + g)) {
+      for (const SuiteCall& call : group.calls) drop(call, group.times);
+    } else {
+      groups.push_back(std::move(group));
+    }
+  }
+  suite.calls = std::move(calls);
+  suite.groups = std::move(groups);
+  drop_unnamed(suite);
+}
+
+}  // namespace
+
+void drop_unnamed(Suite& suite) {
+  const std::set<std::string> named = named_tensors(suite);
+  std::erase_if(suite.tensors, [&](const auto& one) { return !named.contains(one.first); });
+  std::erase_if(suite.weights, [&](const auto& one) { return !named.contains(one.first); });
+}
+
 void prune(Suite& suite, int64_t calls, int64_t budget) {
+  const std::vector<Test> tests = tests_of(suite);
   std::set<size_t> gone;
   std::map<std::string, int64_t> kept;
-  for (size_t c = 0; calls > 0 && c < suite.calls.size(); ++c) {
-    const SuiteCall& call = suite.calls[c];
-    std::string group = std::to_string(call.kernel) + "|" + call.function + "|";
-    for (int64_t scalar : call.scalars) group += std::to_string(scalar) + ",";
-    if (++kept[group] > calls) gone.insert(c);
+  for (size_t t = 0; calls > 0 && t < tests.size(); ++t) {
+    const SuiteCall& call = tests[t].call;
+    std::string like = std::to_string(call.kernel) + "|" + call.function + "|";
+    for (int64_t scalar : call.scalars) like += std::to_string(scalar) + ",";
+    if (++kept[like] > calls) gone.insert(t);
   }
   if (budget > 0) {
     std::map<std::string, TensorSummary> summaries;
     std::map<std::string, int64_t> bytes;
     CallSelection selection;
-    for (size_t c = 0; c < suite.calls.size(); ++c) {
-      if (gone.contains(c)) continue;
+    for (size_t t = 0; t < tests.size(); ++t) {
+      if (gone.contains(t)) continue;
       std::vector<CallSelection::Tensor> tensors;
-      for (const auto* hashes : {&suite.calls[c].before, &suite.calls[c].after}) {
-        for (const std::string& hash : *hashes) {
-          if (hash.empty()) continue;
-          const HostTensor& tensor = suite.tensors.at(hash);
-          auto [summary, fresh] = summaries.try_emplace(hash);
-          if (fresh) {
-            summary->second = summarize(tensor);
-            bytes[hash] = suite.weights.contains(hash) ? 0 : stored_bytes(tensor);
-          }
-          tensors.push_back({hash, tensor.shape(), summary->second, bytes[hash]});
+      for (const std::string& hash : tests[t].tensors) {
+        const HostTensor& tensor = suite.tensors.at(hash);
+        auto [summary, fresh] = summaries.try_emplace(hash);
+        if (fresh) {
+          summary->second = summarize(tensor);
+          bytes[hash] = suite.weights.contains(hash) ? 0 : stored_bytes(tensor);
         }
+        tensors.push_back({hash, tensor.shape(), summary->second, bytes[hash]});
       }
-      selection.add(static_cast<int64_t>(c), suite.calls[c], tensors);
+      selection.add(static_cast<int64_t>(t), tests[t].call, tensors);
       while (selection.bytes() > budget) {
         const int64_t least = selection.least();
         if (least < 0) break;
@@ -171,19 +242,31 @@ void prune(Suite& suite, int64_t calls, int64_t budget) {
       }
     }
   }
-  std::vector<SuiteCall> left;
-  for (size_t c = 0; c < suite.calls.size(); ++c) {
-    SuiteCall& call = suite.calls[c];
-    if (gone.contains(c)) {
-      suite.kernels[static_cast<size_t>(call.kernel)].dropped += call.times;
-    } else {
-      left.push_back(std::move(call));
-    }
+  remove_tests(suite, gone);
+}
+
+void keep_kernels(Suite& suite, const std::set<int32_t>& wanted) {
+  auto is_wanted = [&](const SuiteCall& call) { return wanted.contains(call.kernel); };
+  std::erase_if(suite.calls, [&](const SuiteCall& call) { return !is_wanted(call); });
+  std::erase_if(suite.groups, [&](const SuiteGroup& group) {
+    return std::ranges::none_of(group.calls, is_wanted);
+  });
+  std::set<int32_t> needed = wanted;
+  for (const SuiteGroup& group : suite.groups) {
+    for (const SuiteCall& call : group.calls) needed.insert(call.kernel);
   }
-  suite.calls = std::move(left);
-  const std::set<std::string> named = named_tensors(suite);
-  std::erase_if(suite.tensors, [&](const auto& one) { return !named.contains(one.first); });
-  std::erase_if(suite.weights, [&](const auto& one) { return !named.contains(one.first); });
+  std::vector<int32_t> number(suite.kernels.size(), -1);
+  std::vector<SuiteKernel> kernels;
+  for (int32_t k : needed) {
+    number[static_cast<size_t>(k)] = static_cast<int32_t>(kernels.size());
+    kernels.push_back(std::move(suite.kernels[static_cast<size_t>(k)]));
+  }
+  suite.kernels = std::move(kernels);
+  for (SuiteCall& call : suite.calls) call.kernel = number[static_cast<size_t>(call.kernel)];
+  for (SuiteGroup& group : suite.groups) {
+    for (SuiteCall& call : group.calls) call.kernel = number[static_cast<size_t>(call.kernel)];
+  }
+  drop_unnamed(suite);
 }
 
 }  // namespace tapml::topdown

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -62,7 +63,13 @@ class CallSelection {
 
 // Keeps at most `calls` (0: all) of a kernel with the same scalars and function, and within
 // `budget` bytes (0: no limit) those that differ most; `dropped` of the kernels says how many went.
-// Tensors that no call names any more go, too. One call of every kernel stays in any case.
+// Tensors that no call names any more go, too. One call of every kernel stays in any case. Groups
+// of the same kernels are chosen among like the calls of one.
 void prune(Suite& suite, int64_t calls, int64_t budget);
+// Keeps the calls of some kernels (by number) and the groups that they are part of, with whatever
+// kernels these need.
+void keep_kernels(Suite& suite, const std::set<int32_t>& wanted);
+// Takes tensors away that no test names.
+void drop_unnamed(Suite& suite);
 
 }  // namespace tapml::topdown

@@ -1,5 +1,7 @@
 #include "topdown/suite/suite.h"
 
+#include <algorithm>
+
 #include "base/hash.h"
 #include "io/json.h"
 #include "topdown/suite/suite_folder.h"
@@ -14,17 +16,57 @@ Json strings(const std::vector<std::string>& list) {
   return Json::array(std::move(items));
 }
 
+Json integer_list(const std::vector<int64_t>& list) {
+  std::vector<Json> items;
+  for (int64_t value : list) items.push_back(Json::integer(value));
+  return Json::array(std::move(items));
+}
+
 Json call_json(const SuiteCall& call) {
-  std::vector<Json> scalars;
-  for (int64_t value : call.scalars) scalars.push_back(Json::integer(value));
   return Json::object({{"kernel", Json::integer(call.kernel)},
                        {"sequence", Json::integer(call.sequence)},
                        {"times", Json::integer(call.times)},
                        {"function", Json::string(call.function)},
                        {"origin", strings({call.origin.begin(), call.origin.end()})},
-                       {"scalars", Json::array(std::move(scalars))},
+                       {"scalars", integer_list(call.scalars)},
                        {"before", strings(call.before)},
                        {"after", strings(call.after)}});
+}
+
+Json place_json(const SuitePlace& place) {
+  return integer_list({static_cast<int64_t>(place.call), static_cast<int64_t>(place.param)});
+}
+
+Json borders_json(const std::vector<SuiteBorder>& borders) {
+  std::vector<Json> items;
+  for (const SuiteBorder& border : borders) {
+    items.push_back(Json::object({{"at", place_json(border.place)},
+                                  {"tensor", Json::string(border.hash)},
+                                  {"name", Json::string(border.name)}}));
+  }
+  return Json::array(std::move(items));
+}
+
+Json group_json(const SuiteGroup& group) {
+  std::vector<Json> calls, links;
+  for (const SuiteCall& call : group.calls) {
+    calls.push_back(Json::object({{"kernel", Json::integer(call.kernel)},
+                                  {"sequence", Json::integer(call.sequence)},
+                                  {"function", Json::string(call.function)},
+                                  {"origin", strings({call.origin.begin(), call.origin.end()})},
+                                  {"scalars", integer_list(call.scalars)},
+                                  {"before", strings(call.before)}}));
+  }
+  for (const SuiteLink& link : group.links) {
+    links.push_back(Json::object({{"from", place_json(link.from)}, {"to", place_json(link.to)}}));
+  }
+  return Json::object({{"source", Json::string(group.source)},
+                       {"carved_on", Json::string(group.carved_on)},
+                       {"times", Json::integer(group.times)},
+                       {"calls", Json::array(std::move(calls))},
+                       {"links", Json::array(std::move(links))},
+                       {"inputs", borders_json(group.inputs)},
+                       {"outputs", borders_json(group.outputs)}});
 }
 
 Json kernel_json(const SuiteKernel& kernel) {
@@ -47,6 +89,21 @@ int32_t Suite::find_kernel(const std::string& name) const {
   return -1;
 }
 
+std::vector<std::string> Suite::kernels_of(const SuiteGroup& group) const {
+  std::vector<std::string> names;
+  for (const SuiteCall& call : group.calls) {
+    const std::string& name = kernels[static_cast<size_t>(call.kernel)].name;
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
+Origin origin_of(const SuiteGroup& group) {
+  Origin origin;
+  for (const SuiteCall& call : group.calls) origin = merge_origins(origin, call.origin);
+  return origin;
+}
+
 std::string test_key(const SuiteCall& call) {
   std::string key = std::to_string(call.kernel) + ":";
   for (int64_t scalar : call.scalars) key += std::to_string(scalar) + ",";
@@ -57,20 +114,46 @@ std::string test_key(const SuiteCall& call) {
   return key;
 }
 
+std::string test_key(const SuiteGroup& group) {
+  auto text = [](const SuitePlace& place) {
+    return std::to_string(place.call) + "." + std::to_string(place.param);
+  };
+  std::string key = group.source + ":" + group.carved_on;
+  for (const SuiteCall& call : group.calls) key += "|" + test_key(call);
+  for (const SuiteLink& link : group.links) key += "|" + text(link.from) + ">" + text(link.to);
+  for (const auto* borders : {&group.inputs, &group.outputs}) {
+    key += "|";
+    for (const SuiteBorder& border : *borders) key += text(border.place) + "=" + border.hash + ",";
+  }
+  return key;
+}
+
+std::set<std::string> named_tensors(const SuiteGroup& group) {
+  std::set<std::string> names;
+  for (const SuiteCall& call : group.calls) names.insert(call.before.begin(), call.before.end());
+  for (const auto* borders : {&group.inputs, &group.outputs}) {
+    for (const SuiteBorder& border : *borders) names.insert(border.hash);
+  }
+  names.erase("");
+  return names;
+}
+
 std::set<std::string> named_tensors(const Suite& suite) {
   std::set<std::string> names;
   for (const SuiteCall& call : suite.calls) {
     names.insert(call.before.begin(), call.before.end());
     names.insert(call.after.begin(), call.after.end());
   }
+  for (const SuiteGroup& group : suite.groups) names.merge(named_tensors(group));
   names.erase("");
   return names;
 }
 
 std::string suite_text(const Suite& suite) {
-  std::vector<Json> kernels, calls;
+  std::vector<Json> kernels, calls, groups;
   for (const SuiteKernel& kernel : suite.kernels) kernels.push_back(kernel_json(kernel));
   for (const SuiteCall& call : suite.calls) calls.push_back(call_json(call));
+  for (const SuiteGroup& group : suite.groups) groups.push_back(group_json(group));
   std::vector<std::pair<std::string, Json>> weights;
   for (const std::string& hash : named_tensors(suite)) {
     auto weight = suite.weights.find(hash);
@@ -84,7 +167,8 @@ std::string suite_text(const Suite& suite) {
                             {"model_folder", Json::string(suite.model_folder)},
                             {"weights", Json::object(std::move(weights))},
                             {"kernels", Json::array(std::move(kernels))},
-                            {"calls", Json::array(std::move(calls))}});
+                            {"calls", Json::array(std::move(calls))},
+                            {"groups", Json::array(std::move(groups))}});
   return json.dump(1) + "\n";
 }
 

@@ -19,7 +19,7 @@ namespace tapml::topdown {
 
 // docs/suite-format.md says what each version has.
 inline constexpr const char* kSuiteSchema = "tapml-suite";
-inline constexpr int64_t kSuiteVersion = 3;
+inline constexpr int64_t kSuiteVersion = 4;
 
 struct SuiteKernel {
   std::string name;
@@ -41,12 +41,44 @@ struct SuiteCall {
   std::vector<std::string> before, after;
 };
 
+// A tensor parameter of a group's call.
+struct SuitePlace {
+  size_t call = 0;   // index into the group's calls
+  size_t param = 0;  // index into the parameters of its kernel
+  auto operator<=>(const SuitePlace&) const = default;
+};
+
+// What a call reads of what an earlier one of its group wrote: as many elements of one dtype.
+struct SuiteLink {
+  SuitePlace from, to;
+};
+
+// A tensor at a border of a group.
+struct SuiteBorder {
+  SuitePlace place;
+  std::string hash;
+  std::string name;  // of the border, in the words of the group's source
+};
+
+// Calls that are one test, because nothing says what is right between them: a trusted source that
+// is no platform of tapml (PyTorch) knows the borders of its own modules only. Whatever a call
+// reads is a border's, linked, or in its `before`; nothing of the calls is in `after`.
+struct SuiteGroup {
+  std::string source;     // whose the tensors at the borders are
+  std::string carved_on;  // the target whose run all others are from
+  int64_t times = 1;
+  std::vector<SuiteCall> calls;  // in the order in which they run
+  std::vector<SuiteLink> links;
+  std::vector<SuiteBorder> inputs, outputs;
+};
+
 struct Suite {
   std::string source;  // target that it was carved on
   std::string boundary_policy;
   std::string model;  // architecture
   std::vector<SuiteKernel> kernels;
   std::vector<SuiteCall> calls;
+  std::vector<SuiteGroup> groups;
   std::map<std::string, HostTensor> tensors;  // by content hash
   // Tensors that are the model's weights, and lie there and not in the suite's folder: the weight's
   // name by content hash. `model_folder`: where the model was.
@@ -54,12 +86,19 @@ struct Suite {
   std::string model_folder;
 
   int32_t find_kernel(const std::string& name) const;  // -1: none
+  // Each once, in the order in which the group runs them.
+  std::vector<std::string> kernels_of(const SuiteGroup& group) const;
 };
+
+Origin origin_of(const SuiteGroup& group);
 
 // What makes a call the same test as another: kernel, scalars, inputs and outputs.
 std::string test_key(const SuiteCall& call);
-// Hashes of the tensors that the suite's calls name, weights by reference included.
+// The same of groups: calls, links and borders.
+std::string test_key(const SuiteGroup& group);
+// Hashes of the tensors that the suite's calls and groups name, weights by reference included.
 std::set<std::string> named_tensors(const Suite& suite);
+std::set<std::string> named_tensors(const SuiteGroup& group);
 
 // The text of suite.json.
 std::string suite_text(const Suite& suite);

@@ -1,4 +1,6 @@
 // Reading suites.
+#include <set>
+
 #include "base/hash.h"
 #include "io/host/files.h"
 #include "io/json.h"
@@ -42,6 +44,10 @@ class SuiteReader {
     for (const Json& item : kernels->items()) TAPML_TRY(read_kernel(item, suite));
     TAPML_ASSIGN(const Json* calls, array(json, "calls"));
     for (const Json& item : calls->items()) TAPML_TRY(read_call(item, suite));
+    if (version_ > 3) {
+      TAPML_ASSIGN(const Json* groups, array(json, "groups"));
+      for (const Json& item : groups->items()) TAPML_TRY(read_group(item, suite));
+    }
     return suite;
   }
 
@@ -112,18 +118,14 @@ class SuiteReader {
     return {};
   }
 
-  Status read_call(const Json& json, Suite& suite) {
-    SuiteCall call;
+  // What calls of the suite and calls of groups have in common.
+  Status read_run(const Json& json, const Suite& suite, SuiteCall& call) const {
     TAPML_ASSIGN(int64_t kernel, integer(json, "kernel"));
     if (kernel < 0 || kernel >= static_cast<int64_t>(suite.kernels.size())) {
       return wrong(json, "kernel", "the number of a kernel of the suite");
     }
     call.kernel = static_cast<int32_t>(kernel);
     TAPML_ASSIGN(call.sequence, integer(json, "sequence"));
-    if (version_ > 1) {
-      TAPML_ASSIGN(call.times, integer(json, "times"));
-      if (call.times < 1) return wrong(json, "times", "1 or more");
-    }
     TAPML_ASSIGN(call.function, string(json, "function"));
     TAPML_ASSIGN(auto origin, string_list(json, "origin"));
     call.origin = Origin(origin.begin(), origin.end());
@@ -133,17 +135,142 @@ class SuiteReader {
       call.scalars.push_back(item.as_integer());
     }
     TAPML_ASSIGN(call.before, string_list(json, "before"));
-    TAPML_ASSIGN(call.after, string_list(json, "after"));
-    size_t params = suite.kernels[static_cast<size_t>(kernel)].params.size();
-    if (call.before.size() != params || call.after.size() != params) {
-      return wrong(json, "before or after", "one hash a parameter");
+    if (call.before.size() != suite.kernels[static_cast<size_t>(kernel)].params.size()) {
+      return wrong(json, "before", "one hash a parameter");
     }
+    return {};
+  }
+
+  Status read_times(const Json& json, int64_t& times) const {
+    TAPML_ASSIGN(times, integer(json, "times"));
+    if (times < 1) return wrong(json, "times", "1 or more");
+    return {};
+  }
+
+  Status read_call(const Json& json, Suite& suite) {
+    SuiteCall call;
+    TAPML_TRY(read_run(json, suite, call));
+    if (version_ > 1) TAPML_TRY(read_times(json, call.times));
+    TAPML_ASSIGN(call.after, string_list(json, "after"));
+    size_t params = call.before.size();
+    if (call.after.size() != params) return wrong(json, "after", "one hash a parameter");
     for (size_t i = 0; i < params; ++i) {
-      AccessMode mode = suite.kernels[static_cast<size_t>(kernel)].modes[i];
+      AccessMode mode = suite.kernels[static_cast<size_t>(call.kernel)].modes[i];
       TAPML_TRY(check_hash(call.before[i], mode != AccessMode::kOut));
       TAPML_TRY(check_hash(call.after[i], mode != AccessMode::kIn));
     }
     suite.calls.push_back(std::move(call));
+    return {};
+  }
+
+  Status read_group(const Json& json, Suite& suite) const {
+    SuiteGroup group;
+    TAPML_ASSIGN(group.source, string(json, "source"));
+    TAPML_ASSIGN(group.carved_on, string(json, "carved_on"));
+    TAPML_TRY(read_times(json, group.times));
+    TAPML_ASSIGN(const Json* calls, array(json, "calls"));
+    for (const Json& item : calls->items()) {
+      SuiteCall& call = group.calls.emplace_back();
+      TAPML_TRY(read_run(item, suite, call));
+      call.after.resize(call.before.size());
+    }
+    std::set<SuitePlace> given;  // what calls read of borders and of each other
+    TAPML_ASSIGN(const Json* links, array(json, "links"));
+    for (const Json& item : links->items()) {
+      SuiteLink link;
+      TAPML_TRY(read_place(item, "from", suite, group, true, link.from));
+      TAPML_TRY(read_place(item, "to", suite, group, false, link.to));
+      if (link.from.call >= link.to.call) {
+        return wrong_part(item, "a link of a group runs backwards",
+                          "from an earlier call than " + std::to_string(link.to.call),
+                          "from call " + std::to_string(link.from.call));
+      }
+      if (!given.insert(link.to).second) return twice(item, link.to);
+      group.links.push_back(link);
+    }
+    TAPML_TRY(read_borders(json, "inputs", suite, group, false, group.inputs));
+    for (const SuiteBorder& border : group.inputs) {
+      if (!given.insert(border.place).second) return twice(json, border.place);
+    }
+    TAPML_TRY(read_borders(json, "outputs", suite, group, true, group.outputs));
+    if (group.outputs.empty()) return wrong(json, "outputs of a group", "one at least");
+    for (size_t c = 0; c < group.calls.size(); ++c) {
+      const Json& at = calls->items()[c];
+      const std::vector<std::string>& before = group.calls[c].before;
+      const SuiteKernel& kernel = suite.kernels[static_cast<size_t>(group.calls[c].kernel)];
+      for (size_t i = 0; i < before.size(); ++i) {
+        const bool needed = kernel.modes[i] != AccessMode::kOut && !given.contains({c, i});
+        if (needed && before[i].empty()) {
+          return wrong_part(
+              at, "nothing gives a parameter of a group's call",
+              "a tensor, a link or a border for " + kernel.params[i] + " of " + kernel.name,
+              "none");
+        }
+        if (!before[i].empty() && given.contains({c, i})) return twice(at, {c, i});
+        TAPML_TRY(check_hash(before[i], needed));
+      }
+    }
+    suite.groups.push_back(std::move(group));
+    return {};
+  }
+
+  std::unexpected<Error> wrong_part(const Json& at, const std::string& message,
+                                    const std::string& expected, const std::string& found) const {
+    return fail(user_error(
+        message, file_ + ":" + std::to_string(at.line()) + ":" + std::to_string(at.column()),
+        expected, found, "carve the suite again"));
+  }
+  std::unexpected<Error> twice(const Json& at, const SuitePlace& place) const {
+    return wrong_part(at, "a parameter of a group's call is given twice",
+                      "one tensor, link or border for it",
+                      "two for parameter " + std::to_string(place.param) + " of call " +
+                          std::to_string(place.call));
+  }
+
+  // [call, parameter]: one that is written, or one that is read.
+  Status read_place(const Json& object, const char* key, const Suite& suite,
+                    const SuiteGroup& group, bool written, SuitePlace& place) const {
+    TAPML_ASSIGN(const Json* pair, array(object, key));
+    const auto& items = pair->items();
+    if (items.size() != 2 || !items[0].is_integer() || !items[1].is_integer()) {
+      return wrong(*pair, key, "[call, parameter]");
+    }
+    const int64_t call = items[0].as_integer(), param = items[1].as_integer();
+    if (call < 0 || call >= std::ssize(group.calls)) {
+      return wrong_part(*pair, "a group names a call that it does not have",
+                        "0 to " + std::to_string(std::ssize(group.calls) - 1),
+                        std::to_string(call));
+    }
+    place.call = static_cast<size_t>(call);
+    const SuiteKernel& kernel = suite.kernels[static_cast<size_t>(group.calls[place.call].kernel)];
+    if (param < 0 || param >= std::ssize(kernel.params)) {
+      return wrong_part(
+          *pair, "a group names a parameter that its kernel does not have",
+          "0 to " + std::to_string(std::ssize(kernel.params) - 1) + ", of " + kernel.name,
+          std::to_string(param));
+    }
+    place.param = static_cast<size_t>(param);
+    const AccessMode mode = kernel.modes[place.param];
+    if (mode == (written ? AccessMode::kIn : AccessMode::kOut)) {
+      return wrong_part(*pair, std::string(key) + " of a group is in the wrong place",
+                        written ? "a parameter that the call writes" : "one that the call reads",
+                        kernel.params[place.param] + " of " + kernel.name + ", " +
+                            std::string(access_mode_name(mode)));
+    }
+    return {};
+  }
+
+  Status read_borders(const Json& json, const char* key, const Suite& suite,
+                      const SuiteGroup& group, bool written,
+                      std::vector<SuiteBorder>& borders) const {
+    TAPML_ASSIGN(const Json* list, array(json, key));
+    for (const Json& item : list->items()) {
+      SuiteBorder& border = borders.emplace_back();
+      TAPML_TRY(read_place(item, "at", suite, group, written, border.place));
+      TAPML_ASSIGN(border.hash, string(item, "tensor"));
+      TAPML_TRY(check_hash(border.hash, true));
+      TAPML_ASSIGN(border.name, string(item, "name"));
+    }
     return {};
   }
 

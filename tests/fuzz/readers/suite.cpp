@@ -1,7 +1,8 @@
 // suite.json: the reader, and the check that kernels, calls and tensors fit each other. Content
 // hashes are not compared, so that what lies behind them is reached; a tensor's dtype and shape are
-// read off its hash. An input that is no JSON object is read as a tensor's file, and what was read
-// comes back from the file that is written of it.
+// read off its hash. What was read comes back from the text that is written of it. An input that is
+// no JSON object is read as a tensor's file, and what was read comes back from the file that is
+// written of it.
 #include "topdown/suite/suite.h"
 
 #include <array>
@@ -49,6 +50,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   const topdown::SuiteSource source = {.tensor = make_tensor, .check_hashes = false};
   Result<topdown::Suite> suite = topdown::parse_suite(as_text(data, size), "suite.json", source);
-  if (!suite) require_user_error(suite.error());
+  if (!suite) {
+    require_user_error(suite.error());
+    return 0;
+  }
+  const std::string written = topdown::suite_text(*suite);
+  const auto again = topdown::parse_suite_index(written, "written.json");
+  require(again && topdown::suite_text(*again) == written,
+          "a suite that was written is another one");
   return 0;
 }

@@ -1,0 +1,172 @@
+// The tests of a suite, calls and groups, as Python shows them.
+#include <pybind11/stl.h>
+
+#include "host_array.h"
+#include "suite.h"
+
+namespace tapml::python {
+
+namespace {
+
+using SuiteRef = std::shared_ptr<const topdown::Suite>;
+
+// Of the suite, or of one of its groups.
+struct SuiteCall {
+  SuiteRef suite;
+  size_t index = 0;
+  const topdown::SuiteCall* call = nullptr;  // the suite's own
+  const topdown::SuiteKernel& kernel() const {
+    return suite->kernels[static_cast<size_t>(call->kernel)];
+  }
+};
+
+struct SuiteGroup {
+  SuiteRef suite;
+  size_t index = 0;
+  const topdown::SuiteGroup& get() const { return suite->groups[index]; }
+  const std::string& parameter(const topdown::SuitePlace& place) const {
+    const auto kernel = static_cast<size_t>(get().calls[place.call].kernel);
+    return suite->kernels[kernel].params[place.param];
+  }
+};
+
+struct SuiteBorder {
+  SuiteGroup group;
+  const topdown::SuiteBorder* border = nullptr;  // the group's own
+};
+
+// Over the suite's own tensor.
+py::object array_of(const SuiteRef& suite, const std::string& hash) {
+  HostTensor tensor = suite->tensors.at(hash);
+  if (tensor.dtype() == DType::kBF16 &&
+      py::module_::import("importlib.util").attr("find_spec")("ml_dtypes").is_none()) {
+    tensor = HostTensor::view(DType::kU16, tensor.shape(), tensor.bytes().data(),
+                              std::make_shared<HostTensor>(tensor));
+  }
+  return as_numpy(tensor, std::make_shared<HostTensor>(tensor), false);
+}
+
+// By parameter.
+py::dict tensors_of(const SuiteCall& call, const std::vector<std::string>& hashes) {
+  py::dict tensors;
+  for (size_t i = 0; i < hashes.size(); ++i) {
+    if (hashes[i].empty()) continue;
+    tensors[py::str(call.kernel().params[i])] = array_of(call.suite, hashes[i]);
+  }
+  return tensors;
+}
+
+py::tuple layers_of(const Origin& origin) {
+  py::list layers;
+  for (const std::string& layer : origin) layers.append(layer);
+  return py::tuple(layers);
+}
+
+py::tuple call_list(const SuiteRef& suite, const std::vector<topdown::SuiteCall>& calls) {
+  py::tuple list(calls.size());
+  for (size_t i = 0; i < list.size(); ++i) list[i] = SuiteCall{suite, i, &calls[i]};
+  return list;
+}
+
+py::tuple border_list(const SuiteGroup& group, const std::vector<topdown::SuiteBorder>& borders) {
+  py::tuple list(borders.size());
+  for (size_t i = 0; i < list.size(); ++i) list[i] = SuiteBorder{group, &borders[i]};
+  return list;
+}
+
+py::tuple links_of(const SuiteGroup& group) {
+  py::list list;
+  auto named = [&](const topdown::SuitePlace& place) {
+    return py::make_tuple(place.call, group.parameter(place));
+  };
+  for (const auto& [from, to] : group.get().links) {
+    list.append(py::make_tuple(named(from), named(to)));
+  }
+  return py::tuple(list);
+}
+
+}  // namespace
+
+py::tuple calls_of(const CarvedSuite& suite) { return call_list(suite.suite, suite.suite->calls); }
+
+py::tuple groups_of(const CarvedSuite& suite) {
+  py::tuple list(suite.suite->groups.size());
+  for (size_t i = 0; i < list.size(); ++i) list[i] = SuiteGroup{suite.suite, i};
+  return list;
+}
+
+void bind_suite_tests(py::module_& module) {
+  py::class_<SuiteCall>(module, "SuiteCall", py::is_final(),
+                        "One carved call, a test: kernel, inputs, outputs of the source. Of a "
+                        "group a part of a test.")
+      .def_readonly("index", &SuiteCall::index, "In the calls of the suite, or of the group.")
+      .def_property_readonly("kernel", [](const SuiteCall& c) { return c.kernel().name; })
+      .def_property_readonly(
+          "sequence", [](const SuiteCall& c) { return c.call->sequence; },
+          "Position in the run that was carved.")
+      .def_property_readonly(
+          "times", [](const SuiteCall& c) { return c.call->times; },
+          "Calls of the run with these inputs and outputs.")
+      .def_property_readonly("function", [](const SuiteCall& c) { return c.call->function; })
+      .def_property_readonly(
+          "layers", [](const SuiteCall& c) { return layers_of(c.call->origin); },
+          "Model layers that the call came from.")
+      .def_property_readonly("scalars", [](const SuiteCall& c) { return c.call->scalars; })
+      .def_property_readonly(
+          "inputs", [](const SuiteCall& c) { return tensors_of(c, c.call->before); },
+          "Read-only NumPy arrays by parameter; bf16 as uint16 bits without ml_dtypes. Of a call "
+          "in "
+          "a group those that are no border's and not linked.")
+      .def_property_readonly(
+          "outputs", [](const SuiteCall& c) { return tensors_of(c, c.call->after); },
+          "What the source computed, as ``inputs``; of a call in a group nothing.")
+      .def("__repr__", [](const SuiteCall& c) {
+        return "<tapml.SuiteCall " + std::to_string(c.index) + " of " + c.kernel().name + ">";
+      });
+  py::class_<SuiteBorder>(module, "SuiteBorder", py::is_final(),
+                          "A tensor that a group's source has at one of its borders.")
+      .def_property_readonly(
+          "call", [](const SuiteBorder& b) { return b.border->place.call; },
+          "In the group's calls.")
+      .def_property_readonly(
+          "parameter", [](const SuiteBorder& b) { return b.group.parameter(b.border->place); })
+      .def_property_readonly(
+          "name", [](const SuiteBorder& b) { return b.border->name; }, "In the source's words.")
+      .def_property_readonly(
+          "tensor", [](const SuiteBorder& b) { return array_of(b.group.suite, b.border->hash); },
+          "A read-only NumPy array; bf16 as uint16 bits without ml_dtypes.")
+      .def("__repr__",
+           [](const SuiteBorder& b) { return "<tapml.SuiteBorder " + b.border->name + ">"; });
+  py::class_<SuiteGroup>(module, "SuiteGroup", py::is_final(),
+                         "Calls that are one test, between borders that a trusted source knows.")
+      .def_readonly("index", &SuiteGroup::index, "In the suite's groups.")
+      .def_property_readonly(
+          "source", [](const SuiteGroup& g) { return g.get().source; },
+          "Whose the tensors at the borders are.")
+      .def_property_readonly(
+          "carved_on", [](const SuiteGroup& g) { return g.get().carved_on; },
+          "The target whose run all other tensors are from.")
+      .def_property_readonly("times", [](const SuiteGroup& g) { return g.get().times; })
+      .def_property_readonly(
+          "kernels",
+          [](const SuiteGroup& g) { return py::tuple(py::cast(g.suite->kernels_of(g.get()))); },
+          "Names, each once, in the order in which they run.")
+      .def_property_readonly(
+          "layers", [](const SuiteGroup& g) { return layers_of(topdown::origin_of(g.get())); })
+      .def_property_readonly(
+          "calls", [](const SuiteGroup& g) { return call_list(g.suite, g.get().calls); },
+          "In the order in which they run.")
+      .def_property_readonly("links", &links_of,
+                             "((call, parameter), (call, parameter)): what is written, and what "
+                             "reads it.")
+      .def_property_readonly("inputs",
+                             [](const SuiteGroup& g) { return border_list(g, g.get().inputs); })
+      .def_property_readonly("outputs",
+                             [](const SuiteGroup& g) { return border_list(g, g.get().outputs); })
+      .def("__repr__", [](const SuiteGroup& g) {
+        return "<tapml.SuiteGroup " + std::to_string(g.index) + " of " +
+               std::to_string(g.get().calls.size()) + " calls>";
+      });
+}
+
+}  // namespace tapml::python

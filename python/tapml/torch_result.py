@@ -1,0 +1,144 @@
+"""What ``carve_torch`` found: groups with their verdicts, and what has none."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+from typing import Any, Optional, Sequence, Union
+
+from ._tapml import Suite, Verdict
+from .errors import UserError
+
+__all__ = ["TorchCarving", "TorchGroup", "TorchUnmapped"]
+
+
+@dataclasses.dataclass(frozen=True)
+class TorchGroup:
+    """Kernels between borders that PyTorch has, and what they compute of PyTorch's inputs."""
+
+    #: Kernel names in the order in which they run, and the layers behind them.
+    kernels: tuple[str, ...]
+    layers: tuple[str, ...]
+    #: Borders in PyTorch's words: ``"input of model.norm"``, ``"output of lm_head"``.
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    #: Which of the runs, from 0, and what of it: 0 is the prompt, from 1 on the decode step.
+    run: int
+    step: int
+    #: ``source_*`` are PyTorch's own measures, the others the device's.
+    verdict: Verdict
+
+    @property
+    def passed(self) -> bool:
+        """Whether the device and PyTorch are both within the bounds of the judge."""
+        return self.verdict.passed and not self.verdict.source_wrong
+
+    @property
+    def outcome(self) -> str:
+        """What is wrong, if anything is.
+
+        ``"pass"``; ``"differs"``: the device computes something else than the kernels say;
+        ``"pytorch differs"``: the kernels say something else than PyTorch computes, so that either
+        PyTorch's module or the model as tapml has it is wrong; ``"cannot run"``, ``"crash"``,
+        ... (docs/cli.md).
+        """
+        if self.verdict.failure:
+            return str(self.verdict.to_dict()["failed"])
+        if not self.verdict.passed:
+            return "differs"
+        return "pytorch differs" if self.verdict.source_wrong else "pass"
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"kernels": list(self.kernels), "layers": list(self.layers),
+                "inputs": list(self.inputs), "outputs": list(self.outputs), "run": self.run,
+                "step": self.step, "outcome": self.outcome, "verdict": self.verdict.to_dict()}
+
+
+@dataclasses.dataclass(frozen=True)
+class TorchUnmapped:
+    """Kernels that nothing of PyTorch says anything about, and why."""
+
+    kernels: tuple[str, ...]
+    layers: tuple[str, ...]
+    run: int
+    reason: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"kernels": list(self.kernels), "layers": list(self.layers), "run": self.run,
+                "reason": self.reason}
+
+
+@dataclasses.dataclass(frozen=True)
+class TorchCarving:
+    """A model on a device of tapml, held against PyTorch."""
+
+    target: str
+    groups: tuple[TorchGroup, ...]
+    unmapped: tuple[TorchUnmapped, ...]
+    #: A test with PyTorch's tensors for each group, source ``"pytorch"``: a call where it is one
+    #: kernel, else a group; None where there is none.
+    suite: Optional[Suite]
+    #: What of PyTorch's run was left aside.
+    notes: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether every group passes, and there is one."""
+        return bool(self.groups) and all(group.passed for group in self.groups)
+
+    @property
+    def culprits(self) -> tuple[TorchGroup, ...]:
+        """The groups that do not pass."""
+        return tuple(group for group in self.groups if not group.passed)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"source": "pytorch", "target": self.target, "passed": self.passed,
+                "groups": [group.to_dict() for group in self.groups],
+                "unmapped": [one.to_dict() for one in self.unmapped], "notes": list(self.notes)}
+
+    def save(self, folder: Union[str, "os.PathLike[str]"]) -> int:
+        """Writes ``suite``, for replay on any device; returns how many groups are not in it: 0.
+
+        Raises UserError where nothing was judged.
+        """
+        if self.suite is None:
+            raise UserError("nothing was judged", "save(folder)", "a group at least", "none")
+        self.suite.save(os.fspath(folder))
+        return 0
+
+    def __str__(self) -> str:
+        """A row for each kind of group, with the worst of its layers; then what is wrong."""
+        kinds: dict[tuple[Any, ...], list[TorchGroup]] = {}
+        for group in self.groups:
+            names = (_NUMBER.sub("*", name) for name in group.inputs + group.outputs)
+            kinds.setdefault((frozenset(group.kernels), group.outcome, group.step > 0,
+                              frozenset(names)), []).append(group)
+        rows = [("to", "groups", "error", "allowed", "pytorch", "outcome", "kernels")]
+        for groups in kinds.values():
+            worst = max(groups, key=lambda group: group.verdict.error_over_bound)
+            ends = worst.outputs if len(groups) == 1 else tuple(
+                _NUMBER.sub("*", name) for name in worst.outputs)
+            v = worst.verdict
+            rows.append((", ".join(ends), str(len(groups)), f"{v.max_abs:.2e}", f"{v.allowed:.2e}",
+                         f"{v.source_max_abs:.2e}", worst.outcome, _joined(worst.kernels)))
+        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
+                 for row in rows]
+        for group in self.culprits:
+            lines.append(f"culprit: {_joined(group.kernels)} ({group.outcome}), "
+                         f"layers: {', '.join(group.layers)}")
+        lines += [f"not judged: {_joined(one.kernels)} ({', '.join(one.layers)}): {one.reason}"
+                  for one in self.unmapped]
+        return "\n".join(lines + [f"note: {note}" for note in self.notes])
+
+
+# Of a layer in a module's path, and of a decode step.
+_NUMBER = re.compile(r"(?<=\.)[0-9]+(?=\.|$| )|(?<=\(decode )[0-9]+")
+
+
+def _joined(kernels: Sequence[str]) -> str:
+    return " + ".join(dict.fromkeys(kernels))
