@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "topdown/migrate/migrate.h"
+#include "topdown/migrate/migration.h"
 
 namespace tapml::topdown {
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "topdown/migrate/migration.h"
 #include "topdown/profile/timeline.h"
 #include "topdown/replay/kernel_source.h"
 #include "topdown/replay/kernel_speed.h"
@@ -23,6 +24,7 @@ enum class KernelState : uint8_t {
 const char* state_sign(KernelState state);
 const char* state_class(KernelState state);  // of the style sheet
 const char* state_name(KernelState state);
+KernelState state_of(const MigrationStep& step);
 
 struct PageKernel {
   std::string name;
@@ -66,6 +68,7 @@ struct PageContent {
   double seconds = 0;
   std::vector<PageDevice> devices;
   std::string command_line;
+  std::string above;  // file of the page that leads to this one; empty: none does
 };
 
 // One self-contained page: nothing is fetched, no script runs.

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "io/json_reader.h"
-#include "topdown/migrate/migrate.h"
+#include "topdown/migrate/migration.h"
 
 namespace tapml::topdown {
 

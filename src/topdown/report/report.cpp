@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/host/terminal.h"
+#include "io/error_json.h"
 #include "topdown/report/report_parts.h"
 #include "topdown/report/speed_table.h"
 
@@ -160,6 +161,13 @@ std::vector<const KernelVerdict*> verdicts_of(const Migration& migration) {
   return verdicts;
 }
 
+Json migration_json(const Migration& migration, const ReportTexts& texts) {
+  Json json = migration_json(migration);
+  json.set("source_text", Json::string(texts.source_text));
+  json.set("target_text", Json::string(texts.target_text));
+  return json;
+}
+
 Json migration_json(const Migration& migration) {
   std::vector<Json> steps, culprits, untried;
   for (const MigrationStep& step : migration.steps) {
@@ -167,30 +175,36 @@ Json migration_json(const Migration& migration) {
     if (!step.migrated) culprits.push_back(Json::string(step.verdict.kernel));
   }
   for (const std::string& name : migration.untried) untried.push_back(Json::string(name));
-  return Json::object({{"source", Json::string(migration.source)},
-                       {"target", Json::string(migration.target)},
-                       {"source_device", device_json(migration.source_info)},
-                       {"target_device", device_json(migration.target_info)},
-                       {"nan", source_nan_json(migration.source_nan)},
-                       {"passed", Json::boolean(migration.passed())},
-                       {"culprits", Json::array(std::move(culprits))},
-                       {"kernels", Json::array(std::move(steps))},
-                       {"user_kernels", user_kernels_json(verdicts_of(migration))},
-                       {"untried", Json::array(std::move(untried))},
-                       {"resumed", Json::integer(migration.resumed)},
-                       {"target_ran_alone", Json::boolean(migration.target_ran)},
-                       {"whole_model", check_json(migration.whole)},
-                       {"source_tokens", tokens_json(migration.source_tokens)},
-                       {"target_tokens", tokens_json(migration.target_tokens)},
-                       {"first_divergence", Json::integer(migration.first_divergence)},
-                       {"tie", Json::boolean(migration.tie)},
-                       {"speed", speed_json(migration.speed)},
-                       {"timeline", timeline_json(migration.timeline)},
-                       {"seconds", real(migration.seconds)}});
+  Json json = Json::object({{"source", Json::string(migration.source)},
+                            {"target", Json::string(migration.target)},
+                            {"source_device", device_json(migration.source_info)},
+                            {"target_device", device_json(migration.target_info)},
+                            {"nan", source_nan_json(migration.source_nan)},
+                            {"passed", Json::boolean(migration.passed())},
+                            {"culprits", Json::array(std::move(culprits))},
+                            {"kernels", Json::array(std::move(steps))},
+                            {"user_kernels", user_kernels_json(verdicts_of(migration))},
+                            {"untried", Json::array(std::move(untried))},
+                            {"resumed", Json::integer(migration.resumed)},
+                            {"target_ran_alone", Json::boolean(migration.target_ran)},
+                            {"whole_model", check_json(migration.whole)},
+                            {"source_tokens", tokens_json(migration.source_tokens)},
+                            {"target_tokens", tokens_json(migration.target_tokens)},
+                            {"first_divergence", Json::integer(migration.first_divergence)},
+                            {"tie", Json::boolean(migration.tie)},
+                            {"speed", speed_json(migration.speed)},
+                            {"timeline", timeline_json(migration.timeline)},
+                            {"seconds", real(migration.seconds)}});
+  if (migration.error) json.set("error", error_json(*migration.error));
+  return json;
 }
 
 std::string migration_verdict(const Migration& migration) {
   if (migration.source_nan) return source_nan_text(*migration.source_nan) + ".";
+  if (migration.error) {
+    return "Ended by an error, with " + std::to_string(migration.steps.size()) +
+           " kernels tried: " + migration.error->message + ".";
+  }
   if (migration.passed()) return "Every kernel migrated; the target runs the whole model.";
   const size_t left = migration.culprits().size();
   if (left > 0) {
