@@ -12,6 +12,7 @@
 #include "session.h"
 #include "topdown/migrate/several_targets.h"
 #include "topdown/report/ci_report.h"
+#include "topdown/report/layer_table.h"
 #include "topdown/report/report_files.h"
 #include "topdown/report/side_by_side.h"
 #include "under_test.h"
@@ -234,12 +235,41 @@ void bind_migrate(py::module_& module) {
       .def("__repr__", [](const Step& s) {
         return "<tapml.MigrationStep " + s.verdict.kernel + ": " + topdown::outcome_of(s) + ">";
       });
+  using Layer = topdown::LayerStep;
+  auto names = [](const std::vector<std::string>& all) { return py::tuple(py::cast(all)); };
+  // A hybrid run's number, where there was one.
+  auto of_run = [](const Layer& layer, double value) -> py::object {
+    if (layer.hybrid.positions == 0) return py::none();
+    return py::float_(value);
+  };
+  py::class_<Layer>(module, "LayerStep", py::is_final(), "What became of one layer of the model.")
+      .def_readonly("layer", &Layer::layer)
+      .def_property_readonly(
+          "kernels", [=](const Layer& l) { return names(l.kernels); },
+          "Those that are called there, as they are first called.")
+      .def_property_readonly(
+          "left", [=](const Layer& l) { return names(l.left); },
+          "Those of them that stay on the source there.")
+      .def_readonly("tried", &Layer::tried, "Else the migration ended before it.")
+      .def_property_readonly(
+          "max_abs", [=](const Layer& l) { return of_run(l, l.hybrid.max_abs); },
+          "Of the logits against the judge, with this layer and all before it on the target; None "
+          "where nothing of it moved.")
+      .def_property_readonly("bound", [=](const Layer& l) { return of_run(l, l.hybrid.bound); })
+      .def_readonly("dispatched", &Layer::dispatched,
+                    "Kernel calls that ran on the target in that run.")
+      .def("__repr__", [](const Layer& l) {
+        return "<tapml.LayerStep " + l.layer + ": " + topdown::layer_outcome(l) + ">";
+      });
   py::class_<Migrated>(module, "Migration", py::is_final(),
                        "A model moved to another platform, kernel by kernel.")
       .def_property_readonly("passed", [](const Migrated& m) { return m.migration().passed(); })
       .def_property_readonly(
           "steps", [](const Migrated& m) { return m.migration().steps; },
           "In the order in which the kernels run.")
+      .def_property_readonly(
+          "layers", [](const Migrated& m) { return m.migration().layers; },
+          "With the granularity ``layer-by-layer``, in the order of the run.")
       .def_property_readonly(
           "culprits",
           [](const Migrated& m) {

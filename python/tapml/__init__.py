@@ -20,7 +20,7 @@ from typing import overload as _overload
 
 from . import _tapml
 from ._tapml import (
-    Culprit, Engine, Executable, Function, FunctionType, Generation, LanguageModel, Library,
+    Culprit, Engine, Executable, Function, FunctionType, Generation, LanguageModel, LayerStep, Library,
     Localization, Migration, Migrations, MigrationStep, Module, Replayer, Session, Snapshot, Suite,
     SuiteCall, SuiteKernel, Tensor, Value, ValueType, Verdict,
 )
@@ -37,8 +37,8 @@ __version__: str = _tapml.__version__
 __all__ = [
     "AbsentError", "CancelledError", "ClosedError", "CompileError", "CrashError", "Culprit",
     "Engine", "Error", "Evaluation", "EvaluationTotal", "Executable", "Function", "FunctionType",
-    "Generation", "InternalError", "LanguageModel", "Library", "LimitError", "Localization",
-    "LostError", "Migration", "MigrationStep", "Migrations", "Module", "OutOfMemoryError",
+    "Generation", "InternalError", "LanguageModel", "LayerStep", "Library", "LimitError",
+    "Localization", "LostError", "Migration", "MigrationStep", "Migrations", "Module", "OutOfMemoryError",
     "PlatformError", "ProtocolError", "Replayer", "Session", "Snapshot", "Suite", "SuiteCall", "SuiteKernel",
     "TaskResult", "Tensor", "TimeoutError", "TorchCarving", "TorchGroup", "TorchUnmapped",
     "UnauthorizedError", "UserError", "Value", "ValueType", "Verdict", "Warning", "allocate",
@@ -367,7 +367,7 @@ def migrate(model: LanguageModel | Path, source: Session,
 
     ``validation_tokens`` decode steps are carved, and teacher-forced in every hybrid. ``order`` is
     ``"execution"``, ``"cost"`` or ``"risk"``; ``granularity`` one or several of ``"kernel"``,
-    ``"layer"`` and groups ``"NAME=GLOB,GLOB"`` (docs/cli.md). ``stop_at_first`` ends behind the
+    ``"layer"`` and groups ``"NAME=GLOB,GLOB"``, or ``"layer-by-layer"`` (docs/cli.md). ``stop_at_first`` ends behind the
     first kernel that stays. ``state`` is a folder that keeps what is done: the same call goes on
     there after an interruption. ``tolerance``, ``kernels``, ``junit``, ``markdown``,
     ``in_process``, ``kernel_timeout`` as in ``replay``; ``report`` is a folder for report.html and report.json. ``plant``

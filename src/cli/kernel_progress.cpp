@@ -18,7 +18,8 @@ std::function<void(const std::string& step, int64_t done, int64_t total)> kernel
     if (total == 0 || done == total) {
       stepping = false;
       if (total == 0) progress.begin(step);
-      if (total != 0) progress.end(std::to_string(total) + " kernels");
+      if (total != 0)
+        progress.end(std::to_string(total) + (step == "layers" ? " layers" : " kernels"));
       return;
     }
     if (!stepping) progress.begin(phase.empty() ? step.substr(0, step.find(' ')) : phase, total);

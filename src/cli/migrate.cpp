@@ -255,8 +255,10 @@ void add_migrate(Registration registration) {
   app->add_option("--order", command->order, "Which kernels are tried first")
       ->check(CLI::IsMember({"execution", "cost", "risk"}))
       ->capture_default_str();
-  app->add_option("--granularity", command->granularity,
-                  "What moves together: kernel, layer, NAME=GLOB,GLOB,... of kernel names; several")
+  app->add_option(
+         "--granularity", command->granularity,
+         "What moves together: kernel, layer, NAME=GLOB,GLOB,... of kernel names; several; or "
+         "layer-by-layer")
       ->capture_default_str();
   auto* keep_going = app->add_flag("--keep-going", command->keep_going,
                                    "Goes on behind a kernel that stays on the source (default)");

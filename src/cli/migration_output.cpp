@@ -1,6 +1,7 @@
 #include "cli/migration_output.h"
 
 #include "base/host/terminal.h"
+#include "topdown/report/layer_table.h"
 #include "topdown/report/report_parts.h"
 #include "topdown/report/side_by_side.h"
 #include "topdown/report/speed_table.h"
@@ -37,6 +38,12 @@ void print_culprits(const Output& output, const topdown::Migration& migration, b
 // What comes behind the rows of kernels.
 void print_end(const Output& output, const topdown::Migration& migration,
                const topdown::ReportTexts& texts, const std::string& state, bool colors) {
+  if (!migration.layers.empty()) {
+    for (const std::string& line : topdown::layer_lines(migration.layers, colors)) {
+      output.line(line);
+    }
+    output.line("");
+  }
   if (migration.target_ran) {
     output.line(styled(migration.target + ": ", Style::kBold, colors) + texts.prompt +
                 texts.target_text);

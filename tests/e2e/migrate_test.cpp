@@ -191,6 +191,36 @@ TEST(Migrate, AKindThatDoesNotBiteNamesThoseThatDo) {
                           2, {"no site of this kind", "dropped-tail"});
 }
 
+TEST(Migrate, LayerByLayer) {
+  TempFolder folder;
+  const ProgramResult result =
+      run_program(with(migrate("Emma was", "4"),
+                       {"--granularity", "layer-by-layer", "--plant", "slice_:dropped-tail",
+                        "--report", folder / "report", "--junit", folder / "junit.xml"}));
+  ASSERT_EQ(result.exit_code, 1) << result.all();
+  const Json json =
+      unwrap(parse_json(testing::read_bytes(folder / "report/report.json"), "report.json"));
+  const std::vector<std::string> culprits = strings(json.find("culprits"));
+  ASSERT_EQ(culprits.size(), 1u);
+  std::vector<std::string> names;
+  for (const Json& layer : json.find("layers")->items()) {
+    names.push_back(layer.find("layer")->as_string());
+    const bool wrong = names.back() == "model.norm";
+    EXPECT_EQ(strings(layer.find("left")), wrong ? culprits : std::vector<std::string>())
+        << names.back();
+    EXPECT_TRUE(layer.find("hybrid")->find("passed")->as_bool()) << names.back();
+  }
+  ASSERT_GE(names.size(), 9u);
+  EXPECT_EQ(names[0], "model.embed_tokens");
+  EXPECT_EQ(names[6], "model.layers.5");
+  EXPECT_NE(result.out.find("kernels stays: " + culprits[0]), std::string::npos) << result.out;
+  EXPECT_NE(result.err.find("migrate: " + std::to_string(names.size()) + " layers"),
+            std::string::npos)
+      << result.err;
+  EXPECT_NE(testing::read_bytes(folder / "junit.xml").find("name=\"layer model.layers.5\""),
+            std::string::npos);
+}
+
 // The outcomes of a kernel by target.
 std::map<std::string, std::string> outcomes_of(const Json& json, const std::string& kernel) {
   std::map<std::string, std::string> outcomes;
@@ -253,11 +283,13 @@ TEST(MigrateToSeveral, OneThatIsNotThereTakesNothingFromTheOther) {
   const std::string place = "cpu@unix:" + (folder / "none");
   const ProgramResult result =
       run_program({"migrate", kDemoModel, "--from", "cpu", "--to", place, "--to", "cpu", "--prompt",
-                   "Emma was", "--max-tokens", "2", "--json"});
+                   "Emma was", "--max-tokens", "2", "--report", folder / "report"});
   EXPECT_EQ(result.exit_code, 4) << result.all();
   EXPECT_NE(result.err.find(place + " is left out from here on: "), std::string::npos)
       << result.err;
-  const Json json = result.json();
+  EXPECT_NE(result.out.find("ended by an error: "), std::string::npos) << result.out;
+  const Json json =
+      unwrap(parse_json(testing::read_bytes(folder / "report/report.json"), "report.json"));
   EXPECT_FALSE(json.find("passed")->as_bool());
   const std::vector<Json>& targets = json.find("targets")->items();
   ASSERT_EQ(targets.size(), 2u);

@@ -139,6 +139,23 @@ def test_migration_to_several_devices(demo, demo_suite, cpu, opencl, tmp_path):
         tapml.migrate(demo, cpu, [], "In the beginning")
 
 
+def test_migration_layer_by_layer(demo, cpu, opencl, tmp_path):
+    result = tapml.migrate(demo, cpu, opencl, "In the beginning", max_tokens=2, validation_tokens=1,
+                           granularity="layer-by-layer", report=tmp_path / "report")
+    assert result.passed and all(step.migrated for step in result.steps)
+    names = [layer.layer for layer in result.layers]
+    assert names[:3] == ["model.embed_tokens", "model.layers.0", "model.layers.1"]
+    assert "lm_head" in names and isinstance(result.layers[0], tapml.LayerStep)
+    calls = [layer.dispatched for layer in result.layers]
+    assert calls == sorted(calls) and calls[0] > 0
+    for layer in result.layers:
+        assert layer.left == () and layer.tried and layer.kernels and layer.max_abs <= layer.bound
+    assert [one["layer"] for one in result.to_dict()["layers"]] == names
+    assert "Layer by layer" in (tmp_path / "report" / "report.html").read_text()
+    with pytest.raises(tapml.UserError, match="layer-by-layer"):
+        tapml.migrate(demo, cpu, opencl, "In", granularity=["layer-by-layer", "kernel"])
+
+
 def test_progress_may_raise(demo, cpu, opencl):
     def stop(step, done, total):
         raise StopIteration(step)

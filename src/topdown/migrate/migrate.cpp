@@ -17,7 +17,9 @@ class Turns {
     const bool several = targets.size() > 1;
     for (const MigrationTarget& target : targets) {
       migrations_.push_back(std::make_unique<TargetMigration>(source, target, several));
-      if (target.absent) end(*migrations_.back(), *target.absent);
+    }
+    for (size_t t = 0; t < targets.size(); ++t) {
+      if (targets[t].absent) end(*migrations_[t], *targets[t].absent);
     }
   }
 
@@ -26,13 +28,13 @@ class Turns {
     source_.run();
     take_turns(false, [](TargetMigration& one) { one.prepare(); });
     if (!source_.nan()) {
-      while (std::ranges::any_of(migrations_, [](const auto& one) { return !one->done(); })) {
-        take_turns(true, [](TargetMigration& one) {
-          if (!one.done()) one.move_next();
-        });
+      go_through("kernels", std::ssize(source_.suite().kernels), &TargetMigration::kernels_done,
+                 &TargetMigration::move_next);
+      if (source_.options().plan.layer_by_layer) {
+        const auto layers = std::ssize(ModelLayers(source_.suite()).all());
+        go_through("layers", layers, &TargetMigration::layers_done,
+                   &TargetMigration::move_next_layer);
       }
-      const auto total = static_cast<int64_t>(source_.suite().kernels.size());
-      if (source_.options().progress) source_.options().progress("kernels", total, total);
       take_turns(true, [](TargetMigration& one) { one.finish(); });
     }
     Migrations result;
@@ -49,6 +51,17 @@ class Turns {
     }
     if (!first_error_) first_error_ = error;
     ++ended_;
+  }
+
+  // Turns until each target is done with its `total` things.
+  void go_through(const char* things, int64_t total, bool (TargetMigration::*done)() const,
+                  void (TargetMigration::*move)()) {
+    while (std::ranges::any_of(migrations_, [&](const auto& one) { return !(*one.*done)(); })) {
+      take_turns(true, [&](TargetMigration& one) {
+        if (!(one.*done)()) (one.*move)();
+      });
+    }
+    if (source_.options().progress) source_.options().progress(things, total, total);
   }
 
   // `found`: kernels are being tried, so that there are findings to keep.

@@ -20,9 +20,20 @@ struct MigrationStep {
   std::string unit;  // what moved together with it, by its own name
   KernelVerdict verdict;
   ModelCheck hybrid;          // with this kernel and all migrated before it on the target
-  bool migrated = false;      // else it stays on the source
+  bool migrated = false;      // else it stays on the source, or does in a layer
   int64_t dispatched = 0;     // kernel calls that ran on the target in the hybrid run
   runtime::CopyCount copies;  // between the two sessions in that run
+};
+
+// A layer of the model that moved to the target as far as its kernels are right there.
+struct LayerStep {
+  std::string layer;                 // "model.layers.3", "lm_head"
+  std::vector<std::string> kernels;  // that are called there, as they are first called
+  std::vector<std::string> left;     // those of them that stay on the source there
+  ModelCheck hybrid;       // with this layer and all before it; no positions: nothing of it moved
+  int64_t dispatched = 0;  // kernel calls that ran on the target in that run
+  runtime::CopyCount copies;  // between the two sessions in all of its runs
+  bool tried = true;          // else the migration ended before it
 };
 
 // What a reader of a report wants to see of a kernel that stays on the source.
@@ -41,6 +52,7 @@ struct Migration {
   // Of several targets: what ended this one alone. Its steps are those before that.
   std::optional<Error> error;
   std::vector<MigrationStep> steps;  // in the order of the plan
+  std::vector<LayerStep> layers;     // with PlanOptions::layer_by_layer, in the order of the run
   std::vector<std::string> untried;  // kernels behind what ended it (stop_at_first, an error)
   // Calls of each of those, none of them judged.
   std::vector<std::vector<CallGroup>> untried_calls;

@@ -9,6 +9,19 @@
 
 namespace tapml::topdown {
 
+namespace {
+
+// With nothing of it in the model yet.
+MigrationStep tested(MigrationStep step) {
+  step.migrated = step.verdict.passed;
+  step.hybrid = {};
+  step.dispatched = 0;
+  step.copies = {};
+  return step;
+}
+
+}  // namespace
+
 // Counts the time until its end as the target's, and no later one.
 class TargetMigration::Working {
  public:
@@ -67,6 +80,12 @@ void TargetMigration::prepare() {
     for (int32_t kernel : unit.kernels) tell(name_of(kernel), KernelStage::kWaiting);
   }
   hybrid_ = std::make_unique<Hybrid>(source_.engine(), sandbox_);
+  if (options_.plan.layer_by_layer) {
+    layers_ = std::make_unique<LayerMoves>(
+        source_.suite(), [this](const std::string& layer, const CallChoice& choice) {
+          return run_layers(layer, choice);
+        });
+  }
 }
 
 void TargetMigration::move_next() {
@@ -78,7 +97,11 @@ void TargetMigration::move_next() {
   if (state_) steps = state_->steps_of(unit.name, names_of(unit));
   if (!steps.empty()) {
     result_.resumed += std::ssize(steps);
-    for (const MigrationStep& step : steps) tell_end(step);
+    for (MigrationStep& step : steps) {
+      // What layers said that are to be tried again says nothing.
+      if (layers_ && state_->layers().empty()) step = tested(std::move(step));
+      tell_end(step);
+    }
   } else {
     source_.check_cancelled();
     steps = move_unit(unit);
@@ -88,10 +111,33 @@ void TargetMigration::move_next() {
   bool stopped = false;
   for (MigrationStep& step : steps) {
     if (step.migrated) moved_.insert(step.verdict.kernel);
-    stopped |= options_.stop_at_first && !step.migrated;
+    stopped |= options_.stop_at_first && !step.migrated && !layers_;
     result_.steps.push_back(std::move(step));
   }
   if (stopped) leave_rest();
+}
+
+void TargetMigration::move_next_layer() {
+  const Working working(*this);
+  if (several_) sandbox_.refresh();
+  const std::string& name = layers_->next().name;
+  if (const LayerStep* known = state_ ? state_->layer(name) : nullptr) {
+    layers_->take(*known);
+    result_.layers.push_back(*known);
+  } else {
+    source_.check_cancelled();
+    progress_of("hybrid", name, std::ssize(result_.layers), std::ssize(layers_->layers()));
+    const LayerMoves::Steps steps = steps_by_kernel();
+    for (int32_t kernel : layers_->next().kernels) tell(name_of(kernel), KernelStage::kHybrid);
+    result_.layers.push_back(layers_->move_next(steps));
+    std::vector<MigrationStep> told;
+    for (const std::string& kernel : result_.layers.back().kernels) {
+      tell_end(*steps.at(kernel));
+      told.push_back(*steps.at(kernel));
+    }
+    if (state_) state_->add(result_.layers.back(), told);
+  }
+  if (options_.stop_at_first && !result_.layers.back().left.empty()) leave_rest();
 }
 
 void TargetMigration::finish() {
@@ -128,11 +174,11 @@ void TargetMigration::progress(const std::string& step) {
   if (options_.progress) options_.progress(step, 0, 0);
 }
 
-void TargetMigration::progress_of(const std::string& kernel, size_t done) {
-  timeline_.begin("replay", kernel);
+void TargetMigration::progress_of(const char* lane, const std::string& name, int64_t done,
+                                  int64_t total) {
+  timeline_.begin(lane, name);
   if (!options_.progress) return;
-  options_.progress(several_ ? kernel + " on " + target().text : kernel, static_cast<int64_t>(done),
-                    std::ssize(source_.suite().kernels));
+  options_.progress(several_ ? name + " on " + target().text : name, done, total);
 }
 
 void TargetMigration::tell(const std::string& kernel, KernelStage stage) const {
@@ -163,7 +209,9 @@ std::vector<std::string> TargetMigration::names_of(const MigrationUnit& unit) co
 
 MigrationIdentity TargetMigration::identity() {
   const PlanOptions& plan = options_.plan;
-  std::string granularity = plan.by_layer ? "layer" : "kernel";
+  std::string granularity = plan.layer_by_layer ? "layer-by-layer"
+                            : plan.by_layer     ? "layer"
+                                                : "kernel";
   for (const KernelGroup& group : plan.groups) {
     granularity += " " + group.name + "=";
     for (const std::string& glob : group.globs) granularity += glob + ",";
@@ -193,6 +241,8 @@ void TargetMigration::leave_rest() {
   for (; next_ < units_.size(); ++next_) {
     for (int32_t kernel : units_[next_].kernels) leave_untried(kernel);
   }
+  if (!layers_) return;
+  for (LayerStep& layer : layers_->leave_rest()) result_.layers.push_back(std::move(layer));
 }
 
 // That a device is gone is no kernel's fault: opening it again throws then.
@@ -206,13 +256,15 @@ std::vector<MigrationStep> TargetMigration::move_unit(const MigrationUnit& unit)
   std::vector<MigrationStep> steps;
   std::vector<size_t> good;
   for (int32_t kernel : unit.kernels) {
-    progress_of(name_of(kernel), result_.steps.size() + steps.size());
+    progress_of("replay", name_of(kernel), std::ssize(result_.steps) + std::ssize(steps),
+                std::ssize(source_.suite().kernels));
     tell(name_of(kernel), KernelStage::kTesting);
     MigrationStep& step = steps.emplace_back();
     step.unit = unit.name;
     step.verdict = unwrap(replay_kernel(source_.suite(), source_.judge(), kernel, sandbox_));
     expect_device(step.verdict.failed == Failure::kNone);
-    if (step.verdict.passed) {
+    if (layers_) step = tested(std::move(step));
+    if (step.verdict.passed && !layers_) {
       good.push_back(steps.size() - 1);
     } else {
       tell_end(step);
@@ -246,6 +298,22 @@ bool TargetMigration::try_together(const MigrationUnit& unit, std::vector<Migrat
   steps[chosen.back()].copies += hybrid_->copies();
   if (check.passed) moved = std::move(together);
   return check.passed;
+}
+
+LayerMoves::Steps TargetMigration::steps_by_kernel() {
+  LayerMoves::Steps steps;
+  for (MigrationStep& step : result_.steps) steps[step.verdict.kernel] = &step;
+  return steps;
+}
+
+LayerRun TargetMigration::run_layers(const std::string& layer, const CallChoice& choice) {
+  timeline_.begin("hybrid", layer);
+  LayerRun run;
+  run.check = hybrid_->check(choice, source_.model_judge(), source_.forced());
+  expect_device(run.check.failure.empty());
+  run.dispatched = hybrid_->dispatched();
+  run.copies = hybrid_->copies();
+  return run;
 }
 
 // Of what stays on the source: its source, and the call on which it fails.

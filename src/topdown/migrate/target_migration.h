@@ -10,14 +10,16 @@
 #include <vector>
 
 #include "topdown/kernels/user_kernels.h"
+#include "topdown/migrate/layer_moves.h"
 #include "topdown/migrate/migration_state.h"
 #include "topdown/migrate/source_run.h"
 #include "topdown/replay/hybrid.h"
 
 namespace tapml::topdown {
 
-// Its steps are called in this order, each at most once but move_next(), which is called until
-// done(). They throw (compiler room). The target's sessions end with it.
+// Its steps are called in this order, each at most once but move_next() and move_next_layer(),
+// which are called until kernels_done() and layers_done(). They throw (compiler room). The target's
+// sessions end with it.
 class TargetMigration {
  public:
   // Both outlive it. `several`: other targets work in between, and are told apart.
@@ -28,10 +30,12 @@ class TargetMigration {
   void check_user_kernels();
   // With the source's run there: compiles, plans, takes up the state.
   void prepare();
-  // Whether there is nothing left to try.
-  bool done() const { return next_ == units_.size(); }
-  // Tests the kernels of the next unit, and moves those that are right.
+  // Whether there is no kernel, no layer left to try.
+  bool kernels_done() const { return next_ == units_.size(); }
+  bool layers_done() const { return !layers_ || layers_->done(); }
+  // Tests the kernels of the next unit, and moves those that are right, unless layers do.
   void move_next();
+  void move_next_layer();
   // Explains what stays; runs the target alone where nothing does; measures.
   void finish();
 
@@ -46,7 +50,7 @@ class TargetMigration {
   class Working;
 
   void progress(const std::string& step);
-  void progress_of(const std::string& kernel, size_t done);
+  void progress_of(const char* lane, const std::string& name, int64_t done, int64_t total);
   void tell(const std::string& kernel, KernelStage stage) const;
   void tell_end(const MigrationStep& step) const;
   const target::Target& target() const { return sandbox_.target(); }
@@ -59,6 +63,8 @@ class TargetMigration {
   std::vector<MigrationStep> move_unit(const MigrationUnit& unit);
   bool try_together(const MigrationUnit& unit, std::vector<MigrationStep>& steps,
                     std::span<const size_t> chosen, std::set<std::string>& moved);
+  LayerMoves::Steps steps_by_kernel();
+  LayerRun run_layers(const std::string& layer, const CallChoice& choice);
   void explain_failures();
   void run_alone();
   void measure_speed();
@@ -75,7 +81,8 @@ class TargetMigration {
   std::optional<MigrationState> state_;
   std::vector<MigrationUnit> units_;
   size_t next_ = 0;
-  std::unique_ptr<Hybrid> hybrid_;  // before the sandbox ends
+  std::unique_ptr<Hybrid> hybrid_;      // before the sandbox ends
+  std::unique_ptr<LayerMoves> layers_;  // with PlanOptions::layer_by_layer
   std::set<std::string> moved_;
   Migration result_;
 };

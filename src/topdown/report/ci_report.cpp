@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "topdown/report/html.h"
+#include "topdown/report/layer_table.h"
 #include "topdown/report/localize_report.h"
 #include "topdown/report/pass_report.h"
 #include "topdown/report/report.h"
@@ -63,6 +64,20 @@ CiCase model_case(const std::string& name, const ModelCheck& check, bool passed)
   if (!passed) {
     one.details = (check.failure.empty() ? whole_model_text(check) : check.failure) + "\n";
   }
+  return one;
+}
+
+CiCase layer_case(const LayerStep& layer) {
+  CiCase one = skipped_case("layer " + layer.layer, layer_outcome(layer));
+  one.layers = layer.layer;
+  if (!layer.tried) return one;
+  one.result = layer.left.empty() ? CiCase::Result::kPassed : CiCase::Result::kFailed;
+  if (layer.hybrid.positions > 0) {
+    one.error = number(layer.hybrid.max_abs);
+    one.bound = number(layer.hybrid.bound);
+    one.details = whole_model_text(layer.hybrid) + "\n";
+  }
+  for (const std::string& kernel : layer.left) one.details += kernel + " stays on the source\n";
   return one;
 }
 
@@ -141,6 +156,7 @@ CiReport ci_report(const std::string& title, const Migration& migration) {
   for (const std::string& name : migration.untried) {
     report.cases.push_back(skipped_case(name, "not tried"));
   }
+  for (const LayerStep& layer : migration.layers) report.cases.push_back(layer_case(layer));
   if (migration.target_ran) {
     CiCase one = model_case("whole model", migration.whole, report.passed);
     if (!report.passed && migration.whole.passed) {

@@ -77,6 +77,7 @@ std::string migration_html(const Migration& migration, const ReportTexts& texts)
   if (last) content.checks.push_back({"the last hybrid that is kept", *last});
   if (migration.target_ran)
     content.checks.push_back({migration.target + " alone", migration.whole});
+  content.layers = migration.layers;
   content.texts = {{"prompt", texts.prompt}, {migration.source, texts.source_text}};
   content.texts.push_back({migration.target + " (" + end_text(migration) + ")", texts.target_text});
   if (migration.error) content.remarks.push_back(migration.error->to_string());

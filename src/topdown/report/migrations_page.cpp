@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "topdown/report/html.h"
+#include "topdown/report/layer_table.h"
 #include "topdown/report/page_shell.h"
 #include "topdown/report/report.h"
 #include "topdown/report/report_files.h"
@@ -32,6 +33,7 @@ class Page {
     Sections sections;
     sections.add("targets", "Targets", targets());
     if (!rows_.empty()) sections.add("kernels", "Kernels on every target", kernels());
+    sections.add("layers", "Layers on every target", layers());
     sections.add("texts", "Texts", continuations());
     sections.add("environment", "Environment", environment());
     PageHead head;
@@ -104,6 +106,23 @@ class Page {
           element("tr", {{"id", kernel_anchor(i)}, {"class", wrong ? "wrong" : ""}}, cells) + "\n";
     }
     return table(heads, rows, "kernels");
+  }
+
+  std::string layers() const {
+    std::vector<std::string> heads = {"layer"};
+    for (const Migration& one : migrations_.targets) heads.push_back(escaped(one.target));
+    std::string rows;
+    for (const LayerRow& row : layer_rows(migrations_)) {
+      std::vector<std::string> cells = {escaped(row.layer)};
+      for (size_t t = 0; t < row.cells.size(); ++t) {
+        const LayerStep* layer = row.cells[t];
+        cells.push_back(layer ? chip(state_of(*layer)) + " " +
+                                    link(t, "#layers", escaped(layer_outcome(*layer)))
+                              : chip(KernelState::kUntested) + " not tried");
+      }
+      rows += table_row(cells, true);
+    }
+    return rows.empty() ? "" : table(heads, rows, "facts");
   }
 
   std::string continuations() const {

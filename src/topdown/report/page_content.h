@@ -60,6 +60,7 @@ struct PageContent {
   bool passed = true;
   std::string verdict;  // one sentence
   std::vector<PageKernel> kernels;
+  std::vector<LayerStep> layers;      // of a migration that goes layer by layer
   std::vector<PageText> texts;        // prompt, continuations
   std::vector<PageCheck> checks;      // of the whole model
   const SpeedTable* speed = nullptr;  // null: not measured

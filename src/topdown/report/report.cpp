@@ -116,6 +116,37 @@ Json verdict_json(const KernelVerdict& verdict) {
   return json;
 }
 
+namespace {
+
+Json copies_json(const runtime::CopyCount& copies) {
+  return Json::object({{"to_target", Json::integer(copies.to_target)},
+                       {"bytes_to_target", Json::integer(copies.bytes_to_target)},
+                       {"from_target", Json::integer(copies.from_target)},
+                       {"bytes_from_target", Json::integer(copies.bytes_from_target)}});
+}
+
+Json names_json(const std::vector<std::string>& names) {
+  std::vector<Json> items;
+  for (const std::string& name : names) items.push_back(Json::string(name));
+  return Json::array(std::move(items));
+}
+
+}  // namespace
+
+Json layers_json(const std::vector<LayerStep>& layers) {
+  std::vector<Json> items;
+  for (const LayerStep& layer : layers) {
+    items.push_back(Json::object({{"layer", Json::string(layer.layer)},
+                                  {"kernels", names_json(layer.kernels)},
+                                  {"left", names_json(layer.left)},
+                                  {"tried", Json::boolean(layer.tried)},
+                                  {"hybrid", check_json(layer.hybrid)},
+                                  {"dispatched", Json::integer(layer.dispatched)},
+                                  {"copies", copies_json(layer.copies)}}));
+  }
+  return Json::array(std::move(items));
+}
+
 Json step_json(const MigrationStep& step) {
   Json json = verdict_json(step.verdict);
   json.set("outcome", Json::string(outcome_of(step)));
@@ -123,11 +154,7 @@ Json step_json(const MigrationStep& step) {
   json.set("migrated", Json::boolean(step.migrated));
   json.set("hybrid", check_json(step.hybrid));
   json.set("dispatched", Json::integer(step.dispatched));
-  json.set("copies",
-           Json::object({{"to_target", Json::integer(step.copies.to_target)},
-                         {"bytes_to_target", Json::integer(step.copies.bytes_to_target)},
-                         {"from_target", Json::integer(step.copies.from_target)},
-                         {"bytes_from_target", Json::integer(step.copies.bytes_from_target)}}));
+  json.set("copies", copies_json(step.copies));
   return json;
 }
 
@@ -195,6 +222,7 @@ Json migration_json(const Migration& migration) {
                             {"speed", speed_json(migration.speed)},
                             {"timeline", timeline_json(migration.timeline)},
                             {"seconds", real(migration.seconds)}});
+  if (!migration.layers.empty()) json.set("layers", layers_json(migration.layers));
   if (migration.error) json.set("error", error_json(*migration.error));
   return json;
 }
@@ -233,6 +261,7 @@ std::string whole_model_text(const ModelCheck& check) {
 std::string copies_text(const Migration& migration) {
   runtime::CopyCount sum;
   for (const MigrationStep& step : migration.steps) sum += step.copies;
+  for (const LayerStep& layer : migration.layers) sum += layer.copies;
   const auto part = [](int64_t copies, int64_t bytes, const char* way) {
     char text[96];
     std::snprintf(text, sizeof text, "%lld %s (%.1f MB)", static_cast<long long>(copies), way,

@@ -17,6 +17,7 @@ std::string verdict_row(const KernelVerdict& verdict, const std::string& outcome
 
 Json verdict_json(const KernelVerdict& verdict);
 Json step_json(const MigrationStep& step);
+Json layers_json(const std::vector<LayerStep>& layers);
 Json migration_json(const Migration& migration);
 
 // Texts that a report shows beside the numbers.

@@ -3,6 +3,7 @@
 #include "topdown/report/error_plot.h"
 #include "topdown/report/html.h"
 #include "topdown/report/kernel_table.h"
+#include "topdown/report/layer_table.h"
 #include "topdown/report/model_map.h"
 #include "topdown/report/page_content.h"
 #include "topdown/report/page_shell.h"
@@ -139,6 +140,7 @@ std::string report_page(const PageContent& content) {
     sections.add("errors", "Errors by layer", error_plot(content.kernels));
     sections.add("kernels", "Kernels", kernel_table(content.kernels));
   }
+  sections.add("layers", "Layer by layer", layer_table(content.layers));
   if (content.speed) {
     sections.add("speed", "Speed", speed_table(*content.speed, content.kernels));
   }

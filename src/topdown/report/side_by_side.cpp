@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/host/terminal.h"
+#include "topdown/report/layer_table.h"
 #include "topdown/report/report.h"
 #include "topdown/report/report_parts.h"
 
@@ -47,6 +48,22 @@ std::vector<KernelRow> kernel_rows(const Migrations& migrations) {
   return rows;
 }
 
+std::vector<LayerRow> layer_rows(const Migrations& migrations) {
+  std::vector<LayerRow> rows;
+  const size_t targets = migrations.targets.size();
+  for (size_t t = 0; t < targets; ++t) {
+    for (const LayerStep& layer : migrations.targets[t].layers) {
+      auto row = std::ranges::find(rows, layer.layer, &LayerRow::layer);
+      if (row == rows.end()) {
+        rows.push_back({layer.layer, std::vector<const LayerStep*>(targets)});
+        row = rows.end() - 1;
+      }
+      row->cells[t] = &layer;
+    }
+  }
+  return rows;
+}
+
 std::string model_outcome(const Migration& migration) {
   if (migration.error) {
     return migration.error->kind == ErrorKind::kPlatform
@@ -76,6 +93,15 @@ std::vector<std::string> side_by_side(const Migrations& migrations, bool colors)
       const TargetCell& cell = row.cells[t];
       line += " " + styled_cell(cell.outcome, widths[t], cell.state == KernelState::kPassed,
                                 cell.state != KernelState::kUntested, colors);
+    }
+    lines.push_back(std::move(line));
+  }
+  for (const LayerRow& row : layer_rows(migrations)) {
+    std::string line = pad("layer", 34) + " " + pad(row.layer, 40);
+    for (size_t t = 0; t < row.cells.size(); ++t) {
+      const LayerStep* layer = row.cells[t];
+      line += " " + styled_cell(layer ? layer_outcome(*layer) : "not tried", widths[t],
+                                layer && layer->left.empty(), layer && layer->tried, colors);
     }
     lines.push_back(std::move(line));
   }

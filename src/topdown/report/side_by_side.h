@@ -26,12 +26,20 @@ struct KernelRow {
 // In the order of the first target's plan. Refers to `migrations`.
 std::vector<KernelRow> kernel_rows(const Migrations& migrations);
 
+// A layer of the model, of migrations that go layer by layer.
+struct LayerRow {
+  std::string layer;
+  std::vector<const LayerStep*> cells;  // one a target; null: it had ended before the first
+};
+// In the order of the run. Refers to `migrations`.
+std::vector<LayerRow> layer_rows(const Migrations& migrations);
+
 // What became of the whole model on a target: "same text", "a tie", "another text", "differs",
 // "fails", "not run", or that the platform failed.
 std::string model_outcome(const Migration& migration);
 
-// A table for a terminal: a row a kernel and one for the whole model, a column a target. `colors`
-// marks the outcomes.
+// A table for a terminal: a row a kernel or layer, and one for the whole model, a column a target.
+// `colors` marks the outcomes.
 std::vector<std::string> side_by_side(const Migrations& migrations, bool colors);
 
 // One sentence on all targets.
