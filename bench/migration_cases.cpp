@@ -89,9 +89,9 @@ Overhead measure(const frontend::HuggingFaceModel& model) {
   }
   topdown::MigrateOptions options;
   options.max_tokens = options.validation_tokens = 1;
-  const topdown::Migration migration =
-      topdown::migrate(model.module, model.weights, kPrompt,
-                       {target::parse_target("cpu"), session.get()}, target_platform(), options);
+  const topdown::Migration migration = topdown::migrate(
+      model.module, model.weights, kPrompt, {target::parse_target("cpu"), session.get()},
+      topdown::MigrationTarget{target_platform()}, options);
   if (!migration.passed()) throw_internal("the migration that is measured does not pass");
   std::vector<double> kernels;
   for (const topdown::MigrationStep& step : migration.steps) {

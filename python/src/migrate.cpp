@@ -10,8 +10,11 @@
 #include "language_model.h"
 #include "progress.h"
 #include "session.h"
-#include "topdown/report/report.h"
-#include "topdown/report/report_parts.h"
+#include "topdown/migrate/several_targets.h"
+#include "topdown/report/ci_report.h"
+#include "topdown/report/layer_table.h"
+#include "topdown/report/report_files.h"
+#include "topdown/report/side_by_side.h"
 #include "under_test.h"
 #include "verdict.h"
 
@@ -19,9 +22,20 @@ namespace tapml::python {
 
 namespace {
 
+// Of all targets, one or several.
+struct MigratedAll {
+  topdown::Migrations migrations;
+  topdown::MigrationsTexts texts;
+};
+using MigratedRef = std::shared_ptr<MigratedAll>;
+
+// One of them.
 struct Migrated {
-  topdown::Migration migration;
-  topdown::ReportTexts texts;
+  MigratedRef all;
+  size_t index = 0;
+
+  const topdown::Migration& migration() const { return all->migrations.targets[index]; }
+  const topdown::ReportTexts& texts() const { return all->texts.targets[index]; }
 };
 
 struct MigrateSettings {
@@ -36,12 +50,47 @@ struct MigrateSettings {
   UnderTest under_test;
 };
 
-std::unique_ptr<Migrated> migrate(const py::object& given, const py::object& source,
-                                  const py::object& target, const std::string& prompt,
-                                  const MigrateSettings& settings, const py::object& progress) {
-  const LanguageModel model = language_model_of(given, "migrate(model, source, target)");
-  const SessionRef from = session_of(source, "migrate(model, source, target)");
-  const SessionRef to = session_of(target, "migrate(model, source, target)");
+// Its platform in a process of its own. Of several, what cannot be opened is left out.
+topdown::MigrationTarget target_of(const OpenSession& open, runtime::Session& session,
+                                   const MigrateSettings& settings,
+                                   const app::IsolationOptions& isolation, bool several) {
+  topdown::MigrationTarget target{{open.target(), &session}};
+  auto platform = guard([&] { return platform_under_test(open, session, isolation); });
+  if (platform) {
+    target.platform = *platform;
+  } else if (several && platform.error().kind != ErrorKind::kUser) {
+    target.absent = platform.error();
+  } else {
+    throw_error(platform.error());
+  }
+  target.user_sources = sources_of(settings.kernels, open.target());
+  return target;
+}
+
+topdown::ReportTexts texts_of(const topdown::Migration& migration, const LanguageModel& model,
+                              const std::string& prompt, const MigrateSettings& settings,
+                              const topdown::CommandOptions& options) {
+  topdown::ReportTexts texts;
+  texts.model = model.folder;
+  texts.prompt = prompt;
+  texts.source_text = model.loaded->tokenizer.decode(migration.source_tokens);
+  texts.target_text = model.loaded->tokenizer.decode(migration.target_tokens);
+  texts.options = options;
+  texts.options.max_tokens = settings.validation_tokens;
+  // save_report() writes them beside the page.
+  texts.failures = true;
+  return texts;
+}
+
+MigratedRef migrate(const py::object& given, const py::object& source,
+                    const std::vector<py::object>& targets, const std::string& prompt,
+                    const MigrateSettings& settings, const py::object& progress) {
+  const char* where = "migrate(model, source, target)";
+  const LanguageModel model = language_model_of(given, where);
+  const SessionRef from = session_of(source, where);
+  std::vector<SessionRef> to;
+  for (const py::object& target : targets) to.push_back(session_of(target, where));
+  if (to.empty()) throw_user("nothing to move to", where, "a device, or several", "none");
   if (settings.max_tokens < 1) {
     throw_user("nothing to compare", "migrate(max_tokens=...)", "1 or more",
                std::to_string(settings.max_tokens));
@@ -50,13 +99,19 @@ std::unique_ptr<Migrated> migrate(const py::object& given, const py::object& sou
     throw_user("a negative number of tokens", "migrate(validation_tokens=...)", "0 or more",
                std::to_string(settings.validation_tokens));
   }
-  const app::IsolationOptions isolation =
-      isolation_of(settings.under_test, "migrate(model, source, target)");
+  const app::IsolationOptions isolation = isolation_of(settings.under_test, where);
   auto source_session = from->use();
-  auto target_session = to->use();
+  std::vector<std::shared_ptr<runtime::Session>> target_sessions;
+  std::vector<std::string> names;
+  for (const SessionRef& session : to) {
+    target_sessions.push_back(session->use());
+    names.push_back(session->target().text);
+  }
   ProgressFunction told(progress);
   return told.run([&] {
-    auto made = std::make_unique<Migrated>();
+    auto made = std::make_shared<MigratedAll>();
+    made->texts.folders = topdown::target_folders(names);
+    const bool several = to.size() > 1;
     const ToleranceText tolerance = tolerance_text_of(settings.tolerance);
     app::CacheOptions caching;
     caching.off = !settings.cache;
@@ -66,54 +121,72 @@ std::unique_ptr<Migrated> migrate(const py::object& given, const py::object& sou
     options.validation_tokens = settings.validation_tokens;
     options.plan = topdown::parse_plan(settings.order, settings.granularity);
     options.stop_at_first = settings.stop_at_first;
-    options.state = settings.state;
-    if (!settings.state.empty()) unwrap(make_folder(settings.state));
     options.tolerances = tolerance.parse();
-    options.user_sources = sources_of(settings.kernels, to->target());
     options.cache = cache.kernels();
     options.measure_speed = settings.measure_speed;
     options.eos = model.loaded->files.eos;
-    options.plant = settings.plant;
     options.cancelled = [] { return interrupt_of_this_thread().load(); };
     options.interrupt = &interrupt_of_this_thread();
     options.progress = told.callback();
+    if (!settings.state.empty()) unwrap(make_folder(settings.state));
+    std::vector<topdown::MigrationTarget> moving;
+    for (size_t t = 0; t < to.size(); ++t) {
+      moving.push_back(target_of(*to[t], *target_sessions[t], settings, isolation, several));
+      moving[t].plant = topdown::plant_of(settings.plant, names[t], names);
+      moving[t].state = settings.state;
+      if (several && !settings.state.empty()) moving[t].state += "/" + made->texts.folders[t];
+    }
     const std::vector<int32_t> tokens = app::encode_prompt(*model.loaded, prompt);
-    made->migration =
+    made->migrations =
         topdown::migrate(model.loaded->files.module, model.loaded->files.weights, tokens,
-                         {from->target(), source_session.get()},
-                         platform_under_test(*to, *target_session, isolation), options);
-    std::set<std::string> kernels(made->migration.untried.begin(), made->migration.untried.end());
-    for (const topdown::MigrationStep& step : made->migration.steps) {
-      kernels.insert(step.verdict.kernel);
+                         {from->target(), source_session.get()}, moving, options);
+    std::set<std::string> kernels;
+    for (size_t t = 0; t < to.size(); ++t) {
+      const topdown::Migration& migration = made->migrations.targets[t];
+      kernels.insert(migration.untried.begin(), migration.untried.end());
+      for (const topdown::MigrationStep& step : migration.steps) {
+        kernels.insert(step.verdict.kernel);
+      }
+      topdown::CommandOptions again =
+          options_of_commands(*to[t], settings.kernels, tolerance, isolation);
+      again.quantize = model.quantize;
+      again.max_tokens = settings.max_tokens;
+      auto command = [&](const std::vector<std::string>& to_all, const std::string& plant) {
+        again.plants.clear();
+        if (!plant.empty()) again.plants = {plant};
+        return topdown::model_command("migrate", model.folder, from->target().text, to_all, prompt,
+                                      again) +
+               " --validation-tokens " + std::to_string(settings.validation_tokens);
+      };
+      if (t == 0) made->texts.command = command(names, settings.plant);
+      const std::string own = command({names[t]}, moving[t].plant);
+      made->texts.targets.push_back(texts_of(migration, model, prompt, settings, again));
+      made->texts.targets[t].command = own;
+      if (several) made->texts.targets[t].above = "../report.html";
     }
     tolerance.warn_unused(options.tolerances, kernels);
-    made->texts.model = model.folder;
-    made->texts.prompt = prompt;
-    made->texts.source_text = model.loaded->tokenizer.decode(made->migration.source_tokens);
-    made->texts.target_text = model.loaded->tokenizer.decode(made->migration.target_tokens);
-    topdown::CommandOptions& again = made->texts.options;
-    again = options_of_commands(*to, settings.kernels, tolerance, isolation);
-    again.quantize = model.quantize;
-    again.max_tokens = settings.max_tokens;
-    if (!settings.plant.empty()) again.plants = {settings.plant};
-    made->texts.command = topdown::model_command("migrate", model.folder, from->target().text,
-                                                 to->target().text, prompt, again) +
-                          " --validation-tokens " + std::to_string(settings.validation_tokens);
-    again.max_tokens = settings.validation_tokens;
-    // save_report() writes them beside the page.
-    made->texts.failures = true;
     return made;
   });
+}
+
+std::string title_of(const MigratedAll& all) {
+  return "tapml migrate " + all.texts.targets[0].model + ": " + all.migrations.targets[0].source;
 }
 
 void save_migration_report(const Migrated& migrated, const std::string& folder) {
   without_interpreter([&] {
     unwrap(make_folder(folder));
-    unwrap(topdown::write_failures(migrated.migration, folder));
-    unwrap(write_text_atomic(folder + "/report.html",
-                             topdown::migration_html(migrated.migration, migrated.texts)));
-    unwrap(write_text_atomic(folder + "/report.json",
-                             topdown::migration_json(migrated.migration).dump(1) + "\n"));
+    topdown::ReportTexts texts = migrated.texts();
+    texts.above.clear();  // it stands alone
+    unwrap(topdown::write_report(migrated.migration(), texts,
+                                 topdown::migration_json(migrated.migration()), folder));
+  });
+}
+
+void save_migrations_report(const MigratedAll& all, const std::string& folder) {
+  without_interpreter([&] {
+    unwrap(make_folder(folder));
+    unwrap(topdown::write_report(all.migrations, all.texts, folder));
   });
 }
 
@@ -121,11 +194,29 @@ void save_migration_ci_reports(const Migrated& migrated, const std::string& juni
                                const std::string& markdown) {
   without_interpreter([&] {
     write_ci_reports(
-        topdown::ci_report("tapml migrate " + migrated.texts.model + ": " +
-                               migrated.migration.source + " to " + migrated.migration.target,
-                           migrated.migration),
+        topdown::ci_report(title_of(*migrated.all) + " to " + migrated.migration().target,
+                           migrated.migration()),
         junit, markdown);
   });
+}
+
+void save_migrations_ci_reports(const MigratedAll& all, const std::string& junit,
+                                const std::string& markdown) {
+  without_interpreter([&] {
+    write_ci_reports(topdown::ci_reports(title_of(all), all.migrations), junit, markdown);
+  });
+}
+
+py::dict outcomes_of(const MigratedAll& all) {
+  py::dict kernels;
+  for (const topdown::KernelRow& row : topdown::kernel_rows(all.migrations)) {
+    py::dict outcomes;
+    for (size_t t = 0; t < row.cells.size(); ++t) {
+      outcomes[py::str(all.migrations.targets[t].target)] = row.cells[t].outcome;
+    }
+    kernels[py::str(row.kernel)] = outcomes;
+  }
+  return kernels;
 }
 
 }  // namespace
@@ -144,50 +235,91 @@ void bind_migrate(py::module_& module) {
       .def("__repr__", [](const Step& s) {
         return "<tapml.MigrationStep " + s.verdict.kernel + ": " + topdown::outcome_of(s) + ">";
       });
+  using Layer = topdown::LayerStep;
+  auto names = [](const std::vector<std::string>& all) { return py::tuple(py::cast(all)); };
+  // A hybrid run's number, where there was one.
+  auto of_run = [](const Layer& layer, double value) -> py::object {
+    if (layer.hybrid.positions == 0) return py::none();
+    return py::float_(value);
+  };
+  py::class_<Layer>(module, "LayerStep", py::is_final(), "What became of one layer of the model.")
+      .def_readonly("layer", &Layer::layer)
+      .def_property_readonly(
+          "kernels", [=](const Layer& l) { return names(l.kernels); },
+          "Those that are called there, as they are first called.")
+      .def_property_readonly(
+          "left", [=](const Layer& l) { return names(l.left); },
+          "Those of them that stay on the source there.")
+      .def_readonly("tried", &Layer::tried, "Else the migration ended before it.")
+      .def_property_readonly(
+          "max_abs", [=](const Layer& l) { return of_run(l, l.hybrid.max_abs); },
+          "Of the logits against the judge, with this layer and all before it on the target; None "
+          "where nothing of it moved.")
+      .def_property_readonly("bound", [=](const Layer& l) { return of_run(l, l.hybrid.bound); })
+      .def_readonly("dispatched", &Layer::dispatched,
+                    "Kernel calls that ran on the target in that run.")
+      .def("__repr__", [](const Layer& l) {
+        return "<tapml.LayerStep " + l.layer + ": " + topdown::layer_outcome(l) + ">";
+      });
   py::class_<Migrated>(module, "Migration", py::is_final(),
                        "A model moved to another platform, kernel by kernel.")
-      .def_property_readonly("passed", [](const Migrated& m) { return m.migration.passed(); })
+      .def_property_readonly("passed", [](const Migrated& m) { return m.migration().passed(); })
       .def_property_readonly(
-          "steps", [](const Migrated& m) { return m.migration.steps; },
+          "steps", [](const Migrated& m) { return m.migration().steps; },
           "In the order in which the kernels run.")
+      .def_property_readonly(
+          "layers", [](const Migrated& m) { return m.migration().layers; },
+          "With the granularity ``layer-by-layer``, in the order of the run.")
       .def_property_readonly(
           "culprits",
           [](const Migrated& m) {
             py::list names;
-            for (const Step* step : m.migration.culprits()) {
+            for (const Step* step : m.migration().culprits()) {
               names.append(step->verdict.kernel);
             }
             return py::tuple(names);
           },
           "Names of the kernels that stay on the source.")
       .def_property_readonly(
-          "untried", [](const Migrated& m) { return py::tuple(py::cast(m.migration.untried)); },
+          "untried", [](const Migrated& m) { return py::tuple(py::cast(m.migration().untried)); },
           "Kernels behind the one that ended it (``stop_at_first``).")
       .def_property_readonly(
-          "resumed", [](const Migrated& m) { return m.migration.resumed; },
+          "resumed", [](const Migrated& m) { return m.migration().resumed; },
           "Steps that the state folder had already.")
       .def_property_readonly(
-          "target_ran", [](const Migrated& m) { return m.migration.target_ran; },
+          "target_ran", [](const Migrated& m) { return m.migration().target_ran; },
           "Whether the target ran the whole model.")
-      .def_property_readonly("source_text", [](const Migrated& m) { return m.texts.source_text; })
-      .def_property_readonly("target_text", [](const Migrated& m) { return m.texts.target_text; })
+      .def_property_readonly(
+          "target", [](const Migrated& m) { return m.migration().target; },
+          "The device that the model moved to, as text.")
+      .def_property_readonly(
+          "error",
+          [](const Migrated& m) -> py::object {
+            if (!m.migration().error) return py::none();
+            return py::str(m.migration().error->to_string());
+          },
+          "Of several devices: what ended this one's migration before its end; None where nothing "
+          "did.")
+      .def_property_readonly("source_text", [](const Migrated& m) { return m.texts().source_text; })
+      .def_property_readonly("target_text", [](const Migrated& m) { return m.texts().target_text; })
       .def_property_readonly("source_tokens",
-                             [](const Migrated& m) { return m.migration.source_tokens; })
+                             [](const Migrated& m) { return m.migration().source_tokens; })
       .def_property_readonly("target_tokens",
-                             [](const Migrated& m) { return m.migration.target_tokens; })
+                             [](const Migrated& m) { return m.migration().target_tokens; })
       .def_property_readonly(
           "first_divergence",
           [](const Migrated& m) -> py::object {
-            if (m.migration.first_divergence < 0) return py::none();
-            return py::int_(m.migration.first_divergence);
+            if (m.migration().first_divergence < 0) return py::none();
+            return py::int_(m.migration().first_divergence);
           },
           "The first token that differs; None where none does.")
       .def_property_readonly(
-          "tie", [](const Migrated& m) { return m.migration.tie; },
+          "tie", [](const Migrated& m) { return m.migration().tie; },
           "Whether the tokens differ where the judge itself is undecided.")
-      .def_property_readonly("seconds", [](const Migrated& m) { return m.migration.seconds; })
+      .def_property_readonly("seconds", [](const Migrated& m) { return m.migration().seconds; })
       .def(
-          "to_dict", [](const Migrated& m) { return parsed(topdown::migration_json(m.migration)); },
+          "to_dict",
+          [](const Migrated& m) { return parsed(topdown::migration_json(m.migration())); },
           "As ``tapml migrate --json`` shows it.")
       .def("save_report", &save_migration_report, py::arg("folder"),
            "Writes report.html, report.json and the failing calls into the folder.")
@@ -196,18 +328,49 @@ void bind_migrate(py::module_& module) {
            "Writes JUnit XML (one case a kernel, one for the whole model) and a summary in "
            "Markdown, whichever is named.")
       .def("__repr__", [](const Migrated& m) {
-        return std::string("<tapml.Migration from ") + m.migration.source + " to " +
-               m.migration.target + (m.migration.passed() ? ", passed>" : ", not passed>");
+        return std::string("<tapml.Migration from ") + m.migration().source + " to " +
+               m.migration().target + (m.migration().passed() ? ", passed>" : ", not passed>");
+      });
+  py::class_<MigratedAll, MigratedRef>(module, "Migrations", py::is_final(),
+                                       "A model moved to several other platforms at once.")
+      .def_property_readonly("passed", [](const MigratedAll& m) { return m.migrations.passed(); })
+      .def_property_readonly(
+          "targets",
+          [](const MigratedRef& m) {
+            py::tuple targets(m->migrations.targets.size());
+            for (size_t t = 0; t < targets.size(); ++t) targets[t] = py::cast(Migrated{m, t});
+            return targets;
+          },
+          "A Migration for each device, as they were given.")
+      .def_property_readonly(
+          "outcomes", &outcomes_of,
+          "By kernel, then by device: ``\"migrated\"``, ``\"differs\"``, ``\"not "
+          "tried\"``, ...")
+      .def_property_readonly("seconds", [](const MigratedAll& m) { return m.migrations.seconds; })
+      .def(
+          "to_dict",
+          [](const MigratedAll& m) {
+            return parsed(topdown::migrations_json(m.migrations, m.texts));
+          },
+          "As ``tapml migrate --json`` shows it.")
+      .def("save_report", &save_migrations_report, py::arg("folder"),
+           "Writes report.html and report.json of all devices, and a folder for each.")
+      .def("save_ci_reports", &save_migrations_ci_reports, py::kw_only(), py::arg("junit") = "",
+           py::arg("markdown") = "",
+           "Writes JUnit XML (a suite a device) and a summary in Markdown, whichever is named.")
+      .def("__repr__", [](const MigratedAll& m) {
+        return "<tapml.Migrations to " + std::to_string(m.migrations.targets.size()) +
+               (m.migrations.passed() ? " devices, passed>" : " devices, not passed>");
       });
   module.def(
       "migrate",
-      [](const py::object& model, const py::object& source, const py::object& target,
+      [](const py::object& model, const py::object& source, const std::vector<py::object>& targets,
          const std::string& prompt, int64_t max_tokens, int64_t validation_tokens,
          const std::string& order, const std::vector<std::string>& granularity, bool stop_at_first,
          const std::string& state, const std::pair<std::string, std::string>& tolerance,
          const std::string& kernels, const std::string& plant, bool cache, bool speed,
          bool in_process, double kernel_timeout, const py::object& progress) {
-        return migrate(model, source, target, prompt,
+        return migrate(model, source, targets, prompt,
                        {max_tokens,
                         validation_tokens,
                         order,
@@ -222,7 +385,7 @@ void bind_migrate(py::module_& module) {
                         {in_process, kernel_timeout}},
                        progress);
       },
-      py::arg("model"), py::arg("source"), py::arg("target"), py::arg("prompt"), py::kw_only(),
+      py::arg("model"), py::arg("source"), py::arg("targets"), py::arg("prompt"), py::kw_only(),
       py::arg("max_tokens"), py::arg("validation_tokens"), py::arg("order"), py::arg("granularity"),
       py::arg("stop_at_first"), py::arg("state"), py::arg("tolerance"), py::arg("kernels"),
       py::arg("plant"), py::arg("cache"), py::arg("speed"), py::arg("in_process"),

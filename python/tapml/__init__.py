@@ -16,12 +16,14 @@ import os as _os
 import re as _re
 import time as _time
 from typing import Any, Callable, Iterable, Mapping, Sequence, Union
+from typing import overload as _overload
 
 from . import _tapml
 from ._tapml import (
-    Culprit, Engine, Executable, Function, FunctionType, Generation, LanguageModel, Library,
-    Localization, Migration, MigrationStep, Module, Replayer, Session, Snapshot, Suite, SuiteBorder,
-    SuiteCall, SuiteGroup, SuiteKernel, Tensor, Value, ValueType, Verdict,
+    Culprit, Engine, Executable, Function, FunctionType, Generation, LanguageModel, LayerStep,
+    Library, Localization, Migration, Migrations, MigrationStep, Module, Replayer, Session,
+    Snapshot, Suite, SuiteBorder, SuiteCall, SuiteGroup, SuiteKernel, Tensor, Value, ValueType,
+    Verdict,
 )
 from .errors import (
     AbsentError, CancelledError, ClosedError, CompileError, CrashError, Error, InternalError,
@@ -36,10 +38,10 @@ __version__: str = _tapml.__version__
 __all__ = [
     "AbsentError", "CancelledError", "ClosedError", "CompileError", "CrashError", "Culprit",
     "Engine", "Error", "Evaluation", "EvaluationTotal", "Executable", "Function", "FunctionType",
-    "Generation", "InternalError", "LanguageModel", "Library", "LimitError", "Localization",
-    "LostError", "Migration", "MigrationStep", "Module", "OutOfMemoryError", "PlatformError",
-    "ProtocolError", "Replayer", "Session", "Snapshot", "Suite", "SuiteBorder", "SuiteCall",
-    "SuiteGroup", "SuiteKernel",
+    "Generation", "InternalError", "LanguageModel", "LayerStep", "Library", "LimitError",
+    "Localization", "LostError", "Migration", "MigrationStep", "Migrations", "Module",
+    "OutOfMemoryError", "PlatformError", "ProtocolError", "Replayer", "Session", "Snapshot",
+    "Suite", "SuiteBorder", "SuiteCall", "SuiteGroup", "SuiteKernel",
     "TaskResult", "Tensor", "TimeoutError", "TorchCarving", "TorchGroup", "TorchUnmapped",
     "UnauthorizedError", "UserError", "Value", "ValueType", "Verdict", "Warning", "allocate",
     "carve", "carve_torch", "compile", "cpu", "device", "devices", "evaluate", "load", "localize",
@@ -338,6 +340,7 @@ def replay(suite: Suite | Path, device: Session, *, kernel: str | None = None,
     return verdicts
 
 
+@_overload
 def migrate(model: LanguageModel | Path, source: Session, target: Session, prompt: str, *,
             max_tokens: int = 64, validation_tokens: int = 4, order: str = "execution",
             granularity: str | Sequence[str] = "kernel", stop_at_first: bool = False,
@@ -345,7 +348,30 @@ def migrate(model: LanguageModel | Path, source: Session, target: Session, promp
             kernels: Path | None = None, report: Path | None = None, junit: Path | None = None,
             markdown: Path | None = None, plant: str = "", quantize: str = "", cache: bool = True,
             in_process: bool = False, kernel_timeout: float = 30,
-            progress: Callable[[str, int, int], None] | None = None) -> Migration:
+            progress: Callable[[str, int, int], None] | None = None) -> Migration: ...
+
+
+@_overload
+def migrate(model: LanguageModel | Path, source: Session,
+            target: list[Session] | tuple[Session, ...], prompt: str, *,
+            max_tokens: int = 64, validation_tokens: int = 4, order: str = "execution",
+            granularity: str | Sequence[str] = "kernel", stop_at_first: bool = False,
+            state: Path | None = None, tolerance: Tolerance | None = None,
+            kernels: Path | None = None, report: Path | None = None, junit: Path | None = None,
+            markdown: Path | None = None, plant: str = "", quantize: str = "", cache: bool = True,
+            in_process: bool = False, kernel_timeout: float = 30,
+            progress: Callable[[str, int, int], None] | None = None) -> Migrations: ...
+
+
+def migrate(model: LanguageModel | Path, source: Session,
+            target: Session | list[Session] | tuple[Session, ...], prompt: str, *,
+            max_tokens: int = 64, validation_tokens: int = 4, order: str = "execution",
+            granularity: str | Sequence[str] = "kernel", stop_at_first: bool = False,
+            state: Path | None = None, tolerance: Tolerance | None = None,
+            kernels: Path | None = None, report: Path | None = None, junit: Path | None = None,
+            markdown: Path | None = None, plant: str = "", quantize: str = "", cache: bool = True,
+            in_process: bool = False, kernel_timeout: float = 30,
+            progress: Callable[[str, int, int], None] | None = None) -> Migration | Migrations:
     """Moves a language model from one device to another, kernel by kernel.
 
     Every kernel is held against its carved tests, then the model runs as a hybrid with this kernel
@@ -355,23 +381,30 @@ def migrate(model: LanguageModel | Path, source: Session, target: Session, promp
 
     ``validation_tokens`` decode steps are carved, and teacher-forced in every hybrid. ``order`` is
     ``"execution"``, ``"cost"`` or ``"risk"``; ``granularity`` one or several of ``"kernel"``,
-    ``"layer"`` and groups ``"NAME=GLOB,GLOB"`` (docs/cli.md). ``stop_at_first`` ends behind the
+    ``"layer"`` and groups ``"NAME=GLOB,GLOB"``, or ``"layer-by-layer"`` (docs/cli.md). ``stop_at_first`` ends behind the
     first kernel that stays. ``state`` is a folder that keeps what is done: the same call goes on
     there after an interruption. ``tolerance``, ``kernels``, ``junit``, ``markdown``,
     ``in_process``, ``kernel_timeout`` as in ``replay``; ``report`` is a folder for report.html and report.json. ``plant``
     (``"KERNEL:KIND"``) puts a bug into the target; ``progress(step, done, total)`` is called on the
     way.
 
+    Several devices in ``target`` are gone to at once, which gives a ``Migrations``: the source runs
+    and is judged once, then every kernel is tried on each device before the next one. A device that
+    fails ends its own migration alone (``Migration.error``). ``state`` and ``report`` then have a
+    folder for each; a plant goes into all of them, or as ``"TARGET/KERNEL:KIND"`` into one.
+
     Raises UserError for bad arguments and for the state of another migration, PlatformError where a
     device fails; Ctrl-C raises KeyboardInterrupt.
     """
-    result = _tapml.migrate(
-        _model(model, quantize), source, target, prompt, max_tokens=max_tokens,
-        validation_tokens=validation_tokens, order=order,
+    several = isinstance(target, (list, tuple))
+    moved = _tapml.migrate(
+        _model(model, quantize), source, list(target) if several else [target], prompt,
+        max_tokens=max_tokens, validation_tokens=validation_tokens, order=order,
         granularity=[granularity] if isinstance(granularity, str) else list(granularity),
         stop_at_first=stop_at_first, state=_path(state), tolerance=_tolerance(tolerance),
         kernels=_path(kernels), plant=plant, cache=cache, speed=report is not None,
         in_process=in_process, kernel_timeout=kernel_timeout, progress=progress)
+    result: Migration | Migrations = moved if several else moved.targets[0]
     if report is not None:
         result.save_report(_path(report))
     result.save_ci_reports(junit=_path(junit), markdown=_path(markdown))

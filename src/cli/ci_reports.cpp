@@ -18,9 +18,9 @@ void CiReportOptions::check() const {
   }
 }
 
-void CiReportOptions::write(const topdown::CiReport& report) const {
-  if (!junit.empty()) unwrap(write_text_atomic(junit, topdown::junit_xml(report)));
-  if (!markdown.empty()) unwrap(write_text_atomic(markdown, topdown::markdown_summary(report)));
+void CiReportOptions::write(const std::vector<topdown::CiReport>& reports) const {
+  if (!junit.empty()) unwrap(write_text_atomic(junit, topdown::junit_xml(reports)));
+  if (!markdown.empty()) unwrap(write_text_atomic(markdown, topdown::markdown_summary(reports)));
 }
 
 }  // namespace tapml::cli

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "topdown/report/ci_report.h"
 
@@ -16,7 +17,8 @@ struct CiReportOptions {
   void add_to(CLI::App& command);
   // Throws where one of the files could not be written: before seconds are spent.
   void check() const;
-  void write(const topdown::CiReport& report) const;
+  void write(const std::vector<topdown::CiReport>& reports) const;
+  void write(const topdown::CiReport& report) const { write(std::vector{report}); }
 };
 
 }  // namespace tapml::cli

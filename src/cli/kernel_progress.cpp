@@ -1,6 +1,7 @@
 #include "cli/kernel_progress.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/host/interrupt.h"
 #include "ir/exceptions.h"
@@ -17,7 +18,8 @@ std::function<void(const std::string& step, int64_t done, int64_t total)> kernel
     if (total == 0 || done == total) {
       stepping = false;
       if (total == 0) progress.begin(step);
-      if (total != 0) progress.end(std::to_string(total) + " kernels");
+      if (total != 0)
+        progress.end(std::to_string(total) + (step == "layers" ? " layers" : " kernels"));
       return;
     }
     if (!stepping) progress.begin(phase.empty() ? step.substr(0, step.find(' ')) : phase, total);
@@ -40,6 +42,49 @@ std::string detail_of(const topdown::KernelVerdict& verdict) {
          (verdict.calls == 1 ? " call, " : " calls, ") + topdown::seconds(verdict.seconds);
 }
 
+// What a row shows of a stage.
+void show(const topdown::KernelEvent& event, ProgressRow& row) {
+  using topdown::KernelStage;
+  row.started = event.stage != KernelStage::kWaiting;
+  row.ended = event.stage == KernelStage::kDone;
+  row.failed = row.ended && !event.good;
+  switch (event.stage) {
+    case KernelStage::kWaiting:
+      row.state = "waiting";
+      row.style = Style::kDim;
+      break;
+    case KernelStage::kTesting:
+      row.state = "testing";
+      row.style = Style::kBlue;
+      break;
+    case KernelStage::kHybrid:
+      row.state = "in the model";
+      row.style = Style::kBlue;
+      break;
+    case KernelStage::kDone:
+      row.state = event.outcome;
+      row.style = event.good ? Style::kGreen : Style::kRed;
+      if (event.verdict) row.detail = detail_of(*event.verdict);
+      break;
+  }
+}
+
+// A kernel on several targets: in the detail all of them, and as the state that of the first that
+// is wrong, else under way, else waiting.
+ProgressRow together(const std::vector<std::pair<std::string, ProgressRow>>& targets) {
+  ProgressRow row = std::ranges::max_element(targets, {}, [](const auto& one) {
+                      const ProgressRow& own = one.second;
+                      return own.failed ? 3 : own.ended ? 0 : own.started ? 2 : 1;
+                    })->second;
+  row.detail.clear();
+  for (const auto& [target, own] : targets) {
+    row.started |= own.started;
+    row.detail += (row.detail.empty() ? "" : ", ") + target + " " + own.state;
+  }
+  row.ended = std::ranges::all_of(targets, [](const auto& one) { return one.second.ended; });
+  return row;
+}
+
 class KernelRows {
  public:
   explicit KernelRows(Progress& progress) : progress_(progress) {}
@@ -52,7 +97,19 @@ class KernelRows {
       rows_.push_back({.name = event.kernel});
       found = rows_.end() - 1;
     }
-    show(event, *found);
+    if (event.target.empty()) {
+      show(event, *found);
+    } else {
+      auto& targets = of_targets_[event.kernel];
+      auto own =
+          std::ranges::find(targets, event.target, [](const auto& one) { return one.first; });
+      if (own == targets.end()) {
+        targets.push_back({event.target, {.name = event.kernel}});
+        own = targets.end() - 1;
+      }
+      show(event, own->second);
+      *found = together(targets);
+    }
     if (added) {
       progress_.set_rows(rows_);
     } else {
@@ -61,34 +118,10 @@ class KernelRows {
   }
 
  private:
-  static void show(const topdown::KernelEvent& event, ProgressRow& row) {
-    using topdown::KernelStage;
-    row.started = event.stage != KernelStage::kWaiting;
-    row.ended = event.stage == KernelStage::kDone;
-    row.failed = row.ended && !event.good;
-    switch (event.stage) {
-      case KernelStage::kWaiting:
-        row.state = "waiting";
-        row.style = Style::kDim;
-        break;
-      case KernelStage::kTesting:
-        row.state = "testing";
-        row.style = Style::kBlue;
-        break;
-      case KernelStage::kHybrid:
-        row.state = "in the model";
-        row.style = Style::kBlue;
-        break;
-      case KernelStage::kDone:
-        row.state = event.outcome;
-        row.style = event.good ? Style::kGreen : Style::kRed;
-        if (event.verdict) row.detail = detail_of(*event.verdict);
-        break;
-    }
-  }
-
   Progress& progress_;
   std::vector<ProgressRow> rows_;
+  // With several targets, by kernel.
+  std::map<std::string, std::vector<std::pair<std::string, ProgressRow>>> of_targets_;
 };
 
 }  // namespace

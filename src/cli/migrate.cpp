@@ -9,10 +9,10 @@
 #include "app/platforms.h"
 #include "base/host/interrupt.h"
 #include "base/host/progress.h"
-#include "base/host/terminal.h"
 #include "cli/ci_reports.h"
 #include "cli/command.h"
 #include "cli/kernel_progress.h"
+#include "cli/migration_output.h"
 #include "cli/options.h"
 #include "cli/page_options.h"
 #include "cli/tolerance_options.h"
@@ -20,16 +20,16 @@
 #include "io/host/files.h"
 #include "ir/exceptions.h"
 #include "topdown/kernels/user_kernels.h"
-#include "topdown/report/report.h"
-#include "topdown/report/report_parts.h"
-#include "topdown/report/speed_table.h"
+#include "topdown/migrate/several_targets.h"
+#include "topdown/report/report_files.h"
 
 namespace tapml::cli {
 
 namespace {
 
 struct MigrateCommand {
-  std::string model, from = "cpu", to = "opencl", prompt, report, plant, kernels;
+  std::string model, from = "cpu", prompt, report, plant, kernels;
+  std::vector<std::string> to = {"opencl"};
   int64_t max_tokens = 64, validation_tokens = 4;
   std::string order = "execution", state;
   std::vector<std::string> granularity = {"kernel"};
@@ -45,149 +45,185 @@ struct MigrateCommand {
   CiReportOptions ci;
 };
 
-// Of the commands that the page shows.
-topdown::CommandOptions options_of(const MigrateCommand& command) {
+// The targets, and the sessions that they need.
+class Targets {
+ public:
+  // What the options say of each; UserError.
+  explicit Targets(const MigrateCommand& command)
+      : command_(command), folders_(topdown::target_folders(command.to)) {
+    for (const std::string& text : command.to) {
+      topdown::MigrationTarget& target = targets_.emplace_back();
+      target.platform.target = target::parse_target(text);
+      target.plant = topdown::plant_of(command.plant, text, command.to);
+      if (!command.kernels.empty()) {
+        target.user_sources = topdown::read_user_sources(command.kernels, target.platform.target);
+      }
+    }
+    for (size_t t = 0; t < targets_.size() && !command.state.empty(); ++t) {
+      targets_[t].state = several() ? command.state + "/" + folders_[t] : command.state;
+    }
+  }
+
+  bool several() const { return targets_.size() > 1; }
+  const std::vector<std::string>& folders() const { return folders_; }
+  const std::vector<topdown::MigrationTarget>& all() const { return targets_; }
+
+  // Of several, those that cannot be opened are left out. Throws where none can.
+  void open(const IsolationOptions& isolation) {
+    const Error* first = nullptr;
+    size_t absent = 0;
+    for (topdown::MigrationTarget& target : targets_) {
+      target::Target platform = target.platform.target;
+      auto opened = guard([&] {
+        return open_under_test(platform, command_.libraries, command_.remote, isolation);
+      });
+      if (opened) {
+        target.platform = opened->platform;
+        sessions_.push_back(std::move(opened->session));
+        continue;
+      }
+      if (!several() || opened.error().kind == ErrorKind::kUser) throw_error(opened.error());
+      target.absent = opened.error();
+      if (!first) first = &*target.absent;
+      ++absent;
+    }
+    if (absent == targets_.size()) throw_error(*first);
+  }
+  void begin(Trace& trace) const {
+    for (const topdown::MigrationTarget& target : targets_) {
+      if (runtime::Session* session = target.platform.session) {
+        trace.begin(*session, "to " + target.platform.target.text);
+      }
+    }
+  }
+
+ private:
+  const MigrateCommand& command_;
+  std::vector<std::string> folders_;
+  std::vector<topdown::MigrationTarget> targets_;
+  std::vector<std::unique_ptr<runtime::Session>> sessions_;  // of this process
+};
+
+std::string command_line(const MigrateCommand& command, const std::vector<std::string>& to,
+                         const topdown::CommandOptions& options) {
+  return topdown::model_command("migrate", command.model, command.from, to, command.prompt,
+                                options) +
+         " --validation-tokens " + std::to_string(command.validation_tokens);
+}
+
+// Of the commands that the page shows. `plant`: into the target in question.
+topdown::CommandOptions options_of(const MigrateCommand& command, const std::string& plant) {
   topdown::CommandOptions options = page_options(command);
-  if (!command.plant.empty()) options.plants = {command.plant};
+  if (!plant.empty()) options.plants = {plant};
   return options;
 }
 
-void print_culprits(const topdown::Migration& migration, const Output& output) {
-  bool colors = terminal_has_colors(1);
-  for (const topdown::MigrationStep* step : migration.culprits()) {
-    output.line(styled("culprit: kernel " + step->verdict.kernel, Style::kRed, colors) + " (" +
-                topdown::outcome_of(*step) + ")");
-    output.line("  layers behind it: " + origin_summary(step->verdict.origin));
-    for (const std::string& text :
-         {step->verdict.failure, step->verdict.note, step->hybrid.failure}) {
-      if (!text.empty()) output.line("  " + topdown::indented(text));
-    }
-  }
-}
-
-int run(const MigrateCommand& command, const Output& output) {
-  target::Target from = target::parse_target(command.from);
-  target::Target to = target::parse_target(command.to);
-  if (!command.plant.empty()) topdown::parse_plant(command.plant);
-  topdown::MigrateOptions options;
-  if (!command.kernels.empty()) {
-    options.user_sources = topdown::read_user_sources(command.kernels, to);
-  }
-  const topdown::PlanOptions plan = topdown::parse_plan(command.order, command.granularity);
-  command.ci.check();
-  const topdown::Tolerances tolerances = command.tolerance.load();
-  const device::HostLibraries libraries = command.libraries.load();
-  auto source_session = open_session(from, command.cache, libraries, command.remote);
-  CompileCache cache(command.cache);
-  // A trace wants one session from the first run to the last.
-  IsolationOptions isolation = command.isolation;
-  isolation.in_process |= !command.trace.file.empty();
-  PlatformUnderTest target = open_under_test(to, command.libraries, command.remote, isolation);
-  LoadedModel model = load_model(command.model, "", command.patterns, command.quantize);
-  std::vector<int32_t> prompt = encode_prompt(model, command.prompt);
-  if (!command.report.empty()) unwrap(make_folder(command.report));
-  if (!command.state.empty()) unwrap(make_folder(command.state));
-  Trace trace(command.trace);
-  trace.begin(*source_session, "from " + command.from);
-  if (target.session) trace.begin(*target.session, "to " + command.to);
-
-  Progress progress = Progress::to_stderr(output.json);
-  options.max_tokens = command.max_tokens;
-  options.validation_tokens = command.validation_tokens;
-  options.plan = plan;
-  options.tolerances = tolerances;
-  options.measure_speed = !command.report.empty();
-  options.stop_at_first = command.stop_at_first;
-  options.state = command.state;
-  options.eos = model.files.eos;
-  options.plant = command.plant;
-  options.libraries = library_options(libraries, command.patterns);
-  options.cache = cache.kernels();
-  options.cancelled = interrupted;
-  options.interrupt = &interrupt_flag();
-  options.progress = kernel_progress(progress, "migrate");
-  options.watch = kernel_rows(progress);
-  topdown::Migration migration =
-      topdown::migrate(model.files.module, model.files.weights, prompt,
-                       {from, source_session.get()}, target.platform, options);
-  progress.finish();
-  trace.write();
-  std::set<std::string> kernels(migration.untried.begin(), migration.untried.end());
-  for (const topdown::MigrationStep& step : migration.steps) kernels.insert(step.verdict.kernel);
-  warn_unused(command.tolerance, tolerances, kernels);
-
+topdown::ReportTexts texts_of(const MigrateCommand& command, const LoadedModel& model,
+                              const topdown::MigrationTarget& target,
+                              const topdown::Migration& migration) {
   topdown::ReportTexts texts;
   texts.model = command.model;
   texts.prompt = command.prompt;
   texts.source_text = model.tokenizer.decode(migration.source_tokens);
   texts.target_text = model.tokenizer.decode(migration.target_tokens);
   texts.failures = !command.report.empty();
-  texts.options = options_of(command);
-  texts.command = topdown::model_command("migrate", command.model, command.from, command.to,
-                                         command.prompt, texts.options) +
-                  " --validation-tokens " + std::to_string(command.validation_tokens);
+  texts.options = options_of(command, target.plant);
+  texts.command = command_line(command, {target.platform.target.text}, texts.options);
   texts.options.max_tokens = command.validation_tokens;
-  bool colors = terminal_has_colors(1);
-  output.line(styled(command.from + ": ", Style::kBold, colors) + command.prompt +
-              texts.source_text);
-  output.line("");
-  if (migration.source_nan) {
-    output.line(topdown::source_nan_text(*migration.source_nan));
-  } else {
-    output.line(topdown::verdict_header());
+  return texts;
+}
+
+void warn_unused_tolerances(const MigrateCommand& command, const topdown::Tolerances& tolerances,
+                            const topdown::Migrations& migrations) {
+  std::set<std::string> kernels;
+  for (const topdown::Migration& migration : migrations.targets) {
+    kernels.insert(migration.untried.begin(), migration.untried.end());
+    for (const topdown::MigrationStep& step : migration.steps) kernels.insert(step.verdict.kernel);
   }
-  for (const topdown::MigrationStep& step : migration.steps) {
-    output.line(topdown::verdict_row(step.verdict, topdown::outcome_of(step), colors));
-    for (const std::string& text :
-         {topdown::tolerance_text(step.verdict), topdown::source_text(step.verdict)}) {
-      if (!text.empty()) output.line("  " + text);
-    }
-  }
-  if (!migration.source_nan) output.line("");
-  if (migration.target_ran) {
-    output.line(styled(command.to + ": ", Style::kBold, colors) + command.prompt +
-                texts.target_text);
-    if (!migration.whole.failure.empty()) {
-      output.line("the target's own run failed: " + topdown::indented(migration.whole.failure));
-    } else if (migration.first_divergence < 0) {
-      output.line("identical token for token (" + std::to_string(migration.target_tokens.size()) +
-                  " tokens)");
-    } else {
-      output.line("first different token: " + std::to_string(migration.first_divergence) +
-                  (migration.tie ? ", a tie within the error bound" : ""));
-    }
-  }
-  if (migration.target_ran && migration.whole.failure.empty()) {
-    output.line(topdown::whole_model_text(migration.whole));
-  }
-  if (migration.resumed > 0) {
-    output.line(std::to_string(migration.resumed) + " of " +
-                std::to_string(migration.steps.size()) + " kernels were done before (" +
-                command.state + ")");
-  }
-  if (!migration.untried.empty()) {
-    output.line("stopped: " + std::to_string(migration.untried.size()) + " kernels were not tried");
-  }
-  if (!migration.source_nan) output.line(topdown::copies_text(migration));
-  const std::string user = topdown::user_kernels_text(topdown::verdicts_of(migration));
-  if (!user.empty()) output.line(user);
-  print_culprits(migration, output);
-  const std::string slow = topdown::slow_text(migration.speed, command.to);
-  if (!slow.empty()) output.line(slow);
-  Json json = topdown::migration_json(migration);
-  json.set("source_text", Json::string(texts.source_text));
-  json.set("target_text", Json::string(texts.target_text));
+  warn_unused(command.tolerance, tolerances, kernels);
+}
+
+int report_one(const MigrateCommand& command, const Output& output,
+               const topdown::Migration& migration, const topdown::ReportTexts& texts) {
+  print_source(output, command.from, texts);
+  print_migration(output, migration, texts, command.state);
+  const Json json = topdown::migration_json(migration, texts);
   if (!command.report.empty()) {
-    unwrap(topdown::write_failures(migration, command.report));
-    std::string page = command.report + "/report.html";
-    unwrap(write_text_atomic(page, topdown::migration_html(migration, texts)));
-    unwrap(write_text_atomic(command.report + "/report.json", json.dump(1) + "\n"));
-    output.line("report: " + page);
+    unwrap(topdown::write_report(migration, texts, json, command.report));
+    output.line("report: " + command.report + "/report.html");
   }
   command.ci.write(topdown::ci_report(
-      "tapml migrate " + command.model + ": " + command.from + " to " + command.to, migration));
+      "tapml migrate " + command.model + ": " + command.from + " to " + migration.target,
+      migration));
   output.document(json);
   return migration.passed() ? kDone : kDifference;
+}
+
+int report_several(const MigrateCommand& command, const Output& output,
+                   const topdown::Migrations& migrations, const topdown::MigrationsTexts& texts) {
+  print_source(output, command.from, texts.targets.at(0));
+  print_migrations(output, migrations, texts, command.state);
+  if (!command.report.empty()) {
+    unwrap(topdown::write_report(migrations, texts, command.report));
+    output.line("report: " + command.report + "/report.html");
+  }
+  command.ci.write(
+      topdown::ci_reports("tapml migrate " + command.model + ": " + command.from, migrations));
+  output.document(topdown::migrations_json(migrations, texts));
+  if (const Error* error = migrations.error()) return exit_code(*error);
+  return migrations.passed() ? kDone : kDifference;
+}
+
+int run(const MigrateCommand& command, const Output& output) {
+  target::Target from = target::parse_target(command.from);
+  Targets targets(command);
+  topdown::MigrateOptions options;
+  options.plan = topdown::parse_plan(command.order, command.granularity);
+  command.ci.check();
+  options.tolerances = command.tolerance.load();
+  const device::HostLibraries libraries = command.libraries.load();
+  auto source_session = open_session(from, command.cache, libraries, command.remote);
+  CompileCache cache(command.cache);
+  // A trace wants one session from the first run to the last.
+  IsolationOptions isolation = command.isolation;
+  isolation.in_process |= !command.trace.file.empty();
+  targets.open(isolation);
+  LoadedModel model = load_model(command.model, "", command.patterns, command.quantize);
+  std::vector<int32_t> prompt = encode_prompt(model, command.prompt);
+  if (!command.report.empty()) unwrap(make_folder(command.report));
+  if (!command.state.empty()) unwrap(make_folder(command.state));
+  Trace trace(command.trace);
+  trace.begin(*source_session, "from " + command.from);
+  targets.begin(trace);
+
+  Progress progress = Progress::to_stderr(output.json);
+  options.max_tokens = command.max_tokens;
+  options.validation_tokens = command.validation_tokens;
+  options.measure_speed = !command.report.empty();
+  options.stop_at_first = command.stop_at_first;
+  options.eos = model.files.eos;
+  options.libraries = library_options(libraries, command.patterns);
+  options.cache = cache.kernels();
+  options.cancelled = interrupted;
+  options.interrupt = &interrupt_flag();
+  options.progress = kernel_progress(progress, "migrate");
+  options.watch = kernel_rows(progress);
+  const topdown::Migrations migrations =
+      topdown::migrate(model.files.module, model.files.weights, prompt,
+                       {from, source_session.get()}, targets.all(), options);
+  progress.finish();
+  trace.write();
+  warn_unused_tolerances(command, options.tolerances, migrations);
+
+  topdown::MigrationsTexts texts;
+  texts.folders = targets.folders();
+  texts.command = command_line(command, command.to, options_of(command, command.plant));
+  for (size_t t = 0; t < migrations.targets.size(); ++t) {
+    texts.targets.push_back(texts_of(command, model, targets.all()[t], migrations.targets[t]));
+    if (targets.several()) texts.targets.back().above = "../report.html";
+  }
+  return targets.several() ? report_several(command, output, migrations, texts)
+                           : report_one(command, output, migrations.targets[0], texts.targets[0]);
 }
 
 }  // namespace
@@ -201,7 +237,9 @@ void add_migrate(Registration registration) {
   app->add_option("model", command->model, "Hugging Face model directory, or an executable")
       ->required();
   app->add_option("--from", command->from, "The trusted platform")->capture_default_str();
-  app->add_option("--to", command->to, "The new platform")->capture_default_str();
+  app->add_option("--to", command->to, "The new platform; several times: several at once")
+      ->allow_extra_args(false)
+      ->default_str("opencl");
   app->add_option("--prompt", command->prompt, "Text to run")->required();
   app->add_option("--max-tokens", command->max_tokens, "Tokens of the continuations")
       ->check(CLI::Range(1, 1000000))
@@ -217,8 +255,10 @@ void add_migrate(Registration registration) {
   app->add_option("--order", command->order, "Which kernels are tried first")
       ->check(CLI::IsMember({"execution", "cost", "risk"}))
       ->capture_default_str();
-  app->add_option("--granularity", command->granularity,
-                  "What moves together: kernel, layer, NAME=GLOB,GLOB,... of kernel names; several")
+  app->add_option(
+         "--granularity", command->granularity,
+         "What moves together: kernel, layer, NAME=GLOB,GLOB,... of kernel names; several; or "
+         "layer-by-layer")
       ->capture_default_str();
   auto* keep_going = app->add_flag("--keep-going", command->keep_going,
                                    "Goes on behind a kernel that stays on the source (default)");
@@ -236,7 +276,9 @@ void add_migrate(Registration registration) {
   command->ci.add_to(*app);
   command->tolerance.add_to(*app);
   add_options(*app, command->isolation);
-  app->add_option("--plant", command->plant, "KERNEL:KIND, plants a bug into the target");
+  app->add_option(
+      "--plant", command->plant,
+      "KERNEL:KIND, plants a bug into the target; TARGET/KERNEL:KIND into one of several");
   app->add_flag("--json", registration.output.json, "One JSON document on stdout");
   app->callback([command, registration] {
     registration.selected = [command, registration] { return run(*command, registration.output); };

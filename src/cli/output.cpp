@@ -3,6 +3,7 @@
 #include "base/host/interrupt.h"
 #include "base/host/terminal.h"
 #include "cli/command.h"
+#include "io/error_json.h"
 
 namespace tapml::cli {
 
@@ -35,16 +36,7 @@ void Output::document(const Json& document) const {
 
 int Output::error(const Error& error) const {
   if (json) {
-    std::string kind = error_kind_name(error.kind);
-    if (error.fault != PlatformFault::kNone) {
-      kind += std::string(": ") + platform_fault_name(error.fault);
-    }
-    document(Json::object({{"error", Json::object({{"kind", Json::string(kind)},
-                                                   {"message", Json::string(error.message)},
-                                                   {"where", Json::string(error.where)},
-                                                   {"expected", Json::string(error.expected)},
-                                                   {"found", Json::string(error.found)},
-                                                   {"hint", Json::string(error.hint)}})}}));
+    document(Json::object({{"error", error_json(error)}}));
     return exit_code(error);
   }
   if (interrupted()) {

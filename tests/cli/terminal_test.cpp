@@ -159,5 +159,24 @@ TEST_F(TerminalTable, AMigrationShowsItsHybrids) {
   EXPECT_EQ(count(screen, "\nkernel   "), 1) << screen;
 }
 
+TEST_F(TerminalTable, SeveralTargetsShareTheRowOfAKernel) {
+  const TerminalRun run =
+      run_on_terminal({"migrate", kDemoModel, "--from", "cpu", "--to", "cpu:threads=1", "--to",
+                       "cpu:threads=2", "--prompt", "Emma was", "--max-tokens", "1",
+                       "--validation-tokens", "0", "--plant", "cpu:threads=2/slice_:dropped-tail"},
+                      {.columns = 160});
+  EXPECT_EQ(run.exit_code, 1) << run.written;
+  EXPECT_EQ(run.screen.unknown(), "");
+  // The state is that of the target that needs looking at; the detail has both.
+  for (const char* part : {"\x1b[34mtesting", "cpu:threads=1 migrated, cpu:threads=2 testing",
+                           "cpu:threads=1 migrated, cpu:threads=2 migrated", "\x1b[31mdiffers",
+                           "cpu:threads=1 migrated, cpu:threads=2 differs", " on cpu:threads=2"}) {
+    EXPECT_NE(run.written.find(part), std::string::npos) << part;
+  }
+  const std::string screen = run.screen.text();
+  EXPECT_EQ(screen.find("testing"), std::string::npos) << screen;
+  EXPECT_NE(screen.find("1 of 2 targets run the whole model."), std::string::npos) << screen;
+}
+
 }  // namespace
 }  // namespace tapml

@@ -191,6 +191,115 @@ TEST(Migrate, AKindThatDoesNotBiteNamesThoseThatDo) {
                           2, {"no site of this kind", "dropped-tail"});
 }
 
+TEST(Migrate, LayerByLayer) {
+  TempFolder folder;
+  const ProgramResult result =
+      run_program(with(migrate("Emma was", "4"),
+                       {"--granularity", "layer-by-layer", "--plant", "slice_:dropped-tail",
+                        "--report", folder / "report", "--junit", folder / "junit.xml"}));
+  ASSERT_EQ(result.exit_code, 1) << result.all();
+  const Json json =
+      unwrap(parse_json(testing::read_bytes(folder / "report/report.json"), "report.json"));
+  const std::vector<std::string> culprits = strings(json.find("culprits"));
+  ASSERT_EQ(culprits.size(), 1u);
+  std::vector<std::string> names;
+  for (const Json& layer : json.find("layers")->items()) {
+    names.push_back(layer.find("layer")->as_string());
+    const bool wrong = names.back() == "model.norm";
+    EXPECT_EQ(strings(layer.find("left")), wrong ? culprits : std::vector<std::string>())
+        << names.back();
+    EXPECT_TRUE(layer.find("hybrid")->find("passed")->as_bool()) << names.back();
+  }
+  ASSERT_GE(names.size(), 9u);
+  EXPECT_EQ(names[0], "model.embed_tokens");
+  EXPECT_EQ(names[6], "model.layers.5");
+  EXPECT_NE(result.out.find("kernels stays: " + culprits[0]), std::string::npos) << result.out;
+  EXPECT_NE(result.err.find("migrate: " + std::to_string(names.size()) + " layers"),
+            std::string::npos)
+      << result.err;
+  EXPECT_NE(testing::read_bytes(folder / "junit.xml").find("name=\"layer model.layers.5\""),
+            std::string::npos);
+}
+
+// The outcomes of a kernel by target.
+std::map<std::string, std::string> outcomes_of(const Json& json, const std::string& kernel) {
+  std::map<std::string, std::string> outcomes;
+  for (const Json& row : json.find("kernels")->items()) {
+    if (row.find("kernel")->as_string() != kernel) continue;
+    for (const auto& [target, outcome] : row.find("outcomes")->members()) {
+      outcomes[target] = outcome.as_string();
+    }
+  }
+  return outcomes;
+}
+
+TEST(MigrateToSeveral, SideBySide) {
+  TempFolder folder;
+  const std::vector<std::string> args =
+      with(migrate("Emma was", "4"),
+           {"--to", "vulkan", "--plant", "vulkan/slice_:dropped-tail", "--report",
+            folder / "report", "--state", folder / "state", "--junit", folder / "junit.xml"});
+  const ProgramResult result = run_program(args);
+  ASSERT_EQ(result.exit_code, 1) << result.all();
+  EXPECT_EQ(testing::names_under(folder / "state"),
+            (std::set<std::string>{"opencl", "opencl/state.json", "vulkan", "vulkan/state.json"}));
+  const std::string json_text = testing::read_bytes(folder / "report/report.json");
+  const Json json = unwrap(parse_json(json_text, "report.json"));
+  const std::vector<Json>& targets = json.find("targets")->items();
+  ASSERT_EQ(targets.size(), 2u);
+  EXPECT_TRUE(targets[0].find("passed")->as_bool()) << "opencl has no bug";
+  const std::vector<std::string> culprits = strings(targets[1].find("culprits"));
+  ASSERT_EQ(culprits.size(), 1u);
+  EXPECT_TRUE(culprits[0].starts_with("slice_"));
+  EXPECT_EQ(outcomes_of(json, culprits[0]),
+            (std::map<std::string, std::string>{{"opencl", "migrated"}, {"vulkan", "differs"}}));
+  const std::set<std::string> files = testing::names_under(folder / "report");
+  for (const std::string file : {"report.html", "opencl/report.html", "opencl/report.json",
+                                 "vulkan/report.html", "vulkan/report.json"}) {
+    EXPECT_TRUE(files.contains(file)) << file;
+  }
+  EXPECT_TRUE(files.contains("vulkan/" + culprits[0] + "/suite/suite.json"));
+  EXPECT_EQ(
+      unwrap(parse_json(testing::read_bytes(folder / "report/vulkan/report.json"), "json")).dump(),
+      targets[1].dump());
+  for (const char* text : {"kernel ", " opencl         vulkan", "to vulkan\n",
+                           "same text      not run", "1 of 2 targets run the whole model."}) {
+    EXPECT_NE(result.out.find(text), std::string::npos) << text << "\n" << result.out;
+  }
+  const std::string junit = testing::read_bytes(folder / "junit.xml");
+  EXPECT_NE(junit.find("cpu to opencl\" tests="), std::string::npos) << junit;
+  EXPECT_NE(junit.find("cpu to vulkan\" tests="), std::string::npos) << junit;
+  // One target alone goes on from the state that it has among several.
+  const ProgramResult alone = run_program(
+      with(migrate("Emma was", "4", "vulkan"),
+           {"--plant", "slice_:dropped-tail", "--state", folder / "state/vulkan", "--json"}));
+  EXPECT_EQ(alone.exit_code, 1) << alone.all();
+  EXPECT_EQ(alone.json().find("resumed")->as_integer(),
+            std::ssize(alone.json().find("kernels")->items()));
+}
+
+TEST(MigrateToSeveral, OneThatIsNotThereTakesNothingFromTheOther) {
+  TempFolder folder;
+  const std::string place = "cpu@unix:" + (folder / "none");
+  const ProgramResult result =
+      run_program({"migrate", kDemoModel, "--from", "cpu", "--to", place, "--to", "cpu", "--prompt",
+                   "Emma was", "--max-tokens", "2", "--report", folder / "report"});
+  EXPECT_EQ(result.exit_code, 4) << result.all();
+  EXPECT_NE(result.err.find(place + " is left out from here on: "), std::string::npos)
+      << result.err;
+  EXPECT_NE(result.out.find("ended by an error: "), std::string::npos) << result.out;
+  const Json json =
+      unwrap(parse_json(testing::read_bytes(folder / "report/report.json"), "report.json"));
+  EXPECT_FALSE(json.find("passed")->as_bool());
+  const std::vector<Json>& targets = json.find("targets")->items();
+  ASSERT_EQ(targets.size(), 2u);
+  EXPECT_TRUE(targets[0].find("error")->find("kind")->as_string().starts_with("platform: "));
+  EXPECT_TRUE(targets[1].find("passed")->as_bool());
+  testing::expect_failure(
+      {"migrate", kDemoModel, "--to", place, "--to", place + "2", "--prompt", "Emma was"}, 4,
+      {"none"});
+}
+
 TEST(Migrate, InterruptedLeavesNoReport) {
   TempFolder folder;
   ProgramOptions options;

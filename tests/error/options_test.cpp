@@ -113,6 +113,16 @@ TEST(BadPlant, UnknownKindOrKernel) {
   migrate("matmul", {"KERNEL:KIND", "off-by-one"});
   migrate(":", {"KERNEL:KIND"});
   migrate("frobnicate_00000000:off-by-one", {"frobnicate_00000000", "rms_norm_"});
+  migrate("vulkan/rms_norm:off-by-one", {"\"vulkan\"", "TARGET/KERNEL:KIND", "opencl"});
+}
+
+TEST(BadTargets, OneTwice) {
+  expect_failure(
+      {"migrate", kDemoModel, "--prompt", "x", "--to", "cpu", "--to", "opencl", "--to", "cpu"}, 2,
+      {"a target is there twice", "--to", "cpu"});
+  // Each --to takes one: what follows is no target.
+  expect_failure({"migrate", "--to", "cpu", "/nonexistent/model", "--prompt", "x"}, 2,
+                 {"/nonexistent/model"});
 }
 
 }  // namespace

@@ -99,6 +99,63 @@ def test_migration_with_a_planted_bug(demo_suite, cpu, opencl):
     assert "differs" in str(step.verdict)
 
 
+def test_migration_to_several_devices(demo, demo_suite, cpu, opencl, tmp_path):
+    kernels = tapml.Suite.load(str(demo_suite)).kernels
+    name = next(kernel.name for kernel in kernels if kernel.name.startswith("slice_"))
+    with tapml.cpu(threads=1) as other:
+        steps = []
+        arguments = dict(max_tokens=2, validation_tokens=1, state=tmp_path / "state")
+        both = tapml.migrate(demo, cpu, [opencl, other], "In the beginning",
+                             plant=f"{other.target}/{name}:dropped-tail",
+                             report=tmp_path / "report", junit=tmp_path / "junit.xml",
+                             progress=lambda step, done, total: steps.append(step), **arguments)
+        assert isinstance(both, tapml.Migrations) and not both.passed and steps.count("carve") == 1
+        right, wrong = both.targets
+        assert right.passed and right.error is None and right.target == "opencl"
+        assert wrong.culprits == (name,) and not wrong.target_ran
+        assert both.outcomes[name] == {"opencl": "migrated", other.target: "differs"}
+        assert set(both.outcomes) == {step.kernel for step in right.steps}
+        document = both.to_dict()
+        assert [one["target"] for one in document["targets"]] == ["opencl", other.target]
+        assert both.seconds >= max(one.seconds for one in both.targets)
+        folder = "cpu-threads=1"
+        for page in ["report.html", "opencl/report.html", f"{folder}/report.html",
+                     f"{folder}/{name}/suite/suite.json"]:
+            assert (tmp_path / "report" / page).exists(), page
+        assert "../report.html" in (tmp_path / "report" / folder / "report.html").read_text()
+        assert (tmp_path / "junit.xml").read_text().count("<testsuite ") == 2
+        # One of them alone: its page leads nowhere else, and its state is its own.
+        right.save_report(str(tmp_path / "alone"))
+        assert "../report.html" not in (tmp_path / "alone" / "report.html").read_text()
+        again = tapml.migrate(demo, cpu, opencl, "In the beginning",
+                              **{**arguments, "state": tmp_path / "state" / "opencl"})
+        assert isinstance(again, tapml.Migration) and again.resumed == len(again.steps)
+        with pytest.raises(tapml.UserError, match="twice"):
+            tapml.migrate(demo, cpu, [opencl, opencl], "In the beginning")
+        with pytest.raises(tapml.UserError, match="TARGET/KERNEL:KIND"):
+            tapml.migrate(demo, cpu, (opencl, other), "In the beginning",
+                          plant=f"vulkan/{name}:dropped-tail")
+    with pytest.raises(tapml.UserError, match="nothing to move to"):
+        tapml.migrate(demo, cpu, [], "In the beginning")
+
+
+def test_migration_layer_by_layer(demo, cpu, opencl, tmp_path):
+    result = tapml.migrate(demo, cpu, opencl, "In the beginning", max_tokens=2, validation_tokens=1,
+                           granularity="layer-by-layer", report=tmp_path / "report")
+    assert result.passed and all(step.migrated for step in result.steps)
+    names = [layer.layer for layer in result.layers]
+    assert names[:3] == ["model.embed_tokens", "model.layers.0", "model.layers.1"]
+    assert "lm_head" in names and isinstance(result.layers[0], tapml.LayerStep)
+    calls = [layer.dispatched for layer in result.layers]
+    assert calls == sorted(calls) and calls[0] > 0
+    for layer in result.layers:
+        assert layer.left == () and layer.tried and layer.kernels and layer.max_abs <= layer.bound
+    assert [one["layer"] for one in result.to_dict()["layers"]] == names
+    assert "Layer by layer" in (tmp_path / "report" / "report.html").read_text()
+    with pytest.raises(tapml.UserError, match="layer-by-layer"):
+        tapml.migrate(demo, cpu, opencl, "In", granularity=["layer-by-layer", "kernel"])
+
+
 def test_progress_may_raise(demo, cpu, opencl):
     def stop(step, done, total):
         raise StopIteration(step)

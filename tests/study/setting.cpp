@@ -120,7 +120,8 @@ topdown::Migration Setting::migrate(const std::vector<int32_t>& prompt) {
   options.max_tokens = kForced;
   options.validation_tokens = kForced;
   options.cache = cache();
-  return topdown::migrate(model_.module, model_.weights, prompt, source_, target_, options);
+  return topdown::migrate(model_.module, model_.weights, prompt, source_,
+                          topdown::MigrationTarget{target_}, options);
 }
 
 }  // namespace tapml::study

@@ -57,6 +57,40 @@ TEST(CiReport, JUnitOfAReplay) {
       "  </testsuite>\n</testsuites>\n");
 }
 
+TEST(CiReport, ASuiteForEachTarget) {
+  Migrations migrations;
+  migrations.targets.resize(2);
+  migrations.targets[0].target = "opencl";
+  migrations.targets[0].steps = {norm_step("a_1", true)};
+  migrations.targets[1].target = "vulkan";
+  migrations.targets[1].untried = {"a_1"};
+  migrations.targets[1].error = platform_error(PlatformFault::kLost, "it is <gone>");
+  const std::vector<CiReport> reports = ci_reports("migrate m: cpu", migrations);
+  ASSERT_EQ(reports.size(), 2u);
+  EXPECT_FALSE(reports[1].passed);
+  EXPECT_EQ(
+      junit_xml(reports),
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+      "<testsuites tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"1\" time=\"0.250\">\n"
+      "  <testsuite name=\"migrate m: cpu to opencl\" tests=\"1\" failures=\"0\" errors=\"0\" "
+      "skipped=\"0\" time=\"0.250\">\n"
+      "    <testcase classname=\"migrate m: cpu to opencl\" name=\"a_1\" time=\"0.250\"/>\n"
+      "  </testsuite>\n"
+      "  <testsuite name=\"migrate m: cpu to vulkan\" tests=\"2\" failures=\"1\" errors=\"0\" "
+      "skipped=\"1\" time=\"0.000\">\n"
+      "    <testcase classname=\"migrate m: cpu to vulkan\" name=\"target\" time=\"0.000\">\n"
+      "      <failure type=\"lost\" message=\"lost\">it is &lt;gone&gt;\n</failure>\n"
+      "    </testcase>\n"
+      "    <testcase classname=\"migrate m: cpu to vulkan\" name=\"a_1\" time=\"0.000\"><skipped "
+      "message=\"not tried\"/></testcase>\n"
+      "  </testsuite>\n</testsuites>\n");
+  const std::string markdown = markdown_summary(reports);
+  EXPECT_LT(markdown.find("## migrate m: cpu to opencl"),
+            markdown.find("## migrate m: cpu to vulkan"));
+  EXPECT_NE(markdown.find("**Failed**: Ended by an error, with 0 kernels tried"), std::string::npos)
+      << markdown;
+}
+
 TEST(CiReport, AMigrationThatStopped) {
   Migration migration;
   migration.steps = {norm_step("a_1", true), norm_step("b_2", false)};

@@ -10,6 +10,7 @@
 #include "support/expect_error.h"
 #include "support/sanitized.h"
 #include "support/temp_folder.h"
+#include "topdown/asked_migration.h"
 #include "topdown/described_session.h"
 #include "topdown/losing_session.h"
 #include "topdown/migrate/migration_state.h"
@@ -21,53 +22,10 @@
 namespace tapml::topdown {
 namespace {
 
-Migration migrated(MigrateOptions options, std::unique_ptr<runtime::Session> to,
-                   const std::vector<int32_t>& prompt = kPrompt) {
-  options.cache = &kernel_cache();
-  auto from = testing::open_session("cpu");
-  const Platform source{target::parse_target("cpu"), from.get(), {}};
-  const Platform target{target::parse_target("cpu"), to.get(), {}};
-  return migrate(small_model().golden.model.module, small_model().golden.model.weights, prompt,
-                 source, target, options);
-}
-
-Migration migrated(const MigrateOptions& options) {
-  return migrated(options, testing::open_session("cpu"));
-}
-
-MigrateOptions short_run() {
-  MigrateOptions options;
-  options.max_tokens = 3;
-  options.validation_tokens = 2;
-  return options;
-}
-
 // What an ordinary migration is.
 const Migration& plain() {
   static const Migration migration = migrated(short_run());
   return migration;
-}
-
-std::vector<std::string> kernels_of(const Migration& migration) {
-  std::vector<std::string> names;
-  for (const MigrationStep& step : migration.steps) names.push_back(step.verdict.kernel);
-  return names;
-}
-
-// What is the same in every run of one migration: all but times and copies.
-std::string result_of(const Migration& migration) {
-  std::string text;
-  for (MigrationStep step : migration.steps) {
-    step.verdict.seconds = 0;
-    step.copies = {};  // what the run before has left on the other side is not copied
-    text += step_json(step).dump() + "\n";
-  }
-  Migration rest = migration;
-  rest.steps.clear();
-  rest.seconds = 0;
-  rest.timeline.clear();
-  rest.resumed = 0;
-  return text + migration_json(rest).dump();
 }
 
 class MigrationOrders : public ::testing::Test {
@@ -186,7 +144,7 @@ TEST(Migrate, EveryOrderAndGranularityMovesEverything) {
   std::vector<std::string> sorted = kernels_of(plain());
   std::ranges::sort(sorted);
   for (MigrationOrder order : {MigrationOrder::kCost, MigrationOrder::kRisk}) {
-    MigrateOptions options = short_run();
+    Asked options = short_run();
     options.plan.order = order;
     options.plan.by_layer = order == MigrationOrder::kCost;
     const Migration other = migrated(options);
@@ -199,7 +157,7 @@ TEST(Migrate, EveryOrderAndGranularityMovesEverything) {
 }
 
 TEST(Migrate, OnlyWhatIsWrongInAGroupStays) {
-  MigrateOptions options = short_run();
+  Asked options = short_run();
   options.plan.groups = {parse_kernel_group("all=*")};
   const std::string victim = kernels_of(plain()).at(3);
   options.plant = victim + ":wrong-constant";
@@ -212,7 +170,7 @@ TEST(Migrate, OnlyWhatIsWrongInAGroupStays) {
 }
 
 TEST(Migrate, StopsAtTheFirstThatStays) {
-  MigrateOptions options = short_run();
+  Asked options = short_run();
   const std::vector<std::string> all = kernels_of(plain());
   options.plant = all.at(3) + ":wrong-constant";
   options.stop_at_first = true;
@@ -246,7 +204,7 @@ class OtherTokenSession : public runtime::ForwardingSession {
 
 // One platform goes on where the other ends the text; the judge finds both as likely.
 TEST(Migrate, ATieWithAStopTokenIsATie) {
-  MigrateOptions options = short_run();
+  Asked options = short_run();
   options.cache = &kernel_cache();
   const std::vector<int32_t>& tokens = plain().source_tokens;
   const int32_t first = tokens.at(0);
@@ -267,9 +225,9 @@ TEST(Migrate, ATieWithAStopTokenIsATie) {
     tied["model.embed_tokens.weight"] = rows;
     auto from = testing::open_session("cpu");
     OtherTokenSession to(first, stop);
-    const Migration migration = migrate(small_model().golden.model.module, tied, kPrompt,
-                                        {target::parse_target("cpu"), from.get(), {}},
-                                        {target::parse_target("cpu"), &to, {}}, options);
+    const Migration migration =
+        migrate(small_model().golden.model.module, tied, kPrompt,
+                {target::parse_target("cpu"), from.get(), {}}, options.target(to), options);
     EXPECT_EQ(migration.source_tokens, tokens);
     EXPECT_TRUE(migration.target_ran);
     EXPECT_TRUE(migration.target_tokens.empty());
@@ -280,12 +238,12 @@ TEST(Migrate, ATieWithAStopTokenIsATie) {
 }
 
 TEST(Migrate, NaNOfTheSourceIsToldBeforeAnyKernelIsTried) {
-  MigrateOptions options = short_run();
+  Asked options = short_run();
   options.cache = &kernel_cache();
   auto from = testing::open_session("cpu"), to = testing::open_session("cpu");
-  const Migration migration = migrate(small_model().golden.model.module, weights_with_nan(),
-                                      kPrompt, {target::parse_target("cpu"), from.get(), {}},
-                                      {target::parse_target("cpu"), to.get(), {}}, options);
+  const Migration migration =
+      migrate(small_model().golden.model.module, weights_with_nan(), kPrompt,
+              {target::parse_target("cpu"), from.get(), {}}, options.target(*to), options);
   ASSERT_TRUE(migration.source_nan);
   EXPECT_TRUE(migration.source_nan->kernel.starts_with("rms_norm_"))
       << migration.source_nan->kernel;
@@ -303,7 +261,7 @@ TEST(Migrate, NaNOfTheSourceIsToldBeforeAnyKernelIsTried) {
 // The others move, and their tests say nothing of what cannot run.
 TEST(Migrate, AKernelBeyondALimitOfTheDeviceStays) {
   const std::string victim = kernels_of(plain()).at(3);
-  MigrateOptions options = short_run();
+  Asked options = short_run();
   const testing::TempFolder folder;
   options.user_sources = too_large_for_devices(small_model().golden.model.module, victim, folder);
   auto session = std::make_unique<DescribedSession>();
@@ -322,7 +280,7 @@ TEST(Migrate, AKernelBeyondALimitOfTheDeviceStays) {
 }
 
 TEST(MigrationState, AMigrationGoesOnWhereTheDeviceWasLost) {
-  MigrateOptions options = short_run();
+  Asked options = short_run();
   const Migration& whole = plain();
   testing::TempFolder folder;
   options.state = folder / "state";
@@ -348,7 +306,7 @@ TEST(MigrationState, AMigrationGoesOnWhereTheDeviceWasLost) {
 }
 
 TEST(MigrationState, AMigrationGoesOnWhereItWasInterrupted) {
-  MigrateOptions options = short_run();
+  Asked options = short_run();
   options.plan.order = MigrationOrder::kRisk;
   const Migration whole = migrated(options);
   testing::TempFolder folder;
@@ -368,7 +326,7 @@ TEST(MigrationState, AMigrationGoesOnWhereItWasInterrupted) {
 
 TEST(MigrationState, ThatOfAnotherMigrationIsRefused) {
   testing::TempFolder folder;
-  MigrateOptions options = short_run();
+  Asked options = short_run();
   options.state = folder / "state";
   EXPECT_TRUE(migrated(options).passed());
   const std::string kept = testing::read_bytes(folder / "state/state.json");
@@ -444,7 +402,7 @@ TEST(MigrationState, DamageIsRefused) {
 
 TEST(MigrationState, WhatHasOtherCodeIsTriedAgain) {
   testing::TempFolder folder;
-  MigrateOptions options = short_run();
+  Asked options = short_run();
   options.state = folder / "state";
   const Migration first = migrated(options);
   EXPECT_TRUE(first.passed());
@@ -461,7 +419,7 @@ TEST(MigrationState, WhatHasOtherCodeIsTriedAgain) {
 // A driver compiles, so that another one may make other code of the same source.
 TEST(MigrationState, AnotherDriverIsTriedAgain) {
   testing::TempFolder folder;
-  MigrateOptions options = short_run();
+  Asked options = short_run();
   options.state = folder / "state";
   auto session = std::make_unique<DescribedSession>();
   session->described.version = "driver 1";

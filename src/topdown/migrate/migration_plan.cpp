@@ -15,6 +15,8 @@ namespace tapml::topdown {
 
 namespace {
 
+constexpr const char* kLayerByLayer = "layer-by-layer";
+
 const std::string& name_of(const Suite& suite, int32_t kernel) {
   return suite.kernels[static_cast<size_t>(kernel)].name;
 }
@@ -95,7 +97,8 @@ KernelGroup parse_kernel_group(const std::string& text) {
   }
   if (group.name.empty() || std::ranges::find(group.globs, "") != group.globs.end()) {
     throw_user("no group of kernels", "--granularity",
-               "kernel, layer, NAME=GLOB,GLOB,... or a GLOB of kernel names", "\"" + text + "\"");
+               "kernel, layer, layer-by-layer, NAME=GLOB,GLOB,... or a GLOB of kernel names",
+               "\"" + text + "\"");
   }
   return group;
 }
@@ -114,9 +117,16 @@ PlanOptions parse_plan(const std::string& order, const std::vector<std::string>&
   for (const std::string& text : granularity) {
     if (text == "layer") {
       plan.by_layer = true;
+    } else if (text == kLayerByLayer) {
+      plan.layer_by_layer = true;
     } else if (text != "kernel") {
       plan.groups.push_back(parse_kernel_group(text));
     }
+  }
+  if (plan.layer_by_layer && granularity.size() > 1) {
+    throw_user("layers that move one after the other have no groups",
+               "--granularity " + std::string(kLayerByLayer), "nothing beside it",
+               std::to_string(granularity.size()) + " granularities");
   }
   return plan;
 }

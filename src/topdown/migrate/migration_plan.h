@@ -29,10 +29,13 @@ struct PlanOptions {
   // together; else each kernel alone.
   bool by_layer = false;
   std::vector<KernelGroup> groups;  // take their kernels first
+  // Kernels are tested one by one, and move layer by layer where they are called (LayerMoves).
+  // Neither of the two above then.
+  bool layer_by_layer = false;
 };
 
 // From an order's name, and what moves together: "kernel", "layer" and groups as
-// parse_kernel_group() takes them. UserError.
+// parse_kernel_group() takes them, or "layer-by-layer" alone. UserError.
 PlanOptions parse_plan(const std::string& order, const std::vector<std::string>& granularity);
 
 struct MigrationUnit {

@@ -137,6 +137,10 @@ void MigrationState::read(const std::string& text) {
       steps_.push_back(std::move(step));
     }
   }
+  const std::vector<Json>* layers = unwrap(top.optional_array("layers"));
+  for (size_t i = 0; layers && stale + ended == 0 && i < layers->size(); ++i) {
+    layers_.push_back(unwrap(read_layer(JsonObjectReader((*layers)[i], file_, "layers"))));
+  }
   if (stale > 0) {
     log_warning(file_ + ": " + std::to_string(stale) +
                 " kernels have other code for the target, or another device or driver, than when "
@@ -166,6 +170,16 @@ std::vector<MigrationStep> MigrationState::steps_of(const std::string& unit,
   return result;
 }
 
+const LayerStep* MigrationState::layer(const std::string& name) const {
+  const auto found = std::ranges::find(layers_, name, &LayerStep::layer);
+  return found == layers_.end() ? nullptr : &*found;
+}
+
+void MigrationState::add(const LayerStep& layer, const std::vector<MigrationStep>& steps) {
+  layers_.push_back(layer);
+  add(steps);
+}
+
 void MigrationState::add(const std::vector<MigrationStep>& steps) {
   // In the place of what counts no more because another one of its unit does not.
   for (const MigrationStep& step : steps) {
@@ -182,9 +196,10 @@ void MigrationState::add(const std::vector<MigrationStep>& steps) {
     item.set("code", Json::string(code_of(step)));
     items.push_back(std::move(item));
   }
-  const Json json = Json::object({{"tapml_migration", Json::integer(kSchema)},
-                                  {"of", Json::object(std::move(of))},
-                                  {"steps", Json::array(std::move(items))}});
+  Json json = Json::object({{"tapml_migration", Json::integer(kSchema)},
+                            {"of", Json::object(std::move(of))},
+                            {"steps", Json::array(std::move(items))}});
+  if (!layers_.empty()) json.set("layers", layers_json(layers_));
   unwrap(write_text_atomic(file_, json.dump(1) + "\n"));
 }
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "topdown/migrate/migrate.h"
+#include "topdown/migrate/migration.h"
 
 namespace tapml::topdown {
 
@@ -39,6 +39,12 @@ class MigrationState {
   // Keeps them: the file is written whole or not at all.
   void add(const std::vector<MigrationStep>& steps);
 
+  // Layers count as long as every step does: none is there where one is tried again.
+  const std::vector<LayerStep>& layers() const { return layers_; }
+  const LayerStep* layer(const std::string& name) const;  // null: it is not done
+  // Keeps it with the steps of its kernels, which it may have changed.
+  void add(const LayerStep& layer, const std::vector<MigrationStep>& steps);
+
  private:
   MigrationState(std::string file, MigrationIdentity identity, CodeDigests code)
       : file_(std::move(file)), identity_(std::move(identity)), code_(std::move(code)) {}
@@ -49,6 +55,7 @@ class MigrationState {
   MigrationIdentity identity_;
   CodeDigests code_;
   std::vector<MigrationStep> steps_;
+  std::vector<LayerStep> layers_;
 };
 
 }  // namespace tapml::topdown

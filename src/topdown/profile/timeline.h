@@ -26,6 +26,7 @@ class Timeline {
     if (open_) spans_.back().seconds = now() - spans_.back().start;
     open_ = false;
   }
+  const std::vector<TimelineSpan>& spans() const { return spans_; }
   std::vector<TimelineSpan> take() {
     end();
     return std::move(spans_);

@@ -6,23 +6,30 @@ namespace tapml::topdown {
 
 namespace {
 
-// Sends kernels to a runner.
+// Sends calls to a runner.
 class Moved : public runtime::Dispatcher {
  public:
-  Moved(runtime::KernelRunner& runner, const std::set<std::string>& kernels) : runner_(runner) {
-    for (const std::string& kernel : kernels) {
-      numbers_[kernel] = runner.executable().find_kernel(kernel);
+  Moved(runtime::KernelRunner& runner, CallChoice choice)
+      : runner_(runner), choice_(std::move(choice)) {
+    const std::vector<KernelInfo>& kernels = runner.executable().kernels;
+    for (size_t i = 0; i < kernels.size(); ++i) {
+      numbers_[kernels[i].name] = static_cast<int32_t>(i);
     }
   }
   Route route(const runtime::CallSite& site) noexcept override {
     auto it = numbers_.find(site.kernel->name);
-    return it == numbers_.end() || it->second < 0 ? Route{} : Route{&runner_, it->second};
+    return it == numbers_.end() || !choice_(site) ? Route{} : Route{&runner_, it->second};
   }
 
  private:
   runtime::KernelRunner& runner_;
+  CallChoice choice_;
   std::map<std::string, int32_t> numbers_;
 };
+
+CallChoice calls_of(const std::set<std::string>& kernels) {
+  return [&](const runtime::CallSite& site) { return kernels.contains(site.kernel->name); };
+}
 
 }  // namespace
 
@@ -38,7 +45,11 @@ Hybrid::~Hybrid() {
 
 ModelCheck Hybrid::check(const std::set<std::string>& kernels, const ModelJudge& judge,
                          const ForcedRun& run) {
-  Moved moved(sandbox_.runner(), kernels);
+  return check(calls_of(kernels), judge, run);
+}
+
+ModelCheck Hybrid::check(const CallChoice& choice, const ModelJudge& judge, const ForcedRun& run) {
+  Moved moved(sandbox_.runner(), choice);
   runtime::CallPoint& call_point = source_.vm().call_point();
   const int64_t before = call_point.dispatched();
   const runtime::CopyCount copied = call_point.copies();
@@ -62,7 +73,7 @@ void TargetHybrid::end() {
 
 ModelCheck TargetHybrid::check(const std::set<std::string>& away, const ModelJudge& judge,
                                const ForcedRun& run) {
-  Moved moved(source_.runner(), away);
+  Moved moved(source_.runner(), calls_of(away));
   ModelCheck check = contained_check(target_, judge, [&] {
     if (!engine_) {
       engine_ = unwrap(llm::Engine::create(target_.session(), executable_, weights_));

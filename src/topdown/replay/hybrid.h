@@ -1,6 +1,7 @@
 // Hybrid runs: the source's virtual machine with some kernels on the platform under test.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -11,6 +12,9 @@
 #include "topdown/verdict/model_check.h"
 
 namespace tapml::topdown {
+
+// Which calls run on the platform under test.
+using CallChoice = std::function<bool(const runtime::CallSite& site)>;
 
 class Hybrid {
  public:
@@ -24,6 +28,8 @@ class Hybrid {
   // check that failed; other errors are thrown.
   ModelCheck check(const std::set<std::string>& kernels, const ModelJudge& judge,
                    const ForcedRun& run);
+  // The same with the calls that `choice` has.
+  ModelCheck check(const CallChoice& choice, const ModelJudge& judge, const ForcedRun& run);
   int64_t runs() const { return runs_; }
   // Of the last one: calls on the target, copies between the two sessions.
   int64_t dispatched() const { return dispatched_; }

@@ -22,6 +22,7 @@ struct KernelEvent {
   const KernelVerdict* verdict = nullptr;
   std::string outcome;  // "migrated", "differs", ...
   bool good = false;
+  std::string target;  // of several; empty: there is one
 };
 using KernelWatcher = std::function<void(const KernelEvent& event)>;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "topdown/report/html.h"
+#include "topdown/report/layer_table.h"
 #include "topdown/report/localize_report.h"
 #include "topdown/report/pass_report.h"
 #include "topdown/report/report.h"
@@ -68,6 +69,20 @@ CiCase model_case(const std::string& name, const ModelCheck& check, bool passed)
   return one;
 }
 
+CiCase layer_case(const LayerStep& layer) {
+  CiCase one = skipped_case("layer " + layer.layer, layer_outcome(layer));
+  one.layers = layer.layer;
+  if (!layer.tried) return one;
+  one.result = layer.left.empty() ? CiCase::Result::kPassed : CiCase::Result::kFailed;
+  if (layer.hybrid.positions > 0) {
+    one.error = number(layer.hybrid.max_abs);
+    one.bound = number(layer.hybrid.bound);
+    one.details = whole_model_text(layer.hybrid) + "\n";
+  }
+  for (const std::string& kernel : layer.left) one.details += kernel + " stays on the source\n";
+  return one;
+}
+
 CiCase source_case(const SourceNaN& nan) {
   CiCase one;
   one.name = "source's own run";
@@ -75,6 +90,16 @@ CiCase source_case(const SourceNaN& nan) {
   one.result = CiCase::Result::kFailed;
   one.outcome = "NaN";
   one.details = source_nan_text(nan) + "\n";
+  return one;
+}
+
+CiCase error_case(const Error& error) {
+  CiCase one;
+  one.name = "target";
+  one.result = CiCase::Result::kFailed;
+  one.outcome = error.kind == ErrorKind::kPlatform ? platform_fault_name(error.fault)
+                                                   : error_kind_name(error.kind);
+  one.details = error.to_string() + "\n";
   return one;
 }
 
@@ -121,6 +146,7 @@ CiReport ci_report(const std::string& title, const Migration& migration) {
   report.passed = migration.passed();
   report.verdict = migration_verdict(migration);
   if (migration.source_nan) report.cases.push_back(source_case(*migration.source_nan));
+  if (migration.error) report.cases.push_back(error_case(*migration.error));
   for (const MigrationStep& step : migration.steps) {
     CiCase one = kernel_case(step.verdict, outcome_of(step), step.migrated);
     if (step.verdict.passed && !step.migrated) {
@@ -132,6 +158,7 @@ CiReport ci_report(const std::string& title, const Migration& migration) {
   for (const std::string& name : migration.untried) {
     report.cases.push_back(skipped_case(name, "not tried"));
   }
+  for (const LayerStep& layer : migration.layers) report.cases.push_back(layer_case(layer));
   if (migration.target_ran) {
     CiCase one = model_case("whole model", migration.whole, report.passed);
     if (!report.passed && migration.whole.passed) {
@@ -142,6 +169,14 @@ CiReport ci_report(const std::string& title, const Migration& migration) {
     report.cases.push_back(std::move(one));
   }
   return report;
+}
+
+std::vector<CiReport> ci_reports(const std::string& title, const Migrations& migrations) {
+  std::vector<CiReport> reports;
+  for (const Migration& migration : migrations.targets) {
+    reports.push_back(ci_report(title + " to " + migration.target, migration));
+  }
+  return reports;
 }
 
 CiReport ci_report(const std::string& title, const Localization& localization) {
@@ -193,21 +228,42 @@ CiReport ci_report(const std::string& title, const PassBisection& bisection) {
   return report;
 }
 
-std::string junit_xml(const CiReport& report) {
-  int64_t failures = 0, skipped = 0;
+namespace {
+
+// Of a suite, or of all of them.
+struct CaseCounts {
+  size_t tests = 0, failures = 0, skipped = 0;
   double time = 0;
+  CaseCounts& operator+=(const CaseCounts& other) {
+    tests += other.tests;
+    failures += other.failures;
+    skipped += other.skipped;
+    time += other.time;
+    return *this;
+  }
+  std::string text() const {
+    char took[64];
+    std::snprintf(took, sizeof took, "%.3f", time);
+    return "tests=\"" + std::to_string(tests) + "\" failures=\"" + std::to_string(failures) +
+           "\" errors=\"0\" skipped=\"" + std::to_string(skipped) + "\" time=\"" + took + "\"";
+  }
+};
+
+// Adds what it has to `all`.
+std::string junit_suite(const CiReport& report, CaseCounts& all) {
+  CaseCounts counts{.tests = report.cases.size()};
   std::string cases;
   for (const CiCase& one : report.cases) {
-    time += one.seconds;
+    counts.time += one.seconds;
     char text[64];
     std::snprintf(text, sizeof text, "%.3f", one.seconds);
     cases += "    <testcase classname=\"" + escaped(report.title) + "\" name=\"" +
              escaped(one.name) + "\" time=\"" + text + "\"";
     if (one.result == CiCase::Result::kSkipped) {
-      ++skipped;
+      ++counts.skipped;
       cases += "><skipped message=\"" + escaped(one.outcome) + "\"/></testcase>\n";
     } else if (one.result == CiCase::Result::kFailed) {
-      ++failures;
+      ++counts.failures;
       cases += ">\n      <failure type=\"" + escaped(one.outcome) + "\" message=\"" +
                escaped(one.outcome + (one.layers.empty() ? "" : ", layers " + one.layers)) + "\">" +
                escaped(one.details) + "</failure>\n    </testcase>\n";
@@ -217,14 +273,27 @@ std::string junit_xml(const CiReport& report) {
       cases += "/>\n";
     }
   }
-  char text[64];
-  std::snprintf(text, sizeof text, "%.3f", time);
-  const std::string counts = "tests=\"" + std::to_string(report.cases.size()) + "\" failures=\"" +
-                             std::to_string(failures) + "\" errors=\"0\" skipped=\"" +
-                             std::to_string(skipped) + "\" time=\"" + text + "\"";
-  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites " + counts +
-         ">\n  <testsuite name=\"" + escaped(report.title) + "\" " + counts + ">\n" + cases +
-         "  </testsuite>\n</testsuites>\n";
+  all += counts;
+  return "  <testsuite name=\"" + escaped(report.title) + "\" " + counts.text() + ">\n" + cases +
+         "  </testsuite>\n";
+}
+
+}  // namespace
+
+std::string junit_xml(const std::vector<CiReport>& reports) {
+  CaseCounts all;
+  std::string suites;
+  for (const CiReport& report : reports) suites += junit_suite(report, all);
+  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites " + all.text() + ">\n" + suites +
+         "</testsuites>\n";
+}
+
+std::string markdown_summary(const std::vector<CiReport>& reports) {
+  std::string text;
+  for (const CiReport& report : reports) {
+    text += (text.empty() ? "" : "\n") + markdown_summary(report);
+  }
+  return text;
 }
 
 std::string markdown_summary(const CiReport& report) {

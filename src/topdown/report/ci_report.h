@@ -7,7 +7,7 @@
 
 #include "topdown/localize/bisect_passes.h"
 #include "topdown/localize/localize.h"
-#include "topdown/migrate/migrate.h"
+#include "topdown/migrate/migration.h"
 
 namespace tapml::topdown {
 
@@ -32,13 +32,18 @@ struct CiReport {
 
 CiReport ci_report(const std::string& title, const std::vector<KernelVerdict>& verdicts);
 CiReport ci_report(const std::string& title, const Migration& migration);
+// One for each target; `title` names no target.
+std::vector<CiReport> ci_reports(const std::string& title, const Migrations& migrations);
 CiReport ci_report(const std::string& title, const Localization& localization);
 // A case for each culprit among the passes, and the whole model.
 CiReport ci_report(const std::string& title, const PassBisection& bisection);
 
-// One suite with one case each; whatever stands in texts, the document is well-formed.
-std::string junit_xml(const CiReport& report);
-// Verdict, what failed with its details, and a table of the rest.
+// A suite for each report with one case each; whatever stands in texts, the document is
+// well-formed.
+std::string junit_xml(const std::vector<CiReport>& reports);
+inline std::string junit_xml(const CiReport& report) { return junit_xml(std::vector{report}); }
+// Verdict, what failed with its details, and a table of the rest; one report behind the other.
 std::string markdown_summary(const CiReport& report);
+std::string markdown_summary(const std::vector<CiReport>& reports);
 
 }  // namespace tapml::topdown

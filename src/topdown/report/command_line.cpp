@@ -60,10 +60,17 @@ CommandOptions with_absolute_paths(CommandOptions options) {
 std::string model_command(const std::string& command, const std::string& model,
                           const std::string& source, const std::string& target,
                           const std::string& prompt, const CommandOptions& options) {
+  return model_command(command, model, source, std::vector{target}, prompt, options);
+}
+
+std::string model_command(const std::string& command, const std::string& model,
+                          const std::string& source, const std::vector<std::string>& targets,
+                          const std::string& prompt, const CommandOptions& options) {
   std::string line = "tapml " + command + " " + quoted_word(model);
   add(line, "--quantize", options.quantize);
-  line += " --from " + quoted_word(source) + " --to " + quoted_word(target) + " --prompt " +
-          quoted_word(prompt);
+  line += " --from " + quoted_word(source);
+  for (const std::string& target : targets) line += " --to " + quoted_word(target);
+  line += " --prompt " + quoted_word(prompt);
   if (options.max_tokens) line += " --max-tokens " + std::to_string(*options.max_tokens);
   return line + shared_words(options);
 }

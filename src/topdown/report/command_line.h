@@ -36,6 +36,10 @@ std::string quoted_word(const std::string& text);  // one word of a shell's comm
 std::string model_command(const std::string& command, const std::string& model,
                           const std::string& source, const std::string& target,
                           const std::string& prompt, const CommandOptions& options);
+// The same with a "--to" for each of `targets`.
+std::string model_command(const std::string& command, const std::string& model,
+                          const std::string& source, const std::vector<std::string>& targets,
+                          const std::string& prompt, const CommandOptions& options);
 // Of all the suite's kernels, or of `kernel` alone.
 std::string replay_command(const std::string& suite, const std::string& target,
                            const std::string& kernel, const CommandOptions& options);

@@ -8,8 +8,6 @@
 
 namespace tapml::topdown {
 
-namespace {
-
 KernelState state_of(const MigrationStep& step) {
   if (step.migrated) return KernelState::kPassed;
   if (step.verdict.failed != Failure::kNone || !step.hybrid.failure.empty()) {
@@ -17,6 +15,8 @@ KernelState state_of(const MigrationStep& step) {
   }
   return step.verdict.passed ? KernelState::kHybridDiffers : KernelState::kDiffers;
 }
+
+namespace {
 
 std::string how_to_see(const Migration& migration, const MigrationStep& step,
                        const ReportTexts& texts) {
@@ -77,9 +77,11 @@ std::string migration_html(const Migration& migration, const ReportTexts& texts)
   if (last) content.checks.push_back({"the last hybrid that is kept", *last});
   if (migration.target_ran)
     content.checks.push_back({migration.target + " alone", migration.whole});
+  content.layers = migration.layers;
   content.texts = {{"prompt", texts.prompt}, {migration.source, texts.source_text}};
   content.texts.push_back({migration.target + " (" + end_text(migration) + ")", texts.target_text});
-  content.remarks.push_back(copies_text(migration));
+  if (migration.error) content.remarks.push_back(migration.error->to_string());
+  if (!migration.steps.empty()) content.remarks.push_back(copies_text(migration));
   if (migration.resumed > 0) {
     content.remarks.push_back(std::to_string(migration.resumed) + " of " +
                               std::to_string(migration.steps.size()) +
@@ -91,6 +93,7 @@ std::string migration_html(const Migration& migration, const ReportTexts& texts)
   content.devices = {{"source", migration.source, migration.source_info},
                      {"target", migration.target, migration.target_info}};
   content.command_line = texts.command;
+  content.above = texts.above;
   return report_page(content);
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "topdown/migrate/migration.h"
 #include "topdown/profile/timeline.h"
 #include "topdown/replay/kernel_source.h"
 #include "topdown/replay/kernel_speed.h"
@@ -23,6 +24,7 @@ enum class KernelState : uint8_t {
 const char* state_sign(KernelState state);
 const char* state_class(KernelState state);  // of the style sheet
 const char* state_name(KernelState state);
+KernelState state_of(const MigrationStep& step);
 
 struct PageKernel {
   std::string name;
@@ -58,6 +60,7 @@ struct PageContent {
   bool passed = true;
   std::string verdict;  // one sentence
   std::vector<PageKernel> kernels;
+  std::vector<LayerStep> layers;      // of a migration that goes layer by layer
   std::vector<PageText> texts;        // prompt, continuations
   std::vector<PageCheck> checks;      // of the whole model
   const SpeedTable* speed = nullptr;  // null: not measured
@@ -66,6 +69,7 @@ struct PageContent {
   double seconds = 0;
   std::vector<PageDevice> devices;
   std::string command_line;
+  std::string above;  // file of the page that leads to this one; empty: none does
 };
 
 // One self-contained page: nothing is fetched, no script runs.

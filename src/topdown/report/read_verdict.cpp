@@ -66,6 +66,16 @@ Result<CallGroup> read_group(const JsonObjectReader& json) {
   return group;
 }
 
+Result<runtime::CopyCount> read_copies(const JsonObjectReader& json) {
+  runtime::CopyCount count;
+  TAPML_ASSIGN(const JsonObjectReader copies, json.required_object("copies"));
+  TAPML_ASSIGN(count.to_target, copies.required_int("to_target"));
+  TAPML_ASSIGN(count.bytes_to_target, copies.required_int("bytes_to_target"));
+  TAPML_ASSIGN(count.from_target, copies.required_int("from_target"));
+  TAPML_ASSIGN(count.bytes_from_target, copies.required_int("bytes_from_target"));
+  return count;
+}
+
 Result<DifferenceMap> read_difference(const JsonObjectReader& json) {
   DifferenceMap map;
   TAPML_ASSIGN(map.shape, json.required_int_array("shape"));
@@ -201,12 +211,21 @@ Result<MigrationStep> read_step(const JsonObjectReader& json) {
   TAPML_ASSIGN(const JsonObjectReader hybrid, json.required_object("hybrid"));
   TAPML_ASSIGN(step.hybrid, read_check(hybrid));
   TAPML_ASSIGN(step.dispatched, json.required_int("dispatched"));
-  TAPML_ASSIGN(const JsonObjectReader copies, json.required_object("copies"));
-  TAPML_ASSIGN(step.copies.to_target, copies.required_int("to_target"));
-  TAPML_ASSIGN(step.copies.bytes_to_target, copies.required_int("bytes_to_target"));
-  TAPML_ASSIGN(step.copies.from_target, copies.required_int("from_target"));
-  TAPML_ASSIGN(step.copies.bytes_from_target, copies.required_int("bytes_from_target"));
+  TAPML_ASSIGN(step.copies, read_copies(json));
   return step;
+}
+
+Result<LayerStep> read_layer(const JsonObjectReader& json) {
+  LayerStep layer;
+  TAPML_ASSIGN(layer.layer, json.required_string("layer"));
+  TAPML_ASSIGN(layer.kernels, json.required_string_array("kernels"));
+  TAPML_ASSIGN(layer.left, json.required_string_array("left"));
+  TAPML_ASSIGN(layer.tried, json.required_bool("tried"));
+  TAPML_ASSIGN(const JsonObjectReader hybrid, json.required_object("hybrid"));
+  TAPML_ASSIGN(layer.hybrid, read_check(hybrid));
+  TAPML_ASSIGN(layer.dispatched, json.required_int("dispatched"));
+  TAPML_ASSIGN(layer.copies, read_copies(json));
+  return layer;
 }
 
 }  // namespace tapml::topdown

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "io/json_reader.h"
-#include "topdown/migrate/migrate.h"
+#include "topdown/migrate/migration.h"
 
 namespace tapml::topdown {
 
@@ -12,5 +12,6 @@ Result<Errors> read_errors(const JsonObjectReader& json);          // errors_jso
 Result<ModelCheck> read_check(const JsonObjectReader& json);       // check_json
 Result<KernelVerdict> read_verdict(const JsonObjectReader& json);  // verdict_json
 Result<MigrationStep> read_step(const JsonObjectReader& json);     // step_json
+Result<LayerStep> read_layer(const JsonObjectReader& json);        // an item of layers_json
 
 }  // namespace tapml::topdown

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/host/terminal.h"
+#include "io/error_json.h"
 #include "topdown/report/report_parts.h"
 #include "topdown/report/speed_table.h"
 
@@ -142,6 +143,37 @@ Json verdict_json(const KernelVerdict& verdict) {
   return json;
 }
 
+namespace {
+
+Json copies_json(const runtime::CopyCount& copies) {
+  return Json::object({{"to_target", Json::integer(copies.to_target)},
+                       {"bytes_to_target", Json::integer(copies.bytes_to_target)},
+                       {"from_target", Json::integer(copies.from_target)},
+                       {"bytes_from_target", Json::integer(copies.bytes_from_target)}});
+}
+
+Json names_json(const std::vector<std::string>& names) {
+  std::vector<Json> items;
+  for (const std::string& name : names) items.push_back(Json::string(name));
+  return Json::array(std::move(items));
+}
+
+}  // namespace
+
+Json layers_json(const std::vector<LayerStep>& layers) {
+  std::vector<Json> items;
+  for (const LayerStep& layer : layers) {
+    items.push_back(Json::object({{"layer", Json::string(layer.layer)},
+                                  {"kernels", names_json(layer.kernels)},
+                                  {"left", names_json(layer.left)},
+                                  {"tried", Json::boolean(layer.tried)},
+                                  {"hybrid", check_json(layer.hybrid)},
+                                  {"dispatched", Json::integer(layer.dispatched)},
+                                  {"copies", copies_json(layer.copies)}}));
+  }
+  return Json::array(std::move(items));
+}
+
 Json step_json(const MigrationStep& step) {
   Json json = verdict_json(step.verdict);
   json.set("outcome", Json::string(outcome_of(step)));
@@ -149,11 +181,7 @@ Json step_json(const MigrationStep& step) {
   json.set("migrated", Json::boolean(step.migrated));
   json.set("hybrid", check_json(step.hybrid));
   json.set("dispatched", Json::integer(step.dispatched));
-  json.set("copies",
-           Json::object({{"to_target", Json::integer(step.copies.to_target)},
-                         {"bytes_to_target", Json::integer(step.copies.bytes_to_target)},
-                         {"from_target", Json::integer(step.copies.from_target)},
-                         {"bytes_from_target", Json::integer(step.copies.bytes_from_target)}}));
+  json.set("copies", copies_json(step.copies));
   return json;
 }
 
@@ -187,6 +215,13 @@ std::vector<const KernelVerdict*> verdicts_of(const Migration& migration) {
   return verdicts;
 }
 
+Json migration_json(const Migration& migration, const ReportTexts& texts) {
+  Json json = migration_json(migration);
+  json.set("source_text", Json::string(texts.source_text));
+  json.set("target_text", Json::string(texts.target_text));
+  return json;
+}
+
 Json migration_json(const Migration& migration) {
   std::vector<Json> steps, culprits, untried;
   for (const MigrationStep& step : migration.steps) {
@@ -194,30 +229,37 @@ Json migration_json(const Migration& migration) {
     if (!step.migrated) culprits.push_back(Json::string(step.verdict.kernel));
   }
   for (const std::string& name : migration.untried) untried.push_back(Json::string(name));
-  return Json::object({{"source", Json::string(migration.source)},
-                       {"target", Json::string(migration.target)},
-                       {"source_device", device_json(migration.source_info)},
-                       {"target_device", device_json(migration.target_info)},
-                       {"nan", source_nan_json(migration.source_nan)},
-                       {"passed", Json::boolean(migration.passed())},
-                       {"culprits", Json::array(std::move(culprits))},
-                       {"kernels", Json::array(std::move(steps))},
-                       {"user_kernels", user_kernels_json(verdicts_of(migration))},
-                       {"untried", Json::array(std::move(untried))},
-                       {"resumed", Json::integer(migration.resumed)},
-                       {"target_ran_alone", Json::boolean(migration.target_ran)},
-                       {"whole_model", check_json(migration.whole)},
-                       {"source_tokens", tokens_json(migration.source_tokens)},
-                       {"target_tokens", tokens_json(migration.target_tokens)},
-                       {"first_divergence", Json::integer(migration.first_divergence)},
-                       {"tie", Json::boolean(migration.tie)},
-                       {"speed", speed_json(migration.speed)},
-                       {"timeline", timeline_json(migration.timeline)},
-                       {"seconds", real(migration.seconds)}});
+  Json json = Json::object({{"source", Json::string(migration.source)},
+                            {"target", Json::string(migration.target)},
+                            {"source_device", device_json(migration.source_info)},
+                            {"target_device", device_json(migration.target_info)},
+                            {"nan", source_nan_json(migration.source_nan)},
+                            {"passed", Json::boolean(migration.passed())},
+                            {"culprits", Json::array(std::move(culprits))},
+                            {"kernels", Json::array(std::move(steps))},
+                            {"user_kernels", user_kernels_json(verdicts_of(migration))},
+                            {"untried", Json::array(std::move(untried))},
+                            {"resumed", Json::integer(migration.resumed)},
+                            {"target_ran_alone", Json::boolean(migration.target_ran)},
+                            {"whole_model", check_json(migration.whole)},
+                            {"source_tokens", tokens_json(migration.source_tokens)},
+                            {"target_tokens", tokens_json(migration.target_tokens)},
+                            {"first_divergence", Json::integer(migration.first_divergence)},
+                            {"tie", Json::boolean(migration.tie)},
+                            {"speed", speed_json(migration.speed)},
+                            {"timeline", timeline_json(migration.timeline)},
+                            {"seconds", real(migration.seconds)}});
+  if (!migration.layers.empty()) json.set("layers", layers_json(migration.layers));
+  if (migration.error) json.set("error", error_json(*migration.error));
+  return json;
 }
 
 std::string migration_verdict(const Migration& migration) {
   if (migration.source_nan) return source_nan_text(*migration.source_nan) + ".";
+  if (migration.error) {
+    return "Ended by an error, with " + std::to_string(migration.steps.size()) +
+           " kernels tried: " + migration.error->message + ".";
+  }
   if (migration.passed()) return "Every kernel migrated; the target runs the whole model.";
   const size_t left = migration.culprits().size();
   if (left > 0) {
@@ -246,6 +288,7 @@ std::string whole_model_text(const ModelCheck& check) {
 std::string copies_text(const Migration& migration) {
   runtime::CopyCount sum;
   for (const MigrationStep& step : migration.steps) sum += step.copies;
+  for (const LayerStep& layer : migration.layers) sum += layer.copies;
   const auto part = [](int64_t copies, int64_t bytes, const char* way) {
     char text[96];
     std::snprintf(text, sizeof text, "%lld %s (%.1f MB)", static_cast<long long>(copies), way,

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "io/json.h"
-#include "topdown/migrate/migrate.h"
+#include "topdown/migrate/migration.h"
 #include "topdown/report/command_line.h"
 
 namespace tapml::topdown {
@@ -17,6 +17,7 @@ std::string verdict_row(const KernelVerdict& verdict, const std::string& outcome
 
 Json verdict_json(const KernelVerdict& verdict);
 Json step_json(const MigrationStep& step);
+Json layers_json(const std::vector<LayerStep>& layers);
 Json migration_json(const Migration& migration);
 
 // Texts that a report shows beside the numbers.
@@ -30,7 +31,11 @@ struct ReportTexts {
   bool failures = false;
   // Of the commands that show a failure again; `max_tokens`: decode steps of the hybrid runs.
   CommandOptions options;
+  // File of the page of all targets, from the folder of this one; empty: there is one target.
+  std::string above;
 };
+// With "source_text" and "target_text".
+Json migration_json(const Migration& migration, const ReportTexts& texts);
 
 // One sentence: whether it is complete.
 std::string migration_verdict(const Migration& migration);

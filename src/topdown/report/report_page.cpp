@@ -3,9 +3,10 @@
 #include "topdown/report/error_plot.h"
 #include "topdown/report/html.h"
 #include "topdown/report/kernel_table.h"
+#include "topdown/report/layer_table.h"
 #include "topdown/report/model_map.h"
 #include "topdown/report/page_content.h"
-#include "topdown/report/page_style.h"
+#include "topdown/report/page_shell.h"
 #include "topdown/report/report.h"
 #include "topdown/report/report_parts.h"
 #include "topdown/report/speed_table.h"
@@ -14,21 +15,6 @@
 namespace tapml::topdown {
 
 namespace {
-
-// The parts of a page, and the links to them.
-class Sections {
- public:
-  // Leaves a part without content out.
-  void add(const std::string& anchor, const std::string& name, const std::string& inner) {
-    if (inner.empty()) return;
-    links_ += element("a", {{"href", "#" + anchor}}, escaped(name)) + " ";
-    text_ += element("section", element("h2", {{"id", anchor}}, escaped(name)) + inner) + "\n";
-  }
-  std::string html() const { return element("nav", links_) + text_; }
-
- private:
-  std::string links_, text_;
-};
 
 std::string counts_text(const PageContent& content) {
   std::string text;
@@ -147,12 +133,14 @@ std::string failure_anchor(size_t index) { return "failure-" + std::to_string(in
 
 std::string report_page(const PageContent& content) {
   Sections sections;
+  if (!content.above.empty()) sections.link(content.above, "All targets");
   if (!content.kernels.empty()) {
     sections.add("map", "Map of the model", model_map(content.kernels));
     sections.add("failures", "What is wrong", failure_parts(content.kernels));
     sections.add("errors", "Errors by layer", error_plot(content.kernels));
     sections.add("kernels", "Kernels", kernel_table(content.kernels));
   }
+  sections.add("layers", "Layer by layer", layer_table(content.layers));
   if (content.speed) {
     sections.add("speed", "Speed", speed_table(*content.speed, content.kernels));
   }
@@ -169,22 +157,12 @@ std::string report_page(const PageContent& content) {
   sections.add("timeline", "Timeline",
                remark_lines(content.remarks) + timeline_chart(content.timeline));
   sections.add("environment", "Environment", environment(content));
-  const std::string head =
-      void_element("meta", {{"charset", "utf-8"}}) +
-      void_element("meta",
-                   {{"name", "viewport"}, {"content", "width=device-width, initial-scale=1"}}) +
-      element("title", escaped((content.passed ? "✓ " : "✖ ") + content.title + " (tapml " +
-                               content.command + ")")) +
-      element("style", page_style());
-  const std::string body =
-      element("h1", escaped(content.title)) +
-      element(
-          "div", {{"class", content.passed ? "verdict ok" : "verdict bad"}},
-          element("span", content.passed ? "✓" : "✖") + element("span", escaped(content.verdict))) +
-      element("p", {{"class", "counts"}}, counts_text(content)) + sections.html();
-  return "<!doctype html>\n" +
-         element("html", {{"lang", "en"}}, element("head", head) + "\n" + element("body", body)) +
-         "\n";
+  return page_shell({.command = content.command,
+                     .title = content.title,
+                     .passed = content.passed,
+                     .verdict = content.verdict,
+                     .counts = counts_text(content)},
+                    sections);
 }
 
 }  // namespace tapml::topdown

@@ -1,0 +1,130 @@
+#include "cli/migration_output.h"
+
+#include "base/host/terminal.h"
+#include "topdown/report/layer_table.h"
+#include "topdown/report/report_parts.h"
+#include "topdown/report/side_by_side.h"
+#include "topdown/report/speed_table.h"
+
+namespace tapml::cli {
+
+namespace {
+
+void print_step(const Output& output, const topdown::MigrationStep& step, bool colors) {
+  output.line(topdown::verdict_row(step.verdict, topdown::outcome_of(step), colors));
+  for (const std::string& text :
+       {topdown::tolerance_text(step.verdict), topdown::source_text(step.verdict)}) {
+    if (!text.empty()) output.line("  " + text);
+  }
+}
+
+// Beside that it has moved.
+bool has_something_to_tell(const topdown::MigrationStep& step) {
+  return !step.migrated || step.verdict.tolerance || step.verdict.source_wrong;
+}
+
+void print_culprits(const Output& output, const topdown::Migration& migration, bool colors) {
+  for (const topdown::MigrationStep* step : migration.culprits()) {
+    output.line(styled("culprit: kernel " + step->verdict.kernel, Style::kRed, colors) + " (" +
+                topdown::outcome_of(*step) + ")");
+    output.line("  layers behind it: " + origin_summary(step->verdict.origin));
+    for (const std::string& text :
+         {step->verdict.failure, step->verdict.note, step->hybrid.failure}) {
+      if (!text.empty()) output.line("  " + topdown::indented(text));
+    }
+  }
+}
+
+// What comes behind the rows of kernels.
+void print_end(const Output& output, const topdown::Migration& migration,
+               const topdown::ReportTexts& texts, const std::string& state, bool colors) {
+  if (!migration.layers.empty()) {
+    for (const std::string& line : topdown::layer_lines(migration.layers, colors)) {
+      output.line(line);
+    }
+    output.line("");
+  }
+  if (migration.target_ran) {
+    output.line(styled(migration.target + ": ", Style::kBold, colors) + texts.prompt +
+                texts.target_text);
+    if (!migration.whole.failure.empty()) {
+      output.line("the target's own run failed: " + topdown::indented(migration.whole.failure));
+    } else if (migration.first_divergence < 0) {
+      output.line("identical token for token (" + std::to_string(migration.target_tokens.size()) +
+                  " tokens)");
+    } else {
+      output.line("first different token: " + std::to_string(migration.first_divergence) +
+                  (migration.tie ? ", a tie within the error bound" : ""));
+    }
+  }
+  if (migration.target_ran && migration.whole.failure.empty()) {
+    output.line(topdown::whole_model_text(migration.whole));
+  }
+  if (migration.resumed > 0) {
+    output.line(std::to_string(migration.resumed) + " of " +
+                std::to_string(migration.steps.size()) + " kernels were done before (" + state +
+                ")");
+  }
+  if (!migration.untried.empty()) {
+    output.line("stopped: " + std::to_string(migration.untried.size()) + " kernels were not tried");
+  }
+  if (!migration.steps.empty()) output.line(topdown::copies_text(migration));
+  const std::string user = topdown::user_kernels_text(topdown::verdicts_of(migration));
+  if (!user.empty()) output.line(user);
+  print_culprits(output, migration, colors);
+  const std::string slow = topdown::slow_text(migration.speed, migration.target);
+  if (!slow.empty()) output.line(slow);
+}
+
+}  // namespace
+
+void print_source(const Output& output, const std::string& source,
+                  const topdown::ReportTexts& texts) {
+  output.line(styled(source + ": ", Style::kBold, terminal_has_colors(1)) + texts.prompt +
+              texts.source_text);
+  output.line("");
+}
+
+void print_migration(const Output& output, const topdown::Migration& migration,
+                     const topdown::ReportTexts& texts, const std::string& state) {
+  const bool colors = terminal_has_colors(1);
+  if (migration.source_nan) {
+    output.line(topdown::source_nan_text(*migration.source_nan));
+  } else {
+    output.line(topdown::verdict_header());
+  }
+  for (const topdown::MigrationStep& step : migration.steps) print_step(output, step, colors);
+  if (!migration.source_nan) output.line("");
+  print_end(output, migration, texts, state, colors);
+}
+
+void print_migrations(const Output& output, const topdown::Migrations& migrations,
+                      const topdown::MigrationsTexts& texts, const std::string& state) {
+  const bool colors = terminal_has_colors(1);
+  if (const auto& nan = migrations.targets.at(0).source_nan) {
+    output.line(topdown::source_nan_text(*nan));
+    return;
+  }
+  for (const std::string& line : topdown::side_by_side(migrations, colors)) output.line(line);
+  for (size_t t = 0; t < migrations.targets.size(); ++t) {
+    const topdown::Migration& migration = migrations.targets[t];
+    output.line("");
+    output.line(styled("to " + migration.target, Style::kBold, colors));
+    if (migration.error) {
+      output.line(styled("ended by an error: ", Style::kRed, colors) +
+                  topdown::indented(migration.error->to_string()));
+    }
+    bool any = false;
+    for (const topdown::MigrationStep& step : migration.steps) {
+      if (!has_something_to_tell(step)) continue;
+      if (!any) output.line(topdown::verdict_header());
+      any = true;
+      print_step(output, step, colors);
+    }
+    print_end(output, migration, texts.targets[t], state + "/" + texts.folders[t], colors);
+  }
+  output.line("");
+  output.line(topdown::migrations_verdict(migrations));
+}
+
+}  // namespace tapml::cli

@@ -1,0 +1,82 @@
+#include "topdown/migrate/layer_moves.h"
+
+#include <algorithm>
+
+namespace tapml::topdown {
+
+bool may_move(const KernelVerdict& verdict, const std::string& layer) {
+  if (verdict.passed) return true;
+  if (verdict.failed != Failure::kNone) return false;  // it may do harm to others
+  return std::ranges::none_of(verdict.groups, [&](const CallGroup& group) {
+    const bool here = std::ranges::any_of(
+        group.origin, [&](const std::string& path) { return layer_of_path(path) == layer; });
+    return (here || group.origin.empty()) && !(group.ratio <= 1);
+  });
+}
+
+LayerStep LayerMoves::begin() const {
+  LayerStep step;
+  step.layer = next().name;
+  for (const int32_t kernel : next().kernels) {
+    step.kernels.push_back(suite_.kernels[static_cast<size_t>(kernel)].name);
+  }
+  return step;
+}
+
+LayerStep LayerMoves::move_next(const Steps& steps) {
+  LayerStep layer = begin();
+  std::vector<std::string> good;
+  for (const std::string& kernel : layer.kernels) {
+    const bool moves = may_move(steps.at(kernel)->verdict, layer.layer);
+    (moves ? good : layer.left).push_back(kernel);
+  }
+  if (!good.empty() && !try_together(layer, good, steps)) {
+    for (const std::string& kernel : good) {
+      if (good.size() > 1 && try_together(layer, {&kernel, 1}, steps)) continue;
+      layer.left.push_back(kernel);
+      steps.at(kernel)->migrated = false;
+    }
+  }
+  ++next_;
+  return layer;
+}
+
+bool LayerMoves::try_together(LayerStep& layer, std::span<const std::string> kernels,
+                              const Steps& steps) {
+  Calls together = moved_;
+  for (const std::string& kernel : kernels) together.emplace(kernel, next_);
+  const LayerRun run = run_(layer.layer, [&](const runtime::CallSite& site) {
+    return together.contains({site.kernel->name, layers_.of(site.origin)});
+  });
+  layer.copies += run.copies;
+  for (const std::string& kernel : kernels) {
+    MigrationStep& step = *steps.at(kernel);
+    // What made it stay is what a reader wants to know.
+    if (!step.migrated && step.verdict.passed) continue;
+    step.hybrid = run.check;
+    step.dispatched = run.dispatched;
+  }
+  if (!run.check.passed) return false;
+  layer.hybrid = run.check;
+  layer.dispatched = run.dispatched;
+  moved_ = std::move(together);
+  return true;
+}
+
+void LayerMoves::take(const LayerStep& step) {
+  for (const std::string& kernel : step.kernels) {
+    if (std::ranges::find(step.left, kernel) == step.left.end()) moved_.emplace(kernel, next_);
+  }
+  ++next_;
+}
+
+std::vector<LayerStep> LayerMoves::leave_rest() {
+  std::vector<LayerStep> rest;
+  for (; !done(); ++next_) {
+    rest.push_back(begin());
+    rest.back().tried = false;
+  }
+  return rest;
+}
+
+}  // namespace tapml::topdown

@@ -1,0 +1,65 @@
+// A model's layers moving to a target one after the other: kernels move where they are called, so
+// that one which all layers share is on the target in some of them.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "topdown/migrate/migration.h"
+#include "topdown/migrate/model_layers.h"
+#include "topdown/replay/hybrid.h"
+
+namespace tapml::topdown {
+
+// A run of the model with the chosen calls on the target.
+struct LayerRun {
+  ModelCheck check;
+  int64_t dispatched = 0;
+  runtime::CopyCount copies;
+};
+using RunLayers = std::function<LayerRun(const std::string& layer, const CallChoice& choice)>;
+
+// Whether the tests of a kernel let its calls of `layer` move: all of it passes, or it differs and
+// none of its calls there is outside of its bound.
+bool may_move(const KernelVerdict& verdict, const std::string& layer);
+
+class LayerMoves {
+ public:
+  // By kernel.
+  using Steps = std::map<std::string, MigrationStep*>;
+
+  // `suite` outlives it.
+  LayerMoves(const Suite& suite, RunLayers run)
+      : suite_(suite), layers_(suite), run_(std::move(run)) {}
+  LayerMoves(const LayerMoves&) = delete;
+
+  const std::vector<ModelLayer>& layers() const { return layers_.all(); }
+  bool done() const { return next_ == layers().size(); }
+  // The first layer that has not been tried.
+  const ModelLayer& next() const { return layers()[next_]; }
+  // Moves what may move of next(): all together, or one kernel after the other where the model is
+  // wrong with that, so that only those stay that make it wrong. Its kernels' steps, whose tests
+  // are done, are told.
+  LayerStep move_next(const Steps& steps);
+  // Takes next() from an earlier run.
+  void take(const LayerStep& step);
+  // What is left, not tried.
+  std::vector<LayerStep> leave_rest();
+
+ private:
+  using Calls = std::set<std::pair<std::string, size_t>>;  // of a kernel in a layer
+  LayerStep begin() const;
+  bool try_together(LayerStep& layer, std::span<const std::string> kernels, const Steps& steps);
+
+  const Suite& suite_;
+  ModelLayers layers_;
+  RunLayers run_;
+  size_t next_ = 0;
+  Calls moved_;
+};
+
+}  // namespace tapml::topdown

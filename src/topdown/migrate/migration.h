@@ -1,0 +1,84 @@
+// What a migration found.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "topdown/profile/timeline.h"
+#include "topdown/replay/kernel_source.h"
+#include "topdown/replay/kernel_speed.h"
+#include "topdown/replay/replay.h"
+#include "topdown/suite/source_nan.h"
+#include "topdown/verdict/model_check.h"
+
+namespace tapml::topdown {
+
+struct MigrationStep {
+  std::string unit;  // what moved together with it, by its own name
+  KernelVerdict verdict;
+  ModelCheck hybrid;          // with this kernel and all migrated before it on the target
+  bool migrated = false;      // else it stays on the source, or does in a layer
+  int64_t dispatched = 0;     // kernel calls that ran on the target in the hybrid run
+  runtime::CopyCount copies;  // between the two sessions in that run
+};
+
+// A layer of the model that moved to the target as far as its kernels are right there.
+struct LayerStep {
+  std::string layer;                 // "model.layers.3", "lm_head"
+  std::vector<std::string> kernels;  // that are called there, as they are first called
+  std::vector<std::string> left;     // those of them that stay on the source there
+  ModelCheck hybrid;       // with this layer and all before it; no positions: nothing of it moved
+  int64_t dispatched = 0;  // kernel calls that ran on the target in that run
+  runtime::CopyCount copies;  // between the two sessions in all of its runs
+  bool tried = true;          // else the migration ended before it
+};
+
+// What a reader of a report wants to see of a kernel that stays on the source.
+struct FailedKernel {
+  KernelSource source;
+  // The failing call alone; empty where its tests pass.
+  std::optional<Suite> suite;
+};
+
+// Of one target.
+struct Migration {
+  std::string source, target;
+  DeviceInfo source_info, target_info;
+  // In the source's run: no kernel was tried then.
+  std::optional<SourceNaN> source_nan;
+  // Of several targets: what ended this one alone. Its steps are those before that.
+  std::optional<Error> error;
+  std::vector<MigrationStep> steps;  // in the order of the plan
+  std::vector<LayerStep> layers;     // with PlanOptions::layer_by_layer, in the order of the run
+  std::vector<std::string> untried;  // kernels behind what ended it (stop_at_first, an error)
+  // Calls of each of those, none of them judged.
+  std::vector<std::vector<CallGroup>> untried_calls;
+  std::map<std::string, FailedKernel> failed;  // by kernel
+  int64_t resumed = 0;                         // steps that an earlier run had done
+  std::vector<int32_t> source_tokens, target_tokens;
+  bool target_ran = false;  // all kernels migrated, so the target ran the whole model
+  ModelCheck whole;         // the target alone
+  bool tie = false;         // tokens diverged first where the judge's margin is within the bound
+  int64_t first_divergence = -1;
+  SpeedTable speed;  // with measure_speed
+  // The source's steps and the target's own; between them, those of other targets are left out.
+  std::vector<TimelineSpan> timeline;
+  double seconds = 0;  // of this run, without what was done for other targets
+
+  bool passed() const;
+  std::vector<const MigrationStep*> culprits() const;  // kernels left on the source
+};
+
+// One model on several targets.
+struct Migrations {
+  std::vector<Migration> targets;  // as they were given
+  double seconds = 0;
+
+  bool passed() const;         // all of them
+  const Error* error() const;  // the first target's that has one; null: none
+};
+
+}  // namespace tapml::topdown

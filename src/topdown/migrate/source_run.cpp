@@ -1,0 +1,120 @@
+#include "topdown/migrate/source_run.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "ir/exceptions.h"
+#include "topdown/migrate/migration_state.h"
+#include "topdown/suite/carve.h"
+
+namespace tapml::topdown {
+
+SourceRun::SourceRun(const Module& module, const std::map<std::string, HostTensor>& weights,
+                     const std::vector<int32_t>& prompt, const Platform& source,
+                     const MigrateOptions& options)
+    : module_(module), weights_(weights), prompt_(prompt), platform_(source), options_(options) {
+  begin("compile for " + platform_.target.text);
+  fixed_ = pipeline::fix_kernels(module_, implement_options().instruments);
+}
+
+pipeline::ImplementOptions SourceRun::implement_options() const {
+  pipeline::ImplementOptions implement;
+  implement.instruments.poll = [this] { check_cancelled(); };
+  implement.libraries = options_.libraries;
+  implement.cache = options_.cache;
+  implement.module_per_kernel = true;
+  return implement;
+}
+
+void SourceRun::run() {
+  auto executable = pipeline::implement(fixed_, platform_.target, implement_options());
+  engine_ = unwrap(llm::Engine::create(*platform_.session, executable, weights_));
+  engine_->vm().set_interrupt(options_.interrupt);
+
+  begin("run on " + platform_.target.text);
+  tokens_ = generate(*engine_, options_.max_tokens);
+  begin("carve");
+  carve(*executable);
+  if (!nan_) {
+    judge_.emplace(suite_);
+    judge_->set_poll([this] { check_cancelled(); });
+    judge_->set_tolerances(options_.tolerances);
+
+    begin("judge the whole model");
+    forced_.prompt = prompt_;
+    forced_.cancelled = options_.cancelled;
+    forced_.forced.assign(tokens_.begin(),
+                          tokens_.begin() + std::min<std::ptrdiff_t>(options_.validation_tokens,
+                                                                     std::ssize(tokens_)));
+    model_judge_ = ModelJudge::of(module_, weights_, *engine_, forced_);
+  }
+  timeline_.end();
+}
+
+void SourceRun::begin(const std::string& step) {
+  timeline_.begin("steps", step);
+  if (options_.progress) options_.progress(step, 0, 0);
+}
+
+void SourceRun::carve(const Executable& executable) {
+  unwrap(engine_->clear());
+  Carver carver(executable);
+  engine_->vm().call_point().set_observer(&carver);
+  std::vector<int32_t> tokens =
+      generate(*engine_, std::min(options_.max_tokens, options_.validation_tokens));
+  engine_->vm().call_point().set_observer(nullptr);
+  nan_ = carver.nan();
+  suite_ = carver.take();
+  if (!std::equal(tokens.begin(), tokens.end(), tokens_.begin())) {
+    throw_internal("the observed run produced other tokens than the plain run");
+  }
+}
+
+std::vector<int32_t> SourceRun::generate(llm::Engine& engine, int64_t tokens) const {
+  llm::GenerateOptions generate;
+  generate.max_tokens = tokens;
+  generate.eos = options_.eos;
+  generate.on_token = [this](int32_t) { return !options_.cancelled || !options_.cancelled(); };
+  std::vector<int32_t> result = unwrap(engine.generate(prompt_, generate)).tokens;
+  check_cancelled();
+  return result;
+}
+
+double SourceRun::margin_at(size_t at, const std::vector<int32_t>& tokens) {
+  auto parting = partings_.find(at);
+  if (parting == partings_.end()) {
+    std::vector<int32_t> sequence = prompt_;
+    sequence.insert(sequence.end(), tokens_.begin(),
+                    tokens_.begin() + static_cast<std::ptrdiff_t>(at));
+    const ModelJudge judge(judge_logits(module_, engine_->model(), weights_, sequence),
+                           sequence.size(), {});
+    parting = partings_.emplace(at, judge).first;
+  }
+  const ModelJudge& judge = parting->second;
+  if (at < tokens.size()) return judge.margin(0, tokens[at]);
+  double least = std::numeric_limits<double>::infinity();
+  for (int32_t token : options_.eos) least = std::min(least, judge.margin(0, token));
+  return least;
+}
+
+const std::string& SourceRun::weights_digest() {
+  if (weights_digest_.empty()) weights_digest_ = weights_hash(weights_);
+  return weights_digest_;
+}
+
+const std::string& SourceRun::suite_digest() {
+  if (suite_digest_.empty()) suite_digest_ = suite_hash(suite_);
+  return suite_digest_;
+}
+
+void SourceRun::expect_alive() const {
+  unwrap(platform_.session->synchronize(runtime::kDefaultStream));
+}
+
+void SourceRun::check_cancelled() const {
+  if (options_.cancelled && options_.cancelled()) {
+    throw_platform(PlatformFault::kCancelled, "interrupted");
+  }
+}
+
+}  // namespace tapml::topdown

@@ -1,0 +1,76 @@
+// What a migration does once, however many platforms the model moves to: the source's run, the
+// tests that are carved from it, and the judges.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "topdown/migrate/migrate.h"
+
+namespace tapml::topdown {
+
+class SourceRun {
+ public:
+  // Fixes the kernels. All arguments outlive it.
+  SourceRun(const Module& module, const std::map<std::string, HostTensor>& weights,
+            const std::vector<int32_t>& prompt, const Platform& source,
+            const MigrateOptions& options);
+  SourceRun(const SourceRun&) = delete;
+
+  const MigrateOptions& options() const { return options_; }
+  const Platform& platform() const { return platform_; }
+  const std::map<std::string, HostTensor>& weights() const { return weights_; }
+  const std::vector<int32_t>& prompt() const { return prompt_; }
+  const Module& fixed() const { return fixed_; }
+  // How kernels are compiled, whatever the platform.
+  pipeline::ImplementOptions implement_options() const;
+
+  // Runs, carves and judges; what follows is there after it. Where the run has NaN (nan()), there
+  // are no judges.
+  void run();
+  llm::Engine& engine() const { return *engine_; }
+  const std::vector<int32_t>& tokens() const { return tokens_; }
+  const std::optional<SourceNaN>& nan() const { return nan_; }
+  const Suite& suite() const { return suite_; }
+  Judge& judge() { return *judge_; }
+  const ModelJudge& model_judge() const { return *model_judge_; }
+  const ForcedRun& forced() const { return forced_; }
+  // By how much the judge prefers its own choice to the one of `tokens` at `at`, where they part
+  // from the source's. That of a text that has ended there was a stop token, the likeliest one.
+  double margin_at(size_t at, const std::vector<int32_t>& tokens);
+  // What has to be the same of it for a state of this migration to count.
+  const std::string& weights_digest();
+  const std::string& suite_digest();
+
+  // Throws where the source itself is gone, which is no target's fault.
+  void expect_alive() const;
+  void check_cancelled() const;
+  std::vector<int32_t> generate(llm::Engine& engine, int64_t tokens) const;
+  const Timeline& timeline() const { return timeline_; }
+
+ private:
+  void begin(const std::string& step);
+  void carve(const Executable& executable);
+
+  const Module& module_;
+  const std::map<std::string, HostTensor>& weights_;
+  const std::vector<int32_t>& prompt_;
+  const Platform& platform_;
+  const MigrateOptions& options_;
+  Timeline timeline_;
+  Module fixed_;
+  std::unique_ptr<llm::Engine> engine_;
+  std::vector<int32_t> tokens_;
+  std::optional<SourceNaN> nan_;
+  Suite suite_;
+  std::optional<Judge> judge_;
+  ForcedRun forced_;
+  std::optional<ModelJudge> model_judge_;
+  std::map<size_t, ModelJudge> partings_;  // judges of the token at a position alone
+  std::string weights_digest_, suite_digest_;
+};
+
+}  // namespace tapml::topdown

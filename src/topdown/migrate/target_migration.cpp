@@ -1,0 +1,375 @@
+#include "topdown/migrate/target_migration.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "ir/exceptions.h"
+#include "topdown/localize/shrink.h"
+#include "topdown/report/report.h"
+
+namespace tapml::topdown {
+
+namespace {
+
+// With nothing of it in the model yet.
+MigrationStep tested(MigrationStep step) {
+  step.migrated = step.verdict.passed;
+  step.hybrid = {};
+  step.dispatched = 0;
+  step.copies = {};
+  return step;
+}
+
+}  // namespace
+
+// Counts the time until its end as the target's, and no later one.
+class TargetMigration::Working {
+ public:
+  explicit Working(TargetMigration& migration) : migration_(migration), start_(seconds_now()) {}
+  ~Working() {
+    migration_.timeline_.end();
+    migration_.seconds_ += seconds_now() - start_;
+  }
+  Working(const Working&) = delete;
+
+ private:
+  TargetMigration& migration_;
+  double start_;
+};
+
+TargetMigration::TargetMigration(SourceRun& source, const MigrationTarget& target, bool several)
+    : source_(source),
+      given_(target),
+      options_(source.options()),
+      several_(several),
+      sandbox_(target.platform, options_.cancelled),
+      implement_(source.implement_options()) {
+  result_.source = source_.platform().target.text;
+  result_.target = target.platform.target.text;
+  result_.source_info = source_.platform().session->info();
+}
+
+void TargetMigration::check_user_kernels() {
+  const UserKernels user(given_.user_sources, source_.fixed());
+  implement_.foreign = user.compile(source_.fixed(), target(), options_.cancelled);
+  user.check(implement_.foreign, target(), sandbox_.session());
+  result_.target_info = sandbox_.session().info();
+}
+
+void TargetMigration::prepare() {
+  timeline_ = source_.timeline();
+  if (source_.nan()) return;
+  const Working working(*this);
+  progress("compile for " + target().text);
+  if (!given_.plant.empty()) {
+    auto [kernel, kind] = parse_plant(given_.plant);
+    PlantedKernel planted =
+        plant(source_.suite(), source_.judge(), kernel, kind, sandbox_, options_.cancelled);
+    implement_.rewrite = [planted](const std::string& name, tir::PrimFuncRef scheduled) {
+      return name == planted.kernel ? planted.implementation : scheduled;
+    };
+  }
+  executable_ = pipeline::implement(source_.fixed(), target(), implement_);
+  sandbox_.load(executable_);
+  if (!given_.state.empty()) {
+    state_.emplace(MigrationState::open(given_.state, identity(),
+                                        code_digests(*executable_, result_.target_info)));
+  }
+  units_ = plan_migration(source_.suite(), source_.judge(), *executable_, options_.plan);
+  for (const MigrationUnit& unit : units_) {
+    for (int32_t kernel : unit.kernels) tell(name_of(kernel), KernelStage::kWaiting);
+  }
+  hybrid_ = std::make_unique<Hybrid>(source_.engine(), sandbox_);
+  if (options_.plan.layer_by_layer) {
+    layers_ = std::make_unique<LayerMoves>(
+        source_.suite(), [this](const std::string& layer, const CallChoice& choice) {
+          return run_layers(layer, choice);
+        });
+  }
+}
+
+void TargetMigration::move_next() {
+  const Working working(*this);
+  // A server ends sessions that are idle, and the others may have taken long.
+  if (several_) sandbox_.refresh();
+  const MigrationUnit& unit = units_[next_];
+  std::vector<MigrationStep> steps;
+  if (state_) steps = state_->steps_of(unit.name, names_of(unit));
+  if (!steps.empty()) {
+    result_.resumed += std::ssize(steps);
+    for (MigrationStep& step : steps) {
+      // What layers said that are to be tried again says nothing.
+      if (layers_ && state_->layers().empty()) step = tested(std::move(step));
+      tell_end(step);
+    }
+  } else {
+    source_.check_cancelled();
+    steps = move_unit(unit);
+    if (state_) state_->add(steps);
+  }
+  ++next_;
+  bool stopped = false;
+  for (MigrationStep& step : steps) {
+    if (step.migrated) moved_.insert(step.verdict.kernel);
+    stopped |= options_.stop_at_first && !step.migrated && !layers_;
+    result_.steps.push_back(std::move(step));
+  }
+  if (stopped) leave_rest();
+}
+
+void TargetMigration::move_next_layer() {
+  const Working working(*this);
+  if (several_) sandbox_.refresh();
+  const std::string& name = layers_->next().name;
+  if (const LayerStep* known = state_ ? state_->layer(name) : nullptr) {
+    layers_->take(*known);
+    result_.layers.push_back(*known);
+  } else {
+    source_.check_cancelled();
+    progress_of("hybrid", name, std::ssize(result_.layers), std::ssize(layers_->layers()));
+    const LayerMoves::Steps steps = steps_by_kernel();
+    for (int32_t kernel : layers_->next().kernels) tell(name_of(kernel), KernelStage::kHybrid);
+    result_.layers.push_back(layers_->move_next(steps));
+    std::vector<MigrationStep> told;
+    for (const std::string& kernel : result_.layers.back().kernels) {
+      tell_end(*steps.at(kernel));
+      told.push_back(*steps.at(kernel));
+    }
+    if (state_) state_->add(result_.layers.back(), told);
+  }
+  if (options_.stop_at_first && !result_.layers.back().left.empty()) leave_rest();
+}
+
+void TargetMigration::finish() {
+  const Working working(*this);
+  hybrid_.reset();
+  if (several_) sandbox_.refresh();
+  explain_failures();
+  if (result_.culprits().empty()) run_alone();
+  if (options_.measure_speed) measure_speed();
+}
+
+void TargetMigration::end(const Error& error) {
+  result_.error = error;
+  leave_rest();
+  hybrid_.reset();
+}
+
+Migration TargetMigration::take() {
+  result_.source_tokens = source_.tokens();
+  result_.source_nan = source_.nan();
+  if (ended() && units_.empty()) {
+    for (int32_t kernel = 0; kernel < std::ssize(source_.suite().kernels); ++kernel) {
+      leave_untried(kernel);
+    }
+  }
+  result_.timeline = timeline_.take();
+  result_.seconds = seconds_;
+  for (const TimelineSpan& span : source_.timeline().spans()) result_.seconds += span.seconds;
+  return std::move(result_);
+}
+
+void TargetMigration::progress(const std::string& step) {
+  timeline_.begin("steps", step);
+  if (options_.progress) options_.progress(step, 0, 0);
+}
+
+void TargetMigration::progress_of(const char* lane, const std::string& name, int64_t done,
+                                  int64_t total) {
+  timeline_.begin(lane, name);
+  if (!options_.progress) return;
+  options_.progress(several_ ? name + " on " + target().text : name, done, total);
+}
+
+void TargetMigration::tell(const std::string& kernel, KernelStage stage) const {
+  if (!options_.watch) return;
+  options_.watch(
+      {.kernel = kernel, .stage = stage, .target = several_ ? target().text : std::string()});
+}
+
+void TargetMigration::tell_end(const MigrationStep& step) const {
+  if (!options_.watch) return;
+  options_.watch({.kernel = step.verdict.kernel,
+                  .stage = KernelStage::kDone,
+                  .verdict = &step.verdict,
+                  .outcome = outcome_of(step),
+                  .good = step.migrated,
+                  .target = several_ ? target().text : std::string()});
+}
+
+const std::string& TargetMigration::name_of(int32_t kernel) const {
+  return source_.suite().kernels[static_cast<size_t>(kernel)].name;
+}
+
+std::vector<std::string> TargetMigration::names_of(const MigrationUnit& unit) const {
+  std::vector<std::string> names;
+  for (int32_t kernel : unit.kernels) names.push_back(name_of(kernel));
+  return names;
+}
+
+MigrationIdentity TargetMigration::identity() {
+  const PlanOptions& plan = options_.plan;
+  std::string granularity = plan.layer_by_layer ? "layer-by-layer"
+                            : plan.by_layer     ? "layer"
+                                                : "kernel";
+  for (const KernelGroup& group : plan.groups) {
+    granularity += " " + group.name + "=";
+    for (const std::string& glob : group.globs) granularity += glob + ",";
+  }
+  std::string prompt;
+  for (int32_t token : source_.prompt()) prompt += std::to_string(token) + " ";
+  return {{"source", result_.source},
+          {"target", result_.target},
+          {"boundary policy", source_.suite().boundary_policy},
+          {"model", source_.suite().model + " " + source_.weights_digest()},
+          {"prompt tokens", prompt},
+          {"validation tokens", std::to_string(source_.forced().forced.size())},
+          {"suite", source_.suite_digest()},
+          {"order", migration_order_name(plan.order)},
+          {"granularity", granularity},
+          {"tolerances", options_.tolerances.text()},
+          {"plant", given_.plant}};
+}
+
+void TargetMigration::leave_untried(int32_t kernel) {
+  result_.untried.push_back(name_of(kernel));
+  result_.untried_calls.push_back(call_groups(source_.suite(), kernel));
+}
+
+void TargetMigration::leave_rest() {
+  // Of a unit that an error has cut short, no kernel is tried.
+  for (; next_ < units_.size(); ++next_) {
+    for (int32_t kernel : units_[next_].kernels) leave_untried(kernel);
+  }
+  if (!layers_) return;
+  for (LayerStep& layer : layers_->leave_rest()) result_.layers.push_back(std::move(layer));
+}
+
+// That a device is gone is no kernel's fault: opening it again throws then.
+void TargetMigration::expect_device(bool ran) {
+  if (!ran) sandbox_.session();
+}
+
+// Whatever of the unit passes its tests moves at once; where that is wrong in the model, one
+// kernel after the other, so that only those stay that make it wrong.
+std::vector<MigrationStep> TargetMigration::move_unit(const MigrationUnit& unit) {
+  std::vector<MigrationStep> steps;
+  std::vector<size_t> good;
+  for (int32_t kernel : unit.kernels) {
+    progress_of("replay", name_of(kernel), std::ssize(result_.steps) + std::ssize(steps),
+                std::ssize(source_.suite().kernels));
+    tell(name_of(kernel), KernelStage::kTesting);
+    MigrationStep& step = steps.emplace_back();
+    step.unit = unit.name;
+    step.verdict = unwrap(replay_kernel(source_.suite(), source_.judge(), kernel, sandbox_));
+    expect_device(step.verdict.failed == Failure::kNone);
+    if (layers_) step = tested(std::move(step));
+    if (step.verdict.passed && !layers_) {
+      good.push_back(steps.size() - 1);
+    } else {
+      tell_end(step);
+    }
+  }
+  std::set<std::string> moved = moved_;
+  if (good.empty() || try_together(unit, steps, good, moved) || good.size() == 1) return steps;
+  for (const size_t& i : good) try_together(unit, steps, {&i, 1}, moved);
+  return steps;
+}
+
+// Whether the model is right with those of the unit's steps on the target, too; they join `moved`
+// then.
+bool TargetMigration::try_together(const MigrationUnit& unit, std::vector<MigrationStep>& steps,
+                                   std::span<const size_t> chosen, std::set<std::string>& moved) {
+  timeline_.begin("hybrid", chosen.size() == 1 ? steps[chosen[0]].verdict.kernel : unit.name);
+  std::set<std::string> together = moved;
+  for (size_t i : chosen) {
+    together.insert(steps[i].verdict.kernel);
+    tell(steps[i].verdict.kernel, KernelStage::kHybrid);
+  }
+  const ModelCheck check = hybrid_->check(together, source_.model_judge(), source_.forced());
+  expect_device(check.failure.empty());
+  for (size_t i : chosen) {
+    steps[i].hybrid = check;
+    steps[i].dispatched = hybrid_->dispatched();
+    steps[i].migrated = check.passed;
+    tell_end(steps[i]);
+  }
+  // One run, whose copies count once.
+  steps[chosen.back()].copies += hybrid_->copies();
+  if (check.passed) moved = std::move(together);
+  return check.passed;
+}
+
+LayerMoves::Steps TargetMigration::steps_by_kernel() {
+  LayerMoves::Steps steps;
+  for (MigrationStep& step : result_.steps) steps[step.verdict.kernel] = &step;
+  return steps;
+}
+
+LayerRun TargetMigration::run_layers(const std::string& layer, const CallChoice& choice) {
+  timeline_.begin("hybrid", layer);
+  LayerRun run;
+  run.check = hybrid_->check(choice, source_.model_judge(), source_.forced());
+  expect_device(run.check.failure.empty());
+  run.dispatched = hybrid_->dispatched();
+  run.copies = hybrid_->copies();
+  return run;
+}
+
+// Of what stays on the source: its source, and the call on which it fails.
+void TargetMigration::explain_failures() {
+  const Suite& suite = source_.suite();
+  for (const MigrationStep* step : result_.culprits()) {
+    const KernelVerdict& verdict = step->verdict;
+    FailedKernel& failed = result_.failed[verdict.kernel];
+    failed.source =
+        kernel_source(source_.fixed(), verdict.kernel, target(), implement_, given_.user_sources);
+    if (verdict.passed) continue;
+    const int32_t kernel = suite.find_kernel(verdict.kernel);
+    for (size_t c = 0; c < suite.calls.size() && !failed.suite; ++c) {
+      const SuiteCall& call = suite.calls[c];
+      if (call.kernel == kernel && call.sequence == verdict.worst_sequence) {
+        failed.suite = one_call(suite, c);
+      }
+    }
+  }
+}
+
+void TargetMigration::run_alone() {
+  progress("run on " + target().text);
+  result_.target_ran = true;
+  {
+    std::unique_ptr<llm::Engine> engine;
+    result_.whole = contained_check(sandbox_, source_.model_judge(), [&] {
+      engine = unwrap(llm::Engine::create(sandbox_.session(), executable_, source_.weights()));
+      engine->vm().set_interrupt(options_.interrupt);
+      std::vector<HostTensor> logits = forced_logits(*engine, source_.forced());
+      result_.target_tokens = source_.generate(*engine, options_.max_tokens);
+      return logits;
+    });
+  }
+  if (!result_.whole.failure.empty()) {
+    sandbox_.restart();
+    return;
+  }
+  const auto &a = source_.tokens(), &b = result_.target_tokens;
+  if (a == b) return;
+  size_t at = 0;
+  while (at < std::min(a.size(), b.size()) && a[at] == b[at]) ++at;
+  result_.first_divergence = static_cast<int64_t>(at);
+  // A tie: both choices there are as likely as the judge can tell.
+  result_.tie =
+      std::max(source_.margin_at(at, a), source_.margin_at(at, b)) <= 2 * result_.whole.bound;
+}
+
+void TargetMigration::measure_speed() {
+  progress("speed on " + target().text);
+  source_.check_cancelled();
+  std::vector<int32_t> right;
+  for (const MigrationStep& step : result_.steps) {
+    if (step.verdict.passed) right.push_back(source_.suite().find_kernel(step.verdict.kernel));
+  }
+  result_.speed = topdown::measure_speed(source_.suite(), right, sandbox_, options_.cache);
+}
+
+}  // namespace tapml::topdown

@@ -1,0 +1,23 @@
+// The layers of a migration that goes layer by layer: how far the model's error has grown with
+// each.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "topdown/migrate/migration.h"
+#include "topdown/report/page_content.h"
+
+namespace tapml::topdown {
+
+KernelState state_of(const LayerStep& layer);
+// "moved", "2 of 9 kernels stay", "stays" or "not tried".
+std::string layer_outcome(const LayerStep& layer);
+
+// For a terminal: a header and a line a layer. `colors` marks the outcomes.
+std::vector<std::string> layer_lines(const std::vector<LayerStep>& layers, bool colors);
+
+// For a page; empty where there are no layers.
+std::string layer_table(const std::vector<LayerStep>& layers);
+
+}  // namespace tapml::topdown

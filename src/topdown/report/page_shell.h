@@ -1,0 +1,32 @@
+// What all pages have around their parts.
+#pragma once
+
+#include <string>
+
+namespace tapml::topdown {
+
+// The parts of a page, and the links to them.
+class Sections {
+ public:
+  // Leaves a part without content out.
+  void add(const std::string& anchor, const std::string& name, const std::string& inner);
+  // A link to another file, in front of what is added behind it.
+  void link(const std::string& file, const std::string& name);
+  std::string html() const;
+
+ private:
+  std::string links_, text_;
+};
+
+struct PageHead {
+  std::string command;  // "migrate"
+  std::string title;
+  bool passed = true;
+  std::string verdict;  // one sentence
+  std::string counts;   // a line below it
+};
+
+// One self-contained page.
+std::string page_shell(const PageHead& head, const Sections& sections);
+
+}  // namespace tapml::topdown

@@ -1,0 +1,136 @@
+#include "topdown/report/side_by_side.h"
+
+#include <algorithm>
+
+#include "base/host/terminal.h"
+#include "topdown/report/layer_table.h"
+#include "topdown/report/report.h"
+#include "topdown/report/report_parts.h"
+
+namespace tapml::topdown {
+
+namespace {
+
+// The row of a kernel, which is added where there is none.
+KernelRow& row_of(std::vector<KernelRow>& rows, const std::string& kernel, size_t targets) {
+  auto row = std::ranges::find(rows, kernel, &KernelRow::kernel);
+  if (row == rows.end()) {
+    rows.push_back({.kernel = kernel});
+    row = rows.end() - 1;
+    row->cells.resize(targets);
+  }
+  return *row;
+}
+
+std::string styled_cell(const std::string& text, size_t width, bool good, bool tried, bool colors) {
+  const std::string padded = pad(text, width);
+  if (!tried) return styled(padded, Style::kDim, colors);
+  return styled(padded, good ? Style::kGreen : Style::kRed, colors);
+}
+
+}  // namespace
+
+std::vector<KernelRow> kernel_rows(const Migrations& migrations) {
+  std::vector<KernelRow> rows;
+  const size_t targets = migrations.targets.size();
+  for (size_t t = 0; t < targets; ++t) {
+    const Migration& migration = migrations.targets[t];
+    size_t index = 0;
+    for (const MigrationStep& step : migration.steps) {
+      KernelRow& row = row_of(rows, step.verdict.kernel, targets);
+      if (!row.verdict) row.verdict = &step.verdict;
+      row.cells[t] = {state_of(step), outcome_of(step), index++};
+    }
+    for (const std::string& kernel : migration.untried) {
+      row_of(rows, kernel, targets).cells[t] = {KernelState::kUntested, "not tried", index++};
+    }
+  }
+  return rows;
+}
+
+std::vector<LayerRow> layer_rows(const Migrations& migrations) {
+  std::vector<LayerRow> rows;
+  const size_t targets = migrations.targets.size();
+  for (size_t t = 0; t < targets; ++t) {
+    for (const LayerStep& layer : migrations.targets[t].layers) {
+      auto row = std::ranges::find(rows, layer.layer, &LayerRow::layer);
+      if (row == rows.end()) {
+        rows.push_back({layer.layer, std::vector<const LayerStep*>(targets)});
+        row = rows.end() - 1;
+      }
+      row->cells[t] = &layer;
+    }
+  }
+  return rows;
+}
+
+std::string model_outcome(const Migration& migration) {
+  if (migration.error) {
+    return migration.error->kind == ErrorKind::kPlatform
+               ? platform_fault_name(migration.error->fault)
+               : "ended by an error";
+  }
+  if (!migration.target_ran) return "not run";
+  if (!migration.whole.failure.empty()) return "fails";
+  if (!migration.whole.passed) return "differs";
+  if (migration.first_divergence < 0) return "same text";
+  return migration.tie ? "a tie" : "another text";
+}
+
+std::vector<std::string> side_by_side(const Migrations& migrations, bool colors) {
+  constexpr size_t kNarrowest = 14, kWidest = 32;
+  std::vector<size_t> widths;
+  std::string header = pad("kernel", 34) + " " + pad("layers", 40);
+  for (const Migration& migration : migrations.targets) {
+    widths.push_back(std::clamp(migration.target.size(), kNarrowest, kWidest));
+    header += " " + pad(migration.target, widths.back());
+  }
+  std::vector<std::string> lines = {header};
+  for (const KernelRow& row : kernel_rows(migrations)) {
+    std::string line =
+        pad(row.kernel, 34) + " " + pad(row.verdict ? layers_text(*row.verdict) : "", 40);
+    for (size_t t = 0; t < row.cells.size(); ++t) {
+      const TargetCell& cell = row.cells[t];
+      line += " " + styled_cell(cell.outcome, widths[t], cell.state == KernelState::kPassed,
+                                cell.state != KernelState::kUntested, colors);
+    }
+    lines.push_back(std::move(line));
+  }
+  for (const LayerRow& row : layer_rows(migrations)) {
+    std::string line = pad("layer", 34) + " " + pad(row.layer, 40);
+    for (size_t t = 0; t < row.cells.size(); ++t) {
+      const LayerStep* layer = row.cells[t];
+      line += " " + styled_cell(layer ? layer_outcome(*layer) : "not tried", widths[t],
+                                layer && layer->left.empty(), layer && layer->tried, colors);
+    }
+    lines.push_back(std::move(line));
+  }
+  std::string line = pad("whole model", 34) + " " + pad("all", 40);
+  for (size_t t = 0; t < widths.size(); ++t) {
+    const Migration& migration = migrations.targets[t];
+    line += " " + styled_cell(model_outcome(migration), widths[t], migration.passed(),
+                              migration.target_ran || migration.error, colors);
+  }
+  lines.push_back(std::move(line));
+  return lines;
+}
+
+std::string migrations_verdict(const Migrations& migrations) {
+  const auto source_nan = std::ranges::find_if(
+      migrations.targets, [](const Migration& one) { return one.source_nan.has_value(); });
+  if (source_nan != migrations.targets.end()) return migration_verdict(*source_nan);
+  const auto passed =
+      std::ranges::count_if(migrations.targets, [](const Migration& one) { return one.passed(); });
+  const auto ended = std::ranges::count_if(
+      migrations.targets, [](const Migration& one) { return one.error.has_value(); });
+  const std::string all = std::to_string(migrations.targets.size());
+  if (migrations.passed()) {
+    return "Every kernel migrated to all " + all + " targets; each runs the whole model.";
+  }
+  return std::to_string(passed) + " of " + all + " targets run the whole model" +
+         (ended == 0 ? "."
+                     : "; " + std::to_string(ended) + (ended == 1 ? " was" : " were") +
+                           " ended by an error.");
+}
+
+}  // namespace tapml::topdown

@@ -1,0 +1,67 @@
+// Migrations of the small model, and what they found.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "support/sessions.h"
+#include "topdown/migrate/migrate.h"
+#include "topdown/report/report.h"
+#include "topdown/small_model.h"
+
+namespace tapml::topdown {
+
+// What a migration is asked for, its one target's own options among it.
+struct Asked : MigrateOptions {
+  std::vector<UserSource> user_sources;
+  std::string plant, state;
+
+  MigrationTarget target(runtime::Session& session) const {
+    return {{target::parse_target("cpu"), &session, {}}, user_sources, plant, state};
+  }
+};
+
+inline Migration migrated(Asked options, std::unique_ptr<runtime::Session> to,
+                          const std::vector<int32_t>& prompt = kPrompt) {
+  options.cache = &kernel_cache();
+  auto from = testing::open_session("cpu");
+  const Platform source{target::parse_target("cpu"), from.get(), {}};
+  return migrate(small_model().golden.model.module, small_model().golden.model.weights, prompt,
+                 source, options.target(*to), options);
+}
+
+inline Migration migrated(const Asked& options) {
+  return migrated(options, testing::open_session("cpu"));
+}
+
+inline Asked short_run() {
+  Asked options;
+  options.max_tokens = 3;
+  options.validation_tokens = 2;
+  return options;
+}
+
+inline std::vector<std::string> kernels_of(const Migration& migration) {
+  std::vector<std::string> names;
+  for (const MigrationStep& step : migration.steps) names.push_back(step.verdict.kernel);
+  return names;
+}
+
+// What is the same in every run of one migration: all but times and copies.
+inline std::string result_of(const Migration& migration) {
+  std::string text;
+  for (MigrationStep step : migration.steps) {
+    step.verdict.seconds = 0;
+    step.copies = {};  // what the run before has left on the other side is not copied
+    text += step_json(step).dump() + "\n";
+  }
+  Migration rest = migration;
+  rest.steps.clear();
+  rest.seconds = 0;
+  rest.timeline.clear();
+  rest.resumed = 0;
+  return text + migration_json(rest).dump();
+}
+
+}  // namespace tapml::topdown
