@@ -1,0 +1,26 @@
+// Functions that a program can do without where a platform cannot compute them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/module.h"
+#include "target/target.h"
+
+namespace tapml::pipeline {
+
+// Marks a graph-level function that may be missing from an executable.
+inline constexpr const char* kOptionalAttr = "optional";
+
+struct LeftOut {
+  std::string function;
+  std::string reason;  // "kernel draw_token_1f0a3c5d computes in f64, which the platform lacks"
+};
+
+// `fixed` (kernels fixed) without the optional functions that call kernels with a dtype that the
+// target does not compute, and without the kernels that only they call. f16 and bf16 are computed
+// in f32 wherever they are stored.
+Module without_unsupported(const Module& fixed, const target::Target& target,
+                           std::vector<LeftOut>& left_out);
+
+}  // namespace tapml::pipeline
