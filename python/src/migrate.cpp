@@ -26,6 +26,7 @@ struct Migrated {
 
 struct MigrateSettings {
   int64_t max_tokens, validation_tokens;
+  SamplerTuple sampler;
   std::string order;
   std::vector<std::string> granularity;
   bool stop_at_first;
@@ -64,6 +65,7 @@ std::unique_ptr<Migrated> migrate(const py::object& given, const py::object& sou
     topdown::MigrateOptions options;
     options.max_tokens = settings.max_tokens;
     options.validation_tokens = settings.validation_tokens;
+    options.sampler = sampler_of(settings.sampler);
     options.plan = topdown::parse_plan(settings.order, settings.granularity);
     options.stop_at_first = settings.stop_at_first;
     options.state = settings.state;
@@ -95,6 +97,7 @@ std::unique_ptr<Migrated> migrate(const py::object& given, const py::object& sou
     again = options_of_commands(*to, settings.kernels, tolerance, isolation);
     again.quantize = model.quantize;
     again.max_tokens = settings.max_tokens;
+    again.sampler = options.sampler;
     if (!settings.plant.empty()) again.plants = {settings.plant};
     made->texts.command = topdown::model_command("migrate", model.folder, from->target().text,
                                                  to->target().text, prompt, again) +
@@ -203,13 +206,15 @@ void bind_migrate(py::module_& module) {
       "migrate",
       [](const py::object& model, const py::object& source, const py::object& target,
          const std::string& prompt, int64_t max_tokens, int64_t validation_tokens,
-         const std::string& order, const std::vector<std::string>& granularity, bool stop_at_first,
-         const std::string& state, const std::pair<std::string, std::string>& tolerance,
-         const std::string& kernels, const std::string& plant, bool cache, bool speed,
-         bool in_process, double kernel_timeout, const py::object& progress) {
+         const SamplerTuple& sampler, const std::string& order,
+         const std::vector<std::string>& granularity, bool stop_at_first, const std::string& state,
+         const std::pair<std::string, std::string>& tolerance, const std::string& kernels,
+         const std::string& plant, bool cache, bool speed, bool in_process, double kernel_timeout,
+         const py::object& progress) {
         return migrate(model, source, target, prompt,
                        {max_tokens,
                         validation_tokens,
+                        sampler,
                         order,
                         granularity,
                         stop_at_first,
@@ -223,10 +228,10 @@ void bind_migrate(py::module_& module) {
                        progress);
       },
       py::arg("model"), py::arg("source"), py::arg("target"), py::arg("prompt"), py::kw_only(),
-      py::arg("max_tokens"), py::arg("validation_tokens"), py::arg("order"), py::arg("granularity"),
-      py::arg("stop_at_first"), py::arg("state"), py::arg("tolerance"), py::arg("kernels"),
-      py::arg("plant"), py::arg("cache"), py::arg("speed"), py::arg("in_process"),
-      py::arg("kernel_timeout"), py::arg("progress"));
+      py::arg("max_tokens"), py::arg("validation_tokens"), py::arg("sampler"), py::arg("order"),
+      py::arg("granularity"), py::arg("stop_at_first"), py::arg("state"), py::arg("tolerance"),
+      py::arg("kernels"), py::arg("plant"), py::arg("cache"), py::arg("speed"),
+      py::arg("in_process"), py::arg("kernel_timeout"), py::arg("progress"));
 }
 
 }  // namespace tapml::python

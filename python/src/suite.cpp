@@ -110,8 +110,9 @@ void warn_of_random_tokens(const LanguageModel& model, const std::vector<Prompt>
 }
 
 CarvedSuite carve_model(const py::object& given, const py::object& device,
-                        const std::vector<Prompt>& prompts, int64_t max_tokens, int64_t calls,
-                        int64_t budget, bool reference, int64_t batch, bool edge, bool cache) {
+                        const std::vector<Prompt>& prompts, int64_t max_tokens,
+                        const SamplerTuple& sampler, int64_t calls, int64_t budget, bool reference,
+                        int64_t batch, bool edge, bool cache) {
   const LanguageModel model = language_model_of(given, "carve(model, device)");
   const SessionRef open = session_of(device, "carve(model, device)");
   topdown::CarveOptions carving = carve_options(calls, budget);
@@ -151,6 +152,7 @@ CarvedSuite carve_model(const py::object& given, const py::object& device,
     llm::GenerateOptions options;
     options.max_tokens = max_tokens;
     options.eos = model.loaded->files.eos;
+    options.sampler = sampler_of(sampler);
     options.on_token = [](int32_t) { return !interrupt_of_this_thread(); };
     for (size_t first = 0; first < inputs.size(); first += static_cast<size_t>(batch)) {
       const auto some = std::span(inputs).subspan(
@@ -310,8 +312,8 @@ Carved tests: one real run, kept as a test for every kernel call.)doc")
                std::to_string(s.suite->kernels.size()) + " kernels>";
       });
   module.def("carve_model", &carve_model, py::arg("model"), py::arg("device"), py::arg("prompts"),
-             py::arg("max_tokens"), py::arg("calls"), py::arg("budget"), py::arg("reference"),
-             py::arg("batch"), py::arg("edge"), py::arg("cache"));
+             py::arg("max_tokens"), py::arg("sampler"), py::arg("calls"), py::arg("budget"),
+             py::arg("reference"), py::arg("batch"), py::arg("edge"), py::arg("cache"));
   module.def("carve_function", &carve_function, py::arg("executable"), py::arg("device"),
              py::arg("function"), py::arg("inputs"), py::arg("calls"), py::arg("budget"),
              py::arg("edge"));

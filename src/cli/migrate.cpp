@@ -31,6 +31,7 @@ namespace {
 struct MigrateCommand {
   std::string model, from = "cpu", to = "opencl", prompt, report, plant, kernels;
   int64_t max_tokens = 64, validation_tokens = 4;
+  llm::SamplerOptions sampler;
   std::string order = "execution", state;
   std::vector<std::string> granularity = {"kernel"};
   bool keep_going = false, stop_at_first = false;
@@ -68,6 +69,7 @@ void print_culprits(const topdown::Migration& migration, const Output& output) {
 int run(const MigrateCommand& command, const Output& output) {
   target::Target from = target::parse_target(command.from);
   target::Target to = target::parse_target(command.to);
+  unwrap(llm::check_sampler_options(command.sampler));
   if (!command.plant.empty()) topdown::parse_plant(command.plant);
   topdown::MigrateOptions options;
   if (!command.kernels.empty()) {
@@ -94,6 +96,7 @@ int run(const MigrateCommand& command, const Output& output) {
   Progress progress = Progress::to_stderr(output.json);
   options.max_tokens = command.max_tokens;
   options.validation_tokens = command.validation_tokens;
+  options.sampler = command.sampler;
   options.plan = plan;
   options.tolerances = tolerances;
   options.measure_speed = !command.report.empty();
@@ -154,7 +157,7 @@ int run(const MigrateCommand& command, const Output& output) {
                   " tokens)");
     } else {
       output.line("first different token: " + std::to_string(migration.first_divergence) +
-                  (migration.tie ? ", a tie within the error bound" : ""));
+                  topdown::divergence_note(migration));
     }
   }
   if (migration.target_ran && migration.whole.failure.empty()) {
@@ -206,6 +209,7 @@ void add_migrate(Registration registration) {
   app->add_option("--max-tokens", command->max_tokens, "Tokens of the continuations")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
+  add_options(*app, command->sampler);
   app->add_option("--kernels", command->kernels,
                   "Folder of hand-written sources that take the place of kernels on the target");
   app->add_option("--report", command->report,

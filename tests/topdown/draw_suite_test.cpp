@@ -75,10 +75,7 @@ TEST(DrawSuite, TheJudgeIsSureOfEveryElement) {
     const SuiteCall& call = suite().calls[c];
     if (call.kernel != draw && call.kernel != sort) continue;
     for (const op::RefTensor& output : judge.outputs(c, {})) {
-      for (double bound : output.bound) {
-        if (output.dtype == DType::kF32) break;
-        EXPECT_EQ(bound, 0);
-      }
+      for (size_t i = 0; i < output.values.size(); ++i) EXPECT_EQ(output.bound[i], 0);
     }
   }
 }

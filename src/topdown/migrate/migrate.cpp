@@ -10,6 +10,7 @@
 #include "topdown/localize/shrink.h"
 #include "topdown/migrate/migration_state.h"
 #include "topdown/replay/hybrid.h"
+#include "topdown/report/command_line.h"
 #include "topdown/report/report.h"
 #include "topdown/suite/carve.h"
 
@@ -52,6 +53,7 @@ class Migrator {
     engine_->vm().set_interrupt(options_.interrupt);
     result_.source = source_.target.text;
     result_.target = sandbox_.target().text;
+    result_.drawn = options_.sampler.temperature > 0;
     result_.source_info = source_.session->info();
     result_.target_info = sandbox_.session().info();
 
@@ -118,6 +120,7 @@ class Migrator {
     llm::GenerateOptions generate;
     generate.max_tokens = tokens;
     generate.eos = options_.eos;
+    generate.sampler = options_.sampler;
     generate.on_token = [this](int32_t) { return !options_.cancelled || !options_.cancelled(); };
     std::vector<int32_t> result = unwrap(engine.generate(prompt_, generate)).tokens;
     check_cancelled(options_);
@@ -138,6 +141,13 @@ class Migrator {
     }
   }
 
+  // The prompt and, where tokens are drawn, how.
+  std::string prompt_text() const {
+    std::string text;
+    for (int32_t token : prompt_) text += std::to_string(token) + " ";
+    return text + sampler_words(options_.sampler);
+  }
+
   MigrationIdentity identity() const {
     const PlanOptions& plan = options_.plan;
     std::string granularity = plan.by_layer ? "layer" : "kernel";
@@ -145,13 +155,11 @@ class Migrator {
       granularity += " " + group.name + "=";
       for (const std::string& glob : group.globs) granularity += glob + ",";
     }
-    std::string prompt;
-    for (int32_t token : prompt_) prompt += std::to_string(token) + " ";
     return {{"source", source_.target.text},
             {"target", result_.target},
             {"boundary policy", suite_.boundary_policy},
             {"model", suite_.model + " " + weights_hash(weights_)},
-            {"prompt tokens", prompt},
+            {"prompt tokens", prompt_text()},
             {"validation tokens", std::to_string(run_.forced.size())},
             {"suite", suite_hash(suite_)},
             {"order", migration_order_name(plan.order)},
@@ -313,7 +321,7 @@ class Migrator {
     size_t at = 0;
     while (at < std::min(a.size(), b.size()) && a[at] == b[at]) ++at;
     result_.first_divergence = static_cast<int64_t>(at);
-    result_.tie = is_tie(at);
+    result_.tie = !result_.drawn && is_tie(at);
   }
 
   // Both choices at position `at` are as likely as the judge can tell. That of a text that has
@@ -351,7 +359,7 @@ class Migrator {
 }  // namespace
 
 bool Migration::passed() const {
-  return culprits().empty() && target_ran && whole.passed && (first_divergence < 0 || tie);
+  return culprits().empty() && target_ran && whole.passed && (first_divergence < 0 || drawn || tie);
 }
 
 std::vector<const MigrationStep*> Migration::culprits() const {

@@ -29,6 +29,8 @@ struct MigrateOptions {
   int64_t max_tokens = 64;        // of the free-running continuations
   int64_t validation_tokens = 4;  // decode steps that are carved, and teacher-forced in each hybrid
   std::vector<int32_t> eos;
+  // How the texts are continued: with a temperature, drawing is among what migrates.
+  llm::SamplerOptions sampler;
   std::string plant;  // KERNEL:KIND, or empty
   PlanOptions plan;
   Tolerances tolerances;
@@ -82,6 +84,7 @@ struct Migration {
   std::vector<int32_t> source_tokens, target_tokens;
   bool target_ran = false;  // all kernels migrated, so the target ran the whole model
   ModelCheck whole;         // the target alone
+  bool drawn = false;       // with a temperature: where texts part decides nothing
   bool tie = false;         // tokens diverged first where the judge's margin is within the bound
   int64_t first_divergence = -1;
   SpeedTable speed;  // with measure_speed
