@@ -255,7 +255,8 @@ std::shared_ptr<const Executable> implement(const Module& kernels, const target:
                                             const ImplementOptions& options) {
   std::vector<LeftOut> left_out;
   const Module fixed = without_unsupported(
-      options.prepare ? kernels : passes::unmark_weights(kernels), target, left_out);
+      options.prepare ? kernels : passes::unmark_weights(kernels), target,
+      [&](const std::string& kernel) { return options.foreign.contains(kernel); }, left_out);
   if (options.left_out) *options.left_out = std::move(left_out);
   auto executable = std::make_shared<Executable>();
   executable->target = target.text;

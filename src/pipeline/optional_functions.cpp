@@ -1,10 +1,9 @@
 #include "pipeline/optional_functions.h"
 
-#include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 
-#include "passes/dead_code.h"
 #include "passes/graph_functions.h"
 #include "passes/kernel.h"
 #include "relax/visit.h"
@@ -14,7 +13,7 @@ namespace tapml::pipeline {
 
 namespace {
 
-// A wide dtype of the kernel's tensor program that the target lacks.
+// A dtype of the kernel's tensor program that the target lacks.
 std::optional<DType> missing_dtype(const Module& fixed, const std::string& kernel,
                                    const std::set<DType>& computed) {
   std::optional<DType> missing;
@@ -30,37 +29,49 @@ std::optional<DType> missing_dtype(const Module& fixed, const std::string& kerne
   return missing;
 }
 
-// What the function calls that the target cannot compute; empty: nothing.
-std::string reason_of(const Module& fixed, const relax::Function& function,
-                      const std::set<DType>& computed) {
-  std::string reason;
+std::set<std::string> kernels_of(const Module& fixed, const relax::Function& function) {
+  std::set<std::string> kernels;
   relax::visit(function.body, [&](const relax::Expr& e) {
     const auto* global = relax::as<relax::GlobalVarNode>(e);
-    if (!reason.empty() || !global || !passes::is_kernel(fixed.find(global->name))) return;
-    if (auto missing = missing_dtype(fixed, global->name, computed)) {
-      reason = "kernel " + global->name + " computes in " + dtype_name(*missing) +
-               ", which the platform lacks";
-    }
+    if (global && passes::is_kernel(fixed.find(global->name))) kernels.insert(global->name);
   });
-  return reason;
+  return kernels;
 }
 
 }  // namespace
 
 Module without_unsupported(const Module& fixed, const target::Target& target,
+                           const std::function<bool(const std::string& kernel)>& given,
                            std::vector<LeftOut>& left_out) {
-  Module kept = fixed;
-  const std::set<DType>& computed = target.description.features.compute_dtypes;
-  bool any = false;
-  for (const auto& [name, function] : passes::graph_functions(fixed)) {
-    if (!attr_or(function->attrs, kOptionalAttr, false)) continue;
-    std::string reason = reason_of(fixed, *function, computed);
-    if (reason.empty()) continue;
-    kept.functions.erase(name);
-    left_out.push_back({name, std::move(reason)});
-    any = true;
+  std::map<std::string, DType> unsupported;  // kernels, and what they compute in
+  for (const auto& [name, function] : fixed.functions) {
+    if (!passes::is_kernel(function.get()) || given(name)) continue;
+    const auto missing = missing_dtype(fixed, name, target.description.features.compute_dtypes);
+    if (missing) unsupported[name] = *missing;
   }
-  return any ? passes::eliminate_dead_code(kept) : kept;
+  if (unsupported.empty()) return fixed;
+  Module kept = fixed;
+  for (const auto& [name, function] : passes::graph_functions(fixed)) {
+    const bool optional = attr_or(function->attrs, kOptionalAttr, false);
+    for (const std::string& kernel : kernels_of(fixed, *function)) {
+      auto it = unsupported.find(kernel);
+      if (it == unsupported.end()) continue;
+      if (!optional) {
+        unsupported.erase(it);  // code generation refuses it, and says why
+        continue;
+      }
+      kept.functions.erase(name);
+      left_out.push_back({name, "kernel " + kernel + " computes in " + dtype_name(it->second) +
+                                    ", which the platform lacks"});
+      break;
+    }
+  }
+  for (const auto& [name, dtype] : unsupported) {
+    kept.functions.erase(
+        *find_attr<std::string>(fixed.find(name)->attrs, passes::kImplementationAttr));
+    kept.functions.erase(name);
+  }
+  return kept;
 }
 
 }  // namespace tapml::pipeline
