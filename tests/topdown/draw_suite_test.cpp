@@ -1,6 +1,7 @@
 // Drawing at a temperature is carved, judged and replayed like any kernel.
 #include <gtest/gtest.h>
 
+#include "passes/kernel.h"
 #include "support/sessions.h"
 #include "topdown/kernels/plant.h"
 #include "topdown/replay/replay.h"
@@ -90,6 +91,28 @@ TEST(DrawSuite, PassesOnEveryPlatform) {
       EXPECT_EQ(verdict.worst.allowed, 0) << kernel << " is discrete";
     }
   }
+}
+
+TEST(DrawSuite, PlatformsWithoutF64RunTheRest) {
+  const target::Target target = target::parse_target("opencl:for=adreno-740,subgroups=0");
+  auto session = testing::open_session("opencl");
+  if (!session) GTEST_SKIP() << "opencl is not here";
+  Judge judge(suite());
+  Module module;
+  for (const char* kernel : {"topk", "draw_token"}) {
+    const std::string& name = suite().kernels[static_cast<size_t>(kernel_called(kernel))].name;
+    Module alone = passes::kernel_alone(judge.module(), name);
+    module.functions.insert(alone.functions.begin(), alone.functions.end());
+  }
+  module.attrs = judge.module().attrs;
+  auto runner =
+      unwrap(runtime::KernelRunner::create(*session, pipeline::implement(module, target)));
+  EXPECT_TRUE(unwrap(replay_kernel(suite(), judge, kernel_called("topk"), *runner)).passed);
+  const KernelVerdict verdict =
+      unwrap(replay_kernel(suite(), judge, kernel_called("draw_token"), *runner));
+  EXPECT_FALSE(verdict.passed);
+  EXPECT_EQ(verdict.failed, Failure::kRefused);
+  EXPECT_NE(verdict.failure.find("dtype that opencl"), std::string::npos) << verdict.failure;
 }
 
 // A loop that runs one time too few, a constant that is off, a comparison the other way round.
