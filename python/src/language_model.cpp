@@ -128,6 +128,13 @@ std::unique_ptr<Generated> generate(const Engine& engine, const std::string& pro
 
 }  // namespace
 
+llm::SamplerOptions sampler_of(const SamplerTuple& values) {
+  const auto& [temperature, top_p, top_k, seed] = values;
+  const llm::SamplerOptions options{temperature, top_p, top_k, seed};
+  unwrap(llm::check_sampler_options(options));
+  return options;
+}
+
 LanguageModel language_model_of(const py::object& model, const char* where) {
   if (py::isinstance<LanguageModel>(model)) return model.cast<LanguageModel>();
   if (py::isinstance<py::str>(model) || py::hasattr(model, "__fspath__")) {

@@ -3,9 +3,11 @@
 
 #include <memory>
 #include <string>
+#include <tuple>
 
 #include "app/model.h"
 #include "binding.h"
+#include "llm/sampler.h"
 
 namespace tapml::python {
 
@@ -16,5 +18,10 @@ struct LanguageModel {
 
 // A LanguageModel, or the folder of one or an executable.
 LanguageModel language_model_of(const py::object& model, const char* where);
+
+// temperature, top_p, top_k, seed
+using SamplerTuple = std::tuple<double, double, int64_t, uint64_t>;
+// UserError for what is out of range.
+llm::SamplerOptions sampler_of(const SamplerTuple& values);
 
 }  // namespace tapml::python

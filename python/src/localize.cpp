@@ -27,6 +27,7 @@ struct Localized {
 
 struct LocalizeSettings {
   int64_t max_tokens, repeats;
+  SamplerTuple sampler;
   double shrink_seconds;
   std::pair<std::string, std::string> tolerance;
   std::string kernels;  // folder of the user's own; empty: none
@@ -59,6 +60,7 @@ std::unique_ptr<Localized> localize(const py::object& given, const py::object& s
     topdown::LocalizeOptions options;
     if (suite) options.suite = *suite->suite;
     options.validation_tokens = settings.max_tokens;
+    options.sampler = sampler_of(settings.sampler);
     options.eos = model.loaded->files.eos;
     options.repeats = settings.repeats;
     options.shrink_time =
@@ -90,6 +92,7 @@ std::unique_ptr<Localized> localize(const py::object& given, const py::object& s
     made->options = options_of_commands(*to, settings.kernels, tolerance, isolation);
     made->options.quantize = model.quantize;
     made->options.max_tokens = settings.max_tokens;
+    made->options.sampler = options.sampler;
     made->options.plants = settings.plants;
     made->command = topdown::model_command("localize", model.folder, from->target().text,
                                            to->target().text, prompt, made->options);
@@ -207,12 +210,14 @@ void bind_localize(py::module_& module) {
       "localize",
       [](const py::object& model, const py::object& source, const py::object& target,
          const std::string& prompt, const CarvedSuite* suite, int64_t max_tokens, int64_t repeats,
-         double shrink_seconds, const std::pair<std::string, std::string>& tolerance,
-         const std::string& kernels, const std::vector<std::string>& plants, bool cache,
-         bool in_process, double kernel_timeout, const py::object& progress) {
+         const SamplerTuple& sampler, double shrink_seconds,
+         const std::pair<std::string, std::string>& tolerance, const std::string& kernels,
+         const std::vector<std::string>& plants, bool cache, bool in_process, double kernel_timeout,
+         const py::object& progress) {
         return localize(model, source, target, prompt, suite,
                         {max_tokens,
                          repeats,
+                         sampler,
                          shrink_seconds,
                          tolerance,
                          kernels,
@@ -222,7 +227,7 @@ void bind_localize(py::module_& module) {
                         progress);
       },
       py::arg("model"), py::arg("source"), py::arg("target"), py::arg("prompt"), py::kw_only(),
-      py::arg("suite").none(true), py::arg("max_tokens"), py::arg("repeats"),
+      py::arg("suite").none(true), py::arg("max_tokens"), py::arg("repeats"), py::arg("sampler"),
       py::arg("shrink_seconds"), py::arg("tolerance"), py::arg("kernels"), py::arg("plants"),
       py::arg("cache"), py::arg("in_process"), py::arg("kernel_timeout"), py::arg("progress"));
 }

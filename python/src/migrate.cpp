@@ -40,6 +40,7 @@ struct Migrated {
 
 struct MigrateSettings {
   int64_t max_tokens, validation_tokens;
+  SamplerTuple sampler;
   std::string order;
   std::vector<std::string> granularity;
   bool stop_at_first;
@@ -119,6 +120,7 @@ MigratedRef migrate(const py::object& given, const py::object& source,
     topdown::MigrateOptions options;
     options.max_tokens = settings.max_tokens;
     options.validation_tokens = settings.validation_tokens;
+    options.sampler = sampler_of(settings.sampler);
     options.plan = topdown::parse_plan(settings.order, settings.granularity);
     options.stop_at_first = settings.stop_at_first;
     options.tolerances = tolerance.parse();
@@ -151,6 +153,7 @@ MigratedRef migrate(const py::object& given, const py::object& source,
           options_of_commands(*to[t], settings.kernels, tolerance, isolation);
       again.quantize = model.quantize;
       again.max_tokens = settings.max_tokens;
+      again.sampler = options.sampler;
       auto command = [&](const std::vector<std::string>& to_all, const std::string& plant) {
         again.plants.clear();
         if (!plant.empty()) again.plants = {plant};
@@ -366,13 +369,15 @@ void bind_migrate(py::module_& module) {
       "migrate",
       [](const py::object& model, const py::object& source, const std::vector<py::object>& targets,
          const std::string& prompt, int64_t max_tokens, int64_t validation_tokens,
-         const std::string& order, const std::vector<std::string>& granularity, bool stop_at_first,
-         const std::string& state, const std::pair<std::string, std::string>& tolerance,
-         const std::string& kernels, const std::string& plant, bool cache, bool speed,
-         bool in_process, double kernel_timeout, const py::object& progress) {
+         const SamplerTuple& sampler, const std::string& order,
+         const std::vector<std::string>& granularity, bool stop_at_first, const std::string& state,
+         const std::pair<std::string, std::string>& tolerance, const std::string& kernels,
+         const std::string& plant, bool cache, bool speed, bool in_process, double kernel_timeout,
+         const py::object& progress) {
         return migrate(model, source, targets, prompt,
                        {max_tokens,
                         validation_tokens,
+                        sampler,
                         order,
                         granularity,
                         stop_at_first,
@@ -386,10 +391,10 @@ void bind_migrate(py::module_& module) {
                        progress);
       },
       py::arg("model"), py::arg("source"), py::arg("targets"), py::arg("prompt"), py::kw_only(),
-      py::arg("max_tokens"), py::arg("validation_tokens"), py::arg("order"), py::arg("granularity"),
-      py::arg("stop_at_first"), py::arg("state"), py::arg("tolerance"), py::arg("kernels"),
-      py::arg("plant"), py::arg("cache"), py::arg("speed"), py::arg("in_process"),
-      py::arg("kernel_timeout"), py::arg("progress"));
+      py::arg("max_tokens"), py::arg("validation_tokens"), py::arg("sampler"), py::arg("order"),
+      py::arg("granularity"), py::arg("stop_at_first"), py::arg("state"), py::arg("tolerance"),
+      py::arg("kernels"), py::arg("plant"), py::arg("cache"), py::arg("speed"),
+      py::arg("in_process"), py::arg("kernel_timeout"), py::arg("progress"));
 }
 
 }  // namespace tapml::python

@@ -149,8 +149,9 @@ class ModelRun {
 };
 
 CarvedSuite carve_model(const py::object& given, const py::object& device,
-                        const std::vector<Prompt>& prompts, int64_t max_tokens, int64_t calls,
-                        int64_t budget, bool reference, int64_t batch, bool edge, bool cache) {
+                        const std::vector<Prompt>& prompts, int64_t max_tokens,
+                        const SamplerTuple& sampler, int64_t calls, int64_t budget, bool reference,
+                        int64_t batch, bool edge, bool cache) {
   ModelRun run(given, device, carve_options(calls, budget), reference, cache);
   const LanguageModel& model = run.model();
   if (batch < 1) {
@@ -170,6 +171,7 @@ CarvedSuite carve_model(const py::object& given, const py::object& device,
     llm::GenerateOptions options;
     options.max_tokens = max_tokens;
     options.eos = model.loaded->files.eos;
+    options.sampler = sampler_of(sampler);
     options.on_token = [](int32_t) { return !interrupt_of_this_thread(); };
     return run.carve(edge, [&](llm::Engine& engine, topdown::Carver&) {
       for (size_t first = 0; first < inputs.size(); first += static_cast<size_t>(batch)) {
@@ -319,8 +321,8 @@ Carved tests: one real run, kept as a test for every kernel call.)doc")
                ">";
       });
   module.def("carve_model", &carve_model, py::arg("model"), py::arg("device"), py::arg("prompts"),
-             py::arg("max_tokens"), py::arg("calls"), py::arg("budget"), py::arg("reference"),
-             py::arg("batch"), py::arg("edge"), py::arg("cache"));
+             py::arg("max_tokens"), py::arg("sampler"), py::arg("calls"), py::arg("budget"),
+             py::arg("reference"), py::arg("batch"), py::arg("edge"), py::arg("cache"));
   module.def("carve_steps", &carve_steps, py::arg("model"), py::arg("device"), py::arg("tokens"),
              py::arg("decode"), py::arg("reference"), py::arg("cache"));
   module.def("carve_function", &carve_function, py::arg("executable"), py::arg("device"),

@@ -223,7 +223,8 @@ def _model(model: LanguageModel | Path, quantize: str) -> LanguageModel:
 
 def carve(what: LanguageModel | Module | Executable | Path, device: Session, *,
           prompt: str | Sequence[str | Sequence[int]] | None = None, max_tokens: int = 4,
-          decode: int | None = None, inputs: Sequence[Sequence[Any]] | None = None,
+          decode: int | None = None, temperature: float = 0.0, top_p: float = 1.0,
+          top_k: int = 0, seed: int = 0, inputs: Sequence[Sequence[Any]] | None = None,
           function: str | None = None, calls: int = 0, budget: int | str = 0,
           weights: str = "inside", quantize: str = "", batch: int = 1, edge: bool = False,
           cache: bool = True) -> Suite:
@@ -231,7 +232,8 @@ def carve(what: LanguageModel | Module | Executable | Path, device: Session, *,
 
     Of a language model (or its folder) ``prompt`` is run, one text or several (among several a list
     of token ids may stand for a text), each continued by ``max_tokens`` tokens, or by ``decode``
-    steps behind the first. Of a module or an executable ``function`` (its only one, or ``main``) is
+    steps behind the first; ``temperature`` and what follows it as in ``Engine.generate``, so that
+    drawing at random is among the tests. Of a module or an executable ``function`` (its only one, or ``main``) is
     called with each of ``inputs``, a sequence of argument lists. ``calls`` bounds the calls that are kept of a kernel with the same sizes (0 keeps
     all), ``budget`` the bytes of tensors (``"20MB"``): of each kernel those stay that differ most in
     shape, range and magnitude, and ``SuiteKernel.dropped`` says how many went. ``batch`` texts run at
@@ -247,8 +249,9 @@ def carve(what: LanguageModel | Module | Executable | Path, device: Session, *,
         if inputs is None or prompt is not None:
             raise UserError("a module is carved by calls of its function", "carve(inputs=...)",
                             "a list of argument lists", "no inputs")
-        if weights != "inside" or quantize or decode is not None or batch != 1:
-            raise UserError("weights, quantize, decode and batch go with a language model", "carve(...)",
+        if weights != "inside" or quantize or decode is not None or batch != 1 or temperature:
+            raise UserError("weights, quantize, decode, batch and temperature go with a language model",
+                            "carve(...)",
                             "a LanguageModel, or the folder of one", type(what).__name__)
         executable = what if isinstance(what, Executable) else compile(what, device, cache=cache)
         if function is None:
@@ -266,7 +269,8 @@ def carve(what: LanguageModel | Module | Executable | Path, device: Session, *,
         raise UserError("a negative number of steps", "carve(decode=...)", "0 or more", str(decode))
     prompts = [prompt] if isinstance(prompt, str) else list(prompt)
     return _tapml.carve_model(_model(what, quantize), device, prompts,
-                              max_tokens if decode is None else decode + 1, calls,
+                              max_tokens if decode is None else decode + 1,
+                              (temperature, top_p, top_k, seed), calls,
                               _size(budget, "carve(budget=...)"), weights == "reference", batch, edge,
                               cache)
 
@@ -342,7 +346,8 @@ def replay(suite: Suite | Path, device: Session, *, kernel: str | None = None,
 
 @_overload
 def migrate(model: LanguageModel | Path, source: Session, target: Session, prompt: str, *,
-            max_tokens: int = 64, validation_tokens: int = 4, order: str = "execution",
+            max_tokens: int = 64, validation_tokens: int = 4, temperature: float = 0.0,
+            top_p: float = 1.0, top_k: int = 0, seed: int = 0, order: str = "execution",
             granularity: str | Sequence[str] = "kernel", stop_at_first: bool = False,
             state: Path | None = None, tolerance: Tolerance | None = None,
             kernels: Path | None = None, report: Path | None = None, junit: Path | None = None,
@@ -354,7 +359,8 @@ def migrate(model: LanguageModel | Path, source: Session, target: Session, promp
 @_overload
 def migrate(model: LanguageModel | Path, source: Session,
             target: list[Session] | tuple[Session, ...], prompt: str, *,
-            max_tokens: int = 64, validation_tokens: int = 4, order: str = "execution",
+            max_tokens: int = 64, validation_tokens: int = 4, temperature: float = 0.0,
+            top_p: float = 1.0, top_k: int = 0, seed: int = 0, order: str = "execution",
             granularity: str | Sequence[str] = "kernel", stop_at_first: bool = False,
             state: Path | None = None, tolerance: Tolerance | None = None,
             kernels: Path | None = None, report: Path | None = None, junit: Path | None = None,
@@ -365,7 +371,8 @@ def migrate(model: LanguageModel | Path, source: Session,
 
 def migrate(model: LanguageModel | Path, source: Session,
             target: Session | list[Session] | tuple[Session, ...], prompt: str, *,
-            max_tokens: int = 64, validation_tokens: int = 4, order: str = "execution",
+            max_tokens: int = 64, validation_tokens: int = 4, temperature: float = 0.0,
+            top_p: float = 1.0, top_k: int = 0, seed: int = 0, order: str = "execution",
             granularity: str | Sequence[str] = "kernel", stop_at_first: bool = False,
             state: Path | None = None, tolerance: Tolerance | None = None,
             kernels: Path | None = None, report: Path | None = None, junit: Path | None = None,
@@ -379,7 +386,9 @@ def migrate(model: LanguageModel | Path, source: Session,
     prompt by ``max_tokens`` tokens. A kernel that differs is no error: it stays on the source, and
     the result names it.
 
-    ``validation_tokens`` decode steps are carved, and teacher-forced in every hybrid. ``order`` is
+    ``validation_tokens`` decode steps are carved, and teacher-forced in every hybrid. With a
+    ``temperature`` (``top_p``, ``top_k``, ``seed`` as in ``Engine.generate``) tokens are drawn, and
+    drawing migrates, too; where the two texts part then decides nothing. ``order`` is
     ``"execution"``, ``"cost"`` or ``"risk"``; ``granularity`` one or several of ``"kernel"``,
     ``"layer"`` and groups ``"NAME=GLOB,GLOB"``, or ``"layer-by-layer"`` (docs/cli.md). ``stop_at_first`` ends behind the
     first kernel that stays. ``state`` is a folder that keeps what is done: the same call goes on
@@ -399,7 +408,8 @@ def migrate(model: LanguageModel | Path, source: Session,
     several = isinstance(target, (list, tuple))
     moved = _tapml.migrate(
         _model(model, quantize), source, list(target) if several else [target], prompt,
-        max_tokens=max_tokens, validation_tokens=validation_tokens, order=order,
+        max_tokens=max_tokens, validation_tokens=validation_tokens,
+        sampler=(temperature, top_p, top_k, seed), order=order,
         granularity=[granularity] if isinstance(granularity, str) else list(granularity),
         stop_at_first=stop_at_first, state=_path(state), tolerance=_tolerance(tolerance),
         kernels=_path(kernels), plant=plant, cache=cache, speed=report is not None,
@@ -412,7 +422,8 @@ def migrate(model: LanguageModel | Path, source: Session,
 
 
 def localize(model: LanguageModel | Path, source: Session, target: Session, prompt: str, *,
-             suite: Suite | Path | None = None, max_tokens: int = 4, repeats: int = 5,
+             suite: Suite | Path | None = None, max_tokens: int = 4, temperature: float = 0.0,
+             top_p: float = 1.0, top_k: int = 0, seed: int = 0, repeats: int = 5,
              shrink_seconds: float = 10, kernels: Path | None = None,
              tolerance: Tolerance | None = None, report: Path | None = None,
              junit: Path | None = None, markdown: Path | None = None,
@@ -433,9 +444,10 @@ def localize(model: LanguageModel | Path, source: Session, target: Session, prom
     result = _tapml.localize(
         model, source, target, prompt,
         suite=None if suite is None else _suite(suite, model.folder), max_tokens=max_tokens,
-        repeats=repeats, shrink_seconds=shrink_seconds, tolerance=_tolerance(tolerance),
-        kernels=_path(kernels), plants=[plant] if isinstance(plant, str) else list(plant),
-        cache=cache, in_process=in_process, kernel_timeout=kernel_timeout, progress=progress)
+        repeats=repeats, sampler=(temperature, top_p, top_k, seed), shrink_seconds=shrink_seconds,
+        tolerance=_tolerance(tolerance), kernels=_path(kernels),
+        plants=[plant] if isinstance(plant, str) else list(plant), cache=cache, in_process=in_process,
+        kernel_timeout=kernel_timeout, progress=progress)
     if report is not None:
         result.save_report(_path(report))
     result.save_ci_reports(junit=_path(junit), markdown=_path(markdown))

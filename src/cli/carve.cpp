@@ -36,6 +36,7 @@ struct CarveCommand {
   int64_t decode = -1;  // --max-tokens says it
   int64_t batch = 1;    // texts that run at once
   int64_t calls = 0;
+  llm::SamplerOptions sampler;
   bool edge = false;
 };
 
@@ -191,6 +192,7 @@ void refuse(bool given, const char* option, const std::string& with, const std::
 int carve_model(const CarveCommand& command, const Output& output) {
   refuse(!command.inputs.empty(), "--inputs", "a text module", command.model.model);
   refuse(!command.function.empty(), "--function", "a text module", command.model.model);
+  unwrap(llm::check_sampler_options(command.sampler));
   topdown::CarveOptions options = carve_options(command);
   const std::vector<Prompt> texts = prompts_of(command);
   if (command.weights == "reference" && is_executable_file(command.model.model)) {
@@ -220,6 +222,7 @@ int carve_model(const CarveCommand& command, const Output& output) {
   llm::GenerateOptions generate;
   generate.max_tokens = command.decode >= 0 ? command.decode + 1 : command.max_tokens;
   generate.eos = model.eos;
+  generate.sampler = command.sampler;
   generate.on_token = [](int32_t) { return !interrupted(); };
   std::vector<Run> runs;
   const auto batch = static_cast<size_t>(command.batch);
@@ -285,6 +288,7 @@ int carve_module(const CarveCommand& command, const Output& output) {
   refuse(command.weights != "inside", "--weights", model, path);
   refuse(command.decode >= 0, "--decode", model, path);
   refuse(command.batch > 1, "--batch", model, path);
+  refuse(command.sampler.temperature != 0, "--temperature", model, path);
   topdown::CarveOptions options = carve_options(command);
   if (command.inputs.empty()) {
     throw_user("a module is carved while its function runs", "command line",
@@ -356,6 +360,7 @@ void add_carve(Registration registration) {
                   "Texts that run at once, so that kernels are tested on batches")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
+  add_options(*app, command->sampler);
   app->add_flag("--edge", command->edge,
                 "Adds edge cases beside the run's data: extreme values, odd sizes");
   app->add_option("--calls", command->calls,

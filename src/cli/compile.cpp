@@ -126,6 +126,8 @@ int run(const CompileOptions& options, const Output& output) {
   Module fixed = pipeline::fix_kernels(input.module, implement.instruments);
   Module planned;
   implement.planned = &planned;
+  std::vector<pipeline::LeftOut> left_out;
+  implement.left_out = &left_out;
   const size_t fixed_phases = phases.size();
   auto executable = pipeline::implement(fixed, target, implement);
   unwrap(check_interrupted());
@@ -182,6 +184,12 @@ int run(const CompileOptions& options, const Output& output) {
           Json::object({{"pass", Json::string(name)}, {"seconds", Json::number(seconds)}}));
     }
   }
+  std::vector<Json> missing;
+  for (const pipeline::LeftOut& one : left_out) {
+    missing.push_back(Json::object(
+        {{"function", Json::string(one.function)}, {"reason", Json::string(one.reason)}}));
+    output.line("without function " + one.function + ": " + one.reason);
+  }
   Json needs;
   if (options.print_memory) needs = print_memory(memory, values, output);
   char summary[200];
@@ -194,6 +202,7 @@ int run(const CompileOptions& options, const Output& output) {
   output.document(Json::object({{"target", Json::string(options.target)},
                                 {"kernels", Json::array(std::move(kernels))},
                                 {"code_bytes", Json::integer(static_cast<int64_t>(code))},
+                                {"left_out", Json::array(std::move(missing))},
                                 {"cached_kernels", Json::integer(cache.hits())},
                                 {"file", Json::string(options.file)},
                                 {"file_bytes", Json::integer(static_cast<int64_t>(file_bytes))},

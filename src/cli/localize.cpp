@@ -33,6 +33,7 @@ struct LocalizeCommand {
                      bisect = "kernels";
   std::vector<std::string> plants;
   int64_t max_tokens = 4, repeats = 5;
+  llm::SamplerOptions sampler;
   double shrink_seconds = 10;
   CacheOptions cache;
   PatternOptions patterns;
@@ -147,6 +148,7 @@ int run(const LocalizeCommand& command, const Output& output) {
   if (command.bisect == "passes") return run_passes(command, output);
   target::Target from = target::parse_target(command.from);
   target::Target to = target::parse_target(command.to);
+  unwrap(llm::check_sampler_options(command.sampler));
   for (const std::string& plant : command.plants) topdown::parse_plant(plant);
   topdown::LocalizeOptions options;
   if (!command.kernels.empty()) {
@@ -175,6 +177,7 @@ int run(const LocalizeCommand& command, const Output& output) {
   }
   options.validation_tokens = command.max_tokens;
   options.eos = model.files.eos;
+  options.sampler = command.sampler;
   options.repeats = command.repeats;
   options.shrink_time =
       std::chrono::milliseconds(static_cast<int64_t>(command.shrink_seconds * 1e3));
@@ -240,6 +243,7 @@ void add_localize(Registration registration) {
   app->add_option("--max-tokens", command->max_tokens, "Decode steps of the run")
       ->check(CLI::Range(0, 1000000))
       ->capture_default_str();
+  add_options(*app, command->sampler);
   CLI::Option* repeats =
       app->add_option("--repeats", command->repeats, "Runs of each culprit, to tell its rate");
   repeats->check(CLI::Range(1, 1000))->capture_default_str();
@@ -257,7 +261,8 @@ void add_localize(Registration registration) {
   add_options(*app, command->remote);
   command->ci.add_to(*app);
   command->tolerance.add_to(*app);
-  command->of_kernels = {repeats, shrink, app->get_option("--tolerance")};
+  command->of_kernels = {repeats, shrink, app->get_option("--tolerance"),
+                         app->get_option("--temperature")};
   add_options(*app, command->isolation);
   app->add_option("--plant", command->plants,
                   "KERNEL:KIND, plants a bug into the target, as often as there are bugs; "

@@ -31,6 +31,7 @@ struct MigrateCommand {
   std::string model, from = "cpu", prompt, report, plant, kernels;
   std::vector<std::string> to = {"opencl"};
   int64_t max_tokens = 64, validation_tokens = 4;
+  llm::SamplerOptions sampler;
   std::string order = "execution", state;
   std::vector<std::string> granularity = {"kernel"};
   bool keep_going = false, stop_at_first = false;
@@ -176,6 +177,7 @@ int report_several(const MigrateCommand& command, const Output& output,
 
 int run(const MigrateCommand& command, const Output& output) {
   target::Target from = target::parse_target(command.from);
+  unwrap(llm::check_sampler_options(command.sampler));
   Targets targets(command);
   topdown::MigrateOptions options;
   options.plan = topdown::parse_plan(command.order, command.granularity);
@@ -199,6 +201,7 @@ int run(const MigrateCommand& command, const Output& output) {
   Progress progress = Progress::to_stderr(output.json);
   options.max_tokens = command.max_tokens;
   options.validation_tokens = command.validation_tokens;
+  options.sampler = command.sampler;
   options.measure_speed = !command.report.empty();
   options.stop_at_first = command.stop_at_first;
   options.eos = model.files.eos;
@@ -244,6 +247,7 @@ void add_migrate(Registration registration) {
   app->add_option("--max-tokens", command->max_tokens, "Tokens of the continuations")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
+  add_options(*app, command->sampler);
   app->add_option("--kernels", command->kernels,
                   "Folder of hand-written sources that take the place of kernels on the target");
   app->add_option("--report", command->report,

@@ -54,7 +54,7 @@ void print_end(const Output& output, const topdown::Migration& migration,
                   " tokens)");
     } else {
       output.line("first different token: " + std::to_string(migration.first_divergence) +
-                  (migration.tie ? ", a tie within the error bound" : ""));
+                  topdown::divergence_note(migration));
     }
   }
   if (migration.target_ran && migration.whole.failure.empty()) {

@@ -1,8 +1,22 @@
 #include "cli/options.h"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 
 namespace tapml::cli {
+
+namespace {
+
+// An empty text, or what is wrong: the option parser alone takes 2^64 for 2^64 - 1.
+std::string is_seed(const std::string& text) {
+  uint64_t value = 0;
+  const char* last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, value);
+  if (error == std::errc() && end == last) return "";
+  return "a seed is an integer from 0 to 18446744073709551615, not " + text;
+}
+
+}  // namespace
 
 void add_options(CLI::App& command, app::CacheOptions& options) {
   command.add_flag("--no-cache", options.off, "Neither look into the compile cache nor add to it");
@@ -43,6 +57,17 @@ void add_options(CLI::App& command, app::IsolationOptions& options) {
       .add_option("--kernel-timeout", options.kernel_seconds,
                   "Seconds that a kernel call may take in its own process")
       ->check(CLI::Range(0.001, 1e6))
+      ->capture_default_str();
+}
+
+void add_options(CLI::App& command, llm::SamplerOptions& options) {
+  command.add_option("--temperature", options.temperature, "0: greedy")->capture_default_str();
+  command.add_option("--top-k", options.top_k, "Likeliest tokens to draw from; 0: all")
+      ->capture_default_str();
+  command.add_option("--top-p", options.top_p, "Nucleus to draw from, in (0, 1]")
+      ->capture_default_str();
+  command.add_option("--seed", options.seed, "Seed of the sampler")
+      ->check(is_seed)
       ->capture_default_str();
 }
 

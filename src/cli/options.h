@@ -3,6 +3,7 @@
 
 #include "app/isolation.h"
 #include "app/model.h"
+#include "llm/sampler.h"
 
 namespace CLI {
 class App;
@@ -18,6 +19,8 @@ void add_options(CLI::App& command, app::RemoteOptions& options);    // --token-
 void add_token_option(CLI::App& command, app::RemoteOptions& options);
 // --in-process, --kernel-timeout: of the commands that test kernels.
 void add_options(CLI::App& command, app::IsolationOptions& options);
+// --temperature, --top-k, --top-p, --seed: of the commands that generate text.
+void add_options(CLI::App& command, llm::SamplerOptions& options);
 // MODEL, --target, --model and all of the above: of the commands that run a model.
 void add_options(CLI::App& command, app::ModelOptions& options);
 

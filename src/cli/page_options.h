@@ -12,6 +12,7 @@ topdown::CommandOptions page_options(const Command& command) {
       app::command_options(command.libraries, command.remote, command.isolation);
   options.quantize = command.quantize;
   options.max_tokens = command.max_tokens;
+  options.sampler = command.sampler;
   options.patterns = command.patterns.file;
   options.kernels = command.kernels;
   options.tolerance = command.tolerance.file;

@@ -1,6 +1,5 @@
 // tapml run: generates text.
 #include <CLI/CLI.hpp>
-#include <charconv>
 
 #include "app/model.h"
 #include "base/host/interrupt.h"
@@ -99,15 +98,6 @@ int run(const RunOptions& options, const Output& output) {
   return kDone;
 }
 
-// An empty text, or what is wrong: the option parser alone takes 2^64 for 2^64 - 1.
-std::string is_seed(const std::string& text) {
-  uint64_t value = 0;
-  const char* last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, value);
-  if (error == std::errc() && end == last) return "";
-  return "a seed is an integer from 0 to 18446744073709551615, not " + text;
-}
-
 }  // namespace
 
 void add_run(Registration registration) {
@@ -118,15 +108,7 @@ void add_run(Registration registration) {
   command->add_option("--prompt", options->prompt, "Text to continue")->required();
   command->add_option("--max-tokens", options->max_tokens, "Most tokens to generate")
       ->capture_default_str();
-  command->add_option("--temperature", options->sampler.temperature, "0: greedy")
-      ->capture_default_str();
-  command->add_option("--top-k", options->sampler.top_k, "Likeliest tokens to draw from; 0: all")
-      ->capture_default_str();
-  command->add_option("--top-p", options->sampler.top_p, "Nucleus to draw from, in (0, 1]")
-      ->capture_default_str();
-  command->add_option("--seed", options->sampler.seed, "Seed of the sampler")
-      ->check(is_seed)
-      ->capture_default_str();
+  add_options(*command, options->sampler);
   command->add_option("--dump-logits", options->dump_logits,
                       "Write tokens and logits to a safetensors file");
   add_options(*command, options->trace);

@@ -111,10 +111,16 @@ class Intrinsic {
       if (end == value || (std::isnan(end) && std::isnan(value))) continue;
       error = std::isnan(end) ? kInfinity : std::max(error, std::fabs(end - value));
     }
+    // A whole number needs no rounding.
+    if (error == 0 && is_rounding()) return Shadow::exact(value);
     return rounded(dtype_, value, error, kMathFactor);
   }
 
  private:
+  bool is_rounding() const {
+    return name_ == "floor" || name_ == "ceil" || name_ == "trunc" || name_ == "round";
+  }
+
   double evaluate(const std::vector<double>& operands) {
     for (size_t i = 0; i < operands.size(); ++i) frame_.floats[slots_[i]] = operands[i];
     return code_->run(frame_);

@@ -130,6 +130,10 @@ Status Engine::set_sampler(const SamplerOptions& options) {
   TAPML_TRY(check_sampler_options(options));
   TAPML_ASSIGN(Tensor parameters,
                runtime::upload(state_->session, llm::sampler_parameters(options, 1)));
+  if (options.temperature > 0 && state_->draws()) {
+    TAPML_ASSIGN(state_->draw_parameters,
+                 runtime::upload(state_->session, llm::draw_parameters(options, 1)));
+  }
   state_->generator = llm::sampler_state(options);
   state_->generator_of = state_->session.generation();
   TAPML_ASSIGN(Tensor generator, runtime::upload(state_->session, state_->generator));
@@ -140,9 +144,19 @@ Status Engine::set_sampler(const SamplerOptions& options) {
 }
 
 Result<int32_t> Engine::sample(const Tensor& logits) {
-  // A call of `sample` far away would be one more wait for the same token.
-  if (state_->sampler.temperature > 0 || !state_->vm) return state_->draw(logits);
-  TAPML_ASSIGN(const HostTensor tokens, state_->likeliest(logits));
+  // A call of a function far away would be one more wait for the same token.
+  const bool random = state_->sampler.temperature > 0;
+  if (random ? !state_->draws() : !state_->vm) return state_->draw_here(logits);
+  if (!random) {
+    TAPML_ASSIGN(const HostTensor tokens, state_->likeliest(logits));
+    return tokens.values<int32_t>()[0];
+  }
+  // `sample` knows the state of one sequence as a vector.
+  Tensor generators = *state_->sampler_state.tensor();
+  generators.shape = {1, 2};
+  TAPML_ASSIGN(const HostTensor tokens, state_->draw(logits, state_->draw_parameters, generators));
+  generators.shape = {2};
+  state_->sampler_state = std::move(generators);
   return tokens.values<int32_t>()[0];
 }
 

@@ -87,9 +87,10 @@ class Engine {
   Result<runtime::Tensor> decode(int32_t token);
   // Appends tokens and returns the logits of each of them, f32[tokens, vocabulary].
   Result<HostTensor> logits_all(std::span<const int32_t> tokens);
-  // The next token after logits f32[1, vocabulary]: at temperature 0 by the model's `sample` where
-  // the machine is on this side, else drawn by llm/sampler, which advances the generator. UserError
-  // for logits that nothing can be drawn from.
+  // The next token after logits f32[1, vocabulary]: by the model's `sample` at temperature 0, else
+  // by its `draw`, which advances the generator. Where the machine is far away, or cannot `draw`
+  // (an executable without it, a device without f64), llm/sampler takes the same token here.
+  // UserError for logits that nothing can be drawn from.
   Result<int32_t> sample(const runtime::Tensor& logits);
   // Parameters and fresh generator of sample().
   Status set_sampler(const SamplerOptions& options);

@@ -7,7 +7,9 @@ using runtime::Value;
 
 namespace {
 
-constexpr const char* kPrepare = "prepare";  // of weights, once; not every executable has it
+// Not every executable has these.
+constexpr const char* kPrepare = "prepare";  // of weights, once
+constexpr const char* kDraw = "draw";
 
 HostTensor int_tensor(Shape shape, std::span<const int32_t> values) {
   return HostTensor::from(DType::kI32, std::move(shape), values);
@@ -187,8 +189,7 @@ Result<Tensor> Engine::State::prefill(std::span<Sequence* const> sequences,
   }
 }
 
-// Downloads the logits: what is drawn must not depend on how a platform computes.
-Result<int32_t> Engine::State::draw(const Tensor& logits) {
+Result<int32_t> Engine::State::draw_here(const Tensor& logits) {
   TAPML_ASSIGN(const HostTensor row, bytes_of(logits));
   if (generator_of != session.generation()) {  // a restore put another one back
     TAPML_ASSIGN(generator, runtime::download(*sampler_state.tensor()));
@@ -200,6 +201,40 @@ Result<int32_t> Engine::State::draw(const Tensor& logits) {
     sampler_state = std::move(advanced);
   }
   return token;
+}
+
+bool Engine::State::draws() const {
+  return vm && machine->executable().find_function(kDraw) &&
+         session.info().features.compute_dtypes.contains(DType::kF64);
+}
+
+Result<HostTensor> Engine::State::draw(const Tensor& logits, Tensor parameters,
+                                       Tensor& generators) {
+  const int64_t rows = logits.shape[0];
+  const std::vector<Value> args = {logits, std::move(parameters), generators};
+  TAPML_ASSIGN(Value result, machine->call(kDraw, args));
+  const runtime::ValueList* fields = result.tuple();
+  if (!fields || fields->size() != 2 || !(*fields)[0].tensor() || !(*fields)[1].tensor()) {
+    return fail(internal_error("draw returned something else than tokens and generators"));
+  }
+  generators = *(*fields)[1].tensor();
+  TAPML_ASSIGN(HostTensor tokens, runtime::download(*(*fields)[0].tensor()));
+  if (tokens.dtype() != DType::kI32 || tokens.size() != rows) {
+    return fail(internal_error("draw returned something else than an i32 token for each row"));
+  }
+  for (int64_t row = 0; row < rows; ++row) {
+    const int32_t token = tokens.values<int32_t>()[static_cast<size_t>(row)];
+    if (token >= 0 && token < model.vocabulary) continue;
+    // The host knows what is wrong with the logits.
+    TAPML_ASSIGN(const HostTensor all, bytes_of(logits));
+    const auto width = static_cast<size_t>(model.vocabulary);
+    HostTensor scratch = llm::sampler_state(sampler);
+    TAPML_TRY(sample_token(all.values<float>().subspan(static_cast<size_t>(row) * width, width),
+                           sampler, scratch));
+    return fail(internal_error("draw returned token " + std::to_string(token) +
+                               " for logits that have one to draw"));
+  }
+  return tokens;
 }
 
 Result<HostTensor> Engine::State::likeliest(const Tensor& logits) {

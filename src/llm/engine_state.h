@@ -75,7 +75,14 @@ struct Engine::State {
   Result<runtime::Tensor> prefill(std::span<Sequence* const> sequences,
                                   std::span<const int32_t> tokens);
   Result<HostTensor> bytes_of(const runtime::Tensor& logits);
-  Result<int32_t> draw(const runtime::Tensor& logits);
+  // A random token of one sequence, by the host.
+  Result<int32_t> draw_here(const runtime::Tensor& logits);
+  // Whether the model draws at random itself: its function is there and the device has f64.
+  bool draws() const;
+  // The model's `draw`: a token for each row of the logits. `generators` i64[rows, 2] is theirs,
+  // and advances. UserError for a row that nothing can be drawn from.
+  Result<HostTensor> draw(const runtime::Tensor& logits, runtime::Tensor parameters,
+                          runtime::Tensor& generators);
   // The model's `sample` on this side: a token for each row of the logits.
   Result<HostTensor> likeliest(const runtime::Tensor& logits);
 
@@ -89,6 +96,7 @@ struct Engine::State {
   std::vector<runtime::Value> pools, weights;  // behind the weights what `prepare` made of them
   SamplerOptions sampler;
   runtime::Value sampler_parameters, sampler_state;
+  runtime::Tensor draw_parameters;  // with a temperature
   // Logits that came with the result of a step, and the tensor that they are the bytes of.
   HostTensor read_bytes;
   runtime::Tensor read_tensor;

@@ -109,6 +109,7 @@ class Engine::BatchGenerator {
       const auto values = tokens.values<int32_t>();
       return std::vector<int32_t>(values.begin(), values.end());
     }
+    if (options_.sampler.temperature > 0 && state_.draws()) return draw(texts, logits);
     TAPML_ASSIGN(const HostTensor rows, state_.bytes_of(logits));
     const auto vocabulary = static_cast<size_t>(state_.model.vocabulary);
     std::vector<int32_t> tokens;
@@ -118,6 +119,28 @@ class Engine::BatchGenerator {
       tokens.push_back(token);
     }
     return tokens;
+  }
+
+  // The texts that are left differ from step to step, so their generators go there and back.
+  Result<std::vector<int32_t>> draw(const std::vector<Text*>& texts, const Tensor& logits) {
+    const int64_t rows = std::ssize(texts);
+    HostTensor generators = HostTensor::zeros(DType::kI64, {rows, 2});
+    const auto values = generators.mutable_values<int64_t>();
+    for (size_t i = 0; i < texts.size(); ++i) {
+      const auto own = texts[i]->generator.values<int64_t>();
+      std::copy(own.begin(), own.end(), values.begin() + static_cast<std::ptrdiff_t>(2 * i));
+    }
+    TAPML_ASSIGN(Tensor parameters,
+                 runtime::upload(state_.session, draw_parameters(options_.sampler, rows)));
+    TAPML_ASSIGN(Tensor advancing, runtime::upload(state_.session, generators));
+    TAPML_ASSIGN(const HostTensor tokens, state_.draw(logits, std::move(parameters), advancing));
+    TAPML_ASSIGN(const HostTensor advanced, runtime::download(advancing));
+    for (size_t i = 0; i < texts.size(); ++i) {
+      const auto own = advanced.values<int64_t>().subspan(2 * i, 2);
+      std::ranges::copy(own, texts[i]->generator.mutable_values<int64_t>().begin());
+    }
+    const auto drawn = tokens.values<int32_t>();
+    return std::vector<int32_t>(drawn.begin(), drawn.end());
   }
 
   State& state_;

@@ -91,6 +91,16 @@ HostTensor sampler_parameters(const SamplerOptions& options, int64_t batch) {
   return parameters;
 }
 
+HostTensor draw_parameters(const SamplerOptions& options, int64_t batch) {
+  HostTensor parameters = HostTensor::zeros(DType::kF64, {batch, 3});
+  for (int64_t i = 0; i < batch; ++i) {
+    parameters.set_f64(3 * i, options.temperature);
+    parameters.set_f64(3 * i + 1, options.top_p);
+    parameters.set_f64(3 * i + 2, static_cast<double>(options.top_k));
+  }
+  return parameters;
+}
+
 HostTensor sampler_state(const SamplerOptions& options) {
   const PhiloxKey key = philox_key(options.seed, kStream);
   HostTensor state = HostTensor::zeros(DType::kI64, {2});

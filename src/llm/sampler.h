@@ -1,8 +1,9 @@
 // Choosing the next token from a row of logits.
 //
-// The likeliest token (temperature 0) is the model's own `sample` function. Drawing at random is
-// done here, on the host and in f64 with nothing but correctly rounded operations, so that equal
-// logits and an equal generator give the same token on every platform:
+// The likeliest token (temperature 0) is the model's own `sample` function, and drawing at random
+// its `draw`. Where the platform has no f64, or is far away, it is done here, with the same bits:
+// in f64 with nothing but correctly rounded operations, so that equal logits and an equal generator
+// give the same token on every platform:
 //
 //   1. Tokens are ordered by falling logit, equal logits by rising index (-0 equals 0).
 //   2. top-k > 0 keeps the first k of them.
@@ -36,6 +37,9 @@ Status check_sampler_options(const SamplerOptions& options);
 
 // f32[batch, 2]: temperature and top-p of each sequence.
 HostTensor sampler_parameters(const SamplerOptions& options, int64_t batch);
+
+// f64[batch, 3], of the model's `draw`: temperature, top-p and top-k of each sequence.
+HostTensor draw_parameters(const SamplerOptions& options, int64_t batch);
 
 // i64[2]: key and counter (draws made) of the counter-based generator, at its start.
 HostTensor sampler_state(const SamplerOptions& options);

@@ -5,6 +5,7 @@
 
 #include "abi/model_interface.h"
 #include "ir/exceptions.h"
+#include "models/draw.h"
 #include "models/quantization.h"
 
 namespace tapml::models {
@@ -258,6 +259,7 @@ Module build_decoder(const DecoderConfig& config, const DecoderArchitecture& arc
   FunctionRef sample = build_sample(config, module);
   module.functions = {
       {"prefill", prefill}, {"decode", decode}, {"logits_all", logits_all}, {"sample", sample}};
+  add_draw(module, config.vocabulary);
   return module;
 }
 

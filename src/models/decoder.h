@@ -61,6 +61,8 @@ std::vector<WeightSpec> decoder_weights(const DecoderConfig& config,
 //   decode: the same with n = 1
 //   sample (logits f32[b, vocabulary], parameters f32[b, 2] (temperature, top-p), state i64[2])
 //          -> (tokens i32[b], state): the largest logit, the lowest index of equal ones
+//   draw (logits f32[b, vocabulary], parameters f64[b, 3], state i64[b, 2]) -> (tokens i32[b],
+//        state): at random (models/draw.h)
 // `lengths` counts the tokens in the cache before the call. The logits are those of the last token,
 // f32[b, vocabulary], or of all, f32[b, n, vocabulary], in logits_all. Activations are f32, weights
 // have the dtypes of `dtypes`; a quantized one is two parameters (models/quantization.h). The pools

@@ -253,7 +253,11 @@ Module fix_kernels(const Module& module, const Instruments& instruments) {
 
 std::shared_ptr<const Executable> implement(const Module& kernels, const target::Target& target,
                                             const ImplementOptions& options) {
-  const Module fixed = options.prepare ? kernels : passes::unmark_weights(kernels);
+  std::vector<LeftOut> left_out;
+  const Module fixed = without_unsupported(
+      options.prepare ? kernels : passes::unmark_weights(kernels), target,
+      [&](const std::string& kernel) { return options.foreign.contains(kernel); }, left_out);
+  if (options.left_out) *options.left_out = std::move(left_out);
   auto executable = std::make_shared<Executable>();
   executable->target = target.text;
   executable->boundary_policy = attr_or<std::string>(fixed.attrs, kBoundaryPolicy, "");

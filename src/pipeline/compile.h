@@ -11,6 +11,7 @@
 #include "ir/module.h"
 #include "library/choose.h"
 #include "passes/plan_memory.h"
+#include "pipeline/optional_functions.h"
 #include "target/target.h"
 #include "tir/prim_func.h"
 
@@ -104,6 +105,8 @@ struct ImplementOptions {
   std::function<void(const codegen::DeviceFunc& launch)> lowered;
   // Receives the Module after planning, when set: what memory_report() reads.
   Module* planned = nullptr;
+  // Receives the optional functions that the target cannot compute, when set.
+  std::vector<LeftOut>* left_out = nullptr;
 };
 
 // Leaves passes out: optional_passes(), and plan_memory, without which storage is made explicit all

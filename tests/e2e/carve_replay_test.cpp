@@ -11,6 +11,40 @@ using testing::ProgramResult;
 using testing::run_program;
 using testing::TempFolder;
 
+// With a temperature the kernels that draw are among the tests, and a bug in one is found.
+TEST(CarveReplay, DrawingIsTested) {
+  TempFolder folder;
+  const std::string suite = folder / "suite";
+  ProgramResult carved =
+      run_program({"carve", kDemoModel, "--prompt", "Emma was", "--max-tokens", "3",
+                   "--temperature", "0.9", "--top-k", "50", "--seed", "5", "-o", suite});
+  ASSERT_EQ(carved.exit_code, 0) << carved.all();
+  std::string drawing;
+  const Json listed = run_program({"suite", "ls", suite, "--json"}).json();
+  for (const Json& row : listed.find("kernels")->items()) {
+    const std::string& name = row.find("kernel")->as_string();
+    if (name.starts_with("draw_token")) drawing = name;
+  }
+  ASSERT_FALSE(drawing.empty());
+  ProgramResult right = run_program({"replay", suite, "--target", "cpu", "--kernel", drawing});
+  EXPECT_EQ(right.exit_code, 0) << right.all();
+  ProgramResult wrong = run_program({"replay", suite, "--target", "cpu", "--kernel", drawing,
+                                     "--plant", drawing + ":off-by-one"});
+  EXPECT_EQ(wrong.exit_code, 1) << wrong.all();
+}
+
+TEST(CarveReplay, SamplersOptionsAreChecked) {
+  TempFolder folder;
+  for (const char* command : {"carve", "migrate", "localize"}) {
+    std::vector<std::string> words = {command,         kDemoModel, "--prompt", "Emma was",
+                                      "--temperature", "1",        "--top-p",  "2"};
+    if (words[0] == "carve") words.insert(words.end(), {"-o", folder / "suite"});
+    ProgramResult refused = run_program(words);
+    EXPECT_EQ(refused.exit_code, 2) << refused.all();
+    EXPECT_NE(refused.all().find("top-p"), std::string::npos) << refused.all();
+  }
+}
+
 TEST(CarveReplay, SuitePassesOnBothPlatforms) {
   TempFolder folder;
   const std::string suite = folder / "suite";

@@ -108,6 +108,9 @@ TEST(Llama, Signatures) {
   EXPECT_EQ(signature(module, "sample"),
             "logits: Tensor((b, 11), f32)\nparameters: Tensor((b, 2), f32)\n"
             "state: Tensor((2,), i64)\n-> Tuple(Tensor((b,), i32), Tensor((2,), i64))");
+  EXPECT_EQ(signature(module, "draw"),
+            "logits: Tensor((b, 11), f32)\nparameters: Tensor((b, 3), f64)\n"
+            "state: Tensor((b, 2), i64)\n-> Tuple(Tensor((b,), i32), Tensor((b, 2), i64))");
 }
 
 TEST(Llama, ModelInterfaceAndBounds) {
@@ -128,17 +131,18 @@ TEST(Llama, ModelInterfaceAndBounds) {
 TEST(Llama, EveryBindingNamesItsLayer) {
   Module module = build_llama(small_llama_config(), {});
   std::set<std::string> origins;
-  for (const char* name : {"prefill", "decode", "logits_all", "sample"}) {
+  for (const char* name : {"prefill", "decode", "logits_all", "sample", "draw"}) {
     relax::visit_bindings(relax::as_relax_function(module.find(name))->body,
                           [&](const relax::Binding& binding, bool) {
                             EXPECT_FALSE(binding.origin.empty()) << binding.var->name;
                             origins.insert(binding.origin.begin(), binding.origin.end());
                           });
   }
-  for (const char* path : {"model.embed_tokens", "model.layers.0", "model.layers.1.input_layernorm",
-                           "model.layers.1.self_attn", "model.layers.1.self_attn.q_proj",
-                           "model.layers.1.self_attn.o_proj", "model.layers.0.mlp.act_fn",
-                           "model.layers.0.mlp.down_proj", "model.norm", "lm_head", "sample"}) {
+  for (const char* path :
+       {"model.embed_tokens", "model.layers.0", "model.layers.1.input_layernorm",
+        "model.layers.1.self_attn", "model.layers.1.self_attn.q_proj",
+        "model.layers.1.self_attn.o_proj", "model.layers.0.mlp.act_fn",
+        "model.layers.0.mlp.down_proj", "model.norm", "lm_head", "sample", "draw"}) {
     EXPECT_TRUE(origins.contains(path)) << path;
   }
 }

@@ -116,6 +116,7 @@ class Localizer {
     llm::GenerateOptions generate;
     generate.max_tokens = options_.validation_tokens;
     generate.eos = options_.eos;
+    generate.sampler = options_.sampler;
     generate.on_token = [this](int32_t) { return !options_.cancelled || !options_.cancelled(); };
     std::vector<int32_t> tokens = unwrap(engine_->generate(run_.prompt, generate)).tokens;
     check_cancelled();

@@ -20,7 +20,8 @@ struct LocalizeOptions {
   std::optional<Suite> suite;
   int64_t validation_tokens = 4;  // decode steps of that run, teacher-forced in hybrids
   std::vector<int32_t> eos;
-  int64_t repeats = 5;  // runs of each culprit, to tell its rate
+  llm::SamplerOptions sampler;  // how that run is continued
+  int64_t repeats = 5;          // runs of each culprit, to tell its rate
   // For the smallest failing input of each culprit; 0: none is looked for.
   std::chrono::milliseconds shrink_time{10'000};
   std::vector<std::string> plants;  // KERNEL:KIND

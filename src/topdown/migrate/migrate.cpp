@@ -94,7 +94,7 @@ class Turns {
 
 bool Migration::passed() const {
   return !error && culprits().empty() && target_ran && whole.passed &&
-         (first_divergence < 0 || tie);
+         (first_divergence < 0 || drawn || tie);
 }
 
 std::vector<const MigrationStep*> Migration::culprits() const {

@@ -24,6 +24,8 @@ struct MigrateOptions {
   int64_t max_tokens = 64;        // of the free-running continuations
   int64_t validation_tokens = 4;  // decode steps that are carved, and teacher-forced in each hybrid
   std::vector<int32_t> eos;
+  // How the texts are continued: with a temperature, drawing is among what migrates.
+  llm::SamplerOptions sampler;
   PlanOptions plan;
   Tolerances tolerances;
   bool measure_speed = false;  // of the kernels whose tests pass, on the target

@@ -61,6 +61,7 @@ struct Migration {
   std::vector<int32_t> source_tokens, target_tokens;
   bool target_ran = false;  // all kernels migrated, so the target ran the whole model
   ModelCheck whole;         // the target alone
+  bool drawn = false;       // with a temperature: where texts part decides nothing
   bool tie = false;         // tokens diverged first where the judge's margin is within the bound
   int64_t first_divergence = -1;
   SpeedTable speed;  // with measure_speed

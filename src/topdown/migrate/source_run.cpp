@@ -74,6 +74,7 @@ std::vector<int32_t> SourceRun::generate(llm::Engine& engine, int64_t tokens) co
   llm::GenerateOptions generate;
   generate.max_tokens = tokens;
   generate.eos = options_.eos;
+  generate.sampler = options_.sampler;
   generate.on_token = [this](int32_t) { return !options_.cancelled || !options_.cancelled(); };
   std::vector<int32_t> result = unwrap(engine.generate(prompt_, generate)).tokens;
   check_cancelled();

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "ir/exceptions.h"
 #include "topdown/localize/shrink.h"
+#include "topdown/report/command_line.h"
 #include "topdown/report/report.h"
 
 namespace tapml::topdown {
@@ -47,6 +48,7 @@ TargetMigration::TargetMigration(SourceRun& source, const MigrationTarget& targe
   result_.source = source_.platform().target.text;
   result_.target = target.platform.target.text;
   result_.source_info = source_.platform().session->info();
+  result_.drawn = options_.sampler.temperature > 0;
 }
 
 void TargetMigration::check_user_kernels() {
@@ -218,6 +220,7 @@ MigrationIdentity TargetMigration::identity() {
   }
   std::string prompt;
   for (int32_t token : source_.prompt()) prompt += std::to_string(token) + " ";
+  prompt += sampler_words(options_.sampler);
   return {{"source", result_.source},
           {"target", result_.target},
           {"boundary policy", source_.suite().boundary_policy},
@@ -357,6 +360,7 @@ void TargetMigration::run_alone() {
   size_t at = 0;
   while (at < std::min(a.size(), b.size()) && a[at] == b[at]) ++at;
   result_.first_divergence = static_cast<int64_t>(at);
+  if (result_.drawn) return;
   // A tie: both choices there are as likely as the judge can tell.
   result_.tie =
       std::max(source_.margin_at(at, a), source_.margin_at(at, b)) <= 2 * result_.whole.bound;

@@ -309,7 +309,10 @@ Result<std::vector<HostTensor>> run_call(const Suite& suite, size_t index,
   const SuiteKernel& kernel = suite.kernels[static_cast<size_t>(call.kernel)];
   int32_t number = runner.executable().find_kernel(kernel.name);
   if (number < 0 || !runner.has(number)) {
-    return fail(internal_error("the target has no kernel " + kernel.name));
+    return fail(platform_error(PlatformFault::kLimit,
+                               "no code was made of the kernel: it computes in a dtype that " +
+                                   runner.executable().target + " lacks",
+                               "kernel " + kernel.name));
   }
   TAPML_ASSIGN(std::vector<runtime::Tensor> args, make_arguments(suite, index, runner.session()));
   TAPML_TRY(runner.enqueue(number, args, call.scalars));

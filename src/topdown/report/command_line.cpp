@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "io/host/files.h"
+#include "io/json.h"
 #include "topdown/report/report.h"
 
 namespace tapml::topdown {
@@ -41,6 +42,16 @@ std::string quoted_word(const std::string& text) {
   return word + "'";
 }
 
+std::string sampler_words(const llm::SamplerOptions& sampler) {
+  if (sampler.temperature == 0) return "";
+  const llm::SamplerOptions defaults;
+  std::string words = " --temperature " + Json::number(sampler.temperature).dump();
+  if (sampler.top_p != defaults.top_p) words += " --top-p " + Json::number(sampler.top_p).dump();
+  if (sampler.top_k != defaults.top_k) words += " --top-k " + std::to_string(sampler.top_k);
+  if (sampler.seed != defaults.seed) words += " --seed " + std::to_string(sampler.seed);
+  return words;
+}
+
 std::string absolute_path(const std::string& path) {
   std::error_code ignored;
   if (path.empty() || !std::filesystem::exists(path, ignored)) return path;
@@ -72,7 +83,7 @@ std::string model_command(const std::string& command, const std::string& model,
   for (const std::string& target : targets) line += " --to " + quoted_word(target);
   line += " --prompt " + quoted_word(prompt);
   if (options.max_tokens) line += " --max-tokens " + std::to_string(*options.max_tokens);
-  return line + shared_words(options);
+  return line + sampler_words(options.sampler) + shared_words(options);
 }
 
 std::string replay_command(const std::string& suite, const std::string& target,

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "llm/sampler.h"
 #include "topdown/replay/kernel_source.h"
 #include "topdown/replay/replay.h"
 
@@ -15,6 +16,7 @@ namespace tapml::topdown {
 struct CommandOptions {
   std::string quantize;               // not of replay
   std::optional<int64_t> max_tokens;  // not of replay
+  llm::SamplerOptions sampler;        // not of replay
   std::string patterns, kernels, tolerance;
   std::string model;             // of replay: where weights by reference are
   std::optional<int64_t> group;  // of replay: the one that runs
@@ -32,6 +34,8 @@ std::string absolute_path(const std::string& path);
 
 std::string quoted_word(const std::string& text);  // one word of a shell's command line
 
+// " --temperature 0.8 --seed 3": what is not the default; nothing for temperature 0.
+std::string sampler_words(const llm::SamplerOptions& sampler);
 // `command`: "migrate" or "localize".
 std::string model_command(const std::string& command, const std::string& model,
                           const std::string& source, const std::string& target,

@@ -36,7 +36,7 @@ std::string end_text(const Migration& migration) {
   if (!migration.whole.failure.empty()) return "failed";
   if (migration.first_divergence < 0) return "identical token for token";
   return "diverges at token " + std::to_string(migration.first_divergence) +
-         (migration.tie ? " between two choices that tie within the error bound" : "");
+         divergence_note(migration);
 }
 
 }  // namespace

@@ -246,6 +246,7 @@ Json migration_json(const Migration& migration) {
                             {"target_tokens", tokens_json(migration.target_tokens)},
                             {"first_divergence", Json::integer(migration.first_divergence)},
                             {"tie", Json::boolean(migration.tie)},
+                            {"drawn", Json::boolean(migration.drawn)},
                             {"speed", speed_json(migration.speed)},
                             {"timeline", timeline_json(migration.timeline)},
                             {"seconds", real(migration.seconds)}});
@@ -283,6 +284,12 @@ std::string whole_model_text(const ModelCheck& check) {
          " agreement " + agreement + ", " +
          (divergence.empty() ? "the likeliest token is the judge's everywhere"
                              : "first different candidate: " + divergence);
+}
+
+std::string divergence_note(const Migration& migration) {
+  if (migration.first_divergence < 0) return "";
+  if (migration.drawn) return ", where rounding decides between tokens that are drawn";
+  return migration.tie ? ", a tie within the error bound" : "";
 }
 
 std::string copies_text(const Migration& migration) {

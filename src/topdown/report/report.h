@@ -43,6 +43,9 @@ std::string migration_verdict(const Migration& migration);
 std::string whole_model_text(const ModelCheck& check);
 // One line: what went between the two sessions in the hybrid runs.
 std::string copies_text(const Migration& migration);
+// Why another text on the target is none that counts: ", a tie within the error bound"; empty where
+// it counts.
+std::string divergence_note(const Migration& migration);
 // One self-contained page.
 std::string migration_html(const Migration& migration, const ReportTexts& texts);
 // Writes FOLDER/KERNEL/suite for each kernel whose tests fail: the failing call alone, which
