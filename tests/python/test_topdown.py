@@ -164,6 +164,15 @@ def test_progress_may_raise(demo, cpu, opencl):
         tapml.migrate(demo, cpu, opencl, "In the beginning", progress=stop)
 
 
+def test_drawing_is_carved(cpu):
+    suite = tapml.carve(DEMO, cpu, prompt="In the beginning", decode=1, temperature=0.9, top_k=40,
+                        seed=3)
+    assert sum(kernel.name.startswith("draw_token") for kernel in suite.kernels) == 1
+    assert {call.function for call in suite.calls} == {"prefill", "decode", "draw"}
+    with pytest.raises(tapml.UserError, match="top-p"):
+        tapml.carve(DEMO, cpu, prompt="In the beginning", temperature=1, top_p=2)
+
+
 def test_what_a_carve_keeps(demo, cpu, tmp_path):
     whole = tapml.carve(demo, cpu, prompt="In the beginning", decode=1)
     assert {call.function for call in whole.calls} == {"prefill", "decode", "sample"}
