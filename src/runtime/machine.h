@@ -18,7 +18,10 @@ class Machine {
   // names function, parameter, dimension, the expected expression with its value, and what came.
   // Errors of a run say in `where` which functions and bindings were in progress, innermost first.
   // Only enqueues; the result's bytes are there once they are read (download).
-  virtual Result<Value> call(std::string_view function, std::span<const Value> args) noexcept = 0;
+  // A run whose deadline passes ends with kTimeout, between two kernels. What it wrote into its
+  // arguments by then stays.
+  virtual Result<Value> call(std::string_view function, std::span<const Value> args,
+                             Deadline deadline = {}) noexcept = 0;
   // The same, and the bytes of a tensor of the result: field `field` of a tuple, or the result
   // itself. Waits for them; a machine far away sends them with the result.
   struct Read {
@@ -26,7 +29,7 @@ class Machine {
     HostTensor bytes;
   };
   virtual Result<Read> call_and_read(std::string_view function, std::span<const Value> args,
-                                     size_t field) noexcept;
+                                     size_t field, Deadline deadline = {}) noexcept;
   // Calls end with kCancelled once the flag is set; null: never. It must outlive the machine.
   virtual void set_interrupt(const std::atomic<bool>* flag) noexcept = 0;
   virtual Session& session() const noexcept = 0;

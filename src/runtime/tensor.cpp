@@ -79,7 +79,7 @@ Result<Tensor> upload(Session& session, const HostTensor& tensor, StreamId strea
 
 Result<std::vector<Tensor>> upload_contents(Session& session,
                                             std::span<const HostTensor* const> tensors,
-                                            StreamId stream) noexcept {
+                                            StreamId stream, Deadline deadline) noexcept {
   std::vector<Tensor> copies;
   std::vector<ContentWrite> contents;
   for (const HostTensor* tensor : tensors) {
@@ -87,16 +87,16 @@ Result<std::vector<Tensor>> upload_contents(Session& session,
     contents.push_back({{copy.storage->buffer(), 0}, tensor->bytes()});
     copies.push_back(std::move(copy));
   }
-  TAPML_TRY(session.write_contents(stream, contents));
+  TAPML_TRY(session.write_contents(stream, contents, deadline));
   for (const Tensor& copy : copies) copy.storage->written();
   return copies;
 }
 
-Result<HostTensor> download(const Tensor& tensor, StreamId stream) noexcept {
+Result<HostTensor> download(const Tensor& tensor, StreamId stream, Deadline deadline) noexcept {
   if (!tensor.storage) return fail(internal_error("a tensor without storage is read"));
   HostTensor copy = uninitialized_tensor(tensor.dtype, tensor.shape);
   TAPML_TRY(tensor.storage->session().read(stream, {tensor.storage->buffer(), tensor.offset},
-                                           copy.mutable_bytes()));
+                                           copy.mutable_bytes(), deadline));
   return copy;
 }
 

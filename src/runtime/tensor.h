@@ -76,8 +76,10 @@ Result<Tensor> upload(Session& session, const HostTensor& tensor,
 // (Session::write_contents).
 Result<std::vector<Tensor>> upload_contents(Session& session,
                                             std::span<const HostTensor* const> tensors,
-                                            StreamId stream = kDefaultStream) noexcept;
+                                            StreamId stream = kDefaultStream,
+                                            Deadline deadline = {}) noexcept;
 // Waits.
-Result<HostTensor> download(const Tensor& tensor, StreamId stream = kDefaultStream) noexcept;
+Result<HostTensor> download(const Tensor& tensor, StreamId stream = kDefaultStream,
+                            Deadline deadline = {}) noexcept;
 
 }  // namespace tapml::runtime

@@ -24,7 +24,19 @@ bool timed_out(const Status& status) {
   return !status && status.error().fault == PlatformFault::kTimeout;
 }
 
+// Nothing is wrong with the session.
+bool gave_up(const Status& status) {
+  return timed_out(status) || (!status && status.error().fault == PlatformFault::kCancelled);
+}
+
 }  // namespace
+
+int64_t nanoseconds_left(const runtime::Deadline& deadline) noexcept {
+  if (!deadline) return -1;
+  const auto left =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(*deadline - Clock::now()).count();
+  return std::max<int64_t>(left, 0);
+}
 
 ClientLink::~ClientLink() {
   {
@@ -57,9 +69,20 @@ Status ClientLink::fail_all(Error error) noexcept {
   return fail(*failed_);
 }
 
+Status ClientLink::lock_sending(bool gives_up, const runtime::Deadline& deadline) noexcept {
+  const Clock::time_point end = deadline.value_or(Clock::time_point::max());
+  for (;;) {
+    const bool looks = gives_up && interrupted_;
+    if (lock_until(sending_, looks ? std::min(end, Clock::now() + kSlice) : end)) return {};
+    if (Clock::now() >= end) return fail(too_late());
+    if (interrupted()) return fail(was_cancelled());
+  }
+}
+
 Status ClientLink::add(wire::Body type, flatbuffers::Offset<void> body, Reply* reply,
                        std::span<const std::byte> payload, runtime::Deadline deadline) noexcept {
-  batch_.push_back(wire::CreateRequest(builder_, type, body));
+  const int64_t timeout = reply ? nanoseconds_left(deadline) : -1;
+  batch_.push_back(wire::CreateRequest(builder_, type, body, timeout));
   const uint64_t id = issued_.fetch_add(1) + 1;
   if (reply) {
     reply->request_ = id;
@@ -68,9 +91,29 @@ Status ClientLink::add(wire::Body type, flatbuffers::Offset<void> body, Reply* r
   }
   const bool alone = type == wire::Body::Cancel;
   if (!reply && payload.empty() && !alone && builder_.GetSize() < kBatchBytes) return {};
-  Status sent = flush(payload, deadline);
+  Status sent = send_unsent(deadline);
+  if (gave_up(sent) && (reply || !payload.empty())) {
+    // Nobody is to do later what is given up now.
+    batch_.pop_back();
+    --issued_;
+  } else if (sent) {
+    sent = flush(payload, deadline);
+  }
   if (!sent && reply) abandon(*reply);
+  // What nobody waits for is on its way.
+  if (gave_up(sent) && !reply && payload.empty()) return {};
   return sent;
+}
+
+Error ClientLink::was_cancelled() {
+  return platform_error(PlatformFault::kCancelled, "the wait for the other side was cancelled");
+}
+
+Status ClientLink::may_begin(const runtime::Deadline& deadline,
+                             const std::atomic<bool>* interrupt) const noexcept {
+  if (interrupted(interrupt)) return fail(was_cancelled());
+  if (deadline && Clock::now() >= *deadline) return fail(too_late());
+  return {};
 }
 
 Error ClientLink::too_late() {
@@ -78,7 +121,7 @@ Error ClientLink::too_late() {
                         "the other side did not take the request before the deadline");
 }
 
-// Sends the batch. The caller holds sending_.
+// Sends the batch, behind what was left unsent. The caller holds sending_.
 Status ClientLink::flush(std::span<const std::byte> payload, runtime::Deadline deadline) noexcept {
   TAPML_TRY(send_unsent(deadline));
   const uint64_t first = issued_.load() - batch_.size() + 1;
@@ -87,7 +130,10 @@ Status ClientLink::flush(std::span<const std::byte> payload, runtime::Deadline d
   const auto head = bytes_of(builder_);
   Status sent = send_frame(head, payload, deadline);
   // Part of it may be on its way: nothing else can be sent before its rest.
-  if (timed_out(sent)) unsent_.assign(head.begin(), head.end());
+  if (gave_up(sent)) {
+    unsent_.assign(head.begin(), head.end());
+    unsent_payload_.assign(payload.begin(), payload.end());
+  }
   batch_.clear();
   builder_.Clear();
   return sent;
@@ -96,12 +142,13 @@ Status ClientLink::flush(std::span<const std::byte> payload, runtime::Deadline d
 // What is left of a frame whose deadline passed.
 Status ClientLink::send_unsent(runtime::Deadline deadline) noexcept {
   if (unsent_.empty()) return {};
-  TAPML_TRY(send_frame(unsent_, {}, deadline));
+  TAPML_TRY(send_frame(unsent_, unsent_payload_, deadline));
   unsent_.clear();
+  unsent_payload_.clear();
   return {};
 }
 
-// kTimeout when the deadline passes; anything else is the session's failure.
+// kTimeout, kCancelled: the frame is to be sent again. Anything else is the session's failure.
 Status ClientLink::send_frame(std::span<const std::byte> head, std::span<const std::byte> payload,
                               runtime::Deadline deadline) noexcept {
   const Clock::time_point start = Clock::now();
@@ -124,6 +171,7 @@ Status ClientLink::send_frame(std::span<const std::byte> head, std::span<const s
       break;
     }
     if (deadline && Clock::now() >= *deadline) return fail(too_late());
+    if (interrupted()) return fail(was_cancelled());
   }
   bytes_sent_ += static_cast<int64_t>(head.size() + payload.size());
   if (sent) packer_.sent(payload.size(), Clock::now() - start);
@@ -140,6 +188,7 @@ Status ClientLink::wait(Reply& reply, runtime::Deadline deadline,
                         const std::atomic<bool>* interrupt) noexcept {
   ++waits_;
   const Clock::time_point start = Clock::now();
+  const bool interruptible = interrupt || interrupted_;
   bool cancelled = false;
   state_.lock();
   while (!reply.done_ && !failed_) {
@@ -153,18 +202,23 @@ Status ClientLink::wait(Reply& reply, runtime::Deadline deadline,
       state_.lock();
       break;
     }
-    if (interrupt && !cancelled && interrupt->load(std::memory_order_relaxed)) {
-      cancelled = true;
+    if (!cancelled && interruptible) {
       state_.unlock();
-      std::ignore = post([&](flatbuffers::FlatBufferBuilder& builder) {
-        return wire::CreateCancel(builder, reply.request_);
-      });
+      cancelled = interrupted(interrupt);
+      if (cancelled) {
+        deadline = std::min(deadline.value_or(Clock::time_point::max()), now + kGrace);
+        std::ignore = post(
+            [&](flatbuffers::FlatBufferBuilder& builder) {
+              return wire::CreateCancel(builder, reply.request_);
+            },
+            nullptr, {}, deadline);
+      }
       state_.lock();
-      continue;
+      if (reply.done_ || failed_ || cancelled) continue;
     }
     Clock::time_point until = silent;
     if (deadline) until = std::min(until, *deadline);
-    if (interrupt && !cancelled) until = std::min(until, now + kSlice);
+    if (interruptible && !cancelled) until = std::min(until, now + kSlice);
     if (receiving_) {
       changed_.wait_until(state_, until);
     } else {
@@ -179,6 +233,7 @@ Status ClientLink::wait(Reply& reply, runtime::Deadline deadline,
   if (!done) {
     abandon(reply);
     if (failed) return fail(*failed);
+    if (cancelled) return fail(was_cancelled());
     return fail(platform_error(PlatformFault::kTimeout,
                                "the remote device did not answer before the deadline"));
   }
@@ -186,7 +241,6 @@ Status ClientLink::wait(Reply& reply, runtime::Deadline deadline,
   return {};
 }
 
-// Nobody waits for the reply any more. Returns when nothing is written where it would have gone.
 void ClientLink::abandon(Reply& reply) noexcept {
   state_.lock();
   waiting_.erase(reply.request_);

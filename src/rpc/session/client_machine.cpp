@@ -19,9 +19,6 @@ namespace {
 
 using Builder = flatbuffers::FlatBufferBuilder;
 
-// Buffers that one call may return.
-constexpr uint32_t kMostResults = 1 << 16;
-
 // The storages that a call brings along, by the names of their buffers.
 using Storages = std::unordered_map<uint64_t, std::shared_ptr<Storage>>;
 
@@ -41,41 +38,48 @@ Result<uint64_t> name_of_storage(const std::shared_ptr<Storage>& storage) {
 }  // namespace
 
 Result<std::unique_ptr<runtime::Machine>> ClientMachine::open(
-    ClientSession& session, std::shared_ptr<const Executable> executable) noexcept {
+    ClientSession& session, std::shared_ptr<const Executable> executable,
+    const runtime::Deadline& deadline) noexcept {
   if (!executable) return fail(internal_error("a machine of no executable"));
   ExecutableFile file;
   file.executable = *executable;
   TAPML_ASSIGN(const std::vector<std::byte> bytes, write_executable(file));
-  TAPML_ASSIGN(const uint64_t blob, session.send_blob(bytes));
+  TAPML_ASSIGN(const uint64_t blob, session.send_blob(bytes, deadline));
   const uint64_t id = session.new_handle();
   ClientLink::Reply reply;
-  TAPML_TRY(session.link().call(
-      [&](Builder& builder) { return wire::CreateOpenMachine(builder, id, blob); }, reply));
+  Status opened = session.link().call(
+      [&](Builder& builder) { return wire::CreateOpenMachine(builder, id, blob); }, reply,
+      deadline);
+  if (!opened) {
+    if (!reply.answered()) {
+      session.forget(wire::HandleKind::Blob, blob);  // where it was not asked for at all
+      session.forget(wire::HandleKind::Machine, id);
+    }
+    return fail(std::move(opened).error());
+  }
   return std::make_unique<ClientMachine>(session, std::move(executable), id);
 }
 
-ClientMachine::~ClientMachine() {
-  std::ignore = session_.link().post([&](Builder& builder) {
-    return wire::CreateRelease(builder, wire::HandleKind::Machine, id_);
-  });
-}
+ClientMachine::~ClientMachine() { session_.forget(wire::HandleKind::Machine, id_); }
 
-Result<Value> ClientMachine::call(std::string_view function, std::span<const Value> args) noexcept {
+Result<Value> ClientMachine::call(std::string_view function, std::span<const Value> args,
+                                  runtime::Deadline deadline) noexcept {
   ClientLink::Reply reply;
-  return run(function, args, 0, reply);
+  return run(function, args, 0, reply, deadline);
 }
 
 Result<runtime::Machine::Read> ClientMachine::call_and_read(std::string_view function,
                                                             std::span<const Value> args,
-                                                            size_t field) noexcept {
+                                                            size_t field,
+                                                            runtime::Deadline deadline) noexcept {
   ClientLink::Reply reply;
   reply.expect_tail();
   Read read;
-  TAPML_ASSIGN(read.result, run(function, args, static_cast<uint32_t>(field + 1), reply));
+  TAPML_ASSIGN(read.result, run(function, args, static_cast<uint32_t>(field + 1), reply, deadline));
   TAPML_ASSIGN(const Tensor* tensor, runtime::result_tensor(read.result, function, field));
   const std::span<const std::byte> tail = reply.tail();
   if (tail.empty()) {  // too large for a reply, or the other side does not send any
-    TAPML_ASSIGN(read.bytes, runtime::download(*tensor));
+    TAPML_ASSIGN(read.bytes, runtime::download(*tensor, runtime::kDefaultStream, deadline));
     return read;
   }
   if (tail.size() != static_cast<size_t>(tensor->byte_size())) {
@@ -88,7 +92,8 @@ Result<runtime::Machine::Read> ClientMachine::call_and_read(std::string_view fun
 }
 
 Result<Value> ClientMachine::run(std::string_view function, std::span<const Value> args,
-                                 uint32_t read, ClientLink::Reply& reply) noexcept {
+                                 uint32_t read, ClientLink::Reply& reply,
+                                 const runtime::Deadline& deadline) noexcept {
   runtime::TraceLog& log = session_.trace();
   const std::string name = log.on() ? "call " + std::string(function) : "";
   const runtime::TraceScope scope(log, runtime::TraceEvent::Kind::kWait, name);
@@ -98,7 +103,7 @@ Result<Value> ClientMachine::run(std::string_view function, std::span<const Valu
         args[i], session_, "argument " + std::to_string(i) + " of " + std::string(function)));
     collect_storages(args[i], storages);
   }
-  const uint64_t first = session_.new_handle(kMostResults);
+  const uint64_t first = session_.new_handle(kMostNames);
   Status refused;
   auto request = [&](Builder& builder) -> flatbuffers::Offset<wire::Call> {
     std::vector<flatbuffers::Offset<wire::Value>> list;
@@ -113,10 +118,12 @@ Result<Value> ClientMachine::run(std::string_view function, std::span<const Valu
     }
     const auto arguments = builder.CreateVector(list);
     const auto name = builder.CreateString(function.data(), function.size());
-    const bool cancelled = interrupt_ && interrupt_->load(std::memory_order_relaxed);
-    return wire::CreateCall(builder, id_, name, arguments, first, kMostResults, cancelled, read);
+    return wire::CreateCall(builder, id_, name, arguments, first, kMostNames, false, read);
   };
-  Status called = session_.link().call(request, reply, {}, interrupt_);
+  Status called = session_.link().call(request, reply, deadline, interrupt_);
+  if (!called && refused && !reply.answered()) {
+    session_.forget(wire::HandleKind::Buffer, first, kMostNames);
+  }
   // What the functions write is not known here.
   for (auto& [id, storage] : storages) storage->written();
   TAPML_TRY(refused);
@@ -125,7 +132,7 @@ Result<Value> ClientMachine::run(std::string_view function, std::span<const Valu
   const auto* result = reply.answer<wire::Result>();
   if (!result) return fail(protocol_error("a call was answered without its result"));
   const auto* made = result->buffers();
-  if (made && made->size() > kMostResults) {
+  if (made && made->size() > kMostNames) {
     return fail(protocol_error("a call made more buffers than it was given names for"));
   }
   for (flatbuffers::uoffset_t i = 0; made && i < made->size(); ++i) {

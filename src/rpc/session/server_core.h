@@ -47,6 +47,12 @@ class ServerCore {
   Status take_frame(Clock::time_point until) noexcept;
   Status run(const wire::Requests& frame) noexcept;
   Status run(uint64_t id, const wire::Request& request) noexcept;
+  // When nobody waits any more for a request of the frame.
+  runtime::Deadline deadline_of(int64_t timeout) const noexcept;
+  // Reads and synchronizations have a timeout of their own.
+  void shorten_deadline(int64_t timeout) noexcept;
+  // Ok while somebody waits for the request at hand.
+  Status awaited() const noexcept;
   void say(const std::string& line) const;
   void note(const std::string& line) const;  // for failures
   std::vector<std::string> log_of(const Error& error) const;
@@ -80,6 +86,7 @@ class ServerCore {
 
   // Handles.
   Names& names(wire::HandleKind kind) { return names_[static_cast<size_t>(kind)]; }
+  void release(wire::HandleKind kind, uint64_t id) noexcept;
   // Makes what `id` is to name; where that fails, the name stands for the error.
   template <class Make>
   Status make(wire::HandleKind kind, uint64_t id, Make&& make) noexcept;
@@ -137,6 +144,7 @@ class ServerCore {
   std::unordered_map<uint64_t, Blob> blobs_;
   uint64_t blob_bytes_ = 0;  // of all of them
   std::unordered_map<uint64_t, std::unique_ptr<runtime::Machine>> machines_;
+  runtime::Deadline deadline_;  // of the request at hand
   std::optional<Error> kept_;
   std::string last_call_;  // function
 

@@ -36,6 +36,9 @@ inline constexpr size_t kSmallContent = size_t{4} << 10;
 // Handles from here on are the server's own.
 inline constexpr uint64_t kServerHandles = uint64_t{1} << 63;
 
+// Names that one release, or one call for its results, may have.
+inline constexpr uint32_t kMostNames = 1 << 16;
+
 // What a message may hold before it is looked at.
 inline constexpr uint32_t kMaxDepth = 64;
 inline constexpr uint32_t kMaxTables = 1 << 18;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "finding.h"
+#include "rpc/session/condition.h"
 #include "rpc/session/remote_session.h"
 #include "rpc/session/wire.h"
 
@@ -138,18 +139,27 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   auto machine = remote.open_machine(std::make_shared<const Executable>(program));
   auto tensor = runtime::make_tensor(remote, DType::kF32, {16});
   std::vector<std::byte> bytes(64);
+  // Late, so that a request has begun by then.
+  bool interrupts = false;
+  int asked = 0;
+  remote.set_interrupt([&] { return interrupts && ++asked % 2 == 0; });
   for (int i = 0; i < 8; ++i) {
+    // What is given up may be answered later.
+    runtime::Deadline deadline;
+    if (i % 3 == 1) deadline = rpc::Clock::now() + std::chrono::microseconds(20);
+    interrupts = i == 5;
     if (machine) {
-      auto result = (*machine)->call("main", {});
+      auto result = (*machine)->call("main", {}, deadline);
       if (result && result->tensor()) {
         const runtime::Tensor& made = *result->tensor();
         require(made.offset >= 0 && made.byte_size() <= made.storage->bytes() - made.offset,
                 "a tensor outside of its storage");
       }
     }
-    static_cast<void>(remote.synchronize(kDefaultStream));
+    static_cast<void>(remote.synchronize(kDefaultStream, deadline));
     if (tensor) {
-      static_cast<void>(remote.read(kDefaultStream, {tensor->storage->buffer(), 0}, bytes));
+      static_cast<void>(
+          remote.read(kDefaultStream, {tensor->storage->buffer(), 0}, bytes, deadline));
     }
   }
   return 0;

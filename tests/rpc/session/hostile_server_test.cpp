@@ -99,6 +99,61 @@ TEST(HostileServer, RepliesOutOfOrder) {
   }
 }
 
+// The next frame of the client; what it asks for lies in `head`.
+const wire::Requests* next_frame(rpc::Channel& channel, std::vector<std::byte>& head) {
+  uint64_t payload = 0;
+  EXPECT_TRUE(channel.receive(head, payload, rpc::Clock::now() + 5s));
+  std::vector<std::byte> bytes(payload);
+  EXPECT_TRUE(channel.receive_payload(bytes, {}));
+  return rpc::verified<wire::Requests>(head);
+}
+
+TEST(HostileServer, WhoDoesNotAnswerIsNotWaitedFor) {
+  RawServer server;
+  auto session = server.open(rpc::kCapabilityMachine);
+  server.done(4);  // a blob has two requests and no answer
+  auto machine = session->open_machine(std::make_shared<const Executable>(small_program()));
+  ASSERT_TRUE(machine) << machine.error().to_string();
+  const auto start = rpc::Clock::now();
+  auto called = (*machine)->call("main", {}, start + 80ms);
+  EXPECT_EQ(fault_of(called), PlatformFault::kTimeout);
+  EXPECT_LT(rpc::Clock::now() - start, 580ms);
+  EXPECT_EQ(fault_of(session->synchronize(kDefaultStream, rpc::Clock::now() + 80ms)),
+            PlatformFault::kTimeout);
+  // What it was told: how long somebody waits, and what nobody wants any more.
+  std::vector<std::byte> head;
+  const wire::Requests* frame = nullptr;
+  do {
+    frame = next_frame(server.channel(), head);
+    ASSERT_TRUE(frame);
+  } while (frame->list()->Get(0)->body_type() != wire::Body::Call);
+  const wire::Request& call = *frame->list()->Get(0);
+  EXPECT_GT(call.timeout(), 0);
+  EXPECT_LE(call.timeout(), 80'000'000);
+  const uint64_t first = call.body_as_Call()->first();
+  frame = next_frame(server.channel(), head);
+  ASSERT_TRUE(frame && frame->list()->size() == 2);
+  const auto* release = frame->list()->Get(0)->body_as_Release();
+  ASSERT_TRUE(release);
+  EXPECT_EQ(release->kind(), wire::HandleKind::Buffer);
+  EXPECT_EQ(release->id(), first);
+  EXPECT_EQ(release->count(), rpc::kMostNames);
+  // Whatever it says of them now is dropped.
+  const auto result = [](FlatBufferBuilder& b) {
+    const std::vector<int64_t> sizes = {4, -1};
+    return wire::CreateResultDirect(b, wire::CreateValue(b, wire::ValueKind::Tensor, 77, 99, -5),
+                                    &sizes);
+  };
+  const uint64_t id = frame->first() - 1;
+  server.reply(id, result, std::vector<std::byte>(64));
+  server.reply(
+      id, [](FlatBufferBuilder& b) { return wire::CreateData(b, 5, true); },
+      std::vector<std::byte>(64));
+  server.done(id + 2);
+  server.done(id + 3);
+  EXPECT_TRUE(session->synchronize(kDefaultStream));
+}
+
 TEST(HostileServer, PartsThatAreSaidToBePacked) {
   for (const uint64_t unpacked : {uint64_t{8}, uint64_t{16}, uint64_t{1} << 40, ~uint64_t{0}}) {
     RawServer server;
