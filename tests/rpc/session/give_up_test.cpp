@@ -307,6 +307,8 @@ TEST_F(GiveUp, AModuleThatWaitedTooLongIsNotCompiled) {
   const ModuleId id{session_->new_handle()};
   EXPECT_EQ(fault_of(session_->load_module(id, native_blob(), rpc::Clock::now() + kTime)),
             PlatformFault::kTimeout);
+  // The server counts from when it saw the request.
+  std::this_thread::sleep_for(kTime);
   stop().at = At::kNowhere;
   EXPECT_TRUE(busy.get());
   EXPECT_TRUE(session_->synchronize(kDefaultStream));
