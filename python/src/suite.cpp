@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "app/executable.h"
+#include "app/model.h"
 #include "base/log.h"
 #include "base/strings.h"
 #include "executable.h"
@@ -138,16 +139,16 @@ CarvedSuite carve_model(const py::object& given, const py::object& device,
     CompileSettings settings;
     settings.cache = cache;
     auto compiled = compile(model.loaded->files.module, open->target(), settings, open);
-    // On this side, also of a remote device: what runs beside it cannot be watched.
-    auto engine =
-        unwrap(llm::Engine::create(*session, compiled->executable, model.loaded->files.weights));
+    auto engine = unwrap(llm::Engine::create(app::open_capturing(*session, compiled->executable),
+                                             model.loaded->files.weights));
+    if (!session->local()) carving.held = &model.loaded->files.weights;
     if (reference) {
       carving.weights = &model.loaded->files.weights;
       carving.model_folder = std::filesystem::absolute(model.folder).lexically_normal().string();
     }
     topdown::Carver carver(*compiled->executable, carving);
-    engine->vm().call_point().set_observer(&carver);
-    engine->vm().set_interrupt(&interrupt_of_this_thread());
+    unwrap(engine->machine().set_capture(carver.plan(), &carver));
+    engine->machine().set_interrupt(&interrupt_of_this_thread());
     llm::GenerateOptions options;
     options.max_tokens = max_tokens;
     options.eos = model.loaded->files.eos;
@@ -158,7 +159,7 @@ CarvedSuite carve_model(const py::object& given, const py::object& device,
       unwrap(engine->clear());  // no test holds what an earlier run left in the pools
       unwrap(engine->generate_batch(some, options));
     }
-    engine->vm().call_point().set_observer(nullptr);
+    unwrap(engine->machine().set_capture({}, nullptr));
     warn_of_random_tokens(model, prompts);
     return finished(carver, {open->target(), *session, compiled->executable, edge});
   });
@@ -193,12 +194,12 @@ CarvedSuite carve_function(const Compiled& compiled, const py::object& device,
   }
   auto session = open->use();
   return without_interpreter([&] {
-    auto machine = unwrap(runtime::VirtualMachine::create(*session, compiled.executable));
+    auto machine = app::open_capturing(*session, compiled.executable);
     topdown::Carver carver(*compiled.executable, carving);
-    machine->call_point().set_observer(&carver);
+    unwrap(machine->set_capture(carver.plan(), &carver));
     machine->set_interrupt(&interrupt_of_this_thread());
     for (const auto& values : runs) unwrap(machine->call(name, values));
-    machine->call_point().set_observer(nullptr);
+    unwrap(machine->set_capture({}, nullptr));
     return finished(carver, {open->target(), *session, compiled.executable, edge});
   });
 }

@@ -10,6 +10,9 @@
 
 namespace tapml::runtime {
 
+struct CapturePlan;  // capture.h
+class CaptureSink;
+
 // Not for use from several threads at once.
 class Machine {
  public:
@@ -32,6 +35,10 @@ class Machine {
                                      size_t field, Deadline deadline = {}) noexcept;
   // Calls end with kCancelled once the flag is set; null: never. It must outlive the machine.
   virtual void set_interrupt(const std::atomic<bool>* flag) noexcept = 0;
+  // From now on `sink` is given what calls read and write, as the plan says, before they return;
+  // null: no more. It must outlive that. UserError as of check_plan(); kAbsent where the other side
+  // of a remote machine cannot, whatever the sink.
+  virtual Status set_capture(const CapturePlan& plan, CaptureSink* sink) noexcept = 0;
   virtual Session& session() const noexcept = 0;
   virtual const Executable& executable() const noexcept = 0;
 };

@@ -1,5 +1,6 @@
 #include "runtime/vm.h"
 
+#include "runtime/capture.h"
 #include "runtime/execution.h"
 #include "runtime/scalars.h"
 #include "runtime/session_errors.h"
@@ -22,6 +23,7 @@ struct VirtualMachine::State {
   std::vector<const HostFunction*> packed;  // by their number in the executable
   Execution execution{runner->executable(), session, point, pool, sites, constants,
                       static_storages,      packed};
+  std::unique_ptr<CaptureObserver> capture;
   bool running = false;
 };
 
@@ -135,6 +137,16 @@ Result<Value> VirtualMachine::call(std::string_view function, std::span<const Va
 
 void VirtualMachine::set_interrupt(const std::atomic<bool>* flag) noexcept {
   state_->execution.set_interrupt(flag);
+}
+
+Status VirtualMachine::set_capture(const CapturePlan& plan, CaptureSink* sink) noexcept {
+  TAPML_TRY(check_plan(executable(), plan));
+  state_->point.set_observer(nullptr);
+  state_->capture.reset();
+  if (!sink) return {};
+  state_->capture = std::make_unique<CaptureObserver>(executable(), plan, *sink);
+  state_->point.set_observer(state_->capture.get());
+  return {};
 }
 
 void VirtualMachine::set_call_limit(int64_t calls) { state_->execution.set_call_limit(calls); }

@@ -29,6 +29,8 @@ class VirtualMachine final : public Machine {
   Result<Value> call(std::string_view function, std::span<const Value> args,
                      Deadline deadline = {}) noexcept override;
   void set_interrupt(const std::atomic<bool>* flag) noexcept override;
+  // In the place of the call point's observer.
+  Status set_capture(const CapturePlan& plan, CaptureSink* sink) noexcept override;
   // A run ends with kLimit when it calls functions of the executable more often, tail calls
   // included; at first there is no limit.
   void set_call_limit(int64_t calls);

@@ -237,6 +237,7 @@ Status ClientLink::wait(Reply& reply, runtime::Deadline deadline,
     return fail(platform_error(PlatformFault::kTimeout,
                                "the remote device did not answer before the deadline"));
   }
+  if (reply.stream_error_) return fail(*reply.stream_error_);
   if (reply.error_) return fail(*reply.error_);
   return {};
 }
@@ -275,7 +276,7 @@ Status ClientLink::receive_frame(Clock::time_point until) noexcept {
     TAPML_TRY(take(inbound_.head, payload));
   }
   while (inbound_.payload > 0) TAPML_TRY(receive_payload(until));
-  return {};
+  return inbound_.streamed ? deliver() : Status();
 }
 
 // The head of a frame: completes the reply that it is, or says where the payload goes.
@@ -302,13 +303,17 @@ Status ClientLink::take(std::vector<std::byte>& head, uint64_t payload) noexcept
   }
   const auto* data = message->answer_as_Data();
   const auto* result = message->answer_as_Result();
-  if ((!data && !result && payload > 0) || payload > kMostPayload) {
+  const bool streamed = message->answer_as_Content() || message->answer_as_Captured();
+  const bool bare = !data && !result && !message->answer_as_Content();
+  if ((bare && payload > 0) || payload > kMostPayload) {
     return fail(protocol_error("a reply with " + std::to_string(payload) + " bytes behind it"));
   }
+  inbound_.request = message->request();
+  inbound_.streamed = streamed;
+  if (streamed) return take_streamed(*message, payload);
   LockGuard guard(state_);
   auto found = waiting_.find(message->request());
   Reply* reply = found == waiting_.end() ? nullptr : found->second;
-  inbound_.request = message->request();
   inbound_.unpacked = 0;
   if (data) return take_data(*data, reply, payload);
   inbound_.payload = payload;
@@ -365,7 +370,7 @@ Status ClientLink::receive_payload(Clock::time_point until) noexcept {
   {
     LockGuard guard(state_);
     auto found = waiting_.find(inbound_.request);
-    if (inbound_.unpacked > 0) {
+    if (inbound_.unpacked > 0 || inbound_.streamed) {
       to = std::span(inbound_.packed).last(inbound_.payload).first(size);
     } else if (found != waiting_.end()) {
       reply = found->second;
@@ -388,11 +393,59 @@ Status ClientLink::receive_payload(Clock::time_point until) noexcept {
   }
   heard_ = Clock::now();
   inbound_.payload -= size;
+  if (inbound_.streamed) return {};
   if (inbound_.unpacked > 0) return inbound_.payload > 0 ? Status() : unpack();
   if (reply && waiting_.contains(inbound_.request)) {
     reply->received_ += size;
     if (inbound_.last && inbound_.payload == 0) finish(*reply);
   }
+  return {};
+}
+
+// A reply in front of the answer.
+Status ClientLink::take_streamed(const wire::Reply& message, uint64_t payload) noexcept {
+  const auto* content = message.answer_as_Content();
+  const uint64_t unpacked = content ? content->unpacked() : 0;
+  if (unpacked > 0 && (!packer_.present() || unpacked > kMostPayload || payload >= unpacked)) {
+    return fail(protocol_error("a packed part that cannot be right: " + std::to_string(payload) +
+                               " bytes for " + std::to_string(unpacked)));
+  }
+  inbound_.payload = payload;
+  inbound_.last = false;
+  inbound_.unpacked = unpacked;
+  inbound_.packed.resize(static_cast<size_t>(payload));
+  LockGuard guard(state_);
+  auto found = waiting_.find(message.request());
+  if (found == waiting_.end() || found->second->stream_) return {};
+  return fail(protocol_error("a part of a capture that nobody asked for"));
+}
+
+// To whoever waits for it, once it is complete. The sink may take its time: that is what holds the
+// other side back.
+Status ClientLink::deliver() noexcept {
+  inbound_.streamed = false;
+  Reply* reply = nullptr;
+  {
+    LockGuard guard(state_);
+    auto found = waiting_.find(inbound_.request);
+    if (found == waiting_.end() || found->second->stream_error_) return {};
+    filling_ = reply = found->second;
+  }
+  std::vector<std::byte> room(static_cast<size_t>(inbound_.unpacked));
+  Status taken;
+  if (inbound_.unpacked > 0 && !packer_.unpack(inbound_.packed, room)) {
+    taken = fail(protocol_error("a packed part does not unpack to the " +
+                                std::to_string(room.size()) + " bytes that it is to have"));
+  } else {
+    taken = reply->stream_(*flatbuffers::GetRoot<wire::Reply>(inbound_.head.data()),
+                           inbound_.unpacked > 0 ? room : inbound_.packed);
+  }
+  LockGuard guard(state_);
+  if (!taken) reply->stream_error_ = taken.error();
+  filling_ = nullptr;
+  heard_ = Clock::now();
+  changed_.notify();
+  if (!taken && taken.error().fault == PlatformFault::kProtocol) return taken;
   return {};
 }
 

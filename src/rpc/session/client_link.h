@@ -38,6 +38,10 @@ class ClientLink {
     // Takes what a result may bring along, of whatever size.
     void expect_tail() { takes_tail_ = true; }
     std::span<const std::byte> tail() const { return tail_; }
+    // Takes what comes in front of the answer, and what is behind it, on the thread that receives:
+    // it must not use the link. What it fails with is the wait's error; kProtocol: the session's.
+    using Stream = std::function<Status(const wire::Reply&, std::span<const std::byte>)>;
+    void expect_stream(Stream stream) { stream_ = std::move(stream); }
     // False where the wait was given up: the other side may yet do what was asked.
     bool answered() const { return done_; }
     Reply(const Reply&) = delete;
@@ -57,6 +61,8 @@ class ClientLink {
     bool done_ = false;
     bool takes_tail_ = false;
     std::vector<std::byte> tail_;
+    Stream stream_;
+    std::optional<Error> stream_error_;
     std::optional<Error> error_;
     std::vector<std::byte> head_;
     const wire::Reply* message_ = nullptr;  // in head_
@@ -122,6 +128,7 @@ class ClientLink {
     uint64_t payload = 0;   // bytes still to come
     uint64_t request = 0;   // that they are for
     bool last = false;      // they complete it
+    bool streamed = false;  // they are for its stream
     uint64_t unpacked = 0;  // what they unpack to; 0: they are as they are
     std::vector<std::byte> packed;
     std::vector<std::byte> scrap;  // what nobody waits for any more
@@ -161,6 +168,8 @@ class ClientLink {
   Status take(std::vector<std::byte>& head, uint64_t payload) noexcept;
   Status take_data(const wire::Data& data, Reply* reply, uint64_t payload) noexcept;
   Status unpack() noexcept;
+  Status take_streamed(const wire::Reply& message, uint64_t payload) noexcept;
+  Status deliver() noexcept;
   void finish(Reply& reply) noexcept;
 
   std::unique_ptr<Channel> channel_;

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "exec/executable_file.h"
+#include "rpc/session/client_capture.h"
 #include "rpc/session/wire_value.h"
 #include "runtime/value_check.h"
 #include "tensor/uninitialized.h"
@@ -35,6 +36,19 @@ Result<uint64_t> name_of_storage(const std::shared_ptr<Storage>& storage) {
   return static_cast<uint64_t>(storage->buffer());
 }
 
+// Hashes of contents that one call may have: well inside of what a head may.
+constexpr size_t kMostHashes = size_t{1} << 16;
+
+auto put_hashes(Builder& builder, const std::vector<std::string>& hashes) {
+  std::vector<uint8_t> bytes;
+  for (const std::string& hash : hashes) {
+    if (const auto digest = digest_of(hash)) {
+      bytes.insert(bytes.end(), digest->begin(), digest->end());
+    }
+  }
+  return builder.CreateVector(bytes);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<runtime::Machine>> ClientMachine::open(
@@ -61,6 +75,20 @@ Result<std::unique_ptr<runtime::Machine>> ClientMachine::open(
 }
 
 ClientMachine::~ClientMachine() { session_.forget(wire::HandleKind::Machine, id_); }
+
+Status ClientMachine::set_capture(const runtime::CapturePlan& plan,
+                                  runtime::CaptureSink* sink) noexcept {
+  if (!session_.captures()) {
+    return fail(platform_error(PlatformFault::kAbsent,
+                               "the server cannot capture what its machines do", "",
+                               "use the same release of tapml on both sides"));
+  }
+  TAPML_TRY(runtime::check_plan(*executable_, plan));
+  plan_ = plan;
+  sink_ = sink;
+  anew_ = true;
+  return {};
+}
 
 Result<Value> ClientMachine::call(std::string_view function, std::span<const Value> args,
                                   runtime::Deadline deadline) noexcept {
@@ -103,6 +131,23 @@ Result<Value> ClientMachine::run(std::string_view function, std::span<const Valu
         args[i], session_, "argument " + std::to_string(i) + " of " + std::string(function)));
     collect_storages(args[i], storages);
   }
+  std::vector<std::string> held, dropped;
+  std::optional<CaptureReader> reader;
+  if (sink_) {
+    dropped = sink_->take_dropped();
+    if (anew_) held = sink_->held();
+    if (held.size() > kMostHashes) held.resize(kMostHashes);  // the others come once more
+    if (dropped.size() > kMostHashes) {
+      return fail(platform_error(PlatformFault::kLimit, "a run let go of " +
+                                                            std::to_string(dropped.size()) +
+                                                            " captured contents; it may of " +
+                                                            std::to_string(kMostHashes)));
+    }
+    reader.emplace(*executable_, *sink_);
+    reply.expect_stream([&](const wire::Reply& message, std::span<const std::byte> bytes) {
+      return reader->take(message, bytes);
+    });
+  }
   const uint64_t first = session_.new_handle(kMostNames);
   Status refused;
   auto request = [&](Builder& builder) -> flatbuffers::Offset<wire::Call> {
@@ -118,12 +163,20 @@ Result<Value> ClientMachine::run(std::string_view function, std::span<const Valu
     }
     const auto arguments = builder.CreateVector(list);
     const auto name = builder.CreateString(function.data(), function.size());
-    return wire::CreateCall(builder, id_, name, arguments, first, kMostNames, false, read);
+    flatbuffers::Offset<wire::Capture> capture;
+    if (sink_) {
+      const auto kernels = builder.CreateVector(plan_.kernels);
+      const auto has = put_hashes(builder, held), has_not = put_hashes(builder, dropped);
+      capture = wire::CreateCapture(builder, anew_, kernels, plan_.calls, has, has_not);
+    }
+    return wire::CreateCall(builder, id_, name, arguments, first, kMostNames, false, read, capture);
   };
   Status called = session_.link().call(request, reply, deadline, interrupt_);
   if (!called && refused && !reply.answered()) {
     session_.forget(wire::HandleKind::Buffer, first, kMostNames);
   }
+  // Of what failed it is not known what was sent of it.
+  anew_ = sink_ && !called;
   // What the functions write is not known here.
   for (auto& [id, storage] : storages) storage->written();
   TAPML_TRY(refused);

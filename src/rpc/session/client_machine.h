@@ -2,6 +2,7 @@
 #pragma once
 
 #include "rpc/session/client_session.h"
+#include "runtime/capture.h"
 #include "runtime/machine.h"
 
 namespace tapml::rpc {
@@ -21,6 +22,8 @@ class ClientMachine final : public runtime::Machine {
   Result<Read> call_and_read(std::string_view function, std::span<const runtime::Value> args,
                              size_t field, runtime::Deadline deadline = {}) noexcept override;
   void set_interrupt(const std::atomic<bool>* flag) noexcept override { interrupt_ = flag; }
+  Status set_capture(const runtime::CapturePlan& plan,
+                     runtime::CaptureSink* sink) noexcept override;
   runtime::Session& session() const noexcept override { return session_; }
   const Executable& executable() const noexcept override { return *executable_; }
 
@@ -34,6 +37,9 @@ class ClientMachine final : public runtime::Machine {
   std::shared_ptr<const Executable> executable_;
   const uint64_t id_;
   const std::atomic<bool>* interrupt_ = nullptr;
+  runtime::CapturePlan plan_;
+  runtime::CaptureSink* sink_ = nullptr;
+  bool anew_ = false;  // the other side is to begin the capture anew
 };
 
 }  // namespace tapml::rpc

@@ -33,6 +33,7 @@ class ClientSession final : public RemoteSession {
       runtime::Deadline deadline = {}) noexcept override;
   Traffic traffic() const noexcept override;
   ClientLink& link() { return *link_; }
+  bool captures() const { return (peer_.capabilities & kCapabilityCapture) != 0; }
 
   Status allocate(runtime::BufferId id, int64_t bytes,
                   runtime::Deadline deadline = {}) noexcept override;

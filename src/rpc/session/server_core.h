@@ -6,15 +6,17 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "rpc/session/condition.h"
 #include "rpc/session/server_link.h"
 #include "rpc/session/server_session.h"
 #include "rpc/session/wire.h"
+#include "runtime/capture.h"
 #include "runtime/local_session.h"
-#include "runtime/machine.h"
 #include "runtime/tensor.h"
+#include "runtime/vm.h"
 
 namespace tapml::rpc {
 
@@ -34,6 +36,15 @@ class ServerCore {
     uint64_t bytes = 0;  // promised
     std::optional<Sha256Digest> hash;
     std::vector<std::byte> data;
+  };
+
+  class Capture;
+  struct CaptureDeleter {
+    void operator()(Capture* capture) const noexcept;
+  };
+  struct ServedMachine {
+    std::unique_ptr<runtime::VirtualMachine> machine;
+    std::unique_ptr<Capture, CaptureDeleter> capture;  // what the client has captured of it
   };
 
   // Handles of one kind in use, with the error of those that could not be made.
@@ -83,6 +94,8 @@ class ServerCore {
                                                  const std::string& function,
                                                  size_t field) noexcept;
   Status read_trace(uint64_t id) noexcept;
+  // The next call of the machine, request `id`, is observed.
+  Status begin_capture(uint64_t id, const wire::Capture& request, ServedMachine& served) noexcept;
 
   // Handles.
   Names& names(wire::HandleKind kind) { return names_[static_cast<size_t>(kind)]; }
@@ -143,7 +156,7 @@ class ServerCore {
   std::unordered_map<uint64_t, std::shared_ptr<runtime::Storage>> buffers_;
   std::unordered_map<uint64_t, Blob> blobs_;
   uint64_t blob_bytes_ = 0;  // of all of them
-  std::unordered_map<uint64_t, std::unique_ptr<runtime::Machine>> machines_;
+  std::unordered_map<uint64_t, ServedMachine> machines_;
   runtime::Deadline deadline_;  // of the request at hand
   std::optional<Error> kept_;
   std::string last_call_;  // function

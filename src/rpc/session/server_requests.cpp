@@ -248,8 +248,9 @@ Status ServerCore::handle(const wire::OpenMachine& request) noexcept {
   TAPML_ASSIGN(ExecutableFile file, read_executable(*image, image, "the executable sent"));
   auto executable = std::make_shared<const Executable>(std::move(file.executable));
   note("machine " + std::to_string(id) + " for " + executable->target);
-  TAPML_ASSIGN(auto machine, session_->open_machine(std::move(executable), deadline_));
-  machines_[id] = std::move(machine);
+  TAPML_ASSIGN(auto machine,
+               runtime::VirtualMachine::create(*session_, std::move(executable), {}, deadline_));
+  machines_[id].machine = std::move(machine);
   names(HandleKind::Machine).emplace(id, std::nullopt);
   ++handles_;
   return {};
@@ -265,7 +266,7 @@ Status ServerCore::call(uint64_t id, const wire::Call& request) noexcept {
   TAPML_TRY(known(HandleKind::Machine, request.machine()));
   auto found = machines_.find(request.machine());
   if (found == machines_.end()) return fail(runtime::unknown_handle("machine", request.machine()));
-  runtime::Machine& machine = *found->second;
+  runtime::VirtualMachine& machine = *found->second.machine;
   std::vector<runtime::Value> args;
   // The client's names of the storages that the result may lie in.
   std::unordered_map<const Storage*, uint64_t> known_storages;
@@ -281,9 +282,12 @@ Status ServerCore::call(uint64_t id, const wire::Call& request) noexcept {
   }
   const std::string function = text_of(request.function(), copies_);
   if (options_.recent && function != last_call_) note("calls of " + (last_call_ = function));
+  if (request.capture()) TAPML_TRY(begin_capture(id, *request.capture(), found->second));
+  if (copies_.overdrawn()) return {};
   machine.set_interrupt(&link_.interrupt());
   auto result = machine.call(function, args, deadline_);
   machine.set_interrupt(nullptr);
+  machine.call_point().set_observer(nullptr);
   if (!result) return fail(std::move(result).error());
 
   std::span<const std::byte> read;

@@ -272,8 +272,14 @@ void Builder::step() {
     case 17: {
       std::vector<flatbuffers::Offset<wire::Value>> arguments;
       for (int64_t k = 0; k < (m & 3); ++k) arguments.push_back(draw_value(b, in, 0));
+      flatbuffers::Offset<wire::Capture> capture;
+      if (m & 4) {  // of an executable without kernels
+        const std::vector<int32_t> kernels(static_cast<size_t>(m & 8) / 8);
+        const auto hash = hash_of(o);
+        capture = wire::CreateCaptureDirect(b, (m & 16) == 0, &kernels, n, &hash, &hash);
+      }
       return add(wire::CreateCallDirect(b, h, n % 2 ? "pair" : "main", &arguments, j,
-                                        static_cast<uint32_t>(o), false));
+                                        static_cast<uint32_t>(o), false, 0, capture));
     }
     case 19: {
       const auto hash = hash_of(n);

@@ -248,6 +248,42 @@ TEST(HostileClient, TimeoutsOfEverySize) {
   EXPECT_EQ(synchronize(-1, -1), wire::Answer::Done);
 }
 
+TEST(HostileClient, CapturesThatMakeNoSense) {
+  RawClient client;
+  client.open();
+  client.open_machine();
+  struct Drawn {
+    bool anew;
+    std::vector<int32_t> kernels;
+    int64_t calls;
+    std::vector<uint8_t> held, dropped;
+  };
+  auto call = [&](const Drawn& drawn) {
+    client.send([&](FlatBufferBuilder& b) {
+      const auto capture = wire::CreateCaptureDirect(b, drawn.anew, &drawn.kernels, drawn.calls,
+                                                     &drawn.held, &drawn.dropped);
+      const std::vector<flatbuffers::Offset<wire::Value>> none;
+      return wire::CreateCallDirect(b, 1, "main", &none, 1, 1, false, 0, capture);
+    });
+    return client.next();
+  };
+  auto expect_refused = [&](const Drawn& drawn, const char* part) {
+    ASSERT_EQ(call(drawn), wire::Answer::Failure) << part;
+    EXPECT_FALSE(client.reply().answer_as_Failure()->fatal());
+    EXPECT_NE(client.failure().to_string().find(part), std::string::npos)
+        << client.failure().to_string();
+  };
+  expect_refused({false, {}, 0, {}, {}}, "has not begun");
+  expect_refused({true, {0}, 0, {}, {}}, "the executable has not");
+  expect_refused({true, {INT32_MIN}, 0, {}, {}}, "the executable has not");
+  expect_refused({true, {}, INT64_MIN, {}, {}}, "negative number of calls");
+  expect_refused({true, {}, 0, std::vector<uint8_t>(31), {}}, "no SHA-256s");
+  expect_refused({true, {}, 0, {}, std::vector<uint8_t>(33)}, "no SHA-256s");
+  EXPECT_EQ(call({true, {}, INT64_MAX, std::vector<uint8_t>(3200), std::vector<uint8_t>(64)}),
+            wire::Answer::Result);
+  EXPECT_EQ(call({false, {}, 0, {}, {}}), wire::Answer::Result);
+}
+
 TEST(HostileClient, CancelsOfAnything) {
   RawClient client;
   client.open();
