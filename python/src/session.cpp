@@ -14,7 +14,12 @@ namespace {
 namespace chrono = std::chrono;
 
 SessionRef open(const std::string& text, const std::string& token_file, const std::string& tls_ca,
-                bool cache, const std::vector<std::string>& libraries) {
+                bool cache, const std::vector<std::string>& libraries,
+                std::optional<double> request_seconds) {
+  if (request_seconds && !(*request_seconds > 0 && *request_seconds <= 1e6)) {
+    throw_user("not a time to wait", "device(request_seconds=...)", "seconds above 0, or None",
+               std::to_string(*request_seconds));
+  }
   return without_interpreter([&] {
     target::Target target = target::parse_target(text);
     app::LibraryFiles files;
@@ -24,6 +29,9 @@ SessionRef open(const std::string& text, const std::string& token_file, const st
     app::RemoteOptions remote;
     remote.token_file = token_file;
     remote.tls_ca = tls_ca;
+    remote.request_seconds = request_seconds.value_or(0);
+    // Asked by the thread that waits: Python interrupts its main thread alone.
+    remote.interrupted = [] { return interrupt_of_this_thread().load(); };
     std::shared_ptr<runtime::Session> session =
         app::open_session(target, caching, files.load(), remote);
     return std::make_shared<OpenSession>(std::move(target), std::move(session), std::move(files),
@@ -156,18 +164,7 @@ target::Target target_of(const py::object& device, const char* where) {
 }
 
 void wait_for(runtime::Session& session, runtime::Deadline deadline) {
-  constexpr chrono::milliseconds kSlice{200};
-  // A device of this process is waited for by its driver, at no cost; its work is never far.
-  if (session.local() || deadline)
-    return unwrap(session.synchronize(runtime::kDefaultStream, deadline));
-  for (;;) {
-    Status done =
-        session.synchronize(runtime::kDefaultStream, chrono::steady_clock::now() + kSlice);
-    if (done) return;
-    const bool slow = done.error().fault == PlatformFault::kTimeout;
-    if (!slow) throw_error(std::move(done).error());
-    check_interrupt();
-  }
+  unwrap(session.synchronize(runtime::kDefaultStream, deadline));
 }
 
 void bind_session(py::module_& module) {
@@ -206,7 +203,7 @@ does nothing.)doc")
       .def("__exit__", [](OpenSession& open, const py::args&) { open.close(); })
       .def("__repr__", &repr);
   module.def("open_session", &open, py::arg("target"), py::arg("token_file"), py::arg("tls_ca"),
-             py::arg("cache"), py::arg("libraries"));
+             py::arg("cache"), py::arg("libraries"), py::arg("request_seconds") = py::none());
   module.def("devices_json", &devices_json);
 }
 

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "app/executable.h"
+#include "app/model.h"
 #include "base/log.h"
 #include "base/strings.h"
 #include "executable.h"
@@ -125,18 +126,19 @@ class ModelRun {
     CompileSettings settings;
     settings.cache = cache_;
     auto compiled = compile(model_.loaded->files.module, open_->target(), settings, open_);
-    // On this side, also of a remote device: what runs beside it cannot be watched.
     auto engine =
-        unwrap(llm::Engine::create(*session_, compiled->executable, model_.loaded->files.weights));
+        unwrap(llm::Engine::create(app::open_capturing(*session_, compiled->executable),
+                                   model_.loaded->files.weights, {.sample_on_machine = true}));
+    if (!session_->local()) carving_.held = &model_.loaded->files.weights;
     if (reference_) {
       carving_.weights = &model_.loaded->files.weights;
       carving_.model_folder = std::filesystem::absolute(model_.folder).lexically_normal().string();
     }
     topdown::Carver carver(*compiled->executable, carving_);
-    engine->vm().call_point().set_observer(&carver);
-    engine->vm().set_interrupt(&interrupt_of_this_thread());
+    unwrap(engine->machine().set_capture(carver.plan(), &carver));
+    engine->machine().set_interrupt(&interrupt_of_this_thread());
     run(*engine, carver);
-    engine->vm().call_point().set_observer(nullptr);
+    unwrap(engine->machine().set_capture({}, nullptr));
     return finished(carver, {open_->target(), *session_, compiled->executable, edge});
   }
 
@@ -247,12 +249,12 @@ CarvedSuite carve_function(const Compiled& compiled, const py::object& device,
   }
   auto session = open->use();
   return without_interpreter([&] {
-    auto machine = unwrap(runtime::VirtualMachine::create(*session, compiled.executable));
+    auto machine = app::open_capturing(*session, compiled.executable);
     topdown::Carver carver(*compiled.executable, carving);
-    machine->call_point().set_observer(&carver);
+    unwrap(machine->set_capture(carver.plan(), &carver));
     machine->set_interrupt(&interrupt_of_this_thread());
     for (const auto& values : runs) unwrap(machine->call(name, values));
-    machine->call_point().set_observer(nullptr);
+    unwrap(machine->set_capture({}, nullptr));
     return finished(carver, {open->target(), *session, compiled.executable, edge});
   });
 }

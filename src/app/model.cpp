@@ -13,6 +13,8 @@
 #include "llm/tokenizer/regex_pcre2.h"
 #include "llm/tokenizer/unicode_utf8proc.h"
 #include "pipeline/compile.h"
+#include "runtime/capture.h"
+#include "runtime/vm.h"
 #include "text/parser.h"
 
 namespace tapml::app {
@@ -153,6 +155,15 @@ ReadyModel make_ready(
           std::move(tokenizer),
           seconds_now() - start,
           0};
+}
+
+std::unique_ptr<runtime::Machine> open_capturing(runtime::Session& session,
+                                                 std::shared_ptr<const Executable> executable) {
+  auto machine = unwrap(session.open_machine(executable));
+  const Status can = machine->set_capture({}, nullptr);
+  if (can) return machine;
+  if (can.error().fault != PlatformFault::kAbsent) throw_error(can.error());
+  return unwrap(runtime::VirtualMachine::create(session, std::move(executable)));
 }
 
 std::unique_ptr<llm::Engine> make_engine(const ReadyModel& model) {

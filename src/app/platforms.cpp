@@ -42,7 +42,9 @@ std::unique_ptr<runtime::Session> open_session(target::Target& target, const Cac
     return session;
   }
   if (has_own_process(target)) {
-    return open_remote_session(unwrap(start_wasm_worker()), target, {});
+    RemoteOptions here = remote;
+    here.token_file.clear();
+    return open_remote_session(unwrap(start_wasm_worker()), target, here);
   }
   auto session = unwrap(runtime::LocalSession::create(open_device(target, cache, libraries)));
   target::adopt_processor(target, session->info());

@@ -1,5 +1,6 @@
 #include "app/remote.h"
 
+#include <chrono>
 #include <cstdlib>
 
 #include "io/host/files.h"
@@ -13,11 +14,15 @@ namespace {
 constexpr size_t kMostTokenBytes = 4096;
 
 std::unique_ptr<rpc::RemoteSession> greet(std::unique_ptr<rpc::Channel> channel,
-                                          const target::Target& target, std::string token) {
+                                          const target::Target& target, std::string token,
+                                          const RemoteOptions& options) {
   rpc::ConnectOptions connect;
   connect.target = target.text.substr(0, target.text.find('@'));
   connect.token = std::move(token);
   connect.compressor = rpc::make_zstd();
+  connect.request = std::chrono::duration_cast<std::chrono::nanoseconds>(
+      std::chrono::duration<double>(options.request_seconds));
+  connect.interrupted = options.interrupted;
   return unwrap(rpc::RemoteSession::connect(std::move(channel), connect));
 }
 
@@ -52,13 +57,13 @@ std::unique_ptr<rpc::RemoteSession> open_remote_session(const target::Target& ta
   const rpc::Place place = unwrap(rpc::parse_place(target.place));
   std::string token =
       read_token(options);  // what is wrong with it is told before anybody is called
-  return greet(open_channel(place, options), target, std::move(token));
+  return greet(open_channel(place, options), target, std::move(token), options);
 }
 
 std::unique_ptr<rpc::RemoteSession> open_remote_session(std::unique_ptr<rpc::Channel> channel,
                                                         const target::Target& target,
                                                         const RemoteOptions& options) {
-  return greet(std::move(channel), target, read_token(options));
+  return greet(std::move(channel), target, read_token(options), options);
 }
 
 }  // namespace tapml::app

@@ -1,9 +1,11 @@
 // Devices of other processes and machines: a target with a place (docs/runtime.md).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
+#include "base/host/interrupt.h"
 #include "rpc/session/remote_session.h"
 #include "rpc/transport/connect.h"
 #include "target/target.h"
@@ -12,8 +14,11 @@ namespace tapml::app {
 
 // How a command talks to a server.
 struct RemoteOptions {
-  std::string token_file;  // of the server; empty: TAPML_RPC_TOKEN
-  std::string tls_ca;      // root certificates (PEM); empty: TAPML_RPC_CA, else the system's
+  std::string token_file;      // of the server; empty: TAPML_RPC_TOKEN
+  std::string tls_ca;          // root certificates (PEM); empty: TAPML_RPC_CA, else the system's
+  double request_seconds = 0;  // longest request; 0: as long as the server shows signs of life
+  // Ends every wait for the server: Ctrl-C.
+  std::function<bool()> interrupted = tapml::interrupted;
 };
 
 // The text of the file, else of TAPML_RPC_TOKEN in the environment, else nothing. UserError for a

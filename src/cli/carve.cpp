@@ -114,14 +114,14 @@ Json edge_json(const topdown::EdgeCases& cases) {
 }
 
 // Carves the runs into the folder, and says what came out.
-int carve(runtime::VirtualMachine& machine, const Source& source, const CarveCommand& command,
+int carve(runtime::Machine& machine, const Source& source, const CarveCommand& command,
           topdown::CarveOptions options, const std::vector<Run>& runs, Progress& progress,
           const Output& output) {
   auto folder = unwrap(topdown::SuiteFolder::open(command.folder));
   options.folder = &folder;
   progress.begin("carve", static_cast<int64_t>(runs.size()));
   topdown::Carver carver(machine.executable(), options);
-  machine.call_point().set_observer(&carver);
+  unwrap(machine.set_capture(carver.plan(), &carver));
   machine.set_interrupt(&interrupt_flag());
   Status status;
   size_t indexed = 0;  // calls in the last suite.json
@@ -135,7 +135,7 @@ int carve(runtime::VirtualMachine& machine, const Source& source, const CarveCom
     unwrap(folder.write_index(carver.suite()));
     indexed = calls;
   }
-  machine.call_point().set_observer(nullptr);
+  unwrap(machine.set_capture({}, nullptr));
   const bool wrong = carver.nan().has_value();
   // What was carved before an interruption or a fault is a valid suite, too.
   const topdown::Suite suite = carver.take();
@@ -218,7 +218,9 @@ int carve_model(const CarveCommand& command, const Output& output) {
     options.model_folder =
         std::filesystem::absolute(command.model.model).lexically_normal().string();
   }
-  auto engine = unwrap(llm::Engine::create(*model.session, model.executable, model.weights));
+  if (has_own_process(model.target)) options.held = &model.weights;
+  auto engine = unwrap(llm::Engine::create(open_capturing(*model.session, model.executable),
+                                           model.weights, {.sample_on_machine = true}));
   llm::GenerateOptions generate;
   generate.max_tokens = command.decode >= 0 ? command.decode + 1 : command.max_tokens;
   generate.eos = model.eos;
@@ -235,8 +237,8 @@ int carve_model(const CarveCommand& command, const Output& output) {
       return {};
     });
   }
-  return carve(engine->vm(), {model.target, model.executable}, command, std::move(options), runs,
-               progress, output);
+  return carve(engine->machine(), {model.target, model.executable}, command, std::move(options),
+               runs, progress, output);
 }
 
 // The function's arguments from one file, by the names of its parameters.
@@ -312,7 +314,7 @@ int carve_module(const CarveCommand& command, const Output& output) {
   const VmFunction& function = find_function(*executable, module, command);
   std::vector<std::vector<HostTensor>> inputs;
   for (const std::string& file : command.inputs) inputs.push_back(read_arguments(function, file));
-  auto machine = unwrap(runtime::VirtualMachine::create(*session, executable));
+  auto machine = open_capturing(*session, executable);
   std::vector<Run> runs;
   for (const std::vector<HostTensor>& tensors : inputs) {
     runs.emplace_back([&]() -> Status {

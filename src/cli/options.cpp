@@ -48,6 +48,11 @@ void add_options(CLI::App& command, app::RemoteOptions& options) {
   command.add_option("--tls-ca", options.tls_ca,
                      "File with the root certificates to trust (PEM) at tls:host:port; without it "
                      "TAPML_RPC_CA, else the system's");
+  command
+      .add_option("--request-seconds", options.request_seconds,
+                  "Longest request to a device at a place; 0: as long as it shows signs of life")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str();
 }
 
 void add_options(CLI::App& command, app::IsolationOptions& options) {

@@ -15,7 +15,7 @@ void add_options(CLI::App& command, app::CacheOptions& options);     // --no-cac
 void add_options(CLI::App& command, app::PatternOptions& options);   // --patterns
 void add_quantize_option(CLI::App& command, std::string& quantize);  // --quantize
 void add_options(CLI::App& command, app::LibraryFiles& options);     // --library
-void add_options(CLI::App& command, app::RemoteOptions& options);    // --token-file, --tls-ca
+void add_options(CLI::App& command, app::RemoteOptions& options);    // --token-file, --tls-ca, ...
 void add_token_option(CLI::App& command, app::RemoteOptions& options);
 // --in-process, --kernel-timeout: of the commands that test kernels.
 void add_options(CLI::App& command, app::IsolationOptions& options);

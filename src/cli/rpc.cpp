@@ -1,6 +1,7 @@
 // tapml rpc: serves the devices of this machine to others, and asks a server what it has.
 #include <CLI/CLI.hpp>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 
@@ -158,6 +159,11 @@ int status(const StatusOptions& options, const Output& output) {
   const rpc::Place place = unwrap(rpc::parse_place(options.place));
   rpc::ConnectOptions connect;
   connect.token = read_token(options.remote);
+  connect.interrupted = options.remote.interrupted;
+  if (options.remote.request_seconds > 0) {
+    connect.handshake = std::chrono::ceil<std::chrono::milliseconds>(
+        std::chrono::duration<double>(options.remote.request_seconds));
+  }
   const auto channel = open_channel(place, options.remote);
   const std::string text = unwrap(rpc::query_status(*channel, connect));
   const Json json = unwrap(parse_json(text, place.text()));

@@ -146,7 +146,7 @@ Status Engine::set_sampler(const SamplerOptions& options) {
 Result<int32_t> Engine::sample(const Tensor& logits) {
   // A call of a function far away would be one more wait for the same token.
   const bool random = state_->sampler.temperature > 0;
-  if (random ? !state_->draws() : !state_->vm) return state_->draw_here(logits);
+  if (random ? !state_->draws() : !state_->samples_there) return state_->draw_here(logits);
   if (!random) {
     TAPML_ASSIGN(const HostTensor tokens, state_->likeliest(logits));
     return tokens.values<int32_t>()[0];

@@ -25,6 +25,9 @@ struct EngineOptions {
   // A device that can reads the weights where the host has them, instead of a copy: for runs whose
   // kernels are trusted, since one that writes a weight writes the host's.
   bool weights_in_place = false;
+  // Tokens are chosen by the model's functions also where the machine is remote, which takes one
+  // more wait: what captures its calls sees these, too.
+  bool sample_on_machine = false;
 };
 
 struct GenerateOptions {

@@ -29,7 +29,7 @@ Status Engine::State::load(const std::map<std::string, HostTensor>& host_weights
     contents.push_back(&it->second);
   }
   TAPML_ASSIGN(std::vector<Tensor> tensors,
-               runtime::upload_contents(session, contents, runtime::kDefaultStream, in_place));
+               runtime::upload_contents(session, contents, runtime::kDefaultStream, {}, in_place));
   for (Tensor& tensor : tensors) weights.emplace_back(std::move(tensor));
   TAPML_TRY(prepare());
   for (int64_t i = 0; i < 2 * model.kv.layers; ++i) {
@@ -204,7 +204,7 @@ Result<int32_t> Engine::State::draw_here(const Tensor& logits) {
 }
 
 bool Engine::State::draws() const {
-  return vm && machine->executable().find_function(kDraw) &&
+  return samples_there && machine->executable().find_function(kDraw) &&
          session.info().features.compute_dtypes.contains(DType::kF64);
 }
 

@@ -90,7 +90,7 @@ class KernelRunner {
  public:
   static Result<std::unique_ptr<KernelRunner>> create(
       Session& session, std::shared_ptr<const Executable> executable,
-      BeyondLimits beyond = BeyondLimits::kRefusesAll) noexcept;
+      BeyondLimits beyond = BeyondLimits::kRefusesAll, Deadline deadline = {}) noexcept;
   ~KernelRunner();
 
   Session& session() const;

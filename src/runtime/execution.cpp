@@ -4,6 +4,7 @@
 
 #include "abi/alignment.h"
 #include "runtime/scalars.h"
+#include "runtime/session_errors.h"
 #include "runtime/storage_op.h"
 #include "runtime/value_check.h"
 
@@ -66,7 +67,9 @@ void Execution::leave() {
   frame.promises.clear();
 }
 
-Result<Value> Execution::run(const VmFunction& function, std::span<const Value> args) noexcept {
+Result<Value> Execution::run(const VmFunction& function, std::span<const Value> args,
+                             const Deadline& deadline) noexcept {
+  deadline_ = deadline;
   calls_left_ = call_limit_;
   Frame& frame = enter(function, 0);
   for (size_t i = 0; i < args.size(); ++i) frame.registers[i] = args[i];
@@ -279,7 +282,19 @@ Status Execution::get_item(Frame& frame, const Instruction& inst) {
   return {};
 }
 
+Status Execution::may_go_on(const char* what, const std::string& name) const {
+  if (interrupt_ != nullptr && interrupt_->load(std::memory_order_relaxed)) {
+    return fail(platform_error(PlatformFault::kCancelled, "the run was cancelled", what + name));
+  }
+  if (passed(deadline_)) {
+    return fail(platform_error(PlatformFault::kTimeout, "the run did not end before its deadline",
+                               what + name));
+  }
+  return {};
+}
+
 Status Execution::call_kernel(Frame& frame, const Instruction& inst) {
+  TAPML_TRY(may_go_on("kernel ", sites_[inst.a].kernel->name));
   call_args_.resize(inst.list.size());
   for (size_t i = 0; i < inst.list.size(); ++i) {
     const Tensor* tensor = frame.registers[inst.list[i]].tensor();
@@ -352,10 +367,7 @@ Status Execution::make_closure(Frame& frame, const Instruction& inst) {
 // A tail call takes the caller's frame; its arguments are taken out of it first.
 Status Execution::call_function(const VmFunction& callee, std::span<const Value> captured,
                                 const Instruction& inst) {
-  if (interrupt_ != nullptr && interrupt_->load(std::memory_order_relaxed)) {
-    return fail(platform_error(PlatformFault::kCancelled, "the run was cancelled",
-                               "function " + callee.name));
-  }
+  TAPML_TRY(may_go_on("function ", callee.name));
   if (calls_left_-- <= 0) {
     return fail(platform_error(PlatformFault::kLimit,
                                "a run makes more than " + std::to_string(call_limit_) + " calls",

@@ -30,7 +30,8 @@ class Execution {
   void set_call_limit(int64_t calls) { call_limit_ = calls; }
 
   // Runs `function` to its return. The room that a run needed is kept for the next.
-  Result<Value> run(const VmFunction& function, std::span<const Value> args) noexcept;
+  Result<Value> run(const VmFunction& function, std::span<const Value> args,
+                    const Deadline& deadline) noexcept;
 
  private:
   // What a function that made a tail call says of the result.
@@ -54,6 +55,8 @@ class Execution {
   Frame& enter(const VmFunction& function, int32_t result);
   void leave();
   Status run_to_end(Value& result);
+  // Ok while nobody has interrupted and there is time left. `what`: "kernel".
+  Status may_go_on(const char* what, const std::string& name) const;
   Status step(const Instruction& inst);
   Status make_tensor(Frame& frame, const Instruction& inst);
   Status make_view(Frame& frame, const Instruction& inst);
@@ -91,6 +94,7 @@ class Execution {
   const std::vector<std::shared_ptr<Storage>>& static_storages_;
   const std::vector<const HostFunction*>& packed_;
   const std::atomic<bool>* interrupt_ = nullptr;
+  Deadline deadline_;  // of the run
   int64_t call_limit_ = std::numeric_limits<int64_t>::max();
   int64_t calls_left_ = 0;
   // The first `depth_` are in progress; the rest wait, empty, to be used again.

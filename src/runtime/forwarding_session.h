@@ -13,17 +13,21 @@ class ForwardingSession : public Session {
   explicit ForwardingSession(std::unique_ptr<Session> session) : session_(std::move(session)) {}
 
   const DeviceInfo& info() const noexcept override { return session_->info(); }
+  void set_interrupt(std::function<bool()> interrupted) noexcept override {
+    session_->set_interrupt(std::move(interrupted));
+  }
 
-  Status allocate(BufferId id, int64_t bytes) noexcept override {
-    return session_->allocate(id, bytes);
+  Status allocate(BufferId id, int64_t bytes, Deadline deadline) noexcept override {
+    return session_->allocate(id, bytes, deadline);
   }
   void release(BufferId id) noexcept override { session_->release(id); }
-  Status load_module(ModuleId id, const ModuleBlob& blob) noexcept override {
-    return session_->load_module(id, blob);
+  Status load_module(ModuleId id, const ModuleBlob& blob, Deadline deadline) noexcept override {
+    return session_->load_module(id, blob, deadline);
   }
   void unload_module(ModuleId id) noexcept override { session_->unload_module(id); }
-  Status get_kernel(KernelId id, ModuleId module, const std::string& entry) noexcept override {
-    return session_->get_kernel(id, module, entry);
+  Status get_kernel(KernelId id, ModuleId module, const std::string& entry,
+                    Deadline deadline) noexcept override {
+    return session_->get_kernel(id, module, entry, deadline);
   }
   Status create_stream(StreamId id) noexcept override { return session_->create_stream(id); }
   void destroy_stream(StreamId id) noexcept override { session_->destroy_stream(id); }
@@ -32,8 +36,9 @@ class ForwardingSession : public Session {
                std::span<const std::byte> bytes) noexcept override {
     return session_->write(stream, to, bytes);
   }
-  Status write_contents(StreamId stream, std::span<const ContentWrite> contents) noexcept override {
-    return session_->write_contents(stream, contents);
+  Status write_contents(StreamId stream, std::span<const ContentWrite> contents,
+                        Deadline deadline) noexcept override {
+    return session_->write_contents(stream, contents, deadline);
   }
   Status copy(StreamId stream, BufferRange from, BufferRange to, int64_t size) noexcept override {
     return session_->copy(stream, from, to, size);

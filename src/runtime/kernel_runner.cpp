@@ -111,8 +111,8 @@ struct KernelRunner::State {
     for (ModuleId module : modules) session.unload_module(module);
   }
 
-  Status load(BeyondLimits beyond) {
-    Loaded loaded;
+  Status load(BeyondLimits beyond, const Deadline& deadline) {
+    Loaded loaded{deadline, {}, {}};
     ready.resize(executable->kernels.size());
     for (const Implementation& implementation : executable->implementations) {
       Status status = load(implementation, loaded);
@@ -127,6 +127,7 @@ struct KernelRunner::State {
 
   // What is there for other implementations, too.
   struct Loaded {
+    Deadline deadline;
     std::map<int32_t, ModuleId> modules;                          // by index
     std::map<std::pair<int32_t, std::string>, KernelId> kernels;  // by module and entry
   };
@@ -135,7 +136,8 @@ struct KernelRunner::State {
     auto module = loaded.modules.find(implementation.module);
     if (module == loaded.modules.end()) {
       const ModuleId id{session.new_handle()};
-      TAPML_TRY(session.load_module(id, executable->modules[implementation.module]));
+      TAPML_TRY(
+          session.load_module(id, executable->modules[implementation.module], loaded.deadline));
       modules.push_back(id);
       module = loaded.modules.emplace(implementation.module, id).first;
     }
@@ -156,7 +158,8 @@ struct KernelRunner::State {
           loaded.kernels.emplace(std::pair(implementation.module, launch.entry), KernelId{});
       if (missing) {
         kernel->second = KernelId{session.new_handle()};
-        TAPML_TRY(session.get_kernel(kernel->second, module->second, launch.entry));
+        TAPML_TRY(
+            session.get_kernel(kernel->second, module->second, launch.entry, loaded.deadline));
       }
       entry.kernels.push_back(kernel->second);
       if (local) entry.objects.push_back(local->kernel(kernel->second));
@@ -318,13 +321,14 @@ KernelRunner::KernelRunner() = default;
 KernelRunner::~KernelRunner() = default;
 
 Result<std::unique_ptr<KernelRunner>> KernelRunner::create(
-    Session& session, std::shared_ptr<const Executable> executable, BeyondLimits beyond) noexcept {
+    Session& session, std::shared_ptr<const Executable> executable, BeyondLimits beyond,
+    Deadline deadline) noexcept {
   if (!executable) return fail(internal_error("a runner of no executable"));
   TAPML_TRY(validate(*executable));
   // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): without these few bytes all ends
   std::unique_ptr<KernelRunner> runner(new KernelRunner);
   runner->state_ = std::make_unique<State>(session, std::move(executable));
-  TAPML_TRY(runner->state_->load(beyond));
+  TAPML_TRY(runner->state_->load(beyond, deadline));
   return runner;
 }
 

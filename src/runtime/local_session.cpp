@@ -36,8 +36,15 @@ LocalSession::~LocalSession() {
   buffers_.clear();
 }
 
-Status LocalSession::allocate(BufferId id, int64_t bytes) noexcept {
+Status LocalSession::may_wait(const Deadline& deadline) const noexcept {
+  if (interrupted()) return fail(wait_cancelled(info().platform));
+  if (passed(deadline)) return fail(past_deadline(info().platform));
+  return {};
+}
+
+Status LocalSession::allocate(BufferId id, int64_t bytes, Deadline deadline) noexcept {
   if (bytes < 0) return fail(negative_allocation(bytes));
+  TAPML_TRY(may_wait(deadline));
   {
     LockGuard guard(lock_);
     if (buffers_.contains(raw_handle(id))) return fail(handle_in_use("buffer", raw_handle(id)));
@@ -62,7 +69,8 @@ void LocalSession::release(BufferId id) noexcept {
   buffers_.erase(found);
 }
 
-Status LocalSession::load_module(ModuleId id, const ModuleBlob& blob) noexcept {
+Status LocalSession::load_module(ModuleId id, const ModuleBlob& blob, Deadline deadline) noexcept {
+  TAPML_TRY(may_wait(deadline));
   TAPML_ASSIGN(std::shared_ptr<DeviceModule> module, device_->load(blob));
   LockGuard guard(lock_);
   return add(modules_, raw_handle(id), std::move(module), "module");
@@ -73,7 +81,9 @@ void LocalSession::unload_module(ModuleId id) noexcept {
   modules_.erase(raw_handle(id));
 }
 
-Status LocalSession::get_kernel(KernelId id, ModuleId module, const std::string& entry) noexcept {
+Status LocalSession::get_kernel(KernelId id, ModuleId module, const std::string& entry,
+                                Deadline deadline) noexcept {
+  TAPML_TRY(may_wait(deadline));
   std::shared_ptr<DeviceModule> owner;
   {
     LockGuard guard(lock_);
@@ -272,16 +282,16 @@ Status LocalSession::surface(Stream& stream) noexcept {
 
 // Waits until the stream has done everything; the caller holds its lock.
 Status LocalSession::finish(Stream& stream, Deadline deadline) noexcept {
-  while (!stream.error && deadline) {
+  const auto start = std::chrono::steady_clock::now();
+  while (!stream.error && (deadline || interruptible())) {
     Result<bool> done = stream.queue->done();
     if (!done) {
       stream.error = std::move(done).error();
     } else if (*done) {
       break;
-    } else if (std::chrono::steady_clock::now() >= *deadline) {
-      return fail(past_deadline(info().platform));
     } else {
-      yield_thread();
+      TAPML_TRY(may_wait(deadline));
+      rest_thread(std::chrono::steady_clock::now() - start);
     }
   }
   if (!stream.error) {
@@ -298,7 +308,7 @@ Status LocalSession::read(StreamId stream, BufferRange from, std::span<std::byte
                          static_cast<int64_t>(bytes.size()));
   TAPML_ASSIGN(std::shared_ptr<Stream> on, find_stream(stream));
   LockGuard guard(on->lock);
-  if (bytes.empty() || deadline || on->error) TAPML_TRY(finish(*on, deadline));
+  if (bytes.empty() || deadline || interruptible() || on->error) TAPML_TRY(finish(*on, deadline));
   if (bytes.empty()) return {};
   Status status = on->queue->read(*memory, from.offset, bytes);
   if (!status) on->error = std::move(status).error();

@@ -23,11 +23,12 @@ class LocalSession final : public Session {
   const DeviceInfo& info() const noexcept override { return device_->info(); }
   Device& device() const noexcept { return *device_; }
 
-  Status allocate(BufferId id, int64_t bytes) noexcept override;
+  Status allocate(BufferId id, int64_t bytes, Deadline deadline = {}) noexcept override;
   void release(BufferId id) noexcept override;
-  Status load_module(ModuleId id, const ModuleBlob& blob) noexcept override;
+  Status load_module(ModuleId id, const ModuleBlob& blob, Deadline deadline = {}) noexcept override;
   void unload_module(ModuleId id) noexcept override;
-  Status get_kernel(KernelId id, ModuleId module, const std::string& entry) noexcept override;
+  Status get_kernel(KernelId id, ModuleId module, const std::string& entry,
+                    Deadline deadline = {}) noexcept override;
   Status create_stream(StreamId id) noexcept override;
   void destroy_stream(StreamId id) noexcept override;  // the default stream stays
 
@@ -90,6 +91,8 @@ class LocalSession final : public Session {
   Status enqueue(StreamId stream, Work&& work) noexcept;
   Status launch_on(Stream& stream, DeviceKernel& kernel, const std::string& entry,
                    const LaunchArgs& args) noexcept;
+  // Ok while there is time left and nobody has interrupted.
+  Status may_wait(const Deadline& deadline) const noexcept;
   Status finish(Stream& stream, Deadline deadline) noexcept;
   Status surface(Stream& stream) noexcept;
   Status finish_all() noexcept;

@@ -2,6 +2,9 @@
 // library has no <mutex>; this is the one place that knows.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
+
 #if !defined(__wasm__)
 #include <mutex>
 #include <thread>
@@ -16,10 +19,18 @@ class Lock {
   void unlock() noexcept {}
 };
 inline void yield_thread() noexcept {}
+inline void rest_thread(std::chrono::steady_clock::duration) noexcept {}
 #else
 using Lock = std::mutex;
 // Lets another thread run, in loops that poll.
 inline void yield_thread() noexcept { std::this_thread::yield(); }
+// The same, in loops that have waited for so long already: they see what they wait for at most a
+// sixteenth of it, and half a millisecond, too late.
+inline void rest_thread(std::chrono::steady_clock::duration waited) noexcept {
+  constexpr std::chrono::microseconds kAwake{100}, kLongest{500};
+  if (waited < kAwake) return yield_thread();
+  std::this_thread::sleep_for(std::min<std::chrono::steady_clock::duration>(waited / 16, kLongest));
+}
 #endif
 
 // Holds a Lock for a scope.

@@ -16,11 +16,11 @@ Result<const Tensor*> result_tensor(const Value& result, std::string_view functi
 }
 
 Result<Machine::Read> Machine::call_and_read(std::string_view function, std::span<const Value> args,
-                                             size_t field) noexcept {
+                                             size_t field, Deadline deadline) noexcept {
   Read read;
-  TAPML_ASSIGN(read.result, call(function, args));
+  TAPML_ASSIGN(read.result, call(function, args, deadline));
   TAPML_ASSIGN(const Tensor* tensor, result_tensor(read.result, function, field));
-  TAPML_ASSIGN(read.bytes, download(*tensor));
+  TAPML_ASSIGN(read.bytes, download(*tensor, kDefaultStream, deadline));
   return read;
 }
 

@@ -10,6 +10,9 @@
 
 namespace tapml::runtime {
 
+struct CapturePlan;  // capture.h
+class CaptureSink;
+
 // Not for use from several threads at once.
 class Machine {
  public:
@@ -18,7 +21,10 @@ class Machine {
   // names function, parameter, dimension, the expected expression with its value, and what came.
   // Errors of a run say in `where` which functions and bindings were in progress, innermost first.
   // Only enqueues; the result's bytes are there once they are read (download).
-  virtual Result<Value> call(std::string_view function, std::span<const Value> args) noexcept = 0;
+  // A run whose deadline passes ends with kTimeout, between two kernels. What it wrote into its
+  // arguments by then stays.
+  virtual Result<Value> call(std::string_view function, std::span<const Value> args,
+                             Deadline deadline = {}) noexcept = 0;
   // The same, and the bytes of a tensor of the result: field `field` of a tuple, or the result
   // itself. Waits for them; a machine far away sends them with the result.
   struct Read {
@@ -26,9 +32,13 @@ class Machine {
     HostTensor bytes;
   };
   virtual Result<Read> call_and_read(std::string_view function, std::span<const Value> args,
-                                     size_t field) noexcept;
+                                     size_t field, Deadline deadline = {}) noexcept;
   // Calls end with kCancelled once the flag is set; null: never. It must outlive the machine.
   virtual void set_interrupt(const std::atomic<bool>* flag) noexcept = 0;
+  // From now on `sink` is given what calls read and write, as the plan says, before they return;
+  // null: no more. It must outlive that. UserError as of check_plan(); kAbsent where the other side
+  // of a remote machine cannot, whatever the sink.
+  virtual Status set_capture(const CapturePlan& plan, CaptureSink* sink) noexcept = 0;
   virtual Session& session() const noexcept = 0;
   virtual const Executable& executable() const noexcept = 0;
 };

@@ -3,7 +3,8 @@
 
 namespace tapml::runtime {
 
-Status Session::write_contents(StreamId stream, std::span<const ContentWrite> contents) noexcept {
+Status Session::write_contents(StreamId stream, std::span<const ContentWrite> contents,
+                               Deadline) noexcept {
   for (const ContentWrite& content : contents) TAPML_TRY(write(stream, content.to, content.bytes));
   return {};
 }

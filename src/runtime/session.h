@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -50,6 +51,11 @@ struct LaunchRequest {
 };
 
 // All calls are safe from several threads. Unknown handles are InternalErrors.
+//
+// What waits, or may take long, takes a deadline: kTimeout when it passes first, kCancelled soon
+// after set_interrupt()'s function says so. Then nothing is left of what the call was to make, and
+// the session goes on. Elsewhere the wait ends in time whatever the device does; a device of this
+// process is asked before it begins and between its steps, and ends the step it is in.
 class Session {
  public:
   virtual ~Session() = default;
@@ -63,16 +69,24 @@ class Session {
   // From now on new_handle() counts from `first`: below is room for handles that others name.
   void name_handles_from(uint64_t first) noexcept { next_handle_.store(first); }
 
+  // `interrupted`, asked by the thread that waits, ends its wait; empty: nothing does. Set while no
+  // other thread uses the session.
+  virtual void set_interrupt(std::function<bool()> interrupted) noexcept {
+    interrupted_ = std::move(interrupted);
+  }
+
   // What runs the functions of `executable` where this session's device is: a VirtualMachine, or
   // one beside a remote device. The session must outlive it.
   virtual Result<std::unique_ptr<Machine>> open_machine(
-      std::shared_ptr<const Executable> executable) noexcept;
+      std::shared_ptr<const Executable> executable, Deadline deadline = {}) noexcept;
 
-  virtual Status allocate(BufferId id, int64_t bytes) noexcept = 0;
+  virtual Status allocate(BufferId id, int64_t bytes, Deadline deadline = {}) noexcept = 0;
   virtual void release(BufferId id) noexcept = 0;
-  virtual Status load_module(ModuleId id, const ModuleBlob& blob) noexcept = 0;
+  virtual Status load_module(ModuleId id, const ModuleBlob& blob,
+                             Deadline deadline = {}) noexcept = 0;
   virtual void unload_module(ModuleId id) noexcept = 0;
-  virtual Status get_kernel(KernelId id, ModuleId module, const std::string& entry) noexcept = 0;
+  virtual Status get_kernel(KernelId id, ModuleId module, const std::string& entry,
+                            Deadline deadline = {}) noexcept = 0;
   virtual Status create_stream(StreamId id) noexcept = 0;
   virtual void destroy_stream(StreamId id) noexcept = 0;
 
@@ -81,7 +95,8 @@ class Session {
                        std::span<const std::byte> bytes) noexcept = 0;
   // The same for many at once that may be there already: a remote that keeps contents by their hash
   // is sent only what it lacks, which takes a wait.
-  virtual Status write_contents(StreamId stream, std::span<const ContentWrite> contents) noexcept;
+  virtual Status write_contents(StreamId stream, std::span<const ContentWrite> contents,
+                                Deadline deadline = {}) noexcept;
   virtual Status copy(StreamId stream, BufferRange from, BufferRange to, int64_t size) noexcept = 0;
   virtual Status fill_zero(StreamId stream, BufferRange to, int64_t size) noexcept = 0;
   virtual Status launch(StreamId stream, const LaunchRequest& request) noexcept = 0;
@@ -90,7 +105,7 @@ class Session {
   virtual Status record(StreamId stream, EventId event) noexcept = 0;
   virtual Status wait_event(StreamId stream, EventId event) noexcept = 0;  // enqueued
 
-  // These wait; kTimeout when the deadline passes first.
+  // These wait.
   virtual Status read(StreamId stream, BufferRange from, std::span<std::byte> bytes,
                       Deadline deadline = {}) noexcept = 0;
   virtual Status synchronize(StreamId stream, Deadline deadline = {}) noexcept = 0;
@@ -118,11 +133,15 @@ class Session {
  protected:
   void contents_replaced() noexcept { generation_.fetch_add(1); }
   TraceLog& trace() noexcept { return trace_; }
+  // Whether it can be, and whether it is.
+  bool interruptible() const noexcept { return static_cast<bool>(interrupted_); }
+  bool interrupted() const noexcept { return interrupted_ && interrupted_(); }
 
  private:
   std::atomic<uint64_t> next_handle_{1};
   std::atomic<uint64_t> generation_{0};
   TraceLog trace_;
+  std::function<bool()> interrupted_;
 };
 
 }  // namespace tapml::runtime

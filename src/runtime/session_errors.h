@@ -70,6 +70,15 @@ inline Error past_deadline(const std::string& platform) {
                         "the device did not finish its work before the deadline", platform);
 }
 
+inline Error wait_cancelled(const std::string& platform) {
+  return platform_error(PlatformFault::kCancelled, "the wait for the device was cancelled",
+                        platform);
+}
+
+inline bool passed(const Deadline& deadline) {
+  return deadline && std::chrono::steady_clock::now() >= *deadline;
+}
+
 inline Error snapshot_mismatch(size_t held, BufferId buffer, int64_t bytes) {
   return internal_error("the snapshot holds " + std::to_string(held) + " bytes of buffer " +
                         std::to_string(raw_handle(buffer)) + ", which has " +

@@ -96,7 +96,8 @@ Result<std::shared_ptr<Storage>> share(Session& session, const HostTensor& tenso
 
 Result<std::vector<Tensor>> upload_contents(Session& session,
                                             std::span<const HostTensor* const> tensors,
-                                            StreamId stream, bool in_place) noexcept {
+                                            StreamId stream, Deadline deadline,
+                                            bool in_place) noexcept {
   std::vector<Tensor> result;
   std::vector<ContentWrite> contents;
   for (const HostTensor* tensor : tensors) {
@@ -112,16 +113,16 @@ Result<std::vector<Tensor>> upload_contents(Session& session,
     contents.push_back({{copy.storage->buffer(), 0}, tensor->bytes()});
     result.push_back(std::move(copy));
   }
-  TAPML_TRY(session.write_contents(stream, contents));
+  TAPML_TRY(session.write_contents(stream, contents, deadline));
   for (const Tensor& tensor : result) tensor.storage->written();
   return result;
 }
 
-Result<HostTensor> download(const Tensor& tensor, StreamId stream) noexcept {
+Result<HostTensor> download(const Tensor& tensor, StreamId stream, Deadline deadline) noexcept {
   if (!tensor.storage) return fail(internal_error("a tensor without storage is read"));
   HostTensor copy = uninitialized_tensor(tensor.dtype, tensor.shape);
   TAPML_TRY(tensor.storage->session().read(stream, {tensor.storage->buffer(), tensor.offset},
-                                           copy.mutable_bytes()));
+                                           copy.mutable_bytes(), deadline));
   return copy;
 }
 

@@ -79,8 +79,9 @@ Result<Tensor> upload(Session& session, const HostTensor& tensor,
 Result<std::vector<Tensor>> upload_contents(Session& session,
                                             std::span<const HostTensor* const> tensors,
                                             StreamId stream = kDefaultStream,
-                                            bool in_place = false) noexcept;
+                                            Deadline deadline = {}, bool in_place = false) noexcept;
 // Waits.
-Result<HostTensor> download(const Tensor& tensor, StreamId stream = kDefaultStream) noexcept;
+Result<HostTensor> download(const Tensor& tensor, StreamId stream = kDefaultStream,
+                            Deadline deadline = {}) noexcept;
 
 }  // namespace tapml::runtime

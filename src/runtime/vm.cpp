@@ -1,7 +1,9 @@
 #include "runtime/vm.h"
 
+#include "runtime/capture.h"
 #include "runtime/execution.h"
 #include "runtime/scalars.h"
+#include "runtime/session_errors.h"
 #include "runtime/value_check.h"
 
 namespace tapml::runtime {
@@ -21,6 +23,7 @@ struct VirtualMachine::State {
   std::vector<const HostFunction*> packed;  // by their number in the executable
   Execution execution{runner->executable(), session, point, pool, sites, constants,
                       static_storages,      packed};
+  std::unique_ptr<CaptureObserver> capture;
   bool running = false;
 };
 
@@ -59,18 +62,19 @@ bool is_home(const Value& value, const Session& session) {
 
 }  // namespace
 
-Result<std::unique_ptr<Machine>> Session::open_machine(
-    std::shared_ptr<const Executable> executable) noexcept {
-  return VirtualMachine::create(*this, std::move(executable));
+Result<std::unique_ptr<Machine>> Session::open_machine(std::shared_ptr<const Executable> executable,
+                                                       Deadline deadline) noexcept {
+  return VirtualMachine::create(*this, std::move(executable), {}, deadline);
 }
 
 VirtualMachine::VirtualMachine() = default;
 VirtualMachine::~VirtualMachine() = default;
 
 Result<std::unique_ptr<VirtualMachine>> VirtualMachine::create(
-    Session& session, std::shared_ptr<const Executable> executable,
-    HostFunctions functions) noexcept {
-  TAPML_ASSIGN(auto runner, KernelRunner::create(session, std::move(executable)));
+    Session& session, std::shared_ptr<const Executable> executable, HostFunctions functions,
+    Deadline deadline) noexcept {
+  TAPML_ASSIGN(auto runner, KernelRunner::create(session, std::move(executable),
+                                                 BeyondLimits::kRefusesAll, deadline));
   std::unique_ptr<VirtualMachine> machine(new VirtualMachine);
   machine->state_ = std::make_unique<State>(session, std::move(runner));
   State& state = *machine->state_;
@@ -92,16 +96,17 @@ Result<std::unique_ptr<VirtualMachine>> VirtualMachine::create(
   }
   std::vector<const HostTensor*> constants;
   for (const HostTensor& constant : program.constants) constants.push_back(&constant);
-  TAPML_ASSIGN(state.constants, upload_contents(session, constants));
+  TAPML_ASSIGN(state.constants, upload_contents(session, constants, kDefaultStream, deadline));
   for (int64_t bytes : program.static_storages) {
+    if (passed(deadline)) return fail(past_deadline(session.info().platform));
     TAPML_ASSIGN(auto storage, Storage::allocate(session, bytes));
     state.static_storages.push_back(std::move(storage));
   }
   return machine;
 }
 
-Result<Value> VirtualMachine::call(std::string_view function,
-                                   std::span<const Value> args) noexcept {
+Result<Value> VirtualMachine::call(std::string_view function, std::span<const Value> args,
+                                   Deadline deadline) noexcept {
   const Executable& program = executable();
   const VmFunction* callee = program.find_function(function);
   if (!callee) {
@@ -124,7 +129,7 @@ Result<Value> VirtualMachine::call(std::string_view function,
                            "", "host functions work on their arguments alone"));
   }
   state_->running = true;
-  Result<Value> result = state_->execution.run(*callee, args);
+  Result<Value> result = state_->execution.run(*callee, args, deadline);
   state_->running = false;
   state_->pool.end_call();
   return result;
@@ -132,6 +137,16 @@ Result<Value> VirtualMachine::call(std::string_view function,
 
 void VirtualMachine::set_interrupt(const std::atomic<bool>* flag) noexcept {
   state_->execution.set_interrupt(flag);
+}
+
+Status VirtualMachine::set_capture(const CapturePlan& plan, CaptureSink* sink) noexcept {
+  TAPML_TRY(check_plan(executable(), plan));
+  state_->point.set_observer(nullptr);
+  state_->capture.reset();
+  if (!sink) return {};
+  state_->capture = std::make_unique<CaptureObserver>(executable(), plan, *sink);
+  state_->point.set_observer(state_->capture.get());
+  return {};
 }
 
 void VirtualMachine::set_call_limit(int64_t calls) { state_->execution.set_call_limit(calls); }

@@ -22,12 +22,15 @@ class VirtualMachine final : public Machine {
  public:
   // A UserError names the first packed function of the executable that `functions` lacks.
   static Result<std::unique_ptr<VirtualMachine>> create(
-      Session& session, std::shared_ptr<const Executable> executable,
-      HostFunctions functions = {}) noexcept;
+      Session& session, std::shared_ptr<const Executable> executable, HostFunctions functions = {},
+      Deadline deadline = {}) noexcept;
   ~VirtualMachine() override;
 
-  Result<Value> call(std::string_view function, std::span<const Value> args) noexcept override;
+  Result<Value> call(std::string_view function, std::span<const Value> args,
+                     Deadline deadline = {}) noexcept override;
   void set_interrupt(const std::atomic<bool>* flag) noexcept override;
+  // In the place of the call point's observer.
+  Status set_capture(const CapturePlan& plan, CaptureSink* sink) noexcept override;
   // A run ends with kLimit when it calls functions of the executable more often, tail calls
   // included; at first there is no limit.
   void set_call_limit(int64_t calls);

@@ -1,6 +1,8 @@
 // Ctrl-C in every long command: it ends soon, says so, and leaves nothing half-written.
 #include <gtest/gtest.h>
 
+#include "support/background_server.h"
+#include "support/fault_proxy.h"
 #include "support/program.h"
 
 namespace tapml {
@@ -76,6 +78,54 @@ TEST(Interrupt, MigrateWhileAKernelHangs) {
   expect_interrupted(result);
   EXPECT_NE(result.err.find("interrupted"), std::string::npos) << result.err;
 }
+
+// A server whose way takes so many bytes of a client and then nothing more.
+class AtAPlaceThatStalls : public ::testing::TestWithParam<int> {
+ protected:
+  std::string target() {
+    testing::Fault up;
+    up.cut = testing::Fault::Cut::kStall;
+    up.after = GetParam();
+    const auto place = rpc::parse_place(server_.place());
+    EXPECT_TRUE(place) << place.error().to_string();
+    proxy_ = std::make_unique<testing::FaultProxy>(
+        *place, std::vector<testing::FaultProxy::Plan>{{up, {}}});
+    return "cpu@" + proxy_->place().text();
+  }
+  TempFolder folder_;
+  testing::BackgroundServer server_{{"--listen", "unix:" + folder_ / "server"}};
+  std::unique_ptr<testing::FaultProxy> proxy_;
+};
+
+TEST_P(AtAPlaceThatStalls, RunIsInterrupted) {
+  const std::string target = this->target();
+  const std::vector<std::string> command = {"run",      kDemoModel,         "--target",     target,
+                                            "--prompt", "In the beginning", "--max-tokens", "4"};
+  std::chrono::steady_clock::time_point sent;
+  ProgramOptions options;
+  options.interrupt_when = [&] {
+    sent = std::chrono::steady_clock::now();
+    return proxy_->passed_up() >= GetParam();
+  };
+  ProgramResult result = run_program(command, options);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - sent;
+  expect_interrupted(result);
+  EXPECT_NE(result.err.find("interrupted"), std::string::npos) << result.err;
+  EXPECT_LT(took.count(), 1);
+}
+
+TEST_P(AtAPlaceThatStalls, RequestsHaveTheirTime) {
+  const std::string target = this->target();
+  ProgramResult result =
+      run_program({"run", kDemoModel, "--target", target, "--prompt", "In the beginning",
+                   "--max-tokens", "4", "--request-seconds", "1", "--json"});
+  EXPECT_EQ(result.exit_code, 4) << result.all();
+  EXPECT_EQ(result.json().find("error")->find("kind")->as_string(), "platform: timeout")
+      << result.all();
+}
+
+// Inside of the executable, and of the weights.
+INSTANTIATE_TEST_SUITE_P(After, AtAPlaceThatStalls, ::testing::Values(20'000, 1'000'000));
 
 TEST(Interrupt, LocalizeLeavesNoReport) {
   TempFolder folder;

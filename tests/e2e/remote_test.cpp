@@ -1,6 +1,8 @@
 // The commands on devices of another process: the demo model over every kind of way.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <map>
 #include <thread>
 
 #include "app/isolation.h"
@@ -75,6 +77,53 @@ TEST(Remote, EveryCommandTakesAPlace) {
   ProgramResult compiled =
       run_program({"compile", kDemoModel, "--target", "opencl@unix:/nobody/there"});
   EXPECT_EQ(compiled.exit_code, 0) << compiled.all();
+  EXPECT_EQ(server.end(), 0);
+}
+
+// What the files of a suite hold; the place, which its index names, left out.
+std::map<std::string, std::string> suite_files(const std::string& folder,
+                                               const std::string& place) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (!entry.is_regular_file()) continue;
+    std::string text = testing::read_bytes(entry.path());
+    for (size_t at = 0; (at = text.find(place, at)) != std::string::npos;) {
+      text.erase(at, place.size());
+    }
+    files[std::filesystem::relative(entry.path(), folder)] = std::move(text);
+  }
+  return files;
+}
+
+TEST(Remote, ASuiteThatIsCarvedThereIsTheSame) {
+  TempFolder folder;
+  BackgroundServer server({"--listen", "unix:" + folder / "server"});
+  for (const std::vector<std::string>& options : {std::vector<std::string>{},
+                                                  {"--calls", "2"},
+                                                  {"--budget", "3M"},
+                                                  {"--weights", "reference", "--budget", "300K"}}) {
+    auto carve = [&](const std::string& target, const std::string& output) {
+      std::vector<std::string> command = {
+          "carve",    kDemoModel,   "--target",     target, "--prompt", "In the beginning",
+          "--prompt", "Moses said", "--max-tokens", "3",    "-o",       output,
+          "--json"};
+      command.insert(command.end(), options.begin(), options.end());
+      ProgramResult result = run_program(command);
+      EXPECT_EQ(result.exit_code, 0) << result.all();
+      return suite_files(output, "@" + server.place());
+    };
+    const auto here = carve("cpu", folder / "here");
+    const auto there = carve("cpu@" + server.place(), folder / "there");
+    EXPECT_GT(here.size(), 50U);
+    ASSERT_EQ(here.size(), there.size());
+    for (const auto& [name, bytes] : here) {
+      const auto same = there.find(name);
+      ASSERT_NE(same, there.end()) << name;
+      EXPECT_EQ(bytes, same->second) << name;
+    }
+    std::filesystem::remove_all(folder / "here");
+    std::filesystem::remove_all(folder / "there");
+  }
   EXPECT_EQ(server.end(), 0);
 }
 

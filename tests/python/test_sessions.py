@@ -1,6 +1,7 @@
 """Sessions: what they say, use after close, several at once, threads, Ctrl-C."""
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -170,6 +171,69 @@ def test_ctrl_c_ends_a_call(kind, server):
         process.kill()
     assert out == "interrupted\n[[4.0, 4.0]]\n", err
     assert process.returncode == 0
+
+
+class Stall(threading.Thread):
+    """A way to a server that takes so many bytes of its client and then no more."""
+
+    def __init__(self, path, after):
+        super().__init__(daemon=True)
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.place = "127.0.0.1:%d" % self.listener.getsockname()[1]
+        self.path, self.left = path, after
+        self.stalled = threading.Event()
+        self.start()
+
+    def run(self):
+        client, _ = self.listener.accept()
+        server = socket.socket(socket.AF_UNIX)
+        server.connect(self.path)
+        back = threading.Thread(target=self.pass_back, args=(server, client), daemon=True)
+        back.start()
+        while self.left > 0:
+            data = client.recv(min(self.left, 65536))
+            if not data:
+                return
+            server.sendall(data)
+            self.left -= len(data)
+        self.stalled.set()
+        back.join()
+
+    def pass_back(self, server, client):
+        while data := server.recv(65536):
+            try:
+                client.sendall(data)
+            except OSError:
+                return
+
+
+def test_requests_of_a_place_have_their_time(server):
+    way = Stall(server.place.removeprefix("unix:"), 100_000)
+    session = tapml.device(f"cpu@{way.place}", request_seconds=0.5)
+    start = time.monotonic()
+    with pytest.raises(tapml.TimeoutError):
+        tapml.tensor(np.ones(16 << 20, np.float32), session)
+    assert time.monotonic() - start < 3
+    for wrong in (0, -1, float("nan"), 1e9):
+        with pytest.raises(tapml.UserError, match="request_seconds"):
+            tapml.device(f"cpu@{server.place}", request_seconds=wrong)
+
+
+def test_ctrl_c_ends_an_upload(server):
+    way = Stall(server.place.removeprefix("unix:"), 100_000)
+    session = tapml.device(f"cpu@{way.place}")
+    sent = []
+
+    def interrupt():
+        way.stalled.wait(20)
+        time.sleep(0.2)
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        tapml.tensor(np.ones(16 << 20, np.float32), session)
+    assert time.monotonic() - sent[0] < 1
 
 
 def test_interpreter_ends_with_everything_open():

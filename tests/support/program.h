@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <string>
 #include <thread>
@@ -23,9 +24,10 @@ inline const std::string kDemoModel = std::string(TAPML_SOURCE_DIR) + "/models/d
 
 struct ProgramOptions {
   std::map<std::string, std::string> environment;  // added to the test's own
-  std::string interrupt_after;    // SIGINT is sent once this text is on standard error
-  bool interrupt_on_out = false;  // ... or on standard output
-  double timeout = 240;           // seconds; then the program is killed
+  std::string interrupt_after;           // SIGINT is sent once this text is on standard error
+  bool interrupt_on_out = false;         // ... or on standard output
+  std::function<bool()> interrupt_when;  // or once this holds
+  double timeout = 240;                  // seconds; then the program is killed
 };
 
 struct ProgramResult {
@@ -66,11 +68,13 @@ inline ProgramResult run_program(const std::vector<std::string>& args,
   }
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
-  bool sent = options.interrupt_after.empty();
+  bool sent = options.interrupt_after.empty() && !options.interrupt_when;
   int status = 0;
   while (waitpid(child, &status, WNOHANG) == 0) {
     const std::string& watched = options.interrupt_on_out ? out : err;
-    if (!sent && read_bytes(watched).find(options.interrupt_after) != std::string::npos) {
+    if (!sent && (options.interrupt_when
+                      ? options.interrupt_when()
+                      : read_bytes(watched).find(options.interrupt_after) != std::string::npos)) {
       sent = true;
       kill(child, SIGINT);
     }

@@ -270,10 +270,10 @@ class OnceLostSession : public runtime::ForwardingSession {
   explicit OnceLostSession(std::string kernel)
       : ForwardingSession(testing::open_session("cpu")), kernel_(std::move(kernel)) {}
 
-  Status get_kernel(runtime::KernelId id, runtime::ModuleId module,
-                    const std::string& entry) noexcept override {
+  Status get_kernel(runtime::KernelId id, runtime::ModuleId module, const std::string& entry,
+                    runtime::Deadline deadline) noexcept override {
     if (entry.starts_with(kernel_)) entries_.insert(id);
-    return ForwardingSession::get_kernel(id, module, entry);
+    return ForwardingSession::get_kernel(id, module, entry, deadline);
   }
   Status launch(runtime::StreamId stream, const runtime::LaunchRequest& request) noexcept override {
     if (entries_.contains(request.kernel) && !std::exchange(lost_, true)) return {};

@@ -17,15 +17,17 @@ using runtime::StreamId;
 class Faulty : public runtime::Session {
  public:
   const DeviceInfo& info() const noexcept override { return inner_->info(); }
-  Status allocate(runtime::BufferId id, int64_t bytes) noexcept override {
-    return inner_->allocate(id, bytes);
+  Status allocate(runtime::BufferId id, int64_t bytes, Deadline deadline) noexcept override {
+    return inner_->allocate(id, bytes, deadline);
   }
   void release(runtime::BufferId id) noexcept override { inner_->release(id); }
-  Status load_module(runtime::ModuleId id, const ModuleBlob& blob) noexcept override {
-    return inner_->load_module(id, blob);
+  Status load_module(runtime::ModuleId id, const ModuleBlob& blob,
+                     Deadline deadline) noexcept override {
+    return inner_->load_module(id, blob, deadline);
   }
   void unload_module(runtime::ModuleId id) noexcept override { inner_->unload_module(id); }
-  Status get_kernel(runtime::KernelId, runtime::ModuleId, const std::string&) noexcept override {
+  Status get_kernel(runtime::KernelId, runtime::ModuleId, const std::string&,
+                    Deadline) noexcept override {
     return {};
   }
   Status create_stream(StreamId) noexcept override { return {}; }

@@ -37,7 +37,8 @@ RemoteSession::Traffic ClientSession::traffic() const noexcept {
 }
 
 Status ClientSession::send_parts(uint64_t blob, std::span<const std::byte> bytes,
-                                 const Sha256Digest* hash) noexcept {
+                                 const Sha256Digest* hash,
+                                 const runtime::Deadline& deadline) noexcept {
   TAPML_TRY(link_->post([&](Builder& builder) {
     flatbuffers::Offset<flatbuffers::Vector<uint8_t>> digest;
     if (hash) digest = put_digest(builder, *hash);
@@ -45,17 +46,22 @@ Status ClientSession::send_parts(uint64_t blob, std::span<const std::byte> bytes
   }));
   while (!bytes.empty()) {
     const auto part = bytes.first(std::min(bytes.size(), peer_.part_bytes));
-    TAPML_TRY(link_->post_bytes(
+    Status sent = link_->post_bytes(
         [&](Builder& builder, uint64_t unpacked) {
           return wire::CreateBlobPart(builder, blob, unpacked);
         },
-        part));
+        part, deadline);
+    if (!sent) {
+      forget(wire::HandleKind::Blob, blob);
+      return sent;
+    }
     bytes = bytes.subspan(part.size());
   }
   return {};
 }
 
-Result<uint64_t> ClientSession::send_blob(std::span<const std::byte> bytes) noexcept {
+Result<uint64_t> ClientSession::send_blob(std::span<const std::byte> bytes,
+                                          const runtime::Deadline& deadline) noexcept {
   if (bytes.size() > peer_.module_bytes) {
     return fail(platform_error(PlatformFault::kLimit, "a module of " +
                                                           std::to_string(bytes.size()) +
@@ -64,19 +70,23 @@ Result<uint64_t> ClientSession::send_blob(std::span<const std::byte> bytes) noex
   }
   const uint64_t blob = new_handle();
   if (!keeps_contents() || bytes.size() < kSmallContent) {
-    TAPML_TRY(send_parts(blob, bytes, nullptr));
+    TAPML_TRY(send_parts(blob, bytes, nullptr, deadline));
     return blob;
   }
   const Sha256Digest hash = sha256(bytes);
   ClientLink::Reply reply;
-  TAPML_TRY(link_->call(
+  Status found = link_->call(
       [&](Builder& builder) {
         const auto digest = put_digest(builder, hash);
         return wire::CreateFindBlob(builder, blob, digest, static_cast<int64_t>(bytes.size()));
       },
-      reply));
+      reply, deadline);
+  if (!found) {
+    if (!reply.answered()) forget(wire::HandleKind::Blob, blob);
+    return fail(std::move(found).error());
+  }
   if (reply.answer<wire::Missing>()) {
-    TAPML_TRY(send_parts(blob, bytes, &hash));
+    TAPML_TRY(send_parts(blob, bytes, &hash, deadline));
   } else {
     bytes_found_ += static_cast<int64_t>(bytes.size());
   }
@@ -84,9 +94,9 @@ Result<uint64_t> ClientSession::send_blob(std::span<const std::byte> bytes) noex
 }
 
 // Asks for all pieces first, and hashes one while the other side looks for those before it.
-Status ClientSession::write_contents(StreamId stream,
-                                     std::span<const ContentWrite> contents) noexcept {
-  if (!keeps_contents()) return Session::write_contents(stream, contents);
+Status ClientSession::write_contents(StreamId stream, std::span<const ContentWrite> contents,
+                                     runtime::Deadline deadline) noexcept {
+  if (!keeps_contents()) return Session::write_contents(stream, contents, deadline);
   const size_t most = std::min<uint64_t>(kContentBytes, peer_.module_bytes);
   std::deque<Piece> pieces;
   Status status;
@@ -106,7 +116,7 @@ Status ClientSession::write_contents(StreamId stream,
                                             to.offset, digest,
                                             static_cast<int64_t>(piece.bytes.size()));
           },
-          &piece.reply);
+          &piece.reply, {}, link_->limit(deadline));
       to.offset += static_cast<int64_t>(piece.bytes.size());
       rest = rest.subspan(piece.bytes.size());
     }
@@ -114,16 +124,19 @@ Status ClientSession::write_contents(StreamId stream,
     if (!status) break;
   }
   for (Piece& piece : pieces) {
-    // All of them are waited for, whatever happened: their replies come to this frame.
-    Status answered = link_->wait(piece.reply);
-    if (status && !answered) status = std::move(answered);
+    // None of their replies may come to this frame once it is gone.
+    if (!status) {
+      link_->abandon(piece.reply);
+      continue;
+    }
+    status = link_->wait(piece.reply, link_->limit(deadline));
     if (!status) continue;
     if (!piece.reply.answer<wire::Missing>()) {
       bytes_found_ += static_cast<int64_t>(piece.bytes.size());
       continue;
     }
     const uint64_t blob = new_handle();
-    status = send_parts(blob, piece.bytes, &piece.hash);
+    status = send_parts(blob, piece.bytes, &piece.hash, deadline);
     if (!status) continue;
     status = link_->post([&](Builder& builder) {
       return wire::CreateWriteBlob(builder, raw_handle(stream), raw_handle(piece.to.buffer),

@@ -24,7 +24,19 @@ bool timed_out(const Status& status) {
   return !status && status.error().fault == PlatformFault::kTimeout;
 }
 
+// Nothing is wrong with the session.
+bool gave_up(const Status& status) {
+  return timed_out(status) || (!status && status.error().fault == PlatformFault::kCancelled);
+}
+
 }  // namespace
+
+int64_t nanoseconds_left(const runtime::Deadline& deadline) noexcept {
+  if (!deadline) return -1;
+  const auto left =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(*deadline - Clock::now()).count();
+  return std::max<int64_t>(left, 0);
+}
 
 ClientLink::~ClientLink() {
   {
@@ -57,9 +69,20 @@ Status ClientLink::fail_all(Error error) noexcept {
   return fail(*failed_);
 }
 
+Status ClientLink::lock_sending(bool gives_up, const runtime::Deadline& deadline) noexcept {
+  const Clock::time_point end = deadline.value_or(Clock::time_point::max());
+  for (;;) {
+    const bool looks = gives_up && interrupted_;
+    if (lock_until(sending_, looks ? std::min(end, Clock::now() + kSlice) : end)) return {};
+    if (Clock::now() >= end) return fail(too_late());
+    if (interrupted()) return fail(was_cancelled());
+  }
+}
+
 Status ClientLink::add(wire::Body type, flatbuffers::Offset<void> body, Reply* reply,
                        std::span<const std::byte> payload, runtime::Deadline deadline) noexcept {
-  batch_.push_back(wire::CreateRequest(builder_, type, body));
+  const int64_t timeout = reply ? nanoseconds_left(deadline) : -1;
+  batch_.push_back(wire::CreateRequest(builder_, type, body, timeout));
   const uint64_t id = issued_.fetch_add(1) + 1;
   if (reply) {
     reply->request_ = id;
@@ -68,9 +91,29 @@ Status ClientLink::add(wire::Body type, flatbuffers::Offset<void> body, Reply* r
   }
   const bool alone = type == wire::Body::Cancel;
   if (!reply && payload.empty() && !alone && builder_.GetSize() < kBatchBytes) return {};
-  Status sent = flush(payload, deadline);
+  Status sent = send_unsent(deadline);
+  if (gave_up(sent) && (reply || !payload.empty())) {
+    // Nobody is to do later what is given up now.
+    batch_.pop_back();
+    --issued_;
+  } else if (sent) {
+    sent = flush(payload, deadline);
+  }
   if (!sent && reply) abandon(*reply);
+  // What nobody waits for is on its way.
+  if (gave_up(sent) && !reply && payload.empty()) return {};
   return sent;
+}
+
+Error ClientLink::was_cancelled() {
+  return platform_error(PlatformFault::kCancelled, "the wait for the other side was cancelled");
+}
+
+Status ClientLink::may_begin(const runtime::Deadline& deadline,
+                             const std::atomic<bool>* interrupt) const noexcept {
+  if (interrupted(interrupt)) return fail(was_cancelled());
+  if (deadline && Clock::now() >= *deadline) return fail(too_late());
+  return {};
 }
 
 Error ClientLink::too_late() {
@@ -78,7 +121,7 @@ Error ClientLink::too_late() {
                         "the other side did not take the request before the deadline");
 }
 
-// Sends the batch. The caller holds sending_.
+// Sends the batch, behind what was left unsent. The caller holds sending_.
 Status ClientLink::flush(std::span<const std::byte> payload, runtime::Deadline deadline) noexcept {
   TAPML_TRY(send_unsent(deadline));
   const uint64_t first = issued_.load() - batch_.size() + 1;
@@ -87,7 +130,10 @@ Status ClientLink::flush(std::span<const std::byte> payload, runtime::Deadline d
   const auto head = bytes_of(builder_);
   Status sent = send_frame(head, payload, deadline);
   // Part of it may be on its way: nothing else can be sent before its rest.
-  if (timed_out(sent)) unsent_.assign(head.begin(), head.end());
+  if (gave_up(sent)) {
+    unsent_.assign(head.begin(), head.end());
+    unsent_payload_.assign(payload.begin(), payload.end());
+  }
   batch_.clear();
   builder_.Clear();
   return sent;
@@ -96,12 +142,13 @@ Status ClientLink::flush(std::span<const std::byte> payload, runtime::Deadline d
 // What is left of a frame whose deadline passed.
 Status ClientLink::send_unsent(runtime::Deadline deadline) noexcept {
   if (unsent_.empty()) return {};
-  TAPML_TRY(send_frame(unsent_, {}, deadline));
+  TAPML_TRY(send_frame(unsent_, unsent_payload_, deadline));
   unsent_.clear();
+  unsent_payload_.clear();
   return {};
 }
 
-// kTimeout when the deadline passes; anything else is the session's failure.
+// kTimeout, kCancelled: the frame is to be sent again. Anything else is the session's failure.
 Status ClientLink::send_frame(std::span<const std::byte> head, std::span<const std::byte> payload,
                               runtime::Deadline deadline) noexcept {
   const Clock::time_point start = Clock::now();
@@ -124,6 +171,7 @@ Status ClientLink::send_frame(std::span<const std::byte> head, std::span<const s
       break;
     }
     if (deadline && Clock::now() >= *deadline) return fail(too_late());
+    if (interrupted()) return fail(was_cancelled());
   }
   bytes_sent_ += static_cast<int64_t>(head.size() + payload.size());
   if (sent) packer_.sent(payload.size(), Clock::now() - start);
@@ -140,6 +188,7 @@ Status ClientLink::wait(Reply& reply, runtime::Deadline deadline,
                         const std::atomic<bool>* interrupt) noexcept {
   ++waits_;
   const Clock::time_point start = Clock::now();
+  const bool interruptible = interrupt || interrupted_;
   bool cancelled = false;
   state_.lock();
   while (!reply.done_ && !failed_) {
@@ -153,18 +202,23 @@ Status ClientLink::wait(Reply& reply, runtime::Deadline deadline,
       state_.lock();
       break;
     }
-    if (interrupt && !cancelled && interrupt->load(std::memory_order_relaxed)) {
-      cancelled = true;
+    if (!cancelled && interruptible) {
       state_.unlock();
-      std::ignore = post([&](flatbuffers::FlatBufferBuilder& builder) {
-        return wire::CreateCancel(builder, reply.request_);
-      });
+      cancelled = interrupted(interrupt);
+      if (cancelled) {
+        deadline = std::min(deadline.value_or(Clock::time_point::max()), now + kGrace);
+        std::ignore = post(
+            [&](flatbuffers::FlatBufferBuilder& builder) {
+              return wire::CreateCancel(builder, reply.request_);
+            },
+            nullptr, {}, deadline);
+      }
       state_.lock();
-      continue;
+      if (reply.done_ || failed_ || cancelled) continue;
     }
     Clock::time_point until = silent;
     if (deadline) until = std::min(until, *deadline);
-    if (interrupt && !cancelled) until = std::min(until, now + kSlice);
+    if (interruptible && !cancelled) until = std::min(until, now + kSlice);
     if (receiving_) {
       changed_.wait_until(state_, until);
     } else {
@@ -179,14 +233,15 @@ Status ClientLink::wait(Reply& reply, runtime::Deadline deadline,
   if (!done) {
     abandon(reply);
     if (failed) return fail(*failed);
+    if (cancelled) return fail(was_cancelled());
     return fail(platform_error(PlatformFault::kTimeout,
                                "the remote device did not answer before the deadline"));
   }
+  if (reply.stream_error_) return fail(*reply.stream_error_);
   if (reply.error_) return fail(*reply.error_);
   return {};
 }
 
-// Nobody waits for the reply any more. Returns when nothing is written where it would have gone.
 void ClientLink::abandon(Reply& reply) noexcept {
   state_.lock();
   waiting_.erase(reply.request_);
@@ -221,7 +276,7 @@ Status ClientLink::receive_frame(Clock::time_point until) noexcept {
     TAPML_TRY(take(inbound_.head, payload));
   }
   while (inbound_.payload > 0) TAPML_TRY(receive_payload(until));
-  return {};
+  return inbound_.streamed ? deliver() : Status();
 }
 
 // The head of a frame: completes the reply that it is, or says where the payload goes.
@@ -248,13 +303,17 @@ Status ClientLink::take(std::vector<std::byte>& head, uint64_t payload) noexcept
   }
   const auto* data = message->answer_as_Data();
   const auto* result = message->answer_as_Result();
-  if ((!data && !result && payload > 0) || payload > kMostPayload) {
+  const bool streamed = message->answer_as_Content() || message->answer_as_Captured();
+  const bool bare = !data && !result && !message->answer_as_Content();
+  if ((bare && payload > 0) || payload > kMostPayload) {
     return fail(protocol_error("a reply with " + std::to_string(payload) + " bytes behind it"));
   }
+  inbound_.request = message->request();
+  inbound_.streamed = streamed;
+  if (streamed) return take_streamed(*message, payload);
   LockGuard guard(state_);
   auto found = waiting_.find(message->request());
   Reply* reply = found == waiting_.end() ? nullptr : found->second;
-  inbound_.request = message->request();
   inbound_.unpacked = 0;
   if (data) return take_data(*data, reply, payload);
   inbound_.payload = payload;
@@ -311,7 +370,7 @@ Status ClientLink::receive_payload(Clock::time_point until) noexcept {
   {
     LockGuard guard(state_);
     auto found = waiting_.find(inbound_.request);
-    if (inbound_.unpacked > 0) {
+    if (inbound_.unpacked > 0 || inbound_.streamed) {
       to = std::span(inbound_.packed).last(inbound_.payload).first(size);
     } else if (found != waiting_.end()) {
       reply = found->second;
@@ -334,11 +393,59 @@ Status ClientLink::receive_payload(Clock::time_point until) noexcept {
   }
   heard_ = Clock::now();
   inbound_.payload -= size;
+  if (inbound_.streamed) return {};
   if (inbound_.unpacked > 0) return inbound_.payload > 0 ? Status() : unpack();
   if (reply && waiting_.contains(inbound_.request)) {
     reply->received_ += size;
     if (inbound_.last && inbound_.payload == 0) finish(*reply);
   }
+  return {};
+}
+
+// A reply in front of the answer.
+Status ClientLink::take_streamed(const wire::Reply& message, uint64_t payload) noexcept {
+  const auto* content = message.answer_as_Content();
+  const uint64_t unpacked = content ? content->unpacked() : 0;
+  if (unpacked > 0 && (!packer_.present() || unpacked > kMostPayload || payload >= unpacked)) {
+    return fail(protocol_error("a packed part that cannot be right: " + std::to_string(payload) +
+                               " bytes for " + std::to_string(unpacked)));
+  }
+  inbound_.payload = payload;
+  inbound_.last = false;
+  inbound_.unpacked = unpacked;
+  inbound_.packed.resize(static_cast<size_t>(payload));
+  LockGuard guard(state_);
+  auto found = waiting_.find(message.request());
+  if (found == waiting_.end() || found->second->stream_) return {};
+  return fail(protocol_error("a part of a capture that nobody asked for"));
+}
+
+// To whoever waits for it, once it is complete. The sink may take its time: that is what holds the
+// other side back.
+Status ClientLink::deliver() noexcept {
+  inbound_.streamed = false;
+  Reply* reply = nullptr;
+  {
+    LockGuard guard(state_);
+    auto found = waiting_.find(inbound_.request);
+    if (found == waiting_.end() || found->second->stream_error_) return {};
+    filling_ = reply = found->second;
+  }
+  std::vector<std::byte> room(static_cast<size_t>(inbound_.unpacked));
+  Status taken;
+  if (inbound_.unpacked > 0 && !packer_.unpack(inbound_.packed, room)) {
+    taken = fail(protocol_error("a packed part does not unpack to the " +
+                                std::to_string(room.size()) + " bytes that it is to have"));
+  } else {
+    taken = reply->stream_(*flatbuffers::GetRoot<wire::Reply>(inbound_.head.data()),
+                           inbound_.unpacked > 0 ? room : inbound_.packed);
+  }
+  LockGuard guard(state_);
+  if (!taken) reply->stream_error_ = taken.error();
+  filling_ = nullptr;
+  heard_ = Clock::now();
+  changed_.notify();
+  if (!taken && taken.error().fault == PlatformFault::kProtocol) return taken;
   return {};
 }
 

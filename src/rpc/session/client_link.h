@@ -14,6 +14,9 @@
 
 namespace tapml::rpc {
 
+// What is left until the deadline, for the other side's clock; -1: there is none.
+int64_t nanoseconds_left(const runtime::Deadline& deadline) noexcept;
+
 // Safe from several threads. No thread of its own: of those that wait for a reply one receives, for
 // all of them; one whose send the server does not take receives meanwhile.
 class ClientLink {
@@ -21,6 +24,8 @@ class ClientLink {
   ClientLink(std::unique_ptr<Channel> channel, const ConnectOptions& options)
       : channel_(std::move(channel)),
         silence_(options.silence),
+        request_time_(options.request),
+        interrupted_(options.interrupted),
         packer_(options.compressor, options.compression) {}
   ~ClientLink();
   ClientLink(const ClientLink&) = delete;
@@ -33,6 +38,12 @@ class ClientLink {
     // Takes what a result may bring along, of whatever size.
     void expect_tail() { takes_tail_ = true; }
     std::span<const std::byte> tail() const { return tail_; }
+    // Takes what comes in front of the answer, and what is behind it, on the thread that receives:
+    // it must not use the link. What it fails with is the wait's error; kProtocol: the session's.
+    using Stream = std::function<Status(const wire::Reply&, std::span<const std::byte>)>;
+    void expect_stream(Stream stream) { stream_ = std::move(stream); }
+    // False where the wait was given up: the other side may yet do what was asked.
+    bool answered() const { return done_; }
     Reply(const Reply&) = delete;
     Reply& operator=(const Reply&) = delete;
     // Its answer once wait() was ok; null where the answer is another one.
@@ -50,20 +61,20 @@ class ClientLink {
     bool done_ = false;
     bool takes_tail_ = false;
     std::vector<std::byte> tail_;
+    Stream stream_;
+    std::optional<Error> stream_error_;
     std::optional<Error> error_;
     std::vector<std::byte> head_;
     const wire::Reply* message_ = nullptr;  // in head_
   };
 
   // Adds the request that make(builder) builds; null where it cannot. Without a reply and a payload
-  // it may stay behind until something else goes out; a payload is sent before this returns, and
-  // takes no deadline. kTimeout: the other side may still get the request, later.
+  // it may stay behind until something else goes out; a payload is sent before this returns.
+  // kTimeout, kCancelled: the other side may still get the request, later.
   template <class Make>
   Status post(Make&& make, Reply* reply = nullptr, std::span<const std::byte> payload = {},
               runtime::Deadline deadline = {}) noexcept {
-    if (!lock_until(sending_, deadline.value_or(Clock::time_point::max()))) {
-      return fail(too_late());
-    }
+    TAPML_TRY(lock_sending(reply || !payload.empty(), deadline));
     const Unlock unlock{sending_};
     TAPML_TRY(alive());
     const auto body = make(builder_);
@@ -73,25 +84,40 @@ class ClientLink {
   // The request that make(builder, unpacked) builds, with `bytes` behind it: packed where that
   // spares time, and `unpacked` is their size then, else 0.
   template <class Make>
-  Status post_bytes(Make&& make, std::span<const std::byte> bytes) noexcept {
+  Status post_bytes(Make&& make, std::span<const std::byte> bytes,
+                    runtime::Deadline deadline = {}) noexcept {
+    deadline = limit(deadline);
+    TAPML_TRY(may_begin(deadline));
     std::vector<std::byte> room;
     const std::span<const std::byte> packed = packer_.pack(bytes, room);
     const uint64_t unpacked = packed.empty() ? 0 : bytes.size();
     return post([&](flatbuffers::FlatBufferBuilder& builder) { return make(builder, unpacked); },
-                nullptr, packed.empty() ? bytes : packed);
+                nullptr, packed.empty() ? bytes : packed, deadline);
   }
   // Both sides can unpack.
   void enable_packing() { packer_.enable(); }
-  // kTimeout: the reply will be dropped when it comes. `interrupt`, once it is set, asks the server
-  // to cancel the request; its reply is still waited for.
+  // A wait's own deadline, or that of every request.
+  runtime::Deadline limit(const runtime::Deadline& deadline) const noexcept {
+    if (deadline || request_time_.count() == 0) return deadline;
+    return Clock::now() + request_time_;
+  }
+  void set_interrupt(std::function<bool()> interrupted) { interrupted_ = std::move(interrupted); }
+  // kTimeout: the reply will be dropped when it comes. Where the wait is interrupted, or
+  // `interrupt` is set, the server is asked to cancel the request. It has kGrace to answer; then
+  // kCancelled, and the reply is dropped as well.
+  static constexpr std::chrono::milliseconds kGrace{400};
   Status wait(Reply& reply, runtime::Deadline deadline = {},
               const std::atomic<bool>* interrupt = nullptr) noexcept;
   template <class Make>
   Status call(Make&& make, Reply& reply, runtime::Deadline deadline = {},
               const std::atomic<bool>* interrupt = nullptr) noexcept {
+    deadline = limit(deadline);
+    TAPML_TRY(may_begin(deadline, interrupt));
     TAPML_TRY(post(std::forward<Make>(make), &reply, {}, deadline));
     return wait(reply, deadline, interrupt);
   }
+  // Nobody waits for the reply any more. Returns when nothing is written where it would have gone.
+  void abandon(Reply& reply) noexcept;
 
   RemoteSession::Traffic traffic() const noexcept;
 
@@ -102,6 +128,7 @@ class ClientLink {
     uint64_t payload = 0;   // bytes still to come
     uint64_t request = 0;   // that they are for
     bool last = false;      // they complete it
+    bool streamed = false;  // they are for its stream
     uint64_t unpacked = 0;  // what they unpack to; 0: they are as they are
     std::vector<std::byte> packed;
     std::vector<std::byte> scrap;  // what nobody waits for any more
@@ -116,6 +143,17 @@ class ClientLink {
     ~Unlock() { lock.unlock(); }
   };
   static Error too_late();
+  static Error was_cancelled();
+  bool interrupted(const std::atomic<bool>* interrupt = nullptr) const noexcept {
+    return (interrupt && interrupt->load(std::memory_order_relaxed)) ||
+           (interrupted_ && interrupted_());
+  }
+  // Ok where there is time, and nobody has interrupted.
+  Status may_begin(const runtime::Deadline& deadline,
+                   const std::atomic<bool>* interrupt = nullptr) const noexcept;
+  // Takes sending_, which a thread may hold whose bytes nobody takes. `gives_up`: so does whoever
+  // is interrupted.
+  Status lock_sending(bool gives_up, const runtime::Deadline& deadline) noexcept;
   Status add(wire::Body type, flatbuffers::Offset<void> body, Reply* reply,
              std::span<const std::byte> payload, runtime::Deadline deadline) noexcept;
   Status flush(std::span<const std::byte> payload, runtime::Deadline deadline) noexcept;
@@ -130,17 +168,21 @@ class ClientLink {
   Status take(std::vector<std::byte>& head, uint64_t payload) noexcept;
   Status take_data(const wire::Data& data, Reply* reply, uint64_t payload) noexcept;
   Status unpack() noexcept;
+  Status take_streamed(const wire::Reply& message, uint64_t payload) noexcept;
+  Status deliver() noexcept;
   void finish(Reply& reply) noexcept;
-  void abandon(Reply& reply) noexcept;
 
   std::unique_ptr<Channel> channel_;
   const std::chrono::milliseconds silence_;
+  const std::chrono::nanoseconds request_time_;
+  std::function<bool()> interrupted_;
   Packer packer_;
 
   runtime::Lock sending_;  // guards these
   flatbuffers::FlatBufferBuilder builder_;
   std::vector<flatbuffers::Offset<wire::Request>> batch_;
-  std::vector<std::byte> unsent_;    // head of a frame whose deadline passed; goes out first
+  // A frame whose deadline passed; goes out first.
+  std::vector<std::byte> unsent_, unsent_payload_;
   std::atomic<uint64_t> issued_{0};  // ids given so far
 
   runtime::Lock state_;  // guards these; taken after sending_

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "exec/executable_file.h"
+#include "rpc/session/client_capture.h"
 #include "rpc/session/wire_value.h"
 #include "runtime/value_check.h"
 #include "tensor/uninitialized.h"
@@ -18,9 +19,6 @@ using runtime::Value;
 namespace {
 
 using Builder = flatbuffers::FlatBufferBuilder;
-
-// Buffers that one call may return.
-constexpr uint32_t kMostResults = 1 << 16;
 
 // The storages that a call brings along, by the names of their buffers.
 using Storages = std::unordered_map<uint64_t, std::shared_ptr<Storage>>;
@@ -38,44 +36,78 @@ Result<uint64_t> name_of_storage(const std::shared_ptr<Storage>& storage) {
   return static_cast<uint64_t>(storage->buffer());
 }
 
+// Hashes of contents that one call may have: well inside of what a head may.
+constexpr size_t kMostHashes = size_t{1} << 16;
+
+auto put_hashes(Builder& builder, const std::vector<std::string>& hashes) {
+  std::vector<uint8_t> bytes;
+  for (const std::string& hash : hashes) {
+    if (const auto digest = digest_of(hash)) {
+      bytes.insert(bytes.end(), digest->begin(), digest->end());
+    }
+  }
+  return builder.CreateVector(bytes);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<runtime::Machine>> ClientMachine::open(
-    ClientSession& session, std::shared_ptr<const Executable> executable) noexcept {
+    ClientSession& session, std::shared_ptr<const Executable> executable,
+    const runtime::Deadline& deadline) noexcept {
   if (!executable) return fail(internal_error("a machine of no executable"));
   ExecutableFile file;
   file.executable = *executable;
   TAPML_ASSIGN(const std::vector<std::byte> bytes, write_executable(file));
-  TAPML_ASSIGN(const uint64_t blob, session.send_blob(bytes));
+  TAPML_ASSIGN(const uint64_t blob, session.send_blob(bytes, deadline));
   const uint64_t id = session.new_handle();
   ClientLink::Reply reply;
-  TAPML_TRY(session.link().call(
-      [&](Builder& builder) { return wire::CreateOpenMachine(builder, id, blob); }, reply));
+  Status opened = session.link().call(
+      [&](Builder& builder) { return wire::CreateOpenMachine(builder, id, blob); }, reply,
+      deadline);
+  if (!opened) {
+    if (!reply.answered()) {
+      session.forget(wire::HandleKind::Blob, blob);  // where it was not asked for at all
+      session.forget(wire::HandleKind::Machine, id);
+    }
+    return fail(std::move(opened).error());
+  }
   return std::make_unique<ClientMachine>(session, std::move(executable), id);
 }
 
-ClientMachine::~ClientMachine() {
-  std::ignore = session_.link().post([&](Builder& builder) {
-    return wire::CreateRelease(builder, wire::HandleKind::Machine, id_);
-  });
+ClientMachine::~ClientMachine() { session_.forget(wire::HandleKind::Machine, id_); }
+
+Status ClientMachine::set_capture(const runtime::CapturePlan& plan,
+                                  runtime::CaptureSink* sink) noexcept {
+  if (!session_.captures()) {
+    return fail(platform_error(PlatformFault::kAbsent,
+                               "the server cannot capture what its machines do", "",
+                               "use the same release of tapml on both sides"));
+  }
+  TAPML_TRY(runtime::check_plan(*executable_, plan));
+  plan_ = plan;
+  sink_ = sink;
+  anew_ = true;
+  return {};
 }
 
-Result<Value> ClientMachine::call(std::string_view function, std::span<const Value> args) noexcept {
+Result<Value> ClientMachine::call(std::string_view function, std::span<const Value> args,
+                                  runtime::Deadline deadline) noexcept {
   ClientLink::Reply reply;
-  return run(function, args, 0, reply);
+  return run(function, args, 0, reply, deadline);
 }
 
 Result<runtime::Machine::Read> ClientMachine::call_and_read(std::string_view function,
                                                             std::span<const Value> args,
-                                                            size_t field) noexcept {
+                                                            size_t field,
+                                                            runtime::Deadline deadline) noexcept {
   ClientLink::Reply reply;
   reply.expect_tail();
   Read read;
-  TAPML_ASSIGN(read.result, run(function, args, static_cast<uint32_t>(field + 1), reply));
+  TAPML_ASSIGN(read.result, run(function, args, static_cast<uint32_t>(field + 1), reply, deadline));
   TAPML_ASSIGN(const Tensor* tensor, runtime::result_tensor(read.result, function, field));
   const std::span<const std::byte> tail = reply.tail();
   if (tail.empty()) {  // too large for a reply, or the other side does not send any
-    TAPML_ASSIGN(read.bytes, runtime::download(*tensor));
+    TAPML_ASSIGN(read.bytes, runtime::download(*tensor, runtime::kDefaultStream, deadline));
     return read;
   }
   if (tail.size() != static_cast<size_t>(tensor->byte_size())) {
@@ -88,7 +120,8 @@ Result<runtime::Machine::Read> ClientMachine::call_and_read(std::string_view fun
 }
 
 Result<Value> ClientMachine::run(std::string_view function, std::span<const Value> args,
-                                 uint32_t read, ClientLink::Reply& reply) noexcept {
+                                 uint32_t read, ClientLink::Reply& reply,
+                                 const runtime::Deadline& deadline) noexcept {
   runtime::TraceLog& log = session_.trace();
   const std::string name = log.on() ? "call " + std::string(function) : "";
   const runtime::TraceScope scope(log, runtime::TraceEvent::Kind::kWait, name);
@@ -98,7 +131,24 @@ Result<Value> ClientMachine::run(std::string_view function, std::span<const Valu
         args[i], session_, "argument " + std::to_string(i) + " of " + std::string(function)));
     collect_storages(args[i], storages);
   }
-  const uint64_t first = session_.new_handle(kMostResults);
+  std::vector<std::string> held, dropped;
+  std::optional<CaptureReader> reader;
+  if (sink_) {
+    dropped = sink_->take_dropped();
+    if (anew_) held = sink_->held();
+    if (held.size() > kMostHashes) held.resize(kMostHashes);  // the others come once more
+    if (dropped.size() > kMostHashes) {
+      return fail(platform_error(PlatformFault::kLimit, "a run let go of " +
+                                                            std::to_string(dropped.size()) +
+                                                            " captured contents; it may of " +
+                                                            std::to_string(kMostHashes)));
+    }
+    reader.emplace(*executable_, *sink_);
+    reply.expect_stream([&](const wire::Reply& message, std::span<const std::byte> bytes) {
+      return reader->take(message, bytes);
+    });
+  }
+  const uint64_t first = session_.new_handle(kMostNames);
   Status refused;
   auto request = [&](Builder& builder) -> flatbuffers::Offset<wire::Call> {
     std::vector<flatbuffers::Offset<wire::Value>> list;
@@ -113,10 +163,20 @@ Result<Value> ClientMachine::run(std::string_view function, std::span<const Valu
     }
     const auto arguments = builder.CreateVector(list);
     const auto name = builder.CreateString(function.data(), function.size());
-    const bool cancelled = interrupt_ && interrupt_->load(std::memory_order_relaxed);
-    return wire::CreateCall(builder, id_, name, arguments, first, kMostResults, cancelled, read);
+    flatbuffers::Offset<wire::Capture> capture;
+    if (sink_) {
+      const auto kernels = builder.CreateVector(plan_.kernels);
+      const auto has = put_hashes(builder, held), has_not = put_hashes(builder, dropped);
+      capture = wire::CreateCapture(builder, anew_, kernels, plan_.calls, has, has_not);
+    }
+    return wire::CreateCall(builder, id_, name, arguments, first, kMostNames, false, read, capture);
   };
-  Status called = session_.link().call(request, reply, {}, interrupt_);
+  Status called = session_.link().call(request, reply, deadline, interrupt_);
+  if (!called && refused && !reply.answered()) {
+    session_.forget(wire::HandleKind::Buffer, first, kMostNames);
+  }
+  // Of what failed it is not known what was sent of it.
+  anew_ = sink_ && !called;
   // What the functions write is not known here.
   for (auto& [id, storage] : storages) storage->written();
   TAPML_TRY(refused);
@@ -125,7 +185,7 @@ Result<Value> ClientMachine::run(std::string_view function, std::span<const Valu
   const auto* result = reply.answer<wire::Result>();
   if (!result) return fail(protocol_error("a call was answered without its result"));
   const auto* made = result->buffers();
-  if (made && made->size() > kMostResults) {
+  if (made && made->size() > kMostNames) {
     return fail(protocol_error("a call made more buffers than it was given names for"));
   }
   for (flatbuffers::uoffset_t i = 0; made && i < made->size(); ++i) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "rpc/session/client_session.h"
+#include "runtime/capture.h"
 #include "runtime/machine.h"
 
 namespace tapml::rpc {
@@ -9,29 +10,36 @@ namespace tapml::rpc {
 class ClientMachine final : public runtime::Machine {
  public:
   static Result<std::unique_ptr<runtime::Machine>> open(
-      ClientSession& session, std::shared_ptr<const Executable> executable) noexcept;
+      ClientSession& session, std::shared_ptr<const Executable> executable,
+      const runtime::Deadline& deadline) noexcept;
   // `id`: the machine's name on the other side.
   ClientMachine(ClientSession& session, std::shared_ptr<const Executable> executable, uint64_t id)
       : session_(session), executable_(std::move(executable)), id_(id) {}
   ~ClientMachine() override;
 
-  Result<runtime::Value> call(std::string_view function,
-                              std::span<const runtime::Value> args) noexcept override;
+  Result<runtime::Value> call(std::string_view function, std::span<const runtime::Value> args,
+                              runtime::Deadline deadline = {}) noexcept override;
   Result<Read> call_and_read(std::string_view function, std::span<const runtime::Value> args,
-                             size_t field) noexcept override;
+                             size_t field, runtime::Deadline deadline = {}) noexcept override;
   void set_interrupt(const std::atomic<bool>* flag) noexcept override { interrupt_ = flag; }
+  Status set_capture(const runtime::CapturePlan& plan,
+                     runtime::CaptureSink* sink) noexcept override;
   runtime::Session& session() const noexcept override { return session_; }
   const Executable& executable() const noexcept override { return *executable_; }
 
  private:
   // `read`: as of wire::Call; what comes with the result is the reply's tail.
   Result<runtime::Value> run(std::string_view function, std::span<const runtime::Value> args,
-                             uint32_t read, ClientLink::Reply& reply) noexcept;
+                             uint32_t read, ClientLink::Reply& reply,
+                             const runtime::Deadline& deadline) noexcept;
 
   ClientSession& session_;
   std::shared_ptr<const Executable> executable_;
   const uint64_t id_;
   const std::atomic<bool>* interrupt_ = nullptr;
+  runtime::CapturePlan plan_;
+  runtime::CaptureSink* sink_ = nullptr;
+  bool anew_ = false;  // the other side is to begin the capture anew
 };
 
 }  // namespace tapml::rpc

@@ -28,17 +28,9 @@ using Builder = flatbuffers::FlatBufferBuilder;
 // Writes up to this size go into the message, so that several share a frame.
 constexpr size_t kSmallWrite = size_t{16} << 10;
 
-// What is left until the deadline, for the other side's clock.
-int64_t nanoseconds_left(const Deadline& deadline) {
-  if (!deadline) return -1;
-  const auto left =
-      std::chrono::duration_cast<std::chrono::nanoseconds>(*deadline - Clock::now()).count();
-  return std::max<int64_t>(left, 0);
-}
-
 }  // namespace
 
-Status ClientSession::allocate(BufferId id, int64_t bytes) noexcept {
+Status ClientSession::allocate(BufferId id, int64_t bytes, Deadline deadline) noexcept {
   if (bytes < 0) return fail(runtime::negative_allocation(bytes));
   TAPML_TRY(add_buffer(id, bytes));
   const bool large = bytes >= kLargeAllocation;
@@ -46,11 +38,13 @@ Status ClientSession::allocate(BufferId id, int64_t bytes) noexcept {
     return wire::CreateAllocate(builder, raw_handle(id), bytes, large);
   };
   ClientLink::Reply reply;
-  Status status = large ? link_->call(request, reply) : link_->post(request);
-  if (!status) {
+  Status status = large ? link_->call(request, reply, deadline) : link_->post(request);
+  if (status) return status;
+  {
     LockGuard guard(tables_);
     buffers_.erase(raw_handle(id));
   }
+  if (!reply.answered()) forget(wire::HandleKind::Buffer, raw_handle(id));
   return status;
 }
 
@@ -60,10 +54,10 @@ Status ClientSession::add_buffer(BufferId id, int64_t bytes) noexcept {
   return fail(runtime::handle_in_use("buffer", raw_handle(id)));
 }
 
-void ClientSession::forget(wire::HandleKind kind, uint64_t id) noexcept {
+void ClientSession::forget(wire::HandleKind kind, uint64_t id, uint32_t count) noexcept {
   // A session that is lost has nothing left to forget.
   std::ignore =
-      link_->post([&](Builder& builder) { return wire::CreateRelease(builder, kind, id); });
+      link_->post([&](Builder& builder) { return wire::CreateRelease(builder, kind, id, count); });
 }
 
 void ClientSession::release(BufferId id) noexcept {
@@ -74,16 +68,16 @@ void ClientSession::release(BufferId id) noexcept {
   forget(wire::HandleKind::Buffer, raw_handle(id));
 }
 
-Status ClientSession::load_module(ModuleId id, const ModuleBlob& blob) noexcept {
+Status ClientSession::load_module(ModuleId id, const ModuleBlob& blob, Deadline deadline) noexcept {
   {
     LockGuard guard(tables_);
     if (modules_.contains(raw_handle(id))) {
       return fail(runtime::handle_in_use("module", raw_handle(id)));
     }
   }
-  TAPML_ASSIGN(const uint64_t bytes, send_blob(blob.bytes));
+  TAPML_ASSIGN(const uint64_t bytes, send_blob(blob.bytes, deadline));
   ClientLink::Reply reply;
-  TAPML_TRY(link_->call(
+  Status loaded = link_->call(
       [&](Builder& builder) {
         const auto entries = builder.CreateVectorOfStrings(blob.entries);
         const auto platform = builder.CreateString(blob.platform);
@@ -93,7 +87,14 @@ Status ClientSession::load_module(ModuleId id, const ModuleBlob& blob) noexcept 
         return wire::CreateLoadModule(builder, raw_handle(id), bytes, platform, format, entries,
                                       cpu, features);
       },
-      reply));
+      reply, deadline);
+  if (!loaded) {
+    if (!reply.answered()) {
+      forget(wire::HandleKind::Blob, bytes);  // where it was not asked for at all
+      forget(wire::HandleKind::Module, raw_handle(id));
+    }
+    return loaded;
+  }
   LockGuard guard(tables_);
   modules_[raw_handle(id)] = {blob.entries.begin(), blob.entries.end()};
   return {};
@@ -107,7 +108,8 @@ void ClientSession::unload_module(ModuleId id) noexcept {
   forget(wire::HandleKind::Module, raw_handle(id));
 }
 
-Status ClientSession::get_kernel(KernelId id, ModuleId module, const std::string& entry) noexcept {
+Status ClientSession::get_kernel(KernelId id, ModuleId module, const std::string& entry,
+                                 Deadline deadline) noexcept {
   bool listed = false;
   {
     LockGuard guard(tables_);
@@ -126,7 +128,10 @@ Status ClientSession::get_kernel(KernelId id, ModuleId module, const std::string
     return wire::CreateGetKernel(builder, raw_handle(id), raw_handle(module), name, !listed);
   };
   ClientLink::Reply reply;
-  TAPML_TRY(listed ? link_->post(request) : link_->call(request, reply));
+  if (Status got = listed ? link_->post(request) : link_->call(request, reply, deadline); !got) {
+    if (!listed && !reply.answered()) forget(wire::HandleKind::Kernel, raw_handle(id));
+    return got;
+  }
   LockGuard guard(tables_);
   kernels_[raw_handle(id)] = entry;
   return {};
@@ -279,6 +284,7 @@ Status ClientSession::read(StreamId stream, BufferRange from, std::span<std::byt
   const TraceScope scope(trace(), TraceEvent::Kind::kCopy, "fetch",
                          static_cast<int64_t>(bytes.size()));
   ClientLink::Reply reply(bytes);
+  deadline = link_->limit(deadline);
   return link_->call(
       [&](Builder& builder) {
         return wire::CreateRead(builder, raw_handle(stream), raw_handle(from.buffer), from.offset,
@@ -291,6 +297,7 @@ Status ClientSession::synchronize(StreamId stream, Deadline deadline) noexcept {
   TAPML_TRY(check(stream));
   const TraceScope scope(trace(), TraceEvent::Kind::kWait, "synchronize");
   ClientLink::Reply reply;
+  deadline = link_->limit(deadline);
   return link_->call(
       [&](Builder& builder) {
         return wire::CreateSynchronize(builder, raw_handle(stream), nanoseconds_left(deadline));
@@ -345,8 +352,8 @@ Status ClientSession::restore(const Snapshot& snapshot) noexcept {
 }
 
 Result<std::unique_ptr<runtime::Machine>> ClientSession::open_machine(
-    std::shared_ptr<const Executable> executable) noexcept {
-  return ClientMachine::open(*this, std::move(executable));
+    std::shared_ptr<const Executable> executable, Deadline deadline) noexcept {
+  return ClientMachine::open(*this, std::move(executable), deadline);
 }
 
 }  // namespace tapml::rpc

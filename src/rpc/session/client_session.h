@@ -25,24 +25,31 @@ class ClientSession final : public RemoteSession {
   }
 
   const DeviceInfo& info() const noexcept override { return peer_.device; }
+  void set_interrupt(std::function<bool()> interrupted) noexcept override {
+    link_->set_interrupt(std::move(interrupted));
+  }
   Result<std::unique_ptr<runtime::Machine>> open_machine(
-      std::shared_ptr<const Executable> executable) noexcept override;
+      std::shared_ptr<const Executable> executable,
+      runtime::Deadline deadline = {}) noexcept override;
   Traffic traffic() const noexcept override;
   ClientLink& link() { return *link_; }
+  bool captures() const { return (peer_.capabilities & kCapabilityCapture) != 0; }
 
-  Status allocate(runtime::BufferId id, int64_t bytes) noexcept override;
+  Status allocate(runtime::BufferId id, int64_t bytes,
+                  runtime::Deadline deadline = {}) noexcept override;
   void release(runtime::BufferId id) noexcept override;
-  Status load_module(runtime::ModuleId id, const ModuleBlob& blob) noexcept override;
+  Status load_module(runtime::ModuleId id, const ModuleBlob& blob,
+                     runtime::Deadline deadline = {}) noexcept override;
   void unload_module(runtime::ModuleId id) noexcept override;
-  Status get_kernel(runtime::KernelId id, runtime::ModuleId module,
-                    const std::string& entry) noexcept override;
+  Status get_kernel(runtime::KernelId id, runtime::ModuleId module, const std::string& entry,
+                    runtime::Deadline deadline = {}) noexcept override;
   Status create_stream(runtime::StreamId id) noexcept override;
   void destroy_stream(runtime::StreamId id) noexcept override;
 
   Status write(runtime::StreamId stream, runtime::BufferRange to,
                std::span<const std::byte> bytes) noexcept override;
-  Status write_contents(runtime::StreamId stream,
-                        std::span<const runtime::ContentWrite> contents) noexcept override;
+  Status write_contents(runtime::StreamId stream, std::span<const runtime::ContentWrite> contents,
+                        runtime::Deadline deadline = {}) noexcept override;
   Status copy(runtime::StreamId stream, runtime::BufferRange from, runtime::BufferRange to,
               int64_t size) noexcept override;
   Status fill_zero(runtime::StreamId stream, runtime::BufferRange to,
@@ -63,18 +70,21 @@ class ClientSession final : public RemoteSession {
   Status restore(const Snapshot& snapshot) noexcept override;
 
   // Makes `bytes` a blob of a fresh name on the other side, which is sent what it does not keep.
-  Result<uint64_t> send_blob(std::span<const std::byte> bytes) noexcept;
+  // Where that fails nothing of it stays.
+  Result<uint64_t> send_blob(std::span<const std::byte> bytes,
+                             const runtime::Deadline& deadline) noexcept;
   // Takes note of a buffer that the other side made under a name that it was given.
   Status add_buffer(runtime::BufferId id, int64_t bytes) noexcept;
+  // Releases the names from `id` on, whatever they stand for by then.
+  void forget(wire::HandleKind kind, uint64_t id, uint32_t count = 1) noexcept;
 
  private:
   Status check(runtime::StreamId stream) noexcept;
   Status check(runtime::StreamId stream, runtime::BufferRange range, int64_t size,
                const char* what) noexcept;
-  void forget(wire::HandleKind kind, uint64_t id) noexcept;
   // Under a name, with the hash that the other side is to check, or none.
-  Status send_parts(uint64_t blob, std::span<const std::byte> bytes,
-                    const Sha256Digest* hash) noexcept;
+  Status send_parts(uint64_t blob, std::span<const std::byte> bytes, const Sha256Digest* hash,
+                    const runtime::Deadline& deadline) noexcept;
   // What the other side's steady clock is ahead of this one's at a time of its own.
   struct ClockOffset {
     int64_t there = 0, ahead = 0;  // nanoseconds

@@ -7,7 +7,8 @@ namespace tapml::rpc {
 
 namespace {
 
-constexpr uint64_t kClientCapabilities = kCapabilityMachine | kCapabilityContent | kCapabilityTrace;
+constexpr uint64_t kClientCapabilities =
+    kCapabilityMachine | kCapabilityContent | kCapabilityTrace | kCapabilityCapture;
 
 uint64_t capabilities_of(const ConnectOptions& options) {
   return kClientCapabilities | (options.compressor ? kCapabilityZstd : 0);

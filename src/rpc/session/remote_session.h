@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -18,6 +19,11 @@ struct ConnectOptions {
   // A wait without a deadline of its own fails (kLost) when nothing, no heartbeat either, came for
   // so long.
   std::chrono::milliseconds silence{15'000};
+  // The deadline of each request that is given none, and of each part of an upload, counts from its
+  // begin; 0: none.
+  std::chrono::nanoseconds request{0};
+  // As of Session::set_interrupt(), from the handshake on.
+  std::function<bool()> interrupted;
   // For large payloads, where the other side has the same; null: none.
   std::shared_ptr<Compressor> compressor;
   Compression compression = Compression::kMeasured;
@@ -26,6 +32,8 @@ struct ConnectOptions {
 // Requests that make no sense (unknown handle, range outside its buffer) are refused at once, as by
 // a LocalSession. Work only goes out: what fails on the other side surfaces at the next wait.
 // Allocations of kLargeAllocation and more, modules and calls of functions wait for their reply.
+// What is given up, because a deadline passed or somebody interrupted, is released there once the
+// other side is done with it, and its reply is dropped.
 class RemoteSession : public runtime::Session {
  public:
   static constexpr int64_t kLargeAllocation = int64_t{64} << 20;  // bytes

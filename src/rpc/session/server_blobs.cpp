@@ -100,6 +100,7 @@ std::optional<std::vector<std::byte>> ServerCore::find_content(const Sha256Diges
 Result<bool> ServerCore::handle(const wire::FindBlob& request) noexcept {
   const auto hash = digest_of(request.hash());
   if (!hash) return fail(internal_error("the hash of a blob is no SHA-256"));
+  TAPML_TRY(awaited());
   auto content = find_content(*hash, static_cast<uint64_t>(request.bytes()));
   if (!content) return false;
   Status begun = begin_blob(request.id(), request.bytes(), {});
@@ -120,6 +121,7 @@ Result<bool> ServerCore::handle(const wire::WriteContent& request) noexcept {
                place(request.buffer(), request.offset(), request.bytes(), "write"));
   const auto hash = digest_of(request.hash());
   if (!hash) return fail(internal_error("the hash of a content is no SHA-256"));
+  TAPML_TRY(awaited());
   if (request.bytes() > static_cast<int64_t>(kContentBytes)) return false;
   const auto content = find_content(*hash, static_cast<uint64_t>(request.bytes()));
   if (!content) return false;

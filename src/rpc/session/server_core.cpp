@@ -25,6 +25,28 @@ bool same_secret(std::string_view shown, std::string_view expected) {
   return difference == 0;
 }
 
+// Whether somebody waits for it, and may stop to do so.
+bool has_answer(const wire::Request& request) {
+  switch (request.body_type()) {
+    case wire::Body::Allocate:
+      return request.body_as_Allocate()->reply();
+    case wire::Body::GetKernel:
+      return request.body_as_GetKernel()->reply();
+    case wire::Body::LoadModule:
+    case wire::Body::Read:
+    case wire::Body::Synchronize:
+    case wire::Body::OpenMachine:
+    case wire::Body::Call:
+    case wire::Body::FindBlob:
+    case wire::Body::WriteContent:
+    case wire::Body::Ping:
+    case wire::Body::ReadTrace:
+      return true;
+    default:
+      return false;
+  }
+}
+
 const char* handle_kind_text(wire::HandleKind kind) {
   switch (kind) {
     case wire::HandleKind::Buffer:
@@ -139,7 +161,7 @@ Status ServerCore::greet(const wire::Hello& hello) noexcept {
   std::string status;
   flatbuffers::Offset<wire::Device> device;
   if (options_.open_contents && !hello.status()) contents_ = options_.open_contents();
-  capabilities_ = kCapabilityMachine | kCapabilityTrace;
+  capabilities_ = kCapabilityMachine | kCapabilityTrace | kCapabilityCapture;
   if (packer_.present()) capabilities_ |= kCapabilityZstd;
   if (contents_) capabilities_ |= kCapabilityContent;
   capabilities_ &= hello.capabilities();
@@ -179,6 +201,7 @@ Status ServerCore::open(const std::string& target) noexcept {
   }
   TAPML_ASSIGN(session_, runtime::LocalSession::create(std::move(*device)));
   session_->name_handles_from(kServerHandles);
+  session_->set_interrupt([this] { return link_.interrupt().load(std::memory_order_relaxed); });
   names(wire::HandleKind::Stream).emplace(0, std::nullopt);
   return {};
 }
@@ -235,8 +258,40 @@ Status ServerCore::run(const wire::Requests& frame) noexcept {
   return {};
 }
 
+runtime::Deadline ServerCore::deadline_of(int64_t timeout) const noexcept {
+  // What is centuries away is none.
+  constexpr int64_t kFar = int64_t{1} << 60;
+  if (timeout < 0 || timeout > kFar) return {};
+  return link_.arrived() + std::chrono::nanoseconds(timeout);
+}
+
+void ServerCore::shorten_deadline(int64_t timeout) noexcept {
+  const runtime::Deadline own = deadline_of(timeout);
+  if (!deadline_ || (own && *own < *deadline_)) deadline_ = own;
+}
+
+Status ServerCore::awaited() const noexcept {
+  if (link_.interrupt().load(std::memory_order_relaxed)) {
+    return fail(platform_error(PlatformFault::kCancelled, "the request was cancelled"));
+  }
+  if (runtime::passed(deadline_)) {
+    return fail(
+        platform_error(PlatformFault::kTimeout, "the request was not done before its deadline"));
+  }
+  return {};
+}
+
 // Whether the request may go on is its handler's to say; an error here ends the session.
 Status ServerCore::run(uint64_t id, const wire::Request& request) noexcept {
+  struct Running {
+    ServerLink& link;
+    ~Running() { link.end_request(); }
+  } running{link_};
+  deadline_.reset();
+  if (has_answer(request)) {
+    link_.begin_request(id);
+    deadline_ = deadline_of(request.timeout());
+  }
   Status status;
   bool answers = false, answered = false;  // Done or Failure; something else where it went well
   switch (request.body_type()) {
@@ -375,11 +430,20 @@ Status ServerCore::known(wire::HandleKind kind, uint64_t id) noexcept {
 }
 
 Status ServerCore::handle(const wire::Release& request) noexcept {
-  const wire::HandleKind kind = request.kind();
-  const uint64_t id = request.id();
-  if (kind > wire::HandleKind::MAX || (kind == wire::HandleKind::Stream && id == 0)) return {};
+  if (request.kind() > wire::HandleKind::MAX) return {};
+  if (request.count() > kMostNames) {
+    return fail(platform_error(PlatformFault::kLimit,
+                               "a release of " + std::to_string(request.count()) +
+                                   " names; one may have " + std::to_string(kMostNames)));
+  }
+  for (uint32_t i = 0; i < request.count(); ++i) release(request.kind(), request.id() + i);
+  return {};
+}
+
+void ServerCore::release(wire::HandleKind kind, uint64_t id) noexcept {
+  if (kind == wire::HandleKind::Stream && id == 0) return;
   auto found = names(kind).find(id);
-  if (found == names(kind).end()) return {};
+  if (found == names(kind).end()) return;
   // The session keeps its kernels and events, which work that is under way may need: they go on to
   // count.
   const bool kept = kind == wire::HandleKind::Kernel || kind == wire::HandleKind::Event;
@@ -405,7 +469,6 @@ Status ServerCore::handle(const wire::Release& request) noexcept {
     case wire::HandleKind::Event:
       break;
   }
-  return {};
 }
 
 // --- the channel -------------------------------------------------------------------------------

@@ -6,15 +6,17 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "rpc/session/condition.h"
 #include "rpc/session/server_link.h"
 #include "rpc/session/server_session.h"
 #include "rpc/session/wire.h"
+#include "runtime/capture.h"
 #include "runtime/local_session.h"
-#include "runtime/machine.h"
 #include "runtime/tensor.h"
+#include "runtime/vm.h"
 
 namespace tapml::rpc {
 
@@ -36,6 +38,15 @@ class ServerCore {
     std::vector<std::byte> data;
   };
 
+  class Capture;
+  struct CaptureDeleter {
+    void operator()(Capture* capture) const noexcept;
+  };
+  struct ServedMachine {
+    std::unique_ptr<runtime::VirtualMachine> machine;
+    std::unique_ptr<Capture, CaptureDeleter> capture;  // what the client has captured of it
+  };
+
   // Handles of one kind in use, with the error of those that could not be made.
   using Names = std::unordered_map<uint64_t, std::optional<Error>>;
 
@@ -47,6 +58,12 @@ class ServerCore {
   Status take_frame(Clock::time_point until) noexcept;
   Status run(const wire::Requests& frame) noexcept;
   Status run(uint64_t id, const wire::Request& request) noexcept;
+  // When nobody waits any more for a request of the frame.
+  runtime::Deadline deadline_of(int64_t timeout) const noexcept;
+  // Reads and synchronizations have a timeout of their own.
+  void shorten_deadline(int64_t timeout) noexcept;
+  // Ok while somebody waits for the request at hand.
+  Status awaited() const noexcept;
   void say(const std::string& line) const;
   void note(const std::string& line) const;  // for failures
   std::vector<std::string> log_of(const Error& error) const;
@@ -77,9 +94,12 @@ class ServerCore {
                                                  const std::string& function,
                                                  size_t field) noexcept;
   Status read_trace(uint64_t id) noexcept;
+  // The next call of the machine, request `id`, is observed.
+  Status begin_capture(uint64_t id, const wire::Capture& request, ServedMachine& served) noexcept;
 
   // Handles.
   Names& names(wire::HandleKind kind) { return names_[static_cast<size_t>(kind)]; }
+  void release(wire::HandleKind kind, uint64_t id) noexcept;
   // Makes what `id` is to name; where that fails, the name stands for the error.
   template <class Make>
   Status make(wire::HandleKind kind, uint64_t id, Make&& make) noexcept;
@@ -136,7 +156,8 @@ class ServerCore {
   std::unordered_map<uint64_t, std::shared_ptr<runtime::Storage>> buffers_;
   std::unordered_map<uint64_t, Blob> blobs_;
   uint64_t blob_bytes_ = 0;  // of all of them
-  std::unordered_map<uint64_t, std::unique_ptr<runtime::Machine>> machines_;
+  std::unordered_map<uint64_t, ServedMachine> machines_;
+  runtime::Deadline deadline_;  // of the request at hand
   std::optional<Error> kept_;
   std::string last_call_;  // function
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "rpc/session/channel.h"
+#include "rpc/session/condition.h"
 #include "runtime/lock.h"
 
 namespace tapml::rpc {
@@ -23,8 +24,12 @@ class ServerLink {
   // As those of Channel.
   virtual Status receive(std::vector<std::byte>& head, uint64_t& payload_bytes,
                          runtime::Deadline deadline) noexcept {
-    return channel_.receive(head, payload_bytes, deadline);
+    TAPML_TRY(channel_.receive(head, payload_bytes, deadline));
+    arrived_ = Clock::now();
+    return {};
   }
+  // When the frame that was received last came.
+  Clock::time_point arrived() const noexcept { return arrived_; }
   virtual Status receive_payload(std::span<std::byte> to, runtime::Deadline deadline) noexcept {
     return channel_.receive_payload(to, deadline);
   }
@@ -35,44 +40,49 @@ class ServerLink {
   // Between these the device works: heartbeats go out and cancels are looked for.
   virtual void begin_work() noexcept {}
   virtual void end_work() noexcept {}
-  // A call that a cancel may end: what the machine looks at while it runs.
-  const std::atomic<bool>* begin_call(uint64_t request, bool cancelled) noexcept {
-    const runtime::LockGuard guard(calls_);
-    calling_ = request;
-    interrupt_.store(cancelled || all_cancelled_ || std::ranges::count(cancelled_, request) > 0);
+  // Looks for a cancel at once, where that is possible without a wait.
+  virtual void look() noexcept {}
+  // A request that a cancel may end.
+  void begin_request(uint64_t request) noexcept {
+    const runtime::LockGuard guard(requests_);
+    running_ = request;
+    interrupt_.store(all_cancelled_ || std::ranges::count(cancelled_, request) > 0);
     // Requests are in order: what came before is over.
     std::erase_if(cancelled_, [&](uint64_t one) { return one <= request; });
-    return &interrupt_;
   }
-  void end_call() noexcept {
-    const runtime::LockGuard guard(calls_);
-    calling_ = 0;
+  void end_request() noexcept {
+    const runtime::LockGuard guard(requests_);
+    running_ = 0;
+    interrupt_.store(all_cancelled_);
   }
+  // Whether the request that runs was cancelled: for whoever works at it.
+  const std::atomic<bool>& interrupt() const noexcept { return interrupt_; }
 
  protected:
   // Any thread.
   void cancel(uint64_t request) noexcept {
-    const runtime::LockGuard guard(calls_);
-    if (calling_ == request) {
+    const runtime::LockGuard guard(requests_);
+    if (running_ == request) {
       interrupt_.store(true);
     } else if (cancelled_.size() < kMostCancelled) {
       cancelled_.push_back(request);
     }
   }
   void cancel_all() noexcept {
-    const runtime::LockGuard guard(calls_);
+    const runtime::LockGuard guard(requests_);
     all_cancelled_ = true;
     interrupt_.store(true);
   }
 
   Channel& channel_;
+  Clock::time_point arrived_ = Clock::now();
 
  private:
-  // Calls that are cancelled before they begin: of a client's threads, one each.
+  // Requests that are cancelled before they begin: of a client's threads, one each.
   static constexpr size_t kMostCancelled = 1024;
 
-  runtime::Lock calls_;  // guards these
-  uint64_t calling_ = 0;
+  runtime::Lock requests_;  // guards these
+  uint64_t running_ = 0;
   std::vector<uint64_t> cancelled_;
   bool all_cancelled_ = false;
 

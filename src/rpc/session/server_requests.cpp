@@ -18,23 +18,12 @@ using runtime::Storage;
 using runtime::StreamId;
 using wire::HandleKind;
 
-namespace {
-
-runtime::Deadline deadline_in(int64_t nanoseconds) {
-  // What is centuries away is none.
-  constexpr int64_t kFar = int64_t{1} << 60;
-  if (nanoseconds < 0 || nanoseconds > kFar) return {};
-  return Clock::now() + std::chrono::nanoseconds(nanoseconds);
-}
-
-}  // namespace
-
 Status ServerCore::handle(const wire::Allocate& request) noexcept {
   const uint64_t id = request.id();
   Status status = make(HandleKind::Buffer, id, [&]() -> Status {
     if (request.bytes() < 0) return fail(runtime::negative_allocation(request.bytes()));
     const BufferId buffer{session_->new_handle()};
-    TAPML_TRY(session_->allocate(buffer, request.bytes()));
+    TAPML_TRY(session_->allocate(buffer, request.bytes(), deadline_));
     TAPML_ASSIGN(buffers_[id], Storage::adopt(*session_, buffer, request.bytes()));
     return {};
   });
@@ -48,6 +37,7 @@ Status ServerCore::handle(const wire::Allocate& request) noexcept {
 Status ServerCore::handle(const wire::LoadModule& request) noexcept {
   const uint64_t id = request.id();
   TAPML_ASSIGN(std::vector<std::byte> bytes, take_blob(request.blob()));
+  TAPML_TRY(awaited());
   TAPML_TRY(check_new(HandleKind::Module, id));
   ModuleBlob blob;
   blob.bytes = std::move(bytes);
@@ -59,7 +49,7 @@ Status ServerCore::handle(const wire::LoadModule& request) noexcept {
     blob.entries.push_back(text_of(request.entries()->Get(i), copies_));
     if (copies_.overdrawn()) return {};
   }
-  TAPML_TRY(session_->load_module(ModuleId{id}, blob));
+  TAPML_TRY(session_->load_module(ModuleId{id}, blob, deadline_));
   note("module " + std::to_string(id) + ": " + std::to_string(blob.bytes.size()) + " bytes for " +
        blob.platform + ", " + std::to_string(blob.entries.size()) + " kernels");
   names(HandleKind::Module).emplace(id, std::nullopt);
@@ -72,7 +62,7 @@ Status ServerCore::handle(const wire::GetKernel& request) noexcept {
   auto get = [&]() -> Status {
     TAPML_TRY(known(HandleKind::Module, request.module_()));
     return session_->get_kernel(KernelId{id}, ModuleId{request.module_()},
-                                text_of(request.entry(), copies_));
+                                text_of(request.entry(), copies_), deadline_);
   };
   Status status = make(HandleKind::Kernel, id, get);
   if (!status && request.reply()) {
@@ -202,22 +192,27 @@ Status ServerCore::handle(const wire::WaitEvent& request) noexcept {
 }
 
 Status ServerCore::handle(const wire::Synchronize& request) noexcept {
+  shorten_deadline(request.timeout());
+  TAPML_TRY(awaited());
   TAPML_TRY(surface());
   TAPML_TRY(known(HandleKind::Stream, request.stream()));
-  return session_->synchronize(StreamId{request.stream()}, deadline_in(request.timeout()));
+  return session_->synchronize(StreamId{request.stream()}, deadline_);
 }
 
 Status ServerCore::read(uint64_t id, const wire::Read& request) noexcept {
+  shorten_deadline(request.timeout());
+  TAPML_TRY(awaited());
   TAPML_TRY(surface());
   TAPML_TRY(known(HandleKind::Stream, request.stream()));
   TAPML_ASSIGN(BufferRange from, place(request.buffer(), request.offset(), request.size(), "read"));
   const StreamId stream{request.stream()};
   const std::byte* there = session_->host_address(from.buffer);
-  const runtime::Deadline deadline = deadline_in(request.timeout());
-  if (there || deadline || request.size() == 0) {
-    TAPML_TRY(session_->synchronize(stream, deadline));
-  }
+  TAPML_TRY(session_->synchronize(stream, deadline_));
   for (int64_t done = 0; done < request.size();) {
+    if (done > 0) {
+      link_.look();
+      TAPML_TRY(awaited());
+    }
     const auto size = static_cast<size_t>(
         std::min<int64_t>(request.size() - done, static_cast<int64_t>(kPartBytes)));
     std::span<const std::byte> part;
@@ -226,7 +221,7 @@ Status ServerCore::read(uint64_t id, const wire::Read& request) noexcept {
     } else {
       staging_.resize(kPartBytes);
       const auto copy = std::span(staging_).first(size);
-      TAPML_TRY(session_->read(stream, from, copy));
+      TAPML_TRY(session_->read(stream, from, copy, deadline_));
       part = copy;
     }
     const int64_t at = done;
@@ -247,12 +242,15 @@ Status ServerCore::read(uint64_t id, const wire::Read& request) noexcept {
 Status ServerCore::handle(const wire::OpenMachine& request) noexcept {
   const uint64_t id = request.id();
   TAPML_ASSIGN(std::vector<std::byte> bytes, take_blob(request.blob()));
+  TAPML_TRY(awaited());
   TAPML_TRY(check_new(HandleKind::Machine, id));
   auto image = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
   TAPML_ASSIGN(ExecutableFile file, read_executable(*image, image, "the executable sent"));
   auto executable = std::make_shared<const Executable>(std::move(file.executable));
   note("machine " + std::to_string(id) + " for " + executable->target);
-  TAPML_ASSIGN(machines_[id], session_->open_machine(std::move(executable)));
+  TAPML_ASSIGN(auto machine,
+               runtime::VirtualMachine::create(*session_, std::move(executable), {}, deadline_));
+  machines_[id].machine = std::move(machine);
   names(HandleKind::Machine).emplace(id, std::nullopt);
   ++handles_;
   return {};
@@ -260,11 +258,15 @@ Status ServerCore::handle(const wire::OpenMachine& request) noexcept {
 
 // Answers where it goes well.
 Status ServerCore::call(uint64_t id, const wire::Call& request) noexcept {
+  if (request.cancelled()) {
+    return fail(platform_error(PlatformFault::kCancelled, "the call was cancelled"));
+  }
+  TAPML_TRY(awaited());
   TAPML_TRY(surface());
   TAPML_TRY(known(HandleKind::Machine, request.machine()));
   auto found = machines_.find(request.machine());
   if (found == machines_.end()) return fail(runtime::unknown_handle("machine", request.machine()));
-  runtime::Machine& machine = *found->second;
+  runtime::VirtualMachine& machine = *found->second.machine;
   std::vector<runtime::Value> args;
   // The client's names of the storages that the result may lie in.
   std::unordered_map<const Storage*, uint64_t> known_storages;
@@ -280,10 +282,12 @@ Status ServerCore::call(uint64_t id, const wire::Call& request) noexcept {
   }
   const std::string function = text_of(request.function(), copies_);
   if (options_.recent && function != last_call_) note("calls of " + (last_call_ = function));
-  machine.set_interrupt(link_.begin_call(id, request.cancelled()));
-  auto result = machine.call(function, args);
+  if (request.capture()) TAPML_TRY(begin_capture(id, *request.capture(), found->second));
+  if (copies_.overdrawn()) return {};
+  machine.set_interrupt(&link_.interrupt());
+  auto result = machine.call(function, args, deadline_);
   machine.set_interrupt(nullptr);
-  link_.end_call();
+  machine.call_point().set_observer(nullptr);
   if (!result) return fail(std::move(result).error());
 
   std::span<const std::byte> read;
@@ -331,12 +335,12 @@ Result<std::span<const std::byte>> ServerCore::read_result(const runtime::Value&
   if (bytes == 0 || bytes > kPartBytes) return none;
   const BufferRange from{(*tensor)->storage->buffer(), (*tensor)->offset};
   if (const std::byte* there = session_->host_address(from.buffer)) {
-    TAPML_TRY(session_->synchronize(runtime::kDefaultStream));
+    TAPML_TRY(session_->synchronize(runtime::kDefaultStream, deadline_));
     return std::span(there + from.offset, bytes);
   }
   staging_.resize(kPartBytes);
   const auto copy = std::span(staging_).first(bytes);
-  TAPML_TRY(session_->read(runtime::kDefaultStream, from, copy));
+  TAPML_TRY(session_->read(runtime::kDefaultStream, from, copy, deadline_));
   return std::span<const std::byte>(copy);
 }
 

@@ -28,6 +28,20 @@ std::set<DType> dtypes_of(const flatbuffers::Vector<uint8_t>* bytes) {
 
 }  // namespace
 
+std::optional<Sha256Digest> digest_of(const std::string& hex) {
+  Sha256Digest digest;
+  if (hex.size() != 2 * digest.size()) return {};
+  const auto value = [](char c) {
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+  };
+  for (size_t i = 0; i < digest.size(); ++i) {
+    const int high = value(hex[2 * i]), low = value(hex[2 * i + 1]);
+    if (high < 0 || low < 0) return {};
+    digest[i] = static_cast<uint8_t>(16 * high + low);
+  }
+  return digest;
+}
+
 std::string text_of(const flatbuffers::String* text) {
   return text ? std::string(text->data(), text->size()) : std::string();
 }

@@ -20,10 +20,11 @@ inline constexpr uint16_t kOldestVersion = 1;
 inline constexpr uint16_t kNewestVersion = 1;
 
 // Optional parts of the protocol, one bit each; those that both ends have are used.
-inline constexpr uint64_t kCapabilityMachine = 1;  // OpenMachine and Call
-inline constexpr uint64_t kCapabilityContent = 2;  // FindBlob, WriteContent, WriteBlob
-inline constexpr uint64_t kCapabilityZstd = 4;     // packed payloads
-inline constexpr uint64_t kCapabilityTrace = 8;    // Ping, StartTrace, ReadTrace
+inline constexpr uint64_t kCapabilityMachine = 1;   // OpenMachine and Call
+inline constexpr uint64_t kCapabilityContent = 2;   // FindBlob, WriteContent, WriteBlob
+inline constexpr uint64_t kCapabilityZstd = 4;      // packed payloads
+inline constexpr uint64_t kCapabilityTrace = 8;     // Ping, StartTrace, ReadTrace
+inline constexpr uint64_t kCapabilityCapture = 16;  // Call::capture
 
 // Payload of one frame that a part of something larger has.
 inline constexpr size_t kPartBytes = size_t{2} << 20;
@@ -35,6 +36,9 @@ inline constexpr size_t kSmallContent = size_t{4} << 10;
 
 // Handles from here on are the server's own.
 inline constexpr uint64_t kServerHandles = uint64_t{1} << 63;
+
+// Names that one release, or one call for its results, may have.
+inline constexpr uint32_t kMostNames = 1 << 16;
 
 // What a message may hold before it is looked at.
 inline constexpr uint32_t kMaxDepth = 64;
@@ -71,6 +75,21 @@ inline std::optional<Sha256Digest> digest_of(const flatbuffers::Vector<uint8_t>*
   std::copy(bytes->begin(), bytes->end(), digest.begin());
   return digest;
 }
+
+// The same of 64 hexadecimal digits.
+std::optional<Sha256Digest> digest_of(const std::string& hex);
+
+// Calls take(hexadecimal digits) for each digest in a row.
+template <class Take>
+void for_each_hash(const flatbuffers::Vector<uint8_t>* bytes, Take&& take) {
+  constexpr size_t kSize = std::tuple_size_v<Sha256Digest>;
+  for (size_t at = 0; bytes && at + kSize <= bytes->size(); at += kSize) {
+    take(to_hex({bytes->data() + at, kSize}));
+  }
+}
+
+// Bits of a parameter of a captured call.
+inline constexpr uint8_t kParamNamed = 1, kParamNaN = 2;
 
 // Of a message whose CopyBudget is overdrawn.
 inline Error shared_parts_error() {

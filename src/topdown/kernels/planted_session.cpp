@@ -25,9 +25,9 @@ class PlantedSession : public runtime::ForwardingSession {
   PlantedSession(std::unique_ptr<runtime::Session> session, SessionPlants plants)
       : ForwardingSession(std::move(session)), plants_(std::move(plants)) {}
 
-  Status allocate(BufferId id, int64_t bytes) noexcept override {
+  Status allocate(BufferId id, int64_t bytes, Deadline deadline) noexcept override {
     sizes_[id] = bytes;
-    return ForwardingSession::allocate(id, bytes);
+    return ForwardingSession::allocate(id, bytes, deadline);
   }
   void release(BufferId id) noexcept override {
     const auto uses = [&](const BufferRange& range) { return range.buffer == id; };
@@ -35,10 +35,10 @@ class PlantedSession : public runtime::ForwardingSession {
     sizes_.erase(id);
     ForwardingSession::release(id);
   }
-  Status get_kernel(KernelId id, runtime::ModuleId module,
-                    const std::string& entry) noexcept override {
+  Status get_kernel(KernelId id, runtime::ModuleId module, const std::string& entry,
+                    Deadline deadline) noexcept override {
     entries_[id] = entry;
-    return ForwardingSession::get_kernel(id, module, entry);
+    return ForwardingSession::get_kernel(id, module, entry, deadline);
   }
 
   Status write(StreamId stream, BufferRange to,
@@ -46,10 +46,10 @@ class PlantedSession : public runtime::ForwardingSession {
     TAPML_TRY(run_held());
     return ForwardingSession::write(stream, to, bytes);
   }
-  Status write_contents(StreamId stream,
-                        std::span<const runtime::ContentWrite> contents) noexcept override {
+  Status write_contents(StreamId stream, std::span<const runtime::ContentWrite> contents,
+                        Deadline deadline) noexcept override {
     TAPML_TRY(run_held());
-    return ForwardingSession::write_contents(stream, contents);
+    return ForwardingSession::write_contents(stream, contents, deadline);
   }
   Status copy(StreamId stream, BufferRange from, BufferRange to, int64_t size) noexcept override {
     TAPML_TRY(run_held());

@@ -18,7 +18,10 @@ class DeadlineSession final : public runtime::ForwardingSession {
 
   DeadlineSession(std::unique_ptr<runtime::Session> session, std::chrono::milliseconds kernel,
                   std::function<bool()> cancelled)
-      : ForwardingSession(std::move(session)), kernel_(kernel), cancelled_(std::move(cancelled)) {}
+      : ForwardingSession(std::move(session)), kernel_(kernel), cancelled_(std::move(cancelled)) {
+    // Modules and uploads, too.
+    if (cancelled_) set_interrupt(cancelled_);
+  }
 
   Status launch(runtime::StreamId stream, const runtime::LaunchRequest& request) noexcept override;
   Status read(runtime::StreamId stream, runtime::BufferRange from, std::span<std::byte> bytes,

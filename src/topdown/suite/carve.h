@@ -1,10 +1,10 @@
-// Test carving (TapML 2025, section 3.2): an observer that keeps what every kernel call read and
-// wrote.
+// Test carving (TapML 2025, section 3.2): what every kernel call read and wrote becomes a test.
 #pragma once
 
 #include <optional>
 #include <unordered_map>
 
+#include "runtime/capture.h"
 #include "runtime/vm.h"
 #include "topdown/suite/select_calls.h"
 #include "topdown/suite/source_nan.h"
@@ -27,18 +27,37 @@ struct CarveOptions {
   // has all tensors. They outlive the suite. `model_folder` is where they came from.
   const std::map<std::string, HostTensor>* weights = nullptr;
   std::string model_folder;
+  // Tensors whose bytes a machine elsewhere need not send back: what it was given. By name; null:
+  // none. They outlive the suite.
+  const std::map<std::string, HostTensor>* held = nullptr;
 };
 
-// Attached to a VM's call point while the run to carve goes on. It only reads: the run computes the
-// same bits with and without it.
-class Carver : public runtime::Observer {
+// Makes a suite of what a run reads and writes. As an observer it is attached to a VM's call point,
+// while the run to carve goes on; as a sink it takes what any machine captures
+// (Machine::set_capture). The run computes the same bits with and without it.
+class Carver : public runtime::Observer, public runtime::CaptureSink {
  public:
+  // The executable outlives the carver.
   Carver(const Executable& executable, const CarveOptions& options);
   explicit Carver(const Executable& executable, int64_t calls_per_kernel = 0);
 
-  bool wants(const runtime::CallSite& site, int64_t sequence) noexcept override;
-  Status before(const runtime::KernelCall& call) noexcept override;
-  Status after(const runtime::KernelCall& call) noexcept override;
+  // What a machine is to capture for it.
+  runtime::CapturePlan plan() const { return {{}, options_.calls_per_kernel}; }
+
+  bool wants(const runtime::CallSite& site, int64_t sequence) noexcept override {
+    return observer_.wants(site, sequence);
+  }
+  Status before(const runtime::KernelCall& call) noexcept override {
+    return observer_.before(call);
+  }
+  Status after(const runtime::KernelCall& call) noexcept override { return observer_.after(call); }
+
+  bool has(const std::string& hash) noexcept override;
+  Status content(const std::string& hash, const HostTensor& tensor,
+                 bool borrowed) noexcept override;
+  Status call(runtime::CapturedCall call) noexcept override;
+  std::vector<std::string> held() noexcept override;
+  std::vector<std::string> take_dropped() noexcept override;
 
   // Without tensors where these went to a folder.
   // Kernels of which no call ended are left out.
@@ -54,66 +73,41 @@ class Carver : public runtime::Observer {
   struct Content {
     Shape shape;
     int64_t bytes = 0;
-    bool has_nan = false;
     std::optional<TensorSummary> summary;  // where there is a budget
   };
-  Status keep_before(const runtime::KernelCall& call);
-  Status keep_after(const runtime::KernelCall& call);
-  Status commit();
+  bool in_suite(const std::string& hash) const {
+    return suite_.weights.contains(hash) || kept_tensors_.contains(hash);
+  }
+  Status take_content(const std::string& hash, const HostTensor& tensor, bool borrowed);
+  Status take_call(runtime::CapturedCall& captured);
+  // A content that a call names is in the suite from then on.
+  Status name(const std::string& hash);
+  Status commit(SuiteCall call);
   Status drop(int64_t sequence);
   SuiteCall& call_at(int64_t sequence);
-  // By parameter: whether it had NaN before and after the call.
-  void note_nan(const KernelInfo& info, const std::vector<bool>& before,
-                const std::vector<bool>& after);
-  // Of a call that is not kept: only whether it made NaN.
-  Status look_before(const runtime::KernelCall& call);
-  Status look_after(const runtime::KernelCall& call);
-  Result<bool> has_nan(const runtime::Tensor& tensor);
-  Result<HostTensor> contents_of(const runtime::Tensor& tensor);
-  Result<std::string> keep(const runtime::Tensor& tensor);
-  Result<std::string> read(const runtime::Tensor& tensor);
+  void note_nan(const KernelInfo& info, const Origin& origin,
+                const runtime::CapturedCall& captured);
   Status store(const std::string& hash, const HostTensor& tensor);
-  int32_t suite_kernel(const KernelInfo& info);
+  int32_t suite_kernel(int32_t kernel);
 
-  // A tensor as it lies in memory; its bytes are another matter.
-  struct Place {
-    uint64_t storage = 0;
-    int64_t offset = 0;
-    DType dtype = DType::kF32;
-    runtime::Extents shape;
-    bool operator==(const Place&) const = default;
-  };
-  struct PlaceHash {
-    size_t operator()(const Place& place) const noexcept;
-  };
-  // What a place held when it was last read.
-  struct Known {
-    uint64_t version = 0, generation = 0;  // of its storage, of its session
-    std::string hash;
-  };
-
+  const Executable& executable_;
   Suite suite_;
   CarveOptions options_;
-  std::map<std::string, std::string> weight_of_;              // name by content hash
-  std::unordered_map<const KernelInfo*, int32_t> kernel_of_;  // in the suite
-  std::map<std::string, int64_t> seen_;                   // calls by kernel, function and scalars
+  std::map<std::string, std::string> weight_of_;          // name by content hash
+  std::unordered_map<int32_t, int32_t> kernel_of_;        // in the suite, by that of the executable
   std::unordered_map<std::string, int64_t> sequence_of_;  // of the kept call with a test_key()
   std::unordered_map<std::string, Content> contents_;     // by hash
   std::unordered_map<std::string, int64_t> kept_tensors_;
   int64_t bytes_ = 0;
   CallSelection selection_;
   std::optional<SourceNaN> nan_;
-  SuiteCall current_;
-  bool skip_ = false;
-  std::vector<bool> nan_before_;  // by parameter of a call that is skipped
-  // Tensors that have not been written since are not read again: weights above all.
-  std::unordered_map<Place, Known, PlaceHash> known_;
-  // The same for tensors that were only looked at.
-  struct Looked {
-    uint64_t version = 0, generation = 0;
-    bool has_nan = false;
-  };
-  std::unordered_map<Place, Looked, PlaceHash> looked_;
+  // Of a machine elsewhere: contents that are here from the start, and those that no call names any
+  // more, until the run is over; in the folder where there is one.
+  std::map<std::string, HostTensor> held_;
+  std::map<std::string, HostTensor> lingering_;
+  bool lingers_ = false;
+  Status failed_;  // to let go of them
+  runtime::CaptureObserver observer_;
 };
 
 }  // namespace tapml::topdown

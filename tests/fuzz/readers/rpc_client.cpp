@@ -3,11 +3,14 @@
 // same.
 #include <algorithm>
 #include <cstring>
+#include <set>
 #include <vector>
 
 #include "finding.h"
+#include "rpc/session/condition.h"
 #include "rpc/session/remote_session.h"
 #include "rpc/session/wire.h"
+#include "runtime/capture.h"
 
 using namespace tapml;                // NOLINT(google-build-using-namespace)
 using namespace tapml::fuzz_readers;  // NOLINT(google-build-using-namespace)
@@ -37,7 +40,8 @@ class Answers final : public rpc::Channel {
       welcomed_ = true;
       take(head, rpc::finish_reply(
                      b, ++replies_, 1,
-                     wire::CreateWelcome(b, 1, 1, rpc::put_device(b, {}), 1 << 20, 1 << 20)));
+                     wire::CreateWelcome(b, 1, rpc::kCapabilityMachine | rpc::kCapabilityCapture,
+                                         rpc::put_device(b, {}), 1 << 20, 1 << 20)));
     } else {
       draw(b, head);
     }
@@ -82,6 +86,7 @@ class Answers final : public rpc::Channel {
     const uint64_t sequence = type >= 250 ? number() : replies_ + 1;
     const uint64_t request = to < 200 ? last_ : to % 16;
     if (sequence == replies_ + 1) ++replies_;
+    if (type >= 225 && type < 250) return draw_capture(b, head, sequence, request, type % 2 == 0);
     switch (type % 7) {
       case 0:
         return take(head, rpc::finish_reply(b, sequence, request, wire::CreateDone(b)));
@@ -115,10 +120,69 @@ class Answers final : public rpc::Channel {
     }
   }
 
+  // Of zeros or ones, as payloads are; of few, colliding contents.
+  void draw_capture(FlatBufferBuilder& b, std::vector<std::byte>& head, uint64_t sequence,
+                    uint64_t request, bool content) {
+    const auto digest_of = [](int64_t count) {
+      const std::vector<uint8_t> ones(static_cast<size_t>(count), 1);
+      const auto digest = *rpc::digest_of(
+          content_hash(HostTensor::from<uint8_t>(DType::kU8, {count}, std::span(ones))));
+      return std::vector<uint8_t>(digest.begin(), digest.end());
+    };
+    if (content) {
+      const int64_t count = byte() % 8;
+      auto hash = digest_of(count);
+      if (byte() > 250) hash[3] ^= 1;
+      payload_ = byte() % 8 == 0 ? byte() % 16 : static_cast<size_t>(count);
+      const std::vector<int64_t> shape = {byte() < 250 ? count : number()};
+      const uint8_t dtype = byte() < 250 ? static_cast<uint8_t>(DType::kU8) : byte();
+      const int64_t offset = byte() < 200 ? 0 : number();
+      return take(head, rpc::finish_reply(b, sequence, request,
+                                          wire::CreateContentDirect(b, &hash, dtype, &shape, offset,
+                                                                    byte() < 200)));
+    }
+    std::vector<int64_t> scalars(byte() % 3);
+    std::vector<uint8_t> before(byte() % 3), after(byte() % 3), hashes;
+    for (uint8_t& param : before) param = byte() % 5;
+    for (uint8_t& param : after) param = byte() % 5;
+    for (int i = byte() % 4; i > 0; --i) {
+      const auto hash = digest_of(byte() % 8);
+      hashes.insert(hashes.end(), hash.begin(), hash.end());
+    }
+    const auto site = static_cast<int32_t>(byte() % 3) - 1;
+    const bool kept = byte() % 2 == 0;
+    take(head, rpc::finish_reply(b, sequence, request,
+                                 wire::CreateCapturedDirect(b, site, number(), &scalars, kept,
+                                                            &before, &after, &hashes)));
+  }
+
   const uint8_t* data_;
   size_t size_;
   bool welcomed_ = false;
   uint64_t replies_ = 0, last_ = 1, payload_ = 0;
+};
+
+// Believes that all it is told has been checked.
+class Sink final : public runtime::CaptureSink {
+ public:
+  bool has(const std::string& hash) noexcept override { return given_.contains(hash); }
+  Status content(const std::string& hash, const HostTensor& tensor, bool) noexcept override {
+    require(content_hash(tensor) == hash, "a content that is not what its hash says");
+    given_.insert(hash);
+    return {};
+  }
+  Status call(runtime::CapturedCall call) noexcept override {
+    require(call.site == 0 && call.before.size() == 1 && call.after.size() == 1 &&
+                call.scalars.size() == 1,
+            "a call that is none of the executable's");
+    for (const auto& hash : {call.before[0], call.after[0]}) {
+      require(hash.empty() != (call.kept && has(hash)), "a content that never came");
+    }
+    return {};
+  }
+
+ private:
+  std::set<std::string> given_;
 };
 
 }  // namespace
@@ -135,21 +199,36 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   main.registers = 1;
   main.code = {{Opcode::kMakeShape, 0, 0, 0, {}}, {Opcode::kReturn, 0}};
   program.functions = {main};
+  // A call site of a kernel that nothing implements, for what is captured.
+  program.kernels.push_back(
+      {"k_00000000", {{"x", DType::kU8, AccessMode::kInOut, {ScalarProgram::slot(0)}}}, {"n"}, ""});
+  program.call_sites = {{0, "main", {}}};
+  Sink sink;
   auto machine = remote.open_machine(std::make_shared<const Executable>(program));
   auto tensor = runtime::make_tensor(remote, DType::kF32, {16});
   std::vector<std::byte> bytes(64);
+  if (machine) static_cast<void>((*machine)->set_capture({}, &sink));
+  // Late, so that a request has begun by then.
+  bool interrupts = false;
+  int asked = 0;
+  remote.set_interrupt([&] { return interrupts && ++asked % 2 == 0; });
   for (int i = 0; i < 8; ++i) {
+    // What is given up may be answered later.
+    runtime::Deadline deadline;
+    if (i % 3 == 1) deadline = rpc::Clock::now() + std::chrono::microseconds(20);
+    interrupts = i == 5;
     if (machine) {
-      auto result = (*machine)->call("main", {});
+      auto result = (*machine)->call("main", {}, deadline);
       if (result && result->tensor()) {
         const runtime::Tensor& made = *result->tensor();
         require(made.offset >= 0 && made.byte_size() <= made.storage->bytes() - made.offset,
                 "a tensor outside of its storage");
       }
     }
-    static_cast<void>(remote.synchronize(kDefaultStream));
+    static_cast<void>(remote.synchronize(kDefaultStream, deadline));
     if (tensor) {
-      static_cast<void>(remote.read(kDefaultStream, {tensor->storage->buffer(), 0}, bytes));
+      static_cast<void>(
+          remote.read(kDefaultStream, {tensor->storage->buffer(), 0}, bytes, deadline));
     }
   }
   return 0;

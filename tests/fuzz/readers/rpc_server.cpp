@@ -169,8 +169,8 @@ class Builder {
 
   template <class Message>
   void add(flatbuffers::Offset<Message> body, std::vector<std::byte> payload = {}) {
-    requests_.push_back(
-        wire::CreateRequest(builder_, wire::BodyTraits<Message>::enum_value, body.Union()));
+    requests_.push_back(wire::CreateRequest(builder_, wire::BodyTraits<Message>::enum_value,
+                                            body.Union(), timeout_));
     payload_ = std::move(payload);
     if (!payload_.empty() || requests_.size() > 4) flush();
   }
@@ -204,20 +204,23 @@ class Builder {
   std::vector<std::byte> payload_;
   std::vector<Frame> frames_;
   uint64_t sent_ = 0;
+  int64_t timeout_ = -1;  // of the requests of a step
 };
 
 void Builder::step() {
   FlatBufferBuilder& b = builder_;
   Input& in = in_;
   // Arguments are drawn one by one: their order must not depend on the compiler.
-  const uint8_t type = in.byte() % 22;
+  const uint8_t drawn = in.byte(), type = drawn % 22;
+  timeout_ = drawn / 22 == 10 ? 0 : drawn / 22 == 9 ? int64_t{1} << 59 : -1;
   const uint64_t h = in.handle(), i = in.handle(), j = in.handle();
   const int64_t m = in.number(), n = in.number(), o = in.number();
   switch (type) {
     case 0:
       return add(wire::CreateAllocate(b, h, m, n % 2 == 1));
     case 1:
-      return add(wire::CreateRelease(b, static_cast<wire::HandleKind>(m % 8), h));
+      return add(wire::CreateRelease(b, static_cast<wire::HandleKind>(m % 8), h,
+                                     n > 100 ? static_cast<uint32_t>(n) : 1));
     case 2:
       return add(wire::CreateBeginBlob(b, h, m));
     case 3: {
@@ -269,8 +272,14 @@ void Builder::step() {
     case 17: {
       std::vector<flatbuffers::Offset<wire::Value>> arguments;
       for (int64_t k = 0; k < (m & 3); ++k) arguments.push_back(draw_value(b, in, 0));
+      flatbuffers::Offset<wire::Capture> capture;
+      if (m & 4) {  // of an executable without kernels
+        const std::vector<int32_t> kernels(static_cast<size_t>(m & 8) / 8);
+        const auto hash = hash_of(o);
+        capture = wire::CreateCaptureDirect(b, (m & 16) == 0, &kernels, n, &hash, &hash);
+      }
       return add(wire::CreateCallDirect(b, h, n % 2 ? "pair" : "main", &arguments, j,
-                                        static_cast<uint32_t>(o), false));
+                                        static_cast<uint32_t>(o), false, 0, capture));
     }
     case 19: {
       const auto hash = hash_of(n);

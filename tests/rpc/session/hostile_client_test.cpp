@@ -213,6 +213,119 @@ TEST(HostileClient, EveryCancelReachesItsCall) {
   }
 }
 
+TEST(HostileClient, TimeoutsOfEverySize) {
+  RawClient client;
+  client.open();
+  client.open_machine();
+  auto synchronize = [&](int64_t timeout, int64_t own) {
+    client.send([=](FlatBufferBuilder& b) { return wire::CreateSynchronize(b, 0, own); }, {}, 0,
+                timeout);
+    return client.next();
+  };
+  for (const int64_t none : {INT64_MIN, int64_t{-1}, INT64_MAX, (int64_t{1} << 60) + 1}) {
+    EXPECT_EQ(synchronize(none, none), wire::Answer::Done) << none;
+  }
+  const std::pair<int64_t, int64_t> passed[] = {{0, -1}, {-1, 0}, {0, INT64_MAX}, {INT64_MAX, 0}};
+  for (const auto& [timeout, own] : passed) {
+    EXPECT_EQ(synchronize(timeout, own), wire::Answer::Failure) << timeout << " " << own;
+    EXPECT_EQ(client.failure().fault, PlatformFault::kTimeout);
+  }
+  // Nothing is begun for whom nobody waits, and what was to be used up is used up.
+  client.send([](FlatBufferBuilder& b) { return wire::CreateCallDirect(b, 1, "spin"); }, {}, 0, 0);
+  ASSERT_EQ(client.next(), wire::Answer::Failure);
+  EXPECT_EQ(client.failure().fault, PlatformFault::kTimeout);
+  client.send([](FlatBufferBuilder& b) { return wire::CreateBeginBlob(b, 9, 0); });
+  client.send([](FlatBufferBuilder& b) { return wire::CreateLoadModule(b, 9, 9); }, {}, 0, 0);
+  ASSERT_EQ(client.next(), wire::Answer::Failure);
+  EXPECT_EQ(client.failure().fault, PlatformFault::kTimeout);
+  client.send([](FlatBufferBuilder& b) { return wire::CreateLoadModule(b, 9, 9); });
+  ASSERT_EQ(client.next(), wire::Answer::Failure);
+  EXPECT_NE(client.failure().to_string().find("no blob 9"), std::string::npos);
+  // One that has no answer has no time, and is not cancelled.
+  client.send(allocate(5, 16), {}, 0, 0);
+  client.send([&](FlatBufferBuilder& b) { return wire::CreateCancel(b, client.sent() + 2); });
+  client.send(allocate(6, 16));
+  EXPECT_EQ(synchronize(-1, -1), wire::Answer::Done);
+}
+
+TEST(HostileClient, CapturesThatMakeNoSense) {
+  RawClient client;
+  client.open();
+  client.open_machine();
+  struct Drawn {
+    bool anew;
+    std::vector<int32_t> kernels;
+    int64_t calls;
+    std::vector<uint8_t> held, dropped;
+  };
+  auto call = [&](const Drawn& drawn) {
+    client.send([&](FlatBufferBuilder& b) {
+      const auto capture = wire::CreateCaptureDirect(b, drawn.anew, &drawn.kernels, drawn.calls,
+                                                     &drawn.held, &drawn.dropped);
+      const std::vector<flatbuffers::Offset<wire::Value>> none;
+      return wire::CreateCallDirect(b, 1, "main", &none, 1, 1, false, 0, capture);
+    });
+    return client.next();
+  };
+  auto expect_refused = [&](const Drawn& drawn, const char* part) {
+    ASSERT_EQ(call(drawn), wire::Answer::Failure) << part;
+    EXPECT_FALSE(client.reply().answer_as_Failure()->fatal());
+    EXPECT_NE(client.failure().to_string().find(part), std::string::npos)
+        << client.failure().to_string();
+  };
+  expect_refused({false, {}, 0, {}, {}}, "has not begun");
+  expect_refused({true, {0}, 0, {}, {}}, "the executable has not");
+  expect_refused({true, {INT32_MIN}, 0, {}, {}}, "the executable has not");
+  expect_refused({true, {}, INT64_MIN, {}, {}}, "negative number of calls");
+  expect_refused({true, {}, 0, std::vector<uint8_t>(31), {}}, "no SHA-256s");
+  expect_refused({true, {}, 0, {}, std::vector<uint8_t>(33)}, "no SHA-256s");
+  EXPECT_EQ(call({true, {}, INT64_MAX, std::vector<uint8_t>(3200), std::vector<uint8_t>(64)}),
+            wire::Answer::Result);
+  EXPECT_EQ(call({false, {}, 0, {}, {}}), wire::Answer::Result);
+}
+
+TEST(HostileClient, CancelsOfAnything) {
+  RawClient client;
+  client.open();
+  auto cancel = [&](uint64_t id) {
+    client.send([=](FlatBufferBuilder& b) { return wire::CreateCancel(b, id); });
+  };
+  for (const uint64_t id : {uint64_t{0}, uint64_t{1}, uint64_t{2}, ~uint64_t{0}}) cancel(id);
+  for (uint64_t id = 0; id < 3000; ++id) cancel(id << 20);
+  client.synchronize();
+  EXPECT_EQ(client.next(), wire::Answer::Done);
+}
+
+TEST(HostileClient, ReleasesOfManyNames) {
+  RawClient client;
+  client.open();
+  auto release = [&](wire::HandleKind kind, uint64_t id, uint32_t count) {
+    client.send([=](FlatBufferBuilder& b) { return wire::CreateRelease(b, kind, id, count); });
+  };
+  for (const uint64_t id : {5, 7, 65'541, 65'542}) client.send(allocate(id, 16));
+  release(wire::HandleKind::Buffer, 5, 0);
+  release(wire::HandleKind::Buffer, 6, rpc::kMostNames);
+  release(wire::HandleKind::Buffer, ~uint64_t{0} - 1, 2);
+  release(wire::HandleKind::Stream, 0, 10);
+  client.synchronize();
+  EXPECT_EQ(client.next(), wire::Answer::Done);
+  auto fill = [&](uint64_t id) {
+    client.send([=](FlatBufferBuilder& b) { return wire::CreateFillZero(b, 0, id, 0, 16); });
+  };
+  fill(5);
+  client.synchronize();
+  EXPECT_EQ(client.next(), wire::Answer::Done);
+  fill(7);
+  client.expect_refused("no buffer 7");
+  fill(65'541);
+  client.expect_refused("no buffer 65541");
+  fill(65'542);
+  client.synchronize();
+  EXPECT_EQ(client.next(), wire::Answer::Done);
+  release(wire::HandleKind::Buffer, 1, rpc::kMostNames + 1);
+  client.expect_refused("one may have 65536");
+}
+
 TEST(HostileClient, ASharedStringOrVectorIsCountedEachTime) {
   auto load = [](uint64_t id, int entries) {
     return [=](FlatBufferBuilder& b) {

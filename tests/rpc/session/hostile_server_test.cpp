@@ -3,7 +3,9 @@
 
 #include <functional>
 
+#include "conformance/programs.h"
 #include "rpc/session/wire.h"
+#include "runtime/capture.h"
 #include "small_program.h"
 #include "support/expect_error.h"
 #include "support/memory_channel.h"
@@ -96,6 +98,169 @@ TEST(HostileServer, RepliesOutOfOrder) {
     server.done(2, sequence);
     EXPECT_EQ(fault_of(session->synchronize(kDefaultStream)), PlatformFault::kProtocol);
     EXPECT_EQ(fault_of(session->synchronize(kDefaultStream)), PlatformFault::kProtocol);
+  }
+}
+
+// The next frame of the client; what it asks for lies in `head`.
+const wire::Requests* next_frame(rpc::Channel& channel, std::vector<std::byte>& head) {
+  uint64_t payload = 0;
+  EXPECT_TRUE(channel.receive(head, payload, rpc::Clock::now() + 5s));
+  std::vector<std::byte> bytes(payload);
+  EXPECT_TRUE(channel.receive_payload(bytes, {}));
+  return rpc::verified<wire::Requests>(head);
+}
+
+TEST(HostileServer, WhoDoesNotAnswerIsNotWaitedFor) {
+  RawServer server;
+  auto session = server.open(rpc::kCapabilityMachine);
+  server.done(4);  // a blob has two requests and no answer
+  auto machine = session->open_machine(std::make_shared<const Executable>(small_program()));
+  ASSERT_TRUE(machine) << machine.error().to_string();
+  const auto start = rpc::Clock::now();
+  auto called = (*machine)->call("main", {}, start + 80ms);
+  EXPECT_EQ(fault_of(called), PlatformFault::kTimeout);
+  EXPECT_LT(rpc::Clock::now() - start, 580ms);
+  EXPECT_EQ(fault_of(session->synchronize(kDefaultStream, rpc::Clock::now() + 80ms)),
+            PlatformFault::kTimeout);
+  // What it was told: how long somebody waits, and what nobody wants any more.
+  std::vector<std::byte> head;
+  const wire::Requests* frame = nullptr;
+  do {
+    frame = next_frame(server.channel(), head);
+    ASSERT_TRUE(frame);
+  } while (frame->list()->Get(0)->body_type() != wire::Body::Call);
+  const wire::Request& call = *frame->list()->Get(0);
+  EXPECT_GT(call.timeout(), 0);
+  EXPECT_LE(call.timeout(), 80'000'000);
+  const uint64_t first = call.body_as_Call()->first();
+  frame = next_frame(server.channel(), head);
+  ASSERT_TRUE(frame && frame->list()->size() == 2);
+  const auto* release = frame->list()->Get(0)->body_as_Release();
+  ASSERT_TRUE(release);
+  EXPECT_EQ(release->kind(), wire::HandleKind::Buffer);
+  EXPECT_EQ(release->id(), first);
+  EXPECT_EQ(release->count(), rpc::kMostNames);
+  // Whatever it says of them now is dropped.
+  const auto result = [](FlatBufferBuilder& b) {
+    const std::vector<int64_t> sizes = {4, -1};
+    return wire::CreateResultDirect(b, wire::CreateValue(b, wire::ValueKind::Tensor, 77, 99, -5),
+                                    &sizes);
+  };
+  const uint64_t id = frame->first() - 1;
+  server.reply(id, result, std::vector<std::byte>(64));
+  server.reply(
+      id, [](FlatBufferBuilder& b) { return wire::CreateData(b, 5, true); },
+      std::vector<std::byte>(64));
+  server.done(id + 2);
+  server.done(id + 3);
+  EXPECT_TRUE(session->synchronize(kDefaultStream));
+}
+
+class Sink final : public runtime::CaptureSink {
+ public:
+  bool has(const std::string& hash) noexcept override { return given.contains(hash); }
+  Status content(const std::string& hash, const HostTensor&, bool) noexcept override {
+    given.insert(hash);
+    return {};
+  }
+  Status call(runtime::CapturedCall) noexcept override {
+    ++calls;
+    return {};
+  }
+  std::set<std::string> given;
+  int calls = 0;
+};
+
+// What a server sends in front of a result, with a good one in `send`.
+PlatformFault capture(const std::function<void(RawServer&, uint64_t)>& send, Sink& sink,
+                      bool captures = true) {
+  RawServer server;
+  auto session = server.open(rpc::kCapabilityMachine | rpc::kCapabilityCapture);
+  server.done(4);
+  auto machine =
+      session->open_machine(std::make_shared<const Executable>(chain_program(native_blob())));
+  EXPECT_TRUE(machine);
+  if (captures) EXPECT_TRUE((*machine)->set_capture({}, &sink));
+  send(server, 5);
+  server.reply(5, [](FlatBufferBuilder& b) {
+    return wire::CreateResult(b, wire::CreateValue(b, wire::ValueKind::Nothing));
+  });
+  return fault_of((*machine)->call("main", {}));
+}
+
+TEST(HostileServer, CapturesThatMakeNoSense) {
+  const std::vector<int64_t> shape = {2};
+  const HostTensor tensor = HostTensor::zeros(DType::kF32, {2});
+  const Sha256Digest digest = *rpc::digest_of(content_hash(tensor));
+  const std::vector<uint8_t> hash(digest.begin(), digest.end());
+  std::vector<uint8_t> hashes;  // of two inputs and an output
+  for (int i = 0; i < 3; ++i) hashes.insert(hashes.end(), hash.begin(), hash.end());
+  auto content = [&](std::vector<uint8_t> name, uint8_t dtype, std::vector<int64_t> dims,
+                     int64_t offset, bool last, size_t bytes, uint64_t unpacked = 0) {
+    return [=](RawServer& server, uint64_t id) {
+      server.reply(
+          id,
+          [&](FlatBufferBuilder& b) {
+            return wire::CreateContentDirect(b, &name, dtype, &dims, offset, last, unpacked);
+          },
+          std::vector<std::byte>(bytes));
+    };
+  };
+  auto called = [&](int32_t site, std::vector<int64_t> scalars, bool kept,
+                    std::vector<uint8_t> before, std::vector<uint8_t> after,
+                    std::vector<uint8_t> names) {
+    return [=](RawServer& server, uint64_t id) {
+      server.reply(id, [&](FlatBufferBuilder& b) {
+        return wire::CreateCapturedDirect(b, site, 0, &scalars, kept, &before, &after, &names);
+      });
+    };
+  };
+  const uint8_t f32 = static_cast<uint8_t>(DType::kF32);
+  const auto good = content(hash, f32, shape, 0, true, 8);
+  const auto good_call = called(0, {2}, true, {1, 1, 0}, {0, 0, 3}, hashes);
+  Sink sink;
+  EXPECT_EQ(capture([&](RawServer& s, uint64_t id) { good(s, id), good_call(s, id); }, sink),
+            PlatformFault::kNone);
+  EXPECT_EQ(sink.calls, 1);
+  EXPECT_EQ(sink.given.size(), 1U);
+  EXPECT_EQ(capture(good, sink, false), PlatformFault::kProtocol) << "nobody asked for it";
+  const std::function<void(RawServer&, uint64_t)> bad[] = {
+      content({1, 2}, f32, shape, 0, true, 8),
+      content(std::vector<uint8_t>(32), f32, shape, 0, true, 8),
+      content(hash, 200, shape, 0, true, 8),
+      content(hash, f32, {-2}, 0, true, 8),
+      content(hash, f32, {INT64_MAX, INT64_MAX}, 0, false, 8),
+      content(hash, f32, std::vector<int64_t>(100, 1), 0, true, 4),
+      content(hash, f32, shape, 4, true, 4),
+      content(hash, f32, shape, 0, false, 8),
+      content(hash, f32, shape, 0, true, 4),
+      content(hash, f32, shape, 0, false, 0),
+      content(hash, f32, shape, 0, true, 16),
+      content(hash, f32, shape, 0, true, 4, 8),
+      called(0, {2}, true, {1, 1, 0}, {0, 0, 1}, hashes),  // which never came
+      [&](RawServer& s, uint64_t id) {
+        content(hash, f32, shape, 0, false, 4)(s, id);
+        called(0, {2}, false, {0, 0, 0}, {0, 0, 0}, {})(s, id);
+      },
+      [&](RawServer& s, uint64_t id) {
+        good(s, id);
+        called(0, {2}, true, {1, 1, 1}, {0, 0, 0}, hashes)(s, id);
+      },
+      [&](RawServer& s, uint64_t id) {
+        good(s, id);
+        called(0, {2}, true, {1, 1, 0}, {0, 0, 1}, hash)(s, id);
+      },
+      called(-1, {2}, false, {0, 0, 0}, {0, 0, 0}, {}),
+      called(99, {2}, false, {0, 0, 0}, {0, 0, 0}, {}),
+      called(0, {2}, false, {0, 0}, {0, 0, 0}, {}),
+      called(0, {2}, false, {0, 0, 0}, {}, {}),
+      called(0, {}, false, {0, 0, 0}, {0, 0, 0}, {}),
+      called(0, {2}, false, {0, 0, 0}, {0, 0, 0}, {1, 2, 3}),
+  };
+  for (size_t i = 0; i < std::size(bad); ++i) {
+    Sink fresh;
+    EXPECT_EQ(capture(bad[i], fresh), PlatformFault::kProtocol) << i;
+    EXPECT_EQ(fresh.calls, 0) << i;
   }
 }
 

@@ -20,10 +20,11 @@ class RawClient {
 
   // One request in a frame of its own; its id is `id`, or else the next one.
   template <class Make>
-  void send(Make&& make, std::vector<std::byte> payload = {}, uint64_t id = 0) {
+  void send(Make&& make, std::vector<std::byte> payload = {}, uint64_t id = 0,
+            int64_t timeout = -1) {
     flatbuffers::FlatBufferBuilder builder;
     const auto body = make(builder);
-    const auto request = rpc::wire::CreateRequest(builder, type_of(body), body.Union());
+    const auto request = rpc::wire::CreateRequest(builder, type_of(body), body.Union(), timeout);
     const auto list = builder.CreateVector(&request, 1);
     if (id == 0) id = ++sent_;
     builder.Finish(rpc::wire::CreateRequests(builder, id, list));

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include <functional>
 #include <future>
 
 #include "client.h"
@@ -126,6 +127,63 @@ TEST(Deadlines, PassWhileAnotherThreadsBytesAreNotTaken) {
   server.kill(SIGKILL);
   expect_fault(run.get(), PlatformFault::kLost, {});
   expect_fault(upload.get(), PlatformFault::kLost, {});
+}
+
+// About 13 MB a second.
+const testing::Fault kThrottle{milliseconds(5), 64 << 10};
+
+// Ends `request` after 300 ms, and it must be over within a second of that.
+Status interrupt(RemoteSession& session, const std::function<Status()>& request) {
+  std::atomic<bool> flag = false;
+  session.set_interrupt([&] { return flag.load(); });
+  auto setter = std::async(std::launch::async, [&] {
+    std::this_thread::sleep_for(milliseconds(300));
+    flag = true;
+  });
+  const auto start = Clock::now();
+  Status status = request();
+  EXPECT_LT(Clock::now() - start, milliseconds(300) + kSlack);
+  setter.get();
+  session.set_interrupt({});
+  return status;
+}
+
+TEST(Deadlines, AnUploadIsInterruptedAndTheSessionGoesOn) {
+  ServerProcess server("127.0.0.1:0", {});
+  testing::FaultProxy proxy(server.place(), {{kThrottle, {}}});
+  Client client(proxy.place());
+  ASSERT_TRUE(client.session);
+  constexpr int64_t kBytes = 64 << 20;
+  const auto buffer = BufferId(client.session->new_handle());
+  ASSERT_TRUE(client.session->allocate(buffer, kBytes));
+  const std::vector<std::byte> bytes(kBytes, std::byte{7});
+  Status written = interrupt(
+      *client.session, [&] { return client.session->write(kDefaultStream, {buffer, 0}, bytes); });
+  expect_fault(written, PlatformFault::kCancelled, {});
+  // The part that was on its way arrives, whole.
+  std::vector<std::byte> back(1 << 10);
+  Status read =
+      client.session->read(kDefaultStream, {buffer, 0}, back, Clock::now() + milliseconds(20'000));
+  ASSERT_TRUE(read) << read.error().to_string();
+  EXPECT_EQ(back, std::vector<std::byte>(back.size(), std::byte{7}));
+  EXPECT_TRUE(client.run("fine"));
+}
+
+TEST(Deadlines, AReadIsInterruptedAndTheRestStaysThere) {
+  ServerProcess server("127.0.0.1:0", {});
+  testing::FaultProxy proxy(server.place(), {{{}, kThrottle}});
+  Client client(proxy.place());
+  ASSERT_TRUE(client.session);
+  constexpr int64_t kBytes = 128 << 20;
+  const auto buffer = BufferId(client.session->new_handle());
+  ASSERT_TRUE(client.session->allocate(buffer, kBytes));
+  std::vector<std::byte> back(kBytes);
+  Status read = interrupt(*client.session,
+                          [&] { return client.session->read(kDefaultStream, {buffer, 0}, back); });
+  expect_fault(read, PlatformFault::kCancelled, {});
+  Status done = client.session->synchronize(kDefaultStream, Clock::now() + milliseconds(20'000));
+  EXPECT_TRUE(done) << done.error().to_string();
+  EXPECT_LT(proxy.passed_down(), kBytes / 2);
 }
 
 TEST(Deadlines, PassOnAThrottledWayAndTheSessionGoesOn) {

@@ -54,6 +54,11 @@ void AttendedLink::end_work() noexcept {
   last_work_ = Clock::now();
 }
 
+void AttendedLink::look() noexcept {
+  std::unique_lock held(lock_);
+  if (may_read_ahead()) read_ahead(held, Clock::now());
+}
+
 Status AttendedLink::receive(std::vector<std::byte>& head, uint64_t& payload_bytes,
                              runtime::Deadline deadline) noexcept {
   std::unique_lock held(lock_);
@@ -63,6 +68,7 @@ Status AttendedLink::receive(std::vector<std::byte>& head, uint64_t& payload_byt
   if (!ahead_.empty()) {
     head = std::move(ahead_.front().head);
     payload_left_ = payload_bytes = ahead_.front().payload;
+    arrived_ = ahead_.front().arrived;
     ahead_bytes_ -= head.size();
     ahead_.pop_front();
     return {};
@@ -70,6 +76,7 @@ Status AttendedLink::receive(std::vector<std::byte>& head, uint64_t& payload_byt
   held.unlock();
   TAPML_TRY(channel_.receive(head_, payload_bytes, deadline));
   head.swap(head_);
+  arrived_ = Clock::now();
   held.lock();
   payload_left_ = payload_bytes;
   return {};
@@ -113,7 +120,7 @@ void AttendedLink::attend() noexcept {
       sign = now;
       keep_alive(held);
     } else if (working_ && works_ == seen && may_read_ahead()) {
-      read_ahead(held);
+      read_ahead(held, Clock::now() + kLook);
     } else {
       seen = works_;
       changed_.wait_for(held, kWorkTick);
@@ -137,7 +144,7 @@ void AttendedLink::keep_alive(std::unique_lock<std::mutex>& held) noexcept {
 
 bool AttendedLink::may_read_ahead() const noexcept {
   // What lies in the channel first must be a head.
-  return !error_ && payload_left_ == 0 && ahead_.size() < kAheadFrames &&
+  return !error_ && !attendant_reads_ && payload_left_ == 0 && ahead_.size() < kAheadFrames &&
          ahead_bytes_ < kAheadBytes && (ahead_.empty() || ahead_.back().payload == 0);
 }
 
@@ -147,16 +154,18 @@ void AttendedLink::look_for_cancel(std::span<const std::byte> head) noexcept {
   if (const auto* body = frame->list()->Get(0)->body_as_Cancel()) cancel(body->request());
 }
 
-// Receives for a while, or one frame. Whoever serves the session waits meanwhile.
-void AttendedLink::read_ahead(std::unique_lock<std::mutex>& held) noexcept {
+// Receives until then, or one frame. Whoever else wants to receive waits meanwhile.
+void AttendedLink::read_ahead(std::unique_lock<std::mutex>& held,
+                              Clock::time_point until) noexcept {
   attendant_reads_ = true;
   held.unlock();
   uint64_t bytes = 0;
-  Status status = channel_.receive(head_, bytes, Clock::now() + kLook);
+  Status status = channel_.receive(head_, bytes, until);
   Frame frame;
   if (status) {
     frame.head.swap(head_);
     frame.payload = bytes;
+    frame.arrived = Clock::now();
     look_for_cancel(frame.head);
   }
   held.lock();

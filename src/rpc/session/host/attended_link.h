@@ -26,17 +26,19 @@ class AttendedLink final : public ServerLink {
               runtime::Deadline deadline) noexcept override;
   void begin_work() noexcept override;
   void end_work() noexcept override;
+  void look() noexcept override;
 
  private:
   // A frame that the attendant read ahead.
   struct Frame {
     std::vector<std::byte> head;
     uint64_t payload = 0;  // bytes of it, still in the channel
+    Clock::time_point arrived;
   };
 
   void attend() noexcept;
   bool may_read_ahead() const noexcept;
-  void read_ahead(std::unique_lock<std::mutex>& held) noexcept;
+  void read_ahead(std::unique_lock<std::mutex>& held, Clock::time_point until) noexcept;
   void keep_alive(std::unique_lock<std::mutex>& held) noexcept;
   void look_for_cancel(std::span<const std::byte> head) noexcept;
 
