@@ -180,7 +180,9 @@ PlatformFault capture(const std::function<void(RawServer&, uint64_t)>& send, Sin
   auto machine =
       session->open_machine(std::make_shared<const Executable>(chain_program(native_blob())));
   EXPECT_TRUE(machine);
-  if (captures) EXPECT_TRUE((*machine)->set_capture({}, &sink));
+  if (captures) {
+    EXPECT_TRUE((*machine)->set_capture({}, &sink));
+  }
   send(server, 5);
   server.reply(5, [](FlatBufferBuilder& b) {
     return wire::CreateResult(b, wire::CreateValue(b, wire::ValueKind::Nothing));
