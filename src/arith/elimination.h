@@ -11,8 +11,11 @@ namespace tapml::arith {
 // One search: its effort counts down over all calls.
 class Elimination {
  public:
-  Elimination(const AtomTable& atoms, const Facts& facts, const Prover& prover)
-      : atoms_(atoms), facts_(facts), prover_(prover), witnesses_(facts.witnesses(atoms)) {}
+  Elimination(const AtomTable& atoms, const Facts& facts)
+      : atoms_(atoms),
+        facts_(facts),
+        prover_(Prover::remembering(atoms, facts)),
+        witnesses_(facts.witnesses(atoms)) {}
 
   // Whether a lower bound of p is found that is at least `goal`.
   bool reaches(const Polynomial& p, int64_t goal);
@@ -36,7 +39,7 @@ class Elimination {
 
   const AtomTable& atoms_;
   const Facts& facts_;
-  const Prover& prover_;
+  const Prover prover_;
   Witnesses& witnesses_;
   bool decides_ = true;  // only whether the goal is reached counts, not what is below it
   std::vector<AtomId> eliminated_;

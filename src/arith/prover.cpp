@@ -9,8 +9,17 @@ namespace tapml::arith {
 
 Range Prover::interval(AtomId id) const {
   const Atom& atom = atoms_[id];
+  // Operands share operands: as a tree they may be very large.
+  if (!remembers_ || atom.args.empty()) return interval_of(atom, facts_.find(id));
+  if (const auto known = intervals_.find(id); known != intervals_.end()) return known->second;
+  const Range range = interval_of(atom, facts_.find(id));
+  intervals_.emplace(id, range);
+  return range;
+}
+
+Range Prover::interval_of(const Atom& atom, const AtomFacts* known) const {
   Range range = dtype_range(atom.expr.dtype());
-  if (const AtomFacts* known = facts_.find(id)) range = intersect(range, known->range);
+  if (known) range = intersect(range, known->range);
   if (atom.args.size() != 2) {
     if (atom.kind() == ExprKind::kCast) {
       const PrimExpr& from = atom.expr.operand(0);
@@ -70,14 +79,14 @@ bool Prover::nonnegative(const Polynomial& p) const {
   if (!p.valid()) return false;
   if (p.is_constant()) return p.constant() >= 0;
   if (interval(p).lo >= 0) return true;
-  return Elimination(atoms_, facts_, *this).reaches(p, 0);
+  return Elimination(atoms_, facts_).reaches(p, 0);
 }
 
 int64_t Prover::lower(const Polynomial& p) const {
   if (!p.valid()) return Range::kNegInf;
   Range quick = interval(p);
   if (quick.is_point()) return quick.lo;
-  return std::max(quick.lo, Elimination(atoms_, facts_, *this).lower(p));
+  return std::max(quick.lo, Elimination(atoms_, facts_).lower(p));
 }
 
 int64_t Prover::upper(const Polynomial& p) const { return (-Range::at_least(lower(-p))).hi; }

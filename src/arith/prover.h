@@ -1,6 +1,8 @@
 // Bounds and signs of polynomials from facts.
 #pragma once
 
+#include <unordered_map>
+
 #include "arith/atoms.h"
 #include "arith/facts.h"
 
@@ -9,6 +11,13 @@ namespace tapml::arith {
 class Prover {
  public:
   Prover(const AtomTable& atoms, const Facts& facts) : atoms_(atoms), facts_(facts) {}
+  // The same, remembering the intervals of atoms: for many questions in a row, between which no
+  // fact is added.
+  static Prover remembering(const AtomTable& atoms, const Facts& facts) {
+    Prover prover(atoms, facts);
+    prover.remembers_ = true;
+    return prover;
+  }
 
   // By interval arithmetic alone: fast, and blind to what terms share.
   Range interval(const Polynomial& p) const;
@@ -32,9 +41,12 @@ class Prover {
 
  private:
   bool divisible_for_all_residues(const Polynomial& p, int64_t divisor) const;
+  Range interval_of(const Atom& atom, const AtomFacts* known) const;
 
   const AtomTable& atoms_;
   const Facts& facts_;
+  bool remembers_ = false;
+  mutable std::unordered_map<AtomId, Range> intervals_;  // of atoms that have operands
 };
 
 }  // namespace tapml::arith
