@@ -211,14 +211,14 @@ INSTANTIATE_TEST_SUITE_P(Platforms, DrawingEngine, ::testing::Values("cpu", "ope
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(OptionalDraw, IsLeftOutWithoutF64) {
-  auto session = testing::open_session("opencl");
-  if (!session) GTEST_SKIP() << "opencl is not here";
+  auto session = testing::open_session("vulkan");
+  if (!session) GTEST_SKIP() << "vulkan is not here";
   const testing::GoldenModel golden = testing::golden_model("one_layer");
   std::vector<pipeline::LeftOut> left_out;
   pipeline::ImplementOptions options;
   options.left_out = &left_out;
   auto executable = pipeline::compile(
-      golden.model.module, target::parse_target("opencl:for=adreno-740,subgroups=0"), options);
+      golden.model.module, target::parse_target("vulkan:for=adreno-740,subgroups=0"), options);
   ASSERT_EQ(left_out.size(), 1u);
   EXPECT_EQ(left_out[0].function, "draw");
   EXPECT_NE(left_out[0].reason.find("draw_token"), std::string::npos);
