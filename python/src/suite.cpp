@@ -140,7 +140,7 @@ CarvedSuite carve_model(const py::object& given, const py::object& device,
     settings.cache = cache;
     auto compiled = compile(model.loaded->files.module, open->target(), settings, open);
     auto engine = unwrap(llm::Engine::create(app::open_capturing(*session, compiled->executable),
-                                             model.loaded->files.weights));
+                                             model.loaded->files.weights, {.samples_there = true}));
     if (!session->local()) carving.held = &model.loaded->files.weights;
     if (reference) {
       carving.weights = &model.loaded->files.weights;

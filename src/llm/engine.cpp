@@ -141,7 +141,7 @@ Status Engine::set_sampler(const SamplerOptions& options) {
 
 Result<int32_t> Engine::sample(const Tensor& logits) {
   // A call of `sample` far away would be one more wait for the same token.
-  if (state_->sampler.temperature > 0 || !state_->vm) return state_->draw(logits);
+  if (state_->sampler.temperature > 0 || !state_->samples_there) return state_->draw(logits);
   TAPML_ASSIGN(const HostTensor tokens, state_->likeliest(logits));
   return tokens.values<int32_t>()[0];
 }

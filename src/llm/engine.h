@@ -22,6 +22,9 @@ struct EngineOptions {
   int64_t first_capacity = 512;
   // Longer inputs pass in pieces of so many tokens, which bounds the memory of attention.
   int64_t prefill_chunk = 512;
+  // The likeliest token is chosen by the model's `sample` also where the machine is remote, at the
+  // price of one more call: all kernels of a run are called there.
+  bool samples_there = false;
 };
 
 struct GenerateOptions {
@@ -59,7 +62,7 @@ class Engine {
                                                 const std::map<std::string, HostTensor>& weights,
                                                 const EngineOptions& options = {});
   // The same on a machine, which may be remote: then a decode step is one call and one read, and
-  // the likeliest token is chosen here.
+  // the likeliest token is chosen here, unless the options say otherwise.
   static Result<std::unique_ptr<Engine>> create(std::unique_ptr<runtime::Machine> machine,
                                                 const std::map<std::string, HostTensor>& weights,
                                                 const EngineOptions& options = {});

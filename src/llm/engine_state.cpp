@@ -136,7 +136,7 @@ Result<Tensor> Engine::State::step(const char* function, std::span<Sequence* con
   args.insert(args.end(), weights.begin(), weights.end());
   Value result;
   // Far away, reading is one more wait: the logits come with the result.
-  if (vm || !read) {
+  if (samples_there || !read) {
     TAPML_ASSIGN(result, machine->call(function, args));
   } else {
     TAPML_ASSIGN(auto both, machine->call_and_read(function, args, 0));
@@ -151,7 +151,7 @@ Result<Tensor> Engine::State::step(const char* function, std::span<Sequence* con
   std::copy(fields->begin() + 1, fields->end(), pools.begin());
   for (Sequence* sequence : sequences) sequence->length += count;
   const Tensor& logits = *fields->front().tensor();
-  if (!vm && read) {
+  if (!samples_there && read) {
     read_tensor = logits;
     read_version = logits.storage->version();
     read_generation = session.generation();

@@ -50,6 +50,7 @@ struct Engine::State {
       : session(runs->session()),
         machine(std::move(runs)),
         vm(dynamic_cast<runtime::VirtualMachine*>(machine.get())),
+        samples_there(vm || options.samples_there),
         model(machine->executable().model),
         capacity(options.capacity ? options.capacity : model.context),
         prefill_chunk(options.prefill_chunk),
@@ -82,6 +83,7 @@ struct Engine::State {
   runtime::Session& session;
   std::unique_ptr<runtime::Machine> machine;
   runtime::VirtualMachine* vm;  // null: the machine is remote
+  const bool samples_there;     // by the model's `sample`
   const ModelInterface& model;
   int64_t capacity, prefill_chunk;
   PageAllocator allocator;
