@@ -65,7 +65,7 @@ class Engine {
                                                 const std::map<std::string, HostTensor>& weights,
                                                 const EngineOptions& options = {});
   // The same on a machine, which may be remote: then a decode step is one call and one read, and
-  // the likeliest token is chosen here.
+  // the likeliest token is chosen here, unless the options say otherwise.
   static Result<std::unique_ptr<Engine>> create(std::unique_ptr<runtime::Machine> machine,
                                                 const std::map<std::string, HostTensor>& weights,
                                                 const EngineOptions& options = {});
