@@ -22,7 +22,7 @@
 namespace tapml::topdown {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 
 // A session of the cpu for the kernels under test; the source has its own.
 struct Platforms {
@@ -249,7 +249,7 @@ TEST(Localize, ACallOfNaNStaysTheWorstOne) {
   const std::string victim = norm_of_prompts(*options.suite);
   options.repeats = 1;
   options.rewrite = [&](const std::string& name, tir::PrimFuncRef scheduled) {
-    return name == victim ? scaled_when_long(*scheduled, 3, kNaN) : scheduled;
+    return name == victim ? scaled_when_long(*scheduled, 3, kNotANumber) : scheduled;
   };
   const Localization found = localized(options);
   ASSERT_EQ(culprits_of(found), std::set<std::string>{victim});

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "pipeline/compile.h"
 #include "runtime/vm.h"
 #include "support/sessions.h"
 #include "text/parser.h"
