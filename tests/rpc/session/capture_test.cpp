@@ -1,4 +1,6 @@
 // What a machine beside a remote device captures is what one here does, sent once.
+#include "runtime/capture.h"
+
 #include <gtest/gtest.h>
 
 #include <future>
@@ -6,7 +8,6 @@
 #include "conformance/programs.h"
 #include "rpc/session/client_session.h"
 #include "rpc/session/host/zstd.h"
-#include "runtime/capture.h"
 #include "runtime/local_session.h"
 #include "runtime/vm.h"
 #include "slow_device.h"
