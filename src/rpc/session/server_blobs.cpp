@@ -118,7 +118,7 @@ Result<bool> ServerCore::handle(const wire::FindBlob& request) noexcept {
 Result<bool> ServerCore::handle(const wire::WriteContent& request) noexcept {
   TAPML_TRY(known(HandleKind::Stream, request.stream()));
   TAPML_ASSIGN(const runtime::BufferRange to,
-               place(request.buffer(), request.offset(), request.bytes(), "write"));
+               place_to(request.buffer(), request.offset(), request.bytes(), "write"));
   const auto hash = digest_of(request.hash());
   if (!hash) return fail(internal_error("the hash of a content is no SHA-256"));
   TAPML_TRY(awaited());
@@ -132,8 +132,9 @@ Result<bool> ServerCore::handle(const wire::WriteContent& request) noexcept {
 Status ServerCore::handle(const wire::WriteBlob& request) noexcept {
   TAPML_ASSIGN(const std::vector<std::byte> bytes, take_blob(request.blob()));
   TAPML_TRY(known(HandleKind::Stream, request.stream()));
-  TAPML_ASSIGN(const runtime::BufferRange to, place(request.buffer(), request.offset(),
-                                                    static_cast<int64_t>(bytes.size()), "write"));
+  TAPML_ASSIGN(
+      const runtime::BufferRange to,
+      place_to(request.buffer(), request.offset(), static_cast<int64_t>(bytes.size()), "write"));
   return session_->write(StreamId{request.stream()}, to, bytes);
 }
 

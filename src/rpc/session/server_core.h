@@ -115,6 +115,9 @@ class ServerCore {
   // The range in the session's own names.
   Result<runtime::BufferRange> place(uint64_t buffer, int64_t offset, int64_t size,
                                      const char* what) noexcept;
+  // The same of a range that is about to be written: what was captured of it holds no more.
+  Result<runtime::BufferRange> place_to(uint64_t buffer, int64_t offset, int64_t size,
+                                        const char* what) noexcept;
 
   // Failures.
   Status surface() noexcept;         // what one-way requests left behind

@@ -94,12 +94,19 @@ Result<BufferRange> ServerCore::place(uint64_t id, int64_t offset, int64_t size,
   return BufferRange{storage->buffer(), offset};
 }
 
+Result<BufferRange> ServerCore::place_to(uint64_t id, int64_t offset, int64_t size,
+                                         const char* what) noexcept {
+  TAPML_ASSIGN(const BufferRange range, place(id, offset, size, what));
+  buffers_.at(id)->written(offset, size);
+  return range;
+}
+
 Status ServerCore::handle(const wire::Write& request) noexcept {
   const StreamId stream{request.stream()};
   const auto* bytes = request.bytes();
   const uint64_t unpacked = bytes ? 0 : request.unpacked();
   const uint64_t size = bytes ? bytes->size() : unpacked > 0 ? unpacked : payload_;
-  auto to = place(request.buffer(), request.offset(), static_cast<int64_t>(size), "write");
+  auto to = place_to(request.buffer(), request.offset(), static_cast<int64_t>(size), "write");
   Status status = known(HandleKind::Stream, request.stream());
   if (status && !to) status = fail(to.error());
   if (status && unpacked > 0) status = check_packed(size, size);
@@ -139,14 +146,14 @@ Status ServerCore::handle(const wire::Copy& request) noexcept {
   TAPML_ASSIGN(const BufferRange from,
                place(request.from(), request.from_offset(), request.size(), "copy"));
   TAPML_ASSIGN(const BufferRange to,
-               place(request.to(), request.to_offset(), request.size(), "copy"));
+               place_to(request.to(), request.to_offset(), request.size(), "copy"));
   return session_->copy(StreamId{request.stream()}, from, to, request.size());
 }
 
 Status ServerCore::handle(const wire::FillZero& request) noexcept {
   TAPML_TRY(known(HandleKind::Stream, request.stream()));
   TAPML_ASSIGN(const BufferRange to,
-               place(request.buffer(), request.offset(), request.size(), "fill"));
+               place_to(request.buffer(), request.offset(), request.size(), "fill"));
   return session_->fill_zero(StreamId{request.stream()}, to, request.size());
 }
 
@@ -159,6 +166,7 @@ Status ServerCore::handle(const wire::Launch& request) noexcept {
   for (size_t i = 0; i < count; ++i) {
     const wire::Range* range = request.buffers()->Get(static_cast<flatbuffers::uoffset_t>(i));
     TAPML_ASSIGN(const auto storage, buffer(range->buffer()));
+    storage->written();  // which of them it writes is not known here
     ranges[i] = {storage->buffer(), range->offset()};
   }
   std::vector<int64_t> scalars;

@@ -130,6 +130,33 @@ TEST_F(Capture, IsTheSameHereAndThere) {
   EXPECT_TRUE(none.calls.empty() && none.given.empty());
 }
 
+TEST_F(Capture, WhatIsWrittenBetweenRunsIsSeen) {
+  connect();
+  Record here, there;
+  for (auto* machine : {local_.get(), remote_.get()}) {
+    Record& sink = machine == local_.get() ? here : there;
+    ASSERT_TRUE(machine->set_capture({}, &sink));
+    runtime::Session& session = machine->session();
+    auto x = *runtime::upload(session, f32({1, 2})), y = *runtime::upload(session, f32({3, 4}));
+    const std::vector<Value> args = {x, y};
+    const runtime::BufferRange to{x.storage->buffer(), 0};
+    const auto run = [&](const Status& written) {
+      ASSERT_TRUE(written);
+      x.storage->written();
+      ASSERT_TRUE(machine->call("main", args));
+    };
+    run({});
+    run(session.write(runtime::kDefaultStream, to, f32({5, 6}).bytes()));
+    run(session.fill_zero(runtime::kDefaultStream, to, 8));
+    run(session.copy(runtime::kDefaultStream, {y.storage->buffer(), 0}, to, 8));
+  }
+  ASSERT_EQ(there.calls.size(), 12U);
+  EXPECT_EQ(there.calls[3].before[0], content_hash(f32({5, 6})));
+  EXPECT_EQ(there.calls[6].before[0], content_hash(f32({0, 0})));
+  EXPECT_EQ(there.calls[9].before[0], content_hash(f32({3, 4})));
+  expect_same(here, there);
+}
+
 TEST_F(Capture, ContentsThatAreHereAreNotSent) {
   connect();
   Record there;
