@@ -6,7 +6,6 @@ namespace tapml::arith {
 
 namespace {
 constexpr int kMaxDepth = 10;
-constexpr size_t kTermsAStep = 8;  // of a polynomial: longer ones count as several steps
 
 bool is_choice(ExprKind kind) {
   return kind == ExprKind::kMin || kind == ExprKind::kMax || kind == ExprKind::kSelect;
@@ -26,8 +25,7 @@ int64_t Elimination::lower(const Polynomial& p) {
 int64_t Elimination::search(const Polynomial& p, int64_t goal, int depth) {
   if (!p.valid()) return Range::kNegInf;
   int64_t best = prover_.interval(p).lo;
-  if (best >= goal || p.is_constant() || depth == 0 || budget_ <= 0) return best;
-  budget_ -= 1 + static_cast<int>(p.terms().size() / kTermsAStep);
+  if (best >= goal || p.is_constant() || depth == 0 || budget_-- <= 0) return best;
   if (decides_) {
     if (witnesses_.any_below(p, goal)) return best;
   } else {

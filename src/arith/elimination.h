@@ -8,7 +8,7 @@
 
 namespace tapml::arith {
 
-// One search: its effort, steps on polynomials of a few terms, counts down over all calls.
+// One search: its effort counts down over all calls.
 class Elimination {
  public:
   Elimination(const AtomTable& atoms, const Facts& facts)
