@@ -138,10 +138,11 @@ TEST(Llama, EveryBindingNamesItsLayer) {
                             origins.insert(binding.origin.begin(), binding.origin.end());
                           });
   }
-  for (const char* path : {"model.embed_tokens", "model.layers.0", "model.layers.1.input_layernorm",
-                           "model.layers.1.self_attn", "model.layers.1.self_attn.q_proj",
-                           "model.layers.1.self_attn.o_proj", "model.layers.0.mlp.act_fn",
-                           "model.layers.0.mlp.down_proj", "model.norm", "lm_head", "sample", "draw"}) {
+  for (const char* path :
+       {"model.embed_tokens", "model.layers.0", "model.layers.1.input_layernorm",
+        "model.layers.1.self_attn", "model.layers.1.self_attn.q_proj",
+        "model.layers.1.self_attn.o_proj", "model.layers.0.mlp.act_fn",
+        "model.layers.0.mlp.down_proj", "model.norm", "lm_head", "sample", "draw"}) {
     EXPECT_TRUE(origins.contains(path)) << path;
   }
 }
