@@ -1,5 +1,6 @@
 """Sessions: what they say, use after close, several at once, threads, Ctrl-C."""
 import os
+import pathlib
 import signal
 import socket
 import subprocess
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 import tapml
-from conftest import AFFINE
+from conftest import AFFINE, DEMO
 
 
 def test_what_a_session_says(cpu, opencl, remote, server):
@@ -250,3 +251,18 @@ f = library["main"]
     done = subprocess.run([sys.executable, "-c", program, AFFINE], capture_output=True, text=True,
                           timeout=120, env=os.environ)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_place_is_carved_there(cpu, remote, server, tmp_path):
+    """The model runs beside the device; the suite is the one of a run here."""
+    folders = []
+    for name, session in (("here", cpu), ("there", remote)):
+        suite = tapml.carve(DEMO, session, prompt="In the beginning", max_tokens=2, calls=1)
+        suite.save(str(tmp_path / name))
+        files = {path.relative_to(tmp_path / name): path.read_bytes()
+                 for path in (tmp_path / name).rglob("*") if path.is_file()}
+        index = files[pathlib.Path("suite.json")].decode()
+        files[pathlib.Path("suite.json")] = index.replace(f"@{server.place}", "").encode()
+        folders.append(files)
+    assert folders[0] == folders[1]
+    assert len(folders[0]) > 20
