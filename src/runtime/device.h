@@ -86,7 +86,7 @@ class Device {
   // The host's own `bytes`, kept by `owner`, as memory that kernels read where it lies; null: this
   // device cannot, and they have to be copied.
   virtual std::shared_ptr<DeviceMemory> share(std::span<const std::byte> bytes,
-                                              std::shared_ptr<const void> owner) noexcept {
+                                              const std::shared_ptr<const void>& owner) noexcept {
     static_cast<void>(bytes);
     static_cast<void>(owner);
     return nullptr;

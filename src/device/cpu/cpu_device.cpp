@@ -137,11 +137,11 @@ Result<std::shared_ptr<DeviceMemory>> CpuDevice::allocate(int64_t bytes) noexcep
 }
 
 std::shared_ptr<DeviceMemory> CpuDevice::share(std::span<const std::byte> bytes,
-                                               std::shared_ptr<const void> owner) noexcept {
+                                               const std::shared_ptr<const void>& owner) noexcept {
   constexpr uintptr_t kLeastPage = 4096;
   const uintptr_t past = reinterpret_cast<uintptr_t>(bytes.data() + bytes.size()) % kLeastPage;
   if (bytes.empty() || past == 0 || past + kInlineAlignment > kLeastPage) return nullptr;
-  return std::make_shared<SharedMemory>(bytes, std::move(owner));
+  return std::make_shared<SharedMemory>(bytes, owner);
 }
 
 Result<std::shared_ptr<DeviceModule>> CpuDevice::load(const ModuleBlob& blob) noexcept {

@@ -25,8 +25,8 @@ class CpuDevice final : public runtime::Device {
   Result<std::shared_ptr<runtime::DeviceMemory>> allocate(int64_t bytes) noexcept override;
   // Bytes behind which a whole vector may be loaded, too: all but those that end right before a
   // page that may not be there.
-  std::shared_ptr<runtime::DeviceMemory> share(std::span<const std::byte> bytes,
-                                               std::shared_ptr<const void> owner) noexcept override;
+  std::shared_ptr<runtime::DeviceMemory> share(
+      std::span<const std::byte> bytes, const std::shared_ptr<const void>& owner) noexcept override;
   Result<std::shared_ptr<runtime::DeviceModule>> load(const ModuleBlob& blob) noexcept override;
   Result<std::unique_ptr<runtime::DeviceQueue>> create_queue() noexcept override;
 
