@@ -93,7 +93,8 @@ class AtAPlaceThatStalls : public ::testing::TestWithParam<int> {
     return "cpu@" + proxy_->place().text();
   }
   TempFolder folder_;
-  testing::BackgroundServer server_{{"--listen", "unix:" + folder_ / "server"}};
+  // What it kept of weights would not be sent.
+  testing::BackgroundServer server_{{"--listen", "unix:" + folder_ / "server", "--keep", "0"}};
   std::unique_ptr<testing::FaultProxy> proxy_;
 };
 
@@ -119,7 +120,7 @@ TEST_P(AtAPlaceThatStalls, RequestsHaveTheirTime) {
   ProgramResult result =
       run_program({"run", kDemoModel, "--target", target, "--prompt", "In the beginning",
                    "--max-tokens", "4", "--request-seconds", "1", "--json"});
-  EXPECT_EQ(result.exit_code, 4) << result.all();
+  ASSERT_EQ(result.exit_code, 4) << result.all();
   EXPECT_EQ(result.json().find("error")->find("kind")->as_string(), "platform: timeout")
       << result.all();
 }

@@ -100,7 +100,6 @@ TEST(Remote, ASuiteThatIsCarvedThereIsTheSame) {
   BackgroundServer server({"--listen", "unix:" + folder / "server"});
   for (const std::vector<std::string>& options : {std::vector<std::string>{},
                                                   {"--calls", "2"},
-                                                  {"--budget", "3M"},
                                                   {"--weights", "reference", "--budget", "300K"}}) {
     auto carve = [&](const std::string& target, const std::string& output) {
       std::vector<std::string> command = {

@@ -1,5 +1,6 @@
 """Sessions: what they say, use after close, several at once, threads, Ctrl-C."""
 import os
+import pathlib
 import signal
 import socket
 import subprocess
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 import tapml
-from conftest import AFFINE
+from conftest import AFFINE, DEMO
 
 
 def test_what_a_session_says(cpu, opencl, remote, server):
@@ -210,9 +211,10 @@ class Stall(threading.Thread):
 def test_requests_of_a_place_have_their_time(server):
     way = Stall(server.place.removeprefix("unix:"), 100_000)
     session = tapml.device(f"cpu@{way.place}", request_seconds=0.5)
+    array = np.ones(16 << 20, np.float32)
     start = time.monotonic()
     with pytest.raises(tapml.TimeoutError):
-        tapml.tensor(np.ones(16 << 20, np.float32), session)
+        tapml.tensor(array, session)
     assert time.monotonic() - start < 3
     for wrong in (0, -1, float("nan"), 1e9):
         with pytest.raises(tapml.UserError, match="request_seconds"):
@@ -222,7 +224,7 @@ def test_requests_of_a_place_have_their_time(server):
 def test_ctrl_c_ends_an_upload(server):
     way = Stall(server.place.removeprefix("unix:"), 100_000)
     session = tapml.device(f"cpu@{way.place}")
-    sent = []
+    sent, array = [], np.ones(16 << 20, np.float32)
 
     def interrupt():
         way.stalled.wait(20)
@@ -232,7 +234,7 @@ def test_ctrl_c_ends_an_upload(server):
 
     threading.Thread(target=interrupt).start()
     with pytest.raises(KeyboardInterrupt):
-        tapml.tensor(np.ones(16 << 20, np.float32), session)
+        tapml.tensor(array, session)
     assert time.monotonic() - sent[0] < 1
 
 
@@ -250,3 +252,18 @@ f = library["main"]
     done = subprocess.run([sys.executable, "-c", program, AFFINE], capture_output=True, text=True,
                           timeout=120, env=os.environ)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_place_is_carved_there(cpu, remote, server, tmp_path):
+    """The model runs beside the device; the suite is the one of a run here."""
+    folders = []
+    for name, session in (("here", cpu), ("there", remote)):
+        suite = tapml.carve(DEMO, session, prompt="In the beginning", max_tokens=2, calls=1)
+        suite.save(str(tmp_path / name))
+        files = {path.relative_to(tmp_path / name): path.read_bytes()
+                 for path in (tmp_path / name).rglob("*") if path.is_file()}
+        index = files[pathlib.Path("suite.json")].decode()
+        files[pathlib.Path("suite.json")] = index.replace(f"@{server.place}", "").encode()
+        folders.append(files)
+    assert folders[0] == folders[1]
+    assert len(folders[0]) > 20
