@@ -211,9 +211,10 @@ class Stall(threading.Thread):
 def test_requests_of_a_place_have_their_time(server):
     way = Stall(server.place.removeprefix("unix:"), 100_000)
     session = tapml.device(f"cpu@{way.place}", request_seconds=0.5)
+    array = np.ones(16 << 20, np.float32)
     start = time.monotonic()
     with pytest.raises(tapml.TimeoutError):
-        tapml.tensor(np.ones(16 << 20, np.float32), session)
+        tapml.tensor(array, session)
     assert time.monotonic() - start < 3
     for wrong in (0, -1, float("nan"), 1e9):
         with pytest.raises(tapml.UserError, match="request_seconds"):
@@ -223,7 +224,7 @@ def test_requests_of_a_place_have_their_time(server):
 def test_ctrl_c_ends_an_upload(server):
     way = Stall(server.place.removeprefix("unix:"), 100_000)
     session = tapml.device(f"cpu@{way.place}")
-    sent = []
+    sent, array = [], np.ones(16 << 20, np.float32)
 
     def interrupt():
         way.stalled.wait(20)
@@ -233,7 +234,7 @@ def test_ctrl_c_ends_an_upload(server):
 
     threading.Thread(target=interrupt).start()
     with pytest.raises(KeyboardInterrupt):
-        tapml.tensor(np.ones(16 << 20, np.float32), session)
+        tapml.tensor(array, session)
     assert time.monotonic() - sent[0] < 1
 
 
