@@ -15,7 +15,7 @@ def test_the_examples_of_the_page(tmp_path, monkeypatch):
     assert len(blocks) > 5
     names = {}
     for line, block in blocks:
-        if "import torch" in block and not importlib.util.find_spec("transformers"):
+        if "torch" in block and not importlib.util.find_spec("transformers"):
             continue
         # So that a traceback has the page's lines.
         exec(compile("\n" * (line - 1) + block, "docs/python.md", "exec"), names)

@@ -208,10 +208,15 @@ class Stall(threading.Thread):
                 return
 
 
+def packs_badly():
+    """64 MiB: zeros or ones would go through a slow way as a few bytes."""
+    return np.random.default_rng(7).integers(0, 256, 64 << 20, np.uint8)
+
+
 def test_requests_of_a_place_have_their_time(server):
     way = Stall(server.place.removeprefix("unix:"), 100_000)
     session = tapml.device(f"cpu@{way.place}", request_seconds=0.5)
-    array = np.ones(16 << 20, np.float32)
+    array = packs_badly()
     start = time.monotonic()
     with pytest.raises(tapml.TimeoutError):
         tapml.tensor(array, session)
@@ -224,7 +229,7 @@ def test_requests_of_a_place_have_their_time(server):
 def test_ctrl_c_ends_an_upload(server):
     way = Stall(server.place.removeprefix("unix:"), 100_000)
     session = tapml.device(f"cpu@{way.place}")
-    sent, array = [], np.ones(16 << 20, np.float32)
+    sent, array = [], packs_badly()
 
     def interrupt():
         way.stalled.wait(20)
