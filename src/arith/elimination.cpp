@@ -148,7 +148,8 @@ int64_t Elimination::eliminate(const Polynomial& p, AtomId id, int64_t goal, int
     for (const SymbolicBound& b : *side) symbolic |= !b.bound.is_constant();
   }
   bool choice = is_choice(atom.kind()) && atom.args.size() == 2;
-  bool quotient = atom.kind() == ExprKind::kFloorDiv && !atom.args[1].is_constant();
+  bool quotient =
+      atom.kind() == ExprKind::kFloorDiv && atom.args.size() == 2 && !atom.args[1].is_constant();
   if (!symbolic && !choice && !quotient) {
     // Constant bounds say no more than intervals do, unless terms share the atom.
     auto holds = [&](const Term& t) { return t.monomial.contains(id); };

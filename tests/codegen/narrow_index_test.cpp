@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "codegen/source/emitter.h"
 #include "ir/exceptions.h"
 #include "passes/lower_math.h"
@@ -103,17 +105,33 @@ TEST(NarrowIndex, WhatIsComputedOnTheWayCountsToo) {
   // The padded loop goes past the end: its largest index is above the tensor's.
   Narrowed result = narrowed(R"(
 prim def k(x: Buffer((n,), f32), out y: Buffer((n,), f32), n: i64) {
-  for o in parallel((n + 63) // 64) {
-    for i in serial(64) {
-      if (o * 64 + i < n) {
-        y[o * 64 + i] = x[o * 64 + i]
+  for o in parallel((n + 99) // 100) {
+    for i in serial(100) {
+      if (o * 100 + i < n) {
+        y[o * 100 + i] = x[o * 100 + i]
       }
     }
   }
 }
 )");
   EXPECT_TRUE(result.done);
-  EXPECT_NE(result.limits.find("n + 63"), std::string::npos) << result.limits;
+  EXPECT_EQ(result.limits, "scalar n: n\nindex o*100 + i: (n + 99)//100*100 - 1\n");
+}
+
+TEST(NarrowIndex, DimensionsOfTensorsAreNotNegative) {
+  // The launch covers a product of differences; the host computes it, only its value has to fit.
+  Narrowed result = narrowed(R"(
+prim def k(x: Buffer((n, h, w), f32), z: Buffer((a, b), f32), out y: Buffer((n, (h - a) // 2 + 2, (w - b) // 2 + 2), f32), n: i64, h: i64, w: i64, a: i64, b: i64) {
+  for p in parallel(n * ((h - a) // 2 + 2) * ((w - b) // 2 + 2)) {
+    y[p // (((h - a) // 2 + 2) * ((w - b) // 2 + 2)), p // ((w - b) // 2 + 2) % ((h - a) // 2 + 2), p % ((w - b) // 2 + 2)] = f32(0.0)
+  }
+}
+)",
+                              false);
+  EXPECT_TRUE(result.done);
+  // A factor that could be negative would have both ends of the range at every step.
+  EXPECT_EQ(result.limits.find("min("), std::string::npos) << result.limits;
+  EXPECT_LE(std::count(result.limits.begin(), result.limits.end(), '\n'), 16) << result.limits;
 }
 
 TEST(NarrowIndex, StepsThatDataCountsAreCutTo32Bits) {

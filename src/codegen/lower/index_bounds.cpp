@@ -37,6 +37,7 @@ IndexBounds::IndexBounds(const std::vector<Var>& scalars, int64_t most) {
 
 void IndexBounds::bind(const Var& var, IndexRange range) {
   if (!range.known()) return;
+  if (lows_.contains(var.get())) ranges_.clear();
   lows_[var.get()] = range.lo;
   highs_[var.get()] = range.hi;
 }
@@ -46,7 +47,31 @@ PrimExpr IndexBounds::simple(const PrimExpr& e) {
   return is_program(result) ? result : e;
 }
 
+void IndexBounds::reset(size_t mark) {
+  if (learnt_.size() == mark) return;
+  learnt_.resize(mark);
+  ranges_.clear();
+}
+
 IndexRange IndexBounds::range(const PrimExpr& e) {
+  if (auto found = ranges_.find(e.get()); found != ranges_.end()) return found->second.second;
+  IndexRange result = computed(e);
+  ranges_[e.get()] = {e, result};
+  return result;
+}
+
+bool IndexBounds::known_to_host(const PrimExpr& e) const {
+  if (!is_program(e)) return false;
+  bool known = true;
+  visit_expr(e, [&](const PrimExpr& part) {
+    if (!part.is_var()) return;
+    auto low = lows_.find(part.get());
+    known &= low != lows_.end() && low->second.same_as(part);
+  });
+  return known;
+}
+
+IndexRange IndexBounds::computed(const PrimExpr& e) {
   IndexRange result = own(e);
   for (const Learnt& fact : learnt_) {
     if (!same_expr(fact.expr, e)) continue;
@@ -98,6 +123,10 @@ IndexRange IndexBounds::own(const PrimExpr& e) {
     return {simple(min(a.lo, b.lo)), simple(max(a.hi, b.hi))};
   }
   if (!is_binary(e.kind())) return {};
+  if (known_to_host(e)) {
+    PrimExpr value = simple(e);
+    return {value, value};
+  }
   IndexRange a = range(e.operand(0)), b = range(e.operand(1));
   if (!a.known() || !b.known()) return {};
   switch (e.kind()) {
@@ -170,7 +199,9 @@ void IndexBounds::learn(const PrimExpr& condition, bool truth) {
   if (!is_integer(a.dtype())) return;
   IndexRange left = range(a), right = range(b);
   auto add = [&](const PrimExpr& e, PrimExpr lo, PrimExpr hi) {
-    if (!e.is_int()) learnt_.push_back({e, lo, hi});
+    if (e.is_int()) return;
+    learnt_.push_back({e, lo, hi});
+    ranges_.clear();
   };
   if (kind == ExprKind::kEq) {
     if (right.known()) add(a, right.lo, right.hi);

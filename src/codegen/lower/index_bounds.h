@@ -1,6 +1,8 @@
 // The least and the largest value of index expressions, as functions of a kernel's scalars.
 #pragma once
 
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "arith/analyzer.h"
@@ -26,7 +28,7 @@ class IndexBounds {
   // learnt is forgotten by reset(mark() of before).
   void learn(const PrimExpr& condition, bool truth);
   size_t mark() const { return learnt_.size(); }
-  void reset(size_t mark) { learnt_.resize(mark); }
+  void reset(size_t mark);
 
   // Of an integer expression; unknown where it holds loads of 64 bits, floats or calls. Data of
   // fewer bits may have any value of its type.
@@ -40,7 +42,10 @@ class IndexBounds {
     PrimExpr lo, hi;  // either may be null
   };
 
+  IndexRange computed(const PrimExpr& e);
   IndexRange own(const PrimExpr& e);
+  // Of nothing but scalars, whose value the launcher knows.
+  bool known_to_host(const PrimExpr& e) const;
   IndexRange product(const IndexRange& a, const IndexRange& b);
   IndexRange quotient(const IndexRange& a, const IndexRange& b, bool remainder);
   bool nonnegative(const PrimExpr& e) { return analyzer_.prove_less_equal(0, e); }
@@ -49,6 +54,9 @@ class IndexBounds {
   arith::Analyzer analyzer_;
   VarMap lows_, highs_;
   std::vector<Learnt> learnt_;
+  // Under what is learnt now, of nodes that are kept: who asks for all nodes of an expression asks
+  // for the inner ones again and again.
+  std::map<const ExprNode*, std::pair<PrimExpr, IndexRange>> ranges_;
 };
 
 }  // namespace tapml::codegen

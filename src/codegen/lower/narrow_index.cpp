@@ -39,9 +39,10 @@ class Narrower {
     result.index = DType::kI32;
     for (Var& scalar : result.scalars) scalar = vars_[scalar.get()] = renamed(scalar);
     // First: what tensors say of the scalars settles most of the rest.
+    for (const Param& param : launch_.buffers) dims_of(*param.buffer);
     for (const Param& param : launch_.buffers) size_of(*param.buffer);
     for (Param& param : result.buffers) param.buffer = narrow_buffer(param.buffer);
-    index(launch_.extent, Role::kExtent);
+    fits(launch_.extent, Role::kExtent, false);  // the host computes it
     result.item = bind_loop(launch_.item, launch_.extent);
     result.body = stmt(launch_.body);
     settle_limits();
@@ -113,6 +114,13 @@ class Narrower {
   bool refuse(const PrimExpr& e, const PrimExpr& most, Role role) {
     if (role == Role::kExtent || !wide_) throw TooWide{e, most};
     return false;
+  }
+
+  // No tensor has a negative dimension, whatever its expression could be.
+  void dims_of(const BufferNode& buffer) {
+    for (const PrimExpr& dim : buffer.shape) {
+      if (!dim.is_int() && !dim.is_var()) bounds_.analyzer().assume(le(0, dim));
+    }
   }
 
   void size_of(const BufferNode& buffer) {
