@@ -57,6 +57,13 @@ bool same_annotation(const Annotation& a, const Annotation& b) {
   return false;
 }
 
+// Whether a value of `known` gives the binding's variable all that it has, and the match_cast, whose
+// symbols others may use though the variable says nothing of them, nothing that it had to find out.
+bool surely_has(const Binding& binding, const Annotation& known) {
+  return same_annotation(binding.var->annotation, known) &&
+         (!binding.match_cast || same_annotation(binding.match_cast, known));
+}
+
 // Operands that the call updates in place.
 std::vector<Expr> updated(const Expr& value) {
   std::vector<Expr> result;
@@ -169,9 +176,7 @@ Block ForwardRewrite::rewrite_block(const Block& block) {
     const bool atom = value && is_atom(value);
     if (value && takes_consumed(value, copy.value)) value = nullptr;
     if (value && aliases_ && may_tell(copy, value)) value = nullptr;
-    if (value && atom && !same_annotation(copy.var->annotation, annotation_of(value))) {
-      value = nullptr;
-    }
+    if (value && atom && !surely_has(copy, annotation_of(value))) value = nullptr;
     if (value && atom && may_replace(copy.var, value, block.dataflow)) {
       const auto* from = as<VarNode>(value);
       if (from && from->dataflow && !copy.var->dataflow) {

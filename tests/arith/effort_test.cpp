@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "arith/analyzer.h"
+#include "arith/elimination.h"
 
 namespace tapml::arith {
 namespace {
@@ -67,6 +68,16 @@ TEST(Effort, NestedQuotientsMinMaxAndLets) {
   PrimExpr logic = lt(n, m);
   for (int i = 0; i < 200; ++i) logic = logical_and(logic, lt(n, m * (i + 2)));
   a.simplify(logic);
+}
+
+// A quotient that is too large to be taken apart: the search knows no operands of it.
+TEST(Effort, QuotientsWithoutOperands) {
+  AtomTable atoms;
+  Facts facts;
+  Polynomial x = Polynomial::atom(atoms.intern(make_var("x")));
+  AtomId quotient = atoms.intern(floordiv(make_var("a"), make_var("b")));
+  EXPECT_FALSE(Elimination(atoms, facts).reaches(Polynomial::atom(quotient) * x, 0));
+  EXPECT_EQ(Elimination(atoms, facts).lower(Polynomial::atom(quotient)), Range::kNegInf);
 }
 
 }  // namespace

@@ -149,6 +149,21 @@ INSTANTIATE_TEST_SUITE_P(
              "r: Tensor((n, 4), f32) = add(c, y)\n"}),
     [](const auto& info) { return info.param.name; });
 
+// The variable says no more than the value does, and the cast names what the value has.
+TEST(SimplifyGraph, CastsThatOthersTakeSymbolsFromStay) {
+  const char* program = R"(
+def next(a: Prim(i64, n)) -> Prim(i64) {
+  return prim(n + 1)
+}
+def main(a: Prim(i64, n)) -> Prim(i64) {
+  b: Prim(i64) = @next(prim(n - 1))
+  c: Prim(i64) = match_cast(b, Prim(i64, p))
+  return prim(n*p)
+}
+)";
+  expect_becomes(simplify_graph, program, program);
+}
+
 TEST(CommonSubexpressions, BecomeOneCall) {
   expect_becomes(eliminate_common_subexpressions,
                  program("a: Tensor((n, 4), f32) = exp(x)\n"
