@@ -31,8 +31,10 @@ struct Rooted {
   Rooted(const frontend::HuggingFaceModel& model, const target::Target& target,
          runtime::Session& session) {
     compile = seconds_of([&] { executable = pipeline::compile(model.module, target); });
-    load = seconds_of(
-        [&] { engine = unwrap(llm::Engine::create(session, executable, model.weights)); });
+    load = seconds_of([&] {
+      engine = unwrap(
+          llm::Engine::create(session, executable, model.weights, {.weights_in_place = true}));
+    });
     run = generate();
   }
 

@@ -126,9 +126,9 @@ class ModelRun {
     CompileSettings settings;
     settings.cache = cache_;
     auto compiled = compile(model_.loaded->files.module, open_->target(), settings, open_);
-    auto engine =
-        unwrap(llm::Engine::create(app::open_capturing(*session_, compiled->executable),
-                                   model_.loaded->files.weights, {.sample_on_machine = true}));
+    auto engine = unwrap(llm::Engine::create(
+        app::open_capturing(*session_, compiled->executable), model_.loaded->files.weights,
+        {.weights_in_place = true, .sample_on_machine = true}));
     if (!session_->local()) carving_.held = &model_.loaded->files.weights;
     if (reference_) {
       carving_.weights = &model_.loaded->files.weights;

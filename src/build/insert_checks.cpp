@@ -18,12 +18,18 @@ class UndecidedFinder : public DeductionVisitor {
  public:
   explicit UndecidedFinder(std::string function) : function_(std::move(function)) {}
 
-  void binding(const Binding& binding, bool, const Annotation& deduced) override {
+  void binding(const Binding& binding, bool dataflow, const Annotation& deduced) override {
     const Annotation& stored = binding.var->annotation;
     if (surely_fits(binding.match_cast ? binding.match_cast : deduced, stored)) return;
     if (!compatible(deduced, stored)) {
       throw_user("the annotation of '" + binding.var->name + "' is not the one of its value",
                  "function " + function_, to_string(deduced), to_string(stored));
+    }
+    // A match_cast of a function: control flow may hide in it.
+    if (dataflow && as_callable(stored)) {
+      throw_user("a dataflow block cannot check that a value is a function",
+                 "function " + function_ + ", binding " + binding.var->name, to_string(stored),
+                 to_string(deduced), "bind it outside of the block");
     }
     undecided_[binding.var.get()] = binding.match_cast ? binding.match_cast : deduced;
   }

@@ -219,8 +219,9 @@ int carve_model(const CarveCommand& command, const Output& output) {
         std::filesystem::absolute(command.model.model).lexically_normal().string();
   }
   if (has_own_process(model.target)) options.held = &model.weights;
-  auto engine = unwrap(llm::Engine::create(open_capturing(*model.session, model.executable),
-                                           model.weights, {.sample_on_machine = true}));
+  auto engine =
+      unwrap(llm::Engine::create(open_capturing(*model.session, model.executable), model.weights,
+                                 {.weights_in_place = true, .sample_on_machine = true}));
   llm::GenerateOptions generate;
   generate.max_tokens = command.decode >= 0 ? command.decode + 1 : command.max_tokens;
   generate.eos = model.eos;

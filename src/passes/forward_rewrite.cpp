@@ -57,8 +57,9 @@ bool same_annotation(const Annotation& a, const Annotation& b) {
   return false;
 }
 
-// Whether a value of `known` gives the binding's variable all that it has, and the match_cast, whose
-// symbols others may use though the variable says nothing of them, nothing that it had to find out.
+// Whether a value of `known` gives the binding's variable all that it has, and the match_cast,
+// whose symbols others may use though the variable says nothing of them, nothing that it had to
+// find out.
 bool surely_has(const Binding& binding, const Annotation& known) {
   return same_annotation(binding.var->annotation, known) &&
          (!binding.match_cast || same_annotation(binding.match_cast, known));

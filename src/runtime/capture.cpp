@@ -43,7 +43,14 @@ const std::byte* address_of(const Tensor& tensor) {
 Result<HostTensor> contents_of(const Tensor& tensor) {
   const std::byte* there = address_of(tensor);
   if (!there) return download(tensor);
-  return HostTensor::view(tensor.dtype, tensor.shape, there, tensor.storage);
+  std::shared_ptr<const void> owner = tensor.storage->lasting_memory();
+  if (!owner) owner = tensor.storage;
+  return HostTensor::view(tensor.dtype, tensor.shape, there, std::move(owner));
+}
+
+// Whether contents_of() are other bytes once the tensor is written.
+bool is_borrowed(const Tensor& tensor) {
+  return address_of(tensor) && !tensor.storage->lasting_memory();
 }
 
 }  // namespace
@@ -97,7 +104,7 @@ Status CaptureObserver::keep(const Tensor& tensor, std::string& hash, bool& nan)
     TAPML_ASSIGN(const HostTensor host, contents_of(tensor));
     std::string read = content_hash(host);
     if (!sink_.has(read)) {
-      TAPML_TRY(sink_.content(read, host, address_of(tensor) != nullptr));
+      TAPML_TRY(sink_.content(read, host, is_borrowed(tensor)));
     }
     known.has_nan = any_nan(host);
     known.hash = std::move(read);

@@ -41,7 +41,7 @@ class CaptureSink {
   virtual ~CaptureSink() = default;
   // Whether it has the content, and need not be given it.
   virtual bool has(const std::string& hash) noexcept = 0;
-  // A content that calls after this name. `borrowed`: its bytes are others once this returns.
+  // A content that calls after this name. `borrowed`: its bytes may be others once this returns.
   virtual Status content(const std::string& hash, const HostTensor& tensor,
                          bool borrowed) noexcept = 0;
   // Everything that it names was given, or is had.

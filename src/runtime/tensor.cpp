@@ -59,6 +59,10 @@ bool Storage::written_since(uint64_t version, int64_t offset, int64_t bytes) con
   return false;
 }
 
+std::shared_ptr<const void> Storage::lasting_memory() const {
+  return memory_ && memory_->read_only() ? memory_ : nullptr;
+}
+
 Storage::~Storage() {
   memory_.reset();
   if (session_) session_->release(buffer_);

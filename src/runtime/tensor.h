@@ -40,6 +40,8 @@ class Storage {
   bool written_since(uint64_t version, int64_t offset, int64_t bytes) const;
   // The device's memory under the buffer where the session is local, else null.
   DeviceMemory* memory() const { return memory_.get(); }
+  // Keeps the bytes, longer than the session too, where nothing may ever write them; else null.
+  std::shared_ptr<const void> lasting_memory() const;
 
  private:
   Storage() = default;

@@ -127,7 +127,7 @@ prim def k(x: Buffer((n, h, w), f32), z: Buffer((a, b), f32), out y: Buffer((n, 
   }
 }
 )",
-                              false);
+                             false);
   EXPECT_TRUE(result.done);
   // A factor that could be negative would have both ends of the range at every step.
   EXPECT_EQ(result.limits.find("min("), std::string::npos) << result.limits;

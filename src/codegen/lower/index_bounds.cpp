@@ -64,6 +64,9 @@ bool IndexBounds::known_to_host(const PrimExpr& e) const {
   if (!is_program(e)) return false;
   bool known = true;
   visit_expr(e, [&](const PrimExpr& part) {
+    // What divides by nothing is 0 in a kernel, and has no value here.
+    bool divides = part.kind() == ExprKind::kFloorDiv || part.kind() == ExprKind::kFloorMod;
+    known &= !divides || !part.operand(1).is_int(0);
     if (!part.is_var()) return;
     auto low = lows_.find(part.get());
     known &= low != lows_.end() && low->second.same_as(part);

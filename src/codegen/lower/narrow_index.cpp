@@ -169,6 +169,7 @@ class Narrower {
         if (wide_ && data(node.extent)) {
           PrimExpr extent = clamped_extent(node.extent);
           Var var = bind_var(node.var, {0, PrimExpr(kMost32 - 1)});
+          data_vars_.insert(node.var.get());
           return make_for(var, extent, stmt(node.body), node.for_kind);
         }
         PrimExpr extent = index(node.extent, Role::kExtent);

@@ -101,7 +101,8 @@ class Localizer {
     user_code_ = user.compile(fixed_, sandbox_.target(), options_.cancelled);
     user.check(user_code_, sandbox_.target(), sandbox_.session());
     source_executable_ = pipeline::implement(fixed_, source_.target, implement_options());
-    engine_ = unwrap(llm::Engine::create(*source_.session, source_executable_, weights_));
+    engine_ = unwrap(llm::Engine::create(*source_.session, source_executable_, weights_,
+                                         {.weights_in_place = true}));
     engine_->vm().set_interrupt(options_.interrupt);
     reference_.load(source_executable_);
     result_.source = source_.target.text;

@@ -28,7 +28,8 @@ pipeline::ImplementOptions SourceRun::implement_options() const {
 
 void SourceRun::run() {
   auto executable = pipeline::implement(fixed_, platform_.target, implement_options());
-  engine_ = unwrap(llm::Engine::create(*platform_.session, executable, weights_));
+  engine_ = unwrap(
+      llm::Engine::create(*platform_.session, executable, weights_, {.weights_in_place = true}));
   engine_->vm().set_interrupt(options_.interrupt);
 
   begin("run on " + platform_.target.text);
