@@ -57,6 +57,22 @@ TEST(BadInput, AHundredThousandBindings) {
   EXPECT_EQ(text::print(module).size(), text::print(text::parse(source, "again")).size());
 }
 
+// The check would be a match_cast, and a dataflow block has none on functions.
+TEST(BadInput, AFunctionThatADataflowBlockWouldHaveToFind) {
+  const Module module = checked(R"(
+def main(x: Tuple(Object)) -> Object {
+  dataflow {
+    f: Callable((Object,), Object) = x[0]
+    output f
+  }
+  return f
+}
+)");
+  testing::expect_user_error([&] { build::insert_checks(module); },
+                             {"a dataflow block cannot check that a value is a function",
+                              "function main, binding f", "bind it outside of the block"});
+}
+
 TEST(BadInput, NestingBeyondTheLimit) {
   std::string open, close;
   for (int i = 0; i < 2000; ++i) {
