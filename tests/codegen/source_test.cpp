@@ -56,6 +56,32 @@ void expect_valid(const std::string& source) {
   EXPECT_EQ(testing::spirv_complaints(compile_glsl_to_spirv(source, "test")), "") << source;
 }
 
+// Names that an index needs on its way, in the source of a program whose loop over i does `body`.
+size_t names_in(const std::string& body) {
+  const Module module = text::parse(R"(
+prim def k(x: Buffer((n,), f32), out y: Buffer((n,), f32), n: i64, d: i64) {
+  for i in parallel(n) {
+)" + body + "\n  }\n}\n",
+                                    "test");
+  const auto launches = lower_prim_func(*tir::as_prim_func(module.find("k")), "k").launches;
+  const std::string source = emit_source({launches.at(0)}, opencl_c_dialect());
+  size_t names = 0;
+  for (size_t at = 0; (at = source.find("const long t_", at)) != std::string::npos; ++at) ++names;
+  return names;
+}
+
+TEST(OpenClC, AnIndexIsDividedOnceInItsScope) {
+  const std::string store = "y[i // (n - d)] = x[i // (n - d)]";
+  const size_t once = names_in("y[0] = x[i // (n - d)]");
+  ASSERT_GT(once, 0);
+  EXPECT_EQ(names_in(store), once);
+  EXPECT_EQ(names_in(store + "\n for j in serial(d) { " + store + " }"), once);
+  // What a loop or a branch has named is unknown behind it.
+  EXPECT_EQ(names_in("if (i < d) { " + store + " }\n if (i < 7) { " + store + " }"), 2 * once);
+  // Another index has its own names.
+  EXPECT_GT(names_in(store + "\n for j in serial(d) { y[j // (n - d)] = x[j] }"), once);
+}
+
 TEST(Glsl, ElementwiseKernelIsValidSpirv) {
   std::string source = glsl(lowered(silu_program()).at(0));
   EXPECT_NE(source.find("buffer Binding0"), std::string::npos) << source;

@@ -109,11 +109,21 @@ class FunctionEmitter {
 
   template <class F>
   void block(const std::string& head, F&& body) {
-    line(head + " {");
+    line(head.empty() ? "{" : head + " {");
+    scope(body);
+    line("}");
+  }
+
+  // What is named in `body` is known in it alone.
+  template <class F>
+  void scope(F&& body) {
+    const size_t before = index_names_.size();
     ++depth_;
     body();
     --depth_;
-    line("}");
+    for (; index_names_.size() > before; index_names_.pop_back()) {
+      index_values_.erase(index_names_.back());
+    }
   }
 
   void stmt(const Stmt& s) {
@@ -177,16 +187,14 @@ class FunctionEmitter {
     vars_[node.var.get()] = var;
     if (node.for_kind == ForKind::kThread && node.extent.is_int(function_.workgroup_threads)) {
       // Each thread once; no loop, so that barriers inside stand in uniform control flow.
-      line("{");
-      ++depth_;
-      const std::string index = dialect_.thread_in_turn(dialect_.thread_index(subgroups_.width()),
-                                                        vars_.at(function_.item.get()));
-      line("const " + type + " " + var + " = " + index + ";");
-      thread_ = node.var;
-      stmt(node.body);
-      thread_ = Var();
-      --depth_;
-      return line("}");
+      return block("", [&] {
+        const std::string index = dialect_.thread_in_turn(dialect_.thread_index(subgroups_.width()),
+                                                          vars_.at(function_.item.get()));
+        line("const " + type + " " + var + " = " + index + ";");
+        thread_ = node.var;
+        stmt(node.body);
+        thread_ = Var();
+      });
     }
     if (node.for_kind == ForKind::kThread) {
       return block("for (" + type + " " + var + " = " + dialect_.thread_index(0) + "; " + var +
@@ -396,10 +404,8 @@ class FunctionEmitter {
   Aside aside(const PrimExpr& e) {
     std::string before = std::move(out_);
     out_.clear();
-    ++depth_;
     Aside result;
-    result.value = expr(e);
-    --depth_;
+    scope([&] { result.value = expr(e); });
     result.statements = std::move(out_);
     out_ = std::move(before);
     return result;
@@ -441,7 +447,10 @@ class FunctionEmitter {
       b = expr(e.operand(1));
     }
     const bool index = is_index(e, e.operand(0).dtype());
-    return operations_.binary(e, a, b, index, index && signs_.divides_plainly(e));
+    const bool outer = std::exchange(names_indices_, index && is_unread(e));
+    std::string result = operations_.binary(e, a, b, index, index && signs_.divides_plainly(e));
+    names_indices_ = outer;
+    return result;
   }
 
   bool is_data(const PrimExpr& e) {
@@ -454,7 +463,17 @@ class FunctionEmitter {
     return (dtype == DType::kI64 || dtype == function_.index) && !is_data(e);
   }
 
-  // A plain name or literal stays; anything else is bound to one where that is possible.
+  // Whether nothing that may change between two places of a scope is in it.
+  static bool is_unread(const PrimExpr& e) {
+    bool unread = true;
+    visit_expr(e, [&](const PrimExpr& part) {
+      unread &= part.kind() != ExprKind::kLoad && part.kind() != ExprKind::kCall;
+    });
+    return unread;
+  }
+
+  // A plain name or literal stays; anything else is bound to one where that is possible. Indices
+  // repeat: those that have a name keep it.
   std::string temporary(const std::string& text, DType dtype) {
     return named(text, dialect_.type_name(dtype));
   }
@@ -462,8 +481,18 @@ class FunctionEmitter {
   std::string named(const std::string& text, const std::string& type) {
     bool simple = text.find_first_of(" (?[") == std::string::npos;
     if (simple) return text;
+    std::string definition = type;
+    definition += " = " + text;
+    if (names_indices_) {
+      auto known = index_values_.find(definition);
+      if (known != index_values_.end()) return known->second;
+    }
     std::string result = unique("t");
     line("const " + type + " " + result + " = " + text + ";");
+    if (names_indices_) {
+      index_values_.emplace(definition, result);
+      index_names_.push_back(std::move(definition));
+    }
     return result;
   }
 
@@ -484,6 +513,10 @@ class FunctionEmitter {
   std::map<const ExprNode*, std::string> vars_;
   std::set<const ExprNode*> data_vars_;
   std::map<const BufferNode*, std::string> names_;
+  // Names of indices that are in scope, by type and text; the latter in the order of definition.
+  std::map<std::string, std::string> index_values_;
+  std::vector<std::string> index_names_;
+  bool names_indices_ = false;  // what is named now is an index
   int loop_depth_ = 0;
   std::set<const BufferNode*> vectors_;
   std::map<const ExprNode*, std::string> loaded_;  // by the load, in a loop over lanes
