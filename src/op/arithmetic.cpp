@@ -60,7 +60,11 @@ PrimExpr whole_quotient(const char* rounding, const PrimExpr& x, const PrimExpr&
       // What is left over has the sign of the divisor (floor) or of the dividend.
       PrimExpr negative = lt(floor ? y : x, zero);
       PrimExpr beyond = select(negative, lt(zero, r), lt(r, zero));
-      PrimExpr short_of = le(intrinsic("abs", y), intrinsic("abs", r));
+      // Of a dividend below the divisor the quotient is known; what is left may round to the
+      // divisor.
+      PrimExpr whole = intrinsic("abs", y);
+      PrimExpr short_of =
+          logical_and(le(whole, intrinsic("abs", x)), le(whole, intrinsic("abs", r)));
       PrimExpr step = floor ? one : select(eq(lt(x, zero), lt(y, zero)), one, zero - one);
       return q + select(beyond, zero - step, select(short_of, step, zero));
     });

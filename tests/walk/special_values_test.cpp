@@ -108,6 +108,13 @@ std::vector<Special> specials() {
       {"floor_mod", {whole(kU64, {-1, -1}), whole(kU64, {10, -2})}, whole(kU64, {5, 1})},
       {"divide", {whole(kI32, {1, -7, 0}), whole(kI32, {0, 2, 0})}, reals({kInf, -3.5, kNan})},
       // Division of floats.
+      // What is left of a small dividend rounds to the divisor.
+      {"floor_divide",
+       {reals({1e-13, -1e-13, 1e-13, 59}), reals({-29.5, 29.5, 29.5, -29.5})},
+       reals({-1, -1, 0, -2})},
+      {"floor_mod",
+       {reals({1e-13, -1e-13, 1e-13, 59}), reals({-29.5, 29.5, 29.5, -29.5})},
+       reals({-29.5, 29.5, 1e-13, 0})},
       {"floor_mod",
        {reals({-1, 1, 5.5, -5.5, 1, kInf}), reals({kInf, kInf, -2, 2, 0, 1})},
        reals({kInf, 1, -0.5, 0.5, kNan, kNan})},
