@@ -233,11 +233,15 @@ void legalize_binding(Module& module, const std::string& function, Binding bindi
     if (is_view(name) && !views) {
       binding.value = checked;
     } else {
-      binding.value = Outliner(*as<CallNode>(checked), operation_place(binding, function))
-                          .outline(module, var->annotation);
-      if (Outliner::is_single(var->annotation)) {
-        Variable only =
-            make_variable(var->name + "_0", as_tuple(var->annotation)->fields[0], dataflow);
+      const auto& operation = *as<CallNode>(checked);
+      // A variable may say less than how many tensors there are.
+      const Annotation result = var->annotation->kind == AnnotationKind::kObject
+                                    ? op::deduce(operation)
+                                    : var->annotation;
+      binding.value =
+          Outliner(operation, operation_place(binding, function)).outline(module, result);
+      if (Outliner::is_single(result)) {
+        Variable only = make_variable(var->name + "_0", as_tuple(result)->fields[0], dataflow);
         checks.push_back({only, binding.value, nullptr, binding.origin, written_note(binding)});
         binding.value = make_tuple({only});
       }

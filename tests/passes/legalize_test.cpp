@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include "checked.h"
 #include "support/expect_error.h"
 #include "text/parser.h"
+#include "text/printer.h"
 
 namespace tapml::passes {
 namespace {
@@ -31,6 +33,27 @@ TEST(Legalize, NamesTheFieldWithoutAShape) {
       "m.txt");
   testing::expect_user_error([&] { legalize(module); },
                              {"operand xs[1] of concat in binding y of inner"});
+}
+
+// A variable that says nothing: the operator knows how many tensors there are.
+TEST(Legalize, ResultsOfVariablesThatSayNothing) {
+  const Module module = text::parse(
+      "def main(x: Tensor((6, 2), f32)) -> Object {\n"
+      "  dataflow {\n"
+      "    e: Object = exp(x)\n"
+      "    parts: Object = split(x) {axis: 0, sizes: [4, 2]}\n"
+      "    one: Object = split(x) {axis: 0, sizes: [6]}\n"
+      "    t: Object = (e, parts, one)\n"
+      "    output t\n"
+      "  }\n"
+      "  return t\n"
+      "}",
+      "m.txt");
+  const std::string text = text::print(checked(legalize(module)));
+  for (const char* part : {"(x,), Tensor((6, 2), f32))",
+                           "(x,), Tensor((4, 2), f32), Tensor((2, 2), f32))", "= (one_0,)"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << "no " << part << " in\n" << text;
+  }
 }
 
 }  // namespace
