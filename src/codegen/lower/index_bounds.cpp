@@ -35,7 +35,7 @@ IndexBounds::IndexBounds(const std::vector<Var>& scalars, int64_t most) {
   }
 }
 
-void IndexBounds::bind(const Var& var, IndexRange range) {
+void IndexBounds::bind(const Var& var, const IndexRange& range) {
   if (!range.known()) return;
   if (lows_.contains(var.get())) ranges_.clear();
   lows_[var.get()] = range.lo;

@@ -23,7 +23,7 @@ class IndexBounds {
   IndexBounds(const std::vector<Var>& scalars, int64_t most);
 
   // What a variable can be; scalars are known.
-  void bind(const Var& var, IndexRange range);
+  void bind(const Var& var, const IndexRange& range);
   // Adds what follows for the two sides of comparisons in `condition` where it is `truth`. What is
   // learnt is forgotten by reset(mark() of before).
   void learn(const PrimExpr& condition, bool truth);
