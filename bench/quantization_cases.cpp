@@ -4,6 +4,7 @@
 #include "cases.h"
 #include "ir/exceptions.h"
 #include "llm/engine.h"
+#include "models/quantization.h"
 #include "pipeline/compile.h"
 #include "programs.h"
 #include "random_model.h"
