@@ -97,6 +97,7 @@ Overhead measure(const frontend::HuggingFaceModel& model) {
   if (!migration.passed()) throw_internal("the migration that is measured does not pass");
   std::vector<double> kernels;
   for (const topdown::MigrationStep& step : migration.steps) {
+    if (getenv("STEPS")) fprintf(stderr, "STEP %s %f\n", (step.verdict.kernel + " " + std::to_string(step.verdict.calls)).c_str(), step.verdict.seconds);
     kernels.push_back(step.verdict.seconds);
   }
   result.kernel = median_interval(kernels).middle;

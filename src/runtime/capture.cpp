@@ -1,6 +1,7 @@
 #include "runtime/capture.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "base/hash.h"
 
@@ -11,11 +12,22 @@ namespace {
 // Places that are remembered.
 constexpr size_t kMostPlaces = size_t{1} << 18;
 
-// A float is NaN where its bits without the sign are above those of infinity.
+// A float is NaN where its bits without the sign are above those of infinity. Looks at many values
+// before it decides, which compilers make vector code of.
 template <class Bits>
 bool any_above(std::span<const Bits> values, Bits infinity) {
-  const Bits sign = static_cast<Bits>(~Bits{0} >> 1);
-  return std::ranges::any_of(values, [&](Bits bits) { return (bits & sign) > infinity; });
+  using Signed = std::make_signed_t<Bits>;
+  constexpr size_t kTogether = 1024;
+  constexpr Bits kMagnitude = static_cast<Bits>(~Bits{0} >> 1);
+  const auto bound = static_cast<Signed>(infinity);
+  for (; values.size() >= kTogether; values = values.subspan(kTogether)) {
+    Signed above = 0;
+    for (size_t i = 0; i < kTogether; ++i) {
+      above |= static_cast<Signed>(static_cast<Signed>(values[i] & kMagnitude) > bound);
+    }
+    if (above != 0) return true;
+  }
+  return std::ranges::any_of(values, [&](Bits bits) { return (bits & kMagnitude) > infinity; });
 }
 
 bool any_nan(const HostTensor& tensor) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -150,7 +151,9 @@ std::vector<op::RefTensor> Judge::evaluate(const SuiteCall& call, std::vector<op
   }
   std::vector<op::RefTensor> ordered;
   for (size_t i = 0; i < kernel.modes.size(); ++i) {
-    if (auto it = result_of.find(i); it != result_of.end()) ordered.push_back(fields[it->second]);
+    if (auto it = result_of.find(i); it != result_of.end()) {
+      ordered.push_back(std::move(fields[it->second]));
+    }
   }
   if (!wanted.empty()) ordered.at(0).wanted = std::move(wanted);
   return ordered;
@@ -171,20 +174,39 @@ constexpr int64_t kMostReadBack = int64_t{4} << 20;
 int64_t padded_bytes(int64_t bytes) { return (bytes + 15) / 16 * 16; }
 int64_t image_bytes(int64_t bytes) { return 2 * kGuardBytes + padded_bytes(bytes); }
 
+// Writes of a tensor that is larger are made of its own bytes, without an image of it.
+constexpr int64_t kLargeWrite = int64_t{64} << 10;
+
+// `content` between guards. Writes begin at multiples of 16 bytes.
+Status write_guarded(const runtime::Storage& storage, std::span<const std::byte> content) {
+  const auto write = [&](int64_t at, std::span<const std::byte> bytes) {
+    return storage.session().write(runtime::kDefaultStream, {storage.buffer(), at}, bytes);
+  };
+  int64_t at = 0, large = 0;
+  std::vector<std::byte> image(kGuardBytes, kGuard);
+  if (std::ssize(content) > kLargeWrite) {
+    large = std::ssize(content) / 16 * 16;
+    TAPML_TRY(write(0, image));
+    TAPML_TRY(write(kGuardBytes, content.first(static_cast<size_t>(large))));
+    image.clear();
+    at = kGuardBytes + large;
+  }
+  const auto rest = content.subspan(static_cast<size_t>(large));
+  image.insert(image.end(), rest.begin(), rest.end());
+  image.resize(static_cast<size_t>(image_bytes(std::ssize(content)) - at), kGuard);
+  return write(at, image);
+}
+
 // A tensor with guards around it, holding `content` or, where that is null, garbage.
 Result<runtime::Tensor> guarded(runtime::Session& session, const HostTensor& like,
                                 const HostTensor* content) {
   const auto bytes = static_cast<int64_t>(like.byte_size());
-  std::vector<std::byte> image(static_cast<size_t>(image_bytes(bytes)), kGuard);
-  auto body = image.begin() + kGuardBytes;
+  TAPML_ASSIGN(auto storage, runtime::Storage::allocate(session, image_bytes(bytes)));
   if (content) {
-    std::ranges::copy(content->bytes(), body);
+    TAPML_TRY(write_guarded(*storage, content->bytes()));
   } else {
-    std::fill_n(body, bytes, kUnwritten);
+    TAPML_TRY(write_guarded(*storage, std::vector(static_cast<size_t>(bytes), kUnwritten)));
   }
-  TAPML_ASSIGN(auto storage,
-               runtime::Storage::allocate(session, static_cast<int64_t>(image.size())));
-  TAPML_TRY(session.write(runtime::kDefaultStream, {storage->buffer(), 0}, image));
   storage->written();
   return runtime::Tensor{std::move(storage), kGuardBytes, like.dtype(), like.shape()};
 }
@@ -196,6 +218,13 @@ Result<std::vector<std::byte>> read_image(const runtime::Tensor& tensor, int64_t
   TAPML_TRY(tensor.storage->session().read(runtime::kDefaultStream,
                                            {tensor.storage->buffer(), offset}, image));
   return image;
+}
+
+int64_t different_bytes(std::span<const std::byte> a, std::span<const std::byte> b) {
+  if (std::memcmp(a.data(), b.data(), a.size()) == 0) return 0;
+  int64_t count = 0;
+  for (size_t i = 0; i < a.size(); ++i) count += a[i] != b[i];
+  return count;
 }
 
 int64_t changed_guards(std::span<const std::byte> bytes) {
@@ -238,9 +267,7 @@ Status check_input(const runtime::Tensor& input, const HostTensor& before, const
   add_strayed(strayed, changed_guards(all.first(kGuardBytes)), "in front of", name);
   if (whole) {
     const auto found = all.subspan(kGuardBytes, static_cast<size_t>(bytes));
-    int64_t changed = 0;
-    for (size_t i = 0; i < found.size(); ++i) changed += found[i] != before.bytes()[i];
-    add_strayed(strayed, changed, "of", name);
+    add_strayed(strayed, different_bytes(found, before.bytes()), "of", name);
   }
   const std::span<const std::byte> last(whole ? image : tail);
   add_strayed(strayed,

@@ -1,6 +1,7 @@
 #include "topdown/suite/tensor_file.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "io/safetensors.h"
 
@@ -18,14 +19,19 @@ std::span<const std::byte> row_of(const HostTensor& tensor, int64_t row) {
   return tensor.bytes().subspan(static_cast<size_t>(row) * bytes, bytes);
 }
 
+bool all_zero(std::span<const std::byte> bytes) {
+  // Each byte like the one before it.
+  return bytes.empty() || (bytes[0] == std::byte{0} &&
+                           std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
+}
+
 // The rows that hold something, where so few do that the others are left out.
 std::optional<std::vector<int64_t>> live_rows(const HostTensor& tensor) {
   const auto bytes = static_cast<int64_t>(tensor.byte_size());
   if (tensor.shape().size() < 2 || bytes <= kSmall || bytes > kLargest) return std::nullopt;
   std::vector<int64_t> rows;
   for (int64_t row = 0; row < tensor.shape()[0]; ++row) {
-    const auto zero = [](std::byte byte) { return byte == std::byte{0}; };
-    if (!std::ranges::all_of(row_of(tensor, row), zero)) rows.push_back(row);
+    if (!all_zero(row_of(tensor, row))) rows.push_back(row);
     if (2 * std::ssize(rows) > tensor.shape()[0]) return std::nullopt;
   }
   return rows;

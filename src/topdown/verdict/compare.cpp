@@ -55,7 +55,8 @@ Errors measure(const HostTensor& value, const op::RefTensor& judge, double slack
                const Tolerance* tolerance) {
   Errors errors;
   double dot = 0, norm_value = 0, norm_judge = 0, squared = 0;
-  for (int64_t i = 0; i < value.size(); ++i) {
+  const int64_t size = value.size();
+  for (int64_t i = 0; i < size; ++i) {
     if (!judge.wants(static_cast<size_t>(i))) continue;
     ++errors.judged;
     const ElementError one = element_error(value, judge, i, slack, tolerance);
@@ -72,11 +73,12 @@ Errors measure(const HostTensor& value, const op::RefTensor& judge, double slack
     }
     const double v = value.at_f64(i), j = judge.values[static_cast<size_t>(i)];
     errors.max_abs = std::max(errors.max_abs, one.error);
-    if (j != 0) errors.max_relative = std::max(errors.max_relative, one.error / std::abs(j));
-    errors.max_ulp = std::max(errors.max_ulp, one.error / spacing(j, judge.dtype));
     dot += v * j;
     norm_value += v * v;
     norm_judge += j * j;
+    if (one.error == 0) continue;
+    if (j != 0) errors.max_relative = std::max(errors.max_relative, one.error / std::abs(j));
+    errors.max_ulp = std::max(errors.max_ulp, one.error / spacing(j, judge.dtype));
     squared += one.error * one.error;
   }
   if (norm_value > 0 && norm_judge > 0) errors.cosine = dot / std::sqrt(norm_value * norm_judge);
