@@ -42,7 +42,7 @@ struct Rooted {
   double generate() const {
     unwrap(engine->clear());
     llm::GenerateOptions options;
-    options.max_tokens = 1;
+    options.max_tokens = 2;
     return seconds_of([&] { unwrap(engine->generate(kPrompt, options)); });
   }
 };
@@ -90,14 +90,13 @@ Overhead measure(const frontend::HuggingFaceModel& model) {
     result.carve_over_bound = cost.over_bound;
   }
   topdown::MigrateOptions options;
-  options.max_tokens = options.validation_tokens = 1;
+  options.max_tokens = options.validation_tokens = 2;
   const topdown::Migration migration = topdown::migrate(
       model.module, model.weights, kPrompt, {target::parse_target("cpu"), session.get()},
       topdown::MigrationTarget{target_platform()}, options);
   if (!migration.passed()) throw_internal("the migration that is measured does not pass");
   std::vector<double> kernels;
   for (const topdown::MigrationStep& step : migration.steps) {
-    if (getenv("STEPS")) fprintf(stderr, "STEP %s %f\n", (step.verdict.kernel + " " + std::to_string(step.verdict.calls)).c_str(), step.verdict.seconds);
     kernels.push_back(step.verdict.seconds);
   }
   result.kernel = median_interval(kernels).middle;
