@@ -10,6 +10,7 @@
 #include "device/cpu/cpu_device.h"
 #include "device/null/null_device.h"
 #include "device/opencl/opencl_device.h"
+#include "device/vulkan/vulkan_context.h"
 #include "device/vulkan/vulkan_device.h"
 #include "support/elsewhere.h"
 #include "support/glsl_module.h"
@@ -119,11 +120,20 @@ Result<std::shared_ptr<Device>> create_vulkan_apart() {
   return open_vulkan(options);
 }
 
+VkResult lost_queue(VkQueue, uint32_t, const VkSubmitInfo*, VkFence) {
+  return VK_ERROR_DEVICE_LOST;
+}
+Result<Platform::Losable> losable_vulkan() {
+  TAPML_ASSIGN(std::shared_ptr<device::VulkanContext> context, device::VulkanContext::open({}));
+  return Platform::Losable{device::make_vulkan_device(context),
+                           [context] { context->vk.QueueSubmit = lost_queue; }};
+}
+
 constexpr std::array<Platform, 5> kPlatforms = {{
     {"null", false, false, create_null, [] { return native_blob("null"); }},
     {"cpu", true, false, create_cpu, [] { return native_blob("cpu"); }},
     {"opencl", true, true, create_opencl, opencl_blob},
-    {"vulkan", true, true, create_vulkan, vulkan_blob},
+    {"vulkan", true, true, create_vulkan, vulkan_blob, false, nullptr, losable_vulkan},
     {"vulkan_apart", true, true, create_vulkan_apart, vulkan_blob},
 }};
 
@@ -169,6 +179,7 @@ std::span<const Platform> conformance_platforms() {
     for (Platform platform : kPlatforms) {
       platform.name = names.emplace_back(std::string(platform.name) + "_remote").c_str();
       platform.remote = true;
+      platform.losable = nullptr;  // it goes with its connection
       all.push_back(platform);
     }
     all.push_back({"wasm", true, true, nullptr, wasm_blob, true, open_wasm});

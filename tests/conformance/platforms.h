@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 
 #include "runtime/device.h"
@@ -21,6 +22,13 @@ struct Platform {
   bool remote = false;  // behind the protocol
   // Opens sessions of another machine; `create` is not used then.
   std::unique_ptr<runtime::Session> (*connect)() = nullptr;
+  // A device of its own that can be lost, and what loses it; null where a device goes with its
+  // process alone.
+  struct Losable {
+    std::shared_ptr<runtime::Device> device;
+    std::function<void()> lose;
+  };
+  Result<Losable> (*losable)() = nullptr;
 };
 
 std::span<const Platform> conformance_platforms();

@@ -26,6 +26,8 @@ class MemoryServer {
   std::unique_ptr<rpc::Channel> take_client() { return std::move(client_); }
   // Fails the test where the handshake does.
   std::unique_ptr<rpc::RemoteSession> connect(const rpc::ConnectOptions& options = {});
+  // Both ends find the channel closed, as when the machine there goes.
+  void cut() { server_->close(); }
   // What the session ended with.
   Status join();
 

@@ -46,7 +46,11 @@ class OpenClDevice final : public Device {
                                  "opencl"));
     }
     cl_int code = CL_SUCCESS;
-    ClObject<cl_mem> memory(clCreateBuffer(context_->context.get(), CL_MEM_READ_WRITE,
+    // A processor's memory is the host's, and asked for that, drivers take it now: PoCL ends the
+    // process where the first use finds none.
+    const bool on_host = (context_->device.type & CL_DEVICE_TYPE_CPU) != 0;
+    const cl_mem_flags flags = CL_MEM_READ_WRITE | (on_host ? CL_MEM_ALLOC_HOST_PTR : 0);
+    ClObject<cl_mem> memory(clCreateBuffer(context_->context.get(), flags,
                                            static_cast<size_t>(std::max(bytes, kSmallestBuffer)),
                                            nullptr, &code));
     // From here on the object accounts for the bytes.
