@@ -15,6 +15,8 @@ std::vector<Case> compile_cases();
 std::vector<Case> memory_cases();
 // What top-down bring-up costs beside rooting the model.
 std::vector<Case> migration_cases();
+// A kernel of the user's own, from its saved file to its verdict.
+std::vector<Case> watch_cases();
 // A language model with and without single optimizations.
 std::vector<Case> optimization_cases();
 
