@@ -7,6 +7,7 @@
 namespace tapml::study {
 
 constexpr int kRuns = 20;  // of each bug, to tell its rate
+constexpr double kHarmless = 2;
 
 struct Bug {
   std::string kernel;
@@ -14,6 +15,9 @@ struct Bug {
   tir::PrimFuncRef implementation;               // of kernels
   std::optional<topdown::SessionPlant> session;  // of the runtime
   int changed = 0;                               // of kRuns
+  // Of kernels: the outputs are as near to the specification's as those of the right kernel, within
+  // a factor of kHarmless.
+  bool harmless = false;
 };
 
 // The bugs of case `number`: a function of the seed, the model, the target and the number, whatever

@@ -99,7 +99,8 @@ class Study {
     for (const Bug& bug : bugs) {
       list.push_back(Json::object({{"kernel", Json::string(bug.kernel)},
                                    {"kind", Json::string(plant_kind_name(bug.kind))},
-                                   {"changed", Json::integer(bug.changed)}}));
+                                   {"changed", Json::integer(bug.changed)},
+                                   {"harmless", Json::boolean(bug.harmless)}}));
     }
     const auto bottom_up_start = Clock::now();
     const std::set<std::string> failed = bottom_up(setting(), bugs);

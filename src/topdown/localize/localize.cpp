@@ -4,6 +4,7 @@
 
 #include "ir/exceptions.h"
 #include "passes/kernel.h"
+#include "schedule/rules.h"
 #include "text/printer.h"
 #include "topdown/kernels/planted_session.h"
 #include "topdown/kernels/user_kernels.h"
@@ -187,20 +188,27 @@ class Localizer {
       PlantedKernel planted = plant(suite_, *judge_, kernel, kind, sandbox_, options_.cancelled);
       planted_[planted.kernel] = planted.implementation;
     }
+    target_executable_ = implement_target({});
+    plant_sessions();
+    sandbox_.load(target_executable_);
+  }
+
+  // For the target, the kernels in `plain` by the fallback schedule.
+  std::shared_ptr<const Executable> implement_target(const std::set<std::string>& plain) const {
     pipeline::ImplementOptions implement = implement_options();
     implement.foreign = user_code_;
-    if (rewrites()) {
-      implement.rewrite = [this](const std::string& kernel, tir::PrimFuncRef scheduled) {
-        return rewritten(kernel, std::move(scheduled));
+    if (rewrites() || !plain.empty()) {
+      implement.rewrite = [&](const std::string& kernel, tir::PrimFuncRef scheduled) {
+        if (!plain.contains(kernel)) return rewritten(kernel, std::move(scheduled));
+        const tir::PrimFunc& loops = passes::kernel_implementation(fixed_, kernel);
+        return schedule::fallback(loops, sandbox_.target()).func;
       };
-      implement.rewrites = [this](const std::string& kernel) {
-        if (planted_.contains(kernel)) return true;
+      implement.rewrites = [&](const std::string& kernel) {
+        if (planted_.contains(kernel) || plain.contains(kernel)) return true;
         return options_.rewrite && (!options_.rewrites || options_.rewrites(kernel));
       };
     }
-    target_executable_ = pipeline::implement(fixed_, sandbox_.target(), implement);
-    plant_sessions();
-    sandbox_.load(target_executable_);
+    return pipeline::implement(fixed_, sandbox_.target(), implement);
   }
 
   static bool plants_sessions(const LocalizeOptions& options) {
@@ -347,29 +355,65 @@ class Localizer {
         })) {
       return;
     }
-    std::vector<std::string> candidates;
     std::set<std::string> culprits;
     for (const Culprit& culprit : result_.culprits) culprits.insert(culprit.kernel);
-    for (const KernelInfo& kernel : target_executable_->kernels) {
+    if (bisect_target(target_executable_, culprits)) return;
+    // Around calls that are on the source everything waits, which hides what should have.
+    std::set<std::string> away = culprits;
+    if (auto executable = with_stand_ins(away)) {
+      bisect_target(executable, away);
+      sandbox_.load(target_executable_);
+    }
+  }
+
+  // The target's executable with plain code in the place of culprits, where that is right: these
+  // leave `away`. Null where no culprit's is.
+  std::shared_ptr<const Executable> with_stand_ins(std::set<std::string>& away) {
+    std::set<std::string> plain;
+    for (const Culprit& culprit : result_.culprits) {
+      const bool is_ours = !user_code_.contains(culprit.kernel);
+      if (culprit.evidence == Evidence::kReplay && is_ours) plain.insert(culprit.kernel);
+    }
+    if (plain.empty()) return nullptr;
+    progress("compile stand-ins for " + sandbox_.target().text);
+    auto executable = implement_target(plain);
+    sandbox_.load(executable);
+    for (const std::string& kernel : plain) {
+      check_cancelled();
+      const int32_t number = suite_.find_kernel(kernel);
+      if (unwrap(replay_kernel(suite_, *judge_, number, sandbox_)).passed) away.erase(kernel);
+    }
+    const bool any = away.size() < result_.culprits.size();
+    if (!any) sandbox_.load(target_executable_);
+    return any ? executable : nullptr;
+  }
+
+  // Accuses what is wrong in the target's own machine with `away` on the source; false: nothing is.
+  bool bisect_target(const std::shared_ptr<const Executable>& executable,
+                     const std::set<std::string>& away) {
+    std::vector<std::string> candidates;
+    for (const KernelInfo& kernel : executable->kernels) {
       if (source_executable_->find_kernel(kernel.name) < 0) continue;
-      if (!culprits.contains(kernel.name)) candidates.push_back(kernel.name);
+      const bool accused = std::ranges::any_of(
+          result_.culprits, [&](const Culprit& one) { return one.kernel == kernel.name; });
+      if (!accused) candidates.push_back(kernel.name);
     }
     progress("hybrid runs on " + sandbox_.target().text);
-    TargetHybrid hybrid(sandbox_, target_executable_, weights_, reference_);
+    TargetHybrid hybrid(sandbox_, executable, weights_, reference_);
     auto check = [&](const std::vector<size_t>& parts) {
-      std::set<std::string> away = culprits;
-      away.insert(candidates.begin(), candidates.end());
-      for (size_t part : parts) away.erase(candidates[part]);
+      std::set<std::string> elsewhere = away;
+      elsewhere.insert(candidates.begin(), candidates.end());
+      for (size_t part : parts) elsewhere.erase(candidates[part]);
       ++result_.hybrid_runs;
       check_cancelled();
-      return hybrid.check(away, *model_judge_, run_);
+      return hybrid.check(elsewhere, *model_judge_, run_);
     };
     std::vector<size_t> all(candidates.size());
     for (size_t i = 0; i < all.size(); ++i) all[i] = i;
     const ModelCheck rest = check(all);
-    if (rest.passed) return;
+    if (rest.passed) return false;
     // Where it is wrong without any of them, none is to blame.
-    if (!check({}).passed) return;
+    if (!check({}).passed) return true;
     const Bisection found =
         minimal_wrong_sets(candidates.size(), [&](const std::vector<size_t>& parts) {
           result_.rest = check(parts);
@@ -377,6 +421,7 @@ class Localizer {
         });
     accuse(found, candidates, Evidence::kTarget, check);
     note_preparations();
+    return true;
   }
 
   void note_preparations() {
