@@ -93,9 +93,10 @@ Result<int64_t> checked_byte_count(DType dtype, std::span<const int64_t> shape) 
 }
 
 int64_t element_count(std::span<const int64_t> shape) {
-  int64_t count = 1;
-  for (int64_t extent : shape) count *= extent;
-  return count;
+  // Unsigned: beside a dimension of 0, others may be of any size.
+  uint64_t count = 1;
+  for (int64_t extent : shape) count *= static_cast<uint64_t>(extent);
+  return static_cast<int64_t>(count);
 }
 
 std::string shape_to_string(std::span<const int64_t> shape) {

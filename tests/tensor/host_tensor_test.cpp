@@ -14,6 +14,7 @@ TEST(ShapeTest, CheckedCounts) {
   EXPECT_EQ(checked_element_count(Shape{}).value(), 1);
   EXPECT_EQ(checked_element_count(Shape{2, 3, 4}).value(), 24);
   EXPECT_EQ(checked_element_count(Shape{0, int64_t{1} << 62, 4}).value(), 0);
+  EXPECT_EQ(element_count(Shape{std::numeric_limits<int64_t>::max(), int64_t{1} << 62, 0}), 0);
   EXPECT_EQ(checked_element_count(Shape{int64_t{1} << 62, 1}).value(), int64_t{1} << 62);
 
   auto negative = checked_element_count(Shape{2, -1});

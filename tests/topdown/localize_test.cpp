@@ -137,6 +137,20 @@ TEST(Localize, AMissingWaitIsFoundOnTheTarget) {
   }
 }
 
+// With the kernel in front of it on the source, it would wait for what that leaves.
+TEST(Localize, AMissingWaitIsFoundBehindAKernelThatIsWrong) {
+  const std::string waits_not = kernel_named("matmul_silu_multiply_");
+  const std::string wrong = kernel_named("rms_norm_");
+  const Localization found =
+      localized_apart({wrong + ":wrong-constant", waits_not + ":missing-wait"});
+  std::map<std::string, Evidence> evidence;
+  for (const Culprit& culprit : found.culprits) evidence[culprit.kernel] = culprit.evidence;
+  EXPECT_EQ(evidence.at(wrong), Evidence::kReplay);
+  ASSERT_TRUE(evidence.contains(waits_not)) << ::testing::PrintToString(culprits_of(found));
+  EXPECT_EQ(evidence.at(waits_not), Evidence::kTarget);
+  EXPECT_TRUE(found.rest.passed);
+}
+
 // Kernels of the target whose weights the same launches pack.
 std::vector<std::string> with_one_preparation() {
   pipeline::ImplementOptions implement;
