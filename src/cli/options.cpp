@@ -29,8 +29,8 @@ void add_options(CLI::App& command, app::PatternOptions& options) {
 
 void add_quantize_option(CLI::App& command, std::string& quantize) {
   command.add_option("--quantize", quantize,
-                     "q4f32 or q4f16: linear weights as integers of four bits "
-                     "(docs/quantization.md)");
+                     "q4f32 or q4f16: linear weights as integers of four bits, "
+                     "activations in f32 or f16 (docs/quantization.md)");
 }
 
 void add_options(CLI::App& command, app::LibraryFiles& options) {

@@ -22,6 +22,10 @@ void add_linear(std::vector<WeightSpec>& weights, const std::string& path, int64
 
 namespace {
 
+DType activations_of(const WeightDTypes& dtypes) {
+  return dtypes.quantization ? dtypes.quantization->activations : DType::kF32;
+}
+
 // The weight that maps hidden states to logits.
 const char* head_weight(const DecoderConfig& config) {
   return config.tied_embeddings ? "model.embed_tokens.weight" : "lm_head.weight";
@@ -37,7 +41,8 @@ DecoderFunction::DecoderFunction(const DecoderConfig& config,
       architecture_(architecture),
       builder_(module),
       n_(std::move(tokens)),
-      logits_of_(logits_of) {
+      logits_of_(logits_of),
+      activations_(activations_of(dtypes)) {
   std::vector<float> frequencies = rope_frequencies(config.rope, config.head_dim);
   inv_freq_ = make_constant(
       HostTensor::from(DType::kF32, {config.head_dim / 2}, std::span<const float>(frequencies)));
@@ -48,7 +53,7 @@ FunctionRef DecoderFunction::build() {
   builder_.begin_dataflow();
   origin("model.embed_tokens");
   Variable x = op("take", {weight("model.embed_tokens"), tokens_},
-                  {{"axis", int64_t{0}}, {"out_dtype", DType::kF32}});
+                  {{"axis", int64_t{0}}, {"out_dtype", activations_}});
   for (int64_t layer = 0; layer < config_.layers; ++layer) x = transformer_layer(layer, x);
   std::vector<Expr> results = {logits(x)};
   results.insert(results.end(), pools_.begin(), pools_.end());
@@ -64,7 +69,7 @@ void DecoderFunction::add_params(const WeightDTypes& dtypes) {
   for (int64_t layer = 0; layer < config_.layers; ++layer) {
     for (const char* name : {"k_pool.", "v_pool."}) {
       pools_.push_back(
-          builder_.param(name + std::to_string(layer), tensor_annotation(pool, DType::kF32)));
+          builder_.param(name + std::to_string(layer), tensor_annotation(pool, activations_)));
     }
   }
   for (const WeightSpec& spec : decoder_weights(config_, architecture_)) add_weight(spec, dtypes);
@@ -99,6 +104,10 @@ Variable DecoderFunction::weight(const std::string& path) {
             {{"group", kQuantizationGroup}});
 }
 
+Variable DecoderFunction::narrowed(const Variable& x) {
+  return activations_ == DType::kF32 ? x : op("cast", {x}, {{"dtype", activations_}});
+}
+
 Variable DecoderFunction::rms_norm(const std::string& path, const Variable& x) {
   origin(path);
   return op("rms_norm", {x, weight(path)}, {{"epsilon", config_.rms_norm_epsilon}});
@@ -106,9 +115,13 @@ Variable DecoderFunction::rms_norm(const std::string& path, const Variable& x) {
 
 Variable DecoderFunction::linear(const std::string& path, const Variable& x) {
   origin(path);
-  Variable y = op("matmul", {x, weight(path)}, {{"transpose_b", true}});
+  AttrMap attrs = {{"transpose_b", true}};
+  // A quantized weight is f32 inside of the product.
+  const bool quantized = weights_.contains(packed_name(path + ".weight"));
+  if (quantized && activations_ != DType::kF32) attrs["out_dtype"] = activations_;
+  Variable y = op("matmul", {x, weight(path)}, std::move(attrs));
   auto bias = weights_.find(path + ".bias");
-  return bias == weights_.end() ? y : op("add", {y, bias->second});
+  return bias == weights_.end() ? y : narrowed(op("add", {y, bias->second}));
 }
 
 Variable DecoderFunction::gated(const std::string& path, const Variable& x) {
@@ -173,7 +186,9 @@ Variable DecoderFunction::logits(Variable x) {
   }
   x = rms_norm("model.norm", x);
   origin("lm_head");
-  return builder_.emit_op("matmul", {x, weights_.at(head_weight(config_))}, {{"transpose_b", true}},
+  AttrMap attrs = {{"transpose_b", true}};
+  if (activations_ != DType::kF32) attrs["out_dtype"] = DType::kF32;
+  return builder_.emit_op("matmul", {x, weights_.at(head_weight(config_))}, std::move(attrs),
                           "logits", true);
 }
 
@@ -233,7 +248,7 @@ Module build_decoder(const DecoderConfig& config, const DecoderArchitecture& arc
               .kv_heads = config.kv_heads,
               .head_dim = config.head_dim,
               .page_size = config.page_size,
-              .dtype = DType::kF32};
+              .dtype = activations_of(dtypes)};
   const std::vector<WeightSpec> weights = decoder_weights(config, architecture);
   if (dtypes.quantization) check_quantizable(weights);
   for (const WeightSpec& spec : weights) {

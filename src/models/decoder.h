@@ -43,7 +43,8 @@ struct DecoderArchitecture {
   const char* name;  // ModelInterface::architecture
   // Appends the weights of a layer's feed-forward part.
   std::function<void(int64_t layer, std::vector<WeightSpec>& weights)> feed_forward_weights;
-  // The feed-forward part: f32[b, n, hidden] of the normed hidden states, without the residual.
+  // The feed-forward part: [b, n, hidden], in the dtype of activations, of the normed hidden
+  // states, without the residual.
   std::function<relax::Variable(DecoderFunction& f, int64_t layer, const relax::Variable& x)>
       feed_forward;
 };
@@ -56,7 +57,7 @@ std::vector<WeightSpec> decoder_weights(const DecoderConfig& config,
 // The Module of architecture contract 7. Symbolic: b sequences, n new tokens, p page-table columns,
 // `pages` pages in a pool.
 //   prefill, logits_all (tokens i32[b, n], page_table i32[b, p], lengths i32[b],
-//                        k_pool, v_pool per layer f32[pages, page_size, kv_heads, head_dim],
+//                        k_pool, v_pool per layer [pages, page_size, kv_heads, head_dim],
 //                        weights...) -> (logits, k_pool, v_pool per layer)
 //   decode: the same with n = 1
 //   sample (logits f32[b, vocabulary], parameters f32[b, 2] (temperature, top-p), state i64[2])
@@ -64,9 +65,9 @@ std::vector<WeightSpec> decoder_weights(const DecoderConfig& config,
 //   draw (logits f32[b, vocabulary], parameters f64[b, 3], state i64[b, 2]) -> (tokens i32[b],
 //        state): at random (models/draw.h)
 // `lengths` counts the tokens in the cache before the call. The logits are those of the last token,
-// f32[b, vocabulary], or of all, f32[b, n, vocabulary], in logits_all. Activations are f32, weights
-// have the dtypes of `dtypes`; a quantized one is two parameters (models/quantization.h). The pools
-// are updated in place.
+// f32[b, vocabulary], or of all, f32[b, n, vocabulary], in logits_all. Activations and pools are
+// f32, or as the quantization says; weights have the dtypes of `dtypes`; a quantized one is two
+// parameters (models/quantization.h). The pools are updated in place.
 // Module attributes: model_interface_attrs and "bound.n", "bound.p", the most that n and p can be.
 Module build_decoder(const DecoderConfig& config, const DecoderArchitecture& architecture,
                      const WeightDTypes& dtypes);
@@ -90,6 +91,8 @@ class DecoderFunction {
   relax::Variable field(const relax::Variable& tuple, int64_t index);
   // The weight at `path`; a quantized one is dequantized.
   relax::Variable weight(const std::string& path);
+  // In the dtype of activations: what weights of another one made wider.
+  relax::Variable narrowed(const relax::Variable& x);
   // x times the transpose of the weight at `path`, plus its bias where there is one.
   relax::Variable linear(const std::string& path, const relax::Variable& x);
   // down(silu(gate(x)) * up(x)) with the three projections below `path`.
@@ -111,6 +114,7 @@ class DecoderFunction {
   Var b_ = make_var("b");
   PrimExpr n_;
   LogitsOf logits_of_;
+  DType activations_;
   relax::Expr inv_freq_;
   relax::Variable tokens_, page_table_, lengths_;
   std::vector<relax::Expr> pools_;  // k, v of layer 0, of layer 1, ..., as they are now

@@ -9,8 +9,9 @@ namespace tapml::models {
 
 std::span<const Quantization> quantization_table() {
   static constexpr Quantization kTable[] = {
-      {"q4f32", "groups of 32 integers of four bits with a scale in f32", DType::kF32},
-      {"q4f16", "the same with scales in f16", DType::kF16},
+      {"q4f32", "groups of 32 integers of four bits with a scale in f32; activations in f32",
+       DType::kF32, DType::kF32},
+      {"q4f16", "the same in f16: scales, activations and the KV cache", DType::kF16, DType::kF16},
   };
   return kTable;
 }

@@ -18,6 +18,7 @@ struct Quantization {
   const char* name;  // of --quantize
   const char* doc;
   DType scales;
+  DType activations;  // of the whole model, the KV cache included
 };
 
 std::span<const Quantization> quantization_table();

@@ -45,7 +45,7 @@ class ExpertLayer {
     Variable gate = f_.linear(path_ + ".shared_expert_gate", x);
     f_.origin(path_);
     gate = f_.op("sigmoid", {gate});
-    return f_.op("add", {routed, f_.op("multiply", {shared, gate})});
+    return f_.narrowed(f_.op("add", {routed, f_.op("multiply", {shared, gate})}));
   }
 
  private:
@@ -66,7 +66,7 @@ class ExpertLayer {
   Variable expert_linear(const char* projection, const Variable& x) {
     const std::string path = path_ + ".experts." + projection;
     f_.origin(path);
-    return f_.op("gather_matmul", {x, f_.weight(path), chosen_});
+    return f_.narrowed(f_.op("gather_matmul", {x, f_.weight(path), chosen_}));
   }
 
   Variable mix(const Variable& x) {

@@ -1,6 +1,7 @@
 #include "runtime/capture.h"
 
 #include <algorithm>
+#include <limits>
 #include <type_traits>
 
 #include "base/hash.h"
@@ -18,7 +19,7 @@ template <class Bits>
 bool any_above(std::span<const Bits> values, Bits infinity) {
   using Signed = std::make_signed_t<Bits>;
   constexpr size_t kTogether = 1024;
-  constexpr Bits kMagnitude = static_cast<Bits>(~Bits{0} >> 1);
+  constexpr auto kMagnitude = static_cast<Bits>(std::numeric_limits<Signed>::max());
   const auto bound = static_cast<Signed>(infinity);
   for (; values.size() >= kTogether; values = values.subspan(kTogether)) {
     Signed above = 0;

@@ -435,6 +435,44 @@ TEST_F(VulkanDeviceTest, MemoryThatWorkHoldsIsWaitedFor) {
   EXPECT_EQ(SmallDevice::large, VkDeviceMemory{VK_NULL_HANDLE});
 }
 
+int64_t semaphores_made = 0;
+PFN_vkCreateSemaphore create_semaphore = nullptr;
+VkResult counted_semaphore(VkDevice device, const VkSemaphoreCreateInfo* info,
+                           const VkAllocationCallbacks* callbacks, VkSemaphore* semaphore) {
+  ++semaphores_made;
+  return create_semaphore(device, info, callbacks, semaphore);
+}
+
+// lavapipe still uses a semaphore for a moment after what waited for it is done: none is destroyed.
+TEST_F(VulkanDeviceTest, SemaphoresOfStreamsServeTheNextOnes) {
+  load(kOne);
+  create_semaphore = context_->vk.CreateSemaphore;
+  context_->vk.CreateSemaphore = counted_semaphore;
+  semaphores_made = 0;
+  ASSERT_TRUE(session_->allocate(BufferId{1}, 64));
+  for (uint64_t i = 0; i < 200; ++i) {
+    const runtime::StreamId stream{1000 + i};
+    const runtime::EventId event{5000 + i};
+    ASSERT_TRUE(session_->create_stream(stream));
+    ASSERT_TRUE(session_->fill_zero(stream, {BufferId{1}, 0}, 64));
+    ASSERT_TRUE(session_->record(stream, event));
+    ASSERT_TRUE(session_->wait_event(kDefaultStream, event));
+    ASSERT_TRUE(launch({{BufferId{1}, 0}}, {5}, 4));
+    ASSERT_TRUE(session_->synchronize(kDefaultStream));
+    session_->destroy_stream(stream);
+  }
+  // An event keeps the semaphore of its stream.
+  EXPECT_LE(semaphores_made, 201);
+  semaphores_made = 0;
+  for (uint64_t i = 0; i < 50; ++i) {
+    const runtime::StreamId stream{9000 + i};
+    ASSERT_TRUE(session_->create_stream(stream));
+    ASSERT_TRUE(session_->fill_zero(stream, {BufferId{1}, 0}, 64));
+    session_->destroy_stream(stream);
+  }
+  EXPECT_LE(semaphores_made, 1);
+}
+
 VkResult lost_device(VkQueue, uint32_t, const VkSubmitInfo*, VkFence) {
   return VK_ERROR_DEVICE_LOST;
 }

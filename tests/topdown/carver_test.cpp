@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "conformance/programs.h"
 #include "device/null/null_device.h"
 #include "pipeline/compile.h"
@@ -176,6 +178,38 @@ TEST(CarverNaN, IsSeenInCallsThatAreNotKept) {
   EXPECT_TRUE(carver.nan()->inputs.empty());
   EXPECT_EQ(carver.nan()->sequence, 4);
   EXPECT_EQ(carver.nan()->calls, 2) << "what reads it has it, too";
+}
+
+TEST(CarverNaN, NegativeNumbersOfSixteenBitsAreNone) {
+  pipeline::Instruments instruments;
+  instruments.skip = {"fuse_ops"};
+  for (const DType dtype : {DType::kF16, DType::kBF16}) {
+    const std::string tensor = std::string("Tensor((1500,), ") + dtype_name(dtype) + ")";
+    const std::string program =
+        "module\ndef main(x: " + tensor + ") -> " + tensor + " {\n  dataflow {\n    y: " + tensor +
+        " = negative(x)\n    z: " + tensor + " = sqrt(y)\n    w: " + tensor +
+        " = negative(z)\n    output w\n  }\n  return w\n}\n";
+    auto session = testing::open_session("cpu");
+    auto machine = std::move(*runtime::VirtualMachine::create(
+        *session, pipeline::compile(text::parse(program, "m.txt"), target::parse_target("cpu"),
+                                    {.instruments = instruments})));
+    topdown::Carver carver(machine->executable(), 0);
+    machine->call_point().set_observer(&carver);
+    auto call = [&](int64_t element, double value) {
+      HostTensor x = HostTensor::zeros(dtype, {1500});
+      for (int64_t i = 0; i < x.size(); ++i) x.set_f64(i, -4);
+      x.set_f64(element, value);
+      std::vector<Value> args = {*runtime::upload(*session, x)};
+      EXPECT_TRUE(machine->call("main", args));
+    };
+    call(3, -std::numeric_limits<double>::infinity());
+    EXPECT_FALSE(carver.nan()) << tensor;
+    call(1400, 4);
+    ASSERT_TRUE(carver.nan()) << tensor;
+    EXPECT_TRUE(carver.nan()->kernel.starts_with("sqrt_")) << carver.nan()->kernel;
+    EXPECT_TRUE(carver.nan()->inputs.empty()) << "-4 is none";
+    machine->call_point().set_observer(nullptr);
+  }
 }
 
 TEST(CarverTake, LeavesOutWhatNeverEnded) {

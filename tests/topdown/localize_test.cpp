@@ -152,8 +152,7 @@ TEST(Localize, AMissingWaitIsFoundOnTheTarget) {
 TEST(Localize, AMissingWaitIsFoundBehindAKernelThatIsWrong) {
   const std::string waits_not = kernel_of("lm_head");
   const std::string wrong = kernel_of("model.norm");
-  const Localization found =
-      localized_apart({wrong + ":off-by-one", waits_not + ":missing-wait"});
+  const Localization found = localized_apart({wrong + ":off-by-one", waits_not + ":missing-wait"});
   std::map<std::string, Evidence> evidence;
   for (const Culprit& culprit : found.culprits) evidence[culprit.kernel] = culprit.evidence;
   EXPECT_EQ(evidence.at(wrong), Evidence::kReplay);

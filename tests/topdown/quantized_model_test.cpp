@@ -46,7 +46,10 @@ TEST_P(QuantizedModel, LogitsAreTheJudges) {
   const ModelInterface interface = model_interface_of(model.module.attrs);
   const op::RefTensor judge = judge_logits(model.module, interface, model.weights, tokens);
   const HostTensor expected = judge.to_host();
-  const double tolerance = testing::logit_tolerance(expected);
+  // Activations in f16 are rounded to 11 bits a hundred times on the way to the logits.
+  const bool narrow = models::find_quantization(GetParam().quantization).activations == DType::kF16;
+  EXPECT_EQ(interface.kv.dtype, narrow ? DType::kF16 : DType::kF32);
+  const double tolerance = (narrow ? 100 : 1) * testing::logit_tolerance(expected);
 
   auto executable = pipeline::compile(model.module, target::parse_target(GetParam().platform));
   // Every product computes its weights itself.

@@ -16,6 +16,11 @@ constexpr VkPipelineStageFlags kWorkStages =
 Result<std::shared_ptr<VulkanTimeline>> VulkanTimeline::create(
     const std::shared_ptr<VulkanContext>& context) {
   auto timeline = std::make_shared<VulkanTimeline>(context);
+  if (const auto kept = context->take_semaphore()) {
+    timeline->handle = kept->handle;
+    timeline->last = kept->value;
+    return timeline;
+  }
   VkSemaphoreTypeCreateInfo type{};
   type.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;
   type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;

@@ -7,11 +7,11 @@
 
 namespace tapml::device {
 
-// A point in the work of a queue: `handle` reaches `value` when a batch is done.
+// How far the work of a queue is: `handle` reaches the number of a batch when that is done.
 struct VulkanTimeline {
   explicit VulkanTimeline(std::shared_ptr<VulkanContext> context) : context(std::move(context)) {}
   ~VulkanTimeline() {
-    if (handle) context->vk.DestroySemaphore(context->handle(), handle, nullptr);
+    if (handle) context->keep_semaphore({handle, last});
   }
   VulkanTimeline(const VulkanTimeline&) = delete;
   VulkanTimeline& operator=(const VulkanTimeline&) = delete;
@@ -20,6 +20,7 @@ struct VulkanTimeline {
 
   const std::shared_ptr<VulkanContext> context;
   VkSemaphore handle = VK_NULL_HANDLE;
+  uint64_t last = 0;  // number of the last batch
 };
 
 // One command buffer. Objects that its commands use are held until reset(), after they have run.

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <tuple>
 
 namespace tapml::device {
 
@@ -123,6 +124,10 @@ Status VulkanContext::create_heaps(bool map_memory) {
 VulkanContext::~VulkanContext() {
   if (!device_) return;
   if (vk.DestroyDevice) {
+    if (!semaphores_.empty()) std::ignore = vk.QueueWaitIdle(queue_);
+    for (const KeptSemaphore& kept : semaphores_) {
+      vk.DestroySemaphore(device_, kept.handle, nullptr);
+    }
     for (auto& [signature, layout] : pipeline_layouts_) {
       vk.DestroyPipelineLayout(device_, layout, nullptr);
     }
@@ -133,6 +138,19 @@ VulkanContext::~VulkanContext() {
     memory_.reset();
     vk.DestroyDevice(device_, nullptr);
   }
+}
+
+void VulkanContext::keep_semaphore(KeptSemaphore semaphore) {
+  std::lock_guard guard(lock_);
+  semaphores_.push_back(semaphore);
+}
+
+std::optional<KeptSemaphore> VulkanContext::take_semaphore() {
+  std::lock_guard guard(lock_);
+  if (semaphores_.empty()) return std::nullopt;
+  const KeptSemaphore kept = semaphores_.back();
+  semaphores_.pop_back();
+  return kept;
 }
 
 Result<VulkanLayout> VulkanContext::layout(uint32_t buffers, uint32_t push_bytes) {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include "device/vulkan/vulkan_describe.h"
 #include "device/vulkan/vulkan_heap.h"
@@ -25,6 +26,12 @@ class VulkanWork {
   virtual void settle() = 0;
 };
 
+// A timeline semaphore that no queue uses, at the value that was signaled last.
+struct KeptSemaphore {
+  VkSemaphore handle = VK_NULL_HANDLE;
+  uint64_t value = 0;
+};
+
 class VulkanContext {
  public:
   static Result<std::shared_ptr<VulkanContext>> open(const VulkanOptions& options);
@@ -40,6 +47,10 @@ class VulkanContext {
   Result<std::shared_ptr<VulkanRange>> allocate(int64_t bytes);
   void add_work(VulkanWork& work);
   void remove_work(VulkanWork& work);
+  // Semaphores of queues that have gone serve the next ones, and live as long as the device:
+  // lavapipe (Mesa 22.3) still uses one for a moment after what waited for it is done.
+  void keep_semaphore(KeptSemaphore semaphore);
+  std::optional<KeptSemaphore> take_semaphore();
   // As vulkan_status(); notes that the device is lost.
   Status status(VkResult code, const char* call);
   // Fails once the device is lost.
@@ -76,6 +87,7 @@ class VulkanContext {
   std::mutex working_;                   // guards works_; taken before the lock of a queue
   std::set<VulkanWork*> works_;
   std::mutex lock_;  // guards the tables
+  std::vector<KeptSemaphore> semaphores_;
   std::map<uint32_t, VkDescriptorSetLayout> set_layouts_;
   std::map<std::pair<uint32_t, uint32_t>, VkPipelineLayout> pipeline_layouts_;
 };

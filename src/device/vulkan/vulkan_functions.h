@@ -69,6 +69,7 @@
   F(CmdFillBuffer)                       \
   F(CmdPipelineBarrier)                  \
   F(QueueSubmit)                         \
+  F(QueueWaitIdle)                       \
   F(CreateSemaphore)                     \
   F(DestroySemaphore)                    \
   F(GetSemaphoreCounterValue)            \

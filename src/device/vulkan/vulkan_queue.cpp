@@ -66,7 +66,7 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
     context_->remove_work(*this);
     // What was enqueued runs; what cannot be waited for is lost with the device.
     std::ignore = flush();
-    std::ignore = wait_for(submitted_);
+    std::ignore = wait_for(timeline_->last);
     recording_.reset();
     idle_.clear();
     in_flight_.clear();
@@ -123,7 +123,7 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
     TAPML_TRY(guarded([&]() -> Status {
       // Another queue may wait for it, and does not flush this one.
       TAPML_TRY(flush());
-      event = std::make_shared<VulkanEvent>(timeline_, submitted_);
+      event = std::make_shared<VulkanEvent>(timeline_, timeline_->last);
       return {};
     }));
     return event;
@@ -227,7 +227,7 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
     waits_.clear();
     const std::vector<VkPipelineStageFlags> stages(awaited.size(),
                                                    VK_PIPELINE_STAGE_ALL_COMMANDS_BIT);
-    const uint64_t signaled = submitted_ + 1;
+    const uint64_t signaled = timeline_->last + 1;
     VkTimelineSemaphoreSubmitInfo timeline{};
     timeline.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO;
     timeline.waitSemaphoreValueCount = static_cast<uint32_t>(values.size());
@@ -246,7 +246,7 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
     info.signalSemaphoreCount = 1;
     info.pSignalSemaphores = &timeline_->handle;
     TAPML_TRY(context_->submit(info));
-    batch->serial = submitted_ = signaled;
+    batch->serial = timeline_->last = signaled;
     in_flight_.push_back(std::move(batch));
     return {};
   }
@@ -280,7 +280,7 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
 
   Status finish() {
     TAPML_TRY(flush());
-    return wait_for(submitted_);
+    return wait_for(timeline_->last);
   }
 
   Status write_at(const VulkanPlace& to, std::span<const std::byte> bytes) {
@@ -480,8 +480,7 @@ class VulkanQueue final : public DeviceQueue, private VulkanWork {
   std::shared_ptr<VulkanContext> context_;
   std::shared_ptr<VulkanTimeline> timeline_;
   VkCommandPool pool_;
-  std::mutex lock_;         // for settle(), which comes from any thread
-  uint64_t submitted_ = 0;  // value that timeline_ reaches with the last batch
+  std::mutex lock_;  // for settle(), which comes from any thread
   std::unique_ptr<VulkanBatch> recording_;
   std::deque<std::unique_ptr<VulkanBatch>> in_flight_;  // oldest first
   std::vector<std::unique_ptr<VulkanBatch>> idle_;
