@@ -1,6 +1,5 @@
 // Remote devices beside bare sockets and beside the same device in this process. Servers and bare
 // peers are processes of their own.
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -8,6 +7,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <tuple>
 
 #include "cases.h"
 #include "codegen/llvm/native.h"
@@ -43,7 +43,7 @@ class Background {
  public:
   // `serve` runs in the process, with the listening place that it made known through `ready`.
   template <class Serve>
-  explicit Background(Serve&& serve) {
+  explicit Background(const Serve& serve) {
     rpc::PipePair ready = unwrap(rpc::make_pipe());
     process_ = ::fork();
     if (process_ == 0) {
@@ -84,7 +84,7 @@ std::shared_ptr<Background> start_server(const std::string& way) {
     auto server = rpc::Server::listen(*rpc::parse_place(place_of(way)), options);
     if (!server) ::_exit(1);
     ready((*server)->place().text());
-    static_cast<void>((*server)->run(g_stop_server));
+    std::ignore = (*server)->run(g_stop_server);
   });
 }
 

@@ -40,6 +40,7 @@ pid_t start(const std::vector<std::string>& words, int out = -1) {
   const pid_t process = ::fork();
   if (process != 0) return process;
   const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  if (nowhere < 0) ::_exit(127);
   ::dup2(out >= 0 ? out : nowhere, STDOUT_FILENO);
   ::dup2(nowhere, STDERR_FILENO);
   std::vector<char*> arguments = {const_cast<char*>(kProgram)};
