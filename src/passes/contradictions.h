@@ -12,4 +12,7 @@ namespace tapml::passes {
 // now: "the shapes that are known now".
 void refuse_contradictions(const Module& module, const std::string& known);
 
+// The same of tensor programs that are called with other tensors than they take (invariant R6).
+void refuse_call_contradictions(const Module& module, const std::string& known);
+
 }  // namespace tapml::passes

@@ -302,7 +302,11 @@ Module name_shapes(const Module& module) {
     learned |= namer.learned();
   }
   // What was an Object may turn out to be another tensor than the program says.
-  if (learned) refuse_contradictions(result, "the shapes that are known now");
+  if (learned) {
+    const std::string known = "the shapes that are known now";
+    refuse_contradictions(result, known);
+    refuse_call_contradictions(result, known);
+  }
   return result;
 }
 

@@ -226,6 +226,40 @@ def empty(x: Tensor((4,), f32)) -> Tensor((4,), f32) {fused: true} {
                              {"a function marked fused does more than call kernels", "its body"});
 }
 
+// A variable that says nothing hid that the tensor program takes another rank.
+TEST(FoundByGraphs, WhatAProgramTakesIsKnownToBeAnotherTensor) {
+  const Module module = text::parse(R"(module
+
+prim def rows(x: Buffer((n, m), f32), out y: Buffer((n,), f32), n: i64, m: i64) {
+  for i in parallel(n) {
+    for j in serial(m) {
+      block "rows" (vi: spatial(n) = i, vj: reduce(m) = j) {
+        reads x[vi, vj]
+        writes y[vi]
+        init {
+          y[vi] = f32(0.0)
+        }
+        y[vi] = y[vi] + x[vi, vj]
+      }
+    }
+  }
+}
+
+def main(p: Tensor((n2,), f32)) -> Tensor((n2,), f32) {
+  dataflow {
+    ones: Object = full(shape(4)) {dtype: f32, value: 1.0}
+    sums: Tensor((n2,), f32) = call_tir(@rows, (ones,), Tensor((n2,), f32))
+    output sums
+  }
+  return sums
+}
+)",
+                                    "m.txt");
+  testing::expect_user_error([&] { name_shapes(module); },
+                             {"called with another tensor than it takes", "function main",
+                              "binding sums", "'ones' of rank 1", "'x' of rank 2"});
+}
+
 TEST(FoundByGraphs, WhatIsReturnedTurnsOutToBeAnotherTensor) {
   Module module = text::parse(R"(module
 def main(x: Tensor((1,), bool)) -> Tensor((3,), u64) {
