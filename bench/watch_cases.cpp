@@ -8,8 +8,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "cases.h"
+#include "device/opencl/opencl_device.h"
+#include "device/vulkan/vulkan_device.h"
 #include "ir/exceptions.h"
 #include "rpc/transport/descriptor.h"
 
@@ -55,6 +58,17 @@ void run_program(const std::vector<std::string>& words) {
   if (::waitpid(start(words), &status, 0) < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
     throw_internal("tapml " + words.front() + " does not end well");
   }
+}
+
+// Why the platform is not on this machine.
+std::optional<std::string> missing_driver(const std::string& target) {
+  const auto why = [](const auto& device) -> std::optional<std::string> {
+    if (device) return std::nullopt;
+    return device.error().message;
+  };
+  if (target == "opencl") return why(device::create_opencl_device());
+  if (target == "vulkan") return why(device::create_vulkan_device());
+  return std::nullopt;
 }
 
 class Watched {
@@ -117,7 +131,11 @@ std::vector<Case> watch_cases() {
     row.bound = Bound::kAtMost;
     row.bar = 1;
     row.figure = true;
-    row.prepare = [target, ending](std::string&) -> Pair {
+    row.prepare = [target, ending](std::string& absent) -> Pair {
+      if (auto missing = missing_driver(target)) {
+        absent = *missing;
+        return {};
+      }
       auto watched = std::make_shared<Watched>(target, ending);
       return {[watched] { return watched->save(); }, nullptr};
     };

@@ -112,6 +112,7 @@ std::optional<Bug> kernel_bug(Setting& setting, const std::string& kernel, Plant
     const auto outputs = carved_outputs(setting.suite(), kernel, sandbox);
     if (same_bits(expected, outputs)) continue;
     ++bug.changed;
+    // Beyond its bound nothing is in doubt.
     if (worst <= 1) worst = std::max(worst, largest_error(setting, kernel, outputs));
   }
   bug.harmless = worst <= kHarmless * largest_error(setting, kernel, expected);

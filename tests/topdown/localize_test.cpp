@@ -148,8 +148,9 @@ TEST(Localize, AMissingWaitIsFoundOnTheTarget) {
   }
 }
 
-// The logits wait for the last normalization alone, and where that is on the source for its copy.
-TEST(Localize, AMissingWaitIsFoundBehindAKernelThatIsWrong) {
+// One is named by its tests, the other, which reads what the first one writes, in the target's own
+// machine.
+TEST(Localize, AMissingWaitIsFoundBesideAKernelThatIsWrong) {
   const std::string waits_not = kernel_of("lm_head");
   const std::string wrong = kernel_of("model.norm");
   const Localization found = localized_apart({wrong + ":off-by-one", waits_not + ":missing-wait"});

@@ -221,7 +221,7 @@ Result<std::vector<std::byte>> read_image(const runtime::Tensor& tensor, int64_t
 }
 
 int64_t different_bytes(std::span<const std::byte> a, std::span<const std::byte> b) {
-  if (std::memcmp(a.data(), b.data(), a.size()) == 0) return 0;
+  if (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0) return 0;
   int64_t count = 0;
   for (size_t i = 0; i < a.size(); ++i) count += a[i] != b[i];
   return count;
