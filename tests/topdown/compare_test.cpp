@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -60,13 +61,28 @@ TEST(Measure, NanAndInfinityMustStandWhereTheJudgeHasThem) {
 }
 
 TEST(Compare, AllowsFourTimesTheSourcesErrorAndTheBound) {
-  // The source is 0.25 off: 4 * 0.25 + 0.5 is allowed.
-  Comparison inside = compare(floats({2.5}), floats({1.25}), judge({1}, 0.5));
+  // The source is 0.25 off, and rounding explains 2^-24 of it: 4 * 0.25 + 0.5 is allowed, nearly.
+  Comparison inside = compare(floats({2.4375}), floats({1.25}), judge({1}, 0.5));
   EXPECT_EQ(inside.outcome, Outcome::kPass);
-  EXPECT_EQ(inside.allowed, 1.5);
+  EXPECT_EQ(inside.allowed, 1.5 - std::ldexp(4, -24));
   Comparison outside = compare(floats({2.5625}), floats({1.25}), judge({1}, 0.5));
   EXPECT_EQ(outside.outcome, Outcome::kFail);
   EXPECT_FALSE(outside.target_ok);
+}
+
+TEST(Compare, RoundingOfALargeResultExcusesNoSmallOne) {
+  // In f16 2048 has neighbours 2 apart: a right source is 0.5 off there, which says nothing of 1.
+  op::RefTensor exact = op::RefTensor::from(floats({2048.5, 1}));
+  exact.dtype = DType::kF16;
+  exact.bound = {2 * 2048.5 / 2048, 2.0 / 2048};
+  auto halves = [](const std::vector<float>& values) {
+    std::vector<uint16_t> bits(values.size());
+    std::ranges::transform(values, bits.begin(), f32_to_f16);
+    return HostTensor::from<uint16_t>(DType::kF16, {static_cast<int64_t>(bits.size())}, bits);
+  };
+  EXPECT_EQ(compare(halves({2048, 1}), halves({2048, 1}), exact).outcome, Outcome::kPass);
+  EXPECT_EQ(compare(halves({2050, 1}), halves({2048, 1}), exact).outcome, Outcome::kPass);
+  EXPECT_EQ(compare(halves({2048, 1.0078125F}), halves({2048, 1}), exact).outcome, Outcome::kFail);
 }
 
 TEST(Compare, AWrongSourceHelpsNobody) {

@@ -55,6 +55,7 @@ Errors measure(const HostTensor& value, const op::RefTensor& judge, double slack
                const Tolerance* tolerance) {
   Errors errors;
   double dot = 0, norm_value = 0, norm_judge = 0, squared = 0;
+  const double rounding = unit_roundoff(judge.dtype);
   const int64_t size = value.size();
   for (int64_t i = 0; i < size; ++i) {
     if (!judge.wants(static_cast<size_t>(i))) continue;
@@ -73,6 +74,8 @@ Errors measure(const HostTensor& value, const op::RefTensor& judge, double slack
     }
     const double v = value.at_f64(i), j = judge.values[static_cast<size_t>(i)];
     errors.max_abs = std::max(errors.max_abs, one.error);
+    errors.max_beyond_rounding =
+        std::max(errors.max_beyond_rounding, one.error - rounding * std::abs(j));
     dot += v * j;
     norm_value += v * v;
     norm_judge += j * j;
@@ -107,7 +110,7 @@ Comparison compare(const HostTensor& target, const HostTensor& source, const op:
   Comparison result;
   result.source = measure(source, judge, 0);
   bool source_ok = within_bound(result.source);
-  result.slack = source_ok ? 4 * result.source.max_abs : 0;
+  result.slack = source_ok ? 4 * result.source.max_beyond_rounding : 0;
   result.target = measure(target, judge, result.slack, tolerance);
   result.allowed = result.target.bound_at_max;
   result.target_ok = within_bound(result.target);

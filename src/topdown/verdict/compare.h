@@ -16,6 +16,8 @@ struct Errors {
   int64_t worst = -1;       // that element
   double max_relative = 0;
   double max_ulp = 0;  // in units of the output's dtype
+  // The largest |value - judge| beyond u |judge|, what rounding the result to its dtype may add.
+  double max_beyond_rounding = 0;
   double cosine = 1;
   double nmse = 0;              // sum of squared errors / sum of squares
   int64_t mask_mismatches = 0;  // elements that are NaN or infinite on one side only
@@ -58,8 +60,9 @@ struct Comparison {
   bool tolerated = false;  // the target is outside its bound, and within the tolerance
 };
 
-// |target - judge| <= 4 E + bound, E the source's own largest error on this output; where the
-// source leaves its own bound, E counts as 0 and the outcome says so.
+// |target - judge| <= 4 E + bound, E the source's own largest error on this output beyond the
+// rounding of its result; where the source leaves its own bound, E counts as 0 and the outcome says
+// so.
 Comparison compare(const HostTensor& target, const HostTensor& source, const op::RefTensor& judge,
                    const Tolerance* tolerance = nullptr);
 
