@@ -178,6 +178,22 @@ TEST(PlanMemory, ElementwiseKernelsTakeOverTheirInput) {
       << text;
 }
 
+// Found by the program fuzzer: the output took over a storage that is large enough only where n and
+// m are 5 and 3, which a check says when the program runs.
+TEST(PlanMemory, AResultOfOtherDimensionsTakesNothingOver) {
+  std::string text = planned(R"(
+def main(x: Tensor((n, m), f32)) -> Tensor(ndim=2, f32) {
+  dataflow {
+    a: Tensor((n, m), f32) = exp(x)
+    y: Tensor((5, 3), f32) = exp(a)
+    output y
+  }
+  return y
+}
+)");
+  EXPECT_EQ(count(text, "memory.alloc_storage"), 2) << text;
+}
+
 TEST(PlanMemory, WhatIsReadAcrossElementsIsNotTakenOver) {
   std::string text = planned(R"(
 def main(x: Tensor((n, n), f32)) -> Tensor((n, n), f32) {

@@ -111,7 +111,7 @@ void FunctionItems::collect_call(const Binding& binding, int64_t outer) {
       const TensorAnnotation& tensor = known_tensor(call.annotations[allocation.output]);
       int32_t size = sizes_.add(bytes_of(tensor));
       int32_t& item = item_of_[static_cast<size_t>(id)];
-      item = in_place(call, binding.var.get(), allocation);
+      item = in_place(call, binding.var.get(), allocation, size);
       if (item >= 0) {
         MemoryItem& taken = items_[static_cast<size_t>(item)];
         taken.last = std::max(taken.last, allocation.last);
@@ -149,7 +149,7 @@ int32_t FunctionItems::add_item(int32_t size, int64_t first, int64_t last, int64
 
 // The item whose storage the output may take over; -1: none.
 int32_t FunctionItems::in_place(const CallNode& call, const VarNode* owner,
-                                const analysis::Allocation& output) {
+                                const analysis::Allocation& output, int32_t size) {
   if (!may_be_in_place_ || call.annotations.size() != 1) return -1;
   const analysis::KernelUse& use = live_.calls.at(owner);
   const BaseFunction* callee = module_.find(call_tir_callee(call));
@@ -168,9 +168,11 @@ int32_t FunctionItems::in_place(const CallNode& call, const VarNode* owner,
       if (!std::binary_search(others.begin(), others.end(), arg.allocations[0])) continue;
       good = use.args[j].whole && shares_in_place(func, j);
     }
-    int32_t item = item_of_[id];
-    // What lies in the item's storage besides may live longer than this input.
-    if (good && items_[static_cast<size_t>(item)].last == output.first) return item;
+    const int32_t item = item_of_[id];
+    const MemoryItem& taken = items_[static_cast<size_t>(item)];
+    // What lies in the item's storage besides may live longer than this input, and a call may name
+    // its result by other dimensions than its input's, which only turn out to be equal when it runs.
+    if (good && taken.last == output.first && sizes_.at_most(size, taken.size)) return item;
   }
   return -1;
 }

@@ -45,7 +45,7 @@ class FunctionItems {
   const PrimExpr& bytes_of(const relax::TensorAnnotation& tensor);
   int32_t add_item(int32_t size, int64_t first, int64_t last, int64_t outer);
   int32_t in_place(const relax::CallNode& call, const relax::VarNode* owner,
-                   const analysis::Allocation& output);
+                   const analysis::Allocation& output, int32_t size);
   bool shares_in_place(const tir::PrimFunc& func, size_t input);
 
   const Module& module_;
