@@ -10,6 +10,7 @@
 #include "base/strings.h"
 #include "exec/executable_file.h"
 #include "io/host/files.h"
+#include "path.h"
 #include "program.h"
 #include "runtime/vm.h"
 #include "text/parser.h"
@@ -82,7 +83,7 @@ std::unique_ptr<Compiled> load_executable(const std::string& path) {
   });
 }
 
-void save_executable(const Compiled& compiled, const std::string& path) {
+void save_executable(const Compiled& compiled, const Path& path) {
   without_interpreter([&] {
     unwrap(check_writable(path));
     ExecutableFile file = app::executable_file(*compiled.executable,

@@ -9,6 +9,7 @@
 #include "executable.h"
 #include "host_array.h"
 #include "llm/engine.h"
+#include "path.h"
 #include "program.h"
 #include "session.h"
 
@@ -188,9 +189,8 @@ text and is raised here. With ``logits`` the result holds them.)doc")
                             "A Hugging Face model folder: module, weights, tokenizer.")
       .def_static(
           "load",
-          [](const py::object& folder, const std::string& quantize) {
-            return load_model(py::module_::import("os").attr("fspath")(folder).cast<std::string>(),
-                              quantize);
+          [](const Path& folder, const std::string& quantize) {
+            return load_model(folder, quantize);
           },
           py::arg("folder"), py::kw_only(), py::arg("quantize") = "", R"doc(
 Reads config.json, the weights (mapped, not copied) and tokenizer.json.

@@ -7,6 +7,7 @@
 #include "io/host/files.h"
 #include "judging.h"
 #include "language_model.h"
+#include "path.h"
 #include "progress.h"
 #include "session.h"
 #include "suite.h"
@@ -103,7 +104,7 @@ std::unique_ptr<Localized> localize(const py::object& given, const py::object& s
   });
 }
 
-void save_localized_report(const Localized& found, const std::string& folder) {
+void save_localized_report(const Localized& found, const Path& folder) {
   without_interpreter([&] {
     unwrap(make_folder(folder));
     for (const topdown::Culprit& culprit : found.localization.culprits) {
@@ -119,8 +120,7 @@ void save_localized_report(const Localized& found, const std::string& folder) {
   });
 }
 
-void save_localized_ci_reports(const Localized& found, const std::string& junit,
-                               const std::string& markdown) {
+void save_localized_ci_reports(const Localized& found, const Path& junit, const Path& markdown) {
   without_interpreter([&] {
     write_ci_reports(
         topdown::ci_report("tapml localize " + found.model + ": " + found.localization.source +

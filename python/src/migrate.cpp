@@ -8,6 +8,7 @@
 #include "io/host/files.h"
 #include "judging.h"
 #include "language_model.h"
+#include "path.h"
 #include "progress.h"
 #include "session.h"
 #include "topdown/migrate/several_targets.h"
@@ -176,7 +177,7 @@ std::string title_of(const MigratedAll& all) {
   return "tapml migrate " + all.texts.targets[0].model + ": " + all.migrations.targets[0].source;
 }
 
-void save_migration_report(const Migrated& migrated, const std::string& folder) {
+void save_migration_report(const Migrated& migrated, const Path& folder) {
   without_interpreter([&] {
     unwrap(make_folder(folder));
     topdown::ReportTexts texts = migrated.texts();
@@ -186,15 +187,14 @@ void save_migration_report(const Migrated& migrated, const std::string& folder) 
   });
 }
 
-void save_migrations_report(const MigratedAll& all, const std::string& folder) {
+void save_migrations_report(const MigratedAll& all, const Path& folder) {
   without_interpreter([&] {
     unwrap(make_folder(folder));
     unwrap(topdown::write_report(all.migrations, all.texts, folder));
   });
 }
 
-void save_migration_ci_reports(const Migrated& migrated, const std::string& junit,
-                               const std::string& markdown) {
+void save_migration_ci_reports(const Migrated& migrated, const Path& junit, const Path& markdown) {
   without_interpreter([&] {
     write_ci_reports(
         topdown::ci_report(title_of(*migrated.all) + " to " + migrated.migration().target,
@@ -203,8 +203,7 @@ void save_migration_ci_reports(const Migrated& migrated, const std::string& juni
   });
 }
 
-void save_migrations_ci_reports(const MigratedAll& all, const std::string& junit,
-                                const std::string& markdown) {
+void save_migrations_ci_reports(const MigratedAll& all, const Path& junit, const Path& markdown) {
   without_interpreter([&] {
     write_ci_reports(topdown::ci_reports(title_of(all), all.migrations), junit, markdown);
   });

@@ -11,6 +11,7 @@
 #include "language_model.h"
 #include "passes/kernel.h"
 #include "passes/specialize.h"
+#include "path.h"
 #include "pipeline/check_input.h"
 #include "text/parser.h"
 #include "text/printer.h"
@@ -32,7 +33,7 @@ Program checked(const std::string& text, const std::string& name) {
   });
 }
 
-Program load_program(const std::string& path) {
+Program load_program(const Path& path) {
   std::string text = without_interpreter([&] { return unwrap(read_text_file(path)); });
   return checked(text, path);
 }

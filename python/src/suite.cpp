@@ -13,6 +13,7 @@
 #include "executable.h"
 #include "language_model.h"
 #include "llm/engine.h"
+#include "path.h"
 #include "runtime/vm.h"
 #include "topdown/replay/edge_cases.h"
 #include "topdown/suite/carve.h"
@@ -28,14 +29,14 @@ struct SuiteKernel {
   const topdown::SuiteKernel& get() const { return suite->kernels[index]; }
 };
 
-CarvedSuite load_carved(const std::string& folder, const std::string& model) {
+CarvedSuite load_carved(const Path& folder, const Path& model) {
   return without_interpreter([&] {
     return CarvedSuite{
         std::make_shared<const topdown::Suite>(unwrap(topdown::load_suite(folder, model))), folder};
   });
 }
 
-void save_carved(const CarvedSuite& suite, const std::string& folder) {
+void save_carved(const CarvedSuite& suite, const Path& folder) {
   without_interpreter([&] { return topdown::save_suite(*suite.suite, folder); });
 }
 
@@ -112,10 +113,9 @@ class ModelRun {
         carving_(std::move(carving)),
         reference_(reference),
         cache_(cache) {
-    if (!reference || (!app::is_executable_file(model_.folder) && model_.quantize.empty())) return;
+    if (!reference || !app::is_executable_file(model_.folder)) return;
     throw_user("weights by reference are found in a model directory", "carve(weights=...)",
-               "a model directory, not quantized",
-               model_.quantize.empty() ? model_.folder : "quantized weights", "weights=\"inside\"");
+               "a model directory", model_.folder, "weights=\"inside\"");
   }
 
   const LanguageModel& model() const { return model_; }
@@ -133,6 +133,7 @@ class ModelRun {
     if (reference_) {
       carving_.weights = &model_.loaded->files.weights;
       carving_.model_folder = std::filesystem::absolute(model_.folder).lexically_normal().string();
+      carving_.quantization = model_.quantize;
     }
     topdown::Carver carver(*compiled->executable, carving_);
     unwrap(engine->machine().set_capture(carver.plan(), &carver));

@@ -200,10 +200,6 @@ int carve_model(const CarveCommand& command, const Output& output) {
                "a model directory as MODEL", command.model.model,
                "--weights inside, or carve the model directory");
   }
-  if (command.weights == "reference" && !command.model.quantize.empty()) {
-    throw_user("quantized weights are not in the model's files", "--weights", "inside",
-               "reference with --quantize", "--weights inside");
-  }
   Progress progress = Progress::to_stderr(output.json);
   std::vector<std::vector<int32_t>> prompts;
   ReadyModel model =
@@ -217,6 +213,7 @@ int carve_model(const CarveCommand& command, const Output& output) {
     options.weights = &model.weights;
     options.model_folder =
         std::filesystem::absolute(command.model.model).lexically_normal().string();
+    options.quantization = command.model.quantize;
   }
   if (has_own_process(model.target)) options.held = &model.weights;
   auto engine =

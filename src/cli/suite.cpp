@@ -163,6 +163,7 @@ int list(const SuiteCommand& command, const Output& output) {
   output.document(Json::object({{"source", Json::string(suite.source)},
                                 {"model", Json::string(suite.model)},
                                 {"model_folder", Json::string(suite.model_folder)},
+                                {"quantization", Json::string(suite.quantization)},
                                 {"boundary_policy", Json::string(suite.boundary_policy)},
                                 {"tests", integer(suite.calls.size())},
                                 {"tensors", integer(bytes.size())},
@@ -442,8 +443,9 @@ int verify(const SuiteCommand& command, const Output& output) {
   topdown::SuiteCheck check = unwrap(topdown::verify_suite(command.suite, command.model));
   if (!command.model.empty()) {
     const std::string file = command.suite + "/suite.json";
-    frontend::HuggingFaceModel model =
-        frontend::read_model(command.model, find_quantization(command.quantize));
+    frontend::HuggingFaceModel model = frontend::read_model(
+        command.model,
+        find_quantization(command.quantize.empty() ? check.suite.quantization : command.quantize));
     command.patterns.apply(model.module);
     auto gone = topdown::kernels_gone(check.suite, pipeline::fix_kernels(model.module), file);
     if (!gone) check.faults.push_back(gone.error());

@@ -92,6 +92,49 @@ TEST(Quantize, CarveReplayMigrateLocalizeProfile) {
   EXPECT_NE(with("profile", {}).find("dequantize_matmul"), std::string::npos);
 }
 
+// The model is quantized again when the suite is read, and has the same bytes.
+TEST(Quantize, WeightsByReference) {
+  TempFolder folder;
+  int64_t inside = 0;
+  for (const std::string weights : {"inside", "reference"}) {
+    const std::string suite = folder / weights;
+    ProgramResult carved =
+        run_program({"carve", kDemoModel, "--quantize", "q4f16", "--prompt", "Emma was",
+                     "--max-tokens", "1", "--weights", weights, "-o", suite, "--json"});
+    ASSERT_EQ(carved.exit_code, 0) << carved.all();
+    const int64_t bytes = carved.json().find("bytes")->as_integer();
+    if (weights == "inside") {
+      inside = bytes;
+      continue;
+    }
+    EXPECT_LT(bytes, inside / 2);
+    EXPECT_GT(carved.json().find("weights")->as_integer(), 10);
+    Json listed = run_program({"suite", "ls", suite, "--json"}).json();
+    EXPECT_EQ(listed.find("quantization")->as_string(), "q4f16");
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"suite", "verify", suite},
+          {"suite", "verify", suite, "--model", kDemoModel},
+          {"replay", suite, "--target", "cpu"}}) {
+      ProgramResult read = run_program(command);
+      EXPECT_EQ(read.exit_code, 0) << read.all();
+    }
+    // Read without being quantized it has other weights.
+    std::string text = unwrap(read_text_file(suite + "/suite.json"));
+    auto with = [&](const std::string& quantization) {
+      std::string other = text;
+      other.replace(other.find("q4f16"), 5, quantization);
+      unwrap(write_text_atomic(suite + "/suite.json", other));
+      ProgramResult read = run_program({"replay", suite, "--target", "cpu"});
+      EXPECT_EQ(read.exit_code, 2) << read.all();
+      return read.err;
+    };
+    EXPECT_NE(with("").find("or carve the suite again"), std::string::npos);
+    const std::string unknown = with("q3");
+    EXPECT_NE(unknown.find("unknown quantization"), std::string::npos) << unknown;
+    EXPECT_NE(unknown.find("q4f32 or q4f16"), std::string::npos) << unknown;
+  }
+}
+
 TEST(Quantize, BadInput) {
   auto refuses = [](const std::vector<std::string>& args, const std::string& part) {
     ProgramResult result = run_program(args);
@@ -100,9 +143,6 @@ TEST(Quantize, BadInput) {
   };
   refuses({"compile", kDemoModel, "--quantize", "q3"}, "q4f32 or q4f16");
   TempFolder folder;
-  refuses({"carve", kDemoModel, "--quantize", "q4f32", "--weights", "reference", "--prompt", "a",
-           "-o", folder / "suite"},
-          "quantized weights are not in the model's files");
   std::string config = testing::kQuantizedLlama;
   config.replace(config.find("96"), 2, "80");
   unwrap(write_text_atomic(folder / "config.json", config));

@@ -80,8 +80,12 @@ TEST_F(BadSuite, HostileSuiteJson) {
   refused({"suite.json", "an object"});
   write_bytes(suite_ + "/suite.json", json_);
   altered("\"tapml-suite\"", "\"other\"", {"schema", "tapml-suite"});
-  altered("\"version\": 4", "\"version\": 5", {"another schema version", "1 to 4", "5"});
-  altered("\"version\": 4", "\"version\": 0", {"another schema version", "1 to 4", "0"});
+  altered("\"version\": 5", "\"version\": 6", {"another schema version", "1 to 5", "6"});
+  altered("\"version\": 5", "\"version\": 0", {"another schema version", "1 to 5", "0"});
+  altered("\"quantization\": \"\"", "\"quantization\": 4",
+          {"suite.json", "quantization", "a string"});
+  altered("\"quantization\": \"\"", "\"quantization\": \"q5\"",
+          {"suite.json:", "unknown quantization", "q4f32", "q5"});
   altered("\"times\": 1", "\"times\": 0", {"suite.json", "times", "1 or more"});
   altered("\"dropped\": ", "\"dropped\": -1", {"suite.json", "dropped", "0 or more"});
   altered("\"weights\": {}", "\"weights\": {\"../x\": \"y\"}", {"content hash", "../x"});
@@ -177,7 +181,7 @@ TEST_F(BadSuite, UnknownKernelAndTarget) {
 class BadGroup : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::filesystem::copy(std::string(TAPML_SOURCE_DIR) + "/tests/golden/suites/version4", suite_,
+    std::filesystem::copy(std::string(TAPML_SOURCE_DIR) + "/tests/golden/suites/version5", suite_,
                           std::filesystem::copy_options::recursive);
     json_ = read_bytes(file_);
   }

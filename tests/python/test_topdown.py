@@ -208,15 +208,25 @@ def test_batches_and_edge_cases(demo, cpu):
         tapml.carve(demo, cpu, prompt="In the beginning", batch=0)
 
 
-def test_quantized_models(cpu):
+def test_paths_are_text_or_path_objects(cpu, demo_suite, tmp_path):
+    tapml.Suite.load(demo_suite).save(tmp_path / "suite")
+    assert tapml.Suite.load(str(tmp_path / "suite")).kernels
+    for wrong in (b"suite", 3, None):
+        with pytest.raises(TypeError, match="PathLike"):
+            tapml.Suite.load(wrong)
+
+
+def test_quantized_models(cpu, tmp_path):
     model = tapml.LanguageModel.load(DEMO, quantize="q4f32")
     assert model.quantize == "q4f32"
     suite = tapml.carve(model, cpu, prompt="In the beginning", decode=0, calls=1)
     assert any("dequantize" in kernel.name for kernel in suite.kernels)
     with pytest.raises(tapml.UserError, match="q4f32"):
         tapml.LanguageModel.load(DEMO, quantize="q5")
-    with pytest.raises(tapml.UserError, match="model directory"):
-        tapml.carve(model, cpu, prompt="In the beginning", weights="reference")
+    referring = tapml.carve(model, cpu, prompt="In the beginning", decode=0, calls=1,
+                            weights="reference")
+    referring.save(tmp_path / "suite")
+    assert all(verdict.passed for verdict in tapml.replay(tapml.Suite.load(tmp_path / "suite"), cpu))
 
 
 def skeleton(suite, kernel):

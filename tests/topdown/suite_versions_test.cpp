@@ -5,6 +5,7 @@
 #include "support/expect_error.h"
 #include "support/temp_folder.h"
 #include "topdown/small_model.h"
+#include "topdown/suite/merge_suites.h"
 #include "topdown/suite/suite.h"
 
 namespace tapml::topdown {
@@ -20,7 +21,7 @@ TEST_P(StoredVersion, IsBroughtUp) {
   ASSERT_NE(text.find("\"version\": " + number), std::string::npos);
   const Suite old = unwrap(load_suite(kept));
   // Version 3 has a tensor whose zero rows are left out, version 4 a group.
-  const std::vector<size_t> kernels = {3, 3, 3, 2}, calls = {4, 4, 6, 1};
+  const std::vector<size_t> kernels = {3, 3, 3, 2, 2}, calls = {4, 4, 6, 1, 1};
   const auto index = static_cast<size_t>(GetParam() - 1);
   ASSERT_EQ(old.kernels.size(), kernels[index]);
   ASSERT_EQ(old.calls.size(), calls[index]);
@@ -30,7 +31,7 @@ TEST_P(StoredVersion, IsBroughtUp) {
   EXPECT_EQ(old.groups.size(), GetParam() < 4 ? 0u : 1u);
   testing::TempFolder folder;
   unwrap(save_suite(old, folder / "new"));
-  EXPECT_NE(unwrap(read_text_file(folder / "new/suite.json")).find("\"version\": 4"),
+  EXPECT_NE(unwrap(read_text_file(folder / "new/suite.json")).find("\"version\": 5"),
             std::string::npos);
   const Suite again = unwrap(load_suite(folder / "new"));
   EXPECT_EQ(suite_text(again), suite_text(old));
@@ -97,6 +98,18 @@ TEST(SuiteWeights, AModelThatIsNotThereIsNamed) {
   EXPECT_EQ(loaded.error().kind, ErrorKind::kUser);
   testing::expect_parts(loaded.error(),
                         {"model.norm.weight", hash, "/nonexistent/model", "--model DIR"});
+}
+
+TEST(SuiteWeights, OfTwoQuantizationsAreNotMerged) {
+  Suite suite = carved();
+  suite.weights[*named_tensors(suite).begin()] = "model.norm.weight";
+  Suite other = suite;
+  other.quantization = "q4f16";
+  auto merged = guard([&] { return merge({suite, other}, {"a", "b"}); });
+  ASSERT_FALSE(merged);
+  EXPECT_EQ(merged.error().kind, ErrorKind::kUser);
+  testing::expect_parts(merged.error(),
+                        {"quantized in another way", "b", "none, as in a", "q4f16"});
 }
 
 // The engine runs the same prompt twice: the second adds no test, and the suite is as large.

@@ -171,7 +171,8 @@ int32_t FunctionItems::in_place(const CallNode& call, const VarNode* owner,
     const int32_t item = item_of_[id];
     const MemoryItem& taken = items_[static_cast<size_t>(item)];
     // What lies in the item's storage besides may live longer than this input, and a call may name
-    // its result by other dimensions than its input's, which only turn out to be equal when it runs.
+    // its result by other dimensions than its input's, which only turn out to be equal when it
+    // runs.
     if (good && taken.last == output.first && sizes_.at_most(size, taken.size)) return item;
   }
   return -1;

@@ -27,6 +27,7 @@ Carver::Carver(const Executable& executable, const CarveOptions& options)
   suite_.model = executable.model.architecture;
   if (!options.weights) return;
   suite_.model_folder = options.model_folder;
+  suite_.quantization = options.quantization;
   for (const auto& [name, weight] : *options.weights) {
     weight_of_.emplace(content_hash(weight), name);
   }

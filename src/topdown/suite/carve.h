@@ -24,9 +24,10 @@ struct CarveOptions {
   // the carver.
   SuiteFolder* folder = nullptr;
   // By name: tensors with the bytes of one of these are kept as a reference to it; null: the suite
-  // has all tensors. They outlive the suite. `model_folder` is where they came from.
+  // has all tensors. They outlive the suite. `model_folder` is where they came from, and
+  // `quantization` how they were quantized then (Suite).
   const std::map<std::string, HostTensor>* weights = nullptr;
-  std::string model_folder;
+  std::string model_folder, quantization;
   // Tensors whose bytes a machine elsewhere need not send back: what it was given. By name; null:
   // none. They outlive the suite.
   const std::map<std::string, HostTensor>* held = nullptr;

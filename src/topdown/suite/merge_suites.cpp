@@ -50,8 +50,17 @@ class Merger {
         result_.weights.insert(*weight);
       }
     }
-    if (!suite.weights.empty() && result_.model_folder.empty()) {
+    if (suite.weights.empty()) return;
+    if (referring_.empty()) {
+      referring_ = name;
       result_.model_folder = suite.model_folder;
+      result_.quantization = suite.quantization;
+    }
+    if (result_.quantization != suite.quantization) {
+      auto text = [](const std::string& one) { return one.empty() ? "none" : one; };
+      throw_user("a suite whose weights by reference are quantized in another way", name,
+                 text(result_.quantization) + ", as in " + referring_, text(suite.quantization),
+                 "carve one of them with --weights inside");
     }
   }
 
@@ -110,7 +119,7 @@ class Merger {
   }
 
   Suite result_;
-  std::string first_;
+  std::string first_, referring_;  // the first suite, and the first with weights by reference
   std::set<std::string> inside_;
   std::map<std::string, size_t> call_of_, group_of_;  // by test_key()
   int64_t next_ = 0;  // position in the run of the next suite's first call

@@ -165,6 +165,7 @@ std::string suite_text(const Suite& suite) {
                             {"boundary_policy", Json::string(suite.boundary_policy)},
                             {"model", Json::string(suite.model)},
                             {"model_folder", Json::string(suite.model_folder)},
+                            {"quantization", Json::string(suite.quantization)},
                             {"weights", Json::object(std::move(weights))},
                             {"kernels", Json::array(std::move(kernels))},
                             {"calls", Json::array(std::move(calls))},

@@ -19,7 +19,7 @@ namespace tapml::topdown {
 
 // docs/suite-format.md says what each version has.
 inline constexpr const char* kSuiteSchema = "tapml-suite";
-inline constexpr int64_t kSuiteVersion = 4;
+inline constexpr int64_t kSuiteVersion = 5;
 
 struct SuiteKernel {
   std::string name;
@@ -81,9 +81,10 @@ struct Suite {
   std::vector<SuiteGroup> groups;
   std::map<std::string, HostTensor> tensors;  // by content hash
   // Tensors that are the model's weights, and lie there and not in the suite's folder: the weight's
-  // name by content hash. `model_folder`: where the model was.
+  // name by content hash. `model_folder`: where the model was; `quantization`: how its weights were
+  // quantized when it was read (models::quantization_table), empty: not.
   std::map<std::string, std::string> weights;
-  std::string model_folder;
+  std::string model_folder, quantization;
 
   int32_t find_kernel(const std::string& name) const;  // -1: none
   // Each once, in the order in which the group runs them.

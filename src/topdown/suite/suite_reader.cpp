@@ -4,6 +4,8 @@
 #include "base/hash.h"
 #include "io/host/files.h"
 #include "io/json.h"
+#include "ir/exceptions.h"
+#include "models/quantization.h"
 #include "topdown/suite/check_suite.h"
 #include "topdown/suite/suite.h"
 #include "topdown/suite/suite_folder.h"
@@ -40,6 +42,8 @@ class SuiteReader {
     // Version 1 has all tensors inside, every call of the run on its own, and does not say what it
     // left out.
     if (version_ > 1) TAPML_TRY(read_weights(json, suite));
+    // Until version 4 nothing quantized was by reference.
+    if (version_ > 4) TAPML_TRY(read_quantization(json, suite));
     TAPML_ASSIGN(const Json* kernels, array(json, "kernels"));
     for (const Json& item : kernels->items()) TAPML_TRY(read_kernel(item, suite));
     TAPML_ASSIGN(const Json* calls, array(json, "calls"));
@@ -284,6 +288,16 @@ class SuiteReader {
       suite.weights.emplace(hash, name.as_string());
     }
     return {};
+  }
+
+  Status read_quantization(const Json& json, Suite& suite) const {
+    TAPML_ASSIGN(suite.quantization, string(json, "quantization"));
+    if (suite.quantization.empty()) return {};
+    auto known = guard([&] { models::find_quantization(suite.quantization); });
+    if (known) return {};
+    const Json& value = *json.find("quantization");
+    return wrong_part(value, "a suite of unknown quantization", known.error().expected,
+                      suite.quantization);
   }
 
   // A hash is also a file name: nothing else may come in here. Where no tensor belongs there is

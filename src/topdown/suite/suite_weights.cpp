@@ -4,6 +4,7 @@
 
 #include "frontend/huggingface/model.h"
 #include "ir/exceptions.h"
+#include "models/quantization.h"
 
 namespace tapml::topdown {
 
@@ -37,7 +38,11 @@ Result<std::map<std::string, HostTensor>> weights_by_reference(const Suite& suit
   if (folder.empty() || !std::filesystem::is_directory(folder, ignored)) {
     return fail(missing_model(suite, file, wanted));
   }
-  TAPML_ASSIGN(auto model, guard([&] { return frontend::read_model(folder); }));
+  TAPML_ASSIGN(auto model, guard([&] {
+                 const std::string& name = suite.quantization;
+                 return frontend::read_model(
+                     folder, name.empty() ? nullptr : &models::find_quantization(name));
+               }));
   for (const auto& [hash, name] : wanted) {
     auto weight = model.weights.find(name);
     if (weight == model.weights.end()) {

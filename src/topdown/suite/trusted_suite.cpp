@@ -154,6 +154,7 @@ class Maker {
     if (weight == carved_.weights.end()) return;
     made_.suite.weights.insert(*weight);
     made_.suite.model_folder = carved_.model_folder;
+    made_.suite.quantization = carved_.quantization;
   }
 
   int32_t number_of(const SuiteKernel& kernel) {
