@@ -15,6 +15,7 @@
 #include "topdown/kernels/plants/families.h"
 #include "topdown/kernels/skeleton.h"
 #include "topdown/kernels/user_kernels.h"
+#include "topdown/limiting_session.h"
 #include "topdown/refused_kernel.h"
 #include "topdown/report/localize_report.h"
 #include "topdown/small_model.h"
@@ -451,6 +452,27 @@ TEST(Localize, AKernelBeyondALimitOfTheDeviceIsTheOnlyCulprit) {
   EXPECT_EQ(found.culprits[0].verdict.failed, Failure::kRefused);
   EXPECT_EQ(found.culprits[0].failed_runs, 5);
   EXPECT_TRUE(found.rest.passed);
+}
+
+TEST(Localize, AKernelThatMeetsALimitOnlyInTheModelIsTheOnlyCulprit) {
+  const std::string victim = kernel_named("rms_norm_");
+  LocalizeOptions options;
+  options.cache = &kernel_cache();
+  Platforms platforms;
+  auto localized = [&](int64_t launches) {
+    LimitingSession session(victim, launches);
+    platforms.target.session = &session;
+    return localize(small_model().golden.model.module, small_model().golden.model.weights, kPrompt,
+                    platforms.source, platforms.target, options);
+  };
+  const std::vector<KernelVerdict> verdicts = localized(1'000'000).verdicts;
+  const auto own = std::ranges::find(verdicts, victim, &KernelVerdict::kernel);
+  ASSERT_NE(own, verdicts.end());
+  const Localization found = localized(own->calls);
+  ASSERT_EQ(culprits_of(found), std::set<std::string>{victim});
+  EXPECT_EQ(found.culprits[0].evidence, Evidence::kHybrid);
+  EXPECT_TRUE(found.culprits[0].verdict.passed);
+  EXPECT_EQ(found.culprits[0].hybrid.failure, "more than this device has");
 }
 
 TEST(Localize, NaNOfTheSourceIsToldBeforeAnyKernelIsTried) {

@@ -12,6 +12,7 @@
 #include "support/temp_folder.h"
 #include "topdown/asked_migration.h"
 #include "topdown/described_session.h"
+#include "topdown/limiting_session.h"
 #include "topdown/losing_session.h"
 #include "topdown/migrate/migration_state.h"
 #include "topdown/refused_kernel.h"
@@ -277,6 +278,35 @@ TEST(Migrate, AKernelBeyondALimitOfTheDeviceStays) {
   }
   EXPECT_FALSE(migration.passed());
   EXPECT_TRUE(migration.failed.at(victim).suite) << "the call that was refused";
+}
+
+// Its tests pass; what is met beside the model's other calls is a finding, and no end of the run.
+TEST(Migrate, AKernelThatMeetsALimitOnlyInTheModelStays) {
+  const std::string victim = kernels_of(plain()).at(3);
+  const Migration migration = migrated(
+      short_run(), std::make_unique<LimitingSession>(victim, plain().steps.at(3).verdict.calls));
+  EXPECT_EQ(kernels_of(migration), kernels_of(plain()));
+  for (const MigrationStep& step : migration.steps) {
+    EXPECT_TRUE(step.verdict.passed) << step.verdict.kernel;
+    EXPECT_EQ(step.migrated, step.verdict.kernel != victim) << step.verdict.kernel;
+  }
+  EXPECT_EQ(migration.steps.at(3).hybrid.failure, "more than this device has");
+  ASSERT_EQ(migration.culprits().size(), 1u);
+  EXPECT_FALSE(migration.passed());
+  EXPECT_FALSE(migration.error);
+}
+
+TEST(Migrate, ALimitThatOnlyTheTargetsOwnRunMeetsIsADifference) {
+  const std::string kernel = kernels_of(plain()).at(3);
+  int64_t launches = 0;
+  migrated(short_run(), std::make_unique<LimitingSession>(kernel, 1'000'000, &launches));
+  // The last one is of the end of the target's own run.
+  const Migration migration =
+      migrated(short_run(), std::make_unique<LimitingSession>(kernel, launches - 1));
+  EXPECT_TRUE(migration.culprits().empty());
+  EXPECT_TRUE(migration.target_ran);
+  EXPECT_EQ(migration.whole.failure, "more than this device has");
+  EXPECT_FALSE(migration.passed());
 }
 
 TEST(MigrationState, AMigrationGoesOnWhereTheDeviceWasLost) {
