@@ -16,12 +16,12 @@ struct Errors {
   int64_t worst = -1;       // that element
   double max_relative = 0;
   double max_ulp = 0;  // in units of the output's dtype
-  // The largest |value - judge| beyond u |judge|, what rounding the result to its dtype may add.
-  double max_beyond_rounding = 0;
   double cosine = 1;
   double nmse = 0;              // sum of squared errors / sum of squares
   int64_t mask_mismatches = 0;  // elements that are NaN or infinite on one side only
   int64_t judged = 0;           // elements that were looked at
+  // The largest |value - judge| beyond u |judge|, what rounding the result to its dtype may add.
+  double max_beyond_rounding = 0;
 };
 
 // One element against the judge's.
