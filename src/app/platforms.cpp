@@ -84,6 +84,12 @@ std::vector<PlatformStatus> list_platforms() {
   return list;
 }
 
+PlatformStatus status_of(const std::string& text, const RemoteOptions& remote) {
+  target::Target target = target::parse_target(text);
+  auto session = open_session(target, {}, {}, remote);
+  return {text, target.description.doc, true, session->info(), ""};
+}
+
 std::string dtype_list(const std::set<DType>& set) {
   std::string text;
   for (DType dtype : set) text += (text.empty() ? "" : " ") + std::string(dtype_name(dtype));

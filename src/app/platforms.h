@@ -32,13 +32,15 @@ Result<std::shared_ptr<runtime::Device>> open_served_device(
     const std::string& target, const device::HostLibraries& libraries = {});
 
 struct PlatformStatus {
-  std::string platform;
+  std::string platform;  // or a target, whose device it is
   std::string doc;
   bool here = false;
   DeviceInfo info;     // when here
   std::string reason;  // when not: why, and what to install
 };
 std::vector<PlatformStatus> list_platforms();
+// A device that a target names; throws where it is not there (open_session).
+PlatformStatus status_of(const std::string& target, const RemoteOptions& remote);
 Json platform_json(const PlatformStatus& status);
 std::string dtype_list(const std::set<DType>& set);  // "i32 f32"
 

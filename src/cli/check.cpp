@@ -1,16 +1,14 @@
 #include "cli/check.h"
 
-#include "app/platforms.h"
 #include "topdown/verdict/device_check.h"
 
 namespace tapml::cli {
 
-bool check_platform(const std::string& platform, const Output& output, Json& json) {
-  target::Target target = target::parse_target(platform);
-  auto session = open_session(target);
+bool check_device(runtime::Session& session, const target::Target& target, const Output& output,
+                  Json& json) {
   std::vector<Json> list;
   bool passed = true;
-  topdown::check_device(*session, target, [&](const topdown::DeviceCheck& check) {
+  topdown::check_device(session, target, [&](const topdown::DeviceCheck& check) {
     passed &= check.passed();
     output.line("  " + std::string(check.passed() ? "ok      " : "FAILED  ") + check.name +
                 (check.passed() ? "" : ": " + check.found));

@@ -7,6 +7,8 @@
 
 #include "base/error.h"
 #include "io/json.h"
+#include "runtime/session.h"
+#include "target/target.h"
 
 namespace CLI {
 class App;
@@ -66,11 +68,13 @@ void add_migrate(Registration registration);
 void add_localize(Registration registration);
 void add_profile(Registration registration);
 void add_eval(Registration registration);
-// What is done for each platform with --measure and with --check (whether all is well); null: there
-// is no such option.
+// What is done for each device with --measure and with --check (whether all is well), a session of
+// the target; null: there is no such option.
 struct DeviceWork {
-  void (*measure)(const std::string& platform, const Output& output, Json& json) = nullptr;
-  bool (*check)(const std::string& platform, const Output& output, Json& json) = nullptr;
+  void (*measure)(runtime::Session& session, const target::Target& target, const Output& output,
+                  Json& json) = nullptr;
+  bool (*check)(runtime::Session& session, const target::Target& target, const Output& output,
+                Json& json) = nullptr;
 };
 void add_devices(Registration registration, const DeviceWork& work);
 void add_rpc(Registration registration);

@@ -5,6 +5,7 @@
 
 #include "app/platforms.h"
 #include "cli/command.h"
+#include "cli/options.h"
 
 namespace tapml::cli {
 
@@ -34,10 +35,11 @@ const char* compiles_to(const target::Description& description) {
   return "";
 }
 
-// A GPU's platform whose driver computes on the processor.
-bool is_emulated(const PlatformStatus& status) {
-  if (target::find_description(status.platform)->code == target::CodeKind::kNative) return false;
+// A GPU's platform whose driver computes on the processor, or another processor that this one
+// plays.
+bool is_emulated(const PlatformStatus& status, const target::Description& description) {
   std::string name = status.info.name;
+  if (description.code == target::CodeKind::kNative) return name.starts_with("emulated");
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return std::any_of(std::begin(kEmulators), std::end(kEmulators), [&](const char* emulator) {
@@ -68,7 +70,22 @@ std::string conformance_of(const Json& json) {
 
 struct Choices {
   bool measured = false, checked = false, table = false;
+  std::vector<std::string> targets;  // none: the platforms of this machine
+  RemoteOptions remote;
 };
+
+const char* place_of(const PlatformStatus& status, const target::Target& target) {
+  return !status.here ? "not here" : target.place.empty() ? "here" : "there";
+}
+
+std::vector<PlatformStatus> statuses(const Choices& choices) {
+  if (choices.targets.empty()) return list_platforms();
+  std::vector<PlatformStatus> list;
+  for (const std::string& target : choices.targets) {
+    list.push_back(status_of(target, choices.remote));
+  }
+  return list;
+}
 
 int run(const Output& given, const Choices& choices, const DeviceWork& work) {
   std::vector<Json> list;
@@ -77,10 +94,10 @@ int run(const Output& given, const Choices& choices, const DeviceWork& work) {
   // The table alone goes to stdout.
   Output output = given;
   output.json |= choices.table;
-  for (const PlatformStatus& status : list_platforms()) {
-    PlatformRow row{status.platform, compiles_to(*target::find_description(status.platform)),
-                    "not here", "", "not run"};
-    output.line(status.platform + ": " + (status.here ? "here" : "not here") + " - " + status.doc);
+  for (const PlatformStatus& status : statuses(choices)) {
+    target::Target target = target::parse_target(status.platform);
+    PlatformRow row{status.platform, compiles_to(target.description), "not here", "", "not run"};
+    output.line(status.platform + ": " + place_of(status, target) + " - " + status.doc);
     Json json = platform_json(status);
     if (status.here) {
       const DeviceInfo& info = status.info;
@@ -96,16 +113,18 @@ int run(const Output& given, const Choices& choices, const DeviceWork& work) {
       output.line("  computes: " + dtype_list(info.features.compute_dtypes));
       output.line("  stores: " + dtype_list(info.features.storage_dtypes));
       // A device that runs nothing has no speed.
-      const bool runs = target::find_description(status.platform)->code != target::CodeKind::kNone;
-      if (choices.measured && runs) {
-        work.measure(status.platform, output, json);
+      const bool runs = target.description.code != target::CodeKind::kNone;
+      std::unique_ptr<runtime::Session> session;
+      if (choices.measured || choices.checked) {
+        session = open_session(target, {}, {}, choices.remote);
       }
+      if (choices.measured && runs) work.measure(*session, target, output, json);
       row.runs = info.name;
-      row.emulated = !runs                 ? "computes nothing"
-                     : is_emulated(status) ? "yes, on the processor"
-                                           : "no";
+      row.emulated = !runs                                     ? "computes nothing"
+                     : is_emulated(status, target.description) ? "yes, on the processor"
+                                                               : "no";
       if (choices.checked) {
-        passed &= work.check(status.platform, output, json);
+        passed &= work.check(*session, target, output, json);
         row.conformance = conformance_of(json);
       }
     } else {
@@ -126,6 +145,11 @@ void add_devices(Registration registration, const DeviceWork& work) {
   command->footer("Example: tapml devices --json");
   command->add_flag("--json", registration.output.json, "One JSON document on stdout");
   auto choices = std::make_shared<Choices>();
+  command
+      ->add_option("--target", choices->targets,
+                   "This device instead, here or at a place; as often as there are devices")
+      ->allow_extra_args(false);
+  add_options(*command, choices->remote);
   if (work.measure) {
     command->add_flag("--measure", choices->measured, "Measure each platform's ceilings (seconds)");
   }

@@ -2,15 +2,13 @@
 
 #include <cstdio>
 
-#include "app/platforms.h"
 #include "topdown/profile/ceilings.h"
 
 namespace tapml::cli {
 
-void measure_ceilings(const std::string& platform, const Output& output, Json& json) {
-  target::Target target = target::parse_target(platform);
-  auto session = open_session(target);
-  const topdown::Ceilings ceilings = topdown::measure_ceilings(*session, target);
+void measure_ceilings(runtime::Session& session, const target::Target& target, const Output& output,
+                      Json& json) {
+  const topdown::Ceilings ceilings = topdown::measure_ceilings(session, target);
   char text[96];
   std::snprintf(text, sizeof text, "  ceilings: %.1f GFLOP/s f32, %.1f GB/s",
                 1e-9 * ceilings.flops_per_s, 1e-9 * ceilings.bytes_per_s);

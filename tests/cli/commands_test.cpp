@@ -3,6 +3,7 @@
 
 #include <sstream>
 
+#include "support/background_server.h"
 #include "support/program.h"
 
 namespace tapml {
@@ -121,6 +122,26 @@ TEST(Devices, ChecksWhatIsHere) {
       testing::read_bytes(std::string(TAPML_SOURCE_DIR) + "/docs/platforms.md");
   const std::string written = page.substr(page.find("| platform |"));
   EXPECT_EQ(first_columns(written.substr(0, written.find("\n\n") + 1)), first_columns(table.out));
+}
+
+TEST(Devices, AreCheckedAtAPlaceToo) {
+  testing::TempFolder folder;
+  testing::BackgroundServer server({"--listen", "unix:" + folder / "server"});
+  const std::string target = "cpu:threads=1@" + server.place();
+  ProgramResult result =
+      run_program({"devices", "--target", target, "--target", "null", "--check", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.all();
+  const Json json = result.json();
+  const auto& devices = json.find("platforms")->items();
+  ASSERT_EQ(devices.size(), 2u);
+  EXPECT_EQ(devices[0].find("platform")->as_string(), target);
+  EXPECT_EQ(devices[0].find("limits")->find("threads")->as_integer(), 1);
+  EXPECT_TRUE(devices[0].find("passed")->as_bool());
+  EXPECT_GE(devices[0].find("checks")->items().size(), 12u);
+  EXPECT_EQ(devices[1].find("platform")->as_string(), "null");
+  // What a person names has to be there.
+  testing::expect_failure({"devices", "--target", "cpu@unix:" + folder / "nobody"}, 4, {"nobody"});
+  testing::expect_failure({"devices", "--target", "abacus"}, 2, {"abacus", "one of"});
 }
 
 }  // namespace

@@ -65,10 +65,15 @@ class PoolShares final : public Shares {
 std::string processor_name() {
   std::ifstream file("/proc/cpuinfo");
   std::string line;
+  bool is_x86 = false;
   while (std::getline(file, line)) {
-    size_t colon = line.find(": ");
+    const size_t colon = line.find(": ");
+    is_x86 |= line.starts_with("vendor_id");
     if (line.starts_with("model name") && colon != std::string::npos) {
-      return line.substr(colon + 2);
+      const std::string name = line.substr(colon + 2);
+      // What emulates single programs shows them the machine's own /proc.
+      return is_x86 && std::string_view(cpu_architecture()) != "x86-64" ? "emulated on " + name
+                                                                        : name;
     }
   }
   return "unknown processor";
