@@ -458,9 +458,9 @@ TEST(Localize, AKernelThatMeetsALimitOnlyInTheModelIsTheOnlyCulprit) {
   const std::string victim = kernel_named("rms_norm_");
   LocalizeOptions options;
   options.cache = &kernel_cache();
-  Platforms platforms;
   auto localized = [&](int64_t launches) {
     LimitingSession session(victim, launches);
+    Platforms platforms;
     platforms.target.session = &session;
     return localize(small_model().golden.model.module, small_model().golden.model.weights, kPrompt,
                     platforms.source, platforms.target, options);
