@@ -24,8 +24,8 @@ class Hybrid {
   ~Hybrid();
   Hybrid(const Hybrid&) = delete;
 
-  // Runs the model with `kernels` on the target. What contained_check() says is a check that failed;
-  // other errors are thrown.
+  // Runs the model with `kernels` on the target. What contained_check() says is a check that
+  // failed; other errors are thrown.
   ModelCheck check(const std::set<std::string>& kernels, const ModelJudge& judge,
                    const ForcedRun& run);
   // The same with the calls that `choice` has.
