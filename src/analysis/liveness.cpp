@@ -1,7 +1,9 @@
 #include "analysis/liveness.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <unordered_map>
 
 #include "relax/visit.h"
 
@@ -26,10 +28,24 @@ void merge(std::vector<int32_t>& into, const std::vector<int32_t>& more) {
   into = std::move(all);
 }
 
-// Everything that it may be, the fields included.
-void flatten(const Alias& alias, std::vector<int32_t>& into) {
-  merge(into, alias.allocations);
-  for (const Alias& field : alias.fields) flatten(field, into);
+void gather(const Alias& alias, std::vector<int32_t>& into) {
+  into.insert(into.end(), alias.allocations.begin(), alias.allocations.end());
+  for (const Alias& field : alias.fields) gather(field, into);
+}
+
+void sort_unique(std::vector<int32_t>& allocations) {
+  std::sort(allocations.begin(), allocations.end());
+  const auto same = std::ranges::unique(allocations);
+  allocations.erase(same.begin(), same.end());
+}
+
+// Everything that it may be, the fields included. Merging field by field would be quadratic in a
+// tuple of all weights.
+std::vector<int32_t> flattened(const Alias& alias) {
+  std::vector<int32_t> all;
+  gather(alias, all);
+  sort_unique(all);
+  return all;
 }
 
 // What may be more allocations than these is not told apart: they are needed to the end.
@@ -45,9 +61,7 @@ class Walk {
 
   Liveness run(const Function& function) {
     Alias result = sequence(body_of(function));
-    std::vector<int32_t> escaping;
-    flatten(result, escaping);
-    for (int32_t one : escaping) escape(one);
+    for (int32_t one : flattened(result)) escape(one);
     live_.end = position_;
     for (Allocation& one : live_.allocations) {
       if (one.escapes) one.last = live_.end;
@@ -99,8 +113,9 @@ class Walk {
   Alias any_of(const Expr& expr) {
     Alias alias{.allocations = {}, .whole = false, .fields = {}};
     visit(expr, [&](const Expr& e) {
-      if (const auto* var = as<VarNode>(e)) flatten(alias_of(e), alias.allocations), (void)var;
+      if (as<VarNode>(e)) gather(alias_of(e), alias.allocations);
     });
+    sort_unique(alias.allocations);
     return alias;
   }
 
@@ -143,8 +158,9 @@ class Walk {
       ++depth_;
       Alias joined{.allocations = {}, .whole = false, .fields = {}};
       for (const Expr* side : {&branch->then_branch, &branch->else_branch}) {
-        flatten(alias_of_result(*side), joined.allocations);
+        gather(alias_of_result(*side), joined.allocations);
       }
+      sort_unique(joined.allocations);
       --depth_;
       return joined;
     }
@@ -173,8 +189,7 @@ class Walk {
 
   Alias argument(const Expr& arg, KernelUse& kernel) {
     Alias alias = alias_of(arg);
-    KernelUse::Argument one{{}, alias.whole && alias.fields.empty()};
-    flatten(alias, one.allocations);
+    KernelUse::Argument one{flattened(alias), alias.whole && alias.fields.empty()};
     use(one.allocations);
     kernel.args.push_back(std::move(one));
     return alias;
@@ -211,7 +226,7 @@ class Walk {
 
   const Keeps& keeps_;
   Liveness live_;
-  std::map<const VarNode*, Alias> aliases_;
+  std::unordered_map<const VarNode*, Alias> aliases_;
   int64_t position_ = 0;
   int depth_ = 0;
 };

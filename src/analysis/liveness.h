@@ -3,9 +3,9 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "ir/module.h"
@@ -41,10 +41,11 @@ struct KernelUse {
 };
 
 struct Liveness {
-  std::vector<Allocation> allocations;                            // by position
-  std::map<const relax::VarNode*, std::vector<int32_t>> outputs;  // of a call, by its variable
-  std::map<const relax::VarNode*, KernelUse> calls;               // by the variable
-  int64_t end = 0;                                                // one past the last position
+  std::vector<Allocation> allocations;  // by position
+  std::unordered_map<const relax::VarNode*, std::vector<int32_t>>
+      outputs;                                                 // of a call, by its variable
+  std::unordered_map<const relax::VarNode*, KernelUse> calls;  // by the variable
+  int64_t end = 0;                                             // one past the last position
 };
 
 // Whether a call of this callee may keep its arguments for longer than the call lasts.

@@ -1,6 +1,7 @@
 // Invariants R1 to R10.
-#include <map>
 #include <set>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "analysis/verifier_impl.h"
 #include "base/undo_map.h"
@@ -385,11 +386,11 @@ class GraphVerifier {
 
   const Module& module_;
   Report& report_;
-  std::set<const VarNode*> known_, visible_;
+  std::unordered_set<const VarNode*> known_, visible_;
   std::vector<const VarNode*> visible_log_;
   std::set<Symbol> symbols_;
   std::vector<Symbol> symbol_log_;
-  std::map<const VarNode*, const VarNode*> alias_;
+  std::unordered_map<const VarNode*, const VarNode*> alias_;
   UndoMap<const VarNode*, std::string> consumed_;
   bool in_dataflow_ = false;
   bool pure_ = true;

@@ -1,8 +1,8 @@
 // Tensors of a memory plan, together in their storages.
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <set>
+#include <unordered_map>
 
 #include "analysis/liveness.h"
 #include "analysis/verifier_impl.h"
@@ -141,10 +141,11 @@ class StorageCheck {
       collect_vars(found, vars);
       collect_vars(expected, vars);
     }
-    for (const auto& [storage, bytes] : storages_) collect_vars(bytes, vars);
     for (const Range& range : ranges_) {
       collect_vars(range.begin, vars);
       collect_vars(range.end, vars);
+      auto storage = storages_.find(range.storage);
+      if (storage != storages_.end()) collect_vars(storage->second, vars);
     }
     for (int64_t tried : kTried) {
       arith::Values values;
@@ -246,16 +247,16 @@ class StorageCheck {
   const Module& module_;
   const Function& function_;
   Report& report_;
-  std::map<const VarNode*, PrimExpr> storages_;
+  std::unordered_map<const VarNode*, PrimExpr> storages_;
   std::vector<Range> ranges_;
-  std::map<const VarNode*, size_t> by_var_;  // of the tensor
-  std::map<const VarNode*, const CallNode*> calls_;
+  std::unordered_map<const VarNode*, size_t> by_var_;  // of the tensor
+  std::unordered_map<const VarNode*, const CallNode*> calls_;
   std::set<const tapml::ExprNode*> defined_;          // variables, by parameters
   std::vector<std::pair<PrimExpr, PrimExpr>> equal_;  // by match_cast, in order
   std::vector<arith::Values> values_;
   std::vector<const Range*> by_first_;
   size_t entered_ = 0;
-  std::map<const VarNode*, std::vector<const Range*>> active_;
+  std::unordered_map<const VarNode*, std::vector<const Range*>> active_;
 };
 
 }  // namespace

@@ -80,7 +80,7 @@ class PackingLifter {
 
   // Names of the weights that a planned call packs; empty where it packs none or they are not among
   // `weights`, the function's.
-  std::vector<std::string> sources_of(const std::set<const VarNode*>& weights,
+  std::vector<std::string> sources_of(const std::unordered_set<const VarNode*>& weights,
                                       const Expr& value) const {
     if (called_operator(value) != "call_tir_dps") return {};
     const auto& call = *as<CallNode>(value);
@@ -104,7 +104,7 @@ class PackingLifter {
   }
 
   void collect(const Function& function) {
-    const std::set<const VarNode*> weights = parameters_.of(function);
+    const std::unordered_set<const VarNode*> weights = parameters_.of(function);
     visit_bindings(function.body, [&](const Binding& binding, bool) {
       std::vector<std::string> sources = sources_of(weights, binding.value);
       if (sources.empty()) return;
@@ -185,7 +185,7 @@ class PackingLifter {
   }
 
   FunctionRef rewrite(const Function& function) const {
-    const std::set<const VarNode*> weights = parameters_.of(function);
+    const std::unordered_set<const VarNode*> weights = parameters_.of(function);
     auto changed = std::make_shared<Function>(function);
     changed->body = map_blocks(function.body, [&](const Block& block) {
       Block copy = block;

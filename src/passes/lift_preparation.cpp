@@ -4,6 +4,8 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "op/operator.h"
 #include "passes/graph_functions.h"
@@ -37,7 +39,7 @@ struct Known {
   std::string weight;                       // whose value it is; empty: it is computed
   std::vector<const VarNode*> computed_of;  // known values
 };
-using KnownValues = std::map<const VarNode*, Known>;
+using KnownValues = std::unordered_map<const VarNode*, Known>;
 
 class PreparationLifter {
  public:
@@ -136,7 +138,7 @@ class PreparationLifter {
   // Whether a binding's value is larger than the weights that it is made of.
   bool may_grow(const Variable& var, const KnownValues& values) const {
     int64_t left = constant_bytes(var->annotation);
-    std::set<const VarNode*> seen{var.get()};
+    std::unordered_set<const VarNode*> seen{var.get()};
     std::set<std::string> weights;
     std::vector<const VarNode*> pending{var.get()};
     while (left > 0 && !pending.empty()) {
@@ -154,7 +156,7 @@ class PreparationLifter {
 
   FunctionRef rewrite(const std::string& name, const Function& function) {
     KnownValues values;
-    std::map<const VarNode*, const Binding*> made;
+    std::unordered_map<const VarNode*, const Binding*> made;
     for (const VarNode* param : parameters_.of(function)) {
       values[param] = {short_key(param->name), param->name, {}};
     }
@@ -168,7 +170,7 @@ class PreparationLifter {
       }
     }
     // Known values that something else uses are what moves.
-    std::set<const VarNode*> wanted;
+    std::unordered_set<const VarNode*> wanted;
     auto use = [&](const Expr& e) {
       if (const auto* var = as<VarNode>(e); var && made.contains(var)) wanted.insert(var);
     };
@@ -223,7 +225,7 @@ class PreparationLifter {
 
   // Number of the result of `prepare` that is this value; it is added where it is new.
   size_t result_of(const Known& value, const Binding& binding, const KnownValues& values,
-                   const std::map<const VarNode*, const Binding*>& made) {
+                   const std::unordered_map<const VarNode*, const Binding*>& made) {
     auto found = numbers_.find(value.key);
     if (found != numbers_.end()) return found->second;
     results_.push_back(compute(binding, values, made));
@@ -233,7 +235,7 @@ class PreparationLifter {
 
   // The variable of `prepare` with the value of a binding, after what it is computed of.
   Variable compute(const Binding& binding, const KnownValues& values,
-                   const std::map<const VarNode*, const Binding*>& made) {
+                   const std::unordered_map<const VarNode*, const Binding*>& made) {
     std::vector<const Binding*> pending{&binding};
     while (!pending.empty()) {
       const Binding& next = *pending.back();
@@ -253,7 +255,7 @@ class PreparationLifter {
   }
 
   void add_computed(const Binding& binding, const KnownValues& values,
-                    const std::map<const VarNode*, const Binding*>& made) {
+                    const std::unordered_map<const VarNode*, const Binding*>& made) {
     auto argument = [&](const Expr& arg) -> Expr {
       const auto* var = as<VarNode>(arg);
       if (!var) return arg;

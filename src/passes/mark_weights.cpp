@@ -19,7 +19,8 @@ namespace {
 using Marks = std::map<std::string, std::set<int64_t>>;
 
 // `weights`: of the function that makes the call.
-void add_call(const std::set<const VarNode*>& weights, const CallNode& call, Marks& marks) {
+void add_call(const std::unordered_set<const VarNode*>& weights, const CallNode& call,
+              Marks& marks) {
   std::set<int64_t> held;
   const std::vector<Expr>& args = call_tir_args(call);
   for (size_t i = 0; i < args.size(); ++i) {
@@ -51,7 +52,7 @@ Module mark_weights(const Module& module) {
   Marks marks;
   const WeightParameters parameters(module);
   for (const auto& [name, function] : graph_functions(module)) {
-    std::set<const VarNode*> weights;
+    std::unordered_set<const VarNode*> weights;
     if (takers.contains(name)) weights = parameters.of(*function);
     visit_bindings(function->body, [&](const Binding& binding, bool) {
       if (is_call_tir(binding.value)) add_call(weights, *as<CallNode>(binding.value), marks);

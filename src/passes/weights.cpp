@@ -46,8 +46,8 @@ WeightParameters::WeightParameters(const Module& module) {
   }
 }
 
-std::set<const VarNode*> WeightParameters::of(const Function& function) const {
-  std::set<const VarNode*> held;
+std::unordered_set<const VarNode*> WeightParameters::of(const Function& function) const {
+  std::unordered_set<const VarNode*> held;
   for (const Variable& param : function.params) {
     const auto* tensor = as_tensor(param->annotation);
     if (!tensor || !tensor->shape || !tensor->dtype || !names_.contains(param->name)) continue;

@@ -3,6 +3,7 @@
 
 #include <set>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "ir/module.h"
@@ -30,10 +31,10 @@ class WeightParameters {
   explicit WeightParameters(const Module& module);
   // Those of `function` of constant shape that hold a weight, or what `prepare` returned.
   // `function` is one of functions_with_weights().
-  std::set<const relax::VarNode*> of(const relax::Function& function) const;
+  std::unordered_set<const relax::VarNode*> of(const relax::Function& function) const;
 
  private:
-  std::set<std::string> names_;
+  std::unordered_set<std::string> names_;
 };
 
 }  // namespace tapml::passes

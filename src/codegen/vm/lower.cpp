@@ -1,6 +1,7 @@
 #include "codegen/vm/lower.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "codegen/vm/shape_heap.h"
 #include "ir/exceptions.h"
@@ -441,7 +442,7 @@ class FunctionLowering {
   VmFunction out_;
   int32_t next_register_ = 0;
   ShapeHeap heap_;
-  std::map<const VarNode*, int32_t> registers_;
+  std::unordered_map<const VarNode*, int32_t> registers_;
 };
 
 }  // namespace
