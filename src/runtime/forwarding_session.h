@@ -29,6 +29,7 @@ class ForwardingSession : public Session {
                     Deadline deadline) noexcept override {
     return session_->get_kernel(id, module, entry, deadline);
   }
+  void release_kernel(KernelId id) noexcept override { session_->release_kernel(id); }
   Status create_stream(StreamId id) noexcept override { return session_->create_stream(id); }
   void destroy_stream(StreamId id) noexcept override { session_->destroy_stream(id); }
 

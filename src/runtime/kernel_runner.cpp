@@ -108,6 +108,7 @@ struct KernelRunner::State {
         aligned(on) {}
 
   ~State() {
+    for (KernelId kernel : kernels) session.release_kernel(kernel);
     for (ModuleId module : modules) session.unload_module(module);
   }
 
@@ -160,6 +161,7 @@ struct KernelRunner::State {
         kernel->second = KernelId{session.new_handle()};
         TAPML_TRY(
             session.get_kernel(kernel->second, module->second, launch.entry, loaded.deadline));
+        kernels.push_back(kernel->second);
       }
       entry.kernels.push_back(kernel->second);
       if (local) entry.objects.push_back(local->kernel(kernel->second));
@@ -314,6 +316,7 @@ struct KernelRunner::State {
   Arena arena;    // workspaces
   Arena aligned;  // copies of arguments
   std::vector<ModuleId> modules;
+  std::vector<KernelId> kernels;
   std::vector<Ready> ready;  // by kernel
 };
 

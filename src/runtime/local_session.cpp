@@ -96,6 +96,15 @@ Status LocalSession::get_kernel(KernelId id, ModuleId module, const std::string&
   return add(kernels_, raw_handle(id), Kernel{std::move(kernel), entry}, "kernel");
 }
 
+void LocalSession::release_kernel(KernelId id) noexcept {
+  Kernel kernel;  // freed outside of the lock
+  LockGuard guard(lock_);
+  auto found = kernels_.find(raw_handle(id));
+  if (found == kernels_.end()) return;
+  kernel = std::move(found->second);
+  kernels_.erase(found);
+}
+
 Status LocalSession::create_stream(StreamId id) noexcept {
   auto stream = std::make_shared<Stream>();
   TAPML_ASSIGN(stream->queue, device_->create_queue());

@@ -29,6 +29,7 @@ class LocalSession final : public Session {
   void unload_module(ModuleId id) noexcept override;
   Status get_kernel(KernelId id, ModuleId module, const std::string& entry,
                     Deadline deadline = {}) noexcept override;
+  void release_kernel(KernelId id) noexcept override;
   Status create_stream(StreamId id) noexcept override;
   void destroy_stream(StreamId id) noexcept override;  // the default stream stays
 

@@ -87,6 +87,8 @@ class Session {
   virtual void unload_module(ModuleId id) noexcept = 0;
   virtual Status get_kernel(KernelId id, ModuleId module, const std::string& entry,
                             Deadline deadline = {}) noexcept = 0;
+  // Launches that are enqueued keep it until they are done.
+  virtual void release_kernel(KernelId id) noexcept = 0;
   virtual Status create_stream(StreamId id) noexcept = 0;
   virtual void destroy_stream(StreamId id) noexcept = 0;
 

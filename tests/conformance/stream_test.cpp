@@ -135,6 +135,28 @@ TEST_P(StreamConformance, KernelsOutliveTheirModule) {
   EXPECT_EQ(read<int32_t>({id, 0}, 3), (std::vector<int32_t>{4, 5, 6}));
 }
 
+TEST_P(StreamConformance, LaunchesKeepTheirKernel) {
+  KernelId fold = kernel("fold");
+  BufferId id = buffer(16);
+  write(BufferRange{id, 0}, std::vector<uint32_t>{1, 2, 3, 4});
+  std::vector<uint32_t> expected = {1, 2, 3, 4};
+  for (uint32_t step = 0; step < 100; ++step) {
+    ASSERT_TRUE(launch(fold, {{id, 0}}, {step}, 4, 4));
+    for (uint32_t& value : expected) {
+      if (computes()) value = value * 3u + step;
+    }
+  }
+  session().release_kernel(fold);
+  session().unload_module(module_);
+  EXPECT_EQ(read<uint32_t>({id, 0}, 4), expected);
+  const Status gone = launch(fold, {{id, 0}}, {1}, 4, 4);
+  ASSERT_FALSE(gone);
+  EXPECT_EQ(gone.error().kind, ErrorKind::kInternal);
+  session().release_kernel(fold);
+  session().release_kernel(KernelId{4711});
+  EXPECT_TRUE(session().synchronize(kDefaultStream));
+}
+
 TEST_P(StreamConformance, TenThousandLaunches) {
   KernelId fold = kernel("fold");
   BufferId id = buffer(16);

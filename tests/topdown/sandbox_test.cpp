@@ -30,6 +30,7 @@ class Faulty : public runtime::Session {
                     Deadline) noexcept override {
     return {};
   }
+  void release_kernel(runtime::KernelId) noexcept override {}
   Status create_stream(StreamId) noexcept override { return {}; }
   void destroy_stream(StreamId) noexcept override {}
   Status write(StreamId stream, runtime::BufferRange to,

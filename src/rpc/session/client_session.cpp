@@ -137,6 +137,14 @@ Status ClientSession::get_kernel(KernelId id, ModuleId module, const std::string
   return {};
 }
 
+void ClientSession::release_kernel(KernelId id) noexcept {
+  {
+    LockGuard guard(tables_);
+    if (kernels_.erase(raw_handle(id)) == 0) return;
+  }
+  forget(wire::HandleKind::Kernel, raw_handle(id));
+}
+
 Status ClientSession::create_stream(StreamId id) noexcept {
   {
     LockGuard guard(tables_);

@@ -41,6 +41,7 @@ class ClientSession final : public RemoteSession {
   Status load_module(runtime::ModuleId id, const ModuleBlob& blob,
                      runtime::Deadline deadline = {}) noexcept override;
   void unload_module(runtime::ModuleId id) noexcept override;
+  void release_kernel(runtime::KernelId id) noexcept override;
   Status get_kernel(runtime::KernelId id, runtime::ModuleId module, const std::string& entry,
                     runtime::Deadline deadline = {}) noexcept override;
   Status create_stream(runtime::StreamId id) noexcept override;

@@ -444,10 +444,8 @@ void ServerCore::release(wire::HandleKind kind, uint64_t id) noexcept {
   if (kind == wire::HandleKind::Stream && id == 0) return;
   auto found = names(kind).find(id);
   if (found == names(kind).end()) return;
-  // The session keeps its kernels and events, which work that is under way may need: they go on to
-  // count.
-  const bool kept = kind == wire::HandleKind::Kernel || kind == wire::HandleKind::Event;
-  if (!kept || found->second) --handles_;
+  // The session keeps its events, which work that is under way may need: they go on to count.
+  if (kind != wire::HandleKind::Event || found->second) --handles_;
   names(kind).erase(found);
   switch (kind) {
     case wire::HandleKind::Buffer:
@@ -466,6 +464,8 @@ void ServerCore::release(wire::HandleKind kind, uint64_t id) noexcept {
       machines_.erase(id);
       break;
     case wire::HandleKind::Kernel:
+      session_->release_kernel(runtime::KernelId{id});
+      break;
     case wire::HandleKind::Event:
       break;
   }

@@ -41,6 +41,12 @@ class PlantedSession : public runtime::ForwardingSession {
     return ForwardingSession::get_kernel(id, module, entry, deadline);
   }
 
+  void release_kernel(KernelId id) noexcept override {
+    if (held_ && held_->request.kernel == id) keep_error(run_held());
+    entries_.erase(id);
+    ForwardingSession::release_kernel(id);
+  }
+
   Status write(StreamId stream, BufferRange to,
                std::span<const std::byte> bytes) noexcept override {
     TAPML_TRY(run_held());

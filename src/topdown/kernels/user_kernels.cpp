@@ -211,7 +211,9 @@ void UserKernels::check(const std::map<std::string, pipeline::ForeignKernel>& co
     };
     done(session.load_module(id, module), "");
     for (const std::string& entry : module.entries) {
-      done(session.get_kernel(runtime::KernelId{session.new_handle()}, id, entry), entry);
+      const runtime::KernelId kernel{session.new_handle()};
+      done(session.get_kernel(kernel, id, entry), entry);
+      session.release_kernel(kernel);
     }
     session.unload_module(id);
   }

@@ -134,6 +134,24 @@ TEST_F(RemoteMachine, ResultsAreReleased) {
   }
 }
 
+TEST_F(RemoteMachine, MachinesLeaveNoKernelsBehind) {
+  rpc::ServerOptions options;
+  options.limits.handles = 40;
+  auto device = native_device();
+  options.open_device = [device](const std::string&) { return device; };
+  MemoryServer server(options);
+  auto session = server.connect();
+  for (int i = 0; i < 50; ++i) {
+    auto machine = session->open_machine(share(odd_program()));
+    ASSERT_TRUE(machine) << i << ": " << machine.error().to_string();
+    // The machine here asks for each of its kernels by itself.
+    auto here = runtime::VirtualMachine::create(*session, share(odd_program()));
+    ASSERT_TRUE(here) << i << ": " << here.error().to_string();
+  }
+  const Status done = session->synchronize(runtime::kDefaultStream);
+  EXPECT_TRUE(done) << done.error().to_string();
+}
+
 TEST_F(RemoteMachine, ErrorsAreThoseOfALocalMachine) {
   auto device = native_device();
   auto home = std::move(*runtime::LocalSession::create(device));
