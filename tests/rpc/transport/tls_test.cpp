@@ -155,9 +155,12 @@ TEST_F(Tls, AServerThatDoesNotEndItsHandshakeTimesOut) {
   EXPECT_LT(Clock::now() - start, milliseconds(200) + kSlack);
   // One that goes away in the middle.
   std::thread leaves([&] {
-    wait_ready((*listener)->get(), false, -1, Clock::now() + std::chrono::seconds(5));
-    (*listener)->accept();
-    const FileDescriptor second = (*listener)->accept();
+    const auto next = [&] {
+      wait_ready((*listener)->get(), false, -1, Clock::now() + std::chrono::seconds(5));
+      return (*listener)->accept();
+    };
+    next();
+    const FileDescriptor second = next();
     char hello[4096];
     ::recv(second.get(), hello, sizeof hello, 0);
   });
