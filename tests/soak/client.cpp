@@ -63,12 +63,12 @@ Status Client::patiently(Status (Client::*attempt)()) {
 // With whatever is still on its way in the old session.
 Status Client::reconnect() {
   buffers_.clear();
-  machine_.reset();
-  session_.reset();
   return patiently(&Client::open_session);
 }
 
 Status Client::open_session() {
+  machine_.reset();  // of an attempt that failed, too; before its session
+  session_.reset();
   TAPML_ASSIGN(auto channel, rpc::connect(place_, soon()));
   rpc::ConnectOptions options;
   options.target = "cpu";
