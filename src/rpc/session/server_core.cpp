@@ -153,7 +153,9 @@ Status ServerCore::handshake() noexcept {
     error.hint = "use the same release of tapml on both sides";
     return end(std::move(error));
   }
-  if (options_.admitted) options_.admitted();
+  if (options_.admit) {
+    if (Status admitted = options_.admit(); !admitted) return end(std::move(admitted).error());
+  }
   return greet(*hello);
 }
 

@@ -50,8 +50,9 @@ struct ServerOptions {
   // Told when a request begins (true) and when it has ended (false), for watchdogs. One thread at a
   // time; heartbeats, and the wait for the next request, are no requests.
   std::function<void(bool running)> activity;
-  // Told that the client has said a hello with the right token, before its device is opened.
-  std::function<void()> admitted;
+  // Asked once the client has said a hello with the right token, before its device is opened. A
+  // failure ends the session, and is what the client is told.
+  std::function<Status()> admit;
   // Told that the session is over, before what it has of the device goes: that waits for all work
   // there, which may never end.
   std::function<void()> ended;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "rpc/transport/listener.h"
+#include "rpc/transport/session_places.h"
 #include "rpc/transport/stream_channel.h"
 #include "rpc/transport/tls_relay.h"
 #include "rpc/transport/worker.h"
@@ -41,9 +42,13 @@ struct Lingering {
 
 class ProcessServer final : public Server {
  public:
-  ProcessServer(std::unique_ptr<Listener> listener, Place place, const ListenOptions& options,
+  ProcessServer(std::unique_ptr<SessionPlaces> places, std::unique_ptr<Listener> listener,
+                Place place, const ListenOptions& options,
                 std::unique_ptr<TlsContext> tls = nullptr)
-      : listener_(std::move(listener)), place_(std::move(place)), options_(options) {
+      : places_(std::move(places)),
+        listener_(std::move(listener)),
+        place_(std::move(place)),
+        options_(options) {
     if (tls) relays_.emplace(std::move(tls), options.server.limits.handshake, options.server.log);
   }
 
@@ -54,7 +59,6 @@ class ProcessServer final : public Server {
 
  private:
   void accept_all() noexcept;
-  int64_t sessions() const noexcept;  // without connections that said no hello yet
   Error too_many_sessions() const;
   void make_room() noexcept;
   FileDescriptor decrypt(FileDescriptor client) noexcept;
@@ -70,6 +74,7 @@ class ProcessServer final : public Server {
     if (options_.server.log) options_.server.log(line);
   }
 
+  std::unique_ptr<SessionPlaces> places_;  // of sessions whose client has said a right hello
   std::unique_ptr<Listener> listener_;
   Place place_;
   ListenOptions options_;
@@ -114,7 +119,6 @@ void ProcessServer::wait_for_news() noexcept {
 void ProcessServer::check_workers() noexcept {
   const auto now = Clock::now();
   std::vector<std::unique_ptr<Worker>> left;
-  int64_t admitted = 0;
   for (size_t i = 0; i < workers_.size(); ++i) {
     std::unique_ptr<Worker>& worker = workers_[i];
     const runtime::Deadline began = worker->request_began();
@@ -125,8 +129,6 @@ void ProcessServer::check_workers() noexcept {
                                       " ms; the session's process was ended",
                                   "the server", "--call-seconds of the server is the limit"));
     }
-    // Several said their hello at once, for one place: the last connections go.
-    if (worker->admitted() && ++admitted > options_.sessions) worker->kill(too_many_sessions());
     const runtime::Deadline over = worker->session_ended();
     if (over && now - *over > kMostTeardown) {
       worker->kill(platform_error(PlatformFault::kTimeout,
@@ -139,6 +141,7 @@ void ProcessServer::check_workers() noexcept {
       left.push_back(std::move(worker));
       continue;
     }
+    places_->leave(worker->number());
     log(worker->end_text());
     part(std::move(worker->connection()), worker->farewell(), worker->last_lines());
   }
@@ -179,7 +182,7 @@ void ProcessServer::accept_all() noexcept {
     }
     if (relays_) connection.in = decrypt(std::move(connection.in));
     if (!connection.in.valid()) continue;
-    if (sessions() >= options_.sessions) {
+    if (places_->taken() == places_->most()) {
       const Error full = too_many_sessions();
       log("a connection is refused: " + full.message);
       part(std::move(connection), &full);
@@ -190,14 +193,10 @@ void ProcessServer::accept_all() noexcept {
   }
 }
 
-int64_t ProcessServer::sessions() const noexcept {
-  return std::ranges::count_if(workers_, [](const auto& worker) { return worker->admitted(); });
-}
-
 Error ProcessServer::too_many_sessions() const {
   return platform_error(
       PlatformFault::kLimit,
-      "the server has as many sessions as it may, " + std::to_string(options_.sessions),
+      "the server has as many sessions as it may, " + std::to_string(places_->most()),
       place_.text(), "try again later, or raise its --sessions");
 }
 
@@ -206,7 +205,7 @@ void ProcessServer::make_room() noexcept {
   size_t pending = 0;
   Worker* oldest = nullptr;
   for (const auto& worker : workers_) {
-    if (worker->admitted() || worker->killed()) continue;
+    if (worker->killed() || places_->has(worker->number())) continue;
     ++pending;
     if (!oldest) oldest = worker.get();
   }
@@ -218,7 +217,7 @@ void ProcessServer::make_room() noexcept {
 
 // The plain side of an encrypted connection; not valid where there is no process for it.
 FileDescriptor ProcessServer::decrypt(FileDescriptor client) noexcept {
-  const size_t most = static_cast<size_t>(options_.sessions) + kMostPending + kMostLingering;
+  const size_t most = static_cast<size_t>(places_->most()) + kMostPending + kMostLingering;
   auto plain = relays_->start(std::move(client), most, [this] { close_all(); });
   if (plain) return std::move(*plain);
   log("a connection is refused: " + plain.error().message);
@@ -235,7 +234,13 @@ void ProcessServer::close_all() noexcept {
 Status ProcessServer::adopt(Connection connection) noexcept {
   Connection kept;  // to say why, where there is no process to have
   kept.in = FileDescriptor(::fcntl(connection.in.get(), F_DUPFD_CLOEXEC, 3));
-  auto worker = Worker::start(std::move(connection), next_number_, options_, [this, &kept] {
+  ListenOptions options = options_;
+  // Asked in the session's process: several may say their hello at once, for one place.
+  options.server.admit = [this, number = next_number_]() -> Status {
+    if (!places_->take(number)) return fail(too_many_sessions());
+    return {};
+  };
+  auto worker = Worker::start(std::move(connection), next_number_, options, [this, &kept] {
     kept = {};
     close_all();
     if (relays_) relays_->forget();
@@ -273,9 +278,11 @@ Result<std::unique_ptr<Server>> Server::listen(const Place& place,
     TAPML_ASSIGN(tls, TlsContext::for_server(options.tls_certificate, options.tls_key));
   }
   const bool anywhere = (place.tls || options.insecure) && !options.server.token.empty();
+  TAPML_ASSIGN(auto places, SessionPlaces::create(options.sessions));
   TAPML_ASSIGN(auto listener, Listener::open(place, anywhere));
   const Place chosen = listener->place();
-  return std::make_unique<ProcessServer>(std::move(listener), chosen, options, std::move(tls));
+  return std::make_unique<ProcessServer>(std::move(places), std::move(listener), chosen, options,
+                                         std::move(tls));
 }
 
 Status serve_descriptors(int in, int out, const ListenOptions& options,
@@ -283,7 +290,8 @@ Status serve_descriptors(int in, int out, const ListenOptions& options,
   Place place;
   place.kind = Place::Kind::kPipe;
   place.command = "(standard input and output)";
-  ProcessServer server(nullptr, place, options);
+  TAPML_ASSIGN(auto places, SessionPlaces::create(options.sessions));
+  ProcessServer server(std::move(places), nullptr, place, options);
   Connection connection;
   connection.in = FileDescriptor(in);
   if (out != in) connection.out = FileDescriptor(out);

@@ -113,7 +113,6 @@ void Worker::serve(const ListenOptions& options) noexcept {
     page->request_began.store(0);
     return device;
   };
-  server.admitted = [page] { page->admitted.store(true); };
   server.ended = [page] { page->session_ended.store(steady_nanoseconds()); };
   // Shared with the server, so that a crash does not take it along.
   server.recent = &page_->log;

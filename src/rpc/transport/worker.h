@@ -15,7 +15,6 @@ namespace tapml::rpc {
 struct WorkerPage {
   std::atomic<bool> inside_frame = false;  // a frame is sent in part
   std::atomic<int64_t> request_began = 0;  // steady clock's nanoseconds; 0: none runs
-  std::atomic<bool> admitted = false;      // the client has shown what it must
   std::atomic<int64_t> session_ended = 0;  // the same; from then on the process gives things back
   CrashNotes crash;
   RecentLines log;
@@ -50,8 +49,6 @@ class Worker {
   // Closes the server's ends, in another session's process.
   void forget() noexcept;
 
-  // Whether the client has said a hello with the right token.
-  bool admitted() const noexcept { return page_->admitted.load(); }
   // Since when the current request runs; none between requests.
   runtime::Deadline request_began() const noexcept { return noted(page_->request_began); }
   // Since when the session is over and the process gives back what it had; none before.

@@ -256,6 +256,50 @@ TEST_P(Served, SessionsBeyondTheLimitAreRefused) {
   EXPECT_TRUE(a.run("fine"));
 }
 
+// All are connected when the first of them says hello: the server has refused none.
+TEST_P(Served, OfHellosAtOnceAsManyAreWelcomedAsItMay) {
+  constexpr int kMost = 2, kClients = 12;
+  ListenOptions options;
+  options.sessions = kMost;
+  const ServerProcess server = serve(options);
+  for (int round = 0; round < 3; ++round) {
+    std::vector<std::unique_ptr<Channel>> channels;
+    for (int i = 0; i < kClients; ++i) {
+      auto channel = connect(server.place(), Clock::now() + std::chrono::seconds(10));
+      ASSERT_TRUE(channel) << channel.error().to_string();
+      channels.push_back(std::move(*channel));
+    }
+    std::vector<std::future<Result<std::unique_ptr<RemoteSession>>>> hellos;
+    for (auto& channel : channels) {
+      hellos.push_back(std::async(std::launch::async, [&channel] {
+        ConnectOptions hello;
+        hello.target = "null";
+        return RemoteSession::connect(std::move(channel), hello);
+      }));
+    }
+    std::vector<std::unique_ptr<RemoteSession>> welcomed;
+    for (auto& hello : hellos) {
+      auto opened = hello.get();
+      if (opened) {
+        welcomed.push_back(std::move(*opened));
+      } else {
+        expect_fault(opened, PlatformFault::kLimit, {"as many sessions as it may, 2"});
+      }
+    }
+    EXPECT_EQ(welcomed.size(), static_cast<size_t>(kMost));
+    // Nobody who was welcomed is sent away later.
+    for (int look = 0; look < 10; ++look) {
+      for (auto& session : welcomed) {
+        const Status well = session->synchronize(runtime::kDefaultStream);
+        EXPECT_TRUE(well) << well.error().to_string();
+      }
+      std::this_thread::sleep_for(milliseconds(20));
+    }
+    welcomed.clear();
+    EXPECT_TRUE(becomes_true([&] { return server.workers().empty(); }));
+  }
+}
+
 TEST_P(Served, TakesTheRightTokenOnly) {
   ListenOptions options;
   options.server.token = "open sesame";
