@@ -127,7 +127,8 @@ class ModelRun {
     settings.cache = cache_;
     auto compiled = compile(model_.loaded->files.module, open_->target(), settings, open_);
     auto engine = unwrap(llm::Engine::create(
-        app::open_capturing(*session_, compiled->executable), model_.loaded->files.weights,
+        unwrap(runtime::open_instrumented(*session_, compiled->executable)),
+        model_.loaded->files.weights,
         {.weights_in_place = true, .sample_on_machine = true}));
     if (!session_->local()) carving_.held = &model_.loaded->files.weights;
     if (reference_) {
@@ -250,7 +251,7 @@ CarvedSuite carve_function(const Compiled& compiled, const py::object& device,
   }
   auto session = open->use();
   return without_interpreter([&] {
-    auto machine = app::open_capturing(*session, compiled.executable);
+    auto machine = unwrap(runtime::open_instrumented(*session, compiled.executable));
     topdown::Carver carver(*compiled.executable, carving);
     unwrap(machine->set_capture(carver.plan(), &carver));
     machine->set_interrupt(&interrupt_of_this_thread());

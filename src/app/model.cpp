@@ -157,15 +157,6 @@ ReadyModel make_ready(
           0};
 }
 
-std::unique_ptr<runtime::Machine> open_capturing(runtime::Session& session,
-                                                 std::shared_ptr<const Executable> executable) {
-  auto machine = unwrap(session.open_machine(executable));
-  const Status can = machine->set_capture({}, nullptr);
-  if (can) return machine;
-  if (can.error().fault != PlatformFault::kAbsent) throw_error(can.error());
-  return unwrap(runtime::VirtualMachine::create(session, std::move(executable)));
-}
-
 std::unique_ptr<llm::Engine> make_engine(const ReadyModel& model) {
   if (!has_own_process(model.target)) {
     return unwrap(llm::Engine::create(*model.session, model.executable, model.weights,

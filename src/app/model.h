@@ -74,9 +74,4 @@ ReadyModel make_ready(
 // nothing can watch its calls.
 std::unique_ptr<llm::Engine> make_engine(const ReadyModel& model);
 
-// A machine whose calls can be captured: beside the device, also where that is elsewhere, or, where
-// its server cannot do that, here.
-std::unique_ptr<runtime::Machine> open_capturing(runtime::Session& session,
-                                                 std::shared_ptr<const Executable> executable);
-
 }  // namespace tapml::app

@@ -216,9 +216,9 @@ int carve_model(const CarveCommand& command, const Output& output) {
     options.quantization = command.model.quantize;
   }
   if (has_own_process(model.target)) options.held = &model.weights;
-  auto engine =
-      unwrap(llm::Engine::create(open_capturing(*model.session, model.executable), model.weights,
-                                 {.weights_in_place = true, .sample_on_machine = true}));
+  auto engine = unwrap(
+      llm::Engine::create(unwrap(runtime::open_instrumented(*model.session, model.executable)),
+                          model.weights, {.weights_in_place = true, .sample_on_machine = true}));
   llm::GenerateOptions generate;
   generate.max_tokens = command.decode >= 0 ? command.decode + 1 : command.max_tokens;
   generate.eos = model.eos;
@@ -312,7 +312,7 @@ int carve_module(const CarveCommand& command, const Output& output) {
   const VmFunction& function = find_function(*executable, module, command);
   std::vector<std::vector<HostTensor>> inputs;
   for (const std::string& file : command.inputs) inputs.push_back(read_arguments(function, file));
-  auto machine = open_capturing(*session, executable);
+  auto machine = unwrap(runtime::open_instrumented(*session, executable));
   std::vector<Run> runs;
   for (const std::vector<HostTensor>& tensors : inputs) {
     runs.emplace_back([&]() -> Status {

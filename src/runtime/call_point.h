@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -18,6 +17,9 @@ struct CallSite {
   std::string function;
   Origin origin;
 };
+
+// Those of an executable, which outlives them.
+std::vector<CallSite> call_sites_of(const Executable& executable);
 
 // The tensors of a call, in order of the kernel's parameters. A view: of tensors in a row, or of
 // where they lie.
@@ -113,70 +115,7 @@ class KernelRunner {
   std::unique_ptr<State> state_;
 };
 
-// Sends calls elsewhere: a kernel that it names runs on the target's runner instead of the
-// source's.
-class Dispatcher {
- public:
-  virtual ~Dispatcher() = default;
-  struct Route {
-    KernelRunner* runner = nullptr;  // null: the source computes
-    int32_t kernel = 0;              // index in the runner's executable
-  };
-  virtual Route route(const CallSite& site) noexcept = 0;
-};
-
-// Tensors that went from one session to another for dispatched calls.
-struct CopyCount {
-  int64_t to_target = 0, from_target = 0;              // copies
-  int64_t bytes_to_target = 0, bytes_from_target = 0;  // in them
-  CopyCount& operator+=(const CopyCount& other) {
-    to_target += other.to_target;
-    from_target += other.from_target;
-    bytes_to_target += other.bytes_to_target;
-    bytes_from_target += other.bytes_from_target;
-    return *this;
-  }
-  CopyCount operator-(const CopyCount& other) const {
-    return {to_target - other.to_target, from_target - other.from_target,
-            bytes_to_target - other.bytes_to_target, bytes_from_target - other.bytes_from_target};
-  }
-};
-
-// Copies of tensors on another session, valid while (storage id, version) stand.
-class Residency {
- public:
-  // `count`: where copies to the target are counted; may be null.
-  explicit Residency(Session& target, CopyCount* count = nullptr)
-      : target_(target), count_(count) {}
-  // A tensor on the target with the bytes of `source`, copied only when not there already.
-  Result<Tensor> on_target(const Tensor& source) noexcept;
-  // Memory for an output that the target is about to write, in place of `source`.
-  Result<Tensor> output_for(const Tensor& source) noexcept;
-  // `copy` on the target now holds what `source` (just written) holds.
-  void keep(const Tensor& source, const Tensor& copy) noexcept;
-
- private:
-  // One range of a source storage. `version` is kStale while the copy does not hold its bytes.
-  static constexpr uint64_t kStale = ~uint64_t{0};
-  struct Entry {
-    uint64_t version = kStale;
-    uint64_t source_generation = 0, target_generation = 0;  // Session::generation()
-    std::weak_ptr<Storage> source;
-    Tensor copy;
-  };
-  struct Key {
-    uint64_t storage;
-    int64_t offset, bytes;
-    auto operator<=>(const Key&) const = default;
-  };
-  // The entry of `source`'s range, with memory for a copy; entries without use are dropped.
-  Result<Entry*> entry_for(const Tensor& source) noexcept;
-  bool holds(const Entry& entry, const Tensor& source) const noexcept;
-
-  Session& target_;
-  CopyCount* count_;
-  std::map<Key, Entry> entries_;
-};
+class Dispatcher;  // dispatch.h
 
 // Kernels and library routines are called through call() alone, functions of the host through
 // call_packed().
@@ -184,10 +123,13 @@ class CallPoint {
  public:
   explicit CallPoint(KernelRunner& source) : source_(source) {}
   void set_observer(Observer* observer) { observer_ = observer; }
-  void set_dispatcher(Dispatcher* dispatcher) { dispatcher_ = dispatcher; }
-  // Enqueues. With a dispatcher that routes the call away, the target's outputs are brought back
-  // into `args` and the source computes nothing.
-  // `scratch`: as for the runner, when the source computes.
+  // Calls at the sites (by their id) are `dispatcher`'s from now on; null: none are.
+  void set_dispatcher(Dispatcher* dispatcher, std::vector<bool> sites = {}) {
+    dispatcher_ = dispatcher;
+    away_ = std::move(sites);
+  }
+  // Enqueues. What a dispatcher takes the source does not compute; the outputs are in `args` all
+  // the same. `scratch`: as for the runner, when the source computes.
   Status call(const CallSite& site, Arguments args, std::span<const int64_t> scalars,
               const Scratch& scratch = {}) noexcept;
   // Prepared scratch of the source's kernel: see KernelRunner::prepare(). No kernel call: neither
@@ -200,27 +142,18 @@ class CallPoint {
   Status call_packed(const PackedCall& call,
                      const std::function<Result<Value>(Session&, std::span<const Value>)>& function,
                      Value& result) noexcept;
-  // Lets go of what dispatched calls left on `session`: before that ends, where this point
-  // goes on.
-  void forget(Session& session) noexcept { residency_.erase(&session); }
   int64_t calls() const { return sequence_; }
-  int64_t dispatched() const { return dispatched_; }
-  // Between the source and the targets of dispatched calls, all of them together.
-  const CopyCount& copies() const { return copies_; }
 
  private:
   Status observe(const KernelCall& call, const Scratch& scratch) noexcept;
   Status compute(const CallSite& site, Arguments args, std::span<const int64_t> scalars,
                  const Scratch& scratch) noexcept;
-  Status dispatch(const Dispatcher::Route& route, const CallSite& site, Arguments args,
-                  std::span<const int64_t> scalars) noexcept;
 
   KernelRunner& source_;
   Observer* observer_ = nullptr;
   Dispatcher* dispatcher_ = nullptr;
-  std::map<Session*, Residency> residency_;
-  CopyCount copies_;
-  int64_t sequence_ = 0, dispatched_ = 0;
+  std::vector<bool> away_;  // sites of what it takes
+  int64_t sequence_ = 0;
 };
 
 }  // namespace tapml::runtime

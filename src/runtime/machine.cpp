@@ -1,6 +1,21 @@
 #include "runtime/machine.h"
 
+#include "runtime/capture.h"
+#include "runtime/dispatch.h"
+#include "runtime/vm.h"
+
 namespace tapml::runtime {
+
+Result<std::unique_ptr<Machine>> open_instrumented(Session& session,
+                                                   std::shared_ptr<const Executable> executable,
+                                                   Deadline deadline) noexcept {
+  TAPML_ASSIGN(auto machine, session.open_machine(executable, deadline));
+  Status can = machine->set_capture({}, nullptr);
+  if (can) can = machine->set_dispatch({}, nullptr);
+  if (can) return machine;
+  if (can.error().fault != PlatformFault::kAbsent) return fail(std::move(can).error());
+  return VirtualMachine::create(session, std::move(executable), {}, deadline);
+}
 
 Result<const Tensor*> result_tensor(const Value& result, std::string_view function,
                                     size_t field) noexcept {

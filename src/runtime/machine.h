@@ -12,6 +12,8 @@ namespace tapml::runtime {
 
 struct CapturePlan;  // capture.h
 class CaptureSink;
+struct DispatchPlan;  // dispatch.h
+class Dispatcher;
 
 // Not for use from several threads at once.
 class Machine {
@@ -39,9 +41,20 @@ class Machine {
   // null: no more. It must outlive that. UserError as of check_plan(); kAbsent where the other side
   // of a remote machine cannot, whatever the sink.
   virtual Status set_capture(const CapturePlan& plan, CaptureSink* sink) noexcept = 0;
+  // From now on calls at the plan's sites are `dispatcher`'s, who is given their tensors on this
+  // session; null: none are. It must outlive that, and keeps none of them beyond a run. UserError
+  // as of dispatched_sites(); kAbsent where the other side of a remote machine cannot, whatever the
+  // plan.
+  virtual Status set_dispatch(const DispatchPlan& plan, Dispatcher* dispatcher) noexcept = 0;
   virtual Session& session() const noexcept = 0;
   virtual const Executable& executable() const noexcept = 0;
 };
+
+// A machine of the executable whose calls can be captured and dispatched: the session's own, or one
+// on this side where that is remote and cannot.
+Result<std::unique_ptr<Machine>> open_instrumented(Session& session,
+                                                   std::shared_ptr<const Executable> executable,
+                                                   Deadline deadline = {}) noexcept;
 
 // Field `field` of a tuple, or a result that is a tensor itself (field 0). UserError for another.
 Result<const Tensor*> result_tensor(const Value& result, std::string_view function,

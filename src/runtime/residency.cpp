@@ -1,4 +1,4 @@
-#include "runtime/call_point.h"
+#include "runtime/residency.h"
 
 namespace tapml::runtime {
 
@@ -44,10 +44,8 @@ Result<Tensor> Residency::on_target(const Tensor& source) noexcept {
     entry->version = kStale;
     TAPML_ASSIGN(HostTensor bytes, download(source));
     TAPML_TRY(target_.write(kDefaultStream, {entry->copy.storage->buffer(), 0}, bytes.bytes()));
-    if (count_) {
-      ++count_->to_target;
-      count_->bytes_to_target += source.byte_size();
-    }
+    ++copies_.to_target;
+    copies_.bytes_to_target += source.byte_size();
     keep(source, entry->copy);
   }
   entry->version = source.storage->version();
@@ -58,6 +56,16 @@ Result<Tensor> Residency::output_for(const Tensor& source) noexcept {
   TAPML_ASSIGN(Entry * entry, entry_for(source));
   entry->version = kStale;
   return view_of(entry->copy, source);
+}
+
+Status Residency::bring_back(const Tensor& copy, const Tensor& source) noexcept {
+  TAPML_ASSIGN(HostTensor bytes, download(copy));
+  TAPML_TRY(source.storage->session().write(
+      kDefaultStream, {source.storage->buffer(), source.offset}, bytes.bytes()));
+  source.storage->written(source.offset, source.byte_size());
+  ++copies_.from_target;
+  copies_.bytes_from_target += source.byte_size();
+  return {};
 }
 
 void Residency::keep(const Tensor& source, const Tensor& copy) noexcept {

@@ -38,6 +38,18 @@ class Storage {
   // Whether `bytes` from `offset` on may have been written when there was a later version already:
   // tensors beside each other in one storage are told apart, as far back as that is remembered.
   bool written_since(uint64_t version, int64_t offset, int64_t bytes) const;
+  // Calls take(offset, bytes) for what may have been written then: piece by piece, as far back as
+  // that is remembered, else for the whole.
+  template <class Take>
+  void for_each_write_since(uint64_t version, Take&& take) const {
+    const uint64_t now = this->version();
+    if (now - version > kWrites) return take(int64_t{0}, bytes_);
+    for (uint64_t v = version + 1; v <= now; ++v) {
+      const Write& write = writes_[v % kWrites];
+      const int64_t begin = write.begin.load(std::memory_order_relaxed);
+      take(begin, write.end.load(std::memory_order_relaxed) - begin);
+    }
+  }
   // The device's memory under the buffer where the session is local, else null.
   DeviceMemory* memory() const { return memory_.get(); }
   // Keeps the bytes, longer than the session too, where nothing may ever write them; else null.

@@ -1,6 +1,7 @@
 #include "runtime/vm.h"
 
 #include "runtime/capture.h"
+#include "runtime/dispatch.h"
 #include "runtime/execution.h"
 #include "runtime/scalars.h"
 #include "runtime/session_errors.h"
@@ -79,11 +80,7 @@ Result<std::unique_ptr<VirtualMachine>> VirtualMachine::create(
   machine->state_ = std::make_unique<State>(session, std::move(runner));
   State& state = *machine->state_;
   const Executable& program = state.runner->executable();
-  for (size_t i = 0; i < program.call_sites.size(); ++i) {
-    const CallSiteInfo& info = program.call_sites[i];
-    state.sites.push_back(CallSite{static_cast<int32_t>(i), &program.kernels[info.kernel],
-                                   info.function, info.origin});
-  }
+  state.sites = call_sites_of(program);
   state.functions = std::move(functions);
   for (const std::string& name : program.packed) {
     auto it = state.functions.find(name);
@@ -146,6 +143,12 @@ Status VirtualMachine::set_capture(const CapturePlan& plan, CaptureSink* sink) n
   if (!sink) return {};
   state_->capture = std::make_unique<CaptureObserver>(executable(), plan, *sink);
   state_->point.set_observer(state_->capture.get());
+  return {};
+}
+
+Status VirtualMachine::set_dispatch(const DispatchPlan& plan, Dispatcher* dispatcher) noexcept {
+  TAPML_ASSIGN(std::vector<bool> sites, dispatched_sites(executable(), plan));
+  state_->point.set_dispatcher(dispatcher, std::move(sites));
   return {};
 }
 

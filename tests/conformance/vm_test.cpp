@@ -5,14 +5,16 @@
 #include "conformance/programs.h"
 #include "device/cpu/cpu_device.h"
 #include "device/null/null_device.h"
+#include "runtime/offload.h"
 
 namespace tapml::test {
 namespace {
 
 using runtime::CallSite;
-using runtime::Dispatcher;
 using runtime::KernelRunner;
 using runtime::LocalSession;
+using runtime::Offload;
+using runtime::Residency;
 using runtime::Session;
 using runtime::Value;
 using runtime::VirtualMachine;
@@ -31,20 +33,6 @@ std::vector<float> call(VirtualMachine& machine, const std::vector<float>& x,
   EXPECT_TRUE(host) << host.error().to_string();
   return host ? floats(*host) : std::vector<float>{};
 }
-
-class RouteAll final : public Dispatcher {
- public:
-  explicit RouteAll(KernelRunner& runner, int32_t only = -1) : runner_(runner), only_(only) {}
-  Route route(const CallSite& site) noexcept override {
-    int32_t kernel = runner_.executable().find_kernel(site.kernel->name);
-    if (only_ >= 0 && kernel != only_) return {};
-    return {&runner_, kernel};
-  }
-
- private:
-  KernelRunner& runner_;
-  int32_t only_;
-};
 
 TEST_P(VmConformance, RunsAProgramForSeveralSizes) {
   auto machine = VirtualMachine::create(session(), share(chain_program(GetParam().module())));
@@ -72,14 +60,14 @@ TEST_P(VmConformance, HybridWithACpuThatMustNotCompute) {
   auto machine = VirtualMachine::create(*source, share(chain_program(native_blob(), "sentinel")));
   auto target = KernelRunner::create(session(), share(kernels_only(GetParam().module())));
   ASSERT_TRUE(machine && target);
-  RouteAll only_add(**target, kAdd);
-  (*machine)->call_point().set_dispatcher(&only_add);
+  Residency residency(session());
+  Offload offload(**target, residency);
+  ASSERT_TRUE((*machine)->set_dispatch({{0, 1}}, &offload));  // both calls of add
   EXPECT_EQ(call(**machine, {1, 2}, {10, 20}), (std::vector<float>{63, 126}));
-  EXPECT_EQ((*machine)->call_point().dispatched(), 2);
-  RouteAll all(**target);
-  (*machine)->call_point().set_dispatcher(&all);
+  EXPECT_EQ(offload.calls(), 2);
+  ASSERT_TRUE((*machine)->set_dispatch({{0, 1, 2}}, &offload));
   EXPECT_EQ(call(**machine, {1, 2}, {10, 20}), (std::vector<float>{63, 126}));
-  EXPECT_EQ((*machine)->call_point().dispatched(), 5);
+  EXPECT_EQ(offload.calls(), 5);
 }
 
 TEST(VmOnNull, CountsWhatAModelAsksFor) {

@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "conformance/programs.h"
+#include "runtime/offload.h"
 #include "runtime/vm.h"
 #include "test_device.h"
 
@@ -10,10 +14,10 @@ namespace tapml::test {
 namespace {
 
 using runtime::CallSite;
-using runtime::Dispatcher;
 using runtime::KernelCall;
 using runtime::KernelRunner;
 using runtime::Observer;
+using runtime::Offload;
 using runtime::Residency;
 using runtime::Tensor;
 using runtime::Value;
@@ -46,23 +50,6 @@ class Recorder final : public Observer {
   }
 };
 
-// Sends the named kernels to a runner.
-class Router final : public Dispatcher {
- public:
-  Router(KernelRunner& runner, std::vector<std::string> names)
-      : runner_(runner), names_(std::move(names)) {}
-  Route route(const CallSite& site) noexcept override {
-    for (const std::string& name : names_) {
-      if (name == site.kernel->name) return {&runner_, runner_.executable().find_kernel(name)};
-    }
-    return {};
-  }
-
- private:
-  KernelRunner& runner_;
-  std::vector<std::string> names_;
-};
-
 class CallPointTest : public ::testing::Test {
  protected:
   void make(const std::string& source_entry = "add") {
@@ -73,6 +60,17 @@ class CallPointTest : public ::testing::Test {
     x_ = *runtime::upload(*source_, f32({1, 2}));
     y_ = *runtime::upload(*source_, f32({10, 20}));
   }
+  // From now on the named kernels run there.
+  void dispatch(KernelRunner& runner, const std::vector<std::string>& names) {
+    residency_.emplace(runner.session());
+    offload_.emplace(runner, *residency_);
+    const auto named = [&](const CallSite& site) {
+      return std::ranges::count(names, site.kernel->name) > 0;
+    };
+    ASSERT_TRUE(
+        machine_->set_dispatch(offload_->plan(machine_->executable(), named), &*offload_));
+  }
+  void dispatch_nothing() { ASSERT_TRUE(machine_->set_dispatch({}, nullptr)); }
   std::vector<float> run() {
     std::vector<Value> args = {x_, y_};
     auto result = machine_->call("main", args);
@@ -83,6 +81,8 @@ class CallPointTest : public ::testing::Test {
   TestSession source_{"source"}, target_{"target"};
   std::unique_ptr<VirtualMachine> machine_;
   std::unique_ptr<KernelRunner> target_runner_;
+  std::optional<Residency> residency_;
+  std::optional<Offload> offload_;
   Tensor x_, y_;
 };
 
@@ -131,20 +131,18 @@ TEST_F(CallPointTest, AnErrorIsNotBlamedOnTheObservedCall) {
 
 TEST_F(CallPointTest, TheTargetComputesInsteadOfTheSource) {
   make("sentinel");  // the source's add would spoil its output
-  Router router(*target_runner_, {"add_00000001"});
-  machine_->call_point().set_dispatcher(&router);
+  dispatch(*target_runner_, {"add_00000001"});
   EXPECT_EQ(run(), kExpected);
-  EXPECT_EQ(machine_->call_point().dispatched(), 2);
+  EXPECT_EQ(offload_->calls(), 2);
   EXPECT_EQ(source_.behaviour().launched, std::vector<std::string>{"scale"});
   EXPECT_EQ(target_.behaviour().launched, (std::vector<std::string>{"add", "add"}));
-  machine_->call_point().set_dispatcher(nullptr);
+  dispatch_nothing();
   EXPECT_NE(run(), kExpected) << "the sentinel shows where it runs";
 }
 
 TEST_F(CallPointTest, OnlyNewBytesTravel) {
   make();
-  Router router(*target_runner_, {"add_00000001"});
-  machine_->call_point().set_dispatcher(&router);
+  dispatch(*target_runner_, {"add_00000001"});
   int64_t uploads = target_.behaviour().writes;
   EXPECT_EQ(run(), kExpected);
   EXPECT_EQ(target_.behaviour().writes - uploads, 2) << "x and y; the sum between stays there";
@@ -163,8 +161,7 @@ TEST_F(CallPointTest, OnlyNewBytesTravel) {
 
 TEST_F(CallPointTest, InOutTravelsBothWays) {
   make();
-  Router router(*target_runner_, {"scale_00000002"});
-  machine_->call_point().set_dispatcher(&router);
+  dispatch(*target_runner_, {"scale_00000002"});
   EXPECT_EQ(run(), kExpected);
   EXPECT_EQ(source_.behaviour().launched, (std::vector<std::string>{"add", "add"}));
   EXPECT_EQ(target_.behaviour().launched, std::vector<std::string>{"scale"});
@@ -172,21 +169,19 @@ TEST_F(CallPointTest, InOutTravelsBothWays) {
 
 TEST_F(CallPointTest, EveryKernelOnTheTarget) {
   make("sentinel");
-  Router router(*target_runner_, {"add_00000001", "scale_00000002"});
-  machine_->call_point().set_dispatcher(&router);
+  dispatch(*target_runner_, {"add_00000001", "scale_00000002"});
   int64_t uploads = target_.behaviour().writes;
   EXPECT_EQ(run(), kExpected);
   EXPECT_EQ(target_.behaviour().writes - uploads, 2);
   EXPECT_TRUE(source_.behaviour().launched.empty());
-  EXPECT_EQ(machine_->call_point().dispatched(), 3);
+  EXPECT_EQ(offload_->calls(), 3);
 }
 
 TEST_F(CallPointTest, AHybridObservesTheSame) {
   make("sentinel");
-  Router router(*target_runner_, {"add_00000001"});
+  dispatch(*target_runner_, {"add_00000001"});
   Recorder recorder;
   recorder.all = true;
-  machine_->call_point().set_dispatcher(&router);
   machine_->call_point().set_observer(&recorder);
   EXPECT_EQ(run(), kExpected);
   EXPECT_EQ(recorder.afters, (std::vector<std::vector<float>>{{11, 22}, {21, 42}, {63, 126}}));
@@ -196,24 +191,39 @@ TEST_F(CallPointTest, ATargetOnTheSameSessionCopiesNothing) {
   make("sentinel");
   auto runner = KernelRunner::create(*source_, share(kernels_only(native_blob("source"))));
   ASSERT_TRUE(runner);
-  Router router(**runner, {"add_00000001"});
-  machine_->call_point().set_dispatcher(&router);
+  dispatch(**runner, {"add_00000001"});
   int64_t writes = source_.behaviour().writes;
   EXPECT_EQ(run(), kExpected);
   EXPECT_EQ(source_.behaviour().writes, writes);
-  EXPECT_EQ(machine_->call_point().dispatched(), 2);
+  EXPECT_EQ(offload_->calls(), 2);
+}
+
+TEST_F(CallPointTest, APlanNamesSites) {
+  make("sentinel");
+  residency_.emplace(*target_);
+  offload_.emplace(*target_runner_, *residency_);
+  // The second of two calls of one kernel: the first spoils its result here.
+  ASSERT_TRUE(machine_->set_dispatch({{1}}, &*offload_));
+  EXPECT_NE(run(), kExpected);
+  EXPECT_EQ(offload_->calls(), 1);
+  EXPECT_EQ(target_.behaviour().launched, std::vector<std::string>{"add"});
+  for (const int32_t site : {-1, 3}) {
+    const Status set = machine_->set_dispatch({{0, site}}, &*offload_);
+    ASSERT_FALSE(set);
+    EXPECT_EQ(set.error().kind, ErrorKind::kUser);
+    EXPECT_EQ(set.error().found, std::to_string(site));
+  }
 }
 
 TEST_F(CallPointTest, AnErrorOfTheTargetEndsTheCall) {
   make();
-  Router router(*target_runner_, {"add_00000001"});
-  machine_->call_point().set_dispatcher(&router);
+  dispatch(*target_runner_, {"add_00000001"});
   target_.behaviour().launch_error = platform_error(PlatformFault::kLost, "it is gone");
   std::vector<Value> args = {x_, y_};
   auto result = machine_->call("main", args);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().fault, PlatformFault::kLost);
-  machine_->call_point().set_dispatcher(nullptr);
+  dispatch_nothing();
   EXPECT_EQ(run(), kExpected) << "the source is not harmed";
 }
 
@@ -223,8 +233,7 @@ TEST_F(CallPointTest, AKernelThatTheTargetLacks) {
   partial.implementations.erase(partial.implementations.begin());
   auto runner = KernelRunner::create(*target_, share(std::move(partial)));
   ASSERT_TRUE(runner);
-  Router router(**runner, {"add_00000001"});
-  machine_->call_point().set_dispatcher(&router);
+  dispatch(**runner, {"add_00000001"});
   std::vector<Value> args = {x_, y_};
   auto result = machine_->call("main", args);
   ASSERT_FALSE(result);

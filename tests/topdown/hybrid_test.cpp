@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "passes/kernel.h"
+#include "runtime/offload.h"
 #include "support/temp_folder.h"
 #include "tir/visit.h"
 #include "topdown/kernels/plant.h"
@@ -29,9 +30,9 @@ TEST(Carving, ObservedRunComputesTheSameBits) {
   auto engine = small_model().engine();
   const std::vector<HostTensor> plain = logits_of(*engine);
   Carver carver(*small_model().executable);
-  engine->vm().call_point().set_observer(&carver);
+  unwrap(engine->machine().set_capture(carver.plan(), &carver));
   EXPECT_TRUE(same_tensors(plain, logits_of(*engine)));
-  engine->vm().call_point().set_observer(nullptr);
+  unwrap(engine->machine().set_capture({}, nullptr));
   EXPECT_TRUE(same_tensors(plain, logits_of(*engine)));
   // The suite ends in the logits of the last step.
   const Suite& suite = carver.suite();
@@ -78,21 +79,6 @@ TEST(Carving, SuiteSavesAndLoads) {
   EXPECT_EQ(testing::read_bytes(folder / "suite/suite.json"),
             testing::read_bytes(folder / "again/suite.json"));
 }
-
-// Sends one kernel away.
-class OneKernel : public runtime::Dispatcher {
- public:
-  OneKernel(runtime::KernelRunner& runner, std::string kernel)
-      : runner_(runner), kernel_(std::move(kernel)) {}
-  Route route(const runtime::CallSite& site) noexcept override {
-    if (site.kernel->name != kernel_) return {};
-    return {&runner_, runner_.executable().find_kernel(kernel_)};
-  }
-
- private:
-  runtime::KernelRunner& runner_;
-  std::string kernel_;
-};
 
 // Every float that a program stores becomes 1e30.
 tir::PrimFuncRef poisoned(const tir::PrimFunc& func) {
@@ -142,11 +128,15 @@ TEST(Hybrid, SourceDoesNotComputeWhatTheTargetDoes) {
     // Alone the poisoned source is wrong ...
     EXPECT_GT(worst(), 1e-2) << kernel.name;
     // ... and right as soon as the target computes this kernel.
-    OneKernel dispatcher(*runner, kernel.name);
-    engine->vm().call_point().set_dispatcher(&dispatcher);
+    runtime::Residency residency(*target_session);
+    runtime::Offload offload(*runner, residency);
+    unwrap(engine->machine().set_dispatch(
+        offload.plan(*executable,
+                     [&](const runtime::CallSite& site) { return site.kernel->name == kernel.name; }),
+        &offload));
     EXPECT_LE(worst(), testing::logit_tolerance(expected[0])) << kernel.name;
-    EXPECT_GT(engine->vm().call_point().dispatched(), 0) << kernel.name;
-    engine->vm().call_point().set_dispatcher(nullptr);
+    EXPECT_GT(offload.calls(), 0) << kernel.name;
+    unwrap(engine->machine().set_dispatch({}, nullptr));
     EXPECT_GT(worst(), 1e-2) << kernel.name;
   }
   EXPECT_GE(tried.size(), 3u);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/exceptions.h"
+#include "runtime/offload.h"
 #include "runtime/vm.h"
 #include "support/sessions.h"
 #include "support/temp_folder.h"
@@ -136,20 +137,6 @@ TEST(ViewSuite, APlantedBugInAStridedKernelIsSeen) {
   }
 }
 
-// Sends the kernels that it was given to another platform.
-class Moved : public runtime::Dispatcher {
- public:
-  explicit Moved(runtime::KernelRunner& runner) : runner_(runner) {}
-  std::set<std::string> kernels;
-  Route route(const runtime::CallSite& site) noexcept override {
-    if (!kernels.contains(site.kernel->name)) return {};
-    return {&runner_, runner_.executable().find_kernel(site.kernel->name)};
-  }
-
- private:
-  runtime::KernelRunner& runner_;
-};
-
 TEST(ViewSuite, StridedKernelsMoveToAnotherPlatform) {
   auto session = testing::open_session("opencl");
   if (!session) GTEST_SKIP() << "opencl is not here";
@@ -157,15 +144,20 @@ TEST(ViewSuite, StridedKernelsMoveToAnotherPlatform) {
   const Suite suite = carved_views(run);
   auto executable = pipeline::implement(Judge(suite).module(), target::parse_target("opencl"));
   auto runner = unwrap(runtime::KernelRunner::create(*session, executable));
-  Moved moved(*runner);
-  run.vm->call_point().set_dispatcher(&moved);
+  runtime::Residency residency(*session);
+  runtime::Offload offload(*runner, residency);
+  std::set<std::string> moved;
   for (const SuiteKernel& kernel : suite.kernels) {
-    moved.kernels.insert(kernel.name);
-    const int64_t before = run.vm->call_point().dispatched();
+    moved.insert(kernel.name);
+    unwrap(run.vm->set_dispatch(
+        offload.plan(run.vm->executable(),
+                     [&](const runtime::CallSite& site) { return moved.contains(site.kernel->name); }),
+        &offload));
+    const int64_t before = offload.calls();
     expect_right(run(4), 4);
-    EXPECT_GE(run.vm->call_point().dispatched() - before, std::ssize(moved.kernels)) << kernel.name;
+    EXPECT_GE(offload.calls() - before, std::ssize(moved)) << kernel.name;
   }
-  run.vm->call_point().set_dispatcher(nullptr);
+  unwrap(run.vm->set_dispatch({}, nullptr));
 }
 
 }  // namespace

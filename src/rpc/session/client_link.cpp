@@ -89,8 +89,9 @@ Status ClientLink::add(wire::Body type, flatbuffers::Offset<void> body, Reply* r
     LockGuard guard(state_);
     waiting_[id] = reply;
   }
-  const bool alone = type == wire::Body::Cancel;
-  if (!reply && payload.empty() && !alone && builder_.GetSize() < kBatchBytes) return {};
+  // Nothing may stand behind these in their frame.
+  const bool last = type == wire::Body::Cancel || type == wire::Body::Resume;
+  if (!reply && payload.empty() && !last && builder_.GetSize() < kBatchBytes) return {};
   Status sent = send_unsent(deadline);
   if (gave_up(sent) && (reply || !payload.empty())) {
     // Nobody is to do later what is given up now.

@@ -42,6 +42,14 @@ class ClientLink {
     // it must not use the link. What it fails with is the wait's error; kProtocol: the session's.
     using Stream = std::function<Status(const wire::Reply&, std::span<const std::byte>)>;
     void expect_stream(Stream stream) { stream_ = std::move(stream); }
+    // For one more request, once the answer to the one before has come.
+    void expect_another() {
+      done_ = false;
+      received_ = 0;
+      to_ = {};
+      tail_.clear();
+      message_ = nullptr;
+    }
     // False where the wait was given up: the other side may yet do what was asked.
     bool answered() const { return done_; }
     Reply(const Reply&) = delete;

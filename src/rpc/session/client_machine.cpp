@@ -20,9 +20,6 @@ namespace {
 
 using Builder = flatbuffers::FlatBufferBuilder;
 
-// The storages that a call brings along, by the names of their buffers.
-using Storages = std::unordered_map<uint64_t, std::shared_ptr<Storage>>;
-
 void collect_storages(const Value& value, Storages& storages) {
   if (const Tensor* tensor = value.tensor()) {
     storages.emplace(static_cast<uint64_t>(tensor->storage->buffer()), tensor->storage);
@@ -90,6 +87,31 @@ Status ClientMachine::set_capture(const runtime::CapturePlan& plan,
   return {};
 }
 
+Status ClientMachine::set_dispatch(const runtime::DispatchPlan& plan,
+                                   runtime::Dispatcher* dispatcher) noexcept {
+  if (!session_.dispatches()) {
+    return fail(platform_error(PlatformFault::kAbsent,
+                               "the server cannot leave calls of its machines to others", "",
+                               "use the same release of tapml on both sides"));
+  }
+  TAPML_TRY(runtime::dispatched_sites(*executable_, plan));
+  dispatched_ = plan;
+  dispatcher_ = plan.sites.empty() ? nullptr : dispatcher;
+  return {};
+}
+
+Status ClientMachine::resume(DispatchedCalls& calls, ClientLink::Reply& reply,
+                             const runtime::Deadline& deadline) noexcept {
+  while (const auto* dispatched = reply.answer<wire::Dispatched>()) {
+    TAPML_TRY(calls.compute(*dispatched, reply.message_bytes()));
+    reply.expect_another();
+    TAPML_TRY(session_.link().call(
+        [&](Builder& builder) { return wire::CreateResume(builder, id_); }, reply, deadline,
+        interrupt_));
+  }
+  return {};
+}
+
 Result<Value> ClientMachine::call(std::string_view function, std::span<const Value> args,
                                   runtime::Deadline deadline) noexcept {
   ClientLink::Reply reply;
@@ -149,6 +171,7 @@ Result<Value> ClientMachine::run(std::string_view function, std::span<const Valu
     });
   }
   const uint64_t first = session_.new_handle(kMostNames);
+  const uint64_t lent = dispatcher_ ? session_.new_handle(kMostNames) : 0;
   Status refused;
   auto request = [&](Builder& builder) -> flatbuffers::Offset<wire::Call> {
     std::vector<flatbuffers::Offset<wire::Value>> list;
@@ -169,20 +192,39 @@ Result<Value> ClientMachine::run(std::string_view function, std::span<const Valu
       const auto has = put_hashes(builder, held), has_not = put_hashes(builder, dropped);
       capture = wire::CreateCapture(builder, anew_, kernels, plan_.calls, has, has_not);
     }
-    return wire::CreateCall(builder, id_, name, arguments, first, kMostNames, false, read, capture);
+    flatbuffers::Offset<wire::Dispatch> dispatch;
+    if (dispatcher_) {
+      const auto sites = builder.CreateVector(dispatched_.sites);
+      dispatch = wire::CreateDispatch(builder, sites, lent, kMostNames);
+    }
+    return wire::CreateCall(builder, id_, name, arguments, first, kMostNames, false, read, capture,
+                            dispatch);
   };
   Status called = session_.link().call(request, reply, deadline, interrupt_);
-  if (!called && refused && !reply.answered()) {
+  if (called && dispatcher_) {
+    DispatchedCalls calls(session_, sites_, *dispatcher_, lent, storages);
+    called = resume(calls, reply, deadline);
+  }
+  // Whether the machine stands, or gets to a call that it would leave to this side.
+  const bool stands = reply.answer<wire::Dispatched>() || !reply.answered();
+  if (!called && refused && stands) {
+    if (dispatcher_) {
+      std::ignore = session_.link().post(
+          [&](Builder& builder) { return wire::CreateResume(builder, id_, true); });
+    }
     session_.forget(wire::HandleKind::Buffer, first, kMostNames);
   }
+  if (!called && dispatcher_) session_.forget(wire::HandleKind::Buffer, lent, kMostNames);
   // Of what failed it is not known what was sent of it.
   anew_ = sink_ && !called;
-  // What the functions write is not known here.
-  for (auto& [id, storage] : storages) storage->written();
+  const auto* result = called ? reply.answer<wire::Result>() : nullptr;
+  if (result && dispatcher_) {
+    TAPML_TRY(note_written(result->written(), storages));
+  } else {  // what the functions write is not known here
+    for (auto& [id, storage] : storages) storage->written();
+  }
   TAPML_TRY(refused);
   TAPML_TRY(called);
-
-  const auto* result = reply.answer<wire::Result>();
   if (!result) return fail(protocol_error("a call was answered without its result"));
   const auto* made = result->buffers();
   if (made && made->size() > kMostNames) {

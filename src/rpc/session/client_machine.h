@@ -1,7 +1,7 @@
 // A machine beside a remote device.
 #pragma once
 
-#include "rpc/session/client_session.h"
+#include "rpc/session/client_dispatch.h"
 #include "runtime/capture.h"
 #include "runtime/machine.h"
 
@@ -14,7 +14,10 @@ class ClientMachine final : public runtime::Machine {
       const runtime::Deadline& deadline) noexcept;
   // `id`: the machine's name on the other side.
   ClientMachine(ClientSession& session, std::shared_ptr<const Executable> executable, uint64_t id)
-      : session_(session), executable_(std::move(executable)), id_(id) {}
+      : session_(session),
+        executable_(std::move(executable)),
+        sites_(runtime::call_sites_of(*executable_)),
+        id_(id) {}
   ~ClientMachine() override;
 
   Result<runtime::Value> call(std::string_view function, std::span<const runtime::Value> args,
@@ -24,6 +27,8 @@ class ClientMachine final : public runtime::Machine {
   void set_interrupt(const std::atomic<bool>* flag) noexcept override { interrupt_ = flag; }
   Status set_capture(const runtime::CapturePlan& plan,
                      runtime::CaptureSink* sink) noexcept override;
+  Status set_dispatch(const runtime::DispatchPlan& plan,
+                      runtime::Dispatcher* dispatcher) noexcept override;
   runtime::Session& session() const noexcept override { return session_; }
   const Executable& executable() const noexcept override { return *executable_; }
 
@@ -32,14 +37,20 @@ class ClientMachine final : public runtime::Machine {
   Result<runtime::Value> run(std::string_view function, std::span<const runtime::Value> args,
                              uint32_t read, ClientLink::Reply& reply,
                              const runtime::Deadline& deadline) noexcept;
+  // Goes on from dispatched call to dispatched call, until the answer is another one.
+  Status resume(DispatchedCalls& calls, ClientLink::Reply& reply,
+                const runtime::Deadline& deadline) noexcept;
 
   ClientSession& session_;
   std::shared_ptr<const Executable> executable_;
+  const std::vector<runtime::CallSite> sites_;
   const uint64_t id_;
   const std::atomic<bool>* interrupt_ = nullptr;
   runtime::CapturePlan plan_;
   runtime::CaptureSink* sink_ = nullptr;
   bool anew_ = false;  // the other side is to begin the capture anew
+  runtime::DispatchPlan dispatched_;
+  runtime::Dispatcher* dispatcher_ = nullptr;
 };
 
 }  // namespace tapml::rpc

@@ -34,6 +34,7 @@ class ClientSession final : public RemoteSession {
   Traffic traffic() const noexcept override;
   ClientLink& link() { return *link_; }
   bool captures() const { return (peer_.capabilities & kCapabilityCapture) != 0; }
+  bool dispatches() const { return (peer_.capabilities & kCapabilityDispatch) != 0; }
 
   Status allocate(runtime::BufferId id, int64_t bytes,
                   runtime::Deadline deadline = {}) noexcept override;

@@ -8,7 +8,8 @@ namespace tapml::rpc {
 namespace {
 
 constexpr uint64_t kClientCapabilities =
-    kCapabilityMachine | kCapabilityContent | kCapabilityTrace | kCapabilityCapture;
+    kCapabilityMachine | kCapabilityContent | kCapabilityTrace | kCapabilityCapture |
+    kCapabilityDispatch;
 
 uint64_t capabilities_of(const ConnectOptions& options) {
   return kClientCapabilities | (options.compressor ? kCapabilityZstd : 0);

@@ -28,13 +28,11 @@ class ServerCore::Capture final : public runtime::CaptureSink {
     there_.insert(std::move(hash));
   }
   void forget(const std::string& hash) { there_.erase(hash); }
-  void begin(uint64_t request) { request_ = request; }
   runtime::Observer& observer() { return observer_; }
 
  private:
   ServerCore& core_;
   std::unordered_set<std::string> there_;
-  uint64_t request_ = 0;
   runtime::CaptureObserver observer_;
 };
 
@@ -59,7 +57,7 @@ Status ServerCore::Capture::content(const std::string& hash, const HostTensor& t
     const auto head =
         wire::CreateContent(builder, name, static_cast<uint8_t>(tensor.dtype()), dimensions, offset,
                             rest.empty(), packed.empty() ? 0 : part.size());
-    if (!core_.reply(request_, head, packed.empty() ? part : packed)) return fail(*core_.broken_);
+    if (!core_.reply(core_.call_->request, head, packed.empty() ? part : packed)) return fail(*core_.broken_);
     core_.packer_.sent(packed.empty() ? part.size() : packed.size(), Clock::now() - start);
     offset += static_cast<int64_t>(part.size());
   } while (!rest.empty());
@@ -81,9 +79,9 @@ Status ServerCore::Capture::call(runtime::CapturedCall call) noexcept {
   };
   put(call.before, call.nan_before, before);
   put(call.after, call.nan_after, after);
-  if (!core_.reply(request_, wire::CreateCapturedDirect(core_.builder_, call.site, call.sequence,
-                                                        &call.scalars, call.kept, &before, &after,
-                                                        &hashes))) {
+  if (!core_.reply(core_.call_->request,
+                   wire::CreateCapturedDirect(core_.builder_, call.site, call.sequence,
+                                              &call.scalars, call.kept, &before, &after, &hashes))) {
     return fail(*core_.broken_);
   }
   return {};
@@ -91,8 +89,7 @@ Status ServerCore::Capture::call(runtime::CapturedCall call) noexcept {
 
 void ServerCore::CaptureDeleter::operator()(Capture* capture) const noexcept { delete capture; }
 
-Status ServerCore::begin_capture(uint64_t id, const wire::Capture& request,
-                                 ServedMachine& served) noexcept {
+Status ServerCore::begin_capture(const wire::Capture& request, ServedMachine& served) noexcept {
   const auto* kernels = request.kernels();
   const uint64_t bytes = (kernels ? kernels->size() * sizeof(int32_t) : 0) +
                          (request.held() ? request.held()->size() : 0) +
@@ -115,7 +112,6 @@ Status ServerCore::begin_capture(uint64_t id, const wire::Capture& request,
   }
   for_each_hash(request.held(), [&](std::string hash) { served.capture->know(std::move(hash)); });
   for_each_hash(request.dropped(), [&](const std::string& hash) { served.capture->forget(hash); });
-  served.capture->begin(id);
   served.machine->call_point().set_observer(&served.capture->observer());
   return {};
 }

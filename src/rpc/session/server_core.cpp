@@ -42,6 +42,8 @@ bool has_answer(const wire::Request& request) {
     case wire::Body::Ping:
     case wire::Body::ReadTrace:
       return true;
+    case wire::Body::Resume:
+      return !request.body_as_Resume()->abandoned();
     default:
       return false;
   }
@@ -163,7 +165,8 @@ Status ServerCore::greet(const wire::Hello& hello) noexcept {
   std::string status;
   flatbuffers::Offset<wire::Device> device;
   if (options_.open_contents && !hello.status()) contents_ = options_.open_contents();
-  capabilities_ = kCapabilityMachine | kCapabilityTrace | kCapabilityCapture;
+  capabilities_ = kCapabilityMachine | kCapabilityTrace | kCapabilityCapture |
+                  kCapabilityDispatch;
   if (packer_.present()) capabilities_ |= kCapabilityZstd;
   if (contents_) capabilities_ |= kCapabilityContent;
   capabilities_ &= hello.capabilities();
@@ -251,6 +254,11 @@ Status ServerCore::run(const wire::Requests& frame) noexcept {
     if (takes ? !last : last && payload_ > 0) {
       return fail(protocol_error("the payload is not that of the last request"));
     }
+    const bool stands = type == wire::Body::Resume ||
+                        (type == wire::Body::Call && request.body_as_Call()->dispatch());
+    if (stands && !last) {
+      return fail(protocol_error("a request that may go on later is not the last of its frame"));
+    }
     if (i > 0 && options_.activity) {  // each request of a frame has its own time
       options_.activity(false);
       options_.activity(true);
@@ -287,7 +295,10 @@ Status ServerCore::awaited() const noexcept {
 Status ServerCore::run(uint64_t id, const wire::Request& request) noexcept {
   struct Running {
     ServerLink& link;
-    ~Running() { link.end_request(); }
+    bool goes_on = false;  // as another request
+    ~Running() {
+      if (!goes_on) link.end_request();
+    }
   } running{link_};
   deadline_.reset();
   if (has_answer(request)) {
@@ -353,9 +364,20 @@ Status ServerCore::run(uint64_t id, const wire::Request& request) noexcept {
       status = handle(*request.body_as_OpenMachine());
       break;
     case wire::Body::Call:
-      answers = true;
-      answered = true;
-      status = call(id, *request.body_as_Call());
+      answers = answered = true;
+      {
+        ServedCall served{request.body_as_Call()->machine(), id, false, {}};
+        status = call(served, *request.body_as_Call());
+        id = served.request;
+      }
+      if (id > 0) break;
+      answers = false;
+      status = {};
+      break;
+    case wire::Body::Resume:
+      answers = answered = !request.body_as_Resume()->abandoned();
+      status = resume(id, *request.body_as_Resume());
+      running.goes_on = answers && static_cast<bool>(status);
       break;
     case wire::Body::FindBlob:
       if (!reply_found(id, handle(*request.body_as_FindBlob()))) return fail(*broken_);
@@ -464,6 +486,10 @@ void ServerCore::release(wire::HandleKind kind, uint64_t id) noexcept {
       break;
     case wire::HandleKind::Machine:
       machines_.erase(id);
+      if (call_ && call_->stands && call_->machine == id) {
+        call_->request = 0;
+        call_->stands = false;
+      }
       break;
     case wire::HandleKind::Kernel:
       session_->release_kernel(runtime::KernelId{id});

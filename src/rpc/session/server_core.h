@@ -38,6 +38,15 @@ class ServerCore {
     std::vector<std::byte> data;
   };
 
+  // A call of a machine while it runs. Where a kernel call is the client's it stands: requests are
+  // served, until one of them goes on with it.
+  struct ServedCall {
+    uint64_t machine = 0;
+    uint64_t request = 0;  // that the result answers; 0: nobody waits for it
+    bool stands = false;
+    std::optional<Error> failed;  // what was asked for while it stood
+  };
+  class Dispatch;
   class Capture;
   struct CaptureDeleter {
     void operator()(Capture* capture) const noexcept;
@@ -47,6 +56,7 @@ class ServerCore {
     std::unique_ptr<Capture, CaptureDeleter> capture;  // what the client has captured of it
   };
 
+  using NamesOfStorages = std::unordered_map<const runtime::Storage*, uint64_t>;
   // Handles of one kind in use, with the error of those that could not be made.
   using Names = std::unordered_map<uint64_t, std::optional<Error>>;
 
@@ -89,13 +99,16 @@ class ServerCore {
   Result<bool> handle(const wire::FindBlob& request) noexcept;
   Result<bool> handle(const wire::WriteContent& request) noexcept;
   Status read(uint64_t id, const wire::Read& request) noexcept;
-  Status call(uint64_t id, const wire::Call& request) noexcept;
+  Status call(ServedCall& call, const wire::Call& request) noexcept;
+  Status resume(uint64_t id, const wire::Resume& request) noexcept;
+  // Serves requests until one of them goes on with the call. Its error is the run's.
+  Status stand(ServedCall& call) noexcept;
   Result<std::span<const std::byte>> read_result(const runtime::Value& result,
                                                  const std::string& function,
                                                  size_t field) noexcept;
   Status read_trace(uint64_t id) noexcept;
-  // The next call of the machine, request `id`, is observed.
-  Status begin_capture(uint64_t id, const wire::Capture& request, ServedMachine& served) noexcept;
+  // The call at hand is observed.
+  Status begin_capture(const wire::Capture& request, ServedMachine& served) noexcept;
 
   // Handles.
   Names& names(wire::HandleKind kind) { return names_[static_cast<size_t>(kind)]; }
@@ -159,7 +172,8 @@ class ServerCore {
   std::unordered_map<uint64_t, std::shared_ptr<runtime::Storage>> buffers_;
   std::unordered_map<uint64_t, Blob> blobs_;
   uint64_t blob_bytes_ = 0;  // of all of them
-  std::unordered_map<uint64_t, ServedMachine> machines_;
+  std::unordered_map<uint64_t, std::shared_ptr<ServedMachine>> machines_;
+  ServedCall* call_ = nullptr;  // at hand
   runtime::Deadline deadline_;  // of the request at hand
   std::optional<Error> kept_;
   std::string last_call_;  // function

@@ -3,7 +3,7 @@
 #include <tuple>
 
 #include "exec/executable_file.h"
-#include "rpc/session/server_core.h"
+#include "rpc/session/server_dispatch.h"
 #include "rpc/session/wire_value.h"
 #include "runtime/session_errors.h"
 
@@ -258,14 +258,15 @@ Status ServerCore::handle(const wire::OpenMachine& request) noexcept {
   note("machine " + std::to_string(id) + " for " + executable->target);
   TAPML_ASSIGN(auto machine,
                runtime::VirtualMachine::create(*session_, std::move(executable), {}, deadline_));
-  machines_[id].machine = std::move(machine);
+  machines_[id] = std::make_shared<ServedMachine>();
+  machines_[id]->machine = std::move(machine);
   names(HandleKind::Machine).emplace(id, std::nullopt);
   ++handles_;
   return {};
 }
 
 // Answers where it goes well.
-Status ServerCore::call(uint64_t id, const wire::Call& request) noexcept {
+Status ServerCore::call(ServedCall& call, const wire::Call& request) noexcept {
   if (request.cancelled()) {
     return fail(platform_error(PlatformFault::kCancelled, "the call was cancelled"));
   }
@@ -274,10 +275,15 @@ Status ServerCore::call(uint64_t id, const wire::Call& request) noexcept {
   TAPML_TRY(known(HandleKind::Machine, request.machine()));
   auto found = machines_.find(request.machine());
   if (found == machines_.end()) return fail(runtime::unknown_handle("machine", request.machine()));
-  runtime::VirtualMachine& machine = *found->second.machine;
+  if (call_) {
+    return fail(internal_error("a call while another one stands at what it dispatched"));
+  }
+  // While the call stands the client may release it.
+  const std::shared_ptr<ServedMachine> served = found->second;
+  runtime::VirtualMachine& machine = *served->machine;
   std::vector<runtime::Value> args;
   // The client's names of the storages that the result may lie in.
-  std::unordered_map<const Storage*, uint64_t> known_storages;
+  NamesOfStorages known_storages;
   auto storage_of = [&](uint64_t name) -> Result<std::shared_ptr<Storage>> {
     TAPML_ASSIGN(auto storage, buffer(name));
     known_storages.emplace(storage.get(), name);
@@ -290,12 +296,21 @@ Status ServerCore::call(uint64_t id, const wire::Call& request) noexcept {
   }
   const std::string function = text_of(request.function(), copies_);
   if (options_.recent && function != last_call_) note("calls of " + (last_call_ = function));
-  if (request.capture()) TAPML_TRY(begin_capture(id, *request.capture(), found->second));
+  std::optional<Dispatch> dispatch;
+  if (request.dispatch()) {
+    dispatch.emplace(*this, *request.dispatch(), known_storages);
+    TAPML_TRY(dispatch->begin(*request.dispatch(), machine.executable()));
+  }
+  if (request.capture()) TAPML_TRY(begin_capture(*request.capture(), *served));
   if (copies_.overdrawn()) return {};
+  if (dispatch) machine.call_point().set_dispatcher(&*dispatch, dispatch->sites());
+  call_ = &call;
   machine.set_interrupt(&link_.interrupt());
   auto result = machine.call(function, args, deadline_);
   machine.set_interrupt(nullptr);
   machine.call_point().set_observer(nullptr);
+  machine.call_point().set_dispatcher(nullptr);
+  call_ = nullptr;
   if (!result) return fail(std::move(result).error());
 
   std::span<const std::byte> read;
@@ -328,7 +343,12 @@ Status ServerCore::call(uint64_t id, const wire::Call& request) noexcept {
     ++handles_;
     buffers_[request.first() + i] = std::move(made[i]);
   }
-  std::ignore = reply(id, wire::CreateResult(builder_, *value, builder_.CreateVector(sizes)), read);
+  std::vector<wire::Written> written;
+  if (dispatch) written = dispatch->written();
+  std::ignore = reply(call.request,
+                      wire::CreateResult(builder_, *value, builder_.CreateVector(sizes),
+                                         builder_.CreateVectorOfStructs(written)),
+                      read);
   return {};
 }
 

@@ -25,6 +25,7 @@ inline constexpr uint64_t kCapabilityContent = 2;   // FindBlob, WriteContent, W
 inline constexpr uint64_t kCapabilityZstd = 4;      // packed payloads
 inline constexpr uint64_t kCapabilityTrace = 8;     // Ping, StartTrace, ReadTrace
 inline constexpr uint64_t kCapabilityCapture = 16;  // Call::capture
+inline constexpr uint64_t kCapabilityDispatch = 32; // Call::dispatch
 
 // Payload of one frame that a part of something larger has.
 inline constexpr size_t kPartBytes = size_t{2} << 20;

@@ -16,19 +16,6 @@ namespace tapml::topdown {
 
 namespace {
 
-// The prompt's run, carved: all calls of the kernels in `only`, or of all kernels.
-class CarvedRun : public Carver {
- public:
-  CarvedRun(const Executable& executable, std::set<std::string> only)
-      : Carver(executable), only_(std::move(only)) {}
-  bool wants(const runtime::CallSite& site, int64_t sequence) noexcept override {
-    return (only_.empty() || only_.contains(site.kernel->name)) && Carver::wants(site, sequence);
-  }
-
- private:
-  std::set<std::string> only_;
-};
-
 class Localizer {
  public:
   Localizer(const Module& module, const std::map<std::string, HostTensor>& weights,
@@ -102,9 +89,10 @@ class Localizer {
     user_code_ = user.compile(fixed_, sandbox_.target(), options_.cancelled);
     user.check(user_code_, sandbox_.target(), sandbox_.session());
     source_executable_ = pipeline::implement(fixed_, source_.target, implement_options());
-    engine_ = unwrap(llm::Engine::create(*source_.session, source_executable_, weights_,
-                                         {.weights_in_place = true}));
-    engine_->vm().set_interrupt(options_.interrupt);
+    engine_ = unwrap(llm::Engine::create(
+        unwrap(runtime::open_instrumented(*source_.session, source_executable_)), weights_,
+        {.weights_in_place = true, .sample_on_machine = true}));
+    engine_->machine().set_interrupt(options_.interrupt);
     reference_.load(source_executable_);
     result_.source = source_.target.text;
     result_.target = sandbox_.target().text;
@@ -125,14 +113,20 @@ class Localizer {
     return tokens;
   }
 
-  Suite carve(CarvedRun& carver) {
+  // The prompt's run, carved: all calls of the kernels in `only`, or of all kernels.
+  Suite carve(const std::set<std::string>& only) {
     unwrap(engine_->clear());
-    engine_->vm().call_point().set_observer(&carver);
+    CarveOptions options;
+    options.kernels = only;
+    options.held = &weights_;
+    Carver carver(*source_executable_, options);
+    unwrap(engine_->machine().set_capture(carver.plan(), &carver));
     auto tokens = guard([&] { return generate(); });
-    engine_->vm().call_point().set_observer(nullptr);
+    unwrap(engine_->machine().set_capture({}, nullptr));
     if (unwrap(std::move(tokens)) != run_.forced) {
       throw_internal("the observed run produced other tokens than the plain run");
     }
+    if (only.empty()) result_.source_nan = carver.nan();
     Suite suite = carver.take();
     // Runs before this one do not count.
     const int64_t first = suite.calls.empty() ? 0 : suite.calls[0].sequence;
@@ -145,9 +139,7 @@ class Localizer {
     const auto policy = find_attr<std::string>(fixed_.attrs, "boundary_policy");
     if (!options_.suite) {
       progress("carve");
-      CarvedRun carver(*source_executable_, {});
-      suite_ = carve(carver);
-      result_.source_nan = carver.nan();
+      suite_ = carve({});
       if (result_.source_nan) return;
     } else {
       suite_ = *options_.suite;
@@ -454,8 +446,7 @@ class Localizer {
   // The suite's inputs did not show it: those of this prompt may.
   void replay_prompt(const std::set<std::string>& kernels, size_t first) {
     progress("carve");
-    CarvedRun carver(*source_executable_, kernels);
-    prompt_suite_ = carve(carver);
+    prompt_suite_ = carve(kernels);
     Judge judge(prompt_suite_);
     judge.set_tolerances(options_.tolerances);
     for (size_t i = first; i < result_.culprits.size(); ++i) {

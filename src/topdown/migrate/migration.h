@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "runtime/residency.h"
 #include "topdown/profile/timeline.h"
 #include "topdown/replay/kernel_source.h"
 #include "topdown/replay/kernel_speed.h"

@@ -28,9 +28,10 @@ pipeline::ImplementOptions SourceRun::implement_options() const {
 
 void SourceRun::run() {
   auto executable = pipeline::implement(fixed_, platform_.target, implement_options());
-  engine_ = unwrap(
-      llm::Engine::create(*platform_.session, executable, weights_, {.weights_in_place = true}));
-  engine_->vm().set_interrupt(options_.interrupt);
+  engine_ = unwrap(llm::Engine::create(
+      unwrap(runtime::open_instrumented(*platform_.session, executable)), weights_,
+      {.weights_in_place = true, .sample_on_machine = true}));
+  engine_->machine().set_interrupt(options_.interrupt);
 
   begin("run on " + platform_.target.text);
   tokens_ = generate(*engine_, options_.max_tokens);
@@ -59,11 +60,13 @@ void SourceRun::begin(const std::string& step) {
 
 void SourceRun::carve(const Executable& executable) {
   unwrap(engine_->clear());
-  Carver carver(executable);
-  engine_->vm().call_point().set_observer(&carver);
+  CarveOptions options;
+  options.held = &weights_;
+  Carver carver(executable, options);
+  unwrap(engine_->machine().set_capture(carver.plan(), &carver));
   std::vector<int32_t> tokens =
       generate(*engine_, std::min(options_.max_tokens, options_.validation_tokens));
-  engine_->vm().call_point().set_observer(nullptr);
+  unwrap(engine_->machine().set_capture({}, nullptr));
   nan_ = carver.nan();
   suite_ = carver.take();
   if (!std::equal(tokens.begin(), tokens.end(), tokens_.begin())) {

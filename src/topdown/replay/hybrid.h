@@ -1,13 +1,15 @@
-// Hybrid runs: the source's virtual machine with some kernels on the platform under test.
+// Hybrid runs: the source's machine with some kernels on the platform under test.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
 #include "ir/exceptions.h"
+#include "runtime/residency.h"
 #include "topdown/replay/sandbox.h"
 #include "topdown/verdict/model_check.h"
 
@@ -18,8 +20,8 @@ using CallChoice = std::function<bool(const runtime::CallSite& site)>;
 
 class Hybrid {
  public:
-  // `source` and `sandbox`, which has the target's executable loaded, outlive it; the sandbox lets
-  // go of what the source's call point holds of its sessions.
+  // `source`, whose machine may be remote (runtime::open_instrumented), and `sandbox`, which has
+  // the target's executable loaded, outlive it.
   Hybrid(llm::Engine& source, Sandbox& sandbox);
   ~Hybrid();
   Hybrid(const Hybrid&) = delete;
@@ -38,12 +40,14 @@ class Hybrid {
  private:
   llm::Engine& source_;
   Sandbox& sandbox_;
+  std::optional<runtime::Residency> there_;  // what of the source is on the sandbox's session
   int64_t runs_ = 0, dispatched_ = 0;
   runtime::CopyCount copies_;
 };
 
 // The other way round: the target's virtual machine with some kernels on the source. Kernels that
 // stay run behind each other as in the target's own run, over its memory plan and without a wait.
+// The machine is on this side: how long the target may take is said kernel by kernel.
 class TargetHybrid {
  public:
   // All outlive it; `source` has the source's executable loaded.
@@ -64,6 +68,7 @@ class TargetHybrid {
   std::shared_ptr<const Executable> executable_;
   const std::map<std::string, HostTensor>& weights_;
   Sandbox& source_;
+  std::optional<runtime::Residency> there_;  // what of the target is on the source's session
   std::unique_ptr<llm::Engine> engine_;
 };
 

@@ -16,12 +16,23 @@ HostTensor copy_of(const HostTensor& tensor) {
   return copy;
 }
 
+runtime::CapturePlan capture_plan(const Executable& executable, const CarveOptions& options) {
+  runtime::CapturePlan plan;
+  plan.calls = options.calls_per_kernel;
+  for (const std::string& name : options.kernels) {
+    const int32_t kernel = executable.find_kernel(name);
+    if (kernel >= 0) plan.kernels.push_back(kernel);
+  }
+  return plan;
+}
+
 }  // namespace
 
 Carver::Carver(const Executable& executable, const CarveOptions& options)
     : executable_(executable),
       options_(options),
-      observer_(executable, {{}, options.calls_per_kernel}, *this) {
+      plan_(capture_plan(executable, options)),
+      observer_(executable, plan_, *this) {
   suite_.source = executable.target;
   suite_.boundary_policy = executable.boundary_policy;
   suite_.model = executable.model.architecture;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <unordered_map>
 
 #include "runtime/capture.h"
@@ -17,6 +18,8 @@ struct CarveOptions {
   // Calls of one kernel that are kept for each combination of its scalars and function (0: all of
   // them).
   int64_t calls_per_kernel = 0;
+  // Names of those whose calls are carved, at least one of the executable's; empty: all of them.
+  std::set<std::string> kernels;
   // Bytes of tensors that the suite may have (0: no limit): of each kernel the calls are kept that
   // differ most (CallSelection), one in any case.
   int64_t budget_bytes = 0;
@@ -43,7 +46,7 @@ class Carver : public runtime::Observer, public runtime::CaptureSink {
   explicit Carver(const Executable& executable, int64_t calls_per_kernel = 0);
 
   // What a machine is to capture for it.
-  runtime::CapturePlan plan() const { return {{}, options_.calls_per_kernel}; }
+  const runtime::CapturePlan& plan() const { return plan_; }
 
   bool wants(const runtime::CallSite& site, int64_t sequence) noexcept override {
     return observer_.wants(site, sequence);
@@ -94,6 +97,7 @@ class Carver : public runtime::Observer, public runtime::CaptureSink {
   const Executable& executable_;
   Suite suite_;
   CarveOptions options_;
+  runtime::CapturePlan plan_;
   std::map<std::string, std::string> weight_of_;          // name by content hash
   std::unordered_map<int32_t, int32_t> kernel_of_;        // in the suite, by that of the executable
   std::unordered_map<std::string, int64_t> sequence_of_;  // of the kept call with a test_key()

@@ -47,10 +47,10 @@ class RawClient {
     hello();
     ASSERT_EQ(next(), rpc::wire::Answer::Welcome);
   }
-  // small_program() as machine 1, from blob 1.
-  void open_machine() {
+  // The program as machine 1, from blob 1.
+  void open_machine(Executable program = small_program()) {
     ExecutableFile file;
-    file.executable = small_program();
+    file.executable = std::move(program);
     const auto bytes = write_executable(file);
     ASSERT_TRUE(bytes) << bytes.error().to_string();
     send([&](flatbuffers::FlatBufferBuilder& b) {

@@ -1,0 +1,122 @@
+#include "rpc/session/server_dispatch.h"
+
+#include "rpc/session/wire_value.h"
+
+namespace tapml::rpc {
+
+using runtime::Storage;
+
+Status ServerCore::Dispatch::begin(const wire::Dispatch& request,
+                                   const Executable& executable) noexcept {
+  runtime::DispatchPlan plan;
+  if (request.sites()) {
+    if (!core_.copies_.take(uint64_t{request.sites()->size()} * sizeof(int32_t))) return {};
+    plan.sites.assign(request.sites()->begin(), request.sites()->end());
+  }
+  TAPML_ASSIGN(sites_, runtime::dispatched_sites(executable, plan));
+  for (const auto& [storage, name] : names_) {
+    TAPML_ASSIGN(auto owner, core_.buffer(name));
+    const uint64_t version = owner->version();
+    known_.push_back({std::move(owner), name, version});
+  }
+  return {};
+}
+
+// The client gets to know a storage of the machine's own with the first call that lies in it.
+Result<uint64_t> ServerCore::Dispatch::name_of(const std::shared_ptr<Storage>& storage,
+                                               std::vector<int64_t>& sizes) {
+  if (const auto found = names_.find(storage.get()); found != names_.end()) return found->second;
+  if (named_ >= count_) {
+    return fail(platform_error(PlatformFault::kLimit,
+                               "dispatched calls lie in more buffers than the " +
+                                   std::to_string(count_) + " that may be named"));
+  }
+  const uint64_t name = first_ + named_;
+  TAPML_TRY(core_.check_new(wire::HandleKind::Buffer, name));
+  core_.names(wire::HandleKind::Buffer).emplace(name, std::nullopt);
+  ++core_.handles_;
+  core_.buffers_[name] = storage;
+  ++named_;
+  names_.emplace(storage.get(), name);
+  known_.push_back({storage, name, storage->version()});
+  sizes.push_back(storage->bytes());
+  return name;
+}
+
+std::vector<wire::Written> ServerCore::Dispatch::written() const {
+  std::vector<wire::Written> ranges;
+  for (const Known& one : known_) {
+    one.storage->for_each_write_since(one.version, [&](int64_t offset, int64_t bytes) {
+      ranges.emplace_back(one.name, offset, bytes);
+    });
+  }
+  return ranges;
+}
+
+Status ServerCore::Dispatch::call(const runtime::CallSite& site, runtime::Arguments args,
+                                  std::span<const int64_t> scalars) noexcept {
+  auto& builder = core_.builder_;
+  const auto ranges = builder.CreateVectorOfStructs(written());  // of what is known already
+  std::vector<int64_t> sizes;
+  const NameOf name = [&](const std::shared_ptr<Storage>& storage) {
+    return name_of(storage, sizes);
+  };
+  std::vector<flatbuffers::Offset<wire::Value>> list;
+  for (size_t i = 0; i < args.size(); ++i) {
+    auto value = put_value(builder, args[i], name, "kernel " + site.kernel->name);
+    if (!value) {
+      builder.Clear();
+      return fail(std::move(value).error());
+    }
+    list.push_back(*value);
+  }
+  const auto numbers = builder.CreateVector(scalars.data(), scalars.size());
+  const auto arguments = builder.CreateVector(list);
+  const auto buffers = builder.CreateVector(sizes);
+  if (!core_.reply(core_.call_->request, wire::CreateDispatched(builder, site.id, numbers, arguments,
+                                                                buffers, ranges))) {
+    return fail(*core_.broken_);
+  }
+  TAPML_TRY(core_.stand(*core_.call_));
+  // What the client wrote meanwhile it knows itself.
+  for (Known& one : known_) one.version = one.storage->version();
+  return {};
+}
+
+// --- of the core -------------------------------------------------------------------------------
+
+Status ServerCore::stand(ServedCall& call) noexcept {
+  // The frame of the call, which is looked at again once it is done.
+  std::vector<std::byte> head = std::move(head_);
+  const CopyBudget copies = copies_;
+  call.stands = true;
+  work(false);
+  while (call.stands && !broken_) {
+    Status taken = take_frame(Clock::now() + options_.limits.idle);
+    if (!taken && !broken_) broken_ = std::move(taken).error();
+  }
+  work(true);
+  call.stands = false;
+  head_ = std::move(head);
+  copies_ = copies;
+  if (broken_) return fail(*broken_);
+  if (call.failed) return fail(std::move(*call.failed));
+  if (call.request == 0) {
+    return fail(platform_error(PlatformFault::kCancelled, "nobody waits for the run any more"));
+  }
+  return {};
+}
+
+Status ServerCore::resume(uint64_t id, const wire::Resume& request) noexcept {
+  if (!call_ || !call_->stands || call_->machine != request.machine()) {
+    // Whoever gives up cannot know how far the machine has come.
+    if (request.abandoned()) return {};
+    return fail(internal_error("a call goes on that does not stand at one that it dispatched"));
+  }
+  call_->stands = false;
+  call_->request = request.abandoned() ? 0 : id;
+  if (Status written = surface(); !written) call_->failed = std::move(written).error();
+  return {};
+}
+
+}  // namespace tapml::rpc

@@ -1,0 +1,268 @@
+// A machine beside a remote device whose kernel calls are computed on this side, as one here would
+// have it.
+#include "runtime/dispatch.h"
+
+#include <gtest/gtest.h>
+
+#include "conformance/programs.h"
+#include "rpc/session/client_session.h"
+#include "runtime/capture.h"
+#include "runtime/local_session.h"
+#include "runtime/offload.h"
+#include "runtime/vm.h"
+#include "slow_device.h"
+#include "support/expect_error.h"
+#include "support/memory_channel.h"
+
+namespace tapml::test {
+namespace {
+
+using namespace std::chrono_literals;
+using runtime::CallSite;
+using runtime::DispatchPlan;
+using runtime::KernelRunner;
+using runtime::Offload;
+using runtime::Residency;
+using runtime::Tensor;
+using runtime::Value;
+using testing::fault_of;
+using testing::MemoryServer;
+
+const DispatchPlan kAdds{{0, 1}}, kLast{{2}}, kAll{{0, 1, 2}};
+
+class Dispatch : public ::testing::Test {
+ protected:
+  // The machine's own add spoils its output where `entry` says so.
+  void connect(const std::string& entry = "sentinel") {
+    server_ = std::make_unique<MemoryServer>(device_);
+    there_ = server_->connect();
+    remote_ = std::move(*there_->open_machine(share(chain_program(native_blob(), entry))));
+    open_target();
+    x_ = *runtime::upload(*there_, f32({1, 2}));
+    y_ = *runtime::upload(*there_, f32({10, 20}));
+  }
+  void open_target() {
+    offload_.reset();
+    residency_.reset();
+    target_.reset();
+    here_ = std::move(*runtime::LocalSession::create(target_device_));
+    target_ = std::move(*KernelRunner::create(*here_, share(kernels_only(native_blob()))));
+    residency_.emplace(*here_);
+    offload_.emplace(*target_, *residency_);
+  }
+  Result<std::vector<float>> run(runtime::Deadline deadline = {}) {
+    const std::vector<Value> args = {x_, y_};
+    TAPML_ASSIGN(const auto read, remote_->call_and_read("main", args, 0, deadline));
+    return floats(read.bytes);
+  }
+  void expect_right() {
+    auto result = run();
+    ASSERT_TRUE(result) << result.error().to_string();
+    EXPECT_EQ(*result, (std::vector<float>{63, 126}));
+  }
+
+  std::shared_ptr<SlowDevice> device_ = std::make_shared<SlowDevice>();
+  std::shared_ptr<TestDevice> target_device_ = std::make_shared<TestDevice>();
+  std::unique_ptr<MemoryServer> server_;
+  std::unique_ptr<rpc::RemoteSession> there_;
+  std::unique_ptr<runtime::LocalSession> here_;
+  std::unique_ptr<runtime::Machine> remote_;
+  std::unique_ptr<KernelRunner> target_;
+  std::optional<Residency> residency_;
+  std::optional<Offload> offload_;
+  Tensor x_, y_;
+};
+
+TEST_F(Dispatch, ThisSideComputesInsteadOfTheOther) {
+  connect();
+  EXPECT_NE(*run(), (std::vector<float>{63, 126})) << "the sentinel shows where it runs";
+  ASSERT_TRUE(remote_->set_dispatch(kAdds, &*offload_));
+  const int launched = device_->stop->launches;
+  expect_right();
+  EXPECT_EQ(offload_->calls(), 2);
+  EXPECT_EQ(device_->stop->launches, launched + 1) << "scale is still the other side's";
+  ASSERT_TRUE(remote_->set_dispatch(kAll, &*offload_));
+  expect_right();
+  EXPECT_EQ(offload_->calls(), 5);
+  EXPECT_EQ(device_->stop->launches, launched + 1);
+  ASSERT_TRUE(remote_->set_dispatch({}, nullptr));
+  EXPECT_NE(*run(), (std::vector<float>{63, 126}));
+  EXPECT_EQ(offload_->calls(), 5);
+}
+
+TEST_F(Dispatch, OnlyNewBytesTravel) {
+  connect();
+  ASSERT_TRUE(remote_->set_dispatch(kAdds, &*offload_));
+  expect_right();
+  EXPECT_EQ(residency_->copies().to_target, 2) << "x and y; the sum between stays here";
+  EXPECT_EQ(residency_->copies().from_target, 2);
+  expect_right();
+  EXPECT_EQ(residency_->copies().to_target, 2) << "a run writes neither x nor y";
+  const std::vector<float> seven = {7};
+  ASSERT_TRUE(there_->write(runtime::kDefaultStream, {x_.storage->buffer(), 0},
+                            std::as_bytes(std::span(seven))));
+  x_.storage->written(0, 4);
+  auto result = run();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(*result, (std::vector<float>{81, 126}));
+  EXPECT_EQ(residency_->copies().to_target, 3);
+}
+
+// What the other side's kernels write between two dispatched calls is not what was copied before.
+TEST_F(Dispatch, WhatTheMachineWritesIsSeen) {
+  connect("add");
+  ASSERT_TRUE(remote_->set_dispatch({{1}}, &*offload_));
+  for (const float first : {1.0F, 5.0F, 9.0F}) {
+    const std::vector<float> value = {first};
+    ASSERT_TRUE(there_->write(runtime::kDefaultStream, {x_.storage->buffer(), 0},
+                              std::as_bytes(std::span(value))));
+    x_.storage->written(0, 4);
+    auto result = run();  // t = x + y there, t + y here
+    ASSERT_TRUE(result) << result.error().to_string();
+    EXPECT_EQ(*result, (std::vector<float>{(first + 20) * 3, 126}));
+  }
+  ASSERT_TRUE(remote_->set_dispatch(kLast, &*offload_));  // over what was written there
+  auto result = run();
+  ASSERT_TRUE(result) << result.error().to_string();
+  EXPECT_EQ(*result, (std::vector<float>{87, 126}));
+}
+
+TEST_F(Dispatch, IsCapturedAsAnyRun) {
+  class Sink final : public runtime::CaptureSink {
+   public:
+    bool has(const std::string& hash) noexcept override { return given.contains(hash); }
+    Status content(const std::string& hash, const HostTensor&, bool) noexcept override {
+      given.insert(hash);
+      return {};
+    }
+    Status call(runtime::CapturedCall call) noexcept override {
+      last = call.after.back();
+      ++calls;
+      return {};
+    }
+    std::set<std::string> given;
+    std::string last;
+    int calls = 0;
+  };
+  connect();
+  ASSERT_TRUE(remote_->set_dispatch(kAdds, &*offload_));
+  Sink sink;
+  ASSERT_TRUE(remote_->set_capture({}, &sink));
+  expect_right();
+  expect_right();
+  EXPECT_EQ(sink.calls, 6);
+  EXPECT_EQ(sink.last, content_hash(f32({63, 126})));
+  EXPECT_EQ(sink.given.size(), 5U) << "x, y, both sums and the result";
+}
+
+TEST_F(Dispatch, AnErrorHereEndsTheRunThere) {
+  connect();
+  ASSERT_TRUE(remote_->set_dispatch(kAdds, &*offload_));
+  expect_right();
+  ASSERT_TRUE(there_->synchronize(runtime::kDefaultStream));
+  const int64_t live = device_->live_bytes();
+  target_device_->behaviour().launch_error = platform_error(PlatformFault::kLost, "it is gone");
+  auto result = run();
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().message, "it is gone");
+  // The session and the machine go on, and nothing is left of it.
+  open_target();
+  ASSERT_TRUE(remote_->set_dispatch(kAdds, &*offload_));
+  for (int i = 0; i < 5; ++i) expect_right();
+  ASSERT_TRUE(there_->synchronize(runtime::kDefaultStream));
+  EXPECT_EQ(device_->live_bytes(), live);
+}
+
+// Fails, or takes its time, at the call it is told.
+class Special final : public runtime::Dispatcher {
+ public:
+  explicit Special(std::function<Status()> act) : act_(std::move(act)) {}
+  Status call(const CallSite&, runtime::Arguments, std::span<const int64_t>) noexcept override {
+    ++calls;
+    return act_();
+  }
+  int calls = 0;
+
+ private:
+  std::function<Status()> act_;
+};
+
+TEST_F(Dispatch, ARunThatIsGivenUpLeavesTheMachineFree) {
+  connect("add");
+  const auto start = rpc::Clock::now();
+  Special slow([] {
+    std::this_thread::sleep_for(300ms);
+    return Status();
+  });
+  ASSERT_TRUE(remote_->set_dispatch(kAdds, &slow));
+  EXPECT_EQ(fault_of(run(start + 100ms)), PlatformFault::kTimeout);
+  EXPECT_EQ(slow.calls, 1) << "nothing goes on with the run after its deadline";
+  std::atomic<bool> interrupt = false;
+  Special interrupts([&] {
+    interrupt = true;
+    return Status();
+  });
+  remote_->set_interrupt(&interrupt);
+  ASSERT_TRUE(remote_->set_dispatch(kAdds, &interrupts));
+  EXPECT_EQ(fault_of(run()), PlatformFault::kCancelled);
+  remote_->set_interrupt(nullptr);
+  // While the other side computes, too: it gets to the dispatched call when nobody waits any more.
+  Special quick([] { return Status(); });
+  device_->stop->launch_time = 200ms;
+  ASSERT_TRUE(remote_->set_dispatch(kLast, &quick));
+  EXPECT_EQ(fault_of(run(rpc::Clock::now() + 100ms)), PlatformFault::kTimeout);
+  EXPECT_EQ(quick.calls, 0);
+  device_->stop->launch_time = 0ms;
+  ASSERT_TRUE(remote_->set_dispatch(kAdds, &*offload_));
+  expect_right();
+}
+
+// What is not written as it should be ends the run, and not with another result.
+TEST_F(Dispatch, AWriteThatIsRefusedEndsTheRun) {
+  connect("add");
+  uint64_t unknown = 0;
+  Special writes([&]() -> Status {
+    const runtime::BufferId buffer{there_->new_handle()};
+    unknown = static_cast<uint64_t>(buffer);
+    TAPML_TRY(there_->allocate(buffer, int64_t{1} << 50));
+    return there_->fill_zero(runtime::kDefaultStream, {buffer, 0}, 4);
+  });
+  ASSERT_TRUE(remote_->set_dispatch(kLast, &writes));
+  auto result = run();
+  ASSERT_FALSE(result);
+  there_->release(runtime::BufferId{unknown});
+  ASSERT_TRUE(remote_->set_dispatch({}, nullptr));
+  expect_right();
+}
+
+TEST_F(Dispatch, APlanNamesSites) {
+  connect();
+  for (const int32_t site : {-1, 3}) {
+    const Status set = remote_->set_dispatch({{0, site}}, &*offload_);
+    ASSERT_FALSE(set);
+    EXPECT_EQ(set.error().kind, ErrorKind::kUser);
+    EXPECT_EQ(set.error().found, std::to_string(site));
+  }
+  std::vector<int32_t> sites(100'000, 1);
+  sites[7] = 0;
+  ASSERT_TRUE(remote_->set_dispatch({sites}, &*offload_));
+  expect_right();
+}
+
+TEST_F(Dispatch, AClientThatGoesWhileTheMachineStands) {
+  connect();
+  Special cut([&] {
+    server_->cut();
+    return Status();
+  });
+  ASSERT_TRUE(remote_->set_dispatch(kAdds, &cut));
+  EXPECT_EQ(fault_of(run()), PlatformFault::kLost);
+  remote_.reset();
+  x_ = y_ = {};
+  there_.reset();
+  static_cast<void>(server_->join());
+  EXPECT_EQ(device_->live_bytes(), 0);
+}
+
+}  // namespace
+}  // namespace tapml::test
