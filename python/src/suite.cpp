@@ -128,8 +128,7 @@ class ModelRun {
     auto compiled = compile(model_.loaded->files.module, open_->target(), settings, open_);
     auto engine = unwrap(llm::Engine::create(
         unwrap(runtime::open_instrumented(*session_, compiled->executable)),
-        model_.loaded->files.weights,
-        {.weights_in_place = true, .sample_on_machine = true}));
+        model_.loaded->files.weights, {.weights_in_place = true, .sample_on_machine = true}));
     if (!session_->local()) carving_.held = &model_.loaded->files.weights;
     if (reference_) {
       carving_.weights = &model_.loaded->files.weights;

@@ -84,23 +84,23 @@ int run(const ProfileOptions& options, const Output& output) {
       make_ready(options.model, [&](const Tokenizer& tokenizer, const ModelInterface& interface) {
         prompt = encode_prompt(tokenizer, interface.context, options.prompt);
       });
-  // Also with a place the virtual machine is here, where calls can be watched.
-  auto engine = unwrap(llm::Engine::create(*model.session, model.executable, model.weights,
-                                           {.weights_in_place = true}));
+  auto engine = unwrap(
+      llm::Engine::create(unwrap(runtime::open_instrumented(*model.session, model.executable)),
+                          model.weights, {.weights_in_place = true, .sample_on_machine = true}));
   llm::GenerateOptions generate;
   generate.max_tokens = options.max_tokens;
   generate.on_token = [](int32_t) { return !interrupted(); };
-  engine->vm().set_interrupt(&interrupt_flag());
+  engine->machine().set_interrupt(&interrupt_flag());
   // Platforms finish compiling at a kernel's first launch.
   progress.begin("warm up");
   unwrap(engine->generate(prompt, generate));
   unwrap(check_interrupted());
   progress.begin("profile");
   topdown::Profiler profiler(*model.executable);
-  engine->vm().call_point().set_observer(&profiler);
+  unwrap(engine->machine().set_timing(&profiler));
   trace.begin(*model.session, model.target.text);
   unwrap(engine->generate(prompt, generate));
-  engine->vm().call_point().set_observer(nullptr);
+  unwrap(engine->machine().set_timing(nullptr));
   unwrap(check_interrupted());
   trace.write({profiler.calls()});
   progress.begin("ceilings");

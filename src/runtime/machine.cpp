@@ -12,6 +12,7 @@ Result<std::unique_ptr<Machine>> open_instrumented(Session& session,
   TAPML_ASSIGN(auto machine, session.open_machine(executable, deadline));
   Status can = machine->set_capture({}, nullptr);
   if (can) can = machine->set_dispatch({}, nullptr);
+  if (can) can = machine->set_timing(nullptr);
   if (can) return machine;
   if (can.error().fault != PlatformFault::kAbsent) return fail(std::move(can).error());
   return VirtualMachine::create(session, std::move(executable), {}, deadline);

@@ -14,6 +14,7 @@ struct CapturePlan;  // capture.h
 class CaptureSink;
 struct DispatchPlan;  // dispatch.h
 class Dispatcher;
+class TimingSink;  // timing.h
 
 // Not for use from several threads at once.
 class Machine {
@@ -46,12 +47,16 @@ class Machine {
   // as of dispatched_sites(); kAbsent where the other side of a remote machine cannot, whatever the
   // plan.
   virtual Status set_dispatch(const DispatchPlan& plan, Dispatcher* dispatcher) noexcept = 0;
+  // From now on `sink` is told how long each call took, before the run returns; null: no more. It
+  // takes the place of set_capture(), and the other way round. It must outlive that. kAbsent where
+  // the other side of a remote machine cannot, whatever the sink.
+  virtual Status set_timing(TimingSink* sink) noexcept = 0;
   virtual Session& session() const noexcept = 0;
   virtual const Executable& executable() const noexcept = 0;
 };
 
-// A machine of the executable whose calls can be captured and dispatched: the session's own, or one
-// on this side where that is remote and cannot.
+// A machine of the executable whose calls can be captured, dispatched and timed: the session's own,
+// or one on this side where that is remote and cannot.
 Result<std::unique_ptr<Machine>> open_instrumented(Session& session,
                                                    std::shared_ptr<const Executable> executable,
                                                    Deadline deadline = {}) noexcept;

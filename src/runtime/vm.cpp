@@ -5,6 +5,7 @@
 #include "runtime/execution.h"
 #include "runtime/scalars.h"
 #include "runtime/session_errors.h"
+#include "runtime/timing.h"
 #include "runtime/value_check.h"
 
 namespace tapml::runtime {
@@ -24,8 +25,13 @@ struct VirtualMachine::State {
   std::vector<const HostFunction*> packed;  // by their number in the executable
   Execution execution{runner->executable(), session, point, pool, sites, constants,
                       static_storages,      packed};
-  std::unique_ptr<CaptureObserver> capture;
+  std::unique_ptr<Observer> observer;  // of set_capture() or set_timing()
   bool running = false;
+
+  void observe(std::unique_ptr<Observer> next) {
+    observer = std::move(next);
+    point.set_observer(observer.get());
+  }
 };
 
 namespace {
@@ -138,11 +144,12 @@ void VirtualMachine::set_interrupt(const std::atomic<bool>* flag) noexcept {
 
 Status VirtualMachine::set_capture(const CapturePlan& plan, CaptureSink* sink) noexcept {
   TAPML_TRY(check_plan(executable(), plan));
-  state_->point.set_observer(nullptr);
-  state_->capture.reset();
-  if (!sink) return {};
-  state_->capture = std::make_unique<CaptureObserver>(executable(), plan, *sink);
-  state_->point.set_observer(state_->capture.get());
+  state_->observe(sink ? std::make_unique<CaptureObserver>(executable(), plan, *sink) : nullptr);
+  return {};
+}
+
+Status VirtualMachine::set_timing(TimingSink* sink) noexcept {
+  state_->observe(sink ? std::make_unique<TimingObserver>(*sink) : nullptr);
   return {};
 }
 

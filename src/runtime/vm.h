@@ -31,6 +31,7 @@ class VirtualMachine final : public Machine {
   void set_interrupt(const std::atomic<bool>* flag) noexcept override;
   // In the place of the call point's observer.
   Status set_capture(const CapturePlan& plan, CaptureSink* sink) noexcept override;
+  Status set_timing(TimingSink* sink) noexcept override;
   Status set_dispatch(const DispatchPlan& plan, Dispatcher* dispatcher) noexcept override;
   // A run ends with kLimit when it calls functions of the executable more often, tail calls
   // included; at first there is no limit.

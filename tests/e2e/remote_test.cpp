@@ -73,6 +73,18 @@ TEST(Remote, EveryCommandTakesAPlace) {
   ProgramResult profiled = run_program({"profile", kDemoModel, "--target",
                                         "opencl@" + server.place(), "--max-tokens", "2", "--json"});
   EXPECT_EQ(profiled.exit_code, 0) << profiled.all();
+  ProgramResult here =
+      run_program({"profile", kDemoModel, "--target", "opencl", "--max-tokens", "2", "--json"});
+  ASSERT_EQ(here.exit_code, 0) << here.all();
+  auto calls = [](const ProgramResult& result) {
+    std::map<std::string, int64_t> calls;
+    for (const Json& kernel : result.json().find("kernels")->items()) {
+      calls[kernel.find("kernel")->as_string()] = kernel.find("calls")->as_integer();
+      EXPECT_GT(kernel.find("seconds")->as_double(), 0);
+    }
+    return calls;
+  };
+  EXPECT_EQ(calls(profiled), calls(here));
   // Where code runs does not change how it is made.
   ProgramResult compiled =
       run_program({"compile", kDemoModel, "--target", "opencl@unix:/nobody/there"});
@@ -179,6 +191,44 @@ TEST(Remote, AModelMigratesToARemoteDevice) {
   for (const Json& step : json.find("kernels")->items()) {
     EXPECT_EQ(step.find("outcome")->as_string(), "migrated");
   }
+}
+
+// The machine of the source is there, and leaves what migrates to this side.
+TEST(Remote, AModelMigratesFromARemoteDevice) {
+  TempFolder folder;
+  BackgroundServer server({"--listen", "unix:" + folder / "server"});
+  auto migrate = [](const std::string& source) {
+    ProgramResult result =
+        run_program({"migrate", kDemoModel, "--from", source, "--to", "cpu:threads=1", "--prompt",
+                     "In the beginning", "--max-tokens", "6", "--json"});
+    EXPECT_EQ(result.exit_code, 0) << result.all();
+    return result.json();
+  };
+  const Json here = migrate("cpu"), there = migrate("cpu@" + server.place());
+  EXPECT_TRUE(there.find("passed")->as_bool());
+  EXPECT_EQ(integers(there.find("source_tokens")), integers(here.find("source_tokens")));
+  const auto &a = here.find("kernels")->items(), &b = there.find("kernels")->items();
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(b[i].find("outcome")->as_string(), "migrated");
+    EXPECT_EQ(b[i].find("kernel")->as_string(), a[i].find("kernel")->as_string());
+    EXPECT_EQ(b[i].find("dispatched")->as_integer(), a[i].find("dispatched")->as_integer()) << i;
+    EXPECT_EQ(b[i].find("copies")->find("bytes_to_target")->as_integer(),
+              a[i].find("copies")->find("bytes_to_target")->as_integer())
+        << a[i].find("kernel")->as_string();
+  }
+}
+
+TEST(Remote, ABugIsLocalizedFromARemoteDevice) {
+  TempFolder folder;
+  BackgroundServer server({"--listen", "unix:" + folder / "server"});
+  ProgramResult result = run_program({"localize", kDemoModel, "--from", "cpu@" + server.place(),
+                                      "--to", "cpu:threads=1", "--prompt", "In the beginning",
+                                      "--plant", "rms_norm_485247dc:wrong-constant", "--json"});
+  ASSERT_EQ(result.exit_code, 1) << result.all();
+  const auto& culprits = result.json().find("culprits")->items();
+  ASSERT_EQ(culprits.size(), 1U) << result.all();
+  EXPECT_EQ(culprits[0].find("kernel")->as_string(), "rms_norm_485247dc");
 }
 
 TEST(Remote, StatusShowsVersionDevicesAndLimits) {

@@ -67,8 +67,7 @@ class CallPointTest : public ::testing::Test {
     const auto named = [&](const CallSite& site) {
       return std::ranges::count(names, site.kernel->name) > 0;
     };
-    ASSERT_TRUE(
-        machine_->set_dispatch(offload_->plan(machine_->executable(), named), &*offload_));
+    ASSERT_TRUE(machine_->set_dispatch(offload_->plan(machine_->executable(), named), &*offload_));
   }
   void dispatch_nothing() { ASSERT_TRUE(machine_->set_dispatch({}, nullptr)); }
   std::vector<float> run() {

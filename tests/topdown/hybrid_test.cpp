@@ -130,10 +130,11 @@ TEST(Hybrid, SourceDoesNotComputeWhatTheTargetDoes) {
     // ... and right as soon as the target computes this kernel.
     runtime::Residency residency(*target_session);
     runtime::Offload offload(*runner, residency);
-    unwrap(engine->machine().set_dispatch(
-        offload.plan(*executable,
-                     [&](const runtime::CallSite& site) { return site.kernel->name == kernel.name; }),
-        &offload));
+    unwrap(engine->machine().set_dispatch(offload.plan(*executable,
+                                                       [&](const runtime::CallSite& site) {
+                                                         return site.kernel->name == kernel.name;
+                                                       }),
+                                          &offload));
     EXPECT_LE(worst(), testing::logit_tolerance(expected[0])) << kernel.name;
     EXPECT_GT(offload.calls(), 0) << kernel.name;
     unwrap(engine->machine().set_dispatch({}, nullptr));

@@ -23,9 +23,9 @@ TEST(Profile, CountsEveryCallAndItsWork) {
   Profiler profiler(*model->executable);
   runtime::CallPoint& calls = engine->vm().call_point();
   int64_t before = calls.calls();
-  calls.set_observer(&profiler);
+  unwrap(engine->machine().set_timing(&profiler));
   EXPECT_EQ(generate(*engine).tokens, alone.tokens);
-  calls.set_observer(nullptr);
+  unwrap(engine->machine().set_timing(nullptr));
 
   int64_t counted = 0;
   double seconds = 0, flops = 0;

@@ -149,10 +149,11 @@ TEST(ViewSuite, StridedKernelsMoveToAnotherPlatform) {
   std::set<std::string> moved;
   for (const SuiteKernel& kernel : suite.kernels) {
     moved.insert(kernel.name);
-    unwrap(run.vm->set_dispatch(
-        offload.plan(run.vm->executable(),
-                     [&](const runtime::CallSite& site) { return moved.contains(site.kernel->name); }),
-        &offload));
+    unwrap(run.vm->set_dispatch(offload.plan(run.vm->executable(),
+                                             [&](const runtime::CallSite& site) {
+                                               return moved.contains(site.kernel->name);
+                                             }),
+                                &offload));
     const int64_t before = offload.calls();
     expect_right(run(4), 4);
     EXPECT_GE(offload.calls() - before, std::ssize(moved)) << kernel.name;

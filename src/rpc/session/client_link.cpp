@@ -304,7 +304,8 @@ Status ClientLink::take(std::vector<std::byte>& head, uint64_t payload) noexcept
   }
   const auto* data = message->answer_as_Data();
   const auto* result = message->answer_as_Result();
-  const bool streamed = message->answer_as_Content() || message->answer_as_Captured();
+  const bool streamed =
+      message->answer_as_Content() || message->answer_as_Captured() || message->answer_as_Timed();
   const bool bare = !data && !result && !message->answer_as_Content();
   if ((bare && payload > 0) || payload > kMostPayload) {
     return fail(protocol_error("a reply with " + std::to_string(payload) + " bytes behind it"));
@@ -418,7 +419,7 @@ Status ClientLink::take_streamed(const wire::Reply& message, uint64_t payload) n
   LockGuard guard(state_);
   auto found = waiting_.find(message.request());
   if (found == waiting_.end() || found->second->stream_) return {};
-  return fail(protocol_error("a part of a capture that nobody asked for"));
+  return fail(protocol_error("something in front of an answer that nobody asked for"));
 }
 
 // To whoever waits for it, once it is complete. The sink may take its time: that is what holds the

@@ -84,6 +84,42 @@ Status ClientMachine::set_capture(const runtime::CapturePlan& plan,
   plan_ = plan;
   sink_ = sink;
   anew_ = true;
+  timing_ = nullptr;
+  return {};
+}
+
+Status ClientMachine::set_timing(runtime::TimingSink* sink) noexcept {
+  if (!session_.times()) {
+    return fail(platform_error(PlatformFault::kAbsent,
+                               "the server cannot time the calls of its machines", "",
+                               "use the same release of tapml on both sides"));
+  }
+  if (sink) {
+    TAPML_ASSIGN(const auto clock, session_.compare_clocks());
+    ahead_ = clock.ahead;
+  }
+  timing_ = sink;
+  sink_ = nullptr;
+  return {};
+}
+
+Status ClientMachine::take_times(const wire::Timed* timed) noexcept {
+  if (!timed) return fail(protocol_error("something other than the times of calls"));
+  for (flatbuffers::uoffset_t i = 0; timed->calls() && i < timed->calls()->size(); ++i) {
+    const wire::TimedCall& call = *timed->calls()->Get(i);
+    const bool known = call.site() >= 0 && static_cast<size_t>(call.site()) < sites_.size();
+    const size_t scalars = call.scalars() ? call.scalars()->size() : 0;
+    if (!known || scalars != sites_[static_cast<size_t>(call.site())].kernel->scalars.size() ||
+        call.duration() < 0) {
+      return fail(protocol_error("the time of a call that makes no sense"));
+    }
+    runtime::TimedCall here{call.site(), call.sequence(), {}, 0, call.duration()};
+    if (scalars > 0) here.scalars.assign(call.scalars()->begin(), call.scalars()->end());
+    // Wraps as clocks do, whatever the other side says.
+    here.start =
+        static_cast<int64_t>(static_cast<uint64_t>(call.start()) - static_cast<uint64_t>(ahead_));
+    TAPML_TRY(timing_->timed(here));
+  }
   return {};
 }
 
@@ -105,9 +141,9 @@ Status ClientMachine::resume(DispatchedCalls& calls, ClientLink::Reply& reply,
   while (const auto* dispatched = reply.answer<wire::Dispatched>()) {
     TAPML_TRY(calls.compute(*dispatched, reply.message_bytes()));
     reply.expect_another();
-    TAPML_TRY(session_.link().call(
-        [&](Builder& builder) { return wire::CreateResume(builder, id_); }, reply, deadline,
-        interrupt_));
+    TAPML_TRY(
+        session_.link().call([&](Builder& builder) { return wire::CreateResume(builder, id_); },
+                             reply, deadline, interrupt_));
   }
   return {};
 }
@@ -170,6 +206,11 @@ Result<Value> ClientMachine::run(std::string_view function, std::span<const Valu
       return reader->take(message, bytes);
     });
   }
+  if (timing_) {
+    reply.expect_stream([&](const wire::Reply& message, std::span<const std::byte>) {
+      return take_times(message.answer_as_Timed());
+    });
+  }
   const uint64_t first = session_.new_handle(kMostNames);
   const uint64_t lent = dispatcher_ ? session_.new_handle(kMostNames) : 0;
   Status refused;
@@ -198,7 +239,7 @@ Result<Value> ClientMachine::run(std::string_view function, std::span<const Valu
       dispatch = wire::CreateDispatch(builder, sites, lent, kMostNames);
     }
     return wire::CreateCall(builder, id_, name, arguments, first, kMostNames, false, read, capture,
-                            dispatch);
+                            dispatch, timing_ != nullptr);
   };
   Status called = session_.link().call(request, reply, deadline, interrupt_);
   if (called && dispatcher_) {

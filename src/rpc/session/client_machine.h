@@ -4,6 +4,7 @@
 #include "rpc/session/client_dispatch.h"
 #include "runtime/capture.h"
 #include "runtime/machine.h"
+#include "runtime/timing.h"
 
 namespace tapml::rpc {
 
@@ -29,6 +30,7 @@ class ClientMachine final : public runtime::Machine {
                      runtime::CaptureSink* sink) noexcept override;
   Status set_dispatch(const runtime::DispatchPlan& plan,
                       runtime::Dispatcher* dispatcher) noexcept override;
+  Status set_timing(runtime::TimingSink* sink) noexcept override;
   runtime::Session& session() const noexcept override { return session_; }
   const Executable& executable() const noexcept override { return *executable_; }
 
@@ -37,6 +39,7 @@ class ClientMachine final : public runtime::Machine {
   Result<runtime::Value> run(std::string_view function, std::span<const runtime::Value> args,
                              uint32_t read, ClientLink::Reply& reply,
                              const runtime::Deadline& deadline) noexcept;
+  Status take_times(const wire::Timed* timed) noexcept;
   // Goes on from dispatched call to dispatched call, until the answer is another one.
   Status resume(DispatchedCalls& calls, ClientLink::Reply& reply,
                 const runtime::Deadline& deadline) noexcept;
@@ -49,6 +52,8 @@ class ClientMachine final : public runtime::Machine {
   runtime::CapturePlan plan_;
   runtime::CaptureSink* sink_ = nullptr;
   bool anew_ = false;  // the other side is to begin the capture anew
+  runtime::TimingSink* timing_ = nullptr;
+  int64_t ahead_ = 0;  // nanoseconds of the other side's clock
   runtime::DispatchPlan dispatched_;
   runtime::Dispatcher* dispatcher_ = nullptr;
 };

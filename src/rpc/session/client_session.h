@@ -34,6 +34,10 @@ class ClientSession final : public RemoteSession {
   Traffic traffic() const noexcept override;
   ClientLink& link() { return *link_; }
   bool captures() const { return (peer_.capabilities & kCapabilityCapture) != 0; }
+  bool times() const {
+    constexpr uint64_t kBoth = kCapabilityTiming | kCapabilityTrace;  // on this side's clock
+    return (peer_.capabilities & kBoth) == kBoth;
+  }
   bool dispatches() const { return (peer_.capabilities & kCapabilityDispatch) != 0; }
 
   Status allocate(runtime::BufferId id, int64_t bytes,
@@ -77,6 +81,11 @@ class ClientSession final : public RemoteSession {
                              const runtime::Deadline& deadline) noexcept;
   // Takes note of a buffer that the other side made under a name that it was given.
   Status add_buffer(runtime::BufferId id, int64_t bytes) noexcept;
+  // What the other side's steady clock is ahead of this one's at a time of its own.
+  struct ClockOffset {
+    int64_t there = 0, ahead = 0;  // nanoseconds
+  };
+  Result<ClockOffset> compare_clocks() noexcept;
   // Releases the names from `id` on, whatever they stand for by then.
   void forget(wire::HandleKind kind, uint64_t id, uint32_t count = 1) noexcept;
 
@@ -87,11 +96,6 @@ class ClientSession final : public RemoteSession {
   // Under a name, with the hash that the other side is to check, or none.
   Status send_parts(uint64_t blob, std::span<const std::byte> bytes, const Sha256Digest* hash,
                     const runtime::Deadline& deadline) noexcept;
-  // What the other side's steady clock is ahead of this one's at a time of its own.
-  struct ClockOffset {
-    int64_t there = 0, ahead = 0;  // nanoseconds
-  };
-  Result<ClockOffset> compare_clocks() noexcept;
   bool keeps_contents() const { return (peer_.capabilities & kCapabilityContent) != 0; }
   Status finish_all() noexcept;
 

@@ -57,7 +57,8 @@ Status ServerCore::Capture::content(const std::string& hash, const HostTensor& t
     const auto head =
         wire::CreateContent(builder, name, static_cast<uint8_t>(tensor.dtype()), dimensions, offset,
                             rest.empty(), packed.empty() ? 0 : part.size());
-    if (!core_.reply(core_.call_->request, head, packed.empty() ? part : packed)) return fail(*core_.broken_);
+    if (!core_.reply(core_.call_->request, head, packed.empty() ? part : packed))
+      return fail(*core_.broken_);
     core_.packer_.sent(packed.empty() ? part.size() : packed.size(), Clock::now() - start);
     offset += static_cast<int64_t>(part.size());
   } while (!rest.empty());
@@ -79,9 +80,9 @@ Status ServerCore::Capture::call(runtime::CapturedCall call) noexcept {
   };
   put(call.before, call.nan_before, before);
   put(call.after, call.nan_after, after);
-  if (!core_.reply(core_.call_->request,
-                   wire::CreateCapturedDirect(core_.builder_, call.site, call.sequence,
-                                              &call.scalars, call.kept, &before, &after, &hashes))) {
+  if (!core_.reply(core_.call_->request, wire::CreateCapturedDirect(
+                                             core_.builder_, call.site, call.sequence,
+                                             &call.scalars, call.kept, &before, &after, &hashes))) {
     return fail(*core_.broken_);
   }
   return {};

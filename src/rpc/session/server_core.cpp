@@ -165,8 +165,8 @@ Status ServerCore::greet(const wire::Hello& hello) noexcept {
   std::string status;
   flatbuffers::Offset<wire::Device> device;
   if (options_.open_contents && !hello.status()) contents_ = options_.open_contents();
-  capabilities_ = kCapabilityMachine | kCapabilityTrace | kCapabilityCapture |
-                  kCapabilityDispatch;
+  capabilities_ = kCapabilityMachine | kCapabilityTrace | kCapabilityCapture | kCapabilityDispatch |
+                  kCapabilityTiming;
   if (packer_.present()) capabilities_ |= kCapabilityZstd;
   if (contents_) capabilities_ |= kCapabilityContent;
   capabilities_ &= hello.capabilities();

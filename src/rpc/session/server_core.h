@@ -47,6 +47,7 @@ class ServerCore {
     std::optional<Error> failed;  // what was asked for while it stood
   };
   class Dispatch;
+  class Timing;
   class Capture;
   struct CaptureDeleter {
     void operator()(Capture* capture) const noexcept;

@@ -27,9 +27,9 @@ Result<uint64_t> ServerCore::Dispatch::name_of(const std::shared_ptr<Storage>& s
                                                std::vector<int64_t>& sizes) {
   if (const auto found = names_.find(storage.get()); found != names_.end()) return found->second;
   if (named_ >= count_) {
-    return fail(platform_error(PlatformFault::kLimit,
-                               "dispatched calls lie in more buffers than the " +
-                                   std::to_string(count_) + " that may be named"));
+    return fail(
+        platform_error(PlatformFault::kLimit, "dispatched calls lie in more buffers than the " +
+                                                  std::to_string(count_) + " that may be named"));
   }
   const uint64_t name = first_ + named_;
   TAPML_TRY(core_.check_new(wire::HandleKind::Buffer, name));
@@ -73,8 +73,8 @@ Status ServerCore::Dispatch::call(const runtime::CallSite& site, runtime::Argume
   const auto numbers = builder.CreateVector(scalars.data(), scalars.size());
   const auto arguments = builder.CreateVector(list);
   const auto buffers = builder.CreateVector(sizes);
-  if (!core_.reply(core_.call_->request, wire::CreateDispatched(builder, site.id, numbers, arguments,
-                                                                buffers, ranges))) {
+  if (!core_.reply(core_.call_->request,
+                   wire::CreateDispatched(builder, site.id, numbers, arguments, buffers, ranges))) {
     return fail(*core_.broken_);
   }
   TAPML_TRY(core_.stand(*core_.call_));

@@ -4,6 +4,7 @@
 
 #include "exec/executable_file.h"
 #include "rpc/session/server_dispatch.h"
+#include "rpc/session/server_timing.h"
 #include "rpc/session/wire_value.h"
 #include "runtime/session_errors.h"
 
@@ -301,7 +302,12 @@ Status ServerCore::call(ServedCall& call, const wire::Call& request) noexcept {
     dispatch.emplace(*this, *request.dispatch(), known_storages);
     TAPML_TRY(dispatch->begin(*request.dispatch(), machine.executable()));
   }
+  if (request.capture() && request.timed()) {
+    return fail(internal_error("a call is to be captured and timed at once"));
+  }
   if (request.capture()) TAPML_TRY(begin_capture(*request.capture(), *served));
+  std::optional<Timing> timing;
+  if (request.timed()) machine.call_point().set_observer(&timing.emplace(*this).observer());
   if (copies_.overdrawn()) return {};
   if (dispatch) machine.call_point().set_dispatcher(&*dispatch, dispatch->sites());
   call_ = &call;
@@ -310,6 +316,9 @@ Status ServerCore::call(ServedCall& call, const wire::Call& request) noexcept {
   machine.set_interrupt(nullptr);
   machine.call_point().set_observer(nullptr);
   machine.call_point().set_dispatcher(nullptr);
+  if (timing && result) {
+    if (Status sent = timing->flush(); !sent) result = fail(std::move(sent).error());
+  }
   call_ = nullptr;
   if (!result) return fail(std::move(result).error());
 

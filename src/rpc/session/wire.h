@@ -20,12 +20,13 @@ inline constexpr uint16_t kOldestVersion = 1;
 inline constexpr uint16_t kNewestVersion = 1;
 
 // Optional parts of the protocol, one bit each; those that both ends have are used.
-inline constexpr uint64_t kCapabilityMachine = 1;   // OpenMachine and Call
-inline constexpr uint64_t kCapabilityContent = 2;   // FindBlob, WriteContent, WriteBlob
-inline constexpr uint64_t kCapabilityZstd = 4;      // packed payloads
-inline constexpr uint64_t kCapabilityTrace = 8;     // Ping, StartTrace, ReadTrace
-inline constexpr uint64_t kCapabilityCapture = 16;  // Call::capture
-inline constexpr uint64_t kCapabilityDispatch = 32; // Call::dispatch
+inline constexpr uint64_t kCapabilityMachine = 1;    // OpenMachine and Call
+inline constexpr uint64_t kCapabilityContent = 2;    // FindBlob, WriteContent, WriteBlob
+inline constexpr uint64_t kCapabilityZstd = 4;       // packed payloads
+inline constexpr uint64_t kCapabilityTrace = 8;      // Ping, StartTrace, ReadTrace
+inline constexpr uint64_t kCapabilityCapture = 16;   // Call::capture
+inline constexpr uint64_t kCapabilityDispatch = 32;  // Call::dispatch
+inline constexpr uint64_t kCapabilityTiming = 64;    // Call::timed
 
 // Payload of one frame that a part of something larger has.
 inline constexpr size_t kPartBytes = size_t{2} << 20;

@@ -28,9 +28,9 @@ pipeline::ImplementOptions SourceRun::implement_options() const {
 
 void SourceRun::run() {
   auto executable = pipeline::implement(fixed_, platform_.target, implement_options());
-  engine_ = unwrap(llm::Engine::create(
-      unwrap(runtime::open_instrumented(*platform_.session, executable)), weights_,
-      {.weights_in_place = true, .sample_on_machine = true}));
+  engine_ =
+      unwrap(llm::Engine::create(unwrap(runtime::open_instrumented(*platform_.session, executable)),
+                                 weights_, {.weights_in_place = true, .sample_on_machine = true}));
   engine_->machine().set_interrupt(options_.interrupt);
 
   begin("run on " + platform_.target.text);

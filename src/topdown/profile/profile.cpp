@@ -8,12 +8,14 @@ namespace tapml::topdown {
 
 namespace {
 
-std::string shapes_of(const runtime::Arguments& tensors) {
+// Of the tensors of a call, which its scalars determine.
+std::string shapes_of(const KernelInfo& kernel, const std::vector<int64_t>& scalars) {
   std::string text;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    const runtime::Tensor& tensor = tensors[i];
-    text += (text.empty() ? "" : " ") + std::string(dtype_name(tensor.dtype)) +
-            shape_to_string(tensor.shape);
+  for (const ParamInfo& param : kernel.params) {
+    Shape shape;
+    for (const ScalarProgram& dim : param.dims) shape.push_back(unwrap(evaluate(dim, scalars)));
+    text +=
+        (text.empty() ? "" : " ") + std::string(dtype_name(param.dtype)) + shape_to_string(shape);
   }
   return text;
 }
@@ -24,9 +26,8 @@ double KernelProfile::share(const Ceilings& ceilings) const {
   return seconds > 0 ? work.least_seconds(ceilings) / seconds : 0;
 }
 
-Profiler::Profiler(const Executable& executable) {
+Profiler::Profiler(const Executable& executable) : executable_(executable) {
   for (const KernelInfo& info : executable.kernels) {
-    index_[&info] = static_cast<int32_t>(work_.size());
     KernelProfile profile;
     profile.name = info.name;
     work_.emplace_back(info);
@@ -34,33 +35,27 @@ Profiler::Profiler(const Executable& executable) {
   }
 }
 
-Status Profiler::before(const runtime::KernelCall&) noexcept {
-  start_ = runtime::trace_now();
-  return {};
+Status Profiler::timed(const runtime::TimedCall& call) noexcept {
+  return guard([&] { add(call); });
 }
 
-Status Profiler::after(const runtime::KernelCall& call) noexcept {
-  const int64_t end = runtime::trace_now();
-  auto status = guard([&] { return add(call, end); });
-  return status ? *status : std::unexpected(status.error());
-}
-
-Status Profiler::add(const runtime::KernelCall& call, int64_t end) {
-  const int32_t kernel = index_.at(call.site.kernel);
-  KernelProfile& profile = profiles_[static_cast<size_t>(kernel)];
-  const Work work = work_[static_cast<size_t>(kernel)].of(call.scalars);
+void Profiler::add(const runtime::TimedCall& call) {
+  const CallSiteInfo& site = executable_.call_sites[static_cast<size_t>(call.site)];
+  const auto kernel = static_cast<size_t>(site.kernel);
+  KernelProfile& profile = profiles_[kernel];
+  const Work work = work_[kernel].of(call.scalars);
   ++profile.calls;
-  profile.seconds += 1e-9 * static_cast<double>(end - start_);
+  profile.seconds += 1e-9 * static_cast<double>(call.duration);
   profile.work.exact = work.exact;
   profile.work.flops += work.flops;
   profile.work.bytes += work.bytes;
-  for (const std::string& layer : call.site.origin) {
+  for (const std::string& layer : site.origin) {
     std::vector<std::string>& layers = profile.layers;
     if (std::find(layers.begin(), layers.end(), layer) == layers.end()) layers.push_back(layer);
   }
-  calls_.events.push_back({.name = profile.name, .start = start_, .duration = end - start_});
-  calls_.details.push_back(call.site.function + ": " + shapes_of(call.args));
-  return {};
+  calls_.events.push_back({.name = profile.name, .start = call.start, .duration = call.duration});
+  calls_.details.push_back(site.function + ": " +
+                           shapes_of(executable_.kernels[kernel], call.scalars));
 }
 
 std::vector<KernelProfile> Profiler::kernels() const {

@@ -1,11 +1,10 @@
 // Where a run spends its time: calls, seconds, work and layers of every kernel.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
-#include "runtime/vm.h"
+#include "runtime/timing.h"
 #include "topdown/profile/ceilings.h"
 #include "topdown/profile/trace.h"
 
@@ -23,15 +22,14 @@ struct KernelProfile {
   double share(const Ceilings& ceilings) const;
 };
 
-// An observer that waits for every call, so that each one's time is its own: the sum over kernels
-// is what the device computes, and less than the run, which is slower than without it.
-class Profiler : public runtime::Observer {
+// Adds up what a machine times (Machine::set_timing): the sum over kernels is what the device
+// computes, and less than the run, which is slower than without it.
+class Profiler : public runtime::TimingSink {
  public:
+  // The executable outlives it.
   explicit Profiler(const Executable& executable);
 
-  bool wants(const runtime::CallSite&, int64_t) noexcept override { return true; }
-  Status before(const runtime::KernelCall& call) noexcept override;
-  Status after(const runtime::KernelCall& call) noexcept override;
+  Status timed(const runtime::TimedCall& call) noexcept override;
 
   // Those that ran, the most costly first.
   std::vector<KernelProfile> kernels() const;
@@ -40,13 +38,12 @@ class Profiler : public runtime::Observer {
   const TraceTrack& calls() const { return calls_; }
 
  private:
-  Status add(const runtime::KernelCall& call, int64_t end);
+  void add(const runtime::TimedCall& call);
 
+  const Executable& executable_;
   std::vector<KernelWork> work_;         // by the executable's kernel index
   std::vector<KernelProfile> profiles_;  // the same
-  std::map<const KernelInfo*, int32_t> index_;
   TraceTrack calls_{.name = "kernel calls of the model", .events = {}, .details = {}};
-  int64_t start_ = 0;  // of the call at hand
 };
 
 }  // namespace tapml::topdown

@@ -11,6 +11,8 @@
 #include "rpc/session/remote_session.h"
 #include "rpc/session/wire.h"
 #include "runtime/capture.h"
+#include "runtime/dispatch.h"
+#include "runtime/timing.h"
 
 using namespace tapml;                // NOLINT(google-build-using-namespace)
 using namespace tapml::fuzz_readers;  // NOLINT(google-build-using-namespace)
@@ -28,7 +30,12 @@ class Answers final : public rpc::Channel {
               runtime::Deadline) noexcept override {
     const auto* requests = rpc::verified<wire::Requests>(head);
     require(requests != nullptr, "the client sent no requests");
-    last_ = requests->first() + requests->list()->size() - 1;
+    const auto count = requests->list()->size();
+    last_ = requests->first() + count - 1;
+    const wire::Request& asked = *requests->list()->Get(count - 1);
+    pinged_ = asked.body_as_Ping() != nullptr;
+    const auto* call = asked.body_as_Call();
+    if (call && call->dispatch()) lent_ = call->dispatch()->first();
     return {};
   }
   Status receive(std::vector<std::byte>& head, uint64_t& payload_bytes,
@@ -40,8 +47,14 @@ class Answers final : public rpc::Channel {
       welcomed_ = true;
       take(head, rpc::finish_reply(
                      b, ++replies_, 1,
-                     wire::CreateWelcome(b, 1, rpc::kCapabilityMachine | rpc::kCapabilityCapture,
+                     wire::CreateWelcome(b, 1,
+                                         rpc::kCapabilityMachine | rpc::kCapabilityTrace |
+                                             rpc::kCapabilityCapture | rpc::kCapabilityDispatch |
+                                             rpc::kCapabilityTiming,
                                          rpc::put_device(b, {}), 1 << 20, 1 << 20)));
+    } else if (pinged_) {
+      pinged_ = false;
+      take(head, rpc::finish_reply(b, ++replies_, last_, wire::CreatePong(b, number())));
     } else {
       draw(b, head);
     }
@@ -87,6 +100,8 @@ class Answers final : public rpc::Channel {
     const uint64_t request = to < 200 ? last_ : to % 16;
     if (sequence == replies_ + 1) ++replies_;
     if (type >= 225 && type < 250) return draw_capture(b, head, sequence, request, type % 2 == 0);
+    if (type >= 205 && type < 215) return draw_times(b, head, sequence, request);
+    if (type >= 215 && type < 225) return draw_dispatched(b, head, sequence, request);
     switch (type % 7) {
       case 0:
         return take(head, rpc::finish_reply(b, sequence, request, wire::CreateDone(b)));
@@ -118,6 +133,45 @@ class Answers final : public rpc::Channel {
         return;
       }
     }
+  }
+
+  void draw_times(FlatBufferBuilder& b, std::vector<std::byte>& head, uint64_t sequence,
+                  uint64_t request) {
+    std::vector<flatbuffers::Offset<wire::TimedCall>> calls;
+    for (int i = byte() % 4; i > 0; --i) {
+      const size_t count = byte() % 8 == 0 ? 0 : 1;
+      const std::vector<int64_t> scalars(count, number());
+      const auto site = static_cast<int32_t>(byte() % 8 == 0 ? number() : 0);
+      const int64_t place = number(), start = number();
+      calls.push_back(wire::CreateTimedCallDirect(b, site, place, &scalars, start, number()));
+    }
+    take(head, rpc::finish_reply(b, sequence, request, wire::CreateTimedDirect(b, &calls)));
+  }
+  // Over the few names that a call gives, and others.
+  void draw_dispatched(FlatBufferBuilder& b, std::vector<std::byte>& head, uint64_t sequence,
+                       uint64_t request) {
+    const size_t count = byte() % 8 == 0 ? 0 : 1;
+    const std::vector<int64_t> scalars(count, number());
+    const auto name = [&] { return byte() % 8 == 0 ? byte() : lent_; };
+    std::vector<int64_t> sizes(byte() % 3), shape = {number()};
+    for (int64_t& bytes : sizes) bytes = number();
+    std::vector<wire::Written> written;
+    for (int i = byte() % 3; i > 0; --i) {
+      const uint64_t buffer = name();
+      const int64_t offset = number();
+      written.emplace_back(buffer, offset, number());
+    }
+    std::vector<flatbuffers::Offset<wire::Value>> arguments;
+    for (int i = byte() % 8 == 0 ? byte() % 3 : 1; i > 0; --i) {
+      const uint8_t dtype = byte() % 8 == 0 ? byte() : static_cast<uint8_t>(DType::kU8);
+      const uint64_t buffer = name();
+      arguments.push_back(wire::CreateValueDirect(b, wire::ValueKind::Tensor, dtype, buffer,
+                                                  byte() % 8 == 0 ? number() : 0, &shape));
+    }
+    const auto site = static_cast<int32_t>(byte() % 8 == 0 ? number() : 0);
+    take(head, rpc::finish_reply(
+                   b, sequence, request,
+                   wire::CreateDispatchedDirect(b, site, &scalars, &arguments, &sizes, &written)));
   }
 
   // Of zeros or ones, as payloads are; of few, colliding contents.
@@ -159,7 +213,9 @@ class Answers final : public rpc::Channel {
   const uint8_t* data_;
   size_t size_;
   bool welcomed_ = false;
+  bool pinged_ = false;
   uint64_t replies_ = 0, last_ = 1, payload_ = 0;
+  uint64_t lent_ = 0;  // the first name that the last call gave for dispatched calls
 };
 
 // Believes that all it is told has been checked.
@@ -185,6 +241,29 @@ class Sink final : public runtime::CaptureSink {
   std::set<std::string> given_;
 };
 
+class Times final : public runtime::TimingSink {
+ public:
+  Status timed(const runtime::TimedCall& call) noexcept override {
+    require(call.site == 0 && call.scalars.size() == 1 && call.duration >= 0,
+            "a time of no call of the executable");
+    return {};
+  }
+};
+
+class Computer final : public runtime::Dispatcher {
+ public:
+  Status call(const runtime::CallSite& site, runtime::Arguments args,
+              std::span<const int64_t> scalars) noexcept override {
+    require(site.id == 0 && args.size() == 1 && scalars.size() == 1, "a call of no call site");
+    const runtime::Tensor& tensor = args[0];
+    require(tensor.dtype == DType::kU8 && tensor.offset >= 0 &&
+                tensor.byte_size() <= tensor.storage->bytes() - tensor.offset,
+            "a dispatched tensor outside of its storage");
+    tensor.storage->written(tensor.offset, tensor.byte_size());
+    return {};
+  }
+};
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -207,6 +286,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   auto machine = remote.open_machine(std::make_shared<const Executable>(program));
   auto tensor = runtime::make_tensor(remote, DType::kF32, {16});
   std::vector<std::byte> bytes(64);
+  Times times;
+  Computer computer;
   if (machine) static_cast<void>((*machine)->set_capture({}, &sink));
   // Late, so that a request has begun by then.
   bool interrupts = false;
@@ -217,6 +298,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     runtime::Deadline deadline;
     if (i % 3 == 1) deadline = rpc::Clock::now() + std::chrono::microseconds(20);
     interrupts = i == 5;
+    if (machine && i == 2) static_cast<void>((*machine)->set_dispatch({{0}}, &computer));
+    if (machine && i == 4) static_cast<void>((*machine)->set_timing(&times));
     if (machine) {
       auto result = (*machine)->call("main", {}, deadline);
       if (result && result->tensor()) {

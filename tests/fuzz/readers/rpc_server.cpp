@@ -129,7 +129,8 @@ class Input {
   size_t size_;
 };
 
-// main(x) -> x; pair(x, y) -> (y, x)
+// main(x) -> x; pair(x, y) -> (y, x); twice(x u8[n]): k(x), k(x), of a kernel that nothing
+// implements
 const std::vector<std::byte>& small_executable() {
   static const std::vector<std::byte> kImage = [] {
     ExecutableFile file;
@@ -142,7 +143,32 @@ const std::vector<std::byte>& small_executable() {
     pair.params = {"x", "y"};
     pair.registers = 3;
     pair.code = {{Opcode::kMakeTuple, 2, 0, 0, {1, 0}}, {Opcode::kReturn, 2}};
-    file.executable.functions = {main, pair};
+    VmFunction twice;
+    twice.name = "twice";
+    twice.params = {"x"};
+    twice.registers = 1;
+    twice.slots = 1;
+    twice.programs = {ScalarProgram::slot(0)};
+    ValueCheck check;
+    check.kind = ValueCheck::Kind::kTensor;
+    check.has_dtype = true;
+    check.dtype = DType::kU8;
+    check.ndim = 1;
+    check.has_dims = true;
+    check.dims = {{0, {}, "n"}};
+    check.where = "x";
+    twice.checks = {check};
+    twice.code = {{Opcode::kCheck, 0, 0},
+                  {Opcode::kCallKernel, 0, 0, 0, {0}, {0}},
+                  {Opcode::kCallKernel, 1, 0, 0, {0}, {0}},
+                  {Opcode::kReturn, 0}};
+    file.executable.kernels.push_back(
+        {"k_00000000",
+         {{"x", DType::kU8, AccessMode::kInOut, {ScalarProgram::slot(0)}}},
+         {"n"},
+         ""});
+    file.executable.call_sites = {{0, "twice", {}}, {0, "twice", {}}};
+    file.executable.functions = {main, pair, twice};
     auto image = write_executable(file);
     if (!image) finding(image.error().to_string());
     return *image;
@@ -186,9 +212,11 @@ class Builder {
     payload_.clear();
   }
   void hello() {
-    add(wire::CreateHelloDirect(
-        builder_, "", 1, 1,
-        rpc::kCapabilityMachine | rpc::kCapabilityContent | rpc::kCapabilityTrace, "null"));
+    add(wire::CreateHelloDirect(builder_, "", 1, 1,
+                                rpc::kCapabilityMachine | rpc::kCapabilityContent |
+                                    rpc::kCapabilityTrace | rpc::kCapabilityCapture |
+                                    rpc::kCapabilityDispatch | rpc::kCapabilityTiming,
+                                "null"));
     flush();
   }
   void step();
@@ -215,6 +243,21 @@ void Builder::step() {
   timeout_ = drawn / 22 == 10 ? 0 : drawn / 22 == 9 ? int64_t{1} << 59 : -1;
   const uint64_t h = in.handle(), i = in.handle(), j = in.handle();
   const int64_t m = in.number(), n = in.number(), o = in.number();
+  if (drawn >= 242) {  // which goes on with a run, or begins one that may stand
+    if (drawn < 248) add(wire::CreateResume(b, h, drawn < 243));
+    if (drawn >= 248) {
+      const uint8_t u8 = static_cast<uint8_t>(DType::kU8);
+      const std::vector<int64_t> shape = {m};
+      const std::vector arguments = {
+          wire::CreateValueDirect(b, wire::ValueKind::Tensor, u8, i, n, &shape)};
+      std::vector<int32_t> sites = {0, 1};
+      if (drawn == 255) sites = {static_cast<int32_t>(o)};
+      const auto dispatch = wire::CreateDispatchDirect(b, &sites, j, static_cast<uint32_t>(o));
+      add(wire::CreateCallDirect(b, h, "twice", &arguments, j, static_cast<uint32_t>(o), false, 0,
+                                 0, dispatch, drawn % 2 == 0));
+    }
+    return flush();
+  }
   switch (type) {
     case 0:
       return add(wire::CreateAllocate(b, h, m, n % 2 == 1));

@@ -7,6 +7,7 @@
 #include "rpc/session/wire.h"
 #include "runtime/capture.h"
 #include "runtime/dispatch.h"
+#include "runtime/timing.h"
 #include "small_program.h"
 #include "support/expect_error.h"
 #include "support/memory_channel.h"
@@ -515,6 +516,52 @@ TEST(HostileServer, ASharedStringOrVectorIsCountedEachTime) {
   EXPECT_FALSE(result_with(100));
 }
 
+TEST(HostileServer, TimesThatMakeNoSense) {
+  class Sink final : public runtime::TimingSink {
+   public:
+    Status timed(const runtime::TimedCall&) noexcept override {
+      ++calls;
+      return {};
+    }
+    int calls = 0;
+  };
+  Sink sink;
+  auto timed = [&](int32_t site, std::vector<int64_t> scalars, int64_t duration,
+                   bool asked = true) {
+    RawServer server;
+    auto session =
+        server.open(rpc::kCapabilityMachine | rpc::kCapabilityTrace | rpc::kCapabilityTiming);
+    server.done(4);
+    auto machine =
+        session->open_machine(std::make_shared<const Executable>(chain_program(native_blob())));
+    EXPECT_TRUE(machine);
+    uint64_t call = 5;
+    if (asked) {
+      for (; call < 17; ++call) {
+        server.reply(call, [](FlatBufferBuilder& b) { return wire::CreatePong(b, 7); });
+      }
+      EXPECT_TRUE((*machine)->set_timing(&sink));
+    }
+    server.reply(call, [&](FlatBufferBuilder& b) {
+      const std::vector calls = {wire::CreateTimedCallDirect(b, site, 0, &scalars, 1, duration)};
+      return wire::CreateTimedDirect(b, &calls);
+    });
+    server.reply(call, [](FlatBufferBuilder& b) {
+      return wire::CreateResult(b, wire::CreateValue(b, wire::ValueKind::Nothing));
+    });
+    return fault_of((*machine)->call("main", {}));
+  };
+  EXPECT_EQ(timed(0, {2}, 5), PlatformFault::kNone);
+  EXPECT_EQ(sink.calls, 1);
+  EXPECT_EQ(timed(0, {2}, 5, false), PlatformFault::kProtocol) << "nobody asked for it";
+  EXPECT_EQ(timed(-1, {2}, 5), PlatformFault::kProtocol);
+  EXPECT_EQ(timed(3, {2}, 5), PlatformFault::kProtocol);
+  EXPECT_EQ(timed(0, {}, 5), PlatformFault::kProtocol);
+  EXPECT_EQ(timed(0, {2, 3}, 5), PlatformFault::kProtocol);
+  EXPECT_EQ(timed(0, {2}, -5), PlatformFault::kProtocol);
+  EXPECT_EQ(sink.calls, 1);
+}
+
 // What a server sends as a dispatched call; a good one is answered, and has its result then.
 PlatformFault dispatched(const std::function<flatbuffers::Offset<wire::Dispatched>(
                              FlatBufferBuilder&, uint64_t buffer, uint64_t lent)>& make,
@@ -571,8 +618,8 @@ TEST(HostileServer, DispatchedCallsThatMakeNoSense) {
         std::vector<flatbuffers::Offset<wire::Value>> list;
         for (size_t i = 0; i < arguments; ++i) {
           const uint64_t name = i < 2 ? buffer : last > 0 ? last : lent;
-          list.push_back(wire::CreateValueDirect(b, wire::ValueKind::Tensor, dtype, name, offset,
-                                                 &shape));
+          list.push_back(
+              wire::CreateValueDirect(b, wire::ValueKind::Tensor, dtype, name, offset, &shape));
         }
         std::vector<wire::Written> ranges;
         for (const auto& [name, begin, size] : written) {

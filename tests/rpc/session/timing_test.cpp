@@ -1,0 +1,151 @@
+// Kernel calls of a machine beside a remote device are timed there.
+#include "runtime/timing.h"
+
+#include <gtest/gtest.h>
+
+#include "conformance/programs.h"
+#include "runtime/capture.h"
+#include "runtime/local_session.h"
+#include "runtime/trace.h"
+#include "runtime/vm.h"
+#include "slow_device.h"
+#include "support/expect_error.h"
+#include "support/memory_channel.h"
+
+namespace tapml::test {
+namespace {
+
+using namespace std::chrono_literals;
+using runtime::TimedCall;
+using runtime::Value;
+using testing::fault_of;
+using testing::MemoryServer;
+
+class Times final : public runtime::TimingSink {
+ public:
+  Status timed(const TimedCall& call) noexcept override {
+    calls.push_back(call);
+    return fails ? Status(fail(user_error("the disk is full", "a sink"))) : Status();
+  }
+  std::vector<TimedCall> calls;
+  bool fails = false;
+};
+
+class Timing : public ::testing::Test {
+ protected:
+  Timing() {
+    there_ = server_.connect();
+    here_ = std::move(*runtime::LocalSession::create(device_));
+    const auto program = share(chain_program(native_blob()));
+    remote_ = std::move(*there_->open_machine(program));
+    local_ = std::move(*here_->open_machine(program));
+  }
+  static Result<Value> run(runtime::Machine& machine, const std::vector<float>& x,
+                           runtime::Deadline deadline = {}) {
+    TAPML_ASSIGN(auto first, runtime::upload(machine.session(), f32(x)));
+    TAPML_ASSIGN(auto second, runtime::upload(machine.session(), f32(x)));
+    const std::vector<Value> args = {first, second};
+    return machine.call("main", args, deadline);
+  }
+
+  std::shared_ptr<SlowDevice> device_ = std::make_shared<SlowDevice>();
+  MemoryServer server_{device_};
+  std::unique_ptr<rpc::RemoteSession> there_;
+  std::unique_ptr<runtime::LocalSession> here_;
+  std::unique_ptr<runtime::Machine> remote_, local_;
+};
+
+TEST_F(Timing, SaysOfEachCallWhatItIsAndHowLongItTook) {
+  device_->stop->launch_time = 2ms;
+  for (runtime::Machine* machine : {local_.get(), remote_.get()}) {
+    Times times;
+    ASSERT_TRUE(machine->set_timing(&times));
+    const int64_t waits = there_->traffic().waits;
+    const int64_t begin = runtime::trace_now();
+    ASSERT_TRUE(run(*machine, {1, 2, 3}));
+    ASSERT_TRUE(run(*machine, {1}));
+    const int64_t end = runtime::trace_now();
+    EXPECT_EQ(there_->traffic().waits, waits + (machine == remote_.get() ? 2 : 0));
+    ASSERT_EQ(times.calls.size(), 6U);
+    for (size_t i = 0; i < 6; ++i) {
+      const TimedCall& call = times.calls[i];
+      EXPECT_EQ(call.site, static_cast<int32_t>(i % 3));
+      EXPECT_EQ(call.sequence, static_cast<int64_t>(i));
+      const int64_t extent = i < 3 ? 3 : 1;
+      EXPECT_EQ(call.scalars,
+                i % 3 == 2 ? (std::vector<int64_t>{extent, 3}) : (std::vector<int64_t>{extent}));
+      EXPECT_GE(call.duration, 2'000'000);
+      // On the clock of this side, as well as the two were compared.
+      EXPECT_GE(call.start, begin - 5'000'000);
+      EXPECT_LE(call.start + call.duration, end + 5'000'000);
+      if (i == 0) continue;
+      EXPECT_GE(call.start, times.calls[i - 1].start + times.calls[i - 1].duration);
+    }
+    ASSERT_TRUE(machine->set_timing(nullptr));
+    ASSERT_TRUE(run(*machine, {1}));
+    EXPECT_EQ(times.calls.size(), 6U);
+  }
+}
+
+TEST_F(Timing, ManyCallsComeInTheirOrder) {
+  Times times;
+  ASSERT_TRUE(remote_->set_timing(&times));
+  for (int i = 0; i < 400; ++i) ASSERT_TRUE(run(*remote_, {1}));
+  ASSERT_EQ(times.calls.size(), 1200U);
+  for (size_t i = 0; i < times.calls.size(); ++i) {
+    EXPECT_EQ(times.calls[i].sequence, static_cast<int64_t>(i));
+  }
+}
+
+TEST_F(Timing, TakesThePlaceOfACaptureAndTheOtherWayRound) {
+  class Nothing final : public runtime::CaptureSink {
+   public:
+    bool has(const std::string&) noexcept override { return true; }
+    Status content(const std::string&, const HostTensor&, bool) noexcept override { return {}; }
+    Status call(runtime::CapturedCall) noexcept override {
+      ++calls;
+      return {};
+    }
+    int calls = 0;
+  };
+  for (runtime::Machine* machine : {local_.get(), remote_.get()}) {
+    Times times;
+    Nothing captured;
+    ASSERT_TRUE(machine->set_capture({}, &captured));
+    ASSERT_TRUE(machine->set_timing(&times));
+    ASSERT_TRUE(run(*machine, {1}));
+    EXPECT_EQ(captured.calls, 0);
+    EXPECT_EQ(times.calls.size(), 3U);
+    ASSERT_TRUE(machine->set_capture({}, &captured));
+    static_cast<void>(run(*machine, {1}));  // nothing has what this sink says it has
+    EXPECT_EQ(times.calls.size(), 3U);
+    ASSERT_TRUE(machine->set_capture({}, nullptr));
+  }
+}
+
+TEST_F(Timing, WhatASinkFailsWithIsTheCallsError) {
+  Times times;
+  times.fails = true;
+  ASSERT_TRUE(remote_->set_timing(&times));
+  auto result = run(*remote_, {1});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().message, "the disk is full");
+  EXPECT_EQ(times.calls.size(), 1U) << "nothing more is given";
+  times.fails = false;
+  ASSERT_TRUE(run(*remote_, {1}));
+  EXPECT_EQ(times.calls.size(), 4U);
+}
+
+TEST_F(Timing, ARunThatIsGivenUpIsTimedAsFarAsItCame) {
+  Times times;
+  ASSERT_TRUE(remote_->set_timing(&times));
+  device_->stop->launch_time = 100ms;
+  EXPECT_EQ(fault_of(run(*remote_, {1}, rpc::Clock::now() + 150ms)), PlatformFault::kTimeout);
+  device_->stop->launch_time = 0ms;
+  times.calls.clear();
+  ASSERT_TRUE(run(*remote_, {1}));
+  EXPECT_EQ(times.calls.size(), 3U);
+}
+
+}  // namespace
+}  // namespace tapml::test
