@@ -49,7 +49,7 @@ std::unique_ptr<rpc::Channel> open_channel(const rpc::Place& place, const Remote
     trust.ca_file = file;
   }
   const auto until = std::chrono::steady_clock::now() + rpc::ConnectOptions().handshake;
-  return unwrap(rpc::connect(place, until, trust));
+  return unwrap(rpc::connect(place, until, trust, options.interrupted));
 }
 
 std::unique_ptr<rpc::RemoteSession> open_remote_session(const target::Target& target,

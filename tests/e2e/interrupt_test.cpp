@@ -4,6 +4,7 @@
 #include "support/background_server.h"
 #include "support/fault_proxy.h"
 #include "support/program.h"
+#include "support/silent_listener.h"
 
 namespace tapml {
 namespace {
@@ -82,6 +83,25 @@ TEST(Interrupt, MigrateWhileAKernelHangs) {
                   after("compile for cpu:threads=1: done"));
   expect_interrupted(result);
   EXPECT_NE(result.err.find("interrupted"), std::string::npos) << result.err;
+}
+
+TEST(Interrupt, WhileAPlaceDoesNotAnswer) {
+  testing::SilentListener listener;
+  listener.fill();
+  const auto start = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point sent;
+  ProgramOptions options;
+  options.interrupt_when = [&] {
+    sent = std::chrono::steady_clock::now();
+    return sent - start > std::chrono::seconds(1);
+  };
+  ProgramResult result =
+      run_program({"run", kDemoModel, "--target", "cpu@" + listener.place().text(), "--prompt",
+                   "In the beginning"},
+                  options);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - sent;
+  expect_interrupted(result);
+  EXPECT_LT(took.count(), 1);
 }
 
 // A server whose way takes so many bytes of a client and then nothing more.

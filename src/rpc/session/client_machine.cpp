@@ -177,30 +177,102 @@ Result<runtime::Machine::Read> ClientMachine::call_and_read(std::string_view fun
   return read;
 }
 
+// What one call asks for.
+struct ClientMachine::Run {
+  std::string_view function;
+  std::span<const Value> args;
+  uint32_t read = 0;             // as of wire::Call
+  uint64_t first = 0, lent = 0;  // names for results, and for what dispatched calls lie in
+  std::vector<std::string> held, dropped;  // of the capture
+  Storages storages;                       // by their names
+
+  std::string argument(size_t i) const {
+    return "argument " + std::to_string(i) + " of " + std::string(function);
+  }
+};
+
+Result<flatbuffers::Offset<wire::Call>> ClientMachine::put_call(Builder& builder,
+                                                                const Run& run) const {
+  std::vector<flatbuffers::Offset<wire::Value>> list;
+  for (size_t i = 0; i < run.args.size(); ++i) {
+    TAPML_ASSIGN(const auto value,
+                 put_value(builder, run.args[i], name_of_storage, run.argument(i)));
+    list.push_back(value);
+  }
+  const auto arguments = builder.CreateVector(list);
+  const auto name = builder.CreateString(run.function.data(), run.function.size());
+  flatbuffers::Offset<wire::Capture> capture;
+  if (sink_) {
+    const auto kernels = builder.CreateVector(plan_.kernels);
+    const auto has = put_hashes(builder, run.held), has_not = put_hashes(builder, run.dropped);
+    capture = wire::CreateCapture(builder, anew_, kernels, plan_.calls, has, has_not);
+  }
+  flatbuffers::Offset<wire::Dispatch> dispatch;
+  if (dispatcher_) {
+    const auto sites = builder.CreateVector(dispatched_.sites);
+    dispatch = wire::CreateDispatch(builder, sites, run.lent, kMostNames);
+  }
+  return wire::CreateCall(builder, id_, name, arguments, run.first, kMostNames, false, run.read,
+                          capture, dispatch, timing_ != nullptr);
+}
+
+// What the sink has and has no more.
+Status ClientMachine::begin_capture(Run& run) const {
+  run.dropped = sink_->take_dropped();
+  if (anew_) run.held = sink_->held();
+  if (run.held.size() > kMostHashes) run.held.resize(kMostHashes);  // the others come once more
+  if (run.dropped.size() <= kMostHashes) return {};
+  return fail(platform_error(PlatformFault::kLimit,
+                             "a run let go of " + std::to_string(run.dropped.size()) +
+                                 " captured contents; it may of " + std::to_string(kMostHashes)));
+}
+
+// The machine may stand, or get to a call that it would leave to this side, and make results.
+void ClientMachine::give_up(const Run& run) noexcept {
+  if (dispatcher_) {
+    std::ignore = session_.link().post(
+        [&](Builder& builder) { return wire::CreateResume(builder, id_, true); });
+  }
+  session_.forget(wire::HandleKind::Buffer, run.first, kMostNames);
+}
+
+Result<Value> ClientMachine::take_result(const wire::Result& result, Run& run,
+                                         size_t message_bytes) {
+  const auto* made = result.buffers();
+  if (made && made->size() > kMostNames) {
+    return fail(protocol_error("a call made more buffers than it was given names for"));
+  }
+  for (flatbuffers::uoffset_t i = 0; made && i < made->size(); ++i) {
+    if (made->Get(i) < 0) return fail(protocol_error("a buffer of less than no bytes"));
+    const BufferId id{run.first + i};
+    TAPML_TRY(session_.add_buffer(id, made->Get(i)));
+    std::shared_ptr<Storage>& storage = run.storages[run.first + i];
+    TAPML_ASSIGN(storage, Storage::adopt(session_, id, made->Get(i)));
+    storage->written();
+  }
+  auto storage_of = [&](uint64_t id) -> Result<std::shared_ptr<Storage>> {
+    auto found = run.storages.find(id);
+    if (found != run.storages.end()) return found->second;
+    return fail(protocol_error("a result lies in a buffer that the call had not"));
+  };
+  CopyBudget copies(message_bytes);
+  return get_value(*result.value(), storage_of, copies);
+}
+
 Result<Value> ClientMachine::run(std::string_view function, std::span<const Value> args,
                                  uint32_t read, ClientLink::Reply& reply,
                                  const runtime::Deadline& deadline) noexcept {
   runtime::TraceLog& log = session_.trace();
   const std::string name = log.on() ? "call " + std::string(function) : "";
   const runtime::TraceScope scope(log, runtime::TraceEvent::Kind::kWait, name);
-  Storages storages;
+  Run run{.function = function, .args = args, .read = read};
   for (size_t i = 0; i < args.size(); ++i) {
-    TAPML_TRY(runtime::check_home(
-        args[i], session_, "argument " + std::to_string(i) + " of " + std::string(function)));
-    collect_storages(args[i], storages);
+    TAPML_TRY(runtime::check_home(args[i], session_, run.argument(i)));
+    collect_storages(args[i], run.storages);
   }
-  std::vector<std::string> held, dropped;
   std::optional<CaptureReader> reader;
   if (sink_) {
-    dropped = sink_->take_dropped();
-    if (anew_) held = sink_->held();
-    if (held.size() > kMostHashes) held.resize(kMostHashes);  // the others come once more
-    if (dropped.size() > kMostHashes) {
-      return fail(platform_error(PlatformFault::kLimit, "a run let go of " +
-                                                            std::to_string(dropped.size()) +
-                                                            " captured contents; it may of " +
-                                                            std::to_string(kMostHashes)));
-    }
+    TAPML_TRY(begin_capture(run));
     reader.emplace(*executable_, *sink_);
     reply.expect_stream([&](const wire::Reply& message, std::span<const std::byte> bytes) {
       return reader->take(message, bytes);
@@ -211,80 +283,34 @@ Result<Value> ClientMachine::run(std::string_view function, std::span<const Valu
       return take_times(message.answer_as_Timed());
     });
   }
-  const uint64_t first = session_.new_handle(kMostNames);
-  const uint64_t lent = dispatcher_ ? session_.new_handle(kMostNames) : 0;
+  run.first = session_.new_handle(kMostNames);
+  if (dispatcher_) run.lent = session_.new_handle(kMostNames);
   Status refused;
   auto request = [&](Builder& builder) -> flatbuffers::Offset<wire::Call> {
-    std::vector<flatbuffers::Offset<wire::Value>> list;
-    for (size_t i = 0; i < args.size(); ++i) {
-      auto value = put_value(builder, args[i], name_of_storage,
-                             "argument " + std::to_string(i) + " of " + std::string(function));
-      if (!value) {
-        refused = fail(std::move(value).error());
-        return {};
-      }
-      list.push_back(*value);
-    }
-    const auto arguments = builder.CreateVector(list);
-    const auto name = builder.CreateString(function.data(), function.size());
-    flatbuffers::Offset<wire::Capture> capture;
-    if (sink_) {
-      const auto kernels = builder.CreateVector(plan_.kernels);
-      const auto has = put_hashes(builder, held), has_not = put_hashes(builder, dropped);
-      capture = wire::CreateCapture(builder, anew_, kernels, plan_.calls, has, has_not);
-    }
-    flatbuffers::Offset<wire::Dispatch> dispatch;
-    if (dispatcher_) {
-      const auto sites = builder.CreateVector(dispatched_.sites);
-      dispatch = wire::CreateDispatch(builder, sites, lent, kMostNames);
-    }
-    return wire::CreateCall(builder, id_, name, arguments, first, kMostNames, false, read, capture,
-                            dispatch, timing_ != nullptr);
+    auto call = put_call(builder, run);
+    if (call) return *call;
+    refused = fail(std::move(call).error());
+    return {};
   };
   Status called = session_.link().call(request, reply, deadline, interrupt_);
   if (called && dispatcher_) {
-    DispatchedCalls calls(session_, sites_, *dispatcher_, lent, storages);
+    DispatchedCalls calls(session_, sites_, *dispatcher_, run.lent, run.storages);
     called = resume(calls, reply, deadline);
   }
-  // Whether the machine stands, or gets to a call that it would leave to this side.
-  const bool stands = reply.answer<wire::Dispatched>() || !reply.answered();
-  if (!called && refused && stands) {
-    if (dispatcher_) {
-      std::ignore = session_.link().post(
-          [&](Builder& builder) { return wire::CreateResume(builder, id_, true); });
-    }
-    session_.forget(wire::HandleKind::Buffer, first, kMostNames);
-  }
-  if (!called && dispatcher_) session_.forget(wire::HandleKind::Buffer, lent, kMostNames);
+  if (!called && refused && (reply.answer<wire::Dispatched>() || !reply.answered())) give_up(run);
+  if (!called && dispatcher_) session_.forget(wire::HandleKind::Buffer, run.lent, kMostNames);
   // Of what failed it is not known what was sent of it.
   anew_ = sink_ && !called;
   const auto* result = called ? reply.answer<wire::Result>() : nullptr;
   if (result && dispatcher_) {
-    TAPML_TRY(note_written(result->written(), storages));
+    TAPML_TRY(note_written(result->written(), run.storages));
   } else {  // what the functions write is not known here
-    for (auto& [id, storage] : storages) storage->written();
+    for (auto& [id, storage] : run.storages) storage->written();
   }
   TAPML_TRY(refused);
   TAPML_TRY(called);
   if (!result) return fail(protocol_error("a call was answered without its result"));
-  const auto* made = result->buffers();
-  if (made && made->size() > kMostNames) {
-    return fail(protocol_error("a call made more buffers than it was given names for"));
-  }
-  for (flatbuffers::uoffset_t i = 0; made && i < made->size(); ++i) {
-    if (made->Get(i) < 0) return fail(protocol_error("a buffer of less than no bytes"));
-    const BufferId id{first + i};
-    TAPML_TRY(session_.add_buffer(id, made->Get(i)));
-    TAPML_ASSIGN(storages[first + i], Storage::adopt(session_, id, made->Get(i)));
-    storages[first + i]->written();
-  }
-  auto storage_of = [&](uint64_t id) -> Result<std::shared_ptr<Storage>> {
-    auto found = storages.find(id);
-    if (found != storages.end()) return found->second;
-    return fail(protocol_error("a result lies in a buffer that the call had not"));
-  };
-  CopyBudget copies(reply.message_bytes());
-  return get_value(*result->value(), storage_of, copies);
+  return take_result(*result, run, reply.message_bytes());
 }
 
 }  // namespace tapml::rpc

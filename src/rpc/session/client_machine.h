@@ -39,6 +39,13 @@ class ClientMachine final : public runtime::Machine {
   Result<runtime::Value> run(std::string_view function, std::span<const runtime::Value> args,
                              uint32_t read, ClientLink::Reply& reply,
                              const runtime::Deadline& deadline) noexcept;
+  struct Run;
+  Result<flatbuffers::Offset<wire::Call>> put_call(flatbuffers::FlatBufferBuilder& builder,
+                                                   const Run& run) const;
+  Status begin_capture(Run& run) const;
+  Result<runtime::Value> take_result(const wire::Result& result, Run& run, size_t message_bytes);
+  // Where nobody waits for it any more.
+  void give_up(const Run& run) noexcept;
   Status take_times(const wire::Timed* timed) noexcept;
   // Goes on from dispatched call to dispatched call, until the answer is another one.
   Status resume(DispatchedCalls& calls, ClientLink::Reply& reply,

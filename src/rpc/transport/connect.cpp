@@ -22,7 +22,7 @@ struct Dialled {
 };
 
 Result<Dialled> dial(const SocketAddress& address, const std::string& place,
-                     runtime::Deadline deadline) noexcept {
+                     runtime::Deadline deadline, const Interrupted& interrupted) noexcept {
   Dialled result;
   TAPML_ASSIGN(result.socket, open_socket(address, true, place));
   const int fd = result.socket.get();
@@ -30,7 +30,8 @@ Result<Dialled> dial(const SocketAddress& address, const std::string& place,
   result.error = errno;
   // A Unix socket whose queue is full says EAGAIN and cannot be waited for.
   if (result.error != EINPROGRESS && result.error != EINTR) return result;
-  if (wait_ready(fd, true, -1, deadline) == Ready::kTimeout) {
+  if (Status ready = wait_socket(fd, true, deadline, interrupted, place); !ready) {
+    if (ready.error().fault != PlatformFault::kTimeout) return fail(std::move(ready).error());
     result.error = ETIMEDOUT;
     return result;
   }
@@ -51,34 +52,35 @@ Error dial_error(int error, const Place& place) {
 }
 
 Result<std::unique_ptr<Channel>> secure(FileDescriptor socket, const Place& place,
-                                        const TlsTrust& trust,
-                                        runtime::Deadline deadline) noexcept {
+                                        const TlsTrust& trust, runtime::Deadline deadline,
+                                        const Interrupted& interrupted) noexcept {
   if (!deadline) deadline = std::chrono::steady_clock::now() + kTlsHandshake;
   TAPML_ASSIGN(const auto context, TlsContext::for_client(trust.ca_file));
-  TAPML_ASSIGN(auto stream,
-               open_tls_stream(*context, std::move(socket), place.host, place.text(), deadline));
+  TAPML_ASSIGN(auto stream, open_tls_stream(*context, std::move(socket), place.host, place.text(),
+                                            deadline, interrupted));
   return std::make_unique<StreamChannel>(std::move(stream));
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Channel>> connect(const Place& place, runtime::Deadline deadline,
-                                         const TlsTrust& trust) noexcept {
+                                         const TlsTrust& trust,
+                                         const Interrupted& interrupted) noexcept {
   if (place.kind == Place::Kind::kPipe) return start_command(place.command);
   if (place.kind == Place::Kind::kTcp && place.port == 0) {
     return fail(user_error("port 0 is for listening only", "place \"" + place.text() + "\"",
                            "a port from 1 to 65535", "0"));
   }
-  TAPML_ASSIGN(const auto addresses, resolve(place, false));
+  TAPML_ASSIGN(const auto addresses, resolve(place, deadline, interrupted));
   int error = 0;
   for (const SocketAddress& address : addresses) {
-    TAPML_ASSIGN(Dialled dialled, dial(address, place.text(), deadline));
+    TAPML_ASSIGN(Dialled dialled, dial(address, place.text(), deadline, interrupted));
     error = dialled.error;
     if (error != 0) continue;
     const int fd = dialled.socket.get();
     ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
     tune_connection(fd);
-    if (place.tls) return secure(std::move(dialled.socket), place, trust, deadline);
+    if (place.tls) return secure(std::move(dialled.socket), place, trust, deadline, interrupted);
     return make_stream_channel(std::move(dialled.socket), place.text());
   }
   return fail(dial_error(error, place));

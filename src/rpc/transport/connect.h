@@ -2,6 +2,7 @@
 // "unix:/path", "pipe:command with arguments".
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -28,11 +29,15 @@ struct TlsTrust {
   std::string ca_file;  // PEM, root certificates; empty: the system's
 };
 
+// Asked by a thread that waits; true ends the wait with kCancelled. Empty: nothing does.
+using Interrupted = std::function<bool()>;
+
 // PlatformError: kAbsent (nothing listens, no such host), kTimeout; for TLS also kProtocol (the
 // other side speaks none), and UserError for a certificate that does not do. A pipe's command is
 // started; it speaks the protocol on its standard input and output, and is ended with the channel.
 // A TLS handshake without a deadline has 10 seconds.
 Result<std::unique_ptr<Channel>> connect(const Place& place, runtime::Deadline deadline = {},
-                                         const TlsTrust& trust = {}) noexcept;
+                                         const TlsTrust& trust = {},
+                                         const Interrupted& interrupted = {}) noexcept;
 
 }  // namespace tapml::rpc

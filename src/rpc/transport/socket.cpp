@@ -1,12 +1,20 @@
 #include "rpc/transport/socket.h"
 
+#include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <condition_variable>
 #include <cstring>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
 
 namespace tapml::rpc {
 
@@ -68,6 +76,67 @@ Result<std::vector<SocketAddress>> resolve(const Place& place, bool listening) n
                                place.text()));
   }
   return addresses;
+}
+
+namespace {
+
+// How soon an interrupt is seen.
+constexpr std::chrono::milliseconds kSlice{50};
+
+// Ok to wait until `slice`, which is set; else why not.
+Status next_slice(runtime::Deadline deadline, const Interrupted& interrupted,
+                  const std::string& place, runtime::Deadline& slice) noexcept {
+  if (interrupted && interrupted()) {
+    return fail(platform_error(PlatformFault::kCancelled, "connecting was interrupted", place));
+  }
+  const auto now = std::chrono::steady_clock::now();
+  if (deadline && now >= *deadline) {
+    return fail(platform_error(PlatformFault::kTimeout, "no answer in time", place));
+  }
+  slice = deadline;
+  if (interrupted) slice = std::min(deadline.value_or(now + kSlice), now + kSlice);
+  return {};
+}
+
+bool is_name(const Place& place) {
+  in6_addr bytes = {};
+  return place.kind == Place::Kind::kTcp && ::inet_pton(AF_INET, place.host.c_str(), &bytes) != 1 &&
+         ::inet_pton(AF_INET6, place.host.c_str(), &bytes) != 1;
+}
+
+}  // namespace
+
+Result<std::vector<SocketAddress>> resolve(const Place& place, runtime::Deadline deadline,
+                                           const Interrupted& interrupted) noexcept {
+  if (!is_name(place) || (!deadline && !interrupted)) return resolve(place, false);
+  struct Answer {
+    std::mutex lock;
+    std::condition_variable came;
+    std::optional<Result<std::vector<SocketAddress>>> addresses;
+  };
+  auto answer = std::make_shared<Answer>();
+  std::thread([answer, place] {
+    auto addresses = resolve(place, false);
+    const std::lock_guard guard(answer->lock);
+    answer->addresses = std::move(addresses);
+    answer->came.notify_one();
+  }).detach();
+  std::unique_lock held(answer->lock);
+  while (!answer->addresses) {
+    runtime::Deadline slice;
+    TAPML_TRY(next_slice(deadline, interrupted, place.text(), slice));
+    answer->came.wait_until(held, *slice);
+  }
+  return std::move(*answer->addresses);
+}
+
+Status wait_socket(int fd, bool writing, runtime::Deadline deadline, const Interrupted& interrupted,
+                   const std::string& place) noexcept {
+  runtime::Deadline slice;
+  do {
+    TAPML_TRY(next_slice(deadline, interrupted, place, slice));
+  } while (wait_ready(fd, writing, -1, slice) == Ready::kTimeout);
+  return {};
 }
 
 Result<FileDescriptor> open_socket(const SocketAddress& address, bool nonblocking,

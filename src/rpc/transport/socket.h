@@ -19,9 +19,17 @@ struct SocketAddress {
   bool is_loopback() const noexcept;  // a Unix socket is, too
 };
 
-// Of a tcp or unix place, at least one. The system's resolver has a deadline of its own.
-// PlatformError kAbsent for a host that it does not know.
+// Of a tcp or unix place, at least one. PlatformError kAbsent for a host that the system does not
+// know.
 Result<std::vector<SocketAddress>> resolve(const Place& place, bool listening) noexcept;
+// The same to connect to, in time: the system's resolver, which knows neither, goes on by itself
+// then. Also kTimeout, kCancelled.
+Result<std::vector<SocketAddress>> resolve(const Place& place, runtime::Deadline deadline,
+                                           const Interrupted& interrupted) noexcept;
+
+// Waits until the socket can be read (or written). kTimeout, kCancelled.
+Status wait_socket(int fd, bool writing, runtime::Deadline deadline, const Interrupted& interrupted,
+                   const std::string& place) noexcept;
 
 // A stream socket of the address's family, closed in programs that are started.
 Result<FileDescriptor> open_socket(const SocketAddress& address, bool nonblocking,

@@ -5,6 +5,8 @@
 #include <array>
 #include <cstring>
 
+#include "rpc/transport/socket.h"
+
 namespace tapml::rpc {
 
 namespace {
@@ -22,11 +24,14 @@ class TlsStream final : public ByteStream {
         connection_(std::move(connection)) {}
   ~TlsStream() override { TlsStream::close(); }
 
-  Status shake_hands(runtime::Deadline deadline) noexcept {
+  Status shake_hands(runtime::Deadline deadline, const Interrupted& interrupted) noexcept {
     while (true) {
       const Step step = connection_->handshake();
       if (step == Step::kDone) return {};
-      Status ready = proceed(step, deadline);
+      const bool waits = step == Step::kWantRead || step == Step::kWantWrite;
+      Status ready = waits ? wait_socket(socket_.get(), step == Step::kWantWrite, deadline,
+                                         interrupted, peer())
+                           : fail(connection_->error());
       if (ready) continue;
       if (ready.error().fault == PlatformFault::kTimeout) {
         ready.error().message = "the TLS handshake did not end in time";
@@ -87,12 +92,12 @@ class TlsStream final : public ByteStream {
 
 Result<std::unique_ptr<ByteStream>> open_tls_stream(const TlsContext& context,
                                                     FileDescriptor socket, const std::string& host,
-                                                    std::string peer,
-                                                    runtime::Deadline deadline) noexcept {
+                                                    std::string peer, runtime::Deadline deadline,
+                                                    const Interrupted& interrupted) noexcept {
   TAPML_ASSIGN(auto connection, TlsConnection::connect(context, socket.get(), host, peer));
   auto stream =
       std::make_unique<TlsStream>(std::move(socket), std::move(connection), std::move(peer));
-  TAPML_TRY(stream->shake_hands(deadline));
+  TAPML_TRY(stream->shake_hands(deadline, interrupted));
   return stream;
 }
 

@@ -1,0 +1,63 @@
+// Connecting ends in time, and when it is interrupted, whatever the other side does not do.
+#include "rpc/transport/connect.h"
+
+#include <gtest/gtest.h>
+
+#include "support/expect_error.h"
+#include "support/silent_listener.h"
+
+namespace tapml::rpc {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+using testing::fault_of;
+using testing::SilentListener;
+
+// True from then on.
+Interrupted after(std::chrono::milliseconds time) {
+  return [until = Clock::now() + time] { return Clock::now() >= until; };
+}
+
+TEST(Connecting, ToAHostThatDoesNotAnswer) {
+  SilentListener listener;
+  listener.fill();
+  auto start = Clock::now();
+  EXPECT_EQ(fault_of(connect(listener.place(), start + 200ms)), PlatformFault::kTimeout);
+  EXPECT_GE(Clock::now() - start, 200ms);
+  EXPECT_LT(Clock::now() - start, 1200ms);
+  start = Clock::now();
+  EXPECT_EQ(fault_of(connect(listener.place(), start + 30s, {}, after(100ms))),
+            PlatformFault::kCancelled);
+  EXPECT_GE(Clock::now() - start, 100ms);
+  EXPECT_LT(Clock::now() - start, 1100ms);
+}
+
+#ifdef TAPML_HAS_OPENSSL
+TEST(Connecting, ToAServerThatDoesNotShakeHands) {
+  const SilentListener listener;
+  auto start = Clock::now();
+  EXPECT_EQ(fault_of(connect(listener.place("tls:"), start + 200ms)), PlatformFault::kTimeout);
+  EXPECT_LT(Clock::now() - start, 1200ms);
+  start = Clock::now();
+  EXPECT_EQ(fault_of(connect(listener.place("tls:"), start + 30s, {}, after(100ms))),
+            PlatformFault::kCancelled);
+  EXPECT_LT(Clock::now() - start, 1100ms);
+}
+#endif
+
+TEST(Connecting, ByName) {
+  const SilentListener listener;
+  EXPECT_TRUE(connect(listener.place("tcp:", "localhost"), Clock::now() + 30s, {}, after(30s)));
+  EXPECT_EQ(fault_of(connect(listener.place("tcp:", "no-such-host.invalid"), Clock::now() + 60s, {},
+                             after(60s))),
+            PlatformFault::kAbsent);
+  // What is too late, or interrupted already, is not begun.
+  EXPECT_EQ(fault_of(connect(listener.place("tcp:", "localhost"), Clock::now() - 1s)),
+            PlatformFault::kTimeout);
+  EXPECT_EQ(fault_of(connect(listener.place("tcp:", "localhost"), {}, {}, [] { return true; })),
+            PlatformFault::kCancelled);
+}
+
+}  // namespace
+}  // namespace tapml::rpc
