@@ -11,6 +11,7 @@
 
 #include "cases.h"
 #include "codegen/llvm/native.h"
+#include "conformance/programs.h"
 #include "device/cpu/cpu_device.h"
 #include "device/null/null_device.h"
 #include "frontend/huggingface/model.h"
@@ -21,6 +22,8 @@
 #include "rpc/session/remote_session.h"
 #include "rpc/transport/listener.h"
 #include "rpc/transport/server.h"
+#include "runtime/local_session.h"
+#include "runtime/offload.h"
 
 namespace tapml::bench {
 
@@ -214,6 +217,54 @@ Case small_call(const std::string& way) {
   return result;
 }
 
+// A run of a machine there whose three kernel calls are all computed here: four round trips, since
+// inputs are there already and what is computed goes with what resumes the run.
+Case dispatched(const std::string& way) {
+  constexpr int kTrips = 4;
+  Case result{.name = "rpc/dispatch/" + way,
+              .unit = "us",
+              .peer = "four bare echoes of 64 bytes",
+              .bound = Bound::kAtMost,
+              .bar = 3,
+              .prepare = {}};
+  result.prepare = [way](std::string&) {
+    struct Hybrid {
+      explicit Hybrid(const std::string& way) : there(way) {
+        here = unwrap(runtime::LocalSession::create(std::make_shared<device::NullDevice>()));
+        ModuleBlob blob;
+        blob.platform = "null";
+        blob.format = "none";
+        blob.entries = {"add", "scale"};
+        machine = unwrap(there.session->open_machine(
+            std::make_shared<const Executable>(test::chain_program(blob))));
+        target = unwrap(runtime::KernelRunner::create(
+            *here, std::make_shared<const Executable>(test::kernels_only(blob))));
+        residency.emplace(*here);
+        offload.emplace(*target, *residency);
+        unwrap(machine->set_dispatch({{0, 1, 2}}, &*offload));
+        const HostTensor values = HostTensor::zeros(DType::kF32, {16});
+        for (int i = 0; i < 2; ++i) args.emplace_back(unwrap(upload(*there.session, values)));
+      }
+      void run() { unwrap(machine->call("main", args)); }
+
+      Remote there;
+      std::unique_ptr<runtime::LocalSession> here;
+      std::unique_ptr<runtime::KernelRunner> target;
+      std::optional<runtime::Residency> residency;
+      std::optional<runtime::Offload> offload;
+      std::unique_ptr<runtime::Machine> machine;
+      std::vector<runtime::Value> args;
+    };
+    auto hybrid = std::make_shared<Hybrid>(way);
+    auto bare = std::make_shared<Bare>(way, kEchoBytes, kEchoBytes);
+    constexpr int kRuns = 500;
+    return Pair{
+        [hybrid] { return microseconds_each([&] { hybrid->run(); }, kRuns); },
+        [bare] { return kTrips * microseconds_each([&] { bare->exchange(); }, kRuns * kTrips); }};
+  };
+  return result;
+}
+
 Case bulk(const std::string& way, bool up) {
   Case result{.name = std::string("rpc/") + (up ? "upload" : "download") + "/64MiB/" + way,
               .unit = "GB/s",
@@ -302,6 +353,7 @@ std::vector<Case> rpc_cases() {
   std::vector<Case> cases;
   for (const char* way : {"unix", "tcp"}) {
     cases.push_back(small_call(way));
+    cases.push_back(dispatched(way));
     cases.push_back(bulk(way, true));
     cases.push_back(bulk(way, false));
     cases.push_back(decode(way));
