@@ -27,6 +27,7 @@ class Execution {
         packed_(packed) {}
 
   void set_interrupt(const std::atomic<bool>* flag) { interrupt_ = flag; }
+  void set_deadline(const Deadline& deadline) { deadline_ = deadline; }
   void set_call_limit(int64_t calls) { call_limit_ = calls; }
 
   // Runs `function` to its return. The room that a run needed is kept for the next.
@@ -94,7 +95,7 @@ class Execution {
   const std::vector<std::shared_ptr<Storage>>& static_storages_;
   const std::vector<const HostFunction*>& packed_;
   const std::atomic<bool>* interrupt_ = nullptr;
-  Deadline deadline_;  // of the run
+  Deadline deadline_;  // of the run; whoever it dispatches to may set another one
   int64_t call_limit_ = std::numeric_limits<int64_t>::max();
   int64_t calls_left_ = 0;
   // The first `depth_` are in progress; the rest wait, empty, to be used again.

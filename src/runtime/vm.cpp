@@ -159,6 +159,10 @@ Status VirtualMachine::set_dispatch(const DispatchPlan& plan, Dispatcher* dispat
   return {};
 }
 
+void VirtualMachine::set_deadline(const Deadline& deadline) {
+  state_->execution.set_deadline(deadline);
+}
+
 void VirtualMachine::set_call_limit(int64_t calls) { state_->execution.set_call_limit(calls); }
 
 Session& VirtualMachine::session() const noexcept { return state_->session; }

@@ -33,6 +33,8 @@ class VirtualMachine final : public Machine {
   Status set_capture(const CapturePlan& plan, CaptureSink* sink) noexcept override;
   Status set_timing(TimingSink* sink) noexcept override;
   Status set_dispatch(const DispatchPlan& plan, Dispatcher* dispatcher) noexcept override;
+  // Of the run at hand, for a dispatcher: what its calls take may be somebody else's time.
+  void set_deadline(const Deadline& deadline);
   // A run ends with kLimit when it calls functions of the executable more often, tail calls
   // included; at first there is no limit.
   void set_call_limit(int64_t calls);

@@ -97,7 +97,7 @@ Status ClientLink::add(wire::Body type, flatbuffers::Offset<void> body, Reply* r
     // Nobody is to do later what is given up now.
     batch_.pop_back();
     --issued_;
-  } else if (sent) {
+  } else if (sent || (last && gave_up(sent))) {
     sent = flush(payload, deadline);
   }
   if (!sent && reply) abandon(*reply);
@@ -122,30 +122,29 @@ Error ClientLink::too_late() {
                         "the other side did not take the request before the deadline");
 }
 
-// Sends the batch, behind what was left unsent. The caller holds sending_.
+// Sends the batch, behind what was left unsent, or leaves it there. The caller holds sending_.
 Status ClientLink::flush(std::span<const std::byte> payload, runtime::Deadline deadline) noexcept {
-  TAPML_TRY(send_unsent(deadline));
   const uint64_t first = issued_.load() - batch_.size() + 1;
   const auto list = builder_.CreateVector(batch_);
   builder_.Finish(wire::CreateRequests(builder_, first, list));
   const auto head = bytes_of(builder_);
-  Status sent = send_frame(head, payload, deadline);
+  Status sent = send_unsent(deadline);
+  if (sent) sent = send_frame(head, payload, deadline);
   // Part of it may be on its way: nothing else can be sent before its rest.
   if (gave_up(sent)) {
-    unsent_.assign(head.begin(), head.end());
-    unsent_payload_.assign(payload.begin(), payload.end());
+    unsent_.push_back({{head.begin(), head.end()}, {payload.begin(), payload.end()}});
   }
   batch_.clear();
   builder_.Clear();
   return sent;
 }
 
-// What is left of a frame whose deadline passed.
+// What is left of frames whose deadline passed.
 Status ClientLink::send_unsent(runtime::Deadline deadline) noexcept {
-  if (unsent_.empty()) return {};
-  TAPML_TRY(send_frame(unsent_, unsent_payload_, deadline));
-  unsent_.clear();
-  unsent_payload_.clear();
+  while (!unsent_.empty()) {
+    TAPML_TRY(send_frame(unsent_.front().head, unsent_.front().payload, deadline));
+    unsent_.pop_front();
+  }
   return {};
 }
 

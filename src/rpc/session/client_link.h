@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -124,6 +125,9 @@ class ClientLink {
     TAPML_TRY(post(std::forward<Make>(make), &reply, {}, deadline));
     return wait(reply, deadline, interrupt);
   }
+  // Ok where there is time, and nobody has interrupted.
+  Status may_begin(const runtime::Deadline& deadline,
+                   const std::atomic<bool>* interrupt = nullptr) const noexcept;
   // Nobody waits for the reply any more. Returns when nothing is written where it would have gone.
   void abandon(Reply& reply) noexcept;
 
@@ -156,9 +160,6 @@ class ClientLink {
     return (interrupt && interrupt->load(std::memory_order_relaxed)) ||
            (interrupted_ && interrupted_());
   }
-  // Ok where there is time, and nobody has interrupted.
-  Status may_begin(const runtime::Deadline& deadline,
-                   const std::atomic<bool>* interrupt = nullptr) const noexcept;
   // Takes sending_, which a thread may hold whose bytes nobody takes. `gives_up`: so does whoever
   // is interrupted.
   Status lock_sending(bool gives_up, const runtime::Deadline& deadline) noexcept;
@@ -189,8 +190,11 @@ class ClientLink {
   runtime::Lock sending_;  // guards these
   flatbuffers::FlatBufferBuilder builder_;
   std::vector<flatbuffers::Offset<wire::Request>> batch_;
-  // A frame whose deadline passed; goes out first.
-  std::vector<std::byte> unsent_, unsent_payload_;
+  // Frames whose deadline passed, the first of them in part; they go out first.
+  struct Unsent {
+    std::vector<std::byte> head, payload;
+  };
+  std::deque<Unsent> unsent_;
   std::atomic<uint64_t> issued_{0};  // ids given so far
 
   runtime::Lock state_;  // guards these; taken after sending_

@@ -33,6 +33,9 @@ Result<uint64_t> name_of_storage(const std::shared_ptr<Storage>& storage) {
   return static_cast<uint64_t>(storage->buffer());
 }
 
+// What a call that was given up may take to say so: it is late already.
+constexpr std::chrono::milliseconds kFarewell{20};
+
 // Hashes of contents that one call may have: well inside of what a head may.
 constexpr size_t kMostHashes = size_t{1} << 16;
 
@@ -139,6 +142,7 @@ Status ClientMachine::set_dispatch(const runtime::DispatchPlan& plan,
 Status ClientMachine::resume(DispatchedCalls& calls, ClientLink::Reply& reply,
                              const runtime::Deadline& deadline) noexcept {
   while (const auto* dispatched = reply.answer<wire::Dispatched>()) {
+    TAPML_TRY(session_.link().may_begin(deadline, interrupt_));
     TAPML_TRY(calls.compute(*dispatched, reply.message_bytes()));
     reply.expect_another();
     TAPML_TRY(
@@ -227,17 +231,22 @@ Status ClientMachine::begin_capture(Run& run) const {
                                  " captured contents; it may of " + std::to_string(kMostHashes)));
 }
 
-// The machine may stand, or get to a call that it would leave to this side, and make results.
+// The machine may stand, or get to a call that it would leave to this side, and make results. Goes
+// out behind what is left of earlier frames, however long the other side does not take these.
 void ClientMachine::give_up(const Run& run) noexcept {
-  if (dispatcher_) {
-    std::ignore = session_.link().post(
-        [&](Builder& builder) { return wire::CreateResume(builder, id_, true); });
-  }
+  if (dispatcher_) stands_ = !abandon(Clock::now() + kFarewell);
   session_.forget(wire::HandleKind::Buffer, run.first, kMostNames);
+}
+
+Status ClientMachine::abandon(const runtime::Deadline& deadline) noexcept {
+  return session_.link().post(
+      [&](Builder& builder) { return wire::CreateResume(builder, id_, true); }, nullptr, {},
+      deadline);
 }
 
 Result<Value> ClientMachine::take_result(const wire::Result& result, Run& run,
                                          size_t message_bytes) {
+  if (dispatcher_) TAPML_TRY(note_written(result.written(), run.storages));
   const auto* made = result.buffers();
   if (made && made->size() > kMostNames) {
     return fail(protocol_error("a call made more buffers than it was given names for"));
@@ -270,6 +279,10 @@ Result<Value> ClientMachine::run(std::string_view function, std::span<const Valu
     TAPML_TRY(runtime::check_home(args[i], session_, run.argument(i)));
     collect_storages(args[i], run.storages);
   }
+  if (stands_) {
+    TAPML_TRY(abandon(deadline));
+    stands_ = false;
+  }
   std::optional<CaptureReader> reader;
   if (sink_) {
     TAPML_TRY(begin_capture(run));
@@ -297,20 +310,27 @@ Result<Value> ClientMachine::run(std::string_view function, std::span<const Valu
     DispatchedCalls calls(session_, sites_, *dispatcher_, run.lent, run.storages);
     called = resume(calls, reply, deadline);
   }
-  if (!called && refused && (reply.answer<wire::Dispatched>() || !reply.answered())) give_up(run);
-  if (!called && dispatcher_) session_.forget(wire::HandleKind::Buffer, run.lent, kMostNames);
   // Of what failed it is not known what was sent of it.
   anew_ = sink_ && !called;
-  const auto* result = called ? reply.answer<wire::Result>() : nullptr;
-  if (result && dispatcher_) {
-    TAPML_TRY(note_written(result->written(), run.storages));
-  } else {  // what the functions write is not known here
+  Result<Value> value = fail(Error());
+  if (!refused) {
+    value = fail(std::move(refused).error());
+  } else if (!called) {
+    value = fail(std::move(called).error());
+  } else if (const auto* result = reply.answer<wire::Result>()) {
+    value = take_result(*result, run, reply.message_bytes());
+  } else {
+    value = fail(protocol_error("a call was answered without its result"));
+  }
+  // What the functions write is not known here, unless it is said.
+  if (!value || !dispatcher_) {
     for (auto& [id, storage] : run.storages) storage->written();
   }
-  TAPML_TRY(refused);
-  TAPML_TRY(called);
-  if (!result) return fail(protocol_error("a call was answered without its result"));
-  return take_result(*result, run, reply.message_bytes());
+  // Where the other side says itself that it failed, there is nothing left of it.
+  const bool failed_there = reply.answered() && reply.answer<wire::Failure>();
+  if (!value && refused && !failed_there) give_up(run);
+  if (!value && dispatcher_) session_.forget(wire::HandleKind::Buffer, run.lent, kMostNames);
+  return value;
 }
 
 }  // namespace tapml::rpc

@@ -44,8 +44,9 @@ class ClientMachine final : public runtime::Machine {
                                                    const Run& run) const;
   Status begin_capture(Run& run) const;
   Result<runtime::Value> take_result(const wire::Result& result, Run& run, size_t message_bytes);
-  // Where nobody waits for it any more.
+  // Where nobody waits for it any more, or what came of it is of no use.
   void give_up(const Run& run) noexcept;
+  Status abandon(const runtime::Deadline& deadline) noexcept;
   Status take_times(const wire::Timed* timed) noexcept;
   // Goes on from dispatched call to dispatched call, until the answer is another one.
   Status resume(DispatchedCalls& calls, ClientLink::Reply& reply,
@@ -63,6 +64,7 @@ class ClientMachine final : public runtime::Machine {
   int64_t ahead_ = 0;  // nanoseconds of the other side's clock
   runtime::DispatchPlan dispatched_;
   runtime::Dispatcher* dispatcher_ = nullptr;
+  bool stands_ = false;  // perhaps: the other side has not been told that nobody waits
 };
 
 }  // namespace tapml::rpc

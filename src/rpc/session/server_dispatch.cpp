@@ -6,14 +6,13 @@ namespace tapml::rpc {
 
 using runtime::Storage;
 
-Status ServerCore::Dispatch::begin(const wire::Dispatch& request,
-                                   const Executable& executable) noexcept {
+Status ServerCore::Dispatch::begin(const wire::Dispatch& request) noexcept {
   runtime::DispatchPlan plan;
   if (request.sites()) {
     if (!core_.copies_.take(uint64_t{request.sites()->size()} * sizeof(int32_t))) return {};
     plan.sites.assign(request.sites()->begin(), request.sites()->end());
   }
-  TAPML_ASSIGN(sites_, runtime::dispatched_sites(executable, plan));
+  TAPML_ASSIGN(sites_, runtime::dispatched_sites(machine_.executable(), plan));
   for (const auto& [storage, name] : names_) {
     TAPML_ASSIGN(auto owner, core_.buffer(name));
     const uint64_t version = owner->version();
@@ -78,6 +77,7 @@ Status ServerCore::Dispatch::call(const runtime::CallSite& site, runtime::Argume
     return fail(*core_.broken_);
   }
   TAPML_TRY(core_.stand(*core_.call_));
+  machine_.set_deadline(core_.deadline_);  // of whoever waits now
   // What the client wrote meanwhile it knows itself.
   for (Known& one : known_) one.version = one.storage->version();
   return {};

@@ -14,10 +14,15 @@ class ServerCore::Dispatch final : public runtime::Dispatcher {
  public:
   // `names`: those of the storages of the run's arguments; names of others that dispatched calls
   // lie in are added.
-  Dispatch(ServerCore& core, const wire::Dispatch& request, NamesOfStorages& names)
-      : core_(core), first_(request.first()), count_(request.count()), names_(names) {}
+  Dispatch(ServerCore& core, runtime::VirtualMachine& machine, const wire::Dispatch& request,
+           NamesOfStorages& names)
+      : core_(core),
+        machine_(machine),
+        first_(request.first()),
+        count_(request.count()),
+        names_(names) {}
   // Reads the plan. UserError as of dispatched_sites().
-  Status begin(const wire::Dispatch& request, const Executable& executable) noexcept;
+  Status begin(const wire::Dispatch& request) noexcept;
   const std::vector<bool>& sites() const { return sites_; }
 
   Status call(const runtime::CallSite& site, runtime::Arguments args,
@@ -35,6 +40,7 @@ class ServerCore::Dispatch final : public runtime::Dispatcher {
                            std::vector<int64_t>& sizes);
 
   ServerCore& core_;
+  runtime::VirtualMachine& machine_;
   const uint64_t first_;
   const uint32_t count_;
   NamesOfStorages& names_;

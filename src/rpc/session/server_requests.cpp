@@ -299,8 +299,8 @@ Status ServerCore::call(ServedCall& call, const wire::Call& request) noexcept {
   if (options_.recent && function != last_call_) note("calls of " + (last_call_ = function));
   std::optional<Dispatch> dispatch;
   if (request.dispatch()) {
-    dispatch.emplace(*this, *request.dispatch(), known_storages);
-    TAPML_TRY(dispatch->begin(*request.dispatch(), machine.executable()));
+    dispatch.emplace(*this, machine, *request.dispatch(), known_storages);
+    TAPML_TRY(dispatch->begin(*request.dispatch()));
   }
   if (request.capture() && request.timed()) {
     return fail(internal_error("a call is to be captured and timed at once"));

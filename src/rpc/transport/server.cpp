@@ -260,6 +260,7 @@ void ProcessServer::end_all() noexcept {
   for (const auto& worker : workers_) worker->kill(ending);
   for (const auto& worker : workers_) {
     worker->ended(true);
+    places_->leave(worker->number());
     log(worker->end_text());
     part(std::move(worker->connection()), worker->farewell());
   }

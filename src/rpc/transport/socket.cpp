@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 
 namespace tapml::rpc {
@@ -115,12 +116,18 @@ Result<std::vector<SocketAddress>> resolve(const Place& place, runtime::Deadline
     std::optional<Result<std::vector<SocketAddress>>> addresses;
   };
   auto answer = std::make_shared<Answer>();
-  std::thread([answer, place] {
-    auto addresses = resolve(place, false);
-    const std::lock_guard guard(answer->lock);
-    answer->addresses = std::move(addresses);
-    answer->came.notify_one();
-  }).detach();
+  try {
+    std::thread([answer, place] {
+      auto addresses = resolve(place, false);
+      const std::lock_guard guard(answer->lock);
+      answer->addresses = std::move(addresses);
+      answer->came.notify_one();
+    }).detach();
+  } catch (const std::system_error& none) {
+    return fail(platform_error(PlatformFault::kLimit,
+                               std::string("no thread to look up the host: ") + none.what(),
+                               place.text()));
+  }
   std::unique_lock held(answer->lock);
   while (!answer->addresses) {
     runtime::Deadline slice;

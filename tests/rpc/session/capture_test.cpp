@@ -215,6 +215,27 @@ TEST_F(Capture, WhatASinkFailsWithIsTheCallsError) {
   EXPECT_EQ(there.given.size(), there.contents.size());
 }
 
+// Also where the run is over by then: what it made there does not stay.
+TEST_F(Capture, NothingStaysOfARunWhoseSinkFails) {
+  connect();
+  class Late final : public Record {
+   public:
+    Status call(CapturedCall call) noexcept override {
+      TAPML_TRY(Record::call(std::move(call)));
+      return calls.size() % 3 == 0 ? Status(fail(user_error("the disk is full", "a sink")))
+                                   : Status();
+    }
+  };
+  Late there;
+  ASSERT_TRUE(remote_->set_capture({}, &there));
+  EXPECT_FALSE(run(*remote_, {1, 2}, {3, 4}));
+  EXPECT_TRUE(there_->synchronize(runtime::kDefaultStream));
+  const int64_t live = device_->live_bytes();
+  for (int i = 0; i < 5; ++i) EXPECT_FALSE(run(*remote_, {1, 2}, {3, 4}));
+  EXPECT_TRUE(there_->synchronize(runtime::kDefaultStream));
+  EXPECT_EQ(device_->live_bytes(), live);
+}
+
 TEST_F(Capture, IsGivenUpInTimeAndBeginsAnew) {
   connect();
   Record there;

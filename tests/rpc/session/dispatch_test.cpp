@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
+
 #include "conformance/programs.h"
 #include "rpc/session/client_session.h"
 #include "runtime/capture.h"
@@ -33,9 +35,10 @@ const DispatchPlan kAdds{{0, 1}}, kLast{{2}}, kAll{{0, 1, 2}};
 class Dispatch : public ::testing::Test {
  protected:
   // The machine's own add spoils its output where `entry` says so.
-  void connect(const std::string& entry = "sentinel") {
-    server_ = std::make_unique<MemoryServer>(device_);
-    there_ = server_->connect();
+  void connect(const std::string& entry = "sentinel", const rpc::ConnectOptions& options = {},
+               std::unique_ptr<MemoryServer> server = nullptr) {
+    server_ = server ? std::move(server) : std::make_unique<MemoryServer>(device_);
+    there_ = server_->connect(options);
     remote_ = std::move(*there_->open_machine(share(chain_program(native_blob(), entry))));
     open_target();
     x_ = *runtime::upload(*there_, f32({1, 2}));
@@ -215,6 +218,93 @@ TEST_F(Dispatch, ARunThatIsGivenUpLeavesTheMachineFree) {
   device_->stop->launch_time = 0ms;
   ASSERT_TRUE(remote_->set_dispatch(kAdds, &*offload_));
   expect_right();
+}
+
+// Each request has its own time, and what this side computes is none of the machine's.
+TEST_F(Dispatch, TakesTheTimeOfItsRequests) {
+  rpc::ConnectOptions options;
+  options.request = 400ms;
+  connect("add", options);
+  Special slow([] {
+    std::this_thread::sleep_for(250ms);
+    return Status();
+  });
+  ASSERT_TRUE(remote_->set_dispatch(kAll, &slow));
+  auto result = run();
+  EXPECT_TRUE(result) << result.error().to_string();
+  EXPECT_EQ(slow.calls, 3);
+  // One of which takes longer.
+  device_->stop->launch_time = 600ms;
+  ASSERT_TRUE(remote_->set_dispatch(kAdds, &slow));
+  EXPECT_EQ(fault_of(run()), PlatformFault::kTimeout);
+}
+
+TEST_F(Dispatch, NothingIsComputedForARunThatWasGivenUp) {
+  connect("add");
+  std::atomic<bool> interrupt = false;
+  remote_->set_interrupt(&interrupt);
+  device_->stop->launch_time = 100ms;
+  Special quick([] { return Status(); });
+  ASSERT_TRUE(remote_->set_dispatch(kLast, &quick));
+  // The other side gets to the dispatched call within what it is given to answer a cancel.
+  auto setter = std::async(std::launch::async, [&] {
+    std::this_thread::sleep_for(150ms);
+    interrupt = true;
+  });
+  EXPECT_EQ(fault_of(run()), PlatformFault::kCancelled);
+  setter.get();
+  EXPECT_EQ(quick.calls, 0);
+  remote_->set_interrupt(nullptr);
+  device_->stop->launch_time = 0ms;
+  ASSERT_TRUE(remote_->set_dispatch(kAdds, &*offload_));
+  expect_right();
+}
+
+// More writes than a storage remembers: all of it counts as written then.
+TEST_F(Dispatch, ManyWritesBetweenTwoCallsAreSeen) {
+  connect("add");
+  ASSERT_TRUE(remote_->set_dispatch({{1}}, &*offload_));
+  for (int i = 0; i < 100; ++i) {
+    const std::vector<float> value = {static_cast<float>(i)};
+    ASSERT_TRUE(there_->write(runtime::kDefaultStream, {x_.storage->buffer(), 4},
+                              std::as_bytes(std::span(value))));
+    x_.storage->written(4, 4);
+    if (i % 40 != 39) continue;
+    auto result = run();
+    ASSERT_TRUE(result) << result.error().to_string();
+    EXPECT_EQ(*result, (std::vector<float>{63, (static_cast<float>(i) + 40) * 3}));
+  }
+}
+
+TEST_F(Dispatch, AResultGoesIntoTheNextRun) {
+  connect();
+  ASSERT_TRUE(remote_->set_dispatch(kAll, &*offload_));
+  const std::vector<Value> args = {x_, y_};
+  auto first = remote_->call("main", args);
+  ASSERT_TRUE(first) << first.error().to_string();
+  const int64_t copied = residency_->copies().to_target;
+  const std::vector<Value> next = {*first->tensor(), y_};
+  auto second = remote_->call_and_read("main", next, 0);
+  ASSERT_TRUE(second) << second.error().to_string();
+  EXPECT_EQ(floats(second->bytes), (std::vector<float>{249, 498}));
+  EXPECT_EQ(residency_->copies().to_target, copied) << "it was computed here";
+}
+
+TEST_F(Dispatch, AMachineThatStandsForTooLongIsIdle) {
+  rpc::ServerOptions options;
+  options.open_device = [this](const std::string&) { return device_; };
+  options.limits.idle = 200ms;
+  connect("add", {}, std::make_unique<MemoryServer>(std::move(options)));
+  Special slow([] {
+    std::this_thread::sleep_for(500ms);
+    return Status();
+  });
+  ASSERT_TRUE(remote_->set_dispatch(kAdds, &slow));
+  auto result = run();
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().fault, PlatformFault::kLost);
+  EXPECT_NE(result.error().message.find("idle for 200 ms"), std::string::npos)
+      << result.error().to_string();
 }
 
 // What is not written as it should be ends the run, and not with another result.

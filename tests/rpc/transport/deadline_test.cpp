@@ -6,9 +6,12 @@
 #include <future>
 
 #include "client.h"
+#include "conformance/programs.h"
 #include "pattern.h"
+#include "rpc/session/native_device.h"
 #include "rpc/session/server_session.h"
 #include "rpc/transport/stream_channel.h"
+#include "runtime/dispatch.h"
 #include "server_process.h"
 #include "support/fault_proxy.h"
 
@@ -79,6 +82,59 @@ TEST(Deadlines, PassWhileARequestDoesNotGoOutAndTheSessionGoesOn) {
     ASSERT_TRUE(read) << read.error().to_string();
     EXPECT_EQ(back, bytes);
   }
+}
+
+// What this side has computed of a dispatched call does not go out: neither does that the run is
+// given up, which has to come behind it.
+TEST(Deadlines, PassWhileADispatchedCallDoesNotGoOutAndTheMachineGoesOn) {
+  auto pair = make_socket_pair();
+  ASSERT_TRUE(pair);
+  const int small = 1;  // as small as the system has it
+  ::setsockopt(pair->first.get(), SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
+  PausedChannel server(std::move(pair->second), FileDescriptor(), "the client");
+  ServerOptions options;
+  options.open_device = [](const std::string&) { return test::native_device(); };
+  const std::jthread serves([&] { std::ignore = serve_session(server, options); });
+  ConnectOptions times;
+  times.request = milliseconds(200);
+  auto session = RemoteSession::connect(make_stream_channel(std::move(pair->first), "b"), times);
+  ASSERT_TRUE(session) << session.error().to_string();
+  {
+    const auto program = test::share(test::chain_program(test::native_blob()));
+    auto machine = std::move(*(*session)->open_machine(program));
+    const auto buffer = BufferId((*session)->new_handle());
+    const auto bytes = pattern(256 << 10);
+    ASSERT_TRUE((*session)->allocate(buffer, 256 << 10));
+    class Writer final : public runtime::Dispatcher {
+     public:
+      explicit Writer(std::function<Status()> write) : write_(std::move(write)) {}
+      Status call(const runtime::CallSite&, runtime::Arguments,
+                  std::span<const int64_t>) noexcept override {
+        return write_();
+      }
+
+     private:
+      std::function<Status()> write_;
+    } writer([&] {
+      server.frames = 0;
+      return (*session)->write(kDefaultStream, {buffer, 0}, bytes);
+    });
+    const std::vector<runtime::Value> args = {*runtime::upload(**session, test::f32({1, 2})),
+                                              *runtime::upload(**session, test::f32({10, 20}))};
+    for (int i = 0; i < 3; ++i) {
+      ASSERT_TRUE(machine->set_dispatch({{1}}, &writer));
+      const auto start = Clock::now();
+      auto result = machine->call("main", args);
+      expect_fault(result, PlatformFault::kTimeout, {});
+      EXPECT_LT(Clock::now() - start, milliseconds(400) + kSlack);
+      server.frames = PausedChannel::kAll;
+      ASSERT_TRUE(machine->set_dispatch({}, nullptr));
+      auto read = machine->call_and_read("main", args, 0);
+      ASSERT_TRUE(read) << read.error().to_string();
+      EXPECT_EQ(test::floats(read->bytes), (std::vector<float>{63, 126}));
+    }
+  }
+  session->reset();
 }
 
 TEST(Deadlines, ASessionThatCannotSayItsLastWordsEndsSoon) {
