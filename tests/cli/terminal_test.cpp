@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <pty.h>
+#include <termios.h>
 
 #include "support/program.h"
 #include "support/terminal_screen.h"
@@ -39,6 +40,13 @@ TerminalRun run_on_terminal(const std::vector<std::string>& args, const Window& 
     for (const auto& [name, value] : window.environment) setenv(name.c_str(), value.c_str(), 1);
     execv(program.c_str(), argv.data());
     _exit(127);
+  }
+  // Ctrl-C drops what the terminal has not shown yet, in the middle of a sequence too, unless it is
+  // told otherwise.
+  termios settings = {};
+  if (tcgetattr(terminal, &settings) == 0) {
+    settings.c_lflag |= NOFLSH;
+    EXPECT_EQ(tcsetattr(terminal, TCSANOW, &settings), 0);
   }
   const auto start = std::chrono::steady_clock::now();
   bool sent = window.interrupt_after.empty();
