@@ -82,6 +82,7 @@ Result<std::unique_ptr<VirtualMachine>> VirtualMachine::create(
     Deadline deadline) noexcept {
   TAPML_ASSIGN(auto runner, KernelRunner::create(session, std::move(executable),
                                                  BeyondLimits::kRefusesAll, deadline));
+  // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): without these few bytes all ends
   std::unique_ptr<VirtualMachine> machine(new VirtualMachine);
   machine->state_ = std::make_unique<State>(session, std::move(runner));
   State& state = *machine->state_;

@@ -313,7 +313,8 @@ Result<Value> ClientMachine::run(std::string_view function, std::span<const Valu
   // Of what failed it is not known what was sent of it.
   anew_ = sink_ && !called;
   Result<Value> value = fail(Error());
-  if (!refused) {
+  const bool asked = refused.has_value();
+  if (!asked) {
     value = fail(std::move(refused).error());
   } else if (!called) {
     value = fail(std::move(called).error());
@@ -328,7 +329,7 @@ Result<Value> ClientMachine::run(std::string_view function, std::span<const Valu
   }
   // Where the other side says itself that it failed, there is nothing left of it.
   const bool failed_there = reply.answered() && reply.answer<wire::Failure>();
-  if (!value && refused && !failed_there) give_up(run);
+  if (!value && asked && !failed_there) give_up(run);
   if (!value && dispatcher_) session_.forget(wire::HandleKind::Buffer, run.lent, kMostNames);
   return value;
 }
