@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "rpc/transport/connect.h"
@@ -35,8 +36,8 @@ class SilentListener {
       address.sin_family = AF_INET;
       address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
       address.sin_port = htons(port_);
-      static_cast<void>(
-          ::connect(client.get(), reinterpret_cast<sockaddr*>(&address), sizeof address));
+      // Not at once, since it does not block.
+      std::ignore = ::connect(client.get(), reinterpret_cast<sockaddr*>(&address), sizeof address);
       waiting_.push_back(std::move(client));
     }
   }

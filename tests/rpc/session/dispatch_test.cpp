@@ -350,7 +350,7 @@ TEST_F(Dispatch, AClientThatGoesWhileTheMachineStands) {
   remote_.reset();
   x_ = y_ = {};
   there_.reset();
-  static_cast<void>(server_->join());
+  std::ignore = server_->join();
   EXPECT_EQ(device_->live_bytes(), 0);
 }
 
