@@ -70,8 +70,7 @@ ReadyModel make_ready(
     const ModelOptions& options,
     const std::function<void(const Tokenizer&, const ModelInterface&)>& before_compile);
 
-// The model's engine, its weights uploaded. With a place, the virtual machine is beside the device:
-// nothing can watch its calls.
+// The model's engine, its weights uploaded. With a place, the virtual machine is beside the device.
 std::unique_ptr<llm::Engine> make_engine(const ReadyModel& model);
 
 }  // namespace tapml::app

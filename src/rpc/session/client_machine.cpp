@@ -255,9 +255,9 @@ Result<Value> ClientMachine::take_result(const wire::Result& result, Run& run,
     if (made->Get(i) < 0) return fail(protocol_error("a buffer of less than no bytes"));
     const BufferId id{run.first + i};
     TAPML_TRY(session_.add_buffer(id, made->Get(i)));
-    std::shared_ptr<Storage>& storage = run.storages[run.first + i];
-    TAPML_ASSIGN(storage, Storage::adopt(session_, id, made->Get(i)));
+    TAPML_ASSIGN(auto storage, Storage::adopt(session_, id, made->Get(i)));
     storage->written();
+    run.storages[run.first + i] = std::move(storage);
   }
   auto storage_of = [&](uint64_t id) -> Result<std::shared_ptr<Storage>> {
     auto found = run.storages.find(id);
