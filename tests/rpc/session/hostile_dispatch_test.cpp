@@ -23,7 +23,8 @@ class DispatchingClient : public RawClient {
     open_machine(chain_program(native_blob()));
     for (const uint64_t buffer : {1, 2}) send(allocate(buffer, 8));
   }
-  auto call(uint64_t first = 100, uint32_t count = 10, std::vector<int32_t> sites = {0, 1, 2}) {
+  auto call(uint64_t first = 100, uint32_t count = 10,
+            const std::vector<int32_t>& sites = {0, 1, 2}) {
     return [=](FlatBufferBuilder& b) {
       const std::vector<int64_t> shape = {2};
       const uint8_t f32 = static_cast<uint8_t>(DType::kF32);
