@@ -90,7 +90,7 @@ void Engine::reset() { state_->own.clear(); }
 
 Status Engine::clear() {
   reset();
-  for (const Value& value : state_->pools) {
+  for (const Value& value : state_->pools()) {
     const Tensor& pool = *value.tensor();
     TAPML_TRY(state_->session.fill_zero(runtime::kDefaultStream,
                                         {pool.storage->buffer(), pool.offset}, pool.byte_size()));

@@ -11,8 +11,8 @@ namespace {
 constexpr const char* kPrepare = "prepare";  // of weights, once
 constexpr const char* kDraw = "draw";
 
-HostTensor int_tensor(Shape shape, std::span<const int32_t> values) {
-  return HostTensor::from(DType::kI32, std::move(shape), values);
+bool same_bytes(std::span<const std::byte> a, std::span<const int32_t> b) {
+  return std::ranges::equal(a, std::as_bytes(b));
 }
 
 }  // namespace
@@ -30,17 +30,20 @@ Status Engine::State::load(const std::map<std::string, HostTensor>& host_weights
   }
   TAPML_ASSIGN(std::vector<Tensor> tensors,
                runtime::upload_contents(session, contents, runtime::kDefaultStream, {}, in_place));
+  std::vector<Value> weights;
   for (Tensor& tensor : tensors) weights.emplace_back(std::move(tensor));
-  TAPML_TRY(prepare());
+  TAPML_TRY(prepare(weights));
+  args.resize(kInputs);
   for (int64_t i = 0; i < 2 * model.kv.layers; ++i) {
     TAPML_ASSIGN(Tensor pool, zero_pool(allocator.pages()));
-    pools.emplace_back(std::move(pool));
+    args.emplace_back(std::move(pool));
   }
+  args.insert(args.end(), weights.begin(), weights.end());
   return session.synchronize(runtime::kDefaultStream);
 }
 
 // What the executable computes of weights alone goes behind them in every call.
-Status Engine::State::prepare() {
+Status Engine::State::prepare(std::vector<Value>& weights) {
   if (!machine->executable().find_function(kPrepare)) return {};
   TAPML_ASSIGN(Value made, machine->call(kPrepare, weights));
   const runtime::ValueList* fields = made.tuple();
@@ -66,7 +69,7 @@ Status Engine::State::grow(int64_t needed, int64_t sequences) {
   if (needed <= allocator.pages()) return {};
   const int64_t target =
       std::max(needed, std::min(sequences * pages_for(capacity), 2 * allocator.pages()));
-  for (Value& value : pools) {
+  for (Value& value : pools()) {
     const Tensor& old = *value.tensor();
     TAPML_ASSIGN(Tensor pool, zero_pool(target));
     TAPML_TRY(session.copy(runtime::kDefaultStream, {old.storage->buffer(), old.offset},
@@ -104,6 +107,30 @@ Status Engine::State::check_tokens(const Sequence& sequence,
   return {};
 }
 
+Status Engine::State::set_input(size_t i, const Shape& shape, std::span<const int32_t> values) {
+  Input& input = inputs[i];
+  const Tensor* there = args[i].tensor();
+  const bool known = there && input.generation == session.generation() &&
+                     there->storage->version() == input.version;
+  if (known && there->shape == runtime::Extents(shape) && same_bytes(input.bytes, values))
+    return {};
+  const std::span<const std::byte> bytes = std::as_bytes(values);
+  if (!there || there->shape != runtime::Extents(shape)) {
+    args[i] = {};  // before there is another one
+    TAPML_ASSIGN(Tensor fresh, runtime::make_tensor(session, DType::kI32, shape));
+    args[i] = std::move(fresh);
+    there = args[i].tensor();
+  }
+  input.bytes.clear();
+  TAPML_TRY(
+      session.write(runtime::kDefaultStream, {there->storage->buffer(), there->offset}, bytes));
+  there->storage->written();
+  input.bytes.assign(bytes.begin(), bytes.end());
+  input.version = there->storage->version();
+  input.generation = session.generation();
+  return {};
+}
+
 Result<Tensor> Engine::State::step(const char* function, std::span<Sequence* const> sequences,
                                    std::span<const int32_t> tokens, bool read) {
   const auto batch = static_cast<int64_t>(sequences.size());
@@ -127,16 +154,9 @@ Result<Tensor> Engine::State::step(const char* function, std::span<Sequence* con
     // No token is there; a page of its own is at least one that exists.
     table.insert(table.end(), columns - pages.size(), pages.back());
   }
-  std::vector<Value> args;
-  args.reserve(3 + pools.size() + weights.size());
-  for (const HostTensor& input :
-       {int_tensor({batch, count}, tokens),
-        int_tensor({batch, static_cast<int64_t>(columns)}, table), int_tensor({batch}, lengths)}) {
-    TAPML_ASSIGN(Tensor tensor, runtime::upload(session, input));
-    args.emplace_back(std::move(tensor));
-  }
-  args.insert(args.end(), pools.begin(), pools.end());
-  args.insert(args.end(), weights.begin(), weights.end());
+  TAPML_TRY(set_input(0, {batch, count}, tokens));
+  TAPML_TRY(set_input(1, {batch, static_cast<int64_t>(columns)}, table));
+  TAPML_TRY(set_input(2, {batch}, lengths));
   Value result;
   // Far away, reading is one more wait: the logits come with the result.
   if (samples_there || !read) {
@@ -147,11 +167,11 @@ Result<Tensor> Engine::State::step(const char* function, std::span<Sequence* con
     read_bytes = std::move(both.bytes);
   }
   const runtime::ValueList* fields = result.tuple();
-  if (!fields || fields->size() != 1 + pools.size() || !fields->front().tensor()) {
+  if (!fields || fields->size() != 1 + pools().size() || !fields->front().tensor()) {
     return fail(
         internal_error("a model function returned something else than logits and pools", function));
   }
-  std::copy(fields->begin() + 1, fields->end(), pools.begin());
+  std::copy(fields->begin() + 1, fields->end(), pools().begin());
   for (Sequence* sequence : sequences) sequence->length += count;
   const Tensor& logits = *fields->front().tensor();
   if (!samples_there && read) {

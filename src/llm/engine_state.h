@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <vector>
 
 #include "base/clock.h"
@@ -61,12 +63,17 @@ struct Engine::State {
   int64_t pages_for(int64_t tokens) const {
     return (tokens + model.kv.page_size - 1) / model.kv.page_size;
   }
-  Status prepare();
+  Status prepare(std::vector<runtime::Value>& weights);
   Result<runtime::Tensor> zero_pool(int64_t pool_pages);
   // Makes the pools large enough for `pages`, at least twice as large as they were but for no more
   // than `sequences` full ones, so that a long context costs memory only when it is used.
   Status grow(int64_t pages, int64_t sequences);
   Status check_tokens(const Sequence& sequence, std::span<const int32_t> tokens) const;
+  std::span<runtime::Value> pools() {
+    return std::span(args).subspan(kInputs, 2 * static_cast<size_t>(model.kv.layers));
+  }
+  // Writes what differs from the call before, to the tensor of that call where it fits.
+  Status set_input(size_t i, const Shape& shape, std::span<const int32_t> values);
   // Runs prefill, decode or logits_all over tokens that were checked, as many behind each of the
   // sequences (`tokens` has them one after the other), and returns the logits. `read`: their bytes
   // will be wanted here.
@@ -95,7 +102,15 @@ struct Engine::State {
   int64_t capacity, prefill_chunk;
   PageAllocator allocator;
   Sequence own;
-  std::vector<runtime::Value> pools, weights;  // behind the weights what `prepare` made of them
+  // Of every call: its inputs, the pools, the weights, and what `prepare` made of these.
+  std::vector<runtime::Value> args;
+  static constexpr size_t kInputs = 3;  // tokens, page table, lengths
+  // What was written to an input last, and the tensor's version then.
+  struct Input {
+    std::vector<std::byte> bytes;
+    uint64_t version = 0, generation = 0;
+  };
+  std::array<Input, kInputs> inputs;
   SamplerOptions sampler;
   runtime::Value sampler_parameters, sampler_state;
   runtime::Tensor draw_parameters;  // with a temperature

@@ -52,6 +52,30 @@ Result<std::vector<uint64_t>> order_keys(std::span<const float> logits) {
   return keys;
 }
 
+// Of all floats: rising integers are rising numbers, NaN at both ends.
+int32_t rising_bits(float value) {
+  const auto bits = std::bit_cast<int32_t>(value);
+  return bits ^ static_cast<int32_t>(static_cast<uint32_t>(bits >> 31) >> 1);
+}
+
+// The first of the largest. Integers, so that the compiler makes vectors of them.
+Result<int32_t> likeliest_token(std::span<const float> logits) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const int32_t lowest = rising_bits(-kInfinity);
+  int32_t smallest = std::numeric_limits<int32_t>::max(), largest = lowest;
+  for (const float logit : logits) {
+    const int32_t bits = rising_bits(logit);
+    smallest = std::min(smallest, bits);
+    largest = std::max(largest, bits);
+  }
+  if (smallest < lowest || largest == lowest || largest >= rising_bits(kInfinity)) {
+    return fail(order_keys(logits).error());
+  }
+  // Its own inverse.
+  const float value = std::bit_cast<float>(rising_bits(std::bit_cast<float>(largest)));
+  return static_cast<int32_t>(std::ranges::find(logits, value) - logits.begin());
+}
+
 // The next number in [0, 1) of a generator.
 double draw_unit(HostTensor& state) {
   const auto values = state.mutable_values<int64_t>();
@@ -125,11 +149,9 @@ double exp_nonpositive(double x) {
 Result<int32_t> sample_token(std::span<const float> logits, const SamplerOptions& options,
                              HostTensor& state) {
   TAPML_TRY(check_sampler_options(options));
+  if (options.temperature == 0) return likeliest_token(logits);
   TAPML_ASSIGN(std::vector<uint64_t> keys, order_keys(logits));
   auto index_of = [](uint64_t key) { return static_cast<uint32_t>(key); };
-  if (options.temperature == 0) {
-    return static_cast<int32_t>(index_of(*std::min_element(keys.begin(), keys.end())));
-  }
   if (options.top_k > 0 && static_cast<uint64_t>(options.top_k) < keys.size()) {
     std::nth_element(keys.begin(), keys.begin() + options.top_k, keys.end());
     keys.resize(static_cast<size_t>(options.top_k));

@@ -1,5 +1,6 @@
 #include "runtime/value_check.h"
 
+#include <algorithm>
 #include <set>
 
 #include "abi/expected_text.h"
@@ -200,6 +201,20 @@ Status check_value(const VmFunction& function, const ValueCheck& check, const Va
 
 Error above_bound(const VmFunction& function, int32_t slot, int64_t value, int64_t most) {
   return tapml::above_bound(source_of(function, slot), function.name, value, most);
+}
+
+bool lives_on(const Value& value, const Session& session) noexcept {
+  if (const Tensor* tensor = value.tensor()) {
+    int64_t bytes = 0;
+    return tensor->storage && &tensor->storage->session() == &session && tensor->offset >= 0 &&
+           simple_byte_count(tensor->dtype, tensor->shape, bytes) &&
+           bytes <= tensor->storage->bytes() - tensor->offset;
+  }
+  if (const ValueList* fields = value.tuple()) {
+    return std::ranges::all_of(*fields,
+                               [&](const Value& field) { return lives_on(field, session); });
+  }
+  return !value.view();
 }
 
 Status check_home(const Value& value, const Session& session, const std::string& where) {

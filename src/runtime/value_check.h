@@ -15,7 +15,9 @@ Status check_value(const VmFunction& function, const ValueCheck& check, const Va
 // The variable in slot `slot` has a value above the most that it may be.
 Error above_bound(const VmFunction& function, int32_t slot, int64_t value, int64_t most);
 
-// Ok when every tensor in `value` lives on `session` and lies inside its storage.
+// Whether every tensor in `value` lives on `session` and lies inside its storage.
+bool lives_on(const Value& value, const Session& session) noexcept;
+// The same as a Status, for messages about `where`.
 Status check_home(const Value& value, const Session& session, const std::string& where);
 
 // For messages: "a tensor f32[2, 4]".

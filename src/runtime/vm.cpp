@@ -51,22 +51,6 @@ std::string name_list(const HostFunctions& functions) {
   return text.empty() ? "no function at all" : text;
 }
 
-// Whether every tensor in `value` lives on `session` and lies inside its storage.
-bool is_home(const Value& value, const Session& session) {
-  if (const Tensor* tensor = value.tensor()) {
-    int64_t bytes = 0;
-    return tensor->storage && &tensor->storage->session() == &session && tensor->offset >= 0 &&
-           simple_byte_count(tensor->dtype, tensor->shape, bytes) &&
-           bytes <= tensor->storage->bytes() - tensor->offset;
-  }
-  if (const ValueList* fields = value.tuple()) {
-    for (const Value& field : *fields) {
-      if (!is_home(field, session)) return false;
-    }
-  }
-  return true;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Machine>> Session::open_machine(std::shared_ptr<const Executable> executable,
@@ -124,7 +108,7 @@ Result<Value> VirtualMachine::call(std::string_view function, std::span<const Va
                            std::to_string(args.size())));
   }
   for (size_t i = 0; i < args.size(); ++i) {
-    if (is_home(args[i], session())) continue;
+    if (lives_on(args[i], session())) continue;
     TAPML_TRY(
         check_home(args[i], session(), "argument " + callee->params[i] + " of " + callee->name));
   }

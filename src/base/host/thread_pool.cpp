@@ -61,15 +61,19 @@ struct ThreadPool::State {
   }
 
   void wait_for_news(uint64_t seen) {
-    for (int i = 0; spin && i < kWorkerSpins; ++i) {
+    while (true) {
+      for (int i = 0; spin && i < kWorkerSpins; ++i) {
+        if (news(seen)) return;
+        pause_briefly();
+      }
+      std::unique_lock lock(mutex);
+      // Counted before the last look: a caller that opens a loop after that look sees the sleeper.
+      sleepers.fetch_add(1);
+      if (!news(seen)) wake.wait(lock);
+      sleepers.fetch_sub(1);
       if (news(seen)) return;
-      pause_briefly();
+      // Woken too late for a short loop. More will follow, whose callers are not to wake it again.
     }
-    std::unique_lock lock(mutex);
-    // Counted before the last look: a caller that opens a loop after that look sees the sleeper.
-    sleepers.fetch_add(1);
-    wake.wait(lock, [&] { return news(seen); });
-    sleepers.fetch_sub(1);
   }
 
   void worker_main() {

@@ -61,6 +61,7 @@ class ClientLink {
       return message_ ? message_->answer_as<Answer>() : nullptr;
     }
     size_t message_bytes() const { return head_.size(); }
+    uint64_t request() const { return request_; }  // its id
 
    private:
     friend class ClientLink;

@@ -1,6 +1,7 @@
 #include "rpc/session/client_machine.h"
 
 #include <algorithm>
+#include <cstring>
 #include <tuple>
 
 #include "exec/executable_file.h"
@@ -20,13 +21,14 @@ namespace {
 
 using Builder = flatbuffers::FlatBufferBuilder;
 
-void collect_storages(const Value& value, Storages& storages) {
-  if (const Tensor* tensor = value.tensor()) {
-    storages.emplace(static_cast<uint64_t>(tensor->storage->buffer()), tensor->storage);
-  }
-  if (const runtime::ValueList* fields = value.tuple()) {
-    for (const Value& field : *fields) collect_storages(field, storages);
-  }
+// Calls take(storage) for each tensor, until it returns true.
+template <class Take>
+bool for_each_storage(std::span<const Value> values, Take&& take) {
+  return std::ranges::any_of(values, [&](const Value& value) {
+    if (const Tensor* tensor = value.tensor()) return take(tensor->storage);
+    const runtime::ValueList* fields = value.tuple();
+    return fields && for_each_storage(*fields, take);
+  });
 }
 
 Result<uint64_t> name_of_storage(const std::shared_ptr<Storage>& storage) {
@@ -177,7 +179,7 @@ Result<runtime::Machine::Read> ClientMachine::call_and_read(std::string_view fun
                                " bytes of a tensor of " + std::to_string(tensor->byte_size())));
   }
   read.bytes = uninitialized_tensor(tensor->dtype, tensor->shape);
-  std::ranges::copy(tail, read.bytes.mutable_bytes().begin());
+  std::memcpy(read.bytes.mutable_bytes().data(), tail.data(), tail.size());
   return read;
 }
 
@@ -187,22 +189,48 @@ struct ClientMachine::Run {
   std::span<const Value> args;
   uint32_t read = 0;             // as of wire::Call
   uint64_t first = 0, lent = 0;  // names for results, and for what dispatched calls lie in
-  std::vector<std::string> held, dropped;  // of the capture
-  Storages storages;                       // by their names
+  std::vector<std::string> held, dropped;      // of the capture
+  ArgumentMemory memory;                       // of the call before; then of this one
+  std::vector<std::shared_ptr<Storage>> made;  // what results lie in, from `first` on
+  Storages storages;                           // of a call with a dispatch plan, by their names
 
   std::string argument(size_t i) const {
     return "argument " + std::to_string(i) + " of " + std::string(function);
   }
+  // What a result may lie in; null where the name is of nothing that the call has to do with.
+  std::shared_ptr<Storage> find_storage(uint64_t name) const;
 };
 
-Result<flatbuffers::Offset<wire::Call>> ClientMachine::put_call(Builder& builder,
-                                                                const Run& run) const {
+std::shared_ptr<Storage> ClientMachine::Run::find_storage(uint64_t name) const {
+  if (name >= first && name - first < made.size()) return made[name - first];
+  if (const auto found = storages.find(name); found != storages.end()) return found->second;
+  std::shared_ptr<Storage> storage;
+  for_each_storage(args, [&](const std::shared_ptr<Storage>& one) {
+    if (static_cast<uint64_t>(one->buffer()) != name) return false;
+    storage = one;
+    return true;
+  });
+  return storage;
+}
+
+Result<flatbuffers::Offset<wire::Call>> ClientMachine::put_call(Builder& builder, Run& run) const {
   std::vector<flatbuffers::Offset<wire::Value>> list;
+  list.reserve(run.args.size());
+  const uint64_t after = run.memory.request();
+  const NameOf name_of = name_of_storage;
+  flatbuffers::Offset<wire::Value> same;  // one for all of them
   for (size_t i = 0; i < run.args.size(); ++i) {
+    if (after != 0 && run.memory.has(i, run.args[i])) {
+      if (same.IsNull()) same = wire::CreateValue(builder, wire::ValueKind::Same);
+      list.push_back(same);
+      continue;
+    }
     TAPML_ASSIGN(const auto value,
-                 put_value(builder, run.args[i], name_of_storage, run.argument(i)));
+                 put_value(builder, run.args[i], name_of, [&] { return run.argument(i); }));
     list.push_back(value);
+    run.memory.keep(i, run.args[i], 0);
   }
+  run.memory.resize(run.args.size());
   const auto arguments = builder.CreateVector(list);
   const auto name = builder.CreateString(run.function.data(), run.function.size());
   flatbuffers::Offset<wire::Capture> capture;
@@ -217,7 +245,7 @@ Result<flatbuffers::Offset<wire::Call>> ClientMachine::put_call(Builder& builder
     dispatch = wire::CreateDispatch(builder, sites, run.lent, kMostNames);
   }
   return wire::CreateCall(builder, id_, name, arguments, run.first, kMostNames, false, run.read,
-                          capture, dispatch, timing_ != nullptr);
+                          capture, dispatch, timing_ != nullptr, after);
 }
 
 // What the sink has and has no more.
@@ -257,15 +285,14 @@ Result<Value> ClientMachine::take_result(const wire::Result& result, Run& run,
     TAPML_TRY(session_.add_buffer(id, made->Get(i)));
     TAPML_ASSIGN(auto storage, Storage::adopt(session_, id, made->Get(i)));
     storage->written();
-    run.storages[run.first + i] = std::move(storage);
+    run.made.push_back(std::move(storage));
   }
   auto storage_of = [&](uint64_t id) -> Result<std::shared_ptr<Storage>> {
-    auto found = run.storages.find(id);
-    if (found != run.storages.end()) return found->second;
+    if (auto storage = run.find_storage(id)) return storage;
     return fail(protocol_error("a result lies in a buffer that the call had not"));
   };
   CopyBudget copies(message_bytes);
-  return get_value(*result.value(), storage_of, copies);
+  return get_value(*result.value(), storage_of, copies, run.args);
 }
 
 Result<Value> ClientMachine::run(std::string_view function, std::span<const Value> args,
@@ -276,8 +303,14 @@ Result<Value> ClientMachine::run(std::string_view function, std::span<const Valu
   const runtime::TraceScope scope(log, runtime::TraceEvent::Kind::kWait, name);
   Run run{.function = function, .args = args, .read = read};
   for (size_t i = 0; i < args.size(); ++i) {
+    if (runtime::lives_on(args[i], session_)) continue;
     TAPML_TRY(runtime::check_home(args[i], session_, run.argument(i)));
-    collect_storages(args[i], run.storages);
+  }
+  if (dispatcher_) {
+    for_each_storage(args, [&](const std::shared_ptr<Storage>& storage) {
+      run.storages.emplace(static_cast<uint64_t>(storage->buffer()), storage);
+      return false;
+    });
   }
   if (stands_) {
     TAPML_TRY(abandon(deadline));
@@ -296,6 +329,9 @@ Result<Value> ClientMachine::run(std::string_view function, std::span<const Valu
       return take_times(message.answer_as_Timed());
     });
   }
+  const auto memory = session_.recalls() ? memories_.find(function) : memories_.end();
+  // Nothing is known of a call that does not go well, so that the next one says everything.
+  if (memory != memories_.end()) run.memory = std::exchange(memory->second, {});
   run.first = session_.new_handle(kMostNames);
   if (dispatcher_) run.lent = session_.new_handle(kMostNames);
   Status refused;
@@ -306,6 +342,7 @@ Result<Value> ClientMachine::run(std::string_view function, std::span<const Valu
     return {};
   };
   Status called = session_.link().call(request, reply, deadline, interrupt_);
+  run.memory.called_by(reply.request());
   if (called && dispatcher_) {
     DispatchedCalls calls(session_, sites_, *dispatcher_, run.lent, run.storages);
     called = resume(calls, reply, deadline);
@@ -325,7 +362,17 @@ Result<Value> ClientMachine::run(std::string_view function, std::span<const Valu
   }
   // What the functions write is not known here, unless it is said.
   if (!value || !dispatcher_) {
-    for (auto& [id, storage] : run.storages) storage->written();
+    for_each_storage(args, [](const std::shared_ptr<Storage>& storage) {
+      storage->written();
+      return false;
+    });
+  }
+  if (value && session_.recalls()) {
+    if (memory != memories_.end()) {
+      memory->second = std::move(run.memory);
+    } else {
+      memories_.emplace(function, std::move(run.memory));
+    }
   }
   // Where the other side says itself that it failed, there is nothing left of it.
   const bool failed_there = reply.answered() && reply.answer<wire::Failure>();

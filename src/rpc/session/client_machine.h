@@ -1,6 +1,9 @@
 // A machine beside a remote device.
 #pragma once
 
+#include <map>
+
+#include "rpc/session/argument_memory.h"
 #include "rpc/session/client_dispatch.h"
 #include "runtime/capture.h"
 #include "runtime/machine.h"
@@ -41,7 +44,7 @@ class ClientMachine final : public runtime::Machine {
                              const runtime::Deadline& deadline) noexcept;
   struct Run;
   Result<flatbuffers::Offset<wire::Call>> put_call(flatbuffers::FlatBufferBuilder& builder,
-                                                   const Run& run) const;
+                                                   Run& run) const;
   Status begin_capture(Run& run) const;
   Result<runtime::Value> take_result(const wire::Result& result, Run& run, size_t message_bytes);
   // Where nobody waits for it any more, or what came of it is of no use.
@@ -64,6 +67,7 @@ class ClientMachine final : public runtime::Machine {
   int64_t ahead_ = 0;  // nanoseconds of the other side's clock
   runtime::DispatchPlan dispatched_;
   runtime::Dispatcher* dispatcher_ = nullptr;
+  std::map<std::string, ArgumentMemory, std::less<>> memories_;  // of functions that went well
   bool stands_ = false;  // perhaps: the other side has not been told that nobody waits
 };
 

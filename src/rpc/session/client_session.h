@@ -38,6 +38,7 @@ class ClientSession final : public RemoteSession {
     constexpr uint64_t kBoth = kCapabilityTiming | kCapabilityTrace;  // on this side's clock
     return (peer_.capabilities & kBoth) == kBoth;
   }
+  bool recalls() const { return (peer_.capabilities & kCapabilityRecall) != 0; }
   bool dispatches() const { return (peer_.capabilities & kCapabilityDispatch) != 0; }
 
   Status allocate(runtime::BufferId id, int64_t bytes,

@@ -166,7 +166,7 @@ Status ServerCore::greet(const wire::Hello& hello) noexcept {
   flatbuffers::Offset<wire::Device> device;
   if (options_.open_contents && !hello.status()) contents_ = options_.open_contents();
   capabilities_ = kCapabilityMachine | kCapabilityTrace | kCapabilityCapture | kCapabilityDispatch |
-                  kCapabilityTiming;
+                  kCapabilityTiming | kCapabilityRecall;
   if (packer_.present()) capabilities_ |= kCapabilityZstd;
   if (contents_) capabilities_ |= kCapabilityContent;
   capabilities_ &= hello.capabilities();
@@ -259,10 +259,7 @@ Status ServerCore::run(const wire::Requests& frame) noexcept {
     if (stands && !last) {
       return fail(protocol_error("a request that may go on later is not the last of its frame"));
     }
-    if (i > 0 && options_.activity) {  // each request of a frame has its own time
-      options_.activity(false);
-      options_.activity(true);
-    }
+    if (i > 0 && options_.activity) options_.activity(true);  // each has its own time
     TAPML_TRY(run(++requests_, request));
   }
   return {};

@@ -9,9 +9,11 @@
 #include <unordered_set>
 #include <vector>
 
+#include "rpc/session/argument_memory.h"
 #include "rpc/session/condition.h"
 #include "rpc/session/server_link.h"
 #include "rpc/session/server_session.h"
+#include "rpc/session/storage_names.h"
 #include "rpc/session/wire.h"
 #include "runtime/capture.h"
 #include "runtime/local_session.h"
@@ -54,10 +56,9 @@ class ServerCore {
   };
   struct ServedMachine {
     std::unique_ptr<runtime::VirtualMachine> machine;
-    std::unique_ptr<Capture, CaptureDeleter> capture;  // what the client has captured of it
+    std::unique_ptr<Capture, CaptureDeleter> capture;          // what the client has captured of it
+    std::unordered_map<std::string, ArgumentMemory> memories;  // of its functions
   };
-
-  using NamesOfStorages = std::unordered_map<const runtime::Storage*, uint64_t>;
   // Handles of one kind in use, with the error of those that could not be made.
   using Names = std::unordered_map<uint64_t, std::optional<Error>>;
 
@@ -101,6 +102,11 @@ class ServerCore {
   Result<bool> handle(const wire::WriteContent& request) noexcept;
   Status read(uint64_t id, const wire::Read& request) noexcept;
   Status call(ServedCall& call, const wire::Call& request) noexcept;
+  // Those of the request, and the names of what they lie in.
+  Result<std::vector<runtime::Value>> take_arguments(const wire::Call& request,
+                                                     ServedMachine& served, uint64_t id,
+                                                     const std::string& function,
+                                                     StorageNames& names) noexcept;
   Status resume(uint64_t id, const wire::Resume& request) noexcept;
   // Serves requests until one of them goes on with the call. Its error is the run's.
   Status stand(ServedCall& call) noexcept;

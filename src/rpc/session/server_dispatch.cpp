@@ -1,5 +1,7 @@
 #include "rpc/session/server_dispatch.h"
 
+#include <unordered_set>
+
 #include "rpc/session/wire_value.h"
 
 namespace tapml::rpc {
@@ -13,7 +15,9 @@ Status ServerCore::Dispatch::begin(const wire::Dispatch& request) noexcept {
     plan.sites.assign(request.sites()->begin(), request.sites()->end());
   }
   TAPML_ASSIGN(sites_, runtime::dispatched_sites(machine_.executable(), plan));
-  for (const auto& [storage, name] : names_) {
+  std::unordered_set<const Storage*> seen;
+  for (const auto& [storage, name] : names_.entries()) {
+    if (!seen.insert(storage).second) continue;
     TAPML_ASSIGN(auto owner, core_.buffer(name));
     const uint64_t version = owner->version();
     known_.push_back({std::move(owner), name, version});
@@ -24,7 +28,7 @@ Status ServerCore::Dispatch::begin(const wire::Dispatch& request) noexcept {
 // The client gets to know a storage of the machine's own with the first call that lies in it.
 Result<uint64_t> ServerCore::Dispatch::name_of(const std::shared_ptr<Storage>& storage,
                                                std::vector<int64_t>& sizes) {
-  if (const auto found = names_.find(storage.get()); found != names_.end()) return found->second;
+  if (const auto known = names_.find(storage.get())) return *known;
   if (named_ >= count_) {
     return fail(
         platform_error(PlatformFault::kLimit, "dispatched calls lie in more buffers than the " +
@@ -36,7 +40,7 @@ Result<uint64_t> ServerCore::Dispatch::name_of(const std::shared_ptr<Storage>& s
   ++core_.handles_;
   core_.buffers_[name] = storage;
   ++named_;
-  names_.emplace(storage.get(), name);
+  names_.add(storage.get(), name);
   known_.push_back({storage, name, storage->version()});
   sizes.push_back(storage->bytes());
   return name;
@@ -60,9 +64,10 @@ Status ServerCore::Dispatch::call(const runtime::CallSite& site, runtime::Argume
   const NameOf name = [&](const std::shared_ptr<Storage>& storage) {
     return name_of(storage, sizes);
   };
+  const Where where = [&] { return "kernel " + site.kernel->name; };
   std::vector<flatbuffers::Offset<wire::Value>> list;
   for (size_t i = 0; i < args.size(); ++i) {
-    auto value = put_value(builder, args[i], name, "kernel " + site.kernel->name);
+    auto value = put_value(builder, args[i], name, where);
     if (!value) {
       builder.Clear();
       return fail(std::move(value).error());

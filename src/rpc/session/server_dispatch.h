@@ -15,7 +15,7 @@ class ServerCore::Dispatch final : public runtime::Dispatcher {
   // `names`: those of the storages of the run's arguments; names of others that dispatched calls
   // lie in are added.
   Dispatch(ServerCore& core, runtime::VirtualMachine& machine, const wire::Dispatch& request,
-           NamesOfStorages& names)
+           StorageNames& names)
       : core_(core),
         machine_(machine),
         first_(request.first()),
@@ -43,7 +43,7 @@ class ServerCore::Dispatch final : public runtime::Dispatcher {
   runtime::VirtualMachine& machine_;
   const uint64_t first_;
   const uint32_t count_;
-  NamesOfStorages& names_;
+  StorageNames& names_;
   std::vector<bool> sites_;
   std::vector<Known> known_;
   uint32_t named_ = 0;

@@ -266,6 +266,43 @@ Status ServerCore::handle(const wire::OpenMachine& request) noexcept {
   return {};
 }
 
+Result<std::vector<runtime::Value>> ServerCore::take_arguments(const wire::Call& request,
+                                                               ServedMachine& served, uint64_t id,
+                                                               const std::string& function,
+                                                               StorageNames& names) noexcept {
+  const size_t count = request.arguments() ? request.arguments()->size() : 0;
+  // Of a function that there is: a client may call what it likes.
+  const bool recalls = (capabilities_ & kCapabilityRecall) != 0 &&
+                       served.machine->executable().find_function(function);
+  ArgumentMemory none;
+  ArgumentMemory& memory = recalls ? served.memories[function] : none;
+  if (request.after() == 0 || request.after() != memory.request()) memory.clear();
+  memory.called_by(0);  // until it is known to be whole
+  uint64_t named = 0;
+  const StorageOf storage_of = [&](uint64_t name) -> Result<std::shared_ptr<Storage>> {
+    TAPML_ASSIGN(auto storage, buffer(name));
+    names.add(storage.get(), named = name);
+    return storage;
+  };
+  std::vector<runtime::Value> args;
+  args.reserve(count);
+  names.reserve(count);
+  for (flatbuffers::uoffset_t i = 0; i < count; ++i) {
+    const wire::Value& value = *request.arguments()->Get(i);
+    if (value.kind() == wire::ValueKind::Same) {
+      TAPML_ASSIGN(const uint64_t name, memory.recall(i, args));
+      names.add(args.back().tensor()->storage.get(), name);
+      continue;
+    }
+    TAPML_ASSIGN(runtime::Value argument, get_value(value, storage_of, copies_));
+    if (recalls) memory.keep(i, argument, named);
+    args.push_back(std::move(argument));
+  }
+  memory.resize(count);
+  memory.called_by(id);
+  return args;
+}
+
 // Answers where it goes well.
 Status ServerCore::call(ServedCall& call, const wire::Call& request) noexcept {
   if (request.cancelled()) {
@@ -282,20 +319,10 @@ Status ServerCore::call(ServedCall& call, const wire::Call& request) noexcept {
   // While the call stands the client may release it.
   const std::shared_ptr<ServedMachine> served = found->second;
   runtime::VirtualMachine& machine = *served->machine;
-  std::vector<runtime::Value> args;
-  // The client's names of the storages that the result may lie in.
-  NamesOfStorages known_storages;
-  auto storage_of = [&](uint64_t name) -> Result<std::shared_ptr<Storage>> {
-    TAPML_ASSIGN(auto storage, buffer(name));
-    known_storages.emplace(storage.get(), name);
-    return storage;
-  };
-  for (flatbuffers::uoffset_t i = 0; request.arguments() && i < request.arguments()->size(); ++i) {
-    TAPML_ASSIGN(runtime::Value value,
-                 get_value(*request.arguments()->Get(i), storage_of, copies_));
-    args.push_back(std::move(value));
-  }
   const std::string function = text_of(request.function(), copies_);
+  StorageNames known_storages;
+  TAPML_ASSIGN(const std::vector<runtime::Value> args,
+               take_arguments(request, *served, call.request, function, known_storages));
   if (options_.recent && function != last_call_) note("calls of " + (last_call_ = function));
   std::optional<Dispatch> dispatch;
   if (request.dispatch()) {
@@ -328,19 +355,22 @@ Status ServerCore::call(ServedCall& call, const wire::Call& request) noexcept {
   }
   std::vector<std::shared_ptr<Storage>> made;
   auto name_of = [&](const std::shared_ptr<Storage>& storage) -> Result<uint64_t> {
-    auto [entry, fresh] = known_storages.emplace(storage.get(), request.first() + made.size());
-    if (fresh) {
-      if (made.size() >= request.count()) {
-        return fail(platform_error(PlatformFault::kLimit,
-                                   "the result lies in more buffers than the " +
-                                       std::to_string(request.count()) + " that may be made"));
-      }
-      TAPML_TRY(check_new(HandleKind::Buffer, entry->second));
-      made.push_back(storage);
+    if (const auto known = known_storages.find(storage.get())) return *known;
+    const uint64_t name = request.first() + made.size();
+    if (made.size() >= request.count()) {
+      return fail(platform_error(PlatformFault::kLimit,
+                                 "the result lies in more buffers than the " +
+                                     std::to_string(request.count()) + " that may be made"));
     }
-    return entry->second;
+    TAPML_TRY(check_new(HandleKind::Buffer, name));
+    known_storages.add(storage.get(), name);
+    made.push_back(storage);
+    return name;
   };
-  auto value = put_value(builder_, *result, name_of, "the result of " + function);
+  const bool recalls = (capabilities_ & kCapabilityRecall) != 0;
+  auto value = put_value(
+      builder_, *result, name_of, [&] { return "the result of " + function; },
+      recalls ? std::span(args) : std::span<const runtime::Value>());
   if (!value) {
     builder_.Clear();
     return fail(std::move(value).error());

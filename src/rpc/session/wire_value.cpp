@@ -1,6 +1,7 @@
 #include "rpc/session/wire_value.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "tensor/host_tensor.h"
@@ -19,16 +20,24 @@ constexpr int kMaxNesting = 48;
 static_assert(kMaxNesting + 8 < kMaxDepth);
 // Dimensions of a tensor or a shape.
 constexpr size_t kMaxIntegers = 1 << 16;
+// And of one that is said to be an argument: a copy of it takes no memory of its own.
+constexpr size_t kMostRecalled = runtime::Extents::kInline;
+// Arguments that are looked at for one.
+constexpr size_t kLook = 256;
+
+bool same_tensor(const Tensor& a, const Tensor& b) {
+  return a.storage == b.storage && a.offset == b.offset && a.dtype == b.dtype && a.shape == b.shape;
+}
 
 class ValueWriter {
  public:
-  ValueWriter(flatbuffers::FlatBufferBuilder& builder, const NameOf& name_of,
-              const std::string& where)
-      : builder_(builder), name_of_(name_of), where_(where) {}
+  ValueWriter(flatbuffers::FlatBufferBuilder& builder, const NameOf& name_of, const Where& where,
+              std::span<const Value> arguments)
+      : builder_(builder), name_of_(name_of), where_(where), arguments_(arguments) {}
 
   Result<flatbuffers::Offset<wire::Value>> write(const Value& value, int depth) {
     if (depth > kMaxNesting) {
-      return fail(user_error("a value is nested too deep for a remote machine", where_,
+      return fail(user_error("a value is nested too deep for a remote machine", where_(),
                              "at most " + std::to_string(kMaxNesting) + " levels of tuples"));
     }
     if (const Tensor* tensor = value.tensor()) return write(*tensor);
@@ -57,20 +66,39 @@ class ValueWriter {
     return fail(user_error(
         "only tensors, shapes, scalars and tuples travel to and from a remote "
         "machine",
-        where_, "one of these", value.closure() ? "a function value" : "something else"));
+        where_(), "one of these", value.closure() ? "a function value" : "something else"));
   }
 
  private:
   Result<flatbuffers::Offset<wire::Value>> write(const Tensor& tensor) {
+    if (const auto place = find_argument(tensor)) {
+      return wire::CreateValue(builder_, wire::ValueKind::Argument, 0, 0,
+                               static_cast<int64_t>(*place));
+    }
     TAPML_ASSIGN(const uint64_t name, name_of_(tensor.storage));
     const auto dims = builder_.CreateVector(tensor.shape.data(), tensor.shape.size());
     return wire::CreateValue(builder_, wire::ValueKind::Tensor, static_cast<uint8_t>(tensor.dtype),
                              name, tensor.offset, dims);
   }
 
+  // Results are in the order of the arguments as a rule, so that the next one is looked at first.
+  std::optional<size_t> find_argument(const Tensor& tensor) {
+    if (tensor.shape.size() > kMostRecalled) return {};
+    for (size_t i = 0; i < std::min(arguments_.size(), kLook); ++i) {
+      const size_t place = (next_ + i) % arguments_.size();
+      const Tensor* argument = arguments_[place].tensor();
+      if (!argument || !same_tensor(*argument, tensor)) continue;
+      next_ = place + 1;
+      return place;
+    }
+    return {};
+  }
+
   flatbuffers::FlatBufferBuilder& builder_;
   const NameOf& name_of_;
-  const std::string& where_;
+  const Where& where_;
+  const std::span<const Value> arguments_;
+  size_t next_ = 0;
 };
 
 Result<DType> dtype_of_wire(uint8_t number) {
@@ -100,7 +128,7 @@ Result<Tensor> tensor_of_wire(const wire::Value& value, std::span<const int64_t>
 }
 
 Result<Value> value_of_wire(const wire::Value& value, const StorageOf& storage_of,
-                            CopyBudget& copies, int depth) {
+                            CopyBudget& copies, std::span<const Value> arguments, int depth) {
   if (depth > kMaxNesting) return fail(protocol_error("a value is nested too deep"));
   std::vector<int64_t> integers;
   if (value.integers()) {
@@ -131,8 +159,8 @@ Result<Value> value_of_wire(const wire::Value& value, const StorageOf& storage_o
     case wire::ValueKind::Tuple: {
       auto list = std::make_shared<ValueList>();
       for (flatbuffers::uoffset_t i = 0; value.fields() && i < value.fields()->size(); ++i) {
-        TAPML_ASSIGN(Value field,
-                     value_of_wire(*value.fields()->Get(i), storage_of, copies, depth + 1));
+        TAPML_ASSIGN(Value field, value_of_wire(*value.fields()->Get(i), storage_of, copies,
+                                                arguments, depth + 1));
         if (const ValueList* inner = field.tuple()) {
           list->nesting = std::max(list->nesting, inner->nesting + 1);
         }
@@ -142,6 +170,17 @@ Result<Value> value_of_wire(const wire::Value& value, const StorageOf& storage_o
       tuple.data = std::shared_ptr<const ValueList>(std::move(list));
       return tuple;
     }
+    case wire::ValueKind::Argument: {
+      const auto place = static_cast<uint64_t>(value.offset());
+      const Tensor* tensor = place < arguments.size() ? arguments[place].tensor() : nullptr;
+      if (!tensor || tensor->shape.size() > kMostRecalled) {
+        return fail(
+            protocol_error("a part of a result is said to be an argument that is no tensor"));
+      }
+      return arguments[place];
+    }
+    case wire::ValueKind::Same:
+      return fail(protocol_error("something other than an argument is said to be what it was"));
   }
   return fail(protocol_error("a value of an unknown kind"));
 }
@@ -150,12 +189,14 @@ Result<Value> value_of_wire(const wire::Value& value, const StorageOf& storage_o
 
 Result<flatbuffers::Offset<wire::Value>> put_value(flatbuffers::FlatBufferBuilder& builder,
                                                    const Value& value, const NameOf& name_of,
-                                                   const std::string& where) {
-  return ValueWriter(builder, name_of, where).write(value, 0);
+                                                   const Where& where,
+                                                   std::span<const Value> arguments) {
+  return ValueWriter(builder, name_of, where, arguments).write(value, 0);
 }
 
-Result<Value> get_value(const wire::Value& value, const StorageOf& storage_of, CopyBudget& copies) {
-  return value_of_wire(value, storage_of, copies, 0);
+Result<Value> get_value(const wire::Value& value, const StorageOf& storage_of, CopyBudget& copies,
+                        std::span<const Value> arguments) {
+  return value_of_wire(value, storage_of, copies, arguments, 0);
 }
 
 }  // namespace tapml::rpc
