@@ -50,7 +50,7 @@ class Answers final : public rpc::Channel {
                      wire::CreateWelcome(b, 1,
                                          rpc::kCapabilityMachine | rpc::kCapabilityTrace |
                                              rpc::kCapabilityCapture | rpc::kCapabilityDispatch |
-                                             rpc::kCapabilityTiming,
+                                             rpc::kCapabilityTiming | rpc::kCapabilityRecall,
                                          rpc::put_device(b, {}), 1 << 20, 1 << 20)));
     } else if (pinged_) {
       pinged_ = false;
@@ -83,7 +83,7 @@ class Answers final : public rpc::Channel {
     return b == 255 ? INT64_MAX : b == 254 ? INT64_MIN : b == 253 ? -1 : b;
   }
   flatbuffers::Offset<wire::Value> value(FlatBufferBuilder& b, int depth) {
-    const auto kind = static_cast<wire::ValueKind>(byte() % 6);
+    const auto kind = static_cast<wire::ValueKind>(byte() % 8);
     std::vector<int64_t> integers(byte() % 4);
     for (int64_t& integer : integers) integer = number();
     std::vector<flatbuffers::Offset<wire::Value>> fields;

@@ -177,7 +177,7 @@ const std::vector<std::byte>& small_executable() {
 }
 
 flatbuffers::Offset<wire::Value> draw_value(FlatBufferBuilder& builder, Input& in, int depth) {
-  const auto kind = static_cast<wire::ValueKind>(in.byte() % 6);
+  const auto kind = static_cast<wire::ValueKind>(in.byte() % 8);
   std::vector<int64_t> integers(in.byte() % 4);
   for (int64_t& integer : integers) integer = in.number();
   std::vector<flatbuffers::Offset<wire::Value>> fields;
@@ -215,7 +215,8 @@ class Builder {
     add(wire::CreateHelloDirect(builder_, "", 1, 1,
                                 rpc::kCapabilityMachine | rpc::kCapabilityContent |
                                     rpc::kCapabilityTrace | rpc::kCapabilityCapture |
-                                    rpc::kCapabilityDispatch | rpc::kCapabilityTiming,
+                                    rpc::kCapabilityDispatch | rpc::kCapabilityTiming |
+                                    rpc::kCapabilityRecall,
                                 "null"));
     flush();
   }
@@ -232,6 +233,7 @@ class Builder {
   std::vector<std::byte> payload_;
   std::vector<Frame> frames_;
   uint64_t sent_ = 0;
+  uint64_t called_ = 0;   // the last call
   int64_t timeout_ = -1;  // of the requests of a step
 };
 
@@ -254,7 +256,8 @@ void Builder::step() {
       if (drawn == 255) sites = {static_cast<int32_t>(o)};
       const auto dispatch = wire::CreateDispatchDirect(b, &sites, j, static_cast<uint32_t>(o));
       add(wire::CreateCallDirect(b, h, "twice", &arguments, j, static_cast<uint32_t>(o), false, 0,
-                                 0, dispatch, drawn % 2 == 0));
+                                 0, dispatch, drawn % 2 == 0, called_));
+      called_ = sent_ + requests_.size();
     }
     return flush();
   }
@@ -321,8 +324,10 @@ void Builder::step() {
         const auto hash = hash_of(o);
         capture = wire::CreateCaptureDirect(b, (m & 16) == 0, &kernels, n, &hash, &hash);
       }
-      return add(wire::CreateCallDirect(b, h, n % 2 ? "pair" : "main", &arguments, j,
-                                        static_cast<uint32_t>(o), false, 0, capture));
+      add(wire::CreateCallDirect(b, h, n % 2 ? "pair" : "main", &arguments, j,
+                                 static_cast<uint32_t>(o), false, 0, capture, 0, false, called_));
+      called_ = sent_ + requests_.size();
+      return;
     }
     case 19: {
       const auto hash = hash_of(n);
