@@ -121,6 +121,9 @@ TEST(Sampler, TemperatureZeroTakesTheFirstLargest) {
   EXPECT_EQ(draw({-1, 2, 0.5f, 2}, {}, state), 1);
   EXPECT_EQ(draw({-kInfinity, -3, -kInfinity}, {.top_p = 0.1, .top_k = 2}, state), 1);
   EXPECT_EQ(draw({-1, -0.0f, 0.0f}, {}, state), 1);
+  EXPECT_EQ(draw({-1, 0.0f, -0.0f}, {}, state), 1);
+  EXPECT_EQ(draw({-0.0f, -1e-45f}, {}, state), 0);
+  EXPECT_EQ(draw({-3e38f, -2e38f, -kInfinity}, {}, state), 1);
   EXPECT_EQ(draw({5}, {}, state), 0);
   EXPECT_EQ(state.values<int64_t>()[1], 0) << "nothing is drawn";
 }
@@ -211,6 +214,8 @@ TEST(Sampler, RefusesLogitsThatNothingCanBeDrawnFrom) {
   };
   refuses({}, {"no token can be drawn", "no logits"});
   refuses({1, NAN, 2}, {"not numbers", "logit 1", "NaN", "tapml migrate"});
+  refuses({1, -NAN, 2}, {"not numbers", "logit 1", "NaN"});
+  refuses({NAN, kInfinity}, {"not numbers", "logit 0", "NaN"});
   refuses({1, 2, kInfinity}, {"not finite", "logit 2", "+infinity"});
   refuses({-kInfinity, -kInfinity}, {"no token can be drawn", "-infinity everywhere"});
 }
