@@ -259,7 +259,10 @@ Status ServerCore::run(const wire::Requests& frame) noexcept {
     if (stands && !last) {
       return fail(protocol_error("a request that may go on later is not the last of its frame"));
     }
-    if (i > 0 && options_.activity) options_.activity(true);  // each has its own time
+    if (i > 0 && options_.activity) {  // each request of a frame has its own time
+      options_.activity(false);
+      options_.activity(true);
+    }
     TAPML_TRY(run(++requests_, request));
   }
   return {};
