@@ -93,6 +93,8 @@ class Device {
   }
   virtual Result<std::shared_ptr<DeviceModule>> load(const ModuleBlob& blob) noexcept = 0;
   virtual Result<std::unique_ptr<DeviceQueue>> create_queue() noexcept = 0;
+  // Nothing is launched for a while: threads that stay awake for more may sleep.
+  virtual void rest() noexcept {}
 };
 
 }  // namespace tapml::runtime

@@ -20,6 +20,8 @@ constexpr int64_t kRangesPerThread = 4;
 // About 50 microseconds: longer than the gap between two kernels, shorter than anyone notices.
 constexpr int kWorkerSpins = 1500;
 constexpr int kCallerSpins = 4000;
+// About 2 microseconds: the thread that opens the loops may have been put on the same core.
+constexpr int kSpinsToYield = 64;
 
 // `ticket` packs what workers need to join a loop in one atomic step: the loop's number, whether it
 // still takes workers, and how many are inside.
@@ -40,7 +42,7 @@ struct ThreadPool::State {
   alignas(64) std::atomic<uint64_t> ticket{0};
   alignas(64) std::atomic<bool> busy{false};  // a caller owns the loop fields
   std::atomic<int> sleepers{0};
-  std::atomic<bool> stop{false};
+  std::atomic<bool> stop{false}, resting{false};
   bool spin = true;
   std::mutex mutex;
   std::condition_variable wake;
@@ -64,6 +66,8 @@ struct ThreadPool::State {
     while (true) {
       for (int i = 0; spin && i < kWorkerSpins; ++i) {
         if (news(seen)) return;
+        if (resting.load(std::memory_order_relaxed)) break;
+        if (i % kSpinsToYield == kSpinsToYield - 1) std::this_thread::yield();
         pause_briefly();
       }
       std::unique_lock lock(mutex);
@@ -121,6 +125,10 @@ ThreadPool::~ThreadPool() {
   for (std::thread& worker : state_->workers) worker.join();
 }
 
+void ThreadPool::rest() noexcept {
+  if (state_) state_->resting.store(true, std::memory_order_relaxed);
+}
+
 void ThreadPool::run(int64_t extent, int64_t grain, void* context, RangeCall call) {
   if (extent <= 0) return;
   int64_t range = std::max<int64_t>(
@@ -130,6 +138,7 @@ void ThreadPool::run(int64_t extent, int64_t grain, void* context, RangeCall cal
     return;
   }
   State& state = *state_;
+  state.resting.store(false, std::memory_order_relaxed);
   state.call = call;
   state.context = context;
   state.extent = extent;

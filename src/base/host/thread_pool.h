@@ -32,6 +32,10 @@ class ThreadPool {
         });
   }
 
+  // No loop follows at once: workers sleep until there is one, so that whoever is about to be woken
+  // finds a core.
+  void rest() noexcept;
+
   // Cores that this process may run on (affinity respected), at least 1.
   static int available_cores();
 

@@ -168,6 +168,8 @@ Result<std::unique_ptr<DeviceQueue>> CpuDevice::create_queue() noexcept {
   return inline_queue(std::make_unique<PoolShares>(state_->pool));
 }
 
+void CpuDevice::rest() noexcept { state_->pool->rest(); }
+
 std::shared_ptr<DeviceMemory> wrap_host_memory(std::byte* data, int64_t size,
                                                std::shared_ptr<const void> owner) {
   return std::make_shared<WrappedMemory>(data, size, std::move(owner));

@@ -24,6 +24,7 @@ class LimitedDevice final : public runtime::Device {
   Result<std::unique_ptr<runtime::DeviceQueue>> create_queue() noexcept override {
     return device_->create_queue();
   }
+  void rest() noexcept override { device_->rest(); }
 
  private:
   std::shared_ptr<runtime::Device> device_;

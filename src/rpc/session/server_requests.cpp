@@ -384,6 +384,8 @@ Status ServerCore::call(ServedCall& call, const wire::Call& request) noexcept {
   }
   std::vector<wire::Written> written;
   if (dispatch) written = dispatch->written();
+  // On the same machine the client wants a core once it is answered.
+  session_->device().rest();
   std::ignore = reply(call.request,
                       wire::CreateResult(builder_, *value, builder_.CreateVector(sizes),
                                          builder_.CreateVectorOfStructs(written)),

@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <optional>
 
 #include "rpc/transport/vigil.h"
 
@@ -51,21 +52,24 @@ class FileStream final : public ByteStream {
   }
 
   Result<size_t> read_some(std::span<std::byte> to, runtime::Deadline deadline) noexcept override {
-    bool stayed_awake = false;
+    std::optional<Vigil::Clock::time_point> began;  // to wait
     while (true) {
       if (closed_) return fail(lost("was closed"));
       // Without a deadline a socket sleeps in one system call; shutdown() ends it.
-      const bool sleeps = stayed_awake && !deadline;
+      const bool sleeps = began && !deadline;
       const ssize_t count = in_is_socket_
                                 ? ::recv(in_.get(), to.data(), to.size(), sleeps ? 0 : MSG_DONTWAIT)
                                 : ::read(in_.get(), to.data(), to.size());
-      if (count >= 0) return static_cast<size_t>(count);
+      if (count >= 0) {
+        if (began) vigil_.waited(Vigil::Clock::now() - *began);
+        return static_cast<size_t>(count);
+      }
       if (errno == EINTR) continue;
       if (errno != EAGAIN && errno != EWOULDBLOCK) {
         return fail(lost("failed: " + errno_text(errno)));
       }
-      if (!stayed_awake) {
-        stayed_awake = true;
+      if (!began) {
+        began = Vigil::Clock::now();
         const bool came = vigil_.keep(deadline, [&] {
           pollfd file = {in_.get(), POLLIN, 0};
           return ::poll(&file, 1, 0) > 0;

@@ -11,34 +11,37 @@
 namespace tapml::rpc {
 
 // A thread that sleeps is woken late, above all on a virtual machine, whose processor has to come
-// back first. Whether it is worth it to stay awake, the last times tell: each that was long makes
-// more waits go without, since whoever computes meanwhile may want the processor. For one thread at
-// a time.
+// back first. Whether it is worth it to stay awake, the last waits tell: while some of them are
+// long, whoever computes meanwhile may want the processor. For one thread at a time.
 class Vigil {
  public:
-  // Looks again and again for a moment, where there is as much time; whether `look` returned true.
+  using Clock = std::chrono::steady_clock;
+
+  // Looks again and again for a moment, where it is worth it and there is as much time; whether
+  // `look` returned true.
   template <class Look>
   bool keep(runtime::Deadline deadline, Look&& look) noexcept {
-    const auto begin = std::chrono::steady_clock::now(), end = begin + kLongest;
-    if (alone() || (deadline && *deadline < end) || ++left_out_ <= leave_out_) return false;
+    const auto end = Clock::now() + kLongest;
+    if (alone() || (deadline && *deadline < end)) return false;
+    // Once in a while all the same: what is short when awake may be long asleep.
+    if (long_ > 0 && ++left_out_ < kMostLeftOut) return false;
     left_out_ = 0;
-    bool came = false;
-    auto now = begin;
-    while (!came && now < end) {
+    do {
       for (int i = 0; i < kPauses; ++i) pause_briefly();
-      came = look();
-      now = std::chrono::steady_clock::now();
-    }
-    leave_out_ = came && now - begin < kShort ? 0 : std::min(2 * leave_out_ + 1, kMostLeftOut);
-    return came;
+      if (look()) return true;
+    } while (Clock::now() < end);
+    return false;
+  }
+  // How long a wait took, awake or asleep. Parts of a message may come right behind each other, so
+  // that one long wait says more than a few short ones.
+  void waited(Clock::duration time) noexcept {
+    long_ = time < kShort ? std::max(long_ - 1, 0) : std::min(long_ + kWeight, kMostLeftOut);
   }
 
  private:
   // Longer than it takes to wake the other side: once both are awake, they stay so.
-  static constexpr std::chrono::microseconds kLongest{300};
-  // What an exchange takes once both are awake, and more.
-  static constexpr std::chrono::microseconds kShort{50};
-  static constexpr int kPauses = 8, kMostLeftOut = 63;
+  static constexpr std::chrono::microseconds kLongest{300}, kShort{100};
+  static constexpr int kPauses = 8, kMostLeftOut = 64, kWeight = 16;
 
   // The other side has to run somewhere meanwhile.
   static bool alone() noexcept {
@@ -46,7 +49,8 @@ class Vigil {
     return alone;
   }
 
-  int left_out_ = 0, leave_out_ = 0;  // waits since the last vigil; how many go without
+  int long_ = 0;      // above 0: a wait that begins now is likely to be long
+  int left_out_ = 0;  // waits since the last vigil
 };
 
 }  // namespace tapml::rpc

@@ -99,6 +99,19 @@ TEST(ThreadPoolTest, ManyShortLoopsWithSleepsBetween) {
   EXPECT_EQ(total.load(), 20000 * 12);
 }
 
+TEST(ThreadPoolTest, RestIsNotTheEnd) {
+  ThreadPool pool(2), alone(1);
+  alone.rest();
+  std::atomic<int64_t> sum{0};
+  for (int i = 0; i < 300; ++i) {
+    pool.rest();
+    if (i % 100 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    pool.parallel_for(64, [&](int64_t begin, int64_t end) { sum += end - begin; });
+    if (i % 3 == 0) pool.rest();
+  }
+  EXPECT_EQ(sum, 300 * 64);
+}
+
 TEST(ThreadPoolTest, SeveralCallersShareAPool) {
   ThreadPool pool(3);
   std::vector<std::thread> callers;
