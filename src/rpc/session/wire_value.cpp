@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "rpc/session/argument_memory.h"
 #include "tensor/host_tensor.h"
 
 namespace tapml::rpc {
@@ -21,7 +22,7 @@ static_assert(kMaxNesting + 8 < kMaxDepth);
 // Dimensions of a tensor or a shape.
 constexpr size_t kMaxIntegers = 1 << 16;
 // And of one that is said to be an argument: a copy of it takes no memory of its own.
-constexpr size_t kMostRecalled = runtime::Extents::kInline;
+constexpr size_t kMostRecalled = ArgumentMemory::kMostDimensions;
 // Arguments that are looked at for one.
 constexpr size_t kLook = 256;
 
