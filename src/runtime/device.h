@@ -95,6 +95,8 @@ class Device {
   virtual Result<std::unique_ptr<DeviceQueue>> create_queue() noexcept = 0;
   // Nothing is launched for a while: threads that stay awake for more may sleep.
   virtual void rest() noexcept {}
+  // There is about to be some: threads of the device's own wake up meanwhile.
+  virtual void rouse() noexcept {}
 };
 
 }  // namespace tapml::runtime

@@ -43,6 +43,7 @@ struct ThreadPool::State {
   alignas(64) std::atomic<bool> busy{false};  // a caller owns the loop fields
   std::atomic<int> sleepers{0};
   std::atomic<bool> stop{false}, resting{false};
+  std::atomic<bool> used{false};  // since rouse()
   bool spin = true;
   std::mutex mutex;
   std::condition_variable wake;
@@ -78,6 +79,14 @@ struct ThreadPool::State {
       if (news(seen)) return;
       // Woken too late for a short loop. More will follow, whose callers are not to wake it again.
     }
+  }
+
+  void wake_sleepers() {
+    if (sleepers.load() == 0) return;
+    {
+      std::lock_guard lock(mutex);
+    }
+    wake.notify_all();
   }
 
   void worker_main() {
@@ -129,6 +138,12 @@ void ThreadPool::rest() noexcept {
   if (state_) state_->resting.store(true, std::memory_order_relaxed);
 }
 
+void ThreadPool::rouse() noexcept {
+  if (!state_ || !state_->used.exchange(false, std::memory_order_relaxed)) return;
+  state_->resting.store(false, std::memory_order_relaxed);
+  state_->wake_sleepers();
+}
+
 void ThreadPool::run(int64_t extent, int64_t grain, void* context, RangeCall call) {
   if (extent <= 0) return;
   int64_t range = std::max<int64_t>(
@@ -145,12 +160,8 @@ void ThreadPool::run(int64_t extent, int64_t grain, void* context, RangeCall cal
   state.range = range;
   state.next.store(0, std::memory_order_relaxed);
   state.ticket.fetch_add(kLoopStep + kOpen);
-  if (state.sleepers.load() > 0) {
-    {
-      std::lock_guard lock(state.mutex);
-    }
-    state.wake.notify_all();
-  }
+  state.used.store(true, std::memory_order_relaxed);
+  state.wake_sleepers();
   state.work();
   // Workers that have not joined by now are not waited for: nothing is left for them.
   state.ticket.fetch_sub(kOpen);

@@ -35,6 +35,9 @@ class ThreadPool {
   // No loop follows at once: workers sleep until there is one, so that whoever is about to be woken
   // finds a core.
   void rest() noexcept;
+  // Loops follow at once, as they did after the last time that this was said, or else it does
+  // nothing: workers that sleep wake up meanwhile.
+  void rouse() noexcept;
 
   // Cores that this process may run on (affinity respected), at least 1.
   static int available_cores();

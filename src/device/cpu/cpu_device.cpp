@@ -169,6 +169,7 @@ Result<std::unique_ptr<DeviceQueue>> CpuDevice::create_queue() noexcept {
 }
 
 void CpuDevice::rest() noexcept { state_->pool->rest(); }
+void CpuDevice::rouse() noexcept { state_->pool->rouse(); }
 
 std::shared_ptr<DeviceMemory> wrap_host_memory(std::byte* data, int64_t size,
                                                std::shared_ptr<const void> owner) {

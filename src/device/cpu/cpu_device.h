@@ -30,6 +30,7 @@ class CpuDevice final : public runtime::Device {
   Result<std::shared_ptr<runtime::DeviceModule>> load(const ModuleBlob& blob) noexcept override;
   Result<std::unique_ptr<runtime::DeviceQueue>> create_queue() noexcept override;
   void rest() noexcept override;
+  void rouse() noexcept override;
 
  private:
   struct State;

@@ -25,6 +25,7 @@ class LimitedDevice final : public runtime::Device {
     return device_->create_queue();
   }
   void rest() noexcept override { device_->rest(); }
+  void rouse() noexcept override { device_->rouse(); }
 
  private:
   std::shared_ptr<runtime::Device> device_;

@@ -102,10 +102,13 @@ TEST(ThreadPoolTest, ManyShortLoopsWithSleepsBetween) {
 TEST(ThreadPoolTest, RestIsNotTheEnd) {
   ThreadPool pool(2), alone(1);
   alone.rest();
+  alone.rouse();
   std::atomic<int64_t> sum{0};
   for (int i = 0; i < 300; ++i) {
     pool.rest();
     if (i % 100 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    if (i % 2 == 0) pool.rouse();
+    if (i % 5 == 0) pool.rouse();
     pool.parallel_for(64, [&](int64_t begin, int64_t end) { sum += end - begin; });
     if (i % 3 == 0) pool.rest();
   }
