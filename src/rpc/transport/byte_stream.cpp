@@ -27,6 +27,15 @@ void set_nonblocking(int fd) {
   if (flags >= 0) ::fcntl(fd, F_SETFL, flags | O_NONBLOCK);
 }
 
+// Longer than a call takes that somebody waits for, and short enough to look at a deadline after
+// it.
+constexpr std::chrono::milliseconds kNap{10};
+
+void set_receive_timeout(int fd, std::chrono::microseconds time) {
+  const timeval value = {0, static_cast<suseconds_t>(time.count())};
+  ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &value, sizeof value);
+}
+
 class FileStream final : public ByteStream {
  public:
   FileStream(FileDescriptor in, FileDescriptor out, std::string peer)
@@ -35,7 +44,11 @@ class FileStream final : public ByteStream {
         out_(std::move(out)),
         in_is_socket_(is_socket_file(in_.get())),
         out_is_socket_(out_.valid() ? is_socket_file(out_.get()) : in_is_socket_) {
-    if (!in_is_socket_) set_nonblocking(in_.get());
+    if (in_is_socket_) {
+      set_receive_timeout(in_.get(), kNap);
+    } else {
+      set_nonblocking(in_.get());
+    }
     if (!out_is_socket_) set_nonblocking(out_.get());
     if (in_is_socket_ && out_is_socket_) return;
     if (auto wake = make_pipe()) wake_ = std::move(*wake);
@@ -52,30 +65,29 @@ class FileStream final : public ByteStream {
   }
 
   Result<size_t> read_some(std::span<std::byte> to, runtime::Deadline deadline) noexcept override {
-    std::optional<Vigil::Clock::time_point> began;  // to wait
+    const Vigil::Clock::time_point began = Vigil::Clock::now();
+    const bool awake = vigil_.pays(began, deadline);
+    // A wait that is not spent awake is one system call, as a rule.
+    const bool naps = in_is_socket_ && !(deadline && *deadline - began < kNap);
+    bool looked = false;
     while (true) {
       if (closed_) return fail(lost("was closed"));
-      // Without a deadline a socket sleeps in one system call; shutdown() ends it.
-      const bool sleeps = began && !deadline;
-      const ssize_t count = in_is_socket_
-                                ? ::recv(in_.get(), to.data(), to.size(), sleeps ? 0 : MSG_DONTWAIT)
-                                : ::read(in_.get(), to.data(), to.size());
-      if (count >= 0) {
-        if (began) vigil_.waited(Vigil::Clock::now() - *began);
-        return static_cast<size_t>(count);
-      }
-      if (errno == EINTR) continue;
-      if (errno != EAGAIN && errno != EWOULDBLOCK) {
-        return fail(lost("failed: " + errno_text(errno)));
-      }
-      if (!began) {
-        began = Vigil::Clock::now();
-        const bool came = vigil_.keep(deadline, [&] {
+      ssize_t count = receive(to, naps && !awake && !looked);
+      if (count < 0 && awake && !looked && nothing_yet()) {
+        // Looking does not take the socket's lock, which whoever sends needs.
+        const bool came = vigil_.keep(began, [&] {
           pollfd file = {in_.get(), POLLIN, 0};
           return ::poll(&file, 1, 0) > 0;
         });
-        if (came || (in_is_socket_ && !deadline)) continue;
+        count = receive(to, naps && !came);
       }
+      if (count >= 0) {
+        vigil_.waited(Vigil::Clock::now() - began);
+        return static_cast<size_t>(count);
+      }
+      if (errno == EINTR) continue;
+      if (!nothing_yet()) return fail(lost("failed: " + errno_text(errno)));
+      looked = true;
       TAPML_TRY(wait(in_.get(), false, wake_.read.get(), deadline));
     }
   }
@@ -102,14 +114,19 @@ class FileStream final : public ByteStream {
       }
       if (written >= 0) return static_cast<size_t>(written);
       if (errno == EINTR) continue;
-      if (errno != EAGAIN && errno != EWOULDBLOCK) {
-        return fail(lost("failed: " + errno_text(errno)));
-      }
+      if (!nothing_yet()) return fail(lost("failed: " + errno_text(errno)));
       TAPML_TRY(wait(fd, true, wake_.read.get(), deadline));
     }
   }
 
  private:
+  // Naps: for up to kNap where nothing is there; closing ends it.
+  ssize_t receive(std::span<std::byte> to, bool naps) const noexcept {
+    if (!in_is_socket_) return ::read(in_.get(), to.data(), to.size());
+    return ::recv(in_.get(), to.data(), to.size(), naps ? 0 : MSG_DONTWAIT);
+  }
+  static bool nothing_yet() noexcept { return errno == EAGAIN || errno == EWOULDBLOCK; }
+
   FileDescriptor in_, out_;  // out_ is not valid where in_ is a socket for both
   bool in_is_socket_ = false, out_is_socket_ = false;
   Vigil vigil_;

@@ -17,30 +17,35 @@ class Vigil {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Looks again and again for a moment, where it is worth it and there is as much time; whether
-  // `look` returned true.
-  template <class Look>
-  bool keep(runtime::Deadline deadline, Look&& look) noexcept {
-    const auto end = Clock::now() + kLongest;
-    if (alone() || (deadline && *deadline < end)) return false;
+  // Whether a wait that begins `now` is worth it, and there is as much time.
+  bool pays(Clock::time_point now, const runtime::Deadline& deadline) noexcept {
+    if (alone() || (deadline && *deadline - now < kLongest)) return false;
     // Once in a while all the same: what is short when awake may be long asleep.
     if (long_ > 0 && ++left_out_ < kMostLeftOut) return false;
     left_out_ = 0;
+    return true;
+  }
+  // Looks again and again for a moment; whether `look` returned true.
+  template <class Look>
+  bool keep(Clock::time_point now, Look&& look) noexcept {
+    const auto end = now + kLongest;
     do {
       for (int i = 0; i < kPauses; ++i) pause_briefly();
       if (look()) return true;
     } while (Clock::now() < end);
     return false;
   }
-  // How long a wait took, awake or asleep. Parts of a message may come right behind each other, so
-  // that one long wait says more than a few short ones.
+  // How long a wait took, awake or asleep; it was none where what was waited for was there. Parts
+  // of a message may come right behind each other, so that one long wait says more than a few short
+  // ones.
   void waited(Clock::duration time) noexcept {
+    if (time < kNone) return;
     long_ = time < kShort ? std::max(long_ - 1, 0) : std::min(long_ + kWeight, kMostLeftOut);
   }
 
  private:
   // Longer than it takes to wake the other side: once both are awake, they stay so.
-  static constexpr std::chrono::microseconds kLongest{300}, kShort{100};
+  static constexpr std::chrono::microseconds kLongest{300}, kShort{100}, kNone{3};
   static constexpr int kPauses = 8, kMostLeftOut = 64, kWeight = 16;
 
   // The other side has to run somewhere meanwhile.

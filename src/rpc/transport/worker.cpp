@@ -103,7 +103,7 @@ void Worker::serve(const ListenOptions& options) noexcept {
   ServerOptions server = options.server;
   WorkerPage* page = page_;
   server.activity = [page](bool running) {
-    if (running) keep_crash_handler();
+    if (running && page->request_began.load() == 0) keep_crash_handler();
     page->request_began.store(running ? steady_nanoseconds() : 0);
   };
   // Opening a device is the first request.
