@@ -57,7 +57,12 @@ class Extents {
   }
 
   friend bool operator==(const Extents& a, const Extents& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+    if (a.size_ != b.size_) return false;
+    const int64_t *left = a.data(), *right = b.data();
+    for (size_t i = 0; i < a.size_; ++i) {
+      if (left[i] != right[i]) return false;
+    }
+    return true;
   }
 
  private:

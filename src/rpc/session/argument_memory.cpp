@@ -1,7 +1,5 @@
 #include "rpc/session/argument_memory.h"
 
-#include <string>
-
 namespace tapml::rpc {
 
 using runtime::Storage;
@@ -25,30 +23,15 @@ bool ArgumentMemory::has(size_t place, const Value& value) const noexcept {
          kept.dtype == tensor->dtype && kept.shape == tensor->shape;
 }
 
-void ArgumentMemory::keep(size_t place, const Value& value, uint64_t name) {
+void ArgumentMemory::keep(size_t place, const Value& value) {
   if (place >= kMostPlaces) return;
   if (place >= places_.size()) places_.resize(place + 1);
   const Tensor* tensor = value.tensor();
   if (tensor && tensor->shape.size() <= kMostDimensions) {
-    places_[place] = {tensor->storage, name, tensor->offset, tensor->dtype, tensor->shape, true};
+    places_[place] = {tensor->storage, tensor->offset, tensor->dtype, tensor->shape, true};
   } else {
     places_[place] = {};
   }
-}
-
-Result<uint64_t> ArgumentMemory::recall(size_t place, std::vector<Value>& args) const {
-  if (place >= places_.size() || !places_[place].taken) {
-    return fail(protocol_error("argument " + std::to_string(place) +
-                               " is said to be what it was, and it was no tensor"));
-  }
-  const Place& kept = places_[place];
-  auto storage = kept.storage.lock();
-  if (!storage) {
-    return fail(protocol_error("argument " + std::to_string(place) +
-                               " is said to be what it was, in a buffer that was released"));
-  }
-  args.emplace_back(Tensor{std::move(storage), kept.offset, kept.dtype, kept.shape});
-  return kept.name;
 }
 
 }  // namespace tapml::rpc

@@ -322,8 +322,9 @@ Status ClientLink::take(std::vector<std::byte>& head, uint64_t payload) noexcept
   if (!reply) return {};  // it came too late
   if (result && payload > 0) {
     if (!reply->takes_tail_) return fail(protocol_error("a result with bytes nobody asked for"));
-    reply->tail_.resize(static_cast<size_t>(payload));
-    reply->to_ = reply->tail_;
+    reply->tail_bytes_ = static_cast<size_t>(payload);
+    reply->tail_ = std::make_unique_for_overwrite<std::byte[]>(reply->tail_bytes_);
+    reply->to_ = {reply->tail_.get(), reply->tail_bytes_};
   }
   if (failure) {
     TAPML_ASSIGN(reply->error_, get_error(*failure, copies));

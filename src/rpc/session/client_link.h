@@ -38,7 +38,8 @@ class ClientLink {
     explicit Reply(std::span<std::byte> to = {}) : to_(to) {}
     // Takes what a result may bring along, of whatever size.
     void expect_tail() { takes_tail_ = true; }
-    std::span<const std::byte> tail() const { return tail_; }
+    size_t tail_bytes() const { return tail_bytes_; }
+    std::unique_ptr<std::byte[]> take_tail() { return std::move(tail_); }
     // Takes what comes in front of the answer, and what is behind it, on the thread that receives:
     // it must not use the link. What it fails with is the wait's error; kProtocol: the session's.
     using Stream = std::function<Status(const wire::Reply&, std::span<const std::byte>)>;
@@ -48,7 +49,7 @@ class ClientLink {
       done_ = false;
       received_ = 0;
       to_ = {};
-      tail_.clear();
+      tail_bytes_ = 0;
       message_ = nullptr;
     }
     // False where the wait was given up: the other side may yet do what was asked.
@@ -70,7 +71,8 @@ class ClientLink {
     uint64_t request_ = 0;
     bool done_ = false;
     bool takes_tail_ = false;
-    std::vector<std::byte> tail_;
+    std::unique_ptr<std::byte[]> tail_;
+    size_t tail_bytes_ = 0;
     Stream stream_;
     std::optional<Error> stream_error_;
     std::optional<Error> error_;

@@ -1,14 +1,14 @@
 #include "rpc/session/client_machine.h"
 
 #include <algorithm>
-#include <cstring>
 #include <tuple>
 
 #include "exec/executable_file.h"
+#include "exec/parameter_access.h"
+#include "exec/validate.h"
 #include "rpc/session/client_capture.h"
 #include "rpc/session/wire_value.h"
 #include "runtime/value_check.h"
-#include "tensor/uninitialized.h"
 
 namespace tapml::rpc {
 
@@ -169,17 +169,16 @@ Result<runtime::Machine::Read> ClientMachine::call_and_read(std::string_view fun
   Read read;
   TAPML_ASSIGN(read.result, run(function, args, static_cast<uint32_t>(field + 1), reply, deadline));
   TAPML_ASSIGN(const Tensor* tensor, runtime::result_tensor(read.result, function, field));
-  const std::span<const std::byte> tail = reply.tail();
-  if (tail.empty()) {  // too large for a reply, or the other side does not send any
+  if (reply.tail_bytes() == 0) {  // too large for a reply, or the other side does not send any
     TAPML_ASSIGN(read.bytes, runtime::download(*tensor, runtime::kDefaultStream, deadline));
     return read;
   }
-  if (tail.size() != static_cast<size_t>(tensor->byte_size())) {
-    return fail(protocol_error("a result came with " + std::to_string(tail.size()) +
+  if (reply.tail_bytes() != static_cast<size_t>(tensor->byte_size())) {
+    return fail(protocol_error("a result came with " + std::to_string(reply.tail_bytes()) +
                                " bytes of a tensor of " + std::to_string(tensor->byte_size())));
   }
-  read.bytes = uninitialized_tensor(tensor->dtype, tensor->shape);
-  std::memcpy(read.bytes.mutable_bytes().data(), tail.data(), tail.size());
+  const std::shared_ptr<std::byte[]> tail = reply.take_tail();
+  read.bytes = HostTensor::view(tensor->dtype, tensor->shape, tail.get(), tail);
   return read;
 }
 
@@ -190,7 +189,9 @@ struct ClientMachine::Run {
   uint32_t read = 0;             // as of wire::Call
   uint64_t first = 0, lent = 0;  // names for results, and for what dispatched calls lie in
   std::vector<std::string> held, dropped;      // of the capture
+  Called* called = nullptr;                    // of the function; null: nothing is known of it
   ArgumentMemory memory;                       // of the call before; then of this one
+  std::vector<size_t> changed;                 // arguments that `memory` has not, in order
   std::vector<std::shared_ptr<Storage>> made;  // what results lie in, from `first` on
   Storages storages;                           // of a call with a dispatch plan, by their names
 
@@ -215,21 +216,24 @@ std::shared_ptr<Storage> ClientMachine::Run::find_storage(uint64_t name) const {
 
 Result<flatbuffers::Offset<wire::Call>> ClientMachine::put_call(Builder& builder, Run& run) const {
   std::vector<flatbuffers::Offset<wire::Value>> list;
-  list.reserve(run.args.size());
-  const uint64_t after = run.memory.request();
+  list.reserve(2 * run.changed.size() + 1);
   const NameOf name_of = name_of_storage;
-  flatbuffers::Offset<wire::Value> same;  // one for all of them
-  for (size_t i = 0; i < run.args.size(); ++i) {
-    if (after != 0 && run.memory.has(i, run.args[i])) {
-      if (same.IsNull()) same = wire::CreateValue(builder, wire::ValueKind::Same);
-      list.push_back(same);
-      continue;
-    }
+  size_t next = 0;  // argument
+  const auto put_same = [&](size_t end) {
+    if (next >= end) return;
+    const auto further = static_cast<int64_t>(end - next - 1);
+    list.push_back(wire::CreateValue(builder, wire::ValueKind::Same, 0, 0, further));
+  };
+  for (const size_t i : run.changed) {
+    put_same(i);
     TAPML_ASSIGN(const auto value,
                  put_value(builder, run.args[i], name_of, [&] { return run.argument(i); }));
     list.push_back(value);
-    run.memory.keep(i, run.args[i], 0);
+    run.memory.keep(i, run.args[i]);
+    next = i + 1;
   }
+  put_same(run.args.size());
+  const uint64_t after = run.memory.request();
   run.memory.resize(run.args.size());
   const auto arguments = builder.CreateVector(list);
   const auto name = builder.CreateString(run.function.data(), run.function.size());
@@ -246,6 +250,40 @@ Result<flatbuffers::Offset<wire::Call>> ClientMachine::put_call(Builder& builder
   }
   return wire::CreateCall(builder, id_, name, arguments, run.first, kMostNames, false, run.read,
                           capture, dispatch, timing_ != nullptr, after);
+}
+
+ClientMachine::Called* ClientMachine::find_called(std::string_view function) {
+  if (const auto found = called_.find(function); found != called_.end()) return &found->second;
+  const VmFunction* known = executable_->find_function(function);
+  if (!known || !validate(*executable_)) return nullptr;
+  Called& called = called_[std::string(function)];
+  called.written = written_parameters(*executable_, *known);
+  return &called;
+}
+
+Status ClientMachine::check_arguments(Run& run) const {
+  const ArgumentMemory* memory =
+      run.called && run.called->memory.request() != 0 ? &run.called->memory : nullptr;
+  for (size_t i = 0; i < run.args.size(); ++i) {
+    if (memory && memory->has(i, run.args[i])) continue;
+    run.changed.push_back(i);
+    if (runtime::lives_on(run.args[i], session_)) continue;
+    TAPML_TRY(runtime::check_home(run.args[i], session_, run.argument(i)));
+  }
+  return {};
+}
+
+// What calls of kernels write is not known here, unless it is said: which arguments may be written
+// is.
+void ClientMachine::note_writes(const Run& run) const noexcept {
+  for (size_t i = 0; i < run.args.size(); ++i) {
+    const bool known = run.called && i < run.called->written.size();
+    if (known && !run.called->written[i]) continue;
+    for_each_storage(run.args.subspan(i, 1), [](const std::shared_ptr<Storage>& storage) {
+      storage->written();
+      return false;
+    });
+  }
 }
 
 // What the sink has and has no more.
@@ -302,10 +340,8 @@ Result<Value> ClientMachine::run(std::string_view function, std::span<const Valu
   const std::string name = log.on() ? "call " + std::string(function) : "";
   const runtime::TraceScope scope(log, runtime::TraceEvent::Kind::kWait, name);
   Run run{.function = function, .args = args, .read = read};
-  for (size_t i = 0; i < args.size(); ++i) {
-    if (runtime::lives_on(args[i], session_)) continue;
-    TAPML_TRY(runtime::check_home(args[i], session_, run.argument(i)));
-  }
+  run.called = find_called(function);
+  TAPML_TRY(check_arguments(run));
   if (dispatcher_) {
     for_each_storage(args, [&](const std::shared_ptr<Storage>& storage) {
       run.storages.emplace(static_cast<uint64_t>(storage->buffer()), storage);
@@ -329,9 +365,8 @@ Result<Value> ClientMachine::run(std::string_view function, std::span<const Valu
       return take_times(message.answer_as_Timed());
     });
   }
-  const auto memory = session_.recalls() ? memories_.find(function) : memories_.end();
   // Nothing is known of a call that does not go well, so that the next one says everything.
-  if (memory != memories_.end()) run.memory = std::exchange(memory->second, {});
+  if (run.called) run.memory = std::exchange(run.called->memory, {});
   run.first = session_.new_handle(kMostNames);
   if (dispatcher_) run.lent = session_.new_handle(kMostNames);
   Status refused;
@@ -360,20 +395,8 @@ Result<Value> ClientMachine::run(std::string_view function, std::span<const Valu
   } else {
     value = fail(protocol_error("a call was answered without its result"));
   }
-  // What the functions write is not known here, unless it is said.
-  if (!value || !dispatcher_) {
-    for_each_storage(args, [](const std::shared_ptr<Storage>& storage) {
-      storage->written();
-      return false;
-    });
-  }
-  if (value && session_.recalls()) {
-    if (memory != memories_.end()) {
-      memory->second = std::move(run.memory);
-    } else {
-      memories_.emplace(function, std::move(run.memory));
-    }
-  }
+  if (!value || !dispatcher_) note_writes(run);
+  if (value && run.called && session_.recalls()) run.called->memory = std::move(run.memory);
   // Where the other side says itself that it failed, there is nothing left of it.
   const bool failed_there = reply.answered() && reply.answer<wire::Failure>();
   if (!value && asked && !failed_there) give_up(run);

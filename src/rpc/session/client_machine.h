@@ -43,6 +43,9 @@ class ClientMachine final : public runtime::Machine {
                              uint32_t read, ClientLink::Reply& reply,
                              const runtime::Deadline& deadline) noexcept;
   struct Run;
+  // Ok where all arguments are tensors of the session, or none.
+  Status check_arguments(Run& run) const;
+  void note_writes(const Run& run) const noexcept;
   Result<flatbuffers::Offset<wire::Call>> put_call(flatbuffers::FlatBufferBuilder& builder,
                                                    Run& run) const;
   Status begin_capture(Run& run) const;
@@ -67,7 +70,14 @@ class ClientMachine final : public runtime::Machine {
   int64_t ahead_ = 0;  // nanoseconds of the other side's clock
   runtime::DispatchPlan dispatched_;
   runtime::Dispatcher* dispatcher_ = nullptr;
-  std::map<std::string, ArgumentMemory, std::less<>> memories_;  // of functions that went well
+  // What is known of a function from one call of it to the next.
+  struct Called {
+    ArgumentMemory memory;      // of the last call that went well
+    std::vector<bool> written;  // written_parameters()
+  };
+  // Null where the executable has no such function.
+  Called* find_called(std::string_view function);
+  std::map<std::string, Called, std::less<>> called_;
   bool stands_ = false;  // perhaps: the other side has not been told that nobody waits
 };
 

@@ -235,6 +235,10 @@ Status ServerCore::take_frame(Clock::time_point until) noexcept {
                                " after " + std::to_string(requests_)));
   }
   copies_ = CopyBudget(head_.size());
+  const auto* list = frame->list();
+  const bool calls =
+      list->size() > 0 && list->Get(list->size() - 1)->body_type() == wire::Body::Call;
+  if (calls && session_) session_->device().rouse();
   work(true);
   Status status = run(*frame);
   work(false);
@@ -259,10 +263,7 @@ Status ServerCore::run(const wire::Requests& frame) noexcept {
     if (stands && !last) {
       return fail(protocol_error("a request that may go on later is not the last of its frame"));
     }
-    if (i > 0 && options_.activity) {  // each request of a frame has its own time
-      options_.activity(false);
-      options_.activity(true);
-    }
+    if (i > 0 && options_.activity) options_.activity(true);  // each has its own time
     TAPML_TRY(run(++requests_, request));
   }
   return {};
@@ -366,7 +367,7 @@ Status ServerCore::run(uint64_t id, const wire::Request& request) noexcept {
     case wire::Body::Call:
       answers = answered = true;
       {
-        ServedCall served{request.body_as_Call()->machine(), id, false, {}};
+        ServedCall served{.machine = request.body_as_Call()->machine(), .request = id};
         status = call(served, *request.body_as_Call());
         id = served.request;
       }
@@ -464,6 +465,18 @@ Status ServerCore::handle(const wire::Release& request) noexcept {
   return {};
 }
 
+void ServerCore::release_buffer(uint64_t id) noexcept {
+  const auto node = buffers_.extract(id);
+  ++released_;
+  if (!node || node.mapped().use_count() == 1) return;
+  // Another call is not to be had with what the client has no more.
+  for (auto& [machine, served] : machines_) {
+    for (auto& [function, arguments] : served->arguments) {
+      arguments.forget([=](uint64_t name, const runtime::Storage&) { return name == id; });
+    }
+  }
+}
+
 void ServerCore::release(wire::HandleKind kind, uint64_t id) noexcept {
   if (kind == wire::HandleKind::Stream && id == 0) return;
   auto found = names(kind).find(id);
@@ -473,7 +486,7 @@ void ServerCore::release(wire::HandleKind kind, uint64_t id) noexcept {
   names(kind).erase(found);
   switch (kind) {
     case wire::HandleKind::Buffer:
-      buffers_.erase(id);
+      release_buffer(id);
       break;
     case wire::HandleKind::Module:
       session_->unload_module(runtime::ModuleId{id});

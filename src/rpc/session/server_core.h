@@ -9,11 +9,10 @@
 #include <unordered_set>
 #include <vector>
 
-#include "rpc/session/argument_memory.h"
 #include "rpc/session/condition.h"
+#include "rpc/session/served_arguments.h"
 #include "rpc/session/server_link.h"
 #include "rpc/session/server_session.h"
-#include "rpc/session/storage_names.h"
 #include "rpc/session/wire.h"
 #include "runtime/capture.h"
 #include "runtime/local_session.h"
@@ -45,8 +44,13 @@ class ServerCore {
   struct ServedCall {
     uint64_t machine = 0;
     uint64_t request = 0;  // that the result answers; 0: nobody waits for it
+    std::string function = {};
+    ServedArguments arguments = {};
+    StorageNames names = {};   // of what has been asked for, or is known
+    bool names_whole = false;  // those of all arguments are among them
+    uint64_t released = 0;     // released_ when it began
     bool stands = false;
-    std::optional<Error> failed;  // what was asked for while it stood
+    std::optional<Error> failed = {};  // what was asked for while it stood
   };
   class Dispatch;
   class Timing;
@@ -56,8 +60,8 @@ class ServerCore {
   };
   struct ServedMachine {
     std::unique_ptr<runtime::VirtualMachine> machine;
-    std::unique_ptr<Capture, CaptureDeleter> capture;          // what the client has captured of it
-    std::unordered_map<std::string, ArgumentMemory> memories;  // of its functions
+    std::unique_ptr<Capture, CaptureDeleter> capture;  // what the client has captured of it
+    std::unordered_map<std::string, ServedArguments> arguments;  // of its functions' last calls
   };
   // Handles of one kind in use, with the error of those that could not be made.
   using Names = std::unordered_map<uint64_t, std::optional<Error>>;
@@ -102,11 +106,12 @@ class ServerCore {
   Result<bool> handle(const wire::WriteContent& request) noexcept;
   Status read(uint64_t id, const wire::Read& request) noexcept;
   Status call(ServedCall& call, const wire::Call& request) noexcept;
-  // Those of the request, and the names of what they lie in.
-  Result<std::vector<runtime::Value>> take_arguments(const wire::Call& request,
-                                                     ServedMachine& served, uint64_t id,
-                                                     const std::string& function,
-                                                     StorageNames& names) noexcept;
+  Status take_arguments(ServedCall& call, const wire::Call& request) noexcept;
+  void name_arguments(ServedCall& call);
+  Status answer(ServedCall& call, const wire::Call& request, const runtime::Value& result,
+                const Dispatch* dispatch) noexcept;
+  // What the next call of the function may leave out.
+  void remember(ServedMachine& served, ServedCall& call) noexcept;
   Status resume(uint64_t id, const wire::Resume& request) noexcept;
   // Serves requests until one of them goes on with the call. Its error is the run's.
   Status stand(ServedCall& call) noexcept;
@@ -120,6 +125,7 @@ class ServerCore {
   // Handles.
   Names& names(wire::HandleKind kind) { return names_[static_cast<size_t>(kind)]; }
   void release(wire::HandleKind kind, uint64_t id) noexcept;
+  void release_buffer(uint64_t id) noexcept;
   // Makes what `id` is to name; where that fails, the name stands for the error.
   template <class Make>
   Status make(wire::HandleKind kind, uint64_t id, Make&& make) noexcept;
@@ -177,6 +183,7 @@ class ServerCore {
   std::array<Names, static_cast<size_t>(wire::HandleKind::MAX) + 1> names_;
   size_t handles_ = 0;  // of all kinds
   std::unordered_map<uint64_t, std::shared_ptr<runtime::Storage>> buffers_;
+  uint64_t released_ = 0;  // buffers, so far
   std::unordered_map<uint64_t, Blob> blobs_;
   uint64_t blob_bytes_ = 0;  // of all of them
   std::unordered_map<uint64_t, std::shared_ptr<ServedMachine>> machines_;

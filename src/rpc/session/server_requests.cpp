@@ -266,41 +266,32 @@ Status ServerCore::handle(const wire::OpenMachine& request) noexcept {
   return {};
 }
 
-Result<std::vector<runtime::Value>> ServerCore::take_arguments(const wire::Call& request,
-                                                               ServedMachine& served, uint64_t id,
-                                                               const std::string& function,
-                                                               StorageNames& names) noexcept {
-  const size_t count = request.arguments() ? request.arguments()->size() : 0;
-  // Of a function that there is: a client may call what it likes.
-  const bool recalls = (capabilities_ & kCapabilityRecall) != 0 &&
-                       served.machine->executable().find_function(function);
-  ArgumentMemory none;
-  ArgumentMemory& memory = recalls ? served.memories[function] : none;
-  if (request.after() == 0 || request.after() != memory.request()) memory.clear();
-  memory.called_by(0);  // until it is known to be whole
+Status ServerCore::take_arguments(ServedCall& call, const wire::Call& request) noexcept {
   uint64_t named = 0;
   const StorageOf storage_of = [&](uint64_t name) -> Result<std::shared_ptr<Storage>> {
     TAPML_ASSIGN(auto storage, buffer(name));
-    names.add(storage.get(), named = name);
+    call.names.add(storage.get(), named = name);
     return storage;
   };
-  std::vector<runtime::Value> args;
-  args.reserve(count);
-  names.reserve(count);
+  call.arguments.begin(request.after());
+  const size_t count = request.arguments() ? request.arguments()->size() : 0;
   for (flatbuffers::uoffset_t i = 0; i < count; ++i) {
     const wire::Value& value = *request.arguments()->Get(i);
     if (value.kind() == wire::ValueKind::Same) {
-      TAPML_ASSIGN(const uint64_t name, memory.recall(i, args));
-      names.add(args.back().tensor()->storage.get(), name);
-      continue;
+      if (value.offset() < 0) return fail(protocol_error("fewer than no arguments are the same"));
+      TAPML_TRY(call.arguments.add_same(static_cast<uint64_t>(value.offset()) + 1));
+    } else {
+      TAPML_ASSIGN(runtime::Value argument, get_value(value, storage_of, copies_));
+      call.arguments.add(std::move(argument), named);
     }
-    TAPML_ASSIGN(runtime::Value argument, get_value(value, storage_of, copies_));
-    if (recalls) memory.keep(i, argument, named);
-    args.push_back(std::move(argument));
   }
-  memory.resize(count);
-  memory.called_by(id);
-  return args;
+  call.arguments.end(call.request);
+  return {};
+}
+
+void ServerCore::name_arguments(ServedCall& call) {
+  if (!call.names_whole) call.arguments.put_names(call.names);
+  call.names_whole = true;
 }
 
 // Answers where it goes well.
@@ -319,14 +310,19 @@ Status ServerCore::call(ServedCall& call, const wire::Call& request) noexcept {
   // While the call stands the client may release it.
   const std::shared_ptr<ServedMachine> served = found->second;
   runtime::VirtualMachine& machine = *served->machine;
-  const std::string function = text_of(request.function(), copies_);
-  StorageNames known_storages;
-  TAPML_ASSIGN(const std::vector<runtime::Value> args,
-               take_arguments(request, *served, call.request, function, known_storages));
-  if (options_.recent && function != last_call_) note("calls of " + (last_call_ = function));
+  call.function = text_of(request.function(), copies_);
+  call.released = released_;
+  if (auto last = served->arguments.find(call.function); last != served->arguments.end()) {
+    std::swap(call.arguments, last->second);
+  }
+  TAPML_TRY(take_arguments(call, request));
+  if (options_.recent && call.function != last_call_) {
+    note("calls of " + (last_call_ = call.function));
+  }
   std::optional<Dispatch> dispatch;
   if (request.dispatch()) {
-    dispatch.emplace(*this, machine, *request.dispatch(), known_storages);
+    name_arguments(call);
+    dispatch.emplace(*this, machine, *request.dispatch(), call.names);
     TAPML_TRY(dispatch->begin(*request.dispatch()));
   }
   if (request.capture() && request.timed()) {
@@ -339,7 +335,9 @@ Status ServerCore::call(ServedCall& call, const wire::Call& request) noexcept {
   if (dispatch) machine.call_point().set_dispatcher(&*dispatch, dispatch->sites());
   call_ = &call;
   machine.set_interrupt(&link_.interrupt());
-  auto result = machine.call(function, args, deadline_);
+  auto result = machine.call(call.function, call.arguments.values(), deadline_);
+  // On the same machine the client wants a core once it is answered.
+  session_->device().rest();
   machine.set_interrupt(nullptr);
   machine.call_point().set_observer(nullptr);
   machine.call_point().set_dispatcher(nullptr);
@@ -348,14 +346,21 @@ Status ServerCore::call(ServedCall& call, const wire::Call& request) noexcept {
   }
   call_ = nullptr;
   if (!result) return fail(std::move(result).error());
+  TAPML_TRY(answer(call, request, *result, dispatch ? &*dispatch : nullptr));
+  if ((capabilities_ & kCapabilityRecall) != 0) remember(*served, call);
+  return {};
+}
 
+Status ServerCore::answer(ServedCall& call, const wire::Call& request, const runtime::Value& result,
+                          const Dispatch* dispatch) noexcept {
   std::span<const std::byte> read;
   if (request.read() > 0) {
-    TAPML_ASSIGN(read, read_result(*result, function, request.read() - 1));
+    TAPML_ASSIGN(read, read_result(result, call.function, request.read() - 1));
   }
   std::vector<std::shared_ptr<Storage>> made;
   auto name_of = [&](const std::shared_ptr<Storage>& storage) -> Result<uint64_t> {
-    if (const auto known = known_storages.find(storage.get())) return *known;
+    name_arguments(call);
+    if (const auto known = call.names.find(storage.get())) return *known;
     const uint64_t name = request.first() + made.size();
     if (made.size() >= request.count()) {
       return fail(platform_error(PlatformFault::kLimit,
@@ -363,34 +368,45 @@ Status ServerCore::call(ServedCall& call, const wire::Call& request) noexcept {
                                      std::to_string(request.count()) + " that may be made"));
     }
     TAPML_TRY(check_new(HandleKind::Buffer, name));
-    known_storages.add(storage.get(), name);
+    call.names.add(storage.get(), name);
     made.push_back(storage);
     return name;
   };
-  const bool recalls = (capabilities_ & kCapabilityRecall) != 0;
+  std::span<const runtime::Value> recalled;
+  if ((capabilities_ & kCapabilityRecall) != 0) recalled = call.arguments.values();
   auto value = put_value(
-      builder_, *result, name_of, [&] { return "the result of " + function; },
-      recalls ? std::span(args) : std::span<const runtime::Value>());
+      builder_, result, name_of, [&] { return "the result of " + call.function; }, recalled);
   if (!value) {
     builder_.Clear();
     return fail(std::move(value).error());
   }
   std::vector<int64_t> sizes;
-  for (size_t i = 0; i < made.size(); ++i) {
-    sizes.push_back(made[i]->bytes());
-    names(HandleKind::Buffer).emplace(request.first() + i, std::nullopt);
-    ++handles_;
-    buffers_[request.first() + i] = std::move(made[i]);
-  }
+  for (const auto& storage : made) sizes.push_back(storage->bytes());
   std::vector<wire::Written> written;
   if (dispatch) written = dispatch->written();
-  // On the same machine the client wants a core once it is answered.
-  session_->device().rest();
   std::ignore = reply(call.request,
                       wire::CreateResult(builder_, *value, builder_.CreateVector(sizes),
                                          builder_.CreateVectorOfStructs(written)),
                       read);
+  // The client goes on meanwhile.
+  for (size_t i = 0; i < made.size(); ++i) {
+    names(HandleKind::Buffer).emplace(request.first() + i, std::nullopt);
+    ++handles_;
+    buffers_[request.first() + i] = std::move(made[i]);
+  }
   return {};
+}
+
+void ServerCore::remember(ServedMachine& served, ServedCall& call) noexcept {
+  call.arguments.rest();
+  // While the call stood the client may have released what it was called with.
+  if (released_ != call.released) {
+    call.arguments.forget([&](uint64_t name, const Storage& storage) {
+      const auto found = buffers_.find(name);
+      return found == buffers_.end() || found->second.get() != &storage;
+    });
+  }
+  served.arguments[call.function] = std::move(call.arguments);
 }
 
 // Nothing for what the client has to ask for by itself, be it to learn that there is none.

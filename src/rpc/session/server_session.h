@@ -47,8 +47,9 @@ struct ServerOptions {
   std::function<std::string()> describe;
   // Called with a line about each session: opened, refused, ended.
   std::function<void(const std::string&)> log;
-  // Told when a request begins (true) and when it has ended (false), for watchdogs. One thread at a
-  // time; heartbeats, and the wait for the next request, are no requests.
+  // Told when a request begins (true), which ends the one before, and when there is none any more
+  // (false), for watchdogs. One thread at a time; heartbeats, and the wait for the next request,
+  // are no requests.
   std::function<void(bool running)> activity;
   // Asked once the client has said a hello with the right token, before its device is opened. A
   // failure ends the session, and is what the client is told.

@@ -23,6 +23,8 @@ static_assert(kMaxNesting + 8 < kMaxDepth);
 constexpr size_t kMaxIntegers = 1 << 16;
 // And of one that is said to be an argument: a copy of it takes no memory of its own.
 constexpr size_t kMostRecalled = ArgumentMemory::kMostDimensions;
+// Fields that room is made for before they are there.
+constexpr size_t kMostReserved = 256;
 // Arguments that are looked at for one.
 constexpr size_t kLook = 256;
 
@@ -159,6 +161,7 @@ Result<Value> value_of_wire(const wire::Value& value, const StorageOf& storage_o
     }
     case wire::ValueKind::Tuple: {
       auto list = std::make_shared<ValueList>();
+      if (value.fields()) list->reserve(std::min<size_t>(value.fields()->size(), kMostReserved));
       for (flatbuffers::uoffset_t i = 0; value.fields() && i < value.fields()->size(); ++i) {
         TAPML_ASSIGN(Value field, value_of_wire(*value.fields()->Get(i), storage_of, copies,
                                                 arguments, depth + 1));

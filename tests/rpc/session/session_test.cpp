@@ -472,11 +472,12 @@ TEST(RemoteSession, OpeningTheDeviceFailsAsItDoesThere) {
 
 TEST(RemoteSession, ActivityTellsWhatIsRunning) {
   auto device = std::make_shared<GateDevice>();
-  std::atomic<int> running{0}, begun{0};
+  std::atomic<bool> running = false;
+  std::atomic<int> begun = 0;
   rpc::ServerOptions options;
   options.open_device = [device](const std::string&) { return device; };
   options.activity = [&](bool begins) {
-    running += begins ? 1 : -1;
+    running = begins;
     begun += begins ? 1 : 0;
   };
   MemoryServer server(options);
@@ -486,12 +487,12 @@ TEST(RemoteSession, ActivityTellsWhatIsRunning) {
   ASSERT_TRUE(session->synchronize(kDefaultStream));
   ASSERT_TRUE(launch_on(*session, ramp, buffer, {0, 1}, 4));
   EXPECT_FALSE(session->synchronize(kDefaultStream, rpc::Clock::now() + 20ms));
-  EXPECT_EQ(running, 1);
+  EXPECT_TRUE(running);
   device->gate->open();
   ASSERT_TRUE(session->synchronize(kDefaultStream));
   session.reset();
   EXPECT_TRUE(server.join());
-  EXPECT_EQ(running, 0);
+  EXPECT_FALSE(running);
   EXPECT_GT(begun, 2);
 }
 
