@@ -91,7 +91,9 @@ Target parse_target(std::string_view text) {
 }
 
 void set_processor(Description& description, Processor processor) {
-  description.vectors = vector_registers(processor);
+  if (const Architecture* architecture = find_architecture(processor.architecture)) {
+    description.vector_bytes = architecture->vector_bytes;
+  }
   description.processor = std::move(processor);
 }
 
