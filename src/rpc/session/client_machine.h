@@ -43,7 +43,7 @@ class ClientMachine final : public runtime::Machine {
                              uint32_t read, ClientLink::Reply& reply,
                              const runtime::Deadline& deadline) noexcept;
   struct Run;
-  // Ok where all arguments are tensors of the session, or none.
+  // Finds those that are not what they were; an error where one lives elsewhere.
   Status check_arguments(Run& run) const;
   void note_writes(const Run& run) const noexcept;
   Result<flatbuffers::Offset<wire::Call>> put_call(flatbuffers::FlatBufferBuilder& builder,

@@ -27,7 +27,8 @@ inline constexpr uint64_t kCapabilityTrace = 8;      // Ping, StartTrace, ReadTr
 inline constexpr uint64_t kCapabilityCapture = 16;   // Call::capture
 inline constexpr uint64_t kCapabilityDispatch = 32;  // Call::dispatch
 inline constexpr uint64_t kCapabilityTiming = 64;    // Call::timed
-inline constexpr uint64_t kCapabilityRecall = 128;   // values that are Same or Argument
+// 128 was recall of one argument a value.
+inline constexpr uint64_t kCapabilityRecall = 256;  // values that are Same or Argument
 
 // Payload of one frame that a part of something larger has.
 inline constexpr size_t kPartBytes = size_t{2} << 20;
