@@ -1,7 +1,6 @@
 #include "rpc/session/server_core.h"
 
 #include <algorithm>
-#include <limits>
 #include <tuple>
 
 #include "rpc/session/limited_device.h"
