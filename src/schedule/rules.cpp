@@ -26,9 +26,9 @@ std::vector<tir::Buffer> weights_of(const tir::PrimFunc& func) {
   return weights;
 }
 
-LaunchPlan cpu_stage_without_packing(const Stage& stage, int64_t vector_bytes) {
+LaunchPlan cpu_stage_without_packing(const Stage& stage, const target::VectorRegisters& vectors) {
   if (auto plan = cpu_matmul(stage)) return *plan;
-  if (auto plan = cpu_columns(stage, vector_bytes)) return *plan;
+  if (auto plan = cpu_columns(stage, vectors)) return *plan;
   if (auto plan = cpu_reduction(stage)) return *plan;
   if (auto plan = cpu_elementwise(stage)) return *plan;
   if (auto plan = cpu_scan(stage)) return *plan;
@@ -87,20 +87,20 @@ Scheduled cpu_schedule(const tir::PrimFunc& func, const target::Target& target) 
   if (!program) return as_written(func);
   inline_producers(*program);
   fold_epilogues(*program);
-  const int64_t vector_bytes = target.description.vector_bytes;
+  const target::VectorRegisters& vectors = target.description.vectors;
   if (auto plan = cpu_rows(func, *program)) {
     return {finish(func, *program, plan->nest), plan->rule};
   }
   auto without_packing = [&](const Stage& stage) {
-    return cpu_stage_without_packing(stage, vector_bytes);
+    return cpu_stage_without_packing(stage, vectors);
   };
   // What is packed is prepared, and that is for indices of 64 bits.
   std::vector<tir::Buffer> weights;
   if (target.description.index_bits == 64) weights = weights_of(func);
   auto cpu_stage = [&](const Stage& stage) {
-    if (auto packed = cpu_packed(stage, weights, vector_bytes)) return *packed;
-    if (auto packed = cpu_quantized(stage, weights, vector_bytes)) return *packed;
-    auto plan = cpu_product(split_groups(stage), vector_bytes, without_packing);
+    if (auto packed = cpu_packed(stage, weights, vectors)) return *packed;
+    if (auto packed = cpu_quantized(stage, weights, vectors)) return *packed;
+    auto plan = cpu_product(split_groups(stage), vectors, without_packing);
     return plan ? *plan : without_packing(stage);
   };
   return stage_by_stage(func, *program, cpu_stage, 1);

@@ -52,13 +52,13 @@ const std::vector<Architecture>& architectures() {
        "aarch64-unknown-linux-gnu",
        "generic",
        "aarch64linux",
-       16,
+       {16, 32},
        {"bf16", "dotprod", "fullfp16", "i8mm", "neon", "rdm"}},
       {"x86-64",
        "x86_64-unknown-linux-gnu",
        "x86-64",
        "elf_x86_64",
-       64,
+       {16, 16},
        {"adx",         "aes",          "avx",        "avx2",
         "avx512bf16",  "avx512bitalg", "avx512bw",   "avx512cd",
         "avx512dq",    "avx512f",      "avx512ifma", "avx512vbmi",
@@ -71,7 +71,7 @@ const std::vector<Architecture>& architectures() {
        "wasm32-unknown-unknown",
        "mvp",
        "wasm32",
-       16,
+       {16, 16},
        {"bulk-memory", "mutable-globals", "nontrapping-fptoint", "sign-ext", "simd128"},
        "wasm"},
   };
@@ -83,6 +83,16 @@ const Architecture* find_architecture(std::string_view name) {
     if (name == architecture.name) return &architecture;
   }
   return nullptr;
+}
+
+VectorRegisters vector_registers(const Processor& processor) {
+  const Architecture* architecture = find_architecture(processor.architecture);
+  VectorRegisters vectors = architecture ? architecture->vectors : VectorRegisters();
+  each_part(processor.features, ',', [&](std::string_view feature) {
+    if (feature.starts_with("+avx")) vectors.bytes = std::max<int64_t>(vectors.bytes, 32);
+    if (feature == "+avx512f") vectors = {64, 32};
+  });
+  return vectors;
 }
 
 const Processor& host_processor() {

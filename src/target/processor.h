@@ -15,14 +15,19 @@ struct Processor {
   std::string features;      // "+avx2,+fma", by LLVM's names, sorted
 };
 
+// Registers that hold vectors.
+struct VectorRegisters {
+  int64_t bytes = 16;  // of each
+  int64_t count = 16;
+};
+
 // An architecture that code is made for, as LLVM and lld name it.
 struct Architecture {
-  const char* name;      // as cpu_architecture() (base/host/cpu_features.h) says it
-  const char* triple;    // of the system that the code runs on
-  const char* baseline;  // LLVM's processor that has the baseline and nothing else
-  const char* linker;    // lld's emulation
-  // Width in bytes that loops are shaped for: what the widest processors at hand have.
-  int64_t vector_bytes;
+  const char* name;                   // as cpu_architecture() (base/host/cpu_features.h) says it
+  const char* triple;                 // of the system that the code runs on
+  const char* baseline;               // LLVM's processor that has the baseline and nothing else
+  const char* linker;                 // lld's emulation
+  VectorRegisters vectors;            // of the baseline
   std::vector<const char*> features;  // those that code may use, sorted
   const char* platform = "cpu";
 };
@@ -30,6 +35,8 @@ struct Architecture {
 const std::vector<Architecture>& architectures();
 // Null where no code is made for it.
 const Architecture* find_architecture(std::string_view name);
+// The widest that the processor has.
+VectorRegisters vector_registers(const Processor& processor);
 
 // The one that this program runs on, with all that it has. Its architecture may be one that no code
 // is made for.

@@ -91,9 +91,7 @@ Target parse_target(std::string_view text) {
 }
 
 void set_processor(Description& description, Processor processor) {
-  if (const Architecture* architecture = find_architecture(processor.architecture)) {
-    description.vector_bytes = architecture->vector_bytes;
-  }
+  description.vectors = vector_registers(processor);
   description.processor = std::move(processor);
 }
 

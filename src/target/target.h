@@ -40,9 +40,9 @@ struct Description {
   bool cpu_like_groups = false;
   int64_t subgroup_width = 1;  // threads in lockstep; above 1 where `features.subgroups`
   int64_t workgroup_threads = 64;
-  Processor processor;        // kNative: what the code is made for
-  int64_t vector_bytes = 16;  // width that loops are shaped for
-  int64_t index_bits = 64;    // of index arithmetic; 32 is narrowed under the launcher's checks
+  Processor processor;      // kNative: what the code is made for
+  VectorRegisters vectors;  // that loops are shaped for
+  int64_t index_bits = 64;  // of index arithmetic; 32 is narrowed under the launcher's checks
   Limits limits;
   Features features;
   std::vector<std::string> options;  // that a target's text may give, sorted

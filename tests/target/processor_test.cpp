@@ -32,12 +32,27 @@ TEST(Processor, OptionsNameAnother) {
   Target target = parse_target("cpu:arch=aarch64");
   EXPECT_EQ(target.description.processor.architecture, "aarch64");
   EXPECT_EQ(target.description.processor.features, "");
-  EXPECT_EQ(target.description.vector_bytes, 16);
+  EXPECT_EQ(target.description.vectors.bytes, 16);
   target = parse_target("cpu:arch=aarch64,features=fullfp16+dotprod+fullfp16");
   EXPECT_EQ(target.description.processor.features, "+dotprod,+fullfp16");
   target = parse_target("cpu:arch=x86-64,features=fma+avx2");
   EXPECT_EQ(target.description.processor.features, "+avx2,+fma");
-  EXPECT_EQ(target.description.vector_bytes, 64);
+  EXPECT_EQ(target.description.vectors.bytes, 32);
+}
+
+// A tile of sums that is wider than the registers are would be kept in memory.
+TEST(Processor, VectorsAreAsWideAsItsRegisters) {
+  const auto width = [](const std::string& features) {
+    return parse_target("cpu:arch=x86-64,features=" + features).description.vectors.bytes;
+  };
+  EXPECT_EQ(parse_target("cpu:arch=x86-64").description.vectors.bytes, 16);
+  EXPECT_EQ(width("sse4.2+popcnt"), 16);
+  EXPECT_EQ(width("avx"), 32);
+  EXPECT_EQ(width("avx+avx2+f16c+fma+vaes"), 32);
+  EXPECT_EQ(width("avx2+avx512f+avx512vl+fma"), 64);
+  EXPECT_EQ(parse_target("cpu:arch=x86-64,features=avx2").description.vectors.count, 16);
+  EXPECT_EQ(parse_target("cpu:arch=x86-64,features=avx512f").description.vectors.count, 32);
+  EXPECT_EQ(parse_target("cpu:arch=aarch64").description.vectors.count, 32);
 }
 
 TEST(Processor, WhatIsNotKnownIsRefused) {
@@ -70,7 +85,7 @@ TEST(Processor, TheDeviceSaysWhatCodeIsFor) {
   adopt_processor(target, machine("aarch64", "+dotprod,+from-the-future,+neon"));
   EXPECT_EQ(target.description.processor.architecture, "aarch64");
   EXPECT_EQ(target.description.processor.features, "+dotprod,+neon");
-  EXPECT_EQ(target.description.vector_bytes, 16);
+  EXPECT_EQ(target.description.vectors.bytes, 16);
   // A server that does not say, and targets of other code, stay as they are.
   target = parse_target("cpu@board:9000");
   adopt_processor(target, machine("", ""));

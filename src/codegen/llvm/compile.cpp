@@ -36,7 +36,7 @@ std::unique_ptr<llvm::Module> emit_module(llvm::LLVMContext& context,
   module->setDataLayout(machine.createDataLayout());
   for (const DeviceFunc& function : functions) emit_function(*module, function);
   const std::string tuning = tuning_of(description.processor);
-  const std::string width = std::to_string(8 * description.vector_bytes);
+  const std::string width = std::to_string(8 * description.vectors.bytes);
   for (llvm::Function& function : *module) {
     if (function.isDeclaration()) continue;
     function.addFnAttr("prefer-vector-width", width);
@@ -112,7 +112,7 @@ std::string native_identity(const target::Description& description) {
   const target::Architecture& architecture = known_architecture(processor);
   return std::string("llvm ") + LLVM_VERSION_STRING + ", " + architecture.triple + ", " +
          architecture.baseline + " tuned for " + tuning_of(processor) + ", " + processor.features +
-         ", vectors of " + std::to_string(description.vector_bytes) + ", O2";
+         ", vectors of " + std::to_string(description.vectors.bytes) + ", O2";
 }
 
 }  // namespace tapml::codegen

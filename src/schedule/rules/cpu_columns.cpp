@@ -48,14 +48,14 @@ Access column_access(const Stage& stage) {
 
 }  // namespace
 
-std::optional<LaunchPlan> cpu_columns(const Stage& stage, int64_t vector_bytes) {
+std::optional<LaunchPlan> cpu_columns(const Stage& stage, const target::VectorRegisters& vectors) {
   if (!stage.simple || !stage.reduces() || stage.spatial.empty()) return std::nullopt;
   const tir::BlockIter& column = stage.spatial.back();
   if (column.extent.is_int() && column.extent->int_value < kFewColumns) return std::nullopt;
   Access access = column_access(stage);
   if (!access.along || access.across) return std::nullopt;
 
-  int64_t vector = std::max<int64_t>(1, vector_bytes / dtype_bytes(stage.out->dtype));
+  int64_t vector = std::max<int64_t>(1, vectors.bytes / dtype_bytes(stage.out->dtype));
   int64_t width = vector * (access.chooses ? kFewVectors : kVectors);
   const bool one = column.extent.is_int() && column.extent->int_value <= width;
   std::vector<tir::BlockIter> outer(stage.spatial.begin(), stage.spatial.end() - 1);

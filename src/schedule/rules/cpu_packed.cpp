@@ -60,7 +60,7 @@ struct WeightProduct {
 
 std::optional<WeightProduct> find_weight_product(const Stage& stage,
                                                  const std::vector<Buffer>& weights,
-                                                 int64_t vector_bytes) {
+                                                 const target::VectorRegisters& vectors) {
   if (weights.empty()) return std::nullopt;
   std::optional<Product> found = find_product(stage);
   if (!found || !is_of_weights(found->right, weights, stage, *found)) return std::nullopt;
@@ -68,7 +68,7 @@ std::optional<WeightProduct> find_weight_product(const Stage& stage,
     if (!iter.extent.is_int(1)) return std::nullopt;
   }
   PrimExpr rows = product(found->rows);
-  std::optional<Tiling> tiling = find_tiling(stage, *found, rows, vector_bytes, 1);
+  std::optional<Tiling> tiling = find_tiling(stage, *found, rows, vectors, 1);
   if (!tiling) return std::nullopt;
   int64_t steps = stage.reduction[0].extent->int_value * tiling->inner;
   if (steps < 1 || found->lane.extent->int_value < kFewElements / steps) return std::nullopt;
@@ -160,8 +160,8 @@ class WeightPanels {
 }  // namespace
 
 std::optional<LaunchPlan> cpu_packed(const Stage& stage, const std::vector<Buffer>& weights,
-                                     int64_t vector_bytes) {
-  std::optional<WeightProduct> found = find_weight_product(stage, weights, vector_bytes);
+                                     const target::VectorRegisters& vectors) {
+  std::optional<WeightProduct> found = find_weight_product(stage, weights, vectors);
   if (!found) return std::nullopt;
   Buffer packed = Panels::packed_buffer(stage, found->product, found->tiling);
   if (would_grow(stage, found->product, packed->dtype)) return std::nullopt;
@@ -172,10 +172,10 @@ std::optional<LaunchPlan> cpu_packed(const Stage& stage, const std::vector<Buffe
 }
 
 std::optional<LaunchPlan> cpu_quantized(const Stage& stage, const std::vector<Buffer>& weights,
-                                        int64_t vector_bytes) {
+                                        const target::VectorRegisters& vectors) {
   const Stage split = split_steps(stage);
   if (split.reduction.size() == stage.reduction.size()) return std::nullopt;
-  std::optional<WeightProduct> found = find_weight_product(split, weights, vector_bytes);
+  std::optional<WeightProduct> found = find_weight_product(split, weights, vectors);
   if (!found) return std::nullopt;
   WeightPanels packed(found->product, found->tiling.lanes);
   if (!packed.right()) return std::nullopt;

@@ -7,12 +7,12 @@ namespace tapml::schedule {
 
 using namespace tir;  // NOLINT: this file is about tir alone
 
-std::optional<LaunchPlan> cpu_product(const Stage& stage, int64_t vector_bytes,
+std::optional<LaunchPlan> cpu_product(const Stage& stage, const target::VectorRegisters& vectors,
                                       const std::function<LaunchPlan(const Stage&)>& few_rows) {
   std::optional<Product> found = find_product(stage);
   if (!found || found->rows.empty()) return std::nullopt;
   PrimExpr rows = product(found->rows);
-  std::optional<Tiling> tiling = find_tiling(stage, *found, rows, vector_bytes, kFewRows);
+  std::optional<Tiling> tiling = find_tiling(stage, *found, rows, vectors, kFewRows);
   if (!tiling) return std::nullopt;
   Panels panels(stage, *found, *tiling);
   Var item = make_var("item");

@@ -13,6 +13,7 @@ namespace {
 constexpr int64_t kPanelBytes = 65536;  // of packed elements: they stay in the second cache
 constexpr int64_t kBlockBytes = 65536;  // of sums that an item keeps
 constexpr int64_t kFewLanes = 8;
+constexpr int64_t kVectorsInARow = 4, kMostRows = 12;  // of a tile
 constexpr int64_t kLargestStep = 1024;  // reduction steps inside the outermost reduction loop
 
 bool mentions(const PrimExpr& expr, const Var& var) {
@@ -75,7 +76,7 @@ std::optional<Product> find_product(const Stage& stage) {
 }
 
 std::optional<Tiling> find_tiling(const Stage& stage, const Product& product,
-                                  const PrimExpr& row_count, int64_t vector_bytes,
+                                  const PrimExpr& row_count, const target::VectorRegisters& vectors,
                                   int64_t least_rows) {
   Tiling t;
   int64_t bytes = dtype_bytes(stage.out->dtype);
@@ -90,17 +91,16 @@ std::optional<Tiling> find_tiling(const Stage& stage, const Product& product,
   }
   if (t.inner < 1 || t.inner > kLargestStep) return std::nullopt;
 
-  // The sums of a tile and one row of the panel fill the vector registers.
-  int64_t vector = vector_bytes / bytes;
+  // The sums of a tile fill three quarters of the vector registers, and leave the others to a row
+  // of the panel. Four vectors of a row keep their units busy with one row, too.
+  int64_t vector = vectors.bytes / bytes;
   t.side = vector;
-  bool wide = vector_bytes >= 64;
-  t.lanes = wide ? 4 * vector : 2 * vector;
-  t.rows = 6;
-  if (wide && lane_extent.is_int() && lane_extent->int_value <= 2 * vector) {
-    bool one = lane_extent->int_value <= vector;
-    t.lanes = one ? vector : 2 * vector;
-    t.rows = 12;
+  int64_t in_a_row = kVectorsInARow;
+  if (lane_extent.is_int()) {
+    while (in_a_row > 1 && lane_extent->int_value <= in_a_row / 2 * vector) in_a_row /= 2;
   }
+  t.lanes = in_a_row * vector;
+  t.rows = std::min(vectors.count * 3 / 4 / in_a_row, kMostRows);
   t.block = kBlockBytes / (t.lanes * bytes);
   if (row_count.is_int()) {
     int64_t rows = row_count->int_value;

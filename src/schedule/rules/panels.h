@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "schedule/emit.h"
+#include "target/processor.h"
 
 namespace tapml::schedule {
 
@@ -31,7 +32,7 @@ struct Tiling {
 };
 // Null where the stage's dtype or extents do not suit panels, or it has fewer than `least_rows`.
 std::optional<Tiling> find_tiling(const Stage& stage, const Product& product,
-                                  const PrimExpr& row_count, int64_t vector_bytes,
+                                  const PrimExpr& row_count, const target::VectorRegisters& vectors,
                                   int64_t least_rows);
 
 // One item: a block of rows by a panel of lanes. The panel's part of `right` is packed in pieces of

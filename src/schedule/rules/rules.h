@@ -25,24 +25,24 @@ std::optional<LaunchPlan> cpu_reduction(const Stage& stage);
 // cpu: reductions whose memory runs along the last spatial iterator (sums of columns, a vector
 // times a matrix, convolutions of few channels): an item is a piece of it, as many sums as
 // registers hold.
-std::optional<LaunchPlan> cpu_columns(const Stage& stage, int64_t vector_bytes);
+std::optional<LaunchPlan> cpu_columns(const Stage& stage, const target::VectorRegisters& vectors);
 // cpu: out[rows..., column] = sum over k of a[rows..., k] * b[column, k]: register tiles of
 // rows x columns, lanes along k; left-over rows and columns one by one.
 std::optional<LaunchPlan> cpu_matmul(const Stage& stage);
 // cpu: sums of products, left[rows..., k...] * right[..., k..., lane], from eight rows up: right is
 // packed panel by panel, register tiles of rows x lanes run over it. Where the number of rows is
 // only known at run time, `few_rows` says what runs for less.
-std::optional<LaunchPlan> cpu_product(const Stage& stage, int64_t vector_bytes,
+std::optional<LaunchPlan> cpu_product(const Stage& stage, const target::VectorRegisters& vectors,
                                       const std::function<LaunchPlan(const Stage&)>& few_rows);
 // cpu: sums of products, right[k..., lane] read from `weights` alone, any number of rows: a first
 // launch packs all panels of right into global memory, which is done at load where the caller has
 // the weights by then; the others read panels.
 std::optional<LaunchPlan> cpu_packed(const Stage& stage, const std::vector<tir::Buffer>& weights,
-                                     int64_t vector_bytes);
+                                     const target::VectorRegisters& vectors);
 // cpu: the same of quantized weights, right[lane, k...] computed from loads of `weights` at [lane,
 // k // c]: these are packed as they are, and a panel is expanded where it is multiplied.
 std::optional<LaunchPlan> cpu_quantized(const Stage& stage, const std::vector<tir::Buffer>& weights,
-                                        int64_t vector_bytes);
+                                        const target::VectorRegisters& vectors);
 // cpu: points that walk along another axis (scans), where memory runs along the last spatial
 // iterator: neighbouring points walk together, as lanes.
 std::optional<LaunchPlan> cpu_scan(const Stage& stage);

@@ -10,7 +10,7 @@ Description describe_opencl() {
   d.gpu_like = true;
   d.cpu_like_groups = true;
   d.workgroup_threads = 64;
-  d.vector_bytes = 32;
+  d.vectors.bytes = 32;
   d.limits.max_workgroup_threads = 256;
   d.limits.max_local_memory = 32 << 10;
   d.features = f32_features();

@@ -63,7 +63,10 @@ Variants unaligned_tail(const PrimFunc& func) {
 Variants grid_cut(const PrimFunc& func) {
   constexpr int64_t kLimit = 3;
   return each_stmt(func, [](const Stmt& s) {
-    return with_extent(s, true, [](const PrimExpr& n) { return min(n, PrimExpr(kLimit)); });
+    return with_extent(s, true, [](const PrimExpr& n) {
+      const bool within = n.is_int() && n->int_value <= kLimit;
+      return within ? PrimExpr() : min(n, PrimExpr(kLimit));
+    });
   });
 }
 
