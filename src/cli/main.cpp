@@ -7,6 +7,42 @@
 #include "cli/command.h"
 #include "ir/exceptions.h"
 
+namespace {
+
+// "tapml rpc serve": as much of the command as was understood.
+std::string command_name(const CLI::App& app) {
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  return chosen.empty() ? app.get_name() : app.get_name() + " " + command_name(*chosen.front());
+}
+
+const CLI::App& innermost(const CLI::App& app) {
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  return chosen.empty() ? app : innermost(*chosen.front());
+}
+
+std::string one_of_commands(const CLI::App& app) {
+  std::string names;
+  for (const CLI::App* command :
+       app.get_subcommands([](const CLI::App* one) { return !one->get_group().empty(); })) {
+    names += (names.empty() ? "" : ", ") + command->get_name();
+  }
+  return names;
+}
+
+tapml::Error command_line_error(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App& command = innermost(app);
+  const std::vector<std::string> unknown = app.remaining(true);
+  const std::string hint = command_name(app) + " --help";
+  if (command.get_require_subcommand_min() > 0 && command.get_subcommands().empty()) {
+    return tapml::user_error(unknown.empty() ? "a command is missing" : "there is no such command",
+                             command_name(app), one_of_commands(command),
+                             unknown.empty() ? "none" : unknown.front(), hint);
+  }
+  return tapml::user_error(error.what(), "command line", "", "", hint);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   using namespace tapml;
   install_interrupt_handler();
@@ -27,7 +63,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
     for (int i = 1; i < argc; ++i) output.json |= std::string_view(argv[i]) == "--json";
-    return output.error(user_error(e.what(), "command line", "", "", "tapml --help"));
+    return output.error(command_line_error(app, e));
   }
   auto code = guard([&] { return selected(); });
   if (!code) return output.error(code.error());

@@ -45,8 +45,10 @@ TEST(Commands, DocumentationNamesEveryOptionAndCommand) {
 
 TEST(Commands, UnknownOptionsAndCommands) {
   testing::expect_failure({"run", testing::kDemoModel, "--prompt", "x", "--bogus"}, 2,
-                          {"--bogus", "command line", "tapml --help"});
-  testing::expect_failure({"frobnicate"}, 2, {"command line"});
+                          {"--bogus", "command line", "tapml run --help"});
+  testing::expect_failure({"rpc", "serve", "--bogus"}, 2, {"--bogus", "tapml rpc serve --help"});
+  testing::expect_failure({"frobnicate"}, 2, {"compile, ", "frobnicate", "tapml --help"});
+  testing::expect_failure({"rpc", "frobnicate"}, 2, {"serve, status", "frobnicate"});
   testing::expect_failure({"run"}, 2, {"required"});
   testing::expect_failure({"run", testing::kDemoModel, "--prompt", "x", "--max-tokens", "many"}, 2,
                           {"--max-tokens", "many"});
