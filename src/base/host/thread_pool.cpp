@@ -1,6 +1,9 @@
 #include "base/host/thread_pool.h"
 
+#include <poll.h>
 #include <sched.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -41,13 +44,20 @@ struct ThreadPool::State {
 
   alignas(64) std::atomic<uint64_t> ticket{0};
   alignas(64) std::atomic<bool> busy{false};  // a caller owns the loop fields
-  std::atomic<int> sleepers{0};
+  std::atomic<int> sleepers{0};               // that `wake` wakes
+  std::atomic<int> listeners{0};              // that `doorbell` and `event` wake
   std::atomic<bool> stop{false}, resting{false};
   std::atomic<bool> used{false};  // since rouse()
   bool spin = true;
   std::mutex mutex;
   std::condition_variable wake;
+  std::atomic<int> doorbell{-1}, event{-1};  // files
+  std::atomic<bool> rung{false};             // the event, since the last rest
   std::vector<std::thread> workers;
+
+  ~State() {
+    if (event >= 0) ::close(event);
+  }
 
   void work() {
     while (true) {
@@ -71,6 +81,10 @@ struct ThreadPool::State {
         if (i % kSpinsToYield == kSpinsToYield - 1) std::this_thread::yield();
         pause_briefly();
       }
+      if (spin && resting.load() && doorbell.load() >= 0) {
+        listen(seen);
+        continue;
+      }
       std::unique_lock lock(mutex);
       // Counted before the last look: a caller that opens a loop after that look sees the sleeper.
       sleepers.fetch_add(1);
@@ -79,6 +93,25 @@ struct ThreadPool::State {
       if (news(seen)) return;
       // Woken too late for a short loop. More will follow, whose callers are not to wake it again.
     }
+  }
+
+  // Sleeps until the doorbell or a loop.
+  void listen(uint64_t seen) {
+    // Counted before the last look, as below.
+    listeners.fetch_add(1);
+    if (!news(seen)) {
+      pollfd files[] = {{doorbell.load(), POLLIN, 0}, {event.load(), POLLIN, 0}};
+      ::poll(files, std::size(files), -1);
+    }
+    listeners.fetch_sub(1);
+    resting.store(false);  // it rings until it is read
+  }
+
+  // For listeners.
+  void ring() {
+    if (listeners.load() == 0 || rung.exchange(true)) return;
+    const uint64_t one = 1;
+    static_cast<void>(!::write(event.load(), &one, sizeof(one)));
   }
 
   void wake_sleepers() {
@@ -131,11 +164,23 @@ ThreadPool::~ThreadPool() {
     state_->stop.store(true);
   }
   state_->wake.notify_all();
+  state_->ring();
   for (std::thread& worker : state_->workers) worker.join();
 }
 
-void ThreadPool::rest() noexcept {
-  if (state_) state_->resting.store(true, std::memory_order_relaxed);
+void ThreadPool::rest(int doorbell) noexcept {
+  if (!state_) return;
+  State& state = *state_;
+  if (doorbell >= 0 && state.spin && state.used.load(std::memory_order_relaxed)) {
+    std::lock_guard lock(state.mutex);
+    if (state.event < 0) state.event = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    uint64_t count = 0;
+    if (state.rung.exchange(false)) static_cast<void>(!::read(state.event, &count, sizeof(count)));
+    state.doorbell.store(state.event < 0 ? -1 : doorbell);
+  } else {
+    state.doorbell.store(-1);
+  }
+  state.resting.store(true);
 }
 
 void ThreadPool::rouse() noexcept {
@@ -162,6 +207,7 @@ void ThreadPool::run(int64_t extent, int64_t grain, void* context, RangeCall cal
   state.ticket.fetch_add(kLoopStep + kOpen);
   state.used.store(true, std::memory_order_relaxed);
   state.wake_sleepers();
+  state.ring();
   state.work();
   // Workers that have not joined by now are not waited for: nothing is left for them.
   state.ticket.fetch_sub(kOpen);

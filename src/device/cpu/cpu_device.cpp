@@ -168,7 +168,7 @@ Result<std::unique_ptr<DeviceQueue>> CpuDevice::create_queue() noexcept {
   return inline_queue(std::make_unique<PoolShares>(state_->pool));
 }
 
-void CpuDevice::rest() noexcept { state_->pool->rest(); }
+void CpuDevice::rest(int doorbell) noexcept { state_->pool->rest(doorbell); }
 void CpuDevice::rouse() noexcept { state_->pool->rouse(); }
 
 std::shared_ptr<DeviceMemory> wrap_host_memory(std::byte* data, int64_t size,

@@ -28,6 +28,9 @@ class Channel {
   // The next `to.size()` bytes of the payload.
   virtual Status receive_payload(std::span<std::byte> to,
                                  runtime::Deadline deadline = {}) noexcept = 0;
+  // A file that is readable when a frame comes, for others than its reader to wait for too; -1:
+  // none is that sure to be.
+  virtual int doorbell() const noexcept { return -1; }
   // Ends both directions; calls in progress on other threads return kLost. Any thread.
   virtual void close() noexcept = 0;
 };

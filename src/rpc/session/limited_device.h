@@ -24,7 +24,7 @@ class LimitedDevice final : public runtime::Device {
   Result<std::unique_ptr<runtime::DeviceQueue>> create_queue() noexcept override {
     return device_->create_queue();
   }
-  void rest() noexcept override { device_->rest(); }
+  void rest(int doorbell) noexcept override { device_->rest(doorbell); }
   void rouse() noexcept override { device_->rouse(); }
 
  private:

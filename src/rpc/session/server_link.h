@@ -37,6 +37,7 @@ class ServerLink {
                       runtime::Deadline deadline) noexcept {
     return channel_.send(head, payload, deadline);
   }
+  int doorbell() const noexcept { return channel_.doorbell(); }
   // Between these the device works: heartbeats go out and cancels are looked for.
   virtual void begin_work() noexcept {}
   virtual void end_work() noexcept {}

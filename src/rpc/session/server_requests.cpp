@@ -336,8 +336,8 @@ Status ServerCore::call(ServedCall& call, const wire::Call& request) noexcept {
   call_ = &call;
   machine.set_interrupt(&link_.interrupt());
   auto result = machine.call(call.function, call.arguments.values(), deadline_);
-  // On the same machine the client wants a core once it is answered.
-  session_->device().rest();
+  // On the same machine the client wants a core once it is answered, until it asks for more.
+  session_->device().rest(link_.doorbell());
   machine.set_interrupt(nullptr);
   machine.call_point().set_observer(nullptr);
   machine.call_point().set_dispatcher(nullptr);

@@ -64,6 +64,8 @@ class FileStream final : public ByteStream {
     wake_.write.reset();
   }
 
+  int doorbell() const noexcept override { return in_.get(); }
+
   Result<size_t> read_some(std::span<std::byte> to, runtime::Deadline deadline) noexcept override {
     const Vigil::Clock::time_point began = Vigil::Clock::now();
     const bool awake = vigil_.pays(began, deadline);

@@ -32,6 +32,8 @@ class ByteStream {
   // How many of the bytes of `parts` (one after another) went out, at least one. After a timeout
   // the next call must begin with the same bytes.
   virtual Result<size_t> write_some(Parts parts, runtime::Deadline deadline) noexcept = 0;
+  // A file that is readable when bytes come; -1: there is none.
+  virtual int doorbell() const noexcept { return -1; }
   // Ends both directions; whoever waits in this stream returns kLost.
   virtual void close() noexcept = 0;
 

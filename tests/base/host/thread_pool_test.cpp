@@ -1,7 +1,9 @@
 #include "base/host/thread_pool.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <mutex>
@@ -113,6 +115,48 @@ TEST(ThreadPoolTest, RestIsNotTheEnd) {
     if (i % 3 == 0) pool.rest();
   }
   EXPECT_EQ(sum, 300 * 64);
+}
+
+// A loop that ends only when both threads of the pool are in it.
+void meet(ThreadPool& pool) {
+  std::atomic<int> inside{0};
+  pool.parallel_for(2, [&](int64_t begin, int64_t end) {
+    inside += static_cast<int>(end - begin);
+    while (inside < 2) std::this_thread::yield();
+  });
+}
+
+TEST(ThreadPoolTest, WorkersThatListenForADoorbellJoinLoops) {
+  std::array<int, 2> files = {};
+  ASSERT_EQ(::pipe(files.data()), 0);
+  {
+    ThreadPool pool(2);
+    for (int i = 0; i < 300; ++i) {
+      meet(pool);
+      pool.rest(files[0]);
+      if (i % 50 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      if (i % 3 == 0) continue;  // a loop that nothing announced
+      char byte = 1;
+      ASSERT_EQ(::write(files[1], &byte, 1), 1);
+      if (i % 50 == 1) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      ASSERT_EQ(::read(files[0], &byte, 1), 1);
+      pool.rouse();
+    }
+    meet(pool);
+    pool.rest(files[0]);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }  // while they listen
+  {
+    ThreadPool pool(2);
+    meet(pool);
+    ::close(files[1]);  // from here on it rings for ever
+    for (int i = 0; i < 20; ++i) {
+      pool.rest(files[0]);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      meet(pool);
+    }
+  }
+  ::close(files[0]);
 }
 
 TEST(ThreadPoolTest, SeveralCallersShareAPool) {
