@@ -107,7 +107,15 @@ struct ThreadPool::State {
     resting.store(false);  // it rings until it is read
   }
 
-  // For listeners.
+  // There is an event, which was not rung; it is below 0 where the process may open no more files.
+  void prepare_event() {
+    uint64_t count = 0;
+    if (rung.exchange(false)) static_cast<void>(!::read(event.load(), &count, sizeof(count)));
+    std::lock_guard lock(mutex);
+    if (event < 0) event = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  }
+
+  // Wakes listeners.
   void ring() {
     if (listeners.load() == 0 || rung.exchange(true)) return;
     const uint64_t one = 1;
@@ -171,15 +179,9 @@ ThreadPool::~ThreadPool() {
 void ThreadPool::rest(int doorbell) noexcept {
   if (!state_) return;
   State& state = *state_;
-  if (doorbell >= 0 && state.spin && state.used.load(std::memory_order_relaxed)) {
-    std::lock_guard lock(state.mutex);
-    if (state.event < 0) state.event = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    uint64_t count = 0;
-    if (state.rung.exchange(false)) static_cast<void>(!::read(state.event, &count, sizeof(count)));
-    state.doorbell.store(state.event < 0 ? -1 : doorbell);
-  } else {
-    state.doorbell.store(-1);
-  }
+  const bool listens = doorbell >= 0 && state.spin && state.used.load(std::memory_order_relaxed);
+  if (listens) state.prepare_event();
+  state.doorbell.store(state.event < 0 || !listens ? -1 : doorbell);
   state.resting.store(true);
 }
 
