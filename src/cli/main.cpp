@@ -4,6 +4,8 @@
 #include "base/host/progress.h"
 #include "base/host/terminal.h"
 #include "base/log.h"
+#include "base/strings.h"
+#include "base/suggest.h"
 #include "cli/command.h"
 #include "ir/exceptions.h"
 
@@ -20,25 +22,30 @@ const CLI::App& innermost(const CLI::App& app) {
   return chosen.empty() ? app : innermost(*chosen.front());
 }
 
-std::string one_of_commands(const CLI::App& app) {
-  std::string names;
+std::vector<std::string_view> commands_of(const CLI::App& app) {
+  std::vector<std::string_view> names;
   for (const CLI::App* command :
        app.get_subcommands([](const CLI::App* one) { return !one->get_group().empty(); })) {
-    names += (names.empty() ? "" : ", ") + command->get_name();
+    names.emplace_back(command->get_name());
   }
   return names;
 }
 
 tapml::Error command_line_error(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = innermost(app);
-  const std::vector<std::string> unknown = app.remaining(true);
-  const std::string hint = command_name(app) + " --help";
-  if (command.get_require_subcommand_min() > 0 && command.get_subcommands().empty()) {
-    return tapml::user_error(unknown.empty() ? "a command is missing" : "there is no such command",
-                             command_name(app), one_of_commands(command),
-                             unknown.empty() ? "none" : unknown.front(), hint);
+  const std::string help = command_name(app) + " --help";
+  if (command.get_require_subcommand_min() == 0) {
+    return tapml::user_error(error.what(), "command line", "", "", help);
   }
-  return tapml::user_error(error.what(), "command line", "", "", hint);
+  const std::vector<std::string_view> commands = commands_of(command);
+  const std::string expected = tapml::join_choices(commands);
+  const std::vector<std::string> unknown = app.remaining(true);
+  if (unknown.empty()) {
+    return tapml::user_error("a command is missing", command_name(app), expected, "none", help);
+  }
+  const std::string meant = tapml::suggestion(unknown[0], commands);
+  return tapml::user_error("there is no such command", command_name(app), expected,
+                           tapml::in_quotes(unknown[0]), meant.empty() ? help : meant);
 }
 
 }  // namespace

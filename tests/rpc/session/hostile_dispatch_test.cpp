@@ -11,10 +11,6 @@ namespace {
 namespace wire = rpc::wire;
 using flatbuffers::FlatBufferBuilder;
 
-auto allocate(uint64_t id, int64_t bytes) {
-  return [=](FlatBufferBuilder& builder) { return wire::CreateAllocate(builder, id, bytes); };
-}
-
 // A machine whose kernel calls are all the client's. Nobody computes them here.
 class DispatchingClient : public RawClient {
  public:

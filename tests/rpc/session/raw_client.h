@@ -11,6 +11,13 @@
 
 namespace tapml::test {
 
+// The request for buffer `id`, as RawClient::send() takes it.
+inline auto allocate(uint64_t id, int64_t bytes) {
+  return [=](flatbuffers::FlatBufferBuilder& builder) {
+    return rpc::wire::CreateAllocate(builder, id, bytes);
+  };
+}
+
 // A client that says what the test wants.
 class RawClient {
  public:
