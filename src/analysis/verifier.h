@@ -18,8 +18,9 @@
 //   R8   A dataflow block has no control flow, no match_cast on functions, and no impure call.
 //   R9   Variables, outputs and functions are annotated; what a function returns fits its result
 //        annotation in kind, rank and dtype.
-//   R10  Dimensions are i64, scalars have the dtype of their annotation, and neither loads
-//   anything. R11  A pure function (`def`) makes no impure call: of a packed function, of an
+//   R10  Dimensions are i64, scalars have the dtype of their annotation, and neither loads anything
+//        or divides by a constant zero. No dimension of a tensor is a negative constant.
+//   R11  A pure function (`def`) makes no impure call: of a packed function, of an
 //   `impure def`, of a
 //        function value whose Callable is impure. A lambda counts for itself.
 //   R12  What is written or viewed (assign, view_slice and the like) is a variable, not a constant.
@@ -46,6 +47,7 @@
 //   T10  Statements are complete: extents, bindings, values and bodies are present.
 //   T11  A subgroup operation (tir/subgroup.h) is the whole value of a store below a loop over
 //        threads, whose extent is a multiple of its width.
+//   T12  A barrier stands below a loop over threads.
 #pragma once
 
 #include <string>

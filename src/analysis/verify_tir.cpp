@@ -1,4 +1,4 @@
-// Invariants T1 to T11.
+// Invariants T1 to T12.
 #include <map>
 #include <set>
 
@@ -279,6 +279,7 @@ class PrimFuncVerifier {
         block(as<BlockNode>(s));
         break;
       case StmtKind::kBarrier:
+        if (threads_ == 0) report_.add("T12", "a barrier stands outside a loop over threads");
         break;
     }
   }

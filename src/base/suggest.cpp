@@ -53,6 +53,15 @@ std::string nearest_name(std::string_view name, const std::vector<std::string_vi
   return std::string(found);
 }
 
+std::string longer_name(std::string_view name, const std::vector<std::string_view>& candidates) {
+  constexpr size_t kShortest = 2;
+  if (name.size() < kShortest) return "";
+  for (const std::string_view candidate : candidates) {
+    if (candidate.starts_with(name)) return std::string(candidate);
+  }
+  return "";
+}
+
 std::string suggestion(std::string_view name, const std::vector<std::string_view>& candidates) {
   const std::string nearest = nearest_name(name, candidates);
   return nearest.empty() ? "" : "did you mean '" + nearest + "'?";

@@ -12,6 +12,9 @@ namespace tapml {
 // Empty where none is that close.
 std::string nearest_name(std::string_view name, const std::vector<std::string_view>& candidates);
 
+// The first candidate that begins with `name`, of two characters or more; empty where none does.
+std::string longer_name(std::string_view name, const std::vector<std::string_view>& candidates);
+
 // "did you mean 'matmul'?", or nothing.
 std::string suggestion(std::string_view name, const std::vector<std::string_view>& candidates);
 

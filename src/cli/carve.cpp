@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <sstream>
 
 #include "app/executable.h"
@@ -19,8 +20,10 @@
 #include "io/safetensors.h"
 #include "ir/exceptions.h"
 #include "llm/engine.h"
+#include "passes/weights.h"
 #include "pipeline/check_input.h"
 #include "pipeline/compile.h"
+#include "relax/expr.h"
 #include "text/parser.h"
 #include "topdown/replay/edge_cases.h"
 
@@ -239,26 +242,71 @@ int carve_model(const CarveCommand& command, const Output& output) {
                runs, progress, output);
 }
 
-// The function's arguments from one file, by the names of its parameters.
-std::vector<HostTensor> read_arguments(const VmFunction& function, const std::string& path) {
-  MappedFile mapped = unwrap(map_file(path));
-  SafetensorsFile file = unwrap(parse_safetensors(mapped.bytes, mapped.owner, path));
+// A function's arguments from one file, by the names of its parameters.
+std::vector<HostTensor> read_arguments(const std::vector<std::string>& parameters,
+                                       const SafetensorsFile& file, const std::string& function,
+                                       const std::string& path) {
   std::string wanted, found;
-  for (const std::string& name : function.params) wanted += (wanted.empty() ? "" : ", ") + name;
+  for (const std::string& name : parameters) wanted += (wanted.empty() ? "" : ", ") + name;
   for (const auto& [name, tensor] : file.tensors) found += (found.empty() ? "" : ", ") + name;
   std::vector<HostTensor> arguments;
-  for (const std::string& name : function.params) {
+  for (const std::string& name : parameters) {
     auto tensor = file.tensors.find(name);
     if (tensor == file.tensors.end()) {
-      throw_user("the inputs lack parameter " + name + " of " + function.name, path, wanted, found);
+      throw_user("the inputs lack parameter " + name + " of " + function, path, wanted, found);
     }
     arguments.push_back(tensor->second);
   }
-  if (file.tensors.size() != function.params.size()) {
-    throw_user("the inputs have a tensor that is no parameter of " + function.name, path, wanted,
-               found);
-  }
   return arguments;
+}
+
+// What one run of a module's function is given.
+struct ModuleInputs {
+  std::vector<HostTensor> arguments;  // as the text says them
+  std::vector<HostTensor> weights;    // of `prepare`; empty where there is none
+};
+
+// `parameters` are the function's as the text has them; the executable's come with what `prepare`
+// computes from weights at load.
+ModuleInputs read_inputs(const Executable& executable, const std::string& function,
+                         const std::vector<std::string>& parameters, const std::string& path) {
+  MappedFile mapped = unwrap(map_file(path));
+  SafetensorsFile file = unwrap(parse_safetensors(mapped.bytes, mapped.owner, path));
+  ModuleInputs inputs;
+  inputs.arguments = read_arguments(parameters, file, function, path);
+  std::set<std::string> known(parameters.begin(), parameters.end());
+  if (const VmFunction* prepare = executable.find_function(passes::kPrepareFunction)) {
+    inputs.weights = read_arguments(prepare->params, file, prepare->name, path);
+    known.insert(prepare->params.begin(), prepare->params.end());
+  }
+  for (const auto& [name, tensor] : file.tensors) {
+    if (known.contains(name)) continue;
+    std::string wanted;
+    for (const std::string& one : known) wanted += (wanted.empty() ? "" : ", ") + one;
+    throw_user("the inputs have a tensor that is no parameter of " + function, path, wanted, name);
+  }
+  return inputs;
+}
+
+Result<std::vector<runtime::Value>> upload_all(runtime::Session& session,
+                                               const std::vector<HostTensor>& tensors) {
+  std::vector<runtime::Value> values;
+  for (const HostTensor& tensor : tensors) {
+    TAPML_ASSIGN(runtime::Tensor uploaded, runtime::upload(session, tensor));
+    values.emplace_back(std::move(uploaded));
+  }
+  return values;
+}
+
+// What `prepare` makes of the weights: the arguments behind those that the text has.
+std::vector<runtime::Value> prepared_values(runtime::Machine& machine,
+                                            const std::vector<HostTensor>& weights) {
+  if (!machine.executable().find_function(passes::kPrepareFunction)) return {};
+  const runtime::Value made = unwrap(
+      machine.call(passes::kPrepareFunction, unwrap(upload_all(machine.session(), weights))));
+  const runtime::ValueList* fields = made.tuple();
+  if (!fields) throw_internal("prepare returned something else than a tuple");
+  return {fields->begin(), fields->end()};
 }
 
 const VmFunction& find_function(const Executable& executable, const Module& module,
@@ -310,17 +358,25 @@ int carve_module(const CarveCommand& command, const Output& output) {
   implement.instruments.poll = [] { unwrap(check_interrupted()); };
   auto executable = pipeline::compile(module, target, implement);
   const VmFunction& function = find_function(*executable, module, command);
-  std::vector<std::vector<HostTensor>> inputs;
-  for (const std::string& file : command.inputs) inputs.push_back(read_arguments(function, file));
+  std::vector<std::string> parameters;
+  for (const relax::Variable& param :
+       relax::as_relax_function(module.find(function.name))->params) {
+    parameters.push_back(param->name);
+  }
+  std::vector<ModuleInputs> inputs;
+  for (const std::string& file : command.inputs) {
+    inputs.push_back(read_inputs(*executable, function.name, parameters, file));
+  }
   auto machine = unwrap(runtime::open_instrumented(*session, executable));
+  std::vector<std::vector<runtime::Value>> prepared;
+  for (const ModuleInputs& one : inputs) {
+    prepared.push_back(prepared_values(*machine, one.weights));
+  }
   std::vector<Run> runs;
-  for (const std::vector<HostTensor>& tensors : inputs) {
-    runs.emplace_back([&]() -> Status {
-      std::vector<runtime::Value> args;
-      for (const HostTensor& tensor : tensors) {
-        TAPML_ASSIGN(runtime::Tensor uploaded, runtime::upload(*session, tensor));
-        args.emplace_back(std::move(uploaded));
-      }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    runs.emplace_back([&, i]() -> Status {
+      TAPML_ASSIGN(std::vector<runtime::Value> args, upload_all(*session, inputs[i].arguments));
+      args.insert(args.end(), prepared[i].begin(), prepared[i].end());
       TAPML_ASSIGN([[maybe_unused]] auto result, machine->call(function.name, args));
       return {};
     });

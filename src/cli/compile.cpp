@@ -91,6 +91,12 @@ int run(const CompileOptions& options, const Output& output) {
   target::Target target = target::parse_target(options.target);
   const auto bounds = parse_assignments(options.bounds, "--bound");
   const auto given = parse_assignments(options.memory, "--memory");
+  for (const auto& [name, value] : given) {
+    const auto most = bounds.find(name);
+    if (most == bounds.end() || value <= most->second) continue;
+    throw_user("--memory asks for a value of " + name + " that --bound excludes", "--memory",
+               "at most " + std::to_string(most->second), std::to_string(value));
+  }
   auto values = given;
   values.insert(bounds.begin(), bounds.end());
   const bool limited = !options.memory_limit.empty();

@@ -31,10 +31,37 @@ std::vector<std::string_view> commands_of(const CLI::App& app) {
   return names;
 }
 
+// "--promt": what is written as an option of `command` and is none.
+std::string unknown_option(const CLI::App& command) {
+  for (const std::string& word : command.remaining()) {
+    if (word.size() > 1 && word[0] == '-' && (word[1] < '0' || word[1] > '9')) return word;
+  }
+  return "";
+}
+
+tapml::Error unknown_option_error(const CLI::App& command, const std::string& written,
+                                  const std::string& name) {
+  const std::string option = written.substr(0, written.find('='));
+  std::vector<std::string> names;
+  for (const CLI::Option* one : command.get_options()) {
+    for (const std::string& longer : one->get_lnames()) names.push_back("--" + longer);
+  }
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  // "--temp" is a beginning of "--temperature", and two letters from "--help".
+  std::string meant = tapml::longer_name(option, views);
+  if (meant.empty()) meant = tapml::nearest_name(option, views);
+  return tapml::user_error("there is no such option", "command line", "an option of " + name,
+                           tapml::in_quotes(option),
+                           meant.empty() ? name + " --help" : "did you mean '" + meant + "'?");
+}
+
 tapml::Error command_line_error(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = innermost(app);
   const std::string help = command_name(app) + " --help";
   if (command.get_require_subcommand_min() == 0) {
+    // A misspelt option leaves the one that was meant missing: that is the second complaint.
+    const std::string unknown = unknown_option(command);
+    if (!unknown.empty()) return unknown_option_error(command, unknown, command_name(app));
     return tapml::user_error(error.what(), "command line", "", "", help);
   }
   const std::vector<std::string_view> commands = commands_of(command);

@@ -78,10 +78,15 @@ int run(const OptOptions& options, const Output& output) {
   Module module = pipeline::normal_form(
       text::parse(unwrap(read_text_file(options.text)), options.text, {.places = &places}),
       &places);
-  if (options.verify) analysis::verify_input(module, options.text, &places);
-  // Passes take for granted what the verifier promises.
-  if (!options.passes.empty() || !options.traces.empty() || !options.shapes.bindings.empty())
+  // Passes take for granted what is checked here. A module whose memory is planned is only looked
+  // at: deduction does not know the operators of planned memory.
+  const bool changes =
+      !options.passes.empty() || !options.traces.empty() || !options.shapes.bindings.empty();
+  if (options.verify && !changes && pipeline::is_planned(module)) {
+    analysis::verify_input(module, options.text, &places);
+  } else if (options.verify || changes) {
     pipeline::check_input(module, options.text, &places);
+  }
   module = options.shapes.apply(std::move(module));
   for (const std::string& name : options.passes) {
     module = find_pass(name).run(module);

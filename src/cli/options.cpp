@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 
+#include "base/log.h"
+
 namespace tapml::cli {
 
 namespace {
@@ -74,6 +76,10 @@ void add_options(CLI::App& command, llm::SamplerOptions& options) {
   command.add_option("--seed", options.seed, "Seed of the sampler")
       ->check(is_seed)
       ->capture_default_str();
+  command.parse_complete_callback([&options] {
+    if (options.temperature != 0 || (options.top_k == 0 && options.top_p == 1)) return;
+    log_warning("--top-k and --top-p have no effect without --temperature");
+  });
 }
 
 void add_options(CLI::App& command, app::ModelOptions& options) {

@@ -1,14 +1,69 @@
 #include "pipeline/check_input.h"
 
+#include <type_traits>
+
+#include "abi/model_interface.h"
 #include "analysis/verifier.h"
 #include "build/block_builder.h"
 #include "ir/exceptions.h"
 #include "passes/a_normal_form.h"
+#include "passes/fuse_ops.h"
 #include "passes/kernel.h"
+#include "passes/weights.h"
+#include "pipeline/check_dimensions.h"
+#include "relax/memory.h"
 
 namespace tapml::pipeline {
 
 namespace {
+
+constexpr const char* kPhaseAttr = "phase";
+
+template <class T>
+constexpr const char* type_name() {
+  if constexpr (std::is_same_v<T, bool>) return "true or false";
+  if constexpr (std::is_same_v<T, int64_t>) return "an integer";
+  if constexpr (std::is_same_v<T, double>) return "a number";
+  if constexpr (std::is_same_v<T, std::string>) return "a string";
+  if constexpr (std::is_same_v<T, DType>) return "a dtype";
+  if constexpr (std::is_same_v<T, std::vector<std::string>>) return "a list of strings";
+  return "a list of numbers";
+}
+
+const char* type_name_of(const AttrValue& value) {
+  return std::visit([](const auto& held) { return type_name<std::decay_t<decltype(held)>>(); },
+                    value);
+}
+
+// [] has no type of its own.
+bool is_empty_list(const AttrValue& value) {
+  const auto* integers = std::get_if<std::vector<int64_t>>(&value);
+  return integers && integers->empty();
+}
+
+// The attributes of a module that the compiler reads have the types that it reads them with: one
+// of another type would count as absent. Others are the writer's own.
+void check_attributes(const Module& module, const std::string& source) {
+  AttrMap known = model_interface_attrs({});
+  known[kPhaseAttr] = std::string();
+  known[passes::kBoundaryPolicyAttr] = std::string();
+  known[passes::kModelPreparedAttr] = std::vector<std::string>();
+  for (const auto& [name, value] : module.attrs) {
+    const bool bound = name.starts_with(relax::kBoundPrefix);
+    if (bound) {
+      const auto* most = std::get_if<int64_t>(&value);
+      if (most && *most >= 0) continue;
+      throw_user("the module's attribute " + name + " is no bound", source, "an integer, 0 or more",
+                 most ? std::to_string(*most) : type_name_of(value));
+    }
+    auto expected = known.find(name);
+    if (expected == known.end() || value.index() == expected->second.index()) continue;
+    if (is_empty_list(value) && std::holds_alternative<std::vector<std::string>>(expected->second))
+      continue;
+    throw_user("the module's attribute " + name + " has the wrong type", source,
+               type_name_of(expected->second), type_name_of(value));
+  }
+}
 
 // A function that calls itself a kernel has its implementation beside it.
 void check_kernels(const Module& module, const std::string& source, const text::SourceMap* places) {
@@ -53,12 +108,18 @@ void check_annotations(const Module& module, const std::string& source,
 
 }  // namespace
 
+bool is_planned(const Module& module) {
+  return attr_or<std::string>(module.attrs, kPhaseAttr, "") == "plan";
+}
+
 void check_input(const Module& module, const std::string& source, const text::SourceMap* places) {
   analysis::verify_input(module, source, places);
-  if (attr_or<std::string>(module.attrs, "phase", "") == "plan") {
+  if (is_planned(module)) {
     throw_user("the module's memory is already planned", source, "a module of an earlier phase",
                "phase \"plan\"");
   }
+  check_attributes(module, source);
+  check_dimensions(module, source, places);
   check_kernels(module, source, places);
   check_annotations(module, source, places);
 }

@@ -14,6 +14,9 @@ namespace tapml::pipeline {
 void check_input(const Module& module, const std::string& source,
                  const text::SourceMap* places = nullptr);
 
+// Whether memory is planned already: such a module has the virtual machine's operators.
+bool is_planned(const Module& module);
+
 // `module`, as it was parsed, in the form that passes expect: nested expressions become bindings
 // (passes/a_normal_form), then check_input. Bindings that come of it are added to `places`.
 Module normal_input(const Module& module, const std::string& source,

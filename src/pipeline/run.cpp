@@ -7,6 +7,7 @@
 #include "build/block_builder.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
+#include "pipeline/check_input.h"
 #include "text/printer.h"
 
 namespace tapml::pipeline {
@@ -14,13 +15,6 @@ namespace tapml::pipeline {
 void add_time(const Instruments& instruments, const std::string& name, double seconds) {
   if (instruments.times) instruments.times->emplace_back(name, seconds);
 }
-
-namespace {
-// The operators of planned memory are the virtual machine's: they deduce nothing.
-bool planned(const Module& module) {
-  return attr_or<std::string>(module.attrs, "phase", "") == "plan";
-}
-}  // namespace
 
 Module run_pass(const Module& module, const std::string& name,
                 const std::function<Module(const Module&)>& pass, const Instruments& instruments,
@@ -41,7 +35,8 @@ Module run_pass(const Module& module, const std::string& name,
   if (instruments.after) instruments.after(name, result);
   if (instruments.verify) {
     analysis::verify(result, name);
-    if (!planned(result)) build::check_annotations(result, name);
+    // The operators of planned memory deduce nothing.
+    if (!is_planned(result)) build::check_annotations(result, name);
   }
   return result;
 }

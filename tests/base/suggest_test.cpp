@@ -30,5 +30,12 @@ TEST(Suggestion, IsAQuestion) {
   EXPECT_EQ(suggestion("conv", {"matmul"}), "");
 }
 
+TEST(Suggestion, WhatIsCutShortHasALongerName) {
+  EXPECT_EQ(longer_name("--temp", {"--prompt", "--temperature", "--template"}), "--temperature");
+  EXPECT_EQ(longer_name("--bogus", {"--prompt"}), "");
+  EXPECT_EQ(longer_name("-", {"--prompt"}), "");
+  EXPECT_EQ(longer_name("", {"--prompt"}), "");
+}
+
 }  // namespace
 }  // namespace tapml

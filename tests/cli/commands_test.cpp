@@ -58,6 +58,40 @@ TEST(Commands, UnknownOptionsAndCommands) {
   EXPECT_EQ(run_program({}).exit_code, 2);
 }
 
+// The option that was meant comes first: that it is missing is a consequence.
+TEST(Commands, MisspeltOptionsAreAnsweredWithTheNearestOne) {
+  testing::expect_failure({"run", testing::kDemoModel, "--promt", "x"}, 2,
+                          {"no such option", "\"--promt\"", "did you mean '--prompt'?"});
+  testing::expect_failure({"run", testing::kDemoModel, "--prompt", "x", "--temp", "0.5"}, 2,
+                          {"\"--temp\"", "did you mean '--temperature'?"});
+  testing::expect_failure({"migrate", testing::kDemoModel, "--prompt", "x", "--max-token=3"}, 2,
+                          {"\"--max-token\"", "did you mean '--max-tokens'?"});
+  testing::expect_failure({"suite", "verify", "x", "--modle", "y"}, 2,
+                          {"tapml suite verify", "\"--modle\"", "did you mean '--model'?"});
+}
+
+TEST(Commands, SamplingOptionsWithoutEffectWarn) {
+  const ProgramResult greedy = run_program(
+      {"run", testing::kDemoModel, "--prompt", "x", "--max-tokens", "1", "--top-k", "3"});
+  EXPECT_EQ(greedy.exit_code, 0) << greedy.all();
+  EXPECT_NE(greedy.err.find("no effect without --temperature"), std::string::npos) << greedy.err;
+  const ProgramResult drawn =
+      run_program({"run", testing::kDemoModel, "--prompt", "x", "--max-tokens", "1", "--top-k", "3",
+                   "--temperature", "0.5"});
+  EXPECT_EQ(drawn.err.find("no effect"), std::string::npos) << drawn.err;
+}
+
+TEST(Commands, AModelIsNoSuite) {
+  testing::expect_failure({"replay", testing::kDemoModel}, 2,
+                          {"not a suite", "a model directory", "tapml carve"});
+}
+
+TEST(Commands, ADeviceNumberThatIsNotThereNamesThoseThatAre) {
+  testing::expect_failure(
+      {"run", testing::kDemoModel, "--prompt", "x", "--target", "opencl:device=77"}, 4,
+      {"no OpenCL device 77", "device=0 to device=", "tapml devices"});
+}
+
 TEST(Devices, ListsEveryPlatform) {
   ProgramResult result = run_program({"devices", "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.all();

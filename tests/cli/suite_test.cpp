@@ -222,7 +222,7 @@ TEST_F(SuiteCommand, BadInputs) {
   refused({"--inputs", module_, "--function", "main"}, {"module.txt"});
   refused({"--inputs", file("x", {{"x", numbers({2, 8}, 1)}}), "--function", "main"},
           {"lack parameter w of main", "x, w"});
-  refused({"--inputs", good, "--function", "roots"}, {"no parameter of roots", "w, x"});
+  refused({"--inputs", good, "--function", "roots"}, {"no parameter of roots", "x"});
   refused({"--inputs", good, "--function", "main", "--prompt", "a"},
           {"--prompt", "a model directory"});
   refused({"--inputs", good, "--function", "main", "--budget", "much"}, {"--budget", "much"});
@@ -231,6 +231,30 @@ TEST_F(SuiteCommand, BadInputs) {
                   file("w", {{"x", numbers({2, 7}, 1)}, {"w", numbers({8, 4}, 1)}})},
                  2, {"x"});
   EXPECT_EQ(number(suite({"verify", out}), "calls"), 2);
+}
+
+// What a module computes of its weights alone is made at load, as it is for models.
+TEST_F(SuiteCommand, AModuleWithWeightsIsCarved) {
+  const std::string module = folder_ / "weights.txt";
+  write_bytes(module,
+              "module {model.weights: [\"w\"]}\n"
+              "def main(x: Tensor((n, 4), f32), w: Tensor((4, 4), f32)) "
+              "-> Tensor((n, 4), f32) {\n  dataflow {\n"
+              "    t: Tensor((4, 4), f32) = permute(w) {axes: [1, 0]}\n"
+              "    e: Tensor((4, 4), f32) = exp(t)\n"
+              "    y: Tensor((n, 4), f32) = matmul(x, e)\n"
+              "    output y\n  }\n  return y\n}\n");
+  const std::string inputs = file("xw", {{"x", numbers({3, 4}, 1)}, {"w", numbers({4, 4}, 2)}});
+  ProgramResult carved = run_program({"carve", module, "-o", folder_ / "s", "--inputs", inputs});
+  ASSERT_EQ(carved.exit_code, 0) << carved.all();
+  ProgramResult replayed = run_program({"replay", folder_ / "s", "--target", "cpu"});
+  EXPECT_EQ(replayed.exit_code, 0) << replayed.all();
+  // The product reads what was made of w: it is judged against the suite's own reference.
+  topdown::Suite suite = unwrap(topdown::load_suite(folder_ / "s"));
+  EXPECT_FALSE(suite.calls.empty());
+  expect_failure(
+      {"carve", module, "-o", folder_ / "t", "--inputs", file("x", {{"x", numbers({3, 4}, 1)}})}, 2,
+      {"lack parameter w"});
 }
 
 TEST_F(SuiteCommand, SuitesThatDoNotBelongTogether) {

@@ -97,8 +97,9 @@ Result<std::shared_ptr<Device>> create_opencl_device(const OpenClOptions& option
   TAPML_ASSIGN(std::vector<ClDevice> devices, find_cl_devices());
   if (devices.empty()) return fail(no_device("there is no OpenCL device on this machine"));
   if (options.device >= static_cast<int>(devices.size())) {
-    return fail(no_device("there is no OpenCL device " + std::to_string(options.device) +
-                          "; this machine has " + std::to_string(devices.size())));
+    return fail(platform_error(
+        PlatformFault::kAbsent, "there is no OpenCL device " + std::to_string(options.device),
+        "opencl", "device=0 to device=" + std::to_string(devices.size() - 1) + ": tapml devices"));
   }
   auto context = std::make_shared<ClContext>();
   context->programs = options.programs;

@@ -46,8 +46,9 @@ Result<std::shared_ptr<VulkanContext>> VulkanContext::open(const VulkanOptions& 
     return fail(no_vulkan("there is no device of Vulkan 1.2 on this machine"));
   }
   if (options.device >= static_cast<int>(devices.size())) {
-    return fail(no_vulkan("there is no Vulkan device " + std::to_string(options.device) +
-                          "; this machine has " + std::to_string(devices.size())));
+    return fail(platform_error(
+        PlatformFault::kAbsent, "there is no Vulkan device " + std::to_string(options.device),
+        "vulkan", "device=0 to device=" + std::to_string(devices.size() - 1) + ": tapml devices"));
   }
   std::shared_ptr<VulkanContext> context(new VulkanContext);
   context->instance_ = instance;

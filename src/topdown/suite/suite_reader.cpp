@@ -1,4 +1,5 @@
 // Reading suites.
+#include <filesystem>
 #include <set>
 
 #include "base/hash.h"
@@ -353,6 +354,15 @@ Result<Suite> parse_suite(std::string_view text, const std::string& file,
 
 Result<Suite> load_suite(const std::string& folder, const std::string& model) {
   const std::string file = folder + "/suite.json";
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored) &&
+      (std::filesystem::exists(folder + "/config.json", ignored) ||
+       std::filesystem::is_regular_file(folder, ignored))) {
+    return fail(
+        user_error("this is not a suite", folder, "a folder that tapml carve wrote",
+                   std::filesystem::is_directory(folder, ignored) ? "a model directory" : "a file",
+                   "tapml carve MODEL --prompt TEXT -o SUITE"));
+  }
   TAPML_ASSIGN(std::string text, read_text_file(file));
   TAPML_ASSIGN(Suite suite, parse_suite_index(text, file));
   if (!model.empty()) suite.model_folder = model;
