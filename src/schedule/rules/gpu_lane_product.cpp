@@ -19,8 +19,8 @@ constexpr int64_t kColumns = 8;        // whose sums are split among lanes
 constexpr int64_t kRows = 4;           // of a tile
 constexpr int64_t kVectors = 16;       // of a lane that has columns of its own, in one row
 constexpr int64_t kVectorsOfRows = 4;  // and in tiles of rows
-// Drivers of processors end an invocation's loops after 65,535 steps of all of them.
-constexpr int64_t kMostSteps = 16'000;
+// lavapipe ends an invocation's loops after 65,535 steps of all of them.
+constexpr int64_t kMostSteps = 65'000;
 
 Stmt at_once(const std::function<Stmt(const Var& place)>& body) {
   Var place = make_var("place");
@@ -261,9 +261,11 @@ std::optional<LaunchPlan> gpu_lane_product(const Stage& stage, const Group& grou
   if (!is_float(stage.out->dtype) || stage.reduction.size() != 1) return std::nullopt;
   const PrimExpr& steps = stage.reduction[0].extent;
   if (!steps.is_int()) return std::nullopt;
+  // A tile's rows may go one by one.
+  const int64_t most = schedule::product(product->rows).is_int(1) ? kMostSteps : kMostSteps / kRows;
   if (runs_along(stage, stage.reduction[0].var)) {
     const int64_t pieces = steps->int_value / (group.subgroup * kAtOnce);
-    if (steps->int_value % kAtOnce != 0 || pieces == 0 || pieces * kRows > kMostSteps) {
+    if (steps->int_value % kAtOnce != 0 || pieces == 0 || pieces > most) {
       return std::nullopt;
     }
     return LaunchPlan{launch_groups(group, LanesAlongSteps(stage, *product, group).build()),
@@ -271,7 +273,7 @@ std::optional<LaunchPlan> gpu_lane_product(const Stage& stage, const Group& grou
   }
   const PrimExpr& columns = product->lane.extent;
   if (!columns.is_int() || columns->int_value % kAtOnce != 0 ||
-      columns->int_value < kAtOnce * group.subgroup || steps->int_value * kRows > kMostSteps) {
+      columns->int_value < kAtOnce * group.subgroup || steps->int_value > most) {
     return std::nullopt;
   }
   Stage right = stage;
