@@ -9,6 +9,7 @@ namespace tapml::bench {
 
 inline constexpr const char* kDemo = "models/demo";
 inline constexpr const char* kLlama171m = "bench/models/llama_171m.json";
+inline constexpr const char* kSmolLm2 = "bench/models/smollm2_135m.json";
 
 struct RandomWeights {
   DType dtype = DType::kF32;

@@ -168,6 +168,11 @@ if(Python3_FOUND)
   set_tests_properties(rooms rooms_violations tutorials_runner fuzz_totals
                        PROPERTIES LABELS unit TIMEOUT 60)
 
+  add_test(NAME random_model
+           COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/tests/scripts/random_model_test.py"
+                   "$<TARGET_FILE:tapml>")
+  set_tests_properties(random_model PROPERTIES LABELS e2e TIMEOUT 120)
+
   # The commands of docs/bring-up.md and docs/tutorials print what the pages show.
   add_test(NAME tutorials
            COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/scripts/run_tutorials"

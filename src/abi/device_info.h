@@ -17,6 +17,7 @@ struct Limits {
   int64_t max_bindings = 0;          // buffers a kernel may take; 0: no limit known
   int64_t buffer_alignment = 1;      // bytes: a kernel's arguments begin at multiples of it
   int64_t threads = 1;               // parallel host threads (cpu) or compute units
+  int64_t subgroup_width = 0;        // that kernels may rely on, with full subgroups; 0: none known
 };
 
 struct Features {
@@ -27,10 +28,14 @@ struct Features {
   bool subgroups = false;
 };
 
+// What runs a device's kernels.
+enum class DeviceKind : uint8_t { kUnknown, kProcessor, kGpu };
+
 struct DeviceInfo {
   std::string platform;  // "cpu", "opencl", "null", ...
   std::string name;      // as the driver says it
   std::string version;
+  DeviceKind kind = DeviceKind::kUnknown;
   // Of what runs machine code: its processor's architecture, as in "x86-64", and what it has above
   // the baseline, as in "+avx2,+fma". Empty elsewhere.
   std::string cpu;

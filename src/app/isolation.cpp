@@ -73,7 +73,7 @@ PlatformUnderTest open_under_test(target::Target& target, const LibraryFiles& li
   auto first = std::make_shared<std::unique_ptr<runtime::Session>>(
       has_own_process(target) ? open_session(target, {}, libraries.load(), remote)
                               : open_worker(target, libraries.files, isolation));
-  target::adopt_processor(target, (*first)->info());
+  target::adopt_device(target, (*first)->info());
   result.platform.target = target;
   result.platform.elsewhere = !target.place.empty();
   auto open = worker_opener(target, libraries, remote, isolation);

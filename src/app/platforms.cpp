@@ -38,7 +38,7 @@ std::unique_ptr<runtime::Session> open_session(target::Target& target, const Cac
                  "no place", "@" + target.place);
     }
     auto session = open_remote_session(target, remote);
-    target::adopt_processor(target, session->info());
+    target::adopt_device(target, session->info());
     return session;
   }
   if (has_own_process(target)) {
@@ -47,7 +47,7 @@ std::unique_ptr<runtime::Session> open_session(target::Target& target, const Cac
     return open_remote_session(unwrap(start_wasm_worker()), target, here);
   }
   auto session = unwrap(runtime::LocalSession::create(open_device(target, cache, libraries)));
-  target::adopt_processor(target, session->info());
+  target::adopt_device(target, session->info());
   return session;
 }
 
@@ -107,6 +107,9 @@ Json platform_json(const PlatformStatus& status) {
   const DeviceInfo& info = status.info;
   json.set("name", Json::string(info.name));
   json.set("version", Json::string(info.version));
+  if (info.kind != DeviceKind::kUnknown) {
+    json.set("kind", Json::string(info.kind == DeviceKind::kProcessor ? "processor" : "gpu"));
+  }
   if (!info.cpu.empty()) {
     json.set("processor", Json::string(info.cpu));
     json.set("processor_features", Json::string(info.cpu_features));
@@ -114,6 +117,7 @@ Json platform_json(const PlatformStatus& status) {
   json.set(
       "limits",
       Json::object({{"threads", Json::integer(info.limits.threads)},
+                    {"subgroup_width", Json::integer(info.limits.subgroup_width)},
                     {"max_workgroup_threads", Json::integer(info.limits.max_workgroup_threads)},
                     {"max_local_memory", Json::integer(info.limits.max_local_memory)},
                     {"max_binding_bytes", Json::integer(info.limits.max_binding_bytes)},

@@ -109,7 +109,10 @@ int run(const Output& given, const Choices& choices, const DeviceWork& work) {
       output.line("  limits: " + std::to_string(info.limits.threads) + " threads, work group " +
                   std::to_string(info.limits.max_workgroup_threads) + ", local memory " +
                   std::to_string(info.limits.max_local_memory) + " bytes, allocation " +
-                  std::to_string(info.limits.max_allocation_bytes) + " bytes");
+                  std::to_string(info.limits.max_allocation_bytes) + " bytes" +
+                  (info.limits.subgroup_width > 0
+                       ? ", subgroups of " + std::to_string(info.limits.subgroup_width)
+                       : ""));
       output.line("  computes: " + dtype_list(info.features.compute_dtypes));
       output.line("  stores: " + dtype_list(info.features.storage_dtypes));
       // A device that runs nothing has no speed.

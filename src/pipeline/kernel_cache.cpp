@@ -24,6 +24,8 @@ std::string KernelCache::key(const std::string& kernel_text, const target::Targe
   hash.update(kProgram);
   if (target.description.code == target::CodeKind::kNative) {
     hash.update("\n" + codegen::native_identity(target.description));
+  } else {
+    hash.update("\n" + target::device_identity(target.description));
   }
   // The same code runs at every place with such a processor.
   hash.update("\n" + target.text.substr(0, target.text.find('@')) + "\n");

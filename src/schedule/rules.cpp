@@ -72,7 +72,17 @@ Scheduled gpu_schedule(const tir::PrimFunc& func, const target::Target& target) 
   if (auto plan = gpu_rows(func, group, *program)) {
     return {finish(func, *program, plan->nest, group.threads), plan->rule};
   }
+  const bool lanes = target.description.cpu_like_subgroups;
+  if (lanes && program->stages.size() == 1) {
+    const Group one = group.of_one_subgroup();
+    if (auto plan = gpu_lane_product(split_groups(program->stages[0]), one)) {
+      return {finish(func, *program, plan->nest, one.threads), plan->rule};
+    }
+  }
   auto gpu_stage = [&](const Stage& stage) {
+    if (lanes) {
+      if (auto plan = gpu_lane_product(split_groups(stage), group)) return *plan;
+    }
     if (auto plan = gpu_product(split_groups(stage), group)) return *plan;
     if (auto plan = gpu_reduction(stage, group)) return *plan;
     if (auto plan = gpu_elementwise(stage)) return *plan;

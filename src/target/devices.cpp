@@ -30,6 +30,11 @@ KnownDevice device(const char* name, const char* doc, const Figures& figures, bo
   return d;
 }
 
+KnownDevice on_processor(KnownDevice device) {
+  device.cpu_like_subgroups = true;
+  return device;
+}
+
 }  // namespace
 
 const std::vector<KnownDevice>& known_devices() {
@@ -61,6 +66,9 @@ const std::vector<KnownDevice>& known_devices() {
       // The default values of GPUSupportedLimits (the WebGPU specification, MDN).
       device("webgpu", "the limits that WebGPU promises",
              {256, 64, 1, 16 * kKiB, 128 * kMiB, 8, 256}, false, false),
+      // Mesa's driver for processors with vectors of 256 bits. It converts f16 in its own code.
+      on_processor(device("lavapipe", "a processor, by Mesa's Vulkan",
+                          {1024, 64, 8, 32 * kKiB, 128 * kMiB, 24, 64}, true, true)),
   };
   return kDevices;
 }
@@ -78,6 +86,8 @@ void describe_device(Description& description, const std::string& name, const st
     description.workgroup_threads = device.workgroup_threads;
     description.subgroup_width = device.subgroup_width;
     description.cpu_like_groups = false;
+    description.cpu_like_subgroups =
+        device.cpu_like_subgroups && description.code == CodeKind::kGlsl;
     Features& features = description.features;
     features.subgroups = device.subgroup_width > 1;
     if (!device.f16) features.compute_dtypes.erase(DType::kF16);

@@ -16,6 +16,7 @@ struct KnownDevice {
   Limits limits;     // of all but these nothing is known: `threads`
   bool f16 = false;  // arithmetic in f16
   bool f64 = false;
+  bool cpu_like_subgroups = false;
 };
 
 const std::vector<KnownDevice>& known_devices();

@@ -18,6 +18,10 @@ std::string join(const std::vector<std::string>& names) {
   return text;
 }
 
+bool is_subgroup_width(int64_t width) {
+  return width > 1 && width <= kWidestSubgroup && std::has_single_bit(static_cast<uint64_t>(width));
+}
+
 }  // namespace
 
 Target parse_target(std::string_view text) {
@@ -79,7 +83,7 @@ Target parse_target(std::string_view text) {
   target.choice("schedule", {"rules", "fallback"});
   if (target.options.contains("subgroups")) {
     const int64_t width = target.integer_option("subgroups", 0, 0, kWidestSubgroup);
-    if (width == 1 || (width > 0 && !std::has_single_bit(static_cast<uint64_t>(width)))) {
+    if (width != 0 && !is_subgroup_width(width)) {
       throw_user("bad value of option \"subgroups\"", where,
                  "0, or a power of two from 2 to " + std::to_string(kWidestSubgroup),
                  std::to_string(width));
@@ -95,9 +99,39 @@ void set_processor(Description& description, Processor processor) {
   description.processor = std::move(processor);
 }
 
-void adopt_processor(Target& target, const DeviceInfo& info) {
+namespace {
+
+void adopt_groups(Target& target, const DeviceInfo& info) {
+  Description& own = target.description;
+  if (info.kind == DeviceKind::kUnknown || target.options.contains("for")) return;
+  const bool is_processor = info.kind == DeviceKind::kProcessor;
+  if (!target.options.contains("subgroups")) {
+    const int64_t width = info.limits.subgroup_width;
+    own.features.subgroups = is_subgroup_width(width);
+    own.subgroup_width = own.features.subgroups ? width : 1;
+  }
+  if (target.choice("groups", {"auto", "cpu", "gpu"}) != "auto") return;
+  if (own.code == CodeKind::kGlsl) {
+    own.cpu_like_subgroups = is_processor && own.features.subgroups;
+  } else {
+    own.cpu_like_groups = is_processor;
+  }
+}
+
+}  // namespace
+
+std::string device_identity(const Description& description) {
+  return "subgroups " +
+         std::to_string(description.features.subgroups ? description.subgroup_width : 0) +
+         (description.cpu_like_groups      ? ", a processor's groups"
+          : description.cpu_like_subgroups ? ", a processor's subgroups"
+                                           : "");
+}
+
+void adopt_device(Target& target, const DeviceInfo& info) {
   // A server that does not say is taken to be as this machine is; loading code checks it.
   const Description& platform = target.description;
+  if (platform.gpu_like) return adopt_groups(target, info);
   if (platform.code != CodeKind::kNative || platform.own_process || info.cpu.empty()) return;
   const std::string where = "target \"" + target.text + "\"";
   Processor there = processor_of(info, where);

@@ -38,6 +38,9 @@ struct Description {
   // The threads of a group are turns of a loop on a processor: schedules are those of processors,
   // an item a group.
   bool cpu_like_groups = false;
+  // The threads of a subgroup are lanes of a processor's vectors, and a barrier costs as much as a
+  // loop over all of them: a group is one subgroup, which reads long pieces of memory.
+  bool cpu_like_subgroups = false;
   int64_t subgroup_width = 1;  // threads in lockstep; above 1 where `features.subgroups`
   int64_t workgroup_threads = 64;
   Processor processor;      // kNative: what the code is made for
@@ -71,10 +74,14 @@ void set_processor(Description& description, Processor processor);
 const std::vector<Description>& descriptions();
 const Description* find_description(std::string_view platform);
 
-// Makes `target`, where it is native code, one for the machine of a session: the device says which
-// processor that is. UserError where the target's options name another one, PlatformError (kAbsent)
-// for features that it lacks and for an architecture that no code is made for.
-void adopt_processor(Target& target, const DeviceInfo& info);
+// Makes `target` one for the device of a session, as that describes itself; what the target's
+// options say stays. Native code: for its processor. UserError where the options name another one,
+// PlatformError (kAbsent) for features that it lacks and for an architecture that no code is made
+// for. Work groups: whether a processor or a GPU runs them, and how wide its subgroups are.
+void adopt_device(Target& target, const DeviceInfo& info);
+
+// What the code for a platform with work groups depends on beside the target's text, as text.
+std::string device_identity(const Description& description);
 
 // UserError for an unknown platform (lists the known), an unknown option or a malformed text.
 Target parse_target(std::string_view text);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "codegen/lower/device_func.h"
+#include "codegen/lower/segment_tensors.h"
 #include "ir/exceptions.h"
 #include "text/parser.h"
 #include "text/printer.h"
@@ -76,6 +77,30 @@ prim def k(x: Buffer((n, 8), f32), out y: Buffer((n,), f32), n: i64) {
   }
   y[i] = y[i] + x[i, r]
 })");
+}
+
+// A place that the loops' ranges decide picks its segment here: languages refuse a constant index
+// in front of the others.
+TEST(LowerPrimFunc, ConstantRowsPickTheirSegment) {
+  Module module = text::parse(R"(
+prim def k(x: Buffer((n, 4), f32), out y: Buffer((1,), f32), n: i64) {
+  for i in parallel(1) {
+    y[i] = x[i + 7, 3] + (let r: i64 = i + 40 in x[r, r - 39])
+  }
+}
+)",
+                              "test");
+  Limits limits;
+  limits.max_binding_bytes = 16 * 16;
+  const SegmentedFunc parts = segment_tensors(*tir::as_prim_func(module.find("k")), limits, true);
+  ASSERT_EQ(parts.segments.size(), 4u);
+  const LoweredKernel lowered = lower_prim_func(*parts.func, "k");
+  ASSERT_EQ(lowered.launches.size(), 1u);
+  const std::string body = text::print(lowered.launches[0].body);
+  EXPECT_NE(body.find("x_part0[7, 3]"), std::string::npos) << body;
+  EXPECT_NE(body.find("x_part2[8, 1]"), std::string::npos) << body;
+  EXPECT_EQ(body.find("x_part1"), std::string::npos) << body;
+  EXPECT_EQ(body.find("x_part3"), std::string::npos) << body;
 }
 
 TEST(LowerPrimFunc, WhatDoesNothingIsNoLaunch) {

@@ -227,5 +227,32 @@ TEST(PackedProducts, AreWithinTheirBounds) {
   EXPECT_GE(packed, static_cast<int>(list.size()) - 4);
 }
 
+// At the widths of models: one row and some, weights of each layout and dtype.
+TEST(LaneProducts, OfModelsWidthsAreWithinTheirBounds) {
+  auto session = open_session("vulkan");
+  if (!session || session->info().kind != DeviceKind::kProcessor) {
+    GTEST_SKIP() << "no processor behind Vulkan here";
+  }
+  Var n = make_var("n");
+  const AttrMap transposed = {{"transpose_b", true}};
+  std::vector<KernelProgram> kernels;
+  for (DType dtype : {kF32, kBF16, DType::kF16}) {
+    kernels.push_back(product({1, 576}, {1536, 576}, {{}}, transposed, kF32, dtype));
+    kernels.push_back(product({1, 1536}, {576, 1536}, {{}}, transposed, kF32, dtype));
+    kernels.push_back(product({1, 4096}, {260, 4096}, {{}}, transposed, kF32, dtype));
+    kernels.push_back(product({n, 576}, {192, 576}, {{{"n", 1}}, {{"n", 4}}, {{"n", 6}}},
+                              transposed, kF32, dtype));
+    kernels.push_back(product({1, 576}, {576, 1536}, {{}}, {}, kF32, dtype));
+    kernels.push_back(product({1, 4096}, {4096, 576}, {{}}, {}, kF32, dtype));
+    kernels.push_back(
+        product({n, 576}, {576, 192}, {{{"n", 1}}, {{"n", 4}}, {{"n", 6}}}, {}, kF32, dtype));
+  }
+  const target::Target target = target::parse_target("vulkan:for=lavapipe");
+  for (const KernelProgram& kernel : kernels) {
+    EXPECT_EQ(schedule::schedule_for(*kernel.func, target).rule, "gpu_lane_product");
+  }
+  expect_on_device("vulkan:for=lavapipe", kernels);
+}
+
 }  // namespace
 }  // namespace tapml::testing

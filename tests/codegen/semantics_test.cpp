@@ -297,6 +297,76 @@ TEST_P(FloatSemantics, AreTheInterpreters) {
   }
 }
 
+// Zeros that a driver's compiler sees, as literals or once it has computed with what it knows: it
+// must divide by them, and multiply with them, as with others.
+TEST_P(FloatSemantics, ZerosThatAreKnownAreLikeOthers) {
+  for (DType dtype : kFloats) {
+    const std::string type = dtype_name(dtype);
+    const std::vector<double> edges = float_edges(dtype);
+    auto count = static_cast<int64_t>(edges.size());
+    const int64_t n = count + (4 - count % 4) % 4;
+    // Alone, and as four lanes around a store.
+    for (const bool lanes : {false, true}) {
+      Program program(dtype, n);
+      for (int64_t i = 0; i < n; ++i) {
+        program.arguments[0].set_f64(i, edges[static_cast<size_t>(i % count)]);
+        program.arguments[1].set_f64(i, edges[static_cast<size_t>((i + 5) % count)]);
+      }
+      const std::string zero = type + "(0.0)", minus = type + "(-0.0)";
+      const std::string none = "cast(" + type + ", i - i)";
+      for (const std::string& text : {"a[i] / " + zero,
+                                      "a[i] / " + minus,
+                                      zero + " / a[i]",
+                                      minus + " / a[i]",
+                                      "a[i] * " + zero,
+                                      zero + " * a[i]",
+                                      minus + " * a[i]",
+                                      "a[i] + " + zero,
+                                      zero + " + a[i]",
+                                      "a[i] + " + minus,
+                                      zero + " - a[i]",
+                                      "a[i] - " + zero,
+                                      "a[i] * " + zero + " + b[i]",
+                                      "b[i] + " + zero + " * a[i]",
+                                      "a[i] * b[i] + " + zero,
+                                      "fma(a[i], " + zero + ", b[i])",
+                                      "fma(a[i], b[i], " + zero + ")",
+                                      "a[i] / (b[i] - b[i])",
+                                      "a[i] / " + none,
+                                      none + " / a[i]",
+                                      "a[i] * " + none,
+                                      "a[i] / (" + zero + " * b[i])",
+                                      "(" + zero + " / " + zero + ") + a[i]",
+                                      "a[i] / sqrt(" + zero + ")",
+                                      "a[i] + rsqrt(" + zero + ")",
+                                      "select(a[i] < b[i], a[i], " + zero + ") / " + zero}) {
+        program.add(text, dtype);
+      }
+      for (const Program::Part& part : program.parts) {
+        std::string source = program.source(part);
+        if (lanes) {
+          std::string body;
+          // Each store in a loop of its own.
+          for (size_t at = 0, end; at < part.body.size(); at = end + 1) {
+            end = part.body.find('\n', at);
+            body += "    for j in vectorized(4) {\n" + part.body.substr(at, end - at) + "\n    }\n";
+          }
+          for (const std::string& from : {std::string("[i]"), std::string("i - i")}) {
+            const std::string to = from == "[i]" ? "[g*4 + j]" : "g - g";
+            for (size_t at = 0; (at = body.find(from, at)) != std::string::npos; at += to.size()) {
+              body.replace(at, from.size(), to);
+            }
+          }
+          source = source.substr(0, source.find("  for ")) + "  for g in parallel(n//4) {\n" +
+                   body + "  }\n}\n";
+        }
+        check(source, program.tensors(part), {program.n});
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 // Sums, products and extrema over all of a row, as a scheduled reduction.
 TEST_P(FloatSemantics, ReductionsKeepNan) {
   for (DType dtype : kFloats) {

@@ -198,11 +198,8 @@ TEST_P(SubgroupsOn, ReductionsAreWithinTheirBounds) {
     kernels.push_back(operator_program("matmul", {{{1, k}, kF32}, {{m, k}, DType::kBF16}},
                                        each("m", {1, 3, 4, 5, 65}), transposed));
   }
-  // PoCL makes something else of attention (docs/schedules.md).
-  if (std::string(GetParam()).starts_with("vulkan")) {
-    kernels.push_back(long_attention(kF32, 8, attention_sizes()));
-    kernels.push_back(long_attention(DType::kBF16, 64, attention_sizes()));
-  }
+  kernels.push_back(long_attention(kF32, 8, attention_sizes()));
+  kernels.push_back(long_attention(DType::kBF16, 64, attention_sizes()));
   expect_on_device(GetParam(), kernels);
 }
 

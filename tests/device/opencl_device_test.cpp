@@ -56,6 +56,9 @@ TEST_F(OpenClDeviceTest, DescribesTheDevice) {
   EXPECT_EQ(info.platform, "opencl");
   EXPECT_FALSE(info.name.empty());
   EXPECT_EQ(info.version.rfind("OpenCL ", 0), 0u) << info.version;
+  if (info.version.find("PoCL") != std::string::npos) {
+    EXPECT_EQ(info.kind, DeviceKind::kProcessor);
+  }
   EXPECT_GE(info.limits.max_workgroup_threads, 1);
   EXPECT_GT(info.limits.max_binding_bytes, 0);
   EXPECT_GE(info.limits.max_bindings, 8);

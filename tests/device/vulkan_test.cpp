@@ -90,6 +90,12 @@ TEST_F(VulkanDeviceTest, DescribesTheDevice) {
   EXPECT_GE(info.limits.max_binding_bytes, 1 << 27);
   EXPECT_GE(info.limits.max_allocation_bytes, info.limits.max_binding_bytes);
   EXPECT_GE(info.limits.max_bindings, 4);
+  EXPECT_NE(info.kind, DeviceKind::kUnknown);
+  if (info.name.starts_with("llvmpipe")) {
+    EXPECT_EQ(info.kind, DeviceKind::kProcessor);
+    EXPECT_TRUE(info.limits.subgroup_width == 4 || info.limits.subgroup_width == 8)
+        << info.limits.subgroup_width;
+  }
   EXPECT_GE(info.limits.buffer_alignment, 16);
   EXPECT_LE(info.limits.buffer_alignment, 256);
   EXPECT_TRUE(info.features.compute_dtypes.contains(DType::kF32));

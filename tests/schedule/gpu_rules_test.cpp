@@ -99,6 +99,67 @@ TEST(GpuRules, ProductsOfARow) {
                           "gpu_matmul");
 }
 
+// Lanes of a processor's vectors: around the columns of a team, the rows of a tile and the steps
+// that a subgroup takes at once, for weights along the sum and along the columns.
+TEST(GpuRules, ProductsOnProcessorsBehindSubgroups) {
+  Var n = make_var("n"), m = make_var("m"), b = make_var("b");
+  const std::vector<Sizes> rows = each("n", {0, 1, 3, 4, 5, 9});
+  auto expect_lanes = [](const KernelProgram& kernel, const std::string& rule) {
+    for (const char* target : {"vulkan:for=lavapipe", "vulkan:for=lavapipe,subgroups=4",
+                               "vulkan:for=lavapipe,subgroups=16"}) {
+      SCOPED_TRACE(target);
+      const schedule::Scheduled scheduled =
+          schedule::schedule_for(*kernel.func, target::parse_target(target));
+      EXPECT_EQ(scheduled.rule, rule) << kernel.name;
+      const tir::PrimFuncRef loops = passes::lower_math(*scheduled.func);
+      for (const Sizes& at : kernel.sizes) {
+        SCOPED_TRACE(kernel.label(at));
+        std::vector<HostTensor> arguments = kernel.arguments(at);
+        const std::vector<op::RefTensor> expected = kernel.expected(arguments, at);
+        interp::run_prim_func(*loops, arguments, kernel.scalars(at));
+        if (!expect_within_bounds(kernel, at, arguments, expected)) return;
+      }
+    }
+  };
+  const char* lanes = "gpu_lane_product";
+  for (int64_t k : {64, 68, 192}) {
+    for (DType dtype : {kF32, kBF16, kF16}) {
+      expect_lanes(
+          operator_program("matmul", {{{n, k}, kF32}, {{19, k}, dtype}}, rows, kTransposed), lanes);
+    }
+    expect_lanes(operator_program("matmul", {{{1, k}, kF32}, {{m, k}, kF32}},
+                                  each("m", {0, 1, 7, 8, 9, 33}), kTransposed),
+                 lanes);
+  }
+  for (int64_t columns : {64, 76, 192, 1100}) {
+    expect_lanes(operator_program("matmul", {{{n, 5}, kF32}, {{5, columns}, kF32}}, rows), lanes);
+    expect_lanes(operator_program("matmul", {{{1, 7}, kF32}, {{7, columns}, kBF16}}, {{}}), lanes);
+  }
+  expect_lanes(
+      operator_program("matmul", {{{b, 3, 64}, kF32}, {{b, 64, 64}, kF32}}, each("b", {0, 1, 2})),
+      lanes);
+  KernelMaker maker("matmul_silu_multiply");
+  relax::Variable x = maker.param({n, 64}, kF32);
+  relax::Variable product = maker.op("matmul", {x, maker.param({24, 64}, kF32)}, kTransposed);
+  maker.op("multiply", {maker.op("silu", {product}), maker.param({n, 24}, kF32)});
+  expect_lanes(maker.fused(rows), lanes);
+  // Sums of unknown length, of a length that fours do not divide, and of doubles: others take them.
+  Var k = make_var("k");
+  expect_lanes(operator_program("matmul", {{{1, k}, kF32}, {{9, k}, kF32}}, each("k", {0, 1, 70}),
+                                kTransposed),
+               "gpu_vector_matrix");
+  expect_lanes(operator_program("matmul", {{{1, 70}, kF32}, {{9, 70}, kF32}}, {{}}, kTransposed),
+               "gpu_vector_matrix");
+  expect_lanes(
+      operator_program("matmul", {{{1, 64}, kAccurate}, {{9, 64}, kAccurate}}, {{}}, kTransposed),
+      "gpu_vector_matrix");
+  EXPECT_EQ(
+      gpu_rule(
+          *operator_program("matmul", {{{1, 64}, kF32}, {{9, 64}, kF32}}, {{}}, kTransposed).func,
+          "vulkan:for=rtx"),
+      "gpu_vector_matrix");
+}
+
 TEST(GpuRules, EpiloguesStayInTheLaunch) {
   Var n = make_var("n");
   KernelMaker maker("matmul_silu_multiply");

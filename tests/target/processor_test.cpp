@@ -10,7 +10,7 @@
 namespace tapml::testing {
 namespace {
 
-using target::adopt_processor;
+using target::adopt_device;
 using target::parse_target;
 using target::Target;
 
@@ -82,36 +82,36 @@ TEST(Processor, FeaturesOfThisMachineAreKnown) {
 
 TEST(Processor, TheDeviceSaysWhatCodeIsFor) {
   Target target = parse_target("cpu@board:9000");
-  adopt_processor(target, machine("aarch64", "+dotprod,+from-the-future,+neon"));
+  adopt_device(target, machine("aarch64", "+dotprod,+from-the-future,+neon"));
   EXPECT_EQ(target.description.processor.architecture, "aarch64");
   EXPECT_EQ(target.description.processor.features, "+dotprod,+neon");
   EXPECT_EQ(target.description.vectors.bytes, 16);
   // A server that does not say, and targets of other code, stay as they are.
   target = parse_target("cpu@board:9000");
-  adopt_processor(target, machine("", ""));
+  adopt_device(target, machine("", ""));
   EXPECT_EQ(target.description.processor.architecture, cpu_architecture());
   target = parse_target("wasm@pipe:host");
-  adopt_processor(target, machine("x86-64", "+avx2"));
+  adopt_device(target, machine("x86-64", "+avx2"));
   EXPECT_EQ(target.description.processor.architecture, "wasm32");
   target = parse_target("null@board:9000");
-  adopt_processor(target, machine("aarch64", ""));
+  adopt_device(target, machine("aarch64", ""));
   EXPECT_EQ(target.description.processor.architecture, "");
 }
 
 TEST(Processor, TheTargetsOptionsMustFitTheDevice) {
   Target target = parse_target("cpu:arch=aarch64,features=dotprod@board:9000");
-  adopt_processor(target, machine("aarch64", "+dotprod,+neon"));
+  adopt_device(target, machine("aarch64", "+dotprod,+neon"));
   EXPECT_EQ(target.description.processor.features, "+dotprod");
-  expect_platform_error([&] { adopt_processor(target, machine("aarch64", "+neon")); },
+  expect_platform_error([&] { adopt_device(target, machine("aarch64", "+neon")); },
                         PlatformFault::kAbsent, {"lacks dotprod", "it has +neon"});
-  expect_platform_error([&] { adopt_processor(target, machine("x86-64", "+avx")); },
+  expect_platform_error([&] { adopt_device(target, machine("x86-64", "+avx")); },
                         PlatformFault::kAbsent,
                         {"code for aarch64 is asked for, the machine is x86-64", "without"});
   Target here = parse_target("cpu:arch=aarch64");
-  expect_platform_error([&] { adopt_processor(here, machine("x86-64", "+avx")); },
+  expect_platform_error([&] { adopt_device(here, machine("x86-64", "+avx")); },
                         PlatformFault::kAbsent, {"the machine is x86-64", "cpu@PLACE", "-o"});
   Target any = parse_target("cpu@board:9000");
-  expect_platform_error([&] { adopt_processor(any, machine("z80", "")); }, PlatformFault::kAbsent,
+  expect_platform_error([&] { adopt_device(any, machine("z80", "")); }, PlatformFault::kAbsent,
                         {"no code is made for", "z80", "aarch64, x86-64"});
 }
 

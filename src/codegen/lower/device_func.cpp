@@ -120,7 +120,14 @@ class RangeSimplifier {
       bool part = false;
       operands.push_back(walk(e.operand(i), part));
       is_index.push_back(!part);
-      if (e.kind() == ExprKind::kLet && i == 1 && part) data_vars_.insert(e.operand(0).get());
+      if (e.kind() == ExprKind::kLet && i == 1) {
+        if (part) {
+          data_vars_.insert(e.operand(0).get());
+        } else if (PrimExpr known = simplified(operands[1]); known.is_int()) {
+          // What depends on it alone is decided here, as which segment of a tensor has a row.
+          return walk(tapml::substitute(e.operand(2), {{e.operand(0).get(), known}}), data);
+        }
+      }
       data |= part;
     }
     bool whole = !data && (e.dtype() == DType::kI64 || e.dtype() == DType::kBool);

@@ -68,7 +68,10 @@ class Dialect {
   // Four elements of 32 bits from element 4 * `index` on; `type` of a value that holds them, of
   // which "x" to "w" are the parts.
   virtual std::string vector_type(DType dtype) const = 0;
-  virtual std::string load_vector(const std::string& buffer, const std::string& index) const = 0;
+  virtual std::string load_vector(const std::string& buffer, const std::string& index,
+                                  DType dtype) const = 0;
+  // Whether four floats of 16 bits are loaded at once too.
+  virtual bool loads_narrow_vectors() const { return false; }
   virtual std::string store_vector(const std::string& buffer, const std::string& index,
                                    const std::string& value) const = 0;
   virtual std::string make_vector(const std::string& type,
@@ -132,6 +135,13 @@ class Dialect {
                                    DType dtype) const;
   // Remainder of the division toward zero; the divisor is neither 0 nor -1.
   virtual std::string remainder(const std::string& a, const std::string& b, DType dtype) const = 0;
+  // The same value, a float or a vector of f32, as an operand of arithmetic that might be a zero
+  // which the language's compilers see. Where they then do not compute as IEEE 754 has it, they are
+  // kept from seeing it.
+  virtual std::string hidden(const std::string& text, DType dtype) const {
+    static_cast<void>(dtype);
+    return text;
+  }
   // Value of `text` (of `from`) as `to`; floats to integers saturate, NaN gives 0.
   virtual std::string convert(const std::string& text, DType from, DType to) const = 0;
   // Same bits.

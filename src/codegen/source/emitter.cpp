@@ -44,7 +44,7 @@ class FunctionEmitter {
   std::string run() {
     std::vector<std::string> buffers, scalars, shared;
     std::vector<bool> vectors;
-    vectors_ = vector_buffers(function_);
+    vectors_ = vector_buffers(function_, dialect_.loads_narrow_vectors());
     for (const Param& param : function_.buffers) {
       vectors.push_back(vectors_.contains(param.buffer.get()));
       buffers.push_back(unique(param.buffer->name));
@@ -240,7 +240,9 @@ class FunctionEmitter {
       const std::string type = dialect_.vector_type(buffer->dtype);
       const std::string value = unique(buffer->name + "_lanes");
       line("const " + type + " " + value + " = " +
-           dialect_.load_vector(name(buffer), place_of_lanes(buffer, e->operands, node.var)) + ";");
+           dialect_.load_vector(name(buffer), place_of_lanes(buffer, e->operands, node.var),
+                                buffer->dtype) +
+           ";");
       loaded_[e.get()] = value;
     });
     const bool whole = vectors_.contains(store.buffer.get());
@@ -420,14 +422,20 @@ class FunctionEmitter {
     return -1;
   }
 
+  // Of arithmetic, which may be wrong with a zero that compilers see.
+  std::string operand(const PrimExpr& arithmetic, size_t i) {
+    const PrimExpr& e = arithmetic.operand(i);
+    const std::string text = expr(e);
+    return may_be_seen_zero(arithmetic, i) ? dialect_.hidden(text, e.dtype()) : text;
+  }
+
   std::string binary(const PrimExpr& e) {
     if (int product = product_of_sum(e); product >= 0) {
       const PrimExpr& factors = e.operand(static_cast<size_t>(product));
-      std::string x = expr(factors.operand(0)), y = expr(factors.operand(1));
-      return dialect_.multiply_add(x, y, expr(e.operand(static_cast<size_t>(1 - product))),
-                                   e.dtype());
+      std::string x = operand(factors, 0), y = operand(factors, 1);
+      return dialect_.multiply_add(x, y, operand(e, static_cast<size_t>(1 - product)), e.dtype());
     }
-    std::string a = expr(e.operand(0));
+    std::string a = operand(e, 0);
     bool logical = e.kind() == ExprKind::kAnd || e.kind() == ExprKind::kOr;
     std::string b;
     if (logical) {
@@ -444,7 +452,7 @@ class FunctionEmitter {
       }
       b = second.value;
     } else {
-      b = expr(e.operand(1));
+      b = operand(e, 1);
     }
     const bool index = is_index(e, e.operand(0).dtype());
     const bool outer = std::exchange(names_indices_, index && is_unread(e));
@@ -498,7 +506,10 @@ class FunctionEmitter {
 
   std::string call(const PrimExpr& e) {
     std::vector<std::string> args;
-    for (const PrimExpr& operand : e->operands) args.push_back(expr(operand));
+    const bool adds = e->name == "fma";
+    for (size_t i = 0; i < e->operands.size(); ++i) {
+      args.push_back(adds ? operand(e, i) : expr(e.operand(i)));
+    }
     return operations_.call(e, args, is_index(e, e.dtype()));
   }
 

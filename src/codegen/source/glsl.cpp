@@ -136,7 +136,8 @@ class Glsl : public Dialect, public VectorOperations {
                : function.thread ? "coherent "
                                  : "") +
               "buffer Binding" + std::to_string(i) + " { " +
-              (vectors[i] ? vector_type(param.buffer->dtype) : memory_type(param.buffer->dtype)) +
+              (vectors[i] ? vector_memory_type(param.buffer->dtype)
+                          : memory_type(param.buffer->dtype)) +
               " " + buffers[i] + "[]; };\n";
     }
     text += "layout(push_constant) uniform Scalars { int extent;";
@@ -196,11 +197,16 @@ class Glsl : public Dialect, public VectorOperations {
   }
 
   std::string vector_type(DType dtype) const override {
-    return dtype == DType::kF32 ? "vec4" : dtype == DType::kI32 ? "ivec4" : "uvec4";
+    return is_float(dtype) ? "vec4" : dtype == DType::kI32 ? "ivec4" : "uvec4";
   }
-  std::string load_vector(const std::string& buffer, const std::string& index) const override {
-    return buffer + "[" + index + "]";
+  std::string load_vector(const std::string& buffer, const std::string& index,
+                          DType dtype) const override {
+    const std::string words = buffer + "[" + index + "]";
+    if (dtype == DType::kBF16) return "tapml_four_bf16(" + words + ")";
+    if (dtype == DType::kF16) return "tapml_four_f16(" + words + ")";
+    return words;
   }
+  bool loads_narrow_vectors() const override { return true; }
   std::string store_vector(const std::string& buffer, const std::string& index,
                            const std::string& value) const override {
     return buffer + "[" + index + "] = " + value + ";";
@@ -269,6 +275,13 @@ class Glsl : public Dialect, public VectorOperations {
         return "subgroupShuffleXor(" + value + ", " + std::to_string(call.mask) + "u)";
     }
     throw_internal("a subgroup operation that GLSL does not know");
+  }
+
+  // lavapipe takes x / 0 as undefined, 0 / x, x * 0 and 0 * x as 0, x + 0 and 0 + x as x. The sign
+  // of the extent is 0, which no compiler knows.
+  std::string hidden(const std::string& text, DType dtype) const override {
+    const char* helper = dtype == DType::kF64 ? "tapml_hidden_wide(" : "tapml_hidden(";
+    return helper + text + ", uint(extent) >> 31)";
   }
 
   std::string convert(const std::string& text, DType from, DType to) const override {
@@ -381,6 +394,10 @@ class Glsl : public Dialect, public VectorOperations {
     if (bits >= 32) return type_name(dtype);
     if (!narrow_storage_) return "uint";
     return (is_signed_integer(dtype) ? "int" : "uint") + std::to_string(bits) + "_t";
+  }
+
+  std::string vector_memory_type(DType dtype) const {
+    return memory_bits(dtype) == 16 ? "uvec2" : vector_type(dtype);
   }
 
   // Of an element in its word, in bits.

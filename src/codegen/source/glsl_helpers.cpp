@@ -45,6 +45,26 @@ float tapml_f16_of_bits(uint h) {
     {"tapml_round_f16", R"(
 float tapml_round_f16(float x) { return tapml_f16_of_bits(tapml_bits_of_f16(x)); }
 )"},
+    {"tapml_hidden", R"(
+float tapml_hidden(float x, uint zero) { return uintBitsToFloat(floatBitsToUint(x) | zero); }
+vec4 tapml_hidden(vec4 x, uint zero) { return uintBitsToFloat(floatBitsToUint(x) | uvec4(zero)); }
+)"},
+    {"tapml_hidden_wide", R"(
+double tapml_hidden_wide(double x, uint zero) {
+  return packDouble2x32(unpackDouble2x32(x) | uvec2(zero));
+}
+)"},
+    {"tapml_four_bf16", R"(
+vec4 tapml_four_bf16(uvec2 words) {
+  return uintBitsToFloat(uvec4(words.x << 16, words.x & 0xffff0000u, words.y << 16,
+                               words.y & 0xffff0000u));
+}
+)"},
+    {"tapml_four_f16", R"(
+vec4 tapml_four_f16(uvec2 words) {
+  return vec4(unpackHalf2x16(words.x), unpackHalf2x16(words.y));
+}
+)"},
     // The language's trunc and roundEven of doubles are wrong on lavapipe wherever the processor
     // has no vectors of eight doubles: it takes what 24 bits cannot hold for whole, and 1.5 to 1.
     {"tapml_with_zero_of", R"(

@@ -131,7 +131,8 @@ class HostC : public Dialect {
     return element + value + ";";
   }
   std::string vector_type(DType dtype) const override { return type_name(dtype) + "_x4"; }
-  std::string load_vector(const std::string& buffer, const std::string& index) const override {
+  std::string load_vector(const std::string& buffer, const std::string& index,
+                          DType) const override {
     return buffer + "[" + index + "]";
   }
   std::string store_vector(const std::string& buffer, const std::string& index,

@@ -167,7 +167,8 @@ class OpenClC : public Dialect, public VectorOperations {
   }
 
   std::string vector_type(DType dtype) const override { return type_name(dtype) + "4"; }
-  std::string load_vector(const std::string& buffer, const std::string& index) const override {
+  std::string load_vector(const std::string& buffer, const std::string& index,
+                          DType) const override {
     return "vload4(" + index + ", " + buffer + ")";
   }
   std::string store_vector(const std::string& buffer, const std::string& index,

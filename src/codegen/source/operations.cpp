@@ -1,5 +1,6 @@
 #include "codegen/source/operations.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -13,7 +14,30 @@ bool is_power_of_two(const PrimExpr& e) {
   return e.is_int() && e->int_value > 0 && std::has_single_bit(static_cast<uint64_t>(e->int_value));
 }
 
+// Float variables are names of what was loaded, or of what was made of it.
+bool holds_loaded(const PrimExpr& e) {
+  return e.kind() == ExprKind::kLoad || (e.is_var() && is_float(e.dtype())) ||
+         std::ranges::any_of(e->operands, holds_loaded);
+}
+
 }  // namespace
+
+bool may_be_seen_zero(const PrimExpr& arithmetic, size_t i) {
+  const PrimExpr& operand = arithmetic.operand(i);
+  if (!is_float(operand.dtype())) return false;
+  if (operand.kind() == ExprKind::kFloat) return operand->float_value == 0;
+  switch (arithmetic.kind()) {
+    case ExprKind::kDiv:
+      return true;
+    case ExprKind::kAdd:
+    case ExprKind::kSub:
+    case ExprKind::kMul:
+    case ExprKind::kCall:  // fma
+      return !holds_loaded(operand);
+    default:
+      return false;
+  }
+}
 
 std::string Operations::rounded(const std::string& text, DType dtype) const {
   const bool narrow = dtype == DType::kF16 || dtype == DType::kBF16;

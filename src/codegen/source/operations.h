@@ -11,6 +11,10 @@
 
 namespace tapml::codegen {
 
+// Whether operand number `i` of arithmetic may be a float zero that a compiler sees: any divisor
+// and dividend but literals of other values, and other operands that nothing loaded is in.
+bool may_be_seen_zero(const PrimExpr& arithmetic, size_t i);
+
 // Operands are given as text that has been emitted already; e says dtypes and constants. `index`:
 // arithmetic of indices, which does not overflow.
 class Operations {

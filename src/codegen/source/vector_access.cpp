@@ -26,6 +26,8 @@ bool is_multiple(const PrimExpr& e) {
     case ExprKind::kAdd:
     case ExprKind::kSub:
     case ExprKind::kFloorMod:
+    case ExprKind::kMin:
+    case ExprKind::kMax:
       return is_multiple(e.operand(0)) && is_multiple(e.operand(1));
     case ExprKind::kCast:
       return is_multiple(e.operand(0));
@@ -108,7 +110,7 @@ std::optional<PrimExpr> first_of_lanes(const PrimExpr& index, const Var& lane) {
   return first;
 }
 
-std::set<const BufferNode*> vector_buffers(const DeviceFunc& function) {
+std::set<const BufferNode*> vector_buffers(const DeviceFunc& function, bool narrow) {
   VectorAccesses lanes;
   lanes.walk(function.body);
   std::map<const BufferNode*, int> all;
@@ -123,8 +125,11 @@ std::set<const BufferNode*> vector_buffers(const DeviceFunc& function) {
     const BufferNode* buffer = param.buffer.get();
     const DType dtype = buffer->dtype;
     const bool is_word = dtype == DType::kF32 || dtype == DType::kI32 || dtype == DType::kU32;
+    const bool is_read = param.mode == AccessMode::kIn || param.mode == AccessMode::kPrepared;
+    const bool is_narrow = is_read && (dtype == DType::kF16 || dtype == DType::kBF16);
     auto found = lanes.counts.find(buffer);
-    if (is_word && found != lanes.counts.end() && found->second == all[buffer]) {
+    if ((is_word || (narrow && is_narrow)) && found != lanes.counts.end() &&
+        found->second == all[buffer]) {
       result.insert(buffer);
     }
   }

@@ -18,7 +18,8 @@ bool is_vector_loop(const tir::ForNode& loop);
 std::optional<PrimExpr> first_of_lanes(const PrimExpr& index, const Var& lane);
 
 // Parameters of elements of 32 bits whose every access stands in a vector loop, as four elements
-// side by side, and unconditionally or at the place of the loop's store.
-std::set<const tir::BufferNode*> vector_buffers(const DeviceFunc& function);
+// side by side, and unconditionally or at the place of the loop's store. `narrow`: also those of
+// floats of 16 bits that are only read.
+std::set<const tir::BufferNode*> vector_buffers(const DeviceFunc& function, bool narrow = false);
 
 }  // namespace tapml::codegen

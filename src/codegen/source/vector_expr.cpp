@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "codegen/source/operations.h"
 #include "ir/exceptions.h"
 #include "tir/buffer.h"
 
@@ -99,16 +100,21 @@ class VectorWriter {
       for (size_t i : {1, 0}) {
         const PrimExpr& product = e.operand(i);
         if (product.kind() != ExprKind::kMul || is_common(product)) continue;
-        const std::string x = value(product.operand(0)), y = value(product.operand(1));
-        return dialect_.multiply_add(x, y, value(e.operand(1 - i)), e.dtype());
+        const std::string x = operand(product, 0), y = operand(product, 1);
+        return dialect_.multiply_add(x, y, operand(e, 1 - i), e.dtype());
       }
     }
     const char* op = e.kind() == ExprKind::kAdd   ? " + "
                      : e.kind() == ExprKind::kSub ? " - "
                      : e.kind() == ExprKind::kMul ? " * "
                                                   : " / ";
-    const std::string a = value(e.operand(0));
-    return "(" + a + op + value(e.operand(1)) + ")";
+    const std::string a = operand(e, 0);
+    return "(" + a + op + operand(e, 1) + ")";
+  }
+
+  std::string operand(const PrimExpr& arithmetic, size_t i) {
+    const std::string text = value(arithmetic.operand(i));
+    return may_be_seen_zero(arithmetic, i) ? dialect_.hidden(text, arithmetic.dtype()) : text;
   }
 
   // A NaN wins.

@@ -89,6 +89,7 @@ DeviceInfo describe(int threads) {
   DeviceInfo info;
   info.platform = "cpu";
   info.name = processor_name();
+  info.kind = DeviceKind::kProcessor;
   info.cpu = cpu_architecture();
   for (const std::string& feature : cpu_features()) {
     info.cpu_features += (info.cpu_features.empty() ? "+" : ",+") + feature;

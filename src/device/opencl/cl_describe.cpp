@@ -104,6 +104,9 @@ DeviceInfo describe_cl_device(const ClDevice& device) {
   info.platform = "opencl";
   info.name = device_text(device.device, CL_DEVICE_NAME);
   info.version = device_text(device.device, CL_DEVICE_VERSION);
+  info.kind = (device.type & CL_DEVICE_TYPE_CPU) != 0   ? DeviceKind::kProcessor
+              : (device.type & CL_DEVICE_TYPE_GPU) != 0 ? DeviceKind::kGpu
+                                                        : DeviceKind::kUnknown;
   info.limits = limits_of(device.device);
   info.features = features_of(device.device);
   return info;

@@ -11,13 +11,26 @@ using runtime::DeviceModule;
 constexpr size_t kLogLines = 20;
 // What a source that asks for subgroups mentions (codegen/source/opencl_c.cpp).
 constexpr std::string_view kSubgroups = "TAPML_SUBGROUPS";
+constexpr std::string_view kBarrier = "barrier(";
 // Of what a kept program's key covers; the driver's own versions stand beside it.
 constexpr const char* kKeyVersion = "opencl-program-1";
 
+// PoCL (3.1, on processors) optimizes a kernel as the code of one thread before it cuts it at its
+// barriers into loops over all threads: branches around barriers are joined, split and taken out of
+// loops, after which threads meet at different ones.
+bool moves_barriers(const ClDevice& on) {
+  char version[128] = {};  // "OpenCL 3.0 PoCL HSTR: ..."
+  return (on.type & CL_DEVICE_TYPE_CPU) != 0 &&
+         clGetDeviceInfo(on.device, CL_DEVICE_VERSION, sizeof(version) - 1, version, nullptr) ==
+             CL_SUCCESS &&
+         std::string_view(version).find("PoCL") != std::string_view::npos;
+}
+
 // The language is that of 1.2, which every device has, but where subgroups would do: of these the
 // extensions are of 2.0, where the device has it.
-std::string build_options(cl_device_id device, std::span<const std::byte> source) {
+std::string build_options(const ClDevice& on, std::span<const std::byte> source) {
   const std::string_view text(reinterpret_cast<const char*>(source.data()), source.size());
+  cl_device_id device = on.device;
   char version[64] = {};  // "OpenCL C 2.0 ..."
   const bool is_known = clGetDeviceInfo(device, CL_DEVICE_OPENCL_C_VERSION, sizeof(version) - 1,
                                         version, nullptr) == CL_SUCCESS;
@@ -27,7 +40,8 @@ std::string build_options(cl_device_id device, std::span<const std::byte> source
       if (std::string_view(version).starts_with(std::string("OpenCL C ") + newer)) language = newer;
     }
   }
-  return "-cl-std=CL" + language + " -w";
+  const bool unoptimized = text.find(kBarrier) != std::string_view::npos && moves_barriers(on);
+  return "-cl-std=CL" + language + " -w" + (unoptimized ? " -cl-opt-disable" : "");
 }
 
 std::string first_lines(const std::string& text, size_t lines) {
@@ -150,7 +164,7 @@ Result<ClObject<cl_program>> built_program(const ClContext& context, const std::
 Result<std::shared_ptr<DeviceModule>> build_cl_module(std::shared_ptr<ClContext> context,
                                                       std::span<const std::byte> source) {
   ClObject<cl_program> program;
-  const std::string options = build_options(context->device.device, source);
+  const std::string options = build_options(context->device, source);
   std::string key;
   if (context->programs) {
     key = program_key(*context, options, source);

@@ -88,6 +88,28 @@ bool has_vulkan_subgroups(const VulkanPhysical& physical) {
              kNeededSubgroupOperations;
 }
 
+DeviceKind vulkan_kind(const VulkanPhysical& physical) {
+  switch (physical.properties.deviceType) {
+    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
+    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
+    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU:
+      return DeviceKind::kGpu;
+    case VK_PHYSICAL_DEVICE_TYPE_CPU:
+      return DeviceKind::kProcessor;
+    default:
+      return DeviceKind::kUnknown;
+  }
+}
+
+// Before Vulkan 1.3 pipelines cannot ask for full subgroups of one width, and drivers that have
+// several may take another one than they name.
+int64_t vulkan_subgroup_width(const VulkanPhysical& physical) {
+  const uint32_t width = physical.properties11.subgroupSize;
+  const bool can_ask = physical.subgroup_control.computeFullSubgroups == VK_TRUE &&
+                       may_require_subgroups(physical, width);
+  return has_vulkan_subgroups(physical) && can_ask ? width : 0;
+}
+
 Limits vulkan_limits(const VulkanPhysical& physical) {
   const VkPhysicalDeviceLimits& says = physical.properties.limits;
   Limits limits;
@@ -105,6 +127,7 @@ Limits vulkan_limits(const VulkanPhysical& physical) {
                                   says.maxDescriptorSetStorageBuffers, says.maxPerStageResources});
   limits.buffer_alignment =
       std::max<int64_t>(16, static_cast<int64_t>(says.minStorageBufferOffsetAlignment));
+  limits.subgroup_width = vulkan_subgroup_width(physical);
   // Vulkan does not tell a GPU's compute units.
   if (physical.is_processor()) {
     limits.threads = std::max<int64_t>(1, std::thread::hardware_concurrency());
@@ -187,6 +210,7 @@ DeviceInfo describe_vulkan_device(const VulkanPhysical& physical) {
   info.name = physical.properties.deviceName;
   info.version = "Vulkan " + vulkan_version_text(physical.properties.apiVersion) + ", " +
                  physical.properties12.driverName + " " + physical.properties12.driverInfo;
+  info.kind = vulkan_kind(physical);
   info.limits = vulkan_limits(physical);
   info.features = vulkan_features(physical);
   return info;

@@ -103,7 +103,8 @@ flatbuffers::Offset<wire::Device> put_device(flatbuffers::FlatBufferBuilder& bui
       limits.max_workgroup_threads, limits.max_local_memory, limits.max_binding_bytes,
       limits.max_allocation_bytes, limits.max_bindings, limits.buffer_alignment, limits.threads,
       &storage, &compute, info.features.narrow_stores, info.features.local_memory,
-      info.features.subgroups, info.cpu.c_str(), info.cpu_features.c_str());
+      info.features.subgroups, info.cpu.c_str(), info.cpu_features.c_str(), limits.subgroup_width,
+      static_cast<uint8_t>(info.kind));
 }
 
 DeviceInfo get_device(const wire::Device& device) {
@@ -121,6 +122,10 @@ DeviceInfo get_device(const wire::Device& device) {
   limits.max_bindings = device.max_bindings();
   limits.buffer_alignment = std::max<int64_t>(1, device.buffer_alignment());
   limits.threads = device.threads();
+  limits.subgroup_width = device.subgroup_width();
+  if (device.kind() <= static_cast<uint8_t>(DeviceKind::kGpu)) {
+    info.kind = static_cast<DeviceKind>(device.kind());
+  }
   info.features.storage_dtypes = dtypes_of(device.storage_dtypes());
   info.features.compute_dtypes = dtypes_of(device.compute_dtypes());
   info.features.narrow_stores = device.narrow_stores();

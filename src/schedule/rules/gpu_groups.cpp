@@ -31,6 +31,12 @@ Group::Group(const target::Description& description)
   local_bytes = std::max<int64_t>(0, local_bytes - kDTypes * kBytes * threads);
 }
 
+Group Group::of_one_subgroup() const {
+  Group group = *this;
+  group.threads = subgroup;
+  return group;
+}
+
 Stmt Group::share_out(const PrimExpr& extent,
                       const std::function<Stmt(const PrimExpr& index)>& body) const {
   const bool is_known = extent.is_int();

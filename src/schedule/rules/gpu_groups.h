@@ -23,6 +23,9 @@ struct Group {
   int64_t local_bytes = 0;  // of local memory
   Var thread = make_var("thread");
 
+  // The same, its groups being one subgroup each.
+  Group of_one_subgroup() const;
+
   // for index in [0, extent), each index by one thread.
   tir::Stmt share_out(const PrimExpr& extent,
                       const std::function<tir::Stmt(const PrimExpr& index)>& body) const;

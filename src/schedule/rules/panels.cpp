@@ -22,7 +22,7 @@ bool mentions(const PrimExpr& expr, const Var& var) {
   return found;
 }
 
-bool reads(const PrimExpr& expr, const Buffer& buffer) {
+bool reads_buffer(const PrimExpr& expr, const Buffer& buffer) {
   bool found = false;
   visit_expr(expr, [&](const PrimExpr& e) {
     found |= e.kind() == ExprKind::kLoad && load_buffer(e) == buffer;
@@ -58,7 +58,7 @@ std::optional<Product> find_product(const Stage& stage) {
   }
   PrimExpr sum = stage.value.operand(0), term = stage.value.operand(1);
   if (sum.kind() != ExprKind::kLoad || load_buffer(sum) != stage.out) return std::nullopt;
-  if (term.kind() != ExprKind::kMul || reads(term, stage.out)) return std::nullopt;
+  if (term.kind() != ExprKind::kMul || reads_buffer(term, stage.out)) return std::nullopt;
   Product product;
   product.lane = stage.spatial.back();
   product.left = term.operand(0);

@@ -17,7 +17,7 @@ struct Ceilings {
 };
 
 // Runs each of the kernels a few times (about a second in all) and keeps the best. PlatformError
-// where the device cannot. `target` knows its processor (target::adopt_processor). `cache` may be
+// where the device cannot. `target` knows its processor (target::adopt_device). `cache` may be
 // null.
 Ceilings measure_ceilings(runtime::Session& session, const target::Target& target,
                           pipeline::KernelCache* cache = nullptr);

@@ -79,9 +79,15 @@ TEST(RemoteSession, ShowsTheDevice) {
   EXPECT_EQ(info.features.storage_dtypes, expected.features.storage_dtypes);
   EXPECT_EQ(info.features.compute_dtypes, expected.features.compute_dtypes);
   EXPECT_EQ(info.features.narrow_stores, expected.features.narrow_stores);
+  EXPECT_EQ(info.kind, expected.kind);
+  EXPECT_EQ(info.limits.subgroup_width, expected.limits.subgroup_width);
   EXPECT_EQ(session->local(), nullptr);
   session.reset();
   EXPECT_TRUE(server.join());
+  MemoryServer processor(native_device());
+  session = processor.connect();
+  ASSERT_TRUE(session);
+  EXPECT_EQ(session->info().kind, DeviceKind::kProcessor);
 }
 
 TEST(RemoteSession, OnlyWaitsWait) {

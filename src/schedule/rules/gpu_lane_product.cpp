@@ -1,0 +1,286 @@
+// Sums of products where the threads of a subgroup are lanes of a processor's vectors. There a read
+// is a read of each lane, whatever its neighbours do, and costs far more than the arithmetic: four
+// elements of one lane at once cost least, and what is read meets as many sums as registers take.
+#include <algorithm>
+
+#include "schedule/rules/access.h"
+#include "schedule/rules/gpu_products.h"
+#include "schedule/rules/rules.h"
+#include "tir/subgroup.h"
+
+namespace tapml::schedule {
+
+using namespace tir;  // NOLINT: this file is about tir alone
+
+namespace {
+
+constexpr int64_t kAtOnce = 4;         // elements that a lane reads
+constexpr int64_t kColumns = 8;        // whose sums are split among lanes
+constexpr int64_t kRows = 4;           // of a tile
+constexpr int64_t kVectors = 16;       // of a lane that has columns of its own, in one row
+constexpr int64_t kVectorsOfRows = 4;  // and in tiles of rows
+// lavapipe ends an invocation's loops after 65,535 steps of all of them.
+constexpr int64_t kMostSteps = 65'000;
+
+Stmt at_once(const std::function<Stmt(const Var& place)>& body) {
+  Var place = make_var("place");
+  return make_for(place, kAtOnce, body(place), ForKind::kVectorized);
+}
+
+// What both forms have in common: teams of a subgroup each, tiles of rows, operands at places.
+class LaneTiles {
+ public:
+  LaneTiles(const Stage& stage, const Product& product, const Group& group)
+      : stage_(stage),
+        product_(product),
+        group_(group),
+        rows_(schedule::product(product.rows)),
+        columns_(product.lane.extent),
+        steps_(stage.reduction[0].extent->int_value),
+        height_(rows_.is_int() ? std::clamp<int64_t>(rows_->int_value, 1, kRows) : kRows) {}
+  virtual ~LaneTiles() = default;
+
+  GroupWork build() {
+    const int64_t teams = group_.threads / group_.subgroup;
+    GroupWork work;
+    work.item = make_var("tile");
+    std::vector<BlockIter> items = product_.outer;
+    items.push_back(
+        {make_var("columns"), ceil_div(columns_, teams * width()), IterType::kSpatial, {}});
+    items.push_back({make_var("rows"), ceil_div(rows_, height_), IterType::kSpatial, {}});
+    work.count = schedule::product(items);
+    at_ = decode(items, work.item);
+    const PrimExpr first_row = at_.at(items.back().var.get()) * height_;
+    PrimExpr team = at_.at(items[items.size() - 2].var.get());
+    lane_ = group_.thread;
+    if (teams > 1) {
+      team = team * teams + floordiv(group_.thread, group_.subgroup);
+      lane_ = floormod(group_.thread, group_.subgroup);
+    }
+    first_column_ = team * width();
+    Stmt whole = tile(height_, first_row);
+    if (rows_.is_int() && rows_->int_value % height_ == 0) {
+      work.body = whole;
+      return work;
+    }
+    // What is left of the rows goes one by one: all threads of a group make the same steps.
+    Var row = make_var("row");
+    Stmt rest = make_for(row, min(PrimExpr(height_), rows_ - first_row), tile(1, first_row + row));
+    work.body = make_if(le(first_row + height_, rows_), whole, rest);
+    return work;
+  }
+
+ protected:
+  // Columns of a team.
+  virtual int64_t width() const = 0;
+  virtual Stmt tile(int64_t height, const PrimExpr& first_row) = 0;
+
+  bool is_covered() const {
+    return columns_.is_int() &&
+           columns_->int_value % (group_.threads / group_.subgroup * width()) == 0;
+  }
+  PrimExpr operand(const PrimExpr& expr, const PrimExpr& row, const PrimExpr& column,
+                   const PrimExpr& step) const {
+    VarMap values = at_;
+    if (row) values.merge(decode(product_.rows, row));
+    if (column) values[product_.lane.var.get()] = column;
+    decode_reduction(stage_, step, values);
+    return value_at(expr, stage_, values, {});
+  }
+  Stmt write(const PrimExpr& row, const PrimExpr& column, const PrimExpr& sum) const {
+    VarMap values = at_;
+    values.merge(decode(product_.rows, row));
+    values[product_.lane.var.get()] = column;
+    return store_final(stage_, values, sum);
+  }
+  Buffer local(const char* name, DType dtype, int64_t elements) const {
+    return make_buffer(stage_.out->name + name, dtype, {elements}, Scope::kLocal);
+  }
+  static Stmt clear(const Buffer& sums, const PrimExpr& init) {
+    std::vector<Stmt> stmts;
+    for (int64_t i = 0; i < sums->shape[0]->int_value; ++i) {
+      stmts.push_back(make_store(sums, {i}, init));
+    }
+    return make_seq(std::move(stmts));
+  }
+
+  const Stage& stage_;
+  const Product& product_;
+  const Group& group_;
+  PrimExpr rows_, columns_;
+  int64_t steps_, height_;
+  VarMap at_;
+  PrimExpr lane_, first_column_;
+};
+
+// Where the right operand lies along the sum: the lanes split the steps of all sums of a tile.
+class LanesAlongSteps final : public LaneTiles {
+ public:
+  using LaneTiles::LaneTiles;
+
+ private:
+  int64_t width() const override { return std::min(kColumns, group_.subgroup); }
+
+  Stmt tile(int64_t height, const PrimExpr& first_row) override {
+    const int64_t width = this->width(), together = group_.subgroup * kAtOnce;
+    Buffer sums = local("_sums", stage_.out->dtype, height * width);
+    Buffer left = local("_left", product_.left.dtype(), height * kAtOnce);
+    Buffer right = local("_right", product_.right.dtype(), kAtOnce);
+    Var piece = make_var("piece");
+    const PrimExpr first_step = piece * together + lane_ * kAtOnce;
+    std::vector<Stmt> parts;
+    for (int64_t row = 0; row < height; ++row) {
+      parts.push_back(at_once([&](const Var& place) {
+        return make_store(left, {place + row * kAtOnce},
+                          operand(product_.left, first_row + row, {}, first_step + place));
+      }));
+    }
+    for (int64_t column = 0; column < width; ++column) {
+      PrimExpr at = first_column_ + column;
+      if (!is_covered()) at = min(at, columns_ - 1);
+      parts.push_back(at_once([&](const Var& place) {
+        return make_store(right, {place}, operand(product_.right, {}, at, first_step + place));
+      }));
+      for (int64_t row = 0; row < height; ++row) {
+        const int64_t sum = row * width + column;
+        PrimExpr value = load(sums, {sum});
+        for (int64_t i = 0; i < kAtOnce; ++i) {
+          value = value + load(left, {row * kAtOnce + i}) * load(right, {i});
+        }
+        parts.push_back(make_store(sums, {sum}, value));
+      }
+    }
+    Stmt body = make_seq(std::move(parts));
+    if (steps_ % together != 0) body = make_if(lt(first_step, steps_), body);
+    body = make_alloc(left, make_alloc(right, body));
+    body = make_for(piece, (steps_ + together - 1) / together, body);
+    return make_alloc(
+        sums, make_seq({clear(sums, stage_.init_value), body, join(sums, height, first_row)}));
+  }
+
+  // Each lane stores the sums of a column.
+  Stmt join(const Buffer& sums, int64_t height, const PrimExpr& first_row) const {
+    const int64_t width = this->width();
+    std::vector<Stmt> stmts;
+    for (int64_t i = 0; i < height * width; ++i) {
+      stmts.push_back(make_store(
+          sums, {i}, subgroup_call({SubgroupOp::kSum, load(sums, {i}), 0, group_.subgroup})));
+    }
+    const PrimExpr column = first_column_ + lane_;
+    PrimExpr is_mine = make_bool(true);
+    if (width < group_.subgroup) is_mine = lt(lane_, width);
+    if (!is_covered()) is_mine = logical_and(is_mine, lt(column, columns_));
+    std::vector<Stmt> stores;
+    for (int64_t row = 0; row < height; ++row) {
+      PrimExpr own = load(sums, {row * width + width - 1});
+      for (int64_t i = width - 1; i-- > 0;) {
+        own = select(eq(lane_, i), load(sums, {row * width + i}), own);
+      }
+      stores.push_back(write(first_row + row, column, own));
+    }
+    Stmt store = make_seq(std::move(stores));
+    stmts.push_back(is_mine.is_int(1) ? store : make_if(is_mine, store));
+    return make_seq(std::move(stmts));
+  }
+};
+
+// Where it lies along the columns: each lane has some of them, in vectors as far apart as the lanes
+// have together.
+class LanesAlongColumns final : public LaneTiles {
+ public:
+  LanesAlongColumns(const Stage& stage, const Product& product, const Group& group)
+      : LaneTiles(stage, product, group) {
+    const int64_t most = rows_.is_int(1) ? kVectors : kVectorsOfRows;
+    const int64_t teams = group.threads / group.subgroup;
+    const int64_t all = std::max<int64_t>(
+        1, (columns_->int_value + kAtOnce * group.subgroup - 1) / (kAtOnce * group.subgroup));
+    // Tiles of equal width.
+    const int64_t tiles = (all + most * teams - 1) / (most * teams);
+    vectors_ = (all + tiles * teams - 1) / (tiles * teams);
+  }
+
+ private:
+  int64_t width() const override { return vectors_ * kAtOnce * group_.subgroup; }
+
+  PrimExpr column_of(int64_t vector) const {
+    return first_column_ + vector * kAtOnce * group_.subgroup + lane_ * kAtOnce;
+  }
+
+  Stmt tile(int64_t height, const PrimExpr& first_row) override {
+    Buffer sums = local("_sums", stage_.out->dtype, height * vectors_ * kAtOnce);
+    Buffer left = local("_left", product_.left.dtype(), height);
+    Buffer right = local("_right", product_.right.dtype(), kAtOnce);
+    Var step = make_var("step");
+    std::vector<Stmt> parts;
+    for (int64_t row = 0; row < height; ++row) {
+      parts.push_back(make_store(left, {row}, operand(product_.left, first_row + row, {}, step)));
+    }
+    for (int64_t vector = 0; vector < vectors_; ++vector) {
+      PrimExpr column = column_of(vector);
+      if (!is_covered()) column = min(column, columns_ - kAtOnce);
+      parts.push_back(at_once([&](const Var& place) {
+        return make_store(right, {place}, operand(product_.right, {}, column + place, step));
+      }));
+      for (int64_t row = 0; row < height; ++row) {
+        for (int64_t i = 0; i < kAtOnce; ++i) {
+          const int64_t sum = (row * vectors_ + vector) * kAtOnce + i;
+          parts.push_back(
+              make_store(sums, {sum}, load(sums, {sum}) + load(left, {row}) * load(right, {i})));
+        }
+      }
+    }
+    Stmt body = make_alloc(left, make_alloc(right, make_seq(std::move(parts))));
+    std::vector<Stmt> stores;
+    for (int64_t row = 0; row < height; ++row) {
+      for (int64_t vector = 0; vector < vectors_; ++vector) {
+        const PrimExpr column = column_of(vector);
+        std::vector<Stmt> elements;
+        for (int64_t i = 0; i < kAtOnce; ++i) {
+          const int64_t sum = (row * vectors_ + vector) * kAtOnce + i;
+          elements.push_back(write(first_row + row, column + i, load(sums, {sum})));
+        }
+        Stmt store = make_seq(std::move(elements));
+        stores.push_back(is_covered() ? store : make_if(lt(column, columns_), store));
+      }
+    }
+    return make_alloc(sums, make_seq({clear(sums, stage_.init_value), make_for(step, steps_, body),
+                                      make_seq(std::move(stores))}));
+  }
+
+  int64_t vectors_ = 1;
+};
+
+}  // namespace
+
+std::optional<LaunchPlan> gpu_lane_product(const Stage& stage, const Group& group) {
+  const std::optional<Product> product = find_product(stage);
+  const auto combination = find_combination(stage);
+  if (!product || group.subgroup == 1 || !combination || !has_subgroup_ops(stage.out->dtype)) {
+    return std::nullopt;
+  }
+  if (!is_float(stage.out->dtype) || stage.reduction.size() != 1) return std::nullopt;
+  const PrimExpr& steps = stage.reduction[0].extent;
+  if (!steps.is_int()) return std::nullopt;
+  // A tile's rows may go one by one.
+  const int64_t most = schedule::product(product->rows).is_int(1) ? kMostSteps : kMostSteps / kRows;
+  if (runs_along(stage, stage.reduction[0].var)) {
+    const int64_t pieces = steps->int_value / (group.subgroup * kAtOnce);
+    if (steps->int_value % kAtOnce != 0 || pieces == 0 || pieces > most) {
+      return std::nullopt;
+    }
+    return LaunchPlan{launch_groups(group, LanesAlongSteps(stage, *product, group).build()),
+                      "gpu_lane_product"};
+  }
+  const PrimExpr& columns = product->lane.extent;
+  if (!columns.is_int() || columns->int_value % kAtOnce != 0 ||
+      columns->int_value < kAtOnce * group.subgroup || steps->int_value > most) {
+    return std::nullopt;
+  }
+  Stage right = stage;
+  right.value = product->right;
+  if (!runs_along(right, product->lane.var)) return std::nullopt;
+  return LaunchPlan{launch_groups(group, LanesAlongColumns(stage, *product, group).build()),
+                    "gpu_lane_product"};
+}
+
+}  // namespace tapml::schedule
