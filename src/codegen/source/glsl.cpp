@@ -24,6 +24,7 @@ class Glsl : public Dialect, public VectorOperations {
         int64_(target.features.compute_dtypes.contains(DType::kI64)),
         float64_(target.features.compute_dtypes.contains(DType::kF64)),
         fused_fma_(target.fused_fma),
+        exact_sqrt_(target.cpu_like_groups || target.cpu_like_subgroups),
         subgroup_width_(target.features.subgroups ? target.subgroup_width : 0) {}
 
   std::string prelude(const std::string& functions) const override {
@@ -358,7 +359,10 @@ class Glsl : public Dialect, public VectorOperations {
 
   std::string intrinsic(const std::string& name, const std::vector<std::string>& args,
                         DType dtype) const override {
-    if (name == "rsqrt") return "(" + float_literal(1, dtype) + " / sqrt(" + args[0] + "))";
+    if (name == "rsqrt") {
+      return "(" + float_literal(1, dtype) + " / " + square_root(args[0], dtype) + ")";
+    }
+    if (name == "sqrt") return square_root(args[0], dtype);
     if (name == "fma") return fused(args, dtype);
     if (name == "abs" && !is_float(dtype)) return wrapped("abs(" + args[0] + ")", dtype);
     if (name == "mul_high") return mul_high(args[0], args[1], dtype);
@@ -368,7 +372,7 @@ class Glsl : public Dialect, public VectorOperations {
       const std::string own = name == "round" ? "tapml_round_even(" : "tapml_trunc(";
       return (wide ? own : name == "round" ? "roundEven(" : "trunc(") + args[0] + ")";
     }
-    if (name == "sqrt" || name == "floor" || name == "ceil" || name == "abs") {
+    if (name == "floor" || name == "ceil" || name == "abs") {
       return name + "(" + args[0] + ")";
     }
     if (dtype == DType::kF64) refuse(name + " of f64: the language has no such function");
@@ -406,6 +410,12 @@ class Glsl : public Dialect, public VectorOperations {
   }
 
   // x of tapml_round_f16(x), where that is all of the text.
+  // The language lets a GPU's square root be off by a bit or two.
+  std::string square_root(const std::string& text, DType dtype) const {
+    const bool exact = exact_sqrt_ || !float64_ || dtype == DType::kF64;
+    return (exact ? "sqrt(" : "tapml_sqrt(") + text + ")";
+  }
+
   static std::string without_rounding(const std::string& text) {
     const size_t begin = std::strlen(kRoundF16);
     if (!text.starts_with(kRoundF16)) return text;
@@ -463,6 +473,7 @@ class Glsl : public Dialect, public VectorOperations {
 
   std::string platform_;
   bool narrow_storage_, int64_, float64_, fused_fma_;
+  bool exact_sqrt_;         // processors round their square roots to nearest
   int64_t subgroup_width_;  // 0: no subgroups
 };
 

@@ -186,6 +186,9 @@ double tapml_odd_sum(double a, double b) {
   return packDouble2x32(bits);
 }
 )"},
+    {"tapml_sqrt", R"(
+float tapml_sqrt(float x) { return float(sqrt(double(x))); }
+)"},
     {"tapml_fma", R"(
 float tapml_fma(float a, float b, float c) {
   return float(tapml_odd_sum(double(a) * double(b), double(c)));

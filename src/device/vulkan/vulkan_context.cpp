@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "device/vulkan/vulkan_spirv.h"
+
 namespace tapml::device {
 
 namespace {
@@ -38,6 +40,12 @@ int64_t processor_memory() {
 }
 
 }  // namespace
+
+bool VulkanContext::keeps_denormals() const {
+  const bool alone = physical_.properties12.denormBehaviorIndependence !=
+                     VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE;
+  return alone && capabilities.contains(static_cast<uint32_t>(SpirvCapability::kDenormPreserve));
+}
 
 Result<std::shared_ptr<VulkanContext>> VulkanContext::open(const VulkanOptions& options) {
   TAPML_ASSIGN(std::shared_ptr<VulkanInstance> instance, VulkanInstance::open(options));

@@ -67,7 +67,10 @@ class VulkanContext {
   // Functions of the device; tests replace some.
   VulkanFunctions vk;
   DeviceInfo info;
-  std::set<uint32_t> capabilities;       // that kernels may declare
+  std::set<uint32_t> capabilities;  // that kernels may declare
+  // Whether shaders may ask for numbers below the smallest normal one to be kept, those of 32 bits
+  // alone.
+  bool keeps_denormals() const;
   int64_t max_groups = 1;                // work groups that a launch may have and that make sense
   std::shared_ptr<DiskCache> pipelines;  // null: none
 

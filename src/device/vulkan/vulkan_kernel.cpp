@@ -70,8 +70,10 @@ Result<std::shared_ptr<VulkanPipeline>> VulkanKernel::make_pipeline() const {
   made->push_bytes = code_.push_bytes;
   VkShaderModuleCreateInfo shader{};
   shader.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
-  shader.codeSize = 4 * code_.words.size();
-  shader.pCode = code_.words.data();
+  const std::vector<uint32_t> words =
+      context_->keeps_denormals() ? with_denormals(code_.words) : code_.words;
+  shader.codeSize = 4 * words.size();
+  shader.pCode = words.data();
   VkComputePipelineCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
   info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;

@@ -1,6 +1,7 @@
 #include "device/vulkan/vulkan_spirv.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace tapml::device {
@@ -19,6 +20,7 @@ constexpr uint32_t kOpSpecConstant = 50;
 constexpr uint32_t kOpDecorate = 71;
 constexpr uint32_t kModelCompute = 5;
 constexpr uint32_t kModeLocalSize = 17;
+constexpr uint32_t kModeDenormPreserve = 4459;
 constexpr uint32_t kDecorationSpecId = 1;
 constexpr uint32_t kDecorationBinding = 33;
 constexpr uint32_t kDecorationSet = 34;
@@ -141,6 +143,42 @@ Result<SpirvFacts> read_spirv(std::span<const uint32_t> words, const std::string
     facts.subgroup_width = 0;
   }
   return facts;
+}
+
+std::vector<uint32_t> with_denormals(std::span<const uint32_t> words) {
+  constexpr uint32_t kOpExtension = 10;
+  // "SPV_KHR_float_controls", four characters a word, ending in a zero.
+  static constexpr char kFloatControls[24] = "SPV_KHR_float_controls";
+  const auto preserve = static_cast<uint32_t>(SpirvCapability::kDenormPreserve);
+  const auto flush = static_cast<uint32_t>(SpirvCapability::kDenormFlushToZero);
+  std::vector<uint32_t> result(words.begin(), words.begin() + kSpirvHeaderWords);
+  const auto add = [&](uint32_t op, std::span<const uint32_t> operands) {
+    result.push_back(static_cast<uint32_t>(operands.size() + 1) << 16 | op);
+    result.insert(result.end(), operands.begin(), operands.end());
+  };
+  // Capabilities come first, then extensions, and modes of execution after the entry points.
+  add(kOpCapability, std::array{preserve});
+  bool extended = false;
+  for (size_t at = kSpirvHeaderWords; at < words.size();) {
+    const size_t count = words[at] >> 16;
+    const uint32_t op = words[at] & 0xffff;
+    const auto instruction = words.subspan(at, count);
+    if (op == kOpCapability && count > 1 &&
+        (instruction[1] == preserve || instruction[1] == flush)) {
+      return {words.begin(), words.end()};
+    }
+    if (op != kOpCapability && !extended) {
+      std::array<uint32_t, sizeof kFloatControls / 4> name;
+      std::memcpy(name.data(), kFloatControls, sizeof kFloatControls);
+      add(kOpExtension, name);
+      extended = true;
+    }
+    result.insert(result.end(), instruction.begin(), instruction.end());
+    if (op == kOpEntryPoint)
+      add(kOpExecutionMode, std::array{instruction[2], kModeDenormPreserve, 32u});
+    at += count;
+  }
+  return result;
 }
 
 }  // namespace tapml::device

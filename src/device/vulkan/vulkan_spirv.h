@@ -52,6 +52,11 @@ struct SpirvKernel {
   uint32_t push_bytes = 0;  // of push constants
 };
 
+// `words`, as read_spirv() accepts them, with DenormPreserve for floats of 32 bits: without it a
+// driver may take numbers below the smallest normal one for zeros. Unchanged where they say
+// themselves what becomes of such numbers.
+std::vector<uint32_t> with_denormals(std::span<const uint32_t> words);
+
 // InternalError for bytes that are not what a module of format "spirv" holds.
 Result<std::vector<SpirvKernel>> read_spirv_module(const ModuleBlob& blob);
 
