@@ -43,7 +43,7 @@ class DeviceProgram {
       HostTensor zeros = HostTensor::zeros(operand.dtype, operand.shape);
       arguments_.emplace_back(unwrap(runtime::upload(*session_, zeros)));
     }
-    module.functions["main"] = f.finish(f.emit_op(op, params, attrs));
+    module.functions["main"] = f.finish(f.emit_op(op, {params[0], params[1]}, attrs));
     target::Target target = target::parse_target(platform);
     target::adopt_device(target, session_->info());
     vm_ = unwrap(

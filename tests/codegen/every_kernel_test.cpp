@@ -37,8 +37,7 @@ TEST(GroupsOfThreads, MeetAtBarriersInLoops) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Platforms, EveryKernel,
-                         ::testing::Values("cpu", "opencl", "opencl:index=32", "vulkan",
-                                           "vulkan:for=lavapipe", "wasm"),
+                         ::testing::Values("cpu", "opencl", "opencl:index=32", "vulkan", "wasm"),
                          [](const auto& info) { return target_test_name(info.param); });
 
 }  // namespace

@@ -211,7 +211,12 @@ double tapml_wide_fma(double a, double b, double c) {
   }
   double p = a * b, scale = 1.0lf;
   if (abs(p) < 1e-200lf && abs(c) < 1e-100lf) {
-    a *= 2.0370359763344861e90lf;
+    // The smaller one: the other may be as large as they come.
+    if (abs(a) < abs(b)) {
+      a *= 2.0370359763344861e90lf;
+    } else {
+      b *= 2.0370359763344861e90lf;
+    }
     c *= 2.0370359763344861e90lf;
     p = a * b;
     scale = 4.9090934652977266e-91lf;
