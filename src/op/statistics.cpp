@@ -17,6 +17,7 @@ relax::Annotation deduce_position(const CallView& call) {
     const PrimExpr& extent = (*x.shape)[static_cast<size_t>(reduced_axes(call, x.ndim)[0])];
     if (extent.is_int(0)) call.error("the axis has no elements", "at least one element", "0");
     expect_at_least(call, extent, 1, "the extent of the axis");
+    expect_counted(call, extent, "the extent of the axis");
   }
   result.dtype = DType::kI32;
   return tensor_result(result);

@@ -219,6 +219,10 @@ Status Execution::lay_out(const Frame& frame, int32_t layout, int64_t room, Tens
   int64_t* shape = tensor.shape.data();
   for (size_t i = 0; i < plan.dims.size(); ++i) {
     TAPML_TRY(compute(frame, plan.dims[i], shape[i]));
+    if (shape[i] < 0) {
+      return fail(negative_dimension(*frame.function, frame.function->programs[plan.dims[i]],
+                                     frame.slots, i, shape[i]));
+    }
   }
   int64_t bytes = 0;
   if (!simple_byte_count(plan.dtype, tensor.shape, bytes)) {

@@ -199,6 +199,20 @@ Status check_value(const VmFunction& function, const ValueCheck& check, const Va
   return Checker(function, slots).check(check, value, check.where);
 }
 
+Error negative_dimension(const VmFunction& function, const ScalarProgram& program,
+                         std::span<const int64_t> slots, size_t dimension, int64_t value) {
+  std::string found = std::to_string(value);
+  const char* before = " (";
+  for (const SymbolValue& symbol : symbols_of(function, program, slots)) {
+    if (symbol.source.place.empty()) continue;
+    found += before + source_text(symbol.source, symbol.value);
+    before = ", ";
+  }
+  if (before[0] == ',') found += ")";
+  return user_error("dimension " + std::to_string(dimension) + " of a tensor is negative", "",
+                    "at least 0", found);
+}
+
 Error above_bound(const VmFunction& function, int32_t slot, int64_t value, int64_t most) {
   return tapml::above_bound(source_of(function, slot), function.name, value, most);
 }

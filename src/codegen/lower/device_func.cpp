@@ -5,6 +5,7 @@
 #include "arith/analyzer.h"
 #include "ir/exceptions.h"
 #include "tir/empty_reduction.h"
+#include "tir/scalar_ranges.h"
 #include "tir/visit.h"
 
 namespace tapml::codegen {
@@ -42,9 +43,7 @@ Stmt open_blocks(const Stmt& stmt) {
 // Simplifies every expression under the ranges of the loops around it.
 class RangeSimplifier {
  public:
-  explicit RangeSimplifier(const std::vector<Var>& scalars) {
-    for (const Var& scalar : scalars) analyzer_.bind(scalar, 0, std::nullopt);
-  }
+  explicit RangeSimplifier(const PrimFunc& func) { bind_scalars(func, analyzer_); }
 
   void bind(const Var& var, const PrimExpr& extent) { analyzer_.bind_range(var, extent); }
 
@@ -218,7 +217,7 @@ LoweredKernel lower_prim_func(const PrimFunc& func, const std::string& prefix) {
         if (loop.for_kind == ForKind::kWorkgroup) launch.thread = make_var("thread");
       }
     }
-    RangeSimplifier simplifier(func.scalars);
+    RangeSimplifier simplifier(func);
     launch.extent = simplifier.expr(launch.extent);
     simplifier.bind(launch.item, launch.extent);
     launch.body = simplifier(open_blocks(initialize_empty_reductions(inner)));
