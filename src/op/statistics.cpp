@@ -150,12 +150,14 @@ std::span<const OperatorInfo> statistics_operators() {
   static const std::vector<OperatorInfo> kOperators = [] {
     std::vector<OperatorInfo> list = {
         position_operator("argmax",
-                          "Index of the largest element along one axis, i32; the lowest index "
-                          "where several are equal; that of the first NaN where there is one.",
+                          "Index of the largest element along one axis of at most 2^31 - 1 "
+                          "elements, i32; the lowest index where several are equal; that of the "
+                          "first NaN where there is one.",
                           legalize_argmax, reference::argmax),
         position_operator("argmin",
-                          "Index of the smallest element along one axis, i32; the lowest index "
-                          "where several are equal; that of the first NaN where there is one.",
+                          "Index of the smallest element along one axis of at most 2^31 - 1 "
+                          "elements, i32; the lowest index where several are equal; that of the "
+                          "first NaN where there is one.",
                           legalize_argmin, reference::argmin),
         axes_operator("variance",
                       "Mean over axes of the squared distance from the mean, divided by n - "

@@ -6,6 +6,7 @@
 #include "arith/evaluate.h"
 #include "arith/symbols.h"
 #include "ir/expr_hash.h"
+#include "ir/symbol.h"
 
 namespace tapml::passes {
 
@@ -55,7 +56,9 @@ PrimExpr storage_bytes(const Dims& shape, DType dtype) {
   for (const PrimExpr& dim : shape) arith::bind_symbols(dim, analyzer);
   for (const PrimExpr& dim : shape) {
     // No plan depends on a negative one, with which the tensor is refused when it is made.
-    bytes = bytes * (analyzer.prove_less_equal(0, dim) ? dim : max(dim, 0));
+    const bool is_size = dim.is_var() && least_value(dim).value_or(-1) >= 0;
+    const bool is_counted = is_size || dim.is_int() || analyzer.prove_less_equal(0, dim);
+    bytes = bytes * (is_counted ? dim : max(dim, 0));
   }
   bytes = analyzer.simplify(bytes);
   if (analyzer.prove_divisible(bytes, 16)) return bytes;
