@@ -43,7 +43,8 @@ std::map<std::string, std::string> ranges_of(const Module& module) {
     if (!function) continue;
     for (const Var& var : relax::signature_vars(*function)) {
       const std::optional<int64_t> least = least_value(var);
-      ranges[name] += var->name + " " + (least ? std::to_string(*least) : "-") + ", ";
+      // Without the names, which the printer may change.
+      ranges[name] += (least ? std::to_string(*least) : "-") + " ";
     }
   }
   return ranges;
@@ -55,8 +56,8 @@ TEST(SymbolRangesOfKernels, SayWhatTheirTextSays) {
   EXPECT_EQ(made, read);
   size_t free = 0, sizes = 0;
   for (const auto& [name, text] : made) {
-    free += text.find(" -") != std::string::npos;
-    sizes += text.find(" 0") != std::string::npos;
+    free += text.find("- ") != std::string::npos;
+    sizes += text.find("0 ") != std::string::npos;
   }
   EXPECT_GE(free, 3U) << ::testing::PrintToString(made);
   EXPECT_GE(sizes, 5U) << ::testing::PrintToString(made);
