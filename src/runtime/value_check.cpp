@@ -72,7 +72,8 @@ SymbolSource source_of(const VmFunction& function, int32_t slot) {
   return index < function.sources.size() ? function.sources[index] : SymbolSource{};
 }
 
-// The variables that a program reads.
+}  // namespace
+
 std::vector<SymbolValue> symbols_of(const VmFunction& function, const ScalarProgram& program,
                                     std::span<const int64_t> slots) {
   std::vector<SymbolValue> symbols;
@@ -84,6 +85,8 @@ std::vector<SymbolValue> symbols_of(const VmFunction& function, const ScalarProg
   }
   return symbols;
 }
+
+namespace {
 
 // Checks one value of a function.
 class Checker {
@@ -197,20 +200,6 @@ class Checker {
 Status check_value(const VmFunction& function, const ValueCheck& check, const Value& value,
                    std::span<int64_t> slots) noexcept {
   return Checker(function, slots).check(check, value, check.where);
-}
-
-Error negative_dimension(const VmFunction& function, const ScalarProgram& program,
-                         std::span<const int64_t> slots, size_t dimension, int64_t value) {
-  std::string found = std::to_string(value);
-  const char* before = " (";
-  for (const SymbolValue& symbol : symbols_of(function, program, slots)) {
-    if (symbol.source.place.empty()) continue;
-    found += before + source_text(symbol.source, symbol.value);
-    before = ", ";
-  }
-  if (before[0] == ',') found += ")";
-  return user_error("dimension " + std::to_string(dimension) + " of a tensor is negative", "",
-                    "at least 0", found);
 }
 
 Error above_bound(const VmFunction& function, int32_t slot, int64_t value, int64_t most) {

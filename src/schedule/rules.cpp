@@ -110,7 +110,8 @@ Scheduled cpu_schedule(const tir::PrimFunc& func, const target::Target& target) 
 }  // namespace
 
 Scheduled fallback(const tir::PrimFunc& written, const target::Target& target) {
-  const tir::PrimFuncRef counted = tir::with_counted_loops(written);
+  const tir::PrimFuncRef counted =
+      tir::with_counted_loops(std::make_shared<tir::PrimFunc>(written));
   const tir::PrimFunc& func = *counted;
   auto program = find_stages(func);
   if (!program) return as_written(func);
@@ -125,7 +126,7 @@ Scheduled schedule_for(const tir::PrimFunc& func, const target::Target& target) 
   if (option != target.options.end() && option->second == "fallback") return fallback(func, target);
   const target::Description& description = target.description;
   const bool groups = description.gpu_like && !description.cpu_like_groups;
-  const tir::PrimFuncRef counted = tir::with_counted_loops(func);
+  const tir::PrimFuncRef counted = tir::with_counted_loops(std::make_shared<tir::PrimFunc>(func));
   return groups ? gpu_schedule(*counted, target) : cpu_schedule(*counted, target);
 }
 

@@ -60,7 +60,7 @@ void check_schedulable(const PrimFunc& func) {
 
 Schedule::Schedule(PrimFuncRef func) {
   check_schedulable(*func);
-  func_ = with_unique_names(with_counted_loops(*func));
+  func_ = with_unique_names(with_counted_loops(func));
   trusted_ = primitives::find_trusted(*func_);
 }
 

@@ -136,9 +136,10 @@ void bind_scalars(const PrimFunc& func, arith::Analyzer& analyzer) {
   bind_dimensions(func.params, analyzer);
 }
 
-PrimFuncRef with_counted_loops(const PrimFunc& func) {
-  Stmt body = LoopCounter(func).walk(func.body);
-  auto result = std::make_shared<PrimFunc>(func);
+PrimFuncRef with_counted_loops(const PrimFuncRef& func) {
+  Stmt body = LoopCounter(*func).walk(func->body);
+  if (body == func->body) return func;
+  auto result = std::make_shared<PrimFunc>(*func);
   result->body = std::move(body);
   return result;
 }

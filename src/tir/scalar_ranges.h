@@ -20,7 +20,7 @@ void bind_dimensions(const std::vector<Param>& params, arith::Analyzer& analyzer
 
 // Loops that may have a negative extent, which have no iterations, get max(extent, 0) instead, and
 // so do the iterators of their blocks and the buffers that are allocated: products and quotients of
-// extents are then what they seem.
-PrimFuncRef with_counted_loops(const PrimFunc& func);
+// extents are then what they seem. `func` itself where there is none.
+PrimFuncRef with_counted_loops(const PrimFuncRef& func);
 
 }  // namespace tapml::tir

@@ -11,7 +11,8 @@ namespace {
 std::string counted(const std::string& parameters, const std::string& body) {
   const Module module = parse("module\nprim def f(" + parameters + ") {\n" + body + "\n}", "test");
   Module result;
-  result.functions["f"] = tir::with_counted_loops(*tir::as_prim_func(module.find("f")));
+  const tir::PrimFunc* func = tir::as_prim_func(module.find("f"));
+  result.functions["f"] = tir::with_counted_loops(std::make_shared<tir::PrimFunc>(*func));
   const std::string text = print(result);
   const size_t from = text.find("{\n") + 2;
   return text.substr(from, text.rfind('}') - from);

@@ -234,7 +234,7 @@ void expect_special(const Special& test, const HostTensor& found) {
     double value = test.expected.at_f64(i), actual = found.at_f64(i);
     if (std::isnan(value)) {
       EXPECT_TRUE(std::isnan(actual)) << test.op << " element " << i << " is " << actual;
-    } else if (dtype_bits(found.dtype()) == 64) {
+    } else if (is_integer(found.dtype()) && dtype_bits(found.dtype()) == 64) {
       EXPECT_EQ(found.values<int64_t>()[static_cast<size_t>(i)],
                 test.expected.values<int64_t>()[static_cast<size_t>(i)])
           << test.op << " element " << i;

@@ -152,7 +152,8 @@ class RangeSimplifier {
 
 // Buffers and scalars that a launch really touches, in the implementation's order.
 void collect_arguments(DeviceFunc& launch, const std::vector<Param>& all,
-                       const std::vector<Var>& scalars) {
+                       const std::vector<Var>& scalars,
+                       const std::vector<std::optional<int64_t>>& least) {
   std::set<const BufferNode*> used = loaded_buffers(launch.body);
   used.merge(stored_buffers(launch.body));
   std::vector<Var> vars;
@@ -170,6 +171,7 @@ void collect_arguments(DeviceFunc& launch, const std::vector<Param>& all,
       if (!var.same_as(scalars[i])) continue;
       launch.scalars.push_back(scalars[i]);
       launch.scalar_indices.push_back(static_cast<int32_t>(i));
+      launch.least.push_back(least[i]);
       break;
     }
   }
@@ -200,6 +202,7 @@ LoweredKernel lower_prim_func(const PrimFunc& func, const std::string& prefix) {
   for (const Buffer& workspace : lowered.workspaces) {
     all.push_back({workspace, AccessMode::kWorkspace});
   }
+  const std::vector<std::optional<int64_t>> least = least_scalars(func.params, func.scalars);
   int64_t workgroup = attr_or<int64_t>(func.attrs, "workgroup_threads", 1);
   for (const Stmt& nest : nests) {
     DeviceFunc launch;
@@ -229,7 +232,7 @@ LoweredKernel lower_prim_func(const PrimFunc& func, const std::string& prefix) {
             "kernel " + prefix);
       }
     });
-    collect_arguments(launch, all, func.scalars);
+    collect_arguments(launch, all, func.scalars, least);
     lowered.launches.push_back(std::move(launch));
   }
   return lowered;

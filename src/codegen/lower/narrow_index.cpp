@@ -7,7 +7,6 @@
 #include "codegen/lower/data.h"
 #include "codegen/lower/index_bounds.h"
 #include "ir/exceptions.h"
-#include "tir/scalar_ranges.h"
 #include "tir/subgroup.h"
 #include "tir/visit.h"
 
@@ -35,7 +34,7 @@ class Narrower {
   Narrower(const DeviceFunc& launch, bool wide)
       : launch_(launch),
         wide_(wide),
-        least_(least_scalars(launch.buffers, launch.scalars)),
+        least_(launch.least),
         bounds_(launch.scalars, least_, kMost32) {}
 
   DeviceFunc run() {
