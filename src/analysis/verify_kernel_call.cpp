@@ -2,7 +2,7 @@
 #include <set>
 
 #include "analysis/verifier_impl.h"
-#include "arith/analyzer.h"
+#include "arith/symbols.h"
 #include "relax/kernel_call.h"
 #include "relax/visit.h"
 
@@ -171,10 +171,7 @@ class KernelCall {
     if (a.is_int() && b.is_int()) return a->int_value != b->int_value;
     // A dimension of another dtype than i64 is another invariant's matter.
     if (same_expr(a, b) || a.dtype() != b.dtype()) return false;
-    arith::Analyzer analyzer;
-    for (const PrimExpr& side : {a, b}) {
-      for (const Var& var : free_vars(side)) analyzer.bind(var, 0, std::nullopt);
-    }
+    arith::Analyzer analyzer = arith::analyzer_of({a, b});
     return analyzer.prove_less(a, b) || analyzer.prove_less(b, a);
   }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "arith/analyzer.h"
+#include "arith/symbols.h"
 #include "ir/exceptions.h"
 #include "op/operator.h"
 #include "op/shapes.h"
@@ -267,9 +267,7 @@ class PatternTrial {
       const PrimAnnotation* condition = as_condition(param->annotation);
       if (!condition) continue;
       PrimExpr holds = at_call(condition->value);
-      arith::Analyzer analyzer;
-      for (const Var& var : free_vars(holds)) analyzer.bind(var, 0, std::nullopt);
-      if (!analyzer.prove(holds)) return false;
+      if (!arith::analyzer_of({holds}).prove(holds)) return false;
     }
     return true;
   }

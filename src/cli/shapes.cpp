@@ -19,13 +19,18 @@ Module ShapeOptions::apply(Module module) const {
   for (const std::string& binding : bindings) {
     const size_t equals = binding.find('=');
     const size_t point = equals == std::string::npos ? equals : binding.rfind('.', equals);
-    int64_t value = 0;
-    const char* end = binding.data() + binding.size();
+    auto refuse = [&](const char* message) {
+      throw_user(message, "--bind", "FUNCTION.VARIABLE=VALUE", binding);
+    };
     if (point == std::string::npos || point == 0 || equals == point + 1 ||
-        std::from_chars(binding.data() + equals + 1, end, value).ptr != end ||
         equals + 1 == binding.size()) {
-      throw_user("a shape is not bound this way", "--bind", "FUNCTION.VARIABLE=VALUE", binding);
+      refuse("a shape is not bound this way");
     }
+    int64_t value = 0;
+    const char* last = binding.data() + binding.size();
+    const auto [end, error] = std::from_chars(binding.data() + equals + 1, last, value);
+    if (end != last) refuse("a shape is not bound this way");
+    if (error != std::errc()) refuse("a value is beyond 64-bit integers");
     const std::string variable = binding.substr(point + 1, equals - point - 1);
     if (!values[binding.substr(0, point)].emplace(variable, value).second) {
       throw_user("a variable is bound twice", "--bind", "one value", binding);

@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "abi/negative_dimension.h"
+#include "arith/evaluate.h"
 #include "interp/apply.h"
 #include "interp/captures.h"
 #include "interp/item.h"
@@ -395,7 +397,9 @@ class Interpreter {
     const auto* function = as<FunctionNode>(binding.value);
     const auto* call = as<CallNode>(binding.value);
     Item value = located(&binding, scope, [&] {
-      return function ? lambda(*function, &binding, scope) : evaluate(binding.value, scope);
+      if (function) return lambda(*function, &binding, scope);
+      if (!call || !as<OperatorNode>(call->callee)) return evaluate(binding.value, scope);
+      return made(binding, scope);
     });
     const std::string place = binding_place(binding, scope.function);
     if (binding.match_cast) {
@@ -407,6 +411,40 @@ class Interpreter {
     if (call) check_stated(*call, value, place, scope);
     check(binding.var->annotation, value, place, scope);
     scope.vars[binding.var.get()] = std::move(value);
+  }
+
+  // What an operator makes.
+  Item made(const Binding& binding, Scope& scope) {
+    try {
+      return evaluate(binding.value, scope);
+    } catch (const CompilerException& refused) {
+      if (!refused.error().message.starts_with("a dimension of shape ")) throw;
+      throw_error(
+          with_sources(refused.error(), sources_of_negative(binding.var->annotation, scope)));
+    }
+  }
+
+  // Where the variables in the first negative dimension of what cannot be made got their values.
+  std::vector<SymbolValue> sources_of_negative(const Annotation& annotation,
+                                               const Scope& scope) const {
+    std::vector<SymbolValue> sources;
+    if (const auto* tuple = as_tuple(annotation)) {
+      for (const Annotation& field : tuple->fields) {
+        sources = sources_of_negative(field, scope);
+        if (!sources.empty()) break;
+      }
+    }
+    const auto* tensor = as_tensor(annotation);
+    for (size_t d = 0; tensor && tensor->shape && d < tensor->shape->size(); ++d) {
+      const PrimExpr& dim = (*tensor->shape)[d];
+      const std::optional<int64_t> value = arith::evaluate(dim, scope.symbols);
+      if (!value || *value >= 0) continue;
+      for (const Var& var : free_vars(dim)) {
+        sources.push_back({symbols_.source(var, scope.function), scope.symbols.at(var.get())});
+      }
+      break;
+    }
+    return sources;
   }
 
   Item constant(const Expr& expr) {

@@ -186,7 +186,8 @@ void AnnotationBinder::bind_integer(const PrimExpr& expected, int64_t value,
   if (expected.is_var() && symbols_.emplace(expected.get(), value).second) {
     return check_bound(expected, value);
   }
-  later_.push_back({expected, value, place, describe(item), dimension});
+  later_.push_back(
+      {expected, value, place, describe(item), dimension, item.kind == ItemKind::kTensor});
 }
 
 void AnnotationBinder::bind_dims(const Dims& dims, const Item& item, const std::string& place) {
@@ -248,8 +249,8 @@ void AnnotationBinder::solve() {
       if (!offset || __builtin_sub_overflow(one.value, *offset, &rest)) continue;
       int64_t value = rest / linear->factor;
       if (rest % linear->factor != 0 && (rest < 0) != (linear->factor < 0)) --value;
-      // A dimension is never negative; where this comes out so, the comparison fails.
-      if (one.dimension >= 0) value = std::max<int64_t>(value, 0);
+      // A tensor's dimension is never negative; where this comes out so, the comparison fails.
+      if (one.of_tensor) value = std::max<int64_t>(value, 0);
       symbols_[unknown[0].get()] = value;
       check_bound(unknown[0], value);
       progress = true;

@@ -83,7 +83,8 @@ class AnnotationBinder {
     int64_t value;
     std::string place;
     std::string found;
-    int dimension;  // -1: a prim value
+    int dimension;   // -1: a prim value
+    bool of_tensor;  // a dimension that is never negative, other than a shape's
   };
   Symbols& symbols_;
   const CheckedFunction* of_;

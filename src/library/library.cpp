@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "arith/analyzer.h"
+#include "arith/symbols.h"
 #include "build/pattern_builder.h"
 #include "op/operator.h"
 
@@ -25,11 +25,7 @@ bool all_of_dtype(const Matched& kernel, DType dtype) {
 
 namespace {
 
-bool holds(const PrimExpr& condition) {
-  arith::Analyzer analyzer;
-  for (const Var& var : free_vars(condition)) analyzer.bind(var, 0, std::nullopt);
-  return analyzer.prove(condition);
-}
+bool holds(const PrimExpr& condition) { return arith::analyzer_of({condition}).prove(condition); }
 
 }  // namespace
 

@@ -61,7 +61,7 @@ FunctionRef DecoderFunction::build() {
 }
 
 void DecoderFunction::add_params(const WeightDTypes& dtypes) {
-  Var p = make_var("p"), pages = make_var("pages");
+  Var p = make_size("p"), pages = make_size("pages");
   tokens_ = builder_.param("tokens", tensor_annotation({b_, n_}, DType::kI32));
   page_table_ = builder_.param("page_table", tensor_annotation({b_, p}, DType::kI32));
   lengths_ = builder_.param("lengths", tensor_annotation({b_}, DType::kI32));
@@ -196,7 +196,7 @@ namespace {
 
 FunctionRef build_sample(const DecoderConfig& config, const Module& module) {
   build::FunctionBuilder builder(module);
-  Var b = make_var("b");
+  Var b = make_size("b");
   Variable logits = builder.param("logits", tensor_annotation({b, config.vocabulary}, DType::kF32));
   builder.param("parameters", tensor_annotation({b, 2}, DType::kF32));
   Variable state = builder.param("state", tensor_annotation({2}, DType::kI64));
@@ -268,9 +268,9 @@ Module build_decoder(const DecoderConfig& config, const DecoderArchitecture& arc
     return DecoderFunction(config, architecture, dtypes, module, std::move(tokens), logits_of)
         .build();
   };
-  FunctionRef prefill = build(make_var("n"), DecoderFunction::LogitsOf::kLastToken);
+  FunctionRef prefill = build(make_size("n"), DecoderFunction::LogitsOf::kLastToken);
   FunctionRef decode = build(1, DecoderFunction::LogitsOf::kLastToken);
-  FunctionRef logits_all = build(make_var("n"), DecoderFunction::LogitsOf::kAllTokens);
+  FunctionRef logits_all = build(make_size("n"), DecoderFunction::LogitsOf::kAllTokens);
   FunctionRef sample = build_sample(config, module);
   module.functions = {
       {"prefill", prefill}, {"decode", decode}, {"logits_all", logits_all}, {"sample", sample}};

@@ -7,6 +7,7 @@
 
 #include "build/block_builder.h"
 #include "ir/module.h"
+#include "ir/symbol.h"
 #include "models/rope.h"
 #include "models/weights.h"
 
@@ -111,7 +112,7 @@ class DecoderFunction {
   const DecoderConfig& config_;
   const DecoderArchitecture& architecture_;
   build::FunctionBuilder builder_;
-  Var b_ = make_var("b");
+  Var b_ = make_size("b");
   PrimExpr n_;
   LogitsOf logits_of_;
   DType activations_;

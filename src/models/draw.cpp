@@ -1,6 +1,7 @@
 #include "models/draw.h"
 
 #include "build/block_builder.h"
+#include "ir/symbol.h"
 #include "text/parser.h"
 
 namespace tapml::models {
@@ -115,7 +116,7 @@ prim def draw_token(logits: Buffer((b, v), f32), indices: Buffer((b, v), i32), p
 void add_draw(Module& module, int64_t vocabulary) {
   module.functions[kProgram] = text::parse(kText, kProgram).functions.at(kProgram);
   build::FunctionBuilder builder(module);
-  Var b = make_var("b");
+  Var b = make_size("b");
   const Annotation tokens = tensor_annotation({b}, DType::kI32),
                    states = tensor_annotation({b, 2}, DType::kI64);
   Variable logits = builder.param("logits", tensor_annotation({b, vocabulary}, DType::kF32));

@@ -1,6 +1,10 @@
 // Arithmetic of two tensors.
 #include "op/reference/arithmetic.h"
 
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
 #include "op/elementwise.h"
 #include "op/families.h"
 
@@ -86,15 +90,94 @@ PrimExpr floor_quotient(const PrimExpr& x, const PrimExpr& y) {
 PrimExpr trunc_quotient(const PrimExpr& x, const PrimExpr& y) {
   return is_float(x.dtype()) ? whole_quotient("trunc", x, y) : intrinsic("trunc_div", x, y);
 }
-PrimExpr floor_remainder(const PrimExpr& x, const PrimExpr& y) {
-  if (!is_float(x.dtype())) return floormod(x, y);
-  return bind("w", whole_quotient("floor", x, y),
-              [&](const PrimExpr& q) { return remainder_of(x, y, q); });
+
+// ---- remainders of floats
+
+// Exponents of 2 between the least and the greatest magnitude of `e`, a subnormal one included.
+int magnitude_bits(const PrimExpr& e) {
+  const DType dtype = e.kind() == ExprKind::kCast ? e.operand(0).dtype() : e.dtype();
+  switch (dtype) {
+    case DType::kF16:
+      return 16 + 24;
+    case DType::kBF16:
+      return 128 + 133;
+    default:
+      return e.dtype() == DType::kF64 ? 1024 + 1074 : 128 + 149;
+  }
 }
-PrimExpr trunc_remainder(const PrimExpr& x, const PrimExpr& y) {
-  if (!is_float(x.dtype())) return intrinsic("trunc_mod", x, y);
-  return bind("w", whole_quotient("trunc", x, y),
-              [&](const PrimExpr& q) { return remainder_of(x, y, q); });
+
+// What is left of |x| by |y|, exactly, as C's fmod: multiples of |y| * 2^s are taken away from the
+// greatest s down. Each quotient is so small that dividing, within 2.5 units in the last place, and
+// cutting off miss it by no more than one, and what is left over is a float.
+class ExactRemainder {
+ public:
+  ExactRemainder(PrimExpr x, PrimExpr y, int quotient_bits)
+      : x_(std::move(x)), y_(std::move(y)), quotient_bits_(quotient_bits) {}
+
+  // f(|x| modulo |y|).
+  PrimExpr build(const std::function<PrimExpr(const PrimExpr&)>& f) const {
+    const int steps = (quotient_bits_ + step_bits() - 1) / step_bits();
+    return bind("m", intrinsic("abs", y_), [&](const PrimExpr& whole) {
+      return bind("r", intrinsic("abs", x_),
+                  [&](const PrimExpr& rest) { return step(steps - 1, whole, rest, f); });
+    });
+  }
+
+ private:
+  DType dtype() const { return x_.dtype(); }
+  int step_bits() const { return dtype() == DType::kF64 ? 50 : 21; }
+
+  // Infinite where it is too large, and then no part of anything.
+  PrimExpr scaled(PrimExpr whole, int exponent) const {
+    const int most = dtype() == DType::kF64 ? 1000 : 126;
+    for (; exponent > 0; exponent -= most) {
+      whole = whole * number(std::ldexp(1.0, std::min(exponent, most)), dtype());
+    }
+    return whole;
+  }
+
+  PrimExpr step(int number_of, const PrimExpr& whole, const PrimExpr& rest,
+                const std::function<PrimExpr(const PrimExpr&)>& f) const {
+    if (number_of < 0) return f(rest);
+    const PrimExpr zero = number(0, dtype());
+    return bind("d", scaled(whole, number_of * step_bits()), [&](const PrimExpr& d) {
+      return bind("q", intrinsic("trunc", fdiv(rest, d)), [&](const PrimExpr& q) {
+        return bind("t", remainder_of(rest, d, q), [&](const PrimExpr& t) {
+          const PrimExpr next = select(lt(t, zero), t + d, select(le(d, t), t - d, t));
+          return bind("r", next,
+                      [&](const PrimExpr& r) { return step(number_of - 1, whole, r, f); });
+        });
+      });
+    });
+  }
+
+  PrimExpr x_, y_;
+  int quotient_bits_;
+};
+
+// The remainder with the sign of x, as a zero has it too, or (`floor`) of y.
+PrimExpr float_remainder(const PrimExpr& x, const PrimExpr& y, int quotient_bits, bool floor) {
+  const PrimExpr zero = number(0, x.dtype());
+  return ExactRemainder(x, y, quotient_bits).build([&](const PrimExpr& r) {
+    const PrimExpr signed_rest = select(eq(r, zero), x * zero, select(lt(x, zero), zero - r, r));
+    if (!floor) return signed_rest;
+    return bind("w", signed_rest, [&](const PrimExpr& w) {
+      const PrimExpr apart = select(lt(y, zero), lt(zero, w), lt(w, zero));
+      return select(apart, w + y, w);
+    });
+  });
+}
+
+template <bool kFloor>
+PrimExpr remainder(PrimExpr a, PrimExpr b) {
+  const bool is_real = is_float(a.dtype());
+  const int bits = is_real ? std::max(magnitude_bits(a), magnitude_bits(b)) : 0;
+  return bind("x", std::move(a), [&](const PrimExpr& x) {
+    return bind("y", std::move(b), [&](const PrimExpr& y) {
+      if (is_real) return float_remainder(x, y, bits, kFloor);
+      return kFloor ? floormod(x, y) : intrinsic("trunc_mod", x, y);
+    });
+  });
 }
 
 tir::PrimFuncRef legalize_divide(const CallView& call) {
@@ -157,15 +240,15 @@ std::span<const OperatorInfo> arithmetic_operators() {
             legalize_binary<division<trunc_quotient>>, reference::trunc_divide, generate_division),
         binary_entry(
             "floor_mod",
-            "a - b * floor_divide(a, b): the remainder with the sign of b; dtypes as add. "
-            "Integers: 0 where b is 0. Floats: meaningless where the quotient's whole part is "
-            "not exact in the dtype that computes (2^23 and more in f32).",
-            legalize_binary<division<floor_remainder>>, reference::floor_mod, generate_division),
+            "The remainder of a by b with the sign of b; dtypes as add. Integers: 0 where b is 0. "
+            "Floats: exact however large the quotient is, as C's fmod, with b added to it where its "
+            "sign is not b's; NaN where b is 0 or a is infinite.",
+            legalize_binary<remainder<true>>, reference::floor_mod, generate_division),
         binary_entry(
             "mod",
-            "a - b * trunc_divide(a, b): the remainder with the sign of a, as C has it; dtypes "
-            "and corner cases as floor_mod.",
-            legalize_binary<division<trunc_remainder>>, reference::mod, generate_division),
+            "The remainder of a by b with the sign of a, as C's % and fmod; dtypes and corner cases "
+            "as floor_mod.",
+            legalize_binary<remainder<false>>, reference::mod, generate_division),
         binary_entry(
             "power",
             "a to the power b; dtypes as add. Floats: the corners of C99's pow. Integers wrap; "

@@ -31,8 +31,8 @@ struct StridedPlan {
     for (size_t a = 0; a < axes.size(); ++a) {
       const PrimExpr& dim = shape[axes[a]];
       int64_t stride = strides[a];
-      PrimExpr from = clamped(call, first[a], dim, stride, "begin");
-      PrimExpr to = clamped(call, last[a], dim, stride, "end");
+      PrimExpr from = clamped(first[a], dim, stride);
+      PrimExpr to = clamped(last[a], dim, stride);
       PrimExpr length = stride > 0 ? to - from : from - to;
       int64_t step = std::abs(stride);
       begin.push_back(simplified(from));
@@ -81,16 +81,12 @@ struct StridedPlan {
                std::to_string(count));
   }
 
-  static PrimExpr clamped(const CallView& call, PrimExpr bound, const PrimExpr& dim, int64_t stride,
-                          const char* what) {
+  static PrimExpr clamped(PrimExpr bound, const PrimExpr& dim, int64_t stride) {
     if (bound.is_int()) bound = std::clamp(bound->int_value, -kFar, kFar);
-    bool counts_from_end = provably_less(bound, 0);
-    if (!counts_from_end && !provably_less(-1, bound)) {
-      call.error(std::string("it is not known whether ") + what + " counts from the end",
-                 "a value that is provably negative or provably not", to_string(bound));
-    }
     PrimExpr least = stride > 0 ? 0 : -1, most = stride > 0 ? dim : dim - 1;
-    return counts_from_end ? max(bound + dim, least) : min(bound, most);
+    if (provably_less(bound, 0)) return max(bound + dim, least);
+    if (provably_less(-1, bound)) return min(bound, most);
+    return select(lt(bound, 0), max(bound + dim, least), min(bound, most));
   }
 };
 

@@ -3,6 +3,7 @@
 // shape.
 #include <algorithm>
 
+#include "ir/symbol.h"
 #include "op/dtypes.h"
 #include "op/families.h"
 #include "op/ordering.h"
@@ -31,7 +32,7 @@ relax::Annotation count_annotation() { return relax::tensor_annotation({1}, DTyp
 // The value of a count that a kernel makes, as a new symbolic variable.
 Var read_count(BindingSink& sink, const relax::Expr& count, const char* name) {
   relax::Variable shape = sink.emit(relax::make_op_call(kTensorToShape, {count}), "count_value");
-  Var symbol = make_var(name);
+  Var symbol = make_size(name);
   sink.match_cast(shape, relax::shape_annotation({symbol}), "count_shape");
   return symbol;
 }
@@ -60,7 +61,8 @@ bool generate_nonzero(GeneratedCall& call, RandomStream& rng) {
 }
 
 relax::Annotation deduce_nonzero_count(const CallView& call) {
-  known_tensor(call, 0);
+  const Known x = known_tensor(call, 0);
+  if (x.shape) expect_counted(call, simplified(product(*x.shape)), "the number of elements");
   return count_annotation();
 }
 

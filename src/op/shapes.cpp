@@ -1,28 +1,18 @@
 #include "op/shapes.h"
 
 #include <algorithm>
+#include <limits>
 
-#include "arith/analyzer.h"
 #include "arith/one_or.h"
+#include "arith/symbols.h"
 #include "ir/exceptions.h"
 
 namespace tapml::op {
 
-namespace {
-// Dimensions and what indexes them are never negative.
-arith::Analyzer analyzer_of(const PrimExpr& a, const PrimExpr& b = PrimExpr()) {
-  std::vector<Var> vars = free_vars(a);
-  if (b) collect_vars(b, vars);
-  arith::Analyzer analyzer;
-  for (const Var& var : vars) analyzer.bind(var, 0, std::nullopt);
-  return analyzer;
-}
-}  // namespace
-
 bool provably_equal(const PrimExpr& a, const PrimExpr& b) {
   if (same_expr(a, b)) return true;
   if (a.is_int() && b.is_int()) return false;
-  return analyzer_of(a, b).prove_equal(a, b);
+  return arith::analyzer_of({a, b}).prove_equal(a, b);
 }
 
 bool provably_different(const PrimExpr& a, const PrimExpr& b) {
@@ -33,11 +23,11 @@ bool provably_different(const PrimExpr& a, const PrimExpr& b) {
 bool provably_less(const PrimExpr& a, const PrimExpr& b) {
   if (a.is_int() && b.is_int()) return a->int_value < b->int_value;
   if (same_expr(a, b)) return false;
-  return analyzer_of(a, b).prove_less(a, b);
+  return arith::analyzer_of({a, b}).prove_less(a, b);
 }
 
 PrimExpr simplified(const PrimExpr& expr) {
-  return expr.is_int() || expr.is_var() ? expr : analyzer_of(expr).simplify(expr);
+  return expr.is_int() || expr.is_var() ? expr : arith::analyzer_of({expr}).simplify(expr);
 }
 
 PrimExpr product(const Dims& dims) {
@@ -174,6 +164,17 @@ void expect_at_least(const CallView& call, const PrimExpr& a, const PrimExpr& le
   if (provably_less(least, a + 1)) return;
   leave_open(call, {max(least, a), a, what}, what + " may be too small",
              "provably at least " + to_string(least), to_string(a));
+}
+
+void expect_counted(const CallView& call, const PrimExpr& extent, const std::string& what) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  if (provably_less(kMost, extent)) {
+    call.error(what + " is beyond what an i32 counts", "at most " + std::to_string(kMost),
+               to_string(extent));
+  }
+  if (provably_less(extent, kMost + 1)) return;
+  leave_open(call, {min(extent, kMost), extent, what}, what + " may be beyond what an i32 counts",
+             "provably at most " + std::to_string(kMost), to_string(extent));
 }
 
 PrimExpr expect_multiple(const CallView& call, const PrimExpr& dim, int64_t factor,

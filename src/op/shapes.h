@@ -61,6 +61,9 @@ void expect_at_most(const CallView& call, const PrimExpr& a, const PrimExpr& b,
 void expect_at_least(const CallView& call, const PrimExpr& a, const PrimExpr& least,
                      const std::string& what);
 
+// The same for an extent whose places an i32 result counts.
+void expect_counted(const CallView& call, const PrimExpr& extent, const std::string& what);
+
 // The same for a dimension that `factor`, at least 1, has to divide; the dimension in units of it.
 // `what` begins the message: "the channels do not divide into the groups".
 PrimExpr expect_multiple(const CallView& call, const PrimExpr& dim, int64_t factor,

@@ -18,10 +18,15 @@ namespace {
 using Index = std::vector<PrimExpr>;
 
 // The axis that is sorted, checked.
+constexpr const char* kAxis = "the extent of the axis";
+
 relax::Annotation deduce_sorted(const CallView& call, DType* dtype) {
   expect_min_ndim(call, 0, 1);
   Known x = known_tensor(call, 0);
-  if (x.ndim != relax::kUnknownNdim) normalized_axis(call, call.integer("axis"), x.ndim);
+  if (x.ndim != relax::kUnknownNdim) {
+    const int64_t axis = normalized_axis(call, call.integer("axis"), x.ndim);
+    if (x.shape) expect_counted(call, (*x.shape)[static_cast<size_t>(axis)], kAxis);
+  }
   if (dtype) x.dtype = *dtype;
   return tensor_result(x);
 }
@@ -121,6 +126,7 @@ relax::Annotation deduce_topk(const CallView& call) {
     int64_t axis = normalized_axis(call, call.integer("axis"), x.ndim);
     if (x.shape) {
       expect_at_most(call, k, (*x.shape)[axis], "k and the extent of the axis");
+      expect_counted(call, (*x.shape)[axis], kAxis);
       (*x.shape)[axis] = k;
     }
   }
@@ -172,6 +178,9 @@ relax::Annotation deduce_searchsorted(const CallView& call) {
       expect_same_dim(call, (*sorted.shape)[d], (*values.shape)[d],
                       "sorted." + index + " and values." + index);
     }
+  }
+  if (sorted.shape && !sorted.shape->empty()) {
+    expect_counted(call, sorted.shape->back(), "the number of sorted elements");
   }
   values.dtype = DType::kI32;
   return tensor_result(values);

@@ -17,6 +17,7 @@ relax::Annotation deduce_position(const CallView& call) {
     const PrimExpr& extent = (*x.shape)[static_cast<size_t>(reduced_axes(call, x.ndim)[0])];
     if (extent.is_int(0)) call.error("the axis has no elements", "at least one element", "0");
     expect_at_least(call, extent, 1, "the extent of the axis");
+    expect_counted(call, extent, "the extent of the axis");
   }
   result.dtype = DType::kI32;
   return tensor_result(result);
@@ -149,12 +150,14 @@ std::span<const OperatorInfo> statistics_operators() {
   static const std::vector<OperatorInfo> kOperators = [] {
     std::vector<OperatorInfo> list = {
         position_operator("argmax",
-                          "Index of the largest element along one axis, i32; the lowest index "
-                          "where several are equal; that of the first NaN where there is one.",
+                          "Index of the largest element along one axis of at most 2^31 - 1 "
+                          "elements, i32; the lowest index where several are equal; that of the "
+                          "first NaN where there is one.",
                           legalize_argmax, reference::argmax),
         position_operator("argmin",
-                          "Index of the smallest element along one axis, i32; the lowest index "
-                          "where several are equal; that of the first NaN where there is one.",
+                          "Index of the smallest element along one axis of at most 2^31 - 1 "
+                          "elements, i32; the lowest index where several are equal; that of the "
+                          "first NaN where there is one.",
                           legalize_argmin, reference::argmin),
         axes_operator("variance",
                       "Mean over axes of the squared distance from the mean, divided by n - "

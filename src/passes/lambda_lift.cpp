@@ -10,6 +10,7 @@
 #include "passes/symbol_scope.h"
 #include "relax/check_places.h"
 #include "relax/rewrite.h"
+#include "relax/symbol_ranges.h"
 #include "relax/visit.h"
 
 namespace tapml::passes {
@@ -240,6 +241,9 @@ class Lifter {
       inside.captured.push_back(params.back());
     }
     for (const Variable& param : lambda->function->params) add_param(param);
+    std::vector<Var> made;
+    for (const Var& var : mentioned) made.push_back(own.at(var.get()));
+    state_least_values(made, annotations_of(params));
     Variable own_self = make_variable(self->name, substitute(self->annotation, own));
     values[self.get()] = own_self;
     Expr body = substitute_all(lambda->function->body, values, own);

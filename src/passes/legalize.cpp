@@ -14,6 +14,7 @@
 #include "passes/shape_check.h"
 #include "relax/check_places.h"
 #include "relax/kernel_call.h"
+#include "relax/symbol_ranges.h"
 #include "relax/visit.h"
 
 namespace tapml::passes {
@@ -33,6 +34,7 @@ class Outliner {
       const char* name = i < info_.args.size() ? info_.args[i].name : "arg";
       add_argument(call.args[i], name);
     }
+    state_ranges();
   }
 
   // A tuple of one tensor.
@@ -138,6 +140,16 @@ class Outliner {
     } else {
       spec_args_.push_back(add_tensor(arg, name, name));
     }
+  }
+
+  // Of the spec's variables those that do not stand alone in a tensor's dimension are passed as a
+  // shape, and not solved for.
+  void state_ranges() const {
+    std::vector<Var> made;
+    for (const auto& [caller, own] : to_spec_) made.push_back(own);
+    std::vector<Annotation> annotations = annotations_of(params_);
+    annotations.push_back(shape_annotation(made));
+    state_least_values(made, annotations);
   }
 
   // `written`: the operand's name in messages.

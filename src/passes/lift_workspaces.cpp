@@ -1,6 +1,6 @@
 #include "passes/lift_workspaces.h"
 
-#include "arith/analyzer.h"
+#include "arith/symbols.h"
 #include "passes/graph_functions.h"
 #include "passes/kernel.h"
 #include "relax/kernel_call.h"
@@ -30,10 +30,8 @@ Expr with_workspace(const Module& module, const Expr& value,
   VarMap map;
   for (size_t i = 0; i < values.size(); ++i) map[func.scalars[i].get()] = values[i];
   PrimExpr size = tapml::substitute(found->second, map);
-  arith::Analyzer analyzer;
-  for (const Var& var : free_vars(size)) analyzer.bind(var, 0, std::nullopt);
   std::vector<Expr> args = {call.args[0], call.args[1], make_shape(call_tir_symbols(call)),
-                            make_shape({analyzer.simplify(size)})};
+                            make_shape({arith::analyzer_of({size}).simplify(size)})};
   return make_call(call.callee, std::move(args), call.attrs, call.annotations);
 }
 

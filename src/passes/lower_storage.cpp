@@ -4,6 +4,7 @@
 
 #include "analysis/alias_sets.h"
 #include "ir/exceptions.h"
+#include "ir/symbol.h"
 #include "op/operator.h"
 #include "op/shapes.h"
 #include "passes/graph_functions.h"
@@ -285,7 +286,7 @@ class StorageLowering {
                  "a match_cast before gives it one");
     }
     Dims dims;
-    for (int d = 0; d < ndim; ++d) dims.push_back(make_var(var.name + "_d" + std::to_string(d)));
+    for (int d = 0; d < ndim; ++d) dims.push_back(make_size(var.name + "_d" + std::to_string(d)));
     return tensor_annotation(std::move(dims), dtype);
   }
 
@@ -338,7 +339,7 @@ class StorageLowering {
     const auto* tensor = as_tensor(annotation);
     Variable found = emit(place, name + "_base", tensor_annotation_ndim(1, tensor->dtype),
                           make_op_call("storage.base", {view}));
-    PrimExpr size = may_be_part ? PrimExpr(make_var(name + "_size")) : op::product(*tensor->shape);
+    PrimExpr size = may_be_part ? PrimExpr(make_size(name + "_size")) : op::product(*tensor->shape);
     return emit(place, name + "_vector", tensor_annotation({size}, tensor->dtype), found, true);
   }
 

@@ -7,6 +7,7 @@
 #include "arith/analyzer.h"
 #include "arith/one_or.h"
 #include "base/undo_map.h"
+#include "ir/symbol.h"
 #include "op/operand_checks.h"
 #include "passes/contradictions.h"
 #include "passes/graph_functions.h"
@@ -45,9 +46,13 @@ bool is_open(const Annotation& annotation) {
   return tensor && !tensor->shape && tensor->dtype && tensor->ndim != kUnknownNdim;
 }
 
-Dims named_dims(const std::string& name, int ndim) {
+// `sizes`: of a tensor.
+Dims named_dims(const std::string& name, int ndim, bool sizes) {
   Dims dims;
-  for (int i = 0; i < ndim; ++i) dims.push_back(make_var(name + "_d" + std::to_string(i)));
+  for (int i = 0; i < ndim; ++i) {
+    const std::string own = name + "_d" + std::to_string(i);
+    dims.push_back(sizes ? make_size(own) : make_var(own));
+  }
   return dims;
 }
 
@@ -57,11 +62,11 @@ Annotation with_names(const VarNode& var, std::optional<op::ArgumentKind> kind) 
   const Annotation& own = var.annotation;
   if (is_open(own)) {
     const auto* tensor = as_tensor(own);
-    return tensor_annotation(named_dims(var.name, tensor->ndim), tensor->dtype);
+    return tensor_annotation(named_dims(var.name, tensor->ndim, true), tensor->dtype);
   }
   const auto* shape = as_shape(own);
   if (shape && !shape->dims && shape->ndim != kUnknownNdim) {
-    return shape_annotation(named_dims(var.name, shape->ndim));
+    return shape_annotation(named_dims(var.name, shape->ndim, false));
   }
   const auto* prim = as_prim(own);
   if ((prim && !prim->value && prim->dtype == DType::kI64) ||

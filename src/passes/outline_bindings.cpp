@@ -13,6 +13,7 @@
 #include "relax/rewrite.h"
 #include "relax/solve.h"
 #include "relax/storage.h"
+#include "relax/symbol_ranges.h"
 #include "relax/visit.h"
 
 namespace tapml::passes {
@@ -348,6 +349,9 @@ class BindingOutliner {
       args.push_back(make_shape(outside));
       cut.params.push_back(make_variable("s", shape_annotation(inside)));
     }
+    std::vector<Var> made;
+    for (const Var& var : mentioned) made.push_back(own.at(var.get()));
+    state_least_values(made, annotations_of(cut.params));
     cut.body = refresh(cut.body, values, own);
     cut.result = substitute(cut.result, own);
     return args;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "relax/rewrite.h"
+#include "relax/symbol_ranges.h"
 #include "relax/visit.h"
 
 namespace tapml::passes {
@@ -105,9 +106,13 @@ class GroupOutliner {
       own.push_back(mine);
       caller.push_back(var);
     }
-    if (own.empty()) return;
-    params_.push_back(make_variable("s", shape_annotation(own)));
-    arguments_.push_back(make_shape(caller));
+    if (!own.empty()) {
+      params_.push_back(make_variable("s", shape_annotation(own)));
+      arguments_.push_back(make_shape(caller));
+    }
+    std::vector<Var> made;
+    for (const Var& var : symbols_) made.push_back(to_own_.at(var.get()));
+    state_least_values(made, annotations_of(params_));
   }
 
   Expr own_call(const CallNode& call) {

@@ -6,6 +6,7 @@
 #include "op/operator.h"
 #include "passes/kernel.h"
 #include "relax/kernel_call.h"
+#include "relax/symbol_ranges.h"
 #include "relax/visit.h"
 
 namespace tapml::passes {
@@ -88,6 +89,9 @@ Expr outline_library(Module& module, const CallNode& call) {
     }
   }
   if (!own_symbols.empty()) params.push_back(make_variable("s", shape_annotation(own_symbols)));
+  std::vector<Var> made;
+  for (const Var& var : vars) made.push_back(to_own.at(var.get()));
+  state_least_values(made, annotations_of(params));
   Annotation result = outputs.size() == 1 ? outputs[0] : tuple_annotation(outputs);
   Variable y = make_variable("y", result);
   Expr value = make_op_call("call_dps_library", {call.args[0], make_tuple(own_tensors)}, call.attrs,

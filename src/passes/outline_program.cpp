@@ -5,6 +5,7 @@
 #include "passes/shape_check.h"
 #include "relax/check_places.h"
 #include "relax/kernel_call.h"
+#include "relax/symbol_ranges.h"
 #include "relax/visit.h"
 
 namespace tapml::passes {
@@ -105,6 +106,9 @@ class ProgramOutliner {
       params.push_back(make_variable("s", shape_annotation(symbols)));
       args.push_back(make_shape(symbols));
     }
+    std::vector<Var> made;
+    for (const Var& scalar : program_.scalars) made.push_back(own_.at(scalar.get()));
+    state_least_values(made, annotations_of(params));
     Annotation result = results(own_);
     Expr value = make_call(call_.callee, std::move(args), call_.attrs, outputs(result));
     Variable y = make_variable("y", result);

@@ -1,6 +1,6 @@
 #include "passes/shape_check.h"
 
-#include "arith/analyzer.h"
+#include "arith/symbols.h"
 #include "ir/exceptions.h"
 
 namespace tapml::passes {
@@ -31,7 +31,7 @@ bool is_shape_certain(const Annotation& found, const Annotation& expected,
   collect_vars(found, vars);
   collect_vars(expected, vars);
   arith::Analyzer analyzer;
-  for (const Var& var : vars) analyzer.bind(var, 0, std::nullopt);
+  for (const Var& var : vars) arith::bind_symbol(var, std::nullopt, analyzer);
   bool certain = true;
   for (size_t i = 0; i < tensor->shape->size(); ++i) {
     const PrimExpr &a = (*tensor->shape)[i], &b = (*wanted->shape)[i];

@@ -1,7 +1,8 @@
 #include "passes/specialize.h"
 
-#include "arith/analyzer.h"
+#include "arith/symbols.h"
 #include "ir/exceptions.h"
+#include "ir/symbol.h"
 #include "passes/graph_functions.h"
 #include "passes/kernel.h"
 #include "relax/bounds.h"
@@ -39,10 +40,6 @@ Module specialize(const Module& module, const std::string& function,
   const std::vector<Var> vars = signature_vars(*source);
   VarMap known;
   for (const auto& [name, value] : values) {
-    if (value < 0) {
-      throw_user("a dimension cannot be negative", "function " + function + ", variable " + name,
-                 "0 or more", std::to_string(value));
-    }
     const std::optional<int64_t> most = bound_of(name, module, *source);
     if (most && value > *most) {
       throw_user("a value is above the variable's bound",
@@ -51,7 +48,13 @@ Module specialize(const Module& module, const std::string& function,
     }
     size_t before = known.size();
     for (const Var& var : vars) {
-      if (var->name == name) known[var.get()] = PrimExpr(value);
+      if (var->name != name) continue;
+      known[var.get()] = PrimExpr(value);
+      const std::optional<int64_t> least = least_value(var);
+      if (!least || value >= *least) continue;
+      throw_user(value < 0 ? "a dimension cannot be negative" : "a dimension would be negative",
+                 "function " + function + ", variable " + name, std::to_string(*least) + " or more",
+                 std::to_string(value));
     }
     if (known.size() == before) {
       throw_user("the function's parameters have no such symbolic variable", "function " + function,
@@ -59,7 +62,7 @@ Module specialize(const Module& module, const std::string& function,
     }
   }
   arith::Analyzer analyzer;
-  for (const Var& var : vars) analyzer.bind(var, 0, std::nullopt);
+  for (const Var& var : vars) arith::bind_symbol(var, std::nullopt, analyzer);
   Module result = module;
   result.functions[function] = map_symbols(*source, [&](const PrimExpr& expr) {
     PrimExpr at = tapml::substitute(expr, known);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "arith/analyzer.h"
+#include "arith/symbols.h"
 #include "passes/graph_functions.h"
 #include "passes/kernel.h"
 #include "relax/bounds.h"
@@ -35,7 +35,8 @@ std::map<std::string, std::vector<std::optional<int64_t>>> scalar_bounds(
       auto [known, fresh] = all.try_emplace(kernel, values.size());
       for (size_t i = 0; i < values.size(); ++i) {
         arith::Analyzer analyzer;
-        for (const Var& var : free_vars(values[i])) analyzer.bind(var, 0, bound_of(var));
+        for (const Var& var : free_vars(values[i]))
+          arith::bind_symbol(var, bound_of(var), analyzer);
         std::optional<int64_t> most = analyzer.upper_bound(values[i]);
         std::optional<int64_t>& so_far = known->second[i];
         if (fresh) {

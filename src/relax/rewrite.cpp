@@ -1,5 +1,7 @@
 #include "relax/rewrite.h"
 
+#include "ir/symbol.h"
+
 namespace tapml::relax {
 
 namespace {
@@ -153,7 +155,7 @@ Expr refresh(const Expr& expr, const ExprMap& values, const VarMap& symbols) {
     std::vector<Var> vars;
     collect_vars(annotation, vars);
     for (const Var& var : vars) {
-      if (!known.contains(var.get())) known[var.get()] = make_var(var->name, var.dtype());
+      if (!known.contains(var.get())) known[var.get()] = fresh_symbol(var);
     }
   };
   return Rewriter(values, f, enter).expr(expr);

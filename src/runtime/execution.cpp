@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "abi/alignment.h"
+#include "abi/negative_dimension.h"
 #include "runtime/scalars.h"
 #include "runtime/session_errors.h"
 #include "runtime/storage_op.h"
@@ -211,6 +212,17 @@ Status Execution::step(const Instruction& inst) {
   return fail(wrong_value(frame, "a known opcode"));
 }
 
+// Why a tensor has no size, with where the variables of a negative dimension got their values.
+Error Execution::unmade(const Frame& frame, const TensorLayout& plan,
+                        std::span<const int64_t> shape, Error error) {
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] >= 0) continue;
+    const ScalarProgram& program = frame.function->programs[plan.dims[i]];
+    return with_sources(std::move(error), symbols_of(*frame.function, program, frame.slots));
+  }
+  return error;
+}
+
 // Gives `tensor` the dtype and shape of `layout`, for which there are `room` bytes.
 Status Execution::lay_out(const Frame& frame, int32_t layout, int64_t room, Tensor& tensor) const {
   const TensorLayout& plan = frame.function->layouts[layout];
@@ -222,7 +234,9 @@ Status Execution::lay_out(const Frame& frame, int32_t layout, int64_t room, Tens
   }
   int64_t bytes = 0;
   if (!simple_byte_count(plan.dtype, tensor.shape, bytes)) {
-    TAPML_ASSIGN(bytes, checked_byte_count(plan.dtype, tensor.shape));
+    Result<int64_t> counted = checked_byte_count(plan.dtype, tensor.shape);
+    if (!counted) return fail(unmade(frame, plan, tensor.shape, std::move(counted).error()));
+    bytes = *counted;
   }
   if (bytes <= room) return {};
   return fail(internal_error(

@@ -79,6 +79,8 @@ class Execution {
   Status compute(const Frame& frame, int32_t program, int64_t& value) const;
   Status compute_slot(Frame& frame, const Instruction& inst);
   Status set_offset(const Frame& frame, int32_t layout, Tensor& tensor) const;
+  static Error unmade(const Frame& frame, const TensorLayout& plan, std::span<const int64_t> shape,
+                      Error error);
   Status lay_out(const Frame& frame, int32_t layout, int64_t room, Tensor& tensor) const;
   Error wrong_value(const Frame& frame, const char* wanted) const;
   static const BindingNote* note_of(const Frame& frame);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
@@ -282,6 +283,7 @@ struct KernelRunner::State {
     if (!evaluate_into(info.extent, scalars, extent)) {
       return fail(evaluate(info.extent, scalars).error());
     }
+    extent = std::max<int64_t>(extent, 0);  // a loop of a negative extent has no iterations
     if (object) {
       Row<BufferArg> buffers;
       for (size_t i = 0; i < info.buffers.size(); ++i) {

@@ -72,7 +72,8 @@ SymbolSource source_of(const VmFunction& function, int32_t slot) {
   return index < function.sources.size() ? function.sources[index] : SymbolSource{};
 }
 
-// The variables that a program reads.
+}  // namespace
+
 std::vector<SymbolValue> symbols_of(const VmFunction& function, const ScalarProgram& program,
                                     std::span<const int64_t> slots) {
   std::vector<SymbolValue> symbols;
@@ -84,6 +85,8 @@ std::vector<SymbolValue> symbols_of(const VmFunction& function, const ScalarProg
   }
   return symbols;
 }
+
+namespace {
 
 // Checks one value of a function.
 class Checker {

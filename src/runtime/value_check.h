@@ -15,6 +15,10 @@ Status check_value(const VmFunction& function, const ValueCheck& check, const Va
 // The variable in slot `slot` has a value above the most that it may be.
 Error above_bound(const VmFunction& function, int32_t slot, int64_t value, int64_t most);
 
+// The variables that a program reads, with their values and where they got them.
+std::vector<SymbolValue> symbols_of(const VmFunction& function, const ScalarProgram& program,
+                                    std::span<const int64_t> slots);
+
 // Whether every tensor in `value` lives on `session` and lies inside its storage.
 bool lives_on(const Value& value, const Session& session) noexcept;
 // The same as a Status, for messages about `where`.

@@ -5,6 +5,7 @@
 #include "schedule/rules/gpu_groups.h"
 #include "schedule/rules/groups.h"
 #include "schedule/rules/rules.h"
+#include "tir/scalar_ranges.h"
 
 namespace tapml::schedule {
 
@@ -118,7 +119,10 @@ Scheduled cpu_schedule(const tir::PrimFunc& func, const target::Target& target) 
 
 }  // namespace
 
-Scheduled fallback(const tir::PrimFunc& func, const target::Target& target) {
+Scheduled fallback(const tir::PrimFunc& written, const target::Target& target) {
+  const tir::PrimFuncRef counted =
+      tir::with_counted_loops(std::make_shared<tir::PrimFunc>(written));
+  const tir::PrimFunc& func = *counted;
   auto program = find_stages(func);
   if (!program) return as_written(func);
   inline_producers(*program);
@@ -132,7 +136,8 @@ Scheduled schedule_for(const tir::PrimFunc& func, const target::Target& target) 
   if (option != target.options.end() && option->second == "fallback") return fallback(func, target);
   const target::Description& description = target.description;
   const bool groups = description.gpu_like && !description.cpu_like_groups;
-  return groups ? gpu_schedule(func, target) : cpu_schedule(func, target);
+  const tir::PrimFuncRef counted = tir::with_counted_loops(std::make_shared<tir::PrimFunc>(func));
+  return groups ? gpu_schedule(*counted, target) : cpu_schedule(*counted, target);
 }
 
 }  // namespace tapml::schedule

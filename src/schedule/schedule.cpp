@@ -4,6 +4,7 @@
 
 #include "ir/exceptions.h"
 #include "schedule/primitives/site.h"
+#include "tir/scalar_ranges.h"
 #include "tir/visit.h"
 
 namespace tapml::schedule {
@@ -59,7 +60,7 @@ void check_schedulable(const PrimFunc& func) {
 
 Schedule::Schedule(PrimFuncRef func) {
   check_schedulable(*func);
-  func_ = with_unique_names(func);
+  func_ = with_unique_names(with_counted_loops(func));
   trusted_ = primitives::find_trusted(*func_);
 }
 

@@ -1,6 +1,7 @@
 // Graph level: functions, blocks, bindings, expressions.
 #include <algorithm>
 
+#include "relax/symbol_ranges.h"
 #include "text/names.h"
 #include "text/parser_impl.h"
 
@@ -28,6 +29,7 @@ Sized<FunctionRef> Parser::function(bool pure) {
   scope_.push();
   std::vector<Variable> params;
   int depth = 0;
+  const size_t mark = fresh_scalars_.size();
   expect("(", "the function's name");
   while (!accept(")")) {
     const Token& name = expect_name("a parameter's name");
@@ -47,6 +49,7 @@ Sized<FunctionRef> Parser::function(bool pure) {
     params.push_back(std::move(param));
     if (!at(")") && !accept(",")) unexpected("',' or ')'");
   }
+  state_ranges(mark, relax::annotations_of(params));
   expect("->", "the parameters");
   Sized<Annotation> result{nullptr};
   {
@@ -123,6 +126,7 @@ int Parser::binding(Block& block, Bound& bound) {
   const Token& name = expect_name("a variable");
   expect(":", "the variable");
   pending_.clear();
+  const size_t mark = fresh_scalars_.size();
   SourceMap::Binding place{.annotation = peek().offset};
   Sized<Annotation> type{nullptr};
   {
@@ -155,9 +159,14 @@ int Parser::binding(Block& block, Bound& bound) {
     result.match_cast = std::move(cast.value);
     depth = std::max(depth, cast.depth);
     expect(")");
+    const auto* source = relax::as<VarNode>(value.value);
+    const bool sizes = source ? size_shapes_.contains(source) : relax::gives_sizes(value.value);
+    state_ranges(mark, {sizes ? relax::as_sizes(result.match_cast) : result.match_cast});
   } else {
     value = expr();
+    if (relax::gives_sizes(value.value)) size_shapes_.insert(var.get());
   }
+  fresh_scalars_.resize(mark);
   std::vector<Var> cast_vars;
   collect_vars(result.match_cast, cast_vars);
   for (const Pending& unknown : pending) {

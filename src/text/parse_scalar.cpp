@@ -3,6 +3,7 @@
 
 #include "base/suggest.h"
 #include "ir/intrinsics.h"
+#include "relax/symbol_ranges.h"
 #include "text/operators.h"
 #include "text/parser_impl.h"
 #include "tir/subgroup.h"
@@ -233,7 +234,14 @@ PrimExpr Parser::scalar_variable(const Token& name) {
   Var var = make_var(name_text(name), unknown_dtype_);
   define(name, {.scalar = var});
   if (unknown_ == UnknownScalar::kPending) pending_.push_back({&name, var});
+  fresh_scalars_.push_back(var);
   return var;
+}
+
+void Parser::state_ranges(size_t mark, const std::vector<relax::Annotation>& annotations) {
+  const auto first = fresh_scalars_.begin() + static_cast<std::ptrdiff_t>(mark);
+  relax::state_least_values({first, fresh_scalars_.end()}, annotations);
+  fresh_scalars_.resize(mark);
 }
 
 }  // namespace tapml::text

@@ -2,6 +2,7 @@
 // level. Recursive descent, one method per rule of the grammar.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -98,6 +99,9 @@ class Parser {
   Sized<PrimExpr> intrinsic(const Token& name);
   Sized<PrimExpr> buffer_load(const Token& name);
   PrimExpr scalar_variable(const Token& name);
+  // Variables that were bound since there were `mark` of them are told what `annotations`, which
+  // give them their values, say of their ranges.
+  void state_ranges(size_t mark, const std::vector<relax::Annotation>& annotations);
   // Comma-separated up to `close`, which is consumed.
   std::vector<PrimExpr> scalar_list(std::string_view close, int* depth = nullptr);
   Dims dims();  // "(n, 4)"
@@ -158,6 +162,8 @@ class Parser {
     Var var;
   };
   std::vector<Pending> pending_;
+  std::vector<Var> fresh_scalars_;               // of the annotations that are being parsed
+  std::set<const relax::VarNode*> size_shapes_;  // variables that relax::gives_sizes() holds for
   int scalar_depth_ = 0;
   int stmt_depth_ = 0;
   int expr_depth_ = 0;

@@ -191,6 +191,11 @@ TEST(Opt, BindsShapes) {
   const std::string file = folder / "p.txt";
   testing::expect_failure({"opt", file, "--bind", "n=3"}, 2, {"FUNCTION.VARIABLE=VALUE", "n=3"});
   testing::expect_failure({"opt", file, "--bind", "main.n=x"}, 2, {"FUNCTION.VARIABLE=VALUE"});
+  for (const char* large : {"main.n=99999999999999999999", "main.n=-9223372036854775809"}) {
+    testing::expect_failure({"opt", file, "--bind", large}, 2, {"beyond 64-bit integers", large});
+  }
+  testing::expect_failure({"opt", file, "--bind", "main.n=-1"}, 2,
+                          {"a dimension cannot be negative", "variable n", "0 or more"});
   testing::expect_failure({"opt", file, "--bind", "main.k=3"}, 2,
                           {"no such symbolic variable", "function main", "k"});
   testing::expect_failure({"opt", file, "--bind", "main.n=3,main.n=4"}, 2, {"bound twice"});

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "build/pattern.h"
 #include "device/cpu/library/host_library.h"
+#include "ir/symbol.h"
 #include "passes/graph_functions.h"
 
 namespace tapml::testing {
@@ -25,6 +28,15 @@ bool mentions(const Expr& expr, const std::string& function) {
     found |= global && global->name == function;
   });
   return found;
+}
+
+// Whether a shape has a variable that may be negative.
+bool holds_signed(const Expr& expr) {
+  const auto* shape = relax::as<relax::ShapeNode>(expr);
+  if (!shape) return false;
+  std::vector<Var> vars;
+  for (const PrimExpr& dim : shape->dims) collect_vars(dim, vars);
+  return std::any_of(vars.begin(), vars.end(), [](const Var& var) { return !least_value(var); });
 }
 
 class Counter {
@@ -68,11 +80,19 @@ class Counter {
     if (relax::as<relax::TupleNode>(expr)) ++counts_["tuple"];
     if (relax::as<relax::TupleGetItemNode>(expr)) ++counts_["field"];
     if (relax::as<relax::ShapeNode>(expr)) ++counts_["shape value"];
-    if (relax::as<relax::PrimValueNode>(expr)) ++counts_["host scalar"];
+    if (const auto* prim = relax::as<relax::PrimValueNode>(expr)) {
+      ++counts_["host scalar"];
+      if (prim->value.is_int() && prim->value->int_value < 0) ++counts_["negative host scalar"];
+    }
     if (relax::as<relax::ConstantNode>(expr)) ++counts_["constant"];
     const auto* call = relax::as<relax::CallNode>(expr);
     if (!call) return;
-    if (const auto* op = relax::as<relax::OperatorNode>(call->callee)) ++counts_[op->name];
+    if (const auto* op = relax::as<relax::OperatorNode>(call->callee)) {
+      ++counts_[op->name];
+      for (const Expr& arg : call->args) {
+        if (holds_signed(arg)) ++counts_["scalar of unknown sign in " + op->name];
+      }
+    }
     if (relax::as<relax::GlobalVarNode>(call->callee)) ++counts_["call of a function"];
     if (relax::as<relax::VarNode>(call->callee)) ++counts_["call of a function value"];
     if (relax::as<relax::ExternFuncNode>(call->callee)) ++counts_["packed call"];

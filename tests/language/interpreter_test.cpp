@@ -124,6 +124,11 @@ INSTANTIATE_TEST_SUITE_P(Cases, Language, ::testing::ValuesIn(testing::load_lang
 INSTANTIATE_TEST_SUITE_P(Storage, Language, ::testing::ValuesIn(testing::load_storage_cases()),
                          case_name);
 
+INSTANTIATE_TEST_SUITE_P(Scalars, Language,
+                         ::testing::ValuesIn(testing::load_case_folder(TAPML_SOURCE_DIR
+                                                                       "/tests/language/scalars")),
+                         case_name);
+
 INSTANTIATE_TEST_SUITE_P(Storage, LanguageStorage,
                          ::testing::ValuesIn(testing::load_storage_cases()), case_name);
 

@@ -127,6 +127,12 @@ INSTANTIATE_TEST_SUITE_P(Storage, LanguageOnDevices,
                          ::testing::Combine(::testing::Values("cpu", "opencl", "vulkan"),
                                             ::testing::ValuesIn(testing::load_storage_cases())),
                          case_and_platform);
+INSTANTIATE_TEST_SUITE_P(
+    Scalars, LanguageOnDevices,
+    ::testing::Combine(::testing::Values("cpu", "opencl", "opencl:index=32", "vulkan", "wasm"),
+                       ::testing::ValuesIn(testing::load_case_folder(TAPML_SOURCE_DIR
+                                                                     "/tests/language/scalars"))),
+    case_and_platform);
 
 }  // namespace
 }  // namespace tapml

@@ -8,7 +8,7 @@ using namespace testing;  // NOLINT: the calls of tests
 
 class Arrange : public ::testing::Test {
  protected:
-  Var b = make_var("b"), n = make_var("n"), m = make_var("m");
+  Var b = make_size("b"), n = make_size("n"), m = make_size("m");
   static AttrMap axis(int64_t value) { return {{"axis", value}}; }
 };
 
@@ -76,10 +76,11 @@ TEST_F(Arrange, StridedSliceReadsBoundsAsNumPy) {
   EXPECT_EQ(slice(10, -1, 4, -2), "Tensor((3,), f32)");
   EXPECT_EQ(slice(0, 0, 5, 1), "Tensor((0,), f32)");
   EXPECT_EQ(slice(n, 0, n, 1), "Tensor((n,), f32)");
-  std::vector<Expr> unclear = {tensor({n}), relax::make_shape({m - 4}), relax::make_shape({n})};
-  EXPECT_EQ(failure("strided_slice", unclear),
-            "strided_slice: it is not known whether begin counts from the end | a value that is "
-            "provably negative or provably not | m - 4");
+  // Of a bound of unknown sign either reading is right in its turn.
+  const Var k = make_var("k");
+  EXPECT_EQ(slice(10, m, 10, 1),
+            "Tensor((max(10 - select(m < 0, max(m + 10, 0), min(m, 10)), 0),), "
+            "f32)");
   std::vector<Expr> plain = {tensor({n}), relax::make_shape({0}), relax::make_shape({n})};
   EXPECT_EQ(failure("strided_slice", plain, {{"strides", Ints{0}}}),
             "strided_slice: a stride is out of range | positive or negative strides | 0");
@@ -192,6 +193,24 @@ TEST_F(Arrange, SizesThatTheDataDecides) {
   EXPECT_EQ(failure("tensor_to_shape", {x}),
             "tensor_to_shape: the argument is no list of integers | an integer tensor of rank 1 | "
             "Tensor((n, 5), f16)");
+}
+
+TEST_F(Arrange, PlacesAndCountsFitTheirI32) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  const std::string beyond = " is beyond what an i32 counts | at most 2147483647 | 2147483648";
+  Expr large = tensor({kMost + 1}), most = tensor({kMost});
+  for (const char* op : {"argmax", "argmin", "argsort", "sort"}) {
+    EXPECT_EQ(failure(op, {large}), std::string(op) + ": the extent of the axis" + beyond);
+    EXPECT_FALSE(deduced(op, {most}).empty());
+    EXPECT_FALSE(deduced(op, {tensor({n})}).empty()) << "checked when it runs";
+  }
+  EXPECT_EQ(deduced("argmax", {tensor({kMost + 1, 4})}, {{"axis", int64_t{1}}}),
+            "Tensor((2147483648,), i32)");
+  EXPECT_EQ(failure("topk", {large}, {{"k", int64_t{2}}}), "topk: the extent of the axis" + beyond);
+  EXPECT_EQ(failure("searchsorted", {large, tensor({3})}),
+            "searchsorted: the number of sorted elements" + beyond);
+  EXPECT_EQ(failure("nonzero_count", {tensor({65536, 32768})}),
+            "nonzero_count: the number of elements" + beyond);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/exceptions.h"
+#include "ir/symbol.h"
 #include "op/operator.h"
 #include "support/dtypes.h"
 

@@ -8,7 +8,7 @@ using namespace testing;  // NOLINT: the calls of tests
 
 class Deduce : public ::testing::Test {
  protected:
-  Var n = make_var("n"), m = make_var("m"), b = make_var("b"), p = make_var("p");
+  Var n = make_size("n"), m = make_size("m"), b = make_size("b"), p = make_size("p");
 };
 
 TEST_F(Deduce, Unary) {

@@ -10,7 +10,7 @@ using namespace testing;  // NOLINT: short names of annotations
 
 class Families : public ::testing::Test {
  protected:
-  Var n = make_var("n"), m = make_var("m"), c = make_var("c");
+  Var n = make_size("n"), m = make_size("m"), c = make_size("c");
   Expr flags = tensor({n}, kBool);
 };
 

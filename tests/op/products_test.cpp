@@ -8,7 +8,7 @@ using namespace testing;  // NOLINT: short names of annotations
 
 class Products : public ::testing::Test {
  protected:
-  Var n = make_var("n"), m = make_var("m"), b = make_var("b");
+  Var n = make_size("n"), m = make_size("m"), b = make_size("b");
 };
 
 TEST_F(Products, MatmulOfVectorsAndTransposes) {

@@ -220,5 +220,34 @@ TEST(Reference, PagedAttention) {
   expect_values(y, {mix(0.5, 2), mix(1, 2), mix(0, 3), mix(-0.5, 3)}, 1e-9);
 }
 
+// Elements of 1e17 and more differ by less than their logarithm's sum: the difference is all.
+TEST(LogSoftmax, LargeElementsKeepTheSumAndATightBound) {
+  const double third = -std::log(3.0);
+  RefTensor y = run("log_softmax", {tensor({3}, {1e17, 1e17, 1e17})}, RefTensor::zeros(kF32, {3}));
+  expect_values(y, {third, third, third});
+  for (size_t i = 0; i < 3; ++i) EXPECT_LT(y.bound[i], 64 * kUnitF32);
+  y = run("log_softmax", {tensor({2}, {-3e38, 3e38})}, RefTensor::zeros(kF32, {2}));
+  EXPECT_TRUE(std::isinf(y.values[0]) && y.values[0] < 0) << y.values[0];
+  EXPECT_EQ(y.values[1], 0);
+  y = run("log_softmax", {tensor({2}, {1000, 1001})}, RefTensor::zeros(kF32, {2}));
+  for (size_t i = 0; i < 2; ++i) EXPECT_LT(y.bound[i], 64 * kUnitF32) << "of any size";
+}
+
+TEST(Remainders, AreExactHoweverLargeTheQuotient) {
+  const std::vector<double> a = {0x1p100, -0x1.fffffep127, 1e30f, 5.5},
+                            b = {3, 0x1.000002p-120, -7e-5f, -2};
+  std::vector<double> mods, floors;
+  for (size_t i = 0; i < a.size(); ++i) {
+    mods.push_back(std::fmod(a[i], b[i]));
+    floors.push_back(mods[i] != 0 && (mods[i] < 0) != (b[i] < 0) ? mods[i] + b[i] : mods[i]);
+  }
+  RefTensor y = run("mod", {tensor({4}, a), tensor({4}, b)}, RefTensor::zeros(kF32, {4}));
+  expect_values(y, mods, 0);
+  for (size_t i = 0; i < a.size(); ++i) EXPECT_LE(y.bound[i], 0x1p-120 + 4 * kUnitF32);
+  y = run("floor_mod", {tensor({4}, a), tensor({4}, b)}, RefTensor::zeros(kF32, {4}));
+  expect_values(y, floors, 0);
+  for (size_t i = 0; i < a.size(); ++i) EXPECT_LE(y.bound[i], std::fabs(b[i]) * 8 * kUnitF32);
+}
+
 }  // namespace
 }  // namespace tapml::op

@@ -10,7 +10,7 @@ std::string first_part(const std::string& text) { return text.substr(0, text.fin
 
 class Windows : public ::testing::Test {
  protected:
-  Var n = make_var("n"), h = make_var("h"), w = make_var("w"), c = make_var("c");
+  Var n = make_size("n"), h = make_size("h"), w = make_size("w"), c = make_size("c");
 };
 
 TEST_F(Windows, Convolution) {

@@ -5,6 +5,7 @@
 
 #include "abi/alignment.h"
 #include "arith/evaluate.h"
+#include "ir/symbol.h"
 #include "passes/memory/assign.h"
 
 namespace tapml::passes {
@@ -72,7 +73,7 @@ TEST(AssignStorages, SmallOnesLieBesideEachOtherInALargeOne) {
 TEST(AssignStorages, SymbolicPartsAreSplitWhereTheSumIsProved) {
   VarBounds none;
   Sizes sizes(none);
-  Var n = make_var("n"), m = make_var("m");
+  Var n = make_size("n"), m = make_size("m");
   int32_t hidden = sizes.add(n * 16384), inner = sizes.add(n * 44032), other = sizes.add(m * 256);
   std::vector<MemoryItem> items = {item(inner, 0, 1), item(hidden, 2, 4), item(hidden, 3, 4)};
   std::vector<SharedStorage> storages = assign_storages(items, sizes);
@@ -91,7 +92,7 @@ TEST(AssignStorages, SymbolicPartsAreSplitWhereTheSumIsProved) {
 TEST(AssignStorages, WhatTwoLayersNeedIsNoMoreThanTheMostAtOneTime) {
   VarBounds none;
   Sizes sizes(none);
-  Var n = make_var("n");
+  Var n = make_size("n");
   int32_t hidden = sizes.add(n * 16384), inner = sizes.add(n * 44032);
   std::vector<MemoryItem> items;
   for (int64_t layer = 0; layer < 2; ++layer) {
@@ -156,7 +157,7 @@ TEST(AssignStorages, UnrelatedSizesShareStoragesOfBoundedSizes) {
   std::vector<MemoryItem> items;
   arith::Values values;
   for (int i = 0; i < kCount; ++i) {
-    vars.push_back(make_var("k"));
+    vars.push_back(make_size("k"));
     values[vars.back().get()] = (i * 37) % 101;
     items.push_back(item(sizes.add(vars.back() * 16), i, i + 1));
   }
@@ -178,7 +179,7 @@ TEST(AssignStorages, SizesKnownLaterHaveStoragesOfTheirOwn) {
     arith::Values values;
     const int32_t constant = sizes.add(16);
     for (int i = 0; i < count; ++i) {
-      vars.push_back(make_var("k"));
+      vars.push_back(make_size("k"));
       values[vars.back().get()] = i % 7;
       for (int32_t size : {sizes.add(vars.back() * 16), sizes.add(vars.back() * 48)}) {
         items.push_back(item(size, i, size % 2 == 0 ? i + 1 : i));
@@ -220,7 +221,7 @@ TEST(AssignStorages, RandomSymbolicSizesNeverOverlap) {
   for (int round = 0; round < 12; ++round) {
     VarBounds none;
     Sizes sizes(none);
-    Var n = make_var("n"), m = make_var("m");
+    Var n = make_size("n"), m = make_size("m");
     auto size = [&]() -> int32_t {
       auto c = static_cast<int64_t>(1 + random() % 40);
       switch (random() % 5) {

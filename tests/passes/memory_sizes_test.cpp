@@ -6,6 +6,7 @@
 
 #include "abi/alignment.h"
 #include "arith/evaluate.h"
+#include "ir/symbol.h"
 #include "passes/memory/sizes.h"
 
 namespace tapml::passes {
@@ -20,7 +21,7 @@ class SizesTest : public ::testing::Test {
 
   VarBounds bounds_;
   Sizes sizes_{bounds_};
-  Var n_ = make_var("n"), m_ = make_var("m"), k_ = make_var("k");
+  Var n_ = make_size("n"), m_ = make_size("m"), k_ = make_size("k");
 };
 
 TEST_F(SizesTest, TheGreatestIsOneSizeHoweverItIsMade) {
@@ -62,8 +63,8 @@ TEST_F(SizesTest, SumsAndAlignmentGoIntoTheTerms) {
 TEST_F(SizesTest, WhatIsNotQuickToReasonAboutIsNoSum) {
   int32_t one = sizes_.add(n_ * 16), other = sizes_.add(m_ * 16);
   for (int i = 0; i < 6; ++i) {
-    one = sizes_.join(one, sizes_.add(make_var("k") * 16));
-    other = sizes_.join(other, sizes_.add(make_var("k") * 16));
+    one = sizes_.join(one, sizes_.add(make_size("k") * 16));
+    other = sizes_.join(other, sizes_.add(make_size("k") * 16));
   }
   EXPECT_TRUE(sizes_.may_join(one, other));
   EXPECT_EQ(sizes_.sum(one, other), -1);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ir/symbol.h"
 #include "passes/legalize.h"
 #include "text/parser.h"
 #include "text/printer.h"
@@ -263,7 +264,7 @@ def main(x: Tensor((n, 4), f32), c: Tensor((), bool)) -> Tensor((n, 4), f32) {
 TEST(StorageBytes, ArePaddedToSixteen) {
   EXPECT_EQ(to_string(storage_bytes({3}, DType::kF32)), "16");
   EXPECT_EQ(to_string(storage_bytes({4, 4}, DType::kF32)), "64");
-  Var n = make_var("n");
+  Var n = make_size("n");
   EXPECT_EQ(to_string(storage_bytes({n, 4}, DType::kF32)), "n*16");
 }
 

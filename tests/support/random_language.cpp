@@ -35,9 +35,9 @@ Expr LanguageGenerator::condition(Scope& scope) {
     }
     if (scope.growable) return value_of({Kind::kTensor, DType::kBool, {}, {}, true}, scope, true);
   }
-  PrimExpr left = scope.names.empty() ? PrimExpr(static_cast<int64_t>(below(3)))
-                                      : PrimExpr(scope.names.begin()->second);
-  return relax::make_prim_value(lt(left, static_cast<int64_t>(below(5))));
+  PrimExpr left =
+      scope.names.empty() ? PrimExpr(static_cast<int64_t>(below(3))) : PrimExpr(index(scope));
+  return relax::make_prim_value(lt(left, rng_.between(-3, 4)));
 }
 
 LanguageGenerator::Scope LanguageGenerator::inner(const Scope& outer) const {
@@ -73,7 +73,7 @@ void LanguageGenerator::grow(Scope& scope, int depth) {
 
 bool LanguageGenerator::grow_once(Scope& scope, int depth) {
   bool made = false;
-  switch (below(26)) {
+  switch (below(28)) {
     case 0:
       toggle_dataflow(scope);
       break;
@@ -117,6 +117,10 @@ bool LanguageGenerator::grow_once(Scope& scope, int depth) {
     case 16:
     case 17:
       made = depends_on_data(scope);
+      break;
+    case 19:
+    case 20:
+      made = cut(scope);
       break;
     case 18: {
       Type type = random_type(1, true);

@@ -84,6 +84,10 @@ class LanguageGenerator {
   static bool is_small(const std::vector<int64_t>& dims);
   // `bind`: dimensions bind new variables where they have none.
   PrimExpr dim(int64_t extent, Scope& scope, bool bind);
+  // A host scalar, which may be negative.
+  PrimExpr scalar(int64_t value, Scope& scope, bool bind);
+  // An index of no known sign over one of the scope's variables, which has one.
+  PrimExpr index(const Scope& scope);
   Dims dims_of(const std::vector<int64_t>& extents, Scope& scope, bool bind);
   relax::Annotation annotate(const Type& type, Scope& scope, bool bind);
   // The same for a parameter or a cast, now and then saying less.
@@ -117,6 +121,8 @@ class LanguageGenerator {
   bool loop(Scope& scope, int depth);
   bool packed(Scope& scope);
   bool program(Scope& scope);
+  bool cut(Scope& scope);
+  void take_turn(const PrimExpr& counter, Scope& scope);
   bool write(Scope& scope);
   std::optional<Written> view(const Written& of, Scope& scope);
   bool depends_on_data(Scope& scope);

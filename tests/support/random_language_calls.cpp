@@ -29,6 +29,18 @@ prim def hand_rows(x: Buffer((n, m), f32), out y: Buffer((n,), f32), n: i64, m: 
     } } } }
 prim def hand_reverse(x: Buffer((n,), f32), out y: Buffer((n,), f32), n: i64) {
   for i in serial(n) { y[n - 1 - i] = select(i % 2 == 0, x[i], f32(-1.0) * x[i]) } }
+prim def hand_shift(x: Buffer((n,), f32), out y: Buffer((n,), f32), n: i64, k: i64) {
+  for i in parallel(n) {
+    y[i] = select(k < 0, x[(i + k) % n], x[max(min(i*2 - k, n - 1), 0)])
+  }
+  for j in serial(min(k, n)) { y[(j + k) % n] = f32(3.0) } }
+prim def hand_repeat(x: Buffer((n,), f32), out y: Buffer((n,), f32), n: i64, k: i64) {
+  for i in serial(n) { for j in serial(k) {
+    block "repeat" (vi: spatial(n) = i, vj: reduce(k) = j) {
+      reads x[0 +: n] writes y[vi]
+      init { y[vi] = x[vi] }
+      y[vi] = y[vi] + x[(vi + vj) % n]
+    } } } }
 prim def hand_bump(inout x: Buffer((n, m), f32), n: i64, m: i64) {
   for i in serial(n) { for j in serial(m) { x[i, j] = x[i, j] + f32(2.0) } } }
 )";
@@ -154,11 +166,13 @@ bool LanguageGenerator::packed(Scope& scope) {
 
 bool LanguageGenerator::program(Scope& scope) {
   static const Module kModule = text::parse(kPrograms, "programs");
-  const uint32_t which = below(4);
-  const char* name =
-      std::vector<const char*>{"hand_scale", "hand_rows", "hand_reverse", "hand_bump"}[which];
+  const uint32_t which = below(7) % 6;
+  const char* name = std::vector<const char*>{"hand_scale", "hand_rows",  "hand_reverse",
+                                              "hand_bump",  "hand_shift", "hand_repeat"}[which];
+  const bool by_scalar = which >= 4;
   Type type{Kind::kTensor, DType::kF32, {}, {}, true};
-  for (int i = which == 2 ? 1 : 2; i > 0; --i) type.dims.push_back(op::pick(extents_, rng_));
+  for (int i = which == 2 || by_scalar ? 1 : 2; i > 0; --i)
+    type.dims.push_back(op::pick(extents_, rng_));
   Expr value = value_of(type, scope);
   AttrMap attrs;
   if (which == 3) {  // what is consumed is read by nothing else
@@ -176,9 +190,10 @@ bool LanguageGenerator::program(Scope& scope) {
     made.dims.pop_back();
   }
   module_.functions[name] = kModule.functions.at(name);
-  Expr call = relax::make_op_call(which == 3 ? "call_tir_inplace" : "call_tir",
-                                  {relax::make_global(name), relax::make_tuple({value})}, attrs,
-                                  {relax::tensor_annotation(dims, DType::kF32)});
+  std::vector<Expr> args = {relax::make_global(name), relax::make_tuple({value})};
+  if (by_scalar) args.push_back(relax::make_shape({scalar(rng_.between(-4, 4), scope, false)}));
+  Expr call = relax::make_op_call(which == 3 ? "call_tir_inplace" : "call_tir", std::move(args),
+                                  attrs, {relax::tensor_annotation(dims, DType::kF32)});
   keep(scope, bind(scope, call, "hand"), made);
   return true;
 }

@@ -187,7 +187,7 @@ bool LanguageGenerator::lambda(Scope& scope, int depth) {
 // `for` or `while` as the parser reads it: a local function that calls itself last.
 bool LanguageGenerator::loop(Scope& scope, int depth) {
   if (depth <= 0 || scope.dataflow) return false;
-  const int64_t turns = below(4);
+  const int64_t begin = rng_.between(-3, 0), end = begin + below(4);
   Type carried = random_type(0, false);
   if (!scope.values.empty() && chance(0.6)) {
     const Known& known = op::pick(scope.values, rng_);
@@ -215,6 +215,7 @@ bool LanguageGenerator::loop(Scope& scope, int depth) {
       relax::substitute(result, renamed), own.pure);
   Scope body = inner(own);
   body.values.push_back({value, carried, false});
+  if (chance(0.5)) take_turn(counter, body);
   for (uint32_t i = 1 + below(3); i > 0; --i) grow(body, depth - 1);
   if (body.dataflow) toggle_dataflow(body);
   Expr next = value_of(carried, body);
@@ -222,7 +223,7 @@ bool LanguageGenerator::loop(Scope& scope, int depth) {
   Variable again =
       bind(body, relax::make_call(self, {relax::make_prim_value(counter + 1), next}), "next");
   auto node = std::make_shared<relax::IfNode>();
-  node->condition = relax::make_prim_value(lt(counter, turns));
+  node->condition = relax::make_prim_value(lt(counter, end));
   node->then_branch = close(body, again);
   node->else_branch = relax::make_seq({}, value);
   Variable last = relax::make_variable(fresh("value"), result);
@@ -232,7 +233,8 @@ bool LanguageGenerator::loop(Scope& scope, int depth) {
       own.pure);
   if (scope.blocks.empty() || scope.blocks.back().dataflow) scope.blocks.push_back({});
   scope.blocks.back().bindings.push_back({self, lambda, nullptr, {}});
-  Variable done = bind(scope, relax::make_call(self, {relax::make_prim_value(0), first}), "looped");
+  Variable done =
+      bind(scope, relax::make_call(self, {relax::make_prim_value(begin), first}), "looped");
   keep(scope, done, carried);
   return true;
 }

@@ -33,7 +33,7 @@ LanguageGenerator::Type LanguageGenerator::random_type(int depth, bool functions
     case 1:
       type.kind = Kind::kPrim;
       type.dtype = DType::kI64;
-      type.dims = {static_cast<int64_t>(below(6))};
+      type.dims = {rng_.between(-5, 5)};
       break;
     case 7:
     case 8:
@@ -69,7 +69,7 @@ PrimExpr LanguageGenerator::dim(int64_t extent, Scope& scope, bool bind) {
     if (!chance(0.15)) continue;
     if (value > 0 && extent % value == 0 && chance(0.5)) return var * (extent / value);
     if (extent > value) return var + (extent - value);
-    return floordiv(var * extent, value);
+    if (value != 0) return floordiv(var * extent, value);
   }
   if (it != scope.names.end()) return it->second;
   if (!bind || chance(0.1)) return extent;
@@ -104,7 +104,7 @@ Annotation LanguageGenerator::annotate(const Type& type, Scope& scope, bool bind
       return relax::shape_annotation(dims_of(type.dims, scope, bind));
     case Kind::kPrim:
       if (type.dtype != DType::kI64 || chance(0.4)) return relax::prim_annotation(type.dtype);
-      return relax::prim_annotation(DType::kI64, dim(type.dims[0], scope, bind));
+      return relax::prim_annotation(DType::kI64, scalar(type.dims[0], scope, bind));
     case Kind::kTuple: {
       std::vector<Annotation> fields;
       for (const Type& field : type.fields) fields.push_back(annotate(field, scope, bind));
@@ -302,7 +302,7 @@ Expr LanguageGenerator::value_of(const Type& type, Scope& scope, bool fresh_one)
       return relax::make_shape(dims_of(type.dims, scope, false));
     case Kind::kPrim:
       if (type.dtype == DType::kBool) return relax::make_prim_value(make_bool(type.dims[0] != 0));
-      return relax::make_prim_value(dim(type.dims[0], scope, false));
+      return relax::make_prim_value(scalar(type.dims[0], scope, false));
     case Kind::kTuple: {
       std::vector<Expr> fields;
       for (const Type& field : type.fields) {

@@ -34,6 +34,30 @@ struct Special {
   AttrMap attrs = {};
 };
 
+// Remainders of quotients of every size, exactly: pairs of magnitudes from all over the range of
+// the dtype, from 2^-`least` on, with mantissas that are not round.
+Special remainders(const char* op, DType dtype, int least, int most) {
+  std::vector<double> magnitudes;
+  for (int exponent = least; exponent < most; exponent += 1 + (most - least) / 12) {
+    magnitudes.push_back(std::ldexp(1 + 0.6180339887 / (1 + std::fabs(exponent % 5)), exponent));
+  }
+  std::vector<double> a, b, expected;
+  for (double x : magnitudes) {
+    for (double y : magnitudes) {
+      a.push_back(a.size() % 2 == 0 ? x : -x);
+      b.push_back(b.size() % 3 == 0 ? y : -y);
+    }
+  }
+  const HostTensor left = reals(a, dtype), right = reals(b, dtype);
+  for (int64_t i = 0; i < left.size(); ++i) {
+    const double y = right.at_f64(i);
+    double r = std::fmod(left.at_f64(i), y);
+    if (std::string_view(op) == "floor_mod" && r != 0 && (r < 0) != (y < 0)) r += y;
+    expected.push_back(r);
+  }
+  return {op, {left, right}, reals(expected, dtype)};
+}
+
 std::vector<Special> specials() {
   const HostTensor odd = reals({kNan, kInf, -kInf, -0.0, 0.0, 1});
   const std::vector<double> pairs_a = {kNan, 1, kNan, kInf, -kInf, 1},
@@ -79,6 +103,14 @@ std::vector<Special> specials() {
        whole(kI32, {1}),
        {{"axis", int64_t{0}}, {"keepdims", true}}},
       {"any", {reals({0, -0.0, kNan})}, whole(kBool, {1}), {{"keepdims", true}}},
+      // What is large leaves nothing of the logarithm in its sum.
+      {"log_softmax",
+       {reals({1e17, 1e17, 1e17, 1e17})},
+       reals({-1.3862943611, -1.3862943611, -1.3862943611, -1.3862943611})},
+      {"log_softmax", {reals({-3e38, -3e38})}, reals({-0.69314718056, -0.69314718056})},
+      {"log_softmax", {reals({-kInf, 5})}, reals({-kInf, 0})},
+      {"log_softmax", {reals({kInf, 1})}, reals({kNan, kNan})},
+      {"log_softmax", {reals({-kInf, -kInf})}, reals({kNan, kNan})},
       {"logsumexp", {reals({-kInf, -kInf})}, reals({-kInf}), {{"keepdims", true}}},
       {"logsumexp", {reals({kInf, 1})}, reals({kInf}), {{"keepdims", true}}},
       // Corners of functions.
@@ -124,6 +156,13 @@ std::vector<Special> specials() {
       {"floor_divide",
        {reals({1, -1, 0, -1, 6}), reals({0, 0, 0, kInf, 0.1})},
        reals({kInf, -kInf, kNan, -1, 59})},
+      remainders("mod", kF32, -100, 127),
+      remainders("floor_mod", kF32, -100, 127),
+      remainders("mod", kF16, -14, 15),
+      remainders("floor_mod", kF16, -14, 15),
+      remainders("mod", DType::kBF16, -100, 127),
+      remainders("mod", DType::kF64, -1000, 1023),
+      remainders("floor_mod", DType::kF64, -1000, 1023),
       // Wrapping.
       {"add", {whole(kI32, {kMax32}), whole(kI32, {1})}, whole(kI32, {kMin32})},
       {"add", {whole(kI64, {kMax64}), whole(kI64, {1})}, whole(kI64, {kMin64})},
@@ -195,12 +234,14 @@ void expect_special(const Special& test, const HostTensor& found) {
     double value = test.expected.at_f64(i), actual = found.at_f64(i);
     if (std::isnan(value)) {
       EXPECT_TRUE(std::isnan(actual)) << test.op << " element " << i << " is " << actual;
-    } else if (dtype_bits(found.dtype()) == 64) {
+    } else if (is_integer(found.dtype()) && dtype_bits(found.dtype()) == 64) {
       EXPECT_EQ(found.values<int64_t>()[static_cast<size_t>(i)],
                 test.expected.values<int64_t>()[static_cast<size_t>(i)])
           << test.op << " element " << i;
     } else if (actual != value) {
-      EXPECT_NEAR(actual, value, 1e-6 * std::fabs(value)) << test.op << " element " << i;
+      const bool exact = std::string_view(test.op).ends_with("mod");
+      EXPECT_NEAR(actual, value, exact ? 0 : 1e-6 * std::fabs(value))
+          << test.op << " element " << i;
     }
   }
 }

@@ -5,6 +5,7 @@
 #include "arith/analyzer.h"
 #include "ir/exceptions.h"
 #include "tir/empty_reduction.h"
+#include "tir/scalar_ranges.h"
 #include "tir/visit.h"
 
 namespace tapml::codegen {
@@ -42,9 +43,7 @@ Stmt open_blocks(const Stmt& stmt) {
 // Simplifies every expression under the ranges of the loops around it.
 class RangeSimplifier {
  public:
-  explicit RangeSimplifier(const std::vector<Var>& scalars) {
-    for (const Var& scalar : scalars) analyzer_.bind(scalar, 0, std::nullopt);
-  }
+  explicit RangeSimplifier(const PrimFunc& func) { bind_scalars(func, analyzer_); }
 
   void bind(const Var& var, const PrimExpr& extent) { analyzer_.bind_range(var, extent); }
 
@@ -160,7 +159,8 @@ class RangeSimplifier {
 
 // Buffers and scalars that a launch really touches, in the implementation's order.
 void collect_arguments(DeviceFunc& launch, const std::vector<Param>& all,
-                       const std::vector<Var>& scalars) {
+                       const std::vector<Var>& scalars,
+                       const std::vector<std::optional<int64_t>>& least) {
   std::set<const BufferNode*> used = loaded_buffers(launch.body);
   used.merge(stored_buffers(launch.body));
   std::vector<Var> vars;
@@ -178,6 +178,7 @@ void collect_arguments(DeviceFunc& launch, const std::vector<Param>& all,
       if (!var.same_as(scalars[i])) continue;
       launch.scalars.push_back(scalars[i]);
       launch.scalar_indices.push_back(static_cast<int32_t>(i));
+      launch.least.push_back(least[i]);
       break;
     }
   }
@@ -208,6 +209,7 @@ LoweredKernel lower_prim_func(const PrimFunc& func, const std::string& prefix) {
   for (const Buffer& workspace : lowered.workspaces) {
     all.push_back({workspace, AccessMode::kWorkspace});
   }
+  const std::vector<std::optional<int64_t>> least = least_scalars(func.params, func.scalars);
   int64_t workgroup = attr_or<int64_t>(func.attrs, "workgroup_threads", 1);
   for (const Stmt& nest : nests) {
     DeviceFunc launch;
@@ -225,7 +227,7 @@ LoweredKernel lower_prim_func(const PrimFunc& func, const std::string& prefix) {
         if (loop.for_kind == ForKind::kWorkgroup) launch.thread = make_var("thread");
       }
     }
-    RangeSimplifier simplifier(func.scalars);
+    RangeSimplifier simplifier(func);
     launch.extent = simplifier.expr(launch.extent);
     simplifier.bind(launch.item, launch.extent);
     launch.body = simplifier(open_blocks(initialize_empty_reductions(inner)));
@@ -237,7 +239,7 @@ LoweredKernel lower_prim_func(const PrimFunc& func, const std::string& prefix) {
             "kernel " + prefix);
       }
     });
-    collect_arguments(launch, all, func.scalars);
+    collect_arguments(launch, all, func.scalars, least);
     lowered.launches.push_back(std::move(launch));
   }
   return lowered;

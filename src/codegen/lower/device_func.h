@@ -1,6 +1,7 @@
 // The last form before code: one function a launch, no blocks, flat control flow.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,9 @@ struct DeviceFunc {
   std::vector<int32_t> buffer_indices;
   std::vector<Var> scalars;
   std::vector<int32_t> scalar_indices;
+  // Of each scalar, by the dimensions of the whole program's parameters; nothing where it may be
+  // any number.
+  std::vector<std::optional<int64_t>> least;
   Var item;
   PrimExpr extent;
   // GPU-like platforms: > 1 and `thread` set where the item is a work group and its invocations

@@ -28,10 +28,11 @@ bool is_program(const PrimExpr& e) {
 
 }  // namespace
 
-IndexBounds::IndexBounds(const std::vector<Var>& scalars, int64_t most) {
-  for (const Var& scalar : scalars) {
-    analyzer_.bind(scalar, 0, most);
-    bind(scalar, {scalar, scalar});
+IndexBounds::IndexBounds(const std::vector<Var>& scalars,
+                         const std::vector<std::optional<int64_t>>& least, int64_t most) {
+  for (size_t i = 0; i < scalars.size(); ++i) {
+    analyzer_.bind(scalars[i], least[i].value_or(-1 - most), most);
+    bind(scalars[i], {scalars[i], scalars[i]});
   }
 }
 
@@ -173,7 +174,13 @@ IndexRange IndexBounds::product(const IndexRange& a, const IndexRange& b) {
 
 // A divisor of 0 gives 0.
 IndexRange IndexBounds::quotient(const IndexRange& a, const IndexRange& b, bool remainder) {
-  if (!nonnegative(b.lo)) return {};
+  if (!nonnegative(b.lo)) {
+    // A remainder lies between 0 and its divisor, a quotient is no farther from 0 than the
+    // dividend.
+    if (remainder) return {simple(min(b.lo + 1, 0)), simple(max(b.hi - 1, 0))};
+    const PrimExpr far = simple(max(max(0 - a.lo, a.hi), 0));
+    return {simple(0 - far), far};
+  }
   if (is_point(b) && b.lo.is_int(0)) return {0, 0};
   bool positive = nonnegative(a.lo);
   if (remainder) {

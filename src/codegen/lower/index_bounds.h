@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -19,8 +20,9 @@ struct IndexRange {
 
 class IndexBounds {
  public:
-  // The scalars are non-negative and at most `most`.
-  IndexBounds(const std::vector<Var>& scalars, int64_t most);
+  // The scalars are at most `most`, and at least what `least` has for them, or -1 - most.
+  IndexBounds(const std::vector<Var>& scalars, const std::vector<std::optional<int64_t>>& least,
+              int64_t most);
 
   // What a variable can be; scalars are known.
   void bind(const Var& var, const IndexRange& range);

@@ -32,7 +32,10 @@ struct TooWide {
 class Narrower {
  public:
   Narrower(const DeviceFunc& launch, bool wide)
-      : launch_(launch), wide_(wide), bounds_(launch.scalars, kMost32) {}
+      : launch_(launch),
+        wide_(wide),
+        least_(launch.least),
+        bounds_(launch.scalars, least_, kMost32) {}
 
   DeviceFunc run() {
     DeviceFunc result = launch_;
@@ -71,10 +74,16 @@ class Narrower {
     for (auto scalar = launch_.scalars.rbegin(); scalar != launch_.scalars.rend(); ++scalar) {
       all.push_back({*scalar, kMost32, "scalar " + (*scalar)->name});
     }
+    for (size_t i = 0; i < launch_.scalars.size(); ++i) {
+      const Var& scalar = launch_.scalars[i];
+      if (!least_[i]) all.push_back({-1 - scalar, kMost32, "-1 - scalar " + scalar->name});
+    }
     std::move(limits_.begin(), limits_.end(), std::back_inserter(all));
     limits_.clear();
     arith::Analyzer behind;
-    for (const Var& scalar : launch_.scalars) behind.bind(scalar, 0, std::nullopt);
+    for (size_t i = 0; i < launch_.scalars.size(); ++i) {
+      behind.bind(launch_.scalars[i], least_[i], std::nullopt);
+    }
     for (auto limit = all.rbegin(); limit != all.rend(); ++limit) {
       if (behind.prove_less_equal(limit->value, kMost32)) continue;
       behind.assume(le(limit->value, kMost32));
@@ -88,7 +97,8 @@ class Narrower {
     return rewrite_expr(value, [](const PrimExpr& e) -> PrimExpr {
       bool divides = e.kind() == ExprKind::kFloorDiv || e.kind() == ExprKind::kFloorMod;
       if (!divides || e.operand(1).is_int()) return {};
-      return make_binary(e.kind(), e.operand(0), max(e.operand(1), 1));
+      const PrimExpr& divisor = e.operand(1);
+      return make_binary(e.kind(), e.operand(0), select(eq(divisor, 0), 1, divisor));
     });
   }
 
@@ -355,6 +365,7 @@ class Narrower {
 
   const DeviceFunc& launch_;
   bool wide_;
+  std::vector<std::optional<int64_t>> least_;  // of the scalars
   IndexBounds bounds_;
   VarMap vars_;
   std::map<const BufferNode*, Buffer> buffers_;

@@ -101,8 +101,9 @@ struct Splitter {
 void split_symbolic(const PrimFunc& func, const Limits& limits,
                     const std::vector<std::optional<int64_t>>& most, Splitter& splitter) {
   arith::Analyzer analyzer;
-  for (size_t i = 0; i < func.scalars.size(); ++i) {
-    analyzer.bind(func.scalars[i], 0, i < most.size() ? most[i] : std::nullopt);
+  bind_scalars(func, analyzer);
+  for (size_t i = 0; i < func.scalars.size() && i < most.size(); ++i) {
+    analyzer.bind(func.scalars[i], std::nullopt, most[i]);
   }
   struct Candidate {
     size_t param;

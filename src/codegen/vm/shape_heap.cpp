@@ -102,7 +102,7 @@ void ShapeHeap::fill_dims(ValueCheck& result, const Dims& dims, std::vector<Open
     } else if (unknown(dim).empty()) {
       one.equals = scalar_program(dim);
     } else {
-      open.push_back({dim, make_var("found"), result.kind != ValueCheck::Kind::kPrim});
+      open.push_back({dim, make_var("found"), result.kind == ValueCheck::Kind::kTensor});
       one.define_slot = define(open.back().found);
     }
     result.dims.push_back(std::move(one));
@@ -163,7 +163,7 @@ bool ShapeHeap::solve(const Open& open) {
     return false;
   }
   PrimExpr value = floordiv(open.found - offset, *factor);
-  // A dimension is never negative; where this comes out so, the check of the whole fails.
+  // A tensor's dimension is never negative; where this comes out so, the check of the whole fails.
   if (open.is_dimension) value = max(value, 0);
   Instruction compute{.op = Opcode::kComputeSlot, .b = program(value)};
   if (most(var) >= 0) compute.c = program(most(var)) + 1;

@@ -72,13 +72,10 @@ void remainders(Args args, Outputs outputs, Whole whole) {
   zip_real(args, outputs, [&](double a, double ea, double b, double eb, double u, double& error) {
     double r = remainder(whole, a, b);
     if (std::isnan(r)) return r;
-    double q = std::fabs(a / b);
-    if (q >= 0.25 / u) {
-      error = kInfinity;
-      return r;
-    }
-    error = scaled(r, 2 * kRoundFactor * u) + (ea > 0 || eb > 0 ? ea + q * eb : 0);
+    // What is left over is a float of the dtype; adding the divisor rounds once.
+    if (whole == round_down) error = scaled(r, kRoundFactor * u);
     if (ea > 0 || eb > 0) {
+      error += ea + scaled(a / b, eb);
       Range range = holds_zero(b, eb) ? Range{0, kInfinity} : quotient_range(a, ea, b, eb);
       if (whole(range.low) != whole(range.high)) error = std::fabs(b) + eb + ea;
     }

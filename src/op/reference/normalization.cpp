@@ -132,7 +132,8 @@ void softmax(const AttrMap& attrs, Args args, Outputs outputs) {
   }
 }
 
-// x - log(sum exp(x)).
+// (x - max) - log(sum exp(x - max)): where the elements are large, their difference is all that is
+// left of them. An infinite largest element leaves no number, as in PyTorch.
 void log_softmax(const AttrMap& attrs, Args args, Outputs outputs) {
   const RefTensor& x = *args[0].tensor;
   AxisView view(x.shape, attr_or<int64_t>(attrs, "axis", -1));
@@ -140,18 +141,18 @@ void log_softmax(const AttrMap& attrs, Args args, Outputs outputs) {
   for (size_t o = 0; o < view.outer; ++o) {
     for (size_t i = 0; i < view.inner; ++i) {
       Sample sample;
-      double peak = -kInfinity;
       for (size_t k = 0; k < view.extent; ++k) {
         sample.values.push_back(x.values[view.at(o, k, i)]);
         sample.bounds.push_back(x.bound[view.at(o, k, i)]);
-        peak = std::max(peak, sample.values.back());
       }
-      LogSum sum = log_sum_of(sample, unit);
+      const LogSum sum = log_sum_of(sample, unit);
+      const bool is_number = std::isfinite(sum.peak);
       for (size_t k = 0; k < view.extent; ++k) {
-        double y = sample.values[k] - sum.value;
-        double rounding = std::fabs(sample.values[k] - peak) + std::fabs(y);
+        const double shifted = is_number ? sample.values[k] - sum.peak : std::nan("");
+        const double y = shifted - sum.log_total;
+        const double rounding = std::fabs(shifted) + std::fabs(y);
         put(outputs[0], view.at(o, k, i), y,
-            sample.bounds[k] + sum.error + scaled(rounding, kRoundFactor * unit));
+            sample.bounds[k] + sum.moved + sum.error + scaled(rounding, kRoundFactor * unit));
       }
     }
   }

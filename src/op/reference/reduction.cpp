@@ -186,11 +186,11 @@ Moments moments_of(const Sample& sample, double unit, double correction) {
 LogSum log_sum_of(const Sample& sample, double unit) {
   double peak = -kInfinity, moved = 0;
   for (size_t k = 0; k < sample.values.size(); ++k) {
-    if (std::isnan(sample.values[k])) return {sample.values[k], 0};
+    if (std::isnan(sample.values[k])) return {sample.values[k], sample.values[k]};
     peak = std::max(peak, sample.values[k]);
     moved = std::max(moved, sample.bounds[k]);
   }
-  if (std::isinf(peak)) return {peak, moved};
+  if (std::isinf(peak)) return {peak, 0, moved, 0};
   double total = 0, shifts = 0;
   for (double value : sample.values) {
     double weight = std::exp(value - peak);
@@ -198,10 +198,9 @@ LogSum log_sum_of(const Sample& sample, double unit) {
     if (weight > 0) shifts += weight * (peak - value);
   }
   double log_total = std::log(total);
-  double error = moved + kRoundFactor * unit * shifts / total + 2 * kMathFactor * unit +
-                 sum_error(unit, sample.values.size(), 1) + kMathFactor * unit * log_total +
-                 kRoundFactor * unit * std::fabs(peak + log_total);
-  return {peak + log_total, error};
+  double error = kRoundFactor * unit * shifts / total + 2 * kMathFactor * unit +
+                 sum_error(unit, sample.values.size(), 1) + kMathFactor * unit * log_total;
+  return {peak, log_total, moved, error};
 }
 
 void sum(const AttrMap& attrs, Args args, Outputs outputs) {
@@ -274,8 +273,10 @@ void variance(const AttrMap& attrs, Args args, Outputs outputs) {
 void logsumexp(const AttrMap& attrs, Args args, Outputs outputs) {
   const RefTensor& x = *args[0].tensor;
   over_groups(attrs, args, outputs, [&](size_t t, const std::vector<size_t>& group) {
-    LogSum result = log_sum_of(sample_of(x, group), compute_unit(x.dtype));
-    put(outputs[0], t, result.value, result.error);
+    const double unit = compute_unit(x.dtype);
+    const LogSum sum = log_sum_of(sample_of(x, group), unit);
+    const double value = sum.peak + sum.log_total;
+    put(outputs[0], t, value, sum.moved + sum.error + scaled(value, kRoundFactor * unit));
   });
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "arith/analyzer.h"
+#include "arith/symbols.h"
 #include "passes/graph_functions.h"
 #include "passes/memory/call_depth.h"
 #include "relax/certain.h"
@@ -15,20 +15,11 @@ using namespace relax;  // NOLINT: this file is about relax alone
 
 namespace {
 
-arith::Analyzer analyzer_for(const PrimExpr& a, const PrimExpr& b = {}) {
-  arith::Analyzer analyzer;
-  for (const PrimExpr* expr : {&a, &b}) {
-    if (!*expr) continue;
-    for (const Var& var : free_vars(*expr)) analyzer.bind(var, 0, std::nullopt);
-  }
-  return analyzer;
-}
-
 bool at_most(const PrimExpr& a, const PrimExpr& b) {
-  return analyzer_for(a, b).prove_less_equal(a, b);
+  return arith::analyzer_of({a, b}).prove_less_equal(a, b);
 }
 
-PrimExpr simplified(const PrimExpr& expr) { return analyzer_for(expr).simplify(expr); }
+PrimExpr simplified(const PrimExpr& expr) { return arith::analyzer_of({expr}).simplify(expr); }
 
 // Memory with one lifetime: a storage of the function, or one in the result of a call.
 struct Unit {

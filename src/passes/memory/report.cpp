@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "arith/analyzer.h"
+#include "arith/symbols.h"
 #include "passes/graph_functions.h"
 #include "passes/memory/sizes.h"
 #include "relax/memory.h"
@@ -15,11 +15,7 @@ using namespace relax;  // NOLINT: this file is about relax alone
 
 namespace {
 
-PrimExpr in_fewest_terms(const PrimExpr& expr) {
-  arith::Analyzer analyzer;
-  for (const Var& var : free_vars(expr)) analyzer.bind(var, 0, std::nullopt);
-  return analyzer.simplify(expr);
-}
+PrimExpr in_fewest_terms(const PrimExpr& expr) { return arith::analyzer_of({expr}).simplify(expr); }
 
 class Reader {
  public:

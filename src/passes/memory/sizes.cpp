@@ -4,7 +4,9 @@
 
 #include "abi/alignment.h"
 #include "arith/evaluate.h"
+#include "arith/symbols.h"
 #include "ir/expr_hash.h"
+#include "ir/symbol.h"
 
 namespace tapml::passes {
 
@@ -50,9 +52,14 @@ std::vector<PrimExpr> terms_of(const PrimExpr& expr) {
 
 PrimExpr storage_bytes(const Dims& shape, DType dtype) {
   PrimExpr bytes = static_cast<int64_t>(dtype_bytes(dtype));
-  for (const PrimExpr& dim : shape) bytes = bytes * dim;
   arith::Analyzer analyzer;
-  for (const Var& var : free_vars(bytes)) analyzer.bind(var, 0, std::nullopt);
+  for (const PrimExpr& dim : shape) arith::bind_symbols(dim, analyzer);
+  for (const PrimExpr& dim : shape) {
+    // No plan depends on a negative one, with which the tensor is refused when it is made.
+    const bool is_size = dim.is_var() && least_value(dim).value_or(-1) >= 0;
+    const bool is_counted = is_size || dim.is_int() || analyzer.prove_less_equal(0, dim);
+    bytes = bytes * (is_counted ? dim : max(dim, 0));
+  }
   bytes = analyzer.simplify(bytes);
   if (analyzer.prove_divisible(bytes, 16)) return bytes;
   return analyzer.simplify(padded(bytes, 16));
@@ -61,8 +68,9 @@ PrimExpr storage_bytes(const Dims& shape, DType dtype) {
 void Sizes::learn(const PrimExpr& expr, arith::Analyzer& analyzer) const {
   for (const Var& var : free_vars(expr)) {
     auto bound = bounds_.find(var.get());
-    analyzer.bind(var, 0,
-                  bound == bounds_.end() ? std::nullopt : std::optional<int64_t>(bound->second));
+    arith::bind_symbol(
+        var, bound == bounds_.end() ? std::nullopt : std::optional<int64_t>(bound->second),
+        analyzer);
   }
 }
 
@@ -80,7 +88,8 @@ arith::Analyzer& Sizes::analyzer(const PrimExpr& a, const PrimExpr& b) {
   return own_;
 }
 
-// Sums, products and maxima of what is not negative grow with every operand.
+// Sums, products and maxima of what is not negative grow with every operand. Whether it is known to
+// be so makes no difference to who asks: what is listed too much is only proved by other means.
 void Sizes::add_unlimited(const PrimExpr& expr, Symbols& into) const {
   if (expr.is_var()) {
     if (!bounds_.contains(expr.get())) into.push_back(expr.get());

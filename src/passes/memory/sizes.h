@@ -23,8 +23,8 @@ using VarBounds = std::map<const tapml::ExprNode*, int64_t>;
 // the prover sees is one term of either side, however many unrelated sizes share a storage.
 class Sizes {
  public:
-  // Every symbolic variable is at least 0, and at most its bound where `bounds` has one by the time
-  // the variable is first seen.
+  // Every symbolic variable is at least what it says of itself (ir/symbol.h), and at most its bound
+  // where `bounds` has one by the time the variable is first seen.
   explicit Sizes(const VarBounds& bounds) : bounds_(bounds) {}
 
   int32_t add(const PrimExpr& bytes);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "ir/exceptions.h"
+#include "tir/scalar_ranges.h"
 #include "tir/subgroup.h"
 #include "tir/visit.h"
 
@@ -221,11 +222,7 @@ Stmt make_block(BlockNode block) {
 
 arith::Analyzer context(const PrimFunc& func, const std::vector<Stmt>& loops) {
   arith::Analyzer analyzer;
-  std::vector<Var> dims;
-  for (const Param& param : func.params) {
-    for (const PrimExpr& dim : param.buffer->shape) collect_vars(dim, dims);
-  }
-  for (const Var& dim : dims) analyzer.bind(dim, 0, std::nullopt);
+  bind_scalars(func, analyzer);
   for (const Stmt& stmt : loops) {
     const auto& loop = as<ForNode>(stmt);
     analyzer.assume(lt(make_int(0, loop.extent.dtype()), loop.extent));
