@@ -1,6 +1,7 @@
 // Models whose numbers are not finite: no command says that all is well.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
