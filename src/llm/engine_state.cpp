@@ -306,16 +306,22 @@ Result<HostTensor> Engine::State::likeliest(const Tensor& logits) {
   }
   sampler_state = (*fields)[1];
   // In argmax's order NaN is the greatest, then +infinity: the logits that were taken say it of
-  // all.
+  // all. The tokens are here, so the logits are done.
+  const std::byte* const here = session.host_address(logits.storage->buffer());
   for (int64_t row = 0; row < rows; ++row) {
     int32_t& token = tokens.mutable_values<int32_t>()[static_cast<size_t>(row)];
     if (token < 0 || token >= model.vocabulary) {
       return fail(internal_error("sample returned token " + std::to_string(token)));
     }
     float taken = 0;
-    const int64_t at = (row * model.vocabulary + token) * static_cast<int64_t>(sizeof taken);
-    TAPML_TRY(session.read(runtime::kDefaultStream, {logits.storage->buffer(), logits.offset + at},
-                           std::as_writable_bytes(std::span(&taken, 1))));
+    const int64_t at =
+        logits.offset + (row * model.vocabulary + token) * static_cast<int64_t>(sizeof taken);
+    const auto bytes = std::as_writable_bytes(std::span(&taken, 1));
+    if (here) {
+      std::copy_n(here + at, bytes.size(), bytes.begin());
+    } else {
+      TAPML_TRY(session.read(runtime::kDefaultStream, {logits.storage->buffer(), at}, bytes));
+    }
     if (!std::isfinite(taken)) token = -1;
   }
   return tokens;
