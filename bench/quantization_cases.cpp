@@ -1,7 +1,9 @@
 // Weights of four bits beside the same model's in bf16, on the processor.
 #include <numeric>
 
+#include "base/rng.h"
 #include "cases.h"
+#include "frontend/huggingface/quantize.h"
 #include "ir/exceptions.h"
 #include "llm/engine.h"
 #include "models/quantization.h"
@@ -84,6 +86,32 @@ Case row(const std::string& name, const std::string& file, const std::string& qu
   return result;
 }
 
+// Megabytes of f32 weights a second that import turns into integers, on one thread: the matrix of a
+// feed-forward part of 7 billion parameters.
+Case import_row(const std::string& quantization) {
+  Case result{.name = "quantized/import_4096x11008_" + quantization,
+              .unit = "MB/s",
+              .peer = "",
+              .bar = 100,
+              .figure = true,
+              .prepare = {},
+              .pairs = 5};
+  result.prepare = [=](std::string&) -> Pair {
+    const models::WeightSpec spec{"w", {11008, 4096}, {}, true};
+    auto weight = std::make_shared<HostTensor>(HostTensor::zeros(DType::kF32, spec.shape));
+    fill_uniform(weight->mutable_values<float>(), philox_key(1, spec.name));
+    return {[=] {
+              const double seconds = seconds_of([&] {
+                frontend::quantize_weight(spec, {weight.get(), 1},
+                                          models::find_quantization(quantization), "bench");
+              });
+              return static_cast<double>(weight->byte_size()) / 1e6 / seconds;
+            },
+            {}};
+  };
+  return result;
+}
+
 }  // namespace
 
 std::vector<Case> quantization_cases() {
@@ -93,6 +121,7 @@ std::vector<Case> quantization_cases() {
     cases.push_back(row("llama_171m", kLlama171m, quantization, &Model::decode));
     cases.push_back(row("llama_171m", kLlama171m, quantization, &Model::prefill));
     cases.push_back(row("demo", demo, quantization, &Model::decode));
+    cases.push_back(import_row(quantization));
   }
   return cases;
 }

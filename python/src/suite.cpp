@@ -188,12 +188,12 @@ CarvedSuite carve_model(const py::object& given, const py::object& device,
   });
 }
 
-int32_t likeliest(const HostTensor& logits) {
-  int64_t best = 0;
-  for (int64_t i = 1; i < logits.size(); ++i) {
-    if (logits.at_f64(i) > logits.at_f64(best)) best = i;
-  }
-  return static_cast<int32_t>(best);
+// Throws for logits that are not finite.
+int32_t likeliest(llm::Engine& engine, const runtime::Tensor& logits) {
+  const HostTensor row = unwrap(runtime::download(logits));
+  unwrap(engine.check_logits(row));
+  HostTensor unused;
+  return unwrap(llm::sample_token(row.values<float>(), {}, unused));
 }
 
 // A prompt and `decode` steps, each with the token that is the likeliest after the one before, an
@@ -210,7 +210,7 @@ std::tuple<CarvedSuite, std::vector<int32_t>, std::vector<size_t>> carve_steps(
       unwrap(engine.clear());
       runtime::Tensor logits = unwrap(engine.prefill(tokens));
       for (int64_t step = 0; step < decode; ++step) {
-        steps.push_back(likeliest(unwrap(runtime::download(logits))));
+        steps.push_back(likeliest(engine, logits));
         begins.push_back(carver.suite().calls.size());
         logits = unwrap(engine.decode(steps.back()));
       }

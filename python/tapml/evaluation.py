@@ -53,13 +53,16 @@ class Evaluation:
     kinds: Mapping[str, EvaluationTotal]
     results: tuple[TaskResult, ...]
     seconds: float
-    #: Whether it agrees with the reference (at most 3 tasks and 0.1% of nll off); None without one.
+    #: Whether it agrees with the reference (at most 3 tasks and 0.1% of nll off); None without one,
+    #: False wherever it computes what is not finite.
     passed: Optional[bool] = None
     #: Ids of tasks that are right on one of the two only.
     flipped: tuple[str, ...] = ()
     tasks_off: Optional[int] = None
     #: Relative difference of the mean negative log-likelihood.
     nll_off: Optional[float] = None
+    #: The first task whose logits are not finite, and the kernel where that begins; else empty.
+    failure: str = ""
     _document: Mapping[str, Any] = dataclasses.field(default_factory=dict, repr=False,
                                                      compare=False)
 
@@ -72,12 +75,13 @@ class Evaluation:
         results = tuple(TaskResult(one["id"], float(one["nll"]), one["tokens"], one.get("correct"),
                                    one.get("choice")) for one in document["results"])
         nll_off = document.get("nll_off")
+        failure = document.get("failure", "")
         return Evaluation(
             document["target"], document["tasks"], document["judged"], document["correct"],
             document["tokens"], float(document["nll"]), float(document["perplexity"]), kinds,
-            results, document["seconds"], document.get("passed"),
+            results, document["seconds"], False if failure else document.get("passed"),
             tuple(document.get("flipped", ())), document.get("tasks_off"),
-            None if nll_off is None else float(nll_off), document)
+            None if nll_off is None else float(nll_off), failure, document)
 
     def to_dict(self) -> dict[str, Any]:
         """As ``tapml eval --json`` shows a target."""

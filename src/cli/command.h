@@ -60,6 +60,7 @@ void add_commands(Registration registration);
 void add_run(Registration registration);
 void add_compile(Registration registration);
 void add_opt(Registration registration);
+void add_exec(Registration registration);
 void add_cache(Registration registration);
 void add_carve(Registration registration);
 void add_replay(Registration registration);

@@ -11,6 +11,7 @@
 #include "io/host/files.h"
 #include "ir/exceptions.h"
 #include "topdown/verdict/evaluate.h"
+#include "topdown/verdict/quantization_cost.h"
 
 namespace tapml::cli {
 
@@ -20,6 +21,7 @@ struct EvalCommand {
   ModelOptions model;  // whose target is one after the other of `targets`
   std::vector<std::string> targets = {"cpu"};
   std::string tasks, reference;
+  bool unquantized = false;
 };
 
 using topdown::Evaluation;
@@ -46,6 +48,26 @@ Evaluation evaluate_on(const std::string& target, ModelOptions options,
   result.target = target;
   progress.end(std::to_string(scored.size()) + " tasks");
   return result;
+}
+
+// The quantized model beside the model as it is, on one target.
+topdown::QuantizationCost cost_on(const std::string& target, ModelOptions options,
+                                  const std::vector<ScoredTask>& scored, Progress& progress) {
+  progress.begin("compile for " + target + ", with and without --quantize");
+  options.target = target;
+  const ReadyModel quantized = make_ready(options, {});
+  options.quantize.clear();
+  const ReadyModel plain = make_ready(options, {});
+  const auto engine = make_engine(plain), other = make_engine(quantized);
+  progress.begin("compare on " + target, static_cast<int64_t>(scored.size()));
+  topdown::QuantizationCost cost =
+      topdown::quantization_cost(*engine, *other, scored, [&](size_t task) {
+        unwrap(check_interrupted());
+        progress.step(scored[task].task.id);
+      });
+  cost.weight_error = topdown::weight_error(plain.weights, quantized.weights);
+  progress.end(std::to_string(cost.positions) + " tokens");
+  return cost;
 }
 
 std::string cell(const char* format, double value) {
@@ -82,10 +104,15 @@ void print(const Output& output, const std::vector<Evaluation>& evaluations,
     }
   }
   row("nats a token", [&](size_t i) { return cell("%.6f", evaluations[i].total.mean_nll()); });
+  const bool colors = terminal_has_colors(1);
+  for (const Evaluation& one : evaluations) {
+    if (one.failure.empty()) continue;
+    output.line(styled(one.target + " does not compute finite logits", Style::kRed, colors) + ": " +
+                one.failure);
+  }
   if (reference.empty()) return;
   row("tasks that differ", [&](size_t i) { return std::to_string(comparisons[i].flipped.size()); });
   row("nats off by", [&](size_t i) { return cell("%.4f%%", 100 * comparisons[i].nll_off); });
-  const bool colors = terminal_has_colors(1);
   for (size_t i = 0; i < evaluations.size(); ++i) {
     if (comparisons[i].passed) continue;
     output.line(styled(evaluations[i].target + " is not " + reference, Style::kRed, colors) + ": " +
@@ -96,7 +123,21 @@ void print(const Output& output, const std::vector<Evaluation>& evaluations,
   }
 }
 
+void print(const Output& output, const topdown::QuantizationCost& cost,
+           const std::string& quantize) {
+  output.line("");
+  output.line(quantize + " against the model as it is, " + std::to_string(cost.positions) +
+              " tokens:");
+  output.line("weight error (rms, relative)  " + cell("%.4f", cost.weight_error));
+  output.line("KL divergence, mean           " + cell("%.4f", cost.kl_mean) + " nats");
+  output.line("KL divergence, largest        " + cell("%.4f", cost.kl_max) + " nats");
+  output.line("nats a token as it is         " + cell("%.6f", cost.nll));
+}
+
 int run(const EvalCommand& command, const Output& output) {
+  if (command.unquantized && command.model.quantize.empty()) {
+    throw_user("there is nothing to hold the model against", "--unquantized", "--quantize", "none");
+  }
   const std::vector<topdown::EvalTask> tasks =
       topdown::parse_tasks(unwrap(read_text_file(command.tasks)), command.tasks);
   std::vector<std::string> targets;
@@ -117,7 +158,8 @@ int run(const EvalCommand& command, const Output& output) {
         evaluate_on(target, command.model, tasks, command.tasks, scored, progress));
   }
   std::vector<topdown::EvalComparison> comparisons;
-  bool passed = true;
+  bool passed =
+      std::ranges::all_of(evaluations, [](const Evaluation& one) { return one.failure.empty(); });
   if (!command.reference.empty()) {
     const auto reference = std::ranges::find(evaluations, command.reference, &Evaluation::target);
     for (const Evaluation& one : evaluations) {
@@ -126,6 +168,11 @@ int run(const EvalCommand& command, const Output& output) {
     }
   }
   print(output, evaluations, comparisons, command.reference);
+  std::optional<topdown::QuantizationCost> cost;
+  if (command.unquantized && passed) {
+    cost = cost_on(targets[0], command.model, scored, progress);
+    print(output, *cost, command.model.quantize);
+  }
   std::vector<Json> documents;
   for (size_t i = 0; i < evaluations.size(); ++i) {
     documents.push_back(topdown::evaluation_json(scored, evaluations[i],
@@ -135,6 +182,7 @@ int run(const EvalCommand& command, const Output& output) {
       {{"tasks", Json::string(command.tasks)},
        {"reference", command.reference.empty() ? Json::null() : Json::string(command.reference)},
        {"passed", Json::boolean(passed)},
+       {"quantization", cost ? topdown::quantization_cost_json(*cost) : Json::null()},
        {"targets", Json::array(std::move(documents))}}));
   return passed ? kDone : kDifference;
 }
@@ -160,6 +208,8 @@ void add_eval(Registration registration) {
   add_options(*app, command->model.cache);
   add_options(*app, command->model.patterns);
   add_quantize_option(*app, command->model.quantize);
+  app->add_flag("--unquantized", command->unquantized,
+                "Hold the quantized model against the model as it is, on the first target");
   add_options(*app, command->model.libraries);
   add_options(*app, command->model.remote);
   app->add_flag("--json", registration.output.json, "One JSON document on stdout");

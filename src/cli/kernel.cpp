@@ -1,10 +1,26 @@
 // tapml kernel: help for those who write kernels of their own.
-#include <CLI/CLI.hpp>
+#include "passes/kernel.h"
 
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+
+#include "app/executable.h"
+#include "app/model.h"
+#include "base/glob.h"
+#include "base/host/interrupt.h"
+#include "base/suggest.h"
 #include "cli/command.h"
+#include "cli/options.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
+#include "pipeline/check_input.h"
+#include "pipeline/compile.h"
+#include "relax/visit.h"
+#include "text/parser.h"
+#include "text/printer.h"
 #include "topdown/kernels/skeleton.h"
+#include "topdown/replay/kernel_source.h"
 #include "topdown/replay/replay.h"
 
 namespace tapml::cli {
@@ -15,28 +31,58 @@ struct SkeletonOptions {
   std::string suite, kernel, target = "opencl", file;
 };
 
-// The kernel of exactly this name, or the only one whose name begins so.
-std::string find_kernel(const topdown::Suite& suite, const std::string& name) {
-  if (suite.find_kernel(name) >= 0) return name;
-  std::vector<std::string> begin;
-  std::string known;
-  for (const auto& kernel : suite.kernels) {
-    if (kernel.name.starts_with(name)) begin.push_back(kernel.name);
-    known += (known.empty() ? "" : ", ") + kernel.name;
+struct ShowOptions {
+  std::string model, folder, kernel, target = "cpu", file, quantize;
+  PatternOptions patterns;
+  LibraryFiles libraries;
+};
+
+// The kernel of exactly this name, or the only one whose name begins so or that the pattern
+// describes. `owner`: of what the names are.
+std::string find_kernel(const std::vector<std::string>& names, const std::string& name,
+                        const std::string& owner) {
+  if (std::ranges::find(names, name) != names.end()) return name;
+  const bool is_pattern = name.find_first_of("*?") != std::string::npos;
+  std::vector<std::string> found;
+  std::vector<std::string_view> views;
+  for (const std::string& one : names) {
+    if (is_pattern ? glob_matches(name, one) : one.starts_with(name)) found.push_back(one);
+    views.push_back(one);
   }
-  if (begin.size() == 1) return begin[0];
-  throw_user(
-      begin.empty() ? "the suite has no such kernel" : "several kernels of the suite begin so",
-      "NAME", "one of " + known, name);
+  if (found.size() == 1) return found[0];
+  std::string list;
+  for (const std::string& one : found.empty() ? names : found) {
+    list += (list.empty() ? "" : ", ") + one;
+  }
+  throw_user(found.empty() ? owner + " has no such kernel"
+                           : "several kernels of " + owner + " have such a name",
+             "NAME", "one of " + list, name, found.empty() ? suggestion(name, views) : "");
+}
+
+std::vector<std::string> names_of(const topdown::Suite& suite) {
+  std::vector<std::string> names;
+  for (const auto& kernel : suite.kernels) names.push_back(kernel.name);
+  return names;
+}
+
+std::vector<std::string> names_of(const Module& fixed) {
+  std::vector<std::string> names;
+  for (const auto& [name, function] : fixed.functions) {
+    if (passes::is_kernel(function.get())) names.push_back(name);
+  }
+  return names;
+}
+
+topdown::Suite read_suite(const std::string& folder) {
+  // No tensor is needed, so that it does not matter where weights by reference are.
+  const std::string file = folder + "/suite.json";
+  return unwrap(topdown::parse_suite_index(unwrap(read_text_file(file)), file));
 }
 
 int run(const SkeletonOptions& options, const Output& output) {
   const target::Target target = target::parse_target(options.target);
-  // No tensor is needed, so that it does not matter where weights by reference are.
-  const std::string file = options.suite + "/suite.json";
-  const topdown::Suite suite =
-      unwrap(topdown::parse_suite_index(unwrap(read_text_file(file)), file));
-  const std::string kernel = find_kernel(suite, options.kernel);
+  const topdown::Suite suite = read_suite(options.suite);
+  const std::string kernel = find_kernel(names_of(suite), options.kernel, "the suite");
   const topdown::Judge judge(suite);
   const std::string text = topdown::kernel_skeleton(judge.module(), kernel, target);
   if (options.file.empty()) {
@@ -50,6 +96,140 @@ int run(const SkeletonOptions& options, const Output& output) {
                                 {"file", Json::string(options.file)},
                                 {"text", Json::string(text)}}));
   return kDone;
+}
+
+// A module with its kernels fixed: of a suite, a model directory, an executable or a text module.
+Module fixed_module(const ShowOptions& options) {
+  std::error_code ignored;
+  const std::string& model = options.model;
+  const bool is_folder = std::filesystem::is_directory(model, ignored);
+  Module module;
+  if (is_folder && std::filesystem::exists(model + "/suite.json", ignored)) {
+    if (!options.quantize.empty()) {
+      throw_user("--quantize goes with a model directory", "--quantize", "a model directory", model,
+                 "the suite's kernels are what they are");
+    }
+    return topdown::Judge(read_suite(model)).module();
+  }
+  if (is_folder || is_executable_file(model)) {
+    module = load_model(model, options.folder, {}, options.quantize).files.module;
+  } else {
+    text::SourceMap places;
+    module = pipeline::normal_input(
+        text::parse(unwrap(read_text_file(model)), model, {.places = &places}), model, &places);
+  }
+  options.patterns.apply(module);
+  pipeline::Instruments instruments;
+  instruments.poll = [] { unwrap(check_interrupted()); };
+  return pipeline::fix_kernels(module, instruments);
+}
+
+// The functions that call the kernel, with the layers that it computes there.
+std::vector<std::pair<std::string, Origin>> callers_of(const Module& fixed,
+                                                       const std::string& kernel) {
+  std::vector<std::pair<std::string, Origin>> callers;
+  for (const auto& [name, function] : fixed.functions) {
+    const relax::Function* caller = relax::as_relax_function(function.get());
+    if (!caller || passes::is_kernel(function.get())) continue;
+    bool calls = false;
+    Origin origin;
+    relax::visit_bindings(caller->body, [&](const relax::Binding& binding, bool) {
+      relax::visit(binding.value, [&](const relax::Expr& expr) {
+        const auto* global = relax::as<relax::GlobalVarNode>(expr);
+        if (!global || global->name != kernel) return;
+        calls = true;
+        origin = merge_origins(origin, binding.origin);
+      });
+    });
+    if (calls) callers.emplace_back(name, std::move(origin));
+  }
+  return callers;
+}
+
+int show(const ShowOptions& options, const Output& output) {
+  target::Target target = target::parse_target(options.target);
+  const Module fixed = fixed_module(options);
+  const std::vector<std::string> names = names_of(fixed);
+  if (options.kernel.empty()) {
+    std::vector<Json> list;
+    for (const std::string& name : names) {
+      std::string used;
+      for (const auto& [function, origin] : callers_of(fixed, name)) {
+        used += (used.empty() ? "  " : "; ") + function +
+                (origin.empty() ? "" : ": " + origin_summary(origin));
+      }
+      output.line(name + used);
+      list.push_back(Json::string(name));
+    }
+    output.document(Json::object({{"kernels", Json::array(std::move(list))}}));
+    return kDone;
+  }
+  const std::string kernel = find_kernel(names, options.kernel, "the model");
+  const device::HostLibraries libraries = options.libraries.load();
+  pipeline::ImplementOptions implement;
+  implement.libraries = library_options(libraries, options.patterns);
+  const topdown::KernelSource source =
+      topdown::kernel_source(fixed, kernel, target, implement, {}, true);
+  const std::string specification = text::print(passes::kernel_spec(fixed, kernel), kernel);
+  std::vector<Json> used;
+  std::string text = "# Kernel " + kernel + "\n";
+  for (const auto& [function, origin] : callers_of(fixed, kernel)) {
+    text += "# used by " + function + (origin.empty() ? "" : ": " + origin_summary(origin)) + "\n";
+    used.push_back(Json::object(
+        {{"function", Json::string(function)}, {"layers", Json::string(origin_summary(origin))}}));
+  }
+  text += "\n# Specification\n\n" + specification;
+  if (!source.loops.empty()) {
+    text += "\n# Loops for " + target.text + " (" + source.provider + ")\n\n" + source.loops;
+  }
+  if (!source.code.empty()) {
+    text += "\n# Code for " + target.text + " (" + source.language + ")\n\n" + source.code;
+  } else {
+    text += "\n# No code for " + target.text + ": " + source.provider + "\n";
+  }
+  if (options.file.empty()) {
+    output.text(text);
+  } else {
+    unwrap(write_text_atomic(options.file, text));
+    output.line(options.file);
+  }
+  output.document(Json::object({{"kernel", Json::string(kernel)},
+                                {"target", Json::string(target.text)},
+                                {"used_by", Json::array(std::move(used))},
+                                {"specification", Json::string(specification)},
+                                {"provider", Json::string(source.provider)},
+                                {"loops", Json::string(source.loops)},
+                                {"language", Json::string(source.language)},
+                                {"code", Json::string(source.code)},
+                                {"file", Json::string(options.file)}}));
+  return kDone;
+}
+
+void add_show(CLI::App& command, Registration registration) {
+  auto* show_command = command.add_subcommand(
+      "show", "Print a kernel: its specification, its scheduled loops and its code for a target");
+  show_command->footer("Example: tapml kernel show models/demo \"rms_norm*\" --target opencl");
+  auto options = std::make_shared<ShowOptions>();
+  show_command
+      ->add_option("model", options->model,
+                   "Model directory, executable, text module, or folder of a suite")
+      ->required();
+  show_command->add_option("name", options->kernel,
+                           "The kernel, how its name begins, or a pattern with * and ?; without it "
+                           "the names of all kernels");
+  show_command->add_option("--target", options->target, "kind[:key=value,...]")
+      ->capture_default_str();
+  show_command->add_option("--model", options->folder,
+                           "Model directory of an executable, where it is not the one it was made "
+                           "from");
+  show_command->add_option("-o,--output", options->file, "File; standard output without it");
+  add_quantize_option(*show_command, options->quantize);
+  add_options(*show_command, options->patterns);
+  add_options(*show_command, options->libraries);
+  show_command->add_flag("--json", registration.output.json, "One JSON document on stdout");
+  show_command->callback([options, registration] {
+    registration.selected = [options, registration] { return show(*options, registration.output); };
+  });
 }
 
 }  // namespace
@@ -72,6 +252,7 @@ void add_kernel(Registration registration) {
   skeleton->callback([options, registration] {
     registration.selected = [options, registration] { return run(*options, registration.output); };
   });
+  add_show(*command, registration);
 }
 
 }  // namespace tapml::cli

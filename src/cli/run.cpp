@@ -40,6 +40,17 @@ void dump_logits(const std::string& path, const std::vector<int32_t>& prompt,
   unwrap(write_file_atomic(path, image));
 }
 
+// Of an answer without a token: why, and what to try. Empty for any other.
+std::string empty_answer_note(const RunOptions& options, const llm::Generation& generation) {
+  if (!generation.tokens.empty() || options.max_tokens == 0) return "";
+  std::string note =
+      "the answer is empty: the model's end token came first. Try another prompt, one that a text "
+      "of the model's kind would go on from";
+  // Without an answer greedy decoding has none for any seed.
+  if (options.sampler.temperature == 0) return note + ", or --temperature 0.8";
+  return note + ", or another --seed";
+}
+
 int run(const RunOptions& options, const Output& output) {
   unwrap(llm::check_sampler_options(options.sampler));
   if (options.max_tokens < 0) {
@@ -80,18 +91,21 @@ int run(const RunOptions& options, const Output& output) {
       generation.decode_seconds > 0
           ? static_cast<double>(generation.decode_steps) / generation.decode_seconds
           : 0;
+  const std::string note = empty_answer_note(options, generation);
   output.document(Json::object(
       {{"prompt_tokens", token_list(prompt)},
        {"tokens", token_list(generation.tokens)},
        {"text", Json::string(model.tokenizer.decode(generation.tokens))},
        {"target", Json::string(model.target.text)},
        {"stop_reason", Json::string(llm::stop_reason_name(generation.reason))},
+       {"note", Json::string(note)},
        {"timings", Json::object({{"load", Json::number(load_seconds)},
                                  {"compile", Json::number(model.compile_seconds)},
                                  {"prefill", Json::number(generation.prefill_seconds)},
                                  {"decode", Json::number(generation.decode_seconds)},
                                  {"tokens_per_s", Json::number(tokens_per_second)}})}}));
   if (!output.json) {
+    if (!note.empty()) std::fprintf(stderr, "[%s]\n", note.c_str());
     std::fprintf(stderr, "[%zu prompt tokens, %zu generated, %.1f tokens/s; compile %.2f s]\n",
                  prompt.size(), generation.tokens.size(), tokens_per_second, model.compile_seconds);
   }

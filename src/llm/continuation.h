@@ -23,6 +23,9 @@ class Continuation {
     return full ? stop(StopReason::kContextFull) : true;
   }
 
+  // Logits have no token to take.
+  void end_not_finite() { stop(StopReason::kNotFinite); }
+
   Generation result;
 
  private:

@@ -86,17 +86,14 @@ int64_t Engine::capacity() const { return state_->capacity; }
 int64_t Engine::length() const { return state_->own.length; }
 double Engine::load_seconds() const { return state_->load_seconds; }
 
-void Engine::reset() { state_->own.clear(); }
+void Engine::reset() {
+  state_->own.clear();
+  state_->last.function = nullptr;
+}
 
 Status Engine::clear() {
   reset();
-  for (const Value& value : state_->pools()) {
-    const Tensor& pool = *value.tensor();
-    TAPML_TRY(state_->session.fill_zero(runtime::kDefaultStream,
-                                        {pool.storage->buffer(), pool.offset}, pool.byte_size()));
-    pool.storage->written();
-  }
-  return {};
+  return state_->clear_pools();
 }
 
 Result<Tensor> Engine::prefill(std::span<const int32_t> tokens) {
@@ -144,20 +141,24 @@ Status Engine::set_sampler(const SamplerOptions& options) {
 }
 
 Result<int32_t> Engine::sample(const Tensor& logits) {
-  // A call of a function far away would be one more wait for the same token.
-  const bool random = state_->sampler.temperature > 0;
-  if (random ? !state_->draws() : !state_->samples_there) return state_->draw_here(logits);
-  if (!random) {
-    TAPML_ASSIGN(const HostTensor tokens, state_->likeliest(logits));
-    return tokens.values<int32_t>()[0];
+  TAPML_ASSIGN(const int32_t token, state_->choose(logits));
+  if (token < 0) return fail(state_->not_finite(logits, 0));
+  return token;
+}
+
+Status Engine::check_logits(const HostTensor& logits) {
+  const auto width = static_cast<size_t>(state_->model.vocabulary);
+  const std::span<const float> values = logits.values<float>();
+  const size_t rows = values.size() / width;
+  Sequence& own = state_->own;
+  for (size_t row = 0; row < rows; ++row) {
+    const std::span<const float> one = values.subspan(row * width, width);
+    if (llm::check_logits(one)) continue;
+    const bool known = state_->last.function && state_->last.sequences.front() == &own;
+    return fail(state_->not_finite(one, known ? &own : nullptr,
+                                   own.length - static_cast<int64_t>(rows - row)));
   }
-  // `sample` knows the state of one sequence as a vector.
-  Tensor generators = *state_->sampler_state.tensor();
-  generators.shape = {1, 2};
-  TAPML_ASSIGN(const HostTensor tokens, state_->draw(logits, state_->draw_parameters, generators));
-  generators.shape = {2};
-  state_->sampler_state = std::move(generators);
-  return tokens.values<int32_t>()[0];
+  return {};
 }
 
 }  // namespace tapml::llm

@@ -36,12 +36,16 @@ struct GenerateOptions {
   SamplerOptions sampler;
   // Keeps the logits (the prompt goes through logits_all then).
   bool keep_logits = false;
+  // Logits that no token can be taken from (NaN, +infinity, nothing but -infinity) end the text
+  // (kNotFinite). Without it they are an error, which names the kernel where they began.
+  bool not_finite_ends = false;
   // Sees each generated token, the stop token not; false ends the text.
   std::function<bool(int32_t token)> on_token;
 };
 
-enum class StopReason : uint8_t { kEos, kMaxTokens, kContextFull, kCaller };
-const char* stop_reason_name(StopReason reason);  // "eos", "max_tokens", "context", "caller"
+enum class StopReason : uint8_t { kEos, kMaxTokens, kContextFull, kCaller, kNotFinite };
+// "eos", "max_tokens", "context", "caller", "not_finite"
+const char* stop_reason_name(StopReason reason);
 
 struct Generation {
   std::vector<int32_t> tokens;  // without the stop token
@@ -93,8 +97,12 @@ class Engine {
   // The next token after logits f32[1, vocabulary]: by the model's `sample` at temperature 0, else
   // by its `draw`, which advances the generator. Where the machine is far away, or cannot `draw`
   // (an executable without it, a device without f64), llm/sampler takes the same token here.
-  // UserError for logits that nothing can be drawn from.
+  // UserError for logits that no token can be taken from. Where they are those of the last call,
+  // that runs once more, observed, and the error names the first kernel and layers whose output is
+  // not finite; if it needs what is in the cache, all calls of the sequence do.
   Result<int32_t> sample(const runtime::Tensor& logits);
+  // The same error for the first row of logits_all()'s result that has it.
+  Status check_logits(const HostTensor& logits);
   // Parameters and fresh generator of sample().
   Status set_sampler(const SamplerOptions& options);
 

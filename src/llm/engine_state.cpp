@@ -1,5 +1,7 @@
 #include "llm/engine_state.h"
 
+#include <cmath>
+
 namespace tapml::llm {
 
 using runtime::Tensor;
@@ -131,6 +133,22 @@ Status Engine::State::set_input(size_t i, const Shape& shape, std::span<const in
   return {};
 }
 
+void Engine::State::note_call(const char* function, std::span<Sequence* const> sequences,
+                              std::span<const int32_t> tokens, const Tensor& logits) {
+  const size_t count = tokens.size() / sequences.size();
+  for (size_t i = 0; i < sequences.size(); ++i) {
+    const auto own = tokens.subspan(i * count, count);
+    sequences[i]->tokens.insert(sequences[i]->tokens.end(), own.begin(), own.end());
+    sequences[i]->calls.push_back({function, static_cast<int64_t>(count)});
+  }
+  last.function = function;
+  last.sequences.assign(sequences.begin(), sequences.end());
+  last.tokens.assign(tokens.begin(), tokens.end());
+  last.storage = logits.storage->id();
+  last.version = logits.storage->version();
+  last.offset = logits.offset;
+}
+
 Result<Tensor> Engine::State::step(const char* function, std::span<Sequence* const> sequences,
                                    std::span<const int32_t> tokens, bool read) {
   const auto batch = static_cast<int64_t>(sequences.size());
@@ -174,6 +192,7 @@ Result<Tensor> Engine::State::step(const char* function, std::span<Sequence* con
   std::copy(fields->begin() + 1, fields->end(), pools().begin());
   for (Sequence* sequence : sequences) sequence->length += count;
   const Tensor& logits = *fields->front().tensor();
+  if (!tracing) note_call(function, sequences, tokens, logits);
   if (!samples_there && read) {
     read_tensor = logits;
     read_version = logits.storage->version();
@@ -209,13 +228,31 @@ Result<Tensor> Engine::State::prefill(std::span<Sequence* const> sequences,
   }
 }
 
-Result<int32_t> Engine::State::draw_here(const Tensor& logits) {
+Result<int32_t> Engine::State::choose(const Tensor& logits) {
+  // A call of a function far away would be one more wait for the same token.
+  const bool random = sampler.temperature > 0;
+  if (random ? !draws() : !samples_there) return choose_here(logits);
+  if (!random) {
+    TAPML_ASSIGN(const HostTensor tokens, likeliest(logits));
+    return tokens.values<int32_t>()[0];
+  }
+  // `sample` knows the state of one sequence as a vector.
+  Tensor generators = *sampler_state.tensor();
+  generators.shape = {1, 2};
+  TAPML_ASSIGN(const HostTensor tokens, draw(logits, draw_parameters, generators));
+  generators.shape = {2};
+  sampler_state = std::move(generators);
+  return tokens.values<int32_t>()[0];
+}
+
+Result<int32_t> Engine::State::choose_here(const Tensor& logits) {
   TAPML_ASSIGN(const HostTensor row, bytes_of(logits));
   if (generator_of != session.generation()) {  // a restore put another one back
     TAPML_ASSIGN(generator, runtime::download(*sampler_state.tensor()));
     generator_of = session.generation();
   }
-  TAPML_ASSIGN(const int32_t token, sample_token(row.values<float>(), sampler, generator));
+  const Result<int32_t> token = sample_token(row.values<float>(), sampler, generator);
+  if (!token) return -1;
   if (sampler.temperature > 0) {
     TAPML_ASSIGN(Tensor advanced, runtime::upload(session, generator));
     sampler_state = std::move(advanced);
@@ -244,15 +281,8 @@ Result<HostTensor> Engine::State::draw(const Tensor& logits, Tensor parameters,
   }
   for (int64_t row = 0; row < rows; ++row) {
     const int32_t token = tokens.values<int32_t>()[static_cast<size_t>(row)];
-    if (token >= 0 && token < model.vocabulary) continue;
-    // The host knows what is wrong with the logits.
-    TAPML_ASSIGN(const HostTensor all, bytes_of(logits));
-    const auto width = static_cast<size_t>(model.vocabulary);
-    HostTensor scratch = llm::sampler_state(sampler);
-    TAPML_TRY(sample_token(all.values<float>().subspan(static_cast<size_t>(row) * width, width),
-                           sampler, scratch));
-    return fail(internal_error("draw returned token " + std::to_string(token) +
-                               " for logits that have one to draw"));
+    if (token >= -1 && token < model.vocabulary) continue;
+    return fail(internal_error("draw returned token " + std::to_string(token)));
   }
   return tokens;
 }
@@ -275,7 +305,36 @@ Result<HostTensor> Engine::State::likeliest(const Tensor& logits) {
     return fail(internal_error("sample returned something else than an i32 token for each row"));
   }
   sampler_state = (*fields)[1];
+  // In argmax's order NaN is the greatest, then +infinity: the logits that were taken say it of
+  // all. The tokens are here, so the logits are done.
+  const std::byte* const here = session.host_address(logits.storage->buffer());
+  for (int64_t row = 0; row < rows; ++row) {
+    int32_t& token = tokens.mutable_values<int32_t>()[static_cast<size_t>(row)];
+    if (token < 0 || token >= model.vocabulary) {
+      return fail(internal_error("sample returned token " + std::to_string(token)));
+    }
+    float taken = 0;
+    const int64_t at =
+        logits.offset + (row * model.vocabulary + token) * static_cast<int64_t>(sizeof taken);
+    const auto bytes = std::as_writable_bytes(std::span(&taken, 1));
+    if (here) {
+      std::copy_n(here + at, bytes.size(), bytes.begin());
+    } else {
+      TAPML_TRY(session.read(runtime::kDefaultStream, {logits.storage->buffer(), at}, bytes));
+    }
+    if (!std::isfinite(taken)) token = -1;
+  }
   return tokens;
+}
+
+Status Engine::State::clear_pools() {
+  for (const Value& value : pools()) {
+    const Tensor& pool = *value.tensor();
+    TAPML_TRY(session.fill_zero(runtime::kDefaultStream, {pool.storage->buffer(), pool.offset},
+                                pool.byte_size()));
+    pool.storage->written();
+  }
+  return {};
 }
 
 }  // namespace tapml::llm

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "llm/engine.h"
+#include "llm/non_finite.h"
 
 namespace tapml::llm {
 
@@ -17,10 +18,19 @@ struct Sequence {
   void clear() {
     pages.clear();
     length = 0;
+    tokens.clear();
+    calls.clear();
   }
 
   SequencePages pages;
   int64_t length = 0;  // tokens
+  // How it came about: its tokens, and the calls that appended them.
+  struct Call {
+    const char* function;
+    int64_t tokens;
+  };
+  std::vector<int32_t> tokens;
+  std::vector<Call> calls;
 };
 
 // Rows of f32 logits that are put together on the host.
@@ -79,20 +89,39 @@ struct Engine::State {
   // will be wanted here.
   Result<runtime::Tensor> step(const char* function, std::span<Sequence* const> sequences,
                                std::span<const int32_t> tokens, bool read = true);
+  // What trace() needs to know of a call.
+  void note_call(const char* function, std::span<Sequence* const> sequences,
+                 std::span<const int32_t> tokens, const runtime::Tensor& logits);
   // Appends tokens to each sequence, in pieces; the logits f32[sequences, vocabulary] of the last.
   Result<runtime::Tensor> prefill(std::span<Sequence* const> sequences,
                                   std::span<const int32_t> tokens);
   Result<HostTensor> bytes_of(const runtime::Tensor& logits);
-  // A random token of one sequence, by the host.
-  Result<int32_t> draw_here(const runtime::Tensor& logits);
+  // The next token of one sequence, as the sampler says; -1 where the logits have none to take.
+  Result<int32_t> choose(const runtime::Tensor& logits);
+  // The same by the host.
+  Result<int32_t> choose_here(const runtime::Tensor& logits);
   // Whether the model draws at random itself: its function is there and the device has f64.
   bool draws() const;
   // The model's `draw`: a token for each row of the logits. `generators` i64[rows, 2] is theirs,
-  // and advances. UserError for a row that nothing can be drawn from.
+  // and advances. -1 for a row that nothing can be drawn from.
   Result<HostTensor> draw(const runtime::Tensor& logits, runtime::Tensor parameters,
                           runtime::Tensor& generators);
-  // The model's `sample` on this side: a token for each row of the logits.
+  // The model's `sample` on this side: a token for each row of the logits, -1 for a row that has
+  // none to take.
   Result<HostTensor> likeliest(const runtime::Tensor& logits);
+  // Why row `row` has none.
+  Error not_finite(const runtime::Tensor& logits, int64_t row);
+  // Why these logits, of token `token` of `sequence` in the last call or of somewhere else (null),
+  // have none.
+  Error not_finite(std::span<const float> logits, Sequence* sequence, int64_t token);
+  // Where the numbers of the last call's logits come from that are not finite: it runs again.
+  // Nothing where they are finite then.
+  Result<std::optional<NonFiniteOrigin>> trace(Sequence& sequence);
+  Result<std::optional<NonFiniteOrigin>> trace_last_call(const NonFiniteTracer& tracer);
+  // By the calls of the sequence alone, from an empty cache.
+  Result<std::optional<NonFiniteOrigin>> trace_all_calls(Sequence& sequence,
+                                                         const NonFiniteTracer& tracer);
+  Status clear_pools();
 
   runtime::Session& session;
   std::unique_ptr<runtime::Machine> machine;
@@ -120,6 +149,16 @@ struct Engine::State {
   uint64_t read_version = 0, read_generation = 0;
   HostTensor generator;       // what sampler_state holds, while it was drawn from here alone
   uint64_t generator_of = 0;  // Session::generation()
+  // The last call of a model function, and where its logits are.
+  struct LastCall {
+    const char* function = nullptr;  // null: there is none, or a sequence of it is gone
+    std::vector<Sequence*> sequences;
+    std::vector<int32_t> tokens;
+    uint64_t storage = 0, version = 0;
+    int64_t offset = 0;
+  };
+  LastCall last;
+  bool tracing = false;  // calls are run again
   double load_seconds = 0;
 };
 

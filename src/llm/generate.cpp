@@ -16,6 +16,8 @@ const char* stop_reason_name(StopReason reason) {
       return "context";
     case StopReason::kCaller:
       return "caller";
+    case StopReason::kNotFinite:
+      return "not_finite";
   }
   return "unknown";
 }
@@ -39,8 +41,7 @@ class Engine::Generator {
     bool more = options_.max_tokens > 0;
     int32_t token = 0;
     if (more) {
-      TAPML_ASSIGN(token, engine_.sample(logits));
-      more = accept(token);
+      TAPML_ASSIGN(more, choose(logits, token));
     } else {
       TAPML_TRY(engine_.machine().session().synchronize(runtime::kDefaultStream));
     }
@@ -52,9 +53,8 @@ class Engine::Generator {
         TAPML_ASSIGN(HostTensor row, engine_.state_->bytes_of(logits));
         rows_.append(row);
       }
-      TAPML_ASSIGN(token, engine_.sample(logits));
+      TAPML_ASSIGN(more, choose(logits, token));
       ++result.decode_steps;
-      more = accept(token);
     }
     result.decode_seconds = seconds_now() - start;
     if (options_.keep_logits) {
@@ -67,11 +67,19 @@ class Engine::Generator {
   Result<Tensor> run_prompt(std::span<const int32_t> prompt) {
     if (!options_.keep_logits) return engine_.prefill(prompt);
     TAPML_ASSIGN(HostTensor all, engine_.logits_all(prompt));
+    if (!options_.not_finite_ends) TAPML_TRY(engine_.check_logits(all));
     rows_.append(all);
     return runtime::upload(engine_.machine().session(), rows_.last());
   }
 
-  bool accept(int32_t token) { return text_.accept(token, engine_.length() >= engine_.capacity()); }
+  // The next token; whether the text goes on.
+  Result<bool> choose(const Tensor& logits, int32_t& token) {
+    TAPML_ASSIGN(token, engine_.state_->choose(logits));
+    if (token >= 0) return text_.accept(token, engine_.length() >= engine_.capacity());
+    if (!options_.not_finite_ends) return fail(engine_.state_->not_finite(logits, 0));
+    text_.end_not_finite();
+    return false;
+  }
 
   Engine& engine_;
   const GenerateOptions& options_;

@@ -12,13 +12,16 @@ using runtime::Tensor;
 class Engine::BatchGenerator {
  public:
   BatchGenerator(State& state, const GenerateOptions& options) : state_(state), options_(options) {}
+  // Its sequences are gone.
+  ~BatchGenerator() { state_.last.function = nullptr; }
+  BatchGenerator(const BatchGenerator&) = delete;
 
   Result<std::vector<Generation>> run(std::span<const std::vector<int32_t>> prompts) {
     const double start = seconds_now();
     for (size_t i = 0; i < prompts.size(); ++i) {
       SamplerOptions sampler = options_.sampler;
       sampler.seed += i;
-      texts_.push_back(std::make_unique<Text>(state_, options_, sampler));
+      texts_.push_back(std::make_unique<Text>(state_, options_, sampler, i + 1));
     }
     TAPML_TRY(prefill(prompts));
     const double prefilled = seconds_now();
@@ -47,12 +50,14 @@ class Engine::BatchGenerator {
 
  private:
   struct Text {
-    Text(State& state, const GenerateOptions& options, const SamplerOptions& own)
-        : sequence(state.allocator, state.model.kv.page_size),
+    Text(State& state, const GenerateOptions& options, const SamplerOptions& own, size_t prompt)
+        : number(prompt),
+          sequence(state.allocator, state.model.kv.page_size),
           text(options),
           sampler(own),
           generator(sampler_state(own)) {}
 
+    size_t number;  // of its prompt, from 1
     Sequence sequence;
     Continuation text;
     SamplerOptions sampler;
@@ -94,10 +99,22 @@ class Engine::BatchGenerator {
   // Samples a token for each row of the logits. A text that ends gives its pages back.
   Status accept(const std::vector<Text*>& texts, const Tensor& logits) {
     TAPML_ASSIGN(const std::vector<int32_t> tokens, sample(texts, logits));
+    // All sequences are needed to see where it began.
+    for (size_t i = 0; i < texts.size() && !options_.not_finite_ends; ++i) {
+      if (tokens[i] >= 0) continue;
+      Error error = state_.not_finite(logits, static_cast<int64_t>(i));
+      error.where = "prompt " + std::to_string(texts[i]->number) + ", " + error.where;
+      return fail(std::move(error));
+    }
     for (size_t i = 0; i < texts.size(); ++i) {
       Text& text = *texts[i];
       text.token = tokens[i];
-      text.more = text.text.accept(text.token, text.sequence.length >= state_.capacity);
+      if (text.token >= 0) {
+        text.more = text.text.accept(text.token, text.sequence.length >= state_.capacity);
+      } else {
+        text.text.end_not_finite();
+        text.more = false;
+      }
       if (!text.more) text.sequence.clear();
     }
     return {};
@@ -115,8 +132,8 @@ class Engine::BatchGenerator {
     std::vector<int32_t> tokens;
     for (size_t i = 0; i < texts.size(); ++i) {
       const auto row = rows.values<float>().subspan(i * vocabulary, vocabulary);
-      TAPML_ASSIGN(const int32_t token, sample_token(row, texts[i]->sampler, texts[i]->generator));
-      tokens.push_back(token);
+      const Result<int32_t> token = sample_token(row, texts[i]->sampler, texts[i]->generator);
+      tokens.push_back(token ? *token : -1);
     }
     return tokens;
   }

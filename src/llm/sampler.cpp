@@ -146,6 +146,11 @@ double exp_nonpositive(double x) {
   return std::ldexp(1 + (r + r * r * sum), static_cast<int>(n));
 }
 
+Status check_logits(std::span<const float> logits) {
+  TAPML_ASSIGN([[maybe_unused]] const int32_t token, likeliest_token(logits));
+  return {};
+}
+
 Result<int32_t> sample_token(std::span<const float> logits, const SamplerOptions& options,
                              HostTensor& state) {
   TAPML_TRY(check_sampler_options(options));

@@ -47,6 +47,10 @@ HostTensor sampler_state(const SamplerOptions& options);
 // exp(x) for x <= 0 within 1 ULP, the same bits on every platform; 0 below -700.
 double exp_nonpositive(double x);
 
+// UserError for logits of one sequence that no token can be taken from: none, NaN, +infinity, and
+// nothing but -infinity.
+Status check_logits(std::span<const float> logits);
+
 // The token that step 5 takes, or the lowest index of the largest logits at temperature 0, from the
 // f32 logits of one sequence. `state` is that of sampler_state; a draw counts its counter up.
 // -infinity marks a token that is never drawn. UserError for options out of range, no logits, NaN,

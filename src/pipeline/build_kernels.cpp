@@ -104,6 +104,9 @@ void KernelBuilder::add(const tir::PrimFunc& func, int32_t kernel, const std::st
   }
   executable_.implementations.push_back(std::move(implementation));
   if (is_native) {
+    for (const codegen::DeviceFunc& launch : code) {
+      if (options_.lowered) options_.lowered(launch);
+    }
     if (!compiler_)
       compiler_ = std::make_unique<codegen::NativeCompiler>(target_.description, options_.threads);
     compiler_->add(name + ".o", std::move(code));

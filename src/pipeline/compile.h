@@ -101,7 +101,7 @@ struct ImplementOptions {
   // Kernels that schedule rules may take, and those that library routines may; the others get the
   // fallback's schedule, and generated code. Empty: all.
   KernelChoice scheduled_by_rules, from_libraries;
-  // Sees each launch as the last step before code of a language (OpenCL C, GLSL), when set.
+  // Sees each launch as the last step before code (of a processor, OpenCL C, GLSL), when set.
   std::function<void(const codegen::DeviceFunc& launch)> lowered;
   // Receives the Module after planning, when set: what memory_report() reads.
   Module* planned = nullptr;

@@ -123,6 +123,7 @@ class CallPoint {
  public:
   explicit CallPoint(KernelRunner& source) : source_(source) {}
   void set_observer(Observer* observer) { observer_ = observer; }
+  Observer* observer() const { return observer_; }
   // Calls at the sites (by their id) are `dispatcher`'s from now on; null: none are.
   void set_dispatcher(Dispatcher* dispatcher, std::vector<bool> sites = {}) {
     dispatcher_ = dispatcher;

@@ -8,6 +8,8 @@
 
 #include "support/expect_error.h"
 #include "topdown/small_model.h"
+#include "topdown/verdict/divergence.h"
+#include "topdown/verdict/quantization_cost.h"
 
 namespace tapml::topdown {
 namespace {
@@ -92,6 +94,7 @@ TEST(Evaluate, ScoresAreLogProbabilities) {
   EXPECT_TRUE(score_text(logits({1, 3, 3}, 3), {{0, 1}, 1}).greedy);
   const float nan = std::nanf("");
   EXPECT_TRUE(std::isnan(score_text(logits({1, nan, 3}, 3), {{0, 2}, 1}).nll));
+  EXPECT_FALSE(score_text(logits({1, nan, 3}, 3), {{0, 2}, 1}).greedy);
   EXPECT_FALSE(score_text(logits({nan, nan, nan}, 3), {{0, 2}, 1}).greedy);
 }
 
@@ -160,6 +163,41 @@ TEST(Evaluate, TheBarsAreThreeTasksAndAThousandth) {
   EXPECT_FALSE(against(10, 2.0021).passed);
   EXPECT_FALSE(against(10, 1.9979).passed);
   EXPECT_FALSE(against(10, std::numeric_limits<double>::quiet_NaN()).passed);
+  Evaluation failed = evaluation(10, 2);
+  failed.failure = "task t3: NaN";
+  EXPECT_FALSE(compare_evaluations(tasks, failed, reference).passed);
+  EXPECT_EQ(evaluation_json(tasks, failed, nullptr).find("failure")->as_string(), "task t3: NaN");
+}
+
+TEST(Evaluate, NaNOfAWrongChoiceIsAFailureToo) {
+  auto engine = unwrap(
+      llm::Engine::create(*small_model().session, small_model().executable, weights_with_nan()));
+  ScoredTask task;
+  task.task.id = "broken";
+  task.task.kind = TaskKind::kMultipleChoice;
+  task.texts = {{{1, 2, 3}, 2}, {{1, 2, 4}, 2}};
+  const Evaluation result = evaluate(*engine, {task, task});
+  EXPECT_NE(result.failure.find("task broken: the model's logits are not numbers"),
+            std::string::npos)
+      << result.failure;
+  EXPECT_NE(result.failure.find("model.norm"), std::string::npos) << result.failure;
+  EXPECT_EQ(result.total.correct, 0);
+}
+
+TEST(QuantizationCost, OfKnownErrors) {
+  const HostTensor weight =
+      HostTensor::from<float>(DType::kF32, {1, 32}, std::vector<float>(32, 2));
+  HostTensor packed = HostTensor::zeros(DType::kU8, {1, 16}), scales = weight;
+  // Level 3 of scale 0.5: 1.5 instead of 2.
+  std::ranges::fill(packed.mutable_values<uint8_t>(), uint8_t{11 * 17});
+  scales = HostTensor::from<float>(DType::kF32, {1, 1}, std::vector<float>{0.5f});
+  EXPECT_DOUBLE_EQ(weight_error({{"w", weight}, {"norm", weight}},
+                                {{"w.packed", packed}, {"w.scales", scales}, {"norm", weight}}),
+                   0.25);
+  EXPECT_EQ(weight_error({{"norm", weight}}, {{"norm", weight}}), 0);
+  const std::vector<double> a = {0, 0}, b = {0, std::log(3.0)};
+  EXPECT_NEAR(divergence(a, b), 0.5 * std::log(0.5 / 0.25) + 0.5 * std::log(0.5 / 0.75), 1e-12);
+  EXPECT_EQ(divergence(b, b), 0);
 }
 
 }  // namespace

@@ -72,28 +72,44 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
 struct ObjectCompiler::State {
   target::Description description;
   std::unique_ptr<llvm::TargetMachine> machine;
+
+  llvm::SmallVector<char, 0> emit(const std::string& name, const std::vector<DeviceFunc>& functions,
+                                  llvm::CodeGenFileType type);
 };
 
 ObjectCompiler::ObjectCompiler(const target::Description& description)
     : state_(std::make_unique<State>(description, make_machine(description.processor))) {}
 ObjectCompiler::~ObjectCompiler() = default;
 
-std::vector<std::byte> ObjectCompiler::object(const std::string& name,
-                                              const std::vector<DeviceFunc>& functions) {
+// Optimized, as a file of the type.
+llvm::SmallVector<char, 0> ObjectCompiler::State::emit(const std::string& name,
+                                                       const std::vector<DeviceFunc>& functions,
+                                                       llvm::CodeGenFileType type) {
   llvm::LLVMContext context;
   context.setDiagnosticHandler(std::make_unique<QuietRemarks>());
-  llvm::TargetMachine& machine = *state_->machine;
-  auto module = emit_module(context, functions, state_->description, machine);
+  auto module = emit_module(context, functions, description, *machine);
   module->setModuleIdentifier(name);
   module->setSourceFileName(name);
-  optimize(*module, machine);
-  llvm::SmallVector<char, 0> object;
-  llvm::raw_svector_ostream stream(object);
+  optimize(*module, *machine);
+  llvm::SmallVector<char, 0> file;
+  llvm::raw_svector_ostream stream(file);
   llvm::legacy::PassManager codegen;
-  if (machine.addPassesToEmitFile(codegen, stream, nullptr, llvm::CodeGenFileType::ObjectFile)) {
-    throw_internal("LLVM cannot write objects for " + state_->description.processor.architecture);
+  if (machine->addPassesToEmitFile(codegen, stream, nullptr, type)) {
+    throw_internal("LLVM cannot write objects for " + description.processor.architecture);
   }
   codegen.run(*module);
+  return file;
+}
+
+std::string ObjectCompiler::assembly(const std::string& name,
+                                     const std::vector<DeviceFunc>& functions) {
+  const auto file = state_->emit(name, functions, llvm::CodeGenFileType::AssemblyFile);
+  return {file.data(), file.size()};
+}
+
+std::vector<std::byte> ObjectCompiler::object(const std::string& name,
+                                              const std::vector<DeviceFunc>& functions) {
+  const auto object = state_->emit(name, functions, llvm::CodeGenFileType::ObjectFile);
   auto bytes = std::as_bytes(std::span(object.data(), object.size()));
   return {bytes.begin(), bytes.end()};
 }

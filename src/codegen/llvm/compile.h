@@ -18,6 +18,8 @@ class ObjectCompiler {
   explicit ObjectCompiler(const target::Description& description);
   ~ObjectCompiler();
   std::vector<std::byte> object(const std::string& name, const std::vector<DeviceFunc>& functions);
+  // The same code as text for the processor's assembler.
+  std::string assembly(const std::string& name, const std::vector<DeviceFunc>& functions);
   std::string ir(const std::vector<DeviceFunc>& functions);
 
  private:

@@ -52,6 +52,9 @@ ModuleBlob archive_native(const std::vector<NativeObject>& objects,
 // All functions as one object in such a module.
 ModuleBlob compile_native(const std::vector<DeviceFunc>& functions,
                           const target::Description& description);
+// The code of the functions as text for the processor's assembler, for readers.
+std::string native_assembly(const std::vector<DeviceFunc>& functions,
+                            const target::Description& description);
 // LLVM IR of the functions before optimization, for readers.
 std::string native_ir(const std::vector<DeviceFunc>& functions,
                       const target::Description& description);

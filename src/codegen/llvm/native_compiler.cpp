@@ -139,6 +139,11 @@ ModuleBlob compile_native(const std::vector<DeviceFunc>& functions,
   return archive_native({object}, description);
 }
 
+std::string native_assembly(const std::vector<DeviceFunc>& functions,
+                            const target::Description& description) {
+  return ObjectCompiler(description).assembly("kernel", functions);
+}
+
 std::string native_ir(const std::vector<DeviceFunc>& functions,
                       const target::Description& description) {
   return ObjectCompiler(description).ir(functions);

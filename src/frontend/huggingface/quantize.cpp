@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "frontend/huggingface/quantize_group.h"
 #include "ir/exceptions.h"
 
 namespace tapml::frontend {
@@ -12,8 +13,6 @@ namespace tapml::frontend {
 namespace {
 
 constexpr int64_t kGroup = models::kQuantizationGroup;
-constexpr float kLargestLevel = 7;
-constexpr int kZero = 8;  // the nibble of level 0
 
 void widen(const HostTensor& tensor, int64_t row, std::span<float> to) {
   const size_t first = static_cast<size_t>(row) * to.size();
@@ -28,23 +27,6 @@ void widen(const HostTensor& tensor, int64_t row, std::span<float> to) {
       default:
         to[i] = tensor.values<float>()[first + i];
     }
-  }
-}
-
-float rounded(float scale, DType dtype) {
-  return dtype == DType::kF16 ? f16_to_f32(f32_to_f16(scale)) : scale;
-}
-
-// Levels of a group, plus 8.
-void pack_group(std::span<const float> group, float scale, std::byte* packed) {
-  for (size_t i = 0; i < group.size(); i += 2) {
-    unsigned byte = 0;
-    for (size_t half = 0; half < 2; ++half) {
-      const float level = scale > 0 ? std::nearbyint(group[i + half] / scale) : 0;
-      const float inside = std::clamp(level, -kLargestLevel, kLargestLevel);
-      byte |= static_cast<unsigned>(static_cast<int>(inside) + kZero) << (4 * half);
-    }
-    packed[i / 2] = static_cast<std::byte>(byte);
   }
 }
 
@@ -72,7 +54,8 @@ QuantizedWeight quantize_weight(const models::WeightSpec& spec, std::span<const 
           finite &= std::isfinite(value);
           largest = std::max(largest, std::fabs(value));
         }
-        const float scale = rounded(largest / kLargestLevel, quantization.scales);
+        const float scale =
+            finite ? quantize_group(group, quantization.scales, packed + groups * (kGroup / 2)) : 0;
         if (!finite || !std::isfinite(scale)) {
           throw_user("weight " + in_quotes(spec.name) + " cannot be quantized", file,
                      finite ? std::string("scales that fit ") + dtype_name(quantization.scales)
@@ -81,7 +64,6 @@ QuantizedWeight quantize_weight(const models::WeightSpec& spec, std::span<const 
                             : "an infinity or a NaN in row " + std::to_string(r));
         }
         result.scales.set_f64(groups, scale);
-        pack_group(group, scale, packed + groups * (kGroup / 2));
         ++groups;
       }
     }

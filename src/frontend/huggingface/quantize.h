@@ -14,8 +14,7 @@ struct QuantizedWeight {
 };
 
 // The weight of `spec` from its parts in order (one, where files keep it whole), of f32, f16 or
-// bf16. In each group the scale is the largest magnitude / 7, rounded to its dtype, and an element
-// is round(w / scale) in [-7, 7], ties to even, stored plus 8; where the scale is 0, so are they.
+// bf16, each group by quantize_group(), stored plus 8.
 // Row by row: besides the result there is memory for one row. UserError, with `file`, for what is
 // not finite, and for a scale that its dtype cannot hold.
 QuantizedWeight quantize_weight(const models::WeightSpec& spec, std::span<const HostTensor> parts,

@@ -115,6 +115,7 @@ class PassBisector {
     generate.max_tokens = options_.validation_tokens;
     generate.eos = options_.eos;
     generate.on_token = [this](int32_t) { return !options_.cancelled || !options_.cancelled(); };
+    generate.not_finite_ends = true;  // a wrong pass may be in what every arm has
     run_.forced = unwrap(engine->generate(run_.prompt, generate)).tokens;
     check_cancelled();
     const std::vector<HostTensor> own = forced_logits(*engine, run_);

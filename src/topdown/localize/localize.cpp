@@ -102,15 +102,21 @@ class Localizer {
     run_.forced = generate();
   }
 
-  std::vector<int32_t> generate() {
+  std::vector<int32_t> generate(bool not_finite_ends = true) {
     llm::GenerateOptions generate;
+    generate.not_finite_ends = not_finite_ends;
     generate.max_tokens = options_.validation_tokens;
     generate.eos = options_.eos;
     generate.sampler = options_.sampler;
     generate.on_token = [this](int32_t) { return !options_.cancelled || !options_.cancelled(); };
-    std::vector<int32_t> tokens = unwrap(engine_->generate(run_.prompt, generate)).tokens;
+    llm::Generation own = unwrap(engine_->generate(run_.prompt, generate));
     check_cancelled();
-    return tokens;
+    source_finite_ = own.reason != llm::StopReason::kNotFinite;
+    return std::move(own.tokens);
+  }
+  // What is carved says where NaN began, but not where infinities did.
+  void expect_finite_source() {
+    if (!source_finite_) generate(false);
   }
 
   // The prompt's run, carved: all calls of the kernels in `only`, or of all kernels.
@@ -141,7 +147,9 @@ class Localizer {
       progress("carve");
       suite_ = carve({});
       if (result_.source_nan) return;
+      expect_finite_source();
     } else {
+      expect_finite_source();
       suite_ = *options_.suite;
       if (policy && suite_.boundary_policy != *policy) {
         throw_user("a suite of another boundary policy", "--suite", *policy, suite_.boundary_policy,
@@ -537,6 +545,7 @@ class Localizer {
   std::shared_ptr<const Executable> source_executable_, target_executable_;
   std::unique_ptr<llm::Engine> engine_;
   ForcedRun run_;
+  bool source_finite_ = true;
   std::optional<ModelJudge> model_judge_;
   Suite suite_, prompt_suite_;
   std::unique_ptr<Judge> judge_;

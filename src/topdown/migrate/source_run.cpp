@@ -34,9 +34,11 @@ void SourceRun::run() {
   engine_->machine().set_interrupt(options_.interrupt);
 
   begin("run on " + platform_.target.text);
-  tokens_ = generate(*engine_, options_.max_tokens);
+  llm::Generation own = generate(*engine_, options_.max_tokens);
+  tokens_ = std::move(own.tokens);
   begin("carve");
   carve(*executable);
+  if (own.reason == llm::StopReason::kNotFinite && !nan_) fail_not_finite(*engine_);
   if (!nan_) {
     judge_.emplace(suite_);
     judge_->set_poll([this] { check_cancelled(); });
@@ -65,7 +67,7 @@ void SourceRun::carve(const Executable& executable) {
   Carver carver(executable, options);
   unwrap(engine_->machine().set_capture(carver.plan(), &carver));
   std::vector<int32_t> tokens =
-      generate(*engine_, std::min(options_.max_tokens, options_.validation_tokens));
+      generate(*engine_, std::min(options_.max_tokens, options_.validation_tokens)).tokens;
   unwrap(engine_->machine().set_capture({}, nullptr));
   nan_ = carver.nan();
   suite_ = carver.take();
@@ -74,15 +76,25 @@ void SourceRun::carve(const Executable& executable) {
   }
 }
 
-std::vector<int32_t> SourceRun::generate(llm::Engine& engine, int64_t tokens) const {
+llm::GenerateOptions SourceRun::generate_options(int64_t tokens) const {
   llm::GenerateOptions generate;
   generate.max_tokens = tokens;
   generate.eos = options_.eos;
   generate.sampler = options_.sampler;
   generate.on_token = [this](int32_t) { return !options_.cancelled || !options_.cancelled(); };
-  std::vector<int32_t> result = unwrap(engine.generate(prompt_, generate)).tokens;
+  return generate;
+}
+
+llm::Generation SourceRun::generate(llm::Engine& engine, int64_t tokens) const {
+  llm::GenerateOptions options = generate_options(tokens);
+  options.not_finite_ends = true;
+  llm::Generation result = unwrap(engine.generate(prompt_, options));
   check_cancelled();
   return result;
+}
+
+void SourceRun::fail_not_finite(llm::Engine& engine) const {
+  unwrap(engine.generate(prompt_, generate_options(options_.max_tokens)));
 }
 
 double SourceRun::margin_at(size_t at, const std::vector<int32_t>& tokens) {

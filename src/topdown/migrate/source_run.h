@@ -48,12 +48,16 @@ class SourceRun {
   // Throws where the source itself is gone, which is no target's fault.
   void expect_alive() const;
   void check_cancelled() const;
-  std::vector<int32_t> generate(llm::Engine& engine, int64_t tokens) const;
+  // Ends where logits are not finite.
+  llm::Generation generate(llm::Engine& engine, int64_t tokens) const;
+  // Throws what the engine says of logits that are not finite, for a text that ended there.
+  void fail_not_finite(llm::Engine& engine) const;
   const Timeline& timeline() const { return timeline_; }
 
  private:
   void begin(const std::string& step);
   void carve(const Executable& executable);
+  llm::GenerateOptions generate_options(int64_t tokens) const;
 
   const Module& module_;
   const std::map<std::string, HostTensor>& weights_;

@@ -341,15 +341,24 @@ void TargetMigration::explain_failures() {
 void TargetMigration::run_alone() {
   progress("run on " + target().text);
   result_.target_ran = true;
+  Status finite;
   {
     std::unique_ptr<llm::Engine> engine;
     result_.whole = contained_check(sandbox_, source_.model_judge(), [&] {
       engine = unwrap(llm::Engine::create(sandbox_.session(), executable_, source_.weights()));
       engine->vm().set_interrupt(options_.interrupt);
       std::vector<HostTensor> logits = forced_logits(*engine, source_.forced());
-      result_.target_tokens = source_.generate(*engine, options_.max_tokens);
+      const llm::Generation own = source_.generate(*engine, options_.max_tokens);
+      result_.target_tokens = own.tokens;
+      if (own.reason == llm::StopReason::kNotFinite) {
+        finite = guard([&] { source_.fail_not_finite(*engine); });
+      }
       return logits;
     });
+  }
+  if (!finite && result_.whole.failure.empty()) {
+    result_.whole.passed = false;
+    result_.whole.failure = finite.error().message;
   }
   if (!result_.whole.failure.empty()) {
     sandbox_.restart();

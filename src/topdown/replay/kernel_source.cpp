@@ -1,5 +1,6 @@
 #include "topdown/replay/kernel_source.h"
 
+#include "codegen/llvm/native.h"
 #include "codegen/lower/device_func.h"
 #include "codegen/source/spirv.h"
 #include "passes/kernel.h"
@@ -23,17 +24,19 @@ const char* language_of(const target::Target& target) {
 }  // namespace
 
 std::string KernelSource::file_name() const {
+  if (language == "assembly") return "kernel.s";
   return language == "opencl-c" ? "kernel.cl" : language == "glsl" ? "kernel.comp" : "kernel.c";
 }
 
 KernelSource kernel_source(const Module& fixed, const std::string& name,
                            const target::Target& target, pipeline::ImplementOptions options,
-                           const std::vector<UserSource>& user_sources) {
+                           const std::vector<UserSource>& user_sources, bool assembly) {
   KernelSource source;
   if (const auto own = options.foreign.find(name); own != options.foreign.end()) {
     for (const UserSource& one : user_sources) {
       if (own->second.implementation.provider != "user:" + one.file) continue;
       source.code = one.text;
+      source.provider = own->second.implementation.provider;
       source.language = language_of(target);
     }
     return source;
@@ -55,7 +58,19 @@ KernelSource kernel_source(const Module& fixed, const std::string& name,
           "// launch " + launch.entry + "\n" + codegen::emit_glsl(launch, target.description);
     };
   }
+  std::vector<codegen::DeviceFunc> launches;
+  if (assembly && target.description.code == target::CodeKind::kNative) {
+    options.lowered = [&](const codegen::DeviceFunc& launch) { launches.push_back(launch); };
+  }
   const auto executable = pipeline::implement(alone, target, options);
+  const int32_t number = executable->find_kernel(name);
+  if (const Implementation* made = number < 0 ? nullptr : executable->find_implementation(number)) {
+    source.provider = made->provider;
+  }
+  if (!launches.empty()) {
+    source.language = "assembly";
+    source.code = codegen::native_assembly(launches, target.description);
+  }
   for (const ModuleBlob& blob : executable->modules) {
     if (blob.format != "opencl-c") continue;
     source.language = blob.format;

@@ -13,15 +13,18 @@ struct KernelSource {
   // In the platform's language, where that is text, as the user wrote it or as it was generated;
   // else empty.
   std::string code;
-  std::string language;  // of `code`: "opencl-c", "glsl" (one shader a launch), "c"
+  // Of `code`: "opencl-c", "glsl" (one shader a launch), "c", "assembly".
+  std::string language;
+  std::string provider;  // "schedule:<rule>", "library:<name>", "user:<file>"
 
   std::string file_name() const;  // "kernel.cl", "kernel.comp", "kernel.c"
 };
 
 // Implements kernel `name` of `fixed` alone, as `options` say; `user_sources` are those that
-// `options.foreign` was made of. Throws as pipeline::implement.
+// `options.foreign` was made of. With `assembly`, code for processors is text for their assembler;
+// else there is none for them. Throws as pipeline::implement.
 KernelSource kernel_source(const Module& fixed, const std::string& name,
                            const target::Target& target, pipeline::ImplementOptions options,
-                           const std::vector<UserSource>& user_sources = {});
+                           const std::vector<UserSource>& user_sources = {}, bool assembly = false);
 
 }  // namespace tapml::topdown

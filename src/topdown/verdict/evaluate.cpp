@@ -22,10 +22,10 @@ TextScore score_text(const HostTensor& logits, const ScoredText& text) {
       likeliest = v;
     }
     double sum = 0;
-    // A NaN anywhere makes the sum one, and the comparison with a reference fail.
+    // A NaN anywhere makes the sum one, and nothing is right then.
     for (int64_t v = 0; v < vocabulary; ++v) sum += std::exp(logits.at_f64(row + v) - peak);
     score.nll += peak + std::log(sum) - logits.at_f64(row + token);
-    score.greedy &= likeliest == token;
+    score.greedy &= likeliest == token && std::isfinite(sum);
   }
   return score;
 }
@@ -45,6 +45,16 @@ int64_t Evaluation::judged() const {
   return total.tasks - (perplexity == kinds.end() ? 0 : perplexity->second.tasks);
 }
 
+namespace {
+
+void note_failure(Evaluation& evaluation, const ScoredTask& task, const Status& status) {
+  if (status || !evaluation.failure.empty()) return;
+  if (status.error().kind != ErrorKind::kUser) throw_error(status.error());
+  evaluation.failure = "task " + task.task.id + ": " + status.error().message;
+}
+
+}  // namespace
+
 Evaluation evaluate(llm::Engine& engine, const std::vector<ScoredTask>& tasks,
                     const std::function<void(size_t task)>& before) {
   const double start = seconds_now();
@@ -57,8 +67,14 @@ Evaluation evaluate(llm::Engine& engine, const std::vector<ScoredTask>& tasks,
     for (size_t c = 0; c < task.texts.size(); ++c) {
       const ScoredText& text = task.texts[c];
       engine.reset();
-      const TextScore found = score_text(unwrap(engine.logits_all(text.tokens)), text);
+      const HostTensor logits = unwrap(engine.logits_all(text.tokens));
+      if (result.failure.empty()) note_failure(result, task, engine.check_logits(logits));
+      const TextScore found = score_text(logits, text);
       if (c == task.task.answer) {
+        if (!std::isfinite(found.nll)) {
+          note_failure(result, task,
+                       fail(user_error("the answer's log probability is not finite")));
+        }
         score.nll = found.nll;
         score.tokens = std::ssize(text.tokens) - static_cast<int64_t>(text.first);
         score.correct = task.task.kind == TaskKind::kExactMatch && found.greedy;
@@ -93,8 +109,8 @@ EvalComparison compare_evaluations(const std::vector<ScoredTask>& tasks,
   const double is = evaluation.total.mean_nll(), was = reference.total.mean_nll();
   result.nll_off = is == was ? 0 : std::abs(is - was) / std::abs(was);
   // Not ">": a NaN must fail.
-  result.passed =
-      std::isfinite(is) && result.tasks_off <= kMostTasksOff && result.nll_off <= kMostNllOff;
+  result.passed = evaluation.failure.empty() && std::isfinite(is) &&
+                  result.tasks_off <= kMostTasksOff && result.nll_off <= kMostNllOff;
   return result;
 }
 
@@ -129,6 +145,7 @@ Json evaluation_json(const std::vector<ScoredTask>& tasks, const Evaluation& eva
     results.push_back(std::move(one));
   }
   json.set("results", Json::array(std::move(results)));
+  json.set("failure", Json::string(evaluation.failure));
   json.set("seconds", real(evaluation.seconds));
   if (comparison) {
     std::vector<Json> flipped;

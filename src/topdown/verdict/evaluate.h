@@ -41,6 +41,9 @@ struct Evaluation {
   std::vector<TaskScore> scores;  // in the tasks' order
   std::map<TaskKind, EvalTotal> kinds;
   EvalTotal total;
+  // The first task whose logits, or the log probability of its answer, are not finite, and the
+  // kernel where that began; empty: none.
+  std::string failure;
   double seconds = 0;
 
   int64_t judged() const;  // tasks that have a right and a wrong outcome

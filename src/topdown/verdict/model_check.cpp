@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "ir/exceptions.h"
+#include "topdown/verdict/divergence.h"
 
 namespace tapml::topdown {
 
@@ -14,27 +15,6 @@ namespace {
 
 int64_t argmax(const double* values, int64_t count) {
   return std::max_element(values, values + count) - values;
-}
-
-// log(sum(exp(values))).
-double log_sum_exp(const double* values, int64_t count) {
-  const double peak = values[argmax(values, count)];
-  double sum = 0;
-  for (int64_t i = 0; i < count; ++i) sum += std::exp(values[i] - peak);
-  return peak + std::log(sum);
-}
-
-// Of distribution `own` from `judged`, both as logits: sum of p (log p - log q). Infinite where one
-// of them is no distribution.
-double divergence(const double* judged, const double* own, int64_t count) {
-  const double p_scale = log_sum_exp(judged, count), q_scale = log_sum_exp(own, count);
-  double sum = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    const double log_p = judged[i] - p_scale, p = std::exp(log_p);
-    if (p > 0) sum += p * (log_p - (own[i] - q_scale));
-  }
-  if (std::isnan(sum)) return std::numeric_limits<double>::infinity();
-  return std::max(sum, 0.0);  // rounding alone makes it negative
 }
 
 // The `k` largest, of equal ones those with the lowest index.
@@ -181,7 +161,7 @@ ModelCheck ModelJudge::check(const std::vector<HostTensor>& logits) const {
     }
     int64_t top = argmax(own.data(), vocabulary_), judged = argmax(row(i), vocabulary_);
     if (row(i)[judged] - row(i)[top] > 2 * bound_) ++result.top1_changes;
-    const double kl = divergence(row(i), own.data(), vocabulary_);
+    const double kl = divergence({row(i), static_cast<size_t>(vocabulary_)}, own);
     result.kl_max = std::max(result.kl_max, kl);
     kl_sum += kl;
     const std::vector<int64_t> wanted = largest(row(i), vocabulary_, k);

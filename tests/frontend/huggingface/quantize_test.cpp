@@ -24,43 +24,96 @@ int level(const QuantizedWeight& weight, int64_t i) {
 
 TEST(Quantize, LevelsOfAGroup) {
   HostTensor weight = HostTensor::zeros(DType::kF32, {2, 64});
-  // The first group's scale is 2; 3 and 5 lie between two levels, and the even one wins.
-  const std::vector<float> values = {14, -14, 3, 5, -3, 0.9f, 1.1f, -13.1f};
-  for (size_t i = 0; i < values.size(); ++i) weight.mutable_values<float>()[i] = values[i];
-  weight.mutable_values<float>()[96] = 0.5f;  // the last group's only element
-  const QuantizedWeight result =
-      quantize_weight(matrix({2, 64}), std::span(&weight, 1), find_quantization("q4f32"), "file");
-  EXPECT_EQ(result.packed.shape(), (Shape{2, 32}));
-  EXPECT_EQ(result.scales.shape(), (Shape{2, 2}));
-  EXPECT_EQ(result.scales.at_f64(0), 2);
-  EXPECT_EQ(result.scales.at_f64(1), 0);
-  EXPECT_EQ(result.scales.at_f64(2), 0);
-  EXPECT_FLOAT_EQ(static_cast<float>(result.scales.at_f64(3)), 0.5f / 7);
-  const std::vector<int> levels = {7, -7, 2, 2, -2, 0, 1, -7};
-  for (size_t i = 0; i < levels.size(); ++i) {
-    EXPECT_EQ(level(result, static_cast<int64_t>(i)), levels[i]) << i;
+  // What is a multiple of one scale comes back as it is, whatever the sign of its largest element.
+  const std::vector<float> values = {-16, 14, 4, 6, -4, 2, 0, -14};
+  for (size_t i = 0; i < values.size(); ++i) {
+    weight.mutable_values<float>()[i] = values[i];
+    weight.mutable_values<float>()[64 + i] = -values[i];
   }
-  // The first of two neighbours is the low half.
-  EXPECT_EQ(result.packed.values<uint8_t>()[0], 15 + 16 * 1);
-  for (int64_t i = 32; i < 96; ++i) EXPECT_EQ(level(result, i), 0);
-  EXPECT_EQ(level(result, 96), 7);
+  weight.mutable_values<float>()[96] = 0.5f;  // the last group's only element
+  for (const char* name : {"q4f32", "q4f16"}) {
+    const QuantizedWeight result =
+        quantize_weight(matrix({2, 64}), std::span(&weight, 1), find_quantization(name), "file");
+    EXPECT_EQ(result.packed.shape(), (Shape{2, 32}));
+    EXPECT_EQ(result.scales.shape(), (Shape{2, 2}));
+    EXPECT_EQ(result.scales.at_f64(0), 2);
+    EXPECT_EQ(result.scales.at_f64(1), 0);
+    EXPECT_FALSE(std::signbit(result.scales.at_f64(1)));
+    EXPECT_EQ(result.scales.at_f64(2), -2);
+    EXPECT_EQ(result.scales.at_f64(3), -0.0625);
+    const std::vector<int> levels = {-8, 7, 2, 3, -2, 1, 0, -7};
+    for (size_t i = 0; i < levels.size(); ++i) {
+      EXPECT_EQ(level(result, static_cast<int64_t>(i)), levels[i]) << i;
+      EXPECT_EQ(level(result, static_cast<int64_t>(64 + i)), levels[i]) << i;
+    }
+    // The first of two neighbours is the low half.
+    EXPECT_EQ(result.packed.values<uint8_t>()[0], 0 + 16 * 15);
+    for (int64_t i = 32; i < 64; ++i) EXPECT_EQ(level(result, i), 0);
+    EXPECT_EQ(level(result, 96), -8);
+  }
 }
 
-TEST(Quantize, RoundTripIsWithinHalfALevel) {
+// The sum of squares that a rule leaves of a group: the scale is `largest` / `levels`.
+double error_of_rule(std::span<const float> group, double divisor, int lowest, int highest) {
+  float largest = 0;
+  for (const float x : group) {
+    if (std::fabs(x) > std::fabs(largest)) largest = x;
+  }
+  const double scale = largest / divisor;
+  double error = 0;
+  for (const float x : group) {
+    const double level =
+        scale != 0 ? std::clamp(std::nearbyint(x / scale), double(lowest), double(highest)) : 0;
+    error += (level * scale - x) * (level * scale - x);
+  }
+  return error;
+}
+
+TEST(Quantize, LeavesLessThanRulesWithoutSearch) {
+  constexpr int64_t kGroups = 99;
   for (const char* name : {"q4f32", "q4f16"}) {
     for (DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
       const HostTensor weight = testing::random_weight(11, matrix({33, 96}), dtype);
       const QuantizedWeight result =
           quantize_weight(matrix({33, 96}), std::span(&weight, 1), find_quantization(name), "file");
-      double worst = 0;
-      for (int64_t i = 0; i < weight.size(); ++i) {
-        const double scale = result.scales.at_f64(i / 32);
-        const double error = std::abs(level(result, i) * scale - weight.at_f64(i));
-        // A scale that f16 rounds down leaves the largest element a little outside.
-        EXPECT_LE(error, scale * (0.5 + 7 * 0x1p-10)) << name << " " << dtype_name(dtype) << i;
-        worst = std::max(worst, error / scale);
+      double all = 0, by_magnitude = 0;
+      for (int64_t g = 0; g < kGroups; ++g) {
+        const double scale = result.scales.at_f64(g);
+        std::vector<float> group;
+        double own = 0;
+        for (int64_t i = 32 * g; i < 32 * g + 32; ++i) {
+          group.push_back(static_cast<float>(weight.at_f64(i)));
+          const int at = level(result, i);
+          const double error = std::abs(at * scale - weight.at_f64(i));
+          own += error * error;
+          // The nearest level there is; beyond the last one anything may lie.
+          if (at > -8 && at < 7) {
+            EXPECT_LE(error, std::abs(scale) * (0.5 + 1e-6)) << name << " " << dtype_name(dtype);
+          }
+        }
+        // f16 may round the scale away from the best.
+        EXPECT_LE(own, error_of_rule(group, -8, -8, 7) * (name[3] == '1' ? 1.02 : 1.0001));
+        all += own;
+        by_magnitude += error_of_rule(group, 7, -7, 7);
       }
-      EXPECT_GT(worst, 0.45) << "too good to be four bits";
+      EXPECT_LT(all, 0.75 * by_magnitude);
+      EXPECT_GT(all, 0.4 * by_magnitude) << "too good to be four bits";
+    }
+  }
+}
+
+TEST(Quantize, ElementsOfAnySizeKeepTheirSize) {
+  for (const float size : {1e-42f, 1e-30f, 1e-12f, 1e12f, 1e30f, 3e38f}) {
+    HostTensor weight = HostTensor::zeros(DType::kF32, {1, 32});
+    for (size_t i = 0; i < 32; ++i) {
+      weight.mutable_values<float>()[i] = size * std::sin(static_cast<float>(i));
+    }
+    const QuantizedWeight result =
+        quantize_weight(matrix({1, 32}), std::span(&weight, 1), find_quantization("q4f32"), "file");
+    for (int64_t i = 0; i < 32; ++i) {
+      EXPECT_NEAR(level(result, i) * result.scales.at_f64(0) / size,
+                  std::sin(static_cast<double>(i)), size < 1e-40f ? 0.2 : 0.15)
+          << size;
     }
   }
 }
