@@ -5,6 +5,7 @@
 #include "ir/exceptions.h"
 #include "passes/a_normal_form.h"
 #include "passes/kernel.h"
+#include "pipeline/unproved_kernels.h"
 
 namespace tapml::pipeline {
 
@@ -61,6 +62,7 @@ void check_input(const Module& module, const std::string& source, const text::So
   }
   check_kernels(module, source, places);
   check_annotations(module, source, places);
+  refuse_accesses_outside(module, source, places);
 }
 
 Module normal_form(const Module& module, text::SourceMap* places) {
