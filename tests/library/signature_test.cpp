@@ -123,7 +123,7 @@ TEST(Signatures, BuiltInRoutinesRefuseOtherDtypesRanksAndShapes) {
   }
 }
 
-Status run(runtime::Session& session, std::shared_ptr<const Executable> executable,
+Status run_main(runtime::Session& session, std::shared_ptr<const Executable> executable,
            const std::vector<HostTensor>& tensors) {
   TAPML_ASSIGN(auto vm, runtime::VirtualMachine::create(session, std::move(executable)));
   std::vector<runtime::Value> args;
@@ -141,8 +141,8 @@ TEST(Signatures, HoldForDimensionsOfTheRun) {
       calling("openblas.matmul", "0, 0", {"(n, 4), f32", "(m, 3), f32"}, "(n, 3), f32"), "cpu");
   auto session = cpu_session();
   const HostTensor x = random_tensor(DType::kF32, {2, 4}, 1);
-  EXPECT_TRUE(run(*session, executable, {x, random_tensor(DType::kF32, {4, 3}, 2)}));
-  auto status = run(*session, executable, {x, random_tensor(DType::kF32, {5, 3}, 2)});
+  EXPECT_TRUE(run_main(*session, executable, {x, random_tensor(DType::kF32, {4, 3}, 2)}));
+  auto status = run_main(*session, executable, {x, random_tensor(DType::kF32, {5, 3}, 2)});
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().kind, ErrorKind::kUser);
   expect_parts(status.error(), {"argument b", "openblas.matmul", "k = 4, as in a", "5"});
@@ -157,7 +157,7 @@ TEST(Signatures, HoldForWhatIsLoaded) {
   auto executable =
       compile_text(calling("scale", "3", {"(n, 8), f16"}, "(n, 8), f16"), "cpu", lenient);
   auto session = cpu_session({unwrap(device::HostLibrary::load(library_file("example")))});
-  auto status = run(*session, executable, {random_tensor(DType::kF16, {2, 8}, 1)});
+  auto status = run_main(*session, executable, {random_tensor(DType::kF16, {2, 8}, 1)});
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().kind, ErrorKind::kUser);
   expect_parts(status.error(), {"argument x", "example.scale", "f32", "f16"});
