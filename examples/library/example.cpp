@@ -16,17 +16,9 @@ int64_t elements(const DLTensor& tensor) {
   return count;
 }
 
-bool is_f32(const DLTensor& tensor) {
-  return tensor.dtype.code == kDLFloat && tensor.dtype.bits == 32;
-}
-
-// silu(gate) * up, element by element.
+// silu(gate) * up, element by element. The signature has been checked: the tensors are f32 and of
+// one shape.
 int32_t swiglu(const tapml_library_call* call) {
-  if (call->input_count != 2 || call->output_count != 1 || !is_f32(call->inputs[0]) ||
-      !is_f32(call->inputs[1])) {
-    snprintf(call->message, call->message_size, "two tensors of f32 are wanted");
-    return 1;
-  }
 #ifdef TAPML_EXAMPLE_FAILS
   snprintf(call->message, call->message_size, "out of patience");
   return 7;
@@ -45,10 +37,6 @@ int32_t swiglu(const tapml_library_call* call) {
 
 // Rows of x, each times the parameter; an example of a routine with an integer beside its tensors.
 int32_t scale(const tapml_library_call* call) {
-  if (call->parameter_count != 1) {
-    snprintf(call->message, call->message_size, "one parameter is wanted");
-    return 1;
-  }
   const float* x = static_cast<const float*>(call->inputs[0].data);
   float* out = static_cast<float*>(call->outputs[0].data);
   for (int64_t i = 0; i < elements(call->outputs[0]); ++i) {
@@ -61,7 +49,10 @@ int32_t scale(const tapml_library_call* call) {
 #define TAPML_EXAMPLE_VERSION TAPML_LIBRARY_VERSION
 #endif
 
-const tapml_routine kRoutines[] = {{"swiglu", swiglu}, {"scale", scale}};
+const tapml_routine kRoutines[] = {
+    {"swiglu", swiglu, "gate: f32[*s], up: f32[*s] -> y: f32[*s]"},
+    {"scale", scale, "x: f32[*s] -> y: f32[*s]; factor"},
+};
 const tapml_library kLibrary = {TAPML_EXAMPLE_VERSION, 2, "example", kRoutines, nullptr, nullptr};
 
 }  // namespace

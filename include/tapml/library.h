@@ -1,12 +1,30 @@
 /* Routines of a shared library as implementations of tapml's kernels: what `--library F.so` loads.
  *
- * The library exports one function, tapml_library_entry(), that returns a table of routines. A routine
- * reads the tensors of a call and writes its outputs, whose memory the caller has. Tensors are DLPack's:
- * in host memory, compact and row-major (`strides` is null), `byte_offset` 0; an output never overlaps
- * an input. Include dlpack.h before this header to use its own types.
+ * The library exports one function, tapml_library_entry(), that returns a table of routines. A
+ * routine reads the tensors of a call and writes its outputs, whose memory the caller has. Tensors
+ * are DLPack's: in host memory, compact and row-major (`strides` is null), `byte_offset` 0; an
+ * output never overlaps an input. Include dlpack.h before this header to use its own types.
  *
  * A routine may be called from several threads, each with its own call. It returns 0, or another
- * value and a message in `message`. It must not throw and must not keep pointers of the call. */
+ * value and a message in `message`. It must not throw and must not keep pointers of the call.
+ *
+ * Its signature says what it takes and makes. Every call is held against it before the routine
+ * runs, where possible when the program is compiled:
+ *
+ *   "x: f32[*s, k], w: T[k, n], bias: T[n]? -> y: T[*s, n]; scale; T: f32 | f64"
+ *
+ * Inputs and outputs have a name, dtypes joined by '|' (or `any`, or a type that the last part
+ * defines: one dtype wherever it stands) and dimensions:
+ *
+ *   3                a number
+ *   n                one value wherever it stands
+ *   _                any value
+ *   *s, *s:3         any number of dimensions, or at most three; the same wherever *s stands
+ *   ~s               dimensions that broadcast to *s: the first may be missing, each may be 1
+ *   swap(p, m, k)    m, k; or k, m where the parameter p is not 0
+ *
+ * `?` marks inputs that a call may leave out, the last ones. The second part names the parameters;
+ * `...` at its end stands for any number more. Both parts may be left out. */
 #ifndef TAPML_LIBRARY_H_
 #define TAPML_LIBRARY_H_
 
@@ -18,7 +36,7 @@ extern "C" {
 #endif
 
 /* Libraries of another version are refused. */
-#define TAPML_LIBRARY_VERSION 1
+#define TAPML_LIBRARY_VERSION 2
 
 #ifndef DLPACK_DLPACK_H_
 
@@ -73,6 +91,7 @@ typedef int32_t (*tapml_routine_function)(const tapml_library_call* call);
 typedef struct tapml_routine {
   const char* name;
   tapml_routine_function run;
+  const char* signature; /* see above */
 } tapml_routine;
 
 typedef struct tapml_library {
@@ -80,8 +99,8 @@ typedef struct tapml_library {
   uint32_t routine_count;
   const char* name; /* letters, digits, underscores */
   const tapml_routine* routines;
-  /* Called once for each device that loads the library; null where the routines need no state. A null
-   * result is a failure, with a text in `message`. */
+  /* Called once for each device that loads the library; null where the routines need no state. A
+   * null result is a failure, with a text in `message`. */
   void* (*open)(int32_t threads, char* message, size_t message_size);
   void (*close)(void* state); /* null where open is */
 } tapml_library;

@@ -15,6 +15,7 @@
 #include "runtime/vm.h"
 #include "text/parser.h"
 #include "text/printer.h"
+#include "under_test.h"
 #include "values.h"
 
 namespace tapml::python {
@@ -93,13 +94,24 @@ void save_executable(const Compiled& compiled, const Path& path) {
   });
 }
 
-std::shared_ptr<Library> upload(const Compiled& compiled, const py::object& device) {
-  SessionRef open = session_for(compiled, device, "upload(executable, device)");
+std::shared_ptr<Library> upload(const Compiled& compiled, const py::object& device, bool in_process,
+                                double kernel_timeout, int64_t step_limit) {
+  constexpr const char* kWhere = "upload(executable, device)";
+  SessionRef open = session_for(compiled, device, kWhere);
+  const app::IsolationOptions isolation = isolation_of({in_process, kernel_timeout}, kWhere);
+  if (step_limit < 0) {
+    throw_user("not a limit of steps", kWhere, "step_limit of 0 or more",
+               std::to_string(step_limit));
+  }
   auto session = open->use();
   auto machine = without_interpreter([&] {
     auto shared = std::make_shared<SharedMachine>();
     shared->session = session;
+    shared->contained = app::ContainedKernels::open(compiled.executable, open->target(),
+                                                    open->libraries(), open->remote(), isolation);
     shared->machine = unwrap(session->open_machine(compiled.executable));
+    if (shared->contained) shared->contained->attach(*shared->machine);
+    shared->machine->set_call_limit(step_limit);
     return shared;
   });
   return std::make_shared<Library>(open, std::move(machine));
@@ -308,7 +320,9 @@ Calls from several threads run one after the other.)doc")
              py::arg("bounds") = std::map<std::string, int64_t>(),
              py::arg("libraries") = std::vector<std::string>(), py::arg("patterns") = py::none());
   module.def("load", &load_executable, py::arg("path"));
-  module.def("upload", &upload, py::arg("executable"), py::arg("device") = py::none());
+  module.def("upload", &upload, py::arg("executable"), py::arg("device") = py::none(),
+             py::kw_only(), py::arg("in_process") = false, py::arg("kernel_timeout") = 30.0,
+             py::arg("step_limit") = 0);
 }
 
 }  // namespace tapml::python

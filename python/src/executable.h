@@ -5,6 +5,7 @@
 #include <mutex>
 #include <string>
 
+#include "app/contained_kernels.h"
 #include "app/executable.h"
 #include "pipeline/compile.h"
 #include "runtime/machine.h"
@@ -23,7 +24,8 @@ struct Compiled {
 // A machine with what it needs, and the order of those who call it.
 struct SharedMachine {
   std::shared_ptr<runtime::Session> session;
-  std::unique_ptr<runtime::Machine> machine;  // goes first
+  std::unique_ptr<app::ContainedKernels> contained;  // null: all kernels run on the session
+  std::unique_ptr<runtime::Machine> machine;         // goes first
   std::timed_mutex busy;
 
   // Waits until no other thread calls the machine. Ctrl-C ends the wait. Not with the interpreter

@@ -17,6 +17,7 @@
 #include "runtime/vm.h"
 #include "topdown/replay/edge_cases.h"
 #include "topdown/suite/carve.h"
+#include "under_test.h"
 #include "values.h"
 
 namespace tapml::python {
@@ -223,8 +224,11 @@ std::tuple<CarvedSuite, std::vector<int32_t>, std::vector<size_t>> carve_steps(
 
 CarvedSuite carve_function(const Compiled& compiled, const py::object& device,
                            const std::string& name, const py::sequence& inputs, int64_t calls,
-                           int64_t budget, bool edge) {
-  const SessionRef open = session_for(compiled, device, "carve(executable, device)");
+                           int64_t budget, bool edge, bool in_process, double kernel_timeout,
+                           int64_t step_limit) {
+  constexpr const char* kWhere = "carve(executable, device)";
+  const SessionRef open = session_for(compiled, device, kWhere);
+  const app::IsolationOptions isolation = isolation_of({in_process, kernel_timeout}, kWhere);
   const topdown::CarveOptions carving = carve_options(calls, budget);
   const VmFunction* function = compiled.executable->find_function(name);
   if (!function) {
@@ -250,7 +254,11 @@ CarvedSuite carve_function(const Compiled& compiled, const py::object& device,
   }
   auto session = open->use();
   return without_interpreter([&] {
+    const auto contained = app::ContainedKernels::open(
+        compiled.executable, open->target(), open->libraries(), open->remote(), isolation);
     auto machine = unwrap(runtime::open_instrumented(*session, compiled.executable));
+    if (contained) contained->attach(*machine);
+    machine->set_call_limit(step_limit);
     topdown::Carver carver(*compiled.executable, carving);
     unwrap(machine->set_capture(carver.plan(), &carver));
     machine->set_interrupt(&interrupt_of_this_thread());
@@ -330,7 +338,8 @@ Carved tests: one real run, kept as a test for every kernel call.)doc")
              py::arg("decode"), py::arg("reference"), py::arg("cache"));
   module.def("carve_function", &carve_function, py::arg("executable"), py::arg("device"),
              py::arg("function"), py::arg("inputs"), py::arg("calls"), py::arg("budget"),
-             py::arg("edge"));
+             py::arg("edge"), py::arg("in_process"), py::arg("kernel_timeout"),
+             py::arg("step_limit"));
 }
 
 }  // namespace tapml::python

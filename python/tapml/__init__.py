@@ -166,12 +166,20 @@ def load(path: str | _os.PathLike[str]) -> Executable:
     return _tapml.load(_os.fspath(path))
 
 
-def upload(executable: Executable, device: Session | None = None) -> Library:
+def upload(executable: Executable, device: Session | None = None, *, in_process: bool = False,
+           kernel_timeout: float = 30, step_limit: int = 0) -> Library:
     """Sends compiled code to a device: the one it was compiled for, or ``device``.
+
+    Kernels of hand-written tensor programs that are not proved to stay inside of their buffers run
+    in a process of their own, where a crash is a PlatformError that names the kernel, as is a call
+    of more than ``kernel_timeout`` seconds; with ``in_process`` they run on the device itself. A
+    call ends with LimitError where it calls functions more than ``step_limit`` times, every
+    iteration of a loop included (0: never).
 
     Raises UserError for a device of another platform.
     """
-    return _tapml.upload(executable, device)
+    return _tapml.upload(executable, device, in_process=in_process, kernel_timeout=kernel_timeout,
+                         step_limit=step_limit)
 
 
 Path = Union[str, "_os.PathLike[str]"]
@@ -230,7 +238,8 @@ def carve(what: LanguageModel | Module | Executable | Path, device: Session, *,
           top_k: int = 0, seed: int = 0, inputs: Sequence[Sequence[Any]] | None = None,
           function: str | None = None, calls: int = 0, budget: int | str = 0,
           weights: str = "inside", quantize: str = "", batch: int = 1, edge: bool = False,
-          cache: bool = True) -> Suite:
+          cache: bool = True, in_process: bool = False, kernel_timeout: float = 30,
+          step_limit: int = 0) -> Suite:
     """Keeps a real run on ``device`` as a test for every kernel call.
 
     Of a language model (or its folder) ``prompt`` is run, one text or several (among several a list
@@ -243,7 +252,8 @@ def carve(what: LanguageModel | Module | Executable | Path, device: Session, *,
     once, so that kernels are tested on batches; ``edge`` adds extreme values and odd sizes beside the
     run's data.
     ``weights="reference"`` leaves a model folder's weights where they are. ``quantize`` as in
-    ``LanguageModel.load``.
+    ``LanguageModel.load``. ``in_process``, ``kernel_timeout`` and ``step_limit``, of a module or an
+    executable, as in ``upload``.
 
     Raises UserError for an empty or too long prompt and for arguments that do not fit, warns of NaN
     in the run, and of token ids of no text with a quantized model; Ctrl-C raises KeyboardInterrupt.
@@ -261,7 +271,8 @@ def carve(what: LanguageModel | Module | Executable | Path, device: Session, *,
             names = executable.functions
             function = names[0] if len(names) == 1 else "main"
         return _tapml.carve_function(executable, device, function, [list(one) for one in inputs],
-                                     calls, _size(budget, "carve(budget=...)"), edge)
+                                     calls, _size(budget, "carve(budget=...)"), edge, in_process,
+                                     kernel_timeout, step_limit)
     if prompt is None or inputs is not None or function is not None:
         raise UserError("a language model is carved while it continues a text",
                         "carve(prompt=...)", "a text, or several", "no prompt")

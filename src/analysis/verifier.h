@@ -42,7 +42,8 @@
 //   T6   `in` and `prepared` parameters are never stored to.
 //   T7   `out` parameters are stored to.
 //   T8   Parallel and work-group loops stand in no other parallel or work-group loop; unrolled and
-//        thread loops have constant extents, shared and local buffers constant shapes.
+//        thread loops have constant extents, shared and local buffers constant shapes. Unrolled
+//        loops have at most 256 iterations, those inside each other 4,096 together.
 //   T9   Operands have the number and dtypes that their operation asks for; constants fit theirs.
 //   T10  Statements are complete: extents, bindings, values and bodies are present.
 //   T11  A subgroup operation (tir/subgroup.h) is the whole value of a store below a loop over

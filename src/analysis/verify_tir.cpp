@@ -1,10 +1,12 @@
 // Invariants T1 to T12.
+#include <algorithm>
 #include <map>
 #include <set>
 
 #include "analysis/verifier_impl.h"
 #include "text/printer.h"
 #include "tir/subgroup.h"
+#include "tir/unrolled.h"
 
 namespace tapml::analysis {
 
@@ -142,6 +144,23 @@ class PrimFuncVerifier {
     }
   }
 
+  // Each iteration is code.
+  void unrolled(int64_t extent) {
+    if (extent > kMostUnrolled) {
+      report_.add("T8", "an unrolled loop has " + std::to_string(extent) +
+                            " iterations, of at most " + std::to_string(kMostUnrolled));
+      return;
+    }
+    const bool counted = copies_ <= kMostUnrolledTogether;
+    copies_ *= std::max<int64_t>(extent, 1);
+    if (counted && copies_ > kMostUnrolledTogether) {
+      report_.add("T8", "unrolled loops inside each other have " + std::to_string(copies_) +
+                            " iterations together, of at most " +
+                            std::to_string(kMostUnrolledTogether));
+    }
+    copies_ = std::min(copies_, kMostUnrolledTogether + 1);
+  }
+
   void loop(const ForNode& node) {
     std::string outer = report_.place();
     report_.at("for " + (node.var ? node.var->name : ""));
@@ -157,6 +176,10 @@ class PrimFuncVerifier {
                             for_kind_name(node.for_kind) +
                             " is not constant: " + text::print(node.extent));
     }
+    const int64_t outer_copies = copies_;
+    if (node.for_kind == ForKind::kUnrolled && node.extent && node.extent.is_int()) {
+      unrolled(node.extent->int_value);
+    }
     bool saved = in_parallel_;
     const int64_t outer_threads = threads_;
     in_parallel_ |= outermost;
@@ -169,6 +192,7 @@ class PrimFuncVerifier {
     unbind(node.var);
     in_parallel_ = saved;
     threads_ = outer_threads;
+    copies_ = outer_copies;
     report_.at(outer);
   }
 
@@ -293,6 +317,7 @@ class PrimFuncVerifier {
   std::map<const BufferNode*, AccessMode> modes_;
   bool in_block_ = false;
   bool in_parallel_ = false;
+  int64_t copies_ = 1;   // of the code here, by the unrolled loops around
   int64_t threads_ = 0;  // of the loop over threads around; 0: there is none
   PrimExpr joint_;       // the value of the store that is being verified
 };

@@ -19,12 +19,28 @@ device::HostLibraries LibraryFiles::load() const {
   return libraries;
 }
 
+namespace {
+
+std::vector<library::UserLibrary> user_libraries(const device::HostLibraries& libraries) {
+  std::vector<library::UserLibrary> user;
+  for (const auto& library : libraries) user.push_back({library->name(), library->routines()});
+  return user;
+}
+
+}  // namespace
+
+void check_routine_calls(const Module& module, const device::HostLibraries& libraries,
+                         const text::SourceMap& places) {
+  library::check_routine_calls(module, user_libraries(libraries),
+                               [&](const std::string& function, const std::string& variable) {
+                                 return places.value(function, variable);
+                               });
+}
+
 library::LibraryOptions library_options(const device::HostLibraries& libraries,
                                         const PatternOptions& patterns) {
   library::LibraryOptions options;
-  for (const auto& library : libraries) {
-    options.libraries.push_back({library->name(), library->routines()});
-  }
+  options.libraries = user_libraries(libraries);
   options.patterns = patterns.read();
   options.is_here = device::is_library_here;
   return options;

@@ -7,6 +7,7 @@
 #include "app/patterns.h"
 #include "device/cpu/library/host_library.h"
 #include "library/choose.h"
+#include "text/source_map.h"
 
 namespace tapml::app {
 
@@ -19,5 +20,10 @@ struct LibraryFiles {
 // What compiling needs to know of them, with the patterns that name their routines.
 library::LibraryOptions library_options(const device::HostLibraries& libraries,
                                         const PatternOptions& patterns);
+
+// Holds the calls of routines in a text module against their signatures, before it is compiled:
+// UserError at the call's place in the text.
+void check_routine_calls(const Module& module, const device::HostLibraries& libraries,
+                         const text::SourceMap& places);
 
 }  // namespace tapml::app

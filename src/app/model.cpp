@@ -135,9 +135,11 @@ ReadyModel make_ready(
     implement.libraries = library_options(libraries, options.patterns);
     implement.instruments.poll = [] { unwrap(check_interrupted()); };
     auto executable = pipeline::compile(model.files.module, target, implement);
-    return {std::move(target),   std::move(session),    std::move(executable),
-            model.files.weights, model.files.eos,       std::move(model.tokenizer),
-            loaded - start,      seconds_now() - loaded};
+    auto contained = ContainedKernels::open(executable, target, options.libraries, options.remote,
+                                            options.isolation);
+    return {std::move(target),   std::move(session),     std::move(executable),
+            model.files.weights, model.files.eos,        std::move(model.tokenizer),
+            loaded - start,      seconds_now() - loaded, std::move(contained)};
   }
   refuse_changes(options.patterns, options.quantize, options.model);
   ExecutableFile file = load_executable(options.model);
@@ -147,20 +149,20 @@ ReadyModel make_ready(
   auto weights = load_source_weights(file, folder);
   Tokenizer tokenizer = load_tokenizer(folder + "/tokenizer.json");
   if (before_compile) before_compile(tokenizer, file.executable.model);
-  return {std::move(target),
-          std::move(session),
-          std::make_shared<Executable>(std::move(file.executable)),
-          std::move(weights),
-          read_eos_of(folder),
-          std::move(tokenizer),
-          seconds_now() - start,
-          0};
+  auto executable = std::make_shared<const Executable>(std::move(file.executable));
+  auto contained = ContainedKernels::open(executable, target, options.libraries, options.remote,
+                                          options.isolation);
+  return {std::move(target),   std::move(session),   std::move(executable), std::move(weights),
+          read_eos_of(folder), std::move(tokenizer), seconds_now() - start, 0,
+          std::move(contained)};
 }
 
 std::unique_ptr<llm::Engine> make_engine(const ReadyModel& model) {
   if (!has_own_process(model.target)) {
-    return unwrap(llm::Engine::create(*model.session, model.executable, model.weights,
-                                      {.weights_in_place = true}));
+    auto engine = unwrap(llm::Engine::create(*model.session, model.executable, model.weights,
+                                             {.weights_in_place = true}));
+    model.attach(engine->machine());
+    return engine;
   }
   return unwrap(
       llm::Engine::create(unwrap(model.session->open_machine(model.executable)), model.weights));

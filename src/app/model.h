@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/cache.h"
+#include "app/contained_kernels.h"
 #include "app/libraries.h"
 #include "app/patterns.h"
 #include "app/remote.h"
@@ -51,6 +52,8 @@ struct ModelOptions {
   std::string quantize;  // as for load_model
   LibraryFiles libraries;
   RemoteOptions remote;
+  IsolationOptions isolation;  // of kernels that are not proved to stay inside of their buffers
+  int64_t step_limit = 0;      // calls of functions in a run, loops included; 0: any number
 };
 
 // A model that can run: compiled, or as an executable has it.
@@ -62,6 +65,13 @@ struct ReadyModel {
   std::vector<int32_t> eos;
   Tokenizer tokenizer;
   double load_seconds = 0, compile_seconds = 0;
+  // For machines of the executable; null: none is needed.
+  std::unique_ptr<ContainedKernels> contained;
+
+  // What every machine of the model needs.
+  void attach(runtime::Machine& machine) const {
+    if (contained) contained->attach(machine);
+  }
 };
 
 // `before_compile` is called between loading and compiling (a prompt is checked before seconds are

@@ -47,6 +47,8 @@ struct CarveCommand {
 struct Source {
   target::Target target;
   std::shared_ptr<const Executable> executable;
+  // Opens sessions in a process of their own, where some kernels need one; else empty.
+  std::function<std::unique_ptr<runtime::Session>()> open_contained;
 };
 
 struct Prompt {
@@ -101,7 +103,9 @@ topdown::EdgeCases add_edge_cases(const CarveCommand& command, const Source& sou
                                   runtime::Session& session, Progress& progress) {
   progress.begin("edge cases");
   topdown::Suite suite = unwrap(topdown::load_suite(command.folder));
-  topdown::Sandbox sandbox({source.target, &session}, interrupted);
+  topdown::Platform platform{source.target, &session};
+  platform.open = source.open_contained;
+  topdown::Sandbox sandbox(std::move(platform), interrupted);
   sandbox.load(source.executable);
   topdown::EdgeCases cases =
       topdown::add_edge_cases(suite, sandbox, [] { unwrap(check_interrupted()); });
@@ -126,6 +130,7 @@ int carve(runtime::Machine& machine, const Source& source, const CarveCommand& c
   topdown::Carver carver(machine.executable(), options);
   unwrap(machine.set_capture(carver.plan(), &carver));
   machine.set_interrupt(&interrupt_flag());
+  machine.set_call_limit(command.model.step_limit);
   Status status;
   size_t indexed = 0;  // calls in the last suite.json
   for (const Run& run : runs) {
@@ -138,7 +143,8 @@ int carve(runtime::Machine& machine, const Source& source, const CarveCommand& c
     unwrap(folder.write_index(carver.suite()));
     indexed = calls;
   }
-  unwrap(machine.set_capture({}, nullptr));
+  const Status ended = machine.set_capture({}, nullptr);
+  if (status) unwrap(ended);
   const bool wrong = carver.nan().has_value();
   // What was carved before an interruption or a fault is a valid suite, too.
   const topdown::Suite suite = carver.take();
@@ -186,6 +192,14 @@ int carve(runtime::Machine& machine, const Source& source, const CarveCommand& c
                     {"nan", topdown::source_nan_json(carver.nan())}}));
   if (interrupted()) return kInterrupted;
   return wrong ? kDifference : kDone;
+}
+
+std::function<std::unique_ptr<runtime::Session>()> opener(
+    const CarveCommand& command, const target::Target& target,
+    const std::unique_ptr<ContainedKernels>& contained) {
+  if (!contained) return {};
+  return worker_opener(target, command.model.libraries, command.model.remote,
+                       command.model.isolation);
 }
 
 void refuse(bool given, const char* option, const std::string& with, const std::string& model) {
@@ -238,8 +252,10 @@ int carve_model(const CarveCommand& command, const Output& output) {
       return {};
     });
   }
-  return carve(engine->machine(), {model.target, model.executable}, command, std::move(options),
-               runs, progress, output);
+  model.attach(engine->machine());
+  return carve(engine->machine(),
+               {model.target, model.executable, opener(command, model.target, model.contained)},
+               command, std::move(options), runs, progress, output);
 }
 
 // A function's arguments from one file, by the names of its parameters.
@@ -349,6 +365,7 @@ int carve_module(const CarveCommand& command, const Output& output) {
   progress.begin("compile");
   target::Target target = target::parse_target(command.model.target.value_or("cpu"));
   const device::HostLibraries libraries = command.model.libraries.load();
+  check_routine_calls(module, libraries, places);
   auto session = open_session(target, command.model.cache, libraries, command.model.remote);
   command.model.patterns.apply(module);
   CompileCache cache(command.model.cache);
@@ -357,6 +374,8 @@ int carve_module(const CarveCommand& command, const Output& output) {
   implement.libraries = library_options(libraries, command.model.patterns);
   implement.instruments.poll = [] { unwrap(check_interrupted()); };
   auto executable = pipeline::compile(module, target, implement);
+  const auto contained = ContainedKernels::open(executable, target, command.model.libraries,
+                                                command.model.remote, command.model.isolation);
   const VmFunction& function = find_function(*executable, module, command);
   std::vector<std::string> parameters;
   for (const relax::Variable& param :
@@ -368,6 +387,7 @@ int carve_module(const CarveCommand& command, const Output& output) {
     inputs.push_back(read_inputs(*executable, function.name, parameters, file));
   }
   auto machine = unwrap(runtime::open_instrumented(*session, executable));
+  if (contained) contained->attach(*machine);
   std::vector<std::vector<runtime::Value>> prepared;
   for (const ModuleInputs& one : inputs) {
     prepared.push_back(prepared_values(*machine, one.weights));
@@ -381,7 +401,8 @@ int carve_module(const CarveCommand& command, const Output& output) {
       return {};
     });
   }
-  return carve(*machine, {target, executable}, command, std::move(options), runs, progress, output);
+  return carve(*machine, {target, executable, opener(command, target, contained)}, command,
+               std::move(options), runs, progress, output);
 }
 
 int run(const CarveCommand& command, const Output& output) {

@@ -49,7 +49,7 @@ Input from_model(const frontend::HuggingFaceModel& model, const std::string& fol
   return {model.module, keep ? source_of(model, folder) : ModelSource{}};
 }
 
-Input read_input(const CompileOptions& options) {
+Input read_input(const CompileOptions& options, const device::HostLibraries& libraries) {
   const bool keep = !options.file.empty();
   if (options.model.empty() == options.config.empty()) {
     throw_user("one input is needed", "command line", "MODEL or --config config.json",
@@ -72,6 +72,7 @@ Input read_input(const CompileOptions& options) {
   Module module = pipeline::normal_input(
       text::parse(unwrap(read_text_file(options.model)), options.model, {.places = &places}),
       options.model, &places);
+  check_routine_calls(module, libraries, places);
   bool any = false;
   for (const auto& [name, function] : module.functions) {
     any |= function->level == FunctionLevel::kRelax;
@@ -105,7 +106,8 @@ int run(const CompileOptions& options, const Output& output) {
   if (!options.phases.empty()) unwrap(check_writable(options.phases));
   Progress progress = Progress::to_stderr(output.json);
   progress.begin("read");
-  Input input = read_input(options);
+  const device::HostLibraries libraries = options.libraries.load();
+  Input input = read_input(options, libraries);
   options.patterns.apply(input.module);
   const Module source = input.module;
   // Before shapes are given, which must keep them.
@@ -125,7 +127,7 @@ int run(const CompileOptions& options, const Output& output) {
     };
   }
   implement.cache = cache.kernels();
-  implement.libraries = library_options(options.libraries.load(), options.patterns);
+  implement.libraries = library_options(libraries, options.patterns);
   // A file goes to machines that may have less than this one.
   if (!options.file.empty()) implement.libraries.is_here = nullptr;
   progress.begin("compile for " + options.target);

@@ -40,6 +40,8 @@ Evaluation evaluate_on(const std::string& target, ModelOptions options,
         }
       });
   auto engine = make_engine(model);
+  engine->machine().set_interrupt(&interrupt_flag());
+  engine->machine().set_call_limit(options.step_limit);
   progress.begin("evaluate on " + target, static_cast<int64_t>(scored.size()));
   Evaluation result = topdown::evaluate(*engine, scored, [&](size_t task) {
     unwrap(check_interrupted());

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <limits>
 
 #include "base/log.h"
 
@@ -59,7 +60,8 @@ void add_options(CLI::App& command, app::RemoteOptions& options) {
 
 void add_options(CLI::App& command, app::IsolationOptions& options) {
   command.add_flag("--in-process", options.in_process,
-                   "Kernels under test run in this process, which ends when one crashes");
+                   "Kernels under test, and those that are not proved to stay inside of their "
+                   "buffers, run in this process, which ends when one crashes");
   command
       .add_option("--kernel-timeout", options.kernel_seconds,
                   "Seconds that a kernel call may take in its own process")
@@ -94,6 +96,13 @@ void add_options(CLI::App& command, app::ModelOptions& options) {
   add_quantize_option(command, options.quantize);
   add_options(command, options.libraries);
   add_options(command, options.remote);
+  add_options(command, options.isolation);
+  command
+      .add_option("--step-limit", options.step_limit,
+                  "End a run that calls functions more often than this, every iteration of a loop "
+                  "included; 0: never")
+      ->check(CLI::Range(int64_t{0}, std::numeric_limits<int64_t>::max()))
+      ->capture_default_str();
 }
 
 }  // namespace tapml::cli

@@ -87,10 +87,12 @@ int run(const ProfileOptions& options, const Output& output) {
   auto engine = unwrap(
       llm::Engine::create(unwrap(runtime::open_instrumented(*model.session, model.executable)),
                           model.weights, {.weights_in_place = true, .sample_on_machine = true}));
+  model.attach(engine->machine());
   llm::GenerateOptions generate;
   generate.max_tokens = options.max_tokens;
   generate.on_token = [](int32_t) { return !interrupted(); };
   engine->machine().set_interrupt(&interrupt_flag());
+  engine->machine().set_call_limit(options.model.step_limit);
   // Platforms finish compiling at a kernel's first launch.
   progress.begin("warm up");
   unwrap(engine->generate(prompt, generate));

@@ -69,6 +69,7 @@ int run(const RunOptions& options, const Output& output) {
   double load_seconds = model.load_seconds + engine->load_seconds();
 
   engine->machine().set_interrupt(&interrupt_flag());
+  engine->machine().set_call_limit(options.model.step_limit);
   StreamDecoder decoder(model.tokenizer);
   llm::GenerateOptions generate;
   generate.max_tokens = options.max_tokens;

@@ -40,6 +40,7 @@ class Interpreter {
         packed_(options.packed),
         symbols_(module),
         max_tail_calls_(options.max_tail_calls),
+        max_calls_(options.max_calls),
         limits_{options.max_elements, options.poll, options.wanted} {
     for (const auto& [name, base] : module.functions) {
       const auto* function = as_relax_function(base.get());
@@ -140,6 +141,10 @@ class Interpreter {
     std::vector<Promise> promises;
     for (int64_t turn = 0;; ++turn) {
       if (limits_.poll) limits_.poll();
+      if (max_calls_ > 0 && ++calls_ > max_calls_) {
+        throw_user("a run makes more than " + std::to_string(max_calls_) +
+                   " calls, the last of function " + callee->name);
+      }
       if (turn > max_tail_calls_) {
         throw_user("a loop does not end", "function " + callee->name,
                    "at most " + std::to_string(max_tail_calls_) + " iterations");
@@ -608,7 +613,7 @@ class Interpreter {
   KernelBody body_;
   const HostFunctions& packed_;
   const ModuleSymbols symbols_;
-  int64_t max_tail_calls_;
+  int64_t max_tail_calls_, max_calls_, calls_ = 0;
   const ApplyLimits limits_;
   bool writes_ = false;  // somewhere a tensor may be written: the caller's are copied first
   std::map<std::string, std::shared_ptr<const Closure>> named_;

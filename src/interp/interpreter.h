@@ -65,6 +65,8 @@ struct CallOptions {
   HostFunctions packed;
   // Calls in the place of another that one call may lead to: more are taken for an endless loop.
   int64_t max_tail_calls = 1'000'000;
+  // Calls of functions in all, every iteration of a loop included; 0: any number.
+  int64_t max_calls = 0;
   // Elements of a tensor that is made: a value and a bound, 8 bytes each, so 32 GiB.
   int64_t max_elements = int64_t{1} << 31;
   // Called for every binding and now and then by loops; what it throws ends the call.

@@ -17,6 +17,7 @@ struct Chooser::Rule {
   const Pattern* known = nullptr;   // of tapml's own
   std::vector<int64_t> parameters;  // where it is the user's
   bool if_faster = false;
+  std::string name;  // of the user's pattern
 };
 
 namespace {
@@ -37,38 +38,6 @@ std::vector<std::string> split(const std::string& text, char separator) {
     }
   }
   return parts;
-}
-
-// Routines by their full names.
-std::vector<std::string> full_names(const std::vector<UserLibrary>& user) {
-  std::vector<std::string> names;
-  for (const UserLibrary& library : user) {
-    for (const std::string& routine : library.routines) {
-      names.push_back(library.name + "." + routine);
-    }
-  }
-  for (const Library& library : libraries()) {
-    for (const Pattern& pattern : library.patterns) {
-      std::string name = std::string(library.name) + "." + pattern.routine;
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-    }
-  }
-  return names;
-}
-
-// "routine" of a user's library, or "library.routine"; empty where there is none.
-std::pair<std::string, std::string> find_routine(const std::string& name,
-                                                 const std::vector<UserLibrary>& user) {
-  for (const std::string& known : full_names(user)) {
-    size_t dot = known.find('.');
-    bool whole = known == name;
-    bool part = known.substr(dot + 1) == name &&
-                std::any_of(user.begin(), user.end(), [&](const UserLibrary& library) {
-                  return library.name == known.substr(0, dot);
-                });
-    if (whole || part) return {known.substr(0, dot), known.substr(dot + 1)};
-  }
-  return {};
 }
 
 std::vector<std::string> enabled_names(const target::Target& target,
@@ -123,7 +92,7 @@ bool signature(const tir::PrimFunc& program, std::vector<Operand>& inputs,
 Chooser::~Chooser() = default;
 
 Chooser::Chooser(const target::Target& target, const LibraryOptions& options)
-    : user_(options.libraries), target_(target.text) {
+    : user_(options.libraries), table_(options.libraries), target_(target.text) {
   // What a machine elsewhere has is not known here.
   if (target.place.empty()) is_here_ = options.is_here;
   calls_routines_ = target.description.library_routines;
@@ -138,21 +107,22 @@ Chooser::Chooser(const target::Target& target, const LibraryOptions& options)
     const auto* routine = pattern ? find_attr<std::string>(pattern->attrs, kLibraryAttr) : nullptr;
     if (!routine) continue;
     build::check_pattern(*pattern, name);
-    auto [library, own] = find_routine(*routine, user_);
-    if (library.empty()) {
+    const KnownRoutine* known = table_.find(*routine);
+    if (!known) {
       throw_user("pattern @" + name + " names a routine that no library has", "pattern @" + name,
-                 "one of " + join(full_names(user_)), *routine, "--library FILE adds a library");
+                 "one of " + table_.names(), *routine, "--library FILE adds a library");
     }
-    if (!is_enabled(library)) continue;
-    rules_.push_back({library, own, std::static_pointer_cast<const Function>(function), nullptr,
-                      attr_or<std::vector<int64_t>>(pattern->attrs, kParametersAttr, {}), false});
+    if (!is_enabled(known->library)) continue;
+    rules_.push_back(
+        {known->library, known->routine, std::static_pointer_cast<const Function>(function),
+         nullptr, attr_or<std::vector<int64_t>>(pattern->attrs, kParametersAttr, {}), false, name});
   }
   for (const Library& library : libraries()) {
     if (!is_enabled(library.name)) continue;
     for (const Pattern& pattern : library.patterns) {
       if (enabled.empty() && (pattern.faster == never || !is_here_)) continue;
       rules_.push_back(
-          {library.name, pattern.routine, pattern.pattern(), &pattern, {}, enabled.empty()});
+          {library.name, pattern.routine, pattern.pattern(), &pattern, {}, enabled.empty(), ""});
     }
   }
 }
@@ -167,16 +137,20 @@ std::optional<Choice> Chooser::choose(const std::string& kernel, const Function&
   if (called_operator(block.bindings[0].value) == "call_dps_library") {
     const auto& call = *as<CallNode>(block.bindings[0].value);
     const std::string& name = as<ExternFuncNode>(call.args[0])->name;
-    auto [library, routine] = find_routine(name, user_);
-    if (!calls_routines_ || library.empty()) {
+    const KnownRoutine* known = table_.find(name);
+    if (!calls_routines_ || !known) {
       throw_platform(PlatformFault::kAbsent,
                      calls_routines_ ? "no library has the routine " + name
                                      : "library routines run on cpu alone",
                      "kernel " + kernel + " on " + target_,
                      calls_routines_ ? "--library FILE adds a library" : "");
     }
-    return Choice{library, routine, attr_or<std::vector<int64_t>>(call.attrs, kParametersAttr, {}),
-                  std::move(inputs), std::move(outputs)};
+    const auto parameters = attr_or<std::vector<int64_t>>(call.attrs, kParametersAttr, {});
+    if (auto fault = find_fault(known->signature, inputs, outputs, parameters)) {
+      refuse_call(*known, *fault, "kernel " + kernel);
+    }
+    return Choice{known->library, known->routine, parameters, std::move(inputs),
+                  std::move(outputs)};
   }
   if (off_ || !calls_routines_ || outputs.size() != 1 || rules_.empty()) return {};
   const auto numbers = tensor_params(spec);
@@ -221,6 +195,11 @@ std::optional<Choice> Chooser::choose(const std::string& kernel, const Function&
         }
       }
       if (!good) continue;
+    }
+    const KnownRoutine& routine = table_.get(rule.library, rule.routine);
+    if (auto fault = find_fault(routine.signature, matched.inputs, {matched.output}, parameters)) {
+      if (rule.known) continue;
+      refuse_call(routine, *fault, "pattern @" + rule.name + ", kernel " + kernel);
     }
     return Choice{rule.library,
                   rule.routine,

@@ -9,6 +9,7 @@
 
 #include "ir/module.h"
 #include "library/library.h"
+#include "library/routine_table.h"
 #include "target/target.h"
 #include "tir/prim_func.h"
 
@@ -18,12 +19,6 @@ namespace tapml::library {
 // given.
 inline constexpr const char* kLibraryAttr = "library";
 inline constexpr const char* kParametersAttr = "parameters";
-
-// A library that the user gave: its name, and its routines.
-struct UserLibrary {
-  std::string name;
-  std::vector<std::string> routines;
-};
 
 // What the user gave beside the target.
 struct LibraryOptions {
@@ -54,6 +49,7 @@ class Chooser {
 
   // Nothing where generated code is to be used. `spec` and `program` are the kernel's. A kernel
   // that only calls a library must have it: PlatformError (kAbsent) where it is not there.
+  // UserError where the module or a pattern of the user names a routine that does not take this.
   std::optional<Choice> choose(const std::string& kernel, const relax::Function& spec,
                                const tir::PrimFunc& program) const;
 
@@ -61,6 +57,7 @@ class Chooser {
   struct Rule;
   std::vector<Rule> rules_;
   std::vector<UserLibrary> user_;
+  RoutineTable table_;
   std::function<bool(const std::string& name)> is_here_;
   std::string target_;
   bool off_ = false, calls_routines_ = true;

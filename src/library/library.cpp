@@ -9,7 +9,7 @@
 namespace tapml::library {
 
 std::span<const Library> libraries() {
-#define TAPML_LIBRARY_ENTRY(name) {#name, name##_patterns()},
+#define TAPML_LIBRARY_ENTRY(name) {#name, name##_patterns(), name##_signatures()},
   static const Library kLibraries[] = {TAPML_KNOWN_LIBRARIES(TAPML_LIBRARY_ENTRY)};
 #undef TAPML_LIBRARY_ENTRY
   return kLibraries;

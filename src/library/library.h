@@ -43,9 +43,16 @@ struct Pattern {
   bool (*faster)(const Matched& kernel);
 };
 
+// A routine with its signature (include/tapml/library.h).
+struct Routine {
+  const char* name;
+  const char* signature;
+};
+
 struct Library {
   const char* name;
   std::span<const Pattern> patterns;
+  std::span<const Routine> routines;
 };
 
 // Those that tapml knows (abi/libraries.h); `libs=` of the cpu target names them.
@@ -62,8 +69,10 @@ bool never(const Matched& kernel);
 // One call of the operators (joined by '|') of this many operands, whatever they are.
 relax::FunctionRef one_call(const std::string& operators, size_t operands);
 
-// Each library's folder has its patterns.
-#define TAPML_DECLARE_PATTERNS(name) std::span<const Pattern> name##_patterns();
+// Each library's folder has its patterns, and says what its routines take.
+#define TAPML_DECLARE_PATTERNS(name)          \
+  std::span<const Pattern> name##_patterns(); \
+  std::span<const Routine> name##_signatures();
 TAPML_KNOWN_LIBRARIES(TAPML_DECLARE_PATTERNS)
 #undef TAPML_DECLARE_PATTERNS
 

@@ -16,7 +16,8 @@ constexpr const char* kProgram = "draw_token";
 // llm::exp_nonpositive: a product that is not exact and goes into a sum is written as
 // fma(a, b, -0.0), which is rounded by itself on every platform; others could be contracted. Every
 // sum and comparison that decides is made once for each token and in their order: a bisection would
-// compare where running sums are equal but for rounding, which no judge could tell apart.
+// compare where running sums are equal but for rounding, which no judge could tell apart. Every
+// index is bounded where it stands, so that the program needs no process of its own.
 constexpr const char* kText = R"(
 module
 
@@ -104,8 +105,8 @@ prim def draw_token(logits: Buffer((b, v), f32), indices: Buffer((b, v), i32), p
           }
         }
       }
-      tokens[vi] = select(isfinite(bool, logits[vi, 0]), indices[vi, min(place[0], most[0] - 1)], i32(-1))
-      state[vi, 1] = state[vi, 1] + cast(i64, isfinite(bool, logits[vi, 0]))
+      tokens[vi] = select(0 < v and isfinite(bool, logits[vi, 0]), indices[vi, max(0, min(min(place[0], most[0] - 1), v - 1))], i32(-1))
+      state[vi, 1] = state[vi, 1] + cast(i64, 0 < v and isfinite(bool, logits[vi, 0]))
     }
   }
 }

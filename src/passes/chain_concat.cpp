@@ -1,5 +1,7 @@
 #include "passes/chain_concat.h"
 
+#include <algorithm>
+
 #include "op/operator.h"
 #include "passes/graph_functions.h"
 #include "passes/kernel.h"
@@ -12,18 +14,30 @@ using namespace relax;  // NOLINT: this file is about relax alone
 
 namespace {
 
-// Appends the chain of `binding` (a wide concat) to `into`; the last link is bound to its variable.
-void add_chain(const Binding& binding, bool dataflow, std::vector<Binding>& into) {
+// Appends the parts of `binding` (a wide concat) to `into`; the last one is bound to its variable.
+// Where two do not suffice, they are a tree, so that no element is copied more than a few times.
+void add_parts(const Binding& binding, bool dataflow, std::vector<Binding>& into) {
   const auto& call = *as<CallNode>(binding.value);
   std::vector<Expr> rest = as<TupleNode>(call.args[0])->fields;
   while (rest.size() > kConcatOperands) {
-    std::vector<Expr> first(rest.begin(), rest.begin() + kConcatOperands);
-    rest.erase(rest.begin(), rest.begin() + kConcatOperands);
-    Expr part = make_call(call.callee, {make_tuple(std::move(first))}, call.attrs);
-    Variable var =
-        make_variable(binding.var->name + "_part", op::deduce(*as<CallNode>(part)), dataflow);
-    into.push_back({var, part, nullptr, binding.origin, written_note(binding)});
-    rest.insert(rest.begin(), var);
+    const bool one_suffices = rest.size() < 2 * kConcatOperands;
+    std::vector<Expr> joined;
+    for (size_t next = 0; next < rest.size();) {
+      const size_t count = std::min(kConcatOperands, rest.size() - next);
+      if (count == 1 || (one_suffices && next > 0)) {
+        joined.push_back(rest[next++]);
+        continue;
+      }
+      const auto begin = rest.begin() + static_cast<ptrdiff_t>(next);
+      std::vector<Expr> some(begin, begin + static_cast<ptrdiff_t>(count));
+      next += count;
+      Expr part = make_call(call.callee, {make_tuple(std::move(some))}, call.attrs);
+      Variable var =
+          make_variable(binding.var->name + "_part", op::deduce(*as<CallNode>(part)), dataflow);
+      into.push_back({var, part, nullptr, binding.origin, written_note(binding)});
+      joined.push_back(var);
+    }
+    rest = std::move(joined);
   }
   Binding last = binding;
   last.value = make_call(call.callee, {make_tuple(std::move(rest))}, call.attrs);
@@ -45,7 +59,7 @@ Module chain_concat(const Module& module) {
       Block result{.dataflow = block.dataflow, .bindings = {}};
       for (const Binding& binding : block.bindings) {
         if (is_wide_concat(binding)) {
-          add_chain(binding, block.dataflow, result.bindings);
+          add_parts(binding, block.dataflow, result.bindings);
         } else {
           result.bindings.push_back(binding);
         }

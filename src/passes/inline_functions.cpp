@@ -1,16 +1,18 @@
 #include "passes/inline_functions.h"
 
 #include <algorithm>
-#include <set>
+#include <map>
 
+#include "analysis/call_order.h"
 #include "build/annotations.h"
 #include "build/block_builder.h"
-#include "passes/graph_functions.h"
+#include "build/pattern.h"
 #include "passes/kernel.h"
 #include "relax/bounds.h"
 #include "relax/check_places.h"
 #include "relax/rewrite.h"
 #include "relax/unify.h"
+#include "relax/visit.h"
 
 namespace tapml::passes {
 
@@ -24,24 +26,29 @@ bool is_inline(const Function* function) {
 
 class Inliner {
  public:
-  explicit Inliner(const Module& module) : module_(module) {}
+  explicit Inliner(const Module& module) : module_(module), calls_(analysis::call_order(module)) {}
 
   Module run() {
     Module result = module_;
-    for (const auto& [name, source] : graph_functions(module_)) {
-      result.functions[name] = inlined(name);
+    for (const std::string& name : calls_.functions) {
+      const Function& source = *as_relax_function(module_.find(name));
+      if (!build::is_pattern(&source)) result.functions[name] = inlined(name, source);
     }
     return result;
   }
 
  private:
-  // Function `name` with its calls inlined; made once.
-  FunctionRef inlined(const std::string& name) {
-    if (auto done = done_.find(name); done != done_.end()) return done->second;
-    const Function& source = *as_relax_function(module_.find(name));
+  // Function `name` with its calls inlined, those that it calls before it.
+  FunctionRef inlined(const std::string& name, const Function& source) {
     auto copy = std::make_shared<Function>(source);
+    added_ = 0;
     copy->body = map_blocks(source.body, [&](const Block& block) { return inline_calls(block); });
-    return done_[name] = copy;
+    if (is_inline(&source)) {
+      size_t bindings = 0;
+      visit_bindings(copy->body, [&](const Binding&, bool) { ++bindings; });
+      done_[name] = {copy, bindings};
+    }
+    return copy;
   }
 
   Block inline_calls(const Block& block) {
@@ -50,30 +57,22 @@ class Inliner {
       const auto* call = as<CallNode>(binding.value);
       const auto* global = call && !binding.match_cast ? as<GlobalVarNode>(call->callee) : nullptr;
       const Function* callee = global ? as_relax_function(module_.find(global->name)) : nullptr;
-      if (!is_inline(callee) || calls_itself(global->name) ||
-          !put(*inlined(global->name), global->name, *call, binding, own)) {
+      const auto done = is_inline(callee) && !calls_.recursive.contains(global->name)
+                            ? done_.find(global->name)
+                            : done_.end();
+      if (done == done_.end() || !may_add(done->second.bindings) ||
+          !put(*done->second.function, global->name, *call, binding, own)) {
         own.bindings.push_back(binding);
+        continue;
       }
+      added_ += done->second.bindings;
+      added_in_all_ += done->second.bindings;
     }
     return own;
   }
 
-  // At whatever distance.
-  bool calls_itself(const std::string& name) {
-    auto [it, is_new] = calls_itself_.try_emplace(name, false);
-    if (!is_new) return it->second;
-    std::set<std::string> reached;
-    std::vector<std::string> pending = {name};
-    while (!pending.empty()) {
-      const Function* function = as_relax_function(module_.find(pending.back()));
-      pending.pop_back();
-      if (!function || is_kernel(function)) continue;
-      visit(function->body, [&](const Expr& e) {
-        const auto* global = as<GlobalVarNode>(e);
-        if (global && reached.insert(global->name).second) pending.push_back(global->name);
-      });
-    }
-    return it->second = reached.contains(name);
+  bool may_add(size_t bindings) const {
+    return added_ + bindings <= kMostInlined && added_in_all_ + bindings <= kMostInlinedInAll;
   }
 
   // False, with nothing done, where the call has to stay.
@@ -159,8 +158,13 @@ class Inliner {
   }
 
   const Module& module_;
-  std::map<std::string, FunctionRef> done_;
-  std::map<std::string, bool> calls_itself_;
+  const analysis::CallOrder calls_;
+  struct Inlined {
+    FunctionRef function;
+    size_t bindings = 0;
+  };
+  std::map<std::string, Inlined> done_;  // functions to inline
+  size_t added_ = 0, added_in_all_ = 0;  // bindings, to the function at hand and to all
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "passes/kernel.h"
 #include "passes/weights.h"
 #include "pipeline/check_dimensions.h"
+#include "pipeline/unproved_kernels.h"
 #include "relax/memory.h"
 
 namespace tapml::pipeline {
@@ -122,6 +123,7 @@ void check_input(const Module& module, const std::string& source, const text::So
   check_dimensions(module, source, places);
   check_kernels(module, source, places);
   check_annotations(module, source, places);
+  refuse_accesses_outside(module, source, places);
 }
 
 Module normal_form(const Module& module, text::SourceMap* places) {

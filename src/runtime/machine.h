@@ -38,6 +38,10 @@ class Machine {
                                      size_t field, Deadline deadline = {}) noexcept;
   // Calls end with kCancelled once the flag is set; null: never. It must outlive the machine.
   virtual void set_interrupt(const std::atomic<bool>* flag) noexcept = 0;
+  // A call ends with kLimit where functions of the executable are called more often than that,
+  // every iteration of a loop included; 0: never. The error says which function and binding were in
+  // progress.
+  virtual void set_call_limit(int64_t calls) noexcept = 0;
   // From now on `sink` is given what calls read and write, as the plan says, before they return;
   // null: no more. It must outlive that. UserError as of check_plan(); kAbsent where the other side
   // of a remote machine cannot, whatever the sink.

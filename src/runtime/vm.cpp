@@ -148,7 +148,9 @@ void VirtualMachine::set_deadline(const Deadline& deadline) {
   state_->execution.set_deadline(deadline);
 }
 
-void VirtualMachine::set_call_limit(int64_t calls) { state_->execution.set_call_limit(calls); }
+void VirtualMachine::set_call_limit(int64_t calls) noexcept {
+  state_->execution.set_call_limit(calls > 0 ? calls : std::numeric_limits<int64_t>::max());
+}
 
 Session& VirtualMachine::session() const noexcept { return state_->session; }
 const Executable& VirtualMachine::executable() const noexcept {

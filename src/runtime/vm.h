@@ -29,15 +29,13 @@ class VirtualMachine final : public Machine {
   Result<Value> call(std::string_view function, std::span<const Value> args,
                      Deadline deadline = {}) noexcept override;
   void set_interrupt(const std::atomic<bool>* flag) noexcept override;
+  void set_call_limit(int64_t calls) noexcept override;
   // In the place of the call point's observer.
   Status set_capture(const CapturePlan& plan, CaptureSink* sink) noexcept override;
   Status set_timing(TimingSink* sink) noexcept override;
   Status set_dispatch(const DispatchPlan& plan, Dispatcher* dispatcher) noexcept override;
   // Of the run at hand, for a dispatcher: what its calls take may be somebody else's time.
   void set_deadline(const Deadline& deadline);
-  // A run ends with kLimit when it calls functions of the executable more often, tail calls
-  // included; at first there is no limit.
-  void set_call_limit(int64_t calls);
 
   Session& session() const noexcept override;
   const Executable& executable() const noexcept override;

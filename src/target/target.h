@@ -45,6 +45,8 @@ struct Description {
   int64_t workgroup_threads = 64;
   Processor processor;      // kNative: what the code is made for
   VectorRegisters vectors;  // that loops are shaped for
+  // Local buffers of one launch: what an invocation's stack has room for beside what calls it.
+  int64_t local_buffer_bytes = 256 << 10;
   int64_t index_bits = 64;  // of index arithmetic; 32 is narrowed under the launcher's checks
   Limits limits;
   Features features;

@@ -269,6 +269,14 @@ const BrokenModule kTirCases[] = {
      "T8 in k, for j: a parallel loop stands in another parallel or work-group loop",
      R"(prim def k(out b: Buffer((4, 4), i64)) {
           for i in parallel(4) { for j in parallel(4) { b[i, j] = 0 } } })"},
+    {"T8UnrolledIterations",
+     "T8 in k, for i: an unrolled loop has 100000000 iterations, of at most 256",
+     "prim def k(out b: Buffer((1,), i64)) { for i in unrolled(100000000) { b[0] = 0 } }"},
+    {"T8UnrolledTogether",
+     "T8 in k, for k: unrolled loops inside each other have 16384 iterations together, of at most "
+     "4096",
+     "prim def k(out b: Buffer((1,), i64)) { for i in unrolled(256) { for j in unrolled(1) { "
+     "for k in unrolled(64) { for l in unrolled(256) { b[0] = 0 } } } } }"},
     {"T8UnrolledExtent", "T8 in k, for i: the extent of a loop of kind unrolled is not constant: n",
      "prim def k(out b: Buffer((n,), i64), n: i64) { for i in unrolled(n) { b[i] = 0 } }"},
     {"T11OutsideThreads", "T11 in k: subgroup_sum(f32(1.0), 8) stands outside a loop over threads",

@@ -67,7 +67,10 @@ std::vector<Arm> arms_of(const std::string& platform, const Module& module,
     }
     if (drawn.library_calls) {
       drawn.text += ", the example library";
-      drawn.options.libraries.libraries = {{"example", {"swiglu", "scale"}}};
+      drawn.options.libraries.libraries = {
+          {"example",
+           {{"swiglu", unwrap(parse_routine_signature("a: f32[*s], b: f32[*s] -> y: f32[*s]", ""))},
+            {"scale", unwrap(parse_routine_signature("x: f32[*s] -> y: f32[*s]; factor", ""))}}}};
     }
   }
   if (rng.chance(0.3)) {

@@ -62,7 +62,8 @@ library::LibraryOptions options(bool patterns = true) {
 TEST(UserLibrary, IsLoaded) {
   auto example = library("example");
   EXPECT_EQ(example->name(), "example");
-  EXPECT_EQ(example->routines(), (std::vector<std::string>{"swiglu", "scale"}));
+  ASSERT_EQ(example->routines().size(), 2u);
+  EXPECT_EQ(example->routines().at("scale").text, "x: f32[*s] -> y: f32[*s]; factor");
   EXPECT_EQ(example->find("solve"), nullptr);
 }
 
@@ -75,28 +76,32 @@ TEST(UserLibrary, RefusesWhatIsNone) {
   };
   refused(library_file("nobody"), {"nobody.so"});
   refused(TAPML_SOURCE_DIR "/README.md", {"README.md", "shared object"});
-  refused(library_file("example_version"), {"version", "1", "999", "example_version.so"});
+  refused(library_file("example_version"), {"version", "2", "999", "example_version.so"});
   refused("libm.so.6", {"libm.so.6"});  // not of the system's folders
 }
 
 TEST(UserLibrary, RefusesTablesThatAreNotWhole) {
   auto run = [](const tapml_library_call*) { return int32_t{0}; };
-  const tapml_routine good = {"f", run}, twice[] = {{"f", run}, {"f", run}}, empty = {"f", nullptr},
-                      spaced = {"f g", run};
+  constexpr const char* kNone = "-> y: any[]";
+  const tapml_routine good = {"f", run, kNone}, twice[] = {{"f", run, kNone}, {"f", run, kNone}},
+                      empty = {"f", nullptr, kNone}, spaced = {"f g", run, kNone},
+                      unsigned_one = {"f", run, nullptr}, unread = {"f", run, "y: f32[n"};
   auto refused = [](tapml_library table, const std::string& part) {
     auto result = HostLibrary::wrap(&table, "here");
     ASSERT_FALSE(result) << part;
     expect_parts(result.error(), {part, "here"});
   };
   EXPECT_FALSE(HostLibrary::wrap(nullptr, "here"));
-  refused({1, 1, nullptr, &good, nullptr, nullptr}, "no name");
-  refused({1, 1, "a.b", &good, nullptr, nullptr}, "no name");
-  refused({1, 0, "a", &good, nullptr, nullptr}, "no routines");
-  refused({1, 1, "a", nullptr, nullptr, nullptr}, "no routines");
-  refused({1, 2, "a", twice, nullptr, nullptr}, "routine 1");
-  refused({1, 1, "a", &empty, nullptr, nullptr}, "routine 0");
-  refused({1, 1, "a", &spaced, nullptr, nullptr}, "routine 0");
-  refused({1, 1, "a", &good, nullptr, [](void*) {}}, "open and close");
+  refused({2, 1, nullptr, &good, nullptr, nullptr}, "no name");
+  refused({2, 1, "a.b", &good, nullptr, nullptr}, "no name");
+  refused({2, 0, "a", &good, nullptr, nullptr}, "no routines");
+  refused({2, 1, "a", nullptr, nullptr, nullptr}, "no routines");
+  refused({2, 2, "a", twice, nullptr, nullptr}, "routine 1");
+  refused({2, 1, "a", &empty, nullptr, nullptr}, "routine 0");
+  refused({2, 1, "a", &spaced, nullptr, nullptr}, "routine 0");
+  refused({2, 1, "a", &unsigned_one, nullptr, nullptr}, "no signature");
+  refused({2, 1, "a", &unread, nullptr, nullptr}, "routine f");
+  refused({2, 1, "a", &good, nullptr, [](void*) {}}, "open and close");
 }
 
 TEST(UserLibrary, ImplementsWhatAPatternNames) {

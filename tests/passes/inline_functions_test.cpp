@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "checked.h"
+#include "relax/visit.h"
 #include "text/parser.h"
 #include "text/printer.h"
 
@@ -145,6 +146,51 @@ def main(x: Tensor((4,), f32), c: Tensor((), bool)) -> Tensor((4,), f32) {
   size_t main = text.find("def main");
   EXPECT_EQ(text.find("@branch", main), std::string::npos) << text;
   EXPECT_NE(text.find("z: Tensor((4,), f32) = exp(a)", main), std::string::npos) << text;
+}
+
+// f1 calls f0 twice, f2 calls f1 twice, and so on: what would double at each level stays a call.
+TEST(Inline, GrowthIsLimited) {
+  std::string text =
+      "def f0(x: Tensor((4,), f32)) -> Tensor((4,), f32) {inline: true} {\n"
+      "  a: Tensor((4,), f32) = exp(x)\n  return a\n}\n";
+  for (int level = 1; level <= 40; ++level) {
+    const std::string below = "@f" + std::to_string(level - 1);
+    text += "def f" + std::to_string(level) +
+            "(x: Tensor((4,), f32)) -> Tensor((4,), f32) {inline: true} {\n"
+            "  a: Tensor((4,), f32) = " +
+            below +
+            "(x)\n"
+            "  b: Tensor((4,), f32) = " +
+            below + "(a)\n  return b\n}\n";
+  }
+  const Module module =
+      checked(inline_functions(checked(text::parse("module\n" + text, "before"))));
+  size_t most = 0, all = 0;
+  for (const auto& [name, function] : module.functions) {
+    size_t bindings = 0;
+    relax::visit_bindings(relax::as_relax_function(function.get())->body,
+                          [&](const relax::Binding&, bool) { ++bindings; });
+    most = std::max(most, bindings);
+    all += bindings;
+  }
+  EXPECT_GT(most, kMostInlined / 4);
+  EXPECT_LE(most, kMostInlined + 4);
+  EXPECT_LE(all, kMostInlinedInAll + 100);
+}
+
+// Each function calls the next: as deep as there are functions.
+TEST(Inline, LongChainsOfCalls) {
+  constexpr int kFunctions = 3000;
+  std::string text;
+  for (int i = 0; i < kFunctions; ++i) {
+    const std::string next =
+        i + 1 < kFunctions ? "@f" + std::to_string(i + 1) + "(x)" : std::string("exp(x)");
+    text += "def f" + std::to_string(i) + "(x: Tensor((4,), f32)) -> Tensor((4,), f32)" +
+            (i > 0 ? " {inline: true}" : "") + " {\n  a: Tensor((4,), f32) = " + next +
+            "\n  return a\n}\n";
+  }
+  const Module module = inline_functions(text::parse("module\n" + text, "before"));
+  EXPECT_EQ(module.functions.size(), static_cast<size_t>(kFunctions));
 }
 
 }  // namespace

@@ -245,10 +245,53 @@ TEST(ProgramFaults, AreTheInputsAndSayWhere) {
                  {"@f", "256 threads", "4096"});
 }
 
+// What an invocation's stack has no room for, alone or together, in each copy of an unrolled loop.
+TEST(ProgramFaults, LocalMemoryIsLimited) {
+  const std::string huge =
+      "for i in parallel(n) { alloc t: Buffer((100000000,), f32, local) t[0] = x[i] y[i] = t[0] }";
+  for (const char* target : {"cpu", "wasm", "opencl", "vulkan"}) {
+    expect_refused(huge, target, {"@f", "local buffers", "400000000 bytes", "global scope"});
+  }
+  auto tables = [](int count) {
+    std::string body = "for i in parallel(n) { ";
+    for (int k = 0; k < count; ++k) {
+      body += "alloc t" + std::to_string(k) + ": Buffer((100000,), f32, local) ";
+    }
+    return body + "t0[0] = x[i] y[i] = t0[0] }";
+  };
+  EXPECT_NO_THROW(pipeline::compile(program(tables(2)), target::parse_target("cpu")));
+  expect_refused(tables(3), "cpu", {"@f", "t2", "1200000 bytes", "1048576"});
+  expect_refused(
+      "for i in parallel(n) { for u in unrolled(200) { alloc t: Buffer((2000,), f32, local) "
+      "t[0] = x[i] y[i] = t[0] } }",
+      "cpu", {"@f", "1600000 bytes"});
+  expect_refused(
+      "for i in parallel(n) { alloc t: Buffer((4000000000, 4000000000), f64, local) "
+      "t[0, 0] = f64(0) y[i] = x[i] }",
+      "cpu", {"@f", "2^63"});
+  // Launches follow each other.
+  EXPECT_NO_THROW(pipeline::compile(
+      program("alloc w: Buffer((n,), f32) for i in parallel(n) { alloc t: Buffer((200000,), f32, "
+              "local) t[0] = x[i] w[i] = t[0] } for i in parallel(n) { alloc s: Buffer((200000,), "
+              "f32, local) s[0] = w[i] y[i] = s[0] }"),
+      target::parse_target("cpu")));
+}
+
 TEST(ProgramFaults, AnIndexOutsideIsTheProgramsFaultForTheJudge) {
-  Module module = program("for i in serial(n) { y[i] = x[i + 1] }");
+  Module module = program("for i in serial(n) { y[i] = x[cast(i64, x[i]) + 3] }");
   testing::expect_user_error([&] { interpret_module(module, {counting(DType::kF32, {3}, 1)}); },
-                             {"@f", "index 3", "buffer x"});
+                             {"@f", "index", "buffer x"});
+}
+
+TEST(ProgramFaults, AnIndexThatIsSurelyOutsideIsRefused) {
+  testing::expect_user_error(
+      [&] { program("for i in serial(n) { y[i] = x[i + 1] }"); },
+      {"@f", "x[i + 1]", "from 0 to n - 1 in dimension 0 of x", "n where i is n - 1"});
+  testing::expect_user_error(
+      [&] {
+        program("for i in serial(n) { if (i < 3) { y[i - 8] = x[i] } else { y[i] = x[i] } }");
+      },
+      {"@f", "y[i - 8]", "-8 to -6"});
 }
 
 }  // namespace

@@ -1,8 +1,11 @@
 #include "codegen/lower/check_program.h"
 
+#include <algorithm>
+
 #include "ir/exceptions.h"
 #include "ir/intrinsics.h"
 #include "tir/subgroup.h"
+#include "tir/unrolled.h"
 #include "tir/visit.h"
 
 namespace tapml::codegen {
@@ -28,8 +31,13 @@ class ProgramCheck {
           refuse("buffer " + node.buffer->name + " of global scope is allocated inside a loop",
                  "an allocation around all loops, or one of scope local", node.buffer->name);
         }
-        if (node.buffer->scope == Scope::kShared)
+        if (node.buffer->scope == Scope::kShared) {
           needs_groups("shared buffer " + node.buffer->name);
+          add_bytes(*node.buffer, 1, target_.limits.max_local_memory, shared_bytes_);
+        }
+        if (node.buffer->scope == Scope::kLocal) {
+          add_bytes(*node.buffer, copies_, target_.local_buffer_bytes, local_bytes_);
+        }
         return walk(node.body, top);
       }
       case StmtKind::kFor: {
@@ -42,7 +50,15 @@ class ProgramCheck {
           }
         }
         if (node.for_kind == ForKind::kThread) threads(node);
-        return walk(node.body, false);
+        if (top) local_bytes_ = shared_bytes_ = 0;  // each nest is a launch
+        const int64_t outer = copies_;
+        if (node.for_kind == ForKind::kUnrolled && node.extent.is_int()) {
+          copies_ *= std::clamp<int64_t>(node.extent->int_value, 1, kMostUnrolled);
+          copies_ = std::min(copies_, kMostUnrolledTogether);
+        }
+        walk(node.body, false);
+        copies_ = outer;
+        return;
       }
       case StmtKind::kIf: {
         const auto& node = as<IfNode>(s);
@@ -80,13 +96,32 @@ class ProgramCheck {
 
  private:
   [[noreturn]] void refuse(const std::string& message, const std::string& expected,
-                           const std::string& found) const {
-    throw_user(message, where_, expected, found);
+                           const std::string& found, const std::string& hint = "") const {
+    throw_user(message, where_, expected, found, hint);
   }
 
   void needs_groups(const std::string& what) const {
     if (target_.gpu_like || target_.code == target::CodeKind::kNone) return;
     refuse(what + ": the target has no work groups", "serial, parallel or vectorized loops", what);
+  }
+
+  // What the buffers of a launch need together, each in every copy of the code around it.
+  void add_bytes(const BufferNode& buffer, int64_t copies, int64_t most, int64_t& sum) const {
+    if (most == 0) return;
+    bool fits = true;
+    int64_t bytes = copies * static_cast<int64_t>(dtype_bytes(buffer.dtype));
+    for (const PrimExpr& dim : buffer.shape) {
+      if (!dim.is_int()) return;
+      fits &= !__builtin_mul_overflow(bytes, dim->int_value, &bytes);
+    }
+    fits = fits && !__builtin_add_overflow(sum, std::max<int64_t>(bytes, 0), &sum);
+    if (fits && sum <= most) return;
+    const std::string scope = scope_name(buffer.scope);
+    refuse("the " + scope + " buffers up to " + buffer.name +
+               " need more memory than the target has " + "for them",
+           "at most " + std::to_string(most) + " bytes in all " + scope + " buffers of a launch",
+           fits ? std::to_string(sum) + " bytes" : "more than 2^63 bytes",
+           "a buffer of global scope, allocated around all loops, can be of any size");
   }
 
   void threads(const ForNode& node) const {
@@ -100,6 +135,8 @@ class ProgramCheck {
 
   const target::Description& target_;
   const std::string& where_;
+  int64_t copies_ = 1;                          // of the code here, by the unrolled loops around
+  int64_t local_bytes_ = 0, shared_bytes_ = 0;  // of the launch
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "build/pattern_builder.h"
 #include "library/library.h"
 #include "library/product.h"
+#include "signatures.h"
 
 namespace tapml::library {
 
@@ -149,8 +150,14 @@ const Pattern kOneDnnPatterns[] = {
      dense_convolution},
 };
 
+constexpr Routine kOneDnnRoutines[] = {{"matmul", onednn::kMatmul},
+                                       {"softmax", onednn::kSoftmax},
+                                       {"layer_norm", onednn::kLayerNorm},
+                                       {"convolution", onednn::kConvolution}};
+
 }  // namespace
 
 std::span<const Pattern> onednn_patterns() { return kOneDnnPatterns; }
+std::span<const Routine> onednn_signatures() { return kOneDnnRoutines; }
 
 }  // namespace tapml::library

@@ -1,5 +1,6 @@
 // oneDNN: matrix products with bias and activation, softmax, layer norm, convolution, in f32.
 #include "device/cpu/library/adapters.h"
+#include "signatures.h"
 
 #if __has_include(<oneapi/dnnl/dnnl.h>)
 
@@ -375,7 +376,7 @@ int32_t softmax(const tapml_library_call* call) {
   Routine routine(*call);
   const DLTensor& x = call->inputs[0];
   if (is_empty(x)) return 0;
-  const auto axis = static_cast<int32_t>(routine.parameter(0));
+  const int64_t axis = routine.parameter(0);
   if (axis < 0 || axis >= x.ndim) return routine.fail("there is no such axis");
   return routine.run(2, [&](Primitive& made) {
     int64_t outer = 1, inner = 1;
@@ -428,13 +429,17 @@ int32_t convolution(const tapml_library_call* call) {
   Routine routine(*call);
   const DLTensor &x = call->inputs[0], &weight = call->inputs[1], &c = call->outputs[0];
   const int32_t spatial = x.ndim - 2;
-  if (spatial < 1 || weight.ndim != x.ndim || call->parameter_count != 1 + 4 * spatial) {
+  if (spatial < 1 || weight.ndim != x.ndim || c.ndim != x.ndim ||
+      call->parameter_count != 1 + 4 * spatial) {
     return routine.fail("the shapes are not those of a convolution");
+  }
+  const int64_t groups = routine.parameter(0);
+  if (groups < 1 || x.shape[1] != groups * weight.shape[1] || weight.shape[0] % groups != 0) {
+    return routine.fail("the channels are not shared out among the groups");
   }
   if (is_empty(c)) return 0;
   if (is_empty(x) || is_empty(weight)) return routine.fail("a convolution of nothing");
   return routine.run(4, [&](Primitive& made) {
-    const int64_t groups = routine.parameter(0);
     auto list = [&](int32_t which, int64_t less) {
       Shape values;
       for (int32_t d = 0; d < spatial; ++d) {
@@ -463,10 +468,10 @@ int32_t convolution(const tapml_library_call* call) {
   });
 }
 
-constexpr tapml_routine kOneDnnRoutines[] = {{"matmul", onednn_matmul},
-                                             {"softmax", softmax},
-                                             {"layer_norm", layer_norm},
-                                             {"convolution", convolution}};
+constexpr tapml_routine kOneDnnRoutines[] = {{"matmul", onednn_matmul, onednn::kMatmul},
+                                             {"softmax", softmax, onednn::kSoftmax},
+                                             {"layer_norm", layer_norm, onednn::kLayerNorm},
+                                             {"convolution", convolution, onednn::kConvolution}};
 constexpr tapml_library kOneDnnLibrary = {TAPML_LIBRARY_VERSION, 4,           "onednn",
                                           kOneDnnRoutines,       open_onednn, close_onednn};
 
@@ -491,8 +496,10 @@ void close_onednn(void*) {}
 
 int32_t absent(const tapml_library_call*) { return 1; }
 
-constexpr tapml_routine kOneDnnRoutines[] = {
-    {"matmul", absent}, {"softmax", absent}, {"layer_norm", absent}, {"convolution", absent}};
+constexpr tapml_routine kOneDnnRoutines[] = {{"matmul", absent, onednn::kMatmul},
+                                             {"softmax", absent, onednn::kSoftmax},
+                                             {"layer_norm", absent, onednn::kLayerNorm},
+                                             {"convolution", absent, onednn::kConvolution}};
 constexpr tapml_library kOneDnnLibrary = {TAPML_LIBRARY_VERSION, 4,           "onednn",
                                           kOneDnnRoutines,       open_onednn, close_onednn};
 

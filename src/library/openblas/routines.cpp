@@ -9,6 +9,7 @@
 #include "base/host/cpu_features.h"
 #include "device/cpu/library/adapters.h"
 #include "device/cpu/library/product_shape.h"
+#include "signatures.h"
 
 namespace tapml::device {
 
@@ -102,7 +103,7 @@ int32_t openblas_matmul(const tapml_library_call* call) {
                                            : multiply<float>(*call, p, library.sgemm);
 }
 
-constexpr tapml_routine kOpenBlasRoutines[] = {{"matmul", openblas_matmul}};
+constexpr tapml_routine kOpenBlasRoutines[] = {{"matmul", openblas_matmul, openblas::kMatmul}};
 constexpr tapml_library kOpenBlasLibrary = {
     TAPML_LIBRARY_VERSION, 1, "openblas", kOpenBlasRoutines, open_openblas, close_openblas};
 

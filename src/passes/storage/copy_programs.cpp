@@ -100,4 +100,16 @@ Expr call_write_view(Module& module, const Expr& base, const Expr& values, const
                       annotation_of(base));
 }
 
+bool is_copy_program(const tir::PrimFunc& program) {
+  if (program.params.size() != 2) return false;
+  for (bool reads : {true, false}) {
+    const tir::BufferNode& base = *program.params[0].buffer;
+    const tir::BufferNode& values = *program.params[1].buffer;
+    if (base.dtype != values.dtype || base.shape.size() != 1) continue;
+    const CopyProgram copy = copy_program(values.dtype, values.shape.size(), reads);
+    if (text::structural_equal(program, *copy.func)) return true;
+  }
+  return false;
+}
+
 }  // namespace tapml::passes

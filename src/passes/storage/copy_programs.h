@@ -5,6 +5,7 @@
 
 #include "ir/module.h"
 #include "relax/expr.h"
+#include "tir/prim_func.h"
 
 namespace tapml::passes {
 
@@ -23,5 +24,8 @@ relax::Expr call_read_view(Module& module, const relax::Expr& base, const ViewPl
 // call_tir_inplace(@write_view_<dtype>_<rank>, (base, values), ...). They must not share storage.
 relax::Expr call_write_view(Module& module, const relax::Expr& base, const relax::Expr& values,
                             const ViewPlace& place);
+
+// Whether `program` is one of these two: what it reads and writes is checked where views are made.
+bool is_copy_program(const tir::PrimFunc& program);
 
 }  // namespace tapml::passes

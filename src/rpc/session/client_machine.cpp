@@ -249,7 +249,8 @@ Result<flatbuffers::Offset<wire::Call>> ClientMachine::put_call(Builder& builder
     dispatch = wire::CreateDispatch(builder, sites, run.lent, kMostNames);
   }
   return wire::CreateCall(builder, id_, name, arguments, run.first, kMostNames, false, run.read,
-                          capture, dispatch, timing_ != nullptr, after);
+                          capture, dispatch, timing_ != nullptr, after,
+                          std::max<int64_t>(call_limit_, 0));
 }
 
 ClientMachine::Called* ClientMachine::find_called(std::string_view function) {

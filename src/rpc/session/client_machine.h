@@ -29,6 +29,7 @@ class ClientMachine final : public runtime::Machine {
   Result<Read> call_and_read(std::string_view function, std::span<const runtime::Value> args,
                              size_t field, runtime::Deadline deadline = {}) noexcept override;
   void set_interrupt(const std::atomic<bool>* flag) noexcept override { interrupt_ = flag; }
+  void set_call_limit(int64_t calls) noexcept override { call_limit_ = calls; }
   Status set_capture(const runtime::CapturePlan& plan,
                      runtime::CaptureSink* sink) noexcept override;
   Status set_dispatch(const runtime::DispatchPlan& plan,
@@ -63,6 +64,7 @@ class ClientMachine final : public runtime::Machine {
   const std::vector<runtime::CallSite> sites_;
   const uint64_t id_;
   const std::atomic<bool>* interrupt_ = nullptr;
+  int64_t call_limit_ = 0;
   runtime::CapturePlan plan_;
   runtime::CaptureSink* sink_ = nullptr;
   bool anew_ = false;  // the other side is to begin the capture anew

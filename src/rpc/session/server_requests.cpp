@@ -335,6 +335,7 @@ Status ServerCore::call(ServedCall& call, const wire::Call& request) noexcept {
   if (dispatch) machine.call_point().set_dispatcher(&*dispatch, dispatch->sites());
   call_ = &call;
   machine.set_interrupt(&link_.interrupt());
+  machine.set_call_limit(request.call_limit());
   auto result = machine.call(call.function, call.arguments.values(), deadline_);
   // On the same machine the client wants a core once it is answered, until it asks for more.
   session_->device().rest(link_.doorbell());

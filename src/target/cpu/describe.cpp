@@ -8,6 +8,7 @@ Description describe_cpu() {
   d.doc = "the host's CPU: LLVM machine code on a thread pool";
   d.code = CodeKind::kNative;
   set_processor(d, host_processor());
+  d.local_buffer_bytes = 1 << 20;  // threads have stacks of 8 MiB, those of some systems of 2
   d.features = f32_features();
   d.options = {"arch", "features", "libs", "threads"};
   d.user_kernels = {"C", ".c"};

@@ -13,6 +13,7 @@ Description describe_vulkan() {
   d.fused_fma = false;
   d.workgroup_threads = 64;
   d.index_bits = 32;
+  d.local_buffer_bytes = 64 << 10;
   d.limits.max_workgroup_threads = 128;
   d.limits.max_local_memory = 16 << 10;
   d.limits.max_binding_bytes = 128 << 20;

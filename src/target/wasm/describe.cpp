@@ -9,6 +9,7 @@ Description describe_wasm() {
   d.doc = "WebAssembly with SIMD by LLVM, in a process of its own under Node.js";
   d.code = CodeKind::kNative;
   d.fused_fma = false;
+  d.local_buffer_bytes = 1 << 20;  // the worker's stack has 8 MiB
   set_processor(
       d, {"wasm32", "+bulk-memory,+mutable-globals,+nontrapping-fptoint,+sign-ext,+simd128"});
   d.features = f32_features();

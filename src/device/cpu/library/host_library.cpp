@@ -65,10 +65,19 @@ HostLibrary::~HostLibrary() {
   if (handle_) dlclose(handle_);
 }
 
-std::vector<std::string> HostLibrary::routines() const {
-  std::vector<std::string> names;
-  for (uint32_t i = 0; i < table_->routine_count; ++i) names.push_back(table_->routines[i].name);
-  return names;
+Status HostLibrary::take(const tapml_library* table, const std::string& where) {
+  TAPML_TRY(check_table(table, where));
+  table_ = table;
+  for (uint32_t i = 0; i < table->routine_count; ++i) {
+    const tapml_routine& routine = table->routines[i];
+    const std::string place = where + ", routine " + routine.name;
+    if (!routine.signature) {
+      return fail(user_error("a routine has no signature", place, "a text as in tapml/library.h",
+                             "nothing"));
+    }
+    TAPML_ASSIGN(signatures_[routine.name], parse_routine_signature(routine.signature, place));
+  }
+  return {};
 }
 
 const tapml_routine* HostLibrary::find(const std::string& routine) const {
@@ -80,9 +89,8 @@ const tapml_routine* HostLibrary::find(const std::string& routine) const {
 
 Result<std::shared_ptr<const HostLibrary>> HostLibrary::wrap(const tapml_library* table,
                                                              const std::string& where) noexcept {
-  TAPML_TRY(check_table(table, where));
   std::shared_ptr<HostLibrary> library(new HostLibrary);
-  library->table_ = table;
+  TAPML_TRY(library->take(table, where));
   return library;
 }
 
@@ -102,9 +110,7 @@ Result<std::shared_ptr<const HostLibrary>> HostLibrary::load(const std::string& 
     return fail(user_error("the shared object is no library of routines", path,
                            "a function tapml_library_entry (tapml/library.h)", "none"));
   }
-  const tapml_library* table = entry();
-  TAPML_TRY(check_table(table, path));
-  library->table_ = table;
+  TAPML_TRY(library->take(entry(), path));
   return library;
 }
 

@@ -4,11 +4,12 @@
 
 #include <tapml/library.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "base/result.h"
+#include "abi/routine_signature.h"
 
 namespace tapml::device {
 
@@ -26,13 +27,17 @@ class HostLibrary {
   HostLibrary& operator=(const HostLibrary&) = delete;
 
   std::string name() const { return table_->name; }
-  std::vector<std::string> routines() const;
+  // What the routines take, by name.
+  const std::map<std::string, RoutineSignature>& routines() const { return signatures_; }
   const tapml_library& table() const { return *table_; }
   const tapml_routine* find(const std::string& routine) const;  // null: there is none
 
  private:
   HostLibrary() = default;
+  // Checks the table, and reads its signatures.
+  Status take(const tapml_library* table, const std::string& where);
   const tapml_library* table_ = nullptr;
+  std::map<std::string, RoutineSignature> signatures_;
   void* handle_ = nullptr;
 };
 

@@ -37,9 +37,24 @@ DLDataType dl_type(DType dtype) {
 
 class LibraryKernel final : public InlineKernel {
  public:
-  LibraryKernel(LibraryCode code, const tapml_routine* routine, std::shared_ptr<Opened> opened,
-                int threads)
-      : code_(std::move(code)), routine_(routine), opened_(std::move(opened)), threads_(threads) {}
+  LibraryKernel(LibraryCode code, const tapml_routine* routine, const RoutineSignature& signature,
+                std::shared_ptr<Opened> opened, int threads)
+      : code_(std::move(code)),
+        routine_(routine),
+        signature_(signature),
+        opened_(std::move(opened)),
+        threads_(threads) {}
+
+  // What the call is can be seen when it is loaded, but for its dimensions.
+  Status check_types() const {
+    auto tensors = [](const std::vector<LibraryTensor>& list) {
+      std::vector<RoutineTensor> result;
+      for (const LibraryTensor& one : list) result.push_back({one.dtype, one.dims.size()});
+      return result;
+    };
+    return refuse(find_type_fault(signature_, tensors(code_.inputs), tensors(code_.outputs),
+                                  code_.parameters.size()));
+  }
 
   // Routines share out their work themselves.
   Status run(const runtime::LaunchArgs& args, Shares&) const noexcept override {
@@ -76,6 +91,7 @@ class LibraryKernel final : public InlineKernel {
                            0};
       }
     }
+    TAPML_TRY(check_shapes({tensors.data(), count}));
     std::array<char, kMessage> message{};
     tapml_library_call call = {tensors.data(),
                                tensors.data() + code_.inputs.size(),
@@ -95,10 +111,31 @@ class LibraryKernel final : public InlineKernel {
   }
 
  private:
+  Status check_shapes(std::span<const DLTensor> tensors) const {
+    const size_t inputs = code_.inputs.size();
+    auto dims_of = [&](size_t i) -> std::optional<std::span<const int64_t>> {
+      const bool is_input = i < signature_.inputs;
+      if (is_input && i >= inputs) return {};
+      const DLTensor& tensor = tensors[is_input ? i : i - signature_.inputs + inputs];
+      return std::span<const int64_t>(tensor.shape, static_cast<size_t>(tensor.ndim));
+    };
+    return refuse(find_shape_fault<int64_t>(
+        signature_, code_.parameters, dims_of, [](int64_t a, int64_t b) { return a != b; },
+        [](int64_t dim) { return std::to_string(dim); }));
+  }
+
+  Status refuse(const std::optional<RoutineFault>& fault) const {
+    if (!fault) return {};
+    return fail(user_error(fault_message(signature_, code_.library + "." + code_.routine, *fault),
+                           "kernel " + code_.entry, fault->expected, fault->found,
+                           "its signature: " + signature_.text));
+  }
+
   std::string where() const { return "library call of " + code_.library + "." + code_.routine; }
 
   LibraryCode code_;
   const tapml_routine* routine_;
+  const RoutineSignature& signature_;  // of the library, which `opened_` keeps
   std::shared_ptr<Opened> opened_;
   int threads_;
 };
@@ -152,8 +189,11 @@ Result<std::shared_ptr<DeviceModule>> load_library_module(const ModuleBlob& blob
                                  "cpu"));
     }
     std::string entry = one.entry;
-    module->kernels[entry] =
-        std::make_shared<LibraryKernel>(std::move(one), routine, known->second, threads);
+    const RoutineSignature& signature = known->second->library->routines().at(one.routine);
+    auto kernel =
+        std::make_shared<LibraryKernel>(std::move(one), routine, signature, known->second, threads);
+    TAPML_TRY(kernel->check_types());
+    module->kernels[entry] = std::move(kernel);
   }
   return module;
 }

@@ -1,0 +1,67 @@
+#include "pipeline/unproved_kernels.h"
+
+#include "analysis/access_bounds.h"
+#include "ir/exceptions.h"
+#include "passes/kernel.h"
+#include "passes/storage/copy_programs.h"
+#include "text/parser.h"
+#include "tir/prim_func.h"
+
+namespace tapml::pipeline {
+
+namespace {
+
+constexpr std::string_view kUserSource = "user:";
+
+std::string buffer_of(const analysis::UnprovedAccess& access) {
+  return access.access.substr(0, access.access.find('['));
+}
+
+// Why the programs that the kernel's spec calls are not proved; empty where they are.
+std::string reason_of(const KernelInfo& kernel) {
+  if (kernel.spec.find("call_tir") == std::string::npos) return "";
+  const Module module = text::parse(kernel.spec, "kernel " + kernel.name);
+  for (const auto& [name, function] : module.functions) {
+    const tir::PrimFunc* program = tir::as_prim_func(function.get());
+    if (!program || program->attrs.contains(passes::kSpecAttr)) continue;
+    const auto accesses = analysis::unproved_accesses(*program);
+    if (accesses.empty() || passes::is_copy_program(*program)) continue;
+    return "program " + name + ": " + accesses[0].access + " may lie outside of " +
+           buffer_of(accesses[0]);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::vector<UnprovedKernel> unproved_kernels(const Executable& executable) {
+  std::vector<UnprovedKernel> found;
+  for (const Implementation& implementation : executable.implementations) {
+    const KernelInfo& kernel = executable.kernels[static_cast<size_t>(implementation.kernel)];
+    const bool user = implementation.provider.starts_with(kUserSource);
+    std::string reason =
+        user ? "written by hand, " + implementation.provider.substr(kUserSource.size())
+             : reason_of(kernel);
+    if (!reason.empty()) found.push_back({kernel.name, std::move(reason)});
+  }
+  return found;
+}
+
+void refuse_accesses_outside(const Module& module, const std::string& source,
+                             const text::SourceMap* places) {
+  for (const auto& [name, function] : module.functions) {
+    const tir::PrimFunc* program = tir::as_prim_func(function.get());
+    if (!program) continue;
+    for (const analysis::UnprovedAccess& one : analysis::unproved_accesses(*program)) {
+      if (!one.outside) continue;
+      std::string where = source + ", tensor program @" + name;
+      if (places) where = places->statement(one.statement).value_or(places->function(name));
+      throw_user("tensor program @" + name + " leaves a buffer: " + one.access, where,
+                 "an index from 0 to " + one.last + " in dimension " +
+                     std::to_string(one.dimension) + " of " + buffer_of(one),
+                 one.index);
+    }
+  }
+}
+
+}  // namespace tapml::pipeline

@@ -1,0 +1,135 @@
+// Which accesses of a tensor program are proved, which are surely outside.
+#include "analysis/access_bounds.h"
+
+#include <gtest/gtest.h>
+
+#include "text/parser.h"
+
+namespace tapml::analysis {
+namespace {
+
+// "access, dimension, index [, outside]" of each access that is not proved; "" for none.
+std::string unproved(const std::string& program) {
+  const Module module = text::parse("module\n" + program, "test");
+  std::string all;
+  for (const UnprovedAccess& one :
+       unproved_accesses(*tir::as_prim_func(module.functions.at("f").get()))) {
+    all += (all.empty() ? "" : "; ") + one.access + ", " + std::to_string(one.dimension) + ", " +
+           one.index + (one.outside ? ", outside" : "") + " of " + one.last;
+  }
+  return all;
+}
+
+TEST(AccessBounds, ProvesPlainLoops) {
+  EXPECT_EQ(unproved("prim def f(x: Buffer((n, 4), f32), out y: Buffer((n, 4), f32), n: i64) {\n"
+                     "  for i in parallel(n) { for j in serial(4) { y[i, j] = x[i, 3 - j] } }\n}"),
+            "");
+  // Split by hand, with a guard.
+  EXPECT_EQ(unproved("prim def f(x: Buffer((n,), f32), out y: Buffer((n,), f32), n: i64) {\n"
+                     "  for o in parallel(floordiv(n + 7, 8)) { for j in serial(8) {\n"
+                     "    if o * 8 + j < n { y[o * 8 + j] = x[o * 8 + j] } } }\n}"),
+            "");
+  // Blocks say where they are by their iterators.
+  EXPECT_EQ(unproved("prim def f(x: Buffer((n, 4), f32), out y: Buffer((n,), f32), n: i64) {\n"
+                     "  for i in parallel(n) { for k in serial(4) {\n"
+                     "    block \"sum\" (vi: spatial(n) = i, vk: reduce(4) = k) {\n"
+                     "      reads x[vi, vk]\n      writes y[vi]\n"
+                     "      init { y[vi] = f32(0.0) }\n"
+                     "      y[vi] = y[vi] + x[vi, vk]\n    } } }\n}"),
+            "");
+  EXPECT_EQ(unproved("prim def f(x: Buffer((4,), f32), out y: Buffer((4,), f32)) {\n"
+                     "  alloc t: Buffer((2, 4), f32, local)\n"
+                     "  for i in serial(4) { t[1, i] = x[i]\n y[i] = t[1, 3 - i] }\n}"),
+            "");
+}
+
+TEST(AccessBounds, NamesWhatIsSurelyOutside) {
+  EXPECT_EQ(unproved("prim def f(x: Buffer((4,), f32), out y: Buffer((4,), f32)) {\n"
+                     "  for i in parallel(4) { y[i] = x[i + 100000000] }\n}"),
+            "x[i + 100000000], 0, 100000000 to 100000003, outside of 3");
+  // The last iteration alone; a symbolic dimension.
+  EXPECT_EQ(unproved("prim def f(x: Buffer((4,), f32), out y: Buffer((5,), f32)) {\n"
+                     "  for i in parallel(5) { y[i] = x[i] }\n}"),
+            "x[i], 0, 4 where i is 4, outside of 3");
+  EXPECT_EQ(unproved("prim def f(x: Buffer((n,), f32), out y: Buffer((n,), f32), n: i64) {\n"
+                     "  for i in parallel(n) { y[i] = x[i - 1] }\n}"),
+            "x[i - 1], 0, -1 where i is 0, outside of n - 1");
+  EXPECT_EQ(unproved("prim def f(x: Buffer((n,), f32), out y: Buffer((n,), f32), n: i64) {\n"
+                     "  for i in parallel(n) { y[i + 1] = x[i] }\n}"),
+            "y[i + 1], 0, n where i is n - 1, outside of n - 1");
+  // In a branch that comes.
+  EXPECT_EQ(unproved("prim def f(x: Buffer((4,), f32), out y: Buffer((4,), f32)) {\n"
+                     "  for i in parallel(4) { y[i] = select(i < 2, x[i + 4], x[i]) }\n}"),
+            "x[i + 4], 0, 4 to 5, outside of 3");
+}
+
+TEST(AccessBounds, LeavesWhatNeverRuns) {
+  EXPECT_EQ(unproved("prim def f(x: Buffer((4,), f32), out y: Buffer((4,), f32)) {\n"
+                     "  for i in parallel(4) { y[i] = f32(0.0)\n"
+                     "    if i < 0 { y[7] = x[i + 100] } }\n}"),
+            "");
+  EXPECT_EQ(unproved("prim def f(x: Buffer((4,), f32), out y: Buffer((4,), f32)) {\n"
+                     "  for i in parallel(4) { y[i] = select(5 < i, x[i + 100], f32(0.0)) }\n"
+                     "  for i in serial(0) { y[9] = f32(0.0) }\n}"),
+            "");
+  // Not sure: the guard may keep the last iteration out.
+  EXPECT_EQ(unproved("prim def f(x: Buffer((4,), f32), out y: Buffer((5,), f32), k: i64) {\n"
+                     "  for i in parallel(5) { if i < k { y[i] = x[i] } }\n}"),
+            "x[i], 0, 0 to 4 of 3");
+}
+
+TEST(AccessBounds, AsksDataForGuards) {
+  const std::string head =
+      "prim def f(x: Buffer((n, 4), f32), at: Buffer((m,), i32), out y: Buffer((m,), f32), n: i64, "
+      "m: i64) {\n  for i in parallel(m) { ";
+  EXPECT_NE(unproved(head + "y[i] = x[cast(i64, at[i]), 0] }\n}"), "");
+  EXPECT_EQ(unproved(head + "y[i] = let k: i64 = cast(i64, at[i]) in "
+                            "select(0 <= k and k < n, x[k, 0], f32(0.0)) }\n}"),
+            "");
+  EXPECT_EQ(unproved(head + "y[i] = select(0 < n, x[max(0, min(cast(i64, at[i]), n - 1)), 3], "
+                            "f32(0.0)) }\n}"),
+            "");
+  // Without rows there is nothing to clamp to.
+  EXPECT_NE(unproved(head + "y[i] = x[max(0, min(cast(i64, at[i]), n - 1)), 3] }\n}"), "");
+  EXPECT_EQ(unproved(head + "y[i] = f32(0.0)\n if 0 <= at[i] { if cast(i64, at[i]) < n { "
+                            "y[i] = x[cast(i64, at[i]), 0] } } }\n}"),
+            "");
+}
+
+// Data that may be written between the guard and the access proves nothing.
+TEST(AccessBounds, DoesNotTrustDataThatChanges) {
+  EXPECT_NE(unproved("prim def f(x: Buffer((4,), f32), out y: Buffer((4,), f32)) {\n"
+                     "  alloc k: Buffer((1,), i64, local)\n"
+                     "  for i in serial(4) {\n    k[0] = i\n"
+                     "    if 0 <= k[0] and k[0] < 4 { k[0] = k[0] + 100\n y[i] = x[k[0]] } }\n}"),
+            "");
+  EXPECT_NE(unproved("prim def f(x: Buffer((4,), f32), inout k: Buffer((4,), i64), out y: "
+                     "Buffer((4,), f32)) {\n"
+                     "  for i in parallel(4) {\n    y[i] = f32(0.0)\n"
+                     "    if 0 <= k[0] and k[0] < 4 { y[i] = x[k[0]]\n } }\n}"),
+            "");
+}
+
+// Scalars that no tensor's dimension gives may be negative, narrow arithmetic wraps, and division
+// by zero is 0.
+TEST(AccessBounds, TakesNoScalarForGranted) {
+  EXPECT_NE(unproved("prim def f(x: Buffer((4,), f32), out y: Buffer((1,), f32), k: i64) {\n"
+                     "  y[0] = x[min(k, 3)]\n}"),
+            "");
+  EXPECT_EQ(unproved("prim def f(x: Buffer((4,), f32), out y: Buffer((1,), f32), k: i64) {\n"
+                     "  y[0] = x[max(0, min(k, 3))]\n}"),
+            "");
+  EXPECT_NE(
+      unproved("prim def f(x: Buffer((9,), f32), out y: Buffer((n,), f32), n: i64) {\n"
+               "  for i in parallel(n) { y[i] = x[floordiv(n, n) * 8 - 8 + floordiv(7, i)] }\n}"),
+      "");
+  EXPECT_NE(
+      unproved("prim def f(x: Buffer((100,), f32), at: Buffer((4,), i32), out y: Buffer((4,), "
+               "f32)) {\n  for i in parallel(4) { y[i] = select(0 <= at[i], "
+               "x[max(0, cast(i64, min(i32(99), at[i] * i32(65536) * i32(65536))))], "
+               "f32(0.0)) }\n}"),
+      "");
+}
+
+}  // namespace
+}  // namespace tapml::analysis
