@@ -17,7 +17,7 @@ void append_code_point(std::string& out, char32_t code_point) {
 
 }  // namespace
 
-CodeSet::CodeSet(std::vector<CodeRange> ranges) {
+CodeSet::CodeSet(const std::vector<CodeRange>& ranges) {
   std::vector<CodeRange> parts;
   parts.reserve(ranges.size());
   for (const CodeRange& range : ranges) {
@@ -51,7 +51,7 @@ bool CodeSet::contains(char32_t code_point) const {
 CodeSet CodeSet::united(const CodeSet& other) const {
   std::vector<CodeRange> both = ranges_;
   both.insert(both.end(), other.ranges_.begin(), other.ranges_.end());
-  return CodeSet(std::move(both));
+  return CodeSet(both);
 }
 
 CodeSet CodeSet::intersected(const CodeSet& other) const {
@@ -66,7 +66,7 @@ CodeSet CodeSet::complement() const {
     next = range.last + 1;
   }
   if (next <= kLastCodePoint) rest.push_back({next, kLastCodePoint});
-  return CodeSet(std::move(rest));
+  return CodeSet(rest);
 }
 
 std::string CodeSet::as_class_items() const {

@@ -18,7 +18,7 @@ class CodeSet {
  public:
   CodeSet() = default;
   // In any order, overlapping or not.
-  explicit CodeSet(std::vector<CodeRange> ranges);
+  explicit CodeSet(const std::vector<CodeRange>& ranges);
   static CodeSet all();
 
   const std::vector<CodeRange>& ranges() const { return ranges_; }

@@ -45,9 +45,9 @@ Result<std::optional<char32_t>> RegexCursor::take_hexadecimal() {
   for (; digits < most && digit_of(peek(), 16) >= 0; ++digits, skip(1)) {
     value = (value << 4) | static_cast<char32_t>(digit_of(peek(), 16));
   }
-  const bool closed = !braces || (digits > 0 && take("}"));
-  if (!closed || (peek(0) != '\0' && digits == 0 && most == 4) || value > kGreatestCode ||
-      (value >= 0xD800 && value <= 0xDFFF)) {
+  const bool whole = braces ? digits > 0 && take("}") : most == 2 || digits == most;
+  const bool surrogate = value >= 0xD800 && value <= 0xDFFF;
+  if (!whole || surrogate || value > kGreatestCode) {
     return refuse("a character code that is none", start);
   }
   return value;

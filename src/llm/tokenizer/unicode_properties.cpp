@@ -101,7 +101,7 @@ UnicodeProperty group(std::string_view prefix) {
     // Of categories that lost members to another one of the group, all may be new to the group.
     append(newer, entry.grows ? stored(entry.newer_offset, entry.newer_count) : all);
   }
-  return {CodeSet(std::move(members)), std::string(prefix), CodeSet(std::move(newer))};
+  return {CodeSet(members), std::string(prefix), CodeSet(newer)};
 }
 
 CodeSet members_of(std::initializer_list<std::string_view> names) {
