@@ -8,6 +8,7 @@
 #include "codegen/llvm/native.h"
 #include "exec/library_code.h"
 #include "exec/sections.h"
+#include "frontend/huggingface/folder.h"
 #include "frontend/huggingface/weights.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
@@ -87,8 +88,8 @@ ModelSource source_of(const frontend::HuggingFaceModel& model, const std::string
     source.weights.push_back(std::move(record));
   }
   if (folder.empty()) return source;
-  source.folder = fs::absolute(folder).lexically_normal().string();
-  source.files = weight_files(folder);
+  source.folder = fs::absolute(model.folder).lexically_normal().string();
+  source.files = weight_files(model.folder);
   return source;
 }
 
@@ -98,7 +99,7 @@ std::string model_folder(const ExecutableFile& file, const std::string& path,
     throw_user("the executable is not a language model", path, "one that was made from a model",
                "one that was made from a text module");
   }
-  if (!folder.empty()) return folder;
+  if (!folder.empty()) return frontend::resolve_model_folder(folder);
   if (file.source.folder.empty()) {
     throw_user("the executable was made from a configuration alone: it names no weights", path,
                "a model folder", "none", "--model DIR");

@@ -8,6 +8,8 @@
 #include "base/clock.h"
 #include "base/host/interrupt.h"
 #include "base/log.h"
+#include "frontend/huggingface/folder.h"
+#include "frontend/huggingface/foreign.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
 #include "llm/tokenizer/regex_pcre2.h"
@@ -21,10 +23,26 @@ namespace tapml::app {
 
 namespace {
 
-Tokenizer load_tokenizer(const std::string& path) {
-  std::string json = unwrap(read_text_file(path));
-  return unwrap(
-      Tokenizer::parse(json, path, tokenizer::pcre2_regex_engine(), &tokenizer::utf8proc_tables()));
+// A file beside tokenizer.json, which may be absent.
+tokenizer::NamedText read_beside(const std::string& folder, const char* name) {
+  const std::string path = folder + "/" + name;
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) return {};
+  return {unwrap(read_text_file(path)), path};
+}
+
+// The tokenizer of a model folder, with all that its files say of it.
+Tokenizer load_tokenizer(const std::string& folder) {
+  const std::string path = frontend::tokenizer_path(folder);
+  const std::string json = unwrap(read_text_file(path));
+  const tokenizer::TokenizerFiles files = {
+      .config = read_beside(folder, "tokenizer_config.json"),
+      .special_tokens = read_beside(folder, "special_tokens_map.json"),
+      .added_tokens = read_beside(folder, "added_tokens.json")};
+  Tokenizer tokenizer = unwrap(Tokenizer::parse(json, path, tokenizer::pcre2_regex_engine(),
+                                                &tokenizer::utf8proc_tables(), files));
+  for (const std::string& warning : tokenizer.warnings()) log_warning(warning);
+  return tokenizer;
 }
 
 // The tokens that end a text, by the folder's configuration files.
@@ -46,6 +64,7 @@ void log_warnings(const std::vector<std::string>& warnings) {
 void refuse_other_files(const std::string& model) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(model, ignored)) return;
+  frontend::refuse_foreign_file(model);
   throw_user(model + " is neither a model folder nor an executable", model,
              "a folder with config.json, model.safetensors and tokenizer.json, or a file that "
              "tapml compile -o wrote",
@@ -77,7 +96,13 @@ LoadedModel load_model(const std::string& model, const std::string& folder,
     frontend::HuggingFaceModel files = frontend::read_model(model, find_quantization(quantize));
     patterns.apply(files.module);
     log_warnings(files.warnings);
-    Tokenizer tokenizer = load_tokenizer(files.tokenizer_path);
+    Tokenizer tokenizer = load_tokenizer(files.folder);
+    const int64_t vocabulary = model_interface_of(files.module.attrs).vocabulary;
+    if (tokenizer.vocab_size() > vocabulary) {
+      log_warning("the tokenizer has ids up to " + std::to_string(tokenizer.vocab_size() - 1) +
+                  ", but the model has " + std::to_string(vocabulary) +
+                  " tokens: a text that needs more is refused");
+    }
     return {std::move(files), std::move(tokenizer)};
   }
   refuse_changes(patterns, quantize, model);
@@ -87,8 +112,8 @@ LoadedModel load_model(const std::string& model, const std::string& folder,
   files.module = text::parse(file.module, model + ", section module");
   files.weights = load_source_weights(file, from);
   files.eos = read_eos_of(from);
-  files.tokenizer_path = from + "/tokenizer.json";
-  Tokenizer tokenizer = load_tokenizer(files.tokenizer_path);
+  files.folder = from;
+  Tokenizer tokenizer = load_tokenizer(from);
   return {std::move(files), std::move(tokenizer)};
 }
 
@@ -97,7 +122,13 @@ std::vector<int32_t> encode_prompt(const Tokenizer& tokenizer, int64_t context,
   if (prompt.empty()) {
     throw_user("the prompt is empty", "--prompt", "some text", "nothing");
   }
-  std::vector<int32_t> tokens = unwrap(tokenizer.encode(prompt));
+  bool repeated = false;
+  std::vector<int32_t> tokens = unwrap(tokenizer.encode_prompt(prompt, &repeated));
+  if (repeated) {
+    log_warning(
+        "the prompt begins with the token that the tokenizer puts before every prompt: it is there "
+        "once, not twice");
+  }
   if (tokens.empty()) throw_user("the prompt has no tokens", "--prompt", "some text", prompt);
   if (static_cast<int64_t>(tokens.size()) >= context) {
     throw_user("the prompt is too long for the model", "--prompt",
@@ -147,7 +178,7 @@ ReadyModel make_ready(
   auto session = open_session(target, options.cache, options.libraries.load(), options.remote);
   std::string folder = model_folder(file, options.model, options.folder);
   auto weights = load_source_weights(file, folder);
-  Tokenizer tokenizer = load_tokenizer(folder + "/tokenizer.json");
+  Tokenizer tokenizer = load_tokenizer(folder);
   if (before_compile) before_compile(tokenizer, file.executable.model);
   auto executable = std::make_shared<const Executable>(std::move(file.executable));
   auto contained = ContainedKernels::open(executable, target, options.libraries, options.remote,

@@ -12,11 +12,13 @@
 #include "app/variables.h"
 #include "base/host/interrupt.h"
 #include "base/host/progress.h"
+#include "base/log.h"
 #include "cli/command.h"
 #include "cli/memory.h"
 #include "cli/options.h"
 #include "cli/phases.h"
 #include "cli/shapes.h"
+#include "frontend/huggingface/foreign.h"
 #include "frontend/huggingface/model.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
@@ -46,6 +48,7 @@ struct Input {
 };
 
 Input from_model(const frontend::HuggingFaceModel& model, const std::string& folder, bool keep) {
+  for (const std::string& warning : model.warnings) log_warning(warning);
   return {model.module, keep ? source_of(model, folder) : ModelSource{}};
 }
 
@@ -68,6 +71,7 @@ Input read_input(const CompileOptions& options, const device::HostLibraries& lib
                "a model directory as MODEL, or --config", options.model,
                "a text module says itself what is quantized: operator dequantize");
   }
+  frontend::refuse_foreign_file(options.model);
   text::SourceMap places;
   Module module = pipeline::normal_input(
       text::parse(unwrap(read_text_file(options.model)), options.model, {.places = &places}),

@@ -7,6 +7,13 @@
 
 namespace tapml::cli {
 
+namespace {
+
+// U+0000 is text, too.
+void write_whole(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+}  // namespace
+
 int exit_code(const Error& error) {
   if (interrupted()) return kInterrupted;
   switch (error.kind) {
@@ -21,12 +28,12 @@ int exit_code(const Error& error) {
 }
 
 void Output::line(const std::string& text) const {
-  if (!json) std::printf("%s\n", text.c_str());
+  if (!json) write_whole(text + "\n");
 }
 
 void Output::text(const std::string& text) const {
   if (json) return;
-  std::fputs(text.c_str(), stdout);
+  write_whole(text);
   std::fflush(stdout);
 }
 

@@ -60,6 +60,7 @@ std::optional<DType> parse_spelling(std::string_view name) {
 struct TensorEntry {
   std::string_view name;
   DType dtype = DType::kF32;
+  std::string unknown_dtype;  // empty where `dtype` holds
   Shape shape;
   uint64_t begin = 0;  // within the data, behind the header
   uint64_t end = 0;
@@ -72,8 +73,8 @@ std::string range_text(const TensorEntry& entry) {
 class Reader {
  public:
   Reader(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
-         std::string_view source)
-      : bytes_(bytes), owner_(std::move(owner)), source_(source) {}
+         std::string_view source, const SafetensorsOptions& options)
+      : bytes_(bytes), owner_(std::move(owner)), source_(source), options_(options) {}
 
   Result<SafetensorsFile> read() {
     TAPML_TRY(find_header());
@@ -100,14 +101,31 @@ class Reader {
     TAPML_TRY(check_layout(entries));
     for (TensorEntry& entry : entries) {
       const std::byte* data = bytes_.data() + data_offset() + entry.begin;
+      if (!entry.unknown_dtype.empty()) {
+        file.unknown_dtypes.emplace(std::string(entry.name), entry.unknown_dtype);
+        continue;
+      }
       TAPML_TRY(check_bools(entry, data));
-      file.tensors.emplace(std::string(entry.name),
-                           HostTensor::view(entry.dtype, std::move(entry.shape), data, owner_));
+      const std::string name(entry.name);
+      if (is_aligned(entry, data)) {
+        file.tensors.emplace(name,
+                             HostTensor::view(entry.dtype, std::move(entry.shape), data, owner_));
+        continue;
+      }
+      HostTensor copy = HostTensor::zeros(entry.dtype, std::move(entry.shape));
+      std::memcpy(copy.mutable_bytes().data(), data, copy.byte_size());
+      file.tensors.emplace(name, std::move(copy));
+      file.copied.push_back(name);
     }
     return file;
   }
 
  private:
+  static bool is_aligned(const TensorEntry& entry, const std::byte* data) {
+    return entry.begin == entry.end ||
+           reinterpret_cast<uintptr_t>(data) % dtype_bytes(entry.dtype) == 0;
+  }
+
   uint64_t data_offset() const { return kLengthBytes + header_bytes_; }
   uint64_t data_bytes() const { return bytes_.size() - data_offset(); }
 
@@ -168,13 +186,15 @@ class Reader {
     entry.name = name;
     TAPML_ASSIGN(std::string dtype_text, fields.required_string("dtype"));
     std::optional<DType> dtype = parse_spelling(dtype_text);
-    if (!dtype) {
+    if (!dtype && options_.keep_unknown_dtypes && !dtype_text.empty()) {
+      entry.unknown_dtype = dtype_text;
+    } else if (!dtype) {
       std::vector<std::string_view> known;
       for (const DTypeSpelling& known_type : kSpellings) known.push_back(known_type.name);
       return fail(tensor_error(name, "has a dtype that is not supported", join_choices(known),
                                in_quotes(dtype_text)));
     }
-    entry.dtype = *dtype;
+    entry.dtype = dtype.value_or(DType::kU8);
     TAPML_ASSIGN(entry.shape, fields.required_int_array("shape", 0));
     TAPML_ASSIGN(std::vector<int64_t> offsets, fields.required_int_array("data_offsets", 0));
     if (offsets.size() != 2) {
@@ -199,6 +219,7 @@ class Reader {
                                "offsets within " + std::to_string(data_bytes()) + " bytes of data",
                                range_text(entry)));
     }
+    if (!entry.unknown_dtype.empty()) return {};
     auto bytes = checked_byte_count(entry.dtype, entry.shape);
     if (!bytes) {
       return fail(tensor_error(entry.name, "is too large", bytes.error().expected,
@@ -210,13 +231,6 @@ class Reader {
                        std::to_string(*bytes) + " bytes for " + std::string(spelling(entry.dtype)) +
                            " " + shape_to_string(entry.shape),
                        std::to_string(entry.end - entry.begin) + " bytes, " + range_text(entry)));
-    }
-    uint64_t element = dtype_bytes(entry.dtype);
-    uint64_t absolute = data_offset() + entry.begin;
-    if (*bytes > 0 && absolute % element != 0) {
-      return fail(tensor_error(entry.name, "is misaligned in the file",
-                               "a multiple of " + std::to_string(element) + " bytes",
-                               "byte " + std::to_string(absolute) + " of the file"));
     }
     return {};
   }
@@ -266,6 +280,7 @@ class Reader {
   std::span<const std::byte> bytes_;
   std::shared_ptr<const void> owner_;
   std::string source_;
+  SafetensorsOptions options_;
   uint64_t header_bytes_ = 0;
 };
 
@@ -273,8 +288,9 @@ class Reader {
 
 Result<SafetensorsFile> parse_safetensors(std::span<const std::byte> bytes,
                                           std::shared_ptr<const void> owner,
-                                          std::string_view source) {
-  return Reader(bytes, std::move(owner), source).read();
+                                          std::string_view source,
+                                          const SafetensorsOptions& options) {
+  return Reader(bytes, std::move(owner), source, options).read();
 }
 
 std::vector<std::byte> write_safetensors(const std::map<std::string, HostTensor>& tensors,

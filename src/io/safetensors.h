@@ -14,18 +14,28 @@
 namespace tapml {
 
 struct SafetensorsFile {
-  // By name; views into the bytes that were given (no copy).
+  // By name; views into the bytes that were given, but of `copied`.
   std::map<std::string, HostTensor> tensors;
   std::map<std::string, std::string> metadata;
+  // Tensors whose data is not aligned for their dtype, as the format allows.
+  std::vector<std::string> copied;
+  // Tensors of a dtype that is not known, by name; only where these are asked for.
+  std::map<std::string, std::string> unknown_dtypes;
+};
+
+struct SafetensorsOptions {
+  // Tensors of unknown dtypes are listed apart and not refused. Their extents are not checked.
+  bool keep_unknown_dtypes = false;
 };
 
 // Reads a whole file image that `owner` keeps alive. Every fault is a UserError that names `source`
 // and the tensor: truncated, header too long (100 MB at most), not JSON, wrong or unknown dtype,
 // negative or overflowing shape, offsets reversed, overlapping, out of range or leaving holes, a
-// byte count that does not fit dtype and shape, data misaligned for its dtype.
+// byte count that does not fit dtype and shape.
 Result<SafetensorsFile> parse_safetensors(std::span<const std::byte> bytes,
                                           std::shared_ptr<const void> owner,
-                                          std::string_view source);
+                                          std::string_view source,
+                                          const SafetensorsOptions& options = {});
 
 // The file image of `tensors`, deterministic (sorted by name, header padded to 8 bytes).
 // bool, i8..i64, u8..u64, f16, bf16, f32 and f64 only.

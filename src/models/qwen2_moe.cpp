@@ -41,6 +41,7 @@ class ExpertLayer {
   Variable build(const Variable& x) {
     route(x);
     Variable routed = mix(x);
+    if (config_.shared_intermediate == 0) return f_.narrowed(routed);
     Variable shared = f_.gated(path_ + ".shared_expert", x);
     Variable gate = f_.linear(path_ + ".shared_expert_gate", x);
     f_.origin(path_);
@@ -106,6 +107,7 @@ DecoderArchitecture qwen2_moe(const Qwen2MoeConfig& config) {
             add_experts(weights, experts, "gate_proj", config, inner, hidden);
             add_experts(weights, experts, "up_proj", config, inner, hidden);
             add_experts(weights, experts, "down_proj", config, hidden, inner);
+            if (config.shared_intermediate == 0) return;
             add_gated(weights, path + ".shared_expert", hidden, config.shared_intermediate);
             add_linear(weights, path + ".shared_expert_gate", 1, hidden, false, true);
           },

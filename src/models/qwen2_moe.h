@@ -1,6 +1,6 @@
 // Qwen2-MoE: Llama's form with biased projections to q, k, v, and in its sparse layers routed
-// experts beside a shared one that a sigmoid gates (the layout and names of Hugging Face's
-// Qwen2MoeForCausalLM).
+// experts beside a shared one, where there is any, that a sigmoid gates (the layout and names of
+// Hugging Face's Qwen2MoeForCausalLM).
 #pragma once
 
 #include "models/decoder.h"
@@ -12,7 +12,7 @@ struct Qwen2MoeConfig : DecoderConfig {
   int64_t experts = 0;              // 0: no layer has any
   int64_t experts_per_token = 0;    // at most `experts`
   int64_t expert_intermediate = 0;  // of an expert
-  int64_t shared_intermediate = 0;  // of the shared expert
+  int64_t shared_intermediate = 0;  // of the shared expert; 0: there is none
   bool renormalize = false;         // the weights of the chosen experts sum to 1
   int64_t sparse_step = 1;          // layers sparse_step - 1, 2 * sparse_step - 1, ... have experts
   std::vector<int64_t> dense_layers;  // these have none all the same

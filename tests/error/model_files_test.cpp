@@ -84,9 +84,6 @@ TEST_F(BadModel, SafetensorsHeaders) {
   header(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
          R"("b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})");
   refused({"model.safetensors", "b"});
-  header(R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},)"
-         R"("b":{"dtype":"F32","shape":[2],"data_offsets":[2,10]}})");
-  refused({"model.safetensors", "b"});
   header(R"({"a":{"dtype":"F32","shape":[9223372036854775807,4],"data_offsets":[0,8]}})");
   refused({"model.safetensors", "a"});
 }
@@ -122,6 +119,78 @@ TEST_F(BadModel, ConfigurationFields) {
         {"spiral", "llama3"});
   field("\"num_key_value_heads\": 2", "\"num_key_value_heads\": 4", {"config.json", "4"});
   field("\"vocab_size\": 2048", "\"vocab_size\": 2048 2048", {"config.json"});
+}
+
+TEST_F(BadModel, OtherThingsInPlaceOfAModel) {
+  const std::string lfs = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 12\n";
+  for (const std::string& path : {config_, weights_, tokenizer_}) {
+    SCOPED_TRACE(path);
+    const std::string saved = read_bytes(path);
+    write_bytes(path, lfs);
+    refused({path, "Git LFS pointer", "git lfs pull"});
+    write_bytes(path, "<!DOCTYPE html>\n<html>");
+    refused({path, "HTML page", "hf download"});
+    write_bytes(path, saved);
+  }
+  write_bytes(folder_ / "model.gguf", std::string("GGUF\x03\0\0\0", 8));
+  expect_failure({"run", folder_ / "model.gguf", "--prompt", "x"}, 2, {"GGUF", "safetensors"});
+  expect_failure({"compile", folder_ / "model.gguf"}, 2, {"GGUF", "safetensors"});
+  write_bytes(folder_ / "model.bin", std::string("PK\x03\x04", 4));
+  expect_failure({"run", folder_ / "model.bin", "--prompt", "x"}, 2, {"pickle", "transformers"});
+  expect_failure({"run", "org/some-model", "--prompt", "x"}, 2,
+                 {"org/some-model", "does not exist", "hf download"});
+  std::filesystem::remove(tokenizer_);
+  write_bytes(model_ + "/tokenizer.model", "x");
+  refused({"tokenizer.json", "tokenizer.model", "AutoTokenizer"});
+  std::filesystem::remove(weights_);
+  write_bytes(model_ + "/pytorch_model.bin", "x");
+  refused({"pytorch_model.bin", "transformers"});
+  std::filesystem::remove(config_);
+  write_bytes(model_ + "/adapter_config.json", R"({"base_model_name_or_path": "org/base"})");
+  refused({"LoRA adapter", "org/base", "merge"});
+}
+
+TEST_F(BadModel, APromptThatBeginsWithBosHasItOnce) {
+  const auto tokens = [&](const std::string& prompt, const char* warning) {
+    testing::ProgramResult result =
+        testing::run_program({"run", model_, "--prompt", prompt, "--max-tokens", "1", "--json"});
+    EXPECT_EQ(result.exit_code, 0) << result.all();
+    EXPECT_EQ(result.err.contains("begins with the token"), warning != nullptr) << result.err;
+    const size_t begin = result.out.find("\"prompt_tokens\"");
+    return result.out.substr(begin, result.out.find(']', begin) - begin);
+  };
+  EXPECT_EQ(tokens("<|begin_of_text|>Emma was", "once"), tokens("Emma was", nullptr));
+}
+
+// The decoder writes U+0000 in place of spaces.
+TEST_F(BadModel, StreamedTextKeepsTheCharacterZero) {
+  testing::replace_in(tokenizer_, R"("decoder": {
+    "type": "ByteLevel",)",
+                      R"("decoder": {"type": "Sequence", "decoders": [{"type": "ByteLevel"},
+    {"type": "Replace", "pattern": {"String": " "}, "content": "\u0000"}]}, "other": {)");
+  testing::ProgramResult result =
+      testing::run_program({"run", model_, "--prompt", "In the beginning", "--max-tokens", "12"});
+  ASSERT_EQ(result.exit_code, 0) << result.all();
+  const size_t zero = result.out.find('\0');
+  ASSERT_NE(zero, std::string::npos) << result.out;
+  EXPECT_NE(result.out.find_first_not_of(std::string_view("\0\n", 2), zero), std::string::npos);
+}
+
+TEST_F(BadModel, RootOfACacheEntry) {
+  const std::string root = folder_ / "models--org--demo";
+  std::filesystem::create_directories(root + "/snapshots");
+  std::filesystem::create_directories(root + "/refs");
+  std::filesystem::rename(model_, root + "/snapshots/0123abcd");
+  write_bytes(root + "/refs/main", "0123abcd");
+  testing::ProgramResult result =
+      testing::run_program({"run", root, "--prompt", "Emma was", "--max-tokens", "1"});
+  EXPECT_EQ(result.exit_code, 0) << result.all();
+  const std::string executable = folder_ / "demo.tapml";
+  result = testing::run_program({"compile", root, "-o", executable});
+  EXPECT_EQ(result.exit_code, 0) << result.all();
+  result = testing::run_program(
+      {"run", executable, "--model", root, "--prompt", "Emma was", "--max-tokens", "1"});
+  EXPECT_EQ(result.exit_code, 0) << result.all();
 }
 
 TEST_F(BadModel, TokenizerOfAnUnknownType) {

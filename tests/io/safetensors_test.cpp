@@ -236,21 +236,40 @@ TEST(SafetensorsFaultTest, HolesAndLeftovers) {
   EXPECT_EQ(fault("{}", 1).message, "m.safetensors: the file has bytes that belong to no tensor");
 }
 
-TEST(SafetensorsFaultTest, Misaligned) {
+TEST(SafetensorsTest, MisalignedTensorsAreCopied) {
   // Behind an odd number of bytes of another tensor.
-  Error error =
-      fault("{" + entry("a", "U8", "[3]", 0, 3) + "," + entry("b", "F32", "[1]", 3, 7) + "}", 7);
-  EXPECT_EQ(error.message, "m.safetensors: tensor \"b\" is misaligned in the file");
-  EXPECT_EQ(error.expected, "a multiple of 4 bytes");
-  // Behind a header of an odd length.
-  std::string header = "{" + entry("x", "F32", "[1]", 0, 4) + "}";
-  header.resize((header.size() + 7) / 8 * 8 + 2, ' ');
-  EXPECT_EQ(parse_image(image_of(header, 4)).error().message,
-            "m.safetensors: tensor \"x\" is misaligned in the file");
-  // Two bytes are enough for bf16.
-  std::string half = "{" + entry("x", "BF16", "[2]", 0, 4) + "}";
-  half.resize((half.size() + 7) / 8 * 8 + 2, ' ');
-  EXPECT_TRUE(parse_image(image_of(half, 4)));
+  std::string header =
+      "{" + entry("a", "U8", "[3]", 0, 3) + "," + entry("b", "F32", "[1]", 3, 7) + "}";
+  header.resize((header.size() + 7) / 8 * 8, ' ');
+  auto file = parse_image(image_of(header, 7));
+  ASSERT_TRUE(file) << file.error().to_string();
+  EXPECT_EQ(file->copied, std::vector<std::string>{"b"});
+  EXPECT_EQ(file->tensors.at("b").shape(), Shape{1});
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(file->tensors.at("b").bytes().data()) % 4, 0u);
+  // Behind a header of an odd length; two bytes are enough for bf16.
+  for (const auto& [dtype, copied] : {std::pair{"F32", size_t{1}}, std::pair{"BF16", size_t{0}}}) {
+    std::string odd = "{" + entry("x", dtype, copied ? "[1]" : "[2]", 0, 4) + "}";
+    odd.resize((odd.size() + 7) / 8 * 8 + 2, ' ');
+    file = parse_image(image_of(odd, 4));
+    ASSERT_TRUE(file) << file.error().to_string();
+    EXPECT_EQ(file->copied.size(), copied) << dtype;
+  }
+}
+
+TEST(SafetensorsTest, UnknownDtypesAreListedWhereAskedFor) {
+  std::string header =
+      "{" + entry("a", "F8_E4M3", "[3]", 0, 3) + "," + entry("b", "U8", "[1]", 3, 4) + "}";
+  header.resize((header.size() + 7) / 8 * 8, ' ');
+  const auto image = image_of(header, 4);
+  EXPECT_NE(parse_image(image).error().message.find("dtype that is not supported"),
+            std::string::npos);
+  const auto file = parse_safetensors(image, nullptr, "m", {.keep_unknown_dtypes = true});
+  ASSERT_TRUE(file) << file.error().to_string();
+  EXPECT_EQ(file->unknown_dtypes, (std::map<std::string, std::string>{{"a", "F8_E4M3"}}));
+  EXPECT_EQ(file->tensors.size(), 1u);
+  // They still have to lie within the file, and to leave no hole.
+  header = "{" + entry("a", "F8_E4M3", "[3]", 0, 30) + "}";
+  EXPECT_FALSE(parse_safetensors(image_of(header, 4), nullptr, "m", {.keep_unknown_dtypes = true}));
 }
 
 TEST(SafetensorsFaultTest, BooleansAreZeroOrOne) {

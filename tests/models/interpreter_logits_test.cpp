@@ -91,7 +91,8 @@ TEST_P(InterpreterLogits, PrefillInChunksThenDecode) {
 
 INSTANTIATE_TEST_SUITE_P(Models, InterpreterLogits,
                          ::testing::Values("llama3_gqa", "mqa_tied", "biased", "wide_heads",
-                                           "one_layer", "qwen2_moe", "qwen2_moe_normed", "demo"),
+                                           "one_layer", "qwen2_moe", "qwen2_moe_normed",
+                                           "qwen2_moe_plain", "demo"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(InterpreterSample, TakesTheLowestLargestAndKeepsTheState) {

@@ -17,13 +17,27 @@ struct ConfigReader {
   const char* class_name;    // in "architectures"
   const char* model_type;    // in "model_type", looked at where "architectures" is absent
   const char* architecture;  // in models::architecture_table
-  models::ModelConfig (*read)(const JsonObjectReader& json);
+  const char* base_class;    // in "architectures" of files without the head
+  models::ModelConfig (*read)(const JsonObjectReader& json, ConfigNotes& notes);
+  std::vector<int32_t> (*default_eos)();
 };
 
 constexpr ConfigReader kReaders[] = {
-    {"LlamaForCausalLM", "llama", "llama", read_llama_config},
-    {"Qwen2MoeForCausalLM", "qwen2_moe", "qwen2_moe", read_qwen2_moe_config},
+    {"LlamaForCausalLM", "llama", "llama", "LlamaModel", read_llama_config,
+     [] { return std::vector<int32_t>{2}; }},
+    {"Qwen2MoeForCausalLM", "qwen2_moe", "qwen2_moe", "Qwen2MoeModel", read_qwen2_moe_config,
+     [] { return std::vector<int32_t>(); }},
 };
+
+// transformers goes by model_type, so that another one there means another model.
+const ConfigReader& agreeing(const ConfigReader& reader, const JsonObjectReader& json) {
+  if (!json.has("model_type")) return reader;
+  const std::string type = unwrap(json.required_string("model_type"));
+  if (type == reader.model_type) return reader;
+  throw_error(json.field_error(
+      "model_type", "does not fit \"architectures\", which names " + std::string(reader.class_name),
+      in_quotes(reader.model_type), "transformers goes by model_type; make the two agree"));
+}
 
 const ConfigReader& find_reader(const JsonObjectReader& json) {
   const bool by_class = json.has("architectures");
@@ -39,7 +53,7 @@ const ConfigReader& find_reader(const JsonObjectReader& json) {
     const char* name =
         std::string_view(key) == "model_type" ? reader.model_type : reader.class_name;
     for (const std::string& wanted : names) {
-      if (wanted == name) return reader;
+      if (wanted == name || wanted == reader.base_class) return agreeing(reader, json);
     }
     known.push_back(name);
   }
@@ -52,16 +66,29 @@ const ConfigReader& find_reader(const JsonObjectReader& json) {
   throw_error(json.field_error(key, "names no architecture that is known", join_choices(known)));
 }
 
-DType read_dtype(const JsonObjectReader& json) {
+// Nothing where the field is absent, null or "auto".
+std::optional<DType> read_dtype_field(const JsonObjectReader& json, const char* key) {
   static constexpr std::array<std::string_view, 3> kNames = {"float32", "float16", "bfloat16"};
   static constexpr std::array<DType, 3> kTypes = {DType::kF32, DType::kF16, DType::kBF16};
-  const char* key = json.has("dtype") ? "dtype" : "torch_dtype";
-  if (!json.has(key)) return DType::kF32;
-  const std::string name = unwrap(json.required_choice(key, kNames));
+  if (!json.has(key)) return std::nullopt;
+  const std::string text = unwrap(json.required_string(key));
+  if (text == "auto") return std::nullopt;
+  std::string_view name = text;
+  if (name.starts_with("torch.")) name.remove_prefix(6);
   for (size_t i = 0; i < kNames.size(); ++i) {
     if (name == kNames[i]) return kTypes[i];
   }
-  throw_internal("dtype " + name + " has a name but no type");
+  throw_error(json.field_error(key, "is not a known name", join_choices(kNames)));
+}
+
+DType read_dtype(const JsonObjectReader& json, ConfigNotes& notes) {
+  const auto dtype = read_dtype_field(json, "dtype"), older = read_dtype_field(json, "torch_dtype");
+  if (dtype && older && *dtype != *older) {
+    notes.warnings.push_back(json.source() +
+                             ": \"dtype\" and \"torch_dtype\" differ: the former counts, as in "
+                             "transformers");
+  }
+  return dtype.value_or(older.value_or(DType::kF32));
 }
 
 }  // namespace
@@ -90,9 +117,12 @@ HuggingFaceConfig parse_config(std::string_view text, const std::string& source)
   const ConfigReader& found = find_reader(reader);
   HuggingFaceConfig config;
   config.architecture = found.architecture;
-  config.model = found.read(reader);
-  config.dtype = read_dtype(reader);
-  config.eos = read_eos(reader);
+  ConfigNotes notes;
+  config.model = found.read(reader, notes);
+  config.dtype = read_dtype(reader, notes);
+  config.eos = json.find("eos_token_id") ? read_eos(reader) : found.default_eos();
+  config.defaulted = std::move(notes.defaulted);
+  config.warnings = std::move(notes.warnings);
   return config;
 }
 

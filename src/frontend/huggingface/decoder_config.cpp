@@ -25,9 +25,20 @@ void check_divides(const JsonObjectReader& json, const char* key, int64_t value,
                                "a multiple of " + std::to_string(divisor)));
 }
 
-void read_heads(const JsonObjectReader& json, DecoderConfig& config) {
-  config.heads = unwrap(json.required_int("num_attention_heads", 1, kMaxHeads));
-  config.kv_heads = unwrap(json.int_or("num_key_value_heads", config.heads, 1, config.heads));
+void read_heads(const JsonObjectReader& json, const DecoderDefaults& defaults,
+                DecoderConfig& config, ConfigNotes& notes) {
+  config.heads = int_or_default(json, "num_attention_heads", defaults.heads, 1, kMaxHeads, notes);
+  if (defaults.kv_heads == 0 || json.has("num_key_value_heads")) {
+    config.kv_heads = unwrap(json.int_or("num_key_value_heads", config.heads, 1, config.heads));
+  } else {
+    config.kv_heads =
+        int_or_default(json, "num_key_value_heads", defaults.kv_heads, 1, config.heads, notes);
+    if (config.kv_heads > config.heads) {
+      throw_error(json.field_error(
+          "num_attention_heads", "is below the default of \"num_key_value_heads\", which is absent",
+          "at least " + std::to_string(config.kv_heads) + ", or \"num_key_value_heads\""));
+    }
+  }
   check_divides(json, "num_attention_heads", config.heads, config.kv_heads, "num_key_value_heads");
   if (auto head_dim = unwrap(json.optional_int("head_dim", 2, kMaxHeadDim))) {
     config.head_dim = *head_dim;
@@ -43,7 +54,8 @@ void read_heads(const JsonObjectReader& json, DecoderConfig& config) {
   }
 }
 
-void read_llama3(const JsonObjectReader& top, const JsonObjectReader& json, RopeConfig& rope) {
+void read_llama3(const JsonObjectReader& top, const JsonObjectReader& json, int64_t context,
+                 RopeConfig& rope, ConfigNotes& notes) {
   rope.scaling = RopeConfig::Scaling::kLlama3;
   rope.factor = unwrap(json.required_float("factor", 1, 1e6));
   rope.low_freq_factor = unwrap(json.required_float("low_freq_factor", 1e-6, 1e6));
@@ -53,37 +65,67 @@ void read_llama3(const JsonObjectReader& top, const JsonObjectReader& json, Rope
                                  "a number above " + Json::number(rope.low_freq_factor).dump()));
   }
   const char* key = "original_max_position_embeddings";
-  const JsonObjectReader& holder = !json.has(key) && top.has(key) ? top : json;
-  rope.original_context = unwrap(holder.required_int(key, 1, kMaxContext));
+  rope.original_context = unwrap(json.int_or(key, context, 1, kMaxContext));
+  if (unwrap(top.int_or(key, rope.original_context, 1, kMaxContext)) != rope.original_context) {
+    notes.warnings.push_back(
+        json.source() + ": " + in_quotes(key) + " beside " + in_quotes(json.path()) +
+        " is ignored, as in transformers: " + std::to_string(rope.original_context) + " counts");
+  }
 }
 
 // `json` is rope_parameters or rope_scaling.
-void read_scaling(const JsonObjectReader& top, const JsonObjectReader& json, RopeConfig& rope) {
+void read_scaling(const JsonObjectReader& top, const JsonObjectReader& json, int64_t context,
+                  RopeConfig& rope, ConfigNotes& notes) {
   static constexpr std::array<std::string_view, 3> kTypes = {"default", "linear", "llama3"};
   const char* key = json.has("rope_type") || !json.has("type") ? "rope_type" : "type";
-  const bool is_parameters = json.path() == "rope_parameters";
-  if (is_parameters && !json.has(key)) return;
+  if (!json.has(key)) {
+    if (json.has("factor")) {
+      notes.warnings.push_back(
+          json.source() + ": " + in_quotes(json.path()) +
+          " has a factor but no \"rope_type\": positions are not scaled, as in "
+          "transformers");
+    }
+    return;
+  }
   const std::string type = unwrap(json.required_choice(key, kTypes));
+  if (json.has("rope_type") && json.has("type") && unwrap(json.required_string("type")) != type) {
+    notes.warnings.push_back(json.source() + ": " + in_quotes(json.path()) +
+                             " has two types: \"rope_type\" counts, as in transformers");
+  }
   if (type == "linear") {
     rope.scaling = RopeConfig::Scaling::kLinear;
     rope.factor = unwrap(json.required_float("factor", 1, 1e6));
   } else if (type == "llama3") {
-    read_llama3(top, json, rope);
+    read_llama3(top, json, context, rope, notes);
   }
 }
 
-RopeConfig read_rope(const JsonObjectReader& json) {
+// As transformers 5: rope_scaling goes before rope_parameters where it says anything, and what they
+// hold before the same field of the whole.
+RopeConfig read_rope(const JsonObjectReader& json, int64_t context, ConfigNotes& notes) {
   RopeConfig rope;
   auto parameters = unwrap(json.optional_object("rope_parameters"));
   auto scaling = unwrap(json.optional_object("rope_scaling"));
+  const auto says_something = [](const auto& object) {
+    return object && !object->json().members().empty();
+  };
+  if (says_something(scaling)) {
+    if (says_something(parameters) && scaling->json().dump() != parameters->json().dump()) {
+      notes.warnings.push_back(json.source() +
+                               ": \"rope_scaling\" and \"rope_parameters\" differ: the former "
+                               "counts, as in transformers");
+    }
+    parameters = scaling;
+  }
   const bool has_own_theta = parameters && parameters->has("rope_theta");
   rope.theta =
       unwrap((has_own_theta ? *parameters : json).float_or("rope_theta", rope.theta, 1, 1e12));
-  if (parameters) {
-    read_scaling(json, *parameters, rope);
-  } else if (scaling) {
-    read_scaling(json, *scaling, rope);
+  if (has_own_theta && unwrap(json.float_or("rope_theta", rope.theta)) != rope.theta) {
+    notes.warnings.push_back(json.source() + ": \"rope_theta\" differs from " +
+                             in_quotes(parameters->path() + ".rope_theta") +
+                             ": the latter counts, as in transformers");
   }
+  if (parameters) read_scaling(json, *parameters, context, rope, notes);
   std::vector<const JsonObjectReader*> holders = {&json};
   if (parameters) holders.push_back(&*parameters);
   for (const JsonObjectReader* holder : holders) {
@@ -95,20 +137,40 @@ RopeConfig read_rope(const JsonObjectReader& json) {
   return rope;
 }
 
-}  // namespace
-
-void read_decoder(const JsonObjectReader& json, DecoderConfig& config) {
-  config.vocabulary = unwrap(json.required_int("vocab_size", 1, kMaxVocabulary));
-  config.hidden = unwrap(json.required_int("hidden_size", 1, kMaxWidth));
-  config.layers = unwrap(json.required_int("num_hidden_layers", 1, kMaxLayers));
-  read_heads(json, config);
-  config.context = unwrap(json.required_int("max_position_embeddings", 1, kMaxContext));
-  config.rms_norm_epsilon = unwrap(json.required_float("rms_norm_eps", 1e-12, 1));
-  config.rope = read_rope(json);
-  config.tied_embeddings = unwrap(json.bool_or("tie_word_embeddings", false));
-
+void read_activation(const JsonObjectReader& json, ConfigNotes& notes) {
   static constexpr std::array<std::string_view, 2> kActivations = {"silu", "swish"};
   if (json.has("hidden_act")) unwrap(json.required_choice("hidden_act", kActivations));
+  if (!json.has("hidden_activation")) return;
+  const std::string other = unwrap(json.required_string("hidden_activation"));
+  if (other == "silu" || other == "swish") return;
+  notes.warnings.push_back(json.source() + ": \"hidden_activation\" is " + in_quotes(other) +
+                           ", which is ignored, as in transformers: \"hidden_act\" counts (silu)");
+}
+
+}  // namespace
+
+int64_t int_or_default(const JsonObjectReader& json, const char* key, int64_t fallback, int64_t min,
+                       int64_t max, ConfigNotes& notes) {
+  if (json.json().find(key)) return unwrap(json.required_int(key, min, max));
+  notes.defaulted.push_back(std::string(key) + " (" + std::to_string(fallback) + ")");
+  return fallback;
+}
+
+void read_decoder(const JsonObjectReader& json, const DecoderDefaults& defaults,
+                  DecoderConfig& config, ConfigNotes& notes) {
+  config.vocabulary =
+      int_or_default(json, "vocab_size", defaults.vocabulary, 1, kMaxVocabulary, notes);
+  config.hidden = int_or_default(json, "hidden_size", defaults.hidden, 1, kMaxWidth, notes);
+  config.layers = int_or_default(json, "num_hidden_layers", defaults.layers, 1, kMaxLayers, notes);
+  read_heads(json, defaults, config, notes);
+  config.context =
+      int_or_default(json, "max_position_embeddings", defaults.context, 1, kMaxContext, notes);
+  config.rms_norm_epsilon =
+      unwrap(json.json().find("rms_norm_eps") ? json.required_float("rms_norm_eps", 1e-12, 1)
+                                              : Result<double>(1e-6));
+  config.rope = read_rope(json, config.context, notes);
+  config.tied_embeddings = unwrap(json.bool_or("tie_word_embeddings", false));
+  read_activation(json, notes);
   if (json.has("quantization_config")) {
     throw_error(json.field_error("quantization_config",
                                  "is present: quantized weights are not supported",

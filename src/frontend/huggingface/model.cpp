@@ -1,8 +1,12 @@
 #include "frontend/huggingface/model.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <ranges>
 
 #include "abi/model_interface.h"
+#include "frontend/huggingface/folder.h"
+#include "frontend/huggingface/foreign.h"
 #include "frontend/huggingface/weights.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
@@ -16,28 +20,25 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMaxConfigBytes = size_t{64} << 20;
 
-void check_folder(const std::string& folder) {
-  const char* const expected = "a folder with config.json, model.safetensors and tokenizer.json";
-  std::error_code error;
-  const fs::file_status status = fs::status(folder, error);
-  if (fs::is_directory(status)) return;
-  if (!fs::exists(status) && status.type() != fs::file_type::not_found) {
-    throw_user("the model folder " + folder + " cannot be read", folder, expected, error.message());
-  }
-  const bool exists = fs::exists(status);
-  throw_user(
-      exists ? folder + " is not a folder" : "the model folder " + folder + " does not exist",
-      folder, expected, exists ? "a file" : "nothing");
-}
-
-std::vector<int32_t> find_eos(const std::string& folder, const HuggingFaceConfig& config) {
+// generation_config.json goes before config.json where it names any.
+std::vector<int32_t> find_eos(const std::string& folder, const HuggingFaceConfig& config,
+                              std::vector<std::string>& warnings) {
   const std::string path = folder + "/generation_config.json";
   if (!fs::exists(path)) return config.eos;
+  refuse_foreign_file(path);
   auto eos = parse_generation_eos(unwrap(read_text_file(path, kMaxConfigBytes)), path);
-  return eos ? *eos : config.eos;
+  if (!eos) return config.eos;
+  for (const int32_t token : config.eos) {
+    if (eos->empty() || std::ranges::find(*eos, token) != eos->end()) continue;
+    warnings.push_back("eos_token_id of config.json (" + std::to_string(token) +
+                       ") is not among those of generation_config.json: it does not end a text, as "
+                       "in transformers");
+  }
+  return *eos;
 }
 
 HuggingFaceConfig read_config_file(const std::string& path) {
+  refuse_foreign_file(path);
   return parse_config(unwrap(read_text_file(path, kMaxConfigBytes)), path);
 }
 
@@ -51,18 +52,56 @@ void warn_of_unreachable_eos(HuggingFaceModel& model) {
   }
 }
 
+// Where shapes do not fit, an absent field may be why.
+std::string mismatch_hint(const HuggingFaceConfig& config) {
+  if (config.defaulted.empty()) return {};
+  std::string fields;
+  for (const std::string& field : config.defaulted) fields += (fields.empty() ? "" : ", ") + field;
+  return "config.json lacks fields, which took their published defaults: " + fields;
+}
+
+bool same_values(const HostTensor& a, const HostTensor& b) {
+  if (a.shape() != b.shape()) return false;
+  if (a.dtype() == b.dtype()) return std::ranges::equal(a.bytes(), b.bytes());
+  for (int64_t i = 0; i < a.size(); ++i) {
+    if (a.at_f64(i) != b.at_f64(i)) return false;
+  }
+  return true;
+}
+
+// A head of its own beside an embedding that it should share: transformers 5 then uses it.
+void untie_different_head(HuggingFaceModel& model, const WeightFiles& files) {
+  auto& config =
+      std::visit([](auto& any) -> models::DecoderConfig& { return any; }, model.config.model);
+  if (!config.tied_embeddings) return;
+  const auto head = files.tensors.find(files.stored_name("lm_head.weight"));
+  const auto embedding = files.tensors.find(files.stored_name("model.embed_tokens.weight"));
+  if (head == files.tensors.end() || embedding == files.tensors.end()) return;
+  if (same_values(head->second, embedding->second)) return;
+  config.tied_embeddings = false;
+  model.warnings.push_back(
+      "config.json says tie_word_embeddings, but lm_head.weight and the embedding are stored and "
+      "differ: the two are not tied, as in transformers");
+}
+
 }  // namespace
 
-HuggingFaceModel read_model(const std::string& folder, const models::Quantization* quantization) {
-  check_folder(folder);
+HuggingFaceModel read_model(const std::string& path, const models::Quantization* quantization) {
   HuggingFaceModel model;
-  model.config = read_config_file(folder + "/config.json");
-  model.eos = find_eos(folder, model.config);
+  model.folder = resolve_model_folder(path);
+  check_model_folder(model.folder);
+  model.config = read_config_file(model.folder + "/config.json");
+  model.warnings = model.config.warnings;
+  model.eos = find_eos(model.folder, model.config, model.warnings);
   const models::Architecture& architecture = models::find_architecture(model.config.architecture);
-  const std::vector<models::WeightSpec> weights = architecture.weights(model.config.model);
+  std::vector<models::WeightSpec> weights = architecture.weights(model.config.model);
   if (quantization) models::check_quantizable(weights);
+  const WeightFiles files = open_weights(model.folder);
+  untie_different_head(model, files);
+  weights = architecture.weights(model.config.model);
   // A tied head that is stored all the same is the embedding once more.
-  LoadedWeights loaded = load_weights(folder, weights, {"lm_head.weight"}, quantization);
+  LoadedWeights loaded =
+      load_weights(files, weights, {"lm_head.weight"}, quantization, mismatch_hint(model.config));
   models::WeightDTypes dtypes{
       .fallback = model.config.dtype, .by_name = {}, .quantization = quantization};
   for (const auto& [name, source] : loaded.sources) dtypes.by_name[name] = source.dtype();
@@ -70,8 +109,7 @@ HuggingFaceModel read_model(const std::string& folder, const models::Quantizatio
   model.weights = std::move(loaded.tensors);
   model.sources = std::move(loaded.sources);
   model.quantization = quantization;
-  model.warnings = std::move(loaded.warnings);
-  model.tokenizer_path = folder + "/tokenizer.json";
+  for (std::string& warning : loaded.warnings) model.warnings.push_back(std::move(warning));
   warn_of_unreachable_eos(model);
   return model;
 }
@@ -80,6 +118,7 @@ HuggingFaceModel read_config(const std::string& config_path,
                              const models::Quantization* quantization) {
   HuggingFaceModel model;
   model.config = read_config_file(config_path);
+  model.warnings = model.config.warnings;
   model.eos = model.config.eos;
   const models::Architecture& architecture = models::find_architecture(model.config.architecture);
   model.module = architecture.build(

@@ -20,14 +20,16 @@ struct HuggingFaceModel {
   std::map<std::string, HostTensor> weights;
   std::map<std::string, SourceWeight> sources;  // what these were made of
   const models::Quantization* quantization = nullptr;
-  std::vector<int32_t> eos;    // tokens that end a text; may be empty
-  std::string tokenizer_path;  // of tokenizer.json; empty after read_config
+  std::vector<int32_t> eos;  // tokens that end a text; may be empty
+  // Where the files are (a snapshot of Hugging Face's cache); empty after read_config.
+  std::string folder;
   std::vector<std::string> warnings;
 };
 
-// Reads config.json, generation_config.json where there is one, and the weights; the tokenizer is
-// only named. With a quantization (may be null) linear weights are quantized. UserError for
-// whatever is missing, broken or not supported.
+// Reads config.json, generation_config.json where there is one, and the weights; not the
+// tokenizer. `folder` may be the root of an entry in Hugging Face's cache. With a quantization (may
+// be null) linear weights are quantized. UserError for whatever is missing, broken or not
+// supported.
 HuggingFaceModel read_model(const std::string& folder,
                             const models::Quantization* quantization = nullptr);
 

@@ -1,6 +1,8 @@
 #include "frontend/huggingface/qwen2_moe_config.h"
 
-#include "frontend/huggingface/decoder_config.h"
+#include <algorithm>
+
+#include "base/strings.h"
 #include "ir/exceptions.h"
 
 namespace tapml::frontend {
@@ -11,35 +13,86 @@ constexpr int64_t kMaxExperts = 4096;
 // In all layers together: each is three tensors of the files, which are looked for by name.
 constexpr int64_t kMaxExpertsOfAllLayers = int64_t{1} << 18;
 
+// Of transformers' Qwen2MoeConfig.
+constexpr DecoderDefaults kQwen2MoeDefaults = {.vocabulary = 151936,
+                                               .hidden = 2048,
+                                               .layers = 24,
+                                               .heads = 16,
+                                               .kv_heads = 16,
+                                               .context = 32768};
+constexpr int64_t kDenseIntermediate = 5632;
+constexpr int64_t kSharedIntermediate = 5632;
+constexpr int64_t kExpertIntermediate = 1408;
+constexpr int64_t kExperts = 60;
+constexpr int64_t kExpertsPerToken = 4;
+constexpr int64_t kSlidingWindow = 4096;
+constexpr int64_t kMaxWindowLayers = 28;
+
+// A window as long as the context changes nothing.
+bool window_is_harmless(const JsonObjectReader& json, const models::Qwen2MoeConfig& config) {
+  return unwrap(json.int_or("sliding_window", kSlidingWindow)) >= config.context;
+}
+
+// layer_types says which layers attend to all tokens; without it use_sliding_window does.
+void check_attention(const JsonObjectReader& json, const models::Qwen2MoeConfig& config) {
+  const bool wanted = unwrap(json.bool_or("use_sliding_window", false));
+  if (json.has("layer_types")) {
+    const auto types = unwrap(json.required_string_array("layer_types"));
+    if (static_cast<int64_t>(types.size()) != config.layers) {
+      throw_error(json.field_error("layer_types", "has another number of layers",
+                                   std::to_string(config.layers) + " of them"));
+    }
+    for (const std::string& type : types) {
+      const bool known = type == "full_attention" || (type == "sliding_attention" && wanted &&
+                                                      window_is_harmless(json, config));
+      if (known) continue;
+      throw_error(json.field_error(
+          "layer_types",
+          "holds " + in_quotes(type) + ": attention over a part of the tokens is not supported",
+          "\"full_attention\" for every layer"));
+    }
+    return;
+  }
+  const bool any_layer =
+      unwrap(json.int_or("max_window_layers", kMaxWindowLayers, 0, kMaxLayers)) > 0;
+  if (!wanted || !any_layer || window_is_harmless(json, config)) return;
+  throw_error(json.field_error(
+      "use_sliding_window", "is true: attention over a sliding window is not supported", "false"));
+}
+
 }  // namespace
 
-models::ModelConfig read_qwen2_moe_config(const JsonObjectReader& json) {
+models::ModelConfig read_qwen2_moe_config(const JsonObjectReader& json, ConfigNotes& notes) {
   models::Qwen2MoeConfig config;
-  read_decoder(json, config);
+  read_decoder(json, kQwen2MoeDefaults, config, notes);
+  const auto size = [&](const char* key, int64_t fallback, int64_t min, int64_t max) {
+    return int_or_default(json, key, fallback, min, max, notes);
+  };
   config.qkv_bias = unwrap(json.bool_or("qkv_bias", true));
-  config.intermediate = unwrap(json.required_int("intermediate_size", 1, kMaxWidth));
-  config.experts = unwrap(json.required_int("num_experts", 0, kMaxExperts));
+  config.intermediate = size("intermediate_size", kDenseIntermediate, 1, kMaxWidth);
+  config.experts = size("num_experts", kExperts, 0, kMaxExperts);
   if (config.experts > kMaxExpertsOfAllLayers / config.layers) {
     throw_error(json.field_error(
         "num_experts", "is too many for " + std::to_string(config.layers) + " layers",
         "at most " + std::to_string(kMaxExpertsOfAllLayers) + " in all layers together"));
   }
   if (config.experts > 0) {
-    config.experts_per_token = unwrap(json.required_int("num_experts_per_tok", 1, config.experts));
-    config.expert_intermediate = unwrap(json.required_int("moe_intermediate_size", 1, kMaxWidth));
-    config.shared_intermediate =
-        unwrap(json.required_int("shared_expert_intermediate_size", 1, kMaxWidth));
+    config.experts_per_token =
+        size("num_experts_per_tok", std::min(kExpertsPerToken, config.experts), 1, config.experts);
+    config.expert_intermediate = size("moe_intermediate_size", kExpertIntermediate, 1, kMaxWidth);
+    // 0 or null: there is no shared expert.
+    const Json* shared = json.json().find("shared_expert_intermediate_size");
+    if (!shared || !shared->is_null()) {
+      config.shared_intermediate =
+          size("shared_expert_intermediate_size", kSharedIntermediate, 0, kMaxWidth);
+    }
     config.renormalize = unwrap(json.bool_or("norm_topk_prob", false));
     config.sparse_step = unwrap(json.int_or("decoder_sparse_step", 1, 1, kMaxLayers));
     if (json.has("mlp_only_layers")) {
       config.dense_layers = unwrap(json.required_int_array("mlp_only_layers", 0, kMaxLayers));
     }
   }
-  if (unwrap(json.bool_or("use_sliding_window", false))) {
-    throw_error(json.field_error("use_sliding_window",
-                                 "is true: attention over a sliding window is not supported",
-                                 "false"));
-  }
+  check_attention(json, config);
   return config;
 }
 

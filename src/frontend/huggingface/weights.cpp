@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <set>
 
 #include "base/hash.h"
 #include "base/strings.h"
+#include "frontend/huggingface/foreign.h"
 #include "frontend/huggingface/quantize.h"
 #include "io/host/files.h"
 #include "io/json_reader.h"
@@ -23,10 +25,8 @@ constexpr const char* kSingleFile = "model.safetensors";
 constexpr const char* kIndexFile = "model.safetensors.index.json";
 constexpr size_t kListed = 4;  // names that a message shows
 
-struct Found {
-  std::map<std::string, HostTensor> tensors;
-  std::map<std::string, std::string> file_of;  // tensor to the file it is in
-};
+constexpr const char* kEmbedding = "model.embed_tokens.weight";
+constexpr const char* kHead = "lm_head.weight";
 
 std::string list_names(const std::vector<std::string>& names) {
   std::string text;
@@ -37,9 +37,26 @@ std::string list_names(const std::vector<std::string>& names) {
   return text;
 }
 
-std::map<std::string, HostTensor> read_file(const std::string& path) {
-  MappedFile file = unwrap(map_file(path));
-  return unwrap(parse_safetensors(file.bytes, file.owner, path)).tensors;
+// Adds the tensors of a file; `belongs` says which of them are this file's.
+void read_file(const std::string& path, WeightFiles& files, const auto& belongs) {
+  refuse_foreign_file(path);
+  MappedFile mapped = unwrap(map_file(path));
+  SafetensorsFile file =
+      unwrap(parse_safetensors(mapped.bytes, mapped.owner, path, {.keep_unknown_dtypes = true}));
+  for (auto& [name, tensor] : file.tensors) {
+    if (!belongs(name)) continue;
+    files.tensors.insert_or_assign(name, std::move(tensor));
+    files.file_of[name] = path;
+  }
+  for (const auto& [name, dtype] : file.unknown_dtypes) {
+    if (belongs(name)) files.unknown_dtypes[name] = dtype;
+  }
+  if (!file.copied.empty()) {
+    files.warnings.push_back(path + ": " + std::to_string(file.copied.size()) + " of " +
+                             std::to_string(file.tensors.size()) +
+                             " tensors are not aligned in the file: they are copied into memory (" +
+                             list_names(file.copied) + ")");
+  }
 }
 
 // Tensor to shard, by the index. A shard is a plain name in the same folder, so that an index
@@ -62,90 +79,186 @@ std::map<std::string, std::string> read_index(const std::string& path) {
   return shards;
 }
 
-Found read_shards(const std::string& folder, const std::string& index) {
-  Found found;
+void read_shards(const std::string& index, WeightFiles& files) {
   const std::map<std::string, std::string> index_of = read_index(index);
   std::set<std::string> shards;
   for (const auto& [name, shard] : index_of) shards.insert(shard);
   for (const std::string& shard : shards) {
-    const std::string path = folder + "/" + shard;
+    const std::string path = files.folder + "/" + shard;
     std::error_code ignored;
     if (!fs::exists(path, ignored)) {
       throw_user("a weight file is missing: " + path, index, "the file " + in_quotes(shard),
                  "nothing", "the index names it; download it again");
     }
-    for (auto& [name, tensor] : read_file(path)) {
+    read_file(path, files, [&](const std::string& name) {
       auto entry = index_of.find(name);
-      if (entry != index_of.end() && entry->second != shard) continue;
-      found.tensors[name] = tensor;
-      found.file_of[name] = path;
-    }
+      return entry == index_of.end() || entry->second == shard;
+    });
   }
   for (const auto& [name, shard] : index_of) {
-    if (found.tensors.contains(name)) continue;
+    if (files.tensors.contains(name) || files.unknown_dtypes.contains(name)) continue;
     throw_user("tensor " + in_quotes(name) + " is not in the file that the index names", index,
                "a tensor of that name in " + in_quotes(shard), "no such tensor");
   }
-  return found;
 }
 
-Found read_folder(const std::string& folder) {
-  const std::string single = folder + "/" + kSingleFile, index = folder + "/" + kIndexFile;
-  if (fs::exists(single)) {
-    Found found;
-    found.tensors = read_file(single);
-    for (const auto& [name, tensor] : found.tensors) found.file_of[name] = single;
-    return found;
+// "model-00001-of-00003.safetensors": the name of shard `part` of `parts`.
+std::string shard_name(size_t part, size_t parts) {
+  const auto digits = [](size_t number) {
+    const std::string text = std::to_string(number);
+    return std::string(text.size() < 5 ? 5 - text.size() : 0, '0') + text;
+  };
+  return "model-" + digits(part) + "-of-" + digits(parts) + ".safetensors";
+}
+
+// Shards without an index: whether they are there, all of them.
+bool read_whole_set(WeightFiles& files) {
+  constexpr size_t kMostShards = 1024;
+  std::error_code ignored;
+  for (size_t parts = 1; parts <= kMostShards; ++parts) {
+    if (!fs::exists(files.folder + "/" + shard_name(1, parts), ignored)) continue;
+    for (size_t part = 1; part <= parts; ++part) {
+      const std::string name = shard_name(part, parts), path = files.folder + "/" + name;
+      if (!fs::exists(path, ignored)) {
+        throw_user("a weight file is missing: " + path, files.folder, "the file " + in_quotes(name),
+                   "nothing", "download it again, with " + std::string(kIndexFile));
+      }
+      read_file(path, files, [](const std::string&) { return true; });
+    }
+    return true;
   }
-  if (fs::exists(index)) return read_shards(folder, index);
-  throw_user("there are no weights in " + folder, folder,
-             std::string(kSingleFile) + " or " + kIndexFile, "neither",
-             "other formats (such as pytorch_model.bin) are not read");
+  return false;
 }
 
-void check_weight(const models::WeightSpec& spec, const HostTensor& tensor,
-                  const std::string& file) {
-  if (tensor.shape() != spec.shape) {
-    throw_user("weight " + in_quotes(spec.name) + " has another shape than config.json implies",
-               file, shape_to_string(spec.shape), shape_to_string(tensor.shape()));
+void check_weight(const std::string& name, const Shape& shape, const HostTensor& tensor,
+                  const std::string& file, const std::string& hint) {
+  if (tensor.shape() != shape) {
+    throw_user("weight " + in_quotes(name) + " has another shape than config.json implies", file,
+               shape_to_string(shape), shape_to_string(tensor.shape()), hint);
   }
   const DType dtype = tensor.dtype();
   if (dtype != DType::kF32 && dtype != DType::kF16 && dtype != DType::kBF16) {
-    throw_user("weight " + in_quotes(spec.name) + " has a dtype that is not supported", file,
+    throw_user("weight " + in_quotes(name) + " has a dtype that is not supported", file,
                "f32, f16 or bf16", dtype_name(dtype));
   }
 }
 
-// What files have of a weight: nothing where some of it is missing, which `missing` then names.
-std::optional<SourceWeight> find_source(const models::WeightSpec& spec, const Found& found,
-                                        std::vector<std::string>& missing) {
-  const bool whole = spec.parts.empty();
-  if (!whole && (spec.shape.empty() || spec.shape[0] != static_cast<int64_t>(spec.parts.size()))) {
-    throw_user("weight " + in_quotes(spec.name) + " has another number of parts than its shape", "",
-               shape_to_string(spec.shape), std::to_string(spec.parts.size()) + " parts");
+// A tensor of all experts that holds a weight of theirs: `rows` of each from `first` on.
+struct FusedForm {
+  std::string name;
+  int64_t first = 0;
+  int64_t rows = 0;
+};
+
+// As transformers 5 and other writers store the experts' matrices: with or without ".weight", gate
+// and up projections in one.
+std::vector<FusedForm> fused_forms(const models::WeightSpec& spec) {
+  const std::string suffix = ".weight";
+  const std::string path = spec.name.substr(0, spec.name.size() - suffix.size());
+  std::vector<FusedForm> forms;
+  const int64_t outputs = spec.shape.at(1);
+  if (outputs > std::numeric_limits<int32_t>::max()) return forms;
+  const auto add = [&](const std::string& name, int64_t first, int64_t rows) {
+    forms.push_back({name, first, rows});
+    forms.push_back({name + suffix, first, rows});
+  };
+  add(path, 0, outputs);
+  for (const auto& [projection, first] :
+       {std::pair{"gate_proj", int64_t{0}}, std::pair{"up_proj", outputs}}) {
+    if (!path.ends_with(std::string(".") + projection)) continue;
+    const std::string experts = path.substr(0, path.size() - std::string_view(projection).size());
+    add(experts + "gate_up_proj", first, 2 * outputs);
   }
-  const std::vector<std::string> names = whole ? std::vector{spec.name} : spec.parts;
-  const Shape part_shape(spec.shape.begin() + (whole ? 0 : 1), spec.shape.end());
-  SourceWeight source;
-  for (const std::string& name : names) {
-    auto it = found.tensors.find(name);
-    if (it == found.tensors.end()) {
-      missing.push_back(name);
-      continue;
-    }
-    const HostTensor& part = it->second;
-    const std::string& file = found.file_of.at(name);
-    check_weight({name, part_shape, {}}, part, file);
-    if (!source.parts.empty() && part.dtype() != source.dtype()) {
-      throw_user("weight " + in_quotes(name) + " has another dtype than " + in_quotes(names[0]),
-                 file, dtype_name(source.dtype()), dtype_name(part.dtype()),
-                 "the two become one tensor");
-    }
-    source.parts.push_back(part);
-  }
-  if (source.parts.size() != names.size()) return std::nullopt;
-  return source;
+  return forms;
 }
+
+class SourceFinder {
+ public:
+  SourceFinder(const WeightFiles& files, bool wants_head, std::string hint)
+      : files_(files), wants_head_(wants_head), hint_(std::move(hint)) {}
+
+  const std::vector<std::string>& missing() const { return missing_; }
+  const std::set<std::string>& used() const { return used_; }
+
+  // What files have of a weight: nothing where some of it is missing.
+  std::optional<SourceWeight> find(const models::WeightSpec& spec) {
+    const bool whole = spec.parts.empty();
+    const bool fits = whole || (spec.shape.size() == 3 &&
+                                spec.shape[0] == static_cast<int64_t>(spec.parts.size()));
+    if (!fits) {
+      throw_user("weight " + in_quotes(spec.name) + " has another number of parts than its shape",
+                 "", shape_to_string(spec.shape), std::to_string(spec.parts.size()) + " parts");
+    }
+    if (!whole && stored_as(spec.parts[0]).empty()) {
+      if (auto fused = find_fused(spec)) return fused;
+    }
+    const std::vector<std::string> names = whole ? std::vector{spec.name} : spec.parts;
+    const Shape part_shape(spec.shape.begin() + (whole ? 0 : 1), spec.shape.end());
+    SourceWeight source;
+    for (const std::string& name : names) {
+      const std::string stored = stored_as(name);
+      if (stored.empty()) {
+        missing_.push_back(name);
+        continue;
+      }
+      const HostTensor& part = take(stored);
+      const std::string& file = files_.file_of.at(stored);
+      check_weight(name, part_shape, part, file, hint_);
+      if (!source.parts.empty() && part.dtype() != source.dtype()) {
+        throw_user("weight " + in_quotes(name) + " has another dtype than " + in_quotes(names[0]),
+                   file, dtype_name(source.dtype()), dtype_name(part.dtype()),
+                   "the two become one tensor");
+      }
+      source.parts.push_back(part);
+    }
+    if (source.parts.size() != names.size()) return std::nullopt;
+    return source;
+  }
+
+ private:
+  // With tied embeddings files may have the head alone.
+  std::string stored_as(const std::string& name) const {
+    std::string stored = files_.stored_name(name);
+    if (stored.empty() && name == kEmbedding && !wants_head_) stored = files_.stored_name(kHead);
+    return stored;
+  }
+
+  const HostTensor& take(const std::string& stored) {
+    used_.insert(stored);
+    if (auto unknown = files_.unknown_dtypes.find(stored); unknown != files_.unknown_dtypes.end()) {
+      throw_user("weight " + in_quotes(stored) + " has a dtype that is not supported",
+                 files_.folder, "f32, f16 or bf16", unknown->second);
+    }
+    return files_.tensors.at(stored);
+  }
+
+  // Views of the experts' rows.
+  std::optional<SourceWeight> find_fused(const models::WeightSpec& spec) {
+    for (const FusedForm& form : fused_forms(spec)) {
+      const std::string stored = files_.stored_name(form.name);
+      if (stored.empty()) continue;
+      const HostTensor& all = take(stored);
+      const Shape expected = {spec.shape[0], form.rows, spec.shape[2]};
+      check_weight(stored, expected, all, files_.file_of.at(stored), hint_);
+      const Shape part = {spec.shape[1], spec.shape[2]};
+      const auto row_bytes = static_cast<int64_t>(dtype_bytes(all.dtype())) * spec.shape[2];
+      SourceWeight source;
+      for (int64_t expert = 0; expert < spec.shape[0]; ++expert) {
+        const int64_t offset = (expert * form.rows + form.first) * row_bytes;
+        source.parts.push_back(HostTensor::view(all.dtype(), part, all.bytes().data() + offset,
+                                                std::make_shared<HostTensor>(all)));
+      }
+      return source;
+    }
+    return std::nullopt;
+  }
+
+  const WeightFiles& files_;
+  bool wants_head_;
+  std::string hint_;
+  std::vector<std::string> missing_;
+  std::set<std::string> used_;
+};
 
 // A copy where files keep its parts apart.
 HostTensor whole_weight(const models::WeightSpec& spec, const SourceWeight& source) {
@@ -173,24 +286,56 @@ std::string SourceWeight::hash(const Shape& shape) const {
   return to_hex(hash.digest());
 }
 
+std::string WeightFiles::stored_name(const std::string& name) const {
+  constexpr std::string_view kPrefix = "model.";
+  const auto there = [this](const std::string& stored) {
+    return tensors.contains(stored) || unknown_dtypes.contains(stored);
+  };
+  if (there(name)) return name;
+  if (!name.starts_with(kPrefix)) return {};
+  const std::string bare = name.substr(kPrefix.size());
+  return there(bare) ? bare : std::string();
+}
+
+WeightFiles open_weights(const std::string& folder) {
+  WeightFiles files;
+  files.folder = folder;
+  const std::string single = folder + "/" + kSingleFile, index = folder + "/" + kIndexFile;
+  std::error_code ignored;
+  if (fs::exists(single, ignored)) {
+    read_file(single, files, [](const std::string&) { return true; });
+  } else if (fs::exists(index, ignored)) {
+    refuse_foreign_file(index);
+    read_shards(index, files);
+  } else if (!read_whole_set(files)) {
+    refuse_folder_without_weights(folder);
+  }
+  return files;
+}
+
 LoadedWeights load_weights(const std::string& folder, const std::vector<models::WeightSpec>& wanted,
                            const std::vector<std::string>& ignored,
                            const models::Quantization* quantization) {
-  Found found = read_folder(folder);
+  return load_weights(open_weights(folder), wanted, ignored, quantization);
+}
+
+LoadedWeights load_weights(const WeightFiles& files, const std::vector<models::WeightSpec>& wanted,
+                           const std::vector<std::string>& ignored,
+                           const models::Quantization* quantization, const std::string& hint) {
+  const bool wants_head =
+      std::ranges::any_of(wanted, [](const auto& spec) { return spec.name == kHead; });
+  SourceFinder finder(files, wants_head, hint);
   LoadedWeights loaded;
-  std::vector<std::string> missing;
-  std::set<std::string> used;
+  loaded.warnings = files.warnings;
   for (const models::WeightSpec& spec : wanted) {
-    std::optional<SourceWeight> source = find_source(spec, found, missing);
-    used.insert(spec.parts.begin(), spec.parts.end());
-    if (spec.parts.empty()) used.insert(spec.name);
+    std::optional<SourceWeight> source = finder.find(spec);
     if (source) loaded.sources[spec.name] = std::move(*source);
   }
-  if (!missing.empty()) {
-    throw_user("weights are missing: " + list_names(missing), folder,
+  if (!finder.missing().empty()) {
+    throw_user("weights are missing: " + list_names(finder.missing()), files.folder,
                std::to_string(wanted.size()) + " weights, as config.json implies",
                std::to_string(loaded.sources.size()) + " of them",
-               "check that config.json belongs to these weights");
+               hint.empty() ? "check that config.json belongs to these weights" : hint);
   }
   for (const models::WeightSpec& spec : wanted) {
     const SourceWeight& source = loaded.sources.at(spec.name);
@@ -198,16 +343,18 @@ LoadedWeights load_weights(const std::string& folder, const std::vector<models::
       loaded.tensors[spec.name] = whole_weight(spec, source);
       continue;
     }
-    QuantizedWeight quantized = quantize_weight(spec, source.parts, *quantization, folder);
+    QuantizedWeight quantized = quantize_weight(spec, source.parts, *quantization, files.folder);
     loaded.tensors[models::packed_name(spec.name)] = std::move(quantized.packed);
     loaded.tensors[models::scales_name(spec.name)] = std::move(quantized.scales);
   }
   std::vector<std::string> extra;
-  for (const auto& [name, tensor] : found.tensors) {
-    const bool expected = used.contains(name) || is_derived(name) ||
+  const auto add_extra = [&](const std::string& name, const std::string& listed) {
+    const bool expected = finder.used().contains(name) || is_derived(name) ||
                           std::find(ignored.begin(), ignored.end(), name) != ignored.end();
-    if (!expected) extra.push_back(name);
-  }
+    if (!expected) extra.push_back(listed);
+  };
+  for (const auto& [name, tensor] : files.tensors) add_extra(name, name);
+  for (const auto& [name, dtype] : files.unknown_dtypes) add_extra(name, name + " of " + dtype);
   if (!extra.empty()) {
     loaded.warnings.push_back("weights that the model does not use are ignored: " +
                               list_names(extra));

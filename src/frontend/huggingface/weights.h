@@ -25,11 +25,33 @@ struct LoadedWeights {
   std::vector<std::string> warnings;            // one sentence each
 };
 
-// Maps model.safetensors, or the shards that model.safetensors.index.json names, and picks the
-// tensors of `wanted`; only weights in parts are copied. With a quantization the linear ones become
-// two tensors each (models/quantization.h). UserError for files that are missing or broken, a
-// weight that is missing or has another shape, a dtype other than f32, f16 and bf16, and what
-// cannot be quantized. Tensors that nobody wants are a warning, except those of `ignored`.
+// The tensors of a model folder.
+struct WeightFiles {
+  std::string folder;
+  std::map<std::string, HostTensor> tensors;          // by the name that files give them
+  std::map<std::string, std::string> file_of;         // tensor to the file it is in
+  std::map<std::string, std::string> unknown_dtypes;  // tensors of dtypes that are not known
+  std::vector<std::string> warnings;                  // one sentence each
+
+  // The name that files have for a weight: its own, or that without "model." before it. Empty
+  // where there is none.
+  std::string stored_name(const std::string& name) const;
+};
+
+// Maps model.safetensors, or the shards that model.safetensors.index.json names, or without it a
+// whole set of shards. UserError for files that are missing, broken or something else.
+WeightFiles open_weights(const std::string& folder);
+
+// Picks the tensors of `wanted`; weights in parts are copied, as are those of experts that files
+// have fused in one tensor. With a quantization the linear ones become two tensors each
+// (models/quantization.h). Without lm_head.weight among them, that tensor stands in for a missing
+// model.embed_tokens.weight. UserError for a weight that is missing or has another shape (`hint`
+// then says what may be wrong), a dtype other than f32, f16 and bf16, and what cannot be quantized.
+// Tensors that nobody wants are a warning, except those of `ignored`.
+LoadedWeights load_weights(const WeightFiles& files, const std::vector<models::WeightSpec>& wanted,
+                           const std::vector<std::string>& ignored = {},
+                           const models::Quantization* quantization = nullptr,
+                           const std::string& hint = "");
 LoadedWeights load_weights(const std::string& folder, const std::vector<models::WeightSpec>& wanted,
                            const std::vector<std::string>& ignored = {},
                            const models::Quantization* quantization = nullptr);

@@ -1,6 +1,7 @@
 #include "llm/tokenizer/added_tokens.h"
 
 #include <algorithm>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -66,19 +67,28 @@ Result<AddedToken> AddedTokens::read_token(const JsonObjectReader& field) {
   return token;
 }
 
-Result<AddedTokens> AddedTokens::read(const JsonObjectReader& file, const TokenIds& vocab,
-                                      const Normalizer& normalizer, const RegexEngine& engine) {
+Result<AddedTokens> AddedTokens::read(const JsonObjectReader& file, const TokenizerConfig& config,
+                                      const TokenIds& vocab, const Normalizer& normalizer,
+                                      const RegexEngine& engine,
+                                      std::vector<std::string>& warnings) {
   AddedTokens added;
-  if (!file.has("added_tokens")) return added;
+  TAPML_TRY(added.read_file(file, vocab));
+  TAPML_TRY(added.add_configured(config, vocab, warnings));
+  TAPML_TRY(added.index(file, normalizer, engine));
+  return added;
+}
+
+Status AddedTokens::read_file(const JsonObjectReader& file, const TokenIds& vocab) {
+  if (!file.has("added_tokens")) return {};
   TAPML_ASSIGN(const auto items, object_items(file, "added_tokens"));
   std::unordered_map<int32_t, std::string_view> owners;
   for (const auto& [token, id] : vocab) owners.emplace(id, token);
   std::unordered_set<std::string_view> seen;
-  added.tokens_.reserve(items.size());  // `owners` and `seen` hold views into it
+  tokens_.reserve(items.size());  // `owners` and `seen` hold views into it
   for (const JsonObjectReader& item : items) {
     TAPML_ASSIGN(AddedToken read, read_token(item));
-    added.tokens_.push_back(std::move(read));
-    const AddedToken& token = added.tokens_.back();
+    tokens_.push_back(std::move(read));
+    const AddedToken& token = tokens_.back();
     if (!seen.insert(token.content).second) {
       return fail(item.field_error("content", "is given twice", "a content of its own"));
     }
@@ -93,31 +103,86 @@ Result<AddedTokens> AddedTokens::read(const JsonObjectReader& file, const TokenI
       return fail(item.field_error("id", "is the id of " + in_quotes(owner->second) + " too",
                                    "an id of its own"));
     }
-    if (token.single_word && added.word_ == nullptr) {
-      TAPML_ASSIGN(added.word_, engine.compile(kWordPattern));
+  }
+  return {};
+}
+
+Status AddedTokens::add_configured(const TokenizerConfig& config, const TokenIds& vocab,
+                                   std::vector<std::string>& warnings) {
+  std::unordered_map<std::string, size_t> index_of;
+  int32_t highest = -1;
+  for (const AddedToken& token : tokens_) {
+    index_of.emplace(token.content, index_of.size());
+    highest = std::max(highest, token.id);
+  }
+  for (const ConfiguredToken& configured : config.tokens) {
+    AddedToken token = configured.token;
+    const auto known = index_of.find(token.content);
+    const auto in_vocab = vocab.find(token.content);
+    // As the tokenizers package numbers a token that is new to it.
+    const auto size = static_cast<int32_t>(vocab.size());
+    const int32_t own = known != index_of.end()   ? tokens_[known->second].id
+                        : in_vocab != vocab.end() ? in_vocab->second
+                                                  : std::max(highest + 1, size);
+    if (token.id >= 0 && token.id != own) {
+      return fail(user_error(
+          configured.where + ": the token " + in_quotes(token.content) + " has another id here",
+          configured.where, "the id " + std::to_string(own) + ", as tokenizer.json implies",
+          std::to_string(token.id), "transformers would ignore this id; make the files agree"));
     }
+    token.id = own;
+    if (known == index_of.end()) {
+      index_of.emplace(token.content, tokens_.size());
+      highest = std::max(highest, own);
+      tokens_.push_back(std::move(token));
+      continue;
+    }
+    AddedToken& present = tokens_[known->second];
+    if (configured.named) {
+      present.special = true;
+      continue;
+    }
+    const auto flags = [](const AddedToken& t) {
+      return std::tuple(t.special, t.single_word, t.lstrip, t.rstrip, t.normalized);
+    };
+    if (flags(present) == flags(token)) continue;
+    warnings.push_back(configured.where + " has other flags for the token " +
+                       in_quotes(token.content) +
+                       " than tokenizer.json: they are used, as transformers does");
+    present = std::move(token);
+  }
+  return {};
+}
+
+Status AddedTokens::index(const JsonObjectReader& file, const Normalizer& normalizer,
+                          const RegexEngine& engine) {
+  const bool any_word =
+      std::ranges::any_of(tokens_, [](const AddedToken& token) { return token.single_word; });
+  if (any_word) {
+    TAPML_ASSIGN(word_, engine.compile(kWordPattern));
   }
   // Where two become equal by normalization, special tokens go first.
   for (const bool special : {true, false}) {
-    for (size_t i = 0; i < added.tokens_.size(); ++i) {
-      AddedToken& token = added.tokens_[i];
+    for (size_t i = 0; i < tokens_.size(); ++i) {
+      AddedToken& token = tokens_[i];
       if (token.special != special) continue;
       if (!token.normalized) {
         token.text = token.content;
-        added.raw_.add(token.content, static_cast<int32_t>(i));
+        raw_.add(token.content, static_cast<int32_t>(i));
         continue;
       }
       auto content = normalizer.normalize(token.content);
       if (!content) {
-        return fail(items[i].field_error("content",
-                                         "cannot be normalized: " + content.error().message,
-                                         "a text that the normalizer can take"));
+        return fail(file.field_error("added_tokens",
+                                     "has a token that cannot be normalized: " +
+                                         in_quotes(token.content) + ": " + content.error().message,
+                                     "texts that the normalizer can take"));
       }
-      if (!content->empty()) added.normalized_.add(*content, static_cast<int32_t>(i));
+      if (!content->empty()) normalized_.add(*content, static_cast<int32_t>(i));
       token.text = std::move(*content);
     }
   }
-  return added;
+  return {};
 }
 
 Result<std::vector<TextPiece>> AddedTokens::split(std::string_view text) const {

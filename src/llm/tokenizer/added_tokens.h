@@ -11,19 +11,9 @@
 #include "llm/tokenizer/bpe.h"
 #include "llm/tokenizer/normalizer.h"
 #include "llm/tokenizer/regex.h"
+#include "llm/tokenizer/tokenizer_config.h"
 
 namespace tapml::tokenizer {
-
-struct AddedToken {
-  std::string content;
-  std::string text;  // what it is decoded to: the content, normalized where it is looked for so
-  int32_t id = -1;
-  bool special = false;
-  bool single_word = false;  // only where no word character touches it
-  bool lstrip = false;       // takes the white space before it along
-  bool rstrip = false;       // and behind it
-  bool normalized = true;    // looked for in the normalized text, and itself normalized
-};
 
 // A piece of a text: an added token's id, or -1 and the text between tokens.
 struct TextPiece {
@@ -34,11 +24,12 @@ struct TextPiece {
 // Immutable once read.
 class AddedTokens {
  public:
-  // Reads `added_tokens` of a tokenizer.json, which may be absent. UserError for malformed entries,
-  // an empty content, one content or id twice, and an id that the vocabulary gives to another
-  // token.
-  static Result<AddedTokens> read(const JsonObjectReader& file, const TokenIds& vocab,
-                                  const Normalizer& normalizer, const RegexEngine& engine);
+  // Reads `added_tokens` of a tokenizer.json, which may be absent, and what `config` adds to it.
+  // UserError for malformed entries, an empty content, one content or id twice, and an id that is
+  // another token's. Flags of `config` replace those of the file: a sentence in `warnings`.
+  static Result<AddedTokens> read(const JsonObjectReader& file, const TokenizerConfig& config,
+                                  const TokenIds& vocab, const Normalizer& normalizer,
+                                  const RegexEngine& engine, std::vector<std::string>& warnings);
 
   const std::vector<AddedToken>& tokens() const { return tokens_; }
 
@@ -74,6 +65,11 @@ class AddedTokens {
   };
 
   static Result<AddedToken> read_token(const JsonObjectReader& field);
+  Status read_file(const JsonObjectReader& file, const TokenIds& vocab);
+  Status add_configured(const TokenizerConfig& config, const TokenIds& vocab,
+                        std::vector<std::string>& warnings);
+  Status index(const JsonObjectReader& file, const Normalizer& normalizer,
+               const RegexEngine& engine);
   Result<std::vector<TextPiece>> split_with(const Trie& trie, std::string_view text) const;
   Result<bool> stands_alone(std::string_view text, Span match) const;
   Result<bool> is_word(std::string_view character) const;

@@ -41,8 +41,12 @@ size_t begun_match(std::string_view text, std::string_view pattern) {
 
 Result<Decoder> Decoder::read(const JsonObjectReader& file, const RegexEngine& engine) {
   Decoder result;
-  TAPML_ASSIGN(const JsonObjectReader field, file.required_object("decoder"));
-  TAPML_TRY(result.add(field, engine));
+  TAPML_ASSIGN(const auto field, file.optional_object("decoder"));
+  if (field) {
+    TAPML_TRY(result.add(*field, engine));
+  } else {
+    result.steps_.push_back(Spaced{});
+  }
   return result;
 }
 
@@ -151,6 +155,16 @@ void DecodeStream::flush_bytes(size_t at, std::string& out) {
 void DecodeStream::run(const Decoder::Fuse&, size_t at, std::string_view text, bool,
                        std::string& out) {
   if (!text.empty()) part(at + 1, text, false, out);
+}
+
+void DecodeStream::run(const Decoder::Spaced&, size_t at, std::string_view text, bool ends,
+                       std::string& out) {
+  State& state = states_[at];
+  std::string spaced(state.leading && !state.first ? " " : "");
+  spaced += text;
+  state.first = false;
+  state.leading = ends;
+  part(at + 1, spaced, ends, out);
 }
 
 void DecodeStream::run(const Decoder::Replace& step, size_t at, std::string_view text, bool ends,

@@ -18,7 +18,8 @@ namespace tapml::tokenizer {
 // joined at the end. Immutable once read.
 class Decoder {
  public:
-  // Reads ByteLevel, Replace, ByteFallback, Fuse, Strip, Metaspace, and Sequence of these.
+  // Reads ByteLevel, Replace, ByteFallback, Fuse, Strip, Metaspace, and Sequence of these; null or
+  // no decoder, as the tokenizers package has it, puts a space between any two tokens.
   // UserError for other types, for fields that are missing or malformed, and for Replace steps that
   // together could make a text more than 4,096 times as long.
   static Result<Decoder> read(const JsonObjectReader& file, const RegexEngine& engine);
@@ -28,6 +29,7 @@ class Decoder {
   struct ByteLevel {};     // reads the byte alphabet back; what is not UTF-8 becomes U+FFFD
   struct ByteFallback {};  // runs of <0xHH> become their text, or a U+FFFD each
   struct Fuse {};          // joins all tokens into one
+  struct Spaced {};        // a space before every token but the first
   struct Replace {
     std::string text, content;
   };
@@ -43,7 +45,8 @@ class Decoder {
     std::string mark;
     bool drops_first = true;
   };
-  using Step = std::variant<ByteLevel, ByteFallback, Fuse, Replace, ReplaceRegex, Strip, Metaspace>;
+  using Step =
+      std::variant<ByteLevel, ByteFallback, Fuse, Spaced, Replace, ReplaceRegex, Strip, Metaspace>;
 
   Status add(const JsonObjectReader& field, const RegexEngine& engine);
   Status add_replace(const JsonObjectReader& field, const RegexEngine& engine);
@@ -80,6 +83,7 @@ class DecodeStream {
   void run(const Decoder::ByteFallback& step, size_t at, std::string_view, bool ends,
            std::string& out);
   void run(const Decoder::Fuse& step, size_t at, std::string_view, bool ends, std::string& out);
+  void run(const Decoder::Spaced& step, size_t at, std::string_view, bool ends, std::string& out);
   void run(const Decoder::Replace& step, size_t at, std::string_view, bool ends, std::string& out);
   void run(const Decoder::ReplaceRegex& step, size_t at, std::string_view, bool ends,
            std::string& out);

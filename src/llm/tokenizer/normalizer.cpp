@@ -49,12 +49,17 @@ Status Normalizer::add(const JsonObjectReader& field, const RegexEngine& engine)
     steps_.push_back(step);
     return {};
   }
+  if (type == "StripAccents") {
+    steps_.push_back(StripMarksStep{});
+    return {};
+  }
   const std::optional<UnicodeForm> form = form_called(type);
-  if (form || type == "Lowercase") {
+  if (form || type == "Lowercase" || type == "BertNormalizer") {
     if (unicode_ == nullptr) {
       return fail(field.field_error("type", "needs tables of Unicode, which this platform lacks",
-                                    "Prepend, Replace, Strip or Sequence"));
+                                    "Prepend, Replace, Strip, StripAccents or Sequence"));
     }
+    if (type == "BertNormalizer") return add_bert(field);
     steps_.push_back(form ? Step(*form) : Step(LowercaseStep{}));
     return {};
   }
@@ -65,7 +70,19 @@ Status Normalizer::add(const JsonObjectReader& field, const RegexEngine& engine)
   }
   return fail(
       field.field_error("type", "is not a supported normalizer",
-                        "NFC, NFD, NFKC, NFKD, Lowercase, Prepend, Replace, Strip or Sequence"));
+                        "NFC, NFD, NFKC, NFKD, Lowercase, BertNormalizer, StripAccents, Prepend, "
+                        "Replace, Strip or Sequence"));
+}
+
+// Without a word about accents they go where letters become small.
+Status Normalizer::add_bert(const JsonObjectReader& field) {
+  BertNormalizerOptions options;
+  TAPML_ASSIGN(options.clean_text, field.bool_or("clean_text", true));
+  TAPML_ASSIGN(options.handle_chinese_chars, field.bool_or("handle_chinese_chars", true));
+  TAPML_ASSIGN(options.lowercase, field.bool_or("lowercase", true));
+  TAPML_ASSIGN(options.strip_accents, field.bool_or("strip_accents", options.lowercase));
+  steps_.push_back(options);
+  return {};
 }
 
 Result<std::string> Normalizer::carry_out(const Step& step, std::string text,
@@ -80,6 +97,10 @@ Result<std::string> Normalizer::carry_out(const Step& step, std::string text,
     const size_t end = strip->right ? space_before(text, text.size(), 0) : text.size();
     const size_t begin = strip->left ? space_after(text, 0) : 0;
     return begin < end ? text.substr(begin, end - begin) : std::string();
+  }
+  if (std::holds_alternative<StripMarksStep>(step)) return without_marks(text);
+  if (const auto* bert = std::get_if<BertNormalizerOptions>(&step)) {
+    return bert_normalized(text, *bert, *unicode_);
   }
   if (const auto* form = std::get_if<UnicodeForm>(&step)) return unicode_->normalized(text, *form);
   return unicode_->lower_case(text);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "io/json_reader.h"
+#include "llm/tokenizer/bert_normalizer.h"
 #include "llm/tokenizer/pattern.h"
 #include "llm/tokenizer/unicode.h"
 
@@ -15,10 +16,10 @@ namespace tapml::tokenizer {
 // Immutable once read.
 class Normalizer {
  public:
-  // Reads `normalizer` of a tokenizer.json: null, NFC, NFD, NFKC, NFKD, Lowercase, Prepend,
-  // Replace, Strip and Sequence of these. UserError for other types and for fields that are missing
-  // or malformed, and without `unicode` for those that need it. `unicode` must outlive the
-  // normalizer.
+  // Reads `normalizer` of a tokenizer.json: null, NFC, NFD, NFKC, NFKD, Lowercase,
+  // BertNormalizer, StripAccents, Prepend, Replace, Strip and Sequence of these. UserError for
+  // other types and for fields that are missing or malformed, and without `unicode` for those that
+  // need it. `unicode` must outlive the normalizer.
   static Result<Normalizer> read(const JsonObjectReader& file, const RegexEngine& engine,
                                  const UnicodeTables* unicode);
 
@@ -41,8 +42,11 @@ class Normalizer {
     bool left = true, right = true;
   };
   struct LowercaseStep {};
-  using Step = std::variant<PrependStep, ReplaceStep, StripStep, LowercaseStep, UnicodeForm>;
+  struct StripMarksStep {};
+  using Step = std::variant<PrependStep, ReplaceStep, StripStep, LowercaseStep, StripMarksStep,
+                            BertNormalizerOptions, UnicodeForm>;
 
+  Status add_bert(const JsonObjectReader& field);
   Status add(const JsonObjectReader& field, const RegexEngine& engine);
   Result<std::string> carry_out(const Step& step, std::string text, size_t max_size) const;
 

@@ -42,11 +42,12 @@ Result<PostProcessor> PostProcessor::read(const JsonObjectReader& file) {
 Status PostProcessor::add(const JsonObjectReader& field) {
   TAPML_ASSIGN(const std::string type, field.required_string("type"));
   if (type == "ByteLevel") return {};
-  if (type == "TemplateProcessing") {
+  const bool pair = type == "RobertaProcessing" || type == "BertProcessing";
+  if (pair || type == "TemplateProcessing") {
     if (std::exchange(has_template_, true)) {
-      return fail(field.field_error("type", "is given a second time", "one TemplateProcessing"));
+      return fail(field.field_error("type", "is a second template", "one template"));
     }
-    return add_template(field);
+    return pair ? add_pair(field) : add_template(field);
   }
   if (type == "Sequence") {
     TAPML_ASSIGN(const auto items, object_items(field, "processors"));
@@ -54,7 +55,20 @@ Status PostProcessor::add(const JsonObjectReader& field) {
     return {};
   }
   return fail(field.field_error("type", "is not a supported post-processor",
-                                "TemplateProcessing, ByteLevel or Sequence"));
+                                "TemplateProcessing, RobertaProcessing, BertProcessing, ByteLevel "
+                                "or Sequence"));
+}
+
+// "cls" before a text and "sep" behind it, each a text and its id.
+Status PostProcessor::add_pair(const JsonObjectReader& field) {
+  for (const auto& [key, side] : {std::pair{"cls", &before_}, std::pair{"sep", &after_}}) {
+    TAPML_ASSIGN(const std::vector<Json>* items, field.required_array(key));
+    const bool whole = items->size() == 2 && (*items)[0].is_string() && (*items)[1].is_integer() &&
+                       (*items)[1].as_integer() >= 0 && (*items)[1].as_integer() <= kMaxTokenId;
+    if (!whole) return fail(field.field_error(key, "is no token", "[text, id]"));
+    side->push_back(static_cast<int32_t>((*items)[1].as_integer()));
+  }
+  return {};
 }
 
 Status PostProcessor::add_template(const JsonObjectReader& field) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -12,11 +13,20 @@ namespace tapml::tokenizer {
 // Immutable once read.
 class PostProcessor {
  public:
-  // Reads `post_processor` of a tokenizer.json: null, TemplateProcessing, ByteLevel (which changes
-  // no ids) and Sequence of these. UserError for other types, a second template, malformed
-  // templates, special tokens that the template does not define, and a template of one text that
-  // does not hold it exactly once.
+  // Reads `post_processor` of a tokenizer.json: null, TemplateProcessing, RobertaProcessing and
+  // BertProcessing, ByteLevel (which changes no ids) and Sequence of these. UserError for other
+  // types, a second template, malformed templates, special tokens that the template does not
+  // define, and a template of one text that does not hold it exactly once.
   static Result<PostProcessor> read(const JsonObjectReader& file);
+
+  // Whether it says which ids stand around a text, be it none.
+  bool has_template() const { return has_template_; }
+  // The template of a file that has none.
+  void set_template(std::vector<int32_t> before, std::vector<int32_t> after) {
+    has_template_ = true;
+    before_ = std::move(before);
+    after_ = std::move(after);
+  }
 
   const std::vector<int32_t>& before() const { return before_; }
   const std::vector<int32_t>& after() const { return after_; }
@@ -24,6 +34,7 @@ class PostProcessor {
  private:
   Status add(const JsonObjectReader& field);
   Status add_template(const JsonObjectReader& field);
+  Status add_pair(const JsonObjectReader& field);
 
   bool has_template_ = false;
   std::vector<int32_t> before_, after_;

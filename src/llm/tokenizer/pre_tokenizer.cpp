@@ -8,6 +8,8 @@
 #include "base/strings.h"
 #include "llm/tokenizer/byte_alphabet.h"
 #include "llm/tokenizer/object_items.h"
+#include "llm/tokenizer/unicode_properties.h"
+#include "llm/tokenizer/utf8.h"
 
 namespace tapml::tokenizer {
 namespace {
@@ -19,8 +21,22 @@ constexpr std::string_view kByteLevelPattern =
 // Each ByteLevel may double a text.
 constexpr int kMaxSpells = 4;
 
-// ASCII punctuation holds symbols that Unicode counts as something else ($, +, <, ...).
-constexpr std::string_view kPunctuation = "[!-/:-@\\[-`{-~\\p{P}]";
+constexpr std::string_view kSpace = "\\s";
+// Word characters here also hold the two joiners.
+constexpr std::string_view kWordOrSigns = "[\\w\\x{200c}\\x{200d}]+|[^\\w\\s\\x{200c}\\x{200d}]+";
+
+// ASCII punctuation holds symbols that Unicode counts as something else ($, +, <, ...). The rest is
+// that of Unicode 8, which the tokenizers package has for this.
+std::string punctuation() {
+  return "[!-/:-@\\[-`{-~" + fixed_property(FixedProperty::kPunctuation8).as_class_items() + "]";
+}
+
+// As the tokenizers package joins scripts; empty for what goes with any of them.
+std::string_view joined_script(char32_t c) {
+  if (c == ' ') return {};
+  const std::string_view script = c == 0x30FC ? "Han" : script_of_unicode_9(c);
+  return script == "Hiragana" || script == "Katakana" ? "Han" : script;
+}
 
 Result<SplitBehavior> read_behavior(const JsonObjectReader& field) {
   static constexpr std::string_view kNames[] = {"Removed", "Isolated", "MergedWithPrevious",
@@ -122,7 +138,27 @@ Status PreTokenizer::add(const JsonObjectReader& field, const RegexEngine& engin
     if (field.has("behavior")) {
       TAPML_ASSIGN(behavior, read_behavior(field));
     }
-    return add_pattern(kPunctuation, behavior, engine);
+    return add_pattern(punctuation(), behavior, engine);
+  }
+  if (type == "Whitespace") {
+    return add_pattern(kWordOrSigns, SplitBehavior::kRemoved, engine, true);
+  }
+  if (type == "WhitespaceSplit" || type == "BertPreTokenizer") {
+    TAPML_TRY(add_pattern(kSpace, SplitBehavior::kRemoved, engine));
+    if (type == "WhitespaceSplit") return {};
+    return add_pattern(punctuation(), SplitBehavior::kIsolated, engine);
+  }
+  if (type == "CharDelimiterSplit") {
+    SplitStep step;
+    TAPML_ASSIGN(std::string delimiter, required_character(field, "delimiter"));
+    step.pattern = Pattern::literal(std::move(delimiter));
+    step.behavior = SplitBehavior::kRemoved;
+    steps_.push_back(std::move(step));
+    return {};
+  }
+  if (type == "UnicodeScripts") {
+    steps_.push_back(ScriptStep{});
+    return {};
   }
   if (type == "Sequence") {
     TAPML_ASSIGN(const auto items, object_items(field, "pretokenizers"));
@@ -130,7 +166,9 @@ Status PreTokenizer::add(const JsonObjectReader& field, const RegexEngine& engin
     return {};
   }
   return fail(field.field_error("type", "is not a supported pre-tokenizer",
-                                "ByteLevel, Metaspace, Split, Digits, Punctuation or Sequence"));
+                                "ByteLevel, Metaspace, Split, Digits, Punctuation, Whitespace, "
+                                "WhitespaceSplit, CharDelimiterSplit, BertPreTokenizer, "
+                                "UnicodeScripts or Sequence"));
 }
 
 Status PreTokenizer::add_byte_level(const JsonObjectReader& field, const RegexEngine& engine) {
@@ -171,9 +209,10 @@ Status PreTokenizer::add_metaspace(const JsonObjectReader& field) {
 }
 
 Status PreTokenizer::add_pattern(std::string_view pattern, SplitBehavior behavior,
-                                 const RegexEngine& engine) {
+                                 const RegexEngine& engine, bool invert) {
   SplitStep step;
   step.behavior = behavior;
+  step.invert = invert;
   TAPML_ASSIGN(step.pattern, Pattern::regex(pattern, engine));
   steps_.push_back(std::move(step));
   return {};
@@ -196,6 +235,23 @@ Status PreTokenizer::split_word(const SplitStep& step, std::string_view word,
     out.push_back(word.substr(span.begin, span.end - span.begin));
   }
   return {};
+}
+
+// What stands before the first character that has a script belongs to no word.
+void PreTokenizer::split_scripts(std::string_view word, std::vector<std::string_view>& out) {
+  std::string_view last;
+  size_t begin = std::string_view::npos;
+  for (size_t at = 0; at < word.size();) {
+    const Utf8Step step = next_utf8(word, at);
+    const std::string_view script = joined_script(step.code_point);
+    if (!script.empty() && script != last) {
+      if (begin != word.npos) out.push_back(word.substr(begin, at - begin));
+      begin = at;
+      last = script;
+    }
+    at += step.length;
+  }
+  if (begin != word.npos) out.push_back(word.substr(begin));
 }
 
 std::string PreTokenizer::marked(const MarkStep& step, std::string_view word, bool at_start) {
@@ -227,6 +283,12 @@ Result<Words> PreTokenizer::split(std::string_view text, bool at_start) const {
       for (const std::string_view word : words.views_) {
         TAPML_TRY(split_word(*split, word, next));
       }
+      words.views_.swap(next);
+      continue;
+    }
+    if (std::holds_alternative<ScriptStep>(step)) {
+      next.clear();
+      for (const std::string_view word : words.views_) split_scripts(word, next);
       words.views_.swap(next);
       continue;
     }

@@ -46,7 +46,8 @@ class Words {
 class PreTokenizer {
  public:
   // Reads `pre_tokenizer` of a tokenizer.json: null, ByteLevel, Metaspace, Split, Digits,
-  // Punctuation, and Sequence of these. UserError for other types, for fields that are missing or
+  // Punctuation, Whitespace, WhitespaceSplit, CharDelimiterSplit, BertPreTokenizer, UnicodeScripts,
+  // and Sequence of these. UserError for other types, for fields that are missing or
   // malformed, for patterns that do not compile, and for ByteLevel together with Metaspace.
   static Result<PreTokenizer> read(const JsonObjectReader& file, const RegexEngine& engine);
 
@@ -62,6 +63,7 @@ class PreTokenizer {
   // ByteLevel becomes up to three steps: prefix, split, spelling in the byte alphabet.
   struct PrefixSpaceStep {};
   struct SpellStep {};
+  struct ScriptStep {};  // words end where another script begins
   struct SplitStep {
     Pattern pattern;
     SplitBehavior behavior = SplitBehavior::kIsolated;
@@ -76,13 +78,15 @@ class PreTokenizer {
   Status add_byte_level(const JsonObjectReader& field, const RegexEngine& engine);
   Status add_split(const JsonObjectReader& field, const RegexEngine& engine);
   Status add_metaspace(const JsonObjectReader& field);
-  Status add_pattern(std::string_view pattern, SplitBehavior behavior, const RegexEngine& engine);
+  Status add_pattern(std::string_view pattern, SplitBehavior behavior, const RegexEngine& engine,
+                     bool invert = false);
+  static void split_scripts(std::string_view word, std::vector<std::string_view>& out);
   static Status split_word(const SplitStep& step, std::string_view word,
                            std::vector<std::string_view>& out);
 
   static std::string marked(const MarkStep& step, std::string_view word, bool at_start);
 
-  std::vector<std::variant<PrefixSpaceStep, SplitStep, SpellStep, MarkStep>> steps_;
+  std::vector<std::variant<PrefixSpaceStep, SplitStep, ScriptStep, SpellStep, MarkStep>> steps_;
   bool byte_level_ = false;
   // The last step spells bytes. The model takes bytes, so that step is not carried out; where it is
   // an earlier one, the words are spelled back at the end.

@@ -5,6 +5,7 @@
 #endif
 #include <pcre2.h>
 
+#include <algorithm>
 #include <string>
 
 #include "llm/tokenizer/regex_dialect.h"
@@ -15,7 +16,14 @@ namespace {
 
 // Grown on demand: most patterns never leave the matcher's own 32 KiB.
 constexpr size_t kJitStackStart = size_t{64} << 10;
-constexpr size_t kJitStackLimit = size_t{16} << 20;
+// What a text may ask for: a repeated group is remembered once for each repetition, so that limits
+// grow with the text. Only patterns that try again and again reach them.
+constexpr size_t kJitStackLeast = size_t{16} << 20;
+constexpr size_t kJitStackMost = size_t{1} << 30;
+constexpr size_t kJitStackPerByte = 64;
+constexpr size_t kStepsLeast = 10'000'000;
+constexpr size_t kStepsMost = size_t{1} << 31;
+constexpr size_t kStepsPerByte = 32;
 
 struct Free {
   void operator()(pcre2_code* p) const { pcre2_code_free(p); }
@@ -38,13 +46,32 @@ struct Scratch {
   Owned<pcre2_match_data> data;
   Owned<pcre2_match_context> context;
   Owned<pcre2_jit_stack> stack;
+  uint32_t options = PCRE2_NO_UTF_CHECK;
 
-  bool grow_stack() {
-    if (stack) return false;
+  // Whether there is something to try after `code` ended a match of `text`.
+  bool can_retry(int code, std::string_view text) {
+    if (code == PCRE2_ERROR_MATCHLIMIT || code == PCRE2_ERROR_DEPTHLIMIT) {
+      return !context && text.size() * kStepsPerByte > kStepsLeast && set_limits(text);
+    }
+    if (code != PCRE2_ERROR_JIT_STACKLIMIT || (options & PCRE2_NO_JIT)) return false;
+    if (!context && !set_limits(text)) return false;
+    if (!stack) {
+      const size_t most = std::clamp(text.size() * kJitStackPerByte, kJitStackLeast, kJitStackMost);
+      stack.reset(pcre2_jit_stack_create(kJitStackStart, most, nullptr));
+      pcre2_jit_stack_assign(context.get(), nullptr, stack.get());
+      if (stack) return true;
+    }
+    options |= PCRE2_NO_JIT;  // the interpreter's memory is the heap
+    return true;
+  }
+
+ private:
+  bool set_limits(std::string_view text) {
     context.reset(pcre2_match_context_create(nullptr));
-    stack.reset(pcre2_jit_stack_create(kJitStackStart, kJitStackLimit, nullptr));
-    if (!context || !stack) return false;
-    pcre2_jit_stack_assign(context.get(), nullptr, stack.get());
+    if (!context) return false;
+    const size_t steps = std::clamp(text.size() * kStepsPerByte, kStepsLeast, kStepsMost);
+    pcre2_set_match_limit(context.get(), static_cast<uint32_t>(steps));
+    pcre2_set_depth_limit(context.get(), static_cast<uint32_t>(steps));
     return true;
   }
 };
@@ -91,8 +118,8 @@ class Pcre2Regex : public Regex {
     for (;;) {
       const int count =
           pcre2_match(code_.get(), reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), from,
-                      PCRE2_NO_UTF_CHECK, scratch.data.get(), scratch.context.get());
-      if (count != PCRE2_ERROR_JIT_STACKLIMIT || !scratch.grow_stack()) return count;
+                      scratch.options, scratch.data.get(), scratch.context.get());
+      if (count >= 0 || !scratch.can_retry(count, text)) return count;
     }
   }
 

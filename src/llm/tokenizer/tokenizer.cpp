@@ -1,5 +1,8 @@
 #include "llm/tokenizer/tokenizer.h"
 
+#include <algorithm>
+
+#include "base/strings.h"
 #include "io/json.h"
 #include "io/json_reader.h"
 #include "llm/tokenizer/added_tokens.h"
@@ -48,6 +51,35 @@ struct Tokenizer::State {
     }
   }
 
+  // Where the file has no template, add_bos_token and add_eos_token of the configuration make one,
+  // as the tokenizer's own class does; where it has one, that counts, as in transformers.
+  void apply_flags(const tokenizer::TokenizerConfig& config, const std::string& source) {
+    std::vector<int32_t> sides[2];
+    struct Side {
+      const char* key;
+      std::optional<bool> wanted;
+      const std::optional<std::string>& content;
+      const std::vector<int32_t>& present;
+    };
+    const Side keys[] = {{"add_bos_token", config.add_bos, config.bos, post_processor.before()},
+                         {"add_eos_token", config.add_eos, config.eos, post_processor.after()}};
+    for (int i = 0; i < 2; ++i) {
+      const Side& side = keys[i];
+      if (!side.wanted || !side.content) continue;
+      const int32_t id = added_ids.at(*side.content);
+      if (*side.wanted) sides[i].push_back(id);
+      const bool has = std::ranges::find(side.present, id) != side.present.end();
+      if (!post_processor.has_template() || has == *side.wanted) continue;
+      warnings.push_back(
+          source + ": " + in_quotes(side.key) + " is " + (*side.wanted ? "true" : "false") +
+          ", but the template of tokenizer.json " + (has ? "adds " : "does not add ") +
+          in_quotes(*side.content) + ": the template counts, as in transformers");
+    }
+    if (!post_processor.has_template()) {
+      post_processor.set_template(std::move(sides[0]), std::move(sides[1]));
+    }
+  }
+
   // Appends the ids of a piece without tokens that are found before normalization.
   Status encode_piece(std::string_view text, bool at_start, tokenizer::BpeModel::Scratch& scratch,
                       std::vector<int32_t>& ids) const {
@@ -91,6 +123,7 @@ struct Tokenizer::State {
   std::vector<int32_t> entry_of;  // by id; -1 where there is no token
   std::vector<Entry> entries;
   tokenizer::TokenIds added_ids;
+  std::vector<std::string> warnings;
 };
 
 Tokenizer::Tokenizer(std::unique_ptr<const State> state) : state_(std::move(state)) {}
@@ -100,7 +133,8 @@ Tokenizer::~Tokenizer() = default;
 
 Result<Tokenizer> Tokenizer::parse(std::string_view json, std::string_view source,
                                    const tokenizer::RegexEngine& engine,
-                                   const tokenizer::UnicodeTables* unicode) {
+                                   const tokenizer::UnicodeTables* unicode,
+                                   const tokenizer::TokenizerFiles& files) {
   TAPML_ASSIGN(const Json document, parse_json(json, source));
   const JsonObjectReader file(document, std::string(source));
   TAPML_TRY(check_header(file));
@@ -111,11 +145,14 @@ Result<Tokenizer> Tokenizer::parse(std::string_view json, std::string_view sourc
   const auto unit = state->pre_tokenizer.byte_level() ? tokenizer::BpeUnit::kByte
                                                       : tokenizer::BpeUnit::kCharacter;
   TAPML_ASSIGN(state->model, tokenizer::BpeModel::read(model_field, unit));
+  TAPML_ASSIGN(const auto config, tokenizer::read_tokenizer_config(files));
   TAPML_ASSIGN(state->added,
-               tokenizer::AddedTokens::read(file, state->model.vocab(), state->normalizer, engine));
+               tokenizer::AddedTokens::read(file, config, state->model.vocab(), state->normalizer,
+                                            engine, state->warnings));
   TAPML_ASSIGN(state->post_processor, tokenizer::PostProcessor::read(file));
   TAPML_ASSIGN(state->decoder, tokenizer::Decoder::read(file, engine));
   state->index_tokens();
+  state->apply_flags(config, files.config.source);
   for (const auto* ids : {&state->post_processor.before(), &state->post_processor.after()}) {
     for (const int32_t id : *ids) {
       if (state->find(id) == nullptr) {
@@ -159,6 +196,19 @@ Result<std::vector<int32_t>> Tokenizer::encode(std::string_view text,
   if (add_special_tokens) ids.insert(ids.end(), post.after().begin(), post.after().end());
   return ids;
 }
+
+Result<std::vector<int32_t>> Tokenizer::encode_prompt(std::string_view text, bool* repeated) const {
+  TAPML_ASSIGN(std::vector<int32_t> ids, encode(text));
+  const auto& before = state_->post_processor.before();
+  const auto count = static_cast<std::ptrdiff_t>(before.size());
+  const bool twice = count > 0 && static_cast<std::ptrdiff_t>(ids.size()) >= 2 * count &&
+                     std::equal(before.begin(), before.end(), ids.begin() + count);
+  if (twice) ids.erase(ids.begin(), ids.begin() + count);
+  if (repeated) *repeated = twice;
+  return ids;
+}
+
+const std::vector<std::string>& Tokenizer::warnings() const { return state_->warnings; }
 
 std::string Tokenizer::decode(std::span<const int32_t> ids, bool skip_special) const {
   StreamDecoder stream(*this, skip_special);

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "llm/tokenizer/decoder.h"
 #include "llm/tokenizer/regex.h"
+#include "llm/tokenizer/tokenizer_config.h"
 #include "llm/tokenizer/unicode.h"
 
 namespace tapml {
@@ -24,10 +25,13 @@ class Tokenizer {
   // JSON, fields that are missing or wrong, and kinds of model, normalizer, pre-tokenizer,
   // post-processor or decoder that are not supported (the error says which are). Truncation and
   // padding are read past: callers bound the length themselves. Without `unicode` there are no
-  // Unicode normalizers; both libraries must outlive the tokenizer.
+  // Unicode normalizers; both libraries must outlive the tokenizer. `files` are those beside it,
+  // read as transformers 5 does, but that add_bos_token and add_eos_token count where
+  // tokenizer.json has no template.
   static Result<Tokenizer> parse(std::string_view json, std::string_view source,
                                  const tokenizer::RegexEngine& engine,
-                                 const tokenizer::UnicodeTables* unicode = nullptr);
+                                 const tokenizer::UnicodeTables* unicode = nullptr,
+                                 const tokenizer::TokenizerFiles& files = {});
 
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;
@@ -38,6 +42,10 @@ class Tokenizer {
   // vocabulary lacks becomes bytes or the unknown token, or nothing where there is neither.
   // UserError for text that is not UTF-8 (with the byte offset) or longer than 1 GiB.
   Result<std::vector<int32_t>> encode(std::string_view text, bool add_special_tokens = true) const;
+
+  // encode(text), but what the post-processor puts first (BOS) is there once only where the text
+  // begins with it already; `repeated`, where given, says whether it would have been there twice.
+  Result<std::vector<int32_t>> encode_prompt(std::string_view text, bool* repeated = nullptr) const;
 
   // The text of `ids`, always valid UTF-8: ill-formed bytes become U+FFFD. Ids without a token add
   // nothing; `skip_special` leaves special tokens out.
@@ -51,6 +59,9 @@ class Tokenizer {
   // The reverse; the view lives as long as the tokenizer.
   std::optional<std::string_view> id_to_token(int32_t id) const;
   bool is_special(int32_t id) const;
+
+  // Where the files contradict each other and one of them counts: a sentence each.
+  const std::vector<std::string>& warnings() const;
 
  private:
   friend class StreamDecoder;

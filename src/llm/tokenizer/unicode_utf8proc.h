@@ -5,8 +5,8 @@
 
 namespace tapml::tokenizer {
 
-// utf8proc. Characters have the properties of the Unicode version that the installed library knows
-// (2.8: Unicode 14); those assigned later stay as they are.
+// utf8proc 2.8 (Unicode 14) or later. Normalization forms are those of Unicode 9, as in the
+// tokenizers package: later characters stay as they are. Lower case is that of Unicode 16.
 const UnicodeTables& utf8proc_tables();
 
 }  // namespace tapml::tokenizer

@@ -112,11 +112,11 @@ std::vector<EvalTask> parse_tasks(std::string_view text, const std::string& file
 
 std::vector<ScoredText> encode_task(const EvalTask& task, const Tokenizer& tokenizer,
                                     int64_t context, const std::string& file) {
-  const std::vector<int32_t> prompt = unwrap(tokenizer.encode(task.prompt));
+  const std::vector<int32_t> prompt = unwrap(tokenizer.encode_prompt(task.prompt));
   std::vector<ScoredText> texts;
   for (const std::string& continuation : task.continuations) {
     ScoredText text;
-    text.tokens = unwrap(tokenizer.encode(task.prompt + continuation));
+    text.tokens = unwrap(tokenizer.encode_prompt(task.prompt + continuation));
     const auto parted = std::ranges::mismatch(text.tokens, prompt).in1;
     // The first token has nothing in front of it that could predict it.
     text.first = static_cast<size_t>(std::max<std::ptrdiff_t>(parted - text.tokens.begin(), 1));

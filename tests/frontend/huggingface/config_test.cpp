@@ -100,7 +100,7 @@ TEST(HuggingFaceConfig, DefaultsOfFieldsThatMayBeAbsent) {
   EXPECT_EQ(model.kv_heads, 6);
   EXPECT_EQ(model.rope.theta, 10000);
   EXPECT_EQ(config.dtype, DType::kF32);
-  EXPECT_TRUE(config.eos.empty());
+  EXPECT_EQ(config.eos, std::vector<int32_t>{2});
   // The kind of model in place of the class.
   EXPECT_EQ(parse(without(base_config(), "architectures")).architecture, "llama");
   // Heads of another width than hidden_size / num_attention_heads.
@@ -191,14 +191,14 @@ INSTANTIATE_TEST_SUITE_P(
         BadField{"attention_bias", "1"}, BadField{"attention_bias", "\"no\""},
         BadField{"mlp_bias", "0"}, BadField{"mlp_bias", "[true]"}, BadField{"head_dim", "-8"},
         BadField{"head_dim", "16385"}, BadField{"head_dim", "\"8\""},
-        BadField{"rope_scaling", "[]"}, BadField{"rope_scaling", "{}"},
-        BadField{"rope_parameters", "3"}, BadField{"partial_rotary_factor", "0.5"},
-        BadField{"torch_dtype", "16"}, BadField{"quantization_config", "{}"},
-        BadField{"architectures", "[]"}, BadField{"architectures", "\"LlamaForCausalLM\""},
-        BadField{"architectures", "[3]"}));
+        BadField{"rope_scaling", "[]"}, BadField{"rope_parameters", "3"},
+        BadField{"partial_rotary_factor", "0.5"}, BadField{"torch_dtype", "16"},
+        BadField{"quantization_config", "{}"}, BadField{"architectures", "[]"},
+        BadField{"architectures", "\"LlamaForCausalLM\""}, BadField{"architectures", "[3]"}));
 
 Json moe_config() {
   Json json = with(base_config(), "architectures", "[\"Qwen2MoeForCausalLM\"]");
+  json = with(json, "model_type", "\"qwen2_moe\"");
   for (const auto& [key, value] :
        std::map<std::string, std::string>{{"num_experts", "6"},
                                           {"num_experts_per_tok", "2"},
@@ -247,7 +247,6 @@ TEST(HuggingFaceConfig, FieldsOfQwen2MoeThatAreRefused) {
       {"shared_expert_intermediate_size", "\"x\""},
       {"decoder_sparse_step", "0"},
       {"mlp_only_layers", "[-1]"},
-      {"use_sliding_window", "true"},
       {"norm_topk_prob", "1"}};
   for (const auto& field : refused) {
     expect_user_error([&] { parse(with(moe_config(), field.first, field.second)); },
@@ -255,17 +254,139 @@ TEST(HuggingFaceConfig, FieldsOfQwen2MoeThatAreRefused) {
   }
   Json many = with(with(moe_config(), "num_hidden_layers", "4096"), "num_experts", "4096");
   expect_user_error([&] { parse(many); }, {"num_experts", "too many for 4096 layers"});
-  for (const char* key : {"num_experts", "num_experts_per_tok", "moe_intermediate_size",
-                          "shared_expert_intermediate_size"}) {
-    expect_user_error([&] { parse(without(moe_config(), key)); }, {key, "is missing"});
+}
+
+TEST(HuggingFaceConfig, AbsentFieldsTakeTheirPublishedDefaults) {
+  const HuggingFaceConfig config = parse_config(R"({"model_type": "llama"})", "config.json");
+  const auto& model = std::get<LlamaConfig>(config.model);
+  EXPECT_EQ(model.vocabulary, 32000);
+  EXPECT_EQ(model.hidden, 4096);
+  EXPECT_EQ(model.intermediate, 11008);
+  EXPECT_EQ(model.layers, 32);
+  EXPECT_EQ(model.heads, 32);
+  EXPECT_EQ(model.kv_heads, 32);
+  EXPECT_EQ(model.head_dim, 128);
+  EXPECT_EQ(model.context, 2048);
+  EXPECT_EQ(model.rms_norm_epsilon, 1e-6);
+  EXPECT_EQ(config.eos, std::vector<int32_t>{2});
+  EXPECT_EQ(config.defaulted.size(), 6u);
+  EXPECT_EQ(config.defaulted[1], "hidden_size (4096)");
+
+  const auto moe = parse_config(R"({"model_type": "qwen2_moe"})", "config.json");
+  const auto& experts = std::get<models::Qwen2MoeConfig>(moe.model);
+  EXPECT_EQ(experts.vocabulary, 151936);
+  EXPECT_EQ(experts.hidden, 2048);
+  EXPECT_EQ(experts.layers, 24);
+  EXPECT_EQ(experts.heads, 16);
+  EXPECT_EQ(experts.kv_heads, 16);
+  EXPECT_EQ(experts.context, 32768);
+  EXPECT_EQ(experts.intermediate, 5632);
+  EXPECT_EQ(experts.experts, 60);
+  EXPECT_EQ(experts.experts_per_token, 4);
+  EXPECT_EQ(experts.expert_intermediate, 1408);
+  EXPECT_EQ(experts.shared_intermediate, 5632);
+  EXPECT_TRUE(moe.eos.empty());
+  // Its default of 16 key-value heads does not follow the number of heads.
+  expect_user_error(
+      [] {
+        parse_config(R"({"model_type": "qwen2_moe", "num_attention_heads": 8})", "config.json");
+      },
+      {"num_attention_heads", "num_key_value_heads", "at least 16"});
+}
+
+TEST(HuggingFaceConfig, ThetaInsideOfRopeScaling) {
+  Json json = with(base_config(), "rope_scaling",
+                   R"({"rope_type": "linear", "factor": 2, "rope_theta": 7e4})");
+  EXPECT_EQ(llama(json).rope.theta, 7e4);
+  ASSERT_EQ(parse(json).warnings.size(), 1u);  // rope_theta beside it is 500000
+  EXPECT_NE(parse(json).warnings[0].find("rope_scaling.rope_theta"), std::string::npos);
+  json = without(json, "rope_theta");
+  EXPECT_EQ(llama(json).rope.theta, 7e4);
+  EXPECT_TRUE(parse(json).warnings.empty());
+  // rope_scaling goes before rope_parameters, where it says anything.
+  json =
+      with(json, "rope_parameters", R"({"rope_type": "linear", "factor": 4, "rope_theta": 1e5})");
+  EXPECT_EQ(llama(json).rope.theta, 7e4);
+  EXPECT_EQ(llama(json).rope.factor, 2);
+  ASSERT_EQ(parse(json).warnings.size(), 1u);
+  for (const char* nothing : {"{}", "null"}) {
+    Json other = with(json, "rope_scaling", nothing);
+    EXPECT_EQ(llama(other).rope.theta, 1e5);
+    EXPECT_TRUE(parse(other).warnings.empty());
   }
 }
 
-TEST(HuggingFaceConfig, MissingFields) {
-  for (const char* key : {"vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers",
-                          "num_attention_heads", "max_position_embeddings", "rms_norm_eps"}) {
-    expect_user_error([&] { parse(without(base_config(), key)); }, {key, "is missing"});
+TEST(HuggingFaceConfig, TypesOfRope) {
+  // Without a type positions are not scaled.
+  Json json = with(base_config(), "rope_scaling", R"({"factor": 2})");
+  EXPECT_EQ(llama(json).rope.scaling, RopeConfig::Scaling::kNone);
+  ASSERT_EQ(parse(json).warnings.size(), 1u);
+  json = with(base_config(), "rope_scaling",
+              R"({"rope_type": "default", "type": "linear", "factor": 2})");
+  EXPECT_EQ(llama(json).rope.scaling, RopeConfig::Scaling::kNone);
+  ASSERT_EQ(parse(json).warnings.size(), 1u);
+  // The context takes the place of an absent original one.
+  json =
+      with(base_config(), "rope_scaling",
+           R"({"rope_type": "llama3", "factor": 8, "low_freq_factor": 1, "high_freq_factor": 4})");
+  EXPECT_EQ(llama(json).rope.original_context, 256);
+}
+
+TEST(HuggingFaceConfig, Dtypes) {
+  const Json none = without(base_config(), "torch_dtype");
+  EXPECT_EQ(parse(with(none, "dtype", "\"torch.bfloat16\"")).dtype, DType::kBF16);
+  EXPECT_EQ(parse(with(none, "torch_dtype", "\"torch.float16\"")).dtype, DType::kF16);
+  EXPECT_EQ(parse(with(none, "dtype", "\"auto\"")).dtype, DType::kF32);
+  EXPECT_EQ(parse(with(base_config(), "dtype", "\"auto\"")).dtype, DType::kBF16);
+  const HuggingFaceConfig both = parse(with(base_config(), "dtype", "\"float16\""));
+  EXPECT_EQ(both.dtype, DType::kF16);
+  ASSERT_EQ(both.warnings.size(), 1u);
+  EXPECT_NE(both.warnings[0].find("torch_dtype"), std::string::npos);
+}
+
+TEST(HuggingFaceConfig, KindAndClassMustAgree) {
+  expect_user_error([] { parse(with(base_config(), "model_type", "\"mistral\"")); },
+                    {"model_type", "mistral", "LlamaForCausalLM", "\"llama\""});
+  EXPECT_EQ(parse(with(base_config(), "architectures", "[\"LlamaModel\"]")).architecture, "llama");
+}
+
+TEST(HuggingFaceConfig, FieldsThatTransformersIgnoresAreWarnings) {
+  const auto warning = [](const char* key, const char* value) {
+    const auto warnings = parse(with(base_config(), key, value)).warnings;
+    return warnings.size() == 1 ? warnings[0] : std::to_string(warnings.size()) + " warnings";
+  };
+  EXPECT_NE(warning("hidden_activation", "\"gelu\"").find("\"hidden_act\" counts"),
+            std::string::npos);
+  EXPECT_EQ(warning("hidden_activation", "\"silu\""), "0 warnings");
+  EXPECT_NE(warning("sliding_window", "64").find("every layer attends"), std::string::npos);
+  EXPECT_EQ(warning("sliding_window", "null"), "0 warnings");
+  EXPECT_EQ(warning("sliding_window", "256"), "0 warnings");
+}
+
+TEST(HuggingFaceConfig, WindowsOfQwen2Moe) {
+  const auto accepts = [](Json json) { return !parse(json).architecture.empty(); };
+  const Json windows =
+      with(with(moe_config(), "use_sliding_window", "true"), "sliding_window", "64");
+  EXPECT_TRUE(accepts(with(windows, "layer_types", R"(["full_attention", "full_attention"])")));
+  EXPECT_TRUE(accepts(with(windows, "max_window_layers", "0")));
+  EXPECT_TRUE(accepts(with(windows, "sliding_window", "256")));
+  EXPECT_TRUE(
+      accepts(with(moe_config(), "layer_types", R"(["full_attention", "full_attention"])")));
+  expect_user_error([&] { parse(windows); }, {"use_sliding_window"});
+  const Json mixed = with(windows, "layer_types", R"(["full_attention", "sliding_attention"])");
+  expect_user_error([&] { parse(mixed); }, {"layer_types", "sliding_attention"});
+  expect_user_error([&] { parse(with(windows, "layer_types", R"(["full_attention"])")); },
+                    {"layer_types", "2 of them"});
+}
+
+TEST(HuggingFaceConfig, Qwen2MoeWithoutASharedExpert) {
+  for (const char* none : {"0", "null"}) {
+    Json json = with(moe_config(), "shared_expert_intermediate_size", none);
+    EXPECT_EQ(std::get<models::Qwen2MoeConfig>(parse(json).model).shared_intermediate, 0);
   }
+  EXPECT_EQ(
+      std::get<models::Qwen2MoeConfig>(parse(with(moe_config(), "head_dim", "20")).model).head_dim,
+      20);
 }
 
 TEST(HuggingFaceConfig, UnknownNamesListTheKnown) {
@@ -293,8 +414,6 @@ TEST(HuggingFaceConfig, Llama3ScalingFields) {
   refuses(R"({"rope_type": "llama3", "factor": 0.5})", "factor");
   refuses(R"({"rope_type": "llama3", "factor": 8, "low_freq_factor": 4, "high_freq_factor": 4})",
           "high_freq_factor");
-  refuses(R"({"rope_type": "llama3", "factor": 8, "low_freq_factor": 1, "high_freq_factor": 4})",
-          "original_max_position_embeddings");
   refuses(R"({"rope_type": "llama3", "factor": 8, "low_freq_factor": 1, "high_freq_factor": 4,
               "original_max_position_embeddings": 64.5})",
           "original_max_position_embeddings");

@@ -2,101 +2,22 @@
 #include "frontend/huggingface/model.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <cstring>
-#include <filesystem>
-#include <functional>
 #include <optional>
 
 #include "abi/model_interface.h"
-#include "io/host/files.h"
-#include "io/safetensors.h"
+#include "model_folder.h"
 #include "relax/expr.h"
-#include "support/expect_error.h"
 
 namespace tapml::frontend {
 namespace {
-
-namespace fs = std::filesystem;
-using testing::expect_user_error;
-using Tensors = std::map<std::string, HostTensor>;
-
-constexpr const char* kConfig = R"({
-  "architectures": ["LlamaForCausalLM"], "vocab_size": 10, "hidden_size": 8,
-  "intermediate_size": 12, "num_hidden_layers": 1, "num_attention_heads": 2,
-  "num_key_value_heads": 1, "max_position_embeddings": 32, "rms_norm_eps": 1e-5,
-  "torch_dtype": "float32", "eos_token_id": 2
-})";
-
-class HuggingFaceFolder : public ::testing::Test {
- protected:
-  void SetUp() override {
-    folder_ = fs::temp_directory_path() / ("tapml_model_" + std::to_string(::getpid()));
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-    write("config.json", kConfig);
-    const auto& llama = models::find_architecture("llama");
-    for (const auto& spec : llama.weights(parse_config(kConfig, "config.json").model)) {
-      HostTensor tensor = HostTensor::zeros(DType::kF32, spec.shape);
-      for (int64_t i = 0; i < tensor.size(); ++i) tensor.set_f64(i, 0.5 + static_cast<double>(i));
-      tensors_[spec.name] = tensor;
-    }
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
-  void write(const std::string& name, std::string_view text) const {
-    ASSERT_TRUE(write_text_atomic(path(name), text));
-  }
-  void write_tensors(const std::string& name, const Tensors& tensors) const {
-    ASSERT_TRUE(write_file_atomic(path(name), write_safetensors(tensors)));
-  }
-  void write_all() const { write_tensors("model.safetensors", tensors_); }
-  HuggingFaceModel read() const { return read_model(folder_.string()); }
-  void refuses(const std::vector<std::string>& parts) const {
-    expect_user_error([&] { read(); }, parts);
-  }
-
-  // Two shards and their index; `change` may spoil the map of tensors to shards.
-  void write_shards(const std::function<void(Json& weight_map)>& change = {}) const {
-    Tensors first, second;
-    Json map = Json::object();
-    for (const auto& [name, tensor] : tensors_) {
-      const bool early = first.size() < 5;
-      (early ? first : second)[name] = tensor;
-      map.set(name, Json::string(early ? "a.safetensors" : "b.safetensors"));
-    }
-    if (change) change(map);
-    Json index = Json::object();
-    index.set("metadata", Json::object());
-    index.set("weight_map", map);
-    write_tensors("a.safetensors", first);
-    write_tensors("b.safetensors", second);
-    write("model.safetensors.index.json", index.dump(2));
-  }
-
-  fs::path folder_;
-  Tensors tensors_;
-};
-
-void expect_same(const Tensors& actual, const Tensors& expected) {
-  ASSERT_EQ(actual.size(), expected.size());
-  for (const auto& [name, tensor] : expected) {
-    const HostTensor& other = actual.at(name);
-    EXPECT_EQ(other.dtype(), tensor.dtype()) << name;
-    EXPECT_EQ(other.shape(), tensor.shape()) << name;
-    EXPECT_EQ(std::memcmp(other.bytes().data(), tensor.bytes().data(), tensor.byte_size()), 0)
-        << name;
-  }
-}
 
 TEST_F(HuggingFaceFolder, OneFile) {
   write_all();
   HuggingFaceModel model = read();
   expect_same(model.weights, tensors_);
   EXPECT_EQ(model.eos, std::vector<int32_t>{2});
-  EXPECT_EQ(model.tokenizer_path, path("tokenizer.json"));
+  EXPECT_EQ(model.folder, folder_.string());
   EXPECT_TRUE(model.warnings.empty());
   ModelInterface interface = model_interface_of(model.module.attrs);
   EXPECT_EQ(interface.weights.size(), tensors_.size());
@@ -141,8 +62,11 @@ TEST_F(HuggingFaceFolder, GenerationConfigSaysWhatEndsAText) {
   write("generation_config.json", "{}");
   EXPECT_EQ(read().eos, std::vector<int32_t>{2});
   write("generation_config.json", R"({"eos_token_id": 10})");
-  ASSERT_EQ(read().warnings.size(), 1u);
-  EXPECT_NE(read().warnings[0].find("eos_token_id 10"), std::string::npos);
+  ASSERT_EQ(read().warnings.size(), 2u);
+  EXPECT_NE(read().warnings[0].find("eos_token_id of config.json (2)"), std::string::npos);
+  EXPECT_NE(read().warnings[1].find("eos_token_id 10"), std::string::npos);
+  write("generation_config.json", R"({"eos_token_id": [2, 4]})");
+  EXPECT_TRUE(read().warnings.empty());
 }
 
 TEST_F(HuggingFaceFolder, ExtraWeightsAreAWarning) {
@@ -157,13 +81,48 @@ TEST_F(HuggingFaceFolder, ExtraWeightsAreAWarning) {
 }
 
 TEST_F(HuggingFaceFolder, TiedHeadMayBeStored) {
-  std::string config = kConfig;
-  config.replace(config.rfind('}'), 1, ", \"tie_word_embeddings\": true}");
-  write("config.json", config);
+  tie();
+  tensors_["lm_head.weight"] = tensors_.at("model.embed_tokens.weight");
   write_all();
   HuggingFaceModel model = read();
   EXPECT_EQ(model.weights.count("lm_head.weight"), 0u);
   EXPECT_TRUE(model.warnings.empty());
+}
+
+TEST_F(HuggingFaceFolder, TiedHeadThatDiffersIsUsed) {
+  tie();
+  tensors_.at("lm_head.weight").set_f64(3, -1);
+  write_all();
+  HuggingFaceModel model = read();
+  expect_same(model.weights, tensors_);
+  ASSERT_EQ(model.warnings.size(), 1u);
+  EXPECT_NE(model.warnings[0].find("differ: the two are not tied"), std::string::npos);
+  const auto interface = model_interface_of(model.module.attrs);
+  EXPECT_EQ(interface.weights.back(), "lm_head.weight");
+  EXPECT_FALSE(std::get<models::LlamaConfig>(model.config.model).tied_embeddings);
+}
+
+TEST_F(HuggingFaceFolder, TiedHeadOfAnotherDtypeMayHaveTheSameValues) {
+  tie();
+  HostTensor& embedding = tensors_.at("model.embed_tokens.weight");
+  HostTensor half = HostTensor::zeros(DType::kF16, embedding.shape());
+  for (int64_t i = 0; i < half.size(); ++i) half.set_f64(i, embedding.at_f64(i));
+  tensors_["lm_head.weight"] = half;
+  write_all();
+  EXPECT_TRUE(read().warnings.empty());
+  EXPECT_EQ(read().weights.count("lm_head.weight"), 0u);
+}
+
+TEST_F(HuggingFaceFolder, TiedModelsMayHaveTheHeadAlone) {
+  tie();
+  const HostTensor shared = tensors_.at("lm_head.weight");
+  tensors_.erase("model.embed_tokens.weight");
+  write_all();
+  HuggingFaceModel model = read();
+  EXPECT_TRUE(model.warnings.empty());
+  tensors_.erase("lm_head.weight");
+  tensors_["model.embed_tokens.weight"] = shared;
+  expect_same(model.weights, tensors_);
 }
 
 TEST_F(HuggingFaceFolder, MissingFiles) {
@@ -176,7 +135,7 @@ TEST_F(HuggingFaceFolder, MissingFiles) {
   refuses({"no weights", "model.safetensors"});
   write_all();
   fs::remove(path("config.json"));
-  refuses({"config.json does not exist"});
+  refuses({"has no config.json"});
 }
 
 TEST_F(HuggingFaceFolder, EmptyAndTruncatedFiles) {
@@ -257,6 +216,70 @@ TEST_F(ExpertsFolder, PartsBecomeOneWeight) {
   const HostTensor& gates = model.weights.at("model.layers.0.mlp.experts.gate_proj.weight");
   ASSERT_EQ(gates.shape(), (Shape{3, 2, 8}));
   for (int64_t i = 0; i < gates.size(); ++i) EXPECT_EQ(gates.at_f64(i), static_cast<double>(i));
+}
+
+// The form in which transformers 5 keeps them: one tensor of all experts' gate and up projections,
+// one of their down projections.
+TEST_F(ExpertsFolder, FusedExperts) {
+  write_all();
+  const Tensors separate = read().weights;
+  for (const char* suffix : {"", ".weight"}) {
+    const std::string path = "model.layers.0.mlp.experts.";
+    HostTensor both = HostTensor::zeros(DType::kF32, {3, 4, 8});
+    HostTensor down = HostTensor::zeros(DType::kF32, {3, 8, 2});
+    for (int64_t expert = 0; expert < 3; ++expert) {
+      for (int64_t i = 0; i < 16; ++i) {
+        const std::string part = path + std::to_string(expert);
+        both.set_f64(expert * 32 + i,
+                     separate.at(path + "gate_proj.weight").at_f64(expert * 16 + i));
+        both.set_f64(expert * 32 + 16 + i,
+                     separate.at(path + "up_proj.weight").at_f64(expert * 16 + i));
+        down.set_f64(expert * 16 + i,
+                     separate.at(path + "down_proj.weight").at_f64(expert * 16 + i));
+      }
+    }
+    Tensors fused = tensors_;
+    std::erase_if(fused, [&](const auto& named) { return named.first.starts_with(path); });
+    fused[path + "gate_up_proj" + suffix] = both;
+    fused[path + "down_proj" + suffix] = down;
+    write_tensors("model.safetensors", fused);
+    HuggingFaceModel model = read();
+    expect_same(model.weights, separate);
+    EXPECT_TRUE(model.warnings.empty());
+    fused[path + "gate_up_proj" + suffix] = HostTensor::zeros(DType::kF32, {3, 5, 8});
+    write_tensors("model.safetensors", fused);
+    refuses({"gate_up_proj", "another shape", "[3, 4, 8]", "[3, 5, 8]"});
+  }
+}
+
+TEST_F(ExpertsFolder, WithoutASharedExpert) {
+  std::string config = *read_text_file(path("config.json"));
+  const std::string field = "\"shared_expert_intermediate_size\": 4";
+  config.replace(config.find(field), field.size(), "\"shared_expert_intermediate_size\": 0");
+  write("config.json", config);
+  std::erase_if(tensors_, [](const auto& named) { return named.first.contains("shared_expert"); });
+  write_all();
+  HuggingFaceModel model = read();
+  EXPECT_TRUE(model.warnings.empty());
+  for (const std::string& name : model_interface_of(model.module.attrs).weights) {
+    EXPECT_FALSE(name.contains("shared_expert")) << name;
+  }
+}
+
+TEST_F(ExpertsFolder, HeadsOfTheirOwnWidth) {
+  std::string config = *read_text_file(path("config.json"));
+  config.replace(config.rfind('}'), 1, ", \"head_dim\": 6}");
+  write("config.json", config);
+  const std::string attention = "model.layers.0.self_attn.";
+  tensors_[attention + "q_proj.weight"] = HostTensor::zeros(DType::kF32, {12, 8});
+  tensors_[attention + "q_proj.bias"] = HostTensor::zeros(DType::kF32, {12});
+  for (const char* name : {"k_proj", "v_proj"}) {
+    tensors_[attention + name + ".weight"] = HostTensor::zeros(DType::kF32, {6, 8});
+    tensors_[attention + name + ".bias"] = HostTensor::zeros(DType::kF32, {6});
+  }
+  tensors_[attention + "o_proj.weight"] = HostTensor::zeros(DType::kF32, {8, 12});
+  write_all();
+  EXPECT_EQ(model_interface_of(read().module.attrs).kv.head_dim, 6);
 }
 
 TEST_F(ExpertsFolder, PartsThatAreMissingOrDiffer) {

@@ -52,7 +52,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto* bytes = reinterpret_cast<const std::byte*>(data);
   bool accepted = false;
   const std::vector<std::byte> image(bytes, bytes + size);
+  const auto lenient = parse_safetensors(image, nullptr, "input", {.keep_unknown_dtypes = true});
+  if (!lenient) require_user_error(lenient.error());
   const SafetensorsFile file = read(image, accepted);
+  require(!accepted || lenient->unknown_dtypes.empty(), "a known dtype is unknown");
   if (!accepted) return 0;
   const std::vector<std::byte> written = write_safetensors(file.tensors, file.metadata);
   const SafetensorsFile again = read(written, accepted);

@@ -1,5 +1,5 @@
-// tokenizer.json. A tokenizer that is accepted encodes the end of its own file and some fixed
-// texts; decoding the ids at once and one by one gives the same text.
+// tokenizer.json, and the files beside it. A tokenizer that is accepted encodes the end of its own
+// file and some fixed texts; decoding the ids at once and one by one gives the same text.
 #include "llm/tokenizer/tokenizer.h"
 
 #include "finding.h"
@@ -38,8 +38,20 @@ void round_trip(const Tokenizer& tokenizer, std::string_view text, bool special)
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view json = as_text(data, size);
+  const tokenizer::NamedText file{std::string(json), "beside.json"};
+  if (auto config = tokenizer::read_tokenizer_config(
+          {.config = file, .special_tokens = {}, .added_tokens = {}});
+      !config) {
+    require_user_error(config.error());
+  }
+  if (auto config = tokenizer::read_tokenizer_config(
+          {.config = {}, .special_tokens = file, .added_tokens = file});
+      !config) {
+    require_user_error(config.error());
+  }
   Result<Tokenizer> tokenizer = Tokenizer::parse(
-      json, "tokenizer.json", tokenizer::pcre2_regex_engine(), &tokenizer::utf8proc_tables());
+      json, "tokenizer.json", tokenizer::pcre2_regex_engine(), &tokenizer::utf8proc_tables(),
+      {.config = file, .special_tokens = {}, .added_tokens = {}});
   if (!tokenizer) {
     require_user_error(tokenizer.error());
     return 0;

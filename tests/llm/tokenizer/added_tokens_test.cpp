@@ -32,8 +32,9 @@ std::string pieces(std::vector<Flags> tokens, std::string_view text,
   const auto normal =
       Normalizer::read(JsonObjectReader(normalizer_file, "test"), pcre2_regex_engine(), nullptr);
   if (!normal) return normal.error().to_string();
-  const auto added =
-      AddedTokens::read(JsonObjectReader(file, "test"), {}, *normal, pcre2_regex_engine());
+  std::vector<std::string> warnings;
+  const auto added = AddedTokens::read(JsonObjectReader(file, "test"), {}, {}, *normal,
+                                       pcre2_regex_engine(), warnings);
   if (!added) return added.error().to_string();
   std::string out;
   auto show = [&out](const TextPiece& piece, std::string_view part) {

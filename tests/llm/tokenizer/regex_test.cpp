@@ -6,6 +6,8 @@
 
 #include "llm/tokenizer/regex_dialect.h"
 #include "llm/tokenizer/regex_pcre2.h"
+#include "llm/tokenizer/unicode_properties.h"
+#include "llm/tokenizer/utf8.h"
 
 namespace tapml::tokenizer {
 namespace {
@@ -83,6 +85,118 @@ TEST(Regex, LongTextsDoNotExhaustTheMatcher) {
   EXPECT_EQ(count("\\s+(?!\\S)|\\s+", std::string(300000, ' ') + "x"), 2u);
 }
 
+TEST(Regex, CodePointsAreSpelledInEveryForm) {
+  for (const char* l :
+       {"\\x{6c}", "\\x6c", "\\x6C", "\\u006c", "[\\x{6c}]", "[\\u006C]", "[\\154]"}) {
+    EXPECT_EQ(matches(l, "ll{6c}k"), "l|l") << l;
+  }
+  EXPECT_EQ(matches("\\x{4e00}{2}", "\u4e00\u4e00\u4e00"), "\u4e00\u4e00");
+  EXPECT_EQ(matches("[\\x{61}-\\x{63}]+", "abcd"), "abc");
+  EXPECT_EQ(matches("\\v", "a\x0b\n"), "\x0b");
+  EXPECT_EQ(matches("\\Qa\\E", "QaE a"), "QaE");
+}
+
+// Expected are what the tokenizers package makes of the same.
+TEST(Regex, ClassesInsideOfClasses) {
+  const struct {
+    const char* pattern;
+    const char* text;
+    const char* matches;
+  } kCases[] = {
+      {"[a[bc]]", "abcd", "a|b|c"},
+      {"[[a-c][x-z]]+", "abxyd", "abxy"},
+      {"[a-z&&[^b]]", "abcB", "a|c"},
+      {"[^a-z&&[^b]]", "abcB1", "b|B|1"},
+      {"[a-c&&b-d&&c]", "abcd", "c"},
+      {"[a&&]", "ab", ""},
+      {"[&&a]", "ab", ""},
+      {"[\\p{L}&&\\p{Lu}]", "aBcD", "B|D"},
+      {"[\\p{L}&&[^A-Z]]+", "aBcDe", "a|c|e"},
+      {"[\\p{Han}&&[^\u4e00]]", "\u4e00\u4e8c", "\u4e8c"},
+      {"[\\W]", "a-b", "-"},
+      {"[^\\W]", "a-b", "a|b"},
+      {"[^\\W\\d]", "a-1b", "a|b"},
+      {"[[:graph:]]+", "ab c", "ab|c"},
+      {"[[:^alpha:]]+", "ab1 c", "1 "},
+      {"\\p{Alnum}+", "ab1 c", "ab1|c"},
+      {"[\\p{^L}]", "a1", "1"},
+      {"[\\P{L}]", "a1", "1"},
+      {"[\\d]", "a1\u0663", "1|\u0663"},
+      {"[a-]", "a-b", "a|-"},
+      {"[]a]", "a]b", "a|]"},
+      {"(?i)[k]", "k\u212aK", "k|\u212a|K"},
+      {"\\p{Hani}", "a\u4e2d", "\u4e2d"},
+      {"[[^a][^b]]", "ab", "a|b"},
+  };
+  for (const auto& c : kCases) EXPECT_EQ(matches(c.pattern, c.text), c.matches) << c.pattern;
+  std::string deep;
+  for (int i = 0; i < 100; ++i) deep += '[';
+  EXPECT_NE(matches(deep + "a", "a").find("too deeply"), std::string::npos);
+}
+
+TEST(Regex, RepeatedIntervalsAreNotPossessive) {
+  EXPECT_EQ(matches("a{1,3}+", "aaaaaaab"), "aaaaaaa");
+  EXPECT_EQ(matches("a{1,3}+a", "aaaaaaab"), "aaaaaaa");
+  EXPECT_EQ(matches("a{2}+", "aaaaab"), "aaaa");
+  EXPECT_EQ(matches("(ab){1,2}+", "abababx"), "ababab");
+  EXPECT_EQ(matches("(?:[^\\s\\p{L}\\p{N}]|x){1,3}+", "!!!!!a"), "!!!!!");
+  EXPECT_EQ(matches("\\p{L}{1,3}+", "abcdefg hi"), "abcdefg|hi");
+  EXPECT_EQ(matches("\u00e9{1,3}+", "\u00e9\u00e9\u00e9\u00e9"), "\u00e9\u00e9\u00e9\u00e9");
+  EXPECT_EQ(matches("[ab]++", "aab"), "aab");
+}
+
+TEST(Regex, PropertiesAreThoseOfUnicode16) {
+  // Letters, digits, marks, symbols and a script that Unicode 15 and 16 brought.
+  EXPECT_EQ(count("\\p{L}", "\U00010D4A\U000105C0\U00031350"), 3u);
+  EXPECT_EQ(count("[^\\s\\p{L}\\p{N}]", "\U00010D4A\U000105C0 \U00010D40"), 0u);
+  EXPECT_EQ(count("\\p{N}", "\U00010D40\U00011F50"), 2u);
+  EXPECT_EQ(count("\\d", "\U00010D40"), 1u);
+  EXPECT_EQ(count("\\w+", "\U00010D4A\u0897\U00010D40"), 1u);
+  EXPECT_EQ(count("\\p{Emoji}", "\U0001FAE9"), 1u);
+  EXPECT_EQ(count("\\p{Garay}", "\U00010D4A"), 1u);
+  EXPECT_EQ(count("\\p{Cn}", "\U00010D4A"), 0u);
+}
+
+// What is handed to PCRE2 (its own properties, and what is new) has the members of our table, so
+// that a newer or older library shows here.
+TEST(Regex, LibraryAndTablesAgreeOnEveryCharacter) {
+  std::vector<char32_t> characters;
+  std::string every;
+  for (char32_t c = 1; c <= 0x10FFFF; ++c) {
+    // Planes where nothing is assigned, or all to private use, stand for each other.
+    const bool skipped =
+        (c >= 0xD800 && c <= 0xDFFF) || (c >= 0x34000 && c < 0xE0000) || c > 0xF1000;
+    if (skipped) continue;
+    characters.push_back(c);
+    append_utf8(every, c);
+  }
+  for (const char* name : {"L", "M", "N", "P", "S", "Z", "Ll", "Mn", "Nd", "Cf", "Cn", "Han",
+                           "Common", "Alphabetic", "Lowercase", "Emoji", "alnum"}) {
+    const CodeSet members = unicode_property(name)->members;
+    std::string expected;
+    for (const char32_t c : characters) {
+      if (members.contains(c)) append_utf8(expected, c);
+    }
+    std::string found;
+    std::vector<Span> spans;
+    ASSERT_TRUE(
+        (*pcre2_regex_engine().compile("\\p{" + std::string(name) + "}+"))->find_all(every, spans));
+    for (const Span& span : spans) found += every.substr(span.begin, span.end - span.begin);
+    EXPECT_TRUE(found == expected) << name << " " << found.size() << " " << expected.size();
+  }
+}
+
+TEST(Regex, LimitsGrowWithTheText) {
+  const std::string letters(2'000'000, 'a');
+  EXPECT_EQ(count("(?:\\p{L}\\p{M}*)+", letters), 1u);
+  EXPECT_EQ(count("(?:a|b)+x|a+", letters), 1u);
+  EXPECT_EQ(count("[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{"
+                  "Lo}\\p{M}]+|"
+                  "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+",
+                  std::string(2'000'000, 'A')),
+            1u);
+}
+
 TEST(Regex, GivesUpWithAPlatformError) {
   const auto regex = pcre2_regex_engine().compile("(a+)+$");
   ASSERT_TRUE(regex.has_value());
@@ -99,11 +213,13 @@ TEST(Regex, RefusesWhatItCannotTranslate) {
     const char* message;
     const char* where;
   } kCases[] = {
-      {"a[b[c]]", "a class inside a class", "byte 3"},
-      {"[a-z&&[^b]]", "an intersection of classes", "byte 4"},
-      {"[\\W]", "\\W inside a class", "byte 1"},
-      {"[[:graph:]]", "the class [:graph:]", "byte 1"},
-      {"a{2,3}+", "an interval followed by +", "byte 1"},
+      {"[[:vowel:]]", "the class [:vowel:]", "byte 1"},
+      {"[a-\\d]", "a range that ends in a class", "byte 1"},
+      {"[b-a]", "a range that runs backwards", "byte 1"},
+      {"a\\x{110000}", "a character code that is none", "byte 1"},
+      {"\\x{d800}", "a character code that is none", "byte 0"},
+      {"[\\p{ID_Start}&&a]", "a property without a table in a class of classes", "byte 0"},
+      {"\\M-a", "\\M", "byte 0"},
       {"[abc", "a class without its ]", "byte 0"},
       {"ab\\", "a backslash at its end", "byte 2"},
   };
