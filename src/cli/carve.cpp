@@ -15,6 +15,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/sizes.h"
+#include "cli/suite_completeness.h"
 #include "io/host/files.h"
 #include "io/safetensors.h"
 #include "ir/exceptions.h"
@@ -23,6 +24,7 @@
 #include "pipeline/compile.h"
 #include "text/parser.h"
 #include "topdown/replay/edge_cases.h"
+#include "topdown/verdict/coverage.h"
 
 namespace tapml::cli {
 
@@ -102,6 +104,7 @@ topdown::EdgeCases add_edge_cases(const CarveCommand& command, const Source& sou
   sandbox.load(source.executable);
   topdown::EdgeCases cases =
       topdown::add_edge_cases(suite, sandbox, [] { unwrap(check_interrupted()); });
+  suite.incomplete.clear();
   unwrap(topdown::save_suite(suite, command.folder));
   return cases;
 }
@@ -113,14 +116,23 @@ Json edge_json(const topdown::EdgeCases& cases) {
       {{"added", Json::integer(cases.added)}, {"left_out", Json::array(std::move(left_out))}});
 }
 
+// Empty: the runs came to their end.
+std::string why_incomplete(const Status& status, bool nan) {
+  if (interrupted()) return "interrupted";
+  if (status) return "";
+  return nan ? "NaN in the source's run" : status.error().message;
+}
+
 // Carves the runs into the folder, and says what came out.
 int carve(runtime::Machine& machine, const Source& source, const CarveCommand& command,
           topdown::CarveOptions options, const std::vector<Run>& runs, Progress& progress,
           const Output& output) {
   auto folder = unwrap(topdown::SuiteFolder::open(command.folder));
   options.folder = &folder;
+  const std::string unfinished = "the carve did not end";
   progress.begin("carve", static_cast<int64_t>(runs.size()));
   topdown::Carver carver(machine.executable(), options);
+  unwrap(folder.begin(carver.so_far(unfinished)));
   unwrap(machine.set_capture(carver.plan(), &carver));
   machine.set_interrupt(&interrupt_flag());
   Status status;
@@ -132,16 +144,22 @@ int carve(runtime::Machine& machine, const Source& source, const CarveCommand& c
     // What is there already survives a kill; the list is written again when it is worth it.
     const size_t calls = carver.suite().calls.size();
     if (calls < indexed + indexed / 4) continue;
-    unwrap(folder.write_index(carver.suite()));
+    unwrap(folder.write_index(carver.so_far(unfinished)));
     indexed = calls;
   }
   unwrap(machine.set_capture({}, nullptr));
   const bool wrong = carver.nan().has_value();
-  // What was carved before an interruption or a fault is a valid suite, too.
-  const topdown::Suite suite = carver.take();
+  // What was carved before an interruption or a fault is a valid suite, too, and says that it is not
+  // all.
+  std::string incomplete = why_incomplete(status, wrong);
+  if (incomplete.empty() && command.edge) incomplete = "edge cases were not added";
+  topdown::Suite suite = carver.take(incomplete);
   unwrap(folder.finish(suite));
   // Nothing can be sampled of NaN: that is how such a run ends.
-  if (!status && !interrupted() && !wrong) throw_error(status.error());
+  if (!status && !interrupted() && !wrong) {
+    log_warning(command.folder + " has a part of the suite only");
+    throw_error(status.error());
+  }
   int64_t dropped = 0;
   for (const topdown::SuiteKernel& kernel : suite.kernels) dropped += kernel.dropped;
   progress.end(std::to_string(suite.calls.size()) + " calls of " +
@@ -171,7 +189,9 @@ int carve(runtime::Machine& machine, const Source& source, const CarveCommand& c
     for (const std::string& text : edge.left_out) output.line("left out: " + text);
   }
   if (wrong) output.line(topdown::source_nan_text(*carver.nan()));
-  output.document(
+  if (command.edge && !wrong && !interrupted()) suite.incomplete.clear();  // they are there now
+  say_what_is_missing(suite, output);
+  Json json =
       Json::object({{"suite", Json::string(command.folder)},
                     {"kernels", Json::integer(static_cast<int64_t>(suite.kernels.size()))},
                     {"calls", Json::integer(static_cast<int64_t>(suite.calls.size()))},
@@ -180,7 +200,9 @@ int carve(runtime::Machine& machine, const Source& source, const CarveCommand& c
                     {"weights", Json::integer(static_cast<int64_t>(suite.weights.size()))},
                     {"dropped", Json::integer(dropped)},
                     {"edge", edge_json(edge)},
-                    {"nan", topdown::source_nan_json(carver.nan())}}));
+                    {"nan", topdown::source_nan_json(carver.nan())}});
+  set_completeness(json, suite);
+  output.document(json);
   if (interrupted()) return kInterrupted;
   return wrong ? kDifference : kDone;
 }
@@ -216,6 +238,8 @@ int carve_model(const CarveCommand& command, const Output& output) {
     options.quantization = command.model.quantize;
   }
   if (has_own_process(model.target)) options.held = &model.weights;
+  options.functions = topdown::generation_functions(
+      *model.executable, command.sampler.temperature, model.session->info());
   auto engine = unwrap(
       llm::Engine::create(unwrap(runtime::open_instrumented(*model.session, model.executable)),
                           model.weights, {.weights_in_place = true, .sample_on_machine = true}));
@@ -312,6 +336,7 @@ int carve_module(const CarveCommand& command, const Output& output) {
   const VmFunction& function = find_function(*executable, module, command);
   std::vector<std::vector<HostTensor>> inputs;
   for (const std::string& file : command.inputs) inputs.push_back(read_arguments(function, file));
+  options.functions = {function.name};
   auto machine = unwrap(runtime::open_instrumented(*session, executable));
   std::vector<Run> runs;
   for (const std::vector<HostTensor>& tensors : inputs) {

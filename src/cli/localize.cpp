@@ -23,6 +23,7 @@
 #include "topdown/report/pass_report.h"
 #include "topdown/report/report.h"
 #include "topdown/report/report_parts.h"
+#include "topdown/report/verdict_lines.h"
 
 namespace tapml::cli {
 
@@ -141,6 +142,7 @@ int run_passes(const LocalizeCommand& command, const Output& output) {
       "tapml localize --bisect passes " + command.model + ": " + command.from + " to " + command.to,
       bisection));
   output.document(json);
+  output.last_line(topdown::verdict_line(bisection).text());
   return bisection.found() ? kDifference : kDone;
 }
 
@@ -212,7 +214,8 @@ int run(const LocalizeCommand& command, const Output& output) {
   command.ci.write(topdown::ci_report(
       "tapml localize " + command.model + ": " + command.from + " to " + command.to, localization));
   output.document(json);
-  return localization.found() ? kDifference : kDone;
+  output.last_line(topdown::verdict_line(localization).text());
+  return localization.verdict() == topdown::Verdict::kPass ? kDone : kDifference;
 }
 
 }  // namespace

@@ -22,6 +22,7 @@
 #include "topdown/kernels/user_kernels.h"
 #include "topdown/migrate/several_targets.h"
 #include "topdown/report/report_files.h"
+#include "topdown/report/verdict_lines.h"
 
 namespace tapml::cli {
 
@@ -157,6 +158,7 @@ int report_one(const MigrateCommand& command, const Output& output,
       "tapml migrate " + command.model + ": " + command.from + " to " + migration.target,
       migration));
   output.document(json);
+  output.last_line(topdown::verdict_line(migration).text());
   return migration.passed() ? kDone : kDifference;
 }
 
@@ -171,6 +173,7 @@ int report_several(const MigrateCommand& command, const Output& output,
   command.ci.write(
       topdown::ci_reports("tapml migrate " + command.model + ": " + command.from, migrations));
   output.document(topdown::migrations_json(migrations, texts));
+  output.last_line(topdown::verdict_line(migrations).text());
   if (const Error* error = migrations.error()) return exit_code(*error);
   return migrations.passed() ? kDone : kDifference;
 }
@@ -253,7 +256,8 @@ void add_migrate(Registration registration) {
   app->add_option("--report", command->report,
                   "Folder for report.html, report.json and the failing calls");
   app->add_option("--validation-tokens", command->validation_tokens,
-                  "Decode steps that are carved, and compared in every hybrid run")
+                  "Decode steps that are carved, and compared in every hybrid run; without one the "
+                  "kernels of decode are untested")
       ->check(CLI::Range(0, 1000000))
       ->capture_default_str();
   app->add_option("--order", command->order, "Which kernels are tried first")

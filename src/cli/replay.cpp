@@ -16,6 +16,7 @@
 #include "cli/command.h"
 #include "cli/kernel_progress.h"
 #include "cli/options.h"
+#include "cli/suite_completeness.h"
 #include "cli/tolerance_options.h"
 #include "cli/watch.h"
 #include "io/host/files.h"
@@ -27,6 +28,7 @@
 #include "topdown/report/report.h"
 #include "topdown/report/report_parts.h"
 #include "topdown/report/speed_table.h"
+#include "topdown/report/verdict_lines.h"
 
 namespace tapml::cli {
 
@@ -78,7 +80,8 @@ topdown::SpeedTable measure_speed(const topdown::Suite& suite,
 struct Wanted {
   std::vector<int32_t> kernels;  // with tests of their own
   std::vector<size_t> groups;
-  std::vector<std::string> untested;  // kernels of the suite that are in none of these
+  std::vector<std::string> left_out;  // kernels of the suite that were not asked for
+  std::vector<topdown::KernelUse> untested;  // else: kernels without a test
   std::set<std::string> compiled;     // kernels of all these
 };
 
@@ -112,9 +115,12 @@ Wanted wanted_of(const topdown::Suite& suite, const ReplayOptions& options) {
     if (asked && std::ranges::count(suite.calls, k, &topdown::SuiteCall::kernel) > 0) {
       wanted.kernels.push_back(k);
       wanted.compiled.insert(name);
-    } else if (!parts.contains(name)) {
-      wanted.untested.push_back(name);
+    } else if (!parts.contains(name) && (options.group || !options.kernel.empty())) {
+      wanted.left_out.push_back(name);
     }
+  }
+  if (!options.group && options.kernel.empty()) {
+    wanted.untested = topdown::untested_kernels(suite);
   }
   wanted.compiled.merge(parts);
   if (!wanted.kernels.empty() || !wanted.groups.empty()) return wanted;
@@ -149,6 +155,7 @@ int run(const ReplayOptions& options, const Output& output) {
   std::vector<topdown::UserSource> sources;
   if (!options.kernels.empty()) sources = topdown::read_user_sources(options.kernels, target);
   topdown::Suite suite = unwrap(topdown::load_suite(options.suite, options.model));
+  if (!suite.incomplete.empty()) say_what_is_missing(suite, output);
   const Wanted wanted = wanted_of(suite, options);
   topdown::Replayed replayed;
   replayed.suite = options.suite;
@@ -228,9 +235,8 @@ int run(const ReplayOptions& options, const Output& output) {
     replayed.verdicts.push_back(std::move(verdict));
   };
   replayed.untested = wanted.untested;
-  for (const std::string& name : wanted.untested) {
-    if (options.kernel.empty() && !options.group) say(name + ": the suite has no test of it");
-  }
+  replayed.left_out = wanted.left_out;
+  replayed.incomplete = suite.incomplete;
   for (int32_t kernel : wanted.kernels) {
     judged(name_of(kernel), [&] { return topdown::replay_kernel(suite, judge, kernel, sandbox); });
   }
@@ -238,6 +244,7 @@ int run(const ReplayOptions& options, const Output& output) {
     judged("group " + std::to_string(group),
            [&] { return topdown::replay_group(suite, judge, group, sandbox); });
   }
+  for (const topdown::KernelUse& use : wanted.untested) say(topdown::untested_row(use, colors));
   replayed.target_info = sandbox.session().info();
   if (!options.report.empty()) {
     unwrap(check_interrupted());
@@ -248,20 +255,24 @@ int run(const ReplayOptions& options, const Output& output) {
   }
   replayed.timeline = timeline.take();
   replayed.seconds = timeline.now();
-  const bool passed = replayed.passed();
+  const topdown::VerdictLine verdict = topdown::verdict_line(replayed);
   std::vector<const topdown::KernelVerdict*> all;
   for (const topdown::KernelVerdict& verdict : replayed.verdicts) all.push_back(&verdict);
   const std::string own = topdown::user_kernels_text(all);
   if (!own.empty()) say(own);
-  progress.finish(passed ? "all within their bounds" : "differences found");
+  progress.finish(verdict.verdict == topdown::Verdict::kFail ? "differences found"
+                                                             : "all within their bounds");
   for (const std::string& line : later) output.line(line);
   std::set<std::string> kernels;
   for (const auto& kernel : suite.kernels) kernels.insert(kernel.name);
   warn_unused(options.tolerance, tolerances, kernels);
-  options.ci.write(topdown::ci_report("tapml replay " + options.suite + " on " + options.target,
-                                      replayed.verdicts));
+  options.ci.write(
+      topdown::ci_report("tapml replay " + options.suite + " on " + options.target, replayed));
   const Json json = Json::object({{"target", Json::string(options.target)},
-                                  {"passed", Json::boolean(passed)},
+                                  {"passed", Json::boolean(verdict.passed())},
+                                  {"verdict", Json::string(verdict_word(verdict.verdict))},
+                                  {"incomplete", Json::string(replayed.incomplete)},
+                                  {"untested", topdown::kernel_uses_json(replayed.untested)},
                                   {"kernels", Json::array(std::move(rows))},
                                   {"groups", Json::array(std::move(group_rows))},
                                   {"user_kernels", topdown::user_kernels_json(all)},
@@ -270,7 +281,8 @@ int run(const ReplayOptions& options, const Output& output) {
                                   {"seconds", topdown::real(replayed.seconds)}});
   if (!options.report.empty()) write_report(options, replayed, json, output);
   output.document(json);
-  return passed ? kDone : kDifference;
+  output.last_line(verdict.text());
+  return verdict.passed() ? kDone : kDifference;
 }
 
 }  // namespace

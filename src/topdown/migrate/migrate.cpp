@@ -92,9 +92,10 @@ class Turns {
 
 }  // namespace
 
-bool Migration::passed() const {
-  return !error && culprits().empty() && target_ran && whole.passed &&
-         (first_divergence < 0 || drawn || tie);
+Verdict Migration::verdict() const {
+  if (source_nan || !culprits().empty() || (target_ran && !whole_passed())) return Verdict::kFail;
+  const bool all = !error && target_ran && untried.empty() && untested.empty();
+  return all ? Verdict::kPass : Verdict::kNotProven;
 }
 
 std::vector<const MigrationStep*> Migration::culprits() const {
@@ -105,8 +106,14 @@ std::vector<const MigrationStep*> Migration::culprits() const {
   return result;
 }
 
-bool Migrations::passed() const {
-  return std::ranges::all_of(targets, [](const Migration& one) { return one.passed(); });
+Verdict Migrations::verdict() const {
+  Verdict verdict = Verdict::kPass;
+  for (const Migration& one : targets) {
+    const Verdict own = one.verdict();
+    if (own == Verdict::kFail) return own;
+    if (own == Verdict::kNotProven) verdict = own;
+  }
+  return verdict;
 }
 
 const Error* Migrations::error() const {

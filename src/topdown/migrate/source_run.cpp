@@ -32,6 +32,7 @@ void SourceRun::run() {
       unwrap(llm::Engine::create(unwrap(runtime::open_instrumented(*platform_.session, executable)),
                                  weights_, {.weights_in_place = true, .sample_on_machine = true}));
   engine_->machine().set_interrupt(options_.interrupt);
+  executable_ = executable;
 
   begin("run on " + platform_.target.text);
   tokens_ = generate(*engine_, options_.max_tokens);
@@ -43,11 +44,6 @@ void SourceRun::run() {
     judge_->set_tolerances(options_.tolerances);
 
     begin("judge the whole model");
-    forced_.prompt = prompt_;
-    forced_.cancelled = options_.cancelled;
-    forced_.forced.assign(tokens_.begin(),
-                          tokens_.begin() + std::min<std::ptrdiff_t>(options_.validation_tokens,
-                                                                     std::ssize(tokens_)));
     model_judge_ = ModelJudge::of(module_, weights_, *engine_, forced_);
   }
   timeline_.end();
@@ -64,14 +60,20 @@ void SourceRun::carve(const Executable& executable) {
   options.held = &weights_;
   Carver carver(executable, options);
   unwrap(engine_->machine().set_capture(carver.plan(), &carver));
-  std::vector<int32_t> tokens =
-      generate(*engine_, std::min(options_.max_tokens, options_.validation_tokens));
+  // The prompt gives a token, and every decode step one more.
+  std::vector<int32_t> tokens = generate(*engine_, options_.validation_tokens + 1);
   unwrap(engine_->machine().set_capture({}, nullptr));
   nan_ = carver.nan();
   suite_ = carver.take();
-  if (!std::equal(tokens.begin(), tokens.end(), tokens_.begin())) {
+  const size_t common = std::min(tokens.size(), tokens_.size());
+  if (!std::equal(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(common),
+                  tokens_.begin())) {
     throw_internal("the observed run produced other tokens than the plain run");
   }
+  forced_.prompt = prompt_;
+  forced_.cancelled = options_.cancelled;
+  forced_.forced = std::move(tokens);
+  if (std::ssize(forced_.forced) > options_.validation_tokens) forced_.forced.pop_back();
 }
 
 std::vector<int32_t> SourceRun::generate(llm::Engine& engine, int64_t tokens) const {
@@ -83,6 +85,15 @@ std::vector<int32_t> SourceRun::generate(llm::Engine& engine, int64_t tokens) co
   std::vector<int32_t> result = unwrap(engine.generate(prompt_, generate)).tokens;
   check_cancelled();
   return result;
+}
+
+std::vector<KernelUse> SourceRun::untested(const DeviceInfo& target) const {
+  std::vector<std::string> functions = generation_functions(
+      *executable_, options_.sampler.temperature, platform_.session->info());
+  const std::vector<std::string> there =
+      generation_functions(*executable_, options_.sampler.temperature, target);
+  functions.insert(functions.end(), there.begin(), there.end());
+  return untested_kernels(called_kernels(*executable_, functions), suite_);
 }
 
 double SourceRun::margin_at(size_t at, const std::vector<int32_t>& tokens) {

@@ -35,6 +35,9 @@ class SourceRun {
   const std::vector<int32_t>& tokens() const { return tokens_; }
   const std::optional<SourceNaN>& nan() const { return nan_; }
   const Suite& suite() const { return suite_; }
+  // Kernels that a generation calls on the source or on a target, and of which the suite has no
+  // test.
+  std::vector<KernelUse> untested(const DeviceInfo& target) const;
   Judge& judge() { return *judge_; }
   const ModelJudge& model_judge() const { return *model_judge_; }
   const ForcedRun& forced() const { return forced_; }
@@ -62,6 +65,7 @@ class SourceRun {
   const MigrateOptions& options_;
   Timeline timeline_;
   Module fixed_;
+  std::shared_ptr<const Executable> executable_;
   std::unique_ptr<llm::Engine> engine_;
   std::vector<int32_t> tokens_;
   std::optional<SourceNaN> nan_;

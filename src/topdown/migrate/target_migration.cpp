@@ -160,6 +160,7 @@ void TargetMigration::end(const Error& error) {
 Migration TargetMigration::take() {
   result_.source_tokens = source_.tokens();
   result_.source_nan = source_.nan();
+  if (!source_.nan()) result_.untested = source_.untested(result_.target_info);
   if (ended() && units_.empty()) {
     for (int32_t kernel = 0; kernel < std::ssize(source_.suite().kernels); ++kernel) {
       leave_untried(kernel);

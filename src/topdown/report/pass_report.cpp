@@ -3,6 +3,7 @@
 #include "base/host/terminal.h"
 #include "topdown/report/page_content.h"
 #include "topdown/report/report_parts.h"
+#include "topdown/report/verdict_lines.h"
 
 namespace tapml::topdown {
 
@@ -97,6 +98,7 @@ Json pass_bisection_json(const PassBisection& bisection) {
                             {"target", Json::string(bisection.target)},
                             {"device", device_json(bisection.target_info)},
                             {"passed", Json::boolean(!bisection.found())},
+                            {"verdict", Json::string(verdict_word(verdict_line(bisection).verdict))},
                             {"whole", check_json(bisection.whole)},
                             {"settings", Json::array(std::move(settings))},
                             {"runs", Json::integer(bisection.runs)},
@@ -116,7 +118,7 @@ std::string pass_bisection_html(const PassBisection& bisection, const std::strin
   PageContent content;
   content.command = "localize --bisect passes";
   content.title = model + ": passes, " + bisection.source + " to " + bisection.target;
-  content.passed = !bisection.found();
+  content.line = verdict_line(bisection);
   content.verdict = pass_verdict(bisection) + ".";
   content.checks.push_back({"everything on", bisection.whole});
   if (bisection.found()) content.checks.push_back({"everything left out", bisection.bare});
