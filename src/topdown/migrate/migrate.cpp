@@ -16,6 +16,7 @@ class Turns {
   Turns(SourceRun& source, const std::vector<MigrationTarget>& targets) : source_(source) {
     const bool several = targets.size() > 1;
     for (const MigrationTarget& target : targets) {
+      if (!target.state.empty()) states_.push_back(target.state);
       migrations_.push_back(std::make_unique<TargetMigration>(source, target, several));
     }
     for (size_t t = 0; t < targets.size(); ++t) {
@@ -24,9 +25,12 @@ class Turns {
   }
 
   Migrations run() {
+    take_turns(false, [](TargetMigration& one) { one.check_state(); });
     take_turns(false, [](TargetMigration& one) { one.check_user_kernels(); });
+    source_.set_states(states_);
     source_.run();
     take_turns(false, [](TargetMigration& one) { one.prepare(); });
+    source_.keep_reference();
     if (!source_.nan()) {
       go_through("kernels", std::ssize(source_.suite().kernels), &TargetMigration::kernels_done,
                  &TargetMigration::move_next);
@@ -86,6 +90,7 @@ class Turns {
 
   SourceRun& source_;
   std::vector<std::unique_ptr<TargetMigration>> migrations_;
+  std::vector<std::string> states_;
   std::optional<Error> first_error_;
   size_t ended_ = 0;
 };

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/hash.h"
 #include "ir/exceptions.h"
+#include "pipeline/kernel_cache.h"
+#include "text/printer.h"
 #include "topdown/migrate/migration_state.h"
 #include "topdown/suite/carve.h"
 
@@ -44,7 +47,10 @@ void SourceRun::run() {
     judge_->set_tolerances(options_.tolerances);
 
     begin("judge the whole model");
-    model_judge_ = ModelJudge::of(module_, weights_, *engine_, forced_);
+    std::vector<int32_t> sequence = prompt_;
+    sequence.insert(sequence.end(), forced_.forced.begin(), forced_.forced.end());
+    model_judge_.emplace(reference_logits(sequence, prompt_.size() - 1),
+                         forced_logits(*engine_, forced_));
   }
   timeline_.end();
 }
@@ -88,8 +94,8 @@ std::vector<int32_t> SourceRun::generate(llm::Engine& engine, int64_t tokens) co
 }
 
 std::vector<KernelUse> SourceRun::untested(const DeviceInfo& target) const {
-  std::vector<std::string> functions = generation_functions(
-      *executable_, options_.sampler.temperature, platform_.session->info());
+  std::vector<std::string> functions =
+      generation_functions(*executable_, options_.sampler.temperature, platform_.session->info());
   const std::vector<std::string> there =
       generation_functions(*executable_, options_.sampler.temperature, target);
   functions.insert(functions.end(), there.begin(), there.end());
@@ -102,15 +108,36 @@ double SourceRun::margin_at(size_t at, const std::vector<int32_t>& tokens) {
     std::vector<int32_t> sequence = prompt_;
     sequence.insert(sequence.end(), tokens_.begin(),
                     tokens_.begin() + static_cast<std::ptrdiff_t>(at));
-    const ModelJudge judge(judge_logits(module_, engine_->model(), weights_, sequence),
-                           sequence.size(), {});
+    const ModelJudge judge(reference_logits(sequence, sequence.size() - 1), {});
     parting = partings_.emplace(at, judge).first;
+    keep_reference();
   }
   const ModelJudge& judge = parting->second;
   if (at < tokens.size()) return judge.margin(0, tokens[at]);
   double least = std::numeric_limits<double>::infinity();
   for (int32_t token : options_.eos) least = std::min(least, judge.margin(0, token));
   return least;
+}
+
+void SourceRun::set_states(const std::vector<std::string>& folders) {
+  if (folders.empty()) return;
+  // Another build may evaluate otherwise.
+  const std::string program = pipeline::compiler_identity() + "\n" + text::print(module_);
+  store_.emplace(weights_digest() + to_hex(sha256(program)), folders);
+}
+
+void SourceRun::keep_reference() {
+  if (store_) store_->flush();
+}
+
+ReferenceLogits SourceRun::reference_logits(const std::vector<int32_t>& tokens, size_t first) {
+  if (store_) {
+    if (auto known = store_->find(tokens, first)) return std::move(*known);
+  }
+  ReferenceLogits logits =
+      ReferenceLogits::of(judge_logits(module_, engine_->model(), weights_, tokens), first);
+  if (store_) store_->keep(tokens, first, logits);
+  return logits;
 }
 
 const std::string& SourceRun::weights_digest() {

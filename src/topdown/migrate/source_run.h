@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "topdown/migrate/migrate.h"
+#include "topdown/migrate/reference_store.h"
 
 namespace tapml::topdown {
 
@@ -44,6 +45,10 @@ class SourceRun {
   // By how much the judge prefers its own choice to the one of `tokens` at `at`, where they part
   // from the source's. That of a text that has ended there was a stop token, the likeliest one.
   double margin_at(size_t at, const std::vector<int32_t>& tokens);
+  // Where the reference's logits are kept and looked for (MigrationTarget::state); before run().
+  void set_states(const std::vector<std::string>& folders);
+  // Writes what was evaluated since to those of them that are there.
+  void keep_reference();
   // What has to be the same of it for a state of this migration to count.
   const std::string& weights_digest();
   const std::string& suite_digest();
@@ -57,6 +62,8 @@ class SourceRun {
  private:
   void begin(const std::string& step);
   void carve(const Executable& executable);
+  // Evaluated, or from a state.
+  ReferenceLogits reference_logits(const std::vector<int32_t>& tokens, size_t first);
 
   const Module& module_;
   const std::map<std::string, HostTensor>& weights_;
@@ -75,6 +82,7 @@ class SourceRun {
   std::optional<ModelJudge> model_judge_;
   std::map<size_t, ModelJudge> partings_;  // judges of the token at a position alone
   std::string weights_digest_, suite_digest_;
+  std::optional<ReferenceStore> store_;  // with states
 };
 
 }  // namespace tapml::topdown
