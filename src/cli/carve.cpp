@@ -12,6 +12,7 @@
 #include "base/host/interrupt.h"
 #include "base/host/progress.h"
 #include "base/log.h"
+#include "cli/check_output.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/sizes.h"
@@ -149,8 +150,8 @@ int carve(runtime::Machine& machine, const Source& source, const CarveCommand& c
   }
   unwrap(machine.set_capture({}, nullptr));
   const bool wrong = carver.nan().has_value();
-  // What was carved before an interruption or a fault is a valid suite, too, and says that it is not
-  // all.
+  // What was carved before an interruption or a fault is a valid suite, too, and says that it is
+  // not all.
   std::string incomplete = why_incomplete(status, wrong);
   if (incomplete.empty() && command.edge) incomplete = "edge cases were not added";
   topdown::Suite suite = carver.take(incomplete);
@@ -191,16 +192,15 @@ int carve(runtime::Machine& machine, const Source& source, const CarveCommand& c
   if (wrong) output.line(topdown::source_nan_text(*carver.nan()));
   if (command.edge && !wrong && !interrupted()) suite.incomplete.clear();  // they are there now
   say_what_is_missing(suite, output);
-  Json json =
-      Json::object({{"suite", Json::string(command.folder)},
-                    {"kernels", Json::integer(static_cast<int64_t>(suite.kernels.size()))},
-                    {"calls", Json::integer(static_cast<int64_t>(suite.calls.size()))},
-                    {"tensors", Json::integer(carver.tensors())},
-                    {"bytes", Json::integer(carver.bytes())},
-                    {"weights", Json::integer(static_cast<int64_t>(suite.weights.size()))},
-                    {"dropped", Json::integer(dropped)},
-                    {"edge", edge_json(edge)},
-                    {"nan", topdown::source_nan_json(carver.nan())}});
+  Json json = Json::object({{"suite", Json::string(command.folder)},
+                            {"kernels", Json::integer(static_cast<int64_t>(suite.kernels.size()))},
+                            {"calls", Json::integer(static_cast<int64_t>(suite.calls.size()))},
+                            {"tensors", Json::integer(carver.tensors())},
+                            {"bytes", Json::integer(carver.bytes())},
+                            {"weights", Json::integer(static_cast<int64_t>(suite.weights.size()))},
+                            {"dropped", Json::integer(dropped)},
+                            {"edge", edge_json(edge)},
+                            {"nan", topdown::source_nan_json(carver.nan())}});
   set_completeness(json, suite);
   output.document(json);
   if (interrupted()) return kInterrupted;
@@ -215,6 +215,7 @@ int carve_model(const CarveCommand& command, const Output& output) {
   refuse(!command.inputs.empty(), "--inputs", "a text module", command.model.model);
   refuse(!command.function.empty(), "--function", "a text module", command.model.model);
   unwrap(llm::check_sampler_options(command.sampler));
+  check_future_folder(command.folder);
   topdown::CarveOptions options = carve_options(command);
   const std::vector<Prompt> texts = prompts_of(command);
   if (command.weights == "reference" && is_executable_file(command.model.model)) {
@@ -238,8 +239,8 @@ int carve_model(const CarveCommand& command, const Output& output) {
     options.quantization = command.model.quantize;
   }
   if (has_own_process(model.target)) options.held = &model.weights;
-  options.functions = topdown::generation_functions(
-      *model.executable, command.sampler.temperature, model.session->info());
+  options.functions = topdown::generation_functions(*model.executable, command.sampler.temperature,
+                                                    model.session->info());
   auto engine = unwrap(
       llm::Engine::create(unwrap(runtime::open_instrumented(*model.session, model.executable)),
                           model.weights, {.weights_in_place = true, .sample_on_machine = true}));
@@ -313,6 +314,7 @@ int carve_module(const CarveCommand& command, const Output& output) {
   refuse(command.decode >= 0, "--decode", model, path);
   refuse(command.batch > 1, "--batch", model, path);
   refuse(command.sampler.temperature != 0, "--temperature", model, path);
+  check_future_folder(command.folder);
   topdown::CarveOptions options = carve_options(command);
   if (command.inputs.empty()) {
     throw_user("a module is carved while its function runs", "command line",

@@ -110,6 +110,10 @@ int run(const EvalCommand& command, const Output& output) {
     target::parse_target(command.reference);
     targets.insert(targets.begin(), command.reference);
   }
+  if (!command.reference.empty() && targets.size() == 1) {
+    throw_user("the reference is the only platform, and agrees with itself", "--reference",
+               "another --target beside it", command.reference);
+  }
   Progress progress = Progress::to_stderr(output.json);
   std::vector<ScoredTask> scored;
   std::vector<Evaluation> evaluations;

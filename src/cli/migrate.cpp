@@ -9,6 +9,7 @@
 #include "app/platforms.h"
 #include "base/host/interrupt.h"
 #include "base/host/progress.h"
+#include "cli/check_output.h"
 #include "cli/ci_reports.h"
 #include "cli/command.h"
 #include "cli/kernel_progress.h"
@@ -185,6 +186,11 @@ int run(const MigrateCommand& command, const Output& output) {
   topdown::MigrateOptions options;
   options.plan = topdown::parse_plan(command.order, command.granularity);
   command.ci.check();
+  check_report_folder(command.report);
+  if (!command.state.empty()) {
+    unwrap(make_folder(command.state));
+    unwrap(check_writable(command.state + "/state.json"));
+  }
   options.tolerances = command.tolerance.load();
   const device::HostLibraries libraries = command.libraries.load();
   auto source_session = open_session(from, command.cache, libraries, command.remote);
@@ -195,8 +201,6 @@ int run(const MigrateCommand& command, const Output& output) {
   targets.open(isolation);
   LoadedModel model = load_model(command.model, "", command.patterns, command.quantize);
   std::vector<int32_t> prompt = encode_prompt(model, command.prompt);
-  if (!command.report.empty()) unwrap(make_folder(command.report));
-  if (!command.state.empty()) unwrap(make_folder(command.state));
   Trace trace(command.trace);
   trace.begin(*source_session, "from " + command.from);
   targets.begin(trace);
@@ -284,6 +288,8 @@ void add_migrate(Registration registration) {
   command->ci.add_to(*app);
   command->tolerance.add_to(*app);
   add_options(*app, command->isolation);
+  // A trace has one session, of this process.
+  app->get_option("--trace")->excludes(app->get_option("--kernel-timeout"));
   app->add_option(
       "--plant", command->plant,
       "KERNEL:KIND, plants a bug into the target; TARGET/KERNEL:KIND into one of several");

@@ -12,6 +12,7 @@
 #include "base/host/interrupt.h"
 #include "base/host/progress.h"
 #include "base/host/terminal.h"
+#include "cli/check_output.h"
 #include "cli/ci_reports.h"
 #include "cli/command.h"
 #include "cli/kernel_progress.h"
@@ -80,9 +81,9 @@ topdown::SpeedTable measure_speed(const topdown::Suite& suite,
 struct Wanted {
   std::vector<int32_t> kernels;  // with tests of their own
   std::vector<size_t> groups;
-  std::vector<std::string> left_out;  // kernels of the suite that were not asked for
+  std::vector<std::string> left_out;         // kernels of the suite that were not asked for
   std::vector<topdown::KernelUse> untested;  // else: kernels without a test
-  std::set<std::string> compiled;     // kernels of all these
+  std::set<std::string> compiled;            // kernels of all these
 };
 
 Wanted wanted_of(const topdown::Suite& suite, const ReplayOptions& options) {
@@ -131,6 +132,18 @@ Wanted wanted_of(const topdown::Suite& suite, const ReplayOptions& options) {
                              : "it is part of a group: --group " + part_of);
 }
 
+// A bug in a kernel that is not run would show nothing.
+void expect_planted(const topdown::Suite& suite, const Wanted& wanted,
+                    const ReplayOptions& options) {
+  const std::string kernel =
+      topdown::resolve_kernel(suite, topdown::parse_plant(options.plant).first);
+  if (wanted.compiled.contains(kernel)) return;
+  std::string known;
+  for (const std::string& name : wanted.compiled) known += (known.empty() ? "" : ", ") + name;
+  throw_user("the bug is for a kernel that is not run", "--plant " + options.plant,
+             "one of " + known, kernel, options.group ? "leave --group out" : "leave --kernel out");
+}
+
 // The kernels that are wanted, of all.
 Module module_of(const Module& all, const std::set<std::string>& kernels) {
   Module module;
@@ -147,7 +160,7 @@ int run(const ReplayOptions& options, const Output& output) {
   target::Target target = target::parse_target(options.target);
   if (!options.plant.empty()) topdown::parse_plant(options.plant);
   options.ci.check();
-  if (!options.report.empty()) unwrap(make_folder(options.report));
+  check_report_folder(options.report);
   const topdown::Tolerances tolerances = options.tolerance.load();
   const device::HostLibraries libraries = options.libraries.load();
   PlatformUnderTest platform =
@@ -157,6 +170,7 @@ int run(const ReplayOptions& options, const Output& output) {
   topdown::Suite suite = unwrap(topdown::load_suite(options.suite, options.model));
   if (!suite.incomplete.empty()) say_what_is_missing(suite, output);
   const Wanted wanted = wanted_of(suite, options);
+  if (!options.plant.empty()) expect_planted(suite, wanted, options);
   topdown::Replayed replayed;
   replayed.suite = options.suite;
   replayed.target = options.target;
@@ -317,6 +331,8 @@ void add_replay(Registration registration) {
   add_options(*command, options->libraries);
   add_options(*command, options->remote);
   options->ci.add_to(*command);
+  // A watch has no end at which they would be written.
+  watch->excludes(command->get_option("--junit"))->excludes(command->get_option("--markdown"));
   options->tolerance.add_to(*command);
   add_options(*command, options->isolation);
   command->add_flag("--json", registration.output.json, "One JSON document on stdout")
