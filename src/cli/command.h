@@ -77,7 +77,7 @@ struct DeviceWork {
                   Json& json) = nullptr;
   bool (*check)(runtime::Session& session, const target::Target& target, const Output& output,
                 Json& json) = nullptr;
-  // With --check, after the last device: the last line; returns the exit code.
+  // With --check, after the last of so many devices: the last line; returns the exit code.
   int (*conclude)(int64_t passed, int64_t checks, int64_t devices, const Output& output) = nullptr;
 };
 void add_devices(Registration registration, const DeviceWork& work);

@@ -42,7 +42,8 @@ void print_untested(const Output& output, const topdown::Migration& migration, b
   const std::string head = wrong ? "candidates: " : "not proven: ";
   output.line(styled(head, Style::kRed, colors) + topdown::untested_text(migration.untested));
   output.line(
-      "  --validation-tokens 1 or more, with a prompt that the model continues, tests what decodes");
+      "  --validation-tokens 1 or more, with a prompt that the model continues, tests what "
+      "decodes");
 }
 
 // What comes behind the rows of kernels.

@@ -14,12 +14,12 @@
 #include "io/host/files.h"
 #include "ir/exceptions.h"
 #include "pipeline/compile.h"
+#include "topdown/report/verdict_lines.h"
 #include "topdown/suite/merge_suites.h"
 #include "topdown/suite/npz.h"
 #include "topdown/suite/select_calls.h"
 #include "topdown/suite/suite_folder.h"
 #include "topdown/suite/verify_suite.h"
-#include "topdown/report/verdict_lines.h"
 
 namespace tapml::cli {
 

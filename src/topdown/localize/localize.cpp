@@ -152,11 +152,12 @@ class Localizer {
       }
     }
     result_.incomplete = suite_.incomplete;
-    result_.untested =
-        untested_kernels(called_kernels(*source_executable_, generation_functions_of_both()), suite_);
-    const bool any = std::ranges::any_of(source_executable_->kernels, [&](const KernelInfo& kernel) {
-      return has_tests(kernel.name);
-    });
+    result_.untested = called_kernels(*source_executable_, generation_functions_of_both());
+    // Groups are not replayed here, so that only calls are tests.
+    std::erase_if(result_.untested, [&](const KernelUse& use) { return has_tests(use.kernel); });
+    const bool any =
+        std::ranges::any_of(source_executable_->kernels,
+                            [&](const KernelInfo& kernel) { return has_tests(kernel.name); });
     if (!any) {
       throw_user("a suite of another model", "--suite", "kernels of this model",
                  suite_.kernels.empty() ? "none" : suite_.kernels[0].name + " and others",

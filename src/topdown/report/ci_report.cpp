@@ -291,7 +291,8 @@ std::string junit_suite(const CiReport& report, CaseCounts& all) {
   }
   all += counts;
   const auto property = [](const char* name, const std::string& value) {
-    return std::string("      <property name=\"") + name + "\" value=\"" + escaped(value) + "\"/>\n";
+    return std::string("      <property name=\"") + name + "\" value=\"" + escaped(value) +
+           "\"/>\n";
   };
   return "  <testsuite name=\"" + escaped(report.title) + "\" " + counts.text() +
          ">\n    <properties>\n" + property("verdict", verdict_word(report.line.verdict)) +

@@ -94,16 +94,17 @@ Json pass_bisection_json(const PassBisection& bisection) {
   for (const SettingCulprit& culprit : bisection.settings) {
     settings.push_back(setting_json(culprit));
   }
-  Json json = Json::object({{"source", Json::string(bisection.source)},
-                            {"target", Json::string(bisection.target)},
-                            {"device", device_json(bisection.target_info)},
-                            {"passed", Json::boolean(!bisection.found())},
-                            {"verdict", Json::string(verdict_word(verdict_line(bisection).verdict))},
-                            {"whole", check_json(bisection.whole)},
-                            {"settings", Json::array(std::move(settings))},
-                            {"runs", Json::integer(bisection.runs)},
-                            {"evaluations", Json::integer(bisection.evaluations)},
-                            {"seconds", real(bisection.seconds)}});
+  Json json =
+      Json::object({{"source", Json::string(bisection.source)},
+                    {"target", Json::string(bisection.target)},
+                    {"device", device_json(bisection.target_info)},
+                    {"passed", Json::boolean(!bisection.found())},
+                    {"verdict", Json::string(verdict_word(verdict_line(bisection).verdict))},
+                    {"whole", check_json(bisection.whole)},
+                    {"settings", Json::array(std::move(settings))},
+                    {"runs", Json::integer(bisection.runs)},
+                    {"evaluations", Json::integer(bisection.evaluations)},
+                    {"seconds", real(bisection.seconds)}});
   if (bisection.found()) json.set("bare", check_json(bisection.bare));
   if (bisection.pass) {
     json.set("pass", Json::object({{"name", Json::string(bisection.pass->pass)},

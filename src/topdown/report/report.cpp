@@ -286,6 +286,7 @@ std::string migration_verdict(const Migration& migration) {
     return "Every kernel migrated, and the target alone is wrong: look at what it does around "
            "kernels (memory plan, runtime).";
   }
+  if (migration.untested.empty()) return "The migration is not complete.";
   return "Nothing is wrong in what was tested, but " + untested_text(migration.untested) + ".";
 }
 

@@ -141,9 +141,9 @@ VerdictLine verdict_line(const Localization& localization) {
   const auto untested = std::ranges::count_if(
       localization.untested, [&](const KernelUse& use) { return !is_culprit(use.kernel); });
   const auto wrong = std::ssize(localization.culprits);
-  VerdictLine line{localization.verdict(),
-                   {share_of(right, right + wrong + untested, "kernel"),
-                    count_of(tally.calls(), "call")}};
+  VerdictLine line{
+      localization.verdict(),
+      {share_of(right, right + wrong + untested, "kernel"), count_of(tally.calls(), "call")}};
   note(line, wrong, "wrong");
   note(line, untested, "untested");
   note(line, localization.target_ran && !localization.whole.passed, "the whole model wrong");
@@ -166,11 +166,11 @@ VerdictLine verdict_line(const PassBisection& bisection) {
 
 VerdictLine verdict_line(const SuiteCheck& check) {
   const Suite& suite = check.suite;
-  VerdictLine line{!check.faults.empty()       ? Verdict::kFail
-                   : !suite.incomplete.empty() ? Verdict::kNotProven
-                                               : Verdict::kPass,
-                   {count_of(std::ssize(suite.kernels), "kernel"),
-                    count_of(std::ssize(suite.calls), "call")}};
+  VerdictLine line{
+      !check.faults.empty()       ? Verdict::kFail
+      : !suite.incomplete.empty() ? Verdict::kNotProven
+                                  : Verdict::kPass,
+      {count_of(std::ssize(suite.kernels), "kernel"), count_of(std::ssize(suite.calls), "call")}};
   if (!suite.groups.empty()) line.counts.push_back(count_of(std::ssize(suite.groups), "group"));
   line.counts.push_back(count_of(check.tensors, "tensor"));
   if (!check.faults.empty()) line.counts.push_back(count_of(std::ssize(check.faults), "fault"));

@@ -20,8 +20,8 @@ struct CarveOptions {
   int64_t calls_per_kernel = 0;
   // Names of those whose calls are carved, at least one of the executable's; empty: all of them.
   std::set<std::string> kernels;
-  // Functions of the executable that the runs may call: the suite says which of their kernels it has
-  // no call of. Empty: nothing is known of that.
+  // Functions of the executable that the runs may call: the suite says which of their kernels it
+  // has no call of. Empty: nothing is known of that.
   std::vector<std::string> functions;
   // Bytes of tensors that the suite may have (0: no limit): of each kernel the calls are kept that
   // differ most (CallSelection), one in any case.

@@ -21,7 +21,8 @@ class Merger {
       result_.model = suite.model;
     }
     if (!suite.incomplete.empty()) {
-      result_.incomplete += (result_.incomplete.empty() ? "" : "; ") + name + ": " + suite.incomplete;
+      result_.incomplete +=
+          (result_.incomplete.empty() ? "" : "; ") + name + ": " + suite.incomplete;
     }
     for (const KernelUse& use : suite.untested) {
       const auto known = std::ranges::find(result_.untested, use.kernel, &KernelUse::kernel);

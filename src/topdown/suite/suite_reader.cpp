@@ -101,9 +101,10 @@ class SuiteReader {
     if (!complete->is_bool()) return wrong(*complete, "complete", "true or false");
     TAPML_ASSIGN(suite.incomplete, string(json, "reason"));
     if (complete->as_bool() != suite.incomplete.empty()) {
-      return wrong_part(*complete, "a suite and its reason say different things",
-                        "a reason where the suite is not complete, and none where it is",
-                        complete->as_bool() ? "complete, with a reason" : "incomplete, without one");
+      return wrong_part(
+          *complete, "a suite and its reason say different things",
+          "a reason where the suite is not complete, and none where it is",
+          complete->as_bool() ? "complete, with a reason" : "incomplete, without one");
     }
     TAPML_ASSIGN(const Json* untested, array(json, "untested"));
     for (const Json& item : untested->items()) {
