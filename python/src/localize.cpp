@@ -184,8 +184,15 @@ void bind_localize(py::module_& module) {
           "Of all kernels, in the order in which they are first called.")
       .def_property_readonly(
           "untested",
-          [](const Localized& l) { return py::tuple(py::cast(l.localization.untested)); },
-          "Kernels of the model that the suite lacks.")
+          [](const Localized& l) {
+            return py::tuple(py::cast(topdown::names_of(l.localization.untested)));
+          },
+          "Kernels that the target runs and that have no test.")
+      .def_property_readonly(
+          "verdict",
+          [](const Localized& l) { return topdown::verdict_word(l.localization.verdict()); },
+          "``\"PASS\"``, ``\"FAIL\"`` where something is wrong, or ``\"NOT PROVEN\"``: nothing was "
+          "found, and not all was tested.")
       .def_property_readonly("hybrid_runs",
                              [](const Localized& l) { return l.localization.hybrid_runs; })
       .def_property_readonly(

@@ -267,6 +267,17 @@ void bind_migrate(py::module_& module) {
                        "A model moved to another platform, kernel by kernel.")
       .def_property_readonly("passed", [](const Migrated& m) { return m.migration().passed(); })
       .def_property_readonly(
+          "verdict",
+          [](const Migrated& m) { return topdown::verdict_word(m.migration().verdict()); },
+          "``\"PASS\"``, ``\"FAIL\"``, or ``\"NOT PROVEN\"`` where nothing is wrong in what was "
+          "tested, and not all was.")
+      .def_property_readonly(
+          "untested",
+          [](const Migrated& m) {
+            return py::tuple(py::cast(topdown::names_of(m.migration().untested)));
+          },
+          "Kernels that the target runs and that the carved run did not call.")
+      .def_property_readonly(
           "steps", [](const Migrated& m) { return m.migration().steps; },
           "In the order in which the kernels run.")
       .def_property_readonly(
@@ -336,6 +347,11 @@ void bind_migrate(py::module_& module) {
   py::class_<MigratedAll, MigratedRef>(module, "Migrations", py::is_final(),
                                        "A model moved to several other platforms at once.")
       .def_property_readonly("passed", [](const MigratedAll& m) { return m.migrations.passed(); })
+      .def_property_readonly(
+          "verdict",
+          [](const MigratedAll& m) { return topdown::verdict_word(m.migrations.verdict()); },
+          "``\"FAIL\"`` where one device fails, else ``\"NOT PROVEN\"`` where one is not proven, "
+          "else ``\"PASS\"``.")
       .def_property_readonly(
           "targets",
           [](const MigratedRef& m) {

@@ -17,6 +17,7 @@
 #include "topdown/report/report.h"
 #include "topdown/report/report_parts.h"
 #include "topdown/report/speed_table.h"
+#include "topdown/report/verdict_lines.h"
 #include "under_test.h"
 #include "verdict.h"
 
@@ -123,6 +124,30 @@ std::unique_ptr<Replayer> make_replayer(const CarvedSuite& suite, const py::obje
   return std::make_unique<Replayer>(
       open, options_of_commands(*open, kernels, tolerance_text_of(tolerance), isolation),
       std::move(state));
+}
+
+// `whole`: all of the suite was to be replayed, not one kernel of it.
+topdown::Replayed replayed_of(const topdown::Suite& suite, const std::vector<Verdict>& verdicts,
+                              bool whole) {
+  topdown::Replayed replayed;
+  replayed.incomplete = suite.incomplete;
+  std::set<std::string> judged;
+  for (const Verdict& one : verdicts) {
+    if (const auto& group = one.verdict.group) {
+      judged.insert(group->kernels.begin(), group->kernels.end());
+    } else {
+      judged.insert(one.verdict.kernel);
+    }
+    replayed.verdicts.push_back(one.verdict);
+  }
+  if (whole) {
+    replayed.untested = topdown::untested_kernels(suite);
+    return replayed;
+  }
+  for (const topdown::SuiteKernel& kernel : suite.kernels) {
+    if (!judged.contains(kernel.name)) replayed.left_out.push_back(kernel.name);
+  }
+  return replayed;
 }
 
 template <class Work>
@@ -279,28 +304,17 @@ void bind_replay(py::module_& module) {
   module.def(
       "save_replay_report",
       [](const Replayer& replayer, const std::string& suite, const std::vector<Verdict>& verdicts,
-         double seconds, const std::string& folder, const std::string& model) {
+         bool whole, double seconds, const std::string& folder, const std::string& model) {
         auto state = replayer.use();
         topdown::CommandOptions again = replayer.options();
         again.model = model;
         without_interpreter([&] {
-          topdown::Replayed replayed;
+          topdown::Replayed replayed = replayed_of(*state->suite, verdicts, whole);
           replayed.suite = suite;
           replayed.target = replayer.open()->target().text;
-          std::set<std::string> judged;
           std::vector<Json> rows, groups;
           for (const Verdict& one : verdicts) {
-            const auto& group = one.verdict.group;
-            if (group) {
-              judged.insert(group->kernels.begin(), group->kernels.end());
-            } else {
-              judged.insert(one.verdict.kernel);
-            }
-            (group ? groups : rows).push_back(topdown::verdict_json(one.verdict));
-            replayed.verdicts.push_back(one.verdict);
-          }
-          for (const topdown::SuiteKernel& kernel : state->suite->kernels) {
-            if (!judged.contains(kernel.name)) replayed.untested.push_back(kernel.name);
+            (one.verdict.group ? groups : rows).push_back(topdown::verdict_json(one.verdict));
           }
           replayed.target_info = state->info;
           replayed.speed = speed_of(*state, verdicts);
@@ -309,28 +323,43 @@ void bind_replay(py::module_& module) {
           unwrap(make_folder(folder));
           unwrap(write_text_atomic(folder + "/report.html",
                                    topdown::replay_html(replayed, command, again)));
-          const Json json = Json::object({{"target", Json::string(replayed.target)},
-                                          {"passed", Json::boolean(replayed.passed())},
-                                          {"kernels", Json::array(std::move(rows))},
-                                          {"groups", Json::array(std::move(groups))},
-                                          {"speed", topdown::speed_json(replayed.speed)},
-                                          {"seconds", topdown::real(seconds)}});
+          const Json json =
+              Json::object({{"target", Json::string(replayed.target)},
+                            {"passed", Json::boolean(replayed.passed())},
+                            {"verdict", Json::string(topdown::verdict_word(replayed.verdict()))},
+                            {"incomplete", Json::string(replayed.incomplete)},
+                            {"untested", topdown::kernel_uses_json(replayed.untested)},
+                            {"kernels", Json::array(std::move(rows))},
+                            {"groups", Json::array(std::move(groups))},
+                            {"speed", topdown::speed_json(replayed.speed)},
+                            {"seconds", topdown::real(seconds)}});
           unwrap(write_text_atomic(folder + "/report.json", json.dump(1) + "\n"));
         });
       },
-      py::arg("replayer"), py::arg("suite"), py::arg("verdicts"), py::arg("seconds"),
-      py::arg("folder"), py::arg("model"));
+      py::arg("replayer"), py::arg("suite"), py::arg("verdicts"), py::arg("whole"),
+      py::arg("seconds"), py::arg("folder"), py::arg("model"));
+  module.def(
+      "replay_verdict",
+      [](const CarvedSuite& suite, const std::vector<Verdict>& verdicts, bool whole) {
+        const topdown::Replayed replayed = replayed_of(*suite.suite, verdicts, whole);
+        return std::tuple(topdown::verdict_word(replayed.verdict()),
+                          topdown::verdict_line(replayed).text(),
+                          py::tuple(py::cast(topdown::names_of(replayed.untested))));
+      },
+      py::arg("suite"), py::arg("verdicts"), py::arg("whole"));
   module.def(
       "save_ci_reports",
-      [](const std::string& title, const std::vector<Verdict>& verdicts, const std::string& junit,
+      [](const std::string& title, const CarvedSuite& suite, const std::string& target,
+         const std::vector<Verdict>& verdicts, bool whole, const std::string& junit,
          const std::string& markdown) {
         without_interpreter([&] {
-          std::vector<topdown::KernelVerdict> all;
-          for (const Verdict& one : verdicts) all.push_back(one.verdict);
-          write_ci_reports(topdown::ci_report(title, all), junit, markdown);
+          topdown::Replayed replayed = replayed_of(*suite.suite, verdicts, whole);
+          replayed.target = target;
+          write_ci_reports(topdown::ci_report(title, replayed), junit, markdown);
         });
       },
-      py::arg("title"), py::arg("verdicts"), py::arg("junit"), py::arg("markdown"));
+      py::arg("title"), py::arg("suite"), py::arg("target"), py::arg("verdicts"), py::arg("whole"),
+      py::arg("junit"), py::arg("markdown"));
 }
 
 }  // namespace tapml::python

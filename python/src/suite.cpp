@@ -17,6 +17,7 @@
 #include "runtime/vm.h"
 #include "topdown/replay/edge_cases.h"
 #include "topdown/suite/carve.h"
+#include "topdown/verdict/coverage.h"
 #include "under_test.h"
 #include "values.h"
 
@@ -58,7 +59,7 @@ CarvedSuite finished(topdown::Carver& carver, const CarveSource& source) {
                 std::to_string(nan->sequence) + ", output " + nan->output +
                 "; tests behind it say little");
   }
-  topdown::Suite suite = carver.take();
+  topdown::Suite suite = carver.take(interrupt_of_this_thread() ? "interrupted" : "");
   if (source.edge) {
     topdown::Sandbox sandbox({source.target, &source.session});
     sandbox.load(source.executable);
@@ -122,8 +123,9 @@ class ModelRun {
   const LanguageModel& model() const { return model_; }
 
   // What `run`, with an engine and the carver that observes it, leaves. Without the interpreter.
-  template <class Run>
-  CarvedSuite carve(bool edge, Run&& run) {
+  // `functions`: what it may call of the executable, on the device.
+  template <class Functions, class Run>
+  CarvedSuite carve(bool edge, const Functions& functions, Run&& run) {
     CompileSettings settings;
     settings.cache = cache_;
     auto compiled = compile(model_.loaded->files.module, open_->target(), settings, open_);
@@ -136,6 +138,7 @@ class ModelRun {
       carving_.model_folder = std::filesystem::absolute(model_.folder).lexically_normal().string();
       carving_.quantization = model_.quantize;
     }
+    carving_.functions = functions(*compiled->executable, session_->info());
     topdown::Carver carver(*compiled->executable, carving_);
     unwrap(engine->machine().set_capture(carver.plan(), &carver));
     engine->machine().set_interrupt(&interrupt_of_this_thread());
@@ -177,7 +180,10 @@ CarvedSuite carve_model(const py::object& given, const py::object& device,
     options.eos = model.loaded->files.eos;
     options.sampler = sampler_of(sampler);
     options.on_token = [](int32_t) { return !interrupt_of_this_thread(); };
-    return run.carve(edge, [&](llm::Engine& engine, topdown::Carver&) {
+    const auto functions = [&](const Executable& executable, const DeviceInfo& info) {
+      return topdown::generation_functions(executable, options.sampler.temperature, info);
+    };
+    return run.carve(edge, functions, [&](llm::Engine& engine, topdown::Carver&) {
       for (size_t first = 0; first < inputs.size(); first += static_cast<size_t>(batch)) {
         const auto some = std::span(inputs).subspan(
             first, std::min(static_cast<size_t>(batch), inputs.size() - first));
@@ -207,17 +213,21 @@ std::tuple<CarvedSuite, std::vector<int32_t>, std::vector<size_t>> carve_steps(
   return without_interpreter([&] {
     std::vector<int32_t> steps;
     std::vector<size_t> begins;
-    CarvedSuite suite = run.carve(false, [&](llm::Engine& engine, topdown::Carver& carver) {
-      unwrap(engine.clear());
-      runtime::Tensor logits = unwrap(engine.prefill(tokens));
-      for (int64_t step = 0; step < decode; ++step) {
-        steps.push_back(likeliest(engine, logits));
-        begins.push_back(carver.suite().calls.size());
-        logits = unwrap(engine.decode(steps.back()));
-      }
-      unwrap(runtime::download(logits));  // waits for the last step
-      warn_of_random_tokens(run.model(), {tokens});
-    });
+    const auto functions = [](const Executable&, const DeviceInfo&) {
+      return std::vector<std::string>{"prefill", "decode"};
+    };
+    CarvedSuite suite =
+        run.carve(false, functions, [&](llm::Engine& engine, topdown::Carver& carver) {
+          unwrap(engine.clear());
+          runtime::Tensor logits = unwrap(engine.prefill(tokens));
+          for (int64_t step = 0; step < decode; ++step) {
+            steps.push_back(likeliest(engine, logits));
+            begins.push_back(carver.suite().calls.size());
+            logits = unwrap(engine.decode(steps.back()));
+          }
+          unwrap(runtime::download(logits));  // waits for the last step
+          warn_of_random_tokens(run.model(), {tokens});
+        });
     return std::tuple(std::move(suite), std::move(steps), std::move(begins));
   });
 }
@@ -229,7 +239,8 @@ CarvedSuite carve_function(const Compiled& compiled, const py::object& device,
   constexpr const char* kWhere = "carve(executable, device)";
   const SessionRef open = session_for(compiled, device, kWhere);
   const app::IsolationOptions isolation = isolation_of({in_process, kernel_timeout}, kWhere);
-  const topdown::CarveOptions carving = carve_options(calls, budget);
+  topdown::CarveOptions carving = carve_options(calls, budget);
+  carving.functions = {name};
   const VmFunction* function = compiled.executable->find_function(name);
   if (!function) {
     std::string names;
@@ -305,6 +316,18 @@ Carved tests: one real run, kept as a test for every kernel call.)doc")
       .def("save", &save_carved, py::arg("folder"), "Writes the suite as a folder.")
       .def_readonly("folder", &CarvedSuite::folder)
       .def_property_readonly(
+          "complete", [](const CarvedSuite& s) { return s.suite->incomplete.empty(); },
+          "Whether all of its runs came to their end.")
+      .def_property_readonly(
+          "reason", [](const CarvedSuite& s) { return s.suite->incomplete; },
+          "Why it is not complete; else empty.")
+      .def_property_readonly(
+          "untested",
+          [](const CarvedSuite& s) {
+            return py::tuple(py::cast(topdown::names_of(topdown::untested_kernels(*s.suite))));
+          },
+          "Kernels that the carved functions may call and that the suite has no test of.")
+      .def_property_readonly(
           "source", [](const CarvedSuite& s) { return s.suite->source; },
           "The target that it was carved on.")
       .def_property_readonly(
@@ -329,7 +352,7 @@ Carved tests: one real run, kept as a test for every kernel call.)doc")
                (s.suite->groups.empty()
                     ? ""
                     : ", " + std::to_string(s.suite->groups.size()) + " groups") +
-               ">";
+               (s.suite->incomplete.empty() ? "" : ", incomplete") + ">";
       });
   module.def("carve_model", &carve_model, py::arg("model"), py::arg("device"), py::arg("prompts"),
              py::arg("max_tokens"), py::arg("sampler"), py::arg("calls"), py::arg("budget"),

@@ -31,6 +31,7 @@ from .errors import (
     UnauthorizedError, UserError, Warning,
 )
 from .evaluation import Evaluation, EvaluationTotal, TaskResult
+from .replay_result import Replay
 from .torch_source import TorchCarving, TorchGroup, TorchUnmapped, carve_torch
 
 __version__: str = _tapml.__version__
@@ -40,7 +41,7 @@ __all__ = [
     "Engine", "Error", "Evaluation", "EvaluationTotal", "Executable", "Function", "FunctionType",
     "Generation", "InternalError", "LanguageModel", "LayerStep", "Library", "LimitError",
     "Localization", "LostError", "Migration", "MigrationStep", "Migrations", "Module",
-    "OutOfMemoryError", "PlatformError", "ProtocolError", "Replayer", "Session", "Snapshot",
+    "OutOfMemoryError", "PlatformError", "ProtocolError", "Replay", "Replayer", "Session", "Snapshot",
     "Suite", "SuiteBorder", "SuiteCall", "SuiteGroup", "SuiteKernel",
     "TaskResult", "Tensor", "TimeoutError", "TorchCarving", "TorchGroup", "TorchUnmapped",
     "UnauthorizedError", "UserError", "Value", "ValueType", "Verdict", "Warning", "allocate",
@@ -311,10 +312,12 @@ def replay(suite: Suite | Path, device: Session, *, kernel: str | None = None,
            model: Path | None = None, report: Path | None = None, junit: Path | None = None,
            markdown: Path | None = None, cache: bool = True, in_process: bool = False,
            kernel_timeout: float = 30,
-           on_verdict: Callable[[Verdict], None] | None = None) -> list[Verdict]:
+           on_verdict: Callable[[Verdict], None] | None = None) -> Replay:
     """Runs a suite's tests on a device: a verdict for each kernel, or for ``kernel`` alone.
 
-    Then one for each group of kernels (``Verdict.group`` is its number), without ``kernel``.
+    Then one for each group of kernels (``Verdict.group`` is its number), without ``kernel``. The
+    list says what they are together, too: ``Replay.verdict`` is ``"PASS"``, ``"FAIL"`` or
+    ``"NOT PROVEN"``.
 
     A kernel that differs is no error: its verdict says so. ``kernels`` is a folder of sources of
     your own that take the place of the compiler's (docs/user-kernels.md), ``tolerance`` widens the
@@ -349,13 +352,14 @@ def replay(suite: Suite | Path, device: Session, *, kernel: str | None = None,
         verdicts.append(run())
         if on_verdict is not None:
             on_verdict(verdicts[-1])
+    whole = kernel is None
     if report is not None:
-        _tapml.save_replay_report(tests, name, verdicts, _time.monotonic() - start, _path(report),
-                                  _path(model))
+        _tapml.save_replay_report(tests, name, verdicts, whole, _time.monotonic() - start,
+                                  _path(report), _path(model))
     if junit is not None or markdown is not None:
-        _tapml.save_ci_reports(f"tapml replay {name}: {tests.device.target}", verdicts,
-                               _path(junit), _path(markdown))
-    return verdicts
+        _tapml.save_ci_reports(f"tapml replay {name}: {tests.device.target}", suite,
+                               tests.device.target, verdicts, whole, _path(junit), _path(markdown))
+    return Replay(suite, verdicts, whole)
 
 
 @_overload
@@ -400,7 +404,8 @@ def migrate(model: LanguageModel | Path, source: Session,
     prompt by ``max_tokens`` tokens. A kernel that differs is no error: it stays on the source, and
     the result names it.
 
-    ``validation_tokens`` decode steps are carved, and teacher-forced in every hybrid. With a
+    ``validation_tokens`` decode steps are carved, and teacher-forced in every hybrid; without one the
+    kernels of decode are untested, and the verdict is ``"NOT PROVEN"``. With a
     ``temperature`` (``top_p``, ``top_k``, ``seed`` as in ``Engine.generate``) tokens are drawn, and
     drawing migrates, too; where the two texts part then decides nothing. ``order`` is
     ``"execution"``, ``"cost"`` or ``"risk"``; ``granularity`` one or several of ``"kernel"``,
@@ -446,7 +451,8 @@ def localize(model: LanguageModel | Path, source: Session, target: Session, prom
              progress: Callable[[str, int, int], None] | None = None) -> Localization:
     """Names the kernels that make a model wrong on ``target``, all of them.
 
-    Carved tests first (of ``suite``, or of the prompt's run, ``max_tokens`` decode steps of it);
+    Carved tests first (of ``suite``, or of the prompt's run, ``max_tokens`` decode steps of it: with
+    none, the kernels of decode are untested, and the verdict is ``"NOT PROVEN"``);
     where these pass, bisection over hybrid runs. Each culprit is run ``repeats`` times, and its
     failing input is made smaller for at most ``shrink_seconds``. ``report`` is a folder for
     report.html, report.json and a reproducer for each culprit; the rest as in ``migrate``.

@@ -83,6 +83,11 @@ class Evaluation:
             tuple(document.get("flipped", ())), document.get("tasks_off"),
             None if nll_off is None else float(nll_off), failure, document)
 
+    @property
+    def verdict(self) -> Optional[str]:
+        """``"PASS"`` or ``"FAIL"`` beside the reference; None without one."""
+        return None if self.passed is None else "PASS" if self.passed else "FAIL"
+
     def to_dict(self) -> dict[str, Any]:
         """As ``tapml eval --json`` shows a target."""
         return dict(self._document)

@@ -2,7 +2,8 @@
 
 A suite is collected from its suite.json; an item's id is ``SUITE/suite.json::KERNEL[CALL]``, CALL
 being the call's number in the suite, so that ``-k KERNEL`` and ids choose tests as usual; that of a
-group of kernels is ``SUITE/suite.json::KERNEL+KERNEL[group NUMBER]``. Where the
+group of kernels is ``SUITE/suite.json::KERNEL+KERNEL[group NUMBER]``. A suite that is incomplete, or that lacks kernels of its model, has a
+failing item ``coverage``. Where the
 command line names no other tests, the suites' are the only ones.
 """
 
@@ -65,6 +66,8 @@ class SuiteFile(pytest.File):
                                           model=self.config.getoption("--tapml-model") or "")
         except tapml.Error as error:
             raise self.CollectError(str(error)) from None
+        if not self.suite.complete or self.suite.untested:
+            yield CoverageTest.from_parent(self, name="coverage")
         for call in self.suite.calls:
             yield CarvedTest.from_parent(self, name=f"{call.kernel}[{call.index}]",
                                          run=lambda replayer, index=call.index: replayer.call(index))
@@ -92,6 +95,25 @@ class SuiteFile(pytest.File):
 
 class Differs(Exception):
     """A kernel's output is outside of its bound, or the kernel cannot run."""
+
+
+class CoverageTest(pytest.Item):
+    """Of a suite that is incomplete or lacks kernels: passing all of its tests proves nothing."""
+
+    def runtest(self) -> None:
+        suite = self.parent.suite
+        missing = [f"the suite is incomplete: {suite.reason}"] if not suite.complete else []
+        if suite.untested:
+            missing.append("untested kernels: " + ", ".join(suite.untested))
+        raise Differs("NOT PROVEN: " + "; ".join(missing))
+
+    def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
+        if excinfo.errisinstance(Differs):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo)
+
+    def reportinfo(self) -> tuple[Any, int | None, str]:
+        return self.path, None, self.name
 
 
 class CarvedTest(pytest.Item):

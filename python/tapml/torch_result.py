@@ -90,6 +90,15 @@ class TorchCarving:
         return bool(self.groups) and all(group.passed for group in self.groups)
 
     @property
+    def verdict(self) -> str:
+        """``"PASS"``, ``"FAIL"``, or ``"NOT PROVEN"``: some kernel is in no group."""
+        if self.culprits:
+            return "FAIL"
+        judged = {kernel for group in self.groups for kernel in group.kernels}
+        missing = {kernel for one in self.unmapped for kernel in one.kernels} - judged
+        return "NOT PROVEN" if missing or not self.groups else "PASS"
+
+    @property
     def culprits(self) -> tuple[TorchGroup, ...]:
         """The groups that do not pass."""
         return tuple(group for group in self.groups if not group.passed)
@@ -97,6 +106,7 @@ class TorchCarving:
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {"source": "pytorch", "target": self.target, "passed": self.passed,
+                "verdict": self.verdict,
                 "groups": [group.to_dict() for group in self.groups],
                 "unmapped": [one.to_dict() for one in self.unmapped], "notes": list(self.notes)}
 

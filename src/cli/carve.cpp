@@ -13,9 +13,11 @@
 #include "base/host/interrupt.h"
 #include "base/host/progress.h"
 #include "base/log.h"
+#include "cli/check_output.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/sizes.h"
+#include "cli/suite_completeness.h"
 #include "io/host/files.h"
 #include "io/safetensors.h"
 #include "ir/exceptions.h"
@@ -26,6 +28,7 @@
 #include "relax/expr.h"
 #include "text/parser.h"
 #include "topdown/replay/edge_cases.h"
+#include "topdown/verdict/coverage.h"
 
 namespace tapml::cli {
 
@@ -109,6 +112,7 @@ topdown::EdgeCases add_edge_cases(const CarveCommand& command, const Source& sou
   sandbox.load(source.executable);
   topdown::EdgeCases cases =
       topdown::add_edge_cases(suite, sandbox, [] { unwrap(check_interrupted()); });
+  suite.incomplete.clear();
   unwrap(topdown::save_suite(suite, command.folder));
   return cases;
 }
@@ -120,14 +124,23 @@ Json edge_json(const topdown::EdgeCases& cases) {
       {{"added", Json::integer(cases.added)}, {"left_out", Json::array(std::move(left_out))}});
 }
 
+// Empty: the runs came to their end.
+std::string why_incomplete(const Status& status, bool nan) {
+  if (interrupted()) return "interrupted";
+  if (status) return "";
+  return nan ? "NaN in the source's run" : status.error().message;
+}
+
 // Carves the runs into the folder, and says what came out.
 int carve(runtime::Machine& machine, const Source& source, const CarveCommand& command,
           topdown::CarveOptions options, const std::vector<Run>& runs, Progress& progress,
           const Output& output) {
   auto folder = unwrap(topdown::SuiteFolder::open(command.folder));
   options.folder = &folder;
+  const std::string unfinished = "the carve did not end";
   progress.begin("carve", static_cast<int64_t>(runs.size()));
   topdown::Carver carver(machine.executable(), options);
+  unwrap(folder.begin(carver.so_far(unfinished)));
   unwrap(machine.set_capture(carver.plan(), &carver));
   machine.set_interrupt(&interrupt_flag());
   machine.set_call_limit(command.model.step_limit);
@@ -140,17 +153,23 @@ int carve(runtime::Machine& machine, const Source& source, const CarveCommand& c
     // What is there already survives a kill; the list is written again when it is worth it.
     const size_t calls = carver.suite().calls.size();
     if (calls < indexed + indexed / 4) continue;
-    unwrap(folder.write_index(carver.suite()));
+    unwrap(folder.write_index(carver.so_far(unfinished)));
     indexed = calls;
   }
   const Status ended = machine.set_capture({}, nullptr);
   if (status) unwrap(ended);
   const bool wrong = carver.nan().has_value();
-  // What was carved before an interruption or a fault is a valid suite, too.
-  const topdown::Suite suite = carver.take();
+  // What was carved before an interruption or a fault is a valid suite, too, and says that it is
+  // not all.
+  std::string incomplete = why_incomplete(status, wrong);
+  if (incomplete.empty() && command.edge) incomplete = "edge cases were not added";
+  topdown::Suite suite = carver.take(incomplete);
   unwrap(folder.finish(suite));
   // Nothing can be sampled of NaN: that is how such a run ends.
-  if (!status && !interrupted() && !wrong) throw_error(status.error());
+  if (!status && !interrupted() && !wrong) {
+    log_warning(command.folder + " has a part of the suite only");
+    throw_error(status.error());
+  }
   int64_t dropped = 0;
   for (const topdown::SuiteKernel& kernel : suite.kernels) dropped += kernel.dropped;
   progress.end(std::to_string(suite.calls.size()) + " calls of " +
@@ -180,16 +199,19 @@ int carve(runtime::Machine& machine, const Source& source, const CarveCommand& c
     for (const std::string& text : edge.left_out) output.line("left out: " + text);
   }
   if (wrong) output.line(topdown::source_nan_text(*carver.nan()));
-  output.document(
-      Json::object({{"suite", Json::string(command.folder)},
-                    {"kernels", Json::integer(static_cast<int64_t>(suite.kernels.size()))},
-                    {"calls", Json::integer(static_cast<int64_t>(suite.calls.size()))},
-                    {"tensors", Json::integer(carver.tensors())},
-                    {"bytes", Json::integer(carver.bytes())},
-                    {"weights", Json::integer(static_cast<int64_t>(suite.weights.size()))},
-                    {"dropped", Json::integer(dropped)},
-                    {"edge", edge_json(edge)},
-                    {"nan", topdown::source_nan_json(carver.nan())}}));
+  if (command.edge && !wrong && !interrupted()) suite.incomplete.clear();  // they are there now
+  say_what_is_missing(suite, output);
+  Json json = Json::object({{"suite", Json::string(command.folder)},
+                            {"kernels", Json::integer(static_cast<int64_t>(suite.kernels.size()))},
+                            {"calls", Json::integer(static_cast<int64_t>(suite.calls.size()))},
+                            {"tensors", Json::integer(carver.tensors())},
+                            {"bytes", Json::integer(carver.bytes())},
+                            {"weights", Json::integer(static_cast<int64_t>(suite.weights.size()))},
+                            {"dropped", Json::integer(dropped)},
+                            {"edge", edge_json(edge)},
+                            {"nan", topdown::source_nan_json(carver.nan())}});
+  set_completeness(json, suite);
+  output.document(json);
   if (interrupted()) return kInterrupted;
   return wrong ? kDifference : kDone;
 }
@@ -210,6 +232,7 @@ int carve_model(const CarveCommand& command, const Output& output) {
   refuse(!command.inputs.empty(), "--inputs", "a text module", command.model.model);
   refuse(!command.function.empty(), "--function", "a text module", command.model.model);
   unwrap(llm::check_sampler_options(command.sampler));
+  check_future_folder(command.folder);
   topdown::CarveOptions options = carve_options(command);
   const std::vector<Prompt> texts = prompts_of(command);
   if (command.weights == "reference" && is_executable_file(command.model.model)) {
@@ -233,6 +256,8 @@ int carve_model(const CarveCommand& command, const Output& output) {
     options.quantization = command.model.quantize;
   }
   if (has_own_process(model.target)) options.held = &model.weights;
+  options.functions = topdown::generation_functions(*model.executable, command.sampler.temperature,
+                                                    model.session->info());
   auto engine = unwrap(
       llm::Engine::create(unwrap(runtime::open_instrumented(*model.session, model.executable)),
                           model.weights, {.weights_in_place = true, .sample_on_machine = true}));
@@ -353,6 +378,7 @@ int carve_module(const CarveCommand& command, const Output& output) {
   refuse(command.decode >= 0, "--decode", model, path);
   refuse(command.batch > 1, "--batch", model, path);
   refuse(command.sampler.temperature != 0, "--temperature", model, path);
+  check_future_folder(command.folder);
   topdown::CarveOptions options = carve_options(command);
   if (command.inputs.empty()) {
     throw_user("a module is carved while its function runs", "command line",
@@ -386,6 +412,7 @@ int carve_module(const CarveCommand& command, const Output& output) {
   for (const std::string& file : command.inputs) {
     inputs.push_back(read_inputs(*executable, function.name, parameters, file));
   }
+  options.functions = {function.name};
   auto machine = unwrap(runtime::open_instrumented(*session, executable));
   if (contained) contained->attach(*machine);
   std::vector<std::vector<runtime::Value>> prepared;

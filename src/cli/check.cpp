@@ -1,5 +1,6 @@
 #include "cli/check.h"
 
+#include "topdown/report/verdict_lines.h"
 #include "topdown/verdict/device_check.h"
 
 namespace tapml::cli {
@@ -20,6 +21,12 @@ bool check_device(runtime::Session& session, const target::Target& target, const
   json.set("checks", Json::array(std::move(list)));
   json.set("passed", Json::boolean(passed));
   return passed;
+}
+
+int conclude_checks(int64_t passed, int64_t checks, int64_t devices, const Output& output) {
+  const topdown::VerdictLine verdict = topdown::device_verdict_line(passed, checks, devices);
+  output.last_line(verdict.text());
+  return verdict.passed() ? kDone : kDifference;
 }
 
 }  // namespace tapml::cli

@@ -13,6 +13,10 @@ void CiReportOptions::add_to(CLI::App& command) {
 }
 
 void CiReportOptions::check() const {
+  if (!junit.empty() && junit == markdown) {
+    throw_user("two reports would be written to one file", "--junit and --markdown",
+               "a file for each", junit);
+  }
   for (const std::string& file : {junit, markdown}) {
     if (!file.empty()) unwrap(check_writable(file));
   }

@@ -41,6 +41,8 @@ struct Output {
   void line(const std::string& text) const;
   void text(const std::string& text) const;  // without a line end, flushed
   void document(const Json& json) const;     // only with --json
+  // The line in which a command that validates ends: on stdout, with --json on stderr.
+  void last_line(const std::string& text) const;
   // The error on stderr, or as the "error" of a JSON document; returns its exit code.
   int error(const Error& error) const;
 };
@@ -76,6 +78,8 @@ struct DeviceWork {
                   Json& json) = nullptr;
   bool (*check)(runtime::Session& session, const target::Target& target, const Output& output,
                 Json& json) = nullptr;
+  // With --check, after the last of so many devices: the last line; returns the exit code.
+  int (*conclude)(int64_t passed, int64_t checks, int64_t devices, const Output& output) = nullptr;
 };
 void add_devices(Registration registration, const DeviceWork& work);
 void add_rpc(Registration registration);

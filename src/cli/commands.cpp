@@ -17,7 +17,8 @@ void add_commands(Registration registration) {
   add_localize(registration);
   add_eval(registration);
   add_profile(registration);
-  add_devices(registration, {.measure = measure_ceilings, .check = check_device});
+  add_devices(registration,
+              {.measure = measure_ceilings, .check = check_device, .conclude = conclude_checks});
   add_rpc(registration);
   add_kernel(registration);
   add_kernel_worker(registration);

@@ -90,7 +90,7 @@ std::vector<PlatformStatus> statuses(const Choices& choices) {
 int run(const Output& given, const Choices& choices, const DeviceWork& work) {
   std::vector<Json> list;
   std::vector<PlatformRow> rows;
-  bool passed = true;
+  int64_t passed = 0, checks = 0, checked = 0;
   // The table alone goes to stdout.
   Output output = given;
   output.json |= choices.table;
@@ -127,8 +127,13 @@ int run(const Output& given, const Choices& choices, const DeviceWork& work) {
                      : is_emulated(status, target.description) ? "yes, on the processor"
                                                                : "no";
       if (choices.checked) {
-        passed &= work.check(*session, target, output, json);
+        work.check(*session, target, output, json);
         row.conformance = conformance_of(json);
+        const auto& done = json.find("checks")->items();
+        checks += std::ssize(done);
+        passed += std::ranges::count_if(
+            done, [](const Json& check) { return check.find("passed")->as_bool(); });
+        ++checked;
       }
     } else {
       output.line("  why: " + status.reason);
@@ -138,7 +143,7 @@ int run(const Output& given, const Choices& choices, const DeviceWork& work) {
   }
   if (choices.table) given.text(markdown(rows));
   given.document(Json::object({{"platforms", Json::array(std::move(list))}}));
-  return passed ? kDone : kDifference;
+  return choices.checked ? work.conclude(passed, checks, checked, output) : kDone;
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "cli/options.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
+#include "topdown/report/verdict_lines.h"
 #include "topdown/verdict/evaluate.h"
 #include "topdown/verdict/quantization_cost.h"
 
@@ -152,6 +153,10 @@ int run(const EvalCommand& command, const Output& output) {
     target::parse_target(command.reference);
     targets.insert(targets.begin(), command.reference);
   }
+  if (!command.reference.empty() && targets.size() == 1) {
+    throw_user("the reference is the only platform, and agrees with itself", "--reference",
+               "another --target beside it", command.reference);
+  }
   Progress progress = Progress::to_stderr(output.json);
   std::vector<ScoredTask> scored;
   std::vector<Evaluation> evaluations;
@@ -180,12 +185,24 @@ int run(const EvalCommand& command, const Output& output) {
     documents.push_back(topdown::evaluation_json(scored, evaluations[i],
                                                  comparisons.empty() ? nullptr : &comparisons[i]));
   }
+  // Without a reference nothing is validated.
+  const bool judged = !command.reference.empty();
+  std::optional<topdown::VerdictLine> verdict;
+  if (judged) {
+    std::vector<topdown::EvalComparison> others;
+    for (size_t i = 0; i < evaluations.size(); ++i) {
+      if (evaluations[i].target != command.reference) others.push_back(comparisons[i]);
+    }
+    verdict = topdown::verdict_line(others, evaluations[0].total);
+  }
   output.document(Json::object(
       {{"tasks", Json::string(command.tasks)},
-       {"reference", command.reference.empty() ? Json::null() : Json::string(command.reference)},
-       {"passed", Json::boolean(passed)},
+       {"reference", judged ? Json::string(command.reference) : Json::null()},
+       {"passed", judged ? Json::boolean(passed) : Json::null()},
+       {"verdict", judged ? Json::string(topdown::verdict_word(verdict->verdict)) : Json::null()},
        {"quantization", cost ? topdown::quantization_cost_json(*cost) : Json::null()},
        {"targets", Json::array(std::move(documents))}}));
+  if (verdict) output.last_line(verdict->text());
   return passed ? kDone : kDifference;
 }
 

@@ -9,6 +9,7 @@
 #include "base/host/interrupt.h"
 #include "base/host/progress.h"
 #include "base/host/terminal.h"
+#include "cli/check_output.h"
 #include "cli/ci_reports.h"
 #include "cli/command.h"
 #include "cli/kernel_progress.h"
@@ -23,6 +24,7 @@
 #include "topdown/report/pass_report.h"
 #include "topdown/report/report.h"
 #include "topdown/report/report_parts.h"
+#include "topdown/report/verdict_lines.h"
 
 namespace tapml::cli {
 
@@ -91,6 +93,7 @@ int run_passes(const LocalizeCommand& command, const Output& output) {
                "none with --bisect passes", option->results().at(0));
   }
   command.ci.check();
+  check_report_folder(command.report);
   topdown::BisectPassesOptions options;
   for (const std::string& plant : command.plants) {
     const auto pass = topdown::parse_plant_of_pass(plant);
@@ -105,7 +108,6 @@ int run_passes(const LocalizeCommand& command, const Output& output) {
   const PlatformUnderTest target =
       open_under_test(to, command.libraries, command.remote, command.isolation);
   LoadedModel model = load_model(command.model, "", command.patterns, command.quantize);
-  if (!command.report.empty()) unwrap(make_folder(command.report));
   Progress progress = Progress::to_stderr(output.json);
   options.validation_tokens = command.max_tokens;
   options.eos = model.files.eos;
@@ -141,6 +143,7 @@ int run_passes(const LocalizeCommand& command, const Output& output) {
       "tapml localize --bisect passes " + command.model + ": " + command.from + " to " + command.to,
       bisection));
   output.document(json);
+  output.last_line(topdown::verdict_line(bisection).text());
   return bisection.found() ? kDifference : kDone;
 }
 
@@ -155,6 +158,7 @@ int run(const LocalizeCommand& command, const Output& output) {
     options.user_sources = topdown::read_user_sources(command.kernels, to);
   }
   command.ci.check();
+  check_report_folder(command.report);
   const topdown::Tolerances tolerances = command.tolerance.load();
   const device::HostLibraries libraries = command.libraries.load();
   auto source_session = open_session(from, command.cache, libraries, command.remote);
@@ -163,7 +167,6 @@ int run(const LocalizeCommand& command, const Output& output) {
       open_under_test(to, command.libraries, command.remote, command.isolation);
   LoadedModel model = load_model(command.model, "", command.patterns, command.quantize);
   std::vector<int32_t> prompt = encode_prompt(model, command.prompt);
-  if (!command.report.empty()) unwrap(make_folder(command.report));
 
   topdown::Platform source{from, source_session.get(), {}, target.platform.kernel_timeout};
   if (!command.isolation.in_process) {
@@ -212,7 +215,8 @@ int run(const LocalizeCommand& command, const Output& output) {
   command.ci.write(topdown::ci_report(
       "tapml localize " + command.model + ": " + command.from + " to " + command.to, localization));
   output.document(json);
-  return localization.found() ? kDifference : kDone;
+  output.last_line(topdown::verdict_line(localization).text());
+  return localization.verdict() == topdown::Verdict::kPass ? kDone : kDifference;
 }
 
 }  // namespace
@@ -261,8 +265,13 @@ void add_localize(Registration registration) {
   add_options(*app, command->remote);
   command->ci.add_to(*app);
   command->tolerance.add_to(*app);
-  command->of_kernels = {repeats, shrink, app->get_option("--tolerance"),
-                         app->get_option("--temperature")};
+  command->of_kernels = {repeats,
+                         shrink,
+                         app->get_option("--tolerance"),
+                         app->get_option("--temperature"),
+                         app->get_option("--top-k"),
+                         app->get_option("--top-p"),
+                         app->get_option("--seed")};
   add_options(*app, command->isolation);
   app->add_option("--plant", command->plants,
                   "KERNEL:KIND, plants a bug into the target, as often as there are bugs; "

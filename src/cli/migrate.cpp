@@ -9,6 +9,7 @@
 #include "app/platforms.h"
 #include "base/host/interrupt.h"
 #include "base/host/progress.h"
+#include "cli/check_output.h"
 #include "cli/ci_reports.h"
 #include "cli/command.h"
 #include "cli/kernel_progress.h"
@@ -22,6 +23,7 @@
 #include "topdown/kernels/user_kernels.h"
 #include "topdown/migrate/several_targets.h"
 #include "topdown/report/report_files.h"
+#include "topdown/report/verdict_lines.h"
 
 namespace tapml::cli {
 
@@ -157,6 +159,7 @@ int report_one(const MigrateCommand& command, const Output& output,
       "tapml migrate " + command.model + ": " + command.from + " to " + migration.target,
       migration));
   output.document(json);
+  output.last_line(topdown::verdict_line(migration).text());
   return migration.passed() ? kDone : kDifference;
 }
 
@@ -171,6 +174,7 @@ int report_several(const MigrateCommand& command, const Output& output,
   command.ci.write(
       topdown::ci_reports("tapml migrate " + command.model + ": " + command.from, migrations));
   output.document(topdown::migrations_json(migrations, texts));
+  output.last_line(topdown::verdict_line(migrations).text());
   if (const Error* error = migrations.error()) return exit_code(*error);
   return migrations.passed() ? kDone : kDifference;
 }
@@ -182,6 +186,11 @@ int run(const MigrateCommand& command, const Output& output) {
   topdown::MigrateOptions options;
   options.plan = topdown::parse_plan(command.order, command.granularity);
   command.ci.check();
+  check_report_folder(command.report);
+  if (!command.state.empty()) {
+    unwrap(make_folder(command.state));
+    unwrap(check_writable(command.state + "/state.json"));
+  }
   options.tolerances = command.tolerance.load();
   const device::HostLibraries libraries = command.libraries.load();
   auto source_session = open_session(from, command.cache, libraries, command.remote);
@@ -192,8 +201,6 @@ int run(const MigrateCommand& command, const Output& output) {
   targets.open(isolation);
   LoadedModel model = load_model(command.model, "", command.patterns, command.quantize);
   std::vector<int32_t> prompt = encode_prompt(model, command.prompt);
-  if (!command.report.empty()) unwrap(make_folder(command.report));
-  if (!command.state.empty()) unwrap(make_folder(command.state));
   Trace trace(command.trace);
   trace.begin(*source_session, "from " + command.from);
   targets.begin(trace);
@@ -253,7 +260,8 @@ void add_migrate(Registration registration) {
   app->add_option("--report", command->report,
                   "Folder for report.html, report.json and the failing calls");
   app->add_option("--validation-tokens", command->validation_tokens,
-                  "Decode steps that are carved, and compared in every hybrid run")
+                  "Decode steps that are carved, and compared in every hybrid run; without one the "
+                  "kernels of decode are untested")
       ->check(CLI::Range(0, 1000000))
       ->capture_default_str();
   app->add_option("--order", command->order, "Which kernels are tried first")
@@ -280,6 +288,8 @@ void add_migrate(Registration registration) {
   command->ci.add_to(*app);
   command->tolerance.add_to(*app);
   add_options(*app, command->isolation);
+  // A trace has one session, of this process.
+  app->get_option("--trace")->excludes(app->get_option("--kernel-timeout"));
   app->add_option(
       "--plant", command->plant,
       "KERNEL:KIND, plants a bug into the target; TARGET/KERNEL:KIND into one of several");

@@ -35,6 +35,17 @@ void print_culprits(const Output& output, const topdown::Migration& migration, b
   }
 }
 
+// What is at fault may be among these.
+void print_untested(const Output& output, const topdown::Migration& migration, bool colors) {
+  if (migration.untested.empty()) return;
+  const bool wrong = migration.target_ran && !migration.whole_passed();
+  const std::string head = wrong ? "candidates: " : "not proven: ";
+  output.line(styled(head, Style::kRed, colors) + topdown::untested_text(migration.untested));
+  output.line(
+      "  --validation-tokens 1 or more, with a prompt that the model continues, tests what "
+      "decodes");
+}
+
 // What comes behind the rows of kernels.
 void print_end(const Output& output, const topdown::Migration& migration,
                const topdown::ReportTexts& texts, const std::string& state, bool colors) {
@@ -72,6 +83,7 @@ void print_end(const Output& output, const topdown::Migration& migration,
   const std::string user = topdown::user_kernels_text(topdown::verdicts_of(migration));
   if (!user.empty()) output.line(user);
   print_culprits(output, migration, colors);
+  print_untested(output, migration, colors);
   const std::string slow = topdown::slow_text(migration.speed, migration.target);
   if (!slow.empty()) output.line(slow);
 }
@@ -94,6 +106,9 @@ void print_migration(const Output& output, const topdown::Migration& migration,
     output.line(topdown::verdict_header());
   }
   for (const topdown::MigrationStep& step : migration.steps) print_step(output, step, colors);
+  for (const topdown::KernelUse& use : migration.untested) {
+    output.line(topdown::untested_row(use, colors));
+  }
   if (!migration.source_nan) output.line("");
   print_end(output, migration, texts, state, colors);
 }

@@ -59,13 +59,15 @@ void add_options(CLI::App& command, app::RemoteOptions& options) {
 }
 
 void add_options(CLI::App& command, app::IsolationOptions& options) {
-  command.add_flag("--in-process", options.in_process,
-                   "Kernels under test, and those that are not proved to stay inside of their "
-                   "buffers, run in this process, which ends when one crashes");
+  CLI::Option* in_process =
+      command.add_flag("--in-process", options.in_process,
+                       "Kernels under test, and those that are not proved to stay inside of their "
+                       "buffers, run in this process, which ends when one crashes");
   command
       .add_option("--kernel-timeout", options.kernel_seconds,
                   "Seconds that a kernel call may take in its own process")
       ->check(CLI::Range(0.001, 1e6))
+      ->excludes(in_process)  // nothing ends a call there
       ->capture_default_str();
 }
 

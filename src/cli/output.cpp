@@ -41,6 +41,11 @@ void Output::document(const Json& document) const {
   if (json) std::printf("%s\n", document.dump(2).c_str());
 }
 
+void Output::last_line(const std::string& text) const {
+  std::fflush(stdout);  // what was said before comes before it
+  std::fprintf(json ? stderr : stdout, "%s\n", text.c_str());
+}
+
 int Output::error(const Error& error) const {
   if (json) {
     document(Json::object({{"error", error_json(error)}}));

@@ -12,10 +12,12 @@
 #include "base/host/interrupt.h"
 #include "base/host/progress.h"
 #include "base/host/terminal.h"
+#include "cli/check_output.h"
 #include "cli/ci_reports.h"
 #include "cli/command.h"
 #include "cli/kernel_progress.h"
 #include "cli/options.h"
+#include "cli/suite_completeness.h"
 #include "cli/tolerance_options.h"
 #include "cli/watch.h"
 #include "io/host/files.h"
@@ -27,6 +29,7 @@
 #include "topdown/report/report.h"
 #include "topdown/report/report_parts.h"
 #include "topdown/report/speed_table.h"
+#include "topdown/report/verdict_lines.h"
 
 namespace tapml::cli {
 
@@ -78,8 +81,9 @@ topdown::SpeedTable measure_speed(const topdown::Suite& suite,
 struct Wanted {
   std::vector<int32_t> kernels;  // with tests of their own
   std::vector<size_t> groups;
-  std::vector<std::string> untested;  // kernels of the suite that are in none of these
-  std::set<std::string> compiled;     // kernels of all these
+  std::vector<std::string> left_out;         // kernels of the suite that were not asked for
+  std::vector<topdown::KernelUse> untested;  // else: kernels without a test
+  std::set<std::string> compiled;            // kernels of all these
 };
 
 Wanted wanted_of(const topdown::Suite& suite, const ReplayOptions& options) {
@@ -112,9 +116,12 @@ Wanted wanted_of(const topdown::Suite& suite, const ReplayOptions& options) {
     if (asked && std::ranges::count(suite.calls, k, &topdown::SuiteCall::kernel) > 0) {
       wanted.kernels.push_back(k);
       wanted.compiled.insert(name);
-    } else if (!parts.contains(name)) {
-      wanted.untested.push_back(name);
+    } else if (!parts.contains(name) && (options.group || !options.kernel.empty())) {
+      wanted.left_out.push_back(name);
     }
+  }
+  if (!options.group && options.kernel.empty()) {
+    wanted.untested = topdown::untested_kernels(suite);
   }
   wanted.compiled.merge(parts);
   if (!wanted.kernels.empty() || !wanted.groups.empty()) return wanted;
@@ -123,6 +130,18 @@ Wanted wanted_of(const topdown::Suite& suite, const ReplayOptions& options) {
              options.suite, "one call at least", "none",
              part_of.empty() ? "carve a run that calls its kernels"
                              : "it is part of a group: --group " + part_of);
+}
+
+// A bug in a kernel that is not run would show nothing.
+void expect_planted(const topdown::Suite& suite, const Wanted& wanted,
+                    const ReplayOptions& options) {
+  const std::string kernel =
+      topdown::resolve_kernel(suite, topdown::parse_plant(options.plant).first);
+  if (wanted.compiled.contains(kernel)) return;
+  std::string known;
+  for (const std::string& name : wanted.compiled) known += (known.empty() ? "" : ", ") + name;
+  throw_user("the bug is for a kernel that is not run", "--plant " + options.plant,
+             "one of " + known, kernel, options.group ? "leave --group out" : "leave --kernel out");
 }
 
 // The kernels that are wanted, of all.
@@ -141,7 +160,7 @@ int run(const ReplayOptions& options, const Output& output) {
   target::Target target = target::parse_target(options.target);
   if (!options.plant.empty()) topdown::parse_plant(options.plant);
   options.ci.check();
-  if (!options.report.empty()) unwrap(make_folder(options.report));
+  check_report_folder(options.report);
   const topdown::Tolerances tolerances = options.tolerance.load();
   const device::HostLibraries libraries = options.libraries.load();
   PlatformUnderTest platform =
@@ -149,7 +168,9 @@ int run(const ReplayOptions& options, const Output& output) {
   std::vector<topdown::UserSource> sources;
   if (!options.kernels.empty()) sources = topdown::read_user_sources(options.kernels, target);
   topdown::Suite suite = unwrap(topdown::load_suite(options.suite, options.model));
+  if (!suite.incomplete.empty()) say_what_is_missing(suite, output);
   const Wanted wanted = wanted_of(suite, options);
+  if (!options.plant.empty()) expect_planted(suite, wanted, options);
   topdown::Replayed replayed;
   replayed.suite = options.suite;
   replayed.target = options.target;
@@ -228,9 +249,8 @@ int run(const ReplayOptions& options, const Output& output) {
     replayed.verdicts.push_back(std::move(verdict));
   };
   replayed.untested = wanted.untested;
-  for (const std::string& name : wanted.untested) {
-    if (options.kernel.empty() && !options.group) say(name + ": the suite has no test of it");
-  }
+  replayed.left_out = wanted.left_out;
+  replayed.incomplete = suite.incomplete;
   for (int32_t kernel : wanted.kernels) {
     judged(name_of(kernel), [&] { return topdown::replay_kernel(suite, judge, kernel, sandbox); });
   }
@@ -238,6 +258,7 @@ int run(const ReplayOptions& options, const Output& output) {
     judged("group " + std::to_string(group),
            [&] { return topdown::replay_group(suite, judge, group, sandbox); });
   }
+  for (const topdown::KernelUse& use : wanted.untested) say(topdown::untested_row(use, colors));
   replayed.target_info = sandbox.session().info();
   if (!options.report.empty()) {
     unwrap(check_interrupted());
@@ -248,20 +269,24 @@ int run(const ReplayOptions& options, const Output& output) {
   }
   replayed.timeline = timeline.take();
   replayed.seconds = timeline.now();
-  const bool passed = replayed.passed();
+  const topdown::VerdictLine verdict = topdown::verdict_line(replayed);
   std::vector<const topdown::KernelVerdict*> all;
   for (const topdown::KernelVerdict& verdict : replayed.verdicts) all.push_back(&verdict);
   const std::string own = topdown::user_kernels_text(all);
   if (!own.empty()) say(own);
-  progress.finish(passed ? "all within their bounds" : "differences found");
+  progress.finish(verdict.verdict == topdown::Verdict::kFail ? "differences found"
+                                                             : "all within their bounds");
   for (const std::string& line : later) output.line(line);
   std::set<std::string> kernels;
   for (const auto& kernel : suite.kernels) kernels.insert(kernel.name);
   warn_unused(options.tolerance, tolerances, kernels);
-  options.ci.write(topdown::ci_report("tapml replay " + options.suite + " on " + options.target,
-                                      replayed.verdicts));
+  options.ci.write(
+      topdown::ci_report("tapml replay " + options.suite + " on " + options.target, replayed));
   const Json json = Json::object({{"target", Json::string(options.target)},
-                                  {"passed", Json::boolean(passed)},
+                                  {"passed", Json::boolean(verdict.passed())},
+                                  {"verdict", Json::string(verdict_word(verdict.verdict))},
+                                  {"incomplete", Json::string(replayed.incomplete)},
+                                  {"untested", topdown::kernel_uses_json(replayed.untested)},
                                   {"kernels", Json::array(std::move(rows))},
                                   {"groups", Json::array(std::move(group_rows))},
                                   {"user_kernels", topdown::user_kernels_json(all)},
@@ -270,7 +295,8 @@ int run(const ReplayOptions& options, const Output& output) {
                                   {"seconds", topdown::real(replayed.seconds)}});
   if (!options.report.empty()) write_report(options, replayed, json, output);
   output.document(json);
-  return passed ? kDone : kDifference;
+  output.last_line(verdict.text());
+  return verdict.passed() ? kDone : kDifference;
 }
 
 }  // namespace
@@ -305,6 +331,8 @@ void add_replay(Registration registration) {
   add_options(*command, options->libraries);
   add_options(*command, options->remote);
   options->ci.add_to(*command);
+  // A watch has no end at which they would be written.
+  watch->excludes(command->get_option("--junit"))->excludes(command->get_option("--markdown"));
   options->tolerance.add_to(*command);
   add_options(*command, options->isolation);
   command->add_flag("--json", registration.output.json, "One JSON document on stdout")

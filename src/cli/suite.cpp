@@ -8,10 +8,13 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/sizes.h"
+#include "cli/suite_completeness.h"
 #include "frontend/huggingface/model.h"
+#include "io/error_json.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
 #include "pipeline/compile.h"
+#include "topdown/report/verdict_lines.h"
 #include "topdown/suite/merge_suites.h"
 #include "topdown/suite/npz.h"
 #include "topdown/suite/select_calls.h"
@@ -114,6 +117,7 @@ int list(const SuiteCommand& command, const Output& output) {
     bytes[hash] = static_cast<int64_t>(size);
     total += static_cast<int64_t>(size);
   }
+  say_what_is_missing(suite, output);
   output.line(padded("kernel", 36) + padded("tests", 6) + padded("calls", 6) +
               padded("dropped", 8) + padded("bytes", 12) + "layers");
   std::vector<Json> rows;
@@ -160,17 +164,19 @@ int list(const SuiteCommand& command, const Output& output) {
               " tensors of " + std::to_string(total) + " bytes, " +
               std::to_string(suite.weights.size()) + " weights by reference; " + suite.model +
               " on " + suite.source + ", policy " + suite.boundary_policy);
-  output.document(Json::object({{"source", Json::string(suite.source)},
-                                {"model", Json::string(suite.model)},
-                                {"model_folder", Json::string(suite.model_folder)},
-                                {"quantization", Json::string(suite.quantization)},
-                                {"boundary_policy", Json::string(suite.boundary_policy)},
-                                {"tests", integer(suite.calls.size())},
-                                {"tensors", integer(bytes.size())},
-                                {"bytes", Json::integer(total)},
-                                {"weights", integer(suite.weights.size())},
-                                {"kernels", Json::array(std::move(rows))},
-                                {"groups", Json::array(std::move(groups))}}));
+  Json json = Json::object({{"source", Json::string(suite.source)},
+                            {"model", Json::string(suite.model)},
+                            {"model_folder", Json::string(suite.model_folder)},
+                            {"quantization", Json::string(suite.quantization)},
+                            {"boundary_policy", Json::string(suite.boundary_policy)},
+                            {"tests", integer(suite.calls.size())},
+                            {"tensors", integer(bytes.size())},
+                            {"bytes", Json::integer(total)},
+                            {"weights", integer(suite.weights.size())},
+                            {"kernels", Json::array(std::move(rows))},
+                            {"groups", Json::array(std::move(groups))}});
+  set_completeness(json, suite);
+  output.document(json);
   return kDone;
 }
 
@@ -274,6 +280,7 @@ int show(const SuiteCommand& command, const Output& output) {
   const Suite suite = unwrap(topdown::load_suite(command.suite, command.model));
   const size_t number = require_kernel(suite, command.kernel);
   const SuiteKernel& kernel = suite.kernels[number];
+  say_what_is_missing(suite, output);
   output.line(kernel.spec);
   std::vector<Json> calls;
   for (const SuiteCall* call : calls_of(suite, number)) {
@@ -300,11 +307,13 @@ int show(const SuiteCommand& command, const Output& output) {
     if (std::ranges::find(names, kernel.name) == names.end()) continue;
     groups.push_back(show_group(suite, g, static_cast<int32_t>(number), output));
   }
-  output.document(Json::object({{"kernel", Json::string(kernel.name)},
-                                {"spec", Json::string(kernel.spec)},
-                                {"dropped", Json::integer(kernel.dropped)},
-                                {"calls", Json::array(std::move(calls))},
-                                {"groups", Json::array(std::move(groups))}}));
+  Json json = Json::object({{"kernel", Json::string(kernel.name)},
+                            {"spec", Json::string(kernel.spec)},
+                            {"dropped", Json::integer(kernel.dropped)},
+                            {"calls", Json::array(std::move(calls))},
+                            {"groups", Json::array(std::move(groups))}});
+  set_completeness(json, suite);
+  output.document(json);
   return kDone;
 }
 
@@ -316,16 +325,19 @@ std::string tests_text(const Suite& suite) {
 
 int save(const Suite& suite, const std::string& folder, const Output& output) {
   unwrap(topdown::save_suite(suite, folder));
+  say_what_is_missing(suite, output);
   int64_t dropped = 0;
   for (const SuiteKernel& kernel : suite.kernels) dropped += kernel.dropped;
   output.line(folder + ": " + tests_text(suite) + ", " + std::to_string(suite.tensors.size()) +
               " tensors" + (dropped > 0 ? ", " + std::to_string(dropped) + " calls dropped" : ""));
-  output.document(Json::object({{"suite", Json::string(folder)},
-                                {"kernels", integer(suite.kernels.size())},
-                                {"calls", integer(suite.calls.size())},
-                                {"groups", integer(suite.groups.size())},
-                                {"tensors", integer(suite.tensors.size())},
-                                {"dropped", Json::integer(dropped)}}));
+  Json json = Json::object({{"suite", Json::string(folder)},
+                            {"kernels", integer(suite.kernels.size())},
+                            {"calls", integer(suite.calls.size())},
+                            {"groups", integer(suite.groups.size())},
+                            {"tensors", integer(suite.tensors.size())},
+                            {"dropped", Json::integer(dropped)}});
+  set_completeness(json, suite);
+  output.document(json);
   return kDone;
 }
 
@@ -400,6 +412,7 @@ int export_arrays(const SuiteCommand& command, const Output& output) {
   const Suite suite = unwrap(topdown::load_suite(command.suite, command.model));
   if (!command.kernel.empty()) require_kernel(suite, command.kernel);
   unwrap(make_folder(command.output));
+  say_what_is_missing(suite, output);
   std::vector<Json> files;
   auto write = [&](const std::string& name, const Arrays& arrays) {
     const std::string file = command.output + "/" + name + ".npz";
@@ -429,7 +442,9 @@ int export_arrays(const SuiteCommand& command, const Output& output) {
     write("group." + std::to_string(g), group_arrays(suite, suite.groups[g]));
   }
   output.line(command.output + ": " + std::to_string(files.size()) + " files");
-  output.document(Json::object({{"files", Json::array(std::move(files))}}));
+  Json json = Json::object({{"files", Json::array(std::move(files))}});
+  set_completeness(json, suite);
+  output.document(json);
   return kDone;
 }
 
@@ -457,30 +472,31 @@ int verify(const SuiteCommand& command, const Output& output) {
                                         "--patterns as when it was carved"));
     }
   }
-  if (!check.faults.empty()) {
-    // One document says it all; people read one after the other.
-    Error all = check.faults[0];
-    if (check.faults.size() > 1) {
-      all.message = std::to_string(check.faults.size()) + " faults in the suite";
-      all.where = command.suite;
-      all.expected = "a suite as it was carved";
-      all.found.clear();
-      for (const Error& fault : check.faults) {
-        all.found += (all.found.empty() ? "" : "\n") + fault.message + " (" + fault.where + ")";
-      }
-    }
-    throw_error(std::move(all));
+  const Suite& suite = check.suite;
+  say_what_is_missing(suite, output);
+  std::vector<Json> faults;
+  for (const Error& fault : check.faults) {
+    output.line("fault: " + fault.to_string());
+    faults.push_back(error_json(fault));
   }
-  output.line(command.suite + ": " + tests_text(check.suite) + ", " +
-              std::to_string(check.tensors) + " tensors and " +
-              std::to_string(check.suite.weights.size()) + " weights by reference as carved");
-  output.document(Json::object({{"kernels", integer(check.suite.kernels.size())},
-                                {"calls", integer(check.suite.calls.size())},
-                                {"groups", integer(check.suite.groups.size())},
-                                {"tensors", Json::integer(check.tensors)},
-                                {"bytes", Json::integer(check.bytes)},
-                                {"weights", integer(check.suite.weights.size())}}));
-  return kDone;
+  if (check.faults.empty()) {
+    output.line(command.suite + ": " + tests_text(suite) + ", " + std::to_string(check.tensors) +
+                " tensors and " + std::to_string(suite.weights.size()) +
+                " weights by reference as carved");
+  }
+  const topdown::VerdictLine verdict = topdown::verdict_line(check);
+  Json json = Json::object({{"verdict", Json::string(topdown::verdict_word(verdict.verdict))},
+                            {"faults", Json::array(std::move(faults))},
+                            {"kernels", integer(suite.kernels.size())},
+                            {"calls", integer(suite.calls.size())},
+                            {"groups", integer(suite.groups.size())},
+                            {"tensors", Json::integer(check.tensors)},
+                            {"bytes", Json::integer(check.bytes)},
+                            {"weights", integer(suite.weights.size())}});
+  set_completeness(json, suite);
+  output.document(json);
+  output.last_line(verdict.text());
+  return verdict.passed() ? kDone : kDifference;
 }
 
 using Work = int (*)(const SuiteCommand& command, const Output& output);

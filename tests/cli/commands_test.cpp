@@ -149,6 +149,10 @@ TEST(Devices, ChecksWhatIsHere) {
     ++checked;
   }
   EXPECT_GE(checked, 2);
+  EXPECT_TRUE(ProgramResult::last_line_of(result.err).starts_with("PASS ")) << result.err;
+  EXPECT_TRUE(ProgramResult::last_line_of(result.err)
+                  .ends_with(" checks, " + std::to_string(checked) + " devices"))
+      << result.err;
   ProgramResult table = run_program({"devices", "--markdown"});
   EXPECT_EQ(table.exit_code, 0) << table.all();
   EXPECT_TRUE(table.out.starts_with("| platform | compiles to |")) << table.out;

@@ -198,15 +198,96 @@ TEST_F(SuiteCommand, NothingTestedIsNoPass) {
   std::erase_if(suite.calls, [](const topdown::SuiteCall& call) { return call.kernel == 1; });
   unwrap(topdown::save_suite(suite, folder_ / "one"));
   ProgramResult result = run_program({"replay", folder_ / "one", "--target", "cpu"});
+  EXPECT_EQ(result.exit_code, 1) << result.all();
+  EXPECT_NE(result.out.find("\n" + suite.kernels[1].name + " "), std::string::npos) << result.all();
+  EXPECT_EQ(result.last_line(), "NOT PROVEN 1 of 2 kernels, 1 call, 1 untested");
+  // Nothing but this kernel is asked for.
+  result = run_program({"replay", folder_ / "one", "--kernel", suite.kernels[0].name});
   EXPECT_EQ(result.exit_code, 0) << result.all();
-  EXPECT_NE(result.out.find(suite.kernels[1].name + ": the suite has no test of it"),
-            std::string::npos)
-      << result.all();
+  EXPECT_EQ(result.last_line(), "PASS 1 of 1 kernel, 1 call");
   expect_failure({"replay", folder_ / "one", "--kernel", suite.kernels[1].name}, 2,
                  {"no test of kernel " + suite.kernels[1].name});
   suite.calls.clear();
   unwrap(topdown::save_suite(suite, folder_ / "none"));
   expect_failure({"replay", folder_ / "none"}, 2, {"the suite has no tests"});
+}
+
+// The second input is refused by the machine: what says so first, and what is not proven.
+TEST_F(SuiteCommand, ASuiteOfARunThatFailedSaysSo) {
+  const std::string part = folder_ / "part";
+  const ProgramResult carved =
+      run_program({"carve", module_, "-o", part, "--function", "main", "--inputs", inputs(2, 1),
+                   "--inputs", file("w", {{"x", numbers({2, 7}, 1)}, {"w", numbers({8, 4}, 1)}})});
+  EXPECT_EQ(carved.exit_code, 2) << carved.all();
+  EXPECT_NE(carved.err.find("has a part of the suite only"), std::string::npos) << carved.all();
+  const Json listed = suite({"ls", part});
+  EXPECT_FALSE(listed.find("complete")->as_bool());
+  const std::string reason = listed.find("reason")->as_string();
+  EXPECT_FALSE(reason.empty());
+  const std::string name = listed.find("kernels")->items()[0].find("kernel")->as_string();
+  carve("whole", {"--inputs", inputs(3, 1), "--function", "main"});
+  EXPECT_TRUE(suite({"ls", folder_ / "whole"}).find("complete")->as_bool());
+  const std::string first = "the suite is incomplete: ";
+  for (const std::vector<std::string>& args :
+       {std::vector<std::string>{"suite", "ls", part},
+        {"suite", "show", part, name},
+        {"suite", "merge", folder_ / "whole", part, "-o", folder_ / "both"},
+        {"suite", "export", part, "--npz", "-o", folder_ / "npz"},
+        {"suite", "verify", part},
+        {"replay", part},
+        {"replay", folder_ / "both"}}) {
+    const ProgramResult result = run_program(args);
+    EXPECT_TRUE(result.out.starts_with(first)) << result.all();
+    EXPECT_NE(result.out.find(reason), std::string::npos) << result.all();
+    const bool validates = args[0] == "replay" || args[1] == "verify";
+    EXPECT_EQ(result.exit_code, validates ? 1 : 0) << result.all();
+    if (!validates) continue;
+    EXPECT_TRUE(result.last_line().starts_with("NOT PROVEN 2 ")) << result.all();
+    EXPECT_TRUE(result.last_line().ends_with(", the suite incomplete")) << result.all();
+  }
+  const ProgramResult json = run_program({"replay", part, "--json"});
+  EXPECT_EQ(json.exit_code, 1) << json.all();
+  EXPECT_EQ(json.json().find("verdict")->as_string(), "NOT PROVEN");
+  EXPECT_FALSE(json.json().find("passed")->as_bool());
+  EXPECT_EQ(json.json().find("incomplete")->as_string(), reason);
+  for (const Json& kernel : json.json().find("kernels")->items()) {
+    EXPECT_TRUE(kernel.find("passed")->as_bool());
+  }
+}
+
+// A function that chooses what it runs: what the run did not choose is untested.
+TEST_F(SuiteCommand, WhatTheRunDidNotReachIsUntested) {
+  write_bytes(module_, R"(module
+def main(x: Tensor((n, 8), f32), up: Tensor((), bool)) -> Tensor((n, 8), f32) {
+  if up {
+    a: Tensor((n, 8), f32) = exp(x)
+    r: Tensor((n, 8), f32) = a
+  } else {
+    b: Tensor((n, 8), f32) = sqrt(x)
+    r: Tensor((n, 8), f32) = b
+  }
+  return r
+}
+)");
+  auto chosen = [&](const char* name, bool up) {
+    HostTensor flag = HostTensor::zeros(DType::kBool, {});
+    flag.set_f64(0, up ? 1 : 0);
+    return file(name, {{"x", numbers({2, 8}, 1, 6)}, {"up", flag}});
+  };
+  const std::string one = chosen("one", true), other = chosen("other", false);
+  const Json carved = carve("s", {"--inputs", one});
+  ASSERT_EQ(carved.find("untested")->items().size(), 1u);
+  const std::string kernel = carved.find("untested")->items()[0].find("kernel")->as_string();
+  EXPECT_TRUE(kernel.starts_with("sqrt_")) << kernel;
+  EXPECT_TRUE(carved.find("complete")->as_bool());
+  const ProgramResult replayed = run_program({"replay", folder_ / "s"});
+  EXPECT_EQ(replayed.exit_code, 1) << replayed.all();
+  EXPECT_EQ(replayed.last_line(), "NOT PROVEN 1 of 2 kernels, 1 call, 1 untested");
+  EXPECT_NE(replayed.out.find("\n" + kernel + " "), std::string::npos) << replayed.all();
+  // Another run that chooses it makes a suite of both whole.
+  carve("t", {"--inputs", other});
+  suite({"merge", folder_ / "s", folder_ / "t", "-o", folder_ / "both"});
+  passes("both");
 }
 
 TEST_F(SuiteCommand, BadInputs) {
@@ -230,7 +311,11 @@ TEST_F(SuiteCommand, BadInputs) {
   expect_failure({"carve", module_, "-o", out, "--function", "main", "--inputs", good, "--inputs",
                   file("w", {{"x", numbers({2, 7}, 1)}, {"w", numbers({8, 4}, 1)}})},
                  2, {"x"});
-  EXPECT_EQ(number(suite({"verify", out}), "calls"), 2);
+  const ProgramResult verified = run_program({"suite", "verify", out, "--json"});
+  EXPECT_EQ(verified.exit_code, 1) << verified.all();
+  EXPECT_EQ(number(verified.json(), "calls"), 2);
+  EXPECT_EQ(verified.json().find("verdict")->as_string(), "NOT PROVEN");
+  EXPECT_FALSE(verified.json().find("complete")->as_bool());
 }
 
 // What a module computes of its weights alone is made at load, as it is for models.
@@ -282,10 +367,22 @@ TEST_F(SuiteCommand, VerifyNamesAllThatIsWrong) {
   std::string bytes = read_bytes(tensors + altered);
   bytes.back() = static_cast<char>(bytes.back() ^ 1);
   write_bytes(tensors + altered, bytes);
-  expect_failure({"suite", "verify", folder_ / "a"}, 2, {"altered", altered});
+  const auto faulty = [&](const std::vector<std::string>& parts) {
+    const ProgramResult text = run_program({"suite", "verify", folder_ / "a"});
+    EXPECT_EQ(text.exit_code, 1) << text.all();
+    const ProgramResult json = run_program({"suite", "verify", folder_ / "a", "--json"});
+    EXPECT_EQ(json.exit_code, 1) << json.all();
+    EXPECT_EQ(json.json().find("verdict")->as_string(), "FAIL");
+    EXPECT_EQ(json.err, text.last_line() + "\n");
+    for (const std::string& part : parts) {
+      EXPECT_NE(text.out.find(part), std::string::npos) << part << "\n" << text.all();
+      EXPECT_NE(json.all().find(part), std::string::npos) << part << "\n" << json.all();
+    }
+    return std::ssize(json.json().find("faults")->items());
+  };
+  EXPECT_EQ(faulty({"altered", altered, "1 fault"}), 1);
   std::filesystem::remove(tensors + missing);
-  expect_failure({"suite", "verify", folder_ / "a"}, 2,
-                 {"2 faults", "altered", altered, missing, "does not exist"});
+  EXPECT_EQ(faulty({"2 faults", "altered", altered, missing, "does not exist"}), 2);
   EXPECT_EQ(run_program({"suite", "ls", folder_ / "a"}).exit_code, 0);
 }
 

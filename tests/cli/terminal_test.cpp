@@ -87,7 +87,7 @@ class TerminalTable : public ::testing::Test {
   static void SetUpTestSuite() {
     folder_ = new TempFolder;
     const testing::ProgramResult carved = testing::run_program(
-        {"carve", kDemoModel, "--prompt", "Emma was", "--max-tokens", "1", "-o", suite()});
+        {"carve", kDemoModel, "--prompt", "Emma was", "--max-tokens", "2", "-o", suite()});
     ASSERT_EQ(carved.exit_code, 0) << carved.all();
   }
   static void TearDownTestSuite() { delete folder_; }
@@ -155,7 +155,7 @@ TEST_F(TerminalTable, CtrlCLeavesWhatWasDone) {
 TEST_F(TerminalTable, AMigrationShowsItsHybrids) {
   const TerminalRun run =
       run_on_terminal({"migrate", kDemoModel, "--from", "cpu", "--to", "cpu:threads=1", "--prompt",
-                       "Emma was", "--max-tokens", "1", "--validation-tokens", "0"},
+                       "Emma was", "--max-tokens", "1", "--validation-tokens", "1"},
                       {});
   EXPECT_EQ(run.exit_code, 0) << run.written;
   EXPECT_EQ(run.screen.unknown(), "");

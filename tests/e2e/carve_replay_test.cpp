@@ -67,6 +67,11 @@ TEST(CarveReplay, SuitePassesOnBothPlatforms) {
     ASSERT_EQ(replayed.exit_code, 0) << replayed.all();
     Json json = replayed.json();
     EXPECT_TRUE(json.find("passed")->as_bool());
+    EXPECT_EQ(json.find("verdict")->as_string(), "PASS");
+    const std::string all = std::to_string(kernels);
+    EXPECT_EQ(ProgramResult::last_line_of(replayed.err),
+              "PASS " + all + " of " + all + " kernels, " +
+                  std::to_string(summary.find("calls")->as_integer()) + " calls");
     const auto& rows = json.find("kernels")->items();
     EXPECT_EQ(static_cast<int64_t>(rows.size()), kernels);
     int64_t total = 0;
@@ -153,7 +158,7 @@ TEST(CarveReplay, AnAlteredOutputOfTheSourceIsNotBelieved) {
   TempFolder folder;
   const std::string suite = folder / "suite";
   ProgramResult carved = run_program(
-      {"carve", kDemoModel, "--prompt", "Emma was", "--max-tokens", "1", "-o", suite, "--json"});
+      {"carve", kDemoModel, "--prompt", "Emma was", "--max-tokens", "2", "-o", suite, "--json"});
   ASSERT_EQ(carved.exit_code, 0) << carved.all();
   ProgramResult first = run_program({"replay", suite, "--json"});
   ASSERT_EQ(first.exit_code, 0) << first.all();

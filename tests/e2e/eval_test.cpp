@@ -31,6 +31,10 @@ TEST(Eval, TheDemoModelOnItsTasks) {
   ASSERT_EQ(result.exit_code, 0) << result.all();
   const Json json = result.json();
   ASSERT_EQ(json.find("targets")->items().size(), 1u);
+  // Nothing is validated.
+  EXPECT_TRUE(json.find("passed")->is_null());
+  EXPECT_TRUE(json.find("verdict")->is_null());
+  EXPECT_EQ(result.err.find("PASS"), std::string::npos) << result.err;
   const Json& cpu = json.find("targets")->items()[0];
   const Json* kinds = cpu.find("kinds");
   const Json *exact = kinds->find("exact_match"), *choice = kinds->find("multiple_choice");
@@ -55,6 +59,9 @@ TEST_P(EvalTargets, AgreeWithTheReference) {
   ASSERT_EQ(result.exit_code, 0) << result.all();
   const Json json = result.json();
   EXPECT_EQ(json.find("reference")->as_string(), "cpu");
+  EXPECT_EQ(json.find("verdict")->as_string(), "PASS");
+  EXPECT_TRUE(ProgramResult::last_line_of(result.err).starts_with("PASS 1 of 1 target, 29 tasks, "))
+      << result.err;
   const std::vector<Json>& targets = json.find("targets")->items();
   ASSERT_EQ(targets.size(), 2u);
   EXPECT_EQ(targets[0].find("target")->as_string(), "cpu");
@@ -73,6 +80,7 @@ TEST(Eval, ATargetThatComputesNothingIsADifference) {
                    "--target", "cpu", "--target", "null", "--reference", "cpu"});
   EXPECT_EQ(result.exit_code, 1) << result.all();
   EXPECT_NE(result.out.find("null is not cpu"), std::string::npos) << result.all();
+  EXPECT_TRUE(result.last_line().starts_with("FAIL 0 of 1 target, ")) << result.all();
   EXPECT_EQ(result.out.find("cpu is not cpu"), std::string::npos) << result.all();
 }
 

@@ -56,6 +56,25 @@ TEST_P(FullDiskTest, AServersCacheIsLeftAloneAndTheNextSessionWorks) {
   EXPECT_EQ(server.end(), 0) << server.log();
 }
 
+// A suite needs more than there is: what is left of it does not pass for all of it.
+TEST(FullDiskCarve, LeavesASuiteThatSaysThatItIsIncomplete) {
+  const FullDisk disk(2 << 20, 2 << 20);
+  if (!disk.mounted()) GTEST_SKIP() << "no file system may be mounted here";
+  const std::string suite = disk.path() + "/suite";
+  const ProgramResult carved =
+      run_program({"carve", kDemoModel, "--prompt", "Emma was", "--max-tokens", "2", "-o", suite});
+  EXPECT_NE(carved.exit_code, 0) << carved.all();
+  EXPECT_NE(carved.err.find("No space left on device"), std::string::npos) << carved.all();
+  const ProgramResult listed = run_program({"suite", "ls", suite});
+  EXPECT_EQ(listed.exit_code, 0) << listed.all();
+  EXPECT_TRUE(listed.out.starts_with("the suite is incomplete: ")) << listed.all();
+  const ProgramResult replayed = run_program({"replay", suite, "--json"});
+  EXPECT_NE(replayed.exit_code, 0) << replayed.all();
+  if (replayed.exit_code == 1) {
+    EXPECT_EQ(replayed.json().find("verdict")->as_string(), "NOT PROVEN");
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Pages, FullDiskTest, ::testing::Values(0, 16 << 10));
 
 }  // namespace

@@ -1,6 +1,8 @@
 // Ctrl-C in every long command: it ends soon, says so, and leaves nothing half-written.
 #include <gtest/gtest.h>
 
+#include <csignal>
+
 #include "support/background_server.h"
 #include "support/fault_proxy.h"
 #include "support/program.h"
@@ -56,14 +58,37 @@ TEST(Interrupt, CarveKeepsWhatItHas) {
   ProgramResult result = run_program(
       {"carve", kDemoModel, "--prompt", "Emma was", "--max-tokens", "200", "-o", suite}, options);
   expect_interrupted(result);
-  // A suite, and a whole one.
+  // A suite, and none that stands for the whole run.
   ProgramResult verified = run_program({"suite", "verify", suite});
-  EXPECT_EQ(verified.exit_code, 0) << verified.all();
+  EXPECT_EQ(verified.exit_code, 1) << verified.all();
+  EXPECT_TRUE(verified.out.starts_with("the suite is incomplete: interrupted\n")) << verified.all();
+  EXPECT_TRUE(verified.last_line().starts_with("NOT PROVEN ")) << verified.all();
   // Replay reads it, and is interrupted in turn.
   ProgramResult replay =
       run_program({"replay", suite, "--target", "cpu"}, after("compile for cpu: done"));
   expect_interrupted(replay);
   EXPECT_NE(replay.err.find("interrupted"), std::string::npos) << replay.err;
+}
+
+// Nothing can be said by a process that is killed: what it has not said yet is what it leaves.
+TEST(Interrupt, ACarveThatIsKilledIsIncomplete) {
+  TempFolder folder;
+  const std::string suite = folder / "suite";
+  ProgramOptions options;
+  options.signal = SIGKILL;
+  options.interrupt_when = [&] {
+    const std::string tensors = suite + "/tensors";
+    return std::filesystem::exists(tensors) && testing::names_under(tensors).size() >= 100;
+  };
+  ProgramResult result = run_program({"carve", kDemoModel, "--prompt", "Emma was", "--prompt",
+                                      "In the beginning", "--max-tokens", "200", "-o", suite},
+                                     options);
+  EXPECT_EQ(result.exit_code, 128 + SIGKILL) << result.all();
+  ProgramResult listed = run_program({"suite", "ls", suite});
+  EXPECT_EQ(listed.exit_code, 0) << listed.all();
+  EXPECT_TRUE(listed.out.starts_with("the suite is incomplete: the carve did not end\n"))
+      << listed.all();
+  EXPECT_EQ(run_program({"suite", "verify", suite}).exit_code, 1);
 }
 
 TEST(Interrupt, MigrateWhileItGenerates) {

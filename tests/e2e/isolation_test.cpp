@@ -69,7 +69,7 @@ TEST(Isolation, InProcessAndOutsideAgree) {
   TempFolder folder;
   const std::string suite = folder / "suite";
   ASSERT_EQ(
-      run_program({"carve", kDemoModel, "--prompt", "Emma was", "--max-tokens", "1", "-o", suite})
+      run_program({"carve", kDemoModel, "--prompt", "Emma was", "--max-tokens", "2", "-o", suite})
           .exit_code,
       0);
   std::vector<std::vector<double>> errors;

@@ -57,7 +57,7 @@ TEST(Library, ExecutablesNameTheLibraryThatTheyNeed) {
 TEST(Library, SuitesAreReplayed) {
   TempFolder folder;
   const std::string suite = folder / "suite";
-  auto carved = run_program({"carve", kDemoModel, "--prompt", "Emma was", "--max-tokens", "1",
+  auto carved = run_program({"carve", kDemoModel, "--prompt", "Emma was", "--max-tokens", "2",
                              "--patterns", kPatterns, "--library", file("example"), "-o", suite});
   ASSERT_EQ(carved.exit_code, 0) << carved.all();
   auto replayed = run_program({"replay", suite, "--target", "cpu:libs=openblas+onednn", "--json"});

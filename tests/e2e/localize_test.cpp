@@ -29,6 +29,9 @@ TEST(Localize, NamesBugsOfSeveralKindsAtOnce) {
   ASSERT_EQ(result.exit_code, 1) << result.all();
   const Json json = result.json();
   EXPECT_TRUE(json.find("found")->as_bool());
+  EXPECT_EQ(json.find("verdict")->as_string(), "FAIL");
+  EXPECT_TRUE(ProgramResult::last_line_of(result.err).starts_with("FAIL 26 of 28 kernels, "))
+      << result.err;
   const std::vector<std::string> culprits = strings(json.find("culprits"));
   ASSERT_EQ(culprits.size(), 2u) << result.all();
   EXPECT_EQ(culprits[0], "rms_norm_485247dc");
@@ -75,6 +78,10 @@ TEST(Localize, FindsNothingInARightModel) {
   ASSERT_EQ(result.exit_code, 0) << result.all();
   const Json json = result.json();
   EXPECT_FALSE(json.find("found")->as_bool());
+  EXPECT_EQ(json.find("verdict")->as_string(), "PASS");
+  EXPECT_TRUE(ProgramResult::last_line_of(result.err).starts_with("PASS 28 of 28 kernels, "))
+      << "one decode step tests what decodes\n"
+      << result.err;
   EXPECT_TRUE(json.find("culprits")->items().empty());
   EXPECT_TRUE(json.find("target_ran_alone")->as_bool());
   EXPECT_TRUE(json.find("whole_model")->find("passed")->as_bool());
@@ -101,7 +108,7 @@ TEST(Localize, PassesHaveReportsToo) {
   const std::string xml = testing::read_bytes(folder / "junit.xml");
   EXPECT_NE(xml.find("name=\"simplify_graph\""), std::string::npos) << xml;
   EXPECT_EQ(testing::markup_fault(xml.substr(xml.find('\n') + 1)), "");
-  EXPECT_NE(testing::read_bytes(folder / "s.md").find("**Failed**"), std::string::npos);
+  EXPECT_NE(testing::read_bytes(folder / "s.md").find("**FAIL logits of "), std::string::npos);
   const std::string page = testing::read_bytes(folder / "report/report.html");
   EXPECT_EQ(testing::markup_fault(page), "");
   EXPECT_NE(page.find("culprit: simplify_graph"), std::string::npos);

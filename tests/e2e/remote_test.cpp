@@ -144,7 +144,7 @@ TEST(Remote, AWayThatBreaksIsNoCrashOfAKernel) {
   BackgroundServer server({"--listen", "unix:" + folder / "server"});
   const std::string suite = folder / "suite";
   ProgramResult carved = run_program({"carve", kDemoModel, "--target", "cpu", "--prompt",
-                                      "In the beginning", "--max-tokens", "1", "-o", suite});
+                                      "In the beginning", "--max-tokens", "2", "-o", suite});
   ASSERT_EQ(carved.exit_code, 0) << carved.all();
   // What comes back is the outputs of kernels, above all.
   testing::Fault down;

@@ -57,7 +57,7 @@ const std::string& demo_suite() {
   static const std::string kSuite = [] {
     const std::string suite = kFolder / "suite";
     ProgramResult result = run_program(
-        {"carve", kDemoModel, "--prompt", "Emma was", "--max-tokens", "1", "-o", suite});
+        {"carve", kDemoModel, "--prompt", "Emma was", "--max-tokens", "2", "-o", suite});
     EXPECT_EQ(result.exit_code, 0) << result.all();
     return suite;
   }();

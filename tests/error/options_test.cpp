@@ -103,6 +103,58 @@ TEST(BadFolder, NothingHalfWrittenStays) {
   EXPECT_EQ(testing::read_bytes(folder / "file"), "here");
 }
 
+// What says two things that do not go together is told before the model is looked for.
+TEST(ContradictoryOptions, AreRefusedBeforeAnyWork) {
+  TempFolder folder;
+  testing::write_bytes(folder / "file", "here");
+  testing::write_bytes(folder / "tasks.jsonl", "{\"kind\": \"perplexity\", \"text\": \"a b\"}\n");
+  const std::string none = folder / "no model", inside = folder / "file/inside",
+                    one = folder / "one.xml", prompt = "--prompt";
+  auto refused = [&](const std::vector<std::string>& args, const std::vector<std::string>& parts) {
+    SCOPED_TRACE(args[0] + " " + args.back());
+    expect_failure(args, 2, parts);
+    const testing::ProgramResult result = testing::run_program(args);
+    EXPECT_EQ(result.err.find("no model"), std::string::npos) << result.all();
+    EXPECT_EQ(testing::read_bytes(folder / "file"), "here");
+  };
+  for (const std::string command : {"migrate", "localize"}) {
+    refused({command, none, prompt, "x", "--report", inside}, {"file"});
+    refused({command, none, prompt, "x", "--junit", one, "--markdown", one},
+            {"--junit and --markdown", "a file for each"});
+    refused({command, none, prompt, "x", "--in-process", "--kernel-timeout", "5"},
+            {"--kernel-timeout", "--in-process"});
+  }
+  refused({"migrate", none, prompt, "x", "--state", inside}, {"file"});
+  refused({"migrate", none, prompt, "x", "--trace", one, "--kernel-timeout", "5"},
+          {"--trace", "--kernel-timeout"});
+  refused({"migrate", none, prompt, "x", "--stop-at-first", "--keep-going"},
+          {"--stop-at-first", "--keep-going"});
+  for (const std::string option : {"--temperature", "--top-k", "--top-p", "--seed"}) {
+    refused({"localize", none, prompt, "x", "--bisect", "passes", option, "1"},
+            {option, "none with --bisect passes"});
+  }
+  refused({"carve", none, prompt, "x", "-o", inside}, {"file"});
+  refused({"carve", none, prompt, "x", "-o", folder / "s", "--decode", "1", "--max-tokens", "1"},
+          {"--decode", "--max-tokens"});
+  refused(
+      {"eval", none, "--tasks", folder / "tasks.jsonl", "--target", "cpu", "--reference", "cpu"},
+      {"--reference", "agrees with itself", "another --target"});
+  refused({"replay", none, "--watch", "--kernel", "k", "--kernels", ".", "--junit", one},
+          {"--watch", "--junit"});
+}
+
+// A bug in a kernel that is left out would show nothing, and the replay pass.
+TEST(ContradictoryOptions, APlantIsForAKernelThatIsRun) {
+  const std::string suite = TAPML_SOURCE_DIR "/tests/golden/suites/version2";
+  const Json kernels =
+      *testing::run_program({"suite", "ls", suite, "--json"}).json().find("kernels");
+  ASSERT_GE(kernels.items().size(), 2u);
+  const std::string run = kernels.items()[0].find("kernel")->as_string();
+  const std::string other = kernels.items()[1].find("kernel")->as_string();
+  expect_failure({"replay", suite, "--kernel", run, "--plant", other + ":dropped-tail"}, 2,
+                 {"--plant", other, "one of " + run, "leave --kernel out"});
+}
+
 TEST(BadPlant, UnknownKindOrKernel) {
   auto migrate = [](const std::string& plant, const std::vector<std::string>& parts) {
     SCOPED_TRACE(plant);

@@ -73,5 +73,5 @@ def demo():
 def demo_suite(demo, cpu, tmp_path_factory):
     """A suite of the demo model on disk: one call of each kernel with the same sizes."""
     folder = tmp_path_factory.mktemp("suite") / "demo"
-    tapml.carve(demo, cpu, prompt="In the beginning", max_tokens=1, calls=1).save(str(folder))
+    tapml.carve(demo, cpu, prompt="In the beginning", max_tokens=2, calls=1).save(str(folder))
     return folder

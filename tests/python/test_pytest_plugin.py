@@ -85,6 +85,19 @@ def test_groups_are_items(tmp_path):
     assert done.returncode == 2 and "runs backwards" in done.stdout, done.stdout
 
 
+def test_an_incomplete_suite_fails(suite, tmp_path):
+    part = tmp_path / "part"
+    shutil.copytree(suite, part)
+    document = json.loads((part / "suite.json").read_text())
+    document.update(complete=False, reason="interrupted",
+                    untested=[{"kernel": "relu_00c0ffee", "origin": ["net.act"]}])
+    (part / "suite.json").write_text(json.dumps(document))
+    done = run("--tapml-suite", part, "-v", cwd=tmp_path)
+    assert done.returncode == 1 and "1 failed, 3 passed" in done.stdout, done.stdout
+    assert "suite.json::coverage FAILED" in done.stdout
+    assert "NOT PROVEN: the suite is incomplete: interrupted; untested kernels: relu_00c0ffee" in done.stdout
+
+
 def test_a_kernel_that_differs_fails(wrong_suite, tmp_path):
     done = run("--tapml-suite", wrong_suite, "--tapml-target", "opencl", "--junitxml", "junit.xml",
                cwd=tmp_path)

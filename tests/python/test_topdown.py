@@ -61,6 +61,44 @@ def test_carving_a_module(cpu, tmp_path):
     assert [call.times for call in twice.calls] == [2, 1], "the same call is one test"
 
 
+def test_what_is_untested_is_not_proven(demo, cpu, opencl, tmp_path):
+    prompt = tapml.carve(demo, cpu, prompt="In the beginning", decode=0, calls=1)
+    assert prompt.complete and prompt.reason == "" and prompt.untested
+    replayed = tapml.replay(prompt, opencl, junit=tmp_path / "junit.xml")
+    assert all(one.passed for one in replayed) and not replayed.passed
+    assert replayed.verdict == "NOT PROVEN" and replayed.untested == prompt.untested
+    assert replayed.line.startswith(f"NOT PROVEN {len(replayed)} of ")
+    assert 'name="coverage"' in (tmp_path / "junit.xml").read_text()
+    name = replayed[0].kernel
+    one = tapml.replay(prompt, opencl, kernel=name)
+    assert one.verdict == "PASS" and one.line == f"PASS 1 of 1 kernel, {one[0].calls} call"
+    decoded = tapml.carve(demo, cpu, prompt="In the beginning", decode=1, calls=1)
+    assert decoded.untested == () and tapml.replay(decoded, cpu).verdict == "PASS"
+    with tapml.cpu(threads=1) as other:
+        arguments = dict(max_tokens=2, in_process=True)
+        moved = tapml.migrate(demo, cpu, other, "In the beginning", validation_tokens=0, **arguments)
+        assert moved.verdict == "NOT PROVEN" and not moved.passed and not moved.culprits
+        assert set(moved.untested) == set(prompt.untested)
+        whole = tapml.migrate(demo, cpu, other, "In the beginning", validation_tokens=1, **arguments)
+        assert whole.verdict == "PASS" and whole.passed and whole.untested == ()
+        found = tapml.localize(demo, cpu, other, "In the beginning", max_tokens=0, shrink_seconds=0,
+                               in_process=True)
+        assert found.verdict == "NOT PROVEN" and not found.found
+        assert set(found.untested) == set(prompt.untested)
+
+
+def test_an_incomplete_suite_says_so(demo_suite, cpu, tmp_path):
+    folder = tmp_path / "part"
+    tapml.Suite.load(demo_suite).save(folder)
+    text = (folder / "suite.json").read_text()
+    text = text.replace('"complete": true', '"complete": false', 1)
+    (folder / "suite.json").write_text(text.replace('"reason": ""', '"reason": "interrupted"', 1))
+    suite = tapml.Suite.load(folder)
+    assert not suite.complete and suite.reason == "interrupted" and "incomplete" in repr(suite)
+    replayed = tapml.replay(suite, cpu)
+    assert replayed.verdict == "NOT PROVEN" and all(one.passed for one in replayed)
+
+
 def test_replay_on_another_device(demo_suite, opencl, remote):
     suite = tapml.Suite.load(str(demo_suite))
     name = next(kernel.name for kernel in suite.kernels if "rms_norm" in kernel.name)
@@ -396,6 +434,7 @@ def test_evaluation(demo, cpu, opencl, tmp_path):
                      ' "answer": 0}\n')
     one, other = tapml.evaluate(demo, [cpu, opencl], tasks, reference=cpu)
     assert one.target == "cpu" and other.target == "opencl" and other.passed
+    assert other.verdict == "PASS"
     assert one.tasks == 3 and one.judged == 2 and [task.id for task in one.results] == ["e", "2", "3"]
     assert one.results[2].choice == 0 and one.results[2].correct and one.results[1].correct is None
     assert one.kinds["perplexity"].correct is None

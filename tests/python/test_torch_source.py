@@ -104,7 +104,7 @@ def test_groups_in_replay_and_localize(model, loaded, cpu, opencl, tmp_path):
     found = tapml.localize(loaded, cpu, opencl, "In the", suite=str(folder), max_tokens=1,
                            shrink_seconds=0)
     assert not found.culprits
-    assert set(groups[0].to_dict()["kernels"]) <= set(found.to_dict()["untested"])
+    assert set(groups[0].to_dict()["kernels"]) <= set(found.untested)
 
 
 def test_decode_steps(model, loaded, cpu, opencl, tmp_path):

@@ -10,11 +10,13 @@ namespace tapml::testing {
 
 class FullDisk {
  public:
-  // `bytes` of it are free, in whole pages.
-  explicit FullDisk(size_t bytes = 0) {
-    const std::string size = "size=64k,mode=700";
-    mounted_ = ::mount("tmpfs", folder_.path().c_str(), "tmpfs", 0, size.c_str()) == 0;
-    if (mounted_) write_bytes(folder_ / "ballast", std::string((64 << 10) - bytes, 'x'));
+  // `bytes` of `size` are free, in whole pages.
+  explicit FullDisk(size_t bytes = 0, size_t size = 64 << 10) {
+    const std::string options = "size=" + std::to_string(size) + ",mode=700";
+    mounted_ = ::mount("tmpfs", folder_.path().c_str(), "tmpfs", 0, options.c_str()) == 0;
+    if (mounted_ && bytes < size) {
+      write_bytes(folder_ / "ballast", std::string(size - bytes, 'x'));
+    }
   }
   ~FullDisk() {
     if (mounted_) ::umount2(folder_.path().c_str(), MNT_DETACH);

@@ -27,6 +27,7 @@ struct ProgramOptions {
   std::string interrupt_after;           // SIGINT is sent once this text is on standard error
   bool interrupt_on_out = false;         // ... or on standard output
   std::function<bool()> interrupt_when;  // or once this holds
+  int signal = SIGINT;                   // that is sent instead
   double timeout = 240;                  // seconds; then the program is killed
 };
 
@@ -38,6 +39,13 @@ struct ProgramResult {
   std::string all() const {
     return "exit code " + std::to_string(exit_code) + "\n--- stdout\n" + out + "\n--- stderr\n" +
            err;
+  }
+  // The last line of standard output: the verdict of a command that validates.
+  std::string last_line() const { return last_line_of(out); }
+  static std::string last_line_of(const std::string& text) {
+    const size_t end = text.ends_with('\n') ? text.size() - 1 : text.size();
+    const size_t begin = end == 0 ? std::string::npos : text.rfind('\n', end - 1);
+    return text.substr(begin == std::string::npos ? 0 : begin + 1, end - (begin + 1));
   }
   // Standard output as one JSON document; a failure where it is anything else.
   Json json() const {
@@ -76,7 +84,7 @@ inline ProgramResult run_program(const std::vector<std::string>& args,
                       ? options.interrupt_when()
                       : read_bytes(watched).find(options.interrupt_after) != std::string::npos)) {
       sent = true;
-      kill(child, SIGINT);
+      kill(child, options.signal);
     }
     if (std::chrono::duration<double>(Clock::now() - start).count() > options.timeout) {
       kill(child, SIGKILL);

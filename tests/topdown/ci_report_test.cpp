@@ -28,6 +28,42 @@ MigrationStep norm_step(const std::string& name, bool passed) {
   return one;
 }
 
+Replayed replayed(const std::vector<KernelVerdict>& verdicts) {
+  Replayed made;
+  made.target = "opencl";
+  made.verdicts = verdicts;
+  return made;
+}
+
+TEST(CiReport, WhatIsUntestedIsNoPass) {
+  Replayed part = replayed({norm_verdict("a_1", true)});
+  EXPECT_TRUE(ci_report("r", part).passed());
+  part.untested = {{"b_2", {"model.layers.0"}}};
+  part.incomplete = "interrupted";
+  const CiReport report = ci_report("r", part);
+  EXPECT_FALSE(report.passed());
+  const std::string xml = junit_xml(report);
+  // One that reads cases alone sees a failure.
+  EXPECT_NE(xml.find("<testsuites tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"1\""),
+            std::string::npos)
+      << xml;
+  EXPECT_NE(xml.find("<property name=\"verdict\" value=\"NOT PROVEN\"/>"), std::string::npos);
+  EXPECT_NE(xml.find("name=\"b_2\" time=\"0.000\"><skipped message=\"untested\"/>"),
+            std::string::npos)
+      << xml;
+  EXPECT_NE(xml.find("the suite is incomplete: interrupted\n1 kernel is untested: b_2 "
+                     "(model.layers.0)\n</failure>"),
+            std::string::npos)
+      << xml;
+  const std::string markdown = markdown_summary(report);
+  EXPECT_NE(
+      markdown.find("**NOT PROVEN 1 of 2 kernels, 0 calls, 1 untested, the suite incomplete**"),
+      std::string::npos)
+      << markdown;
+  EXPECT_NE(markdown.find("| b\\_2 | model.layers.0 |  |  | untested |"), std::string::npos)
+      << markdown;
+}
+
 TEST(CiReport, JUnitOfAReplay) {
   KernelVerdict crash = norm_verdict("b_2", false);
   crash.failed = Failure::kCrash;
@@ -35,15 +71,19 @@ TEST(CiReport, JUnitOfAReplay) {
   KernelVerdict granted = norm_verdict("c_3", true);
   granted.tolerance = Tolerance{"c_*", 2, 0, "exp2 of the driver"};
   granted.tolerated = true;
-  const CiReport report = ci_report("replay", {norm_verdict("a_1", false), crash, granted});
-  EXPECT_FALSE(report.passed);
-  EXPECT_EQ(report.verdict, "2 of 3 kernels fail.");
+  const CiReport report =
+      ci_report("replay", replayed({norm_verdict("a_1", false), crash, granted}));
+  EXPECT_FALSE(report.passed());
+  EXPECT_EQ(report.verdict, "2 of 3 kernels are wrong on opencl.");
   EXPECT_EQ(
       junit_xml(report),
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<testsuites tests=\"3\" failures=\"2\" errors=\"0\" skipped=\"0\" time=\"0.750\">\n"
       "  <testsuite name=\"replay\" tests=\"3\" failures=\"2\" errors=\"0\" skipped=\"0\" "
       "time=\"0.750\">\n"
+      "    <properties>\n      <property name=\"verdict\" value=\"FAIL\"/>\n      <property "
+      "name=\"counts\" value=\"FAIL 1 of 3 kernels, 0 calls, 2 wrong, 1 within a widened "
+      "bound\"/>\n    </properties>\n"
       "    <testcase classname=\"replay\" name=\"a_1\" time=\"0.250\">\n"
       "      <failure type=\"differs\" message=\"differs, layers model.norm\">out of call 7: "
       "error 5.00e-01, bound 2.50e-01, 0 ULP\n"
@@ -67,17 +107,22 @@ TEST(CiReport, ASuiteForEachTarget) {
   migrations.targets[1].error = platform_error(PlatformFault::kLost, "it is <gone>");
   const std::vector<CiReport> reports = ci_reports("migrate m: cpu", migrations);
   ASSERT_EQ(reports.size(), 2u);
-  EXPECT_FALSE(reports[1].passed);
+  EXPECT_FALSE(reports[1].passed());
   EXPECT_EQ(
       junit_xml(reports),
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<testsuites tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"1\" time=\"0.250\">\n"
       "  <testsuite name=\"migrate m: cpu to opencl\" tests=\"1\" failures=\"0\" errors=\"0\" "
       "skipped=\"0\" time=\"0.250\">\n"
+      "    <properties>\n      <property name=\"verdict\" value=\"NOT PROVEN\"/>\n      <property "
+      "name=\"counts\" value=\"NOT PROVEN 1 of 1 kernel, 0 calls\"/>\n    </properties>\n"
       "    <testcase classname=\"migrate m: cpu to opencl\" name=\"a_1\" time=\"0.250\"/>\n"
       "  </testsuite>\n"
       "  <testsuite name=\"migrate m: cpu to vulkan\" tests=\"2\" failures=\"1\" errors=\"0\" "
       "skipped=\"1\" time=\"0.000\">\n"
+      "    <properties>\n      <property name=\"verdict\" value=\"NOT PROVEN\"/>\n      <property "
+      "name=\"counts\" value=\"NOT PROVEN 0 of 1 kernel, 0 calls, 1 not tried, ended by an "
+      "error\"/>\n    </properties>\n"
       "    <testcase classname=\"migrate m: cpu to vulkan\" name=\"target\" time=\"0.000\">\n"
       "      <failure type=\"lost\" message=\"lost\">it is &lt;gone&gt;\n</failure>\n"
       "    </testcase>\n"
@@ -87,7 +132,8 @@ TEST(CiReport, ASuiteForEachTarget) {
   const std::string markdown = markdown_summary(reports);
   EXPECT_LT(markdown.find("## migrate m: cpu to opencl"),
             markdown.find("## migrate m: cpu to vulkan"));
-  EXPECT_NE(markdown.find("**Failed**: Ended by an error, with 0 kernels tried"), std::string::npos)
+  EXPECT_NE(markdown.find("ended by an error**: Ended by an error, with 0 kernels tried"),
+            std::string::npos)
       << markdown;
 }
 
@@ -96,7 +142,7 @@ TEST(CiReport, AMigrationThatStopped) {
   migration.steps = {norm_step("a_1", true), norm_step("b_2", false)};
   migration.untried = {"c_3"};
   const CiReport report = ci_report("migrate", migration);
-  EXPECT_FALSE(report.passed);
+  EXPECT_FALSE(report.passed());
   ASSERT_EQ(report.cases.size(), 3u);
   EXPECT_EQ(report.cases[0].result, CiCase::Result::kPassed);
   EXPECT_EQ(report.cases[1].result, CiCase::Result::kFailed);
@@ -105,7 +151,8 @@ TEST(CiReport, AMigrationThatStopped) {
             std::string::npos);
   EXPECT_EQ(
       markdown_summary(report),
-      "## migrate\n\n**Failed**: The migration is not complete: 1 kernel stays on the source, "
+      "## migrate\n\n**FAIL 1 of 3 kernels, 0 calls, 1 wrong, 1 not tried**: The migration is not "
+      "complete: 1 kernel stays on the source, "
       "1 were not tried.\n\n"
       "### b\\_2: differs\n\nLayers: model.norm\n\n```\nout of call 7: error 5.00e-01, bound "
       "2.50e-01, 0 ULP\n```\n\n<details><summary>the others</summary>\n\n"
@@ -118,7 +165,7 @@ TEST(CiReport, TheWholeModelIsACase) {
   Migration migration;
   migration.steps = {norm_step("a_1", true)};
   migration.target_ran = true;
-  EXPECT_TRUE(ci_report("m", migration).passed);
+  EXPECT_TRUE(ci_report("m", migration).passed());
   EXPECT_EQ(ci_report("m", migration).cases.back().name, "whole model");
   migration.first_divergence = 3;
   const CiCase diverged = ci_report("m", migration).cases.back();
@@ -134,7 +181,7 @@ TEST(CiReport, OfABisectionOverPasses) {
   PassBisection bisection;
   bisection.source = "cpu";
   bisection.target = "opencl";
-  EXPECT_TRUE(ci_report("p", bisection).passed);
+  EXPECT_TRUE(ci_report("p", bisection).passed());
   EXPECT_NE(junit_xml(ci_report("p", bisection)).find("tests=\"1\" failures=\"0\""),
             std::string::npos);
   bisection.whole.passed = false;
@@ -142,7 +189,7 @@ TEST(CiReport, OfABisectionOverPasses) {
       {.settings = {"fuse_ops", "prepare"}, .check = {}, .kernels = {"a_1"}});
   bisection.pass.emplace().pass = "legalize";
   const CiReport report = ci_report("p", bisection);
-  EXPECT_FALSE(report.passed);
+  EXPECT_FALSE(report.passed());
   EXPECT_EQ(report.verdict, "the compiler makes the model wrong on opencl: 2 culprits.");
   const std::string xml = junit_xml(report);
   EXPECT_NE(xml.find("tests=\"3\" failures=\"3\""), std::string::npos) << xml;
@@ -166,13 +213,14 @@ TEST(CiReport, AWrongSourceIsTold) {
   migration.steps = {step};
   Localization localization;
   localization.verdicts = {wrong};
-  for (const CiReport& report :
-       {ci_report("r", {wrong}), ci_report("r", migration), ci_report("r", localization)}) {
+  for (const CiReport& report : {ci_report("r", replayed({wrong})), ci_report("r", migration),
+                                 ci_report("r", localization)}) {
     EXPECT_NE(junit_xml(report).find("<system-out>" + text + "</system-out>"), std::string::npos);
     EXPECT_NE(markdown_summary(report).find("; " + text + " |"), std::string::npos);
   }
   wrong.passed = false;
-  EXPECT_NE(junit_xml(ci_report("r", {wrong})).find(text + "\n</failure>"), std::string::npos);
+  EXPECT_NE(junit_xml(ci_report("r", replayed({wrong}))).find(text + "\n</failure>"),
+            std::string::npos);
   wrong.source_error->mask_mismatches = 2;
   EXPECT_EQ(source_text(wrong),
             "the source is outside of its own bound: out of call 3, 2 elements that are NaN or "
@@ -199,7 +247,7 @@ TEST(CiReport, ACulpritThatTheSuiteDoesNotKnowIsACase) {
   Localization localization;
   localization.target = "opencl";
   localization.verdicts = {norm_verdict("a_1", true)};
-  localization.untested = {"b_2", "c_3"};
+  localization.untested = {{"b_2", {}}, {"c_3", {"model.norm"}}};
   Culprit culprit;
   culprit.kernel = "b_2";
   culprit.verdict = norm_verdict("b_2", false);
@@ -207,15 +255,15 @@ TEST(CiReport, ACulpritThatTheSuiteDoesNotKnowIsACase) {
   culprit.runs = culprit.failed_runs = 5;
   localization.culprits = {culprit};
   const CiReport report = ci_report("localize", localization);
-  EXPECT_FALSE(report.passed);
+  EXPECT_FALSE(report.passed());
   const std::string xml = junit_xml(report);
-  EXPECT_NE(xml.find("<testsuites tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"1\""),
+  EXPECT_NE(xml.find("<testsuites tests=\"4\" failures=\"2\" errors=\"0\" skipped=\"1\""),
             std::string::npos)
       << xml;
   EXPECT_NE(xml.find("name=\"b_2\" time=\"0.250\">\n      <failure type=\"wrong in the model\""),
             std::string::npos)
       << xml;
-  EXPECT_NE(xml.find("name=\"c_3\" time=\"0.000\"><skipped message=\"not in the suite\"/>"),
+  EXPECT_NE(xml.find("name=\"c_3\" time=\"0.000\"><skipped message=\"untested\"/>"),
             std::string::npos)
       << xml;
   EXPECT_NE(markdown_summary(report).find("### b\\_2: wrong in the model"), std::string::npos);

@@ -19,6 +19,7 @@
 #include "topdown/refused_kernel.h"
 #include "topdown/report/localize_report.h"
 #include "topdown/small_model.h"
+#include "topdown/wrong_decode_kernel.h"
 
 namespace tapml::topdown {
 namespace {
@@ -75,6 +76,55 @@ TEST(Localize, ARightModelHasNoCulprit) {
   EXPECT_TRUE(clean.whole.passed);
   EXPECT_EQ(clean.verdicts.size(), small_model().executable->kernels.size() - 3)
       << "all but those of logits_all and draw alone";
+}
+
+TEST(Localize, AWrongDecodeKernelIsNamedOrListedAsUntested) {
+  const testing::TempFolder folder;
+  const std::string victim = decode_norm();
+  LocalizeOptions options;
+  options.user_sources = wrong_decode_norm(folder);
+  options.shrink_time = std::chrono::milliseconds(0);
+  for (const int64_t steps : {0, 1, 2}) {
+    SCOPED_TRACE(steps);
+    options.validation_tokens = steps;
+    const Localization found = localized(options);
+    const std::vector<std::string> untested = names_of(found.untested);
+    if (steps > 0) {
+      EXPECT_EQ(culprits_of(found), std::set<std::string>{victim});
+      EXPECT_EQ(found.culprits[0].evidence, Evidence::kReplay);
+      EXPECT_TRUE(untested.empty()) << untested_text(found.untested);
+      EXPECT_EQ(found.verdict(), Verdict::kFail);
+      continue;
+    }
+    // The prompt alone decodes nothing: it says nothing of these kernels.
+    EXPECT_FALSE(found.found());
+    EXPECT_EQ(found.verdict(), Verdict::kNotProven);
+    EXPECT_NE(std::ranges::find(untested, victim), untested.end());
+    EXPECT_NE(localization_text(found).find(victim), std::string::npos);
+    EXPECT_EQ(localization_json(found).find("verdict")->as_string(), "NOT PROVEN");
+  }
+}
+
+// Tests of the prompt alone, and a run that decodes: what is accused has no test that passes.
+TEST(Localize, NoTestIsNoPass) {
+  const testing::TempFolder folder;
+  const std::string victim = decode_norm();
+  LocalizeOptions options;
+  options.suite = carved();
+  std::erase_if(options.suite->calls,
+                [](const SuiteCall& call) { return call.function == "decode"; });
+  options.suite->incomplete = "interrupted";
+  const Localization clean = localized(options);
+  EXPECT_FALSE(clean.found());
+  EXPECT_EQ(clean.verdict(), Verdict::kNotProven);
+  EXPECT_NE(localization_text(clean).find("the suite is incomplete: interrupted"),
+            std::string::npos);
+  options.user_sources = wrong_decode_norm(folder);
+  options.shrink_time = std::chrono::milliseconds(0);
+  const Localization found = localized(options);
+  EXPECT_EQ(culprits_of(found), std::set<std::string>{victim});
+  EXPECT_EQ(culprit_text(found.culprits.at(0), false).find("its tests pass"), std::string::npos);
+  EXPECT_FALSE(found.culprits.at(0).verdict.origin.empty()) << "its layers are known";
 }
 
 class LocalizePlanted : public ::testing::TestWithParam<std::vector<std::string>> {};

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "io/safetensors.h"
 #include "support/expect_error.h"
 #include "support/sanitized.h"
 #include "support/temp_folder.h"
@@ -19,6 +20,7 @@
 #include "topdown/report/read_verdict.h"
 #include "topdown/report/report.h"
 #include "topdown/small_model.h"
+#include "topdown/wrong_decode_kernel.h"
 
 namespace tapml::topdown {
 namespace {
@@ -309,6 +311,71 @@ TEST(Migrate, ALimitThatOnlyTheTargetsOwnRunMeetsIsADifference) {
   EXPECT_FALSE(migration.passed());
 }
 
+// The number of validation tokens is that of decode steps: one of them tests all that decodes.
+TEST(Migrate, AWrongDecodeKernelIsNamedOrListedAsUntested) {
+  const testing::TempFolder folder;
+  const std::string victim = decode_norm();
+  Asked options = short_run();
+  options.user_sources = wrong_decode_norm(folder);
+  for (const int64_t steps : {0, 1, 2}) {
+    SCOPED_TRACE(steps);
+    options.validation_tokens = steps;
+    const Migration migration = migrated(options);
+    EXPECT_FALSE(migration.passed());
+    const std::vector<std::string> untested = names_of(migration.untested);
+    if (steps > 0) {
+      EXPECT_TRUE(untested.empty()) << untested_text(migration.untested);
+      ASSERT_EQ(migration.culprits().size(), 1u);
+      EXPECT_EQ(migration.culprits()[0]->verdict.kernel, victim);
+      EXPECT_EQ(migration.verdict(), Verdict::kFail);
+      // The prompt, and each step after it.
+      EXPECT_EQ(migration.steps[0].hybrid.positions, steps + 1);
+      continue;
+    }
+    EXPECT_TRUE(migration.culprits().empty());
+    EXPECT_NE(std::ranges::find(untested, victim), untested.end());
+    for (const KernelUse& use : migration.untested) EXPECT_FALSE(use.origin.empty()) << use.kernel;
+    // The target's own text shows that something is wrong: these kernels are what may be at fault.
+    EXPECT_TRUE(migration.target_ran);
+    EXPECT_EQ(migration.verdict(), Verdict::kFail);
+    const std::string verdict = migration_verdict(migration);
+    EXPECT_NE(verdict.find(victim), std::string::npos) << verdict;
+    EXPECT_EQ(verdict.find("memory plan"), std::string::npos) << verdict;
+  }
+}
+
+TEST(Migrate, WithoutDecodeStepsARightModelIsNotProven) {
+  Asked options = short_run();
+  options.validation_tokens = 0;
+  const Migration migration = migrated(options);
+  EXPECT_EQ(migration.verdict(), Verdict::kNotProven);
+  EXPECT_TRUE(migration.whole_passed());
+  const Executable& executable = *small_model().executable;
+  const std::vector<std::string> prefill =
+      names_of(called_kernels(executable, {"prefill", "sample"}));
+  for (const KernelUse& use : called_kernels(executable, {"decode"})) {
+    const bool tested = std::ranges::find(prefill, use.kernel) != prefill.end();
+    const bool listed = std::ranges::find(migration.untested, use.kernel, &KernelUse::kernel) !=
+                        migration.untested.end();
+    EXPECT_NE(tested, listed) << use.kernel;
+  }
+  const Json json = migration_json(migration);
+  EXPECT_EQ(json.find("verdict")->as_string(), "NOT PROVEN");
+  EXPECT_FALSE(json.find("passed")->as_bool());
+  EXPECT_EQ(json.find("untested")->items().size(), migration.untested.size());
+  EXPECT_FALSE(json.find("untested")->items()[0].find("layers")->items().empty());
+}
+
+// A text that ends at once leaves nothing to decode.
+TEST(Migrate, ATextThatEndsAtOnceTestsNoDecodeKernel) {
+  Asked options = short_run();
+  options.eos = {plain().source_tokens.at(0)};
+  const Migration migration = migrated(options);
+  EXPECT_TRUE(migration.source_tokens.empty());
+  EXPECT_EQ(migration.verdict(), Verdict::kNotProven);
+  EXPECT_FALSE(migration.untested.empty());
+}
+
 TEST(MigrationState, AMigrationGoesOnWhereTheDeviceWasLost) {
   Asked options = short_run();
   const Migration& whole = plain();
@@ -364,9 +431,65 @@ TEST(MigrationState, ThatOfAnotherMigrationIsRefused) {
   options.plan.by_layer = true;
   testing::expect_user_error(
       [&] { migrated(options, testing::open_session("cpu"), {3, 1, 4, 1}); },
-      {"another migration", "prompt tokens 3 1 4 1 5", "suite", "order cost", "order execution",
+      {"another migration", "prompt tokens 3 1 4 1 5", "order cost", "order execution",
        "granularity layer", "granularity kernel", "--state"});
   EXPECT_EQ(testing::read_bytes(folder / "state/state.json"), kept) << "it is left as it was";
+}
+
+// Before the source runs: not even its program is compiled.
+TEST(MigrationState, ThatOfAnotherMigrationIsRefusedBeforeAnyWork) {
+  testing::TempFolder folder;
+  Asked options = short_run();
+  options.state = folder / "state";
+  EXPECT_TRUE(migrated(options).passed());
+  const std::set<std::string> files = testing::names_under(folder / "state");
+  std::vector<std::string> steps;
+  options.progress = [&](const std::string& step, int64_t, int64_t) { steps.push_back(step); };
+  options.validation_tokens = 1;
+  testing::expect_user_error([&] { migrated(options); },
+                             {"another migration", "validation tokens 1", "validation tokens 2"});
+  EXPECT_EQ(steps, std::vector<std::string>{"compile for cpu"});
+  EXPECT_EQ(testing::names_under(folder / "state"), files);
+}
+
+// What the reference says of the whole model is evaluated once.
+TEST(MigrationState, KeepsWhatTheReferenceSays) {
+  testing::TempFolder folder;
+  Asked options = short_run();
+  options.state = folder / "state";
+  const Migration first = migrated(options);
+  EXPECT_TRUE(first.passed());
+  std::string kept;
+  for (const std::string& name : testing::names_under(folder / "state")) {
+    if (name.starts_with("reference-")) kept = name;
+  }
+  ASSERT_FALSE(kept.empty());
+  const std::string path = folder / ("state/" + kept);
+  const std::string bytes = testing::read_bytes(path);
+  // It is read: with other logits in it, a target that did not change is wrong.
+  SafetensorsFile file =
+      unwrap(parse_safetensors(std::as_bytes(std::span(bytes)), nullptr, "reference"));
+  const HostTensor& logits = file.tensors.at("logits");
+  HostTensor other = HostTensor::zeros(logits.dtype(), logits.shape());
+  for (int64_t i = 0; i < other.size(); ++i) other.set_f64(i, logits.at_f64(i) + (i == 0 ? 9 : 0));
+  const auto write = [&](const HostTensor& rows, const std::string& digest) {
+    const auto image = write_safetensors(
+        {{"logits", rows}, {"largest", file.tensors.at("largest")}}, {{"digest", digest}});
+    testing::write_bytes(path,
+                         std::string(reinterpret_cast<const char*>(image.data()), image.size()));
+  };
+  const std::string largest = content_hash(file.tensors.at("largest"));
+  write(other, content_hash(other) + largest);
+  const Migration read = migrated(options);
+  EXPECT_NE(result_of(read), result_of(first));
+  EXPECT_GT(read.whole.source_error, 1);
+  // One that was altered is not believed, and written anew.
+  write(other, content_hash(logits) + largest);
+  const Migration again = migrated(options);
+  EXPECT_TRUE(result_of(again) == result_of(first));
+  EXPECT_EQ(testing::read_bytes(path), bytes);
+  // Whatever is read has the numbers of what was evaluated.
+  EXPECT_TRUE(result_of(migrated(options)) == result_of(first));
 }
 
 TEST(MigrationState, EveryDifferenceIsNamed) {
@@ -424,7 +547,7 @@ TEST(MigrationState, DamageIsRefused) {
   };
   refused(kept.substr(0, kept.size() / 2), {"state.json"});
   refused("[]", {"state.json"});
-  refused("{\"tapml_migration\": 2}", {"another version", "version 1"});
+  refused("{\"tapml_migration\": 3}", {"another version", "version 2"});
   std::string wrong = kept;
   wrong.replace(wrong.find("\"failed\": \"none\""), 16, "\"failed\": \"luck\"");
   refused(wrong, {"state.json", "luck", "crash"});

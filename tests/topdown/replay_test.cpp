@@ -21,7 +21,7 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // One call of the one kernel of `main`, whose parameters are f32[3, 8].
-Suite carved(const std::string& program, const std::vector<double>& inputs) {
+Suite carved_program(const std::string& program, const std::vector<double>& inputs) {
   auto session = testing::open_session("cpu");
   auto executable = pipeline::compile(text::parse(program, "m.txt"), target::parse_target("cpu"));
   auto vm = unwrap(runtime::VirtualMachine::create(*session, executable));
@@ -39,7 +39,7 @@ Suite carved(const std::string& program, const std::vector<double>& inputs) {
 }
 
 Suite carved_tanh() {
-  return carved(R"(module
+  return carved_program(R"(module
 def main(x: Tensor((n, 8), f32)) -> Tensor((n, 8), f32) {
   dataflow {
     y: Tensor((n, 8), f32) = tanh(x)
@@ -48,7 +48,7 @@ def main(x: Tensor((n, 8), f32)) -> Tensor((n, 8), f32) {
   return y
 }
 )",
-                {0.1});
+                        {0.1});
 }
 
 // The skeleton of the suite's kernel with one text in the place of another.
@@ -118,7 +118,7 @@ TEST(ReplayKernel, ASourceOutsideOfItsBoundIsWrong) {
 
 // What is left out holds a pattern that is not zero, and should be true.
 TEST(ReplayKernel, TruthValuesThatAreNotWrittenAreNotTrue) {
-  const Suite suite = carved(R"(module
+  const Suite suite = carved_program(R"(module
 def main(x: Tensor((n, 8), f32), y: Tensor((n, 8), f32)) -> Tensor((n, 8), bool) {
   dataflow {
     z: Tensor((n, 8), bool) = greater(x, y)
@@ -127,7 +127,7 @@ def main(x: Tensor((n, 8), f32), y: Tensor((n, 8), f32)) -> Tensor((n, 8), bool)
   return z
 }
 )",
-                             {1, -1});
+                                     {1, -1});
   EXPECT_TRUE(judged_with(suite, "launch", "launch").passed);
   const KernelVerdict half = judged_with(suite, " over n*8 ", " over n*4 ");
   EXPECT_FALSE(half.passed);

@@ -302,7 +302,8 @@ TEST(ReportPage, OfAReplay) {
   replayed.suite = "out/it's";
   replayed.target = "opencl";
   replayed.verdicts = {verdict("a_1", 0, 0.5), verdict("b_2", 3, 0.5)};
-  replayed.untested = {"c_3"};
+  replayed.untested = {{"c_3", {"model.lm_head"}}};
+  replayed.left_out = {"d_4"};
   EXPECT_FALSE(replayed.passed());
   EXPECT_EQ(replay_verdict(replayed), "1 of 2 kernels is wrong on opencl.");
   CommandOptions options;
@@ -312,6 +313,15 @@ TEST(ReportPage, OfAReplay) {
   EXPECT_NE(page.find("tapml replay 'out/it'\\''s' --target 'opencl' --kernel 'b_2' --plant"),
             std::string::npos);
   EXPECT_NE(page.find("left out"), std::string::npos);
+  EXPECT_NE(page.find("untested"), std::string::npos);
+  EXPECT_NE(page.find("lm_head"), std::string::npos) << "its layers";
+  EXPECT_NE(page.find("<strong>FAIL 1 of 3 kernels"), std::string::npos);
+  // What is not proven is not shown as a pass.
+  replayed.verdicts = {verdict("a_1", 0, 0.5)};
+  const std::string open = replay_html(replayed, "tapml replay", options);
+  EXPECT_EQ(markup_fault(open), "");
+  EXPECT_NE(open.find("<strong>NOT PROVEN 1 of 2 kernels"), std::string::npos);
+  EXPECT_EQ(open.find("verdict ok"), std::string::npos);
 }
 
 TEST(ReportPage, OfALocalization) {
@@ -319,7 +329,7 @@ TEST(ReportPage, OfALocalization) {
   localization.source = "cpu";
   localization.target = "opencl";
   localization.verdicts = {verdict("a_1", 0, 0.5), verdict("b_2", 0, kInfinity)};
-  localization.untested = {"c_3"};
+  localization.untested = {{"c_3", {"model.norm"}}};
   Culprit replayed;
   replayed.kernel = "b_2";
   replayed.verdict = localization.verdicts[1];
@@ -337,7 +347,7 @@ TEST(ReportPage, OfALocalization) {
   EXPECT_EQ(markup_fault(page), "");
   for (const char* part :
        {"2 kernels are wrong on opencl.", "wrong in the model", "5 of 5 runs", "only together with",
-        "cd 'b_2' &amp;&amp; tapml replay 'suite'", "not in the suite"}) {
+        "cd 'b_2' &amp;&amp; tapml replay 'suite'", "untested"}) {
     EXPECT_NE(page.find(part), std::string::npos) << part;
   }
 }
@@ -352,7 +362,6 @@ TEST(CommandLine, QuotesEveryWordAndRepeatsTheOptions) {
   options.libraries = {"a.so", "b.so"};
   options.token_file = "token";
   options.tls_ca = "ca.pem";
-  options.in_process = true;
   options.kernel_seconds = 0.5;
   options.plants = {"a_1:crash", "b_:hang"};
   EXPECT_EQ(
@@ -360,8 +369,13 @@ TEST(CommandLine, QuotesEveryWordAndRepeatsTheOptions) {
       "tapml localize 'models/demo' --quantize 'q4f32' --from 'cpu' --to "
       "'opencl@pipe:ssh board' --prompt 'Emma' --max-tokens 2 --patterns 'it'\\''s.txt' "
       "--library 'a.so' --library 'b.so' --kernels 'own kernels' --tolerance 'loose.json' "
-      "--token-file 'token' --tls-ca 'ca.pem' --in-process --kernel-timeout 0.5 "
+      "--token-file 'token' --tls-ca 'ca.pem' --kernel-timeout 0.5 "
       "--plant 'a_1:crash' --plant 'b_:hang'");
+  // Nothing ends a call in this process.
+  options.in_process = true;
+  EXPECT_NE(model_command("localize", "m", "cpu", "cpu", "Emma", options)
+                .find("'ca.pem' --in-process --plant"),
+            std::string::npos);
   KernelVerdict own = verdict("b_2", 0, 40);
   own.provider = "user:kernels/b.cl";
   CommandOptions rest;

@@ -6,6 +6,7 @@
 #include "support/temp_folder.h"
 #include "topdown/small_model.h"
 #include "topdown/suite/merge_suites.h"
+#include "topdown/suite/select_calls.h"
 #include "topdown/suite/suite.h"
 
 namespace tapml::topdown {
@@ -21,7 +22,7 @@ TEST_P(StoredVersion, IsBroughtUp) {
   ASSERT_NE(text.find("\"version\": " + number), std::string::npos);
   const Suite old = unwrap(load_suite(kept));
   // Version 3 has a tensor whose zero rows are left out, version 4 a group.
-  const std::vector<size_t> kernels = {3, 3, 3, 2, 2}, calls = {4, 4, 6, 1, 1};
+  const std::vector<size_t> kernels = {3, 3, 3, 2, 2, 2}, calls = {4, 4, 6, 1, 1, 1};
   const auto index = static_cast<size_t>(GetParam() - 1);
   ASSERT_EQ(old.kernels.size(), kernels[index]);
   ASSERT_EQ(old.calls.size(), calls[index]);
@@ -29,9 +30,16 @@ TEST_P(StoredVersion, IsBroughtUp) {
   EXPECT_EQ(old.kernels[0].dropped, 0);
   EXPECT_TRUE(old.weights.empty());
   EXPECT_EQ(old.groups.size(), GetParam() < 4 ? 0u : 1u);
+  // Before version 6 nothing was known of what is missing.
+  EXPECT_EQ(old.incomplete, GetParam() < 6 ? "" : "interrupted");
+  ASSERT_EQ(old.untested.size(), GetParam() < 6 ? 0u : 1u);
+  for (const KernelUse& use : old.untested) {
+    EXPECT_EQ(use.kernel, "relu_00c0ffee");
+    EXPECT_EQ(use.origin, Origin{"net.act"});
+  }
   testing::TempFolder folder;
   unwrap(save_suite(old, folder / "new"));
-  EXPECT_NE(unwrap(read_text_file(folder / "new/suite.json")).find("\"version\": 5"),
+  EXPECT_NE(unwrap(read_text_file(folder / "new/suite.json")).find("\"version\": 6"),
             std::string::npos);
   const Suite again = unwrap(load_suite(folder / "new"));
   EXPECT_EQ(suite_text(again), suite_text(old));
@@ -44,12 +52,80 @@ TEST(SuiteVersions, WhatIsWrittenIsReadBack) {
   Suite suite = carved();
   suite.calls[0].times = 3;
   suite.kernels[0].dropped = 5;
+  suite.incomplete = "no space \"left\"";
+  suite.untested = {{"relu_00c0ffee", {"model.layers.0", "model.norm"}}};
   testing::TempFolder folder;
   unwrap(save_suite(suite, folder / "s"));
   const Suite again = unwrap(load_suite(folder / "s"));
   EXPECT_EQ(suite_text(again), suite_text(suite));
   EXPECT_EQ(again.calls[0].times, 3);
   EXPECT_EQ(again.kernels[0].dropped, 5);
+  EXPECT_EQ(again.incomplete, suite.incomplete);
+  ASSERT_EQ(again.untested.size(), 1u);
+  EXPECT_EQ(again.untested[0].origin, suite.untested[0].origin);
+}
+
+TEST(SuiteVersions, ACompleteSuiteHasNoReason) {
+  Suite suite = carved();
+  const std::string complete = suite_text(suite);
+  suite.incomplete = "interrupted";
+  const std::string incomplete = suite_text(suite);
+  for (std::string text : {complete, incomplete}) {
+    EXPECT_TRUE(parse_suite_index(text, "s.json"));
+    const std::string was = text == complete ? "true" : "false";
+    text.replace(text.find("\"complete\": " + was) + 12, was.size(),
+                 was == "true" ? "false" : "true");
+    const auto read = parse_suite_index(text, "s.json");
+    ASSERT_FALSE(read);
+    testing::expect_parts(read.error(), {"s.json:4", "a reason where the suite is not complete"});
+  }
+}
+
+// Killed at any time after its begin, a carve leaves what reads as incomplete.
+TEST(SuiteVersions, AFolderThatIsBeingCarvedIsIncomplete) {
+  testing::TempFolder folder;
+  SuiteFolder fresh = unwrap(SuiteFolder::open(folder / "fresh"));
+  Suite empty;
+  empty.incomplete = "the carve did not end";
+  unwrap(fresh.begin(empty));
+  const Suite begun = unwrap(load_suite(folder / "fresh"));
+  EXPECT_EQ(begun.incomplete, "the carve did not end");
+  EXPECT_TRUE(begun.calls.empty());
+  // A suite that was there stays, and says that it is not what was to be carved.
+  const Suite suite = carved();
+  unwrap(save_suite(suite, folder / "s"));
+  EXPECT_EQ(unwrap(load_suite(folder / "s")).incomplete, "");
+  SuiteFolder again = unwrap(SuiteFolder::open(folder / "s"));
+  unwrap(again.begin(empty));
+  const Suite old = unwrap(load_suite(folder / "s"));
+  EXPECT_EQ(old.calls.size(), suite.calls.size());
+  EXPECT_EQ(old.incomplete, "a later carve into its folder did not end");
+  for (const auto& [hash, tensor] : suite.tensors) unwrap(again.put(hash, tensor));
+  unwrap(again.finish(suite));
+  EXPECT_EQ(suite_text(unwrap(load_suite(folder / "s"))), suite_text(suite));
+}
+
+TEST(SuiteVersions, WhatIsMergedIsAsIncompleteAsItsParts) {
+  Suite suite = carved();
+  Suite part = suite;
+  part.calls = {suite.calls[0]};
+  part.incomplete = "interrupted";
+  const std::string known = suite.kernels[static_cast<size_t>(suite.calls.back().kernel)].name;
+  part.untested = {{known, {"model.norm"}}, {"relu_00c0ffee", {"model.layers.0"}}};
+  Suite other = part;
+  other.incomplete = "";
+  other.untested = {{"relu_00c0ffee", {"model.layers.1"}}};
+  const Suite merged = merge({suite, part, other}, {"a", "b", "c"});
+  EXPECT_EQ(merged.incomplete, "b: interrupted");
+  // Another one has a test of the first.
+  ASSERT_EQ(merged.untested.size(), 1u);
+  EXPECT_EQ(merged.untested[0].kernel, "relu_00c0ffee");
+  EXPECT_EQ(merged.untested[0].origin, (Origin{"model.layers.0", "model.layers.1"}));
+  // A few kernels that were chosen are all that such a suite is about.
+  Suite chosen = part;
+  keep_kernels(chosen, {suite.calls[0].kernel});
+  EXPECT_TRUE(chosen.untested.empty());
+  EXPECT_EQ(chosen.incomplete, "interrupted");
 }
 
 // A smaller suite into the folder of a larger one: nothing of that stays.

@@ -99,13 +99,13 @@ class Localizer {
     result_.source_info = source_.session->info();
     result_.target_info = sandbox_.session().info();
     progress("run on " + source_.target.text);
-    run_.forced = generate();
+    run_.forced = generate(options_.validation_tokens);
   }
 
-  std::vector<int32_t> generate(bool not_finite_ends = true) {
+  std::vector<int32_t> generate(int64_t count, bool not_finite_ends = true) {
     llm::GenerateOptions generate;
     generate.not_finite_ends = not_finite_ends;
-    generate.max_tokens = options_.validation_tokens;
+    generate.max_tokens = count;
     generate.eos = options_.eos;
     generate.sampler = options_.sampler;
     generate.on_token = [this](int32_t) { return !options_.cancelled || !options_.cancelled(); };
@@ -116,7 +116,7 @@ class Localizer {
   }
   // What is carved says where NaN began, but not where infinities did.
   void expect_finite_source() {
-    if (!source_finite_) generate(false);
+    if (!source_finite_) generate(options_.validation_tokens, false);
   }
 
   // The prompt's run, carved: all calls of the kernels in `only`, or of all kernels.
@@ -127,9 +127,12 @@ class Localizer {
     options.held = &weights_;
     Carver carver(*source_executable_, options);
     unwrap(engine_->machine().set_capture(carver.plan(), &carver));
-    auto tokens = guard([&] { return generate(); });
+    // The prompt gives a token, and every decode step one more.
+    auto tokens = guard([&] { return generate(options_.validation_tokens + 1); });
     unwrap(engine_->machine().set_capture({}, nullptr));
-    if (unwrap(std::move(tokens)) != run_.forced) {
+    std::vector<int32_t> observed = unwrap(std::move(tokens));
+    observed.resize(std::min(observed.size(), run_.forced.size()));
+    if (observed != run_.forced) {
       throw_internal("the observed run produced other tokens than the plain run");
     }
     if (only.empty()) result_.source_nan = carver.nan();
@@ -156,14 +159,13 @@ class Localizer {
                    "carve it from this model");
       }
     }
-    bool any = false;
-    for (const KernelInfo& kernel : source_executable_->kernels) {
-      if (has_tests(kernel.name)) {
-        any = true;
-      } else if (options_.suite) {
-        result_.untested.push_back(kernel.name);
-      }
-    }
+    result_.incomplete = suite_.incomplete;
+    result_.untested = called_kernels(*source_executable_, generation_functions_of_both());
+    // Groups are not replayed here, so that only calls are tests.
+    std::erase_if(result_.untested, [&](const KernelUse& use) { return has_tests(use.kernel); });
+    const bool any =
+        std::ranges::any_of(source_executable_->kernels,
+                            [&](const KernelInfo& kernel) { return has_tests(kernel.name); });
     if (!any) {
       throw_user("a suite of another model", "--suite", "kernels of this model",
                  suite_.kernels.empty() ? "none" : suite_.kernels[0].name + " and others",
@@ -172,6 +174,16 @@ class Localizer {
     judge_ = std::make_unique<Judge>(suite_);
     judge_->set_poll([this] { check_cancelled(); });
     judge_->set_tolerances(options_.tolerances);
+  }
+
+  // A target may draw tokens itself where the source cannot.
+  std::vector<std::string> generation_functions_of_both() {
+    std::vector<std::string> functions = generation_functions(
+        *source_executable_, options_.sampler.temperature, result_.source_info);
+    const std::vector<std::string> there = generation_functions(
+        *source_executable_, options_.sampler.temperature, result_.target_info);
+    functions.insert(functions.end(), there.begin(), there.end());
+    return functions;
   }
 
   tir::PrimFuncRef rewritten(const std::string& kernel, tir::PrimFuncRef scheduled) const {
@@ -448,6 +460,8 @@ class Localizer {
     }
     KernelVerdict none;
     none.kernel = kernel;
+    const auto use = std::ranges::find(result_.untested, kernel, &KernelUse::kernel);
+    if (use != result_.untested.end()) none.origin = use->origin;
     return none;
   }
 

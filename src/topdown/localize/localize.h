@@ -12,6 +12,8 @@
 #include "topdown/replay/kernel_event.h"
 #include "topdown/replay/kernel_source.h"
 #include "topdown/suite/source_nan.h"
+#include "topdown/verdict/coverage.h"
+#include "topdown/verdict/verdict_line.h"
 
 namespace tapml::topdown {
 
@@ -72,7 +74,9 @@ struct Localization {
   std::optional<SourceNaN> source_nan;
   std::vector<KernelVerdict> verdicts;  // of all kernels, in order of first call
   std::vector<Culprit> culprits;
-  std::vector<std::string> untested;  // kernels of the model that the suite does not know
+  // Kernels that a generation calls on the target and that have no test.
+  std::vector<KernelUse> untested;
+  std::string incomplete;  // why the given suite has a part of its runs only; empty: it has all
   int64_t hybrid_runs = 0;
   ModelCheck rest;  // the run with all kernels but the culprits on the target
   // Without culprits: the target alone. Wrong then is what is not in kernels: its memory plan, its
@@ -83,6 +87,10 @@ struct Localization {
   double seconds = 0;
 
   bool found() const { return source_nan || !culprits.empty() || (target_ran && !whole.passed); }
+  Verdict verdict() const {
+    if (found()) return Verdict::kFail;
+    return untested.empty() && incomplete.empty() ? Verdict::kPass : Verdict::kNotProven;
+  }
 };
 
 // Throws UserError (a suite of another model too), PlatformError, InternalError.

@@ -16,6 +16,7 @@ class Turns {
   Turns(SourceRun& source, const std::vector<MigrationTarget>& targets) : source_(source) {
     const bool several = targets.size() > 1;
     for (const MigrationTarget& target : targets) {
+      if (!target.state.empty()) states_.push_back(target.state);
       migrations_.push_back(std::make_unique<TargetMigration>(source, target, several));
     }
     for (size_t t = 0; t < targets.size(); ++t) {
@@ -24,9 +25,12 @@ class Turns {
   }
 
   Migrations run() {
+    take_turns(false, [](TargetMigration& one) { one.check_state(); });
     take_turns(false, [](TargetMigration& one) { one.check_user_kernels(); });
+    source_.set_states(states_);
     source_.run();
     take_turns(false, [](TargetMigration& one) { one.prepare(); });
+    source_.keep_reference();
     if (!source_.nan()) {
       go_through("kernels", std::ssize(source_.suite().kernels), &TargetMigration::kernels_done,
                  &TargetMigration::move_next);
@@ -86,15 +90,17 @@ class Turns {
 
   SourceRun& source_;
   std::vector<std::unique_ptr<TargetMigration>> migrations_;
+  std::vector<std::string> states_;
   std::optional<Error> first_error_;
   size_t ended_ = 0;
 };
 
 }  // namespace
 
-bool Migration::passed() const {
-  return !error && culprits().empty() && target_ran && whole.passed &&
-         (first_divergence < 0 || drawn || tie);
+Verdict Migration::verdict() const {
+  if (source_nan || !culprits().empty() || (target_ran && !whole_passed())) return Verdict::kFail;
+  const bool all = !error && target_ran && untried.empty() && untested.empty();
+  return all ? Verdict::kPass : Verdict::kNotProven;
 }
 
 std::vector<const MigrationStep*> Migration::culprits() const {
@@ -105,8 +111,14 @@ std::vector<const MigrationStep*> Migration::culprits() const {
   return result;
 }
 
-bool Migrations::passed() const {
-  return std::ranges::all_of(targets, [](const Migration& one) { return one.passed(); });
+Verdict Migrations::verdict() const {
+  Verdict verdict = Verdict::kPass;
+  for (const Migration& one : targets) {
+    const Verdict own = one.verdict();
+    if (own == Verdict::kFail) return own;
+    if (own == Verdict::kNotProven) verdict = own;
+  }
+  return verdict;
 }
 
 const Error* Migrations::error() const {

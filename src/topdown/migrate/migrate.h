@@ -22,7 +22,8 @@ namespace tapml::topdown {
 
 struct MigrateOptions {
   int64_t max_tokens = 64;        // of the free-running continuations
-  int64_t validation_tokens = 4;  // decode steps that are carved, and teacher-forced in each hybrid
+  int64_t validation_tokens = 4;  // decode steps that are carved, and teacher-forced in each
+                                  // hybrid; without one, the kernels of decode are untested
   std::vector<int32_t> eos;
   // How the texts are continued: with a temperature, drawing is among what migrates.
   llm::SamplerOptions sampler;

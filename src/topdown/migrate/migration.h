@@ -13,7 +13,9 @@
 #include "topdown/replay/kernel_speed.h"
 #include "topdown/replay/replay.h"
 #include "topdown/suite/source_nan.h"
+#include "topdown/verdict/coverage.h"
 #include "topdown/verdict/model_check.h"
+#include "topdown/verdict/verdict_line.h"
 
 namespace tapml::topdown {
 
@@ -57,6 +59,8 @@ struct Migration {
   std::vector<std::string> untried;  // kernels behind what ended it (stop_at_first, an error)
   // Calls of each of those, none of them judged.
   std::vector<std::vector<CallGroup>> untried_calls;
+  // Kernels that the target runs and that no call of the carved run tests.
+  std::vector<KernelUse> untested;
   std::map<std::string, FailedKernel> failed;  // by kernel
   int64_t resumed = 0;                         // steps that an earlier run had done
   std::vector<int32_t> source_tokens, target_tokens;
@@ -70,7 +74,12 @@ struct Migration {
   std::vector<TimelineSpan> timeline;
   double seconds = 0;  // of this run, without what was done for other targets
 
-  bool passed() const;
+  Verdict verdict() const;
+  bool passed() const { return verdict() == Verdict::kPass; }
+  // Whether the target ran the whole model, as well as it may.
+  bool whole_passed() const {
+    return target_ran && whole.passed && (first_divergence < 0 || drawn || tie);
+  }
   std::vector<const MigrationStep*> culprits() const;  // kernels left on the source
 };
 
@@ -79,7 +88,8 @@ struct Migrations {
   std::vector<Migration> targets;  // as they were given
   double seconds = 0;
 
-  bool passed() const;         // all of them
+  Verdict verdict() const;  // FAIL where one fails, else NOT PROVEN where one is
+  bool passed() const { return verdict() == Verdict::kPass; }
   const Error* error() const;  // the first target's that has one; null: none
 };
 

@@ -15,7 +15,7 @@ namespace tapml::topdown {
 
 namespace {
 
-constexpr int64_t kSchema = 1;
+constexpr int64_t kSchema = 2;
 
 // Fields of what is hashed, apart from each other.
 class Digest {
@@ -43,6 +43,28 @@ bool has_ended_its_session(const MigrationStep& step) {
 
 std::string shortened(const std::string& text) {
   return text.size() <= 60 ? text : text.substr(0, 57) + "...";
+}
+
+void expect_identity(const JsonObjectReader& top, const std::string& file,
+                     const MigrationIdentity& identity) {
+  const int64_t schema = unwrap(top.required_int("tapml_migration", 1));
+  if (schema != kSchema) {
+    throw_user("the state is of another version of tapml", file,
+               "version " + std::to_string(kSchema), std::to_string(schema),
+               "another --state folder starts anew");
+  }
+  const JsonObjectReader kept = unwrap(top.required_object("of"));
+  std::string expected, found;
+  for (const auto& [name, value] : identity) {
+    const std::string was = unwrap(kept.required_string(name));
+    if (was == value) continue;
+    expected += (expected.empty() ? "" : "; ") + name + " " + shortened(value);
+    found += (found.empty() ? "" : "; ") + name + " " + shortened(was);
+  }
+  if (!found.empty()) {
+    throw_user("the state is of another migration", file, expected, found,
+               "another --state folder starts anew");
+  }
 }
 
 }  // namespace
@@ -104,27 +126,18 @@ MigrationState MigrationState::open(const std::string& folder, MigrationIdentity
   return state;
 }
 
+void MigrationState::check(const std::string& folder, const MigrationIdentity& part) {
+  const std::string file = folder + "/state.json";
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored)) return;
+  const Json json = unwrap(parse_json(unwrap(read_text_file(file)), file));
+  expect_identity(JsonObjectReader(json, file), file, part);
+}
+
 void MigrationState::read(const std::string& text) {
   const Json json = unwrap(parse_json(text, file_));
   const JsonObjectReader top(json, file_);
-  const int64_t schema = unwrap(top.required_int("tapml_migration", 1));
-  if (schema != kSchema) {
-    throw_user("the state is of another version of tapml", file_,
-               "version " + std::to_string(kSchema), std::to_string(schema),
-               "another --state folder starts anew");
-  }
-  const JsonObjectReader kept = unwrap(top.required_object("of"));
-  std::string expected, found;
-  for (const auto& [name, value] : identity_) {
-    const std::string was = unwrap(kept.required_string(name));
-    if (was == value) continue;
-    expected += (expected.empty() ? "" : "; ") + name + " " + shortened(value);
-    found += (found.empty() ? "" : "; ") + name + " " + shortened(was);
-  }
-  if (!found.empty()) {
-    throw_user("the state is of another migration", file_, expected, found,
-               "another --state folder starts anew");
-  }
+  expect_identity(top, file_, identity_);
   int64_t stale = 0, ended = 0;
   for (const Json& item : *unwrap(top.required_array("steps"))) {
     const JsonObjectReader reader(item, file_, "steps");

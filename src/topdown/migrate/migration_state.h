@@ -33,6 +33,10 @@ class MigrationState {
   static MigrationState open(const std::string& folder, MigrationIdentity identity,
                              CodeDigests code);
 
+  // Whether the folder's state, if there is one, is of a migration with this part of its identity:
+  // UserError as of open() where not. Changes nothing.
+  static void check(const std::string& folder, const MigrationIdentity& part);
+
   // The steps of a unit in the order of `kernels`; empty unless all of them are done.
   std::vector<MigrationStep> steps_of(const std::string& unit,
                                       const std::vector<std::string>& kernels) const;

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/hash.h"
 #include "ir/exceptions.h"
+#include "pipeline/kernel_cache.h"
+#include "text/printer.h"
 #include "topdown/migrate/migration_state.h"
 #include "topdown/suite/carve.h"
 
@@ -32,6 +35,7 @@ void SourceRun::run() {
       unwrap(llm::Engine::create(unwrap(runtime::open_instrumented(*platform_.session, executable)),
                                  weights_, {.weights_in_place = true, .sample_on_machine = true}));
   engine_->machine().set_interrupt(options_.interrupt);
+  executable_ = executable;
 
   begin("run on " + platform_.target.text);
   llm::Generation own = generate(*engine_, options_.max_tokens);
@@ -45,12 +49,10 @@ void SourceRun::run() {
     judge_->set_tolerances(options_.tolerances);
 
     begin("judge the whole model");
-    forced_.prompt = prompt_;
-    forced_.cancelled = options_.cancelled;
-    forced_.forced.assign(tokens_.begin(),
-                          tokens_.begin() + std::min<std::ptrdiff_t>(options_.validation_tokens,
-                                                                     std::ssize(tokens_)));
-    model_judge_ = ModelJudge::of(module_, weights_, *engine_, forced_);
+    std::vector<int32_t> sequence = prompt_;
+    sequence.insert(sequence.end(), forced_.forced.begin(), forced_.forced.end());
+    model_judge_.emplace(reference_logits(sequence, prompt_.size() - 1),
+                         forced_logits(*engine_, forced_));
   }
   timeline_.end();
 }
@@ -66,14 +68,20 @@ void SourceRun::carve(const Executable& executable) {
   options.held = &weights_;
   Carver carver(executable, options);
   unwrap(engine_->machine().set_capture(carver.plan(), &carver));
-  std::vector<int32_t> tokens =
-      generate(*engine_, std::min(options_.max_tokens, options_.validation_tokens)).tokens;
+  // The prompt gives a token, and every decode step one more.
+  std::vector<int32_t> tokens = generate(*engine_, options_.validation_tokens + 1).tokens;
   unwrap(engine_->machine().set_capture({}, nullptr));
   nan_ = carver.nan();
   suite_ = carver.take();
-  if (!std::equal(tokens.begin(), tokens.end(), tokens_.begin())) {
+  const size_t common = std::min(tokens.size(), tokens_.size());
+  if (!std::equal(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(common),
+                  tokens_.begin())) {
     throw_internal("the observed run produced other tokens than the plain run");
   }
+  forced_.prompt = prompt_;
+  forced_.cancelled = options_.cancelled;
+  forced_.forced = std::move(tokens);
+  if (std::ssize(forced_.forced) > options_.validation_tokens) forced_.forced.pop_back();
 }
 
 llm::GenerateOptions SourceRun::generate_options(int64_t tokens) const {
@@ -97,21 +105,51 @@ void SourceRun::fail_not_finite(llm::Engine& engine) const {
   unwrap(engine.generate(prompt_, generate_options(options_.max_tokens)));
 }
 
+std::vector<KernelUse> SourceRun::untested(const DeviceInfo& target) const {
+  std::vector<std::string> functions =
+      generation_functions(*executable_, options_.sampler.temperature, platform_.session->info());
+  const std::vector<std::string> there =
+      generation_functions(*executable_, options_.sampler.temperature, target);
+  functions.insert(functions.end(), there.begin(), there.end());
+  return untested_kernels(called_kernels(*executable_, functions), suite_);
+}
+
 double SourceRun::margin_at(size_t at, const std::vector<int32_t>& tokens) {
   auto parting = partings_.find(at);
   if (parting == partings_.end()) {
     std::vector<int32_t> sequence = prompt_;
     sequence.insert(sequence.end(), tokens_.begin(),
                     tokens_.begin() + static_cast<std::ptrdiff_t>(at));
-    const ModelJudge judge(judge_logits(module_, engine_->model(), weights_, sequence),
-                           sequence.size(), {});
+    const ModelJudge judge(reference_logits(sequence, sequence.size() - 1), {});
     parting = partings_.emplace(at, judge).first;
+    keep_reference();
   }
   const ModelJudge& judge = parting->second;
   if (at < tokens.size()) return judge.margin(0, tokens[at]);
   double least = std::numeric_limits<double>::infinity();
   for (int32_t token : options_.eos) least = std::min(least, judge.margin(0, token));
   return least;
+}
+
+void SourceRun::set_states(const std::vector<std::string>& folders) {
+  if (folders.empty()) return;
+  // Another build may evaluate otherwise.
+  const std::string program = pipeline::compiler_identity() + "\n" + text::print(module_);
+  store_.emplace(weights_digest() + to_hex(sha256(program)), folders);
+}
+
+void SourceRun::keep_reference() {
+  if (store_) store_->flush();
+}
+
+ReferenceLogits SourceRun::reference_logits(const std::vector<int32_t>& tokens, size_t first) {
+  if (store_) {
+    if (auto known = store_->find(tokens, first)) return std::move(*known);
+  }
+  ReferenceLogits logits =
+      ReferenceLogits::of(judge_logits(module_, engine_->model(), weights_, tokens), first);
+  if (store_) store_->keep(tokens, first, logits);
+  return logits;
 }
 
 const std::string& SourceRun::weights_digest() {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "topdown/migrate/migrate.h"
+#include "topdown/migrate/reference_store.h"
 
 namespace tapml::topdown {
 
@@ -35,12 +36,19 @@ class SourceRun {
   const std::vector<int32_t>& tokens() const { return tokens_; }
   const std::optional<SourceNaN>& nan() const { return nan_; }
   const Suite& suite() const { return suite_; }
+  // Kernels that a generation calls on the source or on a target, and of which the suite has no
+  // test.
+  std::vector<KernelUse> untested(const DeviceInfo& target) const;
   Judge& judge() { return *judge_; }
   const ModelJudge& model_judge() const { return *model_judge_; }
   const ForcedRun& forced() const { return forced_; }
   // By how much the judge prefers its own choice to the one of `tokens` at `at`, where they part
   // from the source's. That of a text that has ended there was a stop token, the likeliest one.
   double margin_at(size_t at, const std::vector<int32_t>& tokens);
+  // Where the reference's logits are kept and looked for (MigrationTarget::state); before run().
+  void set_states(const std::vector<std::string>& folders);
+  // Writes what was evaluated since to those of them that are there.
+  void keep_reference();
   // What has to be the same of it for a state of this migration to count.
   const std::string& weights_digest();
   const std::string& suite_digest();
@@ -58,6 +66,8 @@ class SourceRun {
   void begin(const std::string& step);
   void carve(const Executable& executable);
   llm::GenerateOptions generate_options(int64_t tokens) const;
+  // Evaluated, or from a state.
+  ReferenceLogits reference_logits(const std::vector<int32_t>& tokens, size_t first);
 
   const Module& module_;
   const std::map<std::string, HostTensor>& weights_;
@@ -66,6 +76,7 @@ class SourceRun {
   const MigrateOptions& options_;
   Timeline timeline_;
   Module fixed_;
+  std::shared_ptr<const Executable> executable_;
   std::unique_ptr<llm::Engine> engine_;
   std::vector<int32_t> tokens_;
   std::optional<SourceNaN> nan_;
@@ -75,6 +86,7 @@ class SourceRun {
   std::optional<ModelJudge> model_judge_;
   std::map<size_t, ModelJudge> partings_;  // judges of the token at a position alone
   std::string weights_digest_, suite_digest_;
+  std::optional<ReferenceStore> store_;  // with states
 };
 
 }  // namespace tapml::topdown

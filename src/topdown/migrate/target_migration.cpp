@@ -51,6 +51,10 @@ TargetMigration::TargetMigration(SourceRun& source, const MigrationTarget& targe
   result_.drawn = options_.sampler.temperature > 0;
 }
 
+void TargetMigration::check_state() {
+  if (!given_.state.empty()) MigrationState::check(given_.state, known_identity());
+}
+
 void TargetMigration::check_user_kernels() {
   const UserKernels user(given_.user_sources, source_.fixed());
   implement_.foreign = user.compile(source_.fixed(), target(), options_.cancelled);
@@ -160,6 +164,7 @@ void TargetMigration::end(const Error& error) {
 Migration TargetMigration::take() {
   result_.source_tokens = source_.tokens();
   result_.source_nan = source_.nan();
+  if (!source_.nan()) result_.untested = source_.untested(result_.target_info);
   if (ended() && units_.empty()) {
     for (int32_t kernel = 0; kernel < std::ssize(source_.suite().kernels); ++kernel) {
       leave_untried(kernel);
@@ -210,6 +215,12 @@ std::vector<std::string> TargetMigration::names_of(const MigrationUnit& unit) co
 }
 
 MigrationIdentity TargetMigration::identity() {
+  MigrationIdentity identity = known_identity();
+  identity.emplace_back("suite", source_.suite_digest());
+  return identity;
+}
+
+MigrationIdentity TargetMigration::known_identity() {
   const PlanOptions& plan = options_.plan;
   std::string granularity = plan.layer_by_layer ? "layer-by-layer"
                             : plan.by_layer     ? "layer"
@@ -221,13 +232,13 @@ MigrationIdentity TargetMigration::identity() {
   std::string prompt;
   for (int32_t token : source_.prompt()) prompt += std::to_string(token) + " ";
   prompt += sampler_words(options_.sampler);
+  const auto* policy = find_attr<std::string>(source_.fixed().attrs, "boundary_policy");
   return {{"source", result_.source},
           {"target", result_.target},
-          {"boundary policy", source_.suite().boundary_policy},
-          {"model", source_.suite().model + " " + source_.weights_digest()},
+          {"boundary policy", policy ? *policy : ""},
+          {"model", source_.weights_digest()},
           {"prompt tokens", prompt},
-          {"validation tokens", std::to_string(source_.forced().forced.size())},
-          {"suite", source_.suite_digest()},
+          {"validation tokens", std::to_string(options_.validation_tokens)},
           {"order", migration_order_name(plan.order)},
           {"granularity", granularity},
           {"tolerances", options_.tolerances.text()},

@@ -26,6 +26,9 @@ class TargetMigration {
   TargetMigration(SourceRun& source, const MigrationTarget& target, bool several);
   TargetMigration(const TargetMigration&) = delete;
 
+  // Before anything is done: a state of another migration needs no run to be told. What only the
+  // run shows is compared by prepare().
+  void check_state();
   // Before the model runs: what is wrong with the user's kernels needs no run.
   void check_user_kernels();
   // With the source's run there: compiles, plans, takes up the state.
@@ -56,6 +59,7 @@ class TargetMigration {
   const target::Target& target() const { return sandbox_.target(); }
   const std::string& name_of(int32_t kernel) const;
   std::vector<std::string> names_of(const MigrationUnit& unit) const;
+  MigrationIdentity known_identity();  // what needs no run
   MigrationIdentity identity();
   void leave_untried(int32_t kernel);
   void leave_rest();

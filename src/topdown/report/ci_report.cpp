@@ -8,6 +8,7 @@
 #include "topdown/report/pass_report.h"
 #include "topdown/report/report.h"
 #include "topdown/report/report_parts.h"
+#include "topdown/report/verdict_lines.h"
 
 namespace tapml::topdown {
 
@@ -103,6 +104,23 @@ CiCase error_case(const Error& error) {
   return one;
 }
 
+// Cases of what has no test.
+void add_untested(CiReport& report, const std::vector<KernelUse>& untested,
+                  const std::string& incomplete) {
+  for (const auto& [kernel, layers] : untested) {
+    report.cases.push_back(skipped_case(kernel, "untested"));
+    report.cases.back().layers = origin_summary(layers);
+  }
+  if (untested.empty() && incomplete.empty()) return;
+  CiCase one;
+  one.name = "coverage";
+  one.result = CiCase::Result::kFailed;
+  one.outcome = "not proven";
+  if (!incomplete.empty()) one.details = "the suite is incomplete: " + incomplete + "\n";
+  if (!untested.empty()) one.details += untested_text(untested) + "\n";
+  report.cases.push_back(std::move(one));
+}
+
 std::string markdown_cell(const std::string& text) {
   std::string cell;
   for (char c : text) {
@@ -125,25 +143,22 @@ std::string markdown_block(const std::string& text) {
 
 }  // namespace
 
-CiReport ci_report(const std::string& title, const std::vector<KernelVerdict>& verdicts) {
+CiReport ci_report(const std::string& title, const Replayed& replayed) {
   CiReport report;
   report.title = title;
-  int64_t failed = 0;
-  for (const KernelVerdict& verdict : verdicts) {
-    failed += !verdict.passed;
+  report.line = verdict_line(replayed);
+  report.verdict = replay_verdict(replayed);
+  for (const KernelVerdict& verdict : replayed.verdicts) {
     report.cases.push_back(kernel_case(verdict, verdict_outcome(verdict), verdict.passed));
   }
-  report.passed = failed == 0;
-  report.verdict = report.passed
-                       ? "All " + tests_text(verdicts) + " pass."
-                       : std::to_string(failed) + " of " + tests_text(verdicts) + " fail.";
+  add_untested(report, replayed.untested, replayed.incomplete);
   return report;
 }
 
 CiReport ci_report(const std::string& title, const Migration& migration) {
   CiReport report;
   report.title = title;
-  report.passed = migration.passed();
+  report.line = verdict_line(migration);
   report.verdict = migration_verdict(migration);
   if (migration.source_nan) report.cases.push_back(source_case(*migration.source_nan));
   if (migration.error) report.cases.push_back(error_case(*migration.error));
@@ -158,10 +173,11 @@ CiReport ci_report(const std::string& title, const Migration& migration) {
   for (const std::string& name : migration.untried) {
     report.cases.push_back(skipped_case(name, "not tried"));
   }
+  add_untested(report, migration.untested, "");
   for (const LayerStep& layer : migration.layers) report.cases.push_back(layer_case(layer));
   if (migration.target_ran) {
-    CiCase one = model_case("whole model", migration.whole, report.passed);
-    if (!report.passed && migration.whole.passed) {
+    CiCase one = model_case("whole model", migration.whole, migration.whole_passed());
+    if (!migration.whole_passed() && migration.whole.passed) {
       one.outcome = "differs";
       one.details +=
           "another text from token " + std::to_string(migration.first_divergence) + " on\n";
@@ -182,7 +198,7 @@ std::vector<CiReport> ci_reports(const std::string& title, const Migrations& mig
 CiReport ci_report(const std::string& title, const Localization& localization) {
   CiReport report;
   report.title = title;
-  report.passed = !localization.found();
+  report.line = verdict_line(localization);
   report.verdict = localization_text(localization) + ".";
   if (localization.source_nan) report.cases.push_back(source_case(*localization.source_nan));
   const auto culprit_of = [&](const std::string& kernel) -> const Culprit* {
@@ -201,9 +217,9 @@ CiReport ci_report(const std::string& title, const Localization& localization) {
       report.cases.push_back(culprit_case(culprit));
     }
   }
-  for (const std::string& name : localization.untested) {
-    if (!culprit_of(name)) report.cases.push_back(skipped_case(name, "not in the suite"));
-  }
+  std::vector<KernelUse> untested = localization.untested;
+  std::erase_if(untested, [&](const KernelUse& use) { return culprit_of(use.kernel); });
+  add_untested(report, untested, localization.incomplete);
   if (localization.target_ran) {
     report.cases.push_back(
         model_case("whole model", localization.whole, localization.whole.passed));
@@ -214,7 +230,7 @@ CiReport ci_report(const std::string& title, const Localization& localization) {
 CiReport ci_report(const std::string& title, const PassBisection& bisection) {
   CiReport report;
   report.title = title;
-  report.passed = !bisection.found();
+  report.line = verdict_line(bisection);
   report.verdict = pass_verdict(bisection) + ".";
   for (const PassFinding& finding : pass_findings(bisection)) {
     CiCase one;
@@ -274,7 +290,13 @@ std::string junit_suite(const CiReport& report, CaseCounts& all) {
     }
   }
   all += counts;
-  return "  <testsuite name=\"" + escaped(report.title) + "\" " + counts.text() + ">\n" + cases +
+  const auto property = [](const char* name, const std::string& value) {
+    return std::string("      <property name=\"") + name + "\" value=\"" + escaped(value) +
+           "\"/>\n";
+  };
+  return "  <testsuite name=\"" + escaped(report.title) + "\" " + counts.text() +
+         ">\n    <properties>\n" + property("verdict", verdict_word(report.line.verdict)) +
+         property("counts", report.line.text()) + "    </properties>\n" + cases +
          "  </testsuite>\n";
 }
 
@@ -297,8 +319,7 @@ std::string markdown_summary(const std::vector<CiReport>& reports) {
 }
 
 std::string markdown_summary(const CiReport& report) {
-  std::string text = "## " + markdown_cell(report.title) + "\n\n**" +
-                     (report.passed ? "Passed" : "Failed") +
+  std::string text = "## " + markdown_cell(report.title) + "\n\n**" + report.line.text() +
                      "**: " + markdown_cell(report.verdict) + "\n";
   const std::string head =
       "\n| | layers | error | bound | outcome |\n| --- | --- | --- | --- | --- |\n";

@@ -8,6 +8,7 @@
 #include "topdown/localize/bisect_passes.h"
 #include "topdown/localize/localize.h"
 #include "topdown/migrate/migration.h"
+#include "topdown/report/report.h"
 
 namespace tapml::topdown {
 
@@ -26,11 +27,15 @@ struct CiCase {
 struct CiReport {
   std::string title;    // "tapml migrate models/demo: cpu to opencl"
   std::string verdict;  // one sentence
-  bool passed = false;
+  VerdictLine line;
   std::vector<CiCase> cases;
+
+  bool passed() const { return line.passed(); }
 };
 
-CiReport ci_report(const std::string& title, const std::vector<KernelVerdict>& verdicts);
+// Kernels without a test are skipped cases, and for these and an incomplete suite there is a failed
+// case "coverage": who reads cases alone must not take it for proof.
+CiReport ci_report(const std::string& title, const Replayed& replayed);
 CiReport ci_report(const std::string& title, const Migration& migration);
 // One for each target; `title` names no target.
 std::vector<CiReport> ci_reports(const std::string& title, const Migrations& migrations);

@@ -25,7 +25,7 @@ std::string shared_words(const CommandOptions& options) {
   add(line, "--token-file", options.token_file);
   add(line, "--tls-ca", options.tls_ca);
   if (options.in_process) line += " --in-process";
-  if (options.kernel_seconds) {
+  if (options.kernel_seconds && !options.in_process) {
     char text[32];
     std::snprintf(text, sizeof text, " --kernel-timeout %g", *options.kernel_seconds);
     line += text;

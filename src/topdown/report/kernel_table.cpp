@@ -55,8 +55,9 @@ std::string source_remark(const KernelVerdict& verdict) {
 std::string kernel_row(const PageKernel& kernel, size_t index, bool hybrids) {
   auto cell = [](const std::string& inner) { return element("td", inner); };
   std::string name = code(kernel.name);
-  if (kernel.verdict && !kernel.verdict->origin.empty()) {
-    name += element("div", {{"class", "layers"}}, escaped(layers_text(*kernel.verdict)));
+  const Origin& layers = kernel.verdict ? kernel.verdict->origin : kernel.layers;
+  if (!layers.empty()) {
+    name += element("div", {{"class", "layers"}}, escaped(layers_text(layers)));
   }
   std::string row = cell(std::to_string(index + 1)) + cell(name) +
                     cell(chip(kernel) + " " +

@@ -5,6 +5,7 @@
 #include "topdown/report/page_content.h"
 #include "topdown/report/report.h"
 #include "topdown/report/report_parts.h"
+#include "topdown/report/verdict_lines.h"
 
 namespace tapml::topdown {
 
@@ -53,26 +54,29 @@ std::string localization_html(const Localization& localization, const std::strin
   PageContent content;
   content.command = "localize";
   content.title = model + ": " + localization.source + " to " + localization.target;
-  content.passed = !localization.found();
+  content.line = verdict_line(localization);
   content.verdict = localization_text(localization) + ".";
-  auto add = [&](const std::string& name, const KernelVerdict* verdict) {
+  auto add = [&](const std::string& name, const KernelVerdict* verdict, const Origin& layers) {
     PageKernel kernel;
     kernel.name = name;
+    kernel.layers = layers;
     kernel.verdict = verdict;
     if (verdict) {
       kernel.groups = verdict->groups;
       kernel.state = state_of(*verdict);
       kernel.outcome = verdict_outcome(*verdict);
     } else {
-      kernel.outcome = "not in the suite";
+      kernel.outcome = "untested";
     }
     const auto culprit = std::ranges::find(localization.culprits, name, &Culprit::kernel);
     if (culprit != localization.culprits.end())
       accuse(kernel, *culprit, localization.target, options);
     content.kernels.push_back(std::move(kernel));
   };
-  for (const KernelVerdict& verdict : localization.verdicts) add(verdict.kernel, &verdict);
-  for (const std::string& name : localization.untested) add(name, nullptr);
+  for (const KernelVerdict& verdict : localization.verdicts) {
+    add(verdict.kernel, &verdict, verdict.origin);
+  }
+  for (const auto& [name, layers] : localization.untested) add(name, nullptr, layers);
   if (localization.rest.positions > 0 || !localization.rest.failure.empty()) {
     content.checks.push_back({localization.culprits.empty()
                                   ? "all kernels on the target"

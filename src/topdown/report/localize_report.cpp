@@ -30,7 +30,9 @@ std::string error_text(const Culprit& culprit) {
     return v.worst_output + " of call " + std::to_string(v.worst_sequence) + ": " + size;
   }
   if (!culprit.hybrid.failure.empty()) return culprit.hybrid.failure;
-  return "its tests pass; logits with it on the target: error " + number(culprit.hybrid.max_abs) +
+  // What was not tested did not pass.
+  return (v.calls > 0 ? "its tests pass" : "it has no tests") +
+         std::string("; logits with it on the target: error ") + number(culprit.hybrid.max_abs) +
          ", allowed " + number(culprit.hybrid.bound);
 }
 
@@ -125,15 +127,31 @@ std::string localization_text(const Localization& localization) {
            localization.target;
   }
   if (localization.found()) {
+    if (!localization.untested.empty()) {
+      return "no kernel with tests is wrong on " + localization.target + ", and the model is; " +
+             untested_text(localization.untested) +
+             (localization.whole.failure.empty() ? "" : ": " + localization.whole.failure);
+    }
     return "no kernel is wrong, and the model is: look at what " + localization.target +
            " does around them (memory plan, runtime)" +
            (localization.whole.failure.empty() ? "" : ": " + localization.whole.failure);
+  }
+  if (localization.verdict() == Verdict::kNotProven) {
+    std::string text = "nothing is wrong in what was tested on " + localization.target;
+    if (!localization.incomplete.empty()) {
+      text += ", but the suite is incomplete: " + localization.incomplete;
+    }
+    if (!localization.untested.empty()) {
+      text += (localization.incomplete.empty() ? ", but " : "; ") +
+              untested_text(localization.untested);
+    }
+    return text;
   }
   return "nothing is wrong on " + localization.target;
 }
 
 Json localization_json(const Localization& localization) {
-  std::vector<Json> culprits, names, kernels, untested;
+  std::vector<Json> culprits, names, kernels;
   for (const Culprit& culprit : localization.culprits) {
     culprits.push_back(culprit_json(culprit));
     names.push_back(Json::string(culprit.kernel));
@@ -143,17 +161,18 @@ Json localization_json(const Localization& localization) {
     json.set("outcome", Json::string(verdict_outcome(verdict)));
     kernels.push_back(std::move(json));
   }
-  for (const std::string& name : localization.untested) untested.push_back(Json::string(name));
   return Json::object({{"source", Json::string(localization.source)},
                        {"target", Json::string(localization.target)},
                        {"source_device", device_json(localization.source_info)},
                        {"target_device", device_json(localization.target_info)},
                        {"nan", source_nan_json(localization.source_nan)},
                        {"found", Json::boolean(localization.found())},
+                       {"verdict", Json::string(verdict_word(localization.verdict()))},
                        {"culprits", Json::array(std::move(names))},
                        {"findings", Json::array(std::move(culprits))},
                        {"kernels", Json::array(std::move(kernels))},
-                       {"untested", Json::array(std::move(untested))},
+                       {"untested", kernel_uses_json(localization.untested)},
+                       {"incomplete", Json::string(localization.incomplete)},
                        {"hybrid_runs", Json::integer(localization.hybrid_runs)},
                        {"rest", check_json(localization.rest)},
                        {"target_ran_alone", Json::boolean(localization.target_ran)},
@@ -198,7 +217,8 @@ Status write_reproducer(const Culprit& culprit, const std::string& target,
     TAPML_TRY(save_suite(*culprit.failing, folder + "/suite"));
     readme += "\n`suite` holds the failing call, as it was carved.";
   } else if (culprit.verdict.passed) {
-    readme += "\nIts carved tests pass: it fails only in the model.\n";
+    readme += culprit.verdict.calls > 0 ? "\nIts carved tests pass: it fails only in the model.\n"
+                                        : "\nIt has no carved test: it fails in the model.\n";
   }
   if (!command.empty()) readme += " To see it again, here:\n\n    " + command + "\n";
   if (!code.empty()) readme += "\n" + code + ".\n";

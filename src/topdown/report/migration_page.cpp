@@ -5,6 +5,7 @@
 #include "topdown/report/page_content.h"
 #include "topdown/report/report.h"
 #include "topdown/report/report_parts.h"
+#include "topdown/report/verdict_lines.h"
 
 namespace tapml::topdown {
 
@@ -45,7 +46,7 @@ std::string migration_html(const Migration& migration, const ReportTexts& texts)
   PageContent content;
   content.command = "migrate";
   content.title = texts.model + ": " + migration.source + " to " + migration.target;
-  content.passed = migration.passed();
+  content.line = verdict_line(migration);
   content.verdict = migration_verdict(migration);
   const ModelCheck* last = nullptr;
   for (const MigrationStep& step : migration.steps) {
@@ -72,6 +73,13 @@ std::string migration_html(const Migration& migration, const ReportTexts& texts)
     kernel.name = migration.untried[i];
     kernel.outcome = "not tried";
     if (i < migration.untried_calls.size()) kernel.groups = migration.untried_calls[i];
+    content.kernels.push_back(std::move(kernel));
+  }
+  for (const auto& [name, layers] : migration.untested) {
+    PageKernel kernel;
+    kernel.name = name;
+    kernel.outcome = "untested";
+    kernel.layers = layers;
     content.kernels.push_back(std::move(kernel));
   }
   if (last) content.checks.push_back({"the last hybrid that is kept", *last});

@@ -8,6 +8,7 @@
 #include "topdown/report/report_files.h"
 #include "topdown/report/report_parts.h"
 #include "topdown/report/side_by_side.h"
+#include "topdown/report/verdict_lines.h"
 
 namespace tapml::topdown {
 
@@ -19,7 +20,7 @@ std::string chip(KernelState state) {
 
 // Of the whole model on a target.
 KernelState model_state(const Migration& migration) {
-  if (migration.passed()) return KernelState::kPassed;
+  if (migration.whole_passed()) return KernelState::kPassed;
   if (migration.error || !migration.whole.failure.empty()) return KernelState::kFails;
   return migration.target_ran ? KernelState::kDiffers : KernelState::kUntested;
 }
@@ -40,7 +41,7 @@ class Page {
     head.command = "migrate";
     head.title = texts_.targets.at(0).model + ": " + migrations_.targets.at(0).source + " to " +
                  std::to_string(migrations_.targets.size()) + " targets";
-    head.passed = migrations_.passed();
+    head.line = verdict_line(migrations_);
     head.verdict = migrations_verdict(migrations_);
     head.counts = counts();
     return page_shell(head, sections);
@@ -66,7 +67,7 @@ class Page {
     for (size_t t = 0; t < migrations_.targets.size(); ++t) {
       const Migration& one = migrations_.targets[t];
       const auto moved = std::ranges::count(one.steps, true, &MigrationStep::migrated);
-      const size_t all = one.steps.size() + one.untried.size();
+      const size_t all = one.steps.size() + one.untried.size() + one.untested.size();
       rows += table_row({link(t, "", escaped(one.target)), escaped(migration_verdict(one)),
                          std::to_string(moved) + " of " + std::to_string(all),
                          chip(model_state(one)) + " " + escaped(model_outcome(one)),

@@ -41,7 +41,7 @@ class Map {
       // A kernel of which no call is known.
       if (kernels[k].groups.empty()) {
         add(k, {.function = "",
-                .origin = kernels[k].verdict ? kernels[k].verdict->origin : Origin{},
+                .origin = kernels[k].verdict ? kernels[k].verdict->origin : kernels[k].layers,
                 .sequence = std::numeric_limits<int64_t>::max() - 1});
       }
     }

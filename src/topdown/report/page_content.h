@@ -10,6 +10,7 @@
 #include "topdown/replay/kernel_speed.h"
 #include "topdown/replay/replay.h"
 #include "topdown/verdict/model_check.h"
+#include "topdown/verdict/verdict_line.h"
 
 namespace tapml::topdown {
 
@@ -31,6 +32,7 @@ struct PageKernel {
   KernelState state = KernelState::kUntested;
   std::string outcome;                     // "migrated", ...
   const KernelVerdict* verdict = nullptr;  // null: not tested
+  Origin layers;                           // where there is no verdict
   std::vector<CallGroup> groups;           // its calls
   // The model's check with it on the target; null: there was none.
   const ModelCheck* hybrid = nullptr;
@@ -57,7 +59,7 @@ struct PageDevice {
 struct PageContent {
   std::string command;  // "migrate"
   std::string title;    // "models/demo: cpu to opencl"
-  bool passed = true;
+  VerdictLine line;
   std::string verdict;  // one sentence
   std::vector<PageKernel> kernels;
   std::vector<LayerStep> layers;      // of a migration that goes layer by layer

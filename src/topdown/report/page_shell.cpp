@@ -17,19 +17,39 @@ void Sections::link(const std::string& file, const std::string& name) {
 
 std::string Sections::html() const { return element("nav", links_) + text_; }
 
+namespace {
+
+// What tells verdicts apart without their colors.
+const char* sign_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kPass:
+      return "✓";
+    case Verdict::kFail:
+      return "✖";
+    case Verdict::kNotProven:
+      return "?";
+  }
+  return "?";
+}
+
+}  // namespace
+
 std::string page_shell(const PageHead& page, const Sections& sections) {
+  const std::string sign = sign_of(page.line.verdict);
   const std::string head =
       void_element("meta", {{"charset", "utf-8"}}) +
       void_element("meta",
                    {{"name", "viewport"}, {"content", "width=device-width, initial-scale=1"}}) +
-      element("title",
-              escaped((page.passed ? "✓ " : "✖ ") + page.title + " (tapml " + page.command + ")")) +
+      element("title", escaped(sign + " " + page.title + " (tapml " + page.command + ")")) +
       element("style", page_style());
   const std::string body =
       element("h1", escaped(page.title)) +
-      element("div", {{"class", page.passed ? "verdict ok" : "verdict bad"}},
-              element("span", page.passed ? "✓" : "✖") + element("span", escaped(page.verdict))) +
-      element("p", {{"class", "counts"}}, escaped(page.counts)) + sections.html();
+      element("div", {{"class", page.line.passed() ? "verdict ok" : "verdict bad"}},
+              element("span", sign) + element("span", escaped(page.verdict))) +
+      element("p", {{"class", "counts"}},
+              element("strong", escaped(page.line.text())) + void_element("br") +
+                  escaped(page.counts)) +
+      sections.html();
   return "<!doctype html>\n" +
          element("html", {{"lang", "en"}}, element("head", head) + "\n" + element("body", body)) +
          "\n";

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "topdown/verdict/verdict_line.h"
+
 namespace tapml::topdown {
 
 // The parts of a page, and the links to them.
@@ -21,9 +23,9 @@ class Sections {
 struct PageHead {
   std::string command;  // "migrate"
   std::string title;
-  bool passed = true;
+  VerdictLine line;
   std::string verdict;  // one sentence
-  std::string counts;   // a line below it
+  std::string counts;   // below the line
 };
 
 // One self-contained page.

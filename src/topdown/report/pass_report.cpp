@@ -3,6 +3,7 @@
 #include "base/host/terminal.h"
 #include "topdown/report/page_content.h"
 #include "topdown/report/report_parts.h"
+#include "topdown/report/verdict_lines.h"
 
 namespace tapml::topdown {
 
@@ -93,15 +94,17 @@ Json pass_bisection_json(const PassBisection& bisection) {
   for (const SettingCulprit& culprit : bisection.settings) {
     settings.push_back(setting_json(culprit));
   }
-  Json json = Json::object({{"source", Json::string(bisection.source)},
-                            {"target", Json::string(bisection.target)},
-                            {"device", device_json(bisection.target_info)},
-                            {"passed", Json::boolean(!bisection.found())},
-                            {"whole", check_json(bisection.whole)},
-                            {"settings", Json::array(std::move(settings))},
-                            {"runs", Json::integer(bisection.runs)},
-                            {"evaluations", Json::integer(bisection.evaluations)},
-                            {"seconds", real(bisection.seconds)}});
+  Json json =
+      Json::object({{"source", Json::string(bisection.source)},
+                    {"target", Json::string(bisection.target)},
+                    {"device", device_json(bisection.target_info)},
+                    {"passed", Json::boolean(!bisection.found())},
+                    {"verdict", Json::string(verdict_word(verdict_line(bisection).verdict))},
+                    {"whole", check_json(bisection.whole)},
+                    {"settings", Json::array(std::move(settings))},
+                    {"runs", Json::integer(bisection.runs)},
+                    {"evaluations", Json::integer(bisection.evaluations)},
+                    {"seconds", real(bisection.seconds)}});
   if (bisection.found()) json.set("bare", check_json(bisection.bare));
   if (bisection.pass) {
     json.set("pass", Json::object({{"name", Json::string(bisection.pass->pass)},
@@ -116,7 +119,7 @@ std::string pass_bisection_html(const PassBisection& bisection, const std::strin
   PageContent content;
   content.command = "localize --bisect passes";
   content.title = model + ": passes, " + bisection.source + " to " + bisection.target;
-  content.passed = !bisection.found();
+  content.line = verdict_line(bisection);
   content.verdict = pass_verdict(bisection) + ".";
   content.checks.push_back({"everything on", bisection.whole});
   if (bisection.found()) content.checks.push_back({"everything left out", bisection.bare});

@@ -4,15 +4,28 @@
 #include "topdown/report/page_content.h"
 #include "topdown/report/report.h"
 #include "topdown/report/report_parts.h"
+#include "topdown/report/verdict_lines.h"
 
 namespace tapml::topdown {
 
-bool Replayed::passed() const { return std::ranges::all_of(verdicts, &KernelVerdict::passed); }
+Verdict Replayed::verdict() const {
+  if (!std::ranges::all_of(verdicts, &KernelVerdict::passed)) return Verdict::kFail;
+  return untested.empty() && incomplete.empty() ? Verdict::kPass : Verdict::kNotProven;
+}
 
 std::string replay_verdict(const Replayed& replayed) {
   const auto failed = std::ranges::count(replayed.verdicts, false, &KernelVerdict::passed);
   const std::string tests = tests_text(replayed.verdicts);
-  if (failed == 0) return "All " + tests + " are within their bounds.";
+  if (failed == 0) {
+    std::string text = "All " + tests + " are within their bounds";
+    if (!replayed.incomplete.empty()) {
+      text += ", but the suite is incomplete: " + replayed.incomplete;
+    }
+    if (!replayed.untested.empty()) {
+      text += (replayed.incomplete.empty() ? ", but " : "; ") + untested_text(replayed.untested);
+    }
+    return text + ".";
+  }
   return std::to_string(failed) + " of " + tests + (failed == 1 ? " is" : " are") + " wrong on " +
          replayed.target + ".";
 }
@@ -22,7 +35,7 @@ std::string replay_html(const Replayed& replayed, const std::string& command,
   PageContent content;
   content.command = "replay";
   content.title = replayed.suite + " on " + replayed.target;
-  content.passed = replayed.passed();
+  content.line = verdict_line(replayed);
   content.verdict = replay_verdict(replayed);
   for (const KernelVerdict& verdict : replayed.verdicts) {
     PageKernel kernel;
@@ -44,7 +57,14 @@ std::string replay_html(const Replayed& replayed, const std::string& command,
     }
     content.kernels.push_back(std::move(kernel));
   }
-  for (const std::string& name : replayed.untested) {
+  for (const auto& [name, layers] : replayed.untested) {
+    PageKernel kernel;
+    kernel.name = name;
+    kernel.outcome = "untested";
+    kernel.layers = layers;
+    content.kernels.push_back(std::move(kernel));
+  }
+  for (const std::string& name : replayed.left_out) {
     PageKernel kernel;
     kernel.name = name;
     kernel.outcome = "left out";

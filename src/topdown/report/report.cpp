@@ -86,6 +86,12 @@ std::string verdict_row(const KernelVerdict& verdict, const std::string& outcome
          styled(shown, good ? Style::kGreen : Style::kRed, colors) + " " + seconds(verdict.seconds);
 }
 
+std::string untested_row(const KernelUse& kernel, bool colors) {
+  return pad(kernel.kernel, 34) + " " + pad(layers_text(kernel.origin), 40) + " " + pad("0", 5) +
+         " " + pad("", 22) + " " + pad("", 9) + " " + pad("", 9) + " " +
+         styled("untested", Style::kRed, colors);
+}
+
 Json verdict_json(const KernelVerdict& verdict) {
   std::vector<Json> layers, shapes;
   for (const std::string& layer : verdict.origin) layers.push_back(Json::string(layer));
@@ -235,10 +241,12 @@ Json migration_json(const Migration& migration) {
                             {"target_device", device_json(migration.target_info)},
                             {"nan", source_nan_json(migration.source_nan)},
                             {"passed", Json::boolean(migration.passed())},
+                            {"verdict", Json::string(verdict_word(migration.verdict()))},
                             {"culprits", Json::array(std::move(culprits))},
                             {"kernels", Json::array(std::move(steps))},
                             {"user_kernels", user_kernels_json(verdicts_of(migration))},
                             {"untried", Json::array(std::move(untried))},
+                            {"untested", kernel_uses_json(migration.untested)},
                             {"resumed", Json::integer(migration.resumed)},
                             {"target_ran_alone", Json::boolean(migration.target_ran)},
                             {"whole_model", check_json(migration.whole)},
@@ -270,8 +278,16 @@ std::string migration_verdict(const Migration& migration) {
                 ? "."
                 : ", " + std::to_string(migration.untried.size()) + " were not tried.");
   }
-  return "Every kernel migrated, and the target alone is wrong: look at what it does around "
-         "kernels (memory plan, runtime).";
+  if (migration.target_ran && !migration.whole_passed()) {
+    if (!migration.untested.empty()) {
+      return "Every kernel with tests migrated, and the target alone is wrong; " +
+             untested_text(migration.untested) + ". Look there first.";
+    }
+    return "Every kernel migrated, and the target alone is wrong: look at what it does around "
+           "kernels (memory plan, runtime).";
+  }
+  if (migration.untested.empty()) return "The migration is not complete.";
+  return "Nothing is wrong in what was tested, but " + untested_text(migration.untested) + ".";
 }
 
 std::string whole_model_text(const ModelCheck& check) {

@@ -52,17 +52,23 @@ std::string migration_html(const Migration& migration, const ReportTexts& texts)
 // replays without the model; FOLDER/KERNEL/kernels with the user's own source where it is one.
 Status write_failures(const Migration& migration, const std::string& folder);
 
+// A row of the same table for a kernel without a test.
+std::string untested_row(const KernelUse& kernel, bool colors);
+
 // What a replay found.
 struct Replayed {
   std::string suite, target;
   std::vector<KernelVerdict> verdicts;  // of kernels, then of groups
-  std::vector<std::string> untested;    // kernels of the suite that were left out
+  std::vector<KernelUse> untested;      // kernels of the model without a test
+  std::vector<std::string> left_out;    // kernels of the suite that were not asked for
+  std::string incomplete;               // of the suite (Suite::incomplete)
   DeviceInfo target_info;
   SpeedTable speed;  // empty: not measured
   std::vector<TimelineSpan> timeline;
   double seconds = 0;
 
-  bool passed() const;
+  Verdict verdict() const;
+  bool passed() const { return verdict() == Verdict::kPass; }
 };
 std::string replay_verdict(const Replayed& replayed);  // one sentence
 // One self-contained page. `options` are those of a command that replays one kernel.

@@ -32,6 +32,7 @@ Json migrations_json(const Migrations& migrations, const MigrationsTexts& texts)
   return Json::object({{"source", Json::string(first.source)},
                        {"source_device", device_json(first.source_info)},
                        {"passed", Json::boolean(migrations.passed())},
+                       {"verdict", Json::string(verdict_word(migrations.verdict()))},
                        {"kernels", Json::array(std::move(kernels))},
                        {"targets", Json::array(std::move(targets))},
                        {"seconds", real(migrations.seconds)}});

@@ -159,7 +159,7 @@ std::string report_page(const PageContent& content) {
   sections.add("environment", "Environment", environment(content));
   return page_shell({.command = content.command,
                      .title = content.title,
-                     .passed = content.passed,
+                     .line = content.line,
                      .verdict = content.verdict,
                      .counts = counts_text(content)},
                     sections);

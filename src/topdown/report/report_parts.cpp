@@ -43,8 +43,10 @@ std::string shapes_text(const KernelVerdict& verdict) {
   return text;
 }
 
-std::string layers_text(const KernelVerdict& verdict) {
-  std::string text = origin_summary(verdict.origin);
+std::string layers_text(const KernelVerdict& verdict) { return layers_text(verdict.origin); }
+
+std::string layers_text(const Origin& origin) {
+  std::string text = origin_summary(origin);
   // The path that all of one model's layers begin with says nothing.
   for (size_t at; (at = text.find("model.")) != std::string::npos;) text.erase(at, 6);
   return text;
@@ -130,6 +132,17 @@ Json difference_json(const DifferenceMap& map) {
                        {"last_row", Json::integer(map.last_row)},
                        {"first_column", Json::integer(map.first_column)},
                        {"last_column", Json::integer(map.last_column)}});
+}
+
+Json kernel_uses_json(const std::vector<KernelUse>& kernels) {
+  std::vector<Json> items;
+  for (const auto& [kernel, origin] : kernels) {
+    std::vector<Json> layers;
+    for (const std::string& layer : origin) layers.push_back(Json::string(layer));
+    items.push_back(Json::object(
+        {{"kernel", Json::string(kernel)}, {"layers", Json::array(std::move(layers))}}));
+  }
+  return Json::array(std::move(items));
 }
 
 Json timeline_json(const std::vector<TimelineSpan>& timeline) {

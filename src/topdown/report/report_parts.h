@@ -17,6 +17,7 @@ std::string pad(std::string text, size_t width);  // blanks behind, or cut
 // "5 kernels and 2 groups": what there are verdicts of.
 std::string tests_text(const std::vector<KernelVerdict>& verdicts);
 std::string shapes_text(const KernelVerdict& verdict);
+std::string layers_text(const Origin& origin);
 std::string layers_text(const KernelVerdict& verdict);
 
 Json real(double value);  // JSON has no infinity: a text then
@@ -26,6 +27,8 @@ Json tokens_json(const std::vector<int32_t>& tokens);
 Json device_json(const DeviceInfo& info);
 Json groups_json(const std::vector<CallGroup>& groups);
 Json difference_json(const DifferenceMap& map);
+// Objects of "kernel" and "layers".
+Json kernel_uses_json(const std::vector<KernelUse>& kernels);
 Json timeline_json(const std::vector<TimelineSpan>& timeline);
 
 }  // namespace tapml::topdown

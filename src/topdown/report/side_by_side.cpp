@@ -44,6 +44,9 @@ std::vector<KernelRow> kernel_rows(const Migrations& migrations) {
     for (const std::string& kernel : migration.untried) {
       row_of(rows, kernel, targets).cells[t] = {KernelState::kUntested, "not tried", index++};
     }
+    for (const KernelUse& use : migration.untested) {
+      row_of(rows, use.kernel, targets).cells[t] = {KernelState::kUntested, "untested", index++};
+    }
   }
   return rows;
 }
@@ -108,7 +111,7 @@ std::vector<std::string> side_by_side(const Migrations& migrations, bool colors)
   std::string line = pad("whole model", 34) + " " + pad("all", 40);
   for (size_t t = 0; t < widths.size(); ++t) {
     const Migration& migration = migrations.targets[t];
-    line += " " + styled_cell(model_outcome(migration), widths[t], migration.passed(),
+    line += " " + styled_cell(model_outcome(migration), widths[t], migration.whole_passed(),
                               migration.target_ran || migration.error, colors);
   }
   lines.push_back(std::move(line));
@@ -126,6 +129,11 @@ std::string migrations_verdict(const Migrations& migrations) {
   const std::string all = std::to_string(migrations.targets.size());
   if (migrations.passed()) {
     return "Every kernel migrated to all " + all + " targets; each runs the whole model.";
+  }
+  if (migrations.verdict() == Verdict::kNotProven && ended == 0) {
+    std::string text = "Nothing is wrong in what was tested on " + all + " targets";
+    const auto& untested = migrations.targets[0].untested;
+    return text + (untested.empty() ? "." : ", but " + untested_text(untested) + ".");
   }
   return std::to_string(passed) + " of " + all + " targets run the whole model" +
          (ended == 0 ? "."

@@ -5,6 +5,7 @@
 #include "ir/exceptions.h"
 #include "tensor/uninitialized.h"
 #include "topdown/suite/tensor_file.h"
+#include "topdown/verdict/coverage.h"
 
 namespace tapml::topdown {
 
@@ -188,7 +189,24 @@ void Carver::note_nan(const KernelInfo& info, const Origin& origin,
   ++nan_->calls;
 }
 
-Suite Carver::take() {
+std::vector<KernelUse> Carver::untested(const Suite& suite) const {
+  std::vector<KernelUse> untested =
+      untested_kernels(called_kernels(executable_, options_.functions), suite);
+  if (!options_.kernels.empty()) {
+    std::erase_if(untested,
+                  [&](const KernelUse& use) { return !options_.kernels.contains(use.kernel); });
+  }
+  return untested;
+}
+
+Suite Carver::so_far(const std::string& incomplete) const {
+  Suite suite = suite_;
+  suite.incomplete = incomplete;
+  suite.untested = untested(suite);
+  return suite;
+}
+
+Suite Carver::take(const std::string& incomplete) {
   std::vector<bool> used(suite_.kernels.size(), false);
   for (size_t k = 0; k < used.size(); ++k) used[k] = suite_.kernels[k].dropped > 0;
   for (const SuiteCall& call : suite_.calls) used[static_cast<size_t>(call.kernel)] = true;
@@ -201,6 +219,8 @@ Suite Carver::take() {
   }
   suite_.kernels = std::move(kernels);
   for (SuiteCall& call : suite_.calls) call.kernel = number[static_cast<size_t>(call.kernel)];
+  suite_.incomplete = incomplete;
+  suite_.untested = untested(suite_);
   return std::move(suite_);
 }
 

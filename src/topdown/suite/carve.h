@@ -20,6 +20,9 @@ struct CarveOptions {
   int64_t calls_per_kernel = 0;
   // Names of those whose calls are carved, at least one of the executable's; empty: all of them.
   std::set<std::string> kernels;
+  // Functions of the executable that the runs may call: the suite says which of their kernels it
+  // has no call of. Empty: nothing is known of that.
+  std::vector<std::string> functions;
   // Bytes of tensors that the suite may have (0: no limit): of each kernel the calls are kept that
   // differ most (CallSelection), one in any case.
   int64_t budget_bytes = 0;
@@ -63,9 +66,11 @@ class Carver : public runtime::Observer, public runtime::CaptureSink {
   std::vector<std::string> held() noexcept override;
   std::vector<std::string> take_dropped() noexcept override;
 
-  // Without tensors where these went to a folder.
-  // Kernels of which no call ended are left out.
-  Suite take();
+  // Without tensors where these went to a folder. Kernels of which no call ended are left out.
+  // `incomplete`: why the runs ended early; empty: they did not.
+  Suite take(const std::string& incomplete = "");
+  // What take() would say now, without letting go of it.
+  Suite so_far(const std::string& incomplete) const;
   const Suite& suite() const { return suite_; }
   // Different tensors that the suite's calls name, and their bytes, without weights by reference.
   int64_t tensors() const { return std::ssize(kept_tensors_); }
@@ -93,6 +98,7 @@ class Carver : public runtime::Observer, public runtime::CaptureSink {
                 const runtime::CapturedCall& captured);
   Status store(const std::string& hash, const HostTensor& tensor);
   int32_t suite_kernel(int32_t kernel);
+  std::vector<KernelUse> untested(const Suite& suite) const;
 
   const Executable& executable_;
   Suite suite_;

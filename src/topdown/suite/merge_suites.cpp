@@ -5,6 +5,7 @@
 
 #include "ir/exceptions.h"
 #include "topdown/suite/suite_weights.h"
+#include "topdown/verdict/coverage.h"
 
 namespace tapml::topdown {
 
@@ -18,6 +19,18 @@ class Merger {
       result_.source = suite.source;
       result_.boundary_policy = suite.boundary_policy;
       result_.model = suite.model;
+    }
+    if (!suite.incomplete.empty()) {
+      result_.incomplete +=
+          (result_.incomplete.empty() ? "" : "; ") + name + ": " + suite.incomplete;
+    }
+    for (const KernelUse& use : suite.untested) {
+      const auto known = std::ranges::find(result_.untested, use.kernel, &KernelUse::kernel);
+      if (known == result_.untested.end()) {
+        result_.untested.push_back(use);
+      } else {
+        known->origin = merge_origins(known->origin, use.origin);
+      }
     }
     same("boundary policy", result_.boundary_policy, suite.boundary_policy, name);
     same("source", result_.source, suite.source, name);
@@ -67,6 +80,8 @@ class Merger {
   Suite finish() {
     std::erase_if(result_.weights, [&](const auto& one) { return inside_.contains(one.first); });
     if (!result_.weights.empty()) unwrap(weights_by_reference(result_, "the merged suite"));
+    // Another suite may have a test of what one lacks.
+    result_.untested = untested_kernels(result_.untested, result_);
     return std::move(result_);
   }
 

@@ -262,6 +262,7 @@ void keep_kernels(Suite& suite, const std::set<int32_t>& wanted) {
     kernels.push_back(std::move(suite.kernels[static_cast<size_t>(k)]));
   }
   suite.kernels = std::move(kernels);
+  suite.untested.clear();  // it is about the wanted kernels from here on
   for (SuiteCall& call : suite.calls) call.kernel = number[static_cast<size_t>(call.kernel)];
   for (SuiteGroup& group : suite.groups) {
     for (SuiteCall& call : group.calls) call.kernel = number[static_cast<size_t>(call.kernel)];

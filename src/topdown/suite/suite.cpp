@@ -69,6 +69,15 @@ Json group_json(const SuiteGroup& group) {
                        {"outputs", borders_json(group.outputs)}});
 }
 
+Json untested_json(const std::vector<KernelUse>& untested) {
+  std::vector<Json> items;
+  for (const auto& [kernel, origin] : untested) {
+    items.push_back(Json::object(
+        {{"kernel", Json::string(kernel)}, {"origin", strings({origin.begin(), origin.end()})}}));
+  }
+  return Json::array(std::move(items));
+}
+
 Json kernel_json(const SuiteKernel& kernel) {
   std::vector<std::string> modes;
   for (AccessMode mode : kernel.modes) modes.emplace_back(access_mode_name(mode));
@@ -161,6 +170,9 @@ std::string suite_text(const Suite& suite) {
   }
   Json json = Json::object({{"schema", Json::string(kSuiteSchema)},
                             {"version", Json::integer(kSuiteVersion)},
+                            {"complete", Json::boolean(suite.incomplete.empty())},
+                            {"reason", Json::string(suite.incomplete)},
+                            {"untested", untested_json(suite.untested)},
                             {"source", Json::string(suite.source)},
                             {"boundary_policy", Json::string(suite.boundary_policy)},
                             {"model", Json::string(suite.model)},

@@ -19,7 +19,7 @@ namespace tapml::topdown {
 
 // docs/suite-format.md says what each version has.
 inline constexpr const char* kSuiteSchema = "tapml-suite";
-inline constexpr int64_t kSuiteVersion = 5;
+inline constexpr int64_t kSuiteVersion = 6;
 
 struct SuiteKernel {
   std::string name;
@@ -39,6 +39,12 @@ struct SuiteCall {
   // Content hashes, one per parameter: before the call (in, inout; else empty) and after it (out,
   // inout; else empty).
   std::vector<std::string> before, after;
+};
+
+// A kernel, and the layers of the model that call it.
+struct KernelUse {
+  std::string kernel;
+  Origin origin;
 };
 
 // A tensor parameter of a group's call.
@@ -73,6 +79,10 @@ struct SuiteGroup {
 };
 
 struct Suite {
+  // Why it has a part of its runs only ("interrupted"); empty: it is complete.
+  std::string incomplete;
+  // What the carved functions may call and no run called.
+  std::vector<KernelUse> untested;
   std::string source;  // target that it was carved on
   std::string boundary_policy;
   std::string model;  // architecture

@@ -26,6 +26,17 @@ Result<SuiteFolder> SuiteFolder::open(const std::string& folder) {
   return files;
 }
 
+Status SuiteFolder::begin(Suite empty) {
+  const std::string index = folder_ + "/suite.json";
+  if (auto text = read_text_file(index)) {
+    if (auto suite = parse_suite_index(*text, index, false)) {
+      empty = std::move(*suite);
+      empty.incomplete = "a later carve into its folder did not end";
+    }
+  }
+  return write_index(empty);
+}
+
 Status SuiteFolder::put(const std::string& hash, const HostTensor& tensor) {
   if (has(hash)) return {};
   TAPML_TRY(write_file_atomic(folder_ + "/" + tensor_file(hash), write_tensor_file(tensor)));

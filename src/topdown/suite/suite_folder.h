@@ -23,6 +23,10 @@ class SuiteFolder {
   Status remove(const std::string& hash);
   bool has(const std::string& hash) const { return written_.contains(hash); }
 
+  // Before the first tensor: whatever ends the writer from here on, the folder reads as an
+  // incomplete suite. A suite that is there stays, marked so; else `empty`, which is marked, is
+  // written.
+  Status begin(Suite empty);
   // Writes suite.json for what is there, which makes the folder a suite; more may follow.
   Status write_index(const Suite& suite);
   // The same, and removes tensors that no call names: of a suite that was there before, or of a

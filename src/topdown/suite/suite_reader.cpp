@@ -37,6 +37,8 @@ class SuiteReader {
                              "read it with a newer tapml, or carve it again with this one"));
     }
     Suite suite;
+    // Until version 5 a suite did not say whether it is complete.
+    if (version_ > 5) TAPML_TRY(read_completeness(json, suite));
     TAPML_ASSIGN(suite.source, string(json, "source"));
     TAPML_ASSIGN(suite.boundary_policy, string(json, "boundary_policy"));
     TAPML_ASSIGN(suite.model, string(json, "model"));
@@ -93,6 +95,26 @@ class SuiteReader {
       result.push_back(item.as_string());
     }
     return result;
+  }
+
+  Status read_completeness(const Json& json, Suite& suite) const {
+    TAPML_ASSIGN(const Json* complete, member(json, "complete"));
+    if (!complete->is_bool()) return wrong(*complete, "complete", "true or false");
+    TAPML_ASSIGN(suite.incomplete, string(json, "reason"));
+    if (complete->as_bool() != suite.incomplete.empty()) {
+      return wrong_part(
+          *complete, "a suite and its reason say different things",
+          "a reason where the suite is not complete, and none where it is",
+          complete->as_bool() ? "complete, with a reason" : "incomplete, without one");
+    }
+    TAPML_ASSIGN(const Json* untested, array(json, "untested"));
+    for (const Json& item : untested->items()) {
+      KernelUse& use = suite.untested.emplace_back();
+      TAPML_ASSIGN(use.kernel, string(item, "kernel"));
+      TAPML_ASSIGN(auto origin, string_list(item, "origin"));
+      use.origin = Origin(origin.begin(), origin.end());
+    }
+    return {};
   }
 
   Status read_kernel(const Json& json, Suite& suite) {

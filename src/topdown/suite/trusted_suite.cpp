@@ -19,6 +19,7 @@ class Maker {
     made_.suite.source = source;
     made_.suite.boundary_policy = carved.boundary_policy;
     made_.suite.model = carved.model;
+    made_.suite.incomplete = carved.incomplete;
   }
 
   void add(const TrustedCalls& test) {

@@ -121,18 +121,24 @@ std::vector<HostTensor> evaluated_logits(const Module& module, const ModelInterf
   return logits;
 }
 
-ModelJudge::ModelJudge(const op::RefTensor& logits, size_t prompt,
-                       const std::vector<HostTensor>& source)
-    : logits_(logits.values.begin(), logits.values.end()),
-      first_(static_cast<int64_t>(prompt) - 1),
-      vocabulary_(logits.shape.back()) {
-  double largest = 1;
-  for (double value : logits_) largest = std::max(largest, std::abs(value));
+ReferenceLogits ReferenceLogits::of(const op::RefTensor& logits, size_t first) {
+  ReferenceLogits kept;
+  kept.vocabulary = logits.shape.back();
+  auto before = static_cast<int64_t>(first) * kept.vocabulary;
+  for (const double value : logits.values) {
+    kept.largest = std::max(kept.largest, std::abs(value));
+    if (--before < 0) kept.rows.push_back(value);
+  }
+  return kept;
+}
+
+ModelJudge::ModelJudge(ReferenceLogits logits, const std::vector<HostTensor>& source)
+    : logits_(std::move(logits)), vocabulary_(logits_.vocabulary) {
   for (size_t i = 0; i < source.size(); ++i) {
     source_error_ = std::max(source_error_, error(source[i], i));
   }
   // A source that computes no numbers excuses nothing.
-  bound_ = (std::isfinite(source_error_) ? 4 * source_error_ : 0) + 1e-4 * largest;
+  bound_ = (std::isfinite(source_error_) ? 4 * source_error_ : 0) + 1e-4 * logits_.largest;
 }
 
 ModelJudge ModelJudge::of(const Module& module, const std::map<std::string, HostTensor>& weights,

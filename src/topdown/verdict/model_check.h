@@ -56,12 +56,24 @@ std::vector<HostTensor> evaluated_logits(const Module& module, const ModelInterf
                                          const std::map<std::string, HostTensor>& weights,
                                          const ForcedRun& run, const interp::CallOptions& options);
 
+// The judge's logits of the last tokens of a sequence.
+struct ReferenceLogits {
+  std::vector<double> rows;  // one after the other
+  int64_t vocabulary = 0;    // of each
+  double largest = 1;        // max(1, |logit|) over all tokens of the sequence
+
+  // Of logits of all tokens: the rows from `first` on.
+  static ReferenceLogits of(const op::RefTensor& logits, size_t first);
+};
+
 // What the whole model is held against.
 class ModelJudge {
  public:
-  // `logits` of all tokens, the first `prompt` of which are the prompt; `source`: the source's own
-  // forced_logits().
-  ModelJudge(const op::RefTensor& logits, size_t prompt, const std::vector<HostTensor>& source);
+  // From the last token of the prompt on; `source`: the source's own forced_logits().
+  ModelJudge(ReferenceLogits logits, const std::vector<HostTensor>& source);
+  // `logits` of all tokens, the first `prompt` of which are the prompt.
+  ModelJudge(const op::RefTensor& logits, size_t prompt, const std::vector<HostTensor>& source)
+      : ModelJudge(ReferenceLogits::of(logits, prompt - 1), source) {}
   // The judge of `run`, which the source's engine makes once.
   static ModelJudge of(const Module& module, const std::map<std::string, HostTensor>& weights,
                        llm::Engine& source, const ForcedRun& run);
@@ -74,12 +86,12 @@ class ModelJudge {
 
  private:
   const double* row(size_t i) const {
-    return logits_.data() + (first_ + static_cast<int64_t>(i)) * vocabulary_;
+    return logits_.rows.data() + static_cast<int64_t>(i) * logits_.vocabulary;
   }
   double error(const HostTensor& logits, size_t i) const;
 
-  std::vector<double> logits_;
-  int64_t first_, vocabulary_;
+  ReferenceLogits logits_;
+  int64_t vocabulary_;
   double source_error_ = 0, bound_ = 0;
 };
 

@@ -1,0 +1,29 @@
+#include "cli/check_output.h"
+
+#include <filesystem>
+
+#include "io/host/files.h"
+#include "ir/exceptions.h"
+
+namespace tapml::cli {
+
+void check_report_folder(const std::string& folder) {
+  if (folder.empty()) return;
+  unwrap(make_folder(folder));
+  unwrap(check_writable(folder + "/report.html"));
+}
+
+void check_future_folder(const std::string& path) {
+  std::error_code ignored;
+  std::filesystem::path there = std::filesystem::absolute(path, ignored).lexically_normal();
+  while (there.has_relative_path() && !std::filesystem::exists(there, ignored)) {
+    there = there.parent_path();
+  }
+  if (!std::filesystem::is_directory(there, ignored)) {
+    throw_user("cannot make the folder " + path, path, "a path where folders can be made",
+               there.string() + " is a file");
+  }
+  unwrap(check_writable((there / "tapml").string()));
+}
+
+}  // namespace tapml::cli

@@ -1,0 +1,25 @@
+// The last line of each command that validates (docs/cli.md, "Verdicts").
+#pragma once
+
+#include "topdown/localize/bisect_passes.h"
+#include "topdown/localize/localize.h"
+#include "topdown/migrate/migration.h"
+#include "topdown/report/report.h"
+#include "topdown/suite/verify_suite.h"
+#include "topdown/verdict/evaluate.h"
+#include "topdown/verdict/verdict_line.h"
+
+namespace tapml::topdown {
+
+VerdictLine verdict_line(const Replayed& replayed);
+VerdictLine verdict_line(const Migration& migration);
+VerdictLine verdict_line(const Migrations& migrations);
+VerdictLine verdict_line(const Localization& localization);
+VerdictLine verdict_line(const PassBisection& bisection);
+VerdictLine verdict_line(const SuiteCheck& check);
+// Of the targets beside the reference, one comparison each; `scored` are the tasks of each.
+VerdictLine verdict_line(const std::vector<EvalComparison>& comparisons, const EvalTotal& scored);
+// Of so many checks of devices.
+VerdictLine device_verdict_line(int64_t passed, int64_t checks, int64_t devices);
+
+}  // namespace tapml::topdown
