@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <limits>
 
 #include "app/command_options.h"
 #include "app/isolation.h"
@@ -43,6 +44,7 @@ struct ReplayOptions {
   IsolationOptions isolation;
   ToleranceOptions tolerance;
   CiReportOptions ci;
+  topdown::ReplayOptions launches;
 };
 
 void write_report(const ReplayOptions& options, const topdown::Replayed& replayed, const Json& json,
@@ -149,6 +151,10 @@ int run(const ReplayOptions& options, const Output& output) {
   std::vector<topdown::UserSource> sources;
   if (!options.kernels.empty()) sources = topdown::read_user_sources(options.kernels, target);
   topdown::Suite suite = unwrap(topdown::load_suite(options.suite, options.model));
+  // More launches than usual take as much longer.
+  topdown::ReplayOptions launches = options.launches;
+  launches.seconds *= std::max(1.0, static_cast<double>(launches.launches) /
+                                        static_cast<double>(topdown::ReplayOptions().launches));
   const Wanted wanted = wanted_of(suite, options);
   topdown::Replayed replayed;
   replayed.suite = options.suite;
@@ -232,11 +238,12 @@ int run(const ReplayOptions& options, const Output& output) {
     if (options.kernel.empty() && !options.group) say(name + ": the suite has no test of it");
   }
   for (int32_t kernel : wanted.kernels) {
-    judged(name_of(kernel), [&] { return topdown::replay_kernel(suite, judge, kernel, sandbox); });
+    judged(name_of(kernel),
+           [&] { return topdown::replay_kernel(suite, judge, kernel, sandbox, launches); });
   }
   for (size_t group : wanted.groups) {
     judged("group " + std::to_string(group),
-           [&] { return topdown::replay_group(suite, judge, group, sandbox); });
+           [&] { return topdown::replay_group(suite, judge, group, sandbox, launches); });
   }
   replayed.target_info = sandbox.session().info();
   if (!options.report.empty()) {
@@ -295,6 +302,14 @@ void add_replay(Registration registration) {
   auto* watch = command->add_flag("--watch", options->watch,
                                   "Judges the kernel again whenever a source is saved");
   watch->needs(kernel)->needs(kernels)->excludes(group);
+  command
+      ->add_option("--launches", options->launches.launches,
+                   "Launches of each kernel, over its calls, at least")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  command->add_option("--launch-seed", options->launches.seed, "Of the order of launches")
+      ->check(CLI::Range(int64_t{0}, std::numeric_limits<int64_t>::max()))
+      ->capture_default_str();
   command->add_option("--patterns", options->patterns.file,
                       "Text module of patterns that name routines of a library");
   command->add_option("--plant", options->plant, "KERNEL:KIND, plants a bug into the target")
