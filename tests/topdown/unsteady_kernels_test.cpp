@@ -4,6 +4,7 @@
 #include <cfenv>
 
 #include "device/watched/watched_device.h"
+#include "ir/exceptions.h"
 #include "runtime/vm.h"
 #include "support/sessions.h"
 #include "support/temp_folder.h"
@@ -80,6 +81,9 @@ void multiply(void* const* buffers, const int64_t* scalars, int64_t begin, int64
          "\n  for (int64_t i = 0; i < count; ++i) out[i] = a[i] * b[i % 8] * factor;\n" + after +
          "\n}\n";
 }
+// The launch that the test says.
+constexpr const char* kWrongOnce =
+    "if (launches == atoi(getenv(\"TAPML_TEST_WRONG_LAUNCH\"))) factor = 1.5f;";
 constexpr const char* kTanh =
     R"(// prim def tanh(a: Buffer((n, 8), f32), out out: Buffer((n, 8), f32), n: i64)
 // launch tanh_rows(a, out) over n * 8 in groups of 1000000
@@ -98,11 +102,23 @@ class UnsteadyKernel : public ::testing::Test {
  protected:
   KernelVerdict judged(const std::string& source, const ReplayOptions& options = {}) {
     open(source);
-    return unwrap(replay_kernel(suite(), *judge_, number_of("multiply"), *sandbox_, options));
+    return replay(options);
+  }
+  KernelVerdict replay(const ReplayOptions& options = {}) {
+    KernelVerdict verdict =
+        unwrap(replay_kernel(suite(), *judge_, number_of("multiply"), *sandbox_, options));
+    launched_ += verdict.launches.launches;
+    return verdict;
+  }
+  // With kWrongOnce: launch `launch` of these is wrong.
+  KernelVerdict replay_wrong_at(int launch, const ReplayOptions& options = {.seconds = 60}) {
+    ::setenv("TAPML_TEST_WRONG_LAUNCH", std::to_string(launched_ + launch).c_str(), 1);
+    return replay(options);
   }
   void open(const std::string& source) {
     const target::Target target = target::parse_target("cpu");
     TearDown();
+    launched_ = 0;
     testing::write_bytes(folder_ / "multiply.c", source);
     testing::write_bytes(folder_ / "tanh.c", kTanh);
     judge_ = std::make_unique<Judge>(suite());
@@ -125,13 +141,14 @@ class UnsteadyKernel : public ::testing::Test {
   }
 
   testing::TempFolder folder_;
+  int64_t launched_ = 0;
   std::unique_ptr<Judge> judge_;
   std::unique_ptr<runtime::Session> session_;
   std::unique_ptr<Sandbox> sandbox_;
 };
 
 TEST_F(UnsteadyKernel, ARightOnePassesTwentyLaunches) {
-  const KernelVerdict verdict = judged(product(""));
+  const KernelVerdict verdict = judged(product(""), {.seconds = 60});
   EXPECT_TRUE(verdict.passed) << verdict.failure;
   EXPECT_EQ(verdict.calls, 2);
   EXPECT_EQ(verdict.launches.launches, 20);
@@ -142,16 +159,19 @@ TEST_F(UnsteadyKernel, ARightOnePassesTwentyLaunches) {
 }
 
 TEST_F(UnsteadyKernel, OneLaunchOfTwentyIsFound) {
-  for (const char* launch : {"1", "2", "5", "6", "20"}) {
-    const KernelVerdict verdict =
-        judged(product("if (launches == " + std::string(launch) + ") factor = 1.5f;"));
+  open(product(kWrongOnce));
+  for (const int launch : {1, 2, 5, 6, 20}) {
+    const KernelVerdict verdict = replay_wrong_at(launch);
     EXPECT_FALSE(verdict.passed) << launch;
     EXPECT_EQ(verdict.failed, Failure::kNone);
     EXPECT_EQ(verdict.launches.launches, 20);
     EXPECT_EQ(verdict.launches.wrong, 1);
     EXPECT_TRUE(verdict.launches.flaky);
-    EXPECT_EQ(verdict.note.substr(0, 45), "1 of 20 launches was wrong, in the order of s")
-        << verdict.note;
+    EXPECT_EQ(verdict.note,
+              "1 of 20 launches was wrong, in the order of seed 0, and other launches of the same "
+              "call were right: flaky; not deterministic: " +
+                  std::to_string(verdict.launches.unequal) +
+                  " of 20 launches gave other bits than the first one of their call");
     EXPECT_GE(verdict.worst_sequence, 0);
     EXPECT_GT(verdict.worst.target.max_ratio, 1);
   }
@@ -172,20 +192,20 @@ TEST_F(UnsteadyKernel, OneInFiveAtRandomIsFoundWithItsRate) {
 
 // More launches find what is rarer.
 TEST_F(UnsteadyKernel, TheFortiethLaunchIsFoundByFifty) {
-  const std::string source = product("if (launches == 40) factor = 1.5f;");
-  EXPECT_TRUE(judged(source).passed);
-  const KernelVerdict verdict = judged(source, {.launches = 50, .seconds = 60});
+  open(product(kWrongOnce));
+  EXPECT_TRUE(replay_wrong_at(40).passed);
+  const KernelVerdict verdict = replay_wrong_at(40, {.launches = 50, .seconds = 60});
   EXPECT_EQ(verdict.launches.launches, 50);
   EXPECT_EQ(verdict.launches.wrong, 1);
 }
 
 // Right for the weights that it was called with first, whichever these are.
 TEST_F(UnsteadyKernel, KeptWeightsAreFound) {
+  open(
+      product("static float kept[8];\n  if (launches % 20 == 1) memcpy(kept, b, sizeof kept);\n"
+              "  b = kept;"));
   for (uint64_t seed = 0; seed < 4; ++seed) {
-    const KernelVerdict verdict =
-        judged(product("static float kept[8];\n  if (launches == 1) memcpy(kept, b, sizeof kept);\n"
-                       "  b = kept;"),
-               {.seed = seed});
+    const KernelVerdict verdict = replay({.seed = seed, .seconds = 60});
     EXPECT_FALSE(verdict.passed) << seed;
     EXPECT_EQ(verdict.launches.wrong, 10) << "each call has ten launches";
     EXPECT_FALSE(verdict.launches.flaky);
@@ -194,13 +214,11 @@ TEST_F(UnsteadyKernel, KeptWeightsAreFound) {
 
 // The same seed gives the same order, another one another.
 TEST_F(UnsteadyKernel, TheOrderIsThatOfTheSeed) {
+  open(product(kWrongOnce));
   auto wrong_calls = [&](uint64_t seed) {
     std::string order;
     for (const int launch : {1, 3, 5, 7, 9}) {
-      const KernelVerdict verdict =
-          judged(product("if (launches == " + std::to_string(launch) + ") factor = 1.5f;"),
-                 {.seed = seed});
-      order += std::to_string(verdict.worst_sequence) + " ";
+      order += std::to_string(replay_wrong_at(launch, {.seed = seed}).worst_sequence) + " ";
     }
     return order;
   };
