@@ -284,7 +284,8 @@ TEST(Migrate, AKernelBeyondALimitOfTheDeviceStays) {
 TEST(Migrate, AKernelThatMeetsALimitOnlyInTheModelStays) {
   const std::string victim = kernels_of(plain()).at(3);
   const Migration migration = migrated(
-      short_run(), std::make_unique<LimitingSession>(victim, plain().steps.at(3).verdict.calls));
+      short_run(),
+      std::make_unique<LimitingSession>(victim, plain().steps.at(3).verdict.launches.launches));
   EXPECT_EQ(kernels_of(migration), kernels_of(plain()));
   for (const MigrationStep& step : migration.steps) {
     EXPECT_TRUE(step.verdict.passed) << step.verdict.kernel;
@@ -315,7 +316,7 @@ TEST(MigrationState, AMigrationGoesOnWhereTheDeviceWasLost) {
   testing::TempFolder folder;
   options.state = folder / "state";
   size_t done = 0;
-  for (int launches : {60, 400}) {
+  for (int launches : {100, 600}) {
     testing::expect_platform_error(
         [&] { migrated(options, std::make_unique<LosingSession>(launches)); }, PlatformFault::kLost,
         {"the device is lost"});
