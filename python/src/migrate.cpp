@@ -288,11 +288,12 @@ void bind_migrate(py::module_& module) {
           [](const Migrated& m) {
             py::list names;
             for (const Step* step : m.migration().culprits()) {
-              names.append(step->verdict.kernel);
+              if (step->accused()) names.append(step->verdict.kernel);
             }
             return py::tuple(names);
           },
-          "Names of the kernels that stay on the source.")
+          "Names of the kernels that stay on the source, but for those that only were on the "
+          "target while the model was wrong in some of several runs.")
       .def_property_readonly(
           "untried", [](const Migrated& m) { return py::tuple(py::cast(m.migration().untried)); },
           "Kernels behind the one that ended it (``stop_at_first``).")

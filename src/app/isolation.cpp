@@ -5,6 +5,7 @@
 
 #include "app/platforms.h"
 #include "app/standard_streams.h"
+#include "device/watched/watched_device.h"
 #include "ir/exceptions.h"
 #include "rpc/session/remote_session.h"
 #include "rpc/transport/child_process.h"
@@ -36,17 +37,25 @@ std::unique_ptr<runtime::Session> open_worker(const target::Target& target,
 }  // namespace
 
 void serve_kernels(const LibraryFiles& libraries) {
+  // Of the session's process, a copy of this one.
+  static runtime::LaunchNote note;
   ::signal(SIGINT, SIG_IGN);  // it is the other program's
   rpc::ListenOptions listen;
   listen.sessions = 1;
   listen.call = kLongestRequest;
   listen.ends_with_parent = true;
   listen.server.limits.idle = kLongestRequest * 24;
-  listen.server.open_device = [&](const std::string& target) {
-    return guard([&] { return unwrap(open_served_device(target, libraries.load())); });
-  };
   static const std::atomic<bool> kNever = false;
   const StandardStreams streams = take_standard_streams();
+  const std::shared_ptr<device::OutputWatch> output = unwrap(device::OutputWatch::start());
+  listen.launch_note = &note;
+  listen.server.open_device = [&](const std::string& target) {
+    return guard([&] {
+      auto device = unwrap(open_served_device(target, libraries.load(), true));
+      const bool in_process = device->info().platform == "cpu";
+      return device::watch_launches(std::move(device), {in_process, &note, output});
+    });
+  };
   unwrap(rpc::serve_descriptors(streams.in, streams.out, listen, kNever));
 }
 

@@ -12,8 +12,10 @@ namespace {
 
 std::shared_ptr<runtime::Device> open_device(const target::Target& target,
                                              const CacheOptions& cache,
-                                             const device::HostLibraries& libraries = {}) {
+                                             const device::HostLibraries& libraries = {},
+                                             bool under_test = false) {
   device::OpenOptions options;
+  options.under_test = under_test;
   options.number = static_cast<int>(target.integer_option("device", -1, 0, 255));
   options.threads = static_cast<int>(target.integer_option("threads", 0, 1, 1024));
   options.validation = target.integer_option("validation", 0, 0, 1) == 1;
@@ -51,15 +53,16 @@ std::unique_ptr<runtime::Session> open_session(target::Target& target, const Cac
   return session;
 }
 
-Result<std::shared_ptr<runtime::Device>> open_served_device(
-    const std::string& target, const device::HostLibraries& libraries) {
+Result<std::shared_ptr<runtime::Device>> open_served_device(const std::string& target,
+                                                            const device::HostLibraries& libraries,
+                                                            bool under_test) {
   return guard([&] {
     const target::Target parsed = target::parse_target(target);
     if (!parsed.place.empty()) {
       throw_user("a server opens its own devices only", "target " + in_quotes(target), "no place",
                  "@" + parsed.place);
     }
-    return open_device(parsed, {}, libraries);
+    return open_device(parsed, {}, libraries, under_test);
   });
 }
 

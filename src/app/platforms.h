@@ -28,8 +28,10 @@ std::unique_ptr<runtime::Session> open_session(target::Target& target,
 bool has_own_process(const target::Target& target);
 
 // The device that a client asks a server of this machine for. The text comes from outside.
+// `under_test`: as of device::OpenOptions.
 Result<std::shared_ptr<runtime::Device>> open_served_device(
-    const std::string& target, const device::HostLibraries& libraries = {});
+    const std::string& target, const device::HostLibraries& libraries = {},
+    bool under_test = false);
 
 struct PlatformStatus {
   std::string platform;  // or a target, whose device it is

@@ -25,11 +25,13 @@ bool has_something_to_tell(const topdown::MigrationStep& step) {
 
 void print_culprits(const Output& output, const topdown::Migration& migration, bool colors) {
   for (const topdown::MigrationStep* step : migration.culprits()) {
-    output.line(styled("culprit: kernel " + step->verdict.kernel, Style::kRed, colors) + " (" +
-                topdown::outcome_of(*step) + ")");
+    output.line(styled((step->accused() ? "culprit: kernel " : "not migrated: kernel ") +
+                           step->verdict.kernel,
+                       Style::kRed, colors) +
+                " (" + topdown::outcome_of(*step) + ")");
     output.line("  layers behind it: " + origin_summary(step->verdict.origin));
-    for (const std::string& text :
-         {step->verdict.failure, step->verdict.note, step->hybrid.failure}) {
+    for (const std::string& text : {step->verdict.failure, step->verdict.note, step->hybrid.failure,
+                                    topdown::flaky_text(step->repeated)}) {
       if (!text.empty()) output.line("  " + topdown::indented(text));
     }
   }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <limits>
 
 #include "app/command_options.h"
 #include "app/isolation.h"
@@ -46,6 +47,7 @@ struct ReplayOptions {
   IsolationOptions isolation;
   ToleranceOptions tolerance;
   CiReportOptions ci;
+  topdown::ReplayOptions launches;
 };
 
 void write_report(const ReplayOptions& options, const topdown::Replayed& replayed, const Json& json,
@@ -169,6 +171,10 @@ int run(const ReplayOptions& options, const Output& output) {
   if (!options.kernels.empty()) sources = topdown::read_user_sources(options.kernels, target);
   topdown::Suite suite = unwrap(topdown::load_suite(options.suite, options.model));
   if (!suite.incomplete.empty()) say_what_is_missing(suite, output);
+  // More launches than usual take as much longer.
+  topdown::ReplayOptions launches = options.launches;
+  launches.seconds *= std::max(1.0, static_cast<double>(launches.launches) /
+                                        static_cast<double>(topdown::ReplayOptions().launches));
   const Wanted wanted = wanted_of(suite, options);
   if (!options.plant.empty()) expect_planted(suite, wanted, options);
   topdown::Replayed replayed;
@@ -252,11 +258,12 @@ int run(const ReplayOptions& options, const Output& output) {
   replayed.left_out = wanted.left_out;
   replayed.incomplete = suite.incomplete;
   for (int32_t kernel : wanted.kernels) {
-    judged(name_of(kernel), [&] { return topdown::replay_kernel(suite, judge, kernel, sandbox); });
+    judged(name_of(kernel),
+           [&] { return topdown::replay_kernel(suite, judge, kernel, sandbox, launches); });
   }
   for (size_t group : wanted.groups) {
     judged("group " + std::to_string(group),
-           [&] { return topdown::replay_group(suite, judge, group, sandbox); });
+           [&] { return topdown::replay_group(suite, judge, group, sandbox, launches); });
   }
   for (const topdown::KernelUse& use : wanted.untested) say(topdown::untested_row(use, colors));
   replayed.target_info = sandbox.session().info();
@@ -321,6 +328,14 @@ void add_replay(Registration registration) {
   auto* watch = command->add_flag("--watch", options->watch,
                                   "Judges the kernel again whenever a source is saved");
   watch->needs(kernel)->needs(kernels)->excludes(group);
+  command
+      ->add_option("--launches", options->launches.launches,
+                   "Launches of each kernel, over its calls, at least")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  command->add_option("--launch-seed", options->launches.seed, "Of the order of launches")
+      ->check(CLI::Range(int64_t{0}, std::numeric_limits<int64_t>::max()))
+      ->capture_default_str();
   command->add_option("--patterns", options->patterns.file,
                       "Text module of patterns that name routines of a library");
   command->add_option("--plant", options->plant, "KERNEL:KIND, plants a bug into the target")

@@ -27,6 +27,9 @@ struct OpenOptions {
   std::function<std::shared_ptr<DiskCache>()> open_cache;
   std::shared_ptr<runtime::KernelLoader> loader;  // of machine code
   std::vector<std::shared_ptr<const HostLibrary>> libraries;
+  // This process runs kernels under test and nothing else: they are watched, and what they do that
+  // no kernel may fails as runtime::misbehavior().
+  bool under_test = false;
 };
 
 using OpenedDevice = Result<std::shared_ptr<runtime::Device>>;

@@ -12,6 +12,7 @@
 #include "device/opencl/opencl_device.h"
 #include "device/vulkan/vulkan_context.h"
 #include "device/vulkan/vulkan_device.h"
+#include "device/watched/watched_device.h"
 #include "support/elsewhere.h"
 #include "support/glsl_module.h"
 #include "support/wasm_session.h"
@@ -102,6 +103,14 @@ class AnyLoader final : public runtime::KernelLoader {
 Result<std::shared_ptr<Device>> create_cpu() {
   return std::make_shared<device::CpuDevice>(2, std::make_shared<AnyLoader>());
 }
+// As in a process of kernels under test.
+Result<std::shared_ptr<Device>> create_watched_cpu() {
+  static runtime::LaunchNote note;
+  return device::watch_launches(
+      std::make_shared<device::CpuDevice>(2, std::make_shared<AnyLoader>(), device::HostLibraries{},
+                                          true),
+      {.guard_memory = true, .note = &note});
+}
 Result<std::shared_ptr<Device>> create_opencl() { return device::create_opencl_device(); }
 // The validation layers listen where they are installed: what they say fails the test that it
 // comes in.
@@ -129,9 +138,10 @@ Result<Platform::Losable> losable_vulkan() {
                            [context] { context->vk.QueueSubmit = lost_queue; }};
 }
 
-constexpr std::array<Platform, 5> kPlatforms = {{
+constexpr std::array<Platform, 6> kPlatforms = {{
     {"null", false, false, create_null, [] { return native_blob("null"); }},
     {"cpu", true, false, create_cpu, [] { return native_blob("cpu"); }},
+    {"cpu_watched", true, false, create_watched_cpu, [] { return native_blob("cpu"); }},
     {"opencl", true, true, create_opencl, opencl_blob},
     {"vulkan", true, true, create_vulkan, vulkan_blob, false, nullptr, losable_vulkan},
     {"vulkan_apart", true, true, create_vulkan_apart, vulkan_blob},

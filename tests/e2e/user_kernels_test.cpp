@@ -133,6 +133,79 @@ TEST_F(UserKernelProgram, WhatNeverEndsOrCrashesIsAFinding) {
   EXPECT_EQ(crash.find("kernels")->items().at(0).find("failed")->as_string(), "crash");
 }
 
+// What a launch does beside its outputs.
+TEST_F(UserKernelProgram, WhatNoKernelMayDoIsAFinding) {
+  struct Case {
+    const char *statement, *failed, *text;
+  };
+  const std::string last = "      out[row * 192 + k] = x[row * 192 + k] * scale * w;\n    }\n";
+  for (const Case& one :
+       {Case{"if (row == 0) for (int i = 0; i < 75; ++i) out[1920 + i] = 1;", "out of bounds",
+             "bytes behind out"},
+        Case{"if (row == 0) out[400000] = 1;", "out of bounds", "bytes behind out: "},
+        Case{"if (row == 0) printf(\"row %d\\n\", 0);", "side effect",
+             "writes to a standard stream: \"row 0\\n\""},
+        Case{"if (row == 0) fputs(\"oh\", stderr);", "side effect",
+             "writes to a standard stream: \"oh\""},
+        Case{"fesetround(FE_UPWARD);", "side effect",
+             "floating-point environment changed: rounds up"},
+        Case{"feenableexcept(FE_DIVBYZERO);", "side effect", "other exceptions trap"}}) {
+    save(replaced(replaced(kRmsNorm, last, last + "    " + one.statement + "\n"),
+                  "#include <math.h>",
+                  "#define _GNU_SOURCE\n#include <fenv.h>\n#include <math.h>\n#include <stdio.h>"));
+    const ProgramResult result = run_program(replay({"--json"}));
+    ASSERT_EQ(result.exit_code, 1) << one.statement << "\n" << result.all();
+    const Json row = result.json().find("kernels")->items().at(0);
+    EXPECT_EQ(row.find("failed")->as_string(), one.failed) << one.statement;
+    EXPECT_NE(row.find("failure")->as_string().find(one.text), std::string::npos)
+        << row.find("failure")->as_string();
+  }
+}
+
+std::string with_counter(const std::string& condition) {
+  return replaced(
+      replaced(kRmsNorm, "float sum = 0;", "float sum = wrong ? 1000 : 0;"),
+      "  float* out = buffers[2];\n",
+      "  float* out = buffers[2];\n  static int launches = 0;\n  launches += begin == 0;\n"
+      "  const int wrong = " +
+          condition + ";\n");
+}
+
+// By the launches of its own tests, and by nothing that has to do with it: neither kernels that
+// read what it computes, nor those that run when it has written over their memory.
+TEST_F(UserKernelProgram, AKernelThatFailsItsLaunchesIsTheOnlyOneThatIsNamed) {
+  const std::vector<std::string> one = {kKernel};
+  const std::string last = "for (int64_t row = begin; row < end; ++row) {\n";
+  for (const auto& [source, outcome] :
+       {std::pair{with_counter("launches == 5"), "differs"},
+        std::pair{with_counter("launches % 5 == 3"), "differs"},
+        std::pair{replaced(kRmsNorm, last, "out[1 << 18] = 1;\n  " + last), "out of bounds"}}) {
+    save(source);
+    ProgramResult result = run_program(replay({"--json"}));
+    ASSERT_EQ(result.exit_code, 1) << source << "\n" << result.all();
+    const Json replayed = result.json();
+    const Json& row = replayed.find("kernels")->items().at(0);
+    if (outcome == std::string("differs")) {
+      EXPECT_GE(row.find("launches")->find("count")->as_integer(), 20);
+      EXPECT_GE(row.find("launches")->find("wrong")->as_integer(), 1);
+      EXPECT_TRUE(row.find("launches")->find("flaky")->as_bool());
+    }
+    for (const char* command : {"migrate", "localize"}) {
+      result =
+          run_program({command, kDemoModel, "--from", "cpu", "--to", "cpu:threads=1", "--prompt",
+                       "Emma was", "--max-tokens", "2", "--json", "--kernels", folder_ / "."});
+      EXPECT_EQ(result.exit_code, 1) << command << "\n" << result.all();
+      const Json json = result.json();
+      EXPECT_EQ(testing::strings(json.find("culprits")), one) << command << "\n" << source;
+      EXPECT_TRUE(json.find("flaky")->items().empty()) << command << "\n" << source;
+      for (const Json& kernel : json.find("kernels")->items()) {
+        if (kernel.find("kernel")->as_string() != kKernel) continue;
+        EXPECT_EQ(kernel.find("outcome")->as_string(), outcome) << command;
+      }
+    }
+  }
+}
+
 TEST_F(UserKernelProgram, BadSourcesAreTheInputsFault) {
   save(replaced(kRmsNorm, "1e-5f", "epsilon"));
   expect_failure(replay(), 2, {"does not compile for cpu", "rms.c:13:", "epsilon"});

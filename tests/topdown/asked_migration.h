@@ -53,6 +53,8 @@ inline std::string result_of(const Migration& migration) {
   std::string text;
   for (MigrationStep step : migration.steps) {
     step.verdict.seconds = 0;
+    if (step.verdict.launches.cut) step.verdict.note.clear();  // of how much time there was
+    step.verdict.launches = {};
     step.copies = {};  // what the run before has left on the other side is not copied
     text += step_json(step).dump() + "\n";
   }

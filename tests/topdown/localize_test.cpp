@@ -251,14 +251,16 @@ TEST(Localize, WrongPackedWeightsAreToldOfAllKernelsThatUseThem) {
   const Localization found =
       localize(small_model().golden.model.module, small_model().golden.model.weights, kPrompt,
                platforms.source, with_session_plants(platforms.target, plants), options);
-  EXPECT_FALSE(found.whole.passed);
   EXPECT_TRUE(found.rest.passed);
   EXPECT_EQ(culprits_of(found), std::set<std::string>(sharing.begin(), sharing.end()));
+  // A binding that is stale shows in tests, too, where the launch before it has other weights.
+  const auto in_machine = std::ranges::count(found.culprits, Evidence::kTarget, &Culprit::evidence);
+  EXPECT_GT(in_machine, 1);
   for (const Culprit& culprit : found.culprits) {
-    EXPECT_EQ(culprit.evidence, Evidence::kTarget);
-    EXPECT_TRUE(culprit.verdict.passed);
     EXPECT_TRUE(culprit.together_with.empty());
-    EXPECT_EQ(culprit.same_preparation.size(), sharing.size() - 1);
+    EXPECT_EQ(culprit.verdict.passed, culprit.evidence == Evidence::kTarget);
+    if (culprit.evidence != Evidence::kTarget) continue;
+    EXPECT_EQ(std::ssize(culprit.same_preparation), in_machine - 1);
     EXPECT_NE(culprit_text(culprit, false).find("packed at load"), std::string::npos)
         << culprit_text(culprit, false);
   }
@@ -376,8 +378,10 @@ TEST(Localize, AKernelThatFailsOnceHasARateAndNoSmallestInput) {
         localize(small_model().golden.model.module, small_model().golden.model.weights, kPrompt,
                  platforms.source, platforms.target, options);
     ASSERT_EQ(culprits_of(found), std::set<std::string>{victim});
-    EXPECT_EQ(found.culprits[0].runs, std::max<int64_t>(2, repeats)) << "what was tried counts";
+    EXPECT_EQ(found.culprits[0].runs, found.culprits[0].verdict.launches.launches);
     EXPECT_EQ(found.culprits[0].failed_runs, 1);
+    EXPECT_NE(culprit_text(found.culprits[0], false).find("(differs, 1 of "), std::string::npos)
+        << culprit_text(found.culprits[0], false);
     EXPECT_FALSE(found.culprits[0].smallest);
   }
 }
@@ -519,7 +523,7 @@ TEST(Localize, AKernelThatMeetsALimitOnlyInTheModelIsTheOnlyCulprit) {
   const std::vector<KernelVerdict> verdicts = localized(1'000'000).verdicts;
   const auto own = std::ranges::find(verdicts, victim, &KernelVerdict::kernel);
   ASSERT_NE(own, verdicts.end());
-  const Localization found = localized(own->calls);
+  const Localization found = localized(own->launches.launches);
   ASSERT_EQ(culprits_of(found), std::set<std::string>{victim});
   EXPECT_EQ(found.culprits[0].evidence, Evidence::kHybrid);
   EXPECT_TRUE(found.culprits[0].verdict.passed);

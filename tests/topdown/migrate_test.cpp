@@ -286,7 +286,8 @@ TEST(Migrate, AKernelBeyondALimitOfTheDeviceStays) {
 TEST(Migrate, AKernelThatMeetsALimitOnlyInTheModelStays) {
   const std::string victim = kernels_of(plain()).at(3);
   const Migration migration = migrated(
-      short_run(), std::make_unique<LimitingSession>(victim, plain().steps.at(3).verdict.calls));
+      short_run(),
+      std::make_unique<LimitingSession>(victim, plain().steps.at(3).verdict.launches.launches));
   EXPECT_EQ(kernels_of(migration), kernels_of(plain()));
   for (const MigrationStep& step : migration.steps) {
     EXPECT_TRUE(step.verdict.passed) << step.verdict.kernel;
@@ -382,7 +383,7 @@ TEST(MigrationState, AMigrationGoesOnWhereTheDeviceWasLost) {
   testing::TempFolder folder;
   options.state = folder / "state";
   size_t done = 0;
-  for (int launches : {60, 400}) {
+  for (int launches : {100, 600}) {
     testing::expect_platform_error(
         [&] { migrated(options, std::make_unique<LosingSession>(launches)); }, PlatformFault::kLost,
         {"the device is lost"});
@@ -592,7 +593,7 @@ TEST(MigrationState, WhatDidNotEndIsTriedAgain) {
   testing::TempFolder folder;
   const CodeDigests code = {{"a", "1"}, {"b", "2"}, {"c", "3"}};
   for (Failure failure : {Failure::kTimeout, Failure::kCrash, Failure::kRefused,
-                          Failure::kOutOfBounds, Failure::kNone}) {
+                          Failure::kOutOfBounds, Failure::kSideEffect, Failure::kNone}) {
     const bool again = failure == Failure::kTimeout || failure == Failure::kCrash;
     const std::string state = folder / failure_name(failure);
     MigrationStep right, wrong, last;
@@ -667,6 +668,8 @@ TEST(ReadVerdict, EverythingIsReadAsItWasWritten) {
   step.hybrid = {false, 1, 2, 3, 4, "f", 5, 6, 7, 0.25, 8, 9, 10, 0.125};
   step.dispatched = 12;
   step.copies.bytes_from_target = 1;
+  step.verdict.launches = {20, 3, 4, 5, true, true};
+  step.repeated = {5, 2, {"a", "b"}};
   const Json json = unwrap(parse_json(step_json(step).dump(), "step"));
   const MigrationStep read = unwrap(read_step(JsonObjectReader(json, "step")));
   EXPECT_EQ(step_json(read).dump(), json.dump());
@@ -675,6 +678,7 @@ TEST(ReadVerdict, EverythingIsReadAsItWasWritten) {
   EXPECT_EQ(read.verdict.worst.target.judged, 77);
   EXPECT_EQ(read.hybrid.margin, 0.125);
   EXPECT_EQ(read.verdict.origin, step.verdict.origin);
+  EXPECT_TRUE(read.repeated.flaky());
 }
 
 }  // namespace

@@ -154,21 +154,27 @@ TEST(ReplayKernel, AnInputThatIsWrittenIsOutOfBounds) {
   }
 }
 
-// Of large ones only what lies around them is read back.
+// Whatever its size: parts of it are read back one after the other.
 TEST(ReplayKernel, WritesBesideALargeInputAreSeen) {
   const Suite small = carved_tanh();
   Suite suite = small;
   SuiteCall& call = suite.calls[0];
-  const int64_t rows = (int64_t{5} << 20) / 32 + 1;
+  const int64_t rows = (int64_t{9} << 20) / 32 + 1;
   call.scalars = {rows};
   const HostTensor zeros = HostTensor::zeros(DType::kF32, {rows, 8});
   call.before[0] = call.after[1] = content_hash(zeros);
   suite.tensors = {{call.after[1], zeros}};
   const std::string x = suite.kernels[0].params[0], begin = "int64_t end) {\n";
-  const auto last = std::to_string(rows * 8);
-  const KernelVerdict verdict =
-      judged_with(suite, begin, begin + "  ((float*)buffers[0])[" + last + "] = 42;\n");
-  EXPECT_EQ(verdict.failure, "writes outside of its outputs: 4 bytes behind " + x);
+  // The last element of the first part that is read, the first of the second, one inside, the last.
+  const int64_t part = (4 << 20) / 4 - (64 << 10) / 4;
+  for (const auto& [element, said] :
+       {std::pair{int64_t{0}, "4 bytes of "}, std::pair{part - 1, "4 bytes of "},
+        std::pair{part, "4 bytes of "}, std::pair{rows * 8 - 1, "4 bytes of "},
+        std::pair{rows * 8, "4 bytes behind "}, std::pair{int64_t{-1}, "4 bytes in front of "}}) {
+    const KernelVerdict verdict = judged_with(
+        suite, begin, begin + "  ((float*)buffers[0])[" + std::to_string(element) + "] = 1.1f;\n");
+    EXPECT_EQ(verdict.failure, "writes outside of its outputs: " + (said + x)) << element;
+  }
 }
 
 }  // namespace

@@ -8,10 +8,12 @@
 
 #include "base/host/cpu_features.h"
 #include "base/host/thread_pool.h"
+#include "device/cpu/float_environment.h"
 #include "device/cpu/library/library_module.h"
 #include "device/inline/inline_memory.h"
 #include "device/inline/inline_queue.h"
 #include "exec/library_code.h"
+#include "runtime/launch_note.h"
 
 namespace tapml::device {
 
@@ -51,15 +53,62 @@ class SharedMemory final : public DeviceMemory {
 
 class PoolShares final : public Shares {
  public:
-  explicit PoolShares(std::shared_ptr<ThreadPool> pool) : pool_(std::move(pool)) {}
+  PoolShares(std::shared_ptr<ThreadPool> pool, std::shared_ptr<FloatWatch> floats)
+      : pool_(std::move(pool)), floats_(std::move(floats)) {}
   void run(CpuKernel function, void* const* buffers, const int64_t* scalars, int64_t extent,
            int64_t grain) noexcept override {
     pool_->parallel_for(
-        extent, [&](int64_t begin, int64_t end) { function(buffers, scalars, begin, end); }, grain);
+        extent,
+        [&](int64_t begin, int64_t end) {
+          const FloatEnvironment before = FloatEnvironment::of_thread();
+          function(buffers, scalars, begin, end);
+          floats_->after_call(before);
+        },
+        grain);
   }
 
  private:
   std::shared_ptr<ThreadPool> pool_;
+  std::shared_ptr<FloatWatch> floats_;
+};
+
+// Inline, with the processor's environment of floats as it was after each launch.
+class CpuQueue final : public DeviceQueue {
+ public:
+  CpuQueue(const std::shared_ptr<ThreadPool>& pool, bool under_test)
+      : floats_(std::make_shared<FloatWatch>()),
+        queue_(inline_queue(std::make_unique<PoolShares>(pool, floats_))),
+        under_test_(under_test) {}
+
+  Status write(DeviceMemory& to, int64_t offset,
+               std::span<const std::byte> bytes) noexcept override {
+    return queue_->write(to, offset, bytes);
+  }
+  Status copy(DeviceMemory& from, int64_t from_offset, DeviceMemory& to, int64_t to_offset,
+              int64_t size) noexcept override {
+    return queue_->copy(from, from_offset, to, to_offset, size);
+  }
+  Status fill_zero(DeviceMemory& to, int64_t offset, int64_t size) noexcept override {
+    return queue_->fill_zero(to, offset, size);
+  }
+  Status launch(runtime::DeviceKernel& kernel, const runtime::LaunchArgs& args) noexcept override {
+    // A library's routine runs outside of shares.
+    const FloatEnvironment before = FloatEnvironment::of_thread();
+    Status launched = queue_->launch(kernel, args);
+    floats_->after_call(before);
+    std::string changed;
+    if (!floats_->take(changed) || !under_test_ || !launched) return launched;
+    return fail(runtime::misbehavior("leaves the floating-point environment changed: " + changed));
+  }
+  Status read(DeviceMemory& from, int64_t offset, std::span<std::byte> bytes) noexcept override {
+    return queue_->read(from, offset, bytes);
+  }
+  Status synchronize() noexcept override { return queue_->synchronize(); }
+
+ private:
+  std::shared_ptr<FloatWatch> floats_;
+  std::unique_ptr<DeviceQueue> queue_;
+  const bool under_test_;
 };
 
 std::string processor_name() {
@@ -109,20 +158,24 @@ DeviceInfo describe(int threads) {
 }  // namespace
 
 struct CpuDevice::State {
-  State(int threads, std::shared_ptr<runtime::KernelLoader> code_loader, HostLibraries given)
+  State(int threads, std::shared_ptr<runtime::KernelLoader> code_loader, HostLibraries given,
+        bool tested)
       : pool(std::make_shared<ThreadPool>(threads)),
         loader(std::move(code_loader)),
         libraries(std::move(given)),
+        under_test(tested),
         info(describe(pool->threads())) {}
   std::shared_ptr<ThreadPool> pool;
   std::shared_ptr<runtime::KernelLoader> loader;
   HostLibraries libraries;
+  bool under_test;
   DeviceInfo info;
 };
 
 CpuDevice::CpuDevice(int threads, std::shared_ptr<runtime::KernelLoader> loader,
-                     HostLibraries libraries)
-    : state_(std::make_unique<State>(threads, std::move(loader), std::move(libraries))) {}
+                     HostLibraries libraries, bool under_test)
+    : state_(
+          std::make_unique<State>(threads, std::move(loader), std::move(libraries), under_test)) {}
 CpuDevice::~CpuDevice() = default;
 
 const DeviceInfo& CpuDevice::info() const noexcept { return state_->info; }
@@ -166,7 +219,7 @@ Result<std::shared_ptr<DeviceModule>> CpuDevice::load(const ModuleBlob& blob) no
 }
 
 Result<std::unique_ptr<DeviceQueue>> CpuDevice::create_queue() noexcept {
-  return inline_queue(std::make_unique<PoolShares>(state_->pool));
+  return std::make_unique<CpuQueue>(state_->pool, state_->under_test);
 }
 
 void CpuDevice::rest(int doorbell) noexcept { state_->pool->rest(doorbell); }

@@ -17,8 +17,10 @@ class CpuDevice final : public runtime::Device {
  public:
   // `threads`: 0 for all cores. `loader` turns module blobs into code; without one, load() fails
   // but for modules of library calls. Those find `libraries` by name, and tapml's own.
+  // `under_test`: a launch that leaves rounding, flushing of subnormals or traps otherwise than it
+  // found them fails (runtime::misbehavior). They are put back in any case.
   CpuDevice(int threads, std::shared_ptr<runtime::KernelLoader> loader,
-            HostLibraries libraries = {});
+            HostLibraries libraries = {}, bool under_test = false);
   ~CpuDevice() override;
 
   const DeviceInfo& info() const noexcept override;

@@ -5,7 +5,8 @@
 namespace tapml::device {
 
 OpenedDevice open_cpu(const OpenOptions& options) noexcept {
-  return std::make_shared<CpuDevice>(options.threads, options.loader, options.libraries);
+  return std::make_shared<CpuDevice>(options.threads, options.loader, options.libraries,
+                                     options.under_test);
 }
 
 }  // namespace tapml::device

@@ -21,6 +21,7 @@ constexpr int kCrashSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 constexpr size_t kStackBytes = 64 << 10;
 
 CrashNotes* g_crash_notes = nullptr;  // of this process, for its signal handler
+const runtime::LaunchNote* g_launch_note = nullptr;
 alignas(16) char g_crash_stack[kStackBytes];
 
 void copy_text(char* to, size_t room, const char* from) {
@@ -37,6 +38,42 @@ uintptr_t instruction_of(void* context) {
 #else
   return 0;
 #endif
+}
+
+// Whether a page fault came from a write, where the processor says so.
+bool was_write(void* context) {
+#if defined(__x86_64__)
+  constexpr greg_t kWrite = 2;
+  return (static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & kWrite) != 0;
+#elif defined(__aarch64__)
+  constexpr uint32_t kEsrMagic = 0x45535201;
+  constexpr uint64_t kWriteNotRead = 1 << 6;
+  const auto& records = static_cast<ucontext_t*>(context)->uc_mcontext.__reserved;
+  for (size_t at = 0; at + 16 <= sizeof records;) {
+    uint32_t head[2];
+    uint64_t value = 0;
+    std::memcpy(head, &records[at], sizeof head);
+    std::memcpy(&value, &records[at + 8], sizeof value);
+    if (head[0] == kEsrMagic) return (value & kWriteNotRead) != 0;
+    if (head[0] == 0 || head[1] == 0) break;
+    at += head[1];
+  }
+  return false;
+#else
+  return false;
+#endif
+}
+
+void describe_launch(CrashNotes& notes, bool has_address, void* context) {
+  if (g_launch_note == nullptr || !g_launch_note->running.load()) return;
+  const runtime::LaunchNote& launch = *g_launch_note;
+  copy_text(notes.entry, sizeof notes.entry, launch.entry);
+  notes.launching = true;
+  if (!has_address) return;
+  notes.argument = launch.find(notes.address);
+  if (notes.argument < 0) return;
+  notes.byte = static_cast<int64_t>(notes.address - launch.argument[notes.argument].begin);
+  notes.write = was_write(context);
 }
 
 void describe_frame(CrashNotes::Frame& frame, uintptr_t address) {
@@ -58,9 +95,9 @@ void on_crash(int signal, siginfo_t* info, void* context) {
   int none = 0;
   if (notes != nullptr && notes->signal.compare_exchange_strong(none, signal)) {
     ::alarm(2);
-    if (signal == SIGSEGV || signal == SIGBUS) {
-      notes->address = reinterpret_cast<uintptr_t>(info->si_addr);
-    }
+    const bool has_address = signal == SIGSEGV || signal == SIGBUS;
+    if (has_address) notes->address = reinterpret_cast<uintptr_t>(info->si_addr);
+    describe_launch(*notes, has_address, context);
     notes->instruction.address = instruction_of(context);
     describe_frame(notes->instruction, notes->instruction.address);
     void* addresses[CrashNotes::kFrames];
@@ -110,8 +147,9 @@ std::string frame_text(const CrashNotes::Frame& frame) {
 
 }  // namespace
 
-void install_crash_handler(CrashNotes& notes) noexcept {
+void install_crash_handler(CrashNotes& notes, const runtime::LaunchNote* launch) noexcept {
   g_crash_notes = &notes;
+  g_launch_note = launch;
   // The first call loads what unwinds the stack, which a signal handler must not do.
   void* warm[2];
   ::backtrace(warm, 2);
@@ -146,6 +184,13 @@ std::string crash_text(const CrashNotes& notes) {
     std::snprintf(address, sizeof address, " at address 0x%llx",
                   static_cast<unsigned long long>(notes.address));
     text += address;
+  }
+  if (notes.launching) {
+    const std::string entry = written_text(notes.entry);
+    text += ", ";
+    text += notes.argument < 0
+                ? "in a launch of " + entry
+                : runtime::stray_text({notes.write, notes.byte, notes.argument, entry});
   }
   text += "\n  at " + frame_text(notes.instruction);
   // The handler's own frames, and the kernel's that called it, come before the crash.

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "runtime/launch_note.h"
+
 namespace tapml::rpc {
 
 struct CrashNotes {
@@ -19,13 +21,20 @@ struct CrashNotes {
   std::atomic<int> signal = 0;  // 0: none came
   uintptr_t address = 0;        // that was used, of SIGSEGV and SIGBUS
   Frame instruction;            // where it happened
+  // Of the launch that ran: its entry, and the argument that the address lies at (-1: none), so far
+  // from where that begins.
+  bool launching = false, write = false;
+  int argument = -1;
+  int64_t byte = 0;
+  char entry[160] = {};
   std::atomic<int> frames = 0;
   Frame stack[kFrames];
 };
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler writes it");
 
 // From now on a crash of this process fills `notes`, which must stay mapped. Once a process.
-void install_crash_handler(CrashNotes& notes) noexcept;
+// `launch`, where given, is kept by the device that is watched.
+void install_crash_handler(CrashNotes& notes, const runtime::LaunchNote* launch = nullptr) noexcept;
 // Once more, where a library has put a handler of its own in its place.
 void keep_crash_handler() noexcept;
 
@@ -33,7 +42,7 @@ bool is_crash_signal(int signal) noexcept;
 
 // "SIGSEGV"
 std::string signal_name(int signal);
-// "SIGSEGV at address 0x10", and a line for each frame.
+// "SIGSEGV at address 0x10, a write to byte 4 of argument 0 of scale", and a line for each frame.
 std::string crash_text(const CrashNotes& notes);
 
 }  // namespace tapml::rpc

@@ -6,6 +6,7 @@
 
 #include "rpc/session/server_session.h"
 #include "rpc/transport/connect.h"
+#include "runtime/launch_note.h"
 
 namespace tapml::rpc {
 
@@ -19,6 +20,8 @@ struct ListenOptions {
   std::chrono::milliseconds call{300'000};  // longest request; then its process is killed
   int64_t process_bytes = 0;                // address space of a process; 0: no limit
   bool ends_with_parent = false;            // as if `stop` was set, when the parent process ends
+  // That the device which server.open_device opens keeps, for what is said of crashes; null: none.
+  const runtime::LaunchNote* launch_note = nullptr;
 };
 
 // Each session has a process, forked before anything of it is read. It serves the session; the

@@ -99,7 +99,7 @@ void Worker::forget() noexcept {
 void Worker::serve(const ListenOptions& options) noexcept {
   alive_.reset();
   become_worker(server_, options);
-  install_crash_handler(page_->crash);
+  install_crash_handler(page_->crash, options.launch_note);
   ServerOptions server = options.server;
   WorkerPage* page = page_;
   server.activity = [page](bool running) {

@@ -40,10 +40,10 @@ class Localizer {
     prepare_target();
     replay_all();
     bisect();
-    if (result_.culprits.empty()) run_target();
-    if (!result_.target_ran || (!result_.whole.passed && result_.whole.failure.empty())) {
-      bisect_target();
-    }
+    if (result_.culprits.empty() && result_.flaky.empty()) run_target();
+    const bool explained =
+        result_.target_ran && (result_.whole.passed || !result_.whole.failure.empty());
+    if (!explained && result_.flaky.empty()) bisect_target();
     for (size_t i = 0; i < result_.culprits.size(); ++i) {
       progress("examine " + result_.culprits[i].kernel, static_cast<int64_t>(i),
                std::ssize(result_.culprits));
@@ -316,46 +316,97 @@ class Localizer {
     progress("hybrid runs");
     Hybrid hybrid(*engine_, sandbox_);
     auto check = [&](const std::vector<size_t>& parts) {
-      std::set<std::string> kernels;
-      for (size_t part : parts) kernels.insert(candidates[part]);
-      return hybrid.check(kernels, *model_judge_, run_);
+      return hybrid.check(named(parts, candidates), *model_judge_, run_);
     };
+    const size_t before = result_.culprits.size();
+    const std::set<std::string> accused = accuse(candidates, Evidence::kHybrid, check);
+    result_.hybrid_runs = hybrid.runs();
+    if (options_.suite && !accused.empty()) replay_prompt(accused, before);
+  }
+
+  using Check = std::function<ModelCheck(const std::vector<size_t>& parts)>;
+
+  static std::set<std::string> named(const std::vector<size_t>& parts,
+                                     const std::vector<std::string>& candidates) {
+    std::set<std::string> names;
+    for (size_t part : parts) names.insert(candidates[part]);
+    return names;
+  }
+
+  // Finds what makes the model wrong, each time that it is tried, and accuses it. What is wrong
+  // only sometimes accuses nobody.
+  std::set<std::string> accuse(const std::vector<std::string>& candidates, Evidence evidence,
+                               const Check& check) {
+    std::vector<size_t> all(candidates.size());
+    for (size_t i = 0; i < all.size(); ++i) all[i] = i;
+    result_.rest = check(all);
+    const RepeatedCheck repeated =
+        repeat_check(result_.rest, named(all, candidates), [&] { return check(all); });
+    if (repeated.flaky()) {
+      result_.flaky.push_back(narrowed(repeated, candidates, check));
+      return {};
+    }
+    if (result_.rest.passed) return {};
     const Bisection found =
         minimal_wrong_sets(candidates.size(), [&](const std::vector<size_t>& parts) {
           result_.rest = check(parts);
           return !result_.rest.passed;
         });
-    const size_t before = result_.culprits.size();
-    const std::set<std::string> accused = accuse(found, candidates, Evidence::kHybrid, check);
-    result_.hybrid_runs = hybrid.runs();
-    if (options_.suite && !accused.empty()) replay_prompt(accused, before);
-  }
-
-  // Culprits of each set that was found; `check` runs one again.
-  std::set<std::string> accuse(const Bisection& found, const std::vector<std::string>& candidates,
-                               Evidence evidence,
-                               const std::function<ModelCheck(const std::vector<size_t>&)>& check) {
     std::set<std::string> accused;
     for (const std::vector<size_t>& set : found.sets) {
-      std::vector<std::string> names;
-      for (size_t part : set) names.push_back(candidates[part]);
+      const std::set<std::string> names = named(set, candidates);
+      ModelCheck shown;
+      RepeatedCheck runs;
+      // A hang takes its time each time.
+      for (bool hung = false; runs.runs < std::max<int64_t>(options_.repeats, 1) && !hung;) {
+        const ModelCheck again = check(set);
+        ++runs.runs;
+        runs.wrong += again.passed ? 0 : 1;
+        hung = again.hung;
+        if (!again.passed || runs.runs == 1) shown = again;
+      }
+      if (runs.flaky()) {
+        // Where it was never wrong, the search was led by chance, and any may be at fault.
+        const std::set<std::string> any = runs.wrong > 0 ? names : named(all, candidates);
+        runs.candidates.assign(any.begin(), any.end());
+        result_.flaky.push_back(std::move(runs));
+        continue;
+      }
       for (const std::string& name : names) {
         Culprit culprit;
         culprit.kernel = name;
         culprit.evidence = evidence;
-        culprit.together_with = names;
+        culprit.together_with.assign(names.begin(), names.end());
         std::erase(culprit.together_with, name);
         culprit.verdict = verdict_of(name);
-        for (; culprit.runs < options_.repeats; ++culprit.runs) {
-          ModelCheck again = check(set);
-          culprit.failed_runs += again.passed ? 0 : 1;
-          if (!again.passed || culprit.runs == 0) culprit.hybrid = again;
-        }
+        culprit.runs = runs.runs;
+        culprit.failed_runs = runs.wrong;
+        culprit.hybrid = shown;
         accused.insert(name);
         result_.culprits.push_back(std::move(culprit));
       }
     }
     return accused;
+  }
+
+  // With fewer candidates where fewer of them on the target are wrong, too, in one of some runs.
+  RepeatedCheck narrowed(RepeatedCheck flaky, const std::vector<std::string>& candidates,
+                         const Check& check) {
+    const auto ever_wrong = [&](const std::vector<size_t>& parts) {
+      for (int64_t run = 0; run < RepeatedCheck::kRuns; ++run) {
+        check_cancelled();
+        if (!check(parts).passed) return true;
+      }
+      return false;
+    };
+    const Bisection found = minimal_wrong_sets(candidates.size(), ever_wrong);
+    std::set<std::string> sure;
+    for (const std::vector<size_t>& set : found.sets) {
+      if (!ever_wrong(set)) return flaky;
+      sure.merge(named(set, candidates));
+    }
+    if (!sure.empty()) flaky.candidates.assign(sure.begin(), sure.end());
+    return flaky;
   }
 
   // Without the culprits hybrids are right. What waits for nothing on the target, and shares its
@@ -426,12 +477,7 @@ class Localizer {
     if (rest.passed) return false;
     // Where it is wrong without any of them, none is to blame.
     if (!check({}).passed) return true;
-    const Bisection found =
-        minimal_wrong_sets(candidates.size(), [&](const std::vector<size_t>& parts) {
-          result_.rest = check(parts);
-          return !result_.rest.passed;
-        });
-    accuse(found, candidates, Evidence::kTarget, check);
+    accuse(candidates, Evidence::kTarget, check);
     note_preparations();
     return true;
   }
@@ -484,15 +530,24 @@ class Localizer {
   void run_target() {
     progress("run on " + sandbox_.target().text);
     result_.target_ran = true;
-    {
-      std::unique_ptr<llm::Engine> engine;
-      result_.whole = contained_check(sandbox_, *model_judge_, [&] {
-        engine = unwrap(llm::Engine::create(sandbox_.session(), target_executable_, weights_));
-        engine->vm().set_interrupt(options_.interrupt);
-        return forced_logits(*engine, run_);
-      });
-    }
-    if (!result_.whole.failure.empty()) sandbox_.restart();
+    const auto run = [this] {
+      ModelCheck check;
+      {
+        std::unique_ptr<llm::Engine> engine;
+        check = contained_check(sandbox_, *model_judge_, [&] {
+          engine = unwrap(llm::Engine::create(sandbox_.session(), target_executable_, weights_));
+          engine->vm().set_interrupt(options_.interrupt);
+          return forced_logits(*engine, run_);
+        });
+      }
+      if (!check.failure.empty()) sandbox_.restart();
+      return check;
+    };
+    result_.whole = run();
+    std::set<std::string> all;
+    for (const KernelInfo& kernel : target_executable_->kernels) all.insert(kernel.name);
+    RepeatedCheck repeated = repeat_check(result_.whole, all, run);
+    if (repeated.flaky()) result_.flaky.push_back(std::move(repeated));
   }
 
   // Rate, smallest failing input and source of a culprit.
@@ -508,11 +563,18 @@ class Localizer {
     std::optional<KernelVerdict> again;  // of the last run of that call alone
     auto run_again = [&] {
       check_cancelled();
-      again = unwrap(replay_kernel(failing, judge, 0, sandbox_));
+      again = unwrap(replay_kernel(failing, judge, 0, sandbox_, {.launches = 1}));
       if (culprit.evidence != Evidence::kReplay) return;  // its rate is that of hybrid runs
       ++culprit.runs;
       culprit.failed_runs += again->passed ? 0 : 1;
     };
+    const LaunchCount& launches = culprit.verdict.launches;
+    if (culprit.evidence == Evidence::kReplay && launches.flaky) {
+      // What came before a launch may decide: its rate is that of the launches.
+      culprit.runs = launches.launches;
+      culprit.failed_runs = launches.wrong;
+      return;
+    }
     if (culprit.evidence == Evidence::kReplay) {
       // A hang takes its time each time.
       const int64_t most = culprit.verdict.failed == Failure::kTimeout ? 1 : options_.repeats;

@@ -13,6 +13,7 @@
 #include "topdown/replay/kernel_source.h"
 #include "topdown/suite/source_nan.h"
 #include "topdown/verdict/coverage.h"
+#include "topdown/verdict/repeated_check.h"
 #include "topdown/verdict/verdict_line.h"
 
 namespace tapml::topdown {
@@ -45,7 +46,7 @@ struct LocalizeOptions {
 
 enum class Evidence : uint8_t {
   kReplay,  // a carved test fails
-  kHybrid,  // its tests pass, and a model with it on the target is wrong
+  kHybrid,  // its tests pass, and a model with it on the target is wrong each time
   kTarget,  // hybrids pass, too; the target alone is wrong, and right with it on the source
 };
 const char* evidence_name(Evidence evidence);  // "replay", "hybrid", "target"
@@ -83,10 +84,14 @@ struct Localization {
   // runtime.
   bool target_ran = false;
   ModelCheck whole;
+  // Runs of the model that were wrong, and not each time: nothing says whose fault that is.
+  std::vector<RepeatedCheck> flaky;
   std::vector<TimelineSpan> timeline;
   double seconds = 0;
 
-  bool found() const { return source_nan || !culprits.empty() || (target_ran && !whole.passed); }
+  bool found() const {
+    return source_nan || !culprits.empty() || !flaky.empty() || (target_ran && !whole.passed);
+  }
   Verdict verdict() const {
     if (found()) return Verdict::kFail;
     return untested.empty() && incomplete.empty() ? Verdict::kPass : Verdict::kNotProven;

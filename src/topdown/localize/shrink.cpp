@@ -131,7 +131,7 @@ class Shrinker {
   // cannot compute it, or not within its bound.
   std::optional<KernelVerdict> verdict_of(const Suite& suite) {
     Judge judge(suite);
-    auto verdict = replay_kernel(suite, judge, 0, target_);
+    auto verdict = replay_kernel(suite, judge, 0, target_, {.launches = 1});
     if (!verdict) {
       if (verdict.error().kind == ErrorKind::kPlatform) throw_error(verdict.error());
       return std::nullopt;

@@ -7,6 +7,7 @@ namespace tapml::topdown {
 bool may_move(const KernelVerdict& verdict, const std::string& layer) {
   if (verdict.passed) return true;
   if (verdict.failed != Failure::kNone) return false;  // it may do harm to others
+  if (verdict.launches.flaky) return false;            // no call of it is sure to be right
   return std::ranges::none_of(verdict.groups, [&](const CallGroup& group) {
     const bool here = std::ranges::any_of(
         group.origin, [&](const std::string& path) { return layer_of_path(path) == layer; });
@@ -32,7 +33,8 @@ LayerStep LayerMoves::move_next(const Steps& steps) {
   }
   if (!good.empty() && !try_together(layer, good, steps)) {
     for (const std::string& kernel : good) {
-      if (good.size() > 1 && try_together(layer, {&kernel, 1}, steps)) continue;
+      const bool alone = good.size() > 1 && !layer.repeated.flaky();
+      if (alone && try_together(layer, {&kernel, 1}, steps)) continue;
       layer.left.push_back(kernel);
       steps.at(kernel)->migrated = false;
     }
@@ -55,8 +57,12 @@ bool LayerMoves::try_together(LayerStep& layer, std::span<const std::string> ker
     if (!step.migrated && step.verdict.passed) continue;
     step.hybrid = run.check;
     step.dispatched = run.dispatched;
+    step.repeated = run.repeated;
   }
-  if (!run.check.passed) return false;
+  if (!run.check.passed) {
+    layer.repeated = run.repeated;
+    return false;
+  }
   layer.hybrid = run.check;
   layer.dispatched = run.dispatched;
   moved_ = std::move(together);

@@ -18,6 +18,7 @@ namespace tapml::topdown {
 // A run of the model with the chosen calls on the target.
 struct LayerRun {
   ModelCheck check;
+  RepeatedCheck repeated;  // where it failed
   int64_t dispatched = 0;
   runtime::CopyCount copies;
 };

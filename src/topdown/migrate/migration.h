@@ -15,6 +15,7 @@
 #include "topdown/suite/source_nan.h"
 #include "topdown/verdict/coverage.h"
 #include "topdown/verdict/model_check.h"
+#include "topdown/verdict/repeated_check.h"
 #include "topdown/verdict/verdict_line.h"
 
 namespace tapml::topdown {
@@ -26,6 +27,11 @@ struct MigrationStep {
   bool migrated = false;      // else it stays on the source, or does in a layer
   int64_t dispatched = 0;     // kernel calls that ran on the target in the hybrid run
   runtime::CopyCount copies;  // between the two sessions in that run
+  RepeatedCheck repeated;     // where the hybrid failed
+
+  // Whether it stays, and that is its own fault: a hybrid that is wrong only sometimes accuses
+  // none.
+  bool accused() const { return !migrated && (!verdict.passed || !repeated.flaky()); }
 };
 
 // A layer of the model that moved to the target as far as its kernels are right there.
@@ -37,6 +43,7 @@ struct LayerStep {
   int64_t dispatched = 0;  // kernel calls that ran on the target in that run
   runtime::CopyCount copies;  // between the two sessions in all of its runs
   bool tried = true;          // else the migration ended before it
+  RepeatedCheck repeated;     // where a hybrid failed: of the last one that did
 };
 
 // What a reader of a report wants to see of a kernel that stays on the source.
@@ -66,6 +73,7 @@ struct Migration {
   std::vector<int32_t> source_tokens, target_tokens;
   bool target_ran = false;  // all kernels migrated, so the target ran the whole model
   ModelCheck whole;         // the target alone
+  RepeatedCheck repeated;   // where that failed
   bool drawn = false;       // with a temperature: where texts part decides nothing
   bool tie = false;         // tokens diverged first where the judge's margin is within the bound
   int64_t first_divergence = -1;
@@ -80,7 +88,7 @@ struct Migration {
   bool whole_passed() const {
     return target_ran && whole.passed && (first_divergence < 0 || drawn || tie);
   }
-  std::vector<const MigrationStep*> culprits() const;  // kernels left on the source
+  std::vector<const MigrationStep*> culprits() const;  // kernels left on the source, accused or not
 };
 
 // One model on several targets.

@@ -286,6 +286,8 @@ std::vector<MigrationStep> TargetMigration::move_unit(const MigrationUnit& unit)
   }
   std::set<std::string> moved = moved_;
   if (good.empty() || try_together(unit, steps, good, moved) || good.size() == 1) return steps;
+  // Which of them are right alone would be chance.
+  if (steps[good[0]].repeated.flaky()) return steps;
   for (const size_t& i : good) try_together(unit, steps, {&i, 1}, moved);
   return steps;
 }
@@ -300,10 +302,16 @@ bool TargetMigration::try_together(const MigrationUnit& unit, std::vector<Migrat
     together.insert(steps[i].verdict.kernel);
     tell(steps[i].verdict.kernel, KernelStage::kHybrid);
   }
-  const ModelCheck check = hybrid_->check(together, source_.model_judge(), source_.forced());
-  expect_device(check.failure.empty());
+  const auto run = [&] {
+    ModelCheck check = hybrid_->check(together, source_.model_judge(), source_.forced());
+    expect_device(check.failure.empty());
+    return check;
+  };
+  const ModelCheck check = run();
+  const RepeatedCheck repeated = repeat_check(check, together, run);
   for (size_t i : chosen) {
     steps[i].hybrid = check;
+    steps[i].repeated = repeated;
     steps[i].dispatched = hybrid_->dispatched();
     steps[i].migrated = check.passed;
     tell_end(steps[i]);
@@ -323,8 +331,19 @@ LayerMoves::Steps TargetMigration::steps_by_kernel() {
 LayerRun TargetMigration::run_layers(const std::string& layer, const CallChoice& choice) {
   timeline_.begin("hybrid", layer);
   LayerRun run;
-  run.check = hybrid_->check(choice, source_.model_judge(), source_.forced());
-  expect_device(run.check.failure.empty());
+  std::set<std::string> kernels;  // that the choice has
+  const auto noted = [&](const runtime::CallSite& site) {
+    const bool chosen = choice(site);
+    if (chosen) kernels.insert(site.kernel->name);
+    return chosen;
+  };
+  const auto check = [&] {
+    ModelCheck checked = hybrid_->check(noted, source_.model_judge(), source_.forced());
+    expect_device(checked.failure.empty());
+    return checked;
+  };
+  run.check = check();
+  run.repeated = repeat_check(run.check, kernels, check);
   run.dispatched = hybrid_->dispatched();
   run.copies = hybrid_->copies();
   return run;
@@ -352,29 +371,36 @@ void TargetMigration::explain_failures() {
 void TargetMigration::run_alone() {
   progress("run on " + target().text);
   result_.target_ran = true;
-  Status finite;
-  {
-    std::unique_ptr<llm::Engine> engine;
-    result_.whole = contained_check(sandbox_, source_.model_judge(), [&] {
-      engine = unwrap(llm::Engine::create(sandbox_.session(), executable_, source_.weights()));
-      engine->vm().set_interrupt(options_.interrupt);
-      std::vector<HostTensor> logits = forced_logits(*engine, source_.forced());
-      const llm::Generation own = source_.generate(*engine, options_.max_tokens);
-      result_.target_tokens = own.tokens;
-      if (own.reason == llm::StopReason::kNotFinite) {
-        finite = guard([&] { source_.fail_not_finite(*engine); });
-      }
-      return logits;
-    });
-  }
-  if (!finite && result_.whole.failure.empty()) {
-    result_.whole.passed = false;
-    result_.whole.failure = finite.error().message;
-  }
-  if (!result_.whole.failure.empty()) {
-    sandbox_.restart();
-    return;
-  }
+  const auto run = [&](bool generates) {
+    ModelCheck check;
+    Status finite;
+    {
+      std::unique_ptr<llm::Engine> engine;
+      check = contained_check(sandbox_, source_.model_judge(), [&] {
+        engine = unwrap(llm::Engine::create(sandbox_.session(), executable_, source_.weights()));
+        engine->vm().set_interrupt(options_.interrupt);
+        std::vector<HostTensor> logits = forced_logits(*engine, source_.forced());
+        if (!generates) return logits;
+        const llm::Generation own = source_.generate(*engine, options_.max_tokens);
+        result_.target_tokens = own.tokens;
+        if (own.reason == llm::StopReason::kNotFinite) {
+          finite = guard([&] { source_.fail_not_finite(*engine); });
+        }
+        return logits;
+      });
+    }
+    if (!finite && check.failure.empty()) {
+      check.passed = false;
+      check.failure = finite.error().message;
+    }
+    if (!check.failure.empty()) sandbox_.restart();
+    return check;
+  };
+  result_.whole = run(true);
+  std::set<std::string> all;
+  for (const KernelInfo& kernel : executable_->kernels) all.insert(kernel.name);
+  result_.repeated = repeat_check(result_.whole, all, [&] { return run(false); });
+  if (!result_.whole.failure.empty()) return;
   const auto &a = source_.tokens(), &b = result_.target_tokens;
   if (a == b) return;
   size_t at = 0;

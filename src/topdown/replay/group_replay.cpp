@@ -79,8 +79,18 @@ class GroupRun {
     }
   }
 
+  // Whether the outputs are, bit by bit, those of the first run that was asked about.
+  bool same_as_first() {
+    if (first_.empty()) first_ = computed_;
+    return std::ranges::all_of(group_.outputs, [&](const SuiteBorder& border) {
+      return std::ranges::equal(first_.at(border.place).bytes(),
+                                computed_.at(border.place).bytes());
+    });
+  }
+
   void compare_outputs(KernelVerdict& verdict) const {
     CallGroup& calls = verdict.groups.at(0);
+    const bool first = calls.judged == 0;
     calls.judged = 1;
     for (const SuiteBorder& border : group_.outputs) {
       const SuitePlace& place = border.place;
@@ -94,8 +104,10 @@ class GroupRun {
       const Comparison comparison =
           compare(target, suite_.tensors.at(border.hash), expected, tolerance);
       verdict.tolerated |= comparison.tolerated;
-      verdict.judged += comparison.target.judged;
-      verdict.elements += target.size();
+      if (first) {
+        verdict.judged += comparison.target.judged;
+        verdict.elements += target.size();
+      }
       judge_source(verdict, comparison.source, output, sequence);
       calls.ratio = std::max(calls.ratio, comparison.target.mask_mismatches > 0
                                               ? std::numeric_limits<double>::infinity()
@@ -161,7 +173,7 @@ class GroupRun {
   const SuiteGroup& group_;
   std::map<SuitePlace, SuitePlace> links_;   // by what is read: what was written
   std::map<SuitePlace, std::string> given_;  // hash of what is given there
-  std::map<SuitePlace, HostTensor> computed_;
+  std::map<SuitePlace, HostTensor> computed_, first_;
   std::map<SuitePlace, op::RefTensor> judged_;
 };
 
@@ -182,8 +194,8 @@ JudgedGroup judged_group(const Suite& suite, size_t index) {
 
 }  // namespace
 
-Result<KernelVerdict> replay_group(const Suite& suite, Judge& judge, size_t index,
-                                   Sandbox& sandbox) {
+Result<KernelVerdict> replay_group(const Suite& suite, Judge& judge, size_t index, Sandbox& sandbox,
+                                   const ReplayOptions& options) {
   const double start = seconds_now();
   const SuiteGroup& group = suite.groups.at(index);
   for (const SuiteCall& call : group.calls) {
@@ -207,16 +219,49 @@ Result<KernelVerdict> replay_group(const Suite& suite, Judge& judge, size_t inde
     verdict.shapes.insert(shape_to_string(suite.tensors.at(output.hash).shape()));
   }
   GroupRun run(suite, judge, group);
-  const Status ran = run_contained(
-      sandbox, verdict, [&](runtime::KernelRunner& runner) { return run.run(runner, verdict); });
-  if (!ran && verdict.failed == Failure::kNone) return fail(ran.error());
-  verdict.passed = verdict.failed == Failure::kNone;
-  if (verdict.passed) {
-    auto judged = guard([&] {
-      run.evaluate();
-      run.compare_outputs(verdict);
-    });
-    if (!judged) return fail(judged.error());
+  LaunchCount& count = verdict.launches;
+  count.seed = options.seed;
+  bool all_right = true, first_right = true;
+  double until = 0;
+  while (count.launches < std::max<int64_t>(options.launches, 1)) {
+    if (count.launches > 0 && seconds_now() > until) {
+      count.cut = true;
+      break;
+    }
+    const Status ran = run_contained(
+        sandbox, verdict, [&](runtime::KernelRunner& runner) { return run.run(runner, verdict); });
+    if (!ran && verdict.failed == Failure::kNone) return fail(ran.error());
+    if (verdict.failed == Failure::kRefused) break;
+    ++count.launches;
+    if (verdict.failed != Failure::kNone) {
+      ++count.wrong;
+      break;
+    }
+    bool right = first_right;
+    if (count.launches == 1 || !run.same_as_first()) {
+      verdict.passed = true;
+      auto judged = guard([&] {
+        if (count.launches == 1) run.evaluate();
+        run.compare_outputs(verdict);
+      });
+      if (!judged) return fail(judged.error());
+      right = verdict.passed;
+      count.unequal += count.launches > 1 ? 1 : 0;
+    }
+    if (count.launches == 1) {
+      first_right = right;
+      run.same_as_first();
+      const double now = seconds_now();
+      until = now + std::max(options.seconds, (now - start) / 2);
+    }
+    count.wrong += right ? 0 : 1;
+    count.flaky |= right != first_right;
+    all_right &= right;
+  }
+  verdict.passed = all_right && verdict.failed == Failure::kNone;
+  verdict.tolerated &= verdict.passed;
+  if (const std::string text = launches_text(count); !text.empty()) {
+    verdict.note += (verdict.note.empty() ? "" : "; ") + text;
   }
   verdict.seconds = seconds_now() - start;
   return verdict;

@@ -86,6 +86,7 @@ ModelCheck contained_check(const Sandbox& sandbox, const ModelJudge& judge, Run&
   check.passed = false;
   check.bound = judge.bound();
   check.failure = logits.error().message;
+  check.hung = logits.error().fault == PlatformFault::kTimeout;
   return check;
 }
 

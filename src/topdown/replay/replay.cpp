@@ -15,7 +15,10 @@
 #include "ir/exceptions.h"
 #include "passes/kernel.h"
 #include "relax/kernel_call.h"
+#include "runtime/launch_note.h"
 #include "text/parser.h"
+#include "topdown/replay/call_runner.h"
+#include "topdown/replay/guarded_tensor.h"
 
 namespace tapml::topdown {
 
@@ -159,125 +162,6 @@ std::vector<op::RefTensor> Judge::evaluate(const SuiteCall& call, std::vector<op
   return ordered;
 }
 
-namespace {
-
-// Around every tensor lies memory that no kernel may write: as far apart as the strictest platform
-// wants bindings to begin.
-constexpr int64_t kGuardBytes = kScratchAlignment;
-constexpr std::byte kGuard{0x5a};
-// Not zero: an output that is not written shows.
-constexpr std::byte kUnwritten{0x7b};
-// Inputs of more bytes are not read back, only what lies around them.
-constexpr int64_t kMostReadBack = int64_t{4} << 20;
-
-// Kernels may store whole 16-byte vectors, over the end of an output too.
-int64_t padded_bytes(int64_t bytes) { return (bytes + 15) / 16 * 16; }
-int64_t image_bytes(int64_t bytes) { return 2 * kGuardBytes + padded_bytes(bytes); }
-
-// Writes of a tensor that is larger are made of its own bytes, without an image of it.
-constexpr int64_t kLargeWrite = int64_t{64} << 10;
-
-// `content` between guards. Writes begin at multiples of 16 bytes.
-Status write_guarded(const runtime::Storage& storage, std::span<const std::byte> content) {
-  const auto write = [&](int64_t at, std::span<const std::byte> bytes) {
-    return storage.session().write(runtime::kDefaultStream, {storage.buffer(), at}, bytes);
-  };
-  int64_t at = 0, large = 0;
-  std::vector<std::byte> image(kGuardBytes, kGuard);
-  if (std::ssize(content) > kLargeWrite) {
-    large = std::ssize(content) / 16 * 16;
-    TAPML_TRY(write(0, image));
-    TAPML_TRY(write(kGuardBytes, content.first(static_cast<size_t>(large))));
-    image.clear();
-    at = kGuardBytes + large;
-  }
-  const auto rest = content.subspan(static_cast<size_t>(large));
-  image.insert(image.end(), rest.begin(), rest.end());
-  image.resize(static_cast<size_t>(image_bytes(std::ssize(content)) - at), kGuard);
-  return write(at, image);
-}
-
-// A tensor with guards around it, holding `content` or, where that is null, garbage.
-Result<runtime::Tensor> guarded(runtime::Session& session, const HostTensor& like,
-                                const HostTensor* content) {
-  const auto bytes = static_cast<int64_t>(like.byte_size());
-  TAPML_ASSIGN(auto storage, runtime::Storage::allocate(session, image_bytes(bytes)));
-  if (content) {
-    TAPML_TRY(write_guarded(*storage, content->bytes()));
-  } else {
-    TAPML_TRY(write_guarded(*storage, std::vector(static_cast<size_t>(bytes), kUnwritten)));
-  }
-  storage->written();
-  return runtime::Tensor{std::move(storage), kGuardBytes, like.dtype(), like.shape()};
-}
-
-// A guarded tensor's bytes from `offset` of its image on.
-Result<std::vector<std::byte>> read_image(const runtime::Tensor& tensor, int64_t offset,
-                                          int64_t bytes) {
-  std::vector<std::byte> image(static_cast<size_t>(bytes));
-  TAPML_TRY(tensor.storage->session().read(runtime::kDefaultStream,
-                                           {tensor.storage->buffer(), offset}, image));
-  return image;
-}
-
-int64_t different_bytes(std::span<const std::byte> a, std::span<const std::byte> b) {
-  if (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0) return 0;
-  int64_t count = 0;
-  for (size_t i = 0; i < a.size(); ++i) count += a[i] != b[i];
-  return count;
-}
-
-int64_t changed_guards(std::span<const std::byte> bytes) {
-  return std::ranges::count_if(bytes, [](std::byte byte) { return byte != kGuard; });
-}
-
-// "64 bytes behind y": in front of, behind or of a tensor.
-void add_strayed(std::string& strayed, int64_t count, const char* side, const std::string& name) {
-  if (count == 0) return;
-  strayed += (strayed.empty() ? "" : ", ") + std::to_string(count) + " bytes " + side + " " + name;
-}
-
-// The output's bytes; adds to `strayed` what lies around them and is not as it was.
-Result<HostTensor> read_output(const runtime::Tensor& output, const std::string& name,
-                               std::string* strayed) {
-  const int64_t bytes = output.byte_size();
-  TAPML_ASSIGN(const std::vector<std::byte> image, read_image(output, 0, image_bytes(bytes)));
-  HostTensor tensor = HostTensor::zeros(output.dtype, output.shape);
-  std::copy_n(image.begin() + kGuardBytes, bytes, tensor.mutable_bytes().begin());
-  if (!strayed) return tensor;
-  const std::span<const std::byte> all(image);
-  add_strayed(*strayed, changed_guards(all.first(kGuardBytes)), "in front of", name);
-  add_strayed(*strayed, changed_guards(all.last(kGuardBytes)), "behind", name);
-  return tensor;
-}
-
-// Adds to `strayed` what of an input and around it is not as it was.
-Status check_input(const runtime::Tensor& input, const HostTensor& before, const std::string& name,
-                   std::string& strayed) {
-  const int64_t bytes = input.byte_size(), end = image_bytes(bytes);
-  const bool whole = bytes <= kMostReadBack;
-  std::vector<std::byte> image, tail;
-  TAPML_ASSIGN(image, read_image(input, 0, whole ? end : kGuardBytes));
-  // Reads begin at multiples of 16 bytes.
-  const int64_t from = whole ? 0 : kGuardBytes + bytes / 16 * 16;
-  if (!whole) {
-    TAPML_ASSIGN(tail, read_image(input, from, end - from));
-  }
-  const std::span<const std::byte> all(image);
-  add_strayed(strayed, changed_guards(all.first(kGuardBytes)), "in front of", name);
-  if (whole) {
-    const auto found = all.subspan(kGuardBytes, static_cast<size_t>(bytes));
-    add_strayed(strayed, different_bytes(found, before.bytes()), "of", name);
-  }
-  const std::span<const std::byte> last(whole ? image : tail);
-  add_strayed(strayed,
-              changed_guards(last.subspan(static_cast<size_t>(kGuardBytes + bytes - from))),
-              "behind", name);
-  return {};
-}
-
-}  // namespace
-
 bool is_refusal(const Error& error) {
   return error.kind == ErrorKind::kUser || error.fault == PlatformFault::kLimit;
 }
@@ -312,6 +196,8 @@ const char* failure_name(Failure failure) {
       return "timeout";
     case Failure::kOutOfBounds:
       return "out of bounds";
+    case Failure::kSideEffect:
+      return "side effect";
   }
   return "none";
 }
@@ -324,154 +210,19 @@ Result<std::vector<runtime::Tensor>> make_arguments(const Suite& suite, size_t i
   for (size_t i = 0; i < kernel.params.size(); ++i) {
     const bool fresh = kernel.modes[i] == AccessMode::kOut;
     const HostTensor& known = suite.tensors.at(fresh ? call.after[i] : call.before[i]);
-    TAPML_ASSIGN(runtime::Tensor arg, guarded(session, known, fresh ? nullptr : &known));
+    TAPML_ASSIGN(runtime::Tensor arg, make_guarded(session, known, fresh ? nullptr : &known));
     args.push_back(std::move(arg));
   }
   return args;
 }
 
-Result<std::vector<HostTensor>> run_call(const Suite& suite, size_t index,
+Result<std::vector<HostTensor>> run_call(const Suite& suite, size_t call,
                                          runtime::KernelRunner& runner, std::string* strayed) {
-  const SuiteCall& call = suite.calls[index];
-  const SuiteKernel& kernel = suite.kernels[static_cast<size_t>(call.kernel)];
-  int32_t number = runner.executable().find_kernel(kernel.name);
-  if (number < 0 || !runner.has(number)) {
-    return fail(platform_error(PlatformFault::kLimit,
-                               "no code was made of the kernel: it computes in a dtype that " +
-                                   runner.executable().target + " lacks",
-                               "kernel " + kernel.name));
-  }
-  TAPML_ASSIGN(std::vector<runtime::Tensor> args, make_arguments(suite, index, runner.session()));
-  TAPML_TRY(runner.enqueue(number, args, call.scalars));
-  std::vector<HostTensor> outputs;
-  for (size_t i = 0; i < kernel.params.size(); ++i) {
-    if (kernel.modes[i] == AccessMode::kIn) continue;
-    TAPML_ASSIGN(HostTensor output, read_output(args[i], kernel.params[i], strayed));
-    outputs.push_back(std::move(output));
-  }
-  for (size_t i = 0; i < kernel.params.size() && strayed; ++i) {
-    if (kernel.modes[i] != AccessMode::kIn) continue;
-    TAPML_TRY(check_input(args[i], suite.tensors.at(call.before[i]), kernel.params[i], *strayed));
-  }
+  CallRunner calls(suite);
+  TAPML_ASSIGN(std::vector<HostTensor> outputs, calls.run(call, runner, strayed));
+  if (strayed && strayed->empty()) TAPML_TRY(calls.check_kept(*strayed, call));
   return outputs;
 }
-
-namespace {
-
-// How many elements of an output hold what it held before the call.
-int64_t unwritten_elements(const HostTensor& output) {
-  const auto bytes = output.bytes();
-  const auto width = static_cast<std::ptrdiff_t>(dtype_bytes(output.dtype()));
-  int64_t count = 0;
-  for (auto at = bytes.begin(); at != bytes.end(); at += width) {
-    count += std::all_of(at, at + width, [](std::byte byte) { return byte == kUnwritten; });
-  }
-  return count;
-}
-
-// Runs a call for a verdict.
-using RunCall = std::function<Result<std::vector<HostTensor>>(size_t call, KernelVerdict& verdict)>;
-
-Result<KernelVerdict> replay_calls(const Suite& suite, Judge& judge, int32_t kernel,
-                                   const Executable& executable, const RunCall& run,
-                                   std::optional<size_t> only = std::nullopt) {
-  const double start = seconds_now();
-  const SuiteKernel& info = suite.kernels[static_cast<size_t>(kernel)];
-  KernelVerdict verdict;
-  verdict.kernel = info.name;
-  const Tolerance* tolerance = judge.tolerances().find(info.name);
-  if (tolerance) verdict.tolerance = *tolerance;
-  verdict.against_source = !judge.has_specification(kernel);
-  if (const Implementation* implementation =
-          executable.find_implementation(executable.find_kernel(info.name))) {
-    verdict.provider = implementation->provider;
-  }
-  std::vector<size_t> written;
-  for (size_t i = 0; i < info.modes.size(); ++i) {
-    if (info.modes[i] != AccessMode::kIn) written.push_back(i);
-  }
-  for (size_t c = 0; c < suite.calls.size(); ++c) {
-    const SuiteCall& call = suite.calls[c];
-    if (call.kernel != kernel || (only && *only != c)) continue;
-    ++verdict.calls;
-    ++group_of(verdict.groups, call).calls;
-    verdict.origin = merge_origins(verdict.origin, call.origin);
-    verdict.shapes.insert(shape_to_string(suite.tensors.at(call.after[written[0]]).shape()));
-    if (verdict.failed != Failure::kNone) continue;
-    auto outputs = run(c, verdict);
-    if (!outputs) {
-      if (verdict.failed == Failure::kNone) {
-        if (!is_refusal(outputs.error())) return fail(outputs.error());
-        verdict.failed = Failure::kRefused;
-        verdict.failure = outputs.error().message;
-      }
-      verdict.worst_sequence = call.sequence;
-      continue;
-    }
-    auto expected = guard([&] { return judge.outputs(c, *outputs); });
-    if (!expected) return fail(expected.error());
-    CallGroup& group = group_of(verdict.groups, call);
-    ++group.judged;
-    for (size_t o = 0; o < written.size(); ++o) {
-      Comparison comparison = compare((*outputs)[o], suite.tensors.at(call.after[written[o]]),
-                                      (*expected)[o], tolerance);
-      verdict.tolerated |= comparison.tolerated;
-      verdict.judged += comparison.target.judged;
-      verdict.elements += (*outputs)[o].size();
-      judge_source(verdict, comparison.source, info.params[written[o]], call.sequence);
-      group.ratio = std::max(group.ratio, comparison.target.mask_mismatches > 0
-                                              ? std::numeric_limits<double>::infinity()
-                                              : comparison.target.max_ratio);
-      if (verdict.worst_sequence < 0 || is_worse(comparison, verdict.worst)) {
-        verdict.worst = comparison;
-        verdict.worst_output = info.params[written[o]];
-        verdict.worst_sequence = call.sequence;
-        verdict.difference.reset();
-        if (!comparison.target_ok) {
-          verdict.difference =
-              difference_map((*outputs)[o], (*expected)[o], comparison.slack, tolerance);
-        }
-      }
-      verdict.passed &= comparison.target_ok;
-      if (comparison.target_ok || info.modes[written[o]] != AccessMode::kOut) continue;
-      if (const int64_t left = unwritten_elements((*outputs)[o]);
-          left > 0 && verdict.note.empty()) {
-        verdict.note = std::to_string(left) + " of " + std::to_string((*outputs)[o].size()) +
-                       " elements of " + info.params[written[o]] + " were not written";
-      }
-    }
-  }
-  if (verdict.calls == 0) {
-    return fail(user_error("the suite has no test of this kernel", "kernel " + info.name,
-                           "one call at least", "none", "carve a run that calls it"));
-  }
-  verdict.passed &= verdict.failed == Failure::kNone;
-  verdict.tolerated &= verdict.passed;
-  verdict.seconds = seconds_now() - start;
-  return verdict;
-}
-
-Result<std::vector<HostTensor>> run_watched(const Suite& suite, size_t call,
-                                            runtime::KernelRunner& runner, KernelVerdict& verdict) {
-  std::string strayed;
-  auto outputs = run_call(suite, call, runner, &strayed);
-  if (!outputs || strayed.empty()) return outputs;
-  verdict.failed = Failure::kOutOfBounds;
-  verdict.failure = "writes outside of its outputs: " + strayed;
-  return fail(user_error(verdict.failure));
-}
-
-Result<std::vector<HostTensor>> run_call_contained(const Suite& suite, size_t call,
-                                                   Sandbox& sandbox, KernelVerdict& verdict) {
-  std::vector<HostTensor> outputs;
-  TAPML_TRY(run_contained(sandbox, verdict, [&](runtime::KernelRunner& runner) -> Status {
-    TAPML_ASSIGN(outputs, run_watched(suite, call, runner, verdict));
-    return {};
-  }));
-  return outputs;
-}
-
-}  // namespace
 
 Status run_contained(Sandbox& sandbox, KernelVerdict& verdict,
                      const std::function<Status(runtime::KernelRunner&)>& run) {
@@ -484,6 +235,12 @@ Status run_contained(Sandbox& sandbox, KernelVerdict& verdict,
   if (ran || !sandbox.contains(ran.error())) return ran;
   sandbox.restart();
   const Error first = ran.error();
+  if (runtime::is_misbehavior(first)) {
+    verdict.failed =
+        runtime::find_stray(first.message) ? Failure::kOutOfBounds : Failure::kSideEffect;
+    verdict.failure = first.message;
+    return ran;
+  }
   if (first.fault != PlatformFault::kTimeout) {
     // What ran before it in the process may have done the harm.
     ran = run(sandbox.runner());
@@ -499,30 +256,6 @@ Status run_contained(Sandbox& sandbox, KernelVerdict& verdict,
   verdict.failed = failure_of(ran.error());
   verdict.failure = ran.error().message;
   return ran;
-}
-
-Result<KernelVerdict> replay_kernel(const Suite& suite, Judge& judge, int32_t kernel,
-                                    runtime::KernelRunner& runner) {
-  return replay_calls(suite, judge, kernel, runner.executable(),
-                      [&](size_t call, KernelVerdict& verdict) {
-                        return run_watched(suite, call, runner, verdict);
-                      });
-}
-
-Result<KernelVerdict> replay_kernel(const Suite& suite, Judge& judge, int32_t kernel,
-                                    Sandbox& sandbox) {
-  return replay_calls(suite, judge, kernel, sandbox.runner().executable(),
-                      [&](size_t call, KernelVerdict& verdict) {
-                        return run_call_contained(suite, call, sandbox, verdict);
-                      });
-}
-
-Result<KernelVerdict> replay_call(const Suite& suite, Judge& judge, size_t call, Sandbox& sandbox) {
-  auto run = [&](size_t one, KernelVerdict& verdict) {
-    return run_call_contained(suite, one, sandbox, verdict);
-  };
-  return replay_calls(suite, judge, suite.calls[call].kernel, sandbox.runner().executable(), run,
-                      call);
 }
 
 }  // namespace tapml::topdown

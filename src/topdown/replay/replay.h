@@ -23,12 +23,34 @@ enum class Failure : uint8_t {
   kCrash,        // it ends its process
   kTimeout,      // it does not end
   kOutOfBounds,  // it writes beside its outputs, or into an input
+  kSideEffect,   // it writes to a standard stream, or leaves the processor in another state
 };
 const char* failure_name(Failure failure);  // "none", "cannot run", "crash", "timeout", ...
 // Whether an error says that a call cannot be made, which is a verdict of the kernel.
 bool is_refusal(const Error& error);
 // Of an error that a sandbox contains.
 Failure failure_of(const Error& contained);
+
+// How a kernel is launched for a verdict.
+struct ReplayOptions {
+  // So often at least, over its calls: each once, then all of them again in another order, and so
+  // on. Between them other kernels run that are known to be right, where the suite has calls of
+  // them.
+  int64_t launches = 20;
+  uint64_t seed = 0;  // of the orders
+  // What more launches than one a call may take, or half as long as those one a call took, judged.
+  double seconds = 0.25;
+};
+
+// What came of them.
+struct LaunchCount {
+  int64_t launches = 0;
+  int64_t wrong = 0;    // outputs outside of their bounds, a crash, ...
+  int64_t unequal = 0;  // other outputs, bit by bit, than the first launch of the same call
+  uint64_t seed = 0;
+  bool flaky = false;  // a call was right in one launch and wrong in another
+  bool cut = false;    // there was no time for all
+};
 
 // Where the source is farthest outside of its own bound.
 struct SourceError {
@@ -67,9 +89,10 @@ struct KernelVerdict {
   // The kernel only calls a library routine: nothing but the source's output says what is right.
   bool against_source = false;
   Failure failed = Failure::kNone;
-  std::string failure;                 // what happened, where `failed` says so
-  std::string note;                    // what a reader should know beside that
-  std::string provider;                // how the target implements it
+  std::string failure;   // what happened, where `failed` says so
+  std::string note;      // what a reader should know beside that
+  std::string provider;  // how the target implements it
+  LaunchCount launches;
   double seconds = 0;                  // running and judging
   std::optional<Tolerance> tolerance;  // that its bounds were widened by
   bool tolerated = false;              // it passes only with that
@@ -128,24 +151,31 @@ class Judge {
 Status run_contained(Sandbox& sandbox, KernelVerdict& verdict,
                      const std::function<Status(runtime::KernelRunner&)>& run);
 
+// "3 of 20 launches were wrong, ..."; empty where there is nothing to tell.
+std::string launches_text(const LaunchCount& count);
+
 // Runs kernel `kernel` of the suite on `runner` for every carved call. A platform error stays an
 // error; a kernel that cannot run is a verdict. UserError where the suite has no call of it.
+// Outputs of the first launch of each call are judged; those of later ones where they differ.
 Result<KernelVerdict> replay_kernel(const Suite& suite, Judge& judge, int32_t kernel,
-                                    runtime::KernelRunner& runner);
-// All calls in a sandbox, where a crash and a hang are verdicts, too: a crash that comes again in a
-// fresh process. Kernels after it run in another session. May throw as Sandbox does.
+                                    runtime::KernelRunner& runner,
+                                    const ReplayOptions& options = {});
+// All calls in a sandbox, where a hang is a verdict, too, and so is a crash: of a process that has
+// run no other kernel under test, or that comes again in a fresh one. Kernels after it run in
+// another session. May throw as Sandbox does.
 Result<KernelVerdict> replay_kernel(const Suite& suite, Judge& judge, int32_t kernel,
-                                    Sandbox& sandbox);
+                                    Sandbox& sandbox, const ReplayOptions& options = {});
 // The same for one carved call (index into the suite's calls) alone.
-Result<KernelVerdict> replay_call(const Suite& suite, Judge& judge, size_t call, Sandbox& sandbox);
+Result<KernelVerdict> replay_call(const Suite& suite, Judge& judge, size_t call, Sandbox& sandbox,
+                                  const ReplayOptions& options = {});
 
 // The arguments of the suite's call on `session`, one a parameter: inputs as they were, outputs
 // that hold garbage, each with memory around it that is watched.
 Result<std::vector<runtime::Tensor>> make_arguments(const Suite& suite, size_t call,
                                                     runtime::Session& session);
 // Outputs of the suite's call on `runner`, one per out or inout parameter. `strayed`, where given,
-// is told what else was written: the memory around the tensors ("64 bytes behind y") and, up to
-// 4 MiB each, the inputs ("4 bytes of x").
+// is told what else was written: the memory around the tensors ("64 bytes behind y") and the inputs
+// ("4 bytes of x").
 Result<std::vector<HostTensor>> run_call(const Suite& suite, size_t call,
                                          runtime::KernelRunner& runner,
                                          std::string* strayed = nullptr);

@@ -21,6 +21,7 @@ runtime::Session& Sandbox::session() {
 
 void Sandbox::load(std::shared_ptr<const Executable> executable) {
   runner_.reset();
+  right_.clear();
   executable_ = std::move(executable);
   refresh();
 }
@@ -31,7 +32,16 @@ void Sandbox::refresh() {
   if (!alive && alive.error().fault == PlatformFault::kLost) restart();
 }
 
+runtime::KernelRunner& Sandbox::runner_of(const std::string& kernel) {
+  const bool shared = shared_ || (!alone_.empty() && alone_ != kernel);
+  runtime::KernelRunner& result = runner();
+  shared_ = shared;
+  alone_ = kernel;
+  return result;
+}
+
 runtime::KernelRunner& Sandbox::runner() {
+  shared_ = true;
   if (!runner_) {
     // One kernel that the device cannot take says nothing of the others.
     runner_ = unwrap(runtime::KernelRunner::create(session(), executable_,
@@ -63,6 +73,8 @@ void Sandbox::restart() {
   if (session_ && before_end_) before_end_(*session_);
   runner_.reset();
   session_.reset();
+  alone_.clear();
+  shared_ = false;
   ++restarts_;
 }
 

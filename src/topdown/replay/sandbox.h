@@ -4,6 +4,8 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <set>
+#include <string>
 
 #include "exec/executable.h"
 #include "runtime/call_point.h"
@@ -42,6 +44,14 @@ class Sandbox {
   // Restarts where the session was lost since it was used: servers end those that are idle.
   void refresh();
   runtime::KernelRunner& runner();
+  // The same, for `kernel` alone.
+  runtime::KernelRunner& runner_of(const std::string& kernel);
+  // Whether nothing but `kernel` has run in the process so far.
+  bool is_alone(const std::string& kernel) const { return !shared_ && alone_ == kernel; }
+
+  // Kernels that were found right with what is loaded.
+  void add_right(const std::string& kernel) { right_.insert(kernel); }
+  const std::set<std::string>& right() const { return right_; }
 
   // Whether `error` is what a process leaves that crashed or hangs and that nothing else needs.
   bool contains(const Error& error) const;
@@ -63,6 +73,9 @@ class Sandbox {
   std::shared_ptr<const Executable> executable_;
   std::unique_ptr<runtime::KernelRunner> runner_;
   int64_t restarts_ = 0;
+  std::string alone_;    // the only kernel that has run in the process; empty: none has
+  bool shared_ = false;  // it is not the only one
+  std::set<std::string> right_;
 };
 
 }  // namespace tapml::topdown

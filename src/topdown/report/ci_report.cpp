@@ -167,6 +167,7 @@ CiReport ci_report(const std::string& title, const Migration& migration) {
     if (step.verdict.passed && !step.migrated) {
       one.details += step.hybrid.failure.empty() ? whole_model_text(step.hybrid) + "\n"
                                                  : step.hybrid.failure + "\n";
+      if (step.repeated.flaky()) one.details += flaky_text(step.repeated) + "\n";
     }
     report.cases.push_back(std::move(one));
   }

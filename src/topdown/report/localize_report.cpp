@@ -91,7 +91,9 @@ std::string found_text(const Culprit& culprit) {
 }
 
 std::string rate_text(const Culprit& culprit) {
-  return std::to_string(culprit.failed_runs) + " of " + std::to_string(culprit.runs) + " runs";
+  const bool launches = culprit.evidence == Evidence::kReplay && culprit.verdict.launches.flaky;
+  return std::to_string(culprit.failed_runs) + " of " + std::to_string(culprit.runs) +
+         (launches ? " launches" : " runs");
 }
 
 std::string smallest_text(const SmallestCall& smallest) {
@@ -119,13 +121,24 @@ std::string culprit_text(const Culprit& culprit, bool colors) {
   return text;
 }
 
+namespace {
+
+std::string flaky_lines(const Localization& localization) {
+  std::string text;
+  for (const RepeatedCheck& repeated : localization.flaky) text += "\n  " + flaky_text(repeated);
+  return text;
+}
+
+}  // namespace
+
 std::string localization_text(const Localization& localization) {
   if (localization.source_nan) return source_nan_text(*localization.source_nan);
   if (!localization.culprits.empty()) {
     const size_t count = localization.culprits.size();
     return std::to_string(count) + (count == 1 ? " kernel is" : " kernels are") + " wrong on " +
-           localization.target;
+           localization.target + flaky_lines(localization);
   }
+  if (!localization.flaky.empty()) return "no kernel is named" + flaky_lines(localization);
   if (localization.found()) {
     if (!localization.untested.empty()) {
       return "no kernel with tests is wrong on " + localization.target + ", and the model is; " +
@@ -161,6 +174,8 @@ Json localization_json(const Localization& localization) {
     json.set("outcome", Json::string(verdict_outcome(verdict)));
     kernels.push_back(std::move(json));
   }
+  std::vector<Json> flaky;
+  for (const RepeatedCheck& repeated : localization.flaky) flaky.push_back(repeated_json(repeated));
   return Json::object({{"source", Json::string(localization.source)},
                        {"target", Json::string(localization.target)},
                        {"source_device", device_json(localization.source_info)},
@@ -170,6 +185,7 @@ Json localization_json(const Localization& localization) {
                        {"verdict", Json::string(verdict_word(localization.verdict()))},
                        {"culprits", Json::array(std::move(names))},
                        {"findings", Json::array(std::move(culprits))},
+                       {"flaky", Json::array(std::move(flaky))},
                        {"kernels", Json::array(std::move(kernels))},
                        {"untested", kernel_uses_json(localization.untested)},
                        {"incomplete", Json::string(localization.incomplete)},

@@ -65,6 +65,9 @@ std::string migration_html(const Migration& migration, const ReportTexts& texts)
       kernel.reproducer = how_to_see(migration, step, texts);
       kernel.beside_page = true;
       if (step.unit != kernel.name) kernel.details.emplace_back("tried with", step.unit);
+      if (step.repeated.flaky()) {
+        kernel.details.emplace_back("again", flaky_text(step.repeated));
+      }
     }
     content.kernels.push_back(std::move(kernel));
   }

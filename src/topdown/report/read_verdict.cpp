@@ -44,8 +44,8 @@ void settle(Comparison& comparison) {
 }
 
 Result<Failure> read_failure(const JsonObjectReader& json) {
-  constexpr Failure kAll[] = {Failure::kNone, Failure::kRefused, Failure::kCrash, Failure::kTimeout,
-                              Failure::kOutOfBounds};
+  constexpr Failure kAll[] = {Failure::kNone,    Failure::kRefused,     Failure::kCrash,
+                              Failure::kTimeout, Failure::kOutOfBounds, Failure::kSideEffect};
   std::vector<std::string_view> names;
   for (Failure failure : kAll) names.emplace_back(failure_name(failure));
   TAPML_ASSIGN(const std::string name, json.required_choice("failed", names));
@@ -64,6 +64,30 @@ Result<CallGroup> read_group(const JsonObjectReader& json) {
   TAPML_ASSIGN(group.judged, json.required_int("judged_calls"));
   TAPML_TRY(read_real(json, "error_over_bound", group.ratio));
   return group;
+}
+
+// What earlier versions wrote has none.
+Status read_launches(const JsonObjectReader& json, LaunchCount& count) {
+  TAPML_ASSIGN(const auto launches, json.optional_object("launches"));
+  if (!launches) return {};
+  TAPML_ASSIGN(count.launches, launches->required_int("count"));
+  TAPML_ASSIGN(count.wrong, launches->required_int("wrong"));
+  TAPML_ASSIGN(count.unequal, launches->required_int("unequal"));
+  TAPML_ASSIGN(const int64_t seed, launches->required_int("seed"));
+  count.seed = static_cast<uint64_t>(seed);
+  TAPML_ASSIGN(count.flaky, launches->required_bool("flaky"));
+  TAPML_ASSIGN(count.cut, launches->required_bool("cut"));
+  return {};
+}
+
+// The same.
+Status read_repeated(const JsonObjectReader& json, RepeatedCheck& repeated) {
+  TAPML_ASSIGN(const auto object, json.optional_object("repeated"));
+  if (!object) return {};
+  TAPML_ASSIGN(repeated.runs, object->required_int("runs"));
+  TAPML_ASSIGN(repeated.wrong, object->required_int("wrong"));
+  TAPML_ASSIGN(repeated.candidates, object->required_string_array("candidates"));
+  return {};
 }
 
 Result<runtime::CopyCount> read_copies(const JsonObjectReader& json) {
@@ -178,6 +202,7 @@ Result<KernelVerdict> read_verdict(const JsonObjectReader& json) {
     TAPML_ASSIGN(worst.mask_mismatches, wrong->required_int("nan_inf_mismatches"));
     verdict.source_error = std::move(worst);
   }
+  TAPML_TRY(read_launches(json, verdict.launches));
   TAPML_ASSIGN(const std::vector<Json>* groups, json.optional_array("call_groups"));
   for (size_t i = 0; groups && i < groups->size(); ++i) {
     const JsonObjectReader one((*groups)[i], json.source(),
@@ -212,6 +237,7 @@ Result<MigrationStep> read_step(const JsonObjectReader& json) {
   TAPML_ASSIGN(step.hybrid, read_check(hybrid));
   TAPML_ASSIGN(step.dispatched, json.required_int("dispatched"));
   TAPML_ASSIGN(step.copies, read_copies(json));
+  TAPML_TRY(read_repeated(json, step.repeated));
   return step;
 }
 
@@ -225,6 +251,7 @@ Result<LayerStep> read_layer(const JsonObjectReader& json) {
   TAPML_ASSIGN(layer.hybrid, read_check(hybrid));
   TAPML_ASSIGN(layer.dispatched, json.required_int("dispatched"));
   TAPML_ASSIGN(layer.copies, read_copies(json));
+  TAPML_TRY(read_repeated(json, layer.repeated));
   return layer;
 }
 

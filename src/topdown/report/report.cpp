@@ -17,6 +17,7 @@ std::string verdict_outcome(const KernelVerdict& verdict) {
 std::string outcome_of(const MigrationStep& step) {
   if (step.migrated) return "migrated";
   if (!step.verdict.passed) return verdict_outcome(step.verdict);
+  if (step.repeated.flaky()) return "flaky";
   return step.hybrid.failure.empty() ? "hybrid differs" : "hybrid fails";
 }
 
@@ -92,6 +93,19 @@ std::string untested_row(const KernelUse& kernel, bool colors) {
          styled("untested", Style::kRed, colors);
 }
 
+namespace {
+
+Json launches_json(const LaunchCount& count) {
+  return Json::object({{"count", Json::integer(count.launches)},
+                       {"wrong", Json::integer(count.wrong)},
+                       {"unequal", Json::integer(count.unequal)},
+                       {"seed", Json::integer(static_cast<int64_t>(count.seed))},
+                       {"flaky", Json::boolean(count.flaky)},
+                       {"cut", Json::boolean(count.cut)}});
+}
+
+}  // namespace
+
 Json verdict_json(const KernelVerdict& verdict) {
   std::vector<Json> layers, shapes;
   for (const std::string& layer : verdict.origin) layers.push_back(Json::string(layer));
@@ -114,6 +128,7 @@ Json verdict_json(const KernelVerdict& verdict) {
                             {"allowed", real(verdict.worst.allowed)},
                             {"target", errors_json(verdict.worst.target)},
                             {"source", errors_json(verdict.worst.source)},
+                            {"launches", launches_json(verdict.launches)},
                             {"call_groups", groups_json(verdict.groups)},
                             {"seconds", real(verdict.seconds)}});
   if (verdict.group) {
@@ -166,6 +181,13 @@ Json names_json(const std::vector<std::string>& names) {
 
 }  // namespace
 
+Json repeated_json(const RepeatedCheck& repeated) {
+  return Json::object({{"runs", Json::integer(repeated.runs)},
+                       {"wrong", Json::integer(repeated.wrong)},
+                       {"flaky", Json::boolean(repeated.flaky())},
+                       {"candidates", names_json(repeated.candidates)}});
+}
+
 Json layers_json(const std::vector<LayerStep>& layers) {
   std::vector<Json> items;
   for (const LayerStep& layer : layers) {
@@ -175,7 +197,8 @@ Json layers_json(const std::vector<LayerStep>& layers) {
                                   {"tried", Json::boolean(layer.tried)},
                                   {"hybrid", check_json(layer.hybrid)},
                                   {"dispatched", Json::integer(layer.dispatched)},
-                                  {"copies", copies_json(layer.copies)}}));
+                                  {"copies", copies_json(layer.copies)},
+                                  {"repeated", repeated_json(layer.repeated)}}));
   }
   return Json::array(std::move(items));
 }
@@ -188,6 +211,7 @@ Json step_json(const MigrationStep& step) {
   json.set("hybrid", check_json(step.hybrid));
   json.set("dispatched", Json::integer(step.dispatched));
   json.set("copies", copies_json(step.copies));
+  json.set("repeated", repeated_json(step.repeated));
   return json;
 }
 
@@ -229,10 +253,11 @@ Json migration_json(const Migration& migration, const ReportTexts& texts) {
 }
 
 Json migration_json(const Migration& migration) {
-  std::vector<Json> steps, culprits, untried;
+  std::vector<Json> steps, culprits, flaky, untried;
   for (const MigrationStep& step : migration.steps) {
     steps.push_back(step_json(step));
-    if (!step.migrated) culprits.push_back(Json::string(step.verdict.kernel));
+    if (step.accused()) culprits.push_back(Json::string(step.verdict.kernel));
+    if (!step.migrated && !step.accused()) flaky.push_back(Json::string(step.verdict.kernel));
   }
   for (const std::string& name : migration.untried) untried.push_back(Json::string(name));
   Json json = Json::object({{"source", Json::string(migration.source)},
@@ -243,6 +268,7 @@ Json migration_json(const Migration& migration) {
                             {"passed", Json::boolean(migration.passed())},
                             {"verdict", Json::string(verdict_word(migration.verdict()))},
                             {"culprits", Json::array(std::move(culprits))},
+                            {"flaky", Json::array(std::move(flaky))},
                             {"kernels", Json::array(std::move(steps))},
                             {"user_kernels", user_kernels_json(verdicts_of(migration))},
                             {"untried", Json::array(std::move(untried))},
@@ -250,6 +276,7 @@ Json migration_json(const Migration& migration) {
                             {"resumed", Json::integer(migration.resumed)},
                             {"target_ran_alone", Json::boolean(migration.target_ran)},
                             {"whole_model", check_json(migration.whole)},
+                            {"repeated", repeated_json(migration.repeated)},
                             {"source_tokens", tokens_json(migration.source_tokens)},
                             {"target_tokens", tokens_json(migration.target_tokens)},
                             {"first_divergence", Json::integer(migration.first_divergence)},
@@ -282,6 +309,12 @@ std::string migration_verdict(const Migration& migration) {
     if (!migration.untested.empty()) {
       return "Every kernel with tests migrated, and the target alone is wrong; " +
              untested_text(migration.untested) + ". Look there first.";
+    }
+    if (migration.repeated.flaky()) {
+      return "Every kernel migrated, and the target alone is wrong in " +
+             std::to_string(migration.repeated.wrong) + " of " +
+             std::to_string(migration.repeated.runs) +
+             " runs: flaky, and any kernel may be at fault.";
     }
     return "Every kernel migrated, and the target alone is wrong: look at what it does around "
            "kernels (memory plan, runtime).";

@@ -18,6 +18,7 @@ std::string verdict_row(const KernelVerdict& verdict, const std::string& outcome
 Json verdict_json(const KernelVerdict& verdict);
 Json step_json(const MigrationStep& step);
 Json layers_json(const std::vector<LayerStep>& layers);
+Json repeated_json(const RepeatedCheck& repeated);
 Json migration_json(const Migration& migration);
 
 // Texts that a report shows beside the numbers.
@@ -77,7 +78,7 @@ std::string replay_html(const Replayed& replayed, const std::string& command,
 
 // Of every kernel, in the steps' order.
 std::vector<const KernelVerdict*> verdicts_of(const Migration& migration);
-// "migrated", "differs", "hybrid differs", "hybrid fails", or what failed ("crash", ...).
+// "migrated", "differs", "hybrid differs", "hybrid fails", "flaky", or what failed ("crash", ...).
 std::string outcome_of(const MigrationStep& step);
 // "pass", "differs", or what failed.
 std::string verdict_outcome(const KernelVerdict& verdict);

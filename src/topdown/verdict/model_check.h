@@ -32,6 +32,7 @@ struct ModelCheck {
   int64_t first_divergent = -1;
   int32_t judged_token = -1, own_token = -1;  // the two candidates there
   double margin = 0;                          // by how much the judge prefers its own, in logits
+  bool hung = false;                          // `failure` is that of a kernel that does not end
 };
 
 // One line: "token 12 after the prompt: 345, the judge 17 by 2.1e-03"; empty where none differs.

@@ -1,0 +1,420 @@
+// The verdict of one kernel, by launching it again and again.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/rng.h"
+#include "ir/exceptions.h"
+#include "runtime/launch_note.h"
+#include "topdown/replay/call_runner.h"
+#include "topdown/replay/guarded_tensor.h"
+#include "topdown/replay/replay.h"
+#include "topdown/replay/stray_argument.h"
+
+namespace tapml::topdown {
+
+namespace {
+
+// Calls of other kernels that run between launches: so many, of so many bytes at most.
+constexpr size_t kMostOthers = 4;
+constexpr size_t kLargestOther = size_t{256} << 10;
+
+// How many elements of an output hold what it held before the call.
+int64_t unwritten_elements(const HostTensor& output) {
+  const auto bytes = output.bytes();
+  const auto width = static_cast<std::ptrdiff_t>(dtype_bytes(output.dtype()));
+  int64_t count = 0;
+  for (auto at = bytes.begin(); at != bytes.end(); at += width) {
+    count += std::all_of(at, at + width, [](std::byte byte) { return byte == kUnwritten; });
+  }
+  return count;
+}
+
+bool same_bits(const std::vector<HostTensor>& a, const std::vector<HostTensor>& b) {
+  for (size_t i = 0; i < a.size(); ++i) {
+    const auto x = a[i].bytes(), y = b[i].bytes();
+    if (x.size() != y.size()) return false;
+    if (!x.empty() && std::memcmp(x.data(), y.data(), x.size()) != 0) return false;
+  }
+  return a.size() == b.size();
+}
+
+template <class T>
+void shuffle(std::vector<T>& items, RandomStream& random) {
+  for (size_t i = items.size(); i > 1; --i) {
+    std::swap(items[i - 1], items[random.below(static_cast<uint32_t>(i))]);
+  }
+}
+
+void add_note(KernelVerdict& verdict, const std::string& text) {
+  if (text.empty()) return;
+  verdict.note += (verdict.note.empty() ? "" : "; ") + text;
+}
+
+size_t call_bytes(const Suite& suite, const SuiteCall& call) {
+  size_t bytes = 0;
+  for (const auto* hashes : {&call.before, &call.after}) {
+    for (const std::string& hash : *hashes) {
+      if (!hash.empty()) bytes += suite.tensors.at(hash).byte_size();
+    }
+  }
+  return bytes;
+}
+
+class KernelReplay {
+ public:
+  // Of `runner`, or where that is null of the sandbox.
+  KernelReplay(const Suite& suite, Judge& judge, int32_t kernel, runtime::KernelRunner* runner,
+               Sandbox* sandbox, const ReplayOptions& options)
+      : suite_(suite),
+        judge_(judge),
+        kernel_(kernel),
+        info_(suite.kernels[static_cast<size_t>(kernel)]),
+        runner_(runner),
+        sandbox_(sandbox),
+        options_(options),
+        random_(options.seed, "launches of " + info_.name),
+        calls_(suite),
+        others_(suite) {}
+
+  Result<KernelVerdict> run(std::optional<size_t> only) {
+    const double start = seconds_now();
+    prepare(only);
+    if (verdict_.calls == 0) {
+      return fail(user_error("the suite has no test of this kernel", "kernel " + info_.name,
+                             "one call at least", "none", "carve a run that calls it"));
+    }
+    Status launched = launch_all();
+    if (launched && verdict_.failed == Failure::kNone) launched = check_kept();
+    forget();
+    if (!launched && verdict_.failed == Failure::kNone) return fail(launched.error());
+    finish();
+    verdict_.seconds = seconds_now() - start;
+    return std::move(verdict_);
+  }
+
+ private:
+  // What the launches of a call have given.
+  struct Seen {
+    std::vector<HostTensor> first;  // outputs
+    bool first_right = true;
+    bool right = false, wrong = false;  // some launch was
+  };
+
+  void prepare(std::optional<size_t> only);
+  std::vector<size_t> next_order();
+  Status launch_all();
+  Result<std::vector<HostTensor>> launch(size_t call);
+  Result<std::vector<HostTensor>> launch_once(size_t call);
+  Status launch_between();
+  Status judge_launch(size_t call, std::vector<HostTensor> outputs);
+  Result<bool> compare_outputs(size_t call, const std::vector<HostTensor>& outputs, bool first);
+  Status check_kept();
+  Status fail_launch(Failure failure, const std::string& text);
+  void finish();
+  void forget() {
+    calls_.forget();
+    others_.forget();
+  }
+  runtime::KernelRunner& runner() { return runner_ ? *runner_ : sandbox_->runner_of(info_.name); }
+
+  const Suite& suite_;
+  Judge& judge_;
+  const int32_t kernel_;
+  const SuiteKernel& info_;
+  runtime::KernelRunner* const runner_;
+  Sandbox* const sandbox_;
+  const ReplayOptions options_;
+  RandomStream random_;
+  CallRunner calls_, others_;
+  std::vector<size_t> tests_;    // its calls in the suite
+  std::vector<size_t> between_;  // calls of others
+  std::vector<size_t> written_;  // parameters
+  std::map<size_t, Seen> seen_;  // by call
+  std::string crash_;            // that came once
+  const Tolerance* tolerance_ = nullptr;
+  KernelVerdict verdict_;
+};
+
+void KernelReplay::prepare(std::optional<size_t> only) {
+  verdict_.kernel = info_.name;
+  verdict_.launches.seed = options_.seed;
+  tolerance_ = judge_.tolerances().find(info_.name);
+  if (tolerance_) verdict_.tolerance = *tolerance_;
+  verdict_.against_source = !judge_.has_specification(kernel_);
+  for (size_t i = 0; i < info_.modes.size(); ++i) {
+    if (info_.modes[i] != AccessMode::kIn) written_.push_back(i);
+  }
+  for (size_t c = 0; c < suite_.calls.size(); ++c) {
+    const SuiteCall& call = suite_.calls[c];
+    const std::string& name = suite_.kernels[static_cast<size_t>(call.kernel)].name;
+    if (call.kernel != kernel_) {
+      const bool known = sandbox_ && sandbox_->right().contains(name);
+      if (known && call_bytes(suite_, call) <= kLargestOther) between_.push_back(c);
+      continue;
+    }
+    if (only && *only != c) continue;
+    tests_.push_back(c);
+    ++verdict_.calls;
+    ++group_of(verdict_.groups, call).calls;
+    verdict_.origin = merge_origins(verdict_.origin, call.origin);
+    verdict_.shapes.insert(shape_to_string(suite_.tensors.at(call.after[written_[0]]).shape()));
+  }
+  shuffle(between_, random_);
+  if (between_.size() > kMostOthers) between_.resize(kMostOthers);
+  if (tests_.empty()) return;
+  const Executable& executable = runner().executable();
+  if (const Implementation* implementation =
+          executable.find_implementation(executable.find_kernel(info_.name))) {
+    verdict_.provider = implementation->provider;
+  }
+}
+
+Status KernelReplay::launch_all() {
+  const double start = seconds_now();
+  double most = 0;  // that the launches after the first ones may end at
+  int64_t wanted = std::max<int64_t>(options_.launches, std::ssize(tests_));
+  std::vector<size_t> order;
+  for (int64_t n = 0; n < wanted; ++n) {
+    const size_t at = static_cast<size_t>(n) % tests_.size();
+    if (at == 0) {
+      order = tests_;
+      shuffle(order, random_);
+    }
+    if (n == std::ssize(tests_)) {
+      const double now = seconds_now();
+      most = now + std::max(options_.seconds, (now - start) / 2);
+    }
+    if (n >= std::ssize(tests_) && seconds_now() > most) {
+      verdict_.launches.cut = true;
+      break;
+    }
+    if (n % 2 == 1) TAPML_TRY(launch_between());
+    const bool crashed = !crash_.empty();
+    auto outputs = launch(order[at]);
+    if (!outputs) {
+      if (verdict_.failed == Failure::kNone) {
+        if (!is_refusal(outputs.error())) return fail(outputs.error());
+        verdict_.failed = Failure::kRefused;
+        verdict_.failure = outputs.error().message;
+      } else {
+        ++verdict_.launches.launches;
+        ++verdict_.launches.wrong;
+      }
+      verdict_.worst_sequence = suite_.calls[order[at]].sequence;
+      return {};
+    }
+    // Whether it comes again takes as many launches as without it.
+    if (!crashed && !crash_.empty()) wanted += options_.launches;
+    TAPML_TRY(judge_launch(order[at], std::move(*outputs)));
+  }
+  return {};
+}
+
+Status KernelReplay::fail_launch(Failure failure, const std::string& text) {
+  verdict_.failed = failure;
+  verdict_.failure = text;
+  return fail(user_error(text));
+}
+
+// One launch, whose writes were watched.
+Result<std::vector<HostTensor>> KernelReplay::launch_once(size_t call) {
+  std::string strayed;
+  TAPML_ASSIGN(std::vector<HostTensor> outputs, calls_.run(call, runner(), &strayed));
+  if (!strayed.empty()) {
+    return fail(
+        fail_launch(Failure::kOutOfBounds, "writes outside of its outputs: " + strayed).error());
+  }
+  return outputs;
+}
+
+// The same, until it is known what came of it: a verdict has `failed` where it was harmful.
+Result<std::vector<HostTensor>> KernelReplay::launch(size_t call) {
+  bool opened_again = false;
+  while (true) {
+    auto outputs = launch_once(call);
+    if (outputs || verdict_.failed != Failure::kNone) return outputs;
+    const Error error = outputs.error();
+    const auto stray = stray_argument(suite_, call, runner().executable(), error.message);
+    if (runtime::is_misbehavior(error)) {
+      const std::string text = stray ? "writes outside of its outputs: " + *stray : error.message;
+      std::ignore = fail_launch(stray ? Failure::kOutOfBounds : Failure::kSideEffect, text);
+      return outputs;
+    }
+    if (!sandbox_) return outputs;
+    const bool lost = sandbox_->lost(error);
+    if (!lost && !sandbox_->contains(error)) return outputs;
+    // What ran before it in the process may have done the harm.
+    const bool own = !lost && (stray || !crash_.empty() || sandbox_->is_alone(info_.name) ||
+                               error.fault == PlatformFault::kTimeout);
+    forget();
+    sandbox_->restart();
+    if (own) {
+      const std::string text = stray ? *stray + ": " + error.message : error.message;
+      std::ignore = fail_launch(stray ? Failure::kOutOfBounds : failure_of(error), text);
+      return outputs;
+    }
+    // A session that was lost is nothing that the kernel did; where the next one is lost, too, it
+    // is the platform's error.
+    if (lost && std::exchange(opened_again, true)) return outputs;
+    if (!lost) crash_ = error.message;
+  }
+}
+
+// Another kernel. What goes wrong there is none of this one's doing, so far as is known.
+Status KernelReplay::launch_between() {
+  if (between_.empty()) return {};
+  const size_t call = between_[static_cast<size_t>(verdict_.launches.launches) % between_.size()];
+  runtime::KernelRunner& runner = this->runner();
+  Status ran = others_.enqueue(call, runner);
+  if (ran) ran = runner.session().synchronize(runtime::kDefaultStream);
+  if (ran) return {};
+  between_.clear();
+  if (!sandbox_->contains(ran.error()) && !sandbox_->lost(ran.error())) {
+    return is_refusal(ran.error()) ? Status{} : ran;
+  }
+  forget();
+  sandbox_->restart();
+  return {};
+}
+
+Status KernelReplay::judge_launch(size_t call, std::vector<HostTensor> outputs) {
+  LaunchCount& count = verdict_.launches;
+  ++count.launches;
+  const auto known = seen_.find(call);
+  bool right = true;
+  if (known != seen_.end() && same_bits(known->second.first, outputs)) {
+    right = known->second.first_right;
+  } else {
+    if (known != seen_.end()) ++count.unequal;
+    TAPML_ASSIGN(right, compare_outputs(call, outputs, known == seen_.end()));
+  }
+  Seen& seen = seen_[call];
+  if (seen.first.empty()) {
+    seen.first = std::move(outputs);
+    seen.first_right = right;
+  }
+  (right ? seen.right : seen.wrong) = true;
+  count.wrong += right ? 0 : 1;
+  count.flaky |= seen.right && seen.wrong;
+  return {};
+}
+
+// Whether all are within their bounds.
+Result<bool> KernelReplay::compare_outputs(size_t c, const std::vector<HostTensor>& outputs,
+                                           bool first) {
+  const SuiteCall& call = suite_.calls[c];
+  TAPML_ASSIGN(const std::vector<op::RefTensor> expected,
+               guard([&] { return judge_.outputs(c, outputs); }));
+  CallGroup& group = group_of(verdict_.groups, call);
+  if (first) ++group.judged;
+  bool right = true;
+  for (size_t o = 0; o < written_.size(); ++o) {
+    const std::string& name = info_.params[written_[o]];
+    const Comparison comparison =
+        compare(outputs[o], suite_.tensors.at(call.after[written_[o]]), expected[o], tolerance_);
+    verdict_.tolerated |= comparison.tolerated;
+    if (first) {
+      verdict_.judged += comparison.target.judged;
+      verdict_.elements += outputs[o].size();
+    }
+    judge_source(verdict_, comparison.source, name, call.sequence);
+    group.ratio = std::max(group.ratio, comparison.target.mask_mismatches > 0
+                                            ? std::numeric_limits<double>::infinity()
+                                            : comparison.target.max_ratio);
+    if (verdict_.worst_sequence < 0 || is_worse(comparison, verdict_.worst)) {
+      verdict_.worst = comparison;
+      verdict_.worst_output = name;
+      verdict_.worst_sequence = call.sequence;
+      verdict_.difference.reset();
+      if (!comparison.target_ok) {
+        verdict_.difference = difference_map(outputs[o], expected[o], comparison.slack, tolerance_);
+      }
+    }
+    right &= comparison.target_ok;
+    if (comparison.target_ok || info_.modes[written_[o]] != AccessMode::kOut) continue;
+    if (const int64_t left = unwritten_elements(outputs[o]); left > 0 && verdict_.note.empty()) {
+      verdict_.note = std::to_string(left) + " of " + std::to_string(outputs[o].size()) +
+                      " elements of " + name + " were not written";
+    }
+  }
+  verdict_.passed &= right;
+  return right;
+}
+
+// The inputs, once all launches are done: reading them back takes longer than most launches.
+Status KernelReplay::check_kept() {
+  std::string strayed;
+  size_t call = 0;
+  TAPML_TRY(calls_.check_kept(strayed, call));
+  if (strayed.empty()) return {};
+  // Other calls read it, too, and may be the ones that write it.
+  for (const size_t other : tests_) {
+    std::string again;
+    size_t writes = call;
+    calls_.forget();
+    if (!calls_.enqueue(other, runner()) || !calls_.check_kept(again, writes)) break;
+    if (again.empty()) continue;
+    call = writes;
+    break;
+  }
+  verdict_.worst_sequence = suite_.calls[call].sequence;
+  return fail_launch(Failure::kOutOfBounds, "writes outside of its outputs: " + strayed);
+}
+
+void KernelReplay::finish() {
+  verdict_.passed &= verdict_.failed == Failure::kNone;
+  verdict_.tolerated &= verdict_.passed;
+  add_note(verdict_, launches_text(verdict_.launches));
+  if (!crash_.empty() && verdict_.failed == Failure::kNone) {
+    add_note(verdict_,
+             "crashed once, and not again in a fresh process, so that a kernel before it may write "
+             "out of bounds: " +
+                 crash_);
+  }
+  if (verdict_.passed && sandbox_) sandbox_->add_right(info_.name);
+}
+
+}  // namespace
+
+std::string launches_text(const LaunchCount& count) {
+  std::string text;
+  const std::string all = std::to_string(count.launches);
+  if (count.wrong > 0 && count.wrong < count.launches) {
+    text = std::to_string(count.wrong) + " of " + all +
+           (count.wrong == 1 ? " launches was wrong" : " launches were wrong") +
+           ", in the order of seed " + std::to_string(count.seed);
+    if (count.flaky) text += ", and other launches of the same call were right: flaky";
+  }
+  if (count.unequal > 0) {
+    text += (text.empty() ? "" : "; ") + std::string("not deterministic: ") +
+            std::to_string(count.unequal) + " of " + all +
+            " launches gave other bits than the first one of their call";
+  }
+  if (count.cut) {
+    text += (text.empty() ? "" : "; ") + std::string("launched ") + all +
+            " times: there was no time for more";
+  }
+  return text;
+}
+
+Result<KernelVerdict> replay_kernel(const Suite& suite, Judge& judge, int32_t kernel,
+                                    runtime::KernelRunner& runner, const ReplayOptions& options) {
+  return KernelReplay(suite, judge, kernel, &runner, nullptr, options).run(std::nullopt);
+}
+
+Result<KernelVerdict> replay_kernel(const Suite& suite, Judge& judge, int32_t kernel,
+                                    Sandbox& sandbox, const ReplayOptions& options) {
+  return KernelReplay(suite, judge, kernel, nullptr, &sandbox, options).run(std::nullopt);
+}
+
+Result<KernelVerdict> replay_call(const Suite& suite, Judge& judge, size_t call, Sandbox& sandbox,
+                                  const ReplayOptions& options) {
+  return KernelReplay(suite, judge, suite.calls[call].kernel, nullptr, &sandbox, options).run(call);
+}
+
+}  // namespace tapml::topdown
