@@ -120,7 +120,7 @@ class Glsl : public Dialect, public VectorOperations {
   std::string begin_kernel(const DeviceFunc& function, const std::vector<std::string>& buffers,
                            const std::vector<std::string>& scalars, const std::string& item,
                            const std::vector<std::string>& shared,
-                           const std::vector<bool>& vectors) const override {
+                           const std::vector<int>& vectors) const override {
     if (function.index != DType::kI32) refuse("indices of 64 bits");
     if (scalars.size() + 1 > kPushConstantWords) {
       refuse(std::to_string(scalars.size()) + " scalars: push constants take " +
@@ -137,7 +137,8 @@ class Glsl : public Dialect, public VectorOperations {
                : function.thread ? "coherent "
                                  : "") +
               "buffer Binding" + std::to_string(i) + " { " +
-              (!vectors[i] ? memory_type(param.buffer->dtype)
+              (vectors[i] == 0   ? memory_type(param.buffer->dtype)
+               : vectors[i] == 8 ? eight_type()
                : wide_words_ && function.thread && !written && is_float(param.buffer->dtype)
                    ? wide_memory_type(param.buffer->dtype)
                    : vector_memory_type(param.buffer->dtype)) +
@@ -210,6 +211,12 @@ class Glsl : public Dialect, public VectorOperations {
            words + ")";
   }
   bool loads_narrow_vectors() const override { return true; }
+  std::string eight_type() const override { return wide_words_ ? "u64vec2" : "uvec4"; }
+  std::string half_of_eight(const std::string& eight, bool second, DType dtype) const override {
+    const char* half = wide_words_ ? (second ? ".y" : ".x") : second ? ".zw" : ".xy";
+    return std::string(wide_words_ ? "tapml_wide_" : "tapml_four_") + dtype_name(dtype) + "(" +
+           eight + half + ")";
+  }
   std::string store_vector(const std::string& buffer, const std::string& index,
                            const std::string& value) const override {
     return buffer + "[" + index + "] = " + value + ";";
