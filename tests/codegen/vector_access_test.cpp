@@ -33,6 +33,12 @@ std::string glsl_of(const KernelProgram& kernel) {
                             target::parse_target("vulkan").description);
 }
 
+std::set<const tir::BufferNode*> keys(const std::map<const tir::BufferNode*, int>& elements) {
+  std::set<const tir::BufferNode*> result;
+  for (const auto& [buffer, count] : elements) result.insert(buffer);
+  return result;
+}
+
 TEST(VectorAccess, IsWrittenWhereTheLastAxisIsDivisible) {
   const std::string source = glsl_of(biased(64, kF32, true));
   EXPECT_NE(source.find("{ vec4 "), std::string::npos) << source;
@@ -59,7 +65,7 @@ TEST(VectorAccess, OfABufferThatIsReadOtherwiseTooIsNot) {
     return f;
   };
   auto function = [&](const PrimExpr& read, const PrimExpr& value) {
-    return codegen::vector_buffers(function_of(tir::load(x, {read}) + value));
+    return keys(codegen::vector_buffers(function_of(tir::load(x, {read}) + value)));
   };
   const PrimExpr zero = make_float(0, kF32), side = item * 4 + lane;
   EXPECT_EQ(function(side, zero), (std::set<const tir::BufferNode*>{x.get(), y.get()}));
@@ -74,10 +80,43 @@ TEST(VectorAccess, OfABufferThatIsReadOtherwiseTooIsNot) {
     const PrimExpr read = select(lt(item, PrimExpr(8)), tir::load(buffer, {side}), zero);
     f.buffers.push_back({z, AccessMode::kIn});
     f.body = tir::make_for(lane, 4, tir::make_store(y, {side}, read), tir::ForKind::kVectorized);
-    return codegen::vector_buffers(f);
+    return keys(codegen::vector_buffers(f));
   };
   EXPECT_EQ(guarded(x).size(), 2u) << "perhaps not read, but there";
   EXPECT_EQ(guarded(z), only_y) << "perhaps not there";
+}
+
+// Narrow floats that are only read: by fours, and by eights where every access is a half of eight.
+TEST(VectorAccess, NarrowBuffersAreReadByEights) {
+  const Var item = make_var("item"), lane = make_var("lane");
+  const tir::Buffer x = tir::make_buffer("x", DType::kBF16, {4096});
+  const tir::Buffer y = tir::make_buffer("y", kF32, {8}, tir::Scope::kLocal);
+  auto elements = [&](const std::vector<PrimExpr>& reads, AccessMode mode = AccessMode::kIn) {
+    codegen::DeviceFunc f;
+    f.item = item;
+    f.buffers = {{x, mode}};
+    std::vector<tir::Stmt> loops;
+    for (const PrimExpr& first : reads) {
+      loops.push_back(tir::make_for(
+          lane, 4, tir::make_store(y, {lane}, cast(kF32, tir::load(x, {first + lane}))),
+          tir::ForKind::kVectorized));
+    }
+    f.body = tir::make_seq(loops);
+    const auto found = codegen::vector_buffers(f, true);
+    EXPECT_EQ(codegen::vector_buffers(f).size(), 0u);
+    return found.empty() ? 0 : found.at(x.get());
+  };
+  EXPECT_EQ(elements({item * 8, item * 8 + 4}), 8);
+  EXPECT_EQ(elements({item * 576 + (item * 64 + 4), (item * 2) * 4 + 520}), 8);
+  EXPECT_EQ(elements({item * 8, item * 4}), 4) << "not always a half";
+  EXPECT_EQ(elements({item * 8 + 2}), 0) << "not where four begin";
+  EXPECT_EQ(elements({item * 8}, AccessMode::kInOut), 0) << "written";
+  const auto second = codegen::half_of_eight(item * 16 + 4 + item * 8);
+  ASSERT_TRUE(second);
+  EXPECT_TRUE(second->second);
+  EXPECT_EQ(to_string(second->first), to_string(item * 16 + item * 8 + 0));
+  EXPECT_FALSE(codegen::half_of_eight(item * 8)->second);
+  EXPECT_FALSE(codegen::half_of_eight(item * 4));
 }
 
 // Of two numbers, of a number that is none, and of one side that is costly.

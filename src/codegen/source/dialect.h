@@ -51,13 +51,14 @@ class Dialect {
   virtual std::string float_literal(double value, DType dtype) const = 0;
 
   // Opens the function up to and including its loop over items; `buffer_names` are unique.
-  // `vectors`: buffers of which four elements are accessed at once (vector_access.h).
+  // `vectors`: how many elements of each buffer are accessed at once, 4 or 8; else 0
+  // (vector_access.h).
   virtual std::string begin_kernel(const DeviceFunc& function,
                                    const std::vector<std::string>& buffer_names,
                                    const std::vector<std::string>& scalar_names,
                                    const std::string& item_name,
                                    const std::vector<std::string>& shared_declarations,
-                                   const std::vector<bool>& vectors) const = 0;
+                                   const std::vector<int>& vectors) const = 0;
   virtual std::string end_kernel() const = 0;
 
   // Access to a parameter: a pointer in some languages, an indexed binding in others.
@@ -70,8 +71,15 @@ class Dialect {
   virtual std::string vector_type(DType dtype) const = 0;
   virtual std::string load_vector(const std::string& buffer, const std::string& index,
                                   DType dtype) const = 0;
-  // Whether four floats of 16 bits are loaded at once too.
+  // Whether four floats of 16 bits are loaded at once too, and eight: a value that holds them from
+  // element 8 * `index` on, its type, and the first or second four as a vector.
   virtual bool loads_narrow_vectors() const { return false; }
+  virtual std::string eight_type() const { return {}; }
+  virtual std::string half_of_eight(const std::string& eight, bool second, DType dtype) const {
+    static_cast<void>(second);
+    static_cast<void>(dtype);
+    return eight;
+  }
   virtual std::string store_vector(const std::string& buffer, const std::string& index,
                                    const std::string& value) const = 0;
   virtual std::string make_vector(const std::string& type,

@@ -43,10 +43,11 @@ class FunctionEmitter {
 
   std::string run() {
     std::vector<std::string> buffers, scalars, shared;
-    std::vector<bool> vectors;
+    std::vector<int> vectors;
     vectors_ = vector_buffers(function_, dialect_.loads_narrow_vectors());
     for (const Param& param : function_.buffers) {
-      vectors.push_back(vectors_.contains(param.buffer.get()));
+      const auto lanes = vectors_.find(param.buffer.get());
+      vectors.push_back(lanes == vectors_.end() ? 0 : lanes->second);
       buffers.push_back(unique(param.buffer->name));
       names_[param.buffer.get()] = buffers.back();
     }
@@ -239,9 +240,12 @@ class FunctionEmitter {
       const Buffer buffer = load_buffer(e);
       const std::string type = dialect_.vector_type(buffer->dtype);
       const std::string value = unique(buffer->name + "_lanes");
+      const bool is_half = vectors_.at(buffer.get()) != kVectorLanes;
       line("const " + type + " " + value + " = " +
-           dialect_.load_vector(name(buffer), place_of_lanes(buffer, e->operands, node.var),
-                                buffer->dtype) +
+           (is_half
+                ? half_of_lanes(buffer, e->operands, node.var)
+                : dialect_.load_vector(name(buffer), place_of_lanes(buffer, e->operands, node.var),
+                                       buffer->dtype)) +
            ";");
       loaded_[e.get()] = value;
     });
@@ -282,6 +286,18 @@ class FunctionEmitter {
     const auto& store = as<StoreNode>(loop.body);
     line(dialect_.store_vector(name(store.buffer),
                                place_of_lanes(store.buffer, store.indices, loop.var), value));
+  }
+
+  // Of eight elements, which are read once for both halves in a scope.
+  std::string half_of_lanes(const Buffer& buffer, const std::vector<PrimExpr>& indices,
+                            const Var& lane) {
+    const Half half = *half_of_eight(*first_of_lanes(linear_index(buffer, indices), lane));
+    const std::string index = dialect_.shift(
+        expr(half.first), dialect_.int_literal(3, function_.index), function_.index, false);
+    const bool outer = std::exchange(names_indices_, true);
+    const std::string eight = named(name(buffer) + "[" + index + "]", dialect_.eight_type());
+    names_indices_ = outer;
+    return dialect_.half_of_eight(eight, half.second, buffer->dtype);
   }
 
   std::string place_of_lanes(const Buffer& buffer, const std::vector<PrimExpr>& indices,
@@ -529,7 +545,7 @@ class FunctionEmitter {
   std::vector<std::string> index_names_;
   bool names_indices_ = false;  // what is named now is an index
   int loop_depth_ = 0;
-  std::set<const BufferNode*> vectors_;
+  std::map<const BufferNode*, int> vectors_;       // elements that are accessed at once
   std::map<const ExprNode*, std::string> loaded_;  // by the load, in a loop over lanes
   int64_t part_ = 0;                               // the lane
   bool vectorized_ = false;  // the innermost loop's iterations may run as lanes

@@ -25,20 +25,21 @@ class Glsl : public Dialect, public VectorOperations {
         float64_(target.features.compute_dtypes.contains(DType::kF64)),
         fused_fma_(target.fused_fma),
         exact_sqrt_(target.cpu_like_groups || target.cpu_like_subgroups),
+        wide_words_(target.cpu_like_subgroups && int64_),
         subgroup_width_(target.features.subgroups ? target.subgroup_width : 0) {}
 
   std::string prelude(const std::string& functions) const override {
     const std::string helpers = glsl_helpers(functions);
     std::string text = "#version 450\n";
-    auto extension = [&](const char* word, const char* name) {
-      if (functions.find(word) == std::string::npos && helpers.find(word) == std::string::npos) {
-        return;
-      }
-      text += std::string("#extension GL_EXT_shader_") + name + " : require\n";
+    auto mentions = [&](const char* word) {
+      return functions.find(word) != std::string::npos || helpers.find(word) != std::string::npos;
     };
-    extension("int8_t ", "8bit_storage");
-    extension("int16_t ", "16bit_storage");
-    extension("int64_t", "explicit_arithmetic_types_int64");
+    auto extension = [&](bool is_needed, const char* name) {
+      if (is_needed) text += std::string("#extension GL_EXT_shader_") + name + " : require\n";
+    };
+    extension(mentions("int8_t "), "8bit_storage");
+    extension(mentions("int16_t "), "16bit_storage");
+    extension(mentions("int64_t") || mentions("u64vec2"), "explicit_arithmetic_types_int64");
     if (functions.find("gl_SubgroupID") == std::string::npos) return text + helpers;
     for (const char* name : {"basic", "vote", "arithmetic", "shuffle"}) {
       text += std::string("#extension GL_KHR_shader_subgroup_") + name + " : require\n";
@@ -120,7 +121,7 @@ class Glsl : public Dialect, public VectorOperations {
   std::string begin_kernel(const DeviceFunc& function, const std::vector<std::string>& buffers,
                            const std::vector<std::string>& scalars, const std::string& item,
                            const std::vector<std::string>& shared,
-                           const std::vector<bool>& vectors) const override {
+                           const std::vector<int>& vectors) const override {
     if (function.index != DType::kI32) refuse("indices of 64 bits");
     if (scalars.size() + 1 > kPushConstantWords) {
       refuse(std::to_string(scalars.size()) + " scalars: push constants take " +
@@ -137,8 +138,11 @@ class Glsl : public Dialect, public VectorOperations {
                : function.thread ? "coherent "
                                  : "") +
               "buffer Binding" + std::to_string(i) + " { " +
-              (vectors[i] ? vector_memory_type(param.buffer->dtype)
-                          : memory_type(param.buffer->dtype)) +
+              (vectors[i] == 0   ? memory_type(param.buffer->dtype)
+               : vectors[i] == 8 ? eight_type()
+               : wide_words_ && function.thread && !written && is_float(param.buffer->dtype)
+                   ? wide_memory_type(param.buffer->dtype)
+                   : vector_memory_type(param.buffer->dtype)) +
               " " + buffers[i] + "[]; };\n";
     }
     text += "layout(push_constant) uniform Scalars { int extent;";
@@ -203,11 +207,17 @@ class Glsl : public Dialect, public VectorOperations {
   std::string load_vector(const std::string& buffer, const std::string& index,
                           DType dtype) const override {
     const std::string words = buffer + "[" + index + "]";
-    if (dtype == DType::kBF16) return "tapml_four_bf16(" + words + ")";
-    if (dtype == DType::kF16) return "tapml_four_f16(" + words + ")";
-    return words;
+    if (!is_float(dtype) || (dtype == DType::kF32 && !wide_words_)) return words;
+    return std::string(wide_words_ ? "tapml_wide_" : "tapml_four_") + dtype_name(dtype) + "(" +
+           words + ")";
   }
   bool loads_narrow_vectors() const override { return true; }
+  std::string eight_type() const override { return wide_words_ ? "u64vec2" : "uvec4"; }
+  std::string half_of_eight(const std::string& eight, bool second, DType dtype) const override {
+    const char* half = wide_words_ ? (second ? ".y" : ".x") : second ? ".zw" : ".xy";
+    return std::string(wide_words_ ? "tapml_wide_" : "tapml_four_") + dtype_name(dtype) + "(" +
+           eight + half + ")";
+  }
   std::string store_vector(const std::string& buffer, const std::string& index,
                            const std::string& value) const override {
     return buffer + "[" + index + "] = " + value + ";";
@@ -404,6 +414,11 @@ class Glsl : public Dialect, public VectorOperations {
     return memory_bits(dtype) == 16 ? "uvec2" : vector_type(dtype);
   }
 
+  // Where a read costs the same whatever its width, groups read words of 64 bits.
+  static std::string wide_memory_type(DType dtype) {
+    return memory_bits(dtype) == 16 ? "uint64_t" : "u64vec2";
+  }
+
   // Of an element in its word, in bits.
   static std::string place_in_word(const std::string& index, int bits) {
     return "((" + index + ") & " + (bits == 8 ? "3" : "1") + ") * " + std::to_string(bits);
@@ -472,7 +487,7 @@ class Glsl : public Dialect, public VectorOperations {
   }
 
   std::string platform_;
-  bool narrow_storage_, int64_, float64_, fused_fma_;
+  bool narrow_storage_, int64_, float64_, fused_fma_, wide_words_;
   bool exact_sqrt_;         // processors round their square roots to nearest
   int64_t subgroup_width_;  // 0: no subgroups
 };

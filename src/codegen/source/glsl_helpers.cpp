@@ -65,6 +65,21 @@ vec4 tapml_four_f16(uvec2 words) {
   return vec4(unpackHalf2x16(words.x), unpackHalf2x16(words.y));
 }
 )"},
+    // From whatever the buffer is declared to hold.
+    {"tapml_wide_f32", R"(
+vec4 tapml_wide_f32(vec4 x) { return x; }
+vec4 tapml_wide_f32(u64vec2 words) {
+  return uintBitsToFloat(uvec4(unpackUint2x32(words.x), unpackUint2x32(words.y)));
+}
+)"},
+    {"tapml_wide_bf16", R"(
+vec4 tapml_wide_bf16(uvec2 words) { return tapml_four_bf16(words); }
+vec4 tapml_wide_bf16(uint64_t words) { return tapml_four_bf16(unpackUint2x32(words)); }
+)"},
+    {"tapml_wide_f16", R"(
+vec4 tapml_wide_f16(uvec2 words) { return tapml_four_f16(words); }
+vec4 tapml_wide_f16(uint64_t words) { return tapml_four_f16(unpackUint2x32(words)); }
+)"},
     // The language's trunc and roundEven of doubles are wrong on lavapipe wherever the processor
     // has no vectors of eight doubles: it takes what 24 bits cannot hold for whole, and 1.5 to 1.
     {"tapml_with_zero_of", R"(

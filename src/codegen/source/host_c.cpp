@@ -94,7 +94,7 @@ class HostC : public Dialect {
   std::string begin_kernel(const DeviceFunc& function, const std::vector<std::string>& buffers,
                            const std::vector<std::string>& scalars, const std::string& item,
                            const std::vector<std::string>&,
-                           const std::vector<bool>& vectors) const override {
+                           const std::vector<int>& vectors) const override {
     if (function.thread) throw_internal("work groups in C", function.entry);
     std::string text = "void " + function.entry +
                        "(void* const* buffers, const int64_t* scalars, int64_t begin, int64_t end) "
@@ -102,9 +102,10 @@ class HostC : public Dialect {
     for (size_t i = 0; i < buffers.size(); ++i) {
       const tir::Param& param = function.buffers[i];
       const bool written = param.mode != AccessMode::kIn && param.mode != AccessMode::kPrepared;
-      text += std::string("  ") + (written ? "" : "const ") +
-              (vectors[i] ? vector_type(param.buffer->dtype) : memory_type(param.buffer->dtype)) +
-              "* " + buffers[i] + " = buffers[" + std::to_string(i) + "];\n";
+      text +=
+          std::string("  ") + (written ? "" : "const ") +
+          (vectors[i] != 0 ? vector_type(param.buffer->dtype) : memory_type(param.buffer->dtype)) +
+          "* " + buffers[i] + " = buffers[" + std::to_string(i) + "];\n";
     }
     for (size_t i = 0; i < scalars.size(); ++i) {
       text += "  const int64_t " + scalars[i] + " = scalars[" + std::to_string(i) + "];\n";

@@ -108,7 +108,7 @@ class OpenClC : public Dialect, public VectorOperations {
   std::string begin_kernel(const DeviceFunc& function, const std::vector<std::string>& buffers,
                            const std::vector<std::string>& scalars, const std::string& item,
                            const std::vector<std::string>& shared,
-                           const std::vector<bool>&) const override {
+                           const std::vector<int>&) const override {
     std::string text = "__kernel void " + function.entry + "(";
     const std::string alone = function.may_alias ? "" : "restrict ";
     for (const std::string& buffer : buffers) {

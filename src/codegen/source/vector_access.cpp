@@ -16,24 +16,47 @@ bool mentions(const PrimExpr& expr, const Var& var) {
   return std::any_of(vars.begin(), vars.end(), [&](const Var& v) { return v.same_as(var); });
 }
 
-// By its terms alone: what schedules write for a piece of four is of this form.
-bool is_multiple(const PrimExpr& e) {
+// By its terms alone: what schedules write for a piece of `size` is of this form.
+bool is_multiple(const PrimExpr& e, int64_t size = kVectorLanes) {
   switch (e.kind()) {
     case ExprKind::kInt:
-      return e->int_value % kVectorLanes == 0;
+      return e->int_value % size == 0;
     case ExprKind::kMul:
-      return is_multiple(e.operand(0)) || is_multiple(e.operand(1));
+      for (int side : {0, 1}) {
+        const PrimExpr& factor = e.operand(static_cast<size_t>(side));
+        if (is_multiple(factor, size)) return true;
+        // 4 * (2 * x)
+        const PrimExpr& other = e.operand(static_cast<size_t>(1 - side));
+        if (factor.is_int() && factor->int_value != 0 && size % factor->int_value == 0 &&
+            is_multiple(other, size / factor->int_value)) {
+          return true;
+        }
+      }
+      return false;
     case ExprKind::kAdd:
     case ExprKind::kSub:
     case ExprKind::kFloorMod:
     case ExprKind::kMin:
     case ExprKind::kMax:
-      return is_multiple(e.operand(0)) && is_multiple(e.operand(1));
+      return is_multiple(e.operand(0), size) && is_multiple(e.operand(1), size);
     case ExprKind::kCast:
-      return is_multiple(e.operand(0));
+      return is_multiple(e.operand(0), size);
     default:
       return false;
   }
+}
+
+// `e` without its constant term, which is added to `constant`.
+PrimExpr without_constant(const PrimExpr& e, int64_t& constant) {
+  if (e.is_int()) {
+    constant += e->int_value;
+    return make_int(0, e.dtype());
+  }
+  if (e.kind() != ExprKind::kAdd) return e;
+  const PrimExpr a = without_constant(e.operand(0), constant);
+  const PrimExpr b = without_constant(e.operand(1), constant);
+  if (a.is_int(0)) return b;
+  return b.is_int(0) ? a : a + b;
 }
 
 // `e` without the lane, which stands in it once, as a term.
@@ -68,12 +91,15 @@ class VectorAccesses {
     });
   }
 
-  // How often each buffer is accessed as four elements side by side.
-  std::map<const BufferNode*, int> counts;
+  // How often each buffer is accessed as four elements side by side, and as a half of eight.
+  std::map<const BufferNode*, int> counts, halves;
 
  private:
   void take(const Buffer& buffer, const std::vector<PrimExpr>& indices, const Var& lane) {
-    if (first_of_lanes(linear_index(buffer, indices), lane)) ++counts[buffer.get()];
+    const auto first = first_of_lanes(linear_index(buffer, indices), lane);
+    if (!first) return;
+    ++counts[buffer.get()];
+    if (half_of_eight(*first)) ++halves[buffer.get()];
   }
 
   // Loads that always happen, and those in a `branch` that may happen always: of the place where
@@ -110,7 +136,15 @@ std::optional<PrimExpr> first_of_lanes(const PrimExpr& index, const Var& lane) {
   return first;
 }
 
-std::set<const BufferNode*> vector_buffers(const DeviceFunc& function, bool narrow) {
+std::optional<Half> half_of_eight(const PrimExpr& first) {
+  int64_t constant = 0;
+  const PrimExpr rest = without_constant(first, constant);
+  const int64_t half = (constant % (2 * kVectorLanes) + 2 * kVectorLanes) % (2 * kVectorLanes);
+  if (half % kVectorLanes != 0 || !is_multiple(rest, 2 * kVectorLanes)) return std::nullopt;
+  return Half{rest + make_int(constant - half, rest.dtype()), half != 0};
+}
+
+std::map<const BufferNode*, int> vector_buffers(const DeviceFunc& function, bool narrow) {
   VectorAccesses lanes;
   lanes.walk(function.body);
   std::map<const BufferNode*, int> all;
@@ -120,7 +154,7 @@ std::set<const BufferNode*> vector_buffers(const DeviceFunc& function, bool narr
         if (s->kind == StmtKind::kStore) ++all[as<StoreNode>(s).buffer.get()];
       },
       [&](const PrimExpr& root) { count_loads(root, all); });
-  std::set<const BufferNode*> result;
+  std::map<const BufferNode*, int> result;
   for (const Param& param : function.buffers) {
     const BufferNode* buffer = param.buffer.get();
     const DType dtype = buffer->dtype;
@@ -130,7 +164,8 @@ std::set<const BufferNode*> vector_buffers(const DeviceFunc& function, bool narr
     auto found = lanes.counts.find(buffer);
     if ((is_word || (narrow && is_narrow)) && found != lanes.counts.end() &&
         found->second == all[buffer]) {
-      result.insert(buffer);
+      const bool by_eights = is_narrow && lanes.halves[buffer] == found->second;
+      result[buffer] = by_eights ? 2 * kVectorLanes : kVectorLanes;
     }
   }
   return result;

@@ -14,7 +14,7 @@ using namespace tir;  // NOLINT: this file is about tir alone
 
 namespace {
 
-constexpr int64_t kAtOnce = 4;         // elements that a lane reads
+constexpr int64_t kAtOnce = 4;         // elements that a lane reads, or twice as many narrow ones
 constexpr int64_t kColumns = 8;        // whose sums are split among lanes
 constexpr int64_t kRows = 4;           // of a tile
 constexpr int64_t kVectors = 16;       // of a lane that has columns of its own, in one row
@@ -121,31 +121,44 @@ class LanesAlongSteps final : public LaneTiles {
  private:
   int64_t width() const override { return std::min(kColumns, group_.subgroup); }
 
+  // Steps of a lane in a piece: eight where these are one read of the right operand.
+  int64_t lane_steps() const {
+    bool is_narrow = steps_ % (2 * kAtOnce) == 0;
+    visit_expr(product_.right, [&](const PrimExpr& e) {
+      is_narrow &= e.kind() != ExprKind::kLoad || dtype_bytes(load_buffer(e)->dtype) == 2;
+    });
+    return is_narrow ? 2 * kAtOnce : kAtOnce;
+  }
+
   Stmt tile(int64_t height, const PrimExpr& first_row) override {
-    const int64_t width = this->width(), together = group_.subgroup * kAtOnce;
+    const int64_t width = this->width(), own = lane_steps(), together = group_.subgroup * own;
     Buffer sums = local("_sums", stage_.out->dtype, height * width);
-    Buffer left = local("_left", product_.left.dtype(), height * kAtOnce);
-    Buffer right = local("_right", product_.right.dtype(), kAtOnce);
+    Buffer left = local("_left", product_.left.dtype(), height * own);
+    Buffer right = local("_right", product_.right.dtype(), own);
     Var piece = make_var("piece");
-    const PrimExpr first_step = piece * together + lane_ * kAtOnce;
+    const PrimExpr first_step = piece * together + lane_ * own;
     std::vector<Stmt> parts;
+    auto read = [&](const Buffer& to, int64_t at,
+                    const std::function<PrimExpr(const PrimExpr&)>& of) {
+      for (int64_t four = 0; four < own; four += kAtOnce) {
+        parts.push_back(at_once([&](const Var& place) {
+          return make_store(to, {place + (at + four)}, of(first_step + four + place));
+        }));
+      }
+    };
     for (int64_t row = 0; row < height; ++row) {
-      parts.push_back(at_once([&](const Var& place) {
-        return make_store(left, {place + row * kAtOnce},
-                          operand(product_.left, first_row + row, {}, first_step + place));
-      }));
+      read(left, row * own,
+           [&](const PrimExpr& step) { return operand(product_.left, first_row + row, {}, step); });
     }
     for (int64_t column = 0; column < width; ++column) {
       PrimExpr at = first_column_ + column;
       if (!is_covered()) at = min(at, columns_ - 1);
-      parts.push_back(at_once([&](const Var& place) {
-        return make_store(right, {place}, operand(product_.right, {}, at, first_step + place));
-      }));
+      read(right, 0, [&](const PrimExpr& step) { return operand(product_.right, {}, at, step); });
       for (int64_t row = 0; row < height; ++row) {
         const int64_t sum = row * width + column;
         PrimExpr value = load(sums, {sum});
-        for (int64_t i = 0; i < kAtOnce; ++i) {
-          value = value + load(left, {row * kAtOnce + i}) * load(right, {i});
+        for (int64_t i = 0; i < own; ++i) {
+          value = value + load(left, {row * own + i}) * load(right, {i});
         }
         parts.push_back(make_store(sums, {sum}, value));
       }
