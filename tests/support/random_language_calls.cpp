@@ -166,7 +166,8 @@ bool LanguageGenerator::packed(Scope& scope) {
 
 bool LanguageGenerator::program(Scope& scope) {
   static const Module kModule = text::parse(kPrograms, "programs");
-  const uint32_t which = below(7) % 6;
+  uint32_t which = below(10);
+  if (which >= 6) which = 4 + which % 2;
   const char* name = std::vector<const char*>{"hand_scale", "hand_rows",  "hand_reverse",
                                               "hand_bump",  "hand_shift", "hand_repeat"}[which];
   const bool by_scalar = which >= 4;
@@ -191,7 +192,10 @@ bool LanguageGenerator::program(Scope& scope) {
   }
   module_.functions[name] = kModule.functions.at(name);
   std::vector<Expr> args = {relax::make_global(name), relax::make_tuple({value})};
-  if (by_scalar) args.push_back(relax::make_shape({scalar(rng_.between(-4, 4), scope, false)}));
+  if (by_scalar) {
+    const bool known = scope.names.empty() || chance(0.3);
+    args.push_back(relax::make_shape({known ? PrimExpr(rng_.between(-4, 4)) : index(scope)}));
+  }
   Expr call = relax::make_op_call(which == 3 ? "call_tir_inplace" : "call_tir", std::move(args),
                                   attrs, {relax::tensor_annotation(dims, DType::kF32)});
   keep(scope, bind(scope, call, "hand"), made);
