@@ -22,6 +22,7 @@ endfunction()
 
 tapml_fuzz_reader(json tapml_io)
 tapml_fuzz_reader(safetensors tapml_io)
+tapml_fuzz_reader(numpy tapml_io)
 tapml_fuzz_reader(executable tapml_exec)
 tapml_fuzz_reader(tokenizer tapml_llm)
 tapml_fuzz_reader(config tapml_frontend tapml_analysis)

@@ -1,4 +1,6 @@
 // Logits that no token can be taken from: which kernel made them so.
+#include <utility>
+
 #include "llm/engine_state.h"
 
 namespace tapml::llm {
