@@ -179,6 +179,10 @@ TEST_F(UserKernelProgram, AKernelThatFailsItsLaunchesIsTheOnlyOneThatIsNamed) {
   for (const auto& [source, outcome] :
        {std::pair{with_counter("launches == 5"), "differs"},
         std::pair{with_counter("launches % 5 == 3"), "differs"},
+        // In the fresh process that it gets where others have run before it, too.
+        std::pair{replaced(with_counter("launches == 9"), "float sum = wrong ? 1000 : 0;",
+                           "float sum = 0; if (wrong) __builtin_trap();"),
+                  "crash"},
         std::pair{replaced(kRmsNorm, last, "out[1 << 18] = 1;\n  " + last), "out of bounds"}}) {
     save(source);
     ProgramResult result = run_program(replay({"--json"}));

@@ -140,6 +140,30 @@ TEST(Sandbox, OpensAgainAfterARestart) {
   EXPECT_FALSE(sandbox.contains(user_error("")));
 }
 
+TEST(Sandbox, KnowsWhatElseHasRunInTheProcess) {
+  Platform platform;
+  platform.target = target::parse_target("null");
+  platform.open = [] { return testing::open_session("null"); };
+  Sandbox sandbox(platform);
+  sandbox.load(std::make_shared<Executable>());
+  EXPECT_FALSE(sandbox.is_alone("a"));
+  sandbox.runner_of("a");
+  sandbox.runner_of("a");
+  EXPECT_TRUE(sandbox.is_alone("a"));
+  sandbox.runner_of("b");
+  EXPECT_FALSE(sandbox.is_alone("a"));
+  EXPECT_FALSE(sandbox.is_alone("b"));
+  sandbox.restart();
+  sandbox.runner_of("b");
+  EXPECT_TRUE(sandbox.is_alone("b"));
+  sandbox.runner();  // of a whole model, say
+  EXPECT_FALSE(sandbox.is_alone("b"));
+  sandbox.add_right("b");
+  EXPECT_TRUE(sandbox.right().contains("b"));
+  sandbox.load(std::make_shared<Executable>());
+  EXPECT_TRUE(sandbox.right().empty()) << "of other code nothing is known";
+}
+
 TEST(Sandbox, WhatIsLostOnTheWayIsNoCrash) {
   Platform platform;
   platform.target = target::parse_target("null");

@@ -164,7 +164,9 @@ void KernelReplay::prepare(std::optional<size_t> only) {
     verdict_.origin = merge_origins(verdict_.origin, call.origin);
     verdict_.shapes.insert(shape_to_string(suite_.tensors.at(call.after[written_[0]]).shape()));
   }
-  shuffle(between_, random_);
+  // The order of its own launches does not depend on what else there is.
+  RandomStream random(options_.seed, "calls between launches of " + info_.name);
+  shuffle(between_, random);
   if (between_.size() > kMostOthers) between_.resize(kMostOthers);
   if (tests_.empty()) return;
   const Executable& executable = runner().executable();
