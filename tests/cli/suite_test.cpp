@@ -259,12 +259,12 @@ TEST_F(SuiteCommand, ASuiteOfARunThatFailedSaysSo) {
 TEST_F(SuiteCommand, WhatTheRunDidNotReachIsUntested) {
   write_bytes(module_, R"(module
 def main(x: Tensor((n, 8), f32), up: Tensor((), bool)) -> Tensor((n, 8), f32) {
-  if up {
+  r: Tensor((n, 8), f32) = if (up) {
     a: Tensor((n, 8), f32) = exp(x)
-    r: Tensor((n, 8), f32) = a
+    yield a
   } else {
     b: Tensor((n, 8), f32) = sqrt(x)
-    r: Tensor((n, 8), f32) = b
+    yield b
   }
   return r
 }
