@@ -4,11 +4,15 @@
   pre_tokenizer  `words` of each of `texts`, by the `tokenizers` package
   normalizer     `texts` and what becomes of them, by the same
   regex          the parts of `text` that `pattern` matches, by its Oniguruma
+  every          the parts of all characters in order that `pattern` matches: their number, and the SHA-256 of their
+                 byte offsets ("begin end\\n" each)
   folder         `ids` of `text` with the tokenizer of a folder of `files`, and their text, by transformers
 
 README.md names the fields. Usage: make_tokenizer_parts.py     Needs tokenizers and transformers.
 """
 
+import hashlib
+import itertools
 import json
 import os
 import pathlib
@@ -54,13 +58,42 @@ PATTERNS = [
     (r"\d+", "\U00010d40\U00011f50"), (r"\O", "O\n"), (r"\e", "\x1b"), (r"\cA", "\x01"), (r"[\101-\103]", "ABCD"),
     (r"é{1,2}+", "éééé"), (r"[[^a][^b]]", "ab"), (r"[^[:alpha:][:space:]]", "a 1"), (r"\h+", "xafg"), (r"[\H]", "xg"),
 ]
+# What published tokenizers split by, of several families.
+PUBLISHED = [
+    r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
+    r"|\s+(?!\S)|\s+",
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    r"[\p{Han}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+"
+    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*"
+    r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    r"[一-龥぀-ゟ゠-ヿ]+|[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"
+    r"| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    r"\w+|[^\w\s]+", r" ?[^(\s|[.,!?…。，、।۔،])]+", r"\p{N}{1,3}+|\p{L}++",
+]
+# But surrogates, and planes without a character or for private use.
+EVERY = [c for c in range(1, 0xF1000) if not 0xD800 <= c <= 0xDFFF and not 0x34000 <= c < 0xE0000]
+
+
+def spans(pattern, text):
+    """What Split isolates and that is gone where it removes."""
+    isolated = pre_tokenizers.Split(Regex(pattern), behavior="isolated").pre_tokenize_str(text)
+    kept = {span for _, span in pre_tokenizers.Split(Regex(pattern), behavior="removed").pre_tokenize_str(text)}
+    return [span for _, span in isolated if span not in kept]
 
 
 def matches(pattern, text):
-    """The pieces that Split isolates and that are gone where it removes."""
-    isolated = pre_tokenizers.Split(Regex(pattern), behavior="isolated").pre_tokenize_str(text)
-    kept = {span for _, span in pre_tokenizers.Split(Regex(pattern), behavior="removed").pre_tokenize_str(text)}
-    return [piece for piece, span in isolated if span not in kept]
+    return [text[begin:end] for begin, end in spans(pattern, text)]
+
+
+def every(pattern):
+    text = "".join(map(chr, EVERY))
+    offsets = list(itertools.accumulate((len(c.encode()) for c in text), initial=0))
+    found = spans(pattern, text)
+    lines = "".join(f"{offsets[begin]} {offsets[end]}\n" for begin, end in found)
+    return {"pattern": pattern, "count": len(found), "sha256": hashlib.sha256(lines.encode()).hexdigest()}
 
 
 def token(content="<x>", **flags):
@@ -137,6 +170,7 @@ def main():
                       "normalized": [part.normalize_str(text) for text in TEXTS]})
     for pattern, text in PATTERNS:
         cases.append({"kind": "regex", "pattern": pattern, "text": text, "matches": matches(pattern, text)})
+    cases += [{"kind": "every"} | every(pattern) for pattern in PUBLISHED]
     for files, text in folders():
         with tempfile.TemporaryDirectory() as folder:
             for name, value in files.items():
