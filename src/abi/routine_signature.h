@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -96,15 +97,9 @@ std::optional<RoutineFault> find_shape_fault(const RoutineSignature& signature,
                                              const DimsOf& dims_of, const Differs& differs,
                                              const Text& text) {
   using Kind = RoutineDim::Kind;
-  struct Bound {
-    const Dim* dim = nullptr;
-    size_t argument = 0;
-  };
-  std::vector<Bound> names(signature.names.size());
-  std::vector<std::span<const Dim>> groups(signature.groups.size());
-  std::vector<size_t> group_from(signature.groups.size());
+  // How many dimensions each group has, and which of an argument are those that broadcast.
   std::vector<std::optional<size_t>> lengths(signature.groups.size());
-  auto as_of = [&](size_t argument) { return ", as in " + signature.arguments[argument].name; };
+  std::vector<std::optional<size_t>> free(signature.arguments.size());
   for (size_t i : signature.order) {
     const RoutineArgument& argument = signature.arguments[i];
     const std::optional<std::span<const Dim>> dims = dims_of(i);
@@ -115,61 +110,60 @@ std::optional<RoutineFault> find_shape_fault(const RoutineSignature& signature,
                  (item.kind == Kind::kGroup && !lengths[static_cast<size_t>(item.value)]);
     }
     if (unknown > 1) continue;  // what would say how long they are is unknown
-    const auto free = routine_signature::free_dims(signature, argument, dims->size(), lengths);
-    if (!free) return routine_signature::rank_fault(signature, i, dims->size());
-    size_t at = 0;
+    free[i] = routine_signature::free_dims(signature, argument, dims->size(), lengths);
+    if (!free[i]) return routine_signature::rank_fault(signature, i, dims->size());
     for (const RoutineDim& item : argument.dims) {
+      if (item.kind != Kind::kGroup) continue;
+      std::optional<size_t>& length = lengths[static_cast<size_t>(item.value)];
+      if (!length) length = *free[i];
+    }
+  }
+  // What stands for a name or a group, from the first argument that has it.
+  struct Bound {
+    std::optional<std::span<const Dim>> dims;
+    size_t argument = 0;
+  };
+  std::vector<Bound> names(signature.names.size()), groups(signature.groups.size());
+  auto as_of = [&](size_t argument) { return ", as in " + signature.arguments[argument].name; };
+  auto check = [&](size_t i, bool broadcast) -> std::optional<RoutineFault> {
+    if (!free[i]) return {};
+    const std::span<const Dim> dims = *dims_of(i);
+    size_t at = 0;
+    auto wrong = [&](size_t dimension, std::string expected) {
+      return RoutineFault{i, "has another dimension " + std::to_string(dimension),
+                          std::move(expected), text(dims[dimension])};
+    };
+    for (const RoutineDim& item : signature.arguments[i].dims) {
       const auto number = static_cast<size_t>(item.value);
-      auto wrong = [&](size_t dimension, std::string expected) {
-        return RoutineFault{i, "has another dimension " + std::to_string(dimension),
-                            std::move(expected), text((*dims)[dimension])};
-      };
-      switch (item.kind) {
-        case Kind::kAny:
-          ++at;
-          break;
-        case Kind::kConstant:
-          if (differs((*dims)[at], Dim(item.value))) return wrong(at, std::to_string(item.value));
-          ++at;
-          break;
-        case Kind::kName: {
-          const bool swaps = item.swapped_by && *item.swapped_by < parameters.size() &&
-                             parameters[*item.swapped_by] != 0;
-          const size_t name = swaps ? item.swapped : number;
-          Bound& bound = names[name];
-          if (!bound.dim) {
-            bound = {&(*dims)[at], i};
-          } else if (differs((*dims)[at], *bound.dim)) {
-            return wrong(at,
-                         signature.names[name] + " = " + text(*bound.dim) + as_of(bound.argument));
-          }
-          ++at;
-          break;
-        }
-        case Kind::kGroup: {
-          const size_t length = lengths[number].value_or(*free);
-          if (!lengths[number]) {
-            lengths[number] = length;
-            groups[number] = dims->subspan(at, length);
-            group_from[number] = i;
-          }
-          for (size_t d = 0; d < length; ++d) {
-            if (!differs((*dims)[at + d], groups[number][d])) continue;
-            return wrong(at + d, text(groups[number][d]) + as_of(group_from[number]));
-          }
-          at += length;
-          break;
-        }
-        case Kind::kBroadcast:
-          for (size_t d = 0; d < *free && lengths[number]; ++d) {
-            const Dim& of = groups[number][*lengths[number] - *free + d];
-            if (!differs((*dims)[at + d], of) || !differs((*dims)[at + d], Dim(int64_t{1})))
-              continue;
-            return wrong(at + d, "1 or " + text(of) + as_of(group_from[number]));
-          }
-          at += *free;
-          break;
+      const size_t length = item.kind == Kind::kGroup       ? *lengths[number]
+                            : item.kind == Kind::kBroadcast ? *free[i]
+                                                            : 1;
+      const size_t first = std::exchange(at, at + length);
+      if (broadcast != (item.kind == Kind::kBroadcast) || item.kind == Kind::kAny) continue;
+      if (item.kind == Kind::kConstant) {
+        if (differs(dims[first], Dim(item.value))) return wrong(first, std::to_string(item.value));
+        continue;
       }
+      const bool swaps = item.swapped_by && *item.swapped_by < parameters.size() &&
+                         parameters[*item.swapped_by] != 0;
+      const bool named = item.kind == Kind::kName;
+      Bound& bound = named ? names[swaps ? item.swapped : number] : groups[number];
+      if (!bound.dims && !broadcast) bound = {dims.subspan(first, length), i};
+      if (!bound.dims) continue;
+      for (size_t d = 0; d < length; ++d) {
+        const Dim& of = (*bound.dims)[bound.dims->size() - length + d];
+        if (!differs(dims[first + d], of)) continue;
+        if (broadcast && !differs(dims[first + d], Dim(int64_t{1}))) continue;
+        const std::string name =
+            named ? signature.names[swaps ? item.swapped : number] + " = " : "";
+        return wrong(first + d, (broadcast ? "1 or " : name) + text(of) + as_of(bound.argument));
+      }
+    }
+    return {};
+  };
+  for (bool broadcast : {false, true}) {
+    for (size_t i = 0; i < signature.arguments.size(); ++i) {
+      if (auto fault = check(i, broadcast)) return fault;
     }
   }
   return {};

@@ -84,7 +84,7 @@ TEST(RoutineSignature, ChecksDimensions) {
   EXPECT_EQ(shape_fault(product, {{2, 3}, {5, 4}}, {{2, 4}}, {0}),
             "argument b of routine f has another dimension 0: k = 3, as in a, not 5");
   EXPECT_EQ(shape_fault(product, {{3, 2}, {3, 4}}, {{3, 4}}, {1}),
-            "argument a of routine f has another dimension 1: m = 3, as in c, not 2");
+            "argument c of routine f has another dimension 0: m = 2, as in a, not 3");
   EXPECT_EQ(shape_fault(product, {{2, 2, 3}, {3, 4}}, {{5, 2, 4}}, {0}),
             "argument a of routine f has another dimension 0: 1 or 5, as in c, not 2");
   EXPECT_EQ(shape_fault(product, {{2, 2, 3}, {3, 4}}, {{2, 4}}, {0}).substr(0, 36),
@@ -96,7 +96,7 @@ TEST(RoutineSignature, ChecksDimensions) {
   EXPECT_EQ(shape_fault(norm, {{2, 3, 4}, {3, 4}}, {{2, 3, 4}}), "");
   EXPECT_EQ(shape_fault(norm, {{2, 3, 4}, {}}, {{2, 3, 4}}), "");
   EXPECT_EQ(shape_fault(norm, {{2, 3, 4}, {3, 5}}, {{2, 3, 4}}),
-            "argument x of routine f has another dimension 2: 5, as in weight, not 4");
+            "argument weight of routine f has another dimension 1: 4, as in x, not 5");
   EXPECT_EQ(shape_fault(norm, {{2, 3, 4}, {4}}, {{2, 5, 4}}),
             "argument y of routine f has another dimension 1: 3, as in x, not 5");
   EXPECT_NE(shape_fault(norm, {{4}, {3, 4}}, {{4}}), "");

@@ -26,7 +26,7 @@ TEST(AccessBounds, ProvesPlainLoops) {
             "");
   // Split by hand, with a guard.
   EXPECT_EQ(unproved("prim def f(x: Buffer((n,), f32), out y: Buffer((n,), f32), n: i64) {\n"
-                     "  for o in parallel(floordiv(n + 7, 8)) { for j in serial(8) {\n"
+                     "  for o in parallel((n + 7) // 8) { for j in serial(8) {\n"
                      "    if o * 8 + j < n { y[o * 8 + j] = x[o * 8 + j] } } }\n}"),
             "");
   // Blocks say where they are by their iterators.
@@ -91,7 +91,7 @@ TEST(AccessBounds, AsksDataForGuards) {
             "");
   // Without rows there is nothing to clamp to.
   EXPECT_NE(unproved(head + "y[i] = x[max(0, min(cast(i64, at[i]), n - 1)), 3] }\n}"), "");
-  EXPECT_EQ(unproved(head + "y[i] = f32(0.0)\n if 0 <= at[i] { if cast(i64, at[i]) < n { "
+  EXPECT_EQ(unproved(head + "y[i] = f32(0.0)\n if i32(0) <= at[i] { if cast(i64, at[i]) < n { "
                             "y[i] = x[cast(i64, at[i]), 0] } } }\n}"),
             "");
 }
@@ -119,13 +119,12 @@ TEST(AccessBounds, TakesNoScalarForGranted) {
   EXPECT_EQ(unproved("prim def f(x: Buffer((4,), f32), out y: Buffer((1,), f32), k: i64) {\n"
                      "  y[0] = x[max(0, min(k, 3))]\n}"),
             "");
-  EXPECT_NE(
-      unproved("prim def f(x: Buffer((9,), f32), out y: Buffer((n,), f32), n: i64) {\n"
-               "  for i in parallel(n) { y[i] = x[floordiv(n, n) * 8 - 8 + floordiv(7, i)] }\n}"),
-      "");
+  EXPECT_NE(unproved("prim def f(x: Buffer((9,), f32), out y: Buffer((n,), f32), n: i64) {\n"
+                     "  for i in parallel(n) { y[i] = x[n // n * 8 - 8 + 7 // i] }\n}"),
+            "");
   EXPECT_NE(
       unproved("prim def f(x: Buffer((100,), f32), at: Buffer((4,), i32), out y: Buffer((4,), "
-               "f32)) {\n  for i in parallel(4) { y[i] = select(0 <= at[i], "
+               "f32)) {\n  for i in parallel(4) { y[i] = select(i32(0) <= at[i], "
                "x[max(0, cast(i64, min(i32(99), at[i] * i32(65536) * i32(65536))))], "
                "f32(0.0)) }\n}"),
       "");

@@ -1,6 +1,7 @@
 #include "arms.h"
 
 #include "device/cpu/library/host_library.h"
+#include "ir/exceptions.h"
 #include "op/generate.h"
 #include "support/library_calls.h"
 

@@ -123,6 +123,13 @@ TEST_F(Graph, EndlessRecursionIsAnError) {
               call(module, "f", {vector({1})}, options);
             }),
             "function f: a loop does not end: at most 1000 iterations / ");
+  // All calls of a run together.
+  EXPECT_EQ(error_of([&] {
+              CallOptions options;
+              options.max_calls = 500;
+              call(module, "f", {vector({1})}, options);
+            }),
+            "result of f: a run makes more than 500 calls, the last of function f:  / ");
   EXPECT_EQ(error_of([&] { call(module, "g", {vector({1})}); }),
             "function g: functions call each other too deep: at most 1000 calls in progress / ");
 }

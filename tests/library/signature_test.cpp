@@ -79,7 +79,7 @@ TEST(Signatures, BuiltInRoutinesRefuseOtherDtypesRanksAndShapes) {
        "0",
        {"(n, 4), f32", "(5,), f32", "(5,), f32"},
        "(n, 4), f32",
-       {"argument x", "5, as in weight", "4"}},
+       {"argument weight", "4, as in x", "5"}},
       {"onednn.layer_norm",
        "0",
        {"(n, 4), f64", "(4,), f32", "(4,), f32"},
@@ -124,7 +124,7 @@ TEST(Signatures, BuiltInRoutinesRefuseOtherDtypesRanksAndShapes) {
 }
 
 Status run_main(runtime::Session& session, std::shared_ptr<const Executable> executable,
-           const std::vector<HostTensor>& tensors) {
+                const std::vector<HostTensor>& tensors) {
   TAPML_ASSIGN(auto vm, runtime::VirtualMachine::create(session, std::move(executable)));
   std::vector<runtime::Value> args;
   for (const HostTensor& tensor : tensors) {
