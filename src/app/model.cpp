@@ -69,7 +69,8 @@ void refuse_other_files(const std::string& model) {
              "a folder with config.json, model.safetensors and tokenizer.json, or a file that "
              "tapml compile -o wrote",
              std::filesystem::file_size(model, ignored) == 0 ? "an empty file"
-                                                             : "a file that starts otherwise");
+                                                             : "a file that starts otherwise",
+             model.ends_with(".safetensors") ? "give the folder that the weights are in" : "");
 }
 
 // Kernels and weights of an executable are what they are.

@@ -21,9 +21,10 @@ class Translator {
 
   Result<std::string> run() {
     while (!cursor_.done()) {
+      if (quantifier()) continue;
       const char c = cursor_.peek();
-      // Behind a quantifier still the item that it is about.
-      if (!std::string_view("*+?{").contains(c)) last_item_ = out_.size();
+      last_item_ = out_.size();
+      quantified_ = false;
       if (c == '\\') {
         TAPML_TRY(escape());
       } else if (c == '[') {
@@ -38,7 +39,7 @@ class Translator {
           open_.pop_back();
         }
       } else if (c == '{') {
-        interval();
+        emit("\\{", 1);
       } else {
         copy(next_utf8(cursor_.rest(), 0).length);
       }
@@ -132,31 +133,50 @@ class Translator {
     if (cursor_.peek() != '?') return;
     const std::string_view rest = cursor_.rest();
     const size_t end = rest.find_first_not_of("imx-", 1);
-    if (end == rest.npos || (rest[end] != ':' && rest[end] != ')')) return;
+    if (end == rest.npos || (rest[end] != ':' && rest[end] != ')')) return copy(1);
     for (size_t i = 0; i < end; ++i) out_.push_back(rest[i] == 'm' ? 's' : rest[i]);
     cursor_.skip(end);
   }
 
-  // Behind {n,m} a + repeats the whole once more, it is not possessive.
-  void interval() {
+  // Passes a quantifier, where there is one. One behind another is about the whole before it; in
+  // {n,m}+ the + is one of its own, not the mark of a possessive one.
+  bool quantifier() {
     const std::string_view rest = cursor_.rest();
+    const bool interval = rest.front() == '{';
+    const size_t size =
+        interval ? interval_size(rest) : std::string_view("*+?").contains(rest.front());
+    if (size == 0) return false;
+    if (quantified_) {
+      out_.insert(last_item_, "(?:");
+      out_ += ')';
+    }
+    // {,m} begins at 0.
+    if (rest.starts_with("{,")) {
+      emit("{0", 1);
+      copy(size - 1);
+    } else {
+      copy(size);
+    }
+    if (cursor_.peek() == '?' || (!interval && cursor_.peek() == '+')) copy(1);
+    quantified_ = true;
+    return true;
+  }
+
+  // The size of "{n}", "{n,}", "{,m}" or "{n,m}"; 0 where the brace is a character.
+  static size_t interval_size(std::string_view rest) {
     const size_t close = rest.find('}');
-    const std::string_view body =
-        close == rest.npos ? std::string_view() : rest.substr(1, close - 1);
+    if (close == rest.npos) return 0;
+    const std::string_view body = rest.substr(1, close - 1);
     const bool is_interval = !body.empty() && body != "," &&
                              body.find_first_not_of("0123456789,") == body.npos &&
                              body.find(',') == body.rfind(',');
-    if (!is_interval) return emit("\\{", 1);
-    const bool repeated = close + 1 < rest.size() && rest[close + 1] == '+';
-    if (repeated) out_.insert(last_item_, "(?:");
-    out_ += body.front() == ',' ? "{0" : "{";
-    out_.append(body).append(repeated ? "})+" : "}");
-    cursor_.skip(close + (repeated ? 2 : 1));
+    return is_interval ? close + 1 : 0;
   }
 
   RegexCursor cursor_;
   std::string out_;
   size_t last_item_ = 0;      // where it begins in out_
+  bool quantified_ = false;   // whether it has a quantifier
   std::vector<size_t> open_;  // where groups begin
 };
 

@@ -143,6 +143,9 @@ TEST(Regex, RepeatedIntervalsAreNotPossessive) {
   EXPECT_EQ(matches("\\p{L}{1,3}+", "abcdefg hi"), "abcdefg|hi");
   EXPECT_EQ(matches("\u00e9{1,3}+", "\u00e9\u00e9\u00e9\u00e9"), "\u00e9\u00e9\u00e9\u00e9");
   EXPECT_EQ(matches("[ab]++", "aab"), "aab");
+  EXPECT_EQ(matches("a{,2}*b", "aaaab b"), "aaaab|b");
+  EXPECT_EQ(matches("a+{2}", "aaaa a"), "aaaa");
+  EXPECT_EQ(matches("a{1,2}{2}", "aaaaa"), "aaaa");
 }
 
 TEST(Regex, PropertiesAreThoseOfUnicode16) {
