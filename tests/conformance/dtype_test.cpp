@@ -23,7 +23,7 @@ TAPML_CONFORMANCE(DtypeConformance);
 // A module for the session's device.
 ModuleBlob module_of(std::vector<codegen::DeviceFunc> functions, const DeviceInfo& info) {
   target::Target target = target::parse_target(info.platform);
-  target::adopt_processor(target, info);
+  target::adopt_device(target, info);
   const target::Description& description = target.description;
   switch (description.code) {
     case target::CodeKind::kOpenClC:

@@ -10,7 +10,7 @@
 namespace tapml {
 namespace {
 
-std::span<const std::byte> bytes_of(const std::string& text) {
+std::span<const std::byte> view_of(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
 
@@ -45,31 +45,31 @@ TEST(Npy, ReadsEveryTypeThatTensorsHave) {
       {"<f2", {DType::kF16, 2}},  {"<f4", {DType::kF32, 4}}, {"<f8", {DType::kF64, 8}}};
   for (const auto& [name, type] : types) {
     const std::string data(type.second * 6, '\1');
-    const auto read = parse_npy(bytes_of(npy(header(name, "(2, 3)"), data)), "x.npy");
+    const auto read = parse_npy(view_of(npy(header(name, "(2, 3)"), data)), "x.npy");
     ASSERT_TRUE(read) << name << read.error().to_string();
     EXPECT_EQ(read->dtype(), type.first);
     EXPECT_EQ(read->shape(), (Shape{2, 3}));
-    EXPECT_TRUE(std::ranges::equal(read->bytes(), bytes_of(data)));
+    EXPECT_TRUE(std::ranges::equal(read->bytes(), view_of(data)));
   }
-  const auto scalar = parse_npy(bytes_of(npy(header("<f4", "()"), raw({2.5f}))), "x.npy");
+  const auto scalar = parse_npy(view_of(npy(header("<f4", "()"), raw({2.5f}))), "x.npy");
   ASSERT_TRUE(scalar);
   EXPECT_TRUE(scalar->shape().empty());
   EXPECT_EQ(scalar->at_f64(0), 2.5);
-  EXPECT_EQ(parse_npy(bytes_of(npy(header("<f4", "(0, 4)"), "")), "x.npy")->size(), 0);
+  EXPECT_EQ(parse_npy(view_of(npy(header("<f4", "(0, 4)"), "")), "x.npy")->size(), 0);
 }
 
 TEST(Npy, FortranOrderBecomesRowMajor) {
   const auto read = parse_npy(
-      bytes_of(npy(header("<i2", "(2, 3)", true), raw<int16_t>({1, 4, 2, 5, 3, 6}))), "x.npy");
+      view_of(npy(header("<i2", "(2, 3)", true), raw<int16_t>({1, 4, 2, 5, 3, 6}))), "x.npy");
   ASSERT_TRUE(read) << read.error().to_string();
   for (int64_t i = 0; i < 6; ++i) EXPECT_EQ(read->at_f64(i), static_cast<double>(i + 1));
 }
 
 TEST(Npy, RefusesWhatIsNone) {
   const std::string right = npy(header("<f4", "(2,)"), raw({1.f, 2.f}));
-  EXPECT_TRUE(parse_npy(bytes_of(right), "x.npy"));
+  EXPECT_TRUE(parse_npy(view_of(right), "x.npy"));
   for (size_t size = 0; size < right.size(); ++size) {
-    const auto read = parse_npy(bytes_of(right.substr(0, size)), "x.npy");
+    const auto read = parse_npy(view_of(right.substr(0, size)), "x.npy");
     ASSERT_FALSE(read) << size;
     testing::expect_parts(read.error(), {"x.npy"});
   }
@@ -82,7 +82,7 @@ TEST(Npy, RefusesWhatIsNone) {
            {npy(header("<f4", "(-2,)"), raw({1.f, 2.f})), {"header"}},
            {npy(header("<f4", "(99999999999, 99999999999)"), ""), {}},
            {npy(header("<f4", "(3,)"), raw({1.f, 2.f})), {"does not fit", "12 bytes", "8"}}}) {
-    const auto read = parse_npy(bytes_of(file), "x.npy");
+    const auto read = parse_npy(view_of(file), "x.npy");
     ASSERT_FALSE(read);
     testing::expect_parts(read.error(), parts);
   }
@@ -108,7 +108,7 @@ std::string zip(const std::string& name, const std::string& data, int method = 0
 
 TEST(Npz, ReadsArraysByName) {
   const std::string file = zip("weights.npy", npy(header("<f4", "(2,)"), raw({1.f, -2.f})));
-  const auto read = parse_npz(bytes_of(file), "x.npz");
+  const auto read = parse_npz(view_of(file), "x.npz");
   ASSERT_TRUE(read) << read.error().to_string();
   ASSERT_EQ(read->size(), 1u);
   EXPECT_EQ(read->at("weights").at_f64(1), -2);
@@ -117,16 +117,16 @@ TEST(Npz, ReadsArraysByName) {
 TEST(Npz, RefusesWhatIsNone) {
   const std::string array = npy(header("<f4", "(2,)"), raw({1.f, -2.f}));
   const std::string right = zip("a.npy", array);
-  const auto compressed = parse_npz(bytes_of(zip("a.npy", array, 8)), "x.npz");
+  const auto compressed = parse_npz(view_of(zip("a.npy", array, 8)), "x.npz");
   ASSERT_FALSE(compressed);
   testing::expect_parts(compressed.error(), {"compressed", "x.npz:a.npy", "numpy.savez"});
-  EXPECT_FALSE(parse_npz(bytes_of(zip("a.npy", "no array")), "x.npz"));
+  EXPECT_FALSE(parse_npz(view_of(zip("a.npy", "no array")), "x.npz"));
   // Whatever is cut off or changed is refused or read, and never read beyond its end.
   for (size_t size = 0; size < right.size(); ++size) {
-    EXPECT_FALSE(parse_npz(bytes_of(right.substr(0, size)), "x.npz")) << size;
+    EXPECT_FALSE(parse_npz(view_of(right.substr(0, size)), "x.npz")) << size;
     std::string changed = right;
     changed[size] = static_cast<char>(changed[size] ^ 0x7f);
-    static_cast<void>(parse_npz(bytes_of(changed), "x.npz"));
+    static_cast<void>(parse_npz(view_of(changed), "x.npz"));
   }
 }
 

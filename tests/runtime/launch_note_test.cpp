@@ -8,7 +8,7 @@ namespace {
 TEST(LaunchNote, StrayAccessesAreFoundInTheirText) {
   for (const StrayAccess& access :
        {StrayAccess{true, -4, 0, "scale"}, StrayAccess{false, 1 << 20, 63, "matmul_0a1b2c3d_a"}}) {
-    for (const std::string& more : {"", "\n  at 0x10", ", and more"}) {
+    for (const char* more : {"", "\n  at 0x10", ", and more"}) {
       const auto found = find_stray("SIGSEGV at address 0x10, " + stray_text(access) + more);
       ASSERT_TRUE(found) << stray_text(access) + more;
       EXPECT_EQ(found->write, access.write);

@@ -51,7 +51,7 @@ Setting::Setting(const Options& options)
       target_(worker_platform(options, options.target)) {
   source_.target = source_target_;
   source_.session = source_session_.get();
-  target::adopt_processor(target_.target, target_.open()->info());
+  target::adopt_device(target_.target, target_.open()->info());
   pipeline::ImplementOptions implement;
   implement.cache = cache();
   fixed_ = pipeline::fix_kernels(model_.module);

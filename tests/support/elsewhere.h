@@ -25,7 +25,7 @@ inline std::unique_ptr<runtime::Session> open_elsewhere(target::Target& target) 
   options.target = target.text.substr(0, target.text.find('@'));
   auto channel = unwrap(rpc::connect(unwrap(rpc::parse_place(target.place))));
   auto session = unwrap(rpc::RemoteSession::connect(std::move(channel), options));
-  target::adopt_processor(target, session->info());
+  target::adopt_device(target, session->info());
   return session;
 }
 

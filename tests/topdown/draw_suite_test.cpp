@@ -19,14 +19,14 @@ Suite carved_at(const llm::SamplerOptions& sampler, int64_t tokens) {
   return carver.take();
 }
 
-const Suite& suite() {
+const Suite& drawn_suite() {
   static const Suite suite = carved_at({.temperature = 1.1, .top_p = 0.95, .seed = 4}, 8);
   return suite;
 }
 
 int32_t kernel_called(const std::string& prefix) {
-  for (size_t k = 0; k < suite().kernels.size(); ++k) {
-    if (suite().kernels[k].name.starts_with(prefix)) return static_cast<int32_t>(k);
+  for (size_t k = 0; k < drawn_suite().kernels.size(); ++k) {
+    if (drawn_suite().kernels[k].name.starts_with(prefix)) return static_cast<int32_t>(k);
   }
   ADD_FAILURE() << "no kernel " << prefix;
   return -1;
@@ -34,10 +34,10 @@ int32_t kernel_called(const std::string& prefix) {
 
 KernelVerdict replayed(int32_t kernel, const std::string& platform,
                        const std::function<tir::PrimFuncRef(const tir::PrimFunc&)>& change = {}) {
-  Judge judge(suite());
+  Judge judge(drawn_suite());
   auto session = testing::open_session(platform);
   pipeline::ImplementOptions options;
-  const std::string name = suite().kernels[static_cast<size_t>(kernel)].name;
+  const std::string name = drawn_suite().kernels[static_cast<size_t>(kernel)].name;
   if (change) {
     options.rewrite = [&](const std::string& own, tir::PrimFuncRef scheduled) {
       return own == name ? change(*scheduled) : scheduled;
@@ -45,24 +45,24 @@ KernelVerdict replayed(int32_t kernel, const std::string& platform,
   }
   auto executable = pipeline::implement(judge.module(), target::parse_target(platform), options);
   auto runner = unwrap(runtime::KernelRunner::create(*session, executable));
-  return unwrap(replay_kernel(suite(), judge, kernel, *runner));
+  return unwrap(replay_kernel(drawn_suite(), judge, kernel, *runner));
 }
 
 TEST(DrawSuite, HasTheSortAndTheDrawWithItsState) {
   const int32_t sort = kernel_called("topk"), draw = kernel_called("draw_token");
   int sorts = 0;
   std::vector<int64_t> before, after;
-  for (const SuiteCall& call : suite().calls) {
+  for (const SuiteCall& call : drawn_suite().calls) {
     sorts += call.kernel == sort;
     if (call.kernel != draw) continue;
     EXPECT_EQ(call.function, "draw");
     EXPECT_EQ(call.origin, (Origin{"draw"}));
-    const auto& params = suite().kernels[static_cast<size_t>(draw)].params;
+    const auto& params = drawn_suite().kernels[static_cast<size_t>(draw)].params;
     const auto state =
         static_cast<size_t>(std::find(params.begin(), params.end(), "state") - params.begin());
     ASSERT_LT(state, params.size());
-    before.push_back(suite().tensors.at(call.before[state]).values<int64_t>()[1]);
-    after.push_back(suite().tensors.at(call.after[state]).values<int64_t>()[1]);
+    before.push_back(drawn_suite().tensors.at(call.before[state]).values<int64_t>()[1]);
+    after.push_back(drawn_suite().tensors.at(call.after[state]).values<int64_t>()[1]);
   }
   EXPECT_EQ(sorts, 8);
   EXPECT_EQ(before, (std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6, 7}));
@@ -70,10 +70,10 @@ TEST(DrawSuite, HasTheSortAndTheDrawWithItsState) {
 }
 
 TEST(DrawSuite, TheJudgeIsSureOfEveryElement) {
-  Judge judge(suite());
+  Judge judge(drawn_suite());
   const int32_t sort = kernel_called("topk"), draw = kernel_called("draw_token");
-  for (size_t c = 0; c < suite().calls.size(); ++c) {
-    const SuiteCall& call = suite().calls[c];
+  for (size_t c = 0; c < drawn_suite().calls.size(); ++c) {
+    const SuiteCall& call = drawn_suite().calls[c];
     if (call.kernel != draw && call.kernel != sort) continue;
     for (const op::RefTensor& output : judge.outputs(c, {})) {
       for (size_t i = 0; i < output.values.size(); ++i) EXPECT_EQ(output.bound[i], 0);
@@ -97,19 +97,20 @@ TEST(DrawSuite, PlatformsWithoutF64RunTheRest) {
   const target::Target target = target::parse_target("opencl:for=adreno-740,subgroups=0");
   auto session = testing::open_session("opencl");
   if (!session) GTEST_SKIP() << "opencl is not here";
-  Judge judge(suite());
+  Judge judge(drawn_suite());
   Module module;
   for (const char* kernel : {"topk", "draw_token"}) {
-    const std::string& name = suite().kernels[static_cast<size_t>(kernel_called(kernel))].name;
+    const std::string& name =
+        drawn_suite().kernels[static_cast<size_t>(kernel_called(kernel))].name;
     Module alone = passes::kernel_alone(judge.module(), name);
     module.functions.insert(alone.functions.begin(), alone.functions.end());
   }
   module.attrs = judge.module().attrs;
   auto runner =
       unwrap(runtime::KernelRunner::create(*session, pipeline::implement(module, target)));
-  EXPECT_TRUE(unwrap(replay_kernel(suite(), judge, kernel_called("topk"), *runner)).passed);
+  EXPECT_TRUE(unwrap(replay_kernel(drawn_suite(), judge, kernel_called("topk"), *runner)).passed);
   const KernelVerdict verdict =
-      unwrap(replay_kernel(suite(), judge, kernel_called("draw_token"), *runner));
+      unwrap(replay_kernel(drawn_suite(), judge, kernel_called("draw_token"), *runner));
   EXPECT_FALSE(verdict.passed);
   EXPECT_EQ(verdict.failed, Failure::kRefused);
   EXPECT_NE(verdict.failure.find("dtype that opencl"), std::string::npos) << verdict.failure;
@@ -120,11 +121,11 @@ TEST(DrawSuite, PlantedBugsAreFound) {
   const int32_t draw = kernel_called("draw_token");
   for (PlantKind kind : {PlantKind::kOffByOne, PlantKind::kWrongConstant,
                          PlantKind::kSwappedOperands, PlantKind::kShiftedIndex}) {
-    Judge judge(suite());
+    Judge judge(drawn_suite());
     auto session = testing::open_session("cpu");
     Sandbox sandbox({target::parse_target("cpu"), session.get()});
-    const PlantedKernel planted =
-        plant(suite(), judge, suite().kernels[static_cast<size_t>(draw)].name, kind, sandbox);
+    const PlantedKernel planted = plant(
+        drawn_suite(), judge, drawn_suite().kernels[static_cast<size_t>(draw)].name, kind, sandbox);
     const KernelVerdict verdict =
         replayed(draw, "cpu", [&](const tir::PrimFunc&) { return planted.implementation; });
     EXPECT_FALSE(verdict.passed) << plant_kind_name(kind);
