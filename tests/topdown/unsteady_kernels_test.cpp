@@ -29,7 +29,7 @@ def main(x: Tensor((n, 8), f32), v: Tensor((8,), f32), w: Tensor((8,), f32)) -> 
 }
 )";
 
-const Suite& suite() {
+const Suite& unsteady_suite() {
   static const Suite kSuite = [] {
     auto session = testing::open_session("cpu");
     pipeline::Instruments instruments;
@@ -55,8 +55,9 @@ const Suite& suite() {
 }
 
 int32_t number_of(const std::string& operators) {
-  for (int32_t k = 0; k < std::ssize(suite().kernels); ++k) {
-    if (suite().kernels[static_cast<size_t>(k)].name.starts_with(operators + "_")) return k;
+  for (int32_t k = 0; k < std::ssize(unsteady_suite().kernels); ++k) {
+    if (unsteady_suite().kernels[static_cast<size_t>(k)].name.starts_with(operators + "_"))
+      return k;
   }
   ADD_FAILURE() << "no kernel " << operators;
   return -1;
@@ -106,7 +107,7 @@ class UnsteadyKernel : public ::testing::Test {
   }
   KernelVerdict replay(const ReplayOptions& options = {}) {
     KernelVerdict verdict =
-        unwrap(replay_kernel(suite(), *judge_, number_of("multiply"), *sandbox_, options));
+        unwrap(replay_kernel(unsteady_suite(), *judge_, number_of("multiply"), *sandbox_, options));
     launched_ += verdict.launches.launches;
     return verdict;
   }
@@ -121,7 +122,7 @@ class UnsteadyKernel : public ::testing::Test {
     launched_ = 0;
     testing::write_bytes(folder_ / "multiply.c", source);
     testing::write_bytes(folder_ / "tanh.c", kTanh);
-    judge_ = std::make_unique<Judge>(suite());
+    judge_ = std::make_unique<Judge>(unsteady_suite());
     const UserKernels user(read_user_sources(folder_ / ".", target), judge_->module());
     pipeline::ImplementOptions implement;
     implement.foreign = user.compile(judge_->module(), target);
@@ -137,7 +138,7 @@ class UnsteadyKernel : public ::testing::Test {
     session_.reset();
   }
   static std::string name_of(size_t param) {
-    return suite().kernels[static_cast<size_t>(number_of("multiply"))].params[param];
+    return unsteady_suite().kernels[static_cast<size_t>(number_of("multiply"))].params[param];
   }
 
   testing::TempFolder folder_;
@@ -243,7 +244,7 @@ TEST_F(UnsteadyKernel, RunsBetweenLaunchesOfOthers) {
       product("if (getenv(\"TAPML_TEST_OTHER_KERNEL\")) factor = 1.5f;\n"
               "  unsetenv(\"TAPML_TEST_OTHER_KERNEL\");"));
   auto replay = [&](const char* kernel) {
-    return unwrap(replay_kernel(suite(), *judge_, number_of(kernel), *sandbox_));
+    return unwrap(replay_kernel(unsteady_suite(), *judge_, number_of(kernel), *sandbox_));
   };
   EXPECT_TRUE(replay("multiply").passed) << "no other kernel is known to be right";
   EXPECT_TRUE(replay("tanh").passed);

@@ -24,8 +24,8 @@ class Glsl : public Dialect, public VectorOperations {
         int64_(target.features.compute_dtypes.contains(DType::kI64)),
         float64_(target.features.compute_dtypes.contains(DType::kF64)),
         fused_fma_(target.fused_fma),
-        exact_sqrt_(target.cpu_like_groups || target.cpu_like_subgroups),
         wide_words_(target.cpu_like_subgroups && int64_),
+        exact_sqrt_(target.cpu_like_groups || target.cpu_like_subgroups),
         subgroup_width_(target.features.subgroups ? target.subgroup_width : 0) {}
 
   std::string prelude(const std::string& functions) const override {
