@@ -65,18 +65,16 @@ TEST_P(ModelGolden, LogitsOfPrefillInPiecesAndDecode) {
   EXPECT_EQ(engine->length(), static_cast<int64_t>(tokens().size()));
 }
 
-INSTANTIATE_TEST_SUITE_P(Platforms, ModelGolden,
-                         ::testing::Values(Case{"cpu", "llama3_gqa"}, Case{"cpu", "mqa_tied"},
-                                           Case{"cpu", "biased"}, Case{"cpu", "wide_heads"},
-                                           Case{"cpu", "one_layer"}, Case{"cpu", "qwen2_moe"},
-                                           Case{"cpu", "qwen2_moe_normed"},
-                                           Case{"cpu", "qwen2_moe_plain"}, Case{"cpu", "demo"},
-                                           Case{"opencl", "llama3_gqa"}, Case{"opencl", "mqa_tied"},
-                                           Case{"opencl", "biased"}, Case{"opencl", "wide_heads"},
-                                           Case{"opencl", "one_layer"}, Case{"opencl", "qwen2_moe"},
-                                           Case{"opencl", "qwen2_moe_normed"},
-                                           Case{"opencl", "demo"}),
-                         case_name);
+INSTANTIATE_TEST_SUITE_P(
+    Platforms, ModelGolden,
+    ::testing::Values(Case{"cpu", "llama3_gqa"}, Case{"cpu", "mqa_tied"}, Case{"cpu", "biased"},
+                      Case{"cpu", "wide_heads"}, Case{"cpu", "one_layer"}, Case{"cpu", "qwen2_moe"},
+                      Case{"cpu", "qwen2_moe_normed"}, Case{"cpu", "qwen2_moe_plain"},
+                      Case{"cpu", "demo"}, Case{"opencl", "llama3_gqa"}, Case{"opencl", "mqa_tied"},
+                      Case{"opencl", "biased"}, Case{"opencl", "wide_heads"},
+                      Case{"opencl", "one_layer"}, Case{"opencl", "qwen2_moe"},
+                      Case{"opencl", "qwen2_moe_normed"}, Case{"opencl", "demo"}),
+    case_name);
 
 // The demo model's 200 likeliest tokens behind each prompt. Where two logits are closer than twice
 // the error that was measured on the same platform, either is right and the texts may part.

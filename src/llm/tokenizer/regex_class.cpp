@@ -82,11 +82,9 @@ class ClassParser {
     TAPML_ASSIGN(const auto first, character(items));
     if (!first) return {};
     CodeRange range{*first, *first};
-    // Before a class, the end or && it is the character.
-    const bool range_follows = cursor_.peek() == '-' && cursor_.peek(1) != ']' &&
-                               cursor_.peek(1) != '[' && !cursor_.rest().starts_with("-&&");
-    if (range_follows) {
+    if (cursor_.peek() == '-' && cursor_.peek(1) != ']' && !cursor_.rest().starts_with("-&&")) {
       cursor_.skip(1);
+      if (cursor_.peek() == '[') return cursor_.refuse("a range that ends in a class", start);
       ClassItems end;
       TAPML_ASSIGN(const auto last, character(end));
       if (!last) return cursor_.refuse("a range that ends in a class", start);
