@@ -241,14 +241,15 @@ std::span<const OperatorInfo> arithmetic_operators() {
         binary_entry(
             "floor_mod",
             "The remainder of a by b with the sign of b; dtypes as add. Integers: 0 where b is 0. "
-            "Floats: exact however large the quotient is, as C's fmod, with b added to it where its "
+            "Floats: exact however large the quotient is, as C's fmod, with b added to it where "
+            "its "
             "sign is not b's; NaN where b is 0 or a is infinite.",
             legalize_binary<remainder<true>>, reference::floor_mod, generate_division),
-        binary_entry(
-            "mod",
-            "The remainder of a by b with the sign of a, as C's % and fmod; dtypes and corner cases "
-            "as floor_mod.",
-            legalize_binary<remainder<false>>, reference::mod, generate_division),
+        binary_entry("mod",
+                     "The remainder of a by b with the sign of a, as C's % and fmod; dtypes and "
+                     "corner cases "
+                     "as floor_mod.",
+                     legalize_binary<remainder<false>>, reference::mod, generate_division),
         binary_entry(
             "power",
             "a to the power b; dtypes as add. Floats: the corners of C99's pow. Integers wrap; "

@@ -20,8 +20,8 @@ struct Moments {
 Moments moments_of(const Sample& sample, double unit, double correction = 0);
 
 // log(sum exp(x)) of a sample as its largest element and the logarithm of the sum of exp(x - peak),
-// which is lost in their sum where the peak is large. `moved`: how far the elements' own errors move
-// it; `error`: of the logarithm, by rounding.
+// which is lost in their sum where the peak is large. `moved`: how far the elements' own errors
+// move it; `error`: of the logarithm, by rounding.
 struct LogSum {
   double peak, log_total;
   double moved = 0, error = 0;
