@@ -11,7 +11,7 @@ namespace {
 using testing::ProgramResult;
 using testing::run_program;
 
-const char* const kModule = R"(module
+const char* const kShownModule = R"(module
 def main(x: Tensor((n, 4), f32)) -> Tensor((n, 4), f32) {
   dataflow {
     y: Tensor((n, 4), f32) = exp(x)
@@ -25,7 +25,7 @@ def main(x: Tensor((n, 4), f32)) -> Tensor((n, 4), f32) {
 
 class KernelShow : public ::testing::Test {
  protected:
-  void SetUp() override { testing::write_bytes(file_, kModule); }
+  void SetUp() override { testing::write_bytes(file_, kShownModule); }
   ProgramResult show(std::vector<std::string> args) const {
     args.insert(args.begin(), {"kernel", "show", file_});
     return run_program(args);

@@ -1,6 +1,7 @@
 // `tapml migrate` on the demo model: a clean target, planted bugs, an interruption.
 #include <gtest/gtest.h>
 
+#include "ir/exceptions.h"
 #include "support/program.h"
 
 namespace tapml {
