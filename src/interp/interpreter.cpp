@@ -142,8 +142,8 @@ class Interpreter {
     for (int64_t turn = 0;; ++turn) {
       if (limits_.poll) limits_.poll();
       if (max_calls_ > 0 && ++calls_ > max_calls_) {
-        throw_user("a run makes more than " + std::to_string(max_calls_) +
-                   " calls, the last of function " + callee->name);
+        throw_user("a run makes more than " + std::to_string(max_calls_) + " calls",
+                   "function " + callee->name);
       }
       if (turn > max_tail_calls_) {
         throw_user("a loop does not end", "function " + callee->name,

@@ -129,7 +129,7 @@ TEST_F(Graph, EndlessRecursionIsAnError) {
               options.max_calls = 500;
               call(module, "f", {vector({1})}, options);
             }),
-            "result of f: a run makes more than 500 calls, the last of function f:  / ");
+            "function f: a run makes more than 500 calls:  / ");
   EXPECT_EQ(error_of([&] { call(module, "g", {vector({1})}); }),
             "function g: functions call each other too deep: at most 1000 calls in progress / ");
 }

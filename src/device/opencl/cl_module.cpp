@@ -41,7 +41,14 @@ std::string build_options(const ClDevice& on, std::span<const std::byte> source)
     }
   }
   const bool unoptimized = text.find(kBarrier) != std::string_view::npos && moves_barriers(on);
-  return "-cl-std=CL" + language + " -w" + (unoptimized ? " -cl-opt-disable" : "");
+  // Else the language lets quotients and square roots be off by a bit or two.
+  cl_device_fp_config floats = 0;
+  const bool rounds = clGetDeviceInfo(device, CL_DEVICE_SINGLE_FP_CONFIG, sizeof floats, &floats,
+                                      nullptr) == CL_SUCCESS &&
+                      (floats & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
+  return "-cl-std=CL" + language + " -w" +
+         (rounds ? " -cl-fp32-correctly-rounded-divide-sqrt" : "") +
+         (unoptimized ? " -cl-opt-disable" : "");
 }
 
 std::string first_lines(const std::string& text, size_t lines) {
