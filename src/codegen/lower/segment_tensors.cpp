@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "arith/analyzer.h"
+#include "tir/scalar_ranges.h"
 #include "tir/visit.h"
 
 namespace tapml::codegen {

@@ -88,6 +88,8 @@ TEST(RemoteSession, ShowsTheDevice) {
   session = processor.connect();
   ASSERT_TRUE(session);
   EXPECT_EQ(session->info().kind, DeviceKind::kProcessor);
+  session.reset();
+  EXPECT_TRUE(processor.join());
 }
 
 TEST(RemoteSession, OnlyWaitsWait) {
