@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "ir/has_load.h"
 #include "ir/symbol.h"
@@ -13,7 +16,13 @@ namespace {
 
 class LoopCounter {
  public:
-  explicit LoopCounter(const PrimFunc& func) { bind_scalars(func, analyzer_); }
+  explicit LoopCounter(const PrimFunc& func) : func_(func) {
+    for (const Param& param : func.params) {
+      for (const PrimExpr& dim : param.buffer->shape) {
+        if (dim.is_var()) sizes_.insert(dim.get());
+      }
+    }
+  }
 
   Stmt walk(const Stmt& stmt) {
     if (!stmt) return stmt;
@@ -21,7 +30,7 @@ class LoopCounter {
       case StmtKind::kFor: {
         const auto& loop = as<ForNode>(stmt);
         PrimExpr extent = counted(loop.extent);
-        analyzer_.bind_range(loop.var, extent);
+        loops_.emplace_back(loop.var, extent);
         Stmt body = walk(loop.body);
         if (extent.same_as(loop.extent) && body == loop.body) return stmt;
         return make_for(loop.var, std::move(extent), std::move(body), loop.for_kind);
@@ -67,11 +76,33 @@ class LoopCounter {
  private:
   // Steps that data counts are the steps of one loop alone, which has none below 0 anyhow.
   PrimExpr counted(const PrimExpr& extent) {
-    if (extent.is_int() && extent->int_value >= 0) return extent;
+    if (is_count(extent)) return extent;
+    if (!std::exchange(knows_scalars_, true)) bind_scalars(func_, analyzer_);
+    for (const auto& [var, range] : std::exchange(loops_, {})) analyzer_.bind_range(var, range);
     if (has_load(extent) || analyzer_.prove_less_equal(make_int(0, extent.dtype()), extent)) {
       return extent;
     }
     return max(extent, make_int(0, extent.dtype()));
+  }
+
+  // Whether `e` is at least 0 by its form, as nearly all extents are.
+  bool is_count(const PrimExpr& e) const {
+    switch (e.kind()) {
+      case tapml::ExprKind::kInt:
+        return e->int_value >= 0;
+      case tapml::ExprKind::kVar:
+        return sizes_.contains(e.get());
+      case tapml::ExprKind::kAdd:
+      case tapml::ExprKind::kMul:
+      case tapml::ExprKind::kFloorDiv:
+      case tapml::ExprKind::kFloorMod:
+      case tapml::ExprKind::kMin:
+        return is_count(e.operand(0)) && is_count(e.operand(1));
+      case tapml::ExprKind::kMax:
+        return is_count(e.operand(0)) || is_count(e.operand(1));
+      default:
+        return false;
+    }
   }
 
   Stmt block(const Stmt& stmt) {
@@ -82,7 +113,7 @@ class LoopCounter {
       PrimExpr extent = counted(iter.extent);
       changed |= !extent.same_as(iter.extent);
       iter.extent = std::move(extent);
-      analyzer_.bind_range(iter.var, iter.extent);
+      loops_.emplace_back(iter.var, iter.extent);
     }
     copy->init = walk(node.init);
     copy->body = walk(node.body);
@@ -90,7 +121,11 @@ class LoopCounter {
     return changed ? copy : stmt;
   }
 
-  arith::Analyzer analyzer_;
+  const PrimFunc& func_;
+  std::set<const tapml::ExprNode*> sizes_;  // dimensions of the parameters
+  arith::Analyzer analyzer_;                // told what it has to know when it is asked
+  bool knows_scalars_ = false;
+  std::vector<std::pair<Var, PrimExpr>> loops_;  // that it has not been told
 };
 
 std::map<const ExprNode*, int64_t> least_of(const std::vector<Param>& params) {
