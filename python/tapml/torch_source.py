@@ -192,7 +192,7 @@ def _program_runs(model: Any, inputs: Any, module: Module, function: Optional[st
                             "parameters={...} names the weights that are called otherwise")
         own = {**weights, **dict(zip(free, (next(arrays_in(one), one) for one in run)))}
         suite = _tapml.carve_function(executable, device, function, [[own[name] for name in names]],
-                                      0, 0, False)
+                                      0, 0, False, False, 30.0, 0)
         yield suite, [], [record_modules(model, lambda: (forward or _call)(model, *run))]
 
 

@@ -56,7 +56,7 @@ TEST(ExecutableFiles, RunAsTheModelDoes) {
 TEST(ExecutableFiles, AreCarved) {
   TempFolder folder;
   ProgramResult carved = run_program({"carve", demo_executable(), "--prompt", "And", "--max-tokens",
-                                      "1", "--calls", "1", "-o", folder / "suite", "--json"});
+                                      "2", "--calls", "1", "-o", folder / "suite", "--json"});
   ASSERT_EQ(carved.exit_code, 0) << carved.all();
   ProgramResult replay = run_program({"replay", folder / "suite", "--target", "cpu", "--json"});
   EXPECT_EQ(replay.exit_code, 0) << replay.all();

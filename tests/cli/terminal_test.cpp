@@ -171,7 +171,7 @@ TEST_F(TerminalTable, SeveralTargetsShareTheRowOfAKernel) {
   const TerminalRun run =
       run_on_terminal({"migrate", kDemoModel, "--from", "cpu", "--to", "cpu:threads=1", "--to",
                        "cpu:threads=2", "--prompt", "Emma was", "--max-tokens", "1",
-                       "--validation-tokens", "0", "--plant", "cpu:threads=2/slice_:dropped-tail"},
+                       "--validation-tokens", "1", "--plant", "cpu:threads=2/slice_:dropped-tail"},
                       {.columns = 160});
   EXPECT_EQ(run.exit_code, 1) << run.written;
   EXPECT_EQ(run.screen.unknown(), "");

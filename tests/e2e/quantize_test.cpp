@@ -75,7 +75,7 @@ TEST(Quantize, CarveReplayMigrateLocalizeProfile) {
   const Json replayed = run_program({"replay", suite, "--target", "cpu", "--json"}).json();
   // The model has the suite's kernels when it is read as it was for carving.
   const std::vector<std::string> verify = {"suite", "verify", suite, "--model", folder.path()};
-  EXPECT_NE(run_program(verify).err.find("give --quantize"), std::string::npos);
+  EXPECT_NE(run_program(verify).out.find("give --quantize"), std::string::npos);
   std::vector<std::string> quantizing = verify;
   quantizing.insert(quantizing.end(), {"--quantize", "q4f32"});
   text_of(quantizing);

@@ -3,7 +3,7 @@
 // with bounds of symbolic variables, the loops interpreted, the text form, and the verifier after
 // each pass.
 //
-// TAPML_GRAPHS=n programs with fixed seeds (60), then fresh ones for TAPML_GRAPH_SECONDS (2).
+// TAPML_GRAPHS=n programs with fixed seeds (66), then fresh ones for TAPML_GRAPH_SECONDS (2).
 // TAPML_SEED=s runs that program alone.
 #include "support/random_language.h"
 
@@ -35,7 +35,7 @@
 namespace tapml::testing {
 namespace {
 
-constexpr uint64_t kFixedPrograms = 60;
+constexpr uint64_t kFixedPrograms = 66;
 
 RandomLanguageProgram program_of(uint64_t seed) {
   RandomStream rng(seed, "size");
