@@ -115,7 +115,7 @@ std::optional<RoutineFault> find_shape_fault(const RoutineSignature& signature,
     for (const RoutineDim& item : argument.dims) {
       if (item.kind != Kind::kGroup) continue;
       std::optional<size_t>& length = lengths[static_cast<size_t>(item.value)];
-      if (!length) length = *free[i];
+      if (!length) length = free[i];
     }
   }
   // What stands for a name or a group, from the first argument that has it.

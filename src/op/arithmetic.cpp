@@ -159,7 +159,7 @@ class ExactRemainder {
 PrimExpr float_remainder(const PrimExpr& x, const PrimExpr& y, int quotient_bits, bool floor) {
   const PrimExpr zero = number(0, x.dtype());
   return ExactRemainder(x, y, quotient_bits).build([&](const PrimExpr& r) {
-    const PrimExpr signed_rest = select(eq(r, zero), x * zero, select(lt(x, zero), zero - r, r));
+    PrimExpr signed_rest = select(eq(r, zero), x * zero, select(lt(x, zero), zero - r, r));
     if (!floor) return signed_rest;
     return bind("w", signed_rest, [&](const PrimExpr& w) {
       const PrimExpr apart = select(lt(y, zero), lt(zero, w), lt(w, zero));

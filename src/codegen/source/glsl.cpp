@@ -206,7 +206,7 @@ class Glsl : public Dialect, public VectorOperations {
   }
   std::string load_vector(const std::string& buffer, const std::string& index,
                           DType dtype) const override {
-    const std::string words = buffer + "[" + index + "]";
+    std::string words = buffer + "[" + index + "]";
     if (!is_float(dtype) || (dtype == DType::kF32 && !wide_words_)) return words;
     return std::string(wide_words_ ? "tapml_wide_" : "tapml_four_") + dtype_name(dtype) + "(" +
            words + ")";
