@@ -92,7 +92,7 @@ TEST(Npy, RefusesWhatIsNone) {
 std::string zip(const std::string& name, const std::string& data, int method = 0) {
   auto number = [](uint64_t value, int bytes) {
     std::string text;
-    for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i));
+    for (int i = 0; i < bytes; ++i) text += i < 8 ? static_cast<char>(value >> (8 * i)) : char(0);
     return text;
   };
   auto entry = [&](bool central) {
