@@ -42,6 +42,11 @@ test-python: setup  ## build the Python package and run its tests
 	@cmake --build --preset dev --target tapml tapml_python
 	@ctest --preset dev -R '^python$$'
 
+.PHONY: python
+python: setup  ## build the Python package, build/python (docs/python.md)
+	@cmake --preset release --log-level=WARNING
+	@cmake --build --preset release --target tapml_python
+
 .PHONY: wheel
 wheel: setup  ## build the wheel of the Python package, build/wheel/*.whl (docs/python.md)
 	@/usr/bin/python3 python/backend/tapml_build.py build/wheel

@@ -4,7 +4,10 @@ import importlib.machinery
 import importlib.util
 import io
 import pathlib
+import shutil
+import subprocess
 import tempfile
+import time
 import unittest
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "run_tutorials"
@@ -18,6 +21,7 @@ def load():
 
 
 tutorials = load()
+REPOSITORY = SCRIPT.parents[1]
 PROGRAM = """#!/bin/sh
 case $1 in
   fail) echo "no such thing" >&2; exit 2 ;;
@@ -27,19 +31,32 @@ esac
 
 
 class Pages(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        """A repository of two files; copying all of this one for each case takes long."""
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        tutorials.ROOT = pathlib.Path(folder.name)
+        (tutorials.ROOT / "scripts").mkdir()
+        for name in ("Makefile", "scripts/activate"):
+            shutil.copy(REPOSITORY / name, tutorials.ROOT / name)
+        subprocess.run(["git", "-C", folder.name, "init", "-q"], check=True)
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-        self.program = self.folder / "program"
+        self.program = self.folder / "tapml"
         self.program.write_text(PROGRAM)
         self.program.chmod(0o755)
+        self.clone = self.folder / "clone"
+        tutorials.copy_repository(self.clone, self.program)
 
     def run_page(self, *lines):
         page = self.folder / "page.md"
-        page.write_text("\n".join(lines) + "\n")
+        page.write_text("\n".join(["```console", "$ source scripts/activate", "```", *lines]) + "\n")
         with contextlib.redirect_stdout(io.StringIO()) as printed:
-            passed = tutorials.run_page(page, self.program)
+            passed = tutorials.run_page(page, self.program, self.clone)
         return passed, printed.getvalue()
 
     def console(self, *lines):
@@ -59,7 +76,7 @@ class Pages(unittest.TestCase):
     def test_another_line_fails_with_its_place(self):
         passed, printed = self.console("$ tapml x", "one line", "and 43 more", "the end")
         self.assertFalse(passed)
-        self.assertIn("page.md:2: `tapml x`", printed)
+        self.assertIn("page.md:5: `tapml x`", printed)
         self.assertIn("and 42 more", printed)
 
     def test_a_missing_line_fails(self):
@@ -81,6 +98,33 @@ class Pages(unittest.TestCase):
     def test_files_are_there_for_the_commands_below(self):
         self.assertTrue(self.run_page("```", "# file: a.txt", "text", "```", "",
                                       "```console", "$ cat a.txt", "text", "```")[0])
+
+    def test_a_session_goes_on_from_command_to_command(self):
+        self.assertTrue(self.console("$ mkdir new && cd new && NAME=value", "$ basename $PWD; echo $NAME",
+                                     "new", "value")[0])
+
+    def test_a_page_starts_with_nothing_on_the_path(self):
+        page = self.folder / "bare.md"
+        page.write_text("```console\n$ command -v tapml || echo none; echo ${TAPML:-unset}\nnone\nunset\n"
+                        "$ ls Makefile build\nMakefile\n\nbuild:\ntapml\n```\n")
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            self.assertTrue(tutorials.run_page(page, self.program, self.clone), printed.getvalue())
+
+    def test_what_a_page_leaves_running_ends_with_it(self):
+        mark = self.folder / "pid"
+        self.assertTrue(self.console(f"$ sleep 1000 & echo $! > {mark}")[0])
+        pid = int(mark.read_text())
+        for _ in range(100):
+            state = pathlib.Path(f"/proc/{pid}/stat")
+            if not state.exists() or state.read_text().split()[2] == "Z":
+                return
+            time.sleep(0.05)
+        self.fail(f"process {pid} still runs")
+
+    def test_a_command_that_ends_the_shell_is_a_failure(self):
+        passed, printed = self.console("$ exit 3")
+        self.assertFalse(passed)
+        self.assertIn("ends the shell", printed)
 
 
 if __name__ == "__main__":
