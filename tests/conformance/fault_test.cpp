@@ -50,7 +50,9 @@ Status allocate_and_use(Session& session, BufferId id) {
     std::fputs((why + "\n").c_str(), stderr);
     ::_exit(1);
   };
-  if (in_this_process) {
+  // A driver of a GPU maps its memory into this process, so that a limit of address space would end
+  // the driver's own work first, anywhere.
+  if (in_this_process && session.info().kind != DeviceKind::kGpu) {
     const auto most = static_cast<rlim_t>(address_space() + kRoom);
     const rlimit limit = {most, most};
     if (::setrlimit(RLIMIT_AS, &limit) != 0) end("no limit can be set");

@@ -130,6 +130,12 @@ TEST(GpuRules, ProductsOnProcessorsBehindSubgroups) {
     expect_lanes(operator_program("matmul", {{{1, k}, kF32}, {{m, k}, kF32}},
                                   each("m", {0, 1, 7, 8, 9, 33}), kTransposed),
                  lanes);
+    // A lane has as many columns as leave work for all threads: one, and more.
+    for (int64_t columns : {256, 275, 1100}) {
+      expect_lanes(operator_program("matmul", {{{n, k}, kF32}, {{columns, k}, kBF16}},
+                                    each("n", {1, 5}), kTransposed),
+                   lanes);
+    }
   }
   for (int64_t columns : {64, 76, 192, 1100}) {
     expect_lanes(operator_program("matmul", {{{n, 5}, kF32}, {{5, columns}, kF32}}, rows), lanes);

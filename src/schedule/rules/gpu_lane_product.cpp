@@ -1,12 +1,12 @@
 // Sums of products where the threads of a subgroup are lanes of a processor's vectors. There a read
 // is a read of each lane, whatever its neighbours do, and costs far more than the arithmetic: four
-// elements of one lane at once cost least, and what is read meets as many sums as registers take.
+// elements of one lane at once cost least, what is the same for all lanes costs little, sums that
+// subgroups add up cost much. What is read meets as many sums as registers take.
 #include <algorithm>
 
 #include "schedule/rules/access.h"
 #include "schedule/rules/gpu_products.h"
 #include "schedule/rules/rules.h"
-#include "tir/subgroup.h"
 
 namespace tapml::schedule {
 
@@ -15,7 +15,9 @@ using namespace tir;  // NOLINT: this file is about tir alone
 namespace {
 
 constexpr int64_t kAtOnce = 4;         // elements that a lane reads, or twice as many narrow ones
-constexpr int64_t kColumns = 8;        // whose sums are split among lanes
+constexpr int64_t kColumns = 4;        // of a lane, whose elements lie along the sum
+constexpr int64_t kGroupsAtLeast = 4;  // below, lanes take fewer columns
+constexpr int64_t kFewPieces = 8;      // of fours along the sum; below, a tile is not worth it
 constexpr int64_t kRows = 4;           // of a tile
 constexpr int64_t kVectors = 16;       // of a lane that has columns of its own, in one row
 constexpr int64_t kVectorsOfRows = 4;  // and in tiles of rows
@@ -113,16 +115,23 @@ class LaneTiles {
   PrimExpr lane_, first_column_;
 };
 
-// Where the right operand lies along the sum: the lanes split the steps of all sums of a tile.
-class LanesAlongSteps final : public LaneTiles {
+// Where the right operand lies along the sum: each lane has columns of its own, side by side, and
+// goes along all of their steps. The left operand is the same for all lanes, and no sums have to
+// meet.
+class RightAlongSteps final : public LaneTiles {
  public:
-  using LaneTiles::LaneTiles;
+  RightAlongSteps(const Stage& stage, const Product& product, const Group& group)
+      : LaneTiles(stage, product, group) {
+    if (!columns_.is_int()) return;
+    // Groups enough for all threads of a processor go before sums that share what is read.
+    while (own_columns_ > 1 && columns_->int_value < kGroupsAtLeast * width()) own_columns_ /= 2;
+  }
 
  private:
-  int64_t width() const override { return std::min(kColumns, group_.subgroup); }
+  int64_t width() const override { return own_columns_ * group_.subgroup; }
 
-  // Steps of a lane in a piece: eight where these are one read of the right operand.
-  int64_t lane_steps() const {
+  // Steps of a piece: eight where these are one read of the right operand.
+  int64_t piece_steps() const {
     bool is_narrow = steps_ % (2 * kAtOnce) == 0;
     visit_expr(product_.right, [&](const PrimExpr& e) {
       is_narrow &= e.kind() != ExprKind::kLoad || dtype_bytes(load_buffer(e)->dtype) == 2;
@@ -130,78 +139,65 @@ class LanesAlongSteps final : public LaneTiles {
     return is_narrow ? 2 * kAtOnce : kAtOnce;
   }
 
+  PrimExpr column_of(int64_t own) const { return first_column_ + (lane_ * own_columns_ + own); }
+
   Stmt tile(int64_t height, const PrimExpr& first_row) override {
-    const int64_t width = this->width(), own = lane_steps(), together = group_.subgroup * own;
+    const int64_t width = own_columns_, together = piece_steps();
     Buffer sums = local("_sums", stage_.out->dtype, height * width);
-    Buffer left = local("_left", product_.left.dtype(), height * own);
-    Buffer right = local("_right", product_.right.dtype(), own);
+    Buffer left = local("_left", product_.left.dtype(), height * together);
+    Buffer right = local("_right", product_.right.dtype(), together);
     Var piece = make_var("piece");
-    const PrimExpr first_step = piece * together + lane_ * own;
+    const PrimExpr first_step = piece * together;
     std::vector<Stmt> parts;
     auto read = [&](const Buffer& to, int64_t at,
                     const std::function<PrimExpr(const PrimExpr&)>& of) {
-      for (int64_t four = 0; four < own; four += kAtOnce) {
+      for (int64_t four = 0; four < together; four += kAtOnce) {
         parts.push_back(at_once([&](const Var& place) {
           return make_store(to, {place + (at + four)}, of(first_step + four + place));
         }));
       }
     };
     for (int64_t row = 0; row < height; ++row) {
-      read(left, row * own,
+      read(left, row * together,
            [&](const PrimExpr& step) { return operand(product_.left, first_row + row, {}, step); });
     }
-    for (int64_t column = 0; column < width; ++column) {
-      PrimExpr at = first_column_ + column;
-      if (!is_covered()) at = min(at, columns_ - 1);
-      read(right, 0, [&](const PrimExpr& step) { return operand(product_.right, {}, at, step); });
+    for (int64_t own = 0; own < width; ++own) {
+      PrimExpr column = column_of(own);
+      if (!is_covered()) column = min(column, columns_ - 1);
+      read(right, 0,
+           [&](const PrimExpr& step) { return operand(product_.right, {}, column, step); });
       for (int64_t row = 0; row < height; ++row) {
-        const int64_t sum = row * width + column;
+        const int64_t sum = row * width + own;
         PrimExpr value = load(sums, {sum});
-        for (int64_t i = 0; i < own; ++i) {
-          value = value + load(left, {row * own + i}) * load(right, {i});
+        for (int64_t i = 0; i < together; ++i) {
+          value = value + load(left, {row * together + i}) * load(right, {i});
         }
         parts.push_back(make_store(sums, {sum}, value));
       }
     }
-    Stmt body = make_seq(std::move(parts));
-    if (steps_ % together != 0) body = make_if(lt(first_step, steps_), body);
-    body = make_alloc(left, make_alloc(right, body));
-    body = make_for(piece, (steps_ + together - 1) / together, body);
-    return make_alloc(
-        sums, make_seq({clear(sums, stage_.init_value), body, join(sums, height, first_row)}));
+    Stmt body = make_alloc(left, make_alloc(right, make_seq(std::move(parts))));
+    std::vector<Stmt> stmts = {clear(sums, stage_.init_value),
+                               make_for(piece, steps_ / together, body)};
+    for (int64_t own = 0; own < width; ++own) {
+      const PrimExpr column = column_of(own);
+      std::vector<Stmt> elements;
+      for (int64_t row = 0; row < height; ++row) {
+        elements.push_back(write(first_row + row, column, load(sums, {row * width + own})));
+      }
+      Stmt store = make_seq(std::move(elements));
+      stmts.push_back(is_covered() ? store : make_if(lt(column, columns_), store));
+    }
+    return make_alloc(sums, make_seq(std::move(stmts)));
   }
 
-  // Each lane stores the sums of a column.
-  Stmt join(const Buffer& sums, int64_t height, const PrimExpr& first_row) const {
-    const int64_t width = this->width();
-    std::vector<Stmt> stmts;
-    for (int64_t i = 0; i < height * width; ++i) {
-      stmts.push_back(make_store(
-          sums, {i}, subgroup_call({SubgroupOp::kSum, load(sums, {i}), 0, group_.subgroup})));
-    }
-    const PrimExpr column = first_column_ + lane_;
-    PrimExpr is_mine = make_bool(true);
-    if (width < group_.subgroup) is_mine = lt(lane_, width);
-    if (!is_covered()) is_mine = logical_and(is_mine, lt(column, columns_));
-    std::vector<Stmt> stores;
-    for (int64_t row = 0; row < height; ++row) {
-      PrimExpr own = load(sums, {row * width + width - 1});
-      for (int64_t i = width - 1; i-- > 0;) {
-        own = select(eq(lane_, i), load(sums, {row * width + i}), own);
-      }
-      stores.push_back(write(first_row + row, column, own));
-    }
-    Stmt store = make_seq(std::move(stores));
-    stmts.push_back(is_mine.is_int(1) ? store : make_if(is_mine, store));
-    return make_seq(std::move(stmts));
-  }
+  int64_t own_columns_ = kColumns;
 };
 
 // Where it lies along the columns: each lane has some of them, in vectors as far apart as the lanes
 // have together.
-class LanesAlongColumns final : public LaneTiles {
+class RightAlongColumns final : public LaneTiles {
  public:
-  LanesAlongColumns(const Stage& stage, const Product& product, const Group& group)
+  RightAlongColumns(const Stage& stage, const Product& product, const Group& group)
       : LaneTiles(stage, product, group) {
     const int64_t most = rows_.is_int(1) ? kVectors : kVectorsOfRows;
     const int64_t teams = group.threads / group.subgroup;
@@ -267,21 +263,20 @@ class LanesAlongColumns final : public LaneTiles {
 
 std::optional<LaunchPlan> gpu_lane_product(const Stage& stage, const Group& group) {
   const std::optional<Product> product = find_product(stage);
-  const auto combination = find_combination(stage);
-  if (!product || group.subgroup == 1 || !combination || !has_subgroup_ops(stage.out->dtype)) {
+  if (!product || group.subgroup == 1 || !find_combination(stage) ||
+      stage.out->dtype != DType::kF32 || stage.reduction.size() != 1) {
     return std::nullopt;
   }
-  if (!is_float(stage.out->dtype) || stage.reduction.size() != 1) return std::nullopt;
   const PrimExpr& steps = stage.reduction[0].extent;
   if (!steps.is_int()) return std::nullopt;
   // A tile's rows may go one by one.
   const int64_t most = schedule::product(product->rows).is_int(1) ? kMostSteps : kMostSteps / kRows;
   if (runs_along(stage, stage.reduction[0].var)) {
-    const int64_t pieces = steps->int_value / (group.subgroup * kAtOnce);
-    if (steps->int_value % kAtOnce != 0 || pieces == 0 || pieces > most) {
+    const int64_t pieces = steps->int_value / kAtOnce;
+    if (steps->int_value % kAtOnce != 0 || pieces < kFewPieces || pieces > most) {
       return std::nullopt;
     }
-    return LaunchPlan{launch_groups(group, LanesAlongSteps(stage, *product, group).build()),
+    return LaunchPlan{launch_groups(group, RightAlongSteps(stage, *product, group).build()),
                       "gpu_lane_product"};
   }
   const PrimExpr& columns = product->lane.extent;
@@ -292,7 +287,7 @@ std::optional<LaunchPlan> gpu_lane_product(const Stage& stage, const Group& grou
   Stage right = stage;
   right.value = product->right;
   if (!runs_along(right, product->lane.var)) return std::nullopt;
-  return LaunchPlan{launch_groups(group, LanesAlongColumns(stage, *product, group).build()),
+  return LaunchPlan{launch_groups(group, RightAlongColumns(stage, *product, group).build()),
                     "gpu_lane_product"};
 }
 

@@ -69,9 +69,10 @@ std::optional<LaunchPlan> gpu_rows(const tir::PrimFunc& func, const Group& group
 // local memory; below ("gpu_vector_matrix") the threads of a group split the sums. One launch has
 // both where the number of rows is only known at run time.
 std::optional<LaunchPlan> gpu_product(const Stage& stage, const Group& group);
-// gpu whose subgroups are lanes of a processor's vectors: sums of products of known length. Lanes
-// read four elements at a time, of their steps of the sum or of their columns, and what they read
-// meets several sums in registers: eight columns of up to four rows, or more columns of one.
+// gpu whose subgroups are lanes of a processor's vectors: sums of products of known length. Each
+// lane has columns of its own and reads four elements at a time, along the sum or along its
+// columns. What it reads meets several sums in registers: columns of up to four rows, or more
+// columns of one.
 std::optional<LaunchPlan> gpu_lane_product(const Stage& stage, const Group& group);
 // gpu: reductions along memory: a group, or a team of its threads, reduces a point.
 std::optional<LaunchPlan> gpu_reduction(const Stage& stage, const Group& group);
