@@ -200,3 +200,14 @@ if(TARGET tapml_python)
     PROPERTIES LABELS e2e TIMEOUT 600
                ENVIRONMENT "PYTHONPATH=${CMAKE_BINARY_DIR}/python;PYTHONDONTWRITEBYTECODE=1;TAPML_PROGRAM=$<TARGET_FILE:tapml>;TAPML_CACHE=${CMAKE_BINARY_DIR}/test-cache")
 endif()
+
+# The longest start first, so that at the end no core waits for one of them: seconds, roughly.
+foreach(test_and_cost walk:480 topdown:400 codegen:200 language:140 python:130 schedule:120 graphs:110
+                      e2e:100 cli:100 rpc:100 tutorials:90 pipeline:80)
+  string(REPLACE ":" ";" test_and_cost "${test_and_cost}")
+  list(GET test_and_cost 0 test)
+  list(GET test_and_cost 1 cost)
+  if(TEST ${test})
+    set_tests_properties(${test} PROPERTIES COST ${cost})
+  endif()
+endforeach()
