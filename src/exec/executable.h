@@ -52,7 +52,8 @@ struct Implementation {
   // Parts of parameters that are never bound whole; numbered after the workspaces.
   std::vector<Segment> segments;
   std::vector<LaunchInfo> launches;  // run one after the other
-  std::string provider;              // "schedule:<rule>", later "library:<name>", "user:<file>"
+  std::string provider;              // "schedule:<rule>", "unproved:<access>" (written loops),
+                                     // later "library:<name>", "user:<file>"
   // Of what the preparing launches do, 16 hexadecimal digits: implementations of one digest make
   // the same prepared scratch of the same tensors. Empty where there is none.
   std::string preparation;

@@ -36,6 +36,11 @@ class Composer {
     for (size_t i = between_.size(); i-- > 0;) body = tir::make_alloc(between_[i], body);
     tir::PrimFuncRef implementation = tir::make_prim_func(tir_params_, body);
     symbols_ = underived_scalars(*implementation);
+    if (written_) {
+      auto marked = std::make_shared<tir::PrimFunc>(*implementation);
+      marked->attrs[kWrittenAttr] = true;
+      implementation = marked;
+    }
     std::vector<Variable> params = spec_params_;
     if (!symbols_.empty()) {
       params.push_back(
@@ -79,7 +84,9 @@ class Composer {
     } else {
       between_.push_back(out);
     }
-    add_loops(kernel_implementation(module_, kernel), call, args, out);
+    const tir::PrimFunc& loops = kernel_implementation(module_, kernel);
+    written_ |= loops.attrs.contains(kWrittenAttr);
+    add_loops(loops, call, args, out);
   }
 
   // The member's operators, its parameters replaced by what the call passes.
@@ -142,6 +149,7 @@ class Composer {
   std::vector<tir::Buffer> between_;
   std::vector<tir::Stmt> nests_;
   std::vector<Var> symbols_;
+  bool written_ = false;  // some member's loops are a person's
 };
 
 struct Composed {

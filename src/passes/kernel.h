@@ -16,6 +16,9 @@ inline constexpr const char* kImplementationAttr = "implementation";
 inline constexpr const char* kInoutAttr = "inout_indices";
 // Attribute of an implementation.
 inline constexpr const char* kSpecAttr = "spec";
+// Of an implementation that a person wrote, or that has loops which one wrote: nobody but a proof
+// knows that it stays inside of its buffers.
+inline constexpr const char* kWrittenAttr = "written";
 // Of an implementation that a library routine takes the place of: its loops say nothing of how
 // memory is read and written.
 inline constexpr const char* kLibraryAttr = "library";

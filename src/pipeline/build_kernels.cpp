@@ -15,6 +15,7 @@
 #include "passes/lower_math.h"
 #include "passes/memory/in_place.h"
 #include "pipeline/run.h"
+#include "pipeline/unproved_kernels.h"
 #include "schedule/rules.h"
 
 namespace tapml::pipeline {
@@ -84,7 +85,9 @@ void KernelBuilder::add(const tir::PrimFunc& func, int32_t kernel, const std::st
     rewritten = known->func != own;
   }
   // What a rewrite makes of a kernel has no key.
+  const std::string written = provider_of_written(func);
   if (is_kept && options_.cache && !rewritten && add_from_cache(native, kernel, most, by_rules)) {
+    if (!written.empty()) executable_.implementations[native.implementation].provider = written;
     own_functions_.emplace_back(native.implementation, 0);
     natives_.push_back(std::move(native));
     schedule_seconds_ += seconds_now() - start;
@@ -93,7 +96,7 @@ void KernelBuilder::add(const tir::PrimFunc& func, int32_t kernel, const std::st
   const schedule::Scheduled scheduled = known ? *known : schedule();
   Implementation implementation;
   implementation.kernel = kernel;
-  implementation.provider = "schedule:" + scheduled.rule;
+  implementation.provider = written.empty() ? "schedule:" + scheduled.rule : written;
   const Limits& limits = target_.description.limits;
   std::vector<codegen::DeviceFunc> code;
   codegen::SegmentedFunc whole = codegen::segment_tensors(*scheduled.func, limits);

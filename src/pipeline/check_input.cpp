@@ -138,6 +138,14 @@ Module normal_form(const Module& module, text::SourceMap* places) {
 Module normal_input(const Module& module, const std::string& source, text::SourceMap* places) {
   Module normal = normal_form(module, places);
   check_input(normal, source, places);
+  // Kernels that the text has already may have loops that a person changed.
+  for (auto& [name, function] : normal.functions) {
+    const tir::PrimFunc* program = tir::as_prim_func(function.get());
+    if (!program || !program->attrs.contains(passes::kSpecAttr)) continue;
+    auto written = std::make_shared<tir::PrimFunc>(*program);
+    written->attrs[passes::kWrittenAttr] = true;
+    function = std::move(written);
+  }
   return normal;
 }
 

@@ -12,9 +12,14 @@ namespace tapml::pipeline {
 namespace {
 
 constexpr std::string_view kUserSource = "user:";
+constexpr std::string_view kUnproved = "unproved:";
 
 std::string buffer_of(const analysis::UnprovedAccess& access) {
   return access.access.substr(0, access.access.find('['));
+}
+
+std::string reason_of(const analysis::UnprovedAccess& access) {
+  return access.access + " may lie outside of " + buffer_of(access);
 }
 
 // Why the programs that the kernel's spec calls are not proved; empty where they are.
@@ -26,8 +31,7 @@ std::string reason_of(const KernelInfo& kernel) {
     if (!program || program->attrs.contains(passes::kSpecAttr)) continue;
     const auto accesses = analysis::unproved_accesses(*program);
     if (accesses.empty() || passes::is_copy_program(*program)) continue;
-    return "program " + name + ": " + accesses[0].access + " may lie outside of " +
-           buffer_of(accesses[0]);
+    return "program " + name + ": " + reason_of(accesses[0]);
   }
   return "";
 }
@@ -38,13 +42,24 @@ std::vector<UnprovedKernel> unproved_kernels(const Executable& executable) {
   std::vector<UnprovedKernel> found;
   for (const Implementation& implementation : executable.implementations) {
     const KernelInfo& kernel = executable.kernels[static_cast<size_t>(implementation.kernel)];
-    const bool user = implementation.provider.starts_with(kUserSource);
-    std::string reason =
-        user ? "written by hand, " + implementation.provider.substr(kUserSource.size())
-             : reason_of(kernel);
+    const std::string& provider = implementation.provider;
+    std::string reason;
+    if (provider.starts_with(kUserSource)) {
+      reason = "written by hand, " + provider.substr(kUserSource.size());
+    } else if (provider.starts_with(kUnproved)) {
+      reason = "its loops: " + provider.substr(kUnproved.size());
+    } else {
+      reason = reason_of(kernel);
+    }
     if (!reason.empty()) found.push_back({kernel.name, std::move(reason)});
   }
   return found;
+}
+
+std::string provider_of_written(const tir::PrimFunc& implementation) {
+  if (!implementation.attrs.contains(passes::kWrittenAttr)) return "";
+  const auto accesses = analysis::unproved_accesses(implementation);
+  return accesses.empty() ? "" : std::string(kUnproved) + reason_of(accesses[0]);
 }
 
 void refuse_accesses_outside(const Module& module, const std::string& source,

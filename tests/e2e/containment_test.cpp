@@ -30,6 +30,35 @@ def main(x: Tensor((n,), f32), at: Tensor((m,), i64)) -> Tensor((m,), f32) {
 }
 )";
 
+// A kernel as `opt` prints it, whose loops somebody changed; the compiler joins it with what
+// follows.
+constexpr const char* kPair = R"(module
+def take_1(x: Tensor((n,), f32), at: Tensor((m,), i64)) -> Tensor((m,), f32) {implementation: "take_1_impl", kernel: true} {
+  dataflow {
+    y: Tensor((m,), f32) = take(x, at) {axis: 0}
+    output y
+  }
+  return y
+}
+prim def take_1_impl(x: Buffer((n,), f32), at: Buffer((m,), i64), out y: Buffer((m,), f32), n: i64, m: i64) {spec: "take_1"} {
+  for i in serial(m) {
+    block "take" (vi: spatial(m) = i) {
+      reads at[vi], x[0 +: n]
+      writes y[vi]
+      y[vi] = x[at[vi]]
+    }
+  }
+}
+def main(x: Tensor((n,), f32), at: Tensor((m,), i64)) -> Tensor((m,), f32) {
+  dataflow {
+    y: Tensor((m,), f32) = call_tir(@take_1, (x, at), Tensor((m,), f32))
+    z: Tensor((m,), f32) = exp(y)
+    output z
+  }
+  return z
+}
+)";
+
 // A loop that only leaves when x is above 1e30.
 constexpr const char* kEndless = R"(module
 def again(x: Tensor((2,), f32)) -> Tensor((2,), f32) {
@@ -93,6 +122,14 @@ TEST_F(Contained, ACrashNamesItsKernel) {
   auto args = carve(kGather, gather_inputs(int64_t{1} << 40));
   args.emplace_back("--in-process");
   EXPECT_EQ(run_program(args).exit_code, 128 + SIGSEGV);
+}
+
+TEST_F(Contained, KernelsWithLoopsOfTheTextAreLikeHandWrittenPrograms) {
+  auto args = carve(kPair, gather_inputs(1));
+  ProgramResult result = run_program(args);
+  EXPECT_EQ(result.exit_code, 0) << result.all();
+  expect_failure(carve(kPair, gather_inputs(int64_t{1} << 40)), 4,
+                 {"kernel take_", "crashed: SIGSEGV", "its loops: ", "may lie outside of x"});
 }
 
 TEST_F(Contained, LocalMemoryIsLimited) {
