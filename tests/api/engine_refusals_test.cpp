@@ -70,7 +70,7 @@ TEST_F(EngineRefuses, ListsThatAreWrong) {
       {"\"version\": 1", "\"version\": 2"},
       {"tapml-package", "something"},
       {"\"name\": \"model.tapml\"", "\"name\": \"../model.tapml\""},
-      {"\"name\": \"model.tapml\"", "\"name\": \"tokenizer.json\""},
+      {"\"name\": \"tokenizer.json\"", "\"name\": \"model.tapml\""},
       {"\"end_tokens\"", "\"ends\""},
       {"2047", "-1"},
       {"\"files\"", "\"documents\""},
