@@ -92,7 +92,7 @@ typedef struct tapml_generation {
  * first prompt of a conversation gets the tokens that the tokenizer puts around a text, later ones
  * none. The end token does not become a part of the conversation: write it into the next prompt
  * where the model's format wants it. An empty prompt goes on with an answer that was ended early.
- * `options`, `on_text` and `generation` may be null.
+ * `options`, `on_text` and `generation` may be null. A call while another one runs is refused.
  *
  * TAPML_BAD_INPUT: no UTF-8, an empty prompt with nothing to go on with, one that leaves no room
  * for an answer, an option out of range; the conversation stays as it was. Logits that no token can

@@ -1,7 +1,9 @@
 // The engine of the C interface: packages that generate text.
 #include <tapml/engine.h>
 
+#include <atomic>
 #include <cstring>
+#include <new>
 
 #include "api/impl.h"
 #include "llm/conversation.h"
@@ -11,6 +13,7 @@ using namespace tapml;  // NOLINT: names of the C interface have a prefix of the
 struct tapml_engine {
   std::unique_ptr<llm::Conversation> conversation;
   std::vector<int32_t> answer;
+  std::atomic<bool> generating = false;
 };
 
 namespace {
@@ -56,6 +59,25 @@ void give(std::span<const T> items, T* to, int64_t capacity, int64_t* count) {
   *count = std::ssize(items);
 }
 
+// Calls `run`, which returns a status; without memory for its containers it fails as a platform
+// does.
+template <class Run>
+tapml_status guarded(const char* where, Run&& run) {
+  try {
+    return run();
+  } catch (const std::bad_alloc&) {
+    return api::failed(
+        platform_error(PlatformFault::kOutOfMemory, "there is not enough memory", where));
+  }
+}
+
+Result<std::unique_ptr<llm::Conversation>> load(runtime::Session& session, const char* folder,
+                                                int64_t context) {
+  TAPML_ASSIGN(llm::Package package, llm::read_package(folder));
+  TAPML_TRY(api::check_platform(package.file.executable, session, folder));
+  return llm::Conversation::create(session, std::move(package), context);
+}
+
 tapml_status negative(const char* what, int64_t found) {
   return api::failed(user_error(std::string("the ") + what + " is negative", "tapml", "0 or more",
                                 std::to_string(found)));
@@ -72,16 +94,12 @@ tapml_status tapml_engine_load(tapml_session* session, const char* folder,
   const auto chosen =
       versioned(options, tapml_engine_options TAPML_ENGINE_OPTIONS, "tapml_engine_load, options");
   if (!chosen) return failed(chosen.error());
-  auto package = llm::read_package(folder);
-  if (!package) return failed(package.error());
-  if (Status status = api::check_platform(package->file.executable, *session->session, folder);
-      !status) {
-    return failed(status.error());
-  }
-  auto made = llm::Conversation::create(*session->session, std::move(*package), chosen->context);
-  if (!made) return failed(made.error());
-  *engine = new tapml_engine{std::move(*made), {}};
-  return TAPML_OK;
+  return guarded("tapml_engine_load", [&] {
+    auto loaded = load(*session->session, folder, chosen->context);
+    if (!loaded) return failed(loaded.error());
+    *engine = new tapml_engine{std::move(*loaded)};
+    return TAPML_OK;
+  });
 }
 
 void tapml_engine_free(tapml_engine* engine) { delete engine; }
@@ -117,20 +135,30 @@ tapml_status tapml_engine_generate(tapml_engine* engine, const char* prompt, siz
       return on_text(user, text.data(), text.size()) == 0;
     };
   }
-  engine->answer.clear();
-  auto turn = engine->conversation->say(text_of(prompt, bytes), turn_options);
-  if (!turn) return failed(turn.error());
-  if (generation) {
-    const tapml_generation result = {form->size,
-                                     reason_of(turn->end),
-                                     turn->prompt_tokens,
-                                     std::ssize(turn->tokens),
-                                     turn->prefill_seconds,
-                                     turn->decode_seconds};
-    std::memcpy(generation, &result, form->size);
+  if (engine->generating.exchange(true)) {
+    return failed(
+        user_error("the engine generates already", "tapml_engine_generate", "one call at a time",
+                   "one from the text function or from another thread", "load another engine"));
   }
-  engine->answer = std::move(turn->tokens);
-  return TAPML_OK;
+  engine->answer.clear();
+  const tapml_status status = guarded("tapml_engine_generate", [&] {
+    auto turn = engine->conversation->say(text_of(prompt, bytes), turn_options);
+    if (!turn) return failed(turn.error());
+    if (generation) {
+      const tapml_generation result = {form->size,
+                                       reason_of(turn->end),
+                                       turn->prompt_tokens,
+                                       std::ssize(turn->tokens),
+                                       turn->prefill_seconds,
+                                       turn->decode_seconds};
+      std::memcpy(generation, &result, form->size);
+    }
+    engine->answer = std::move(turn->tokens);
+    return TAPML_OK;
+  });
+  if (status == TAPML_PLATFORM) engine->conversation->reset();
+  engine->generating = false;
+  return status;
 }
 
 const int32_t* tapml_engine_answer(const tapml_engine* engine, int64_t* count) {
@@ -153,10 +181,12 @@ tapml_status tapml_engine_tokenize(const tapml_engine* engine, const char* text,
     return missing("an argument");
   }
   if (capacity < 0) return negative("capacity", capacity);
-  const auto ids = engine->conversation->tokenizer().encode(text_of(text, bytes), special != 0);
-  if (!ids) return failed(ids.error());
-  give<int32_t>(*ids, tokens, capacity, count);
-  return TAPML_OK;
+  return guarded("tapml_engine_tokenize", [&] {
+    const auto ids = engine->conversation->tokenizer().encode(text_of(text, bytes), special != 0);
+    if (!ids) return failed(ids.error());
+    give<int32_t>(*ids, tokens, capacity, count);
+    return TAPML_OK;
+  });
 }
 
 tapml_status tapml_engine_detokenize(const tapml_engine* engine, const int32_t* tokens,
@@ -167,8 +197,10 @@ tapml_status tapml_engine_detokenize(const tapml_engine* engine, const int32_t* 
   }
   if (capacity < 0) return negative("capacity", capacity);
   if (token_count < 0) return negative("number of tokens", token_count);
-  const std::string found =
-      engine->conversation->tokenizer().decode({tokens, static_cast<size_t>(token_count)});
-  give<char>(found, text, capacity, count);
-  return TAPML_OK;
+  return guarded("tapml_engine_detokenize", [&] {
+    const std::string found =
+        engine->conversation->tokenizer().decode({tokens, static_cast<size_t>(token_count)});
+    give<char>(found, text, capacity, count);
+    return TAPML_OK;
+  });
 }

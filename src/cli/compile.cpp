@@ -55,8 +55,9 @@ Input from_model(const frontend::HuggingFaceModel& model, const std::string& fol
   return {model.module, keep ? source_of(model, folder) : ModelSource{}, {}};
 }
 
-// A package needs a tokenizer: said before the model is compiled.
-Input from_folder(frontend::HuggingFaceModel model, const CompileOptions& options) {
+// A package needs a tokenizer: a folder without one is refused before the model is compiled.
+Input from_folder(const CompileOptions& options, const models::Quantization* quantization) {
+  frontend::HuggingFaceModel model = frontend::read_model(options.model, quantization);
   if (!options.package.empty()) load_tokenizer(model.folder);
   Input input = from_model(model, options.model, !options.file.empty());
   input.model = std::move(model);
@@ -85,7 +86,7 @@ Input read_input(const CompileOptions& options, const device::HostLibraries& lib
   }
   std::error_code ignored;
   if (std::filesystem::is_directory(options.model, ignored)) {
-    return from_folder(frontend::read_model(options.model, quantization), options);
+    return from_folder(options, quantization);
   }
   if (quantization) {
     throw_user("--quantize goes with a model directory or a configuration only", "--quantize",

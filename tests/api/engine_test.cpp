@@ -139,6 +139,31 @@ TEST_F(EngineConversation, IsEndedByTheTextFunction) {
   EXPECT_EQ(stopped.text + rest.text, whole.text);
 }
 
+TEST_F(EngineConversation, TakesNoSecondCallAtOnce) {
+  const std::string whole = ask(engine_.get(), kPrompt, 8).text;
+  tapml_engine_reset(engine_.get());
+  struct Inner {
+    tapml_engine* engine;
+    int refused = 0;
+  } inner{engine_.get()};
+  auto calls_again = [](void* user, const char*, size_t) -> int32_t {
+    auto* self = static_cast<Inner*>(user);
+    testing::expect_refused(
+        tapml_engine_generate(self->engine, "a", 1, nullptr, nullptr, nullptr, nullptr),
+        {"generates already"});
+    ++self->refused;
+    return 0;
+  };
+  const tapml_generate_options options = at_most(4);
+  ASSERT_EQ(tapml_engine_generate(engine_.get(), kPrompt, std::strlen(kPrompt), &options,
+                                  calls_again, &inner, nullptr),
+            TAPML_OK)
+      << tapml_last_error();
+  EXPECT_GT(inner.refused, 1);
+  const CAnswer rest = ask(engine_.get(), "", 4);
+  EXPECT_TRUE(whole.ends_with(rest.text)) << rest.text;
+}
+
 TEST_F(EngineConversation, IsCancelledBetweenTokens) {
   const std::string whole = ask(engine_.get(), kPrompt, 24).text;
   tapml_engine_reset(engine_.get());
