@@ -82,18 +82,22 @@ struct CompiledModel {
   std::string folder;
 };
 
-CompiledModel load_compiled(const std::string& model, const std::string& folder) {
+// `before_weights` is called once the executable is known; it may be empty.
+CompiledModel load_compiled(const std::string& model, const std::string& folder,
+                            const std::function<void(const ExecutableFile&)>& before_weights = {}) {
   if (llm::is_package(model)) {
     if (!folder.empty()) {
       throw_user("--model goes with an executable only", "--model", "an executable as MODEL", model,
                  "a package has its own weights");
     }
     llm::Package package = unwrap(llm::read_package(model));
+    if (before_weights) before_weights(package.file);
     log_warnings(package.tokenizer.warnings());
     return {std::move(package.file), std::move(package.weights), std::move(package.end_tokens),
             std::move(package.tokenizer), model};
   }
   ExecutableFile file = load_executable(model);
+  if (before_weights) before_weights(file);
   std::string from = model_folder(file, model, folder);
   auto weights = load_source_weights(file, from);
   std::vector<int32_t> eos = read_eos_of(from);
@@ -194,9 +198,13 @@ ReadyModel make_ready(
             loaded - start,      seconds_now() - loaded, std::move(contained)};
   }
   refuse_changes(options.patterns, options.quantize, options.model);
-  CompiledModel model = load_compiled(options.model, options.folder);
-  target::Target target = executable_target(model.file, options.model, options.target);
-  auto session = open_session(target, options.cache, options.libraries.load(), options.remote);
+  target::Target target;
+  std::unique_ptr<runtime::Session> session;
+  CompiledModel model =
+      load_compiled(options.model, options.folder, [&](const ExecutableFile& file) {
+        target = executable_target(file, options.model, options.target);
+        session = open_session(target, options.cache, options.libraries.load(), options.remote);
+      });
   if (before_compile) before_compile(model.tokenizer, model.file.executable.model);
   auto executable = std::make_shared<const Executable>(std::move(model.file.executable));
   auto contained = ContainedKernels::open(executable, target, options.libraries, options.remote,
