@@ -75,6 +75,27 @@ TEST_P(EngineAsRun, TakesTheSameTokens) {
   }
 }
 
+TEST_P(EngineAsRun, SeveralEnginesRunAtOnce) {
+  if (!testing::open_device(GetParam())) GTEST_SKIP() << GetParam() << " is not here";
+  CEngine first(GetParam()), third(GetParam());
+  tapml_engine* second = nullptr;  // of the first one's session
+  ASSERT_EQ(tapml_engine_load(first.session(), testing::demo_package(GetParam()).c_str(), nullptr,
+                              &second),
+            TAPML_OK)
+      << tapml_last_error();
+  const std::string expected = ask(first.get(), kPrompt, 40).text;
+  tapml_engine_reset(first.get());
+  std::vector<std::string> texts(3);
+  std::vector<std::thread> threads;
+  tapml_engine* const engines[] = {first.get(), second, third.get()};
+  for (size_t i = 0; i < 3; ++i) {
+    threads.emplace_back([&, i] { texts[i] = ask(engines[i], kPrompt, 40).text; });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& text : texts) EXPECT_EQ(text, expected);
+  tapml_engine_free(second);
+}
+
 INSTANTIATE_TEST_SUITE_P(Platforms, EngineAsRun, ::testing::Values("cpu", "opencl"),
                          [](const auto& info) { return std::string(info.param); });
 
@@ -246,25 +267,6 @@ TEST_F(EngineConversation, EndsWithTheModelsEndToken) {
     more.ask(ends.get(), "", at_most(1));
     testing::expect_refused(more.status, {"the prompt is empty"});
   }
-}
-
-TEST_F(EngineConversation, SeveralEnginesRunAtOnce) {
-  const std::string expected = ask(engine_.get(), kPrompt, 40).text;
-  tapml_engine* second = nullptr;  // of the same session
-  ASSERT_EQ(
-      tapml_engine_load(engine_.session(), testing::demo_package("cpu").c_str(), nullptr, &second),
-      TAPML_OK);
-  CEngine third("cpu");
-  tapml_engine_reset(engine_.get());
-  std::vector<std::string> texts(3);
-  std::vector<std::thread> threads;
-  tapml_engine* const engines[] = {engine_.get(), second, third.get()};
-  for (size_t i = 0; i < 3; ++i) {
-    threads.emplace_back([&, i] { texts[i] = ask(engines[i], kPrompt, 40).text; });
-  }
-  for (std::thread& thread : threads) thread.join();
-  for (const std::string& text : texts) EXPECT_EQ(text, expected);
-  tapml_engine_free(second);
 }
 
 TEST_F(EngineConversation, IsForgottenWhereLogitsAreNotFinite) {
