@@ -165,7 +165,7 @@ wasm: setup  ## build the WebAssembly part of the runtime, check that it does no
 	@scripts/build_wasm
 
 PREFIX ?= /usr/local
-install: release  ## install the program, libtapml and its header under PREFIX (/usr/local)
+install: release  ## install the program, libtapml and its headers under PREFIX (/usr/local)
 	@cmake --install build --prefix "$(PREFIX)"
 
 .PHONY: test-aarch64

@@ -1,5 +1,6 @@
 # libtapml: the C interface of include/tapml/ for applications, without the compiler; and what
-# `make install` puts where. An installed tree is found by find_package(tapml): target tapml::tapml.
+# `make install` puts where. An installed tree is found by find_package(tapml), target tapml::tapml,
+# and by pkg-config.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -10,7 +11,7 @@ target_include_directories(
   tapml_embed
   PRIVATE "${CMAKE_SOURCE_DIR}/src"
   PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
-target_link_libraries(tapml_embed PRIVATE tapml_device)
+target_link_libraries(tapml_embed PRIVATE tapml_device tapml_llm)
 target_compile_definitions(tapml_embed PRIVATE TAPML_VERSION="${PROJECT_VERSION}")
 # Only the C interface is seen from outside.
 target_link_options(tapml_embed PRIVATE -Wl,--exclude-libs,ALL)
@@ -20,17 +21,23 @@ set_target_properties(
              SOVERSION ${PROJECT_VERSION_MAJOR} CXX_VISIBILITY_PRESET hidden
              LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
 
+# Component `library` is what applications build with.
 install(TARGETS tapml RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(TARGETS tapml_embed EXPORT tapml LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY "${CMAKE_SOURCE_DIR}/include/tapml" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(TARGETS tapml_embed EXPORT tapml LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
+install(DIRECTORY "${CMAKE_SOURCE_DIR}/include/tapml" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
 install(FILES "${CMAKE_SOURCE_DIR}/LICENSE" "${CMAKE_SOURCE_DIR}/THIRD_PARTY.md"
         DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(EXPORT tapml NAMESPACE tapml:: FILE tapml-config.cmake
-        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tapml)
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tapml COMPONENT library)
 write_basic_package_version_file(
   "${CMAKE_BINARY_DIR}/tapml-config-version.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${CMAKE_BINARY_DIR}/tapml-config-version.cmake"
-        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tapml)
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tapml COMPONENT library)
+
+# The folder is found from where the file lies, so that an installed tree may move.
+file(RELATIVE_PATH TAPML_PREFIX_FROM_PC "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
+configure_file("${CMAKE_SOURCE_DIR}/cmake/tapml.pc.in" "${CMAKE_BINARY_DIR}/tapml.pc" @ONLY)
+install(FILES "${CMAKE_BINARY_DIR}/tapml.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)
 
 # The WebAssembly program, where `make wasm` has built it.
 install(FILES "${CMAKE_SOURCE_DIR}/build/wasm/tapml_worker.wasm" "${CMAKE_SOURCE_DIR}/build/wasm/tapml_host.mjs"

@@ -96,7 +96,7 @@ endforeach()
 if(TARGET test_rpc)
   target_include_directories(test_rpc SYSTEM PRIVATE "${CMAKE_BINARY_DIR}/generated")
 endif()
-tapml_test(api LABEL unit LINK tapml_embed tapml_exec)
+tapml_test(api LABEL unit LINK tapml_embed ${all_rooms})
 tapml_test(language LABEL unit LINK ${all_rooms})
 tapml_test(walk LABEL ops LINK ${all_rooms} TIMEOUT 1200)
 tapml_test(graphs LABEL ops LINK ${all_rooms} TIMEOUT 1200)
@@ -185,7 +185,7 @@ if(Python3_FOUND)
   set_tests_properties(pipeline_picture PROPERTIES LABELS e2e TIMEOUT 300)
 endif()
 
-# Installs this build and builds the embedding example against it.
+# Installs this build and builds the embedding examples against it.
 add_test(NAME install_example
          COMMAND "${CMAKE_SOURCE_DIR}/tests/scripts/install_example_test.sh" "${CMAKE_BINARY_DIR}"
                  "${CMAKE_SOURCE_DIR}")

@@ -1,5 +1,6 @@
 /* Running compiled programs inside an application: load an executable that `tapml compile -o` made,
- * call its functions, read what they return. Plain C; no compiler is linked in.
+ * call its functions, read what they return. Plain C; no compiler is linked in. <tapml/engine.h>
+ * generates text with a language model.
  *
  * Functions that can fail return 0, or another value and leave a message in tapml_last_error() of the
  * calling thread. Objects are freed by their own functions; null is ignored there. A session may be

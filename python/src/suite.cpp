@@ -115,7 +115,7 @@ class ModelRun {
         carving_(std::move(carving)),
         reference_(reference),
         cache_(cache) {
-    if (!reference || !app::is_executable_file(model_.folder)) return;
+    if (!reference || !app::is_compiled(model_.folder)) return;
     throw_user("weights by reference are found in a model directory", "carve(weights=...)",
                "a model directory", model_.folder, "weights=\"inside\"");
   }

@@ -42,6 +42,10 @@ tapml_status missing(const char* what);
 // The error behind a status that an application's function returned.
 Error host_error(tapml_status status);
 
+// UserError for an executable of another platform than the session's. `source` names it.
+Status check_platform(const Executable& executable, const runtime::Session& session,
+                      const std::string& source);
+
 Result<runtime::Tensor> upload(runtime::Session& session, const tapml_tensor& tensor,
                                const std::string& where);
 

@@ -64,6 +64,15 @@ Result<std::shared_ptr<runtime::Device>> open_device(const std::string& platform
 
 }  // namespace
 
+Status api::check_platform(const Executable& executable, const runtime::Session& session,
+                           const std::string& source) {
+  const std::string platform = executable.target.substr(0, executable.target.find(':'));
+  if (platform == session.info().platform) return {};
+  return fail(user_error(
+      "the executable was made for another platform", source, session.info().platform, platform,
+      "open a session of " + platform + ", or compile for " + session.info().platform));
+}
+
 Result<runtime::Tensor> api::upload(runtime::Session& session, const tapml_tensor& tensor,
                                     const std::string& where) {
   auto fail = [&](const char* what) { return std::unexpected(user_error(what, where)); };
@@ -125,6 +134,9 @@ tapml_status tapml_program_load(tapml_session* session, const char* path, tapml_
   Result<ExecutableFile> read = read_executable(file->bytes, file->owner, path);
   if (!read) return failed(read.error());
   auto executable = std::make_shared<const Executable>(std::move(read->executable));
+  if (Status status = api::check_platform(*executable, *session->session, path); !status) {
+    return failed(status.error());
+  }
   auto vm = runtime::VirtualMachine::create(*session->session, executable, session->functions);
   if (!vm) return failed(vm.error());
   *program = new tapml_program{std::move(executable), std::move(*vm)};

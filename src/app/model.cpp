@@ -12,8 +12,8 @@
 #include "frontend/huggingface/foreign.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
-#include "llm/tokenizer/regex_pcre2.h"
-#include "llm/tokenizer/unicode_utf8proc.h"
+#include "llm/package.h"
+#include "llm/tokenizer/tokenizer_folder.h"
 #include "pipeline/compile.h"
 #include "runtime/capture.h"
 #include "runtime/vm.h"
@@ -23,26 +23,8 @@ namespace tapml::app {
 
 namespace {
 
-// A file beside tokenizer.json, which may be absent.
-tokenizer::NamedText read_beside(const std::string& folder, const char* name) {
-  const std::string path = folder + "/" + name;
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) return {};
-  return {unwrap(read_text_file(path)), path};
-}
-
-// The tokenizer of a model folder, with all that its files say of it.
-Tokenizer load_tokenizer(const std::string& folder) {
-  const std::string path = frontend::tokenizer_path(folder);
-  const std::string json = unwrap(read_text_file(path));
-  const tokenizer::TokenizerFiles files = {
-      .config = read_beside(folder, "tokenizer_config.json"),
-      .special_tokens = read_beside(folder, "special_tokens_map.json"),
-      .added_tokens = read_beside(folder, "added_tokens.json")};
-  Tokenizer tokenizer = unwrap(Tokenizer::parse(json, path, tokenizer::pcre2_regex_engine(),
-                                                &tokenizer::utf8proc_tables(), files));
-  for (const std::string& warning : tokenizer.warnings()) log_warning(warning);
-  return tokenizer;
+void log_warnings(const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) log_warning(warning);
 }
 
 // The tokens that end a text, by the folder's configuration files.
@@ -54,10 +36,6 @@ std::vector<int32_t> read_eos_of(const std::string& folder) {
   }
   const std::string config = folder + "/config.json";
   return frontend::parse_config(unwrap(read_text_file(config)), config).eos;
-}
-
-void log_warnings(const std::vector<std::string>& warnings) {
-  for (const std::string& warning : warnings) log_warning(warning);
 }
 
 // Of what is no executable: a file is no model either.
@@ -86,13 +64,61 @@ void refuse_changes(const PatternOptions& patterns, const std::string& quantize,
 
 }  // namespace
 
+Tokenizer load_tokenizer(const std::string& folder) {
+  frontend::tokenizer_path(folder);  // which names what else lies there
+  Tokenizer tokenizer = unwrap(tokenizer::read_tokenizer(folder));
+  log_warnings(tokenizer.warnings());
+  return tokenizer;
+}
+
+namespace {
+
+// What an executable or a package has.
+struct CompiledModel {
+  ExecutableFile file;
+  std::map<std::string, HostTensor> weights;
+  std::vector<int32_t> eos;
+  Tokenizer tokenizer;
+  std::string folder;
+};
+
+// `before_weights` is called once the executable is known; it may be empty.
+CompiledModel load_compiled(const std::string& model, const std::string& folder,
+                            const std::function<void(const ExecutableFile&)>& before_weights = {}) {
+  if (llm::is_package(model)) {
+    if (!folder.empty()) {
+      throw_user("--model goes with an executable only", "--model", "an executable as MODEL", model,
+                 "a package has its own weights");
+    }
+    llm::Package package = unwrap(llm::read_package(model));
+    if (before_weights) before_weights(package.file);
+    log_warnings(package.tokenizer.warnings());
+    return {std::move(package.file), std::move(package.weights), std::move(package.end_tokens),
+            std::move(package.tokenizer), model};
+  }
+  ExecutableFile file = load_executable(model);
+  if (before_weights) before_weights(file);
+  std::string from = model_folder(file, model, folder);
+  auto weights = load_source_weights(file, from);
+  std::vector<int32_t> eos = read_eos_of(from);
+  Tokenizer tokenizer = load_tokenizer(from);
+  return {std::move(file), std::move(weights), std::move(eos), std::move(tokenizer),
+          std::move(from)};
+}
+
+}  // namespace
+
+bool is_compiled(const std::string& model) {
+  return is_executable_file(model) || llm::is_package(model);
+}
+
 const models::Quantization* find_quantization(const std::string& name) {
   return name.empty() ? nullptr : &models::find_quantization(name);
 }
 
 LoadedModel load_model(const std::string& model, const std::string& folder,
                        const PatternOptions& patterns, const std::string& quantize) {
-  if (!is_executable_file(model)) {
+  if (!is_compiled(model)) {
     refuse_other_files(model);
     frontend::HuggingFaceModel files = frontend::read_model(model, find_quantization(quantize));
     patterns.apply(files.module);
@@ -107,15 +133,13 @@ LoadedModel load_model(const std::string& model, const std::string& folder,
     return {std::move(files), std::move(tokenizer)};
   }
   refuse_changes(patterns, quantize, model);
-  ExecutableFile file = load_executable(model);
-  std::string from = model_folder(file, model, folder);
+  CompiledModel compiled = load_compiled(model, folder);
   frontend::HuggingFaceModel files;
-  files.module = text::parse(file.module, model + ", section module");
-  files.weights = load_source_weights(file, from);
-  files.eos = read_eos_of(from);
-  files.folder = from;
-  Tokenizer tokenizer = load_tokenizer(from);
-  return {std::move(files), std::move(tokenizer)};
+  files.module = text::parse(compiled.file.module, model + ", section module");
+  files.weights = std::move(compiled.weights);
+  files.eos = std::move(compiled.eos);
+  files.folder = std::move(compiled.folder);
+  return {std::move(files), std::move(compiled.tokenizer)};
 }
 
 std::vector<int32_t> encode_prompt(const Tokenizer& tokenizer, int64_t context,
@@ -148,7 +172,7 @@ ReadyModel make_ready(
     const ModelOptions& options,
     const std::function<void(const Tokenizer&, const ModelInterface&)>& before_compile) {
   const double start = seconds_now();
-  if (!is_executable_file(options.model)) {
+  if (!is_compiled(options.model)) {
     if (!options.folder.empty()) {
       throw_user("--model goes with an executable only", "--model", "an executable as MODEL",
                  options.model);
@@ -174,18 +198,21 @@ ReadyModel make_ready(
             loaded - start,      seconds_now() - loaded, std::move(contained)};
   }
   refuse_changes(options.patterns, options.quantize, options.model);
-  ExecutableFile file = load_executable(options.model);
-  target::Target target = executable_target(file, options.model, options.target);
-  auto session = open_session(target, options.cache, options.libraries.load(), options.remote);
-  std::string folder = model_folder(file, options.model, options.folder);
-  auto weights = load_source_weights(file, folder);
-  Tokenizer tokenizer = load_tokenizer(folder);
-  if (before_compile) before_compile(tokenizer, file.executable.model);
-  auto executable = std::make_shared<const Executable>(std::move(file.executable));
+  target::Target target;
+  std::unique_ptr<runtime::Session> session;
+  CompiledModel model =
+      load_compiled(options.model, options.folder, [&](const ExecutableFile& file) {
+        target = executable_target(file, options.model, options.target);
+        session = open_session(target, options.cache, options.libraries.load(), options.remote);
+      });
+  if (before_compile) before_compile(model.tokenizer, model.file.executable.model);
+  auto executable = std::make_shared<const Executable>(std::move(model.file.executable));
   auto contained = ContainedKernels::open(executable, target, options.libraries, options.remote,
                                           options.isolation);
-  return {std::move(target),   std::move(session),   std::move(executable), std::move(weights),
-          read_eos_of(folder), std::move(tokenizer), seconds_now() - start, 0,
+  return {std::move(target),     std::move(session),
+          std::move(executable), std::move(model.weights),
+          std::move(model.eos),  std::move(model.tokenizer),
+          seconds_now() - start, 0,
           std::move(contained)};
 }
 

@@ -27,15 +27,21 @@ struct LoadedModel {
   Tokenizer tokenizer;
 };
 
-// Reads a model directory with its tokenizer, or what an executable was made from (with its kernels
-// fixed already); warnings go to the log. `folder`, where given, overrides the executable's.
-// `patterns` and `quantize` (a name of models::quantization_table, or empty) go with a model
-// directory only: UserError.
+// Whether it is an executable or a package: compiled already.
+bool is_compiled(const std::string& model);
+
+// Reads a model directory with its tokenizer, or what an executable or a package was made from
+// (with its kernels fixed already); warnings go to the log. `folder`, where given, overrides the
+// executable's. `patterns` and `quantize` (a name of models::quantization_table, or empty) go with
+// a model directory only: UserError.
 LoadedModel load_model(const std::string& model, const std::string& folder = "",
                        const PatternOptions& patterns = {}, const std::string& quantize = "");
 
 // By name; null for an empty one.
 const models::Quantization* find_quantization(const std::string& name);
+
+// The tokenizer of a model folder, with all that its files say of it; warnings go to the log.
+Tokenizer load_tokenizer(const std::string& folder);
 
 // Token ids of a prompt; UserError for an empty one and one that does not fit the context.
 std::vector<int32_t> encode_prompt(const Tokenizer& tokenizer, int64_t context,
@@ -44,7 +50,7 @@ std::vector<int32_t> encode_prompt(const LoadedModel& model, const std::string& 
 
 // What a model is made ready of.
 struct ModelOptions {
-  std::string model;                  // directory or executable
+  std::string model;                  // directory, executable or package
   std::optional<std::string> target;  // the executable's, or cpu
   std::string folder;                 // overrides the executable's model directory
   CacheOptions cache;

@@ -235,7 +235,7 @@ int carve_model(const CarveCommand& command, const Output& output) {
   check_future_folder(command.folder);
   topdown::CarveOptions options = carve_options(command);
   const std::vector<Prompt> texts = prompts_of(command);
-  if (command.weights == "reference" && is_executable_file(command.model.model)) {
+  if (command.weights == "reference" && is_compiled(command.model.model)) {
     throw_user("weights by reference are found in a model directory", "--weights",
                "a model directory as MODEL", command.model.model,
                "--weights inside, or carve the model directory");

@@ -4,6 +4,7 @@
 
 #include "io/host/files.h"
 #include "ir/exceptions.h"
+#include "llm/package.h"
 
 namespace tapml::cli {
 
@@ -24,6 +25,18 @@ void check_future_folder(const std::string& path) {
                there.string() + " is a file");
   }
   unwrap(check_writable((there / "tapml").string()));
+}
+
+void check_package_folder(const std::string& path) {
+  check_future_folder(path);
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(path, ignored) || llm::is_package(path)) return;
+  if (std::filesystem::is_empty(path, ignored)) return;
+  throw_user(
+      path + " holds something else than a package", path,
+      "a new or empty folder, or a package, which is replaced",
+      std::filesystem::exists(path + "/config.json", ignored) ? "a model directory" : "other files",
+      "give another folder");
 }
 
 }  // namespace tapml::cli

@@ -13,6 +13,7 @@
 #include "base/host/interrupt.h"
 #include "base/host/progress.h"
 #include "base/log.h"
+#include "cli/check_output.h"
 #include "cli/command.h"
 #include "cli/memory.h"
 #include "cli/options.h"
@@ -22,6 +23,7 @@
 #include "frontend/huggingface/model.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
+#include "llm/package.h"
 #include "pipeline/check_input.h"
 #include "text/parser.h"
 
@@ -30,7 +32,7 @@ namespace tapml::cli {
 namespace {
 
 struct CompileOptions {
-  std::string model, config, target = "cpu", dump, file;
+  std::string model, config, target = "cpu", dump, file, package;
   std::string bounds, memory, memory_limit, phases;
   std::vector<std::string> skip;
   bool times = false, verify = false, print_memory = false;
@@ -41,15 +43,34 @@ struct CompileOptions {
   ShapeOptions shapes;
 };
 
-// A Module, and where its weights are.
+// A Module, where its weights are, and, for a package, what else the model has.
 struct Input {
   Module module;
   ModelSource source;
+  frontend::HuggingFaceModel model;
 };
 
 Input from_model(const frontend::HuggingFaceModel& model, const std::string& folder, bool keep) {
   for (const std::string& warning : model.warnings) log_warning(warning);
-  return {model.module, keep ? source_of(model, folder) : ModelSource{}};
+  return {model.module, keep ? source_of(model, folder) : ModelSource{}, {}};
+}
+
+// A package needs a tokenizer: a folder without one is refused before the model is compiled.
+Input from_folder(const CompileOptions& options, const models::Quantization* quantization) {
+  frontend::HuggingFaceModel model = frontend::read_model(options.model, quantization);
+  if (!options.package.empty()) load_tokenizer(model.folder);
+  Input input = from_model(model, options.model, !options.file.empty());
+  input.model = std::move(model);
+  return input;
+}
+
+// Of what has no weights.
+void refuse_package(const CompileOptions& options) {
+  std::error_code ignored;
+  if (options.package.empty() || std::filesystem::is_directory(options.model, ignored)) return;
+  throw_user("--package goes with a model directory only", "--package",
+             "a model directory as MODEL", options.config.empty() ? options.model : options.config,
+             "-o writes the executable alone");
 }
 
 Input read_input(const CompileOptions& options, const device::HostLibraries& libraries) {
@@ -59,12 +80,13 @@ Input read_input(const CompileOptions& options, const device::HostLibraries& lib
                options.model.empty() ? "neither" : "both");
   }
   const models::Quantization* quantization = find_quantization(options.quantize);
+  refuse_package(options);
   if (!options.config.empty()) {
     return from_model(frontend::read_config(options.config, quantization), "", keep);
   }
   std::error_code ignored;
   if (std::filesystem::is_directory(options.model, ignored)) {
-    return from_model(frontend::read_model(options.model, quantization), options.model, keep);
+    return from_folder(options, quantization);
   }
   if (quantization) {
     throw_user("--quantize goes with a model directory or a configuration only", "--quantize",
@@ -82,7 +104,7 @@ Input read_input(const CompileOptions& options, const device::HostLibraries& lib
     any |= function->level == FunctionLevel::kRelax;
   }
   if (!any) throw_user("the module has no graph-level function to compile", options.model, "def");
-  return {std::move(module), {}};
+  return {std::move(module), {}, {}};
 }
 
 // Bytes of the file.
@@ -107,6 +129,7 @@ int run(const CompileOptions& options, const Output& output) {
   const bool limited = !options.memory_limit.empty();
   const int64_t limit = limited ? parse_size(options.memory_limit, "--memory-limit") : 0;
   if (!options.file.empty()) unwrap(check_writable(options.file));
+  if (!options.package.empty()) check_package_folder(options.package);
   if (!options.phases.empty()) unwrap(check_writable(options.phases));
   Progress progress = Progress::to_stderr(output.json);
   progress.begin("read");
@@ -133,7 +156,7 @@ int run(const CompileOptions& options, const Output& output) {
   implement.cache = cache.kernels();
   implement.libraries = library_options(libraries, options.patterns);
   // A file goes to machines that may have less than this one.
-  if (!options.file.empty()) implement.libraries.is_here = nullptr;
+  if (!options.file.empty() || !options.package.empty()) implement.libraries.is_here = nullptr;
   progress.begin("compile for " + options.target);
   Module fixed = pipeline::fix_kernels(input.module, implement.instruments);
   Module planned;
@@ -166,6 +189,13 @@ int run(const CompileOptions& options, const Output& output) {
   if (limited) check_memory_limit(memory, values, limit);
   if (!options.phases.empty()) {
     unwrap(write_text_atomic(options.phases, phases_json(phases, values).dump(1) + "\n"));
+  }
+  int64_t package_bytes = 0;
+  if (!options.package.empty()) {
+    progress.begin("write " + options.package);
+    package_bytes = unwrap(llm::write_package(
+        options.package, {executable_file(*executable, target, fixed, {}), input.model.weights,
+                          input.model.eos, input.model.folder}));
   }
   size_t file_bytes = 0;
   if (!options.file.empty()) {
@@ -211,6 +241,9 @@ int run(const CompileOptions& options, const Output& output) {
                 executable->call_sites.size(), code, total);
   output.line(summary);
   if (file_bytes > 0) output.line(options.file + ": " + std::to_string(file_bytes) + " bytes");
+  if (package_bytes > 0) {
+    output.line(options.package + ": " + std::to_string(package_bytes) + " bytes");
+  }
   output.document(Json::object({{"target", Json::string(options.target)},
                                 {"kernels", Json::array(std::move(kernels))},
                                 {"code_bytes", Json::integer(static_cast<int64_t>(code))},
@@ -218,6 +251,8 @@ int run(const CompileOptions& options, const Output& output) {
                                 {"cached_kernels", Json::integer(cache.hits())},
                                 {"file", Json::string(options.file)},
                                 {"file_bytes", Json::integer(static_cast<int64_t>(file_bytes))},
+                                {"package", Json::string(options.package)},
+                                {"package_bytes", Json::integer(package_bytes)},
                                 {"passes", Json::array(std::move(passes))},
                                 {"memory", std::move(needs)},
                                 {"seconds", Json::number(total)}}));
@@ -234,6 +269,8 @@ void add_compile(Registration registration) {
   command->add_option("--config", options->config, "config.json: no weights are needed");
   command->add_option("--target", options->target, "kind[:key=value,...]")->capture_default_str();
   command->add_option("-o,--output", options->file, "File for the executable");
+  command->add_option("--package", options->package,
+                      "Folder for executable, weights and tokenizer, which an application ships");
   command->add_option("--dump-ir", options->dump, "Folder for the text after every pass");
   command->add_flag("--time-passes", options->times, "Seconds of every pass");
   command->add_option(

@@ -79,7 +79,7 @@ int run(const ProfileOptions& options, const Output& output) {
   Trace trace(options.trace);
   std::vector<int32_t> prompt;
   Progress progress = Progress::to_stderr(output.json);
-  progress.begin(is_executable_file(options.model.model) ? "load" : "compile");
+  progress.begin(is_compiled(options.model.model) ? "load" : "compile");
   ReadyModel model =
       make_ready(options.model, [&](const Tokenizer& tokenizer, const ModelInterface& interface) {
         prompt = encode_prompt(tokenizer, interface.context, options.prompt);

@@ -293,8 +293,8 @@ Result<SafetensorsFile> parse_safetensors(std::span<const std::byte> bytes,
   return Reader(bytes, std::move(owner), source, options).read();
 }
 
-std::vector<std::byte> write_safetensors(const std::map<std::string, HostTensor>& tensors,
-                                         const std::map<std::string, std::string>& metadata) {
+SafetensorsPieces safetensors_pieces(const std::map<std::string, HostTensor>& tensors,
+                                     const std::map<std::string, std::string>& metadata) {
   // Wide elements first: every tensor is then aligned without holes, which readers refuse.
   std::vector<const std::pair<const std::string, HostTensor>*> order;
   for (const auto& named : tensors) order.push_back(&named);
@@ -328,16 +328,25 @@ std::vector<std::byte> write_safetensors(const std::map<std::string, HostTensor>
   std::string text = Json::object(std::move(header)).dump();
   text.resize((text.size() + 7) / 8 * 8, ' ');
 
-  std::vector<std::byte> image(kLengthBytes + text.size() + static_cast<size_t>(data_bytes));
+  SafetensorsPieces pieces;
+  pieces.header.resize(kLengthBytes + text.size());
   for (size_t i = 0; i < kLengthBytes; ++i) {
-    image[i] = static_cast<std::byte>(text.size() >> (8 * i));
+    pieces.header[i] = static_cast<std::byte>(text.size() >> (8 * i));
   }
-  std::memcpy(image.data() + kLengthBytes, text.data(), text.size());
-  size_t position = kLengthBytes + text.size();
-  for (const auto* named : order) {
-    std::span<const std::byte> bytes = named->second.bytes();
-    if (!bytes.empty()) std::memcpy(image.data() + position, bytes.data(), bytes.size());
-    position += bytes.size();
+  std::memcpy(pieces.header.data() + kLengthBytes, text.data(), text.size());
+  for (const auto* named : order) pieces.data.push_back(named->second.bytes());
+  return pieces;
+}
+
+std::vector<std::byte> write_safetensors(const std::map<std::string, HostTensor>& tensors,
+                                         const std::map<std::string, std::string>& metadata) {
+  SafetensorsPieces pieces = safetensors_pieces(tensors, metadata);
+  size_t size = pieces.header.size();
+  for (std::span<const std::byte> bytes : pieces.data) size += bytes.size();
+  std::vector<std::byte> image = std::move(pieces.header);
+  image.reserve(size);
+  for (std::span<const std::byte> bytes : pieces.data) {
+    image.insert(image.end(), bytes.begin(), bytes.end());
   }
   return image;
 }

@@ -37,6 +37,14 @@ Result<SafetensorsFile> parse_safetensors(std::span<const std::byte> bytes,
                                           std::string_view source,
                                           const SafetensorsOptions& options = {});
 
+// A file image in pieces: what is large stays where the tensors have it.
+struct SafetensorsPieces {
+  std::vector<std::byte> header;                 // with its length
+  std::vector<std::span<const std::byte>> data;  // views of the tensors, in the order of the file
+};
+SafetensorsPieces safetensors_pieces(const std::map<std::string, HostTensor>& tensors,
+                                     const std::map<std::string, std::string>& metadata = {});
+
 // The file image of `tensors`, deterministic (sorted by name, header padded to 8 bytes).
 // bool, i8..i64, u8..u64, f16, bf16, f32 and f64 only.
 std::vector<std::byte> write_safetensors(const std::map<std::string, HostTensor>& tensors,

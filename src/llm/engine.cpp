@@ -91,6 +91,13 @@ void Engine::reset() {
   state_->last.function = nullptr;
 }
 
+void Engine::rewind(int64_t length) {
+  Sequence& own = state_->own;
+  if (length >= own.length) return;
+  own.rewind(std::max<int64_t>(length, 0));
+  state_->last.function = nullptr;
+}
+
 Status Engine::clear() {
   reset();
   return state_->clear_pools();

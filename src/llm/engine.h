@@ -85,6 +85,9 @@ class Engine {
 
   // Forgets the sequence: its pages are free again.
   void reset();
+  // Forgets what lies behind the first `length` tokens of the sequence; a longer one than it has
+  // changes nothing.
+  void rewind(int64_t length);
   // Forgets the sequence and zeroes the pools, so that nothing of an earlier run can stand in for
   // what the next one must write.
   Status clear();
@@ -108,6 +111,10 @@ class Engine {
 
   // Forgets the sequence, runs the prompt and continues it.
   Result<Generation> generate(std::span<const int32_t> prompt, const GenerateOptions& options);
+  // Continues the sequence that is there with the prompt, and this one. Where the last token was
+  // not run (length() says so), a prompt begins with it. After a failure the sequence may hold a
+  // part of the prompt and of the text.
+  Result<Generation> extend(std::span<const int32_t> prompt, const GenerateOptions& options);
   // The same of several prompts at once: those of one length are prefilled together, and a decode
   // step is one call for all texts that have not ended. Text i draws with the sampler's seed plus
   // i; `on_token` sees the tokens of all, step by step in the order of the prompts. Each text may

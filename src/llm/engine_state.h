@@ -22,6 +22,18 @@ struct Sequence {
     calls.clear();
   }
 
+  // Forgets what lies behind the first `count` tokens, 0 to `length`.
+  void rewind(int64_t count) {
+    while (length > count) {
+      const int64_t cut = std::min(calls.back().tokens, length - count);
+      calls.back().tokens -= cut;
+      if (calls.back().tokens == 0) calls.pop_back();
+      length -= cut;
+    }
+    tokens.resize(static_cast<size_t>(length));
+    pages.shrink(length);
+  }
+
   SequencePages pages;
   int64_t length = 0;  // tokens
   // How it came about: its tokens, and the calls that appended them.

@@ -91,6 +91,11 @@ Result<Generation> Engine::generate(std::span<const int32_t> prompt,
                                     const GenerateOptions& options) {
   TAPML_TRY(check_options(options));
   reset();
+  return extend(prompt, options);
+}
+
+Result<Generation> Engine::extend(std::span<const int32_t> prompt, const GenerateOptions& options) {
+  TAPML_TRY(check_options(options));
   TAPML_TRY(set_sampler(options.sampler));
   return Generator(*this, options).run(prompt);
 }

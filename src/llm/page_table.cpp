@@ -36,9 +36,11 @@ Status SequencePages::reserve(int64_t tokens) {
   return {};
 }
 
-void SequencePages::clear() {
-  for (int32_t page : table_) allocator_.give_back(page);
-  table_.clear();
+void SequencePages::shrink(int64_t tokens) {
+  while (!table_.empty() && (std::ssize(table_) - 1) * page_size_ >= tokens) {
+    allocator_.give_back(table_.back());
+    table_.pop_back();
+  }
 }
 
 }  // namespace tapml::llm

@@ -37,7 +37,9 @@ class SequencePages {
 
   // Takes pages until `tokens` tokens fit.
   Status reserve(int64_t tokens);
-  void clear();
+  // Gives back the pages behind those that `tokens` tokens need.
+  void shrink(int64_t tokens);
+  void clear() { shrink(0); }
   const std::vector<int32_t>& table() const { return table_; }
 
  private:

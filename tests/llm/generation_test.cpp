@@ -104,5 +104,45 @@ TEST_F(Generation, CacheGrowsWithoutATrace) {
   }
 }
 
+TEST_F(Generation, ExtendsTheSequence) {
+  auto engine = model_.engine({.prefill_chunk = 3});
+  llm::GenerateOptions options{.max_tokens = 12, .eos = {}, .sampler = {}};
+  auto whole = engine->generate(tokens_.first(5), options);
+  ASSERT_TRUE(whole) << whole.error().to_string();
+  options.max_tokens = 4;
+  auto begin = engine->generate(tokens_.first(5), options);
+  ASSERT_TRUE(begin) << begin.error().to_string();
+  ASSERT_EQ(engine->length(), 8);  // the last token has not run
+  options.max_tokens = 8;
+  auto rest = engine->extend(std::span(begin->tokens).last(1), options);
+  ASSERT_TRUE(rest) << rest.error().to_string();
+  std::vector<int32_t> joined = begin->tokens;
+  joined.insert(joined.end(), rest->tokens.begin(), rest->tokens.end());
+  EXPECT_EQ(joined, whole->tokens);
+
+  // Back into the middle of a piece of the prompt, and on again.
+  for (const int64_t length : {7, 4, 2}) {
+    engine->rewind(length);
+    EXPECT_EQ(engine->length(), length);
+    std::vector<int32_t> again(tokens_.begin(), tokens_.begin() + 5);
+    again.insert(again.end(), whole->tokens.begin(), whole->tokens.end());
+    auto found = engine->extend(std::span(again).subspan(static_cast<size_t>(length), 10),
+                                {.max_tokens = 2, .eos = {}, .sampler = {}});
+    ASSERT_TRUE(found) << found.error().to_string();
+    EXPECT_EQ(engine->length(), length + 11);
+    if (length != 2) continue;
+    EXPECT_EQ(found->tokens[0], whole->tokens[7]);
+    EXPECT_EQ(found->tokens[1], whole->tokens[8]);
+  }
+  engine->rewind(100);
+  EXPECT_EQ(engine->length(), 13);
+  engine->rewind(-1);
+  EXPECT_EQ(engine->length(), 0);
+  options.max_tokens = 12;
+  auto again = engine->extend(tokens_.first(5), options);
+  ASSERT_TRUE(again) << again.error().to_string();
+  EXPECT_EQ(again->tokens, whole->tokens);
+}
+
 }  // namespace
 }  // namespace tapml

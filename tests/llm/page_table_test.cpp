@@ -54,5 +54,24 @@ TEST(SequencePages, GrowsByPagesAndGivesThemBack) {
   EXPECT_TRUE(pages.table().empty());
 }
 
+TEST(SequencePages, ShrinksToWhatIsNeeded) {
+  PageAllocator allocator(4);
+  SequencePages pages(allocator, 16);
+  ASSERT_TRUE(pages.reserve(50));
+  EXPECT_EQ(pages.table(), (Table{0, 1, 2, 3}));
+  pages.shrink(33);
+  EXPECT_EQ(pages.table(), (Table{0, 1, 2}));
+  pages.shrink(32);
+  EXPECT_EQ(pages.table(), (Table{0, 1}));
+  pages.shrink(100);
+  EXPECT_EQ(pages.table(), (Table{0, 1}));
+  pages.shrink(1);
+  EXPECT_EQ(pages.table(), (Table{0}));
+  EXPECT_EQ(allocator.free_pages(), 3);
+  pages.shrink(0);
+  EXPECT_TRUE(pages.table().empty());
+  EXPECT_EQ(allocator.free_pages(), 4);
+}
+
 }  // namespace
 }  // namespace tapml::llm

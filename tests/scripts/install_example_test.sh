@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs a build into a folder of its own, builds the embedding example against it, compiles its
-# program and runs it.
+# Installs a build into a folder of its own, builds the embedding examples against it, compiles their
+# programs and runs them.
 #
 # Usage: install_example_test.sh BUILD_FOLDER SOURCE_FOLDER
 set -euo pipefail
@@ -27,6 +27,27 @@ found=$("$work/example/values" "$work/values.tapml")
 expected="5: 1 1 1"
 if [[ $found != "$expected" ]]; then
   printf 'the example of values prints\n%s\nexpected\n%s\n' "$found" "$expected"
+  exit 1
+fi
+# A model: the package moves, and says what `tapml run` says.
+tapml=$work/prefix/bin/tapml
+"$tapml" compile "$source/models/demo" --target cpu --package "$work/made" >/dev/null
+mv "$work/made" "$work/shipped"
+found=$("$work/example/generate" "$work/shipped" "In the beginning" </dev/null 2>/dev/null)
+expected=$("$tapml" run "$source/models/demo" --prompt "In the beginning" --max-tokens 24 2>/dev/null)
+if [[ $found != "$expected" || -z $found ]]; then
+  printf 'the example of an engine prints\n%s\nand tapml run\n%s\n' "$found" "$expected"
+  exit 1
+fi
+# pkg-config finds the library, too.
+flags=$(PKG_CONFIG_PATH=$(dirname "$work"/prefix/lib*/pkgconfig/tapml.pc "$work"/prefix/lib/*/pkgconfig/tapml.pc |
+                          grep -v '[*]' | head -1) pkg-config --cflags --libs tapml)
+# shellcheck disable=SC2086 # flags are words
+cc "$source/examples/embed/generate.c" -o "$work/by_pkg_config" $flags
+libraries=$(printf '%s\n' $flags | sed -n 's/^-L//p')
+found=$(LD_LIBRARY_PATH=$libraries "$work/by_pkg_config" "$work/shipped" "In the beginning" </dev/null 2>/dev/null)
+if [[ $found != "$expected" ]]; then
+  printf 'built with pkg-config it prints\n%s\nexpected\n%s\n' "$found" "$expected"
   exit 1
 fi
 # What an application links must not drag the compiler in.

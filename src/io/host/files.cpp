@@ -121,6 +121,11 @@ Result<std::string> read_text_file(const std::string& path, size_t max_bytes) {
 }
 
 Status write_file_atomic(const std::string& path, std::span<const std::byte> bytes) {
+  return write_pieces_atomic(path, {&bytes, 1});
+}
+
+Status write_pieces_atomic(const std::string& path,
+                           std::span<const std::span<const std::byte>> pieces) {
   struct stat existing = {};
   if (::stat(path.c_str(), &existing) == 0 && S_ISDIR(existing.st_mode)) {
     return fail(write_error(path, EISDIR));
@@ -128,7 +133,8 @@ Status write_file_atomic(const std::string& path, std::span<const std::byte> byt
   std::string temporary = temporary_name(path);
   Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (file.get() < 0) return fail(write_error(path, errno));
-  int error = write_all(file.get(), bytes);
+  int error = 0;
+  for (size_t i = 0; i < pieces.size() && error == 0; ++i) error = write_all(file.get(), pieces[i]);
   if (error == 0 && ::fsync(file.get()) != 0) error = errno;
   int close_error = file.close();
   if (error == 0) error = close_error;

@@ -23,6 +23,9 @@ Result<std::string> read_text_file(const std::string& path, size_t max_bytes = s
 // Writes to a temporary file beside `path`, flushes it, renames: never half a file. UserError for a
 // folder that does not exist or is not writable; PlatformError kOutOfMemory for a full disk.
 Status write_file_atomic(const std::string& path, std::span<const std::byte> bytes);
+// The same of a file that is `pieces` one after the other, which need not lie together in memory.
+Status write_pieces_atomic(const std::string& path,
+                           std::span<const std::span<const std::byte>> pieces);
 Status write_text_atomic(const std::string& path, std::string_view text);
 // What write_file_atomic would say about the place, without making the file.
 Status check_writable(const std::string& path);

@@ -1,0 +1,115 @@
+#include "llm/conversation.h"
+
+#include "base/clock.h"
+#include "llm/continuation.h"
+
+namespace tapml::llm {
+
+namespace {
+
+TurnEnd end_of(StopReason reason, bool cancelled) {
+  switch (reason) {
+    case StopReason::kEos:
+      return TurnEnd::kEndToken;
+    case StopReason::kContextFull:
+      return TurnEnd::kContextFull;
+    case StopReason::kCaller:
+      return cancelled ? TurnEnd::kCancelled : TurnEnd::kCaller;
+    case StopReason::kMaxTokens:
+    case StopReason::kNotFinite:  // an error here
+      break;
+  }
+  return TurnEnd::kMaxTokens;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Conversation>> Conversation::create(runtime::Session& session,
+                                                           Package package, int64_t capacity) {
+  auto executable = std::make_shared<const Executable>(std::move(package.file.executable));
+  TAPML_ASSIGN(auto engine, Engine::create(session, std::move(executable), package.weights,
+                                           {.capacity = capacity, .weights_in_place = true}));
+  std::unique_ptr<Conversation> made(new Conversation(
+      std::move(engine), std::move(package.tokenizer), std::move(package.end_tokens)));
+  made->engine_->machine().set_interrupt(&made->cancelled_);
+  return made;
+}
+
+void Conversation::reset() {
+  engine_->reset();
+  unread_.reset();
+}
+
+Result<std::vector<int32_t>> Conversation::encode(std::string_view prompt) const {
+  const bool first = length() == 0;
+  TAPML_ASSIGN(std::vector<int32_t> tokens,
+               first ? tokenizer_.encode_prompt(prompt) : tokenizer_.encode(prompt, false));
+  if (unread_) tokens.insert(tokens.begin(), *unread_);
+  if (tokens.empty() || (first && prompt.empty())) {
+    return fail(user_error("the prompt is empty", "prompt", "some text",
+                           first ? "nothing" : "nothing, and no answer to go on with"));
+  }
+  // One that fills the cache would leave no room for an answer.
+  const int64_t room = capacity() - engine_->length();
+  if (std::ssize(tokens) >= room) {
+    return fail(user_error(
+        first ? "the prompt is too long for the model" : "the prompt is too long for what is left",
+        "prompt", "fewer than " + std::to_string(room) + " tokens",
+        std::to_string(tokens.size()) + " tokens",
+        first ? "shorten it" : "shorten it, or begin a new conversation"));
+  }
+  return tokens;
+}
+
+Result<Turn> Conversation::say(std::string_view prompt, const TurnOptions& options) {
+  cancelled_.store(false, std::memory_order_relaxed);
+  StreamDecoder decoder(tokenizer_);
+  bool stopped = false;
+  auto give = [&](const std::string& text) {
+    if (text.empty() || stopped || !options.on_text) return;
+    stopped = !options.on_text(text);
+  };
+  Turn turn;
+  GenerateOptions generate;
+  generate.max_tokens = options.max_tokens;
+  generate.eos = end_tokens_;
+  generate.sampler = options.sampler;
+  const double start = seconds_now();
+  generate.on_token = [&](int32_t token) {
+    if (turn.tokens.empty()) turn.prefill_seconds = seconds_now() - start;
+    turn.tokens.push_back(token);
+    give(decoder.push(token));
+    return !stopped && !cancelled_.load(std::memory_order_relaxed);
+  };
+  TAPML_TRY(check_options(generate));
+  TAPML_TRY(check_sampler_options(options.sampler));
+  TAPML_ASSIGN(const std::vector<int32_t> tokens, encode(prompt));
+  turn.prompt_tokens = std::ssize(tokens);
+
+  const int64_t before = engine_->length();
+  Result<Generation> run = engine_->extend(tokens, generate);
+  if (!run && run.error().fault != PlatformFault::kCancelled) {
+    reset();
+    return fail(run.error());
+  }
+  if (!run && turn.tokens.empty()) {
+    engine_->rewind(before);
+    turn.end = TurnEnd::kCancelled;
+    turn.prompt_tokens = 0;
+    return turn;
+  }
+  unread_.reset();
+  if (engine_->length() < before + turn.prompt_tokens + std::ssize(turn.tokens)) {
+    unread_ = turn.tokens.back();
+  }
+  give(decoder.finish());
+  turn.end = run ? end_of(run->reason, !stopped) : TurnEnd::kCancelled;
+  if (turn.tokens.empty()) {
+    turn.prefill_seconds = run->prefill_seconds;
+  } else {
+    turn.decode_seconds = seconds_now() - start - turn.prefill_seconds;
+  }
+  return turn;
+}
+
+}  // namespace tapml::llm

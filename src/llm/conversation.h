@@ -1,0 +1,76 @@
+// A text that a caller and a model write in turns: text in, text out, what was said stays in the
+// cache.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "llm/engine.h"
+#include "llm/package.h"
+
+namespace tapml::llm {
+
+struct TurnOptions {
+  int64_t max_tokens = 128;  // 0: only the prompt runs
+  SamplerOptions sampler;
+  // Sees the answer in pieces of whole characters, never an empty one; false ends it.
+  std::function<bool(std::string_view text)> on_text;
+};
+
+enum class TurnEnd : uint8_t { kEndToken, kMaxTokens, kContextFull, kCaller, kCancelled };
+
+struct Turn {
+  TurnEnd end = TurnEnd::kMaxTokens;
+  std::vector<int32_t> tokens;  // of the answer, without the end token
+  int64_t prompt_tokens = 0;    // that this turn ran before its first one
+  double prefill_seconds = 0;   // until the first token is known
+  double decode_seconds = 0;    // of the tokens after it
+};
+
+// Not for use from several threads, but for cancel().
+class Conversation {
+ public:
+  // `capacity`: tokens that the cache can hold, 0: the model's context. UserError as for
+  // Engine::create.
+  static Result<std::unique_ptr<Conversation>> create(runtime::Session& session, Package package,
+                                                      int64_t capacity = 0);
+
+  // Appends the prompt and what the model answers. The first prompt is encoded with the tokens that
+  // the tokenizer puts around a text, later ones as they are. The end token is no part of the
+  // text. An empty prompt continues an answer that was ended early. A prompt and options that are
+  // refused (UserError: no UTF-8, longer than what is left of the cache, nothing to run, out of
+  // range) change nothing; a failure while the model runs forgets the conversation. cancel() is
+  // none: the answer up to there stays, a prompt that was not through does not.
+  Result<Turn> say(std::string_view prompt, const TurnOptions& options);
+
+  void reset();
+  // From any thread: ends the turn that runs between two kernels; does nothing where none runs.
+  void cancel() noexcept { cancelled_.store(true, std::memory_order_relaxed); }
+
+  // Tokens of the conversation, the last one included that is not in the cache.
+  int64_t length() const { return engine_->length() + (unread_ ? 1 : 0); }
+  int64_t capacity() const { return engine_->capacity(); }
+  const Tokenizer& tokenizer() const { return tokenizer_; }
+  const Engine& engine() const { return *engine_; }
+
+ private:
+  Conversation(std::unique_ptr<Engine> engine, Tokenizer tokenizer, std::vector<int32_t> end_tokens)
+      : engine_(std::move(engine)),
+        tokenizer_(std::move(tokenizer)),
+        end_tokens_(std::move(end_tokens)) {}
+  // What a turn runs before its first token.
+  Result<std::vector<int32_t>> encode(std::string_view prompt) const;
+
+  std::unique_ptr<Engine> engine_;
+  Tokenizer tokenizer_;
+  std::vector<int32_t> end_tokens_;
+  std::optional<int32_t> unread_;  // the last token, where the model has not run it yet
+  std::atomic<bool> cancelled_ = false;
+};
+
+}  // namespace tapml::llm

@@ -1,0 +1,127 @@
+// `tapml compile --package`: what it writes, what takes it, what it refuses.
+#include <gtest/gtest.h>
+
+#include "support/program.h"
+
+namespace tapml {
+namespace {
+
+using testing::expect_failure;
+using testing::integers;
+using testing::kDemoModel;
+using testing::ProgramResult;
+using testing::run_program;
+using testing::TempFolder;
+
+// A folder for all tests: made once, moved once.
+const std::string& package() {
+  static TempFolder folder;
+  static const std::string moved = [] {
+    ProgramResult made = run_program(
+        {"compile", kDemoModel, "--target", "cpu", "--package", folder / "made", "--json"});
+    EXPECT_EQ(made.exit_code, 0) << made.all();
+    int64_t bytes = 0;
+    for (const auto& file : std::filesystem::directory_iterator(folder / "made")) {
+      bytes += static_cast<int64_t>(file.file_size());
+    }
+    const Json json = made.json();
+    EXPECT_EQ(json.find("package")->as_string(), folder / "made");
+    EXPECT_EQ(json.find("package_bytes")->as_integer(), bytes);
+    std::filesystem::rename(folder / "made", folder / "moved");
+    return folder / "moved";
+  }();
+  return moved;
+}
+
+TEST(Package, HoldsAllThatARunNeeds) {
+  EXPECT_EQ(testing::names_under(package()),
+            (std::set<std::string>{"model.tapml", "package.json", "tokenizer.json",
+                                   "tokenizer_config.json", "weights.safetensors"}));
+  // Nothing of the machine that made it.
+  EXPECT_EQ(testing::read_bytes(package() + "/model.tapml").find(TAPML_SOURCE_DIR),
+            std::string::npos);
+}
+
+TEST(Package, RunsAsTheModelDoes) {
+  const std::vector<std::string> options = {"--prompt", "In the beginning", "--max-tokens", "30",
+                                            "--json"};
+  std::vector<std::string> model = {"run", kDemoModel}, shipped = {"run", package()};
+  model.insert(model.end(), options.begin(), options.end());
+  shipped.insert(shipped.end(), options.begin(), options.end());
+  const ProgramResult expected = run_program(model), found = run_program(shipped);
+  ASSERT_EQ(expected.exit_code, 0) << expected.all();
+  ASSERT_EQ(found.exit_code, 0) << found.all();
+  EXPECT_EQ(integers(found.json().find("tokens")), integers(expected.json().find("tokens")));
+  EXPECT_EQ(found.json().find("timings")->find("compile")->as_double(), 0);
+}
+
+TEST(Package, OthersTakeItAsTheyTakeAnExecutable) {
+  TempFolder folder;
+  ProgramResult carved = run_program(
+      {"carve", package(), "--prompt", "Emma was", "--max-tokens", "2", "-o", folder / "suite"});
+  EXPECT_EQ(carved.exit_code, 0) << carved.all();
+  expect_failure({"carve", package(), "--prompt", "Emma was", "--weights", "reference", "-o",
+                  folder / "other"},
+                 2, {"weights by reference"});
+  expect_failure({"run", package(), "--model", kDemoModel, "--prompt", "a"}, 2,
+                 {"--model goes with an executable only", "its own weights"});
+  expect_failure({"run", package(), "--quantize", "q4f32", "--prompt", "a"}, 2,
+                 {"--quantize goes with a model directory only"});
+  expect_failure({"run", package(), "--target", "opencl", "--prompt", "a"}, 2,
+                 {"was made for another platform"});
+}
+
+TEST(Package, QuantizedWeightsAreShippedAsTheyAreRun) {
+  TempFolder folder;
+  ProgramResult made = run_program({"compile", kDemoModel, "--target", "cpu", "--quantize", "q4f32",
+                                    "--package", folder / "q4", "-o", folder / "q4.tapml"});
+  ASSERT_EQ(made.exit_code, 0) << made.all();
+  EXPECT_LT(std::filesystem::file_size(folder / "q4/weights.safetensors"),
+            std::filesystem::file_size(package() + "/weights.safetensors") * 2 / 3);
+  const std::vector<std::string> rest = {"--prompt", "Emma was", "--max-tokens", "20", "--json"};
+  std::vector<std::string> file = {"run", folder / "q4.tapml"}, shipped = {"run", folder / "q4"};
+  file.insert(file.end(), rest.begin(), rest.end());
+  shipped.insert(shipped.end(), rest.begin(), rest.end());
+  const ProgramResult expected = run_program(file), found = run_program(shipped);
+  ASSERT_EQ(expected.exit_code, 0) << expected.all();
+  ASSERT_EQ(found.exit_code, 0) << found.all();
+  EXPECT_EQ(integers(found.json().find("tokens")), integers(expected.json().find("tokens")));
+}
+
+TEST(Package, ReplacesAPackageAndNothingElse) {
+  TempFolder folder;
+  std::filesystem::copy(package(), folder / "old");
+  testing::write_bytes(folder / "old/special_tokens_map.json", "{}");
+  ProgramResult again =
+      run_program({"compile", kDemoModel, "--target", "cpu", "--package", folder / "old"});
+  EXPECT_EQ(again.exit_code, 0) << again.all();
+  EXPECT_EQ(testing::names_under(folder / "old"), testing::names_under(package()));
+  for (const std::string& name : testing::names_under(package())) {
+    EXPECT_EQ(testing::read_bytes(folder / ("old/" + name)),
+              testing::read_bytes(package() + "/" + name))
+        << name;
+  }
+
+  testing::copy_demo_model(folder / "model");
+  expect_failure({"compile", folder / "model", "--package", folder / "model"}, 2,
+                 {"holds something else than a package", "a model directory"});
+  testing::write_bytes(folder / "file", "x");
+  expect_failure({"compile", kDemoModel, "--package", folder / "file"}, 2, {"is a file"});
+}
+
+TEST(Package, IsMadeOfAModelDirectory) {
+  TempFolder folder;
+  expect_failure({"compile", "--config", kDemoModel + "/config.json", "--package", folder / "p"}, 2,
+                 {"--package goes with a model directory only"});
+  testing::write_bytes(folder / "program.txt", "module {}");
+  expect_failure({"compile", folder / "program.txt", "--package", folder / "p"}, 2,
+                 {"--package goes with a model directory only", "program.txt"});
+  testing::copy_demo_model(folder / "model");
+  std::filesystem::remove(folder / "model/tokenizer.json");
+  expect_failure({"compile", folder / "model", "--package", folder / "p"}, 2,
+                 {"there is no tokenizer.json"});
+  EXPECT_FALSE(std::filesystem::exists(folder / "p"));
+}
+
+}  // namespace
+}  // namespace tapml
