@@ -91,10 +91,12 @@ const models::Quantization* find_quantization(const std::string& name) {
 }
 
 LoadedModel load_model(const std::string& model, const std::string& folder,
-                       const PatternOptions& patterns, const std::string& quantize) {
+                       const PatternOptions& patterns, const std::string& quantize,
+                       const WorkWatcher& watcher) {
   if (!is_executable_file(model)) {
     refuse_other_files(model);
-    frontend::HuggingFaceModel files = frontend::read_model(model, find_quantization(quantize));
+    frontend::HuggingFaceModel files =
+        frontend::read_model(model, find_quantization(quantize), watcher);
     patterns.apply(files.module);
     log_warnings(files.warnings);
     Tokenizer tokenizer = load_tokenizer(files.folder);
@@ -148,6 +150,8 @@ ReadyModel make_ready(
     const ModelOptions& options,
     const std::function<void(const Tokenizer&, const ModelInterface&)>& before_compile) {
   const double start = seconds_now();
+  RemoteOptions remote = options.remote;
+  if (!remote.watcher) remote.watcher = options.watcher;
   if (!is_executable_file(options.model)) {
     if (!options.folder.empty()) {
       throw_user("--model goes with an executable only", "--model", "an executable as MODEL",
@@ -155,8 +159,9 @@ ReadyModel make_ready(
     }
     target::Target target = target::parse_target(options.target.value_or("cpu"));
     const device::HostLibraries libraries = options.libraries.load();
-    auto session = open_session(target, options.cache, libraries, options.remote);
-    LoadedModel model = load_model(options.model, "", options.patterns, options.quantize);
+    auto session = open_session(target, options.cache, libraries, remote);
+    LoadedModel model =
+        load_model(options.model, "", options.patterns, options.quantize, options.watcher);
     if (before_compile) {
       before_compile(model.tokenizer, model_interface_of(model.files.module.attrs));
     }
@@ -166,6 +171,7 @@ ReadyModel make_ready(
     implement.cache = cache.kernels();
     implement.libraries = library_options(libraries, options.patterns);
     implement.instruments.poll = [] { unwrap(check_interrupted()); };
+    implement.instruments.watcher = options.watcher;
     auto executable = pipeline::compile(model.files.module, target, implement);
     auto contained = ContainedKernels::open(executable, target, options.libraries, options.remote,
                                             options.isolation);
@@ -176,7 +182,7 @@ ReadyModel make_ready(
   refuse_changes(options.patterns, options.quantize, options.model);
   ExecutableFile file = load_executable(options.model);
   target::Target target = executable_target(file, options.model, options.target);
-  auto session = open_session(target, options.cache, options.libraries.load(), options.remote);
+  auto session = open_session(target, options.cache, options.libraries.load(), remote);
   std::string folder = model_folder(file, options.model, options.folder);
   auto weights = load_source_weights(file, folder);
   Tokenizer tokenizer = load_tokenizer(folder);

@@ -52,7 +52,8 @@ Input from_model(const frontend::HuggingFaceModel& model, const std::string& fol
   return {model.module, keep ? source_of(model, folder) : ModelSource{}};
 }
 
-Input read_input(const CompileOptions& options, const device::HostLibraries& libraries) {
+Input read_input(const CompileOptions& options, const device::HostLibraries& libraries,
+                 const WorkWatcher& watcher) {
   const bool keep = !options.file.empty();
   if (options.model.empty() == options.config.empty()) {
     throw_user("one input is needed", "command line", "MODEL or --config config.json",
@@ -64,7 +65,8 @@ Input read_input(const CompileOptions& options, const device::HostLibraries& lib
   }
   std::error_code ignored;
   if (std::filesystem::is_directory(options.model, ignored)) {
-    return from_model(frontend::read_model(options.model, quantization), options.model, keep);
+    return from_model(frontend::read_model(options.model, quantization, watcher), options.model,
+                      keep);
   }
   if (quantization) {
     throw_user("--quantize goes with a model directory or a configuration only", "--quantize",
@@ -111,7 +113,7 @@ int run(const CompileOptions& options, const Output& output) {
   Progress progress = Progress::to_stderr(output.json);
   progress.begin("read");
   const device::HostLibraries libraries = options.libraries.load();
-  Input input = read_input(options, libraries);
+  Input input = read_input(options, libraries, progress.watcher());
   options.patterns.apply(input.module);
   const Module source = input.module;
   // Before shapes are given, which must keep them.
@@ -122,7 +124,7 @@ int run(const CompileOptions& options, const Output& output) {
   CompileCache cache(options.cache);
   pipeline::ImplementOptions implement;
   implement.instruments = {options.dump, options.verify, &times,
-                           [] { unwrap(check_interrupted()); }};
+                           [] { unwrap(check_interrupted()); }, progress.watcher()};
   pipeline::leave_out(options.skip, "--skip-pass", implement);
   if (!options.phases.empty()) {
     phases.push_back(pipeline::count_pass("read", input.module, values));

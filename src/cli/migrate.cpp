@@ -193,19 +193,23 @@ int run(const MigrateCommand& command, const Output& output) {
   }
   options.tolerances = command.tolerance.load();
   const device::HostLibraries libraries = command.libraries.load();
-  auto source_session = open_session(from, command.cache, libraries, command.remote);
+  Progress progress = Progress::to_stderr(output.json);
+  progress.begin("load", 0, Progress::kPatience);
+  RemoteOptions remote = command.remote;
+  remote.watcher = progress.watcher();
+  auto source_session = open_session(from, command.cache, libraries, remote);
   CompileCache cache(command.cache);
   // A trace wants one session from the first run to the last.
   IsolationOptions isolation = command.isolation;
   isolation.in_process |= !command.trace.file.empty();
   targets.open(isolation);
-  LoadedModel model = load_model(command.model, "", command.patterns, command.quantize);
+  LoadedModel model =
+      load_model(command.model, "", command.patterns, command.quantize, progress.watcher());
   std::vector<int32_t> prompt = encode_prompt(model, command.prompt);
   Trace trace(command.trace);
   trace.begin(*source_session, "from " + command.from);
   targets.begin(trace);
 
-  Progress progress = Progress::to_stderr(output.json);
   options.max_tokens = command.max_tokens;
   options.validation_tokens = command.validation_tokens;
   options.sampler = command.sampler;
@@ -217,6 +221,7 @@ int run(const MigrateCommand& command, const Output& output) {
   options.cancelled = interrupted;
   options.interrupt = &interrupt_flag();
   options.progress = kernel_progress(progress, "migrate");
+  options.watcher = progress.watcher();
   options.watch = kernel_rows(progress);
   const topdown::Migrations migrations =
       topdown::migrate(model.files.module, model.files.weights, prompt,
