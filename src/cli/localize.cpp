@@ -110,7 +110,7 @@ int run_passes(const LocalizeCommand& command, const Output& output) {
   remote.watcher = progress.watcher();
   auto source_session = open_session(from, {}, libraries, remote);
   const PlatformUnderTest target =
-      open_under_test(to, command.libraries, command.remote, command.isolation);
+      open_under_test(to, command.libraries, remote, command.isolation);
   LoadedModel model =
       load_model(command.model, "", command.patterns, command.quantize, progress.watcher());
   options.validation_tokens = command.max_tokens;
@@ -172,8 +172,7 @@ int run(const LocalizeCommand& command, const Output& output) {
   remote.watcher = progress.watcher();
   auto source_session = open_session(from, command.cache, libraries, remote);
   CompileCache cache(command.cache);
-  PlatformUnderTest target =
-      open_under_test(to, command.libraries, command.remote, command.isolation);
+  PlatformUnderTest target = open_under_test(to, command.libraries, remote, command.isolation);
   LoadedModel model =
       load_model(command.model, "", command.patterns, command.quantize, progress.watcher());
   std::vector<int32_t> prompt = encode_prompt(model, command.prompt);

@@ -72,14 +72,13 @@ class Targets {
   const std::vector<topdown::MigrationTarget>& all() const { return targets_; }
 
   // Of several, those that cannot be opened are left out. Throws where none can.
-  void open(const IsolationOptions& isolation) {
+  void open(const RemoteOptions& remote, const IsolationOptions& isolation) {
     const Error* first = nullptr;
     size_t absent = 0;
     for (topdown::MigrationTarget& target : targets_) {
       target::Target platform = target.platform.target;
-      auto opened = guard([&] {
-        return open_under_test(platform, command_.libraries, command_.remote, isolation);
-      });
+      auto opened =
+          guard([&] { return open_under_test(platform, command_.libraries, remote, isolation); });
       if (opened) {
         target.platform = opened->platform;
         sessions_.push_back(std::move(opened->session));
@@ -202,7 +201,7 @@ int run(const MigrateCommand& command, const Output& output) {
   // A trace wants one session from the first run to the last.
   IsolationOptions isolation = command.isolation;
   isolation.in_process |= !command.trace.file.empty();
-  targets.open(isolation);
+  targets.open(remote, isolation);
   LoadedModel model =
       load_model(command.model, "", command.patterns, command.quantize, progress.watcher());
   std::vector<int32_t> prompt = encode_prompt(model, command.prompt);

@@ -165,11 +165,13 @@ int run(const ReplayOptions& options, const Output& output) {
   check_report_folder(options.report);
   const topdown::Tolerances tolerances = options.tolerance.load();
   const device::HostLibraries libraries = options.libraries.load();
+  Progress progress = Progress::to_stderr(output.json);
+  RemoteOptions remote = options.remote;
+  remote.watcher = progress.watcher();
   PlatformUnderTest platform =
-      open_under_test(target, options.libraries, options.remote, options.isolation);
+      open_under_test(target, options.libraries, remote, options.isolation);
   std::vector<topdown::UserSource> sources;
   if (!options.kernels.empty()) sources = topdown::read_user_sources(options.kernels, target);
-  Progress progress = Progress::to_stderr(output.json);
   progress.begin("read " + options.suite, 0, Progress::kPatience);
   topdown::Suite suite =
       unwrap(topdown::load_suite(options.suite, options.model, progress.watcher()));

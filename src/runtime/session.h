@@ -77,8 +77,10 @@ class Session {
   }
 
   // Told how many bytes of a write_contents() are written, and of what else is large and goes to
-  // another machine; empty: nobody is. Set while no other thread uses the session.
+  // another machine, and how many modules of an executable are loaded; empty: nobody is. Set while
+  // no other thread uses the session.
   void set_watcher(WorkWatcher watcher) noexcept { watcher_ = std::move(watcher); }
+  virtual const WorkWatcher& watcher() const noexcept { return watcher_; }
 
   // What runs the functions of `executable` where this session's device is: a VirtualMachine, or
   // one beside a remote device. The session must outlive it.
@@ -145,7 +147,7 @@ class Session {
   bool interrupted() const noexcept { return interrupted_ && interrupted_(); }
   // "send", "upload": `done` of `total` bytes.
   void tell_bytes(const char* what, int64_t done, int64_t total) const {
-    tell(watcher_, {what, done, total, "bytes"});
+    tell(watcher(), {what, done, total, "bytes"});
   }
 
  private:

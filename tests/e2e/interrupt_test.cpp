@@ -211,6 +211,18 @@ TEST(SilentPeer, IsGivenUpWithinTheTimeOfARequest) {
   }
 }
 
+// Nothing is known of how far that is, but that the program lives is said every ten seconds.
+TEST(SilentPeer, IsWaitedForWithALineEveryTenSeconds) {
+  const testing::SilentListener listener;
+  const ProgramResult result =
+      run_program({"run", kDemoModel, "--prompt", "In the beginning", "--target",
+                   "cpu@" + listener.place().text(), "--request-seconds", "11"});
+  EXPECT_EQ(result.exit_code, 4) << result.all();
+  EXPECT_EQ(result.err.find("load: 10."), 0u) << result.err;
+  EXPECT_EQ(result.err.find("load: ", 1), std::string::npos) << "one line: " << result.err;
+  EXPECT_EQ(result.out, "");
+}
+
 TEST(Interrupt, LocalizeLeavesNoReport) {
   TempFolder folder;
   ProgramResult result =

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <numeric>
 
 #include "support/compiled_models.h"
@@ -68,6 +69,27 @@ TEST_F(PromptWatching, TellsTokensThatAreDone) {
   told.done.clear();
   logits_of(*engine, prompt(5));
   EXPECT_TRUE(told.done.empty()) << "so few are not worth a wait";
+}
+
+TEST_F(PromptWatching, WhatIsLoadedIsTold) {
+  std::map<std::string, std::pair<int64_t, int64_t>> last;
+  bool counts_up = true;
+  model_.session->set_watcher([&](const Work& work) {
+    auto& [done, total] = last[std::string(work.what)];
+    counts_up &= work.done >= done;
+    done = work.done;
+    total = work.total;
+  });
+  model_.engine();
+  model_.session->set_watcher({});
+  EXPECT_TRUE(counts_up);
+  int64_t bytes = 0;
+  for (const std::string& name : model_.golden.interface().weights) {
+    bytes += std::ssize(model_.golden.model.weights.at(name).bytes());
+  }
+  EXPECT_EQ(last["upload"], std::pair(bytes, bytes));
+  EXPECT_GT(last["load"].second, 0);
+  EXPECT_EQ(last["load"].first, last["load"].second);
 }
 
 TEST_F(PromptWatching, LeavesTheObserverThatIsThere) {
