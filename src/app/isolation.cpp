@@ -63,7 +63,11 @@ std::function<std::unique_ptr<runtime::Session>()> worker_opener(
     const target::Target& target, const LibraryFiles& libraries, const RemoteOptions& remote,
     const IsolationOptions& isolation) {
   return [target, libraries, remote, isolation]() -> std::unique_ptr<runtime::Session> {
-    if (!has_own_process(target)) return open_worker(target, libraries.files, isolation);
+    if (!has_own_process(target)) {
+      auto session = open_worker(target, libraries.files, isolation);
+      session->set_watcher(remote.watcher);
+      return session;
+    }
     target::Target same = target;
     return open_session(same, {}, libraries.load(), remote);
   };
@@ -82,6 +86,7 @@ PlatformUnderTest open_under_test(target::Target& target, const LibraryFiles& li
   auto first = std::make_shared<std::unique_ptr<runtime::Session>>(
       has_own_process(target) ? open_session(target, {}, libraries.load(), remote)
                               : open_worker(target, libraries.files, isolation));
+  (*first)->set_watcher(remote.watcher);
   target::adopt_device(target, (*first)->info());
   result.platform.target = target;
   result.platform.elsewhere = !target.place.empty();

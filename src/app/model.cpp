@@ -117,10 +117,12 @@ const models::Quantization* find_quantization(const std::string& name) {
 }
 
 LoadedModel load_model(const std::string& model, const std::string& folder,
-                       const PatternOptions& patterns, const std::string& quantize) {
+                       const PatternOptions& patterns, const std::string& quantize,
+                       const WorkWatcher& watcher) {
   if (!is_compiled(model)) {
     refuse_other_files(model);
-    frontend::HuggingFaceModel files = frontend::read_model(model, find_quantization(quantize));
+    frontend::HuggingFaceModel files =
+        frontend::read_model(model, find_quantization(quantize), watcher);
     patterns.apply(files.module);
     log_warnings(files.warnings);
     Tokenizer tokenizer = load_tokenizer(files.folder);
@@ -172,6 +174,8 @@ ReadyModel make_ready(
     const ModelOptions& options,
     const std::function<void(const Tokenizer&, const ModelInterface&)>& before_compile) {
   const double start = seconds_now();
+  RemoteOptions remote = options.remote;
+  if (!remote.watcher) remote.watcher = options.watcher;
   if (!is_compiled(options.model)) {
     if (!options.folder.empty()) {
       throw_user("--model goes with an executable only", "--model", "an executable as MODEL",
@@ -179,8 +183,9 @@ ReadyModel make_ready(
     }
     target::Target target = target::parse_target(options.target.value_or("cpu"));
     const device::HostLibraries libraries = options.libraries.load();
-    auto session = open_session(target, options.cache, libraries, options.remote);
-    LoadedModel model = load_model(options.model, "", options.patterns, options.quantize);
+    auto session = open_session(target, options.cache, libraries, remote);
+    LoadedModel model =
+        load_model(options.model, "", options.patterns, options.quantize, options.watcher);
     if (before_compile) {
       before_compile(model.tokenizer, model_interface_of(model.files.module.attrs));
     }
@@ -190,6 +195,7 @@ ReadyModel make_ready(
     implement.cache = cache.kernels();
     implement.libraries = library_options(libraries, options.patterns);
     implement.instruments.poll = [] { unwrap(check_interrupted()); };
+    implement.instruments.watcher = options.watcher;
     auto executable = pipeline::compile(model.files.module, target, implement);
     auto contained = ContainedKernels::open(executable, target, options.libraries, options.remote,
                                             options.isolation);
@@ -203,7 +209,7 @@ ReadyModel make_ready(
   CompiledModel model =
       load_compiled(options.model, options.folder, [&](const ExecutableFile& file) {
         target = executable_target(file, options.model, options.target);
-        session = open_session(target, options.cache, options.libraries.load(), options.remote);
+        session = open_session(target, options.cache, options.libraries.load(), remote);
       });
   if (before_compile) before_compile(model.tokenizer, model.file.executable.model);
   auto executable = std::make_shared<const Executable>(std::move(model.file.executable));

@@ -33,9 +33,10 @@ bool is_compiled(const std::string& model);
 // Reads a model directory with its tokenizer, or what an executable or a package was made from
 // (with its kernels fixed already); warnings go to the log. `folder`, where given, overrides the
 // executable's. `patterns` and `quantize` (a name of models::quantization_table, or empty) go with
-// a model directory only: UserError.
+// a model directory only: UserError. `watcher` is told how many weights are read.
 LoadedModel load_model(const std::string& model, const std::string& folder = "",
-                       const PatternOptions& patterns = {}, const std::string& quantize = "");
+                       const PatternOptions& patterns = {}, const std::string& quantize = "",
+                       const WorkWatcher& watcher = {});
 
 // By name; null for an empty one.
 const models::Quantization* find_quantization(const std::string& name);
@@ -60,6 +61,7 @@ struct ModelOptions {
   RemoteOptions remote;
   IsolationOptions isolation;  // of kernels that are not proved to stay inside of their buffers
   int64_t step_limit = 0;      // calls of functions in a run, loops included; 0: any number
+  WorkWatcher watcher;         // told how far loading and compiling are; may be empty
 };
 
 // A model that can run: compiled, or as an executable has it.

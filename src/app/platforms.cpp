@@ -49,6 +49,7 @@ std::unique_ptr<runtime::Session> open_session(target::Target& target, const Cac
     return open_remote_session(unwrap(start_wasm_worker()), target, here);
   }
   auto session = unwrap(runtime::LocalSession::create(open_device(target, cache, libraries)));
+  session->set_watcher(remote.watcher);
   target::adopt_device(target, session->info());
   return session;
 }

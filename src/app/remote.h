@@ -17,6 +17,7 @@ struct RemoteOptions {
   std::string token_file;      // of the server; empty: TAPML_RPC_TOKEN
   std::string tls_ca;          // root certificates (PEM); empty: TAPML_RPC_CA, else the system's
   double request_seconds = 0;  // longest request; 0: as long as the server shows signs of life
+  WorkWatcher watcher;         // told how far uploads are, here too; may be empty
   // Ends every wait for the server: Ctrl-C.
   std::function<bool()> interrupted = tapml::interrupted;
 };
@@ -25,9 +26,17 @@ struct RemoteOptions {
 // file that cannot be read or has no token of one line.
 std::string read_token(const RemoteOptions& options);
 
-// A connection to `place`, within the time of a handshake. Who is trusted comes from --tls-ca, else
-// from the file that TAPML_RPC_CA names, else from the system.
-std::unique_ptr<rpc::Channel> open_channel(const rpc::Place& place, const RemoteOptions& options);
+// When a handshake that begins now, with the connection before it, is given up: after
+// `request_seconds`, without it after 10 seconds.
+rpc::Clock::time_point handshake_end(const RemoteOptions& options);
+
+// A connection to `place`. Who is trusted comes from --tls-ca, else from the file that TAPML_RPC_CA
+// names, else from the system.
+std::unique_ptr<rpc::Channel> open_channel(const rpc::Place& place, const RemoteOptions& options,
+                                           rpc::Clock::time_point until);
+
+// What is left of a handshake that ends at `until`: at least a moment.
+std::chrono::milliseconds handshake_left(rpc::Clock::time_point until);
 
 // The device at `target.place`. UserError for a malformed place and a wrong token; PlatformError
 // where nobody answers.

@@ -105,13 +105,13 @@ using Run = std::function<Status()>;
 topdown::EdgeCases add_edge_cases(const CarveCommand& command, const Source& source,
                                   runtime::Session& session, Progress& progress) {
   progress.begin("edge cases");
-  topdown::Suite suite = unwrap(topdown::load_suite(command.folder));
+  topdown::Suite suite = unwrap(topdown::load_suite(command.folder, "", progress.watcher()));
   topdown::Platform platform{source.target, &session};
   platform.open = source.open_contained;
   topdown::Sandbox sandbox(std::move(platform), interrupted);
   sandbox.load(source.executable);
-  topdown::EdgeCases cases =
-      topdown::add_edge_cases(suite, sandbox, [] { unwrap(check_interrupted()); });
+  topdown::EdgeCases cases = topdown::add_edge_cases(
+      suite, sandbox, [] { unwrap(check_interrupted()); }, progress.watcher());
   suite.incomplete.clear();
   unwrap(topdown::save_suite(suite, command.folder));
   return cases;
@@ -228,7 +228,7 @@ void refuse(bool given, const char* option, const std::string& with, const std::
   if (given) throw_user(std::string(option) + " goes with " + with + " only", option, with, model);
 }
 
-int carve_model(const CarveCommand& command, const Output& output) {
+int carve_model(CarveCommand command, const Output& output) {
   refuse(!command.inputs.empty(), "--inputs", "a text module", command.model.model);
   refuse(!command.function.empty(), "--function", "a text module", command.model.model);
   unwrap(llm::check_sampler_options(command.sampler));
@@ -241,6 +241,8 @@ int carve_model(const CarveCommand& command, const Output& output) {
                "--weights inside, or carve the model directory");
   }
   Progress progress = Progress::to_stderr(output.json);
+  progress.begin("load", 0, Progress::kPatience);
+  command.model.watcher = progress.watcher();
   std::vector<std::vector<int32_t>> prompts;
   ReadyModel model =
       make_ready(command.model, [&](const Tokenizer& tokenizer, const ModelInterface& interface) {
@@ -261,6 +263,7 @@ int carve_model(const CarveCommand& command, const Output& output) {
   auto engine = unwrap(
       llm::Engine::create(unwrap(runtime::open_instrumented(*model.session, model.executable)),
                           model.weights, {.weights_in_place = true, .sample_on_machine = true}));
+  engine->set_watcher(progress.watcher());
   llm::GenerateOptions generate;
   generate.max_tokens = command.decode >= 0 ? command.decode + 1 : command.max_tokens;
   generate.eos = model.eos;
@@ -399,6 +402,7 @@ int carve_module(const CarveCommand& command, const Output& output) {
   implement.cache = cache.kernels();
   implement.libraries = library_options(libraries, command.model.patterns);
   implement.instruments.poll = [] { unwrap(check_interrupted()); };
+  implement.instruments.watcher = progress.watcher();
   auto executable = pipeline::compile(module, target, implement);
   const auto contained = ContainedKernels::open(executable, target, command.model.libraries,
                                                 command.model.remote, command.model.isolation);

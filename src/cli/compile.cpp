@@ -56,8 +56,9 @@ Input from_model(const frontend::HuggingFaceModel& model, const std::string& fol
 }
 
 // A package needs a tokenizer: a folder without one is refused before the model is compiled.
-Input from_folder(const CompileOptions& options, const models::Quantization* quantization) {
-  frontend::HuggingFaceModel model = frontend::read_model(options.model, quantization);
+Input from_folder(const CompileOptions& options, const models::Quantization* quantization,
+                  const WorkWatcher& watcher) {
+  frontend::HuggingFaceModel model = frontend::read_model(options.model, quantization, watcher);
   if (!options.package.empty()) load_tokenizer(model.folder);
   Input input = from_model(model, options.model, !options.file.empty());
   input.model = std::move(model);
@@ -73,7 +74,8 @@ void refuse_package(const CompileOptions& options) {
              "-o writes the executable alone");
 }
 
-Input read_input(const CompileOptions& options, const device::HostLibraries& libraries) {
+Input read_input(const CompileOptions& options, const device::HostLibraries& libraries,
+                 const WorkWatcher& watcher) {
   const bool keep = !options.file.empty();
   if (options.model.empty() == options.config.empty()) {
     throw_user("one input is needed", "command line", "MODEL or --config config.json",
@@ -86,7 +88,7 @@ Input read_input(const CompileOptions& options, const device::HostLibraries& lib
   }
   std::error_code ignored;
   if (std::filesystem::is_directory(options.model, ignored)) {
-    return from_folder(options, quantization);
+    return from_folder(options, quantization, watcher);
   }
   if (quantization) {
     throw_user("--quantize goes with a model directory or a configuration only", "--quantize",
@@ -134,7 +136,7 @@ int run(const CompileOptions& options, const Output& output) {
   Progress progress = Progress::to_stderr(output.json);
   progress.begin("read");
   const device::HostLibraries libraries = options.libraries.load();
-  Input input = read_input(options, libraries);
+  Input input = read_input(options, libraries, progress.watcher());
   options.patterns.apply(input.module);
   const Module source = input.module;
   // Before shapes are given, which must keep them.
@@ -145,7 +147,7 @@ int run(const CompileOptions& options, const Output& output) {
   CompileCache cache(options.cache);
   pipeline::ImplementOptions implement;
   implement.instruments = {options.dump, options.verify, &times,
-                           [] { unwrap(check_interrupted()); }};
+                           [] { unwrap(check_interrupted()); }, progress.watcher()};
   pipeline::leave_out(options.skip, "--skip-pass", implement);
   if (!options.phases.empty()) {
     phases.push_back(pipeline::count_pass("read", input.module, values));

@@ -1,9 +1,13 @@
 // tapml devices: every platform, here or not.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
 
 #include "app/platforms.h"
+#include "base/host/progress.h"
+#include "base/host/terminal.h"
 #include "cli/command.h"
 #include "cli/options.h"
 
@@ -94,6 +98,10 @@ int run(const Output& given, const Choices& choices, const DeviceWork& work) {
   // The table alone goes to stdout.
   Output output = given;
   output.json |= choices.table;
+  // Each check has its line: on a terminal one that is drawn anew would be in their way.
+  Progress progress = Progress::to_stderr(
+      output.json || (is_terminal(STDOUT_FILENO) && terminal_moves_cursor(STDERR_FILENO)),
+      Progress::kPatience);
   for (const PlatformStatus& status : statuses(choices)) {
     target::Target target = target::parse_target(status.platform);
     PlatformRow row{status.platform, compiles_to(target.description), "not here", "", "not run"};
@@ -121,13 +129,19 @@ int run(const Output& given, const Choices& choices, const DeviceWork& work) {
       if (choices.measured || choices.checked) {
         session = open_session(target, {}, {}, choices.remote);
       }
-      if (choices.measured && runs) work.measure(*session, target, output, json);
+      if (choices.measured && runs) {
+        progress.begin("measure " + status.platform);
+        work.measure(*session, target, output, json);
+        progress.end();
+      }
       row.runs = info.name;
       row.emulated = !runs                                     ? "computes nothing"
                      : is_emulated(status, target.description) ? "yes, on the processor"
                                                                : "no";
       if (choices.checked) {
+        progress.begin("check " + status.platform);
         work.check(*session, target, output, json);
+        progress.end();
         row.conformance = conformance_of(json);
         const auto& done = json.find("checks")->items();
         checks += std::ssize(done);

@@ -33,6 +33,7 @@ Evaluation evaluate_on(const std::string& target, ModelOptions options,
                        std::vector<ScoredTask>& scored, Progress& progress) {
   progress.begin("compile for " + target);
   options.target = target;
+  options.watcher = progress.watcher();
   const ReadyModel model =
       make_ready(options, [&](const Tokenizer& tokenizer, const ModelInterface& interface) {
         if (!scored.empty()) return;
@@ -43,6 +44,7 @@ Evaluation evaluate_on(const std::string& target, ModelOptions options,
   auto engine = make_engine(model);
   engine->machine().set_interrupt(&interrupt_flag());
   engine->machine().set_call_limit(options.step_limit);
+  engine->set_watcher(progress.watcher());
   progress.begin("evaluate on " + target, static_cast<int64_t>(scored.size()));
   Evaluation result = topdown::evaluate(*engine, scored, [&](size_t task) {
     unwrap(check_interrupted());
@@ -58,10 +60,13 @@ topdown::QuantizationCost cost_on(const std::string& target, ModelOptions option
                                   const std::vector<ScoredTask>& scored, Progress& progress) {
   progress.begin("compile for " + target + ", with and without --quantize");
   options.target = target;
+  options.watcher = progress.watcher();
   const ReadyModel quantized = make_ready(options, {});
   options.quantize.clear();
   const ReadyModel plain = make_ready(options, {});
   const auto engine = make_engine(plain), other = make_engine(quantized);
+  engine->set_watcher(progress.watcher());
+  other->set_watcher(progress.watcher());
   progress.begin("compare on " + target, static_cast<int64_t>(scored.size()));
   topdown::QuantizationCost cost =
       topdown::quantization_cost(*engine, *other, scored, [&](size_t task) {

@@ -7,6 +7,7 @@
 #include "app/platforms.h"
 #include "base/clock.h"
 #include "base/host/interrupt.h"
+#include "base/host/progress.h"
 #include "base/suggest.h"
 #include "cli/command.h"
 #include "cli/options.h"
@@ -82,11 +83,13 @@ const relax::Function& find_function(const Module& module, ExecOptions& options)
 }
 
 Executed interpret(const Module& module, const ExecOptions& options,
-                   const std::vector<HostValue>& args) {
+                   const std::vector<HostValue>& args, Progress& progress) {
   interp::ValueList values;
   for (const HostValue& arg : args) values.push_back(to_interpreter(arg));
   interp::CallOptions call;
   call.poll = [] { unwrap(check_interrupted()); };
+  call.watcher = progress.watcher();
+  progress.begin("evaluate");
   const double start = seconds_now();
   const interp::Value result = interp::call(module, options.function, values, call);
   Executed executed{from_interpreter(result), seconds_now() - start, 0};
@@ -105,8 +108,9 @@ Executed interpret(const Module& module, const ExecOptions& options,
   return executed;
 }
 
-Executed run_compiled(Module module, const ExecOptions& options,
-                      const std::vector<HostValue>& args) {
+Executed run_compiled(Module module, const ExecOptions& options, const std::vector<HostValue>& args,
+                      Progress& progress) {
+  progress.begin("compile for " + options.target);
   target::Target target = target::parse_target(options.target);
   const device::HostLibraries libraries = options.libraries.load();
   auto session = open_session(target, options.cache, libraries, options.remote);
@@ -118,12 +122,14 @@ Executed run_compiled(Module module, const ExecOptions& options,
   implement.cache = cache.kernels();
   implement.libraries = library_options(libraries, options.patterns);
   implement.instruments.poll = [] { unwrap(check_interrupted()); };
+  implement.instruments.watcher = progress.watcher();
   const auto executable = pipeline::compile(module, target, implement);
   auto machine = has_own_process(target)
                      ? unwrap(session->open_machine(executable))
                      : std::unique_ptr<runtime::Machine>(
                            unwrap(runtime::VirtualMachine::create(*session, executable)));
   machine->set_interrupt(&interrupt_flag());
+  progress.begin("run on " + options.target);
   std::vector<runtime::Value> values;
   for (const HostValue& arg : args) values.push_back(to_machine(arg, *session, *executable));
   const double start = seconds_now();
@@ -176,8 +182,10 @@ int run(ExecOptions options, const Output& output) {
   const std::vector<HostValue> args =
       ArgumentReader(function, options.function, sizes_of(options.bindings)).read(options.args);
   const bool interpreted = options.target == kInterpreter;
-  const Executed executed =
-      interpreted ? interpret(module, options, args) : run_compiled(module, options, args);
+  Progress progress = Progress::to_stderr(output.json, Progress::kPatience);
+  const Executed executed = interpreted ? interpret(module, options, args, progress)
+                                        : run_compiled(module, options, args, progress);
+  progress.end();
   if (!options.file.empty()) {
     write_result(executed.result, options.file);
     output.line(options.file);

@@ -104,11 +104,15 @@ int run_passes(const LocalizeCommand& command, const Output& output) {
     options.rewrite_pass = topdown::wrong_operator_after(*pass);
   }
   const device::HostLibraries libraries = command.libraries.load();
-  auto source_session = open_session(from, {}, libraries, command.remote);
-  const PlatformUnderTest target =
-      open_under_test(to, command.libraries, command.remote, command.isolation);
-  LoadedModel model = load_model(command.model, "", command.patterns, command.quantize);
   Progress progress = Progress::to_stderr(output.json);
+  progress.begin("load", 0, Progress::kPatience);
+  RemoteOptions remote = command.remote;
+  remote.watcher = progress.watcher();
+  auto source_session = open_session(from, {}, libraries, remote);
+  const PlatformUnderTest target =
+      open_under_test(to, command.libraries, remote, command.isolation);
+  LoadedModel model =
+      load_model(command.model, "", command.patterns, command.quantize, progress.watcher());
   options.validation_tokens = command.max_tokens;
   options.eos = model.files.eos;
   options.libraries = library_options(libraries, command.patterns);
@@ -117,6 +121,7 @@ int run_passes(const LocalizeCommand& command, const Output& output) {
   options.cancelled = interrupted;
   options.interrupt = &interrupt_flag();
   options.progress = kernel_progress(progress);
+  options.watcher = progress.watcher();
   const topdown::PassBisection bisection = topdown::bisect_passes(
       model.files.module, model.files.weights, encode_prompt(model, command.prompt),
       {from, source_session.get(), {}, target.platform.kernel_timeout}, target.platform, options);
@@ -161,11 +166,15 @@ int run(const LocalizeCommand& command, const Output& output) {
   check_report_folder(command.report);
   const topdown::Tolerances tolerances = command.tolerance.load();
   const device::HostLibraries libraries = command.libraries.load();
-  auto source_session = open_session(from, command.cache, libraries, command.remote);
+  Progress progress = Progress::to_stderr(output.json);
+  progress.begin("load", 0, Progress::kPatience);
+  RemoteOptions remote = command.remote;
+  remote.watcher = progress.watcher();
+  auto source_session = open_session(from, command.cache, libraries, remote);
   CompileCache cache(command.cache);
-  PlatformUnderTest target =
-      open_under_test(to, command.libraries, command.remote, command.isolation);
-  LoadedModel model = load_model(command.model, "", command.patterns, command.quantize);
+  PlatformUnderTest target = open_under_test(to, command.libraries, remote, command.isolation);
+  LoadedModel model =
+      load_model(command.model, "", command.patterns, command.quantize, progress.watcher());
   std::vector<int32_t> prompt = encode_prompt(model, command.prompt);
 
   topdown::Platform source{from, source_session.get(), {}, target.platform.kernel_timeout};
@@ -173,10 +182,10 @@ int run(const LocalizeCommand& command, const Output& output) {
     source.elsewhere = !from.place.empty();
     source.open = worker_opener(from, command.libraries, command.remote, command.isolation);
   }
-  Progress progress = Progress::to_stderr(output.json);
   if (!command.suite.empty()) {
     const bool folder = std::filesystem::is_directory(command.model);
-    options.suite = unwrap(topdown::load_suite(command.suite, folder ? command.model : ""));
+    options.suite =
+        unwrap(topdown::load_suite(command.suite, folder ? command.model : "", progress.watcher()));
   }
   options.validation_tokens = command.max_tokens;
   options.eos = model.files.eos;
@@ -191,6 +200,7 @@ int run(const LocalizeCommand& command, const Output& output) {
   options.cancelled = interrupted;
   options.interrupt = &interrupt_flag();
   options.progress = kernel_progress(progress);
+  options.watcher = progress.watcher();
   options.watch = kernel_rows(progress);
   const topdown::Localization localization = topdown::localize(
       model.files.module, model.files.weights, prompt, source, target.platform, options);

@@ -72,14 +72,13 @@ class Targets {
   const std::vector<topdown::MigrationTarget>& all() const { return targets_; }
 
   // Of several, those that cannot be opened are left out. Throws where none can.
-  void open(const IsolationOptions& isolation) {
+  void open(const RemoteOptions& remote, const IsolationOptions& isolation) {
     const Error* first = nullptr;
     size_t absent = 0;
     for (topdown::MigrationTarget& target : targets_) {
       target::Target platform = target.platform.target;
-      auto opened = guard([&] {
-        return open_under_test(platform, command_.libraries, command_.remote, isolation);
-      });
+      auto opened =
+          guard([&] { return open_under_test(platform, command_.libraries, remote, isolation); });
       if (opened) {
         target.platform = opened->platform;
         sessions_.push_back(std::move(opened->session));
@@ -193,19 +192,23 @@ int run(const MigrateCommand& command, const Output& output) {
   }
   options.tolerances = command.tolerance.load();
   const device::HostLibraries libraries = command.libraries.load();
-  auto source_session = open_session(from, command.cache, libraries, command.remote);
+  Progress progress = Progress::to_stderr(output.json);
+  progress.begin("load", 0, Progress::kPatience);
+  RemoteOptions remote = command.remote;
+  remote.watcher = progress.watcher();
+  auto source_session = open_session(from, command.cache, libraries, remote);
   CompileCache cache(command.cache);
   // A trace wants one session from the first run to the last.
   IsolationOptions isolation = command.isolation;
   isolation.in_process |= !command.trace.file.empty();
-  targets.open(isolation);
-  LoadedModel model = load_model(command.model, "", command.patterns, command.quantize);
+  targets.open(remote, isolation);
+  LoadedModel model =
+      load_model(command.model, "", command.patterns, command.quantize, progress.watcher());
   std::vector<int32_t> prompt = encode_prompt(model, command.prompt);
   Trace trace(command.trace);
   trace.begin(*source_session, "from " + command.from);
   targets.begin(trace);
 
-  Progress progress = Progress::to_stderr(output.json);
   options.max_tokens = command.max_tokens;
   options.validation_tokens = command.validation_tokens;
   options.sampler = command.sampler;
@@ -217,6 +220,7 @@ int run(const MigrateCommand& command, const Output& output) {
   options.cancelled = interrupted;
   options.interrupt = &interrupt_flag();
   options.progress = kernel_progress(progress, "migrate");
+  options.watcher = progress.watcher();
   options.watch = kernel_rows(progress);
   const topdown::Migrations migrations =
       topdown::migrate(model.files.module, model.files.weights, prompt,

@@ -71,7 +71,7 @@ void print(const Output& output, const std::vector<topdown::KernelProfile>& kern
   }
 }
 
-int run(const ProfileOptions& options, const Output& output) {
+int run(ProfileOptions options, const Output& output) {
   if (options.max_tokens < 0) {
     throw_user("a negative number of tokens", "--max-tokens", "0 or more",
                std::to_string(options.max_tokens));
@@ -80,6 +80,7 @@ int run(const ProfileOptions& options, const Output& output) {
   std::vector<int32_t> prompt;
   Progress progress = Progress::to_stderr(output.json);
   progress.begin(is_compiled(options.model.model) ? "load" : "compile");
+  options.model.watcher = progress.watcher();
   ReadyModel model =
       make_ready(options.model, [&](const Tokenizer& tokenizer, const ModelInterface& interface) {
         prompt = encode_prompt(tokenizer, interface.context, options.prompt);
@@ -88,6 +89,7 @@ int run(const ProfileOptions& options, const Output& output) {
       llm::Engine::create(unwrap(runtime::open_instrumented(*model.session, model.executable)),
                           model.weights, {.weights_in_place = true, .sample_on_machine = true}));
   model.attach(engine->machine());
+  engine->set_watcher(progress.watcher());
   llm::GenerateOptions generate;
   generate.max_tokens = options.max_tokens;
   generate.on_token = [](int32_t) { return !interrupted(); };

@@ -165,11 +165,17 @@ int run(const ReplayOptions& options, const Output& output) {
   check_report_folder(options.report);
   const topdown::Tolerances tolerances = options.tolerance.load();
   const device::HostLibraries libraries = options.libraries.load();
+  Progress progress = Progress::to_stderr(output.json);
+  RemoteOptions remote = options.remote;
+  remote.watcher = progress.watcher();
   PlatformUnderTest platform =
-      open_under_test(target, options.libraries, options.remote, options.isolation);
+      open_under_test(target, options.libraries, remote, options.isolation);
   std::vector<topdown::UserSource> sources;
   if (!options.kernels.empty()) sources = topdown::read_user_sources(options.kernels, target);
-  topdown::Suite suite = unwrap(topdown::load_suite(options.suite, options.model));
+  progress.begin("read " + options.suite, 0, Progress::kPatience);
+  topdown::Suite suite =
+      unwrap(topdown::load_suite(options.suite, options.model, progress.watcher()));
+  progress.end();
   if (!suite.incomplete.empty()) say_what_is_missing(suite, output);
   // More launches than usual take as much longer.
   topdown::ReplayOptions launches = options.launches;
@@ -181,14 +187,15 @@ int run(const ReplayOptions& options, const Output& output) {
   replayed.suite = options.suite;
   replayed.target = options.target;
   topdown::Timeline timeline;
-  Progress progress = Progress::to_stderr(output.json);
   progress.begin("compile for " + options.target);
   timeline.begin("steps", "compile for " + options.target);
   topdown::Judge judge(suite);
   judge.set_tolerances(tolerances);
   judge.set_poll([] { unwrap(check_interrupted()); });
+  judge.set_watcher(progress.watcher());
   pipeline::ImplementOptions implement;
   implement.instruments.poll = [] { unwrap(check_interrupted()); };
+  implement.instruments.watcher = progress.watcher();
   implement.libraries = library_options(libraries, options.patterns);
   CompileCache cache(options.cache);
   implement.cache = cache.kernels();

@@ -160,11 +160,9 @@ int status(const StatusOptions& options, const Output& output) {
   rpc::ConnectOptions connect;
   connect.token = read_token(options.remote);
   connect.interrupted = options.remote.interrupted;
-  if (options.remote.request_seconds > 0) {
-    connect.handshake = std::chrono::ceil<std::chrono::milliseconds>(
-        std::chrono::duration<double>(options.remote.request_seconds));
-  }
-  const auto channel = open_channel(place, options.remote);
+  const auto until = handshake_end(options.remote);
+  const auto channel = open_channel(place, options.remote, until);
+  connect.handshake = handshake_left(until);
   const std::string text = unwrap(rpc::query_status(*channel, connect));
   const Json json = unwrap(parse_json(text, place.text()));
   output.line("tapml " + plain(json.find("version")) + " at " + place.text());

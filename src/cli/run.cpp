@@ -1,8 +1,12 @@
 // tapml run: generates text.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 
 #include "app/model.h"
 #include "base/host/interrupt.h"
+#include "base/host/progress.h"
+#include "base/host/terminal.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/trace.h"
@@ -51,7 +55,7 @@ std::string empty_answer_note(const RunOptions& options, const llm::Generation& 
   return note + ", or another --seed";
 }
 
-int run(const RunOptions& options, const Output& output) {
+int run(RunOptions options, const Output& output) {
   unwrap(llm::check_sampler_options(options.sampler));
   if (options.max_tokens < 0) {
     throw_user("a negative number of tokens", "--max-tokens", "0 or more",
@@ -60,6 +64,9 @@ int run(const RunOptions& options, const Output& output) {
   // Not after minutes of generating.
   if (!options.dump_logits.empty()) unwrap(check_writable(options.dump_logits));
   Trace trace(options.trace);
+  Progress progress = Progress::to_stderr(output.json, Progress::kPatience);
+  progress.begin("load");
+  options.model.watcher = progress.watcher();
   std::vector<int32_t> prompt;
   ReadyModel model =
       make_ready(options.model, [&](const Tokenizer& tokenizer, const ModelInterface& interface) {
@@ -76,12 +83,18 @@ int run(const RunOptions& options, const Output& output) {
   generate.eos = model.eos;
   generate.sampler = options.sampler;
   generate.keep_logits = !options.dump_logits.empty();
+  // A line that is drawn anew and the text would be in each other's way.
+  const bool shares_terminal = progress.live() && is_terminal(STDOUT_FILENO);
   generate.on_token = [&](int32_t token) {
+    if (shares_terminal) progress.end("first token");
     output.text(decoder.push(token));
     return !interrupted();
   };
   trace.begin(*model.session, model.target.text);
+  engine->set_watcher(progress.watcher());
+  progress.begin("generate");
   llm::Generation generation = unwrap(engine->generate(prompt, generate));
+  progress.end();
   output.text(decoder.finish());
   output.line("");
   unwrap(check_interrupted());

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "base/host/progress.h"
 #include "base/host/terminal.h"
 #include "base/log.h"
 #include "cli/command.h"
@@ -38,6 +39,10 @@ struct SuiteCommand {
   int64_t calls = 0;
   bool npz = false;
 };
+
+Progress patient(const Output& output) {
+  return Progress::to_stderr(output.json, Progress::kPatience);
+}
 
 Json integer(size_t value) { return Json::integer(static_cast<int64_t>(value)); }
 
@@ -323,8 +328,10 @@ std::string tests_text(const Suite& suite) {
          " kernels" + (groups > 0 ? ", " + std::to_string(groups) + " groups of kernels" : "");
 }
 
-int save(const Suite& suite, const std::string& folder, const Output& output) {
-  unwrap(topdown::save_suite(suite, folder));
+int save(const Suite& suite, const std::string& folder, Progress& progress, const Output& output) {
+  progress.begin("write " + folder);
+  unwrap(topdown::save_suite(suite, folder, progress.watcher()));
+  progress.end();
   say_what_is_missing(suite, output);
   int64_t dropped = 0;
   for (const SuiteKernel& kernel : suite.kernels) dropped += kernel.dropped;
@@ -342,11 +349,14 @@ int save(const Suite& suite, const std::string& folder, const Output& output) {
 }
 
 int merge(const SuiteCommand& command, const Output& output) {
+  Progress progress = patient(output);
   std::vector<Suite> suites;
+  progress.begin("read", std::ssize(command.suites));
   for (const std::string& folder : command.suites) {
-    suites.push_back(unwrap(topdown::load_suite(folder, command.model)));
+    progress.step(folder);
+    suites.push_back(unwrap(topdown::load_suite(folder, command.model, progress.watcher())));
   }
-  return save(topdown::merge(suites, command.suites), command.output, output);
+  return save(topdown::merge(suites, command.suites), command.output, progress, output);
 }
 
 int prune(const SuiteCommand& command, const Output& output) {
@@ -355,7 +365,9 @@ int prune(const SuiteCommand& command, const Output& output) {
                "--kernel NAME, --calls N or --budget SIZE", "none of them");
   }
   const int64_t budget = command.budget.empty() ? 0 : parse_size(command.budget, "--budget");
-  Suite suite = unwrap(topdown::load_suite(command.suite, command.model));
+  Progress progress = patient(output);
+  progress.begin("read " + command.suite);
+  Suite suite = unwrap(topdown::load_suite(command.suite, command.model, progress.watcher()));
   if (!command.kernels.empty()) {
     std::set<int32_t> wanted;
     for (const std::string& name : command.kernels) {
@@ -364,7 +376,7 @@ int prune(const SuiteCommand& command, const Output& output) {
     topdown::keep_kernels(suite, wanted);
   }
   topdown::prune(suite, command.calls, budget);
-  return save(suite, command.output.empty() ? command.suite : command.output, output);
+  return save(suite, command.output.empty() ? command.suite : command.output, progress, output);
 }
 
 using Arrays = std::vector<std::pair<std::string, HostTensor>>;
@@ -409,10 +421,14 @@ Arrays group_arrays(const Suite& suite, const SuiteGroup& group) {
 // One archive for each test: what NumPy and its friends read.
 int export_arrays(const SuiteCommand& command, const Output& output) {
   if (!command.npz) throw_user("a format is needed", "command line", "--npz", "none");
-  const Suite suite = unwrap(topdown::load_suite(command.suite, command.model));
+  Progress progress = patient(output);
+  progress.begin("read " + command.suite);
+  const Suite suite = unwrap(topdown::load_suite(command.suite, command.model, progress.watcher()));
+  progress.end();
   if (!command.kernel.empty()) require_kernel(suite, command.kernel);
   unwrap(make_folder(command.output));
   say_what_is_missing(suite, output);
+  progress.begin("write " + command.output, std::ssize(suite.calls) + std::ssize(suite.groups));
   std::vector<Json> files;
   auto write = [&](const std::string& name, const Arrays& arrays) {
     const std::string file = command.output + "/" + name + ".npz";
@@ -421,6 +437,7 @@ int export_arrays(const SuiteCommand& command, const Output& output) {
   };
   for (const SuiteCall& call : suite.calls) {
     const SuiteKernel& kernel = suite.kernels[static_cast<size_t>(call.kernel)];
+    progress.step(kernel.name);
     if (!command.kernel.empty() && kernel.name != command.kernel) continue;
     Arrays arrays;
     for (size_t i = 0; i < kernel.params.size(); ++i) {
@@ -437,10 +454,12 @@ int export_arrays(const SuiteCommand& command, const Output& output) {
   }
   for (size_t g = 0; g < suite.groups.size(); ++g) {
     const auto names = suite.kernels_of(suite.groups[g]);
+    progress.step("group " + std::to_string(g));
     const bool part = std::ranges::find(names, command.kernel) != names.end();
     if (!command.kernel.empty() && !part) continue;
     write("group." + std::to_string(g), group_arrays(suite, suite.groups[g]));
   }
+  progress.end();
   output.line(command.output + ": " + std::to_string(files.size()) + " files");
   Json json = Json::object({{"files", Json::array(std::move(files))}});
   set_completeness(json, suite);
@@ -455,12 +474,17 @@ int verify(const SuiteCommand& command, const Output& output) {
     throw_user(std::string(option) + " says how the model was read", option,
                "--model DIR beside it", value);
   }
-  topdown::SuiteCheck check = unwrap(topdown::verify_suite(command.suite, command.model));
+  Progress progress = patient(output);
+  progress.begin("verify");
+  topdown::SuiteCheck check =
+      unwrap(topdown::verify_suite(command.suite, command.model, progress.watcher()));
   if (!command.model.empty()) {
+    progress.begin("read " + command.model);
     const std::string file = command.suite + "/suite.json";
     frontend::HuggingFaceModel model = frontend::read_model(
         command.model,
-        find_quantization(command.quantize.empty() ? check.suite.quantization : command.quantize));
+        find_quantization(command.quantize.empty() ? check.suite.quantization : command.quantize),
+        progress.watcher());
     command.patterns.apply(model.module);
     auto gone = topdown::kernels_gone(check.suite, pipeline::fix_kernels(model.module), file);
     if (!gone) check.faults.push_back(gone.error());
@@ -472,6 +496,7 @@ int verify(const SuiteCommand& command, const Output& output) {
                                         "--patterns as when it was carved"));
     }
   }
+  progress.end();
   const Suite& suite = check.suite;
   say_what_is_missing(suite, output);
   std::vector<Json> faults;

@@ -1,5 +1,6 @@
 #include "interp/interpreter.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
@@ -32,6 +33,15 @@ constexpr intptr_t kMaxStack = intptr_t{6} << 20;
   return reinterpret_cast<intptr_t>(__builtin_frame_address(0));
 }
 
+// Without those of branches.
+int64_t binding_count(const Expr& body) {
+  const auto* seq = as<SeqNode>(body);
+  int64_t count = 0;
+  for (size_t i = 0; seq && i < seq->blocks.size(); ++i)
+    count += std::ssize(seq->blocks[i].bindings);
+  return count;
+}
+
 class Interpreter {
  public:
   Interpreter(const Module& module, const CallOptions& options)
@@ -41,7 +51,8 @@ class Interpreter {
         symbols_(module),
         max_tail_calls_(options.max_tail_calls),
         max_calls_(options.max_calls),
-        limits_{options.max_elements, options.poll, options.wanted} {
+        limits_{options.max_elements, options.poll, options.wanted},
+        watcher_(options.watcher) {
     for (const auto& [name, base] : module.functions) {
       const auto* function = as_relax_function(base.get());
       if (!function || function->pure) continue;
@@ -150,6 +161,10 @@ class Interpreter {
                    "at most " + std::to_string(max_tail_calls_) + " iterations");
       }
       const Function& function = *callee->function;
+      if (watcher_ && depth_ == 1) {
+        bound_ = 0;
+        bindings_ = std::max<int64_t>(binding_count(function.body), 1);
+      }
       if (args.size() != function.params.size()) {
         throw_user("wrong number of arguments", "function " + callee->name,
                    std::to_string(function.params.size()), std::to_string(args.size()));
@@ -397,8 +412,16 @@ class Interpreter {
     return function_item(std::move(closure));
   }
 
+  // Of the outermost function, with those of one of its branches more than there are.
+  void count_binding() {
+    if (!watcher_ || depth_ != 1) return;
+    tell(watcher_, {"reference", std::min(bound_, bindings_ - 1), bindings_, "operators"});
+    ++bound_;
+  }
+
   void bind(const Binding& binding, Scope& scope) {
     if (limits_.poll) limits_.poll();
+    count_binding();
     const auto* function = as<FunctionNode>(binding.value);
     const auto* call = as<CallNode>(binding.value);
     Item value = located(&binding, scope, [&] {
@@ -615,6 +638,8 @@ class Interpreter {
   const ModuleSymbols symbols_;
   int64_t max_tail_calls_, max_calls_, calls_ = 0;
   const ApplyLimits limits_;
+  const WorkWatcher& watcher_;
+  int64_t bound_ = 0, bindings_ = 0;  // of the outermost function: evaluated, and in all
   bool writes_ = false;  // somewhere a tensor may be written: the caller's are copied first
   std::map<std::string, std::shared_ptr<const Closure>> named_;
   std::map<const Function*, Free> free_;
@@ -630,7 +655,9 @@ Value call(const Module& module, const std::string& function, const std::vector<
   Interpreter interpreter(module, options);
   std::vector<Item> items;
   for (const Value& arg : args) items.push_back(interpreter.import(arg));
-  return to_value(interpreter.call(function, std::move(items)));
+  Value result = to_value(interpreter.call(function, std::move(items)));
+  tell(options.watcher, {"reference", 1, 1, "operators"});
+  return result;
 }
 
 Value call(const Module& module, const std::string& function, const std::vector<Value>& args,

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/work.h"
 #include "op/operator.h"
 
 namespace tapml::interp {
@@ -71,6 +72,9 @@ struct CallOptions {
   int64_t max_elements = int64_t{1} << 31;
   // Called for every binding and now and then by loops; what it throws ends the call.
   std::function<void()> poll;
+  // Told how many of the bindings of the function that is called are evaluated; what others are
+  // called on the way counts with the binding.
+  WorkWatcher watcher;
 };
 
 // Calls `function` of `module`. Arguments, results, match_casts and what bindings say of their

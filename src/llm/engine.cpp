@@ -85,6 +85,8 @@ runtime::VirtualMachine& Engine::vm() const { return *state_->vm; }
 int64_t Engine::capacity() const { return state_->capacity; }
 int64_t Engine::length() const { return state_->own.length; }
 double Engine::load_seconds() const { return state_->load_seconds; }
+void Engine::set_watcher(WorkWatcher watcher) { state_->watcher = std::move(watcher); }
+const WorkWatcher& Engine::watcher() const { return state_->watcher; }
 
 void Engine::reset() {
   state_->own.clear();
@@ -120,9 +122,12 @@ Result<HostTensor> Engine::logits_all(std::span<const int32_t> tokens) {
   Sequence* own = &state_->own;
   TAPML_TRY(state_->check_tokens(*own, tokens));
   LogitRows rows(state_->model.vocabulary);
+  PromptWatch watch(state_->watcher, state_->session, state_->vm, "logits_all", std::ssize(tokens));
   while (!tokens.empty()) {
     const size_t count = std::min(tokens.size(), static_cast<size_t>(state_->prefill_chunk));
+    watch.begin(static_cast<int64_t>(count));
     TAPML_ASSIGN(Tensor logits, state_->step("logits_all", {&own, 1}, tokens.first(count)));
+    TAPML_TRY(watch.end());
     TAPML_ASSIGN(HostTensor host, state_->bytes_of(logits));
     rows.append(host);
     tokens = tokens.subspan(count);

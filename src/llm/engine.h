@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/work.h"
 #include "llm/page_table.h"
 #include "llm/sampler.h"
 #include "runtime/vm.h"
@@ -82,6 +83,10 @@ class Engine {
   int64_t capacity() const;
   int64_t length() const;  // tokens in the cache
   double load_seconds() const;
+  // Is told of the tokens of a prompt that are done, and of those that were generated; empty:
+  // nobody is. Costs a long prompt a few waits for the device.
+  void set_watcher(WorkWatcher watcher);
+  const WorkWatcher& watcher() const;
 
   // Forgets the sequence: its pages are free again.
   void reset();

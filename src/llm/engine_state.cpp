@@ -214,6 +214,7 @@ Result<Tensor> Engine::State::prefill(std::span<Sequence* const> sequences,
                                       std::span<const int32_t> tokens) {
   const size_t batch = sequences.size(), count = tokens.size() / batch;
   const auto chunk = static_cast<size_t>(prefill_chunk);
+  PromptWatch watch(watcher, session, vm, "prefill", std::ssize(tokens));
   std::vector<int32_t> piece;
   for (size_t first = 0;; first += chunk) {
     const size_t width = std::min(chunk, count - first);
@@ -223,7 +224,9 @@ Result<Tensor> Engine::State::prefill(std::span<Sequence* const> sequences,
       piece.insert(piece.end(), row.begin(), row.end());
     }
     const bool last = first + width == count;
+    watch.begin(std::ssize(piece));
     TAPML_ASSIGN(Tensor logits, step("prefill", sequences, piece, last));
+    TAPML_TRY(watch.end());
     if (last) return logits;
   }
 }

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "llm/engine.h"
 #include "llm/non_finite.h"
+#include "llm/prompt_watch.h"
 
 namespace tapml::llm {
 
@@ -170,6 +171,7 @@ struct Engine::State {
     int64_t offset = 0;
   };
   LastCall last;
+  WorkWatcher watcher;
   bool tracing = false;  // calls are run again
   double load_seconds = 0;
 };

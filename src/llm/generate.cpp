@@ -55,8 +55,10 @@ class Engine::Generator {
       }
       TAPML_ASSIGN(more, choose(logits, token));
       ++result.decode_steps;
+      tell(engine_.watcher(), {"decode", result.decode_steps, options_.max_tokens, "tokens"});
     }
     result.decode_seconds = seconds_now() - start;
+    tell(engine_.watcher(), {"decode", options_.max_tokens, options_.max_tokens, "tokens"});
     if (options_.keep_logits) {
       result.logits = rows_.first(static_cast<int64_t>(prompt.size() + result.tokens.size()) - 1);
     }

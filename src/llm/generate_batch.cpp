@@ -26,7 +26,8 @@ class Engine::BatchGenerator {
     TAPML_TRY(prefill(prompts));
     const double prefilled = seconds_now();
     for (const auto& text : texts_) text->text.result.prefill_seconds = prefilled - start;
-    while (true) {
+    for (int64_t steps = 0;; ++steps) {
+      tell(state_.watcher, {"decode", steps, options_.max_tokens, "tokens"});
       std::vector<Text*> live;
       std::vector<int32_t> tokens;
       for (const auto& text : texts_) {

@@ -224,7 +224,7 @@ void KernelBuilder::finish() {
 
 ModuleBlob KernelBuilder::generate_native() {
   std::vector<codegen::NativeObject> made, all;
-  if (compiler_) made = compiler_->finish();
+  if (compiler_) made = compiler_->finish(options_.instruments.watcher);
   size_t next = 0;
   for (Native& native : natives_) {
     if (native.cached) {
@@ -249,7 +249,8 @@ void KernelBuilder::keep(const Native& native) {
 }
 
 std::vector<ModuleBlob> KernelBuilder::generate_spirv() {
-  const auto parts = codegen::compile_shaders(functions_, target_.description, options_.threads);
+  const auto parts = codegen::compile_shaders(functions_, target_.description, options_.threads,
+                                              options_.instruments.watcher);
   std::vector<ModuleBlob> blobs;
   auto add_blob = [&] {
     blobs.emplace_back();

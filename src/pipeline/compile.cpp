@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include "arith/scalar_program.h"
 #include "base/clock.h"
@@ -235,11 +236,15 @@ Module fix_kernels(const Module& module, const Instruments& instruments) {
   for (const std::string& name : instruments.skip) check_optional(name, "skip");
   Module current = module;
   int number = 0;
-  for (const PassInfo& pass : pass_table()) {
-    if (std::string(pass.phase) == "plan") break;
+  const auto plan = std::ranges::find(pass_table(), std::string("plan"), &PassInfo::phase);
+  const std::span<const PassInfo> passes(pass_table().begin(), plan);
+  for (size_t i = 0; i < passes.size(); ++i) {
+    const PassInfo& pass = passes[i];
+    tell(instruments.watcher, {"passes", static_cast<int64_t>(i), std::ssize(passes), ""});
     if (is_skipped(instruments, pass.name)) continue;
     current = run_pass(current, pass.name, pass.run, instruments, number);
   }
+  tell(instruments.watcher, {"passes", std::ssize(passes), std::ssize(passes), ""});
   current.attrs[kPhase] = std::string(kKernelsFixed);
   if (!current.attrs.contains(kBoundaryPolicy)) {
     current.attrs[kBoundaryPolicy] = std::string(passes::kDefaultBoundaryPolicy);
@@ -270,10 +275,13 @@ std::shared_ptr<const Executable> implement(const Module& kernels, const target:
   if (target.description.limits.max_binding_bytes > 0) {
     bounds = scalar_bounds(fixed, options.memory.bounds);
   }
+  const auto kernel_count = std::ranges::count_if(
+      fixed.functions, [](const auto& one) { return passes::is_kernel(one.second.get()); });
   for (const auto& [name, function] : fixed.functions) {
     if (!passes::is_kernel(function.get())) continue;
     const tir::PrimFunc& func = passes::kernel_implementation(fixed, name);
     auto index = static_cast<int32_t>(executable->kernels.size());
+    tell(options.instruments.watcher, {"schedule", index, kernel_count, "kernels"});
     context.kernels[name] = {index, &func};
     executable->kernels.push_back(kernel_info(fixed, name));
     check_limits(executable->kernels.back(), target);
@@ -288,6 +296,7 @@ std::shared_ptr<const Executable> implement(const Module& kernels, const target:
       builder.add(func, index, programs_text(spec), bounds[name]);
     }
   }
+  tell(options.instruments.watcher, {"schedule", kernel_count, kernel_count, "kernels"});
   builder.finish();
   libraries.finish();
   add_foreign_modules(options.foreign, *executable);

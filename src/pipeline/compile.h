@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/work.h"
 #include "exec/executable.h"
 #include "ir/module.h"
 #include "library/choose.h"
@@ -33,6 +34,9 @@ struct Instruments {
   std::vector<std::pair<std::string, double>>* times = nullptr;
   // Called between two passes and two kernels; what it throws ends the compilation.
   std::function<void()> poll;
+  // Told, from any thread, how many passes have run, and how many kernels are scheduled and
+  // compiled.
+  WorkWatcher watcher = {};
   // Sees the Module after every pass.
   std::function<void(const std::string& pass, const Module& module)> after;
   // Sees it before that and returns the one to use. Planted bugs of passes come in here.

@@ -17,6 +17,8 @@ class ForwardingSession : public Session {
     session_->set_interrupt(std::move(interrupted));
   }
 
+  const WorkWatcher& watcher() const noexcept override { return session_->watcher(); }
+
   Status allocate(BufferId id, int64_t bytes, Deadline deadline) noexcept override {
     return session_->allocate(id, bytes, deadline);
   }

@@ -124,6 +124,8 @@ struct KernelRunner::State {
       }
       ready[implementation.kernel].refused = std::move(status).error();
     }
+    const int64_t all = std::ssize(executable->modules);
+    tell(session.watcher(), {"load", all, all, "modules"});
     return {};
   }
 
@@ -137,6 +139,8 @@ struct KernelRunner::State {
   Status load(const Implementation& implementation, Loaded& loaded) {
     auto module = loaded.modules.find(implementation.module);
     if (module == loaded.modules.end()) {
+      tell(session.watcher(),
+           {"load", std::ssize(modules), std::ssize(executable->modules), "modules"});
       const ModuleId id{session.new_handle()};
       TAPML_TRY(
           session.load_module(id, executable->modules[implementation.module], loaded.deadline));

@@ -5,7 +5,14 @@ namespace tapml::runtime {
 
 Status Session::write_contents(StreamId stream, std::span<const ContentWrite> contents,
                                Deadline) noexcept {
-  for (const ContentWrite& content : contents) TAPML_TRY(write(stream, content.to, content.bytes));
+  int64_t done = 0, total = 0;
+  for (const ContentWrite& content : contents) total += std::ssize(content.bytes);
+  for (const ContentWrite& content : contents) {
+    tell_bytes("upload", done, total);
+    TAPML_TRY(write(stream, content.to, content.bytes));
+    done += std::ssize(content.bytes);
+  }
+  tell_bytes("upload", total, total);
   return {};
 }
 

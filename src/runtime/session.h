@@ -11,6 +11,7 @@
 #include <span>
 
 #include "abi/device_info.h"
+#include "base/work.h"
 #include "exec/executable.h"
 #include "runtime/trace.h"
 
@@ -75,6 +76,12 @@ class Session {
     interrupted_ = std::move(interrupted);
   }
 
+  // Told how many bytes of a write_contents() are written, and of what else is large and goes to
+  // another machine, and how many modules of an executable are loaded; empty: nobody is. Set while
+  // no other thread uses the session.
+  void set_watcher(WorkWatcher watcher) noexcept { watcher_ = std::move(watcher); }
+  virtual const WorkWatcher& watcher() const noexcept { return watcher_; }
+
   // What runs the functions of `executable` where this session's device is: a VirtualMachine, or
   // one beside a remote device. The session must outlive it.
   virtual Result<std::unique_ptr<Machine>> open_machine(
@@ -138,12 +145,17 @@ class Session {
   // Whether it can be, and whether it is.
   bool interruptible() const noexcept { return static_cast<bool>(interrupted_); }
   bool interrupted() const noexcept { return interrupted_ && interrupted_(); }
+  // "send", "upload": `done` of `total` bytes.
+  void tell_bytes(const char* what, int64_t done, int64_t total) const {
+    tell(watcher(), {what, done, total, "bytes"});
+  }
 
  private:
   std::atomic<uint64_t> next_handle_{1};
   std::atomic<uint64_t> generation_{0};
   TraceLog trace_;
   std::function<bool()> interrupted_;
+  WorkWatcher watcher_;
 };
 
 }  // namespace tapml::runtime

@@ -183,6 +183,46 @@ TEST_P(AtAPlaceThatStalls, RequestsHaveTheirTime) {
 // Inside of the executable, and of the weights.
 INSTANTIATE_TEST_SUITE_P(After, AtAPlaceThatStalls, ::testing::Values(20'000, 1'000'000));
 
+// One that takes the connection and never says a word, not even in a handshake.
+TEST(SilentPeer, IsGivenUpWithinTheTimeOfARequest) {
+  std::vector<std::string> schemes = {"tcp:"};
+#ifdef TAPML_HAS_OPENSSL
+  schemes.push_back("tls:");
+#endif
+  for (const std::string& scheme : schemes) {
+    const std::vector<std::vector<std::string>> commands = {
+        {"rpc", "status", ""},
+        {"devices", "--target", "cpu@"},
+        {"run", kDemoModel, "--prompt", "In the beginning", "--target", "cpu@"}};
+    for (std::vector<std::string> command : commands) {
+      SCOPED_TRACE(command[0] + " " + scheme);
+      const testing::SilentListener listener;  // which takes one connection
+      command.back() += listener.place(scheme).text();
+      command.insert(command.end(), {"--request-seconds", "0.5", "--json"});
+      const auto start = std::chrono::steady_clock::now();
+      const ProgramResult result = run_program(command);
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+      ASSERT_EQ(result.exit_code, 4) << result.all();
+      EXPECT_EQ(result.json().find("error")->find("kind")->as_string(), "platform: timeout")
+          << result.all();
+      EXPECT_GE(took.count(), 0.5);
+      EXPECT_LT(took.count(), 2.5);
+    }
+  }
+}
+
+// Nothing is known of how far that is, but that the program lives is said every ten seconds.
+TEST(SilentPeer, IsWaitedForWithALineEveryTenSeconds) {
+  const testing::SilentListener listener;
+  const ProgramResult result =
+      run_program({"run", kDemoModel, "--prompt", "In the beginning", "--target",
+                   "cpu@" + listener.place().text(), "--request-seconds", "11"});
+  EXPECT_EQ(result.exit_code, 4) << result.all();
+  EXPECT_EQ(result.err.find("load: 10."), 0u) << result.err;
+  EXPECT_EQ(result.err.find("load: ", 1), std::string::npos) << "one line: " << result.err;
+  EXPECT_EQ(result.out, "");
+}
+
 TEST(Interrupt, LocalizeLeavesNoReport) {
   TempFolder folder;
   ProgramResult result =

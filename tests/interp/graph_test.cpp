@@ -96,6 +96,29 @@ TEST_F(Graph, ConstantsAndIf) {
   }
 }
 
+// Those of the outermost function are counted, whatever is called on the way.
+TEST_F(Graph, AWatcherIsToldOfBindings) {
+  Variable x = var("x", {n});
+  Variable y = make_variable("y", object_annotation());
+  Variable z = make_variable("z", object_annotation());
+  Variable u = var("u", {m});
+  Variable v = make_variable("v", object_annotation());
+  Variable w = make_variable("w", object_annotation());
+  module.functions["inner"] =
+      function_of({u}, {bound(v, make_op_call("exp", {u})), bound(w, make_op_call("exp", {v}))}, w);
+  module.functions["f"] = function_of(
+      {x}, {bound(y, make_call(make_global("inner"), {x})), bound(z, make_op_call("exp", {y}))},
+      make_tuple({y, z}));
+  std::vector<std::pair<int64_t, int64_t>> told;
+  CallOptions options;
+  options.watcher = [&](const Work& work) {
+    EXPECT_EQ(work.what, "reference");
+    told.emplace_back(work.done, work.total);
+  };
+  call(module, "f", {vector({1, 2})}, options);
+  EXPECT_EQ(told, (std::vector<std::pair<int64_t, int64_t>>{{0, 2}, {1, 2}, {1, 1}}));
+}
+
 TEST_F(Graph, CallsBindTheirOwnSymbols) {
   Variable a = var("a", {n}), r = make_variable("r", object_annotation());
   module.functions["twice"] = function_of(

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <mutex>
 
 #include "io/safetensors.h"
 #include "support/expect_error.h"
@@ -451,6 +453,25 @@ TEST(MigrationState, ThatOfAnotherMigrationIsRefusedBeforeAnyWork) {
                              {"another migration", "validation tokens 1", "validation tokens 2"});
   EXPECT_EQ(steps, std::vector<std::string>{"compile for cpu"});
   EXPECT_EQ(testing::names_under(folder / "state"), files);
+}
+
+// Everything that may take long is counted.
+TEST(Migrate, AWatcherIsToldHowFarTheWorkIs) {
+  Asked options = short_run();
+  std::mutex mutex;  // kernels are compiled on several threads
+  std::map<std::string, int64_t> most;
+  options.watcher = [&](const Work& work) {
+    const std::lock_guard lock(mutex);
+    EXPECT_GE(work.done, 0) << work.what;
+    EXPECT_LE(work.done, work.total) << work.what;
+    int64_t& total = most[std::string(work.what)];
+    total = std::max(total, work.total);
+  };
+  EXPECT_TRUE(migrated(options).passed());
+  for (const char* what : {"passes", "schedule", "compile", "decode", "reference", "launch"}) {
+    EXPECT_GT(most[what], 0) << what;
+  }
+  EXPECT_GT(most["reference"], 10) << "the operators of the model";
 }
 
 // What the reference says of the whole model is evaluated once.

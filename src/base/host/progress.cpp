@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <cstdio>
 #include <mutex>
@@ -21,10 +22,34 @@ constexpr std::string_view kEraseLine = "\r\x1b[K";
 // From the cursor to the end of the screen.
 constexpr std::string_view kEraseBelow = "\x1b[J";
 constexpr auto kTick = std::chrono::milliseconds(200);
+// Seconds between two drawings where a ticker makes up for those that are left out.
+constexpr double kQuickest = 0.1;
+// An estimate sooner than that, or of less than that share, is a guess.
+constexpr double kFirstEstimate = 2, kLeastShare = 0.005;
+// Columns of a line that has room for an estimate.
+constexpr size_t kRoomForEstimate = 60;
 
 std::string seconds_text(double seconds) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.1f s", seconds);
+  return text;
+}
+
+// "about 3 min left"
+std::string left_text(double seconds) {
+  const auto rounded = [](double value) { return std::to_string(std::llround(value)); };
+  if (seconds < 90) return "about " + rounded(std::max(seconds, 1.0)) + " s left";
+  if (seconds < 90 * 60) return "about " + rounded(seconds / 60) + " min left";
+  return "about " + rounded(seconds / 3600) + " h left";
+}
+
+// "34 of 272 kernels"
+std::string count_text(int64_t done, int64_t total, std::string_view unit) {
+  constexpr int64_t kMiB = int64_t{1} << 20;
+  if (unit == "bytes") return count_text(done / kMiB, (total + kMiB - 1) / kMiB, "MiB");
+  std::string text = std::to_string(done);
+  if (total > 0) text += " of " + std::to_string(total);
+  if (!unit.empty()) text += " " + std::string(unit);
   return text;
 }
 
@@ -63,6 +88,14 @@ struct Progress::State {
   std::string phase, item;
   int64_t total = 0, done = 0;
   double began = 0;
+  double patience = 0;  // of the phase
+  double shown = 0;     // when something of the phase was drawn or written last
+  // The work of the step at hand; none where `what` is empty.
+  struct {
+    std::string what, unit;
+    int64_t done = 0, total = 0;
+    double began = 0;
+  } part;
 
   void measure() {
     if (!options.size) return;
@@ -91,8 +124,71 @@ struct Progress::State {
     return row_lines(rows, static_cast<size_t>(std::max(options.width, 1)), most, options.colors);
   }
 
+  void end_part() { part = {}; }
+
+  // ", reference 34 of 272 kernels"
+  std::string part_text() const {
+    if (part.what.empty()) return "";
+    return ", " + part.what + " " + count_text(part.done, part.total, part.unit);
+  }
+
+  // ", about 3 min left"; empty where nothing is known of that. Steps and kernels are taken to be
+  // alike.
+  std::string estimate(double now) const {
+    const double own =
+        part.total > 0 ? static_cast<double>(part.done) / static_cast<double>(part.total) : 0;
+    const double share = total > 0 ? (static_cast<double>(std::max<int64_t>(done - 1, 0)) + own) /
+                                         static_cast<double>(total)
+                                   : own;
+    const double elapsed = now - (total > 0 ? began : part.began);
+    if (elapsed < kFirstEstimate || share < kLeastShare || share >= 1) return "";
+    return ", " + left_text(elapsed / share - elapsed);
+  }
+
+  // Only notes it: the ticker shows it.
+  void take(const Work& work) {
+    std::lock_guard lock(mutex);
+    if (!running || (work.total > 0 && work.done >= work.total)) return end_part();
+    if (part.what != work.what || work.done < part.done) {
+      part.what = work.what;
+      part.unit = work.unit;
+      part.began = options.now();
+    }
+    part.done = work.done;
+    part.total = work.total;
+  }
+
+  // The line that stands for the live one in a pipe.
+  void write_line(double now) {
+    std::string line = phase + ": ";
+    if (total > 0 || done > 0) line += count_text(done, total, "") + ", ";
+    if (!item.empty()) line += item + ", ";
+    if (!part.what.empty()) line += part_text().substr(2) + ", ";
+    options.write(line + seconds_text(now - began) + estimate(now) + "\n");
+    shown = now;
+  }
+
+  void tick() {
+    if (!running) return;
+    if (options.mode == ProgressMode::kLive) draw();
+    if (options.mode != ProgressMode::kPlain) return;
+    const double now = options.now();
+    if (now - shown >= options.every) write_line(now);
+  }
+
+  // After a change that the ticker would show soon.
+  void change() {
+    if (options.mode == ProgressMode::kPlain) tick();
+    if (options.mode != ProgressMode::kLive) return;
+    if (options.ticker && !drawn.empty() && options.now() - shown < kQuickest) return;
+    draw();
+  }
+
   void draw() {
     if (options.mode != ProgressMode::kLive || !running) return;
+    const double now = options.now();
+    if (now - began < patience) return;
+    shown = now;
     measure();
     std::string head;
     if (total > 0) {
@@ -102,9 +198,11 @@ struct Progress::State {
     }
     head += phase;
     if (!item.empty()) head += ": " + item;
-    std::string tail = " ... " + seconds_text(options.now() - began);
+    head += part_text();
+    std::string tail = " ... " + seconds_text(now - began);
     // One column stays free: a full line makes some terminals wrap.
     size_t room = static_cast<size_t>(options.width > 1 ? options.width - 1 : 1);
+    if (room >= kRoomForEstimate) tail += estimate(now);
     size_t tail_width = display_width(tail);
     size_t head_room = room > tail_width ? room - tail_width : 0;
     const std::string live = std::string(cut_to(head, head_room)) + std::string(cut_to(tail, room));
@@ -140,9 +238,11 @@ struct Progress::State {
     if (!running) return;
     erase();
     running = false;
+    end_part();
     if (options.mode == ProgressMode::kQuiet) return;
-    std::string line =
-        phase + ": " + std::string(summary) + " (" + seconds_text(options.now() - began) + ")\n";
+    const double seconds = options.now() - began;
+    if (seconds < patience) return;
+    std::string line = phase + ": " + std::string(summary) + " (" + seconds_text(seconds) + ")\n";
     options.write(line);
   }
 
@@ -152,13 +252,13 @@ struct Progress::State {
     draw();
   }
 
-  void tick() {
+  void keep_ticking() {
     std::unique_lock lock(mutex);
-    while (!wake.wait_for(lock, kTick, [this] { return stop; })) draw();
+    while (!wake.wait_for(lock, kTick, [this] { return stop; })) tick();
   }
 };
 
-Progress::Progress(ProgressOptions options) : state_(std::make_unique<State>()) {
+Progress::Progress(ProgressOptions options) : state_(std::make_shared<State>()) {
   state_->options = std::move(options);
   if (!state_->options.write) state_->options.mode = ProgressMode::kQuiet;
   if (!state_->options.now) {
@@ -167,13 +267,14 @@ Progress::Progress(ProgressOptions options) : state_(std::make_unique<State>()) 
       return std::chrono::duration<double>(since).count();
     };
   }
-  if (state_->options.mode == ProgressMode::kLive && state_->options.ticker) {
-    state_->ticker = std::thread([state = state_.get()] { state->tick(); });
+  if (state_->options.mode != ProgressMode::kQuiet && state_->options.ticker) {
+    state_->ticker = std::thread([state = state_.get()] { state->keep_ticking(); });
   }
 }
 
-Progress Progress::to_stderr(bool quiet) {
+Progress Progress::to_stderr(bool quiet, double patience) {
   ProgressOptions options;
+  options.patience = patience;
   options.mode = quiet                                  ? ProgressMode::kQuiet
                  : terminal_moves_cursor(STDERR_FILENO) ? ProgressMode::kLive
                                                         : ProgressMode::kPlain;
@@ -225,14 +326,15 @@ Progress& Progress::operator=(Progress&& other) noexcept {
   return *this;
 }
 
-void Progress::begin(std::string_view phase, int64_t total) {
+void Progress::begin(std::string_view phase, int64_t total, double patience) {
   std::lock_guard lock(state_->mutex);
   state_->end_phase("done");
   state_->phase = phase;
   state_->item.clear();
   state_->total = total;
+  state_->patience = std::max(patience, state_->options.patience);
   state_->done = 0;
-  state_->began = state_->options.now();
+  state_->began = state_->shown = state_->options.now();
   state_->running = true;
   state_->draw();
 }
@@ -241,7 +343,22 @@ void Progress::step(std::string_view item) {
   std::lock_guard lock(state_->mutex);
   state_->item = item;
   ++state_->done;
-  state_->draw();
+  state_->end_part();
+  state_->change();
+}
+
+void Progress::work(const Work& work) { state_->take(work); }
+
+WorkWatcher Progress::watcher() {
+  if (state_->options.mode == ProgressMode::kQuiet) return {};
+  return [seen = std::weak_ptr(state_)](const Work& work) {
+    if (const auto state = seen.lock()) state->take(work);
+  };
+}
+
+void Progress::tick() {
+  std::lock_guard lock(state_->mutex);
+  state_->tick();
 }
 
 void Progress::end(std::string_view summary) {
@@ -255,7 +372,7 @@ void Progress::set_rows(std::vector<ProgressRow> rows) {
   if (!live()) return;
   std::lock_guard lock(state_->mutex);
   state_->rows = std::move(rows);
-  state_->draw();
+  state_->change();
 }
 
 void Progress::set_row(size_t index, ProgressRow row) {
@@ -263,7 +380,7 @@ void Progress::set_row(size_t index, ProgressRow row) {
   std::lock_guard lock(state_->mutex);
   if (index >= state_->rows.size()) return;
   state_->rows[index] = std::move(row);
-  state_->draw();
+  state_->change();
 }
 
 void Progress::finish(std::string_view summary) {

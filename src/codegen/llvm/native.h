@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/work.h"
 #include "codegen/lower/device_func.h"
 #include "exec/executable.h"
 #include "runtime/kernel_loader.h"
@@ -37,8 +38,8 @@ class NativeCompiler {
   // Takes the functions of a kernel. `name` is for messages and the object's own.
   void add(std::string name, std::vector<DeviceFunc> functions);
   // Waits for all, and returns the objects in the order of add(). Throws what the first kernel that
-  // failed threw.
-  std::vector<NativeObject> finish();
+  // failed threw. `watcher` is told, from any thread, how many are done.
+  std::vector<NativeObject> finish(const WorkWatcher& watcher = {});
 
  private:
   struct State;

@@ -36,7 +36,14 @@ struct NativeCompiler::State {
   size_t next = 0;       // not begun
   size_t done = 0;
   bool stop = false;
+  const WorkWatcher* watcher = nullptr;  // while somebody waits for all
   std::vector<std::thread> workers;
+
+  // The caller holds the mutex.
+  void tell_done() const {
+    const auto count = [](size_t value) { return static_cast<int64_t>(value); };
+    if (watcher) tell(*watcher, {"compile", count(done), count(jobs.size()), "kernels"});
+  }
 
   // Does jobs until there are none; a worker waits for more.
   void work(bool wait) {
@@ -58,6 +65,7 @@ struct NativeCompiler::State {
       job.functions.clear();
       lock.lock();
       ++done;
+      tell_done();
       wake.notify_all();
     }
   }
@@ -92,10 +100,16 @@ void NativeCompiler::add(std::string name, std::vector<DeviceFunc> functions) {
   state_->wake.notify_one();
 }
 
-std::vector<NativeObject> NativeCompiler::finish() {
+std::vector<NativeObject> NativeCompiler::finish(const WorkWatcher& watcher) {
+  {
+    std::lock_guard lock(state_->mutex);
+    state_->watcher = &watcher;
+    state_->tell_done();
+  }
   state_->work(false);
   std::unique_lock lock(state_->mutex);
   state_->wake.wait(lock, [this] { return state_->done == state_->jobs.size(); });
+  state_->watcher = nullptr;
   std::vector<NativeObject> objects;
   for (Job& job : state_->jobs) {
     if (job.failure) std::rethrow_exception(job.failure);

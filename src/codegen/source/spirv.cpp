@@ -29,8 +29,9 @@ struct ShaderJob {
   std::exception_ptr failure;
 };
 
-void run_jobs(std::vector<ShaderJob>& jobs, int threads) {
+void run_jobs(std::vector<ShaderJob>& jobs, int threads, const WorkWatcher& watcher) {
   std::atomic<size_t> next = 0;
+  std::atomic<int64_t> done = 0;
   auto work = [&] {
     for (size_t i = next++; i < jobs.size(); i = next++) {
       try {
@@ -38,6 +39,7 @@ void run_jobs(std::vector<ShaderJob>& jobs, int threads) {
       } catch (...) {
         jobs[i].failure = std::current_exception();
       }
+      tell(watcher, {"compile", ++done, std::ssize(jobs), "shaders"});
     }
   };
   if (threads <= 0) threads = ThreadPool::available_cores();
@@ -97,8 +99,8 @@ std::vector<std::byte> spirv_part(size_t buffers, size_t scalars,
 }
 
 std::vector<std::vector<std::byte>> compile_shaders(const std::vector<DeviceFunc>& functions,
-                                                    const target::Description& target,
-                                                    int threads) {
+                                                    const target::Description& target, int threads,
+                                                    const WorkWatcher& watcher) {
   std::map<std::string, size_t> known;  // by source
   std::vector<ShaderJob> jobs;
   std::vector<size_t> job_of;
@@ -108,7 +110,7 @@ std::vector<std::vector<std::byte>> compile_shaders(const std::vector<DeviceFunc
     if (fresh) jobs.push_back({std::move(source), function.entry, {}, nullptr});
     job_of.push_back(job->second);
   }
-  run_jobs(jobs, threads);
+  run_jobs(jobs, threads, watcher);
   std::vector<std::vector<std::byte>> parts;
   for (size_t i = 0; i < functions.size(); ++i) {
     const ShaderJob& job = jobs[job_of[i]];

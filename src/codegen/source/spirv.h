@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/work.h"
 #include "codegen/lower/device_func.h"
 #include "exec/executable.h"
 #include "target/target.h"
@@ -34,10 +35,11 @@ std::vector<std::byte> spirv_part(size_t buffers, size_t scalars,
                                   const std::vector<uint32_t>& words);
 
 // Parts of all functions, in their order; shaders are made on `threads` (0: one a core), equal ones
-// once.
+// once. `watcher` is told, from any thread, how many are.
 std::vector<std::vector<std::byte>> compile_shaders(const std::vector<DeviceFunc>& functions,
                                                     const target::Description& target,
-                                                    int threads = 0);
+                                                    int threads = 0,
+                                                    const WorkWatcher& watcher = {});
 
 // All functions as one module.
 ModuleBlob compile_spirv(const std::vector<DeviceFunc>& functions,

@@ -86,7 +86,8 @@ void untie_different_head(HuggingFaceModel& model, const WeightFiles& files) {
 
 }  // namespace
 
-HuggingFaceModel read_model(const std::string& path, const models::Quantization* quantization) {
+HuggingFaceModel read_model(const std::string& path, const models::Quantization* quantization,
+                            const WorkWatcher& watcher) {
   HuggingFaceModel model;
   model.folder = resolve_model_folder(path);
   check_model_folder(model.folder);
@@ -100,8 +101,8 @@ HuggingFaceModel read_model(const std::string& path, const models::Quantization*
   untie_different_head(model, files);
   weights = architecture.weights(model.config.model);
   // A tied head that is stored all the same is the embedding once more.
-  LoadedWeights loaded =
-      load_weights(files, weights, {"lm_head.weight"}, quantization, mismatch_hint(model.config));
+  LoadedWeights loaded = load_weights(files, weights, {"lm_head.weight"}, quantization,
+                                      mismatch_hint(model.config), watcher);
   models::WeightDTypes dtypes{
       .fallback = model.config.dtype, .by_name = {}, .quantization = quantization};
   for (const auto& [name, source] : loaded.sources) dtypes.by_name[name] = source.dtype();

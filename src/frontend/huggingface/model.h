@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/work.h"
 #include "frontend/huggingface/config.h"
 #include "frontend/huggingface/weights.h"
 #include "ir/module.h"
@@ -28,10 +29,11 @@ struct HuggingFaceModel {
 
 // Reads config.json, generation_config.json where there is one, and the weights; not the
 // tokenizer. `folder` may be the root of an entry in Hugging Face's cache. With a quantization (may
-// be null) linear weights are quantized. UserError for whatever is missing, broken or not
-// supported.
+// be null) linear weights are quantized. `watcher` is told how many weights are made. UserError for
+// whatever is missing, broken or not supported.
 HuggingFaceModel read_model(const std::string& folder,
-                            const models::Quantization* quantization = nullptr);
+                            const models::Quantization* quantization = nullptr,
+                            const WorkWatcher& watcher = {});
 
 // Only the Module of a config.json: compiling needs no weights. Their dtype is the configuration's.
 HuggingFaceModel read_config(const std::string& config_path,

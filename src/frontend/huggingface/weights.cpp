@@ -321,7 +321,8 @@ LoadedWeights load_weights(const std::string& folder, const std::vector<models::
 
 LoadedWeights load_weights(const WeightFiles& files, const std::vector<models::WeightSpec>& wanted,
                            const std::vector<std::string>& ignored,
-                           const models::Quantization* quantization, const std::string& hint) {
+                           const models::Quantization* quantization, const std::string& hint,
+                           const WorkWatcher& watcher) {
   const bool wants_head =
       std::ranges::any_of(wanted, [](const auto& spec) { return spec.name == kHead; });
   SourceFinder finder(files, wants_head, hint);
@@ -337,7 +338,9 @@ LoadedWeights load_weights(const WeightFiles& files, const std::vector<models::W
                std::to_string(loaded.sources.size()) + " of them",
                hint.empty() ? "check that config.json belongs to these weights" : hint);
   }
+  int64_t made = 0;
   for (const models::WeightSpec& spec : wanted) {
+    tell(watcher, {quantization ? "quantize" : "read", made++, std::ssize(wanted), "weights"});
     const SourceWeight& source = loaded.sources.at(spec.name);
     if (!quantization || !spec.linear) {
       loaded.tensors[spec.name] = whole_weight(spec, source);
@@ -347,6 +350,7 @@ LoadedWeights load_weights(const WeightFiles& files, const std::vector<models::W
     loaded.tensors[models::packed_name(spec.name)] = std::move(quantized.packed);
     loaded.tensors[models::scales_name(spec.name)] = std::move(quantized.scales);
   }
+  tell(watcher, {"read", made, made, "weights"});
   std::vector<std::string> extra;
   const auto add_extra = [&](const std::string& name, const std::string& listed) {
     const bool expected = finder.used().contains(name) || is_derived(name) ||

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/work.h"
 #include "models/weights.h"
 #include "tensor/host_tensor.h"
 
@@ -51,7 +52,7 @@ WeightFiles open_weights(const std::string& folder);
 LoadedWeights load_weights(const WeightFiles& files, const std::vector<models::WeightSpec>& wanted,
                            const std::vector<std::string>& ignored = {},
                            const models::Quantization* quantization = nullptr,
-                           const std::string& hint = "");
+                           const std::string& hint = "", const WorkWatcher& watcher = {});
 LoadedWeights load_weights(const std::string& folder, const std::vector<models::WeightSpec>& wanted,
                            const std::vector<std::string>& ignored = {},
                            const models::Quantization* quantization = nullptr);

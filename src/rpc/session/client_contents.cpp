@@ -36,8 +36,17 @@ RemoteSession::Traffic ClientSession::traffic() const noexcept {
   return traffic;
 }
 
+// How far what is sent at once is.
+struct ClientSession::Sent {
+  const ClientSession& session;
+  int64_t total = 0;
+  int64_t done = 0;
+  void tell() const { session.tell_bytes("send", done, total); }
+  ~Sent() { session.tell_bytes("send", total, total); }
+};
+
 Status ClientSession::send_parts(uint64_t blob, std::span<const std::byte> bytes,
-                                 const Sha256Digest* hash,
+                                 const Sha256Digest* hash, Sent& told,
                                  const runtime::Deadline& deadline) noexcept {
   TAPML_TRY(link_->post([&](Builder& builder) {
     flatbuffers::Offset<flatbuffers::Vector<uint8_t>> digest;
@@ -46,6 +55,7 @@ Status ClientSession::send_parts(uint64_t blob, std::span<const std::byte> bytes
   }));
   while (!bytes.empty()) {
     const auto part = bytes.first(std::min(bytes.size(), peer_.part_bytes));
+    told.tell();
     Status sent = link_->post_bytes(
         [&](Builder& builder, uint64_t unpacked) {
           return wire::CreateBlobPart(builder, blob, unpacked);
@@ -56,6 +66,7 @@ Status ClientSession::send_parts(uint64_t blob, std::span<const std::byte> bytes
       return sent;
     }
     bytes = bytes.subspan(part.size());
+    told.done += std::ssize(part);
   }
   return {};
 }
@@ -69,8 +80,9 @@ Result<uint64_t> ClientSession::send_blob(std::span<const std::byte> bytes,
                                                           std::to_string(peer_.module_bytes)));
   }
   const uint64_t blob = new_handle();
+  Sent told{*this, std::ssize(bytes)};
   if (!keeps_contents() || bytes.size() < kSmallContent) {
-    TAPML_TRY(send_parts(blob, bytes, nullptr, deadline));
+    TAPML_TRY(send_parts(blob, bytes, nullptr, told, deadline));
     return blob;
   }
   const Sha256Digest hash = sha256(bytes);
@@ -86,7 +98,7 @@ Result<uint64_t> ClientSession::send_blob(std::span<const std::byte> bytes,
     return fail(std::move(found).error());
   }
   if (reply.answer<wire::Missing>()) {
-    TAPML_TRY(send_parts(blob, bytes, &hash, deadline));
+    TAPML_TRY(send_parts(blob, bytes, &hash, told, deadline));
   } else {
     bytes_found_ += static_cast<int64_t>(bytes.size());
   }
@@ -100,6 +112,8 @@ Status ClientSession::write_contents(StreamId stream, std::span<const ContentWri
   const size_t most = std::min<uint64_t>(kContentBytes, peer_.module_bytes);
   std::deque<Piece> pieces;
   Status status;
+  Sent told{*this};
+  for (const ContentWrite& content : contents) told.total += std::ssize(content.bytes);
   for (const ContentWrite& content : contents) {
     BufferRange to = content.to;
     std::span<const std::byte> rest = content.bytes;
@@ -122,6 +136,8 @@ Status ClientSession::write_contents(StreamId stream, std::span<const ContentWri
     }
     if (status) status = write(stream, to, rest);
     if (!status) break;
+    told.done += std::ssize(rest);
+    told.tell();
   }
   for (Piece& piece : pieces) {
     // None of their replies may come to this frame once it is gone.
@@ -133,10 +149,12 @@ Status ClientSession::write_contents(StreamId stream, std::span<const ContentWri
     if (!status) continue;
     if (!piece.reply.answer<wire::Missing>()) {
       bytes_found_ += static_cast<int64_t>(piece.bytes.size());
+      told.done += std::ssize(piece.bytes);
+      told.tell();
       continue;
     }
     const uint64_t blob = new_handle();
-    status = send_parts(blob, piece.bytes, &piece.hash, deadline);
+    status = send_parts(blob, piece.bytes, &piece.hash, told, deadline);
     if (!status) continue;
     status = link_->post([&](Builder& builder) {
       return wire::CreateWriteBlob(builder, raw_handle(stream), raw_handle(piece.to.buffer),

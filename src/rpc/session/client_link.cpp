@@ -80,7 +80,8 @@ Status ClientLink::lock_sending(bool gives_up, const runtime::Deadline& deadline
 }
 
 Status ClientLink::add(wire::Body type, flatbuffers::Offset<void> body, Reply* reply,
-                       std::span<const std::byte> payload, runtime::Deadline deadline) noexcept {
+                       std::span<const std::byte> payload, runtime::Deadline deadline,
+                       bool limited) noexcept {
   const int64_t timeout = reply ? nanoseconds_left(deadline) : -1;
   batch_.push_back(wire::CreateRequest(builder_, type, body, timeout));
   const uint64_t id = issued_.fetch_add(1) + 1;
@@ -89,6 +90,8 @@ Status ClientLink::add(wire::Body type, flatbuffers::Offset<void> body, Reply* r
     LockGuard guard(state_);
     waiting_[id] = reply;
   }
+  // Where nothing is taken, what nobody needs any more waits for no one.
+  if (type == wire::Body::Release && stuck_) deadline = Clock::now();
   // Nothing may stand behind these in their frame.
   const bool last = type == wire::Body::Cancel || type == wire::Body::Resume;
   if (!reply && payload.empty() && !last && builder_.GetSize() < kBatchBytes) return {};
@@ -102,7 +105,7 @@ Status ClientLink::add(wire::Body type, flatbuffers::Offset<void> body, Reply* r
   }
   if (!sent && reply) abandon(*reply);
   // What nobody waits for is on its way.
-  if (gave_up(sent) && !reply && payload.empty()) return {};
+  if (gave_up(sent) && !reply && payload.empty() && !(limited && timed_out(sent))) return {};
   return sent;
 }
 
@@ -170,9 +173,13 @@ Status ClientLink::send_frame(std::span<const std::byte> head, std::span<const s
       sent = fail(lost_error("the other side neither takes requests nor gives a sign of life"));
       break;
     }
-    if (deadline && Clock::now() >= *deadline) return fail(too_late());
+    if (deadline && Clock::now() >= *deadline) {
+      stuck_ = true;
+      return fail(too_late());
+    }
     if (interrupted()) return fail(was_cancelled());
   }
+  stuck_ = false;
   bytes_sent_ += static_cast<int64_t>(head.size() + payload.size());
   if (sent) packer_.sent(payload.size(), Clock::now() - start);
   // Why the other side is gone may have come before it went.

@@ -82,16 +82,19 @@ class ClientLink {
 
   // Adds the request that make(builder) builds; null where it cannot. Without a reply and a payload
   // it may stay behind until something else goes out; a payload is sent before this returns.
-  // kTimeout, kCancelled: the other side may still get the request, later.
+  // kTimeout, kCancelled: the other side may still get the request, later. Without a deadline what
+  // goes out has the time of every request.
   template <class Make>
   Status post(Make&& make, Reply* reply = nullptr, std::span<const std::byte> payload = {},
               runtime::Deadline deadline = {}) noexcept {
+    const bool limited = !deadline && request_time_.count() > 0;
+    deadline = limit(deadline);
     TAPML_TRY(lock_sending(reply || !payload.empty(), deadline));
     const Unlock unlock{sending_};
     TAPML_TRY(alive());
     const auto body = make(builder_);
     if (body.IsNull()) return fail(internal_error("a request that could not be made"));
-    return add(type_of(body), body.Union(), reply, payload, deadline);
+    return add(type_of(body), body.Union(), reply, payload, deadline, limited);
   }
   // The request that make(builder, unpacked) builds, with `bytes` behind it: packed where that
   // spares time, and `unpacked` is their size then, else 0.
@@ -166,8 +169,9 @@ class ClientLink {
   // Takes sending_, which a thread may hold whose bytes nobody takes. `gives_up`: so does whoever
   // is interrupted.
   Status lock_sending(bool gives_up, const runtime::Deadline& deadline) noexcept;
+  // `limited`: the deadline is that of every request, and to miss it is an error in any case.
   Status add(wire::Body type, flatbuffers::Offset<void> body, Reply* reply,
-             std::span<const std::byte> payload, runtime::Deadline deadline) noexcept;
+             std::span<const std::byte> payload, runtime::Deadline deadline, bool limited) noexcept;
   Status flush(std::span<const std::byte> payload, runtime::Deadline deadline) noexcept;
   Status send_frame(std::span<const std::byte> head, std::span<const std::byte> payload,
                     runtime::Deadline deadline) noexcept;
@@ -193,6 +197,7 @@ class ClientLink {
   runtime::Lock sending_;  // guards these
   flatbuffers::FlatBufferBuilder builder_;
   std::vector<flatbuffers::Offset<wire::Request>> batch_;
+  bool stuck_ = false;  // a deadline passed while the last frame was sent
   // Frames whose deadline passed, the first of them in part; they go out first.
   struct Unsent {
     std::vector<std::byte> head, payload;

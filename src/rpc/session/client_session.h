@@ -95,8 +95,9 @@ class ClientSession final : public RemoteSession {
   Status check(runtime::StreamId stream, runtime::BufferRange range, int64_t size,
                const char* what) noexcept;
   // Under a name, with the hash that the other side is to check, or none.
+  struct Sent;
   Status send_parts(uint64_t blob, std::span<const std::byte> bytes, const Sha256Digest* hash,
-                    const runtime::Deadline& deadline) noexcept;
+                    Sent& told, const runtime::Deadline& deadline) noexcept;
   bool keeps_contents() const { return (peer_.capabilities & kCapabilityContent) != 0; }
   Status finish_all() noexcept;
 

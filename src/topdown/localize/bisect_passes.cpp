@@ -79,6 +79,7 @@ class PassBisector {
   pipeline::ImplementOptions options_of(const Arm& arm) const {
     pipeline::ImplementOptions implement;
     implement.instruments.poll = [this] { check_cancelled(); };
+    implement.instruments.watcher = options_.watcher;
     implement.instruments.rewrite = options_.rewrite_pass;
     implement.libraries = options_.libraries;
     implement.cache = options_.cache;
@@ -110,6 +111,7 @@ class PassBisector {
     auto engine = unwrap(
         llm::Engine::create(*source_.session, compiled(all(false), source_.target), weights_));
     engine->vm().set_interrupt(options_.interrupt);
+    engine->set_watcher(options_.watcher);
     interface_ = engine->model();
     llm::GenerateOptions generate;
     generate.max_tokens = options_.validation_tokens;
@@ -122,7 +124,10 @@ class PassBisector {
     progress("judge");
     std::vector<int32_t> tokens = run_.prompt;
     tokens.insert(tokens.end(), run_.forced.begin(), run_.forced.end());
-    const op::RefTensor logits = judge_logits(module_, interface_, weights_, tokens);
+    interp::CallOptions evaluate;
+    evaluate.poll = [this] { check_cancelled(); };
+    evaluate.watcher = options_.watcher;
+    const op::RefTensor logits = judge_logits(module_, interface_, weights_, tokens, evaluate);
     double largest = 1;
     for (double value : logits.values) largest = std::max(largest, std::abs(value));
     judge_.emplace(logits, run_.prompt.size(), own);
@@ -152,6 +157,7 @@ class PassBisector {
     ModelCheck check = contained_check(sandbox_, *judge_, [&] {
       engine = unwrap(llm::Engine::create(sandbox_.session(), *executable, weights_));
       engine->vm().set_interrupt(options_.interrupt);
+      engine->set_watcher(options_.watcher);
       return forced_logits(*engine, run_);
     });
     engine.reset();
@@ -227,6 +233,7 @@ class PassBisector {
         interp::CallOptions interpreter;
         interpreter.body = stage.loops ? interp::KernelBody::kLoops : interp::KernelBody::kSpec;
         interpreter.poll = [this] { check_cancelled(); };
+        interpreter.watcher = options_.watcher;
         return evaluated_logits(stage.module, interface_, weights_, run_, interpreter);
       });
       if (logits) return judge_->check(*logits);

@@ -23,6 +23,7 @@ struct BisectPassesOptions {
   pipeline::KernelCache* cache = nullptr;  // null: none
   // As in MigrateOptions.
   std::function<void(const std::string& step, int64_t done, int64_t total)> progress;
+  WorkWatcher watcher;
   std::function<bool()> cancelled;
   const std::atomic<bool>* interrupt = nullptr;
 };

@@ -36,7 +36,7 @@ class Localizer {
     prepare_source();
     prepare_suite();
     if (result_.source_nan) return finish();
-    model_judge_.emplace(ModelJudge::of(module_, weights_, *engine_, run_));
+    judge_model();
     prepare_target();
     replay_all();
     bisect();
@@ -53,6 +53,13 @@ class Localizer {
   }
 
  private:
+  void judge_model() {
+    progress("judge the whole model");
+    interp::CallOptions evaluate;
+    evaluate.poll = [this] { check_cancelled(); };
+    evaluate.watcher = options_.watcher;
+    model_judge_.emplace(ModelJudge::of(module_, weights_, *engine_, run_, evaluate));
+  }
   Localization finish() {
     result_.timeline = timeline_.take();
     result_.seconds = timeline_.now();
@@ -74,6 +81,7 @@ class Localizer {
   pipeline::ImplementOptions implement_options() const {
     pipeline::ImplementOptions implement;
     implement.instruments.poll = [this] { check_cancelled(); };
+    implement.instruments.watcher = options_.watcher;
     implement.libraries = options_.libraries;
     implement.cache = options_.cache;
     implement.module_per_kernel = true;
@@ -93,6 +101,7 @@ class Localizer {
         unwrap(runtime::open_instrumented(*source_.session, source_executable_)), weights_,
         {.weights_in_place = true, .sample_on_machine = true}));
     engine_->machine().set_interrupt(options_.interrupt);
+    engine_->set_watcher(options_.watcher);
     reference_.load(source_executable_);
     result_.source = source_.target.text;
     result_.target = sandbox_.target().text;
@@ -173,6 +182,7 @@ class Localizer {
     }
     judge_ = std::make_unique<Judge>(suite_);
     judge_->set_poll([this] { check_cancelled(); });
+    judge_->set_watcher(options_.watcher);
     judge_->set_tolerances(options_.tolerances);
   }
 
@@ -260,6 +270,7 @@ class Localizer {
   std::vector<HostTensor> target_logits() {
     auto engine = unwrap(llm::Engine::create(sandbox_.session(), target_executable_, weights_));
     engine->vm().set_interrupt(options_.interrupt);
+    engine->set_watcher(options_.watcher);
     return forced_logits(*engine, run_);
   }
 

@@ -39,6 +39,7 @@ struct LocalizeOptions {
   pipeline::KernelChoice rewrites;  // which of them it may change; empty: all
   // As in MigrateOptions.
   std::function<void(const std::string& step, int64_t done, int64_t total)> progress;
+  WorkWatcher watcher;
   KernelWatcher watch;
   std::function<bool()> cancelled;
   const std::atomic<bool>* interrupt = nullptr;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/work.h"
 #include "ir/module.h"
 #include "llm/engine.h"
 #include "topdown/kernels/plant.h"
@@ -37,6 +38,8 @@ struct MigrateOptions {
   pipeline::KernelCache* cache = nullptr;
   // Called as the work goes on; `total` may be 0 while it is not known.
   std::function<void(const std::string& step, int64_t done, int64_t total)> progress;
+  // Told how far the work of such a step is; may be empty.
+  WorkWatcher watcher;
   KernelWatcher watch;  // told what becomes of each kernel; may be empty
   // Asked between two tokens and two planted sites: true ends the migration with a PlatformError
   // (kCancelled).

@@ -23,6 +23,7 @@ SourceRun::SourceRun(const Module& module, const std::map<std::string, HostTenso
 pipeline::ImplementOptions SourceRun::implement_options() const {
   pipeline::ImplementOptions implement;
   implement.instruments.poll = [this] { check_cancelled(); };
+  implement.instruments.watcher = options_.watcher;
   implement.libraries = options_.libraries;
   implement.cache = options_.cache;
   implement.module_per_kernel = true;
@@ -35,6 +36,7 @@ void SourceRun::run() {
       unwrap(llm::Engine::create(unwrap(runtime::open_instrumented(*platform_.session, executable)),
                                  weights_, {.weights_in_place = true, .sample_on_machine = true}));
   engine_->machine().set_interrupt(options_.interrupt);
+  engine_->set_watcher(options_.watcher);
   executable_ = executable;
 
   begin("run on " + platform_.target.text);
@@ -46,6 +48,7 @@ void SourceRun::run() {
   if (!nan_) {
     judge_.emplace(suite_);
     judge_->set_poll([this] { check_cancelled(); });
+    judge_->set_watcher(options_.watcher);
     judge_->set_tolerances(options_.tolerances);
 
     begin("judge the whole model");
@@ -146,8 +149,11 @@ ReferenceLogits SourceRun::reference_logits(const std::vector<int32_t>& tokens, 
   if (store_) {
     if (auto known = store_->find(tokens, first)) return std::move(*known);
   }
-  ReferenceLogits logits =
-      ReferenceLogits::of(judge_logits(module_, engine_->model(), weights_, tokens), first);
+  interp::CallOptions evaluate;
+  evaluate.poll = [this] { check_cancelled(); };
+  evaluate.watcher = options_.watcher;
+  ReferenceLogits logits = ReferenceLogits::of(
+      judge_logits(module_, engine_->model(), weights_, tokens, evaluate), first);
   if (store_) store_->keep(tokens, first, logits);
   return logits;
 }

@@ -379,6 +379,7 @@ void TargetMigration::run_alone() {
       check = contained_check(sandbox_, source_.model_judge(), [&] {
         engine = unwrap(llm::Engine::create(sandbox_.session(), executable_, source_.weights()));
         engine->vm().set_interrupt(options_.interrupt);
+        engine->set_watcher(options_.watcher);
         std::vector<HostTensor> logits = forced_logits(*engine, source_.forced());
         if (!generates) return logits;
         const llm::Generation own = source_.generate(*engine, options_.max_tokens);

@@ -52,8 +52,9 @@ HostTensor repeated(const HostTensor& tensor, const Shape& shape) {
 
 class EdgeMaker {
  public:
-  EdgeMaker(Suite& suite, Sandbox& source, const std::function<void()>& poll)
-      : suite_(suite), source_(source), poll_(poll), judge_(suite) {
+  EdgeMaker(Suite& suite, Sandbox& source, const std::function<void()>& poll,
+            const WorkWatcher& watcher)
+      : suite_(suite), source_(source), poll_(poll), watcher_(watcher), judge_(suite) {
     if (poll) judge_.set_poll(poll);
     carved_ = suite.calls.size();
     for (const SuiteCall& call : suite.calls) sequence_ = std::max(sequence_, call.sequence + 1);
@@ -61,6 +62,7 @@ class EdgeMaker {
 
   EdgeCases run() {
     for (int32_t kernel = 0; kernel < static_cast<int32_t>(suite_.kernels.size()); ++kernel) {
+      tell(watcher_, {"make", kernel, std::ssize(suite_.kernels), "kernels"});
       const std::optional<size_t> base = smallest_call(kernel);
       if (!base || !judge_.has_specification(kernel)) continue;
       vary_values(*base);
@@ -211,6 +213,7 @@ class EdgeMaker {
   Suite& suite_;
   Sandbox& source_;
   const std::function<void()>& poll_;
+  const WorkWatcher& watcher_;
   Judge judge_;
   size_t carved_ = 0;
   int64_t sequence_ = 0;
@@ -220,8 +223,9 @@ class EdgeMaker {
 
 }  // namespace
 
-EdgeCases add_edge_cases(Suite& suite, Sandbox& source, const std::function<void()>& poll) {
-  return EdgeMaker(suite, source, poll).run();
+EdgeCases add_edge_cases(Suite& suite, Sandbox& source, const std::function<void()>& poll,
+                         const WorkWatcher& watcher) {
+  return EdgeMaker(suite, source, poll, watcher).run();
 }
 
 }  // namespace tapml::topdown

@@ -25,7 +25,9 @@ struct EdgeCases {
 //   table takes;
 // - sizes: one symbolic size is 1, 2, 3, 17, 63, 64 or 65, and inputs repeat what was carved; of
 //   kernels that read floats alone, since integers have a meaning (tokens, pages).
-// Inputs above 4 MiB stay as they are. Throws as Sandbox does; `poll` is called between calls.
-EdgeCases add_edge_cases(Suite& suite, Sandbox& source, const std::function<void()>& poll = {});
+// Inputs above 4 MiB stay as they are. Throws as Sandbox does; `poll` is called between calls, and
+// `watcher` is told how many kernels have theirs.
+EdgeCases add_edge_cases(Suite& suite, Sandbox& source, const std::function<void()>& poll = {},
+                         const WorkWatcher& watcher = {});
 
 }  // namespace tapml::topdown

@@ -182,6 +182,7 @@ Status KernelReplay::launch_all() {
   int64_t wanted = std::max<int64_t>(options_.launches, std::ssize(tests_));
   std::vector<size_t> order;
   for (int64_t n = 0; n < wanted; ++n) {
+    tell(judge_.watcher(), {"launch", n, wanted, ""});
     const size_t at = static_cast<size_t>(n) % tests_.size();
     if (at == 0) {
       order = tests_;

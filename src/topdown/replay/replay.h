@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "base/work.h"
 #include "pipeline/compile.h"
 #include "runtime/call_point.h"
 #include "topdown/replay/call_groups.h"
@@ -124,6 +125,9 @@ class Judge {
   bool has_specification(int32_t kernel) const;
   // Called now and then while outputs() evaluates; what it throws ends that.
   void set_poll(std::function<void()> poll) { poll_ = std::move(poll); }
+  // Told how far each kernel's launches are; empty: nobody is.
+  void set_watcher(WorkWatcher watcher) { watcher_ = std::move(watcher); }
+  const WorkWatcher& watcher() const { return watcher_; }
   // Widen the bounds of the kernels that they describe.
   void set_tolerances(Tolerances tolerances) { tolerances_ = std::move(tolerances); }
   const Tolerances& tolerances() const { return tolerances_; }
@@ -140,6 +144,7 @@ class Judge {
   const Suite& suite_;
   int64_t sample_above_;
   std::function<void()> poll_;
+  WorkWatcher watcher_;
   Tolerances tolerances_;
   Module module_;
   std::map<size_t, std::vector<op::RefTensor>> answers_;

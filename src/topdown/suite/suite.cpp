@@ -185,9 +185,12 @@ std::string suite_text(const Suite& suite) {
   return json.dump(1) + "\n";
 }
 
-Status save_suite(const Suite& suite, const std::string& folder) {
+Status save_suite(const Suite& suite, const std::string& folder, const WorkWatcher& watcher) {
   TAPML_ASSIGN(SuiteFolder files, SuiteFolder::open(folder));
-  for (const std::string& hash : named_tensors(suite)) {
+  const auto hashes = named_tensors(suite);
+  int64_t written = 0;
+  for (const std::string& hash : hashes) {
+    tell(watcher, {"write", written++, std::ssize(hashes), "tensors"});
     if (!suite.weights.contains(hash)) TAPML_TRY(files.put(hash, suite.tensors.at(hash)));
   }
   return files.finish(suite);

@@ -13,6 +13,7 @@
 #include "abi/access.h"
 #include "abi/origin.h"
 #include "base/result.h"
+#include "base/work.h"
 #include "tensor/host_tensor.h"
 
 namespace tapml::topdown {
@@ -116,7 +117,7 @@ std::string suite_text(const Suite& suite);
 // Writes tensors/<hash>.safetensors (all that a call names, without weights by reference) and
 // suite.json under `folder`, each file whole or not at all; suite.json comes last. Tensors of a
 // suite that was there before are removed then.
-Status save_suite(const Suite& suite, const std::string& folder);
+Status save_suite(const Suite& suite, const std::string& folder, const WorkWatcher& watcher = {});
 
 // Where the tensors of a suite come from.
 struct SuiteSource {
@@ -144,6 +145,7 @@ Result<HostTensor> load_tensor(const std::string& folder, const std::string& has
 // Reads what save_suite wrote; weights that are no part of it come from the model in `model`, or
 // where that is empty in the folder that the suite names. UserError that names the file or the
 // weight for anything that parse_suite refuses and for what is missing or altered.
-Result<Suite> load_suite(const std::string& folder, const std::string& model = "");
+Result<Suite> load_suite(const std::string& folder, const std::string& model = "",
+                         const WorkWatcher& watcher = {});
 
 }  // namespace tapml::topdown

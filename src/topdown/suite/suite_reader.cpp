@@ -342,11 +342,16 @@ class SuiteReader {
 
 // The tensors that calls name, and the check that all fits.
 Status fill(Suite& suite, const std::string& file,
-            const std::function<Result<HostTensor>(const std::string&)>& tensor) {
-  for (const std::string& hash : named_tensors(suite)) {
+            const std::function<Result<HostTensor>(const std::string&)>& tensor,
+            const WorkWatcher& watcher = {}) {
+  const auto hashes = named_tensors(suite);
+  int64_t read = 0;
+  for (const std::string& hash : hashes) {
+    tell(watcher, {"read", read++, std::ssize(hashes), "tensors"});
     TAPML_ASSIGN(HostTensor one, tensor(hash));
     suite.tensors.emplace(hash, std::move(one));
   }
+  tell(watcher, {"read", read, read, "tensors"});
   return check_suite(suite, file);
 }
 
@@ -374,7 +379,8 @@ Result<Suite> parse_suite(std::string_view text, const std::string& file,
   return suite;
 }
 
-Result<Suite> load_suite(const std::string& folder, const std::string& model) {
+Result<Suite> load_suite(const std::string& folder, const std::string& model,
+                         const WorkWatcher& watcher) {
   const std::string file = folder + "/suite.json";
   std::error_code ignored;
   if (!std::filesystem::exists(file, ignored) &&
@@ -389,11 +395,14 @@ Result<Suite> load_suite(const std::string& folder, const std::string& model) {
   TAPML_ASSIGN(Suite suite, parse_suite_index(text, file));
   if (!model.empty()) suite.model_folder = model;
   TAPML_ASSIGN(auto weights, weights_by_reference(suite, file));
-  TAPML_TRY(fill(suite, file, [&](const std::string& hash) -> Result<HostTensor> {
-    auto weight = weights.find(hash);
-    if (weight != weights.end()) return weight->second;
-    return load_tensor(folder, hash);
-  }));
+  TAPML_TRY(fill(
+      suite, file,
+      [&](const std::string& hash) -> Result<HostTensor> {
+        auto weight = weights.find(hash);
+        if (weight != weights.end()) return weight->second;
+        return load_tensor(folder, hash);
+      },
+      watcher));
   return suite;
 }
 

@@ -8,7 +8,8 @@
 
 namespace tapml::topdown {
 
-Result<SuiteCheck> verify_suite(const std::string& folder, const std::string& model) {
+Result<SuiteCheck> verify_suite(const std::string& folder, const std::string& model,
+                                const WorkWatcher& watcher) {
   const std::string file = folder + "/suite.json";
   TAPML_ASSIGN(std::string text, read_text_file(file));
   SuiteCheck check;
@@ -20,7 +21,10 @@ Result<SuiteCheck> verify_suite(const std::string& folder, const std::string& mo
   } else {
     check.faults.push_back(weights.error());
   }
-  for (const std::string& hash : named_tensors(whole)) {
+  const auto hashes = named_tensors(whole);
+  int64_t checked = 0;
+  for (const std::string& hash : hashes) {
+    tell(watcher, {"check", checked++, std::ssize(hashes), "tensors"});
     if (whole.weights.contains(hash)) continue;
     auto tensor = load_tensor(folder, hash);
     if (!tensor) {

@@ -17,7 +17,8 @@ struct SuiteCheck {
 
 // Reads everything and compares every hash; weights by reference in `model`, or where that is empty
 // in the folder that the suite names. An error where suite.json itself cannot be read.
-Result<SuiteCheck> verify_suite(const std::string& folder, const std::string& model = "");
+Result<SuiteCheck> verify_suite(const std::string& folder, const std::string& model = "",
+                                const WorkWatcher& watcher = {});
 
 // Names of the suite's kernels that the model no longer has. UserError where the boundary policy is
 // another one than the model's, and where it has none of the kernels. `fixed`: kernels fixed.

@@ -35,12 +35,15 @@ std::vector<HostTensor> forced_logits(llm::Engine& engine, const ForcedRun& run)
   // A kernel that leaves the cache as it was must not profit from an earlier run.
   unwrap(engine.clear());
   logits.push_back(unwrap(runtime::download(unwrap(engine.prefill(run.prompt)))));
-  for (int32_t token : run.forced) {
+  const int64_t count = std::ssize(run.forced);
+  for (size_t i = 0; i < run.forced.size(); ++i) {
     if (run.cancelled && run.cancelled()) {
       throw_platform(PlatformFault::kCancelled, "interrupted");
     }
-    logits.push_back(unwrap(runtime::download(unwrap(engine.decode(token)))));
+    tell(engine.watcher(), {"decode", static_cast<int64_t>(i), count, "tokens"});
+    logits.push_back(unwrap(runtime::download(unwrap(engine.decode(run.forced[i])))));
   }
+  tell(engine.watcher(), {"decode", count, count, "tokens"});
   return logits;
 }
 
@@ -107,8 +110,8 @@ HostTensor rounded(const op::RefTensor& logits) {
 
 op::RefTensor judge_logits(const Module& module, const ModelInterface& model,
                            const std::map<std::string, HostTensor>& weights,
-                           const std::vector<int32_t>& tokens) {
-  return EvaluatedModel(module, model, weights, tokens.size(), {}).step("logits_all", tokens);
+                           const std::vector<int32_t>& tokens, const interp::CallOptions& options) {
+  return EvaluatedModel(module, model, weights, tokens.size(), options).step("logits_all", tokens);
 }
 
 std::vector<HostTensor> evaluated_logits(const Module& module, const ModelInterface& model,
@@ -142,10 +145,11 @@ ModelJudge::ModelJudge(ReferenceLogits logits, const std::vector<HostTensor>& so
 }
 
 ModelJudge ModelJudge::of(const Module& module, const std::map<std::string, HostTensor>& weights,
-                          llm::Engine& source, const ForcedRun& run) {
+                          llm::Engine& source, const ForcedRun& run,
+                          const interp::CallOptions& options) {
   std::vector<int32_t> sequence = run.prompt;
   sequence.insert(sequence.end(), run.forced.begin(), run.forced.end());
-  return {judge_logits(module, source.model(), weights, sequence), run.prompt.size(),
+  return {judge_logits(module, source.model(), weights, sequence, options), run.prompt.size(),
           forced_logits(source, run)};
 }
 

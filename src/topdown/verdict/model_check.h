@@ -50,7 +50,8 @@ std::vector<HostTensor> forced_logits(llm::Engine& engine, const ForcedRun& run)
 // The judge's logits of every token of `tokens`: the whole model at operator level in f64.
 op::RefTensor judge_logits(const Module& module, const ModelInterface& model,
                            const std::map<std::string, HostTensor>& weights,
-                           const std::vector<int32_t>& tokens);
+                           const std::vector<int32_t>& tokens,
+                           const interp::CallOptions& options = {});
 // What forced_logits() gives, by the interpreter: `module` is the model, or what passes have made
 // of it.
 std::vector<HostTensor> evaluated_logits(const Module& module, const ModelInterface& model,
@@ -77,7 +78,8 @@ class ModelJudge {
       : ModelJudge(ReferenceLogits::of(logits, prompt - 1), source) {}
   // The judge of `run`, which the source's engine makes once.
   static ModelJudge of(const Module& module, const std::map<std::string, HostTensor>& weights,
-                       llm::Engine& source, const ForcedRun& run);
+                       llm::Engine& source, const ForcedRun& run,
+                       const interp::CallOptions& options = {});
 
   ModelCheck check(const std::vector<HostTensor>& logits) const;
   // How much likelier the judge finds its first choice than `token` after forced token `i`;
