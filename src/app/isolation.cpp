@@ -76,13 +76,15 @@ PlatformUnderTest open_under_test(target::Target& target, const LibraryFiles& li
     result.session = open_session(target, {}, libraries.load(), remote);
     result.platform.target = target;
     result.platform.session = result.session.get();
+    result.info = result.session->info();
     return result;
   }
   // What is not here shows before anything else is done, and a place says what code it takes.
   auto first = std::make_shared<std::unique_ptr<runtime::Session>>(
       has_own_process(target) ? open_session(target, {}, libraries.load(), remote)
                               : open_worker(target, libraries.files, isolation));
-  target::adopt_device(target, (*first)->info());
+  result.info = (*first)->info();
+  target::adopt_device(target, result.info);
   result.platform.target = target;
   result.platform.elsewhere = !target.place.empty();
   auto open = worker_opener(target, libraries, remote, isolation);

@@ -14,6 +14,7 @@
 #include "base/host/progress.h"
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/dumps.h"
 #include "cli/memory.h"
 #include "cli/options.h"
 #include "cli/phases.h"
@@ -30,7 +31,7 @@ namespace tapml::cli {
 namespace {
 
 struct CompileOptions {
-  std::string model, config, target = "cpu", dump, file;
+  std::string model, config, target = "cpu", file;
   std::string bounds, memory, memory_limit, phases;
   std::vector<std::string> skip;
   bool times = false, verify = false, print_memory = false;
@@ -39,6 +40,7 @@ struct CompileOptions {
   std::string quantize;
   LibraryFiles libraries;
   ShapeOptions shapes;
+  DumpOptions dumps;
 };
 
 // A Module, and where its weights are.
@@ -121,8 +123,11 @@ int run(const CompileOptions& options, const Output& output) {
   std::vector<pipeline::PassNumbers> phases;
   CompileCache cache(options.cache);
   pipeline::ImplementOptions implement;
-  implement.instruments = {options.dump, options.verify, &times,
-                           [] { unwrap(check_interrupted()); }};
+  implement.instruments.verify = options.verify;
+  implement.instruments.times = &times;
+  implement.instruments.poll = [] { unwrap(check_interrupted()); };
+  Dumps dumps(options.dumps, output);
+  dumps.attach(implement.instruments);
   pipeline::leave_out(options.skip, "--skip-pass", implement);
   if (!options.phases.empty()) {
     phases.push_back(pipeline::count_pass("read", input.module, values));
@@ -219,6 +224,7 @@ int run(const CompileOptions& options, const Output& output) {
                                 {"file", Json::string(options.file)},
                                 {"file_bytes", Json::integer(static_cast<int64_t>(file_bytes))},
                                 {"passes", Json::array(std::move(passes))},
+                                {"changes", dumps.json()},
                                 {"memory", std::move(needs)},
                                 {"seconds", Json::number(total)}}));
   return kDone;
@@ -234,7 +240,7 @@ void add_compile(Registration registration) {
   command->add_option("--config", options->config, "config.json: no weights are needed");
   command->add_option("--target", options->target, "kind[:key=value,...]")->capture_default_str();
   command->add_option("-o,--output", options->file, "File for the executable");
-  command->add_option("--dump-ir", options->dump, "Folder for the text after every pass");
+  options->dumps.add_to(*command);
   command->add_flag("--time-passes", options->times, "Seconds of every pass");
   command->add_option(
       "--report-phases", options->phases,
