@@ -142,8 +142,8 @@ MigratedRef migrate(const py::object& given, const py::object& source,
     }
     for (size_t t = 0; t < to.size(); ++t) {
       if (!moving[t].plant.empty() || !moving[t].user_sources.empty()) continue;
-      app::warn_of_same_platform("migrate", from->target(), source_session->info(),
-                                 to[t]->target(), target_sessions[t]->info());
+      app::warn_of_same_platform("migrate", from->target(), source_session->info(), to[t]->target(),
+                                 target_sessions[t]->info());
     }
     const std::vector<int32_t> tokens = app::encode_prompt(*model.loaded, prompt);
     made->migrations =

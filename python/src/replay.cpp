@@ -86,8 +86,8 @@ std::unique_ptr<Replayer> make_replayer(const CarvedSuite& suite, const py::obje
                                         const UnderTest& settings) {
   std::vector<std::string> chosen;
   if (!only.empty()) {
-    chosen = topdown::find_kernels(topdown::kernel_names(*suite.suite), only,
-                                   {"only", "the suite"});
+    chosen =
+        topdown::find_kernels(topdown::kernel_names(*suite.suite), only, {"only", "the suite"});
   }
   const SessionRef open = session_of(device, "Replayer(suite, device)");
   const app::IsolationOptions isolation = isolation_of(settings, "Replayer(suite, device)");
@@ -301,7 +301,9 @@ void bind_replay(py::module_& module) {
            py::arg("cache") = true, py::arg("in_process") = false, py::arg("kernel_timeout") = 30.0,
            "``kernels``: a folder of sources of the user's own; ``tolerance``: the text of a file "
            "of tolerances and its name; ``only``: the kernels that are compiled.")
-      .def("kernel", &replay_kernel, py::arg("name"), "Runs all tests of a kernel: its name, how it begins, or a pattern with ``*`` and ``?`` that "
+      .def("kernel", &replay_kernel, py::arg("name"),
+           "Runs all tests of a kernel: its name, how it begins, or a pattern with ``*`` and ``?`` "
+           "that "
            "describes no other one.")
       .def("call", &replay_call, py::arg("index"), "Runs one test.")
       .def("group", &replay_group, py::arg("index"),

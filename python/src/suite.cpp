@@ -343,8 +343,8 @@ Carved tests: one real run, kept as a test for every kernel call.)doc")
       .def(
           "find_kernels",
           [](const CarvedSuite& s, const std::string& wanted) {
-            return py::tuple(py::cast(topdown::find_kernels(topdown::kernel_names(*s.suite), wanted,
-                                                            {"find_kernels(wanted)", "the suite"})));
+            return py::tuple(py::cast(topdown::find_kernels(
+                topdown::kernel_names(*s.suite), wanted, {"find_kernels(wanted)", "the suite"})));
           },
           py::arg("wanted"),
           "Names of the kernels that ``wanted`` means: a name, how names begin, or a pattern with "

@@ -42,9 +42,8 @@ void warn_of_same_platform(const std::string& command, const target::Target& sou
                            const DeviceInfo& source_info, const target::Target& target,
                            const DeviceInfo& target_info) {
   if (!same_platform(source, source_info, target, target_info)) return;
-  const std::string both = source.text == target.text
-                               ? source.text
-                               : source.text + " and " + target.text;
+  const std::string both =
+      source.text == target.text ? source.text : source.text + " and " + target.text;
   log_warning("source and target are the same platform (" + both + " on " + source_info.name +
               "): " + command +
               " compares it with itself, which tests tapml and tells nothing of another platform; "

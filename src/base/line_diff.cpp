@@ -153,9 +153,9 @@ class Matcher {
           front_high += 2;
         } else if (y > m) {
           front_low += 2;
-        } else if (const int64_t other = most + delta - k;
-                   meets_in_front && other >= 0 && other < size && at(back_, other) != -1 &&
-                   x >= n - at(back_, other)) {
+        } else if (const int64_t other = most + delta - k; meets_in_front && other >= 0 &&
+                                                           other < size && at(back_, other) != -1 &&
+                                                           x >= n - at(back_, other)) {
           return inside(r, x, y);
         }
       }

@@ -44,8 +44,8 @@ topdown::Suite read_suite(const std::string& folder) {
 int run(const SkeletonOptions& options, const Output& output) {
   const target::Target target = target::parse_target(options.target);
   const topdown::Suite suite = read_suite(options.suite);
-  const std::string kernel = topdown::find_kernel(topdown::kernel_names(suite), options.kernel,
- {"NAME", "the suite"});
+  const std::string kernel =
+      topdown::find_kernel(topdown::kernel_names(suite), options.kernel, {"NAME", "the suite"});
   const topdown::Judge judge(suite);
   const std::string text = topdown::kernel_skeleton(judge.module(), kernel, target);
   if (options.file.empty()) {
@@ -208,7 +208,10 @@ void add_kernel(Registration registration) {
       "kernels/rms.cl");
   auto options = std::make_shared<SkeletonOptions>();
   skeleton->add_option("suite", options->suite, "Folder of the suite")->required();
-  skeleton->add_option("name", options->kernel, "The kernel, how its name begins, or a pattern with * and ?")->required();
+  skeleton
+      ->add_option("name", options->kernel,
+                   "The kernel, how its name begins, or a pattern with * and ?")
+      ->required();
   skeleton->add_option("--target", options->target, "kind[:key=value,...]")->capture_default_str();
   skeleton->add_option("-o,--output", options->file, "File; standard output without it");
   skeleton->add_flag("--json", registration.output.json, "One JSON document on stdout");

@@ -113,7 +113,7 @@ class Targets {
   const MigrateCommand& command_;
   std::vector<std::string> folders_;
   std::vector<topdown::MigrationTarget> targets_;
-  std::vector<std::unique_ptr<runtime::Session>> sessions_;  // of this process
+  std::vector<std::unique_ptr<runtime::Session>> sessions_;      // of this process
   std::map<const topdown::MigrationTarget*, DeviceInfo> infos_;  // of those that are open
 };
 

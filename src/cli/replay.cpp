@@ -141,10 +141,11 @@ Wanted wanted_of(const topdown::Suite& suite, const ReplayOptions& options) {
   }
   wanted.compiled.merge(parts);
   if (!wanted.kernels.empty() || !wanted.groups.empty()) return wanted;
-  throw_user(chosen ? "the suite has no test of kernel " + options.kernel : "the suite has no tests",
-             options.suite, "one call at least", "none",
-             part_of.empty() ? "carve a run that calls its kernels"
-                             : "it is part of a group: --group " + part_of);
+  throw_user(
+      chosen ? "the suite has no test of kernel " + options.kernel : "the suite has no tests",
+      options.suite, "one call at least", "none",
+      part_of.empty() ? "carve a run that calls its kernels"
+                      : "it is part of a group: --group " + part_of);
 }
 
 // A bug in a kernel that is not run would show nothing.
@@ -330,8 +331,10 @@ void add_replay(Registration registration) {
                       "Model directory, for weights by reference that have moved");
   command->add_option("--target", options->target, "kind[:key=value,...][@place]")
       ->capture_default_str();
-  auto* kernel = command->add_option("--kernel", options->kernel, "Only the kernels of this name, that begin so, or that a pattern with * and ? "
- "describes");
+  auto* kernel = command->add_option(
+      "--kernel", options->kernel,
+      "Only the kernels of this name, that begin so, or that a pattern with * and ? "
+      "describes");
   auto* kernels =
       command->add_option("--kernels", options->kernels,
                           "Folder of hand-written sources that take the place of kernels");

@@ -278,8 +278,8 @@ Json show_group(const Suite& suite, size_t index, int32_t kernel, const Output& 
 
 int show(const SuiteCommand& command, const Output& output) {
   const Suite suite = unwrap(topdown::load_suite(command.suite, command.model));
-  const std::string name = topdown::find_kernel(topdown::kernel_names(suite), command.kernel,
-                                                {"KERNEL", "the suite"});
+  const std::string name =
+      topdown::find_kernel(topdown::kernel_names(suite), command.kernel, {"KERNEL", "the suite"});
   const auto number = static_cast<size_t>(suite.find_kernel(name));
   const SuiteKernel& kernel = suite.kernels[number];
   say_what_is_missing(suite, output);
@@ -442,8 +442,8 @@ int export_arrays(const SuiteCommand& command, const Output& output) {
   }
   for (size_t g = 0; g < suite.groups.size(); ++g) {
     const auto names = suite.kernels_of(suite.groups[g]);
-    const bool part = std::ranges::any_of(
-        names, [&](const std::string& name) { return wanted.contains(name); });
+    const bool part =
+        std::ranges::any_of(names, [&](const std::string& name) { return wanted.contains(name); });
     if (!wanted.empty() && !part) continue;
     write("group." + std::to_string(g), group_arrays(suite, suite.groups[g]));
   }
@@ -544,7 +544,10 @@ void add_suite(Registration registration) {
   CLI::App& shown = add(*suite, registration, "show", "A kernel's specification and its tests",
                         "show out/suite rms_norm_485247dc", command, show);
   add_suite_option(shown, *command);
-  shown.add_option("kernel", command->kernel, "The kernel, how its name begins, or a pattern with * and ?")->required();
+  shown
+      .add_option("kernel", command->kernel,
+                  "The kernel, how its name begins, or a pattern with * and ?")
+      ->required();
   add_model_option(shown, *command, kWeightsAt);
 
   CLI::App& merged = add(*suite, registration, "merge", "One suite of several",
@@ -557,8 +560,11 @@ void add_suite(Registration registration) {
                          "prune out/suite --budget 100MB", command, prune);
   add_suite_option(pruned, *command);
   pruned.add_option("-o,--output", command->output, "Folder of the new suite; the suite itself");
-  pruned.add_option("--kernel", command->kernels, "Only kernels of this name, that begin so, or that a pattern with * and ? describes; "
-                  "as often as needed")
+  pruned
+      .add_option(
+          "--kernel", command->kernels,
+          "Only kernels of this name, that begin so, or that a pattern with * and ? describes; "
+          "as often as needed")
       ->allow_extra_args(false);
   pruned
       .add_option("--calls", command->calls,
@@ -573,7 +579,9 @@ void add_suite(Registration registration) {
   add_suite_option(exported, *command);
   exported.add_flag("--npz", command->npz, "An archive of NumPy arrays for each test");
   exported.add_option("-o,--output", command->output, "Folder for the files")->required();
-  exported.add_option("--kernel", command->kernel, "Only kernels of this name, that begin so, or that a pattern with * and ? describes");
+  exported.add_option(
+      "--kernel", command->kernel,
+      "Only kernels of this name, that begin so, or that a pattern with * and ? describes");
   add_model_option(exported, *command, kWeightsAt);
 
   CLI::App& verified = add(*suite, registration, "verify", "Check every hash",

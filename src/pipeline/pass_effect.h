@@ -26,7 +26,8 @@ PassEffect pass_effect(const Module& before, const Module& after);
 std::string module_diff(const Module& before, const Module& after, const std::string& before_name,
                         const std::string& after_name);
 
-// "pass fuse_ops: changed 3 functions: 1 altered, 2 new (0.8 ms)", "pass match: unchanged (0.1 ms)".
+// "pass fuse_ops: changed 3 functions: 1 altered, 2 new (0.8 ms)", "pass match: unchanged (0.1
+// ms)".
 std::string effect_text(const PassEffect& effect);
 
 }  // namespace tapml::pipeline

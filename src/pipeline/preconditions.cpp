@@ -1,14 +1,16 @@
 #include "pipeline/preconditions.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/suggest.h"
 #include "ir/exceptions.h"
+#include "passes/graph_functions.h"
 #include "passes/kernel.h"
 #include "pipeline/check_input.h"
 #include "pipeline/pass_effect.h"
 #include "pipeline/run.h"
+#include "relax/storage.h"
+#include "relax/visit.h"
 
 namespace tapml::pipeline {
 
@@ -25,15 +27,28 @@ const PassInfo& pass_called(const std::string& name) {
   throw_user("unknown pass", "--passes", "some of " + known, name, suggestion(name, names));
 }
 
+// lower_storage leaves views as they are, and asks about each at run time: what asks is its mark.
+bool asks_about_views(const Module& module) {
+  bool asks = false;
+  for (const auto& [name, function] : passes::graph_functions(module)) {
+    relax::visit_bindings(function->body, [&](const relax::Binding& binding, bool) {
+      asks |= relax::storage_op(binding.value) == relax::StorageOp::kIsTensor ||
+              relax::storage_op(binding.value) == relax::StorageOp::kBase;
+    });
+  }
+  return asks;
+}
+
+// Whether the pass has something left to do; then `result` is what it makes.
 bool changes(const PassInfo& pass, const Module& module, Module& result) {
+  if (pass.name == std::string("lower_storage") && asks_about_views(module)) return false;
   result = pass.run(module);
   return pass_effect(module, result).changed();
 }
 
 bool has_kernels(const Module& module) {
-  return std::ranges::any_of(module.functions, [](const auto& entry) {
-    return passes::is_kernel(entry.second.get());
-  });
+  return std::ranges::any_of(
+      module.functions, [](const auto& entry) { return passes::is_kernel(entry.second.get()); });
 }
 
 std::string where_of(const PassInfo& pass) { return std::string("--passes ") + pass.name; }
@@ -64,12 +79,12 @@ void check_precondition(const Module& module, const PassInfo& pass) {
   }
   if (!missing.empty()) {
     throw_user("pass " + name + " requires passes that did not run", where_of(pass),
-               "a module in which " + missing + " have nothing left to do",
-               "one that they change", "run them before: --passes " + missing + "," + name);
+               "a module in which " + missing + " have nothing left to do", "one that they change",
+               "run them before: --passes " + missing + "," + name);
   }
   if (pass.on_operators && is_legalized(module)) {
-    throw_user("pass " + name + " works on operators, and they are kernels already",
-               where_of(pass), "a module before legalize", "kernels only",
+    throw_user("pass " + name + " works on operators, and they are kernels already", where_of(pass),
+               "a module before legalize", "kernels only",
                "run it before: --passes " + name + ",legalize");
   }
 }

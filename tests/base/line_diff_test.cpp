@@ -69,7 +69,8 @@ TEST(LineDiff, WhatItSaysMakesTheSecondTextOfTheFirst) {
 
 // Every line twice: nothing but Myers' search is at work, and finds a shortest way.
 TEST(LineDiff, IsShortWithoutLinesThatStandOnce) {
-  const Lines before = split_lines("a\nb\nc\na\nb\nb\na\n"), after = split_lines("c\nb\na\nb\na\nc\n");
+  const Lines before = split_lines("a\nb\nc\na\nb\nb\na\n"),
+              after = split_lines("c\nb\na\nb\na\nc\n");
   const std::vector<LineChange> changes = diff_lines(before, after);
   EXPECT_EQ(changed_lines(before, after, changes), after);
   EXPECT_EQ(edits_of(changes), 5u) << "the example of the paper";

@@ -134,9 +134,9 @@ TEST(Opt, PassesWithoutWhatTheyRequireAreRefused) {
   TempFolder folder;
   const std::string file = folder / "program.txt";
   testing::write_bytes(file, kDumped);
-  testing::expect_failure({"opt", file, "--passes", "plan_memory"}, 2,
-                          {"pass plan_memory requires passes that did not run",
-                           "--passes legalize,plan_memory"});
+  testing::expect_failure(
+      {"opt", file, "--passes", "plan_memory"}, 2,
+      {"pass plan_memory requires passes that did not run", "--passes legalize,plan_memory"});
   testing::expect_failure({"opt", file, "--passes", "fuse_ops"}, 2,
                           {"--passes legalize,annotate_patterns,fuse_ops"});
   testing::expect_failure({"opt", file, "--passes", "legalize,plan_memory,dead_code"}, 2,

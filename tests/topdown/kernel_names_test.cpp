@@ -22,10 +22,9 @@ TEST(KernelNames, OneByNameBeginningOrPattern) {
 }
 
 TEST(KernelNames, OneOfSeveralIsRefused) {
-  testing::expect_user_error(
-      [] { find_kernel(kNamed, "rms", kAsked); },
-      {"several kernels of the suite", "--kernel", "one of rms_norm_485247dc, rms_norm_99998888",
-       "\"rms\""});
+  testing::expect_user_error([] { find_kernel(kNamed, "rms", kAsked); },
+                             {"several kernels of the suite", "--kernel",
+                              "one of rms_norm_485247dc, rms_norm_99998888", "\"rms\""});
   testing::expect_user_error([] { find_kernel(kNamed, "*_*", kAsked); }, {"several kernels"});
 }
 

@@ -16,7 +16,8 @@ Result<Tolerance> read_tolerance(const JsonObjectReader& reader) {
   Tolerance tolerance;
   TAPML_ASSIGN(tolerance.kernel, reader.required_string("kernel"));
   if (tolerance.kernel.empty()) {
-    return fail(reader.field_error("kernel", "is empty", "the name of a kernel, how it begins, or a pattern with * and ?"));
+    return fail(reader.field_error(
+        "kernel", "is empty", "the name of a kernel, how it begins, or a pattern with * and ?"));
   }
   TAPML_ASSIGN(tolerance.factor, reader.float_or("factor", 1, 0));
   TAPML_ASSIGN(tolerance.absolute, reader.float_or("absolute", 0, 0));
