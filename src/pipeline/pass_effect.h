@@ -22,7 +22,7 @@ struct PassEffect {
 // Functions count as altered where their text is another one.
 PassEffect pass_effect(const Module& before, const Module& after);
 
-// The difference of the printed modules; empty where there is none.
+// The difference of the printed modules, function by function; empty where there is none.
 std::string module_diff(const Module& before, const Module& after, const std::string& before_name,
                         const std::string& after_name);
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "analysis/verifier.h"
+#include "base/line_diff.h"
 #include "build/block_builder.h"
 #include "pipeline/run_module.h"
 #include "support/expect_error.h"
@@ -350,6 +351,15 @@ TEST(RunByName, TellsWhatChanged) {
       << diff;
   EXPECT_FALSE(effects[2].changed());
   EXPECT_TRUE(effects[2].diff.empty());
+  // The lines that stay and those that are new are the text.
+  std::string made;
+  size_t hunks = 0;
+  for (const std::string_view line : split_lines(diff)) {
+    hunks += line.starts_with("@@") ? 1 : 0;
+    if (hunks > 0 && (line[0] == ' ' || line[0] == '+')) made += std::string(line.substr(1)) + "\n";
+  }
+  EXPECT_EQ(hunks, 1u);
+  EXPECT_EQ(made, text::print(legal));
 }
 
 }  // namespace
