@@ -254,7 +254,13 @@ std::string unified_diff(std::string_view before, std::string_view after,
                          const std::string& before_name, const std::string& after_name,
                          size_t context) {
   const std::vector<std::string_view> a = split_lines(before), b = split_lines(after);
-  const std::vector<LineChange> changes = diff_lines(a, b);
+  return unified_diff(a, b, diff_lines(a, b), before_name, after_name, context);
+}
+
+std::string unified_diff(const std::vector<std::string_view>& a,
+                         const std::vector<std::string_view>& b,
+                         const std::vector<LineChange>& changes, const std::string& before_name,
+                         const std::string& after_name, size_t context) {
   if (changes.empty()) return "";
   std::string text = "--- " + before_name + "\n+++ " + after_name + "\n";
   for (size_t first = 0; first < changes.size();) {

@@ -24,8 +24,15 @@ std::vector<LineChange> diff_lines(const std::vector<std::string_view>& before,
 
 std::vector<std::string_view> split_lines(std::string_view text);  // without their ends
 
-// The unified form, which `patch` reads, with `context` lines around each change; empty where the
-// texts are equal. A text without a newline at its end counts as one with it.
+// The unified form of `changes` from `before` to `after`, which `patch` reads, with `context` lines
+// around each; empty where there are none.
+std::string unified_diff(const std::vector<std::string_view>& before,
+                         const std::vector<std::string_view>& after,
+                         const std::vector<LineChange>& changes, const std::string& before_name,
+                         const std::string& after_name, size_t context = 3);
+
+// The same of two texts and what diff_lines() finds. A text without a newline at its end counts as
+// one with it.
 std::string unified_diff(std::string_view before, std::string_view after,
                          const std::string& before_name, const std::string& after_name,
                          size_t context = 3);

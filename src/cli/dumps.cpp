@@ -10,7 +10,7 @@ namespace tapml::cli {
 void DumpOptions::add_to(CLI::App& command) {
   command.add_option("--dump-ir", folder,
                      "Folder for the text after every pass, what each changed (.diff), and "
-                     "passes.txt, which lists them");
+                     "passes.log, which lists them");
   command.add_flag("--dump-diff", diff,
                    "Print which passes changed something, with the difference of the texts");
 }
@@ -28,7 +28,7 @@ void Dumps::tell(const pipeline::PassEffect& effect) {
   if (!options_.folder.empty()) {
     lines_ += line + "\n";
     // Whole each time: what a later pass ends has the lines so far.
-    unwrap(write_text_atomic(options_.folder + "/passes.txt", lines_));
+    unwrap(write_text_atomic(options_.folder + "/passes.log", lines_));
   }
   Json json = Json::object({{"pass", Json::string(effect.pass)},
                             {"changed", Json::boolean(effect.changed())},

@@ -21,7 +21,7 @@ struct DumpOptions {
 };
 
 // With --dump-diff prints a line for each pass and what it changed; in the folder of --dump-ir
-// passes.txt has the same lines.
+// passes.log has the same lines.
 class Dumps {
  public:
   Dumps(const DumpOptions& options, const Output& output) : options_(options), output_(output) {}

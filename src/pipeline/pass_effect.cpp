@@ -1,6 +1,9 @@
 #include "pipeline/pass_effect.h"
 
 #include <cstdio>
+#include <map>
+#include <set>
+#include <vector>
 
 #include "base/line_diff.h"
 #include "text/printer.h"
@@ -25,9 +28,53 @@ PassEffect pass_effect(const Module& before, const Module& after) {
   return effect;
 }
 
+namespace {
+
+// The lines of a printed module by its functions; the module's own line is that of "".
+struct PrintedModule {
+  explicit PrintedModule(const Module& module) {
+    Module own;
+    own.attrs = module.attrs;
+    texts[""] = text::print(own);
+    for (const auto& [name, function] : module.functions) {
+      texts[name] = "\n" + text::print(*function, name);
+    }
+    for (const auto& [name, text] : texts) {
+      parts[name] = split_lines(text);
+      lines.insert(lines.end(), parts[name].begin(), parts[name].end());
+    }
+  }
+  PrintedModule(const PrintedModule&) = delete;
+  PrintedModule& operator=(const PrintedModule&) = delete;
+
+  std::map<std::string, std::string> texts;
+  std::map<std::string, std::vector<std::string_view>> parts;  // into the texts
+  std::vector<std::string_view> lines;
+};
+
+}  // namespace
+
 std::string module_diff(const Module& before, const Module& after, const std::string& before_name,
                         const std::string& after_name) {
-  return unified_diff(text::print(before), text::print(after), before_name, after_name);
+  const PrintedModule a(before), b(after);
+  std::set<std::string> names;
+  for (const auto& [name, part] : a.parts) names.insert(name);
+  for (const auto& [name, part] : b.parts) names.insert(name);
+  // Function by function: lines of one are never told as those of another.
+  static const std::vector<std::string_view> kNone;
+  std::vector<LineChange> changes;
+  size_t i = 0, j = 0;
+  for (const std::string& name : names) {
+    const auto was = a.parts.find(name), is = b.parts.find(name);
+    const auto& old_part = was == a.parts.end() ? kNone : was->second;
+    const auto& new_part = is == b.parts.end() ? kNone : is->second;
+    for (const LineChange& one : diff_lines(old_part, new_part)) {
+      changes.push_back({i + one.old_begin, i + one.old_end, j + one.new_begin, j + one.new_end});
+    }
+    i += old_part.size();
+    j += new_part.size();
+  }
+  return unified_diff(a.lines, b.lines, changes, before_name, after_name);
 }
 
 std::string effect_text(const PassEffect& effect) {

@@ -99,11 +99,11 @@ TEST(Opt, SaysWhichPassesChangedSomething) {
   EXPECT_EQ(dumped.out, run_program(args).out);
   EXPECT_EQ(testing::names_under(dumps),
             (std::set<std::string>{"01_canonicalize.txt", "02_legalize.diff", "02_legalize.txt",
-                                   "passes.txt"}));
+                                   "passes.log"}));
   EXPECT_EQ(testing::read_bytes(dumps + "/02_legalize.txt"), dumped.out);
   EXPECT_TRUE(testing::read_bytes(dumps + "/02_legalize.diff")
                   .starts_with("--- before legalize\n+++ after legalize\n@@ "));
-  const std::string list = testing::read_bytes(dumps + "/passes.txt");
+  const std::string list = testing::read_bytes(dumps + "/passes.log");
   EXPECT_EQ(std::count(list.begin(), list.end(), '\n'), 2) << list;
   EXPECT_NE(list.find("pass legalize: changed 5 functions"), std::string::npos) << list;
   const Json json = with({"--dump-diff", "--json"}).json();
@@ -124,7 +124,7 @@ TEST(Compile, SaysWhichPassesChangedSomething) {
   EXPECT_NE(result.out.find("pass match: unchanged ("), std::string::npos) << result.out;
   EXPECT_NE(result.out.find("pass plan_memory: changed 1 function: 1 altered"), std::string::npos)
       << result.out;
-  const std::string list = testing::read_bytes(dumps + "/passes.txt");
+  const std::string list = testing::read_bytes(dumps + "/passes.log");
   EXPECT_NE(list.find("pass plan_memory: changed"), std::string::npos) << list;
   EXPECT_TRUE(std::filesystem::exists(dumps + "/52_plan_memory.diff") ||
               std::filesystem::exists(dumps + "/51_plan_memory.diff"));

@@ -25,9 +25,9 @@ std::string listed(const std::vector<std::string>& names) {
 [[noreturn]] void throw_unknown(const std::vector<std::string>& names, const std::string& wanted,
                                 const KernelQuestion& asked) {
   throw_user(asked.owner + " has no such kernel", asked.where,
-             names.empty()
-                 ? "a kernel; there is none"
-                 : "the name of one, how it begins, or a pattern with * and ?: " + listed(names),
+             names.empty() ? "a kernel; there is none"
+                           : "one of " + listed(names) +
+                                 " (the name, how it begins, or a pattern with * and ?)",
              "\"" + wanted + "\"", kernel_suggestion(wanted, names));
 }
 
