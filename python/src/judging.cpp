@@ -14,10 +14,7 @@ topdown::Tolerances ToleranceText::parse() const {
 
 void ToleranceText::warn_unused(const topdown::Tolerances& tolerances,
                                 const std::set<std::string>& kernels) const {
-  for (const topdown::Tolerance& unused : tolerances.unused(kernels)) {
-    log_warning(name + ": the tolerance of \"" + unused.kernel + "\" applies to no kernel (" +
-                unused.reason + ")");
-  }
+  for (const std::string& text : tolerances.unused_texts(kernels)) log_warning(name + ": " + text);
 }
 
 ToleranceText tolerance_text_of(const std::pair<std::string, std::string>& given) {

@@ -3,6 +3,7 @@
 #include <pybind11/stl.h>
 
 #include "app/cache.h"
+#include "app/same_platform.h"
 #include "ci_reports.h"
 #include "io/host/files.h"
 #include "judging.h"
@@ -76,6 +77,10 @@ std::unique_ptr<Localized> localize(const py::object& given, const py::object& s
     options.cancelled = [] { return interrupt_of_this_thread().load(); };
     options.interrupt = &interrupt_of_this_thread();
     options.progress = told.callback();
+    if (options.plants.empty() && options.user_sources.empty()) {
+      app::warn_of_same_platform("localize", from->target(), source_session->info(), to->target(),
+                                 target_session->info());
+    }
     const std::vector<int32_t> tokens = app::encode_prompt(*model.loaded, prompt);
     auto made = std::make_unique<Localized>();
     made->localization =

@@ -4,6 +4,7 @@
 #include <pybind11/stl.h>
 
 #include "app/cache.h"
+#include "app/same_platform.h"
 #include "ci_reports.h"
 #include "io/host/files.h"
 #include "judging.h"
@@ -138,6 +139,11 @@ MigratedRef migrate(const py::object& given, const py::object& source,
       moving[t].plant = topdown::plant_of(settings.plant, names[t], names);
       moving[t].state = settings.state;
       if (several && !settings.state.empty()) moving[t].state += "/" + made->texts.folders[t];
+    }
+    for (size_t t = 0; t < to.size(); ++t) {
+      if (!moving[t].plant.empty() || !moving[t].user_sources.empty()) continue;
+      app::warn_of_same_platform("migrate", from->target(), source_session->info(), to[t]->target(),
+                                 target_sessions[t]->info());
     }
     const std::vector<int32_t> tokens = app::encode_prompt(*model.loaded, prompt);
     made->migrations =

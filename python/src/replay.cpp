@@ -12,6 +12,7 @@
 #include "judging.h"
 #include "passes/kernel.h"
 #include "suite.h"
+#include "topdown/kernels/kernel_names.h"
 #include "topdown/kernels/user_kernels.h"
 #include "topdown/replay/group_replay.h"
 #include "topdown/report/report.h"
@@ -73,20 +74,21 @@ topdown::SpeedTable speed_of(Replayer::State& state, const std::vector<Verdict>&
 }
 
 int32_t find_kernel(const topdown::Suite& suite, const std::string& name) {
-  const int32_t kernel = suite.find_kernel(name);
-  if (kernel >= 0) return kernel;
-  std::string names;
-  for (const auto& one : suite.kernels) names += (names.empty() ? "" : ", ") + one.name;
-  throw_user("the suite has no such kernel", "kernel", names, in_quotes(name));
+  return suite.find_kernel(
+      topdown::find_kernel(topdown::kernel_names(suite), name, {"kernel", "the suite"}));
 }
 
-// `only`: the kernel that is compiled; all of them where it is empty.
+// `only`: the kernels that are compiled; all of them where it is empty.
 std::unique_ptr<Replayer> make_replayer(const CarvedSuite& suite, const py::object& device,
                                         const std::string& kernels,
                                         const std::pair<std::string, std::string>& tolerance,
                                         const std::string& only, bool use_cache,
                                         const UnderTest& settings) {
-  if (!only.empty()) find_kernel(*suite.suite, only);
+  std::vector<std::string> chosen;
+  if (!only.empty()) {
+    chosen =
+        topdown::find_kernels(topdown::kernel_names(*suite.suite), only, {"only", "the suite"});
+  }
   const SessionRef open = session_of(device, "Replayer(suite, device)");
   const app::IsolationOptions isolation = isolation_of(settings, "Replayer(suite, device)");
   auto session = open->use();
@@ -113,9 +115,12 @@ std::unique_ptr<Replayer> make_replayer(const CarvedSuite& suite, const py::obje
                                    [] { return interrupt_of_this_thread().load(); });
     user.check(options.foreign, open->target(), made->sandbox->session());
     Module module = made->judge.module();
-    if (!only.empty()) {
-      module = passes::kernel_alone(made->judge.module(), only);
-      module.attrs = made->judge.module().attrs;
+    if (!chosen.empty()) module.functions.clear();
+    for (const std::string& name : chosen) {
+      for (const auto& [own, function] :
+           passes::kernel_alone(made->judge.module(), name).functions) {
+        module.functions[own] = function;
+      }
     }
     made->sandbox->load(pipeline::implement(module, open->target(), options));
     made->sandbox->runner();  // what cannot be loaded shows now
@@ -295,8 +300,11 @@ void bind_replay(py::module_& module) {
            py::arg("tolerance") = std::pair<std::string, std::string>(), py::arg("only") = "",
            py::arg("cache") = true, py::arg("in_process") = false, py::arg("kernel_timeout") = 30.0,
            "``kernels``: a folder of sources of the user's own; ``tolerance``: the text of a file "
-           "of tolerances and its name; ``only``: the one kernel that is compiled.")
-      .def("kernel", &replay_kernel, py::arg("name"), "Runs all tests of a kernel.")
+           "of tolerances and its name; ``only``: the kernels that are compiled.")
+      .def("kernel", &replay_kernel, py::arg("name"),
+           "Runs all tests of a kernel: its name, how it begins, or a pattern with ``*`` and ``?`` "
+           "that "
+           "describes no other one.")
       .def("call", &replay_call, py::arg("index"), "Runs one test.")
       .def("group", &replay_group, py::arg("index"),
            "Runs one group: its calls one after the other, judged together.")

@@ -15,6 +15,7 @@
 #include "llm/engine.h"
 #include "path.h"
 #include "runtime/vm.h"
+#include "topdown/kernels/kernel_names.h"
 #include "topdown/replay/edge_cases.h"
 #include "topdown/suite/carve.h"
 #include "topdown/verdict/coverage.h"
@@ -339,6 +340,15 @@ Carved tests: one real run, kept as a test for every kernel call.)doc")
           },
           "Names of the weights that are in the model's folder and not in the suite.")
       .def_property_readonly("kernels", &kernels_of)
+      .def(
+          "find_kernels",
+          [](const CarvedSuite& s, const std::string& wanted) {
+            return py::tuple(py::cast(topdown::find_kernels(
+                topdown::kernel_names(*s.suite), wanted, {"find_kernels(wanted)", "the suite"})));
+          },
+          py::arg("wanted"),
+          "Names of the kernels that ``wanted`` means: a name, how names begin, or a pattern with "
+          "``*`` and ``?``. UserError where there is none, with the names that are near.")
       .def_property_readonly("calls", &calls_of)
       .def_property_readonly("groups", &groups_of,
                              "Kernels that are judged together (docs/suite-format.md).")

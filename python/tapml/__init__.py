@@ -300,7 +300,7 @@ def replayer(suite: Suite | Path, device: Session, *, kernels: Path | None = Non
              kernel_timeout: float = 30) -> Replayer:
     """A suite's kernels, compiled for a device, to run its tests one by one.
 
-    Arguments as of ``replay``; ``only`` names the one kernel that is compiled.
+    Arguments as of ``replay``; ``only`` says which kernels are compiled, as ``kernel`` does there.
     """
     return Replayer(_suite(suite, model), device, kernels=_path(kernels),
                     tolerance=_tolerance(tolerance), only=only, cache=cache,
@@ -315,6 +315,7 @@ def replay(suite: Suite | Path, device: Session, *, kernel: str | None = None,
            on_verdict: Callable[[Verdict], None] | None = None) -> Replay:
     """Runs a suite's tests on a device: a verdict for each kernel, or for ``kernel`` alone.
 
+    ``kernel`` is the name of one, how names begin, or a pattern with ``*`` and ``?``.
     Then one for each group of kernels (``Verdict.group`` is its number), without ``kernel``. The
     list says what they are together, too: ``Replay.verdict`` is ``"PASS"``, ``"FAIL"`` or
     ``"NOT PROVEN"``.
@@ -344,8 +345,10 @@ def replay(suite: Suite | Path, device: Session, *, kernel: str | None = None,
     if not names and not groups and kernel is None:
         raise UserError("the suite has no tests", name, "one call at least", "none",
                         "carve a run that calls its kernels")
-    runs = [lambda name=name: tests.kernel(name) for name in names] if kernel is None else [
-        lambda: tests.kernel(kernel)]
+    if kernel is not None:
+        chosen = suite.find_kernels(kernel)
+        names = [name for name in names if name in chosen] or chosen[:1]
+    runs = [lambda name=name: tests.kernel(name) for name in names]
     if kernel is None:
         runs += [lambda index=index: tests.group(index) for index in groups]
     for run in runs:

@@ -80,6 +80,7 @@ PlatformUnderTest open_under_test(target::Target& target, const LibraryFiles& li
     result.session = open_session(target, {}, libraries.load(), remote);
     result.platform.target = target;
     result.platform.session = result.session.get();
+    result.info = result.session->info();
     return result;
   }
   // What is not here shows before anything else is done, and a place says what code it takes.
@@ -87,7 +88,8 @@ PlatformUnderTest open_under_test(target::Target& target, const LibraryFiles& li
       has_own_process(target) ? open_session(target, {}, libraries.load(), remote)
                               : open_worker(target, libraries.files, isolation));
   (*first)->set_watcher(remote.watcher);
-  target::adopt_device(target, (*first)->info());
+  result.info = (*first)->info();
+  target::adopt_device(target, result.info);
   result.platform.target = target;
   result.platform.elsewhere = !target.place.empty();
   auto open = worker_opener(target, libraries, remote, isolation);

@@ -27,6 +27,7 @@ void serve_kernels(const LibraryFiles& libraries);
 struct PlatformUnderTest {
   std::unique_ptr<runtime::Session> session;  // of this process, else null
   topdown::Platform platform;
+  DeviceInfo info;  // of its device
 };
 // What opens such a session for kernels of `target`, each time in a process of its own.
 std::function<std::unique_ptr<runtime::Session>()> worker_opener(const target::Target& target,

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "cli/check_output.h"
 #include "cli/command.h"
+#include "cli/dumps.h"
 #include "cli/memory.h"
 #include "cli/options.h"
 #include "cli/phases.h"
@@ -32,7 +33,7 @@ namespace tapml::cli {
 namespace {
 
 struct CompileOptions {
-  std::string model, config, target = "cpu", dump, file, package;
+  std::string model, config, target = "cpu", file, package;
   std::string bounds, memory, memory_limit, phases;
   std::vector<std::string> skip;
   bool times = false, verify = false, print_memory = false;
@@ -41,6 +42,7 @@ struct CompileOptions {
   std::string quantize;
   LibraryFiles libraries;
   ShapeOptions shapes;
+  DumpOptions dumps;
 };
 
 // A Module, where its weights are, and, for a package, what else the model has.
@@ -146,8 +148,12 @@ int run(const CompileOptions& options, const Output& output) {
   std::vector<pipeline::PassNumbers> phases;
   CompileCache cache(options.cache);
   pipeline::ImplementOptions implement;
-  implement.instruments = {options.dump, options.verify, &times,
-                           [] { unwrap(check_interrupted()); }, progress.watcher()};
+  implement.instruments.verify = options.verify;
+  implement.instruments.times = &times;
+  implement.instruments.poll = [] { unwrap(check_interrupted()); };
+  implement.instruments.watcher = progress.watcher();
+  Dumps dumps(options.dumps, output);
+  dumps.attach(implement.instruments);
   pipeline::leave_out(options.skip, "--skip-pass", implement);
   if (!options.phases.empty()) {
     phases.push_back(pipeline::count_pass("read", input.module, values));
@@ -256,6 +262,7 @@ int run(const CompileOptions& options, const Output& output) {
                                 {"package", Json::string(options.package)},
                                 {"package_bytes", Json::integer(package_bytes)},
                                 {"passes", Json::array(std::move(passes))},
+                                {"changes", dumps.json()},
                                 {"memory", std::move(needs)},
                                 {"seconds", Json::number(total)}}));
   return kDone;
@@ -273,7 +280,7 @@ void add_compile(Registration registration) {
   command->add_option("-o,--output", options->file, "File for the executable");
   command->add_option("--package", options->package,
                       "Folder for executable, weights and tokenizer, which an application ships");
-  command->add_option("--dump-ir", options->dump, "Folder for the text after every pass");
+  options->dumps.add_to(*command);
   command->add_flag("--time-passes", options->times, "Seconds of every pass");
   command->add_option(
       "--report-phases", options->phases,

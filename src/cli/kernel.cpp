@@ -2,14 +2,11 @@
 #include "passes/kernel.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <filesystem>
 
 #include "app/executable.h"
 #include "app/model.h"
-#include "base/glob.h"
 #include "base/host/interrupt.h"
-#include "base/suggest.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "io/host/files.h"
@@ -19,6 +16,7 @@
 #include "relax/visit.h"
 #include "text/parser.h"
 #include "text/printer.h"
+#include "topdown/kernels/kernel_names.h"
 #include "topdown/kernels/skeleton.h"
 #include "topdown/replay/kernel_source.h"
 #include "topdown/replay/replay.h"
@@ -37,42 +35,6 @@ struct ShowOptions {
   LibraryFiles libraries;
 };
 
-// The kernel of exactly this name, or the only one whose name begins so or that the pattern
-// describes. `owner`: of what the names are.
-std::string find_kernel(const std::vector<std::string>& names, const std::string& name,
-                        const std::string& owner) {
-  if (std::ranges::find(names, name) != names.end()) return name;
-  const bool is_pattern = name.find_first_of("*?") != std::string::npos;
-  std::vector<std::string> found;
-  std::vector<std::string_view> views;
-  for (const std::string& one : names) {
-    if (is_pattern ? glob_matches(name, one) : one.starts_with(name)) found.push_back(one);
-    views.push_back(one);
-  }
-  if (found.size() == 1) return found[0];
-  std::string list;
-  for (const std::string& one : found.empty() ? names : found) {
-    list += (list.empty() ? "" : ", ") + one;
-  }
-  throw_user(found.empty() ? owner + " has no such kernel"
-                           : "several kernels of " + owner + " have such a name",
-             "NAME", "one of " + list, name, found.empty() ? suggestion(name, views) : "");
-}
-
-std::vector<std::string> names_of(const topdown::Suite& suite) {
-  std::vector<std::string> names;
-  for (const auto& kernel : suite.kernels) names.push_back(kernel.name);
-  return names;
-}
-
-std::vector<std::string> names_of(const Module& fixed) {
-  std::vector<std::string> names;
-  for (const auto& [name, function] : fixed.functions) {
-    if (passes::is_kernel(function.get())) names.push_back(name);
-  }
-  return names;
-}
-
 topdown::Suite read_suite(const std::string& folder) {
   // No tensor is needed, so that it does not matter where weights by reference are.
   const std::string file = folder + "/suite.json";
@@ -82,7 +44,8 @@ topdown::Suite read_suite(const std::string& folder) {
 int run(const SkeletonOptions& options, const Output& output) {
   const target::Target target = target::parse_target(options.target);
   const topdown::Suite suite = read_suite(options.suite);
-  const std::string kernel = find_kernel(names_of(suite), options.kernel, "the suite");
+  const std::string kernel =
+      topdown::find_kernel(topdown::kernel_names(suite), options.kernel, {"NAME", "the suite"});
   const topdown::Judge judge(suite);
   const std::string text = topdown::kernel_skeleton(judge.module(), kernel, target);
   if (options.file.empty()) {
@@ -149,7 +112,7 @@ std::vector<std::pair<std::string, Origin>> callers_of(const Module& fixed,
 int show(const ShowOptions& options, const Output& output) {
   target::Target target = target::parse_target(options.target);
   const Module fixed = fixed_module(options);
-  const std::vector<std::string> names = names_of(fixed);
+  const std::vector<std::string> names = topdown::kernel_names(fixed);
   if (options.kernel.empty()) {
     std::vector<Json> list;
     for (const std::string& name : names) {
@@ -164,7 +127,7 @@ int show(const ShowOptions& options, const Output& output) {
     output.document(Json::object({{"kernels", Json::array(std::move(list))}}));
     return kDone;
   }
-  const std::string kernel = find_kernel(names, options.kernel, "the model");
+  const std::string kernel = topdown::find_kernel(names, options.kernel, {"NAME", "the model"});
   const device::HostLibraries libraries = options.libraries.load();
   pipeline::ImplementOptions implement;
   implement.libraries = library_options(libraries, options.patterns);
@@ -245,7 +208,10 @@ void add_kernel(Registration registration) {
       "kernels/rms.cl");
   auto options = std::make_shared<SkeletonOptions>();
   skeleton->add_option("suite", options->suite, "Folder of the suite")->required();
-  skeleton->add_option("name", options->kernel, "The kernel, or how its name begins")->required();
+  skeleton
+      ->add_option("name", options->kernel,
+                   "The kernel, how its name begins, or a pattern with * and ?")
+      ->required();
   skeleton->add_option("--target", options->target, "kind[:key=value,...]")->capture_default_str();
   skeleton->add_option("-o,--output", options->file, "File; standard output without it");
   skeleton->add_flag("--json", registration.output.json, "One JSON document on stdout");

@@ -6,6 +6,7 @@
 
 #include "app/isolation.h"
 #include "app/platforms.h"
+#include "app/same_platform.h"
 #include "base/host/interrupt.h"
 #include "base/host/progress.h"
 #include "base/host/terminal.h"
@@ -111,6 +112,9 @@ int run_passes(const LocalizeCommand& command, const Output& output) {
   auto source_session = open_session(from, {}, libraries, remote);
   const PlatformUnderTest target =
       open_under_test(to, command.libraries, remote, command.isolation);
+  if (command.plants.empty()) {
+    warn_of_same_platform("localize", from, source_session->info(), to, target.info);
+  }
   LoadedModel model =
       load_model(command.model, "", command.patterns, command.quantize, progress.watcher());
   options.validation_tokens = command.max_tokens;
@@ -173,6 +177,9 @@ int run(const LocalizeCommand& command, const Output& output) {
   auto source_session = open_session(from, command.cache, libraries, remote);
   CompileCache cache(command.cache);
   PlatformUnderTest target = open_under_test(to, command.libraries, remote, command.isolation);
+  if (command.plants.empty() && options.user_sources.empty()) {
+    warn_of_same_platform("localize", from, source_session->info(), to, target.info);
+  }
   LoadedModel model =
       load_model(command.model, "", command.patterns, command.quantize, progress.watcher());
   std::vector<int32_t> prompt = encode_prompt(model, command.prompt);

@@ -7,6 +7,7 @@
 #include "app/libraries.h"
 #include "app/model.h"
 #include "app/platforms.h"
+#include "app/same_platform.h"
 #include "base/host/interrupt.h"
 #include "base/host/progress.h"
 #include "cli/check_output.h"
@@ -81,6 +82,7 @@ class Targets {
           guard([&] { return open_under_test(platform, command_.libraries, remote, isolation); });
       if (opened) {
         target.platform = opened->platform;
+        infos_[&target] = opened->info;
         sessions_.push_back(std::move(opened->session));
         continue;
       }
@@ -90,6 +92,13 @@ class Targets {
       ++absent;
     }
     if (absent == targets_.size()) throw_error(*first);
+  }
+  // Of those that are the source again. A bug or kernels of one's own make another target.
+  void warn_of_source(const target::Target& from, const DeviceInfo& info) const {
+    for (const auto& [target, own] : infos_) {
+      if (!target->plant.empty() || !target->user_sources.empty()) continue;
+      warn_of_same_platform("migrate", from, info, target->platform.target, own);
+    }
   }
   void begin(Trace& trace) const {
     for (const topdown::MigrationTarget& target : targets_) {
@@ -103,7 +112,8 @@ class Targets {
   const MigrateCommand& command_;
   std::vector<std::string> folders_;
   std::vector<topdown::MigrationTarget> targets_;
-  std::vector<std::unique_ptr<runtime::Session>> sessions_;  // of this process
+  std::vector<std::unique_ptr<runtime::Session>> sessions_;      // of this process
+  std::map<const topdown::MigrationTarget*, DeviceInfo> infos_;  // of those that are open
 };
 
 std::string command_line(const MigrateCommand& command, const std::vector<std::string>& to,
@@ -202,6 +212,7 @@ int run(const MigrateCommand& command, const Output& output) {
   IsolationOptions isolation = command.isolation;
   isolation.in_process |= !command.trace.file.empty();
   targets.open(remote, isolation);
+  targets.warn_of_source(from, source_session->info());
   LoadedModel model =
       load_model(command.model, "", command.patterns, command.quantize, progress.watcher());
   std::vector<int32_t> prompt = encode_prompt(model, command.prompt);

@@ -4,6 +4,7 @@
 
 #include "analysis/verifier.h"
 #include "cli/command.h"
+#include "cli/dumps.h"
 #include "cli/shapes.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
@@ -23,16 +24,8 @@ struct OptOptions {
   ShapeOptions shapes;
   std::vector<std::string> traces;
   bool verify = false, list = false;
+  DumpOptions dumps;
 };
-
-const pipeline::PassInfo& find_pass(const std::string& name) {
-  std::string known;
-  for (const pipeline::PassInfo& pass : pipeline::pass_table()) {
-    if (name == pass.name) return pass;
-    known += (known.empty() ? "" : ", ") + std::string(pass.name);
-  }
-  throw_user("unknown pass", "--passes", "some of " + known, name);
-}
 
 int list_passes(const Output& output) {
   std::vector<Json> list;
@@ -88,17 +81,22 @@ int run(const OptOptions& options, const Output& output) {
     pipeline::check_input(module, options.text, &places);
   }
   module = options.shapes.apply(std::move(module));
+  pipeline::Instruments instruments;
+  instruments.verify = options.verify;
+  Dumps dumps(options.dumps, output);
+  dumps.attach(instruments);
+  int number = 0;
   for (const std::string& name : options.passes) {
-    module = find_pass(name).run(module);
-    if (options.verify) analysis::verify(module, name);
+    module = pipeline::run_by_name(module, name, instruments, number);
   }
   for (const std::string& trace : options.traces) {
     replay_trace(trace, module);
     if (options.verify) analysis::verify(module, "--trace " + trace);
   }
   std::string text = text::print(module);
-  output.text(text);
-  output.document(Json::object({{"text", Json::string(text)}}));
+  // The module after differences would be hard to tell from them.
+  if (!options.dumps.diff) output.text(text);
+  output.document(Json::object({{"text", Json::string(text)}, {"changes", dumps.json()}}));
   return kDone;
 }
 
@@ -115,6 +113,7 @@ void add_opt(Registration registration) {
       "--trace", options->traces,
       "PROGRAM=FILE: replays a schedule trace on a tensor program, after the passes");
   command->add_flag("--verify", options->verify, "Check the invariants before and after");
+  options->dumps.add_to(*command);
   options->shapes.add_to(*command);
   command->add_flag("--list-passes", options->list, "Print the known passes");
   command->add_flag("--json", registration.output.json, "One JSON document on stdout");

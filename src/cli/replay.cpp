@@ -24,6 +24,7 @@
 #include "io/host/files.h"
 #include "ir/exceptions.h"
 #include "passes/kernel.h"
+#include "topdown/kernels/kernel_names.h"
 #include "topdown/kernels/plant.h"
 #include "topdown/kernels/user_kernels.h"
 #include "topdown/replay/group_replay.h"
@@ -59,6 +60,7 @@ void write_report(const ReplayOptions& options, const topdown::Replayed& replaye
   again.tolerance = options.tolerance.file;
   again.model = options.model;
   again.group = options.group;
+  again.launches = options.launches;
   if (!options.plant.empty()) again.plants = {options.plant};
   const std::string line =
       topdown::replay_command(options.suite, options.target, options.kernel, again);
@@ -89,10 +91,17 @@ struct Wanted {
 };
 
 Wanted wanted_of(const topdown::Suite& suite, const ReplayOptions& options) {
-  if (!options.kernel.empty() && suite.find_kernel(options.kernel) < 0) {
-    std::string known;
-    for (const auto& kernel : suite.kernels) known += (known.empty() ? "" : ", ") + kernel.name;
-    throw_user("the suite has no such kernel", "--kernel", "one of " + known, options.kernel);
+  const bool chosen = !options.kernel.empty();
+  std::set<std::string> chosen_names;
+  if (chosen) {
+    const std::vector<std::string> names = topdown::kernel_names(suite);
+    const topdown::KernelQuestion asked{"--kernel", "the suite"};
+    if (options.watch) {
+      chosen_names.insert(topdown::find_kernel(names, options.kernel, asked));
+    } else {
+      const std::vector<std::string> found = topdown::find_kernels(names, options.kernel, asked);
+      chosen_names.insert(found.begin(), found.end());
+    }
   }
   const int64_t groups = std::ssize(suite.groups);
   if (options.group && (*options.group < 0 || *options.group >= groups)) {
@@ -105,40 +114,45 @@ Wanted wanted_of(const topdown::Suite& suite, const ReplayOptions& options) {
   std::string part_of;
   for (int64_t g = 0; g < groups; ++g) {
     const auto names = suite.kernels_of(suite.groups[static_cast<size_t>(g)]);
-    if (part_of.empty() && std::ranges::find(names, options.kernel) != names.end()) {
+    if (part_of.empty() && std::ranges::any_of(names, [&](const std::string& name) {
+          return chosen_names.contains(name);
+        })) {
       part_of = std::to_string(g);
     }
-    if (options.group ? *options.group != g : !options.kernel.empty()) continue;
+    if (options.group ? *options.group != g : chosen) continue;
     wanted.groups.push_back(static_cast<size_t>(g));
     parts.insert(names.begin(), names.end());
   }
   for (int32_t k = 0; k < static_cast<int32_t>(suite.kernels.size()); ++k) {
     const std::string& name = suite.kernels[static_cast<size_t>(k)].name;
-    const bool asked = !options.group && (options.kernel.empty() || options.kernel == name);
+    const bool asked = !options.group && (!chosen || chosen_names.contains(name));
     if (asked && std::ranges::count(suite.calls, k, &topdown::SuiteCall::kernel) > 0) {
       wanted.kernels.push_back(k);
       wanted.compiled.insert(name);
-    } else if (!parts.contains(name) && (options.group || !options.kernel.empty())) {
+    } else if (!parts.contains(name) && !chosen_names.contains(name) && (options.group || chosen)) {
       wanted.left_out.push_back(name);
     }
   }
-  if (!options.group && options.kernel.empty()) {
+  if (!options.group) {
     wanted.untested = topdown::untested_kernels(suite);
+    std::erase_if(wanted.untested, [&](const topdown::KernelUse& use) {
+      return chosen && !chosen_names.contains(use.kernel);
+    });
   }
   wanted.compiled.merge(parts);
   if (!wanted.kernels.empty() || !wanted.groups.empty()) return wanted;
-  const bool one = !options.kernel.empty();
-  throw_user(one ? "the suite has no test of kernel " + options.kernel : "the suite has no tests",
-             options.suite, "one call at least", "none",
-             part_of.empty() ? "carve a run that calls its kernels"
-                             : "it is part of a group: --group " + part_of);
+  throw_user(
+      chosen ? "the suite has no test of kernel " + options.kernel : "the suite has no tests",
+      options.suite, "one call at least", "none",
+      part_of.empty() ? "carve a run that calls its kernels"
+                      : "it is part of a group: --group " + part_of);
 }
 
 // A bug in a kernel that is not run would show nothing.
 void expect_planted(const topdown::Suite& suite, const Wanted& wanted,
                     const ReplayOptions& options) {
   const std::string kernel =
-      topdown::resolve_kernel(suite, topdown::parse_plant(options.plant).first);
+      topdown::planted_kernel(suite, topdown::parse_plant(options.plant).first);
   if (wanted.compiled.contains(kernel)) return;
   std::string known;
   for (const std::string& name : wanted.compiled) known += (known.empty() ? "" : ", ") + name;
@@ -203,7 +217,7 @@ int run(const ReplayOptions& options, const Output& output) {
   topdown::Sandbox sandbox(std::move(platform.platform), interrupted);
   if (options.watch) {
     progress.end();
-    watch_kernel(suite, judge, options.kernel, options.kernels, sandbox, output);
+    watch_kernel(suite, judge, *wanted.compiled.begin(), options.kernels, sandbox, output);
   }
   if (!options.plant.empty()) {
     auto [kernel, kind] = topdown::parse_plant(options.plant);
@@ -324,7 +338,10 @@ void add_replay(Registration registration) {
                       "Model directory, for weights by reference that have moved");
   command->add_option("--target", options->target, "kind[:key=value,...][@place]")
       ->capture_default_str();
-  auto* kernel = command->add_option("--kernel", options->kernel, "Only this kernel");
+  auto* kernel = command->add_option(
+      "--kernel", options->kernel,
+      "Only the kernels of this name, that begin so, or that a pattern with * and ? "
+      "describes");
   auto* kernels =
       command->add_option("--kernels", options->kernels,
                           "Folder of hand-written sources that take the place of kernels");

@@ -15,6 +15,7 @@
 #include "io/host/files.h"
 #include "ir/exceptions.h"
 #include "pipeline/compile.h"
+#include "topdown/kernels/kernel_names.h"
 #include "topdown/report/verdict_lines.h"
 #include "topdown/suite/merge_suites.h"
 #include "topdown/suite/npz.h"
@@ -59,12 +60,11 @@ std::vector<const SuiteCall*> calls_of(const Suite& suite, size_t kernel) {
   return calls;
 }
 
-size_t require_kernel(const Suite& suite, const std::string& name) {
-  const int32_t kernel = suite.find_kernel(name);
-  if (kernel >= 0) return static_cast<size_t>(kernel);
-  std::string known;
-  for (const SuiteKernel& one : suite.kernels) known += (known.empty() ? "" : ", ") + one.name;
-  throw_user("the suite has no such kernel", "KERNEL", "one of " + known, name);
+// Those that a --kernel means.
+std::set<std::string> kernels_of(const Suite& suite, const std::string& wanted) {
+  const std::vector<std::string> found =
+      topdown::find_kernels(topdown::kernel_names(suite), wanted, {"--kernel", "the suite"});
+  return {found.begin(), found.end()};
 }
 
 std::vector<Json> texts(const std::vector<std::string>& list) {
@@ -283,7 +283,9 @@ Json show_group(const Suite& suite, size_t index, int32_t kernel, const Output& 
 
 int show(const SuiteCommand& command, const Output& output) {
   const Suite suite = unwrap(topdown::load_suite(command.suite, command.model));
-  const size_t number = require_kernel(suite, command.kernel);
+  const std::string name =
+      topdown::find_kernel(topdown::kernel_names(suite), command.kernel, {"KERNEL", "the suite"});
+  const auto number = static_cast<size_t>(suite.find_kernel(name));
   const SuiteKernel& kernel = suite.kernels[number];
   say_what_is_missing(suite, output);
   output.line(kernel.spec);
@@ -371,7 +373,9 @@ int prune(const SuiteCommand& command, const Output& output) {
   if (!command.kernels.empty()) {
     std::set<int32_t> wanted;
     for (const std::string& name : command.kernels) {
-      wanted.insert(static_cast<int32_t>(require_kernel(suite, name)));
+      for (const std::string& one : kernels_of(suite, name)) {
+        wanted.insert(suite.find_kernel(one));
+      }
     }
     topdown::keep_kernels(suite, wanted);
   }
@@ -425,7 +429,8 @@ int export_arrays(const SuiteCommand& command, const Output& output) {
   progress.begin("read " + command.suite);
   const Suite suite = unwrap(topdown::load_suite(command.suite, command.model, progress.watcher()));
   progress.end();
-  if (!command.kernel.empty()) require_kernel(suite, command.kernel);
+  std::set<std::string> wanted;
+  if (!command.kernel.empty()) wanted = kernels_of(suite, command.kernel);
   unwrap(make_folder(command.output));
   say_what_is_missing(suite, output);
   progress.begin("write " + command.output, std::ssize(suite.calls) + std::ssize(suite.groups));
@@ -438,7 +443,7 @@ int export_arrays(const SuiteCommand& command, const Output& output) {
   for (const SuiteCall& call : suite.calls) {
     const SuiteKernel& kernel = suite.kernels[static_cast<size_t>(call.kernel)];
     progress.step(kernel.name);
-    if (!command.kernel.empty() && kernel.name != command.kernel) continue;
+    if (!wanted.empty() && !wanted.contains(kernel.name)) continue;
     Arrays arrays;
     for (size_t i = 0; i < kernel.params.size(); ++i) {
       const std::string& name = kernel.params[i];
@@ -455,8 +460,9 @@ int export_arrays(const SuiteCommand& command, const Output& output) {
   for (size_t g = 0; g < suite.groups.size(); ++g) {
     const auto names = suite.kernels_of(suite.groups[g]);
     progress.step("group " + std::to_string(g));
-    const bool part = std::ranges::find(names, command.kernel) != names.end();
-    if (!command.kernel.empty() && !part) continue;
+    const bool part =
+        std::ranges::any_of(names, [&](const std::string& name) { return wanted.contains(name); });
+    if (!wanted.empty() && !part) continue;
     write("group." + std::to_string(g), group_arrays(suite, suite.groups[g]));
   }
   progress.end();
@@ -563,7 +569,10 @@ void add_suite(Registration registration) {
   CLI::App& shown = add(*suite, registration, "show", "A kernel's specification and its tests",
                         "show out/suite rms_norm_485247dc", command, show);
   add_suite_option(shown, *command);
-  shown.add_option("kernel", command->kernel, "Name of the kernel")->required();
+  shown
+      .add_option("kernel", command->kernel,
+                  "The kernel, how its name begins, or a pattern with * and ?")
+      ->required();
   add_model_option(shown, *command, kWeightsAt);
 
   CLI::App& merged = add(*suite, registration, "merge", "One suite of several",
@@ -576,7 +585,11 @@ void add_suite(Registration registration) {
                          "prune out/suite --budget 100MB", command, prune);
   add_suite_option(pruned, *command);
   pruned.add_option("-o,--output", command->output, "Folder of the new suite; the suite itself");
-  pruned.add_option("--kernel", command->kernels, "Only this kernel; as often as there are such")
+  pruned
+      .add_option(
+          "--kernel", command->kernels,
+          "Only kernels of this name, that begin so, or that a pattern with * and ? describes; "
+          "as often as needed")
       ->allow_extra_args(false);
   pruned
       .add_option("--calls", command->calls,
@@ -591,7 +604,9 @@ void add_suite(Registration registration) {
   add_suite_option(exported, *command);
   exported.add_flag("--npz", command->npz, "An archive of NumPy arrays for each test");
   exported.add_option("-o,--output", command->output, "Folder for the files")->required();
-  exported.add_option("--kernel", command->kernel, "Only this kernel");
+  exported.add_option(
+      "--kernel", command->kernel,
+      "Only kernels of this name, that begin so, or that a pattern with * and ? describes");
   add_model_option(exported, *command, kWeightsAt);
 
   CLI::App& verified = add(*suite, registration, "verify", "Check every hash",

@@ -17,9 +17,8 @@ topdown::Tolerances ToleranceOptions::load() const {
 
 void warn_unused(const ToleranceOptions& options, const topdown::Tolerances& tolerances,
                  const std::set<std::string>& kernels) {
-  for (const topdown::Tolerance& unused : tolerances.unused(kernels)) {
-    log_warning(options.file + ": the tolerance of \"" + unused.kernel +
-                "\" applies to no kernel (" + unused.reason + ")");
+  for (const std::string& text : tolerances.unused_texts(kernels)) {
+    log_warning(options.file + ": " + text);
   }
 }
 

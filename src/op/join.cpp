@@ -53,15 +53,26 @@ void expect_equal_dim(const CallView& call, const Known& result, const Known& ne
 // ---- concat
 
 relax::Annotation deduce_concat(const CallView& call) {
+  // Simplified some at a time: each look at the sum is as long as the sum, and a sum that is only
+  // written down nests as deep as there are operands.
+  constexpr int kAtATime = 32;
+  std::optional<size_t> joined;
+  int unsimplified = 0;
   auto result = joined_tensors(call, [&](Known& all, const Known& next, const std::string& what) {
     if (!all.shape || !next.shape) return all.shape.reset();
     auto axis = static_cast<size_t>(normalized_axis(call, call.integer("axis"), all.ndim));
     for (size_t d = 0; d < all.shape->size(); ++d) {
       if (d != axis) expect_equal_dim(call, all, next, d, what);
     }
-    (*all.shape)[axis] = simplified((*all.shape)[axis] + (*next.shape)[axis]);
+    PrimExpr& sum = (*all.shape)[axis];
+    sum = sum + (*next.shape)[axis];
+    joined = axis;
+    if (++unsimplified < kAtATime) return;
+    sum = simplified(sum);
+    unsimplified = 0;
   });
   if (!result) return nothing_known();
+  if (result->shape && joined) (*result->shape)[*joined] = simplified((*result->shape)[*joined]);
   if (result->ndim != relax::kUnknownNdim) {
     normalized_axis(call, call.integer("axis"), result->ndim);
   }

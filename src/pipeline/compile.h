@@ -13,6 +13,7 @@
 #include "library/choose.h"
 #include "passes/plan_memory.h"
 #include "pipeline/optional_functions.h"
+#include "pipeline/pass_effect.h"
 #include "target/target.h"
 #include "tir/prim_func.h"
 
@@ -26,7 +27,8 @@ class KernelCache;
 
 // Called after every pass; any may be empty.
 struct Instruments {
-  // Text dumps go to this folder as NN_<pass>.txt, when set.
+  // Text dumps go to this folder as NN_<pass>.txt, when set, and beside those of passes that
+  // changed something the difference as NN_<pass>.diff.
   std::string dump_folder;
   // Runs the verifier and the annotation check after every pass.
   bool verify = false;
@@ -44,6 +46,9 @@ struct Instruments {
   // Passes that are left out, by name: those that only improve a program (optional_passes()). The
   // boundary policy names them.
   std::vector<std::string> skip;
+  // Hears what each pass changed; with `diffs` the difference of the texts, too.
+  std::function<void(const PassEffect& effect)> effect;
+  bool diffs = false;
 };
 
 // A pass by name, as `tapml opt --passes` knows it. All want a module that check_input takes.
@@ -52,12 +57,21 @@ struct PassInfo {
   const char* phase;
   const char* doc;
   Module (*run)(const Module& module);
-  const char* precondition = "nothing";  // what it requires beyond that
+  const char* precondition = "nothing";  // what it requires beyond that, for people
+  // The same for check_precondition(): passes that have nothing left to do, in order.
+  std::vector<const char*> after = {};
+  bool on_operators = false;  // not once all operators are kernels
+  bool on_planned = false;    // also where memory is planned
 };
 // Phase of passes that compile() does not run: they are there to be called by name.
 inline constexpr const char* kByName = "by name";
 // Target-independent passes, in the order of the pipeline; then those that are called by name.
 const std::vector<PassInfo>& pass_table();
+// Runs a pass of the table by its name, as fix_kernels() runs its own: under the instruments, and
+// counted by `number`. UserError for a name that no pass has, with the nearest, and for a module
+// that is not as the pass requires it (pipeline/preconditions.h).
+Module run_by_name(const Module& module, const std::string& pass, const Instruments& instruments,
+                   int& number);
 // Names of those that fix_kernels() can do without.
 const std::vector<std::string>& optional_passes();
 

@@ -60,6 +60,7 @@ TEST(Compile, TextModuleOnEveryTargetWithDumps) {
     EXPECT_TRUE(std::any_of(names.begin(), names.end(), is_legalized)) << target;
     // Every dump is a module that the program reads again.
     for (const std::string& name : names) {
+      if (!name.ends_with(".txt")) continue;  // what changed
       ProgramResult again = run_program({"opt", dumps + "/" + name});
       EXPECT_EQ(again.exit_code, 0) << name << "\n" << again.all();
       EXPECT_EQ(again.out, testing::read_bytes(dumps + "/" + name)) << name;

@@ -1,6 +1,9 @@
 // tapml opt: schedule traces and nested expressions; tapml compile --report-phases.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
+
 #include "support/program.h"
 
 namespace tapml {
@@ -60,6 +63,89 @@ TEST(Opt, NestedExpressionsBecomeBindings) {
                        "  y: Tensor((n, 4), f32) = silu(rel(x))\n  return y\n}\n");
   testing::expect_failure({"compile", file}, 2,
                           {"no operator is called 'rel'", "nested.txt:3:28", "relu"});
+}
+
+const char* const kDumped = R"(module
+def main(x: Tensor((n, 4), f32)) -> Tensor((n, 4), f32) {
+  dataflow {
+    y: Tensor((n, 4), f32) = exp(x)
+    z: Tensor((n, 4), f32) = relu(y)
+    output z
+  }
+  return z
+}
+)";
+
+TEST(Opt, SaysWhichPassesChangedSomething) {
+  TempFolder folder;
+  const std::string file = folder / "program.txt", dumps = folder / "dumps";
+  testing::write_bytes(file, kDumped);
+  const std::vector<std::string> args = {"opt", file, "--passes", "canonicalize,legalize"};
+  auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), args.begin(), args.end());
+    ProgramResult result = run_program(more);
+    EXPECT_EQ(result.exit_code, 0) << result.all();
+    return result;
+  };
+  const ProgramResult shown = with({"--dump-diff"});
+  EXPECT_TRUE(shown.out.starts_with("pass canonicalize: unchanged (")) << shown.out;
+  EXPECT_NE(shown.out.find("\npass legalize: changed 5 functions: 1 altered, 4 new ("),
+            std::string::npos)
+      << shown.out;
+  EXPECT_NE(shown.out.find("\n-    y: Tensor((n, 4), f32) = exp(x)\n"), std::string::npos);
+  EXPECT_EQ(shown.out.find("\nmodule\n"), std::string::npos) << "differences alone";
+  // Into a folder; the module stays what is printed.
+  const ProgramResult dumped = with({"--dump-ir", dumps});
+  EXPECT_EQ(dumped.out, run_program(args).out);
+  EXPECT_EQ(testing::names_under(dumps),
+            (std::set<std::string>{"01_canonicalize.txt", "02_legalize.diff", "02_legalize.txt",
+                                   "passes.log"}));
+  EXPECT_EQ(testing::read_bytes(dumps + "/02_legalize.txt"), dumped.out);
+  EXPECT_TRUE(testing::read_bytes(dumps + "/02_legalize.diff")
+                  .starts_with("--- before legalize\n+++ after legalize\n@@ "));
+  const std::string list = testing::read_bytes(dumps + "/passes.log");
+  EXPECT_EQ(std::count(list.begin(), list.end(), '\n'), 2) << list;
+  EXPECT_NE(list.find("pass legalize: changed 5 functions"), std::string::npos) << list;
+  const Json json = with({"--dump-diff", "--json"}).json();
+  ASSERT_EQ(json.find("changes")->items().size(), 2u);
+  EXPECT_FALSE(json.find("changes")->items()[0].find("changed")->as_bool());
+  EXPECT_EQ(json.find("changes")->items()[1].find("new")->as_integer(), 4);
+  EXPECT_FALSE(json.find("changes")->items()[1].find("diff")->as_string().empty());
+  EXPECT_TRUE(with({"--json"}).json().find("changes")->is_null());
+}
+
+TEST(Compile, SaysWhichPassesChangedSomething) {
+  TempFolder folder;
+  const std::string file = folder / "program.txt", dumps = folder / "dumps";
+  testing::write_bytes(file, kDumped);
+  const ProgramResult result =
+      run_program({"compile", file, "--target", "null", "--dump-diff", "--dump-ir", dumps});
+  ASSERT_EQ(result.exit_code, 0) << result.all();
+  EXPECT_NE(result.out.find("pass match: unchanged ("), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("pass plan_memory: changed 1 function: 1 altered"), std::string::npos)
+      << result.out;
+  const std::string list = testing::read_bytes(dumps + "/passes.log");
+  EXPECT_NE(list.find("pass plan_memory: changed"), std::string::npos) << list;
+  EXPECT_TRUE(std::filesystem::exists(dumps + "/52_plan_memory.diff") ||
+              std::filesystem::exists(dumps + "/51_plan_memory.diff"));
+}
+
+TEST(Opt, PassesWithoutWhatTheyRequireAreRefused) {
+  TempFolder folder;
+  const std::string file = folder / "program.txt";
+  testing::write_bytes(file, kDumped);
+  testing::expect_failure(
+      {"opt", file, "--passes", "plan_memory"}, 2,
+      {"pass plan_memory requires passes that did not run", "--passes legalize,plan_memory"});
+  testing::expect_failure({"opt", file, "--passes", "fuse_ops"}, 2,
+                          {"--passes legalize,annotate_patterns,fuse_ops"});
+  testing::expect_failure({"opt", file, "--passes", "legalize,plan_memory,dead_code"}, 2,
+                          {"pass dead_code does not know planned memory"});
+  testing::expect_failure({"opt", file, "--passes", "legalise"}, 2,
+                          {"unknown pass", "did you mean 'legalize'?"});
+  const ProgramResult planned = run_program({"opt", file, "--passes", "legalize,plan_memory"});
+  EXPECT_EQ(planned.exit_code, 0) << planned.all();
+  EXPECT_NE(planned.out.find("memory.alloc_storage"), std::string::npos) << planned.out;
 }
 
 TEST(Compile, ReportsPhases) {

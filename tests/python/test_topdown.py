@@ -112,6 +112,24 @@ def test_replay_on_another_device(demo_suite, opencl, remote):
         tapml.Replayer(suite, opencl).call(10**6)
 
 
+def test_kernels_are_found_by_beginning_and_pattern(demo_suite, cpu):
+    suite = tapml.Suite.load(str(demo_suite))
+    norms = tuple(kernel.name for kernel in suite.kernels if kernel.name.startswith("rms_norm"))
+    assert norms and suite.find_kernels("rms_norm") == suite.find_kernels("rms_*") == norms
+    assert suite.find_kernels(norms[0]) == norms[:1]
+    replayed = tapml.replay(suite, cpu, kernel="rms_norm")
+    assert tuple(verdict.kernel for verdict in replayed) == norms and replayed.passed
+    with pytest.raises(tapml.UserError, match=f"did you mean '{norms[0]}'"):
+        suite.find_kernels("rmsnorm")
+    with pytest.raises(tapml.UserError, match="several kernels"):
+        tapml.replayer(suite, cpu).kernel("*")
+
+
+def test_a_platform_is_not_migrated_to_itself_unnoticed(demo, cpu):
+    with pytest.warns(tapml.Warning, match="the same platform"):
+        tapml.migrate(demo, cpu, tapml.cpu(), "In", max_tokens=1, validation_tokens=0)
+
+
 def test_migration(demo, cpu, opencl, tmp_path):
     steps = []
     result = tapml.migrate(demo, cpu, opencl, "In the beginning", max_tokens=4,

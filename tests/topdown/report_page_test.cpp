@@ -387,6 +387,14 @@ TEST(CommandLine, QuotesEveryWordAndRepeatsTheOptions) {
   EXPECT_EQ(replay_command("suite", "cpu", "c_3", options_of_kernel(rest, "c_3")),
             "tapml replay 'suite' --target 'cpu' --kernel 'c_3' --model 'models/demo' "
             "--kernels 'own kernels'");
+  rest.launches.launches = 100;
+  rest.launches.seed = 3;
+  EXPECT_EQ(replay_command("suite", "cpu", "c_3", options_of_kernel(rest, "c_3")),
+            "tapml replay 'suite' --target 'cpu' --kernel 'c_3' --model 'models/demo' "
+            "--launches 100 --launch-seed 3 --kernels 'own kernels'");
+  // A bug stays where its pattern describes the kernel.
+  rest.plants = {"*_3:crash", "d*:hang"};
+  EXPECT_EQ(options_of_kernel(rest, "c_3").plants, std::vector<std::string>{"*_3:crash"});
 }
 
 TEST(ModelMap, PlacesPathsInLayers) {

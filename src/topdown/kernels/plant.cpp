@@ -7,6 +7,7 @@
 #include "ir/exceptions.h"
 #include "passes/kernel.h"
 #include "schedule/rules.h"
+#include "topdown/kernels/kernel_names.h"
 
 namespace tapml::topdown {
 
@@ -17,18 +18,8 @@ constexpr int kMostAlternatives = 4;
 
 }  // namespace
 
-std::string resolve_kernel(const Suite& suite, const std::string& wanted) {
-  std::vector<std::string> matches;
-  std::string known;
-  for (const SuiteKernel& kernel : suite.kernels) {
-    if (kernel.name == wanted) return wanted;
-    if (kernel.name.starts_with(wanted)) matches.push_back(kernel.name);
-    known += (known.empty() ? "" : ", ") + kernel.name;
-  }
-  if (matches.size() == 1) return matches[0];
-  throw_user(matches.empty() ? "no such kernel" : "several kernels begin like this",
-             "kernel \"" + wanted + "\"", "one of " + known,
-             matches.empty() ? "" : std::to_string(matches.size()) + " matches");
+std::string planted_kernel(const Suite& suite, const std::string& wanted) {
+  return find_kernel(kernel_names(suite), wanted, {"--plant " + wanted, "the suite"});
 }
 
 std::vector<HostTensor> carved_outputs(const Suite& suite, const std::string& kernel,
@@ -98,7 +89,7 @@ bool same_bits(const std::vector<HostTensor>& a, const std::vector<HostTensor>& 
 
 PlantedKernel plant(const Suite& suite, Judge& judge, const std::string& kernel, PlantKind kind,
                     Sandbox& sandbox, const std::function<bool()>& cancelled, uint64_t seed) {
-  std::string name = resolve_kernel(suite, kernel);
+  std::string name = planted_kernel(suite, kernel);
   if (is_of_session(kind)) {
     throw_user("bugs of this kind show in whole runs",
                "--plant " + name + ":" + plant_kind_name(kind), "a kind of bugs of kernels", "",

@@ -20,11 +20,11 @@ struct PlantedKernel {
   int site = 0;  // number of the site among those of this kind
 };
 
-// The suite's kernel that `wanted` names, or that is the only one to begin so; UserError.
-std::string resolve_kernel(const Suite& suite, const std::string& wanted);
+// The suite's kernel into which a bug is planted, as find_kernel() finds it; UserError.
+std::string planted_kernel(const Suite& suite, const std::string& wanted);
 
-// The first site that changes an output of the carved calls of `kernel` (its name, or the
-// beginning of exactly one kernel's name) on the target, or that crashes there; a hang is taken on
+// The first site that changes an output of the carved calls of `kernel` (as
+// planted_kernel() finds it) on the target, or that crashes there; a hang is taken on
 // trust. Sites are tried in order, or with a seed in an order drawn from it. UserError when there
 // is no such kernel, when no site bites (it then names a few kinds that do), for a crash in a
 // platform of this process, and for bugs of the runtime. PlatformError (kCancelled) between two

@@ -6,23 +6,15 @@
 #include "arith/analyzer.h"
 #include "arith/scalar_program.h"
 #include "base/log.h"
-#include "base/suggest.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
 #include "passes/kernel.h"
+#include "topdown/kernels/kernel_names.h"
 #include "topdown/kernels/user_module.h"
 
 namespace tapml::topdown {
 
 namespace {
-
-constexpr size_t kHashDigits = 8;
-
-// `<ops>` of `<ops>_<8 hex>`.
-std::string_view operators_in(std::string_view kernel) {
-  const size_t length = kernel.size() > kHashDigits + 1 ? kernel.size() - kHashDigits - 1 : 0;
-  return kernel.substr(0, length);
-}
 
 // Whether the header's parameters are the kernel's, by position; names may differ.
 bool same_signature(const UserSource& source, const tir::PrimFunc& kernel) {
@@ -49,20 +41,10 @@ bool same_signature(const UserSource& source, const tir::PrimFunc& kernel) {
   return true;
 }
 
-std::vector<std::string> kernel_names(const Module& fixed) {
-  std::vector<std::string> names;
-  for (const auto& [name, function] : fixed.functions) {
-    if (passes::is_kernel(function.get())) names.push_back(name);
-  }
-  return names;
-}
-
 void warn_of_no_kernel(const UserSource& source, const std::vector<std::string>& names) {
   std::string text = source.where(source.line) + ": no kernel is called " + source.name + " or " +
                      source.name + "_<8 hex>; this source is not used";
-  std::vector<std::string_view> candidates(names.begin(), names.end());
-  for (const std::string& name : names) candidates.push_back(operators_in(name));
-  const std::string closest = suggestion(source.name, candidates);
+  const std::string closest = kernel_suggestion(source.name, names);
   log_warning(closest.empty() ? text : text + " (" + closest + ")");
 }
 

@@ -250,7 +250,7 @@ class Localizer {
     for (const std::string& text : options_.plants) {
       auto [kernel, kind] = parse_plant(text);
       if (!is_of_session(kind)) continue;
-      kernel = resolve_kernel(suite_, kernel);
+      kernel = planted_kernel(suite_, kernel);
       const std::vector<HostTensor> tests = carved_outputs(suite_, kernel, sandbox_);
       const std::vector<HostTensor> logits = target_logits();
       bool bites = false;

@@ -6,10 +6,10 @@
 
 #include "analysis/cost.h"
 #include "arith/analyzer.h"
-#include "base/glob.h"
 #include "ir/exceptions.h"
 #include "passes/kernel.h"
 #include "relax/visit.h"
+#include "topdown/kernels/kernel_names.h"
 
 namespace tapml::topdown {
 
@@ -62,7 +62,7 @@ std::string unit_of(const Suite& suite, int32_t kernel, size_t first_call,
   const std::string& name = name_of(suite, kernel);
   for (const KernelGroup& group : options.groups) {
     if (std::ranges::any_of(group.globs,
-                            [&](const std::string& glob) { return glob_matches(glob, name); })) {
+                            [&](const std::string& glob) { return means_kernel(glob, name); })) {
       return group.name;
     }
   }
@@ -215,7 +215,8 @@ std::vector<MigrationUnit> plan_migration(const Suite& suite, const Judge& judge
   for (const KernelGroup& group : options.groups) {
     if (std::ranges::find(units, group.name, &MigrationUnit::name) == units.end()) {
       throw_user("the group has no kernels, or those before it take them",
-                 "--granularity " + group.name, no_kernel_text(suite));
+                 "--granularity " + group.name, no_kernel_text(suite), "",
+                 kernel_suggestion(group.globs[0], kernel_names(suite)));
     }
   }
   return units;

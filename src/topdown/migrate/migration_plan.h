@@ -18,7 +18,8 @@ const char* migration_order_name(MigrationOrder order);  // "execution", "cost",
 // Kernels that move together.
 struct KernelGroup {
   std::string name;
-  std::vector<std::string> globs;  // of kernel names
+  // Names of kernels, how they begin, or patterns (topdown/kernels/kernel_names.h).
+  std::vector<std::string> globs;
 };
 // "NAME=GLOB,GLOB,..." or "GLOB", which is its own name. UserError.
 KernelGroup parse_kernel_group(const std::string& text);

@@ -5,6 +5,7 @@
 
 #include "io/host/files.h"
 #include "io/json.h"
+#include "topdown/kernels/kernel_names.h"
 #include "topdown/report/report.h"
 
 namespace tapml::topdown {
@@ -92,13 +93,19 @@ std::string replay_command(const std::string& suite, const std::string& target,
   add(line, "--kernel", kernel);
   if (options.group) line += " --group " + std::to_string(*options.group);
   add(line, "--model", options.model);
+  const ReplayOptions usual;
+  if (options.launches.launches != usual.launches) {
+    line += " --launches " + std::to_string(options.launches.launches);
+  }
+  if (options.launches.seed != usual.seed) {
+    line += " --launch-seed " + std::to_string(options.launches.seed);
+  }
   return line + shared_words(options);
 }
 
 CommandOptions options_of_kernel(CommandOptions options, const std::string& kernel) {
-  // A bug is planted into the kernel that its text names, or begins to name.
   std::erase_if(options.plants, [&](const std::string& plant) {
-    return !kernel.starts_with(plant.substr(0, plant.find(':')));
+    return !means_kernel(plant.substr(0, plant.rfind(':')), kernel);
   });
   return options;
 }

@@ -20,6 +20,7 @@ struct CommandOptions {
   std::string patterns, kernels, tolerance;
   std::string model;             // of replay: where weights by reference are
   std::optional<int64_t> group;  // of replay: the one that runs
+  ReplayOptions launches;        // of replay
   std::vector<std::string> libraries;
   std::string token_file, tls_ca;
   bool in_process = false;

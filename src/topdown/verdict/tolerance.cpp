@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "base/glob.h"
 #include "io/host/files.h"
 #include "io/json_reader.h"
 #include "ir/exceptions.h"
+#include "topdown/kernels/kernel_names.h"
 
 namespace tapml::topdown {
 
@@ -16,7 +16,8 @@ Result<Tolerance> read_tolerance(const JsonObjectReader& reader) {
   Tolerance tolerance;
   TAPML_ASSIGN(tolerance.kernel, reader.required_string("kernel"));
   if (tolerance.kernel.empty()) {
-    return fail(reader.field_error("kernel", "is empty", "a glob of kernel names"));
+    return fail(reader.field_error(
+        "kernel", "is empty", "the name of a kernel, how it begins, or a pattern with * and ?"));
   }
   TAPML_ASSIGN(tolerance.factor, reader.float_or("factor", 1, 0));
   TAPML_ASSIGN(tolerance.absolute, reader.float_or("absolute", 0, 0));
@@ -54,7 +55,7 @@ Tolerances Tolerances::load(const std::string& file) {
 
 const Tolerance* Tolerances::find(const std::string& kernel) const {
   const auto found = std::ranges::find_if(
-      items_, [&](const Tolerance& one) { return glob_matches(one.kernel, kernel); });
+      items_, [&](const Tolerance& one) { return means_kernel(one.kernel, kernel); });
   return found == items_.end() ? nullptr : &*found;
 }
 
@@ -67,6 +68,16 @@ std::vector<Tolerance> Tolerances::unused(const std::set<std::string>& kernels) 
     }
   }
   return result;
+}
+
+std::vector<std::string> Tolerances::unused_texts(const std::set<std::string>& kernels) const {
+  std::vector<std::string> texts;
+  for (const Tolerance& one : unused(kernels)) {
+    const std::string near = kernel_suggestion(one.kernel, {kernels.begin(), kernels.end()});
+    texts.push_back("the tolerance of \"" + one.kernel + "\" applies to no kernel (" + one.reason +
+                    ")" + (near.empty() ? "" : "; " + near));
+  }
+  return texts;
 }
 
 std::string Tolerances::text() const {

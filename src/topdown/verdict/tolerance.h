@@ -10,7 +10,7 @@ namespace tapml::topdown {
 
 // |target - judge| <= factor * (bound + 4 E) + absolute for the kernels that `kernel` describes.
 struct Tolerance {
-  std::string kernel;  // glob of kernel names
+  std::string kernel;  // a name, how names begin, or a pattern (topdown/kernels/kernel_names.h)
   double factor = 1, absolute = 0;
   std::string reason;  // never empty
 };
@@ -27,6 +27,8 @@ class Tolerances {
   const std::vector<Tolerance>& items() const { return items_; }
   // What applies to none of the kernels, or only to those that an earlier one describes.
   std::vector<Tolerance> unused(const std::set<std::string>& kernels) const;
+  // A warning for each of these, which names what may be meant.
+  std::vector<std::string> unused_texts(const std::set<std::string>& kernels) const;
   // The same for the same items.
   std::string text() const;
 

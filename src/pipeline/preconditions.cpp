@@ -1,0 +1,99 @@
+#include "pipeline/preconditions.h"
+
+#include <algorithm>
+
+#include "base/suggest.h"
+#include "ir/exceptions.h"
+#include "passes/graph_functions.h"
+#include "passes/kernel.h"
+#include "pipeline/check_input.h"
+#include "pipeline/pass_effect.h"
+#include "pipeline/run.h"
+#include "relax/storage.h"
+#include "relax/visit.h"
+
+namespace tapml::pipeline {
+
+namespace {
+
+const PassInfo& pass_called(const std::string& name) {
+  std::vector<std::string_view> names;
+  std::string known;
+  for (const PassInfo& pass : pass_table()) {
+    if (name == pass.name) return pass;
+    names.emplace_back(pass.name);
+    known += (known.empty() ? "" : ", ") + std::string(pass.name);
+  }
+  throw_user("unknown pass", "--passes", "some of " + known, name, suggestion(name, names));
+}
+
+// lower_storage leaves views as they are, and asks about each at run time: what asks is its mark.
+bool asks_about_views(const Module& module) {
+  bool asks = false;
+  for (const auto& [name, function] : passes::graph_functions(module)) {
+    relax::visit_bindings(function->body, [&](const relax::Binding& binding, bool) {
+      asks |= relax::storage_op(binding.value) == relax::StorageOp::kIsTensor ||
+              relax::storage_op(binding.value) == relax::StorageOp::kBase;
+    });
+  }
+  return asks;
+}
+
+// Whether the pass has something left to do; then `result` is what it makes.
+bool changes(const PassInfo& pass, const Module& module, Module& result) {
+  if (pass.name == std::string("lower_storage") && asks_about_views(module)) return false;
+  result = pass.run(module);
+  return pass_effect(module, result).changed();
+}
+
+bool has_kernels(const Module& module) {
+  return std::ranges::any_of(
+      module.functions, [](const auto& entry) { return passes::is_kernel(entry.second.get()); });
+}
+
+std::string where_of(const PassInfo& pass) { return std::string("--passes ") + pass.name; }
+
+// Kernels are there, and no operator outside of them.
+bool is_legalized(const Module& module) {
+  Module ignored;
+  return has_kernels(module) && !changes(pass_called("legalize"), module, ignored);
+}
+
+}  // namespace
+
+void check_precondition(const Module& module, const PassInfo& pass) {
+  const std::string name = pass.name;
+  if (is_planned(module)) {
+    if (pass.on_planned) return;
+    throw_user("pass " + name + " does not know planned memory", where_of(pass),
+               "a module before plan_memory", "phase \"plan\"",
+               "run it before: --passes " + name + ",plan_memory");
+  }
+  std::string missing;
+  Module current = module;
+  for (const char* required : pass.after) {
+    Module next;
+    if (!changes(pass_called(required), current, next)) continue;
+    missing += (missing.empty() ? "" : ",") + std::string(required);
+    current = std::move(next);
+  }
+  if (!missing.empty()) {
+    throw_user("pass " + name + " requires passes that did not run", where_of(pass),
+               "a module in which " + missing + " have nothing left to do", "one that they change",
+               "run them before: --passes " + missing + "," + name);
+  }
+  if (pass.on_operators && is_legalized(module)) {
+    throw_user("pass " + name + " works on operators, and they are kernels already", where_of(pass),
+               "a module before legalize", "kernels only",
+               "run it before: --passes " + name + ",legalize");
+  }
+}
+
+Module run_by_name(const Module& module, const std::string& name, const Instruments& instruments,
+                   int& number) {
+  const PassInfo& pass = pass_called(name);
+  check_precondition(module, pass);
+  return run_pass(module, name, pass.run, instruments, number);
+}
+
+}  // namespace tapml::pipeline
