@@ -142,9 +142,9 @@ TEST_P(OnPlatform, AWrongKernelIsFound) {
   Judge judge(suite());
   const std::string kernel = kernel_of("where");
   std::string text = kernel_skeleton(judge.module(), kernel, target);
-  const std::string right = "(condition, a, b, out, n) over";
+  const std::string right = "(condition, a, b, out) over";
   ASSERT_NE(text.find(right), std::string::npos) << text;
-  text.replace(text.find(right), right.size(), "(condition, b, a, out, n) over");
+  text.replace(text.find(right), right.size(), "(condition, b, a, out) over");
   write_bytes(file("k"), text);
   const KernelVerdict verdict = judged(kernel, folder_ / ".", GetParam());
   EXPECT_FALSE(verdict.passed);

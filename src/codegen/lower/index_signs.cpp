@@ -18,6 +18,8 @@ IndexSigns::IndexSigns(const DeviceFunc& function) {
   tir::visit(function.body, [this](const tir::Stmt& s) {
     if (s->kind == tir::StmtKind::kFor) nonnegative_.insert(tir::as<tir::ForNode>(s).var.get());
   });
+  for (const Var& scalar : function.positive) positive_.insert(scalar.get());
+  for (const auto& [name, value] : function.coordinates) nonnegative_.insert(name.get());
   add_factors(function.extent);
 }
 

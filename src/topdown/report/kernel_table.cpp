@@ -50,8 +50,8 @@ std::string source_remark(const KernelVerdict& verdict) {
   return text.empty() ? "" : void_element("br") + escaped(text);
 }
 
-// Cells of a row: number, kernel with its layers, outcome, calls, shapes, error, bound, ratio, ULP,
-// logits error, implementation, time.
+// Cells of a row: number, kernel with its layers, functions that call it, outcome, calls, shapes,
+// error, bound, ratio, ULP, logits error, implementation, time.
 std::string kernel_row(const PageKernel& kernel, size_t index, bool hybrids) {
   auto cell = [](const std::string& inner) { return element("td", inner); };
   std::string name = code(kernel.name);
@@ -60,6 +60,7 @@ std::string kernel_row(const PageKernel& kernel, size_t index, bool hybrids) {
     name += element("div", {{"class", "layers"}}, escaped(layers_text(layers)));
   }
   std::string row = cell(std::to_string(index + 1)) + cell(name) +
+                    cell(escaped(used_in(kernel.groups))) +
                     cell(chip(kernel) + " " +
                          (kernel.wrong() ? link(failure_anchor(index), escaped(kernel.outcome))
                                          : escaped(kernel.outcome)) +
@@ -150,8 +151,8 @@ std::string kernel_table(const std::vector<PageKernel>& kernels) {
   if (kernels.empty()) return element("p", "No kernel was tried.");
   const bool hybrids =
       std::ranges::any_of(kernels, [](const PageKernel& kernel) { return kernel.hybrid; });
-  std::vector<std::string> heads = {"#",     "kernel", "outcome",       "calls", "shapes",
-                                    "error", "bound",  "error / bound", "ULP"};
+  std::vector<std::string> heads = {"#",      "kernel", "in",    "outcome",       "calls",
+                                    "shapes", "error",  "bound", "error / bound", "ULP"};
   if (hybrids) heads.emplace_back("logits error");
   heads.emplace_back("implementation");
   heads.emplace_back("test took");
