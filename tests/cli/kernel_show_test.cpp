@@ -75,7 +75,10 @@ TEST_F(KernelShow, SaysWhatItDoesNotFind) {
   ASSERT_EQ(own.exit_code, 0) << own.all();
   EXPECT_NE(own.out.find("used by sample: sample"), std::string::npos) << own.out.substr(0, 500);
   const ProgramResult all = run_program({"kernel", "show", testing::kDemoModel});
-  EXPECT_NE(all.out.find("decode: model.layers.{0..5}.self_attn"), std::string::npos) << all.out;
+  for (const char* part :
+       {"kernel ", " in", "\n    model.layers.{0..5}.self_attn", " decode\n", " both\n"}) {
+    EXPECT_NE(all.out.find(part), std::string::npos) << part << "\n" << all.out;
+  }
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "topdown/report/model_map.h"
 #include "topdown/report/report.h"
 #include "topdown/report/report_files.h"
+#include "topdown/report/report_parts.h"
 #include "topdown/report/side_by_side.h"
 #include "topdown/report/timeline_chart.h"
 
@@ -166,7 +167,7 @@ TEST(ReportPage, SaysWhenAndWhereItWasMade) {
   const Json run = *migration_json(wrong_migration(), texts).find("run");
   EXPECT_EQ(run.find("date")->as_string(), "1970-01-01T00:00:00Z");
   EXPECT_EQ(run.find("hash")->as_string(), "0123abcd");
-  EXPECT_EQ(run.find("machine")->find("memory_bytes")->as_int(), 3 << 20);
+  EXPECT_EQ(run.find("machine")->find("memory_bytes")->as_integer(), 3 << 20);
   EXPECT_EQ(run.find("command")->as_string(), "tapml migrate");
 }
 
@@ -206,7 +207,7 @@ Migration deep_migration() {
       if (second) one.kernel += "d";
       for (int64_t layer = 0; layer < 30; ++layer) {
         const std::string name = "model.layers." + std::to_string(layer) + ".mlp";
-        one.origin.push_back(name);
+        one.origin.insert(name);
         one.groups.push_back({function,
                               {name},
                               (second ? 10000 : 0) + layer * 12 + kind,
@@ -238,7 +239,7 @@ TEST(ReportPage, OfThirtyLayersHasThemAll) {
   for (int layer = 0; layer < 30; ++layer) {
     EXPECT_EQ(count(page, ">" + std::to_string(layer) + "</text>"), 2) << layer;
   }
-  EXPECT_EQ(count(page, "class=" inside ""), 2 * 30 * 12);
+  EXPECT_EQ(count(page, "class=\"inside\""), 2 * 30 * 12);
   EXPECT_EQ(count(page, ">layers 0 – 29<"), 1);
   // scripts/test_page opens it.
   if (const char* folder = std::getenv("TAPML_PAGE_OUT")) {
@@ -335,7 +336,7 @@ TEST(VerdictTable, SaysWhichFunctionsCallAKernelAndFits80Columns) {
             "    [1, 4]; layers.{0,1}.mlp\n"
             "rms_norm_01234567  prefill      2  5.00e-01  2.50e-01  pass      0.00 s\n"
             "    [1, 4]; layers.{0,1}.mlp");
-  EXPECT_EQ(used_in({"decode", "draw"}), "decode+draw");
+  EXPECT_EQ(used_in(std::set<std::string>{"decode", "draw"}), "decode+draw");
   EXPECT_EQ(used_in(std::set<std::string>()), "");
 }
 

@@ -54,6 +54,8 @@ std::string source_remark(const KernelVerdict& verdict) {
 // error, bound, ratio, ULP, logits error, implementation, time.
 std::string kernel_row(const PageKernel& kernel, size_t index, bool hybrids) {
   auto cell = [](const std::string& inner) { return element("td", inner); };
+  // What may be broken where the window is narrow.
+  auto loose = [](const std::string& inner) { return element("td", {{"class", "loose"}}, inner); };
   std::string name = code(kernel.name);
   const Origin& layers = kernel.verdict ? kernel.verdict->origin : kernel.layers;
   if (!layers.empty()) {
@@ -68,7 +70,7 @@ std::string kernel_row(const PageKernel& kernel, size_t index, bool hybrids) {
   if (kernel.verdict) {
     const KernelVerdict& v = *kernel.verdict;
     const bool judged = was_judged(v);
-    row += cell(std::to_string(v.calls)) + cell(shapes_cell(v)) + cell(judged ? error_of(v) : "") +
+    row += cell(std::to_string(v.calls)) + loose(shapes_cell(v)) + cell(judged ? error_of(v) : "") +
            cell(judged ? number(v.worst.allowed) : "") +
            cell(judged ? number(v.worst.target.max_ratio) : "") +
            cell(judged ? number(v.worst.target.max_ulp) : "");
@@ -79,7 +81,7 @@ std::string kernel_row(const PageKernel& kernel, size_t index, bool hybrids) {
     const bool ran = kernel.hybrid != nullptr && kernel.hybrid->positions > 0;
     row += cell(ran ? number(kernel.hybrid->max_abs) : "");
   }
-  row += cell(kernel.verdict ? escaped(kernel.verdict->provider) : "") +
+  row += loose(kernel.verdict ? escaped(kernel.verdict->provider) : "") +
          cell(kernel.verdict ? seconds(kernel.verdict->seconds) : "");
   return element("tr", {{"id", kernel_anchor(index)}, {"class", kernel.wrong() ? "wrong" : ""}},
                  row) +

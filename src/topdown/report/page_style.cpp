@@ -77,7 +77,8 @@ a.chip:hover,a.chip:focus{outline:2px solid var(--link)}
 .model td{white-space:nowrap}
 .h0{fill:var(--h0)}.h1{fill:var(--h1)}.h2{fill:var(--h2)}.h3{fill:var(--h3)}.h4{fill:var(--h4)}
 .h5{fill:var(--h5)}.h6{fill:var(--h6)}.h7{fill:var(--h7)}
-@media (max-width:1300px){.kernels td{padding:.3rem .35rem}.kernels .layers{min-width:11rem}}
+@media (max-width:1500px){.kernels td,.kernels th{padding:.3rem .4rem}.kernels thead th{white-space:normal}
+.kernels .layers{min-width:11rem}.kernels .loose{white-space:normal}}
 @media (max-width:600px){body{padding:.6rem .7rem 3rem;font-size:14px}
 .run{grid-template-columns:1fr;gap:0}.run dd{margin:0 0 .35rem}
 .facts th{white-space:normal}

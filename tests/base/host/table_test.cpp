@@ -31,7 +31,8 @@ TEST(Table, ANameThatIsTooLongHasALineOfItsOwn) {
   EXPECT_EQ(lines, (Lines{"kernel  calls", "    layers", "a_very_long_name_of_a_kernel",
                           "            7", "b          12"}));
   for (const std::string& line : lines) {
-    if (line[0] != 'a') EXPECT_LE(display_width(line), 20u) << line;
+    if (line[0] == 'a') continue;
+    EXPECT_LE(display_width(line), 20u) << line;
   }
 }
 
