@@ -115,7 +115,7 @@ int run(const Output& given, const Choices& choices, const DeviceWork& work) {
     Json json = platform_json(status);
     if (status.here) {
       const DeviceInfo& info = status.info;
-      say("  device: " + info.name + ", " + info.version);
+      say("  device: " + info.name + (info.version.empty() ? "" : ", " + info.version));
       if (!info.cpu.empty()) {
         say("  processor: " + info.cpu +
             (info.cpu_features.empty() ? "" : " with " + spaced(info.cpu_features)));

@@ -237,7 +237,9 @@ TEST(ReportPage, OfThirtyLayersHasThemAll) {
   EXPECT_EQ(markup_fault(page), "");
   // Each layer is a band of both functions' plots, which fit into a window.
   for (int layer = 0; layer < 30; ++layer) {
-    EXPECT_EQ(count(page, ">" + std::to_string(layer) + "</text>"), 2) << layer;
+    // The axes have zeros too.
+    const int64_t bands = count(page, ">" + std::to_string(layer) + "</text>");
+    EXPECT_EQ(layer == 0 ? bands > 2 : bands == 2, true) << layer << ": " << bands;
   }
   EXPECT_EQ(count(page, "class=\"inside\""), 2 * 30 * 12);
   EXPECT_EQ(count(page, ">layers 0 – 29<"), 1);

@@ -147,7 +147,9 @@ std::string without_needless_parentheses(const std::string& code) {
     const int to_left = opens ? kLoosest : binding(left);
     const int to_right = closes ? kLoosest : binding(right);
     // a - (b + c) and a ? b : (c ? d : e) keep theirs; so do comparisons of comparisons.
-    // Compilers warn of && beside ||.
+    // Compilers warn of && beside ||, and of comparisons of comparisons.
+    const auto compares = [](int binds) { return binds == binding("==") || binds == binding("<"); };
+    if (compares(inner) && (compares(binding(left)) || compares(binding(right)))) continue;
     if (inner == binding("&&") && (left == "||" || right == "||")) continue;
     const bool chains = inner >= binding("+") || inner == binding("&&") || inner == binding("||");
     if (inner <= to_left || inner < to_right || (inner == to_right && !chains)) continue;
