@@ -37,8 +37,8 @@ class KernelShow : public ::testing::Test {
 TEST_F(KernelShow, OfEveryTarget) {
   const ProgramResult names = show({});
   ASSERT_EQ(names.exit_code, 0) << names.all();
-  EXPECT_EQ(std::count(names.out.begin(), names.out.end(), '\n'), 2) << names.out;
-  const size_t begin = names.out.find("softmax_"), end = names.out.find("  main", begin);
+  EXPECT_EQ(std::count(names.out.begin(), names.out.end(), '\n'), 3) << names.out;
+  const size_t begin = names.out.find("softmax_"), end = names.out.find(' ', begin);
   ASSERT_NE(end, std::string::npos) << names.out;
   const std::string kernel = names.out.substr(begin, end - begin);
   const std::map<std::string, std::string> code = {
