@@ -82,7 +82,7 @@ test-oclgrind: setup  ## OpenCL kernels under oclgrind: races and accesses out o
 test-page: setup  ## the report pages in headless Chromium: windows, phones, dark, paper (scripts/test_page); writes out/page/
 	@scripts/setup chromium
 	@$(configure_dev)
-	@cmake --build --preset dev --target tapml
+	@cmake --build --preset dev --target tapml test_topdown
 	@scripts/test_page
 
 unit: setup  ## build and run the unit tests only

@@ -25,6 +25,7 @@ struct Localized {
   topdown::Localization localization;
   std::string model, prompt, target, command;
   topdown::CommandOptions options;
+  topdown::RunFacts run;
 };
 
 struct LocalizeSettings {
@@ -94,6 +95,7 @@ std::unique_ptr<Localized> localize(const py::object& given, const py::object& s
     tolerance.warn_unused(options.tolerances, kernels);
     made->model = model.folder;
     made->prompt = prompt;
+    made->run = topdown::run_facts(model.folder, model.loaded->files.weights);
     made->target = to->target().text;
     made->options = options_of_commands(*to, settings.kernels, tolerance, isolation);
     made->options.quantize = model.quantize;
@@ -119,9 +121,10 @@ void save_localized_report(const Localized& found, const Path& folder) {
     unwrap(
         write_text_atomic(folder + "/report.html",
                           topdown::localization_html(found.localization, found.model, found.prompt,
-                                                     found.command, found.options)));
-    unwrap(write_text_atomic(folder + "/report.json",
-                             topdown::localization_json(found.localization).dump(1) + "\n"));
+                                                     found.command, found.options, found.run)));
+    Json json = topdown::localization_json(found.localization);
+    json.set("run", topdown::run_json(found.run, found.command));
+    unwrap(write_text_atomic(folder + "/report.json", json.dump(1) + "\n"));
   });
 }
 

@@ -149,6 +149,7 @@ MigratedRef migrate(const py::object& given, const py::object& source,
     made->migrations =
         topdown::migrate(model.loaded->files.module, model.loaded->files.weights, tokens,
                          {from->target(), source_session.get()}, moving, options);
+    made->texts.run = topdown::run_facts(model.folder, model.loaded->files.weights);
     std::set<std::string> kernels;
     for (size_t t = 0; t < to.size(); ++t) {
       const topdown::Migration& migration = made->migrations.targets[t];
@@ -172,6 +173,7 @@ MigratedRef migrate(const py::object& given, const py::object& source,
       const std::string own = command({names[t]}, moving[t].plant);
       made->texts.targets.push_back(texts_of(migration, model, prompt, settings, again));
       made->texts.targets[t].command = own;
+      made->texts.targets[t].run = made->texts.run;
       if (several) made->texts.targets[t].above = "../report.html";
     }
     tolerance.warn_unused(options.tolerances, kernels);
@@ -189,7 +191,7 @@ void save_migration_report(const Migrated& migrated, const Path& folder) {
     topdown::ReportTexts texts = migrated.texts();
     texts.above.clear();  // it stands alone
     unwrap(topdown::write_report(migrated.migration(), texts,
-                                 topdown::migration_json(migrated.migration()), folder));
+                                 topdown::migration_json(migrated.migration(), texts), folder));
   });
 }
 

@@ -327,11 +327,12 @@ void bind_replay(py::module_& module) {
           replayed.target_info = state->info;
           replayed.speed = speed_of(*state, verdicts);
           replayed.seconds = seconds;
+          replayed.run = topdown::run_facts(suite, *state->suite);
           const std::string command = topdown::replay_command(suite, replayed.target, "", again);
           unwrap(make_folder(folder));
           unwrap(write_text_atomic(folder + "/report.html",
                                    topdown::replay_html(replayed, command, again)));
-          const Json json =
+          Json json =
               Json::object({{"target", Json::string(replayed.target)},
                             {"passed", Json::boolean(replayed.passed())},
                             {"verdict", Json::string(topdown::verdict_word(replayed.verdict()))},
@@ -341,6 +342,7 @@ void bind_replay(py::module_& module) {
                             {"groups", Json::array(std::move(groups))},
                             {"speed", topdown::speed_json(replayed.speed)},
                             {"seconds", topdown::real(seconds)}});
+          json.set("run", topdown::run_json(replayed.run, command));
           unwrap(write_text_atomic(folder + "/report.json", json.dump(1) + "\n"));
         });
       },

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/units.h"
 #include "cli/command.h"
 #include "cli/sizes.h"
 #include "ir/exceptions.h"
@@ -10,16 +11,6 @@
 namespace tapml::cli {
 
 namespace {
-
-std::string readable_bytes(int64_t bytes) {
-  constexpr const char* kUnits[] = {"bytes", "KiB", "MiB", "GiB"};
-  double value = static_cast<double>(bytes);
-  size_t unit = 0;
-  for (; value >= 1024 && unit < 3; ++unit) value /= 1024;
-  char text[48];
-  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", value, kUnits[unit]);
-  return text;
-}
 
 struct Command {
   std::string max_size;
@@ -42,8 +33,8 @@ int run(const Command& command, const Output& output) {
   if (!command.max_size.empty()) unwrap(cache.set_max_bytes(max_bytes));
   DiskCache::Summary summary = cache.summary();
   output.line(summary.folder);
-  output.line(std::to_string(summary.entries) + " entries, " + readable_bytes(summary.bytes) +
-              " of at most " + readable_bytes(summary.max_bytes));
+  output.line(std::to_string(summary.entries) + " entries, " + size_text(summary.bytes) +
+              " of at most " + size_text(summary.max_bytes));
   output.line(std::to_string(summary.hits) + " hits, " + std::to_string(summary.misses) +
               " misses");
   output.document(Json::object({{"folder", Json::string(summary.folder)},

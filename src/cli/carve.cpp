@@ -13,6 +13,7 @@
 #include "base/host/interrupt.h"
 #include "base/host/progress.h"
 #include "base/log.h"
+#include "base/units.h"
 #include "cli/check_output.h"
 #include "cli/command.h"
 #include "cli/options.h"
@@ -185,12 +186,12 @@ int carve(runtime::Machine& machine, const Source& source, const CarveCommand& c
                 std::to_string(kernel.dropped + kept) + " calls of " + kernel.name);
   }
   if (options.budget_bytes > 0 && carver.bytes() > options.budget_bytes) {
-    log_warning("one call of every kernel takes " + std::to_string(carver.bytes()) +
-                " bytes, which is more than --budget");
+    log_warning("one call of every kernel takes " + size_text(carver.bytes()) +
+                ", which is more than --budget");
   }
   output.line(command.folder + ": " + std::to_string(suite.calls.size()) + " tests for " +
-              std::to_string(suite.kernels.size()) + " kernels, " + std::to_string(carver.bytes()) +
-              " bytes" + (dropped > 0 ? ", " + std::to_string(dropped) + " calls dropped" : ""));
+              std::to_string(suite.kernels.size()) + " kernels, " + size_text(carver.bytes()) +
+              (dropped > 0 ? ", " + std::to_string(dropped) + " calls dropped" : ""));
   topdown::EdgeCases edge;
   if (command.edge && !wrong && !interrupted()) {
     edge = add_edge_cases(command, source, machine.session(), progress);

@@ -20,8 +20,6 @@ namespace tapml::cli {
 
 using namespace app;  // the commands are app/ behind a command line
 
-inline constexpr const char* kVersion = "0.1.0";
-
 // Exit codes of every subcommand (docs/cli.md).
 enum ExitCode : int {
   kDone = 0,

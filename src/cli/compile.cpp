@@ -13,6 +13,7 @@
 #include "base/host/interrupt.h"
 #include "base/host/progress.h"
 #include "base/log.h"
+#include "base/units.h"
 #include "cli/check_output.h"
 #include "cli/command.h"
 #include "cli/dumps.h"
@@ -244,13 +245,15 @@ int run(const CompileOptions& options, const Output& output) {
   if (options.print_memory) needs = print_memory(memory, values, output);
   char summary[200];
   std::snprintf(summary, sizeof summary,
-                "%zu kernels (%lld from the cache), %zu call sites, %zu bytes of code, %.2f s",
+                "%zu kernels (%lld from the cache), %zu call sites, %s of code, %.2f s",
                 executable->kernels.size(), static_cast<long long>(cache.hits()),
-                executable->call_sites.size(), code, total);
+                executable->call_sites.size(), size_text(static_cast<int64_t>(code)).c_str(),
+                total);
   output.line(summary);
-  if (file_bytes > 0) output.line(options.file + ": " + std::to_string(file_bytes) + " bytes");
+  if (file_bytes > 0)
+    output.line(options.file + ": " + size_text(static_cast<int64_t>(file_bytes)));
   if (package_bytes > 0) {
-    output.line(options.package + ": " + std::to_string(package_bytes) + " bytes");
+    output.line(options.package + ": " + size_text(static_cast<int64_t>(package_bytes)));
   }
   output.document(Json::object({{"target", Json::string(options.target)},
                                 {"kernels", Json::array(std::move(kernels))},

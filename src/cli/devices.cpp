@@ -7,7 +7,9 @@
 
 #include "app/platforms.h"
 #include "base/host/progress.h"
+#include "base/host/table.h"
 #include "base/host/terminal.h"
+#include "base/units.h"
 #include "cli/command.h"
 #include "cli/options.h"
 
@@ -72,6 +74,13 @@ std::string conformance_of(const Json& json) {
                      : std::to_string(failed) + " of " + all + " checks failed";
 }
 
+// Commas with blanks behind, at which a line can end.
+std::string spaced(const std::string& list) {
+  std::string text;
+  for (const char c : list) text += c == ',' ? ", " : std::string(1, c);
+  return text;
+}
+
 struct Choices {
   bool measured = false, checked = false, table = false;
   std::vector<std::string> targets;  // none: the platforms of this machine
@@ -105,24 +114,27 @@ int run(const Output& given, const Choices& choices, const DeviceWork& work) {
   for (const PlatformStatus& status : statuses(choices)) {
     target::Target target = target::parse_target(status.platform);
     PlatformRow row{status.platform, compiles_to(target.description), "not here", "", "not run"};
-    output.line(status.platform + ": " + place_of(status, target) + " - " + status.doc);
+    auto say = [&](const std::string& line) {
+      output.line(wrapped(line, text_width(STDOUT_FILENO), 4));
+    };
+    say(status.platform + ": " + place_of(status, target) + " - " + status.doc);
     Json json = platform_json(status);
     if (status.here) {
       const DeviceInfo& info = status.info;
-      output.line("  device: " + info.name + ", " + info.version);
+      say("  device: " + info.name + (info.version.empty() ? "" : ", " + info.version));
       if (!info.cpu.empty()) {
-        output.line("  processor: " + info.cpu +
-                    (info.cpu_features.empty() ? "" : " with " + info.cpu_features));
+        say("  processor: " + info.cpu +
+            (info.cpu_features.empty() ? "" : " with " + spaced(info.cpu_features)));
       }
-      output.line("  limits: " + std::to_string(info.limits.threads) + " threads, work group " +
-                  std::to_string(info.limits.max_workgroup_threads) + ", local memory " +
-                  std::to_string(info.limits.max_local_memory) + " bytes, allocation " +
-                  std::to_string(info.limits.max_allocation_bytes) + " bytes" +
-                  (info.limits.subgroup_width > 0
-                       ? ", subgroups of " + std::to_string(info.limits.subgroup_width)
-                       : ""));
-      output.line("  computes: " + dtype_list(info.features.compute_dtypes));
-      output.line("  stores: " + dtype_list(info.features.storage_dtypes));
+      say("  limits: " + std::to_string(info.limits.threads) + " threads, work group " +
+          std::to_string(info.limits.max_workgroup_threads) + ", local memory " +
+          size_text(info.limits.max_local_memory) + ", allocation " +
+          size_text(info.limits.max_allocation_bytes) +
+          (info.limits.subgroup_width > 0
+               ? ", subgroups of " + std::to_string(info.limits.subgroup_width)
+               : ""));
+      say("  computes: " + dtype_list(info.features.compute_dtypes));
+      say("  stores: " + dtype_list(info.features.storage_dtypes));
       // A device that runs nothing has no speed.
       const bool runs = target.description.code != target::CodeKind::kNone;
       std::unique_ptr<runtime::Session> session;
@@ -150,7 +162,7 @@ int run(const Output& given, const Choices& choices, const DeviceWork& work) {
         ++checked;
       }
     } else {
-      output.line("  why: " + status.reason);
+      say("  why: " + status.reason);
     }
     list.push_back(std::move(json));
     rows.push_back(std::move(row));

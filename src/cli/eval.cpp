@@ -1,10 +1,13 @@
 // tapml eval: how well a model does on tasks, on several platforms side by side.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "app/model.h"
 #include "base/host/interrupt.h"
 #include "base/host/progress.h"
+#include "base/host/table.h"
 #include "base/host/terminal.h"
 #include "cli/command.h"
 #include "cli/options.h"
@@ -86,19 +89,14 @@ std::string cell(const char* format, double value) {
 
 void print(const Output& output, const std::vector<Evaluation>& evaluations,
            const std::vector<topdown::EvalComparison>& comparisons, const std::string& reference) {
-  size_t width = 8;
-  for (const Evaluation& one : evaluations) width = std::max(width, one.target.size() + 2);
-  auto row = [&](std::string name, const auto& value) {
-    name.resize(26, ' ');
-    for (size_t i = 0; i < evaluations.size(); ++i) {
-      std::string text = value(i);
-      text.resize(std::max(width, text.size() + 1), ' ');
-      name += text;
-    }
-    name.erase(name.find_last_not_of(' ') + 1);
-    output.line(name);
+  std::vector<TableColumn> columns = {{.name = ""}};
+  for (const Evaluation& one : evaluations) columns.push_back({.name = one.target, .number = true});
+  std::vector<TableRow> rows;
+  auto row = [&](const std::string& name, const auto& value) {
+    TableRow cells = {name};
+    for (size_t i = 0; i < evaluations.size(); ++i) cells.emplace_back(value(i));
+    rows.push_back(std::move(cells));
   };
-  row("", [&](size_t i) { return evaluations[i].target; });
   for (topdown::TaskKind kind : topdown::kTaskKinds) {
     if (!evaluations[0].kinds.contains(kind)) continue;
     const std::string name = topdown::task_kind_name(kind);
@@ -112,6 +110,14 @@ void print(const Output& output, const std::vector<Evaluation>& evaluations,
     }
   }
   row("nats a token", [&](size_t i) { return cell("%.6f", evaluations[i].total.mean_nll()); });
+  if (!reference.empty()) {
+    row("tasks that differ",
+        [&](size_t i) { return std::to_string(comparisons[i].flipped.size()); });
+    row("nats off by", [&](size_t i) { return cell("%.4f%%", 100 * comparisons[i].nll_off); });
+  }
+  for (const std::string& line : table_lines(columns, rows, text_width(STDOUT_FILENO))) {
+    output.line(line);
+  }
   const bool colors = terminal_has_colors(1);
   for (const Evaluation& one : evaluations) {
     if (one.failure.empty()) continue;
@@ -119,8 +125,6 @@ void print(const Output& output, const std::vector<Evaluation>& evaluations,
                 one.failure);
   }
   if (reference.empty()) return;
-  row("tasks that differ", [&](size_t i) { return std::to_string(comparisons[i].flipped.size()); });
-  row("nats off by", [&](size_t i) { return cell("%.4f%%", 100 * comparisons[i].nll_off); });
   for (size_t i = 0; i < evaluations.size(); ++i) {
     if (comparisons[i].passed) continue;
     output.line(styled(evaluations[i].target + " is not " + reference, Style::kRed, colors) + ": " +

@@ -1,12 +1,16 @@
 // tapml kernel: help for those who write kernels of their own.
 #include "passes/kernel.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
 #include "app/executable.h"
 #include "app/model.h"
 #include "base/host/interrupt.h"
+#include "base/host/table.h"
+#include "base/suggest.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "io/host/files.h"
@@ -20,6 +24,7 @@
 #include "topdown/kernels/skeleton.h"
 #include "topdown/replay/kernel_source.h"
 #include "topdown/replay/replay.h"
+#include "topdown/report/report_parts.h"
 
 namespace tapml::cli {
 
@@ -115,14 +120,21 @@ int show(const ShowOptions& options, const Output& output) {
   const std::vector<std::string> names = topdown::kernel_names(fixed);
   if (options.kernel.empty()) {
     std::vector<Json> list;
+    std::vector<TableRow> table;
     for (const std::string& name : names) {
-      std::string used;
+      std::set<std::string> functions;
+      Origin layers;
       for (const auto& [function, origin] : callers_of(fixed, name)) {
-        used += (used.empty() ? "  " : "; ") + function +
-                (origin.empty() ? "" : ": " + origin_summary(origin));
+        functions.insert(function);
+        layers = merge_origins(layers, origin);
       }
-      output.line(name + used);
+      table.push_back({name, topdown::used_in(functions), origin_summary(layers)});
       list.push_back(Json::string(name));
+    }
+    for (const std::string& line :
+         table_lines({{.name = "kernel"}, {.name = "in"}, {.name = "layers", .below = true}}, table,
+                     text_width(STDOUT_FILENO))) {
+      output.line(line);
     }
     output.document(Json::object({{"kernels", Json::array(std::move(list))}}));
     return kDone;

@@ -56,8 +56,15 @@ topdown::CommandOptions options_of(const LocalizeCommand& command) {
   return options;
 }
 
+std::string command_line(const LocalizeCommand& command) {
+  return topdown::model_command("localize", command.model, command.from, command.to, command.prompt,
+                                options_of(command)) +
+         (command.suite.empty() ? "" : " --suite " + topdown::quoted_word(command.suite)) +
+         (command.bisect == "passes" ? " --bisect passes" : "");
+}
+
 void write_report(const LocalizeCommand& command, const topdown::Localization& localization,
-                  const Json& json, const Output& output) {
+                  const topdown::RunFacts& facts, const Json& json, const Output& output) {
   const topdown::CommandOptions again = options_of(command);
   for (const topdown::Culprit& culprit : localization.culprits) {
     const std::string folder = command.report + "/" + culprit.kernel;
@@ -66,12 +73,9 @@ void write_report(const LocalizeCommand& command, const topdown::Localization& l
     output.line(folder + (line.empty() ? "" : ": " + line));
   }
   const std::string page = command.report + "/report.html";
-  const std::string line =
-      topdown::model_command("localize", command.model, command.from, command.to, command.prompt,
-                             again) +
-      (command.suite.empty() ? "" : " --suite " + topdown::quoted_word(command.suite));
-  unwrap(write_text_atomic(
-      page, topdown::localization_html(localization, command.model, command.prompt, line, again)));
+  unwrap(write_text_atomic(page,
+                           topdown::localization_html(localization, command.model, command.prompt,
+                                                      command_line(command), again, facts)));
   unwrap(write_text_atomic(command.report + "/report.json", json.dump(1) + "\n"));
   output.line("report: " + page);
 }
@@ -131,15 +135,17 @@ int run_passes(const LocalizeCommand& command, const Output& output) {
       {from, source_session.get(), {}, target.platform.kernel_timeout}, target.platform, options);
   progress.end();
   output.line(topdown::pass_bisection_text(bisection, terminal_has_colors(1)));
-  const Json json = topdown::pass_bisection_json(bisection);
+  Json json = topdown::pass_bisection_json(bisection);
+  topdown::RunFacts facts;
+  if (!command.report.empty() || output.json) {
+    facts = topdown::run_facts(command.model, model.files.weights);
+    json.set("run", topdown::run_json(facts, command_line(command)));
+  }
   if (!command.report.empty()) {
     const std::string page = command.report + "/report.html";
-    const std::string line =
-        topdown::model_command("localize", command.model, command.from, command.to, command.prompt,
-                               options_of(command)) +
-        " --bisect passes";
-    unwrap(write_text_atomic(
-        page, topdown::pass_bisection_html(bisection, command.model, command.prompt, line)));
+    unwrap(write_text_atomic(page,
+                             topdown::pass_bisection_html(bisection, command.model, command.prompt,
+                                                          command_line(command), facts)));
     unwrap(write_text_atomic(command.report + "/report.json", json.dump(1) + "\n"));
     if (bisection.pass) {
       unwrap(write_text_atomic(command.report + "/before.txt", bisection.pass->before));
@@ -227,8 +233,13 @@ int run(const LocalizeCommand& command, const Output& output) {
     output.line(topdown::culprit_text(culprit, colors));
   }
   output.line(topdown::localization_text(localization));
-  const Json json = topdown::localization_json(localization);
-  if (!command.report.empty()) write_report(command, localization, json, output);
+  Json json = topdown::localization_json(localization);
+  topdown::RunFacts facts;
+  if (!command.report.empty() || output.json) {
+    facts = topdown::run_facts(command.model, model.files.weights);
+    json.set("run", topdown::run_json(facts, command_line(command)));
+  }
+  if (!command.report.empty()) write_report(command, localization, facts, json, output);
   command.ci.write(topdown::ci_report(
       "tapml localize " + command.model + ": " + command.from + " to " + command.to, localization));
   output.document(json);

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/strings.h"
 #include "base/suggest.h"
+#include "base/version.h"
 #include "cli/command.h"
 #include "ir/exceptions.h"
 
@@ -87,7 +88,7 @@ int main(int argc, char** argv) {
   CLI::App app("tapml brings machine-learning models up on new platforms, kernel by kernel.");
   app.name("tapml");
   app.require_subcommand(1);
-  app.set_version_flag("--version", std::string("tapml ") + cli::kVersion);
+  app.set_version_flag("--version", std::string("tapml ") + tapml::kVersion);
   cli::Runner selected;
   cli::Output output;
   cli::add_commands({app, selected, output});

@@ -1,8 +1,12 @@
 #include "cli/memory.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "arith/evaluate.h"
+#include "base/host/table.h"
+#include "base/units.h"
 #include "ir/exceptions.h"
 
 namespace tapml::cli {
@@ -30,11 +34,11 @@ std::optional<int64_t> value_of(const PrimExpr& expr, const Assignments& values)
   return value;
 }
 
+// "n*768 bytes", "n*768 = 1.50 KiB".
 std::string with_value(const PrimExpr& expr, const Assignments& values) {
-  std::string text = to_string(expr);
-  auto value = value_of(expr, values);
-  if (!value || expr.is_int()) return text;
-  return text + " = " + std::to_string(*value);
+  const std::optional<int64_t> value = value_of(expr, values);
+  if (!value) return to_string(expr) + " bytes";
+  return (expr.is_int() ? "" : to_string(expr) + " = ") + size_text(*value);
 }
 
 std::string tensor_text(const passes::PlannedTensor& tensor, const Assignments& values) {
@@ -62,17 +66,18 @@ Json amount(const PrimExpr& expr, const Assignments& values) {
 Json print_memory(const passes::MemoryReport& report, const Assignments& values,
                   const Output& output) {
   std::vector<Json> functions;
-  output.line("memory from load on: " + std::to_string(report.constant_bytes) +
-              " bytes of constants, " + std::to_string(report.static_bytes) +
-              " bytes of static storage");
+  auto say = [&](const std::string& line) {
+    output.line(wrapped(line, text_width(STDOUT_FILENO), 6));
+  };
+  say("memory from load on: " + size_text(report.constant_bytes) + " of constants, " +
+      size_text(report.static_bytes) + " of static storage");
   for (const passes::FunctionMemory& function : report.functions) {
-    output.line(function.name + ": peak " +
-                (function.peak ? (function.exact ? "" : "at most ") +
-                                     with_value(function.peak, values) + " bytes"
-                               : "not known: " + function.why));
+    say(function.name + ": peak " +
+        (function.peak ? (function.exact ? "" : "at most ") + with_value(function.peak, values)
+                       : "not known: " + function.why));
     std::vector<Json> storages;
     for (const passes::PlannedStorage& storage : function.storages) {
-      output.line("  " + storage_line(storage, values));
+      say("  " + storage_line(storage, values));
       std::vector<Json> tensors;
       for (const passes::PlannedTensor& tensor : storage.tensors) {
         tensors.push_back(Json::object({{"name", Json::string(tensor.name)},

@@ -242,9 +242,13 @@ int run(const MigrateCommand& command, const Output& output) {
 
   topdown::MigrationsTexts texts;
   texts.folders = targets.folders();
+  if (!command.report.empty() || output.json) {
+    texts.run = topdown::run_facts(command.model, model.files.weights);
+  }
   texts.command = command_line(command, command.to, options_of(command, command.plant));
   for (size_t t = 0; t < migrations.targets.size(); ++t) {
     texts.targets.push_back(texts_of(command, model, targets.all()[t], migrations.targets[t]));
+    texts.targets.back().run = texts.run;
     if (targets.several()) texts.targets.back().above = "../report.html";
   }
   return targets.several() ? report_several(command, output, migrations, texts)

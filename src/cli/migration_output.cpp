@@ -1,6 +1,8 @@
 #include "cli/migration_output.h"
 
-#include "base/host/terminal.h"
+#include <unistd.h>
+
+#include "base/host/table.h"
 #include "topdown/report/layer_table.h"
 #include "topdown/report/report_parts.h"
 #include "topdown/report/side_by_side.h"
@@ -10,8 +12,18 @@ namespace tapml::cli {
 
 namespace {
 
-void print_step(const Output& output, const topdown::MigrationStep& step, bool colors) {
-  output.line(topdown::verdict_row(step.verdict, topdown::outcome_of(step), colors));
+constexpr int kOut = STDOUT_FILENO;
+
+TableLayout table_of(const topdown::Migration& migration, bool colors) {
+  std::vector<std::string> names;
+  for (const topdown::MigrationStep& step : migration.steps) names.push_back(step.verdict.kernel);
+  for (const topdown::KernelUse& use : migration.untested) names.push_back(use.kernel);
+  return topdown::verdict_table(names, text_width(kOut), colors);
+}
+
+void print_step(const Output& output, const TableLayout& table,
+                const topdown::MigrationStep& step) {
+  output.line(topdown::verdict_row(table, step.verdict, topdown::outcome_of(step)));
   for (const std::string& text :
        {topdown::tolerance_text(step.verdict), topdown::source_text(step.verdict)}) {
     if (!text.empty()) output.line("  " + text);
@@ -52,7 +64,8 @@ void print_untested(const Output& output, const topdown::Migration& migration, b
 void print_end(const Output& output, const topdown::Migration& migration,
                const topdown::ReportTexts& texts, const std::string& state, bool colors) {
   if (!migration.layers.empty()) {
-    for (const std::string& line : topdown::layer_lines(migration.layers, colors)) {
+    for (const std::string& line :
+         topdown::layer_lines(migration.layers, text_width(kOut), colors)) {
       output.line(line);
     }
     output.line("");
@@ -102,14 +115,15 @@ void print_source(const Output& output, const std::string& source,
 void print_migration(const Output& output, const topdown::Migration& migration,
                      const topdown::ReportTexts& texts, const std::string& state) {
   const bool colors = terminal_has_colors(1);
+  const TableLayout table = table_of(migration, colors);
   if (migration.source_nan) {
     output.line(topdown::source_nan_text(*migration.source_nan));
   } else {
-    output.line(topdown::verdict_header());
+    output.line(topdown::verdict_header(table));
   }
-  for (const topdown::MigrationStep& step : migration.steps) print_step(output, step, colors);
+  for (const topdown::MigrationStep& step : migration.steps) print_step(output, table, step);
   for (const topdown::KernelUse& use : migration.untested) {
-    output.line(topdown::untested_row(use, colors));
+    output.line(topdown::untested_row(table, use));
   }
   if (!migration.source_nan) output.line("");
   print_end(output, migration, texts, state, colors);
@@ -122,7 +136,8 @@ void print_migrations(const Output& output, const topdown::Migrations& migration
     output.line(topdown::source_nan_text(*nan));
     return;
   }
-  for (const std::string& line : topdown::side_by_side(migrations, colors)) output.line(line);
+  for (const std::string& line : topdown::side_by_side(migrations, text_width(kOut), colors))
+    output.line(line);
   for (size_t t = 0; t < migrations.targets.size(); ++t) {
     const topdown::Migration& migration = migrations.targets[t];
     output.line("");
@@ -131,12 +146,13 @@ void print_migrations(const Output& output, const topdown::Migrations& migration
       output.line(styled("ended by an error: ", Style::kRed, colors) +
                   topdown::indented(migration.error->to_string()));
     }
+    const TableLayout table = table_of(migration, colors);
     bool any = false;
     for (const topdown::MigrationStep& step : migration.steps) {
       if (!has_something_to_tell(step)) continue;
-      if (!any) output.line(topdown::verdict_header());
+      if (!any) output.line(topdown::verdict_header(table));
       any = true;
-      print_step(output, step, colors);
+      print_step(output, table, step);
     }
     print_end(output, migration, texts.targets[t], state + "/" + texts.folders[t], colors);
   }

@@ -1,18 +1,23 @@
 // tapml profile: where a run spends its time, kernel by kernel.
 #include "topdown/profile/profile.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 
 #include "app/executable.h"
 #include "app/model.h"
 #include "base/host/interrupt.h"
 #include "base/host/progress.h"
+#include "base/host/table.h"
+#include "base/units.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/trace.h"
 #include "io/host/files.h"
 #include "ir/exceptions.h"
 #include "llm/engine.h"
+#include "topdown/report/report_parts.h"
 
 namespace tapml::cli {
 
@@ -31,18 +36,12 @@ std::string format(const char* pattern, double value) {
   return text;
 }
 
-std::string join(const std::vector<std::string>& words, size_t most) {
-  std::string text;
-  for (size_t i = 0; i < words.size() && i < most; ++i) text += (i ? ", " : "") + words[i];
-  if (words.size() > most) text += ", ... (" + std::to_string(words.size()) + ")";
-  return text;
-}
-
 Json document(const topdown::KernelProfile& kernel, const topdown::Ceilings& ceilings) {
   std::vector<Json> layers;
   for (const std::string& layer : kernel.layers) layers.push_back(Json::string(layer));
   double share = kernel.share(ceilings);
   return Json::object({{"kernel", Json::string(kernel.name)},
+                       {"in", Json::string(topdown::used_in(kernel.functions))},
                        {"calls", Json::integer(kernel.calls)},
                        {"seconds", Json::number(kernel.seconds)},
                        {"flops", Json::number(kernel.work.flops)},
@@ -54,20 +53,28 @@ Json document(const topdown::KernelProfile& kernel, const topdown::Ceilings& cei
 
 void print(const Output& output, const std::vector<topdown::KernelProfile>& kernels, double seconds,
            const topdown::Ceilings& ceilings) {
-  char row[256];
-  std::snprintf(row, sizeof row, "%-40s %6s %9s %6s %9s %9s %8s  %s", "kernel", "calls", "ms",
-                "time", "GB/s", "GFLOP/s", "ceiling", "layers");
-  output.line(row);
+  std::vector<TableRow> rows;
   for (const topdown::KernelProfile& kernel : kernels) {
-    double share = kernel.share(ceilings);
+    const double share = kernel.share(ceilings);
     const char* about = kernel.work.exact ? "" : "~";
-    std::snprintf(row, sizeof row, "%-40s %6lld %9.3f %5.1f%% %9s %9s %8s  ", kernel.name.c_str(),
-                  static_cast<long long>(kernel.calls), 1e3 * kernel.seconds,
-                  100 * kernel.seconds / seconds,
-                  (about + format("%.2f", 1e-9 * kernel.work.bytes / kernel.seconds)).c_str(),
-                  (about + format("%.2f", 1e-9 * kernel.work.flops / kernel.seconds)).c_str(),
-                  share > 0 ? format("%.0f%%", 100 * share).c_str() : "-");
-    output.line(row + join(kernel.layers, 2));
+    rows.push_back({kernel.name, topdown::used_in(kernel.functions), std::to_string(kernel.calls),
+                    time_text(kernel.seconds), format("%.1f%%", 100 * kernel.seconds / seconds),
+                    about + format("%.2f", 1e-9 * kernel.work.bytes / kernel.seconds),
+                    about + format("%.2f", 1e-9 * kernel.work.flops / kernel.seconds),
+                    share > 0 ? format("%.0f%%", 100 * share) : "-",
+                    origin_summary(Origin(kernel.layers.begin(), kernel.layers.end()))});
+  }
+  const std::vector<TableColumn> columns = {{.name = "kernel"},
+                                            {.name = "in"},
+                                            {.name = "calls", .number = true},
+                                            {.name = "time", .number = true},
+                                            {.name = "share", .number = true},
+                                            {.name = "GB/s", .number = true},
+                                            {.name = "GFLOP/s", .number = true},
+                                            {.name = "ceiling", .number = true},
+                                            {.name = "layers", .below = true}};
+  for (const std::string& line : table_lines(columns, rows, text_width(STDOUT_FILENO))) {
+    output.line(line);
   }
 }
 
@@ -113,7 +120,7 @@ int run(ProfileOptions options, const Output& output) {
 
   std::vector<topdown::KernelProfile> kernels = profiler.kernels();
   print(output, kernels, profiler.seconds(), ceilings);
-  output.line("sum of kernels " + format("%.3f ms", 1e3 * profiler.seconds()) + "; ceilings " +
+  output.line("sum of kernels " + time_text(profiler.seconds()) + "; ceilings " +
               format("%.1f GFLOP/s", 1e-9 * ceilings.flops_per_s) + ", " +
               format("%.1f GB/s", 1e-9 * ceilings.bytes_per_s));
   std::vector<Json> list;

@@ -12,6 +12,7 @@
 #include "app/platforms.h"
 #include "base/host/interrupt.h"
 #include "base/host/progress.h"
+#include "base/host/table.h"
 #include "base/host/terminal.h"
 #include "cli/check_output.h"
 #include "cli/ci_reports.h"
@@ -51,8 +52,7 @@ struct ReplayOptions {
   topdown::ReplayOptions launches;
 };
 
-void write_report(const ReplayOptions& options, const topdown::Replayed& replayed, const Json& json,
-                  const Output& output) {
+topdown::CommandOptions options_again(const ReplayOptions& options) {
   topdown::CommandOptions again =
       command_options(options.libraries, options.remote, options.isolation);
   again.patterns = options.patterns.file;
@@ -62,10 +62,19 @@ void write_report(const ReplayOptions& options, const topdown::Replayed& replaye
   again.group = options.group;
   again.launches = options.launches;
   if (!options.plant.empty()) again.plants = {options.plant};
-  const std::string line =
-      topdown::replay_command(options.suite, options.target, options.kernel, again);
+  return again;
+}
+
+std::string command_line(const ReplayOptions& options) {
+  return topdown::replay_command(options.suite, options.target, options.kernel,
+                                 options_again(options));
+}
+
+void write_report(const ReplayOptions& options, const topdown::Replayed& replayed, const Json& json,
+                  const Output& output) {
   const std::string page = options.report + "/report.html";
-  unwrap(write_text_atomic(page, topdown::replay_html(replayed, line, again)));
+  unwrap(write_text_atomic(
+      page, topdown::replay_html(replayed, command_line(options), options_again(options))));
   unwrap(write_text_atomic(options.report + "/report.json", json.dump(1) + "\n"));
   output.line("report: " + page);
 }
@@ -251,7 +260,11 @@ int run(const ReplayOptions& options, const Output& output) {
       output.line(line);
     }
   };
-  say(topdown::verdict_header());
+  std::vector<std::string> names;
+  for (int32_t kernel : wanted.kernels) names.push_back(name_of(kernel));
+  for (const topdown::KernelUse& use : wanted.untested) names.push_back(use.kernel);
+  const TableLayout table = topdown::verdict_table(names, text_width(STDOUT_FILENO), colors);
+  say(topdown::verdict_header(table));
   auto judged = [&](const std::string& name, auto&& replay) {
     unwrap(check_interrupted());
     progress.step(name);
@@ -264,7 +277,7 @@ int run(const ReplayOptions& options, const Output& output) {
            .verdict = &verdict,
            .outcome = outcome,
            .good = verdict.passed});
-    say(topdown::verdict_row(verdict, outcome, colors));
+    say(topdown::verdict_row(table, verdict, outcome));
     const std::string group =
         verdict.group ? verdict.kernel + ": " + topdown::borders_text(verdict) : "";
     for (const std::string& text :
@@ -286,7 +299,7 @@ int run(const ReplayOptions& options, const Output& output) {
     judged("group " + std::to_string(group),
            [&] { return topdown::replay_group(suite, judge, group, sandbox, launches); });
   }
-  for (const topdown::KernelUse& use : wanted.untested) say(topdown::untested_row(use, colors));
+  for (const topdown::KernelUse& use : wanted.untested) say(topdown::untested_row(table, use));
   replayed.target_info = sandbox.session().info();
   if (!options.report.empty()) {
     unwrap(check_interrupted());
@@ -310,17 +323,21 @@ int run(const ReplayOptions& options, const Output& output) {
   warn_unused(options.tolerance, tolerances, kernels);
   options.ci.write(
       topdown::ci_report("tapml replay " + options.suite + " on " + options.target, replayed));
-  const Json json = Json::object({{"target", Json::string(options.target)},
-                                  {"passed", Json::boolean(verdict.passed())},
-                                  {"verdict", Json::string(verdict_word(verdict.verdict))},
-                                  {"incomplete", Json::string(replayed.incomplete)},
-                                  {"untested", topdown::kernel_uses_json(replayed.untested)},
-                                  {"kernels", Json::array(std::move(rows))},
-                                  {"groups", Json::array(std::move(group_rows))},
-                                  {"user_kernels", topdown::user_kernels_json(all)},
-                                  {"speed", topdown::speed_json(replayed.speed)},
-                                  {"timeline", topdown::timeline_json(replayed.timeline)},
-                                  {"seconds", topdown::real(replayed.seconds)}});
+  Json json = Json::object({{"target", Json::string(options.target)},
+                            {"passed", Json::boolean(verdict.passed())},
+                            {"verdict", Json::string(verdict_word(verdict.verdict))},
+                            {"incomplete", Json::string(replayed.incomplete)},
+                            {"untested", topdown::kernel_uses_json(replayed.untested)},
+                            {"kernels", Json::array(std::move(rows))},
+                            {"groups", Json::array(std::move(group_rows))},
+                            {"user_kernels", topdown::user_kernels_json(all)},
+                            {"speed", topdown::speed_json(replayed.speed)},
+                            {"timeline", topdown::timeline_json(replayed.timeline)},
+                            {"seconds", topdown::real(replayed.seconds)}});
+  if (!options.report.empty() || output.json) {
+    replayed.run = topdown::run_facts(options.suite, suite);
+    json.set("run", topdown::run_json(replayed.run, command_line(options)));
+  }
   if (!options.report.empty()) write_report(options, replayed, json, output);
   output.document(json);
   output.last_line(verdict.text());

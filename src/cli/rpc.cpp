@@ -1,4 +1,6 @@
 // tapml rpc: serves the devices of this machine to others, and asks a server what it has.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <chrono>
@@ -9,8 +11,11 @@
 #include "app/platforms.h"
 #include "app/remote.h"
 #include "app/standard_streams.h"
+#include "base/host/table.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "base/units.h"
+#include "base/version.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/sizes.h"
@@ -169,17 +174,19 @@ int status(const StatusOptions& options, const Output& output) {
   const int64_t memory = number_of(json, "memory_bytes");
   output.line("limits: " + std::to_string(number_of(json, "sessions")) + " sessions, " +
               std::to_string(number_of(json, "call_seconds")) + " s a call, " +
-              (memory > 0 ? std::to_string(memory) + " bytes a session" : "memory of the device"));
+              (memory > 0 ? size_text(memory) + " a session" : "memory of the device"));
   if (const Json* platforms = json.find("platforms");
       platforms != nullptr && platforms->kind() == JsonKind::kArray) {
     for (const Json& platform : platforms->items()) {
       const Json* reason = platform.find("reason");
       const Json* processor = platform.find("processor");
       const std::string version = plain(platform.find("version"));
-      output.line(plain(platform.find("platform")) + ": " +
-                  (reason ? "not here - " + plain(reason)
-                          : plain(platform.find("name")) + (version.empty() ? "" : ", " + version) +
-                                (processor ? ", " + plain(processor) : "")));
+      output.line(wrapped(
+          plain(platform.find("platform")) + ": " +
+              (reason ? "not here - " + plain(reason)
+                      : plain(platform.find("name")) + (version.empty() ? "" : ", " + version) +
+                            (processor ? ", " + plain(processor) : "")),
+          text_width(STDOUT_FILENO), 4));
     }
   }
   output.document(json);

@@ -1,11 +1,15 @@
 // tapml suite: what is in suites of carved tests, and how to change them.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <limits>
 
 #include "base/host/progress.h"
+#include "base/host/table.h"
 #include "base/host/terminal.h"
 #include "base/log.h"
+#include "base/units.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/sizes.h"
@@ -16,6 +20,7 @@
 #include "ir/exceptions.h"
 #include "pipeline/compile.h"
 #include "topdown/kernels/kernel_names.h"
+#include "topdown/report/report_parts.h"
 #include "topdown/report/verdict_lines.h"
 #include "topdown/suite/merge_suites.h"
 #include "topdown/suite/npz.h"
@@ -47,10 +52,30 @@ Progress patient(const Output& output) {
 
 Json integer(size_t value) { return Json::integer(static_cast<int64_t>(value)); }
 
-std::string padded(std::string text, size_t width) {
-  if (text.size() < width) text.append(width - text.size(), ' ');
-  return text + "  ";
-}
+// Tensors of a call as a table, which is indented.
+class TensorTable {
+ public:
+  void add(TableRow row) { rows_.push_back(std::move(row)); }
+  void print(const Output& output) {
+    const std::vector<TableColumn> columns = {{.name = "when"},
+                                              {.name = "tensor"},
+                                              {.name = "type"},
+                                              {.name = "values"},
+                                              {.name = "content", .below = true}};
+    constexpr size_t kIndent = 4;
+    const size_t width = text_width(STDOUT_FILENO) - kIndent;
+    const TableLayout layout(columns, rows_, width);
+    for (const TableRow& row : rows_) {
+      for (const std::string& line : layout.row(row)) {
+        output.line(std::string(kIndent, ' ') + line);
+      }
+    }
+    rows_.clear();
+  }
+
+ private:
+  std::vector<TableRow> rows_;
+};
 
 std::vector<const SuiteCall*> calls_of(const Suite& suite, size_t kernel) {
   std::vector<const SuiteCall*> calls;
@@ -123,17 +148,17 @@ int list(const SuiteCommand& command, const Output& output) {
     total += static_cast<int64_t>(size);
   }
   say_what_is_missing(suite, output);
-  output.line(padded("kernel", 36) + padded("tests", 6) + padded("calls", 6) +
-              padded("dropped", 8) + padded("bytes", 12) + "layers");
+  std::vector<TableRow> table;
   std::vector<Json> rows;
   for (size_t k = 0; k < suite.kernels.size(); ++k) {
     const SuiteKernel& kernel = suite.kernels[k];
-    std::set<std::string> hashes;
+    std::set<std::string> hashes, functions;
     Origin origin;
     int64_t times = 0, size = 0;
     const auto calls = calls_of(suite, k);
     for (const SuiteCall* call : calls) {
       times += call->times;
+      functions.insert(call->function);
       origin = merge_origins(origin, call->origin);
       hashes.insert(call->before.begin(), call->before.end());
       hashes.insert(call->after.begin(), call->after.end());
@@ -141,15 +166,27 @@ int list(const SuiteCommand& command, const Output& output) {
     for (const std::string& hash : hashes) {
       if (auto one = bytes.find(hash); one != bytes.end()) size += one->second;
     }
-    output.line(padded(kernel.name, 36) + padded(std::to_string(calls.size()), 6) +
-                padded(std::to_string(times), 6) + padded(std::to_string(kernel.dropped), 8) +
-                padded(std::to_string(size), 12) + origin_summary(origin));
+    table.push_back({kernel.name, topdown::used_in(functions), std::to_string(calls.size()),
+                     std::to_string(times), std::to_string(kernel.dropped), size_text(size),
+                     origin_summary(origin)});
     rows.push_back(Json::object({{"kernel", Json::string(kernel.name)},
+                                 {"in", Json::string(topdown::used_in(functions))},
                                  {"tests", integer(calls.size())},
                                  {"calls", Json::integer(times)},
                                  {"dropped", Json::integer(kernel.dropped)},
                                  {"bytes", Json::integer(size)},
                                  {"layers", Json::string(origin_summary(origin))}}));
+  }
+  const size_t width = text_width(STDOUT_FILENO);
+  for (const std::string& line : table_lines({{.name = "kernel"},
+                                              {.name = "in"},
+                                              {.name = "tests", .number = true},
+                                              {.name = "calls", .number = true},
+                                              {.name = "dropped", .number = true},
+                                              {.name = "size", .number = true},
+                                              {.name = "layers", .below = true}},
+                                             table, width)) {
+    output.line(line);
   }
   std::vector<Json> groups;
   for (size_t g = 0; g < suite.groups.size(); ++g) {
@@ -160,15 +197,16 @@ int list(const SuiteCommand& command, const Output& output) {
     }
     Json row = group_json(suite, g);
     row.set("bytes", Json::integer(size));
-    output.line(group_text(suite, g) + ", " + std::to_string(size) + " bytes");
+    output.line(wrapped(group_text(suite, g) + ", " + size_text(size), width, 4));
     groups.push_back(std::move(row));
   }
-  output.line(std::to_string(suite.kernels.size()) + " kernels, " +
-              std::to_string(suite.calls.size()) + " tests, " +
-              std::to_string(suite.groups.size()) + " groups, " + std::to_string(bytes.size()) +
-              " tensors of " + std::to_string(total) + " bytes, " +
-              std::to_string(suite.weights.size()) + " weights by reference; " + suite.model +
-              " on " + suite.source + ", policy " + suite.boundary_policy);
+  output.line(wrapped(std::to_string(suite.kernels.size()) + " kernels, " +
+                          std::to_string(suite.calls.size()) + " tests, " +
+                          std::to_string(suite.groups.size()) + " groups, " +
+                          std::to_string(bytes.size()) + " tensors of " + size_text(total) + ", " +
+                          std::to_string(suite.weights.size()) + " weights by reference; " +
+                          suite.model + " on " + suite.source + ", policy " + suite.boundary_policy,
+                      width, 2));
   Json json = Json::object({{"source", Json::string(suite.source)},
                             {"model", Json::string(suite.model)},
                             {"model_folder", Json::string(suite.model_folder)},
@@ -197,16 +235,16 @@ std::pair<double, double> range_of(const HostTensor& tensor) {
 }
 
 Json tensor_row(const Suite& suite, const SuiteKernel& kernel, size_t param, const char* when,
-                const std::string& hash, const Output& output) {
+                const std::string& hash, TensorTable& table) {
   const HostTensor& tensor = suite.tensors.at(hash);
   const auto [low, high] = range_of(tensor);
   const auto weight = suite.weights.find(hash);
   char range[64];
   std::snprintf(range, sizeof range, "%.4g to %.4g", low, high);
-  output.line("    " + padded(when, 6) + padded(kernel.params[param], 12) +
-              padded(dtype_name(tensor.dtype()) + shape_to_string(tensor.shape()), 24) +
-              padded(tensor.size() > 0 ? range : "", 24) +
-              (weight == suite.weights.end() ? hash.substr(0, 12) : weight->second));
+  table.add({when, kernel.params[param],
+             dtype_name(tensor.dtype()) + shape_to_string(tensor.shape()),
+             tensor.size() > 0 ? range : "",
+             weight == suite.weights.end() ? hash.substr(0, 12) : weight->second});
   std::vector<Json> shape;
   for (int64_t dim : tensor.shape()) shape.push_back(Json::integer(dim));
   return Json::object(
@@ -235,22 +273,23 @@ std::string call_text(const SuiteCall& call) {
 Json show_group(const Suite& suite, size_t index, int32_t kernel, const Output& output) {
   const SuiteGroup& group = suite.groups[index];
   const SuiteKernel& info = suite.kernels[static_cast<size_t>(kernel)];
-  output.line("  " + group_text(suite, index));
+  TensorTable table;
+  output.line(wrapped("  " + group_text(suite, index), text_width(STDOUT_FILENO), 4));
   std::vector<Json> calls;
   for (size_t c = 0; c < group.calls.size(); ++c) {
     const SuiteCall& call = group.calls[c];
     if (call.kernel != kernel) continue;
-    output.line("   " + call_text(call));
+    output.line(wrapped("   " + call_text(call), text_width(STDOUT_FILENO), 5));
     std::vector<Json> tensors, links;
     for (size_t i = 0; i < info.params.size(); ++i) {
       if (call.before[i].empty()) continue;
-      tensors.push_back(tensor_row(suite, info, i, "before", call.before[i], output));
+      tensors.push_back(tensor_row(suite, info, i, "before", call.before[i], table));
     }
     for (const auto* borders : {&group.inputs, &group.outputs}) {
       for (const topdown::SuiteBorder& border : *borders) {
         if (border.place.call != c) continue;
         const char* when = borders == &group.inputs ? "input" : "output";
-        Json row = tensor_row(suite, info, border.place.param, when, border.hash, output);
+        Json row = tensor_row(suite, info, border.place.param, when, border.hash, table);
         row.set("border", Json::string(border.name));
         tensors.push_back(std::move(row));
       }
@@ -259,14 +298,15 @@ Json show_group(const Suite& suite, size_t index, int32_t kernel, const Output& 
       if (to.call != c) continue;
       const SuiteCall& writer = group.calls[from.call];
       const SuiteKernel& other = suite.kernels[static_cast<size_t>(writer.kernel)];
-      output.line("    " + padded("link", 6) + padded(info.params[to.param], 12) + "of " +
-                  other.params[from.param] + " of call " + std::to_string(writer.sequence) + " (" +
-                  other.name + ")");
+      table.add({"link", info.params[to.param], "", "",
+                 "of " + other.params[from.param] + " of call " + std::to_string(writer.sequence) +
+                     " (" + other.name + ")"});
       links.push_back(Json::object({{"parameter", Json::string(info.params[to.param])},
                                     {"from_call", Json::integer(writer.sequence)},
                                     {"from_kernel", Json::string(other.name)},
                                     {"from_parameter", Json::string(other.params[from.param])}}));
     }
+    table.print(output);
     std::vector<Json> scalars;
     for (int64_t scalar : call.scalars) scalars.push_back(Json::integer(scalar));
     calls.push_back(Json::object({{"sequence", Json::integer(call.sequence)},
@@ -293,14 +333,16 @@ int show(const SuiteCommand& command, const Output& output) {
   for (const SuiteCall* call : calls_of(suite, number)) {
     std::vector<Json> values, tensors;
     for (int64_t scalar : call->scalars) values.push_back(Json::integer(scalar));
-    output.line("  " + call_text(*call));
+    output.line(wrapped("  " + call_text(*call), text_width(STDOUT_FILENO), 4));
+    TensorTable table;
     for (size_t i = 0; i < kernel.params.size(); ++i) {
       for (bool after : {false, true}) {
         const std::string& hash = after ? call->after[i] : call->before[i];
         if (hash.empty()) continue;
-        tensors.push_back(tensor_row(suite, kernel, i, after ? "after" : "before", hash, output));
+        tensors.push_back(tensor_row(suite, kernel, i, after ? "after" : "before", hash, table));
       }
     }
+    table.print(output);
     calls.push_back(Json::object({{"sequence", Json::integer(call->sequence)},
                                   {"function", Json::string(call->function)},
                                   {"times", Json::integer(call->times)},

@@ -55,7 +55,7 @@ TEST_F(CompileMemory, BytesForValues) {
 TEST_F(CompileMemory, TensorsWithTheirBytes) {
   ProgramResult result = compile({"--memory", "n=10"});
   ASSERT_EQ(result.exit_code, 0) << result.all();
-  for (const char* part : {"main: peak n*32 = 320 bytes", "n*16 = 160: a (n*16 = 160), c ("}) {
+  for (const char* part : {"main: peak n*32 = 320 bytes", "n*16 = 160 bytes: a (n*16 = 160 bytes), c ("}) {
     EXPECT_NE(result.all().find(part), std::string::npos) << part << "\n" << result.all();
   }
 }
@@ -65,7 +65,7 @@ TEST_F(CompileMemory, LimitIsKeptOrRefused) {
   ProgramResult refused = compile({"--bound", "n=1000", "--memory-limit", "16K"});
   EXPECT_EQ(refused.exit_code, 4) << refused.all();
   EXPECT_NE(refused.all().find("the limit is 16384"), std::string::npos) << refused.all();
-  EXPECT_NE(refused.all().find(": a (n*16 = 16000)"), std::string::npos) << refused.all();
+  EXPECT_NE(refused.all().find(": a (n*16 = 15.6 KiB)"), std::string::npos) << refused.all();
   ProgramResult open = compile({"--memory-limit", "16K"});
   EXPECT_EQ(open.exit_code, 2) << open.all();
   EXPECT_NE(open.all().find("--bound n=512"), std::string::npos) << open.all();

@@ -246,7 +246,7 @@ TEST(Remote, StatusShowsVersionDevicesAndLimits) {
       run_program({"rpc", "status", server.place(), "--token-file", folder / "token"});
   EXPECT_EQ(shown.exit_code, 0) << shown.all();
   for (const char* part :
-       {"tapml 0.1.0 at unix:", "3 sessions", "1048576 bytes", "cpu: ", "null: computes nothing"}) {
+       {"tapml 0.1.0 at unix:", "3 sessions", "1.00 MiB", "cpu: ", "null: computes nothing"}) {
     EXPECT_NE(shown.out.find(part), std::string::npos) << part << "\n" << shown.all();
   }
   ProgramOptions environment;

@@ -204,7 +204,8 @@ TEST(UserLibrary, DirectCallsAreJudgedByTheSource) {
     if (!verdict.against_source) continue;
     ++direct;
     EXPECT_EQ(verdict.provider, "library:example.scale");
-    EXPECT_NE(topdown::verdict_row(verdict, "pass", false).find("source only"), std::string::npos);
+    const TableLayout table = topdown::verdict_table({verdict.kernel}, 80, false);
+    EXPECT_NE(topdown::verdict_row(table, verdict, "pass").find("source only"), std::string::npos);
     EXPECT_TRUE(topdown::verdict_json(verdict).find("against_source_only")->as_bool());
   }
   EXPECT_EQ(direct, 1);

@@ -299,8 +299,8 @@ def test_kernels_that_crash_or_hang_are_verdicts(demo_suite, cpu, tmp_path, faul
     suite = tapml.Suite.load(str(demo_suite))
     name, other = [kernel.name for kernel in suite.kernels if kernel.name.startswith("rms_norm")][:2]
     source = skeleton(demo_suite, name)
-    assert "vr_0 < 192" in source
-    (tmp_path / "norm.c").write_text(source.replace("vr_0 < 192", fault))
+    assert "r < 192" in source
+    (tmp_path / "norm.c").write_text(source.replace("r < 192", fault))
     tests = tapml.replayer(suite, cpu, kernels=tmp_path, kernel_timeout=0.5)
     verdict = tests.kernel(name)
     assert not verdict.passed
@@ -329,7 +329,7 @@ def test_a_kernel_that_never_ends_ends_with_its_program(demo_suite, tmp_path):
     suite = tapml.Suite.load(str(demo_suite))
     name = next(kernel.name for kernel in suite.kernels if kernel.name.startswith("rms_norm"))
     hang = skeleton(demo_suite, name).replace(
-        "vr_0 < 192", "({ for (volatile int i = 0; i < 1;) {} 1; })")
+        "r < 192", "({ for (volatile int i = 0; i < 1;) {} 1; })")
     (tmp_path / "norm.c").write_text(hang)
     program = f"""
 import tapml
@@ -363,8 +363,8 @@ def test_replay_with_tolerances_and_own_kernels(demo_suite, cpu, tmp_path):
     (kernels / "norm.c").write_text(source)
     (verdict,) = tapml.replay(suite, cpu, kernel=name, kernels=kernels)
     assert verdict.passed and verdict.provider.startswith("user:") and not verdict.tolerated
-    assert "vr_0 < 192" in source
-    (kernels / "norm.c").write_text(source.replace("vr_0 < 192", "vr_0 < 190"))
+    assert "r < 192" in source
+    (kernels / "norm.c").write_text(source.replace("r < 192", "r < 190"))
     (wrong,) = tapml.replay(suite, cpu, kernel=name, kernels=kernels, report=tmp_path / "wrong")
     again = f"tapml replay '{suite.folder}' --target '{cpu.target}' --kernel '{name}' --kernels '{kernels}'"
     assert f"<pre>{again}</pre>" in (tmp_path / "wrong/report.html").read_text()

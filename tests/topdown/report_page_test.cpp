@@ -4,6 +4,7 @@
 #include <limits>
 #include <set>
 
+#include "support/temp_folder.h"
 #include "support/well_formed.h"
 #include "topdown/report/error_plot.h"
 #include "topdown/report/heat_map.h"
@@ -12,6 +13,7 @@
 #include "topdown/report/model_map.h"
 #include "topdown/report/report.h"
 #include "topdown/report/report_files.h"
+#include "topdown/report/report_parts.h"
 #include "topdown/report/side_by_side.h"
 #include "topdown/report/timeline_chart.h"
 
@@ -105,6 +107,12 @@ ReportTexts nasty_texts() {
   texts.prompt = kNasty;
   texts.source_text = texts.target_text = kNasty;
   texts.command = "tapml migrate";
+  texts.run = {.date = iso_date(0),
+               .version = "9.8.7",
+               .machine = {"A <fast> one", 4, 3 << 20, "Minix & co"},
+               .model = "models/<demo>",
+               .hash = "0123abcd",
+               .hashed = "weights"};
   return texts;
 }
 
@@ -144,6 +152,100 @@ TEST(ReportPage, OfAMigrationIsWellFormedAndWhole) {
   for (size_t at = 0; (at = page.find("href=\"#", at)) != std::string::npos; ++at) {
     const std::string anchor = page.substr(at + 7, page.find('"', at + 7) - at - 7);
     EXPECT_NE(page.find("id=\"" + anchor + "\""), std::string::npos) << anchor;
+  }
+}
+
+TEST(ReportPage, SaysWhenAndWhereItWasMade) {
+  const ReportTexts texts = nasty_texts();
+  const std::string page = migration_html(wrong_migration(), texts);
+  for (const char* part : {"<dd>1970-01-01T00:00:00Z by tapml 9.8.7</dd>",
+                           "<dd>A &lt;fast&gt; one, 4 cores, 3.00 MiB, Minix &amp; co</dd>",
+                           "<dd>models/&lt;demo&gt;</dd>", "<dd>0123abcd (weights, SHA-256)</dd>",
+                           "<dt>target</dt><dd>opencl</dd>", "<pre>tapml migrate</pre>"}) {
+    EXPECT_EQ(count(page, part), 1) << part;
+  }
+  const Json run = *migration_json(wrong_migration(), texts).find("run");
+  EXPECT_EQ(run.find("date")->as_string(), "1970-01-01T00:00:00Z");
+  EXPECT_EQ(run.find("hash")->as_string(), "0123abcd");
+  EXPECT_EQ(run.find("machine")->find("memory_bytes")->as_integer(), 3 << 20);
+  EXPECT_EQ(run.find("command")->as_string(), "tapml migrate");
+}
+
+TEST(RunFacts, AreOfThisMachineAndOfADateThatCanBeSet) {
+  setenv("SOURCE_DATE_EPOCH", "1700000000", 1);
+  const RunFacts facts = run_facts("models/x", {{"w", HostTensor::zeros(DType::kF32, {2})}});
+  unsetenv("SOURCE_DATE_EPOCH");
+  EXPECT_EQ(facts.date, "2023-11-14T22:13:20Z");
+  EXPECT_NE(facts.machine.processor, "");
+  EXPECT_GT(facts.machine.cores, 0);
+  EXPECT_GT(facts.machine.memory_bytes, 1 << 20);
+  EXPECT_EQ(facts.hash.size(), 32u);
+  EXPECT_NE(facts.hash, run_facts("models/x", {{"w", HostTensor::zeros(DType::kF32, {3})}}).hash);
+  EXPECT_NE(run_facts("models/x", std::map<std::string, HostTensor>()).date, facts.date);
+}
+
+// A decoder of 30 layers, as large as they come on a page.
+Migration deep_migration() {
+  Migration migration;
+  migration.source = "cpu";
+  migration.target = "opencl";
+  migration.source_info.name = "Some Processor(R) 9000 CPU @ 2.40GHz";
+  migration.target_info.name = "pthread-" + migration.source_info.name;
+  migration.target_info.version = "OpenCL 3.0 PoCL HSTR: pthread-x86_64-pc-linux-gnu-somewhere";
+  constexpr const char* kKinds[] = {"rms_norm",        "dequantize_matmul", "rope_append_kv_cache",
+                                    "paged_attention", "matmul_add",        "silu_multiply"};
+  for (const char* function : {"prefill", "decode"}) {
+    for (int64_t kind = 0; kind < 12; ++kind) {
+      KernelVerdict one =
+          verdict(std::string(kKinds[kind % 6]) + "_0123456" + std::to_string(kind), 0, 0);
+      one.groups.clear();
+      one.origin.clear();
+      one.calls = 30;
+      one.provider = "schedule gpu_lane_product";
+      one.shapes = {"[1, 4, 576]", "[1, 4, 1536]"};
+      const bool second = function == std::string("decode");
+      if (second) one.kernel += "d";
+      for (int64_t layer = 0; layer < 30; ++layer) {
+        const std::string name = "model.layers." + std::to_string(layer) + ".mlp";
+        one.origin.insert(name);
+        one.groups.push_back({function,
+                              {name},
+                              (second ? 10000 : 0) + layer * 12 + kind,
+                              1,
+                              1,
+                              1e-3 * static_cast<double>(1 + (layer * 7 + kind * 3) % 90)});
+      }
+      migration.steps.push_back(step(one));
+    }
+  }
+  migration.timeline = {{"steps", "compile for cpu", 0, 1.5}};
+  migration.speed.ceilings = {.flops_per_s = 1e11, .bytes_per_s = 1e10};
+  for (const MigrationStep& one : migration.steps) {
+    migration.speed.kernels.push_back({.kernel = one.verdict.kernel,
+                                       .sequence = 5,
+                                       .seconds = 1e-3,
+                                       .work = {.flops = 1e7, .bytes = 1e5}});
+  }
+  return migration;
+}
+
+TEST(ReportPage, OfThirtyLayersHasThemAll) {
+  ReportTexts texts = nasty_texts();
+  texts.run = run_facts("models/deep", std::map<std::string, HostTensor>());
+  texts.prompt = "a prompt";
+  const std::string page = migration_html(deep_migration(), texts);
+  EXPECT_EQ(markup_fault(page), "");
+  // Each layer is a band of both functions' plots, which fit into a window.
+  for (int layer = 0; layer < 30; ++layer) {
+    // The axes have zeros too.
+    const int64_t bands = count(page, ">" + std::to_string(layer) + "</text>");
+    EXPECT_EQ(layer == 0 ? bands > 2 : bands == 2, true) << layer << ": " << bands;
+  }
+  EXPECT_EQ(count(page, "class=\"inside\""), 2 * 30 * 12);
+  EXPECT_EQ(count(page, ">layers 0 – 29<"), 1);
+  // scripts/test_page opens it.
+  if (const char* folder = std::getenv("TAPML_PAGE_OUT")) {
+    testing::write_bytes(std::string(folder) + "/report.html", page);
   }
 }
 
@@ -221,22 +323,39 @@ TEST(MigrationsPage, LeadsToThePagesOfTheTargets) {
             std::set<std::string>{});
 }
 
+TEST(VerdictTable, SaysWhichFunctionsCallAKernelAndFits80Columns) {
+  KernelVerdict both = verdict("dequantize_matmul_add_0123abcd", 0.5, 0.5);
+  both.groups.push_back({"decode", {"model.layers.0.mlp"}, 9, 1, 1, 0.5});
+  const KernelVerdict one = verdict("rms_norm_01234567", 0.5, 0.5);
+  const TableLayout table = verdict_table({one.kernel, both.kernel}, 80, false);
+  const std::string rows = verdict_header(table) + "\n" + verdict_row(table, both, "differs") +
+                           "\n" + verdict_row(table, one, "pass");
+  EXPECT_EQ(rows,
+            "kernel             in       calls     error     bound  verdict     time\n"
+            "    shapes; layers\n"
+            "dequantize_matmul_add_0123abcd\n"
+            "                   both         2  5.00e-01  2.50e-01  differs   0.00 s\n"
+            "    [1, 4]; layers.{0,1}.mlp\n"
+            "rms_norm_01234567  prefill      2  5.00e-01  2.50e-01  pass      0.00 s\n"
+            "    [1, 4]; layers.{0,1}.mlp");
+  EXPECT_EQ(used_in(std::set<std::string>{"decode", "draw"}), "decode+draw");
+  EXPECT_EQ(used_in(std::set<std::string>()), "");
+}
+
 TEST(SideBySide, OneRowForEachKernelAndTheWholeModel) {
   const Migrations migrations = three_targets();
-  std::vector<std::string> lines = side_by_side(migrations, false);
-  ASSERT_EQ(lines.size(), 6u);
-  const auto cells = [](const std::string& line) {
-    std::string text = line.substr(76);
-    while (text.ends_with(' ')) text.pop_back();
-    return text;
-  };
-  EXPECT_EQ(cells(lines[0]), "vulkan         opencl         cpu@unix:/x/<y>");
-  EXPECT_EQ(lines[1].substr(0, 5), "own_2");
-  EXPECT_EQ(cells(lines[1]), "migrated       migrated       migrated");
-  EXPECT_EQ(cells(lines[2]), "migrated       differs        not tried");
-  EXPECT_EQ(lines[3].substr(0, 7), "crash_1");
-  EXPECT_EQ(lines[5].substr(0, 11), "whole model");
-  EXPECT_EQ(cells(lines[5]), "same text      not run        lost");
+  const std::vector<std::string> wide = {
+      "kernel       in       vulkan     opencl     cpu@unix:/x/<y>  layers",
+      "own_2        prefill  migrated   migrated   migrated         layers.{0,1}.mlp",
+      "differs_3    prefill  migrated   differs    not tried        layers.{0,1}.mlp",
+      "crash_1      prefill             crash                       layers.{0,1}.mlp",
+      "untried_4                        not tried",
+      "whole model           same text  not run    lost"};
+  EXPECT_EQ(side_by_side(migrations, 120, false), wide);
+  const std::vector<std::string> narrow = side_by_side(migrations, 70, false);
+  EXPECT_EQ(narrow[0], "kernel       in       vulkan     opencl     cpu@unix:/x/<y>");
+  EXPECT_EQ(narrow[1], "    layers");
+  EXPECT_EQ(narrow[3], "    layers.{0,1}.mlp");
   const Json json = migrations_json(migrations, nasty_migrations_texts());
   EXPECT_EQ(json.find("targets")->items().size(), 3u);
   EXPECT_EQ(json.find("targets")->items()[0].find("error"), nullptr);

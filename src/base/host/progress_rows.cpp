@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <string_view>
 
-#include "base/strings.h"
-
 namespace tapml {
 
 namespace {
@@ -48,10 +46,10 @@ std::vector<size_t> chosen(const std::vector<ProgressRow>& rows, size_t most) {
 }  // namespace
 
 std::string_view cut_to(std::string_view text, size_t columns) {
-  size_t end = 0;
-  for (size_t used = 0; end < text.size() && used < columns; ++used) {
-    const size_t length = utf8_sequence_length(text, end);
-    end += length == 0 ? 1 : length;
+  size_t end = 0, length = 0;
+  for (size_t used = 0; end < text.size(); end += length) {
+    used += display_width_at(text, end, length);
+    if (used > columns) break;
   }
   return text.substr(0, end);
 }

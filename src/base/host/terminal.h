@@ -9,6 +9,9 @@ namespace tapml {
 bool is_terminal(int fd);
 // Columns; 80 where it is no terminal or does not say.
 int terminal_width(int fd);
+// Columns of what is printed to it: the terminal's; else those of COLUMNS in the environment, where
+// it is a number from 20 to 10,000; else 80.
+size_t text_width(int fd);
 // Lines; 24 where it is no terminal or does not say.
 int terminal_height(int fd);
 // True on a terminal on which a line can be written over: not on TERM=dumb.
@@ -21,7 +24,10 @@ enum class Style { kBold, kDim, kRed, kGreen, kYellow, kBlue };
 // `text` in that style, or as it is where `enabled` is false.
 std::string styled(std::string_view text, Style style, bool enabled);
 
-// Columns that UTF-8 text takes, counting one for each code point.
+// Columns that UTF-8 text takes: two for each wide character of East Asia and each picture, none
+// for marks that combine with the one before and for sequences that set a style.
 size_t display_width(std::string_view text);
+// The same of the character or style at `position`, whose length in bytes goes to `length`.
+size_t display_width_at(std::string_view text, size_t position, size_t& length);
 
 }  // namespace tapml

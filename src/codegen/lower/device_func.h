@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tir/prim_func.h"
@@ -34,6 +35,9 @@ struct DeviceFunc {
   // share memory; else the invocations stride over the items.
   int64_t workgroup_threads = 1;
   Var thread;  // null unless items are work groups
+  // Values of the item that the body has names for (name_coordinates).
+  std::vector<std::pair<Var, PrimExpr>> coordinates;
+  std::vector<Var> positive;  // scalars known to be above 0, beside the factors of `extent`
   tir::Stmt body;
   // Type of index arithmetic: i64, or i32 (narrow_index) under `limits`. `scalars` and the shapes
   // of `buffers` are of it; `extent` is the host's.

@@ -13,11 +13,17 @@ IndexSigns::IndexSigns(const DeviceFunc& function) {
       if (dim.kind() == ExprKind::kVar) nonnegative_.insert(dim.get());
     }
   }
+  for (size_t i = 0; i < function.least.size(); ++i) {
+    if (function.least[i] && *function.least[i] >= 0)
+      nonnegative_.insert(function.scalars[i].get());
+  }
   if (function.item) nonnegative_.insert(function.item.get());
   if (function.thread) nonnegative_.insert(function.thread.get());
   tir::visit(function.body, [this](const tir::Stmt& s) {
     if (s->kind == tir::StmtKind::kFor) nonnegative_.insert(tir::as<tir::ForNode>(s).var.get());
   });
+  for (const Var& scalar : function.positive) positive_.insert(scalar.get());
+  for (const auto& [name, value] : function.coordinates) nonnegative_.insert(name.get());
   add_factors(function.extent);
 }
 

@@ -43,6 +43,8 @@ class Dialect {
  public:
   virtual ~Dialect() = default;
 
+  // Whether a name must not be that word: of with_plain_names() (readable.h).
+  virtual bool keeps_words_of_glsl() const { return false; }
   // Text before the first function of a file: extensions, and the helpers that `functions` call.
   virtual std::string prelude(const std::string& functions) const = 0;
   // Type of a value in a register. f16 and bf16 are held in f32, rounded after every step.

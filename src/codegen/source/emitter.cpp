@@ -8,6 +8,7 @@
 #include "codegen/lower/data.h"
 #include "codegen/lower/index_signs.h"
 #include "codegen/source/operations.h"
+#include "codegen/source/readable.h"
 #include "codegen/source/subgroup.h"
 #include "codegen/source/vector_access.h"
 #include "codegen/source/vector_expr.h"
@@ -32,11 +33,14 @@ namespace {
 
 class FunctionEmitter {
  public:
-  FunctionEmitter(const DeviceFunc& function, const Dialect& dialect)
+  FunctionEmitter(const DeviceFunc& function, const Dialect& dialect, Readers readers)
       : function_(function),
         dialect_(dialect),
-        operations_(dialect, [this](const std::string& text,
-                                    DType dtype) { return temporary(text, dtype); }),
+        readable_(readers == Readers::kPeople),
+        operations_(
+            dialect,
+            [this](const std::string& text, DType dtype) { return temporary(text, dtype); },
+            readable_),
         subgroups_(function, dialect, operations_,
                    [this](const std::string& hint) { return unique(hint); }),
         signs_(function) {}
@@ -68,6 +72,12 @@ class FunctionEmitter {
     const std::vector<std::string>& exchanges = subgroups_.declarations();
     shared.insert(shared.end(), exchanges.begin(), exchanges.end());
     depth_ = 2;
+    for (const auto& [var, value] : function_.coordinates) {
+      const std::string text = expr(value);
+      vars_[var.get()] = unique(var->name);
+      line("const " + dialect_.type_name(var.dtype()) + " " + vars_[var.get()] + " = " + text +
+           ";");
+    }
     stmt(function_.body);
     // A group takes several items: none may write shared memory that another still reads.
     if (!shared.empty()) line(dialect_.barrier());
@@ -95,7 +105,19 @@ class FunctionEmitter {
     return name;
   }
 
-  void line(const std::string& text) { out_ += std::string(2 * depth_, ' ') + text + "\n"; }
+  // Writes what is declared.
+  void define() {
+    if (!declared_.empty()) line(std::exchange(declared_, {}) + ";");
+  }
+
+  void line(const std::string& text) {
+    const std::string declared = std::exchange(declared_, {});
+    const std::string name = declared.substr(declared.rfind(' ') + 1);
+    const bool defines = !declared.empty() && text.starts_with(name + " = ");
+    if (!declared.empty() && !defines) line(declared + ";");
+    out_ += std::string(2 * depth_, ' ') + (defines ? declared + text.substr(name.size()) : text) +
+            "\n";
+  }
 
   static int64_t constant_size(const Buffer& buffer) {
     int64_t elements = 1;
@@ -144,9 +166,9 @@ class FunctionEmitter {
           line(ordered ? dialect_.ordered_store(name(node.buffer), index, node.buffer->dtype, value)
                        : dialect_.store(name(node.buffer), index, node.buffer->dtype, value));
         } else if (vectorized_ && is_accumulation(node)) {
-          line(dialect_.free_order(name(node.buffer) + "[" + index + "] = " + value + ";"));
+          line(dialect_.free_order(element(node.buffer, index) + " = " + value + ";"));
         } else {
-          line(name(node.buffer) + "[" + index + "] = " + value + ";");
+          line(element(node.buffer, index) + " = " + value + ";");
         }
         return;
       }
@@ -160,8 +182,13 @@ class FunctionEmitter {
         const Buffer& buffer = as<AllocNode>(s).buffer;
         if (buffer->scope == Scope::kLocal) {
           names_[buffer.get()] = unique(buffer->name);
-          line(dialect_.local_declaration(names_[buffer.get()], buffer->dtype,
-                                          constant_size(buffer)));
+          if (is_variable(buffer)) {
+            define();
+            declared_ = dialect_.type_name(buffer->dtype) + " " + names_[buffer.get()];
+          } else {
+            line(dialect_.local_declaration(names_[buffer.get()], buffer->dtype,
+                                            constant_size(buffer)));
+          }
         }
         stmt(as<AllocNode>(s).body);
         return;
@@ -349,11 +376,25 @@ class FunctionEmitter {
     return it->second;
   }
 
+  // People read one local element as a variable.
+  bool is_variable(const Buffer& buffer) const {
+    return readable_ && buffer->scope == Scope::kLocal && constant_size(buffer) == 1;
+  }
+
+  std::string element(const Buffer& buffer, const std::string& index) {
+    return is_variable(buffer) ? name(buffer) : name(buffer) + "[" + index + "]";
+  }
+
   // ---- expressions
 
   std::string expr(const PrimExpr& e) {
     switch (e.kind()) {
       case ExprKind::kInt:
+        // C makes of a small one whatever it is computed with.
+        if (readable_ && function_.index == DType::kI64 && e.dtype() == DType::kI64 &&
+            e->int_value >= 0 && std::in_range<int32_t>(e->int_value)) {
+          return std::to_string(e->int_value);
+        }
         return dialect_.int_literal(e->int_value, e.dtype());
       case ExprKind::kFloat:
         return dialect_.float_literal(e->float_value, e.dtype());
@@ -378,7 +419,7 @@ class FunctionEmitter {
         }
         std::string index = place(buffer, e->operands);
         return buffer->scope == Scope::kGlobal ? dialect_.load(name(buffer), index, buffer->dtype)
-                                               : name(buffer) + "[" + index + "]";
+                                               : element(buffer, index);
       }
       case ExprKind::kCast: {
         const PrimExpr& from = e.operand(0);
@@ -420,6 +461,7 @@ class FunctionEmitter {
     std::string statements, value;
   };
   Aside aside(const PrimExpr& e) {
+    define();
     std::string before = std::move(out_);
     out_.clear();
     Aside result;
@@ -531,12 +573,14 @@ class FunctionEmitter {
 
   const DeviceFunc& function_;
   const Dialect& dialect_;
+  const bool readable_;
   const Operations operations_;
   std::map<std::string, int> counters_;
   const SubgroupEmitter subgroups_;
   const IndexSigns signs_;
   std::string out_;
   int depth_ = 0;
+  std::string declared_;  // "float sum": not written yet, its value may come with the next line
   std::map<const ExprNode*, std::string> vars_;
   std::set<const ExprNode*> data_vars_;
   std::map<const BufferNode*, std::string> names_;
@@ -554,10 +598,17 @@ class FunctionEmitter {
 
 }  // namespace
 
-std::string emit_source(const std::vector<DeviceFunc>& functions, const Dialect& dialect) {
+std::string emit_source(const std::vector<DeviceFunc>& functions, const Dialect& dialect,
+                        Readers readers) {
   std::string text;
+  std::set<std::string> entries;
   for (const DeviceFunc& function : functions) {
-    text += "\n" + FunctionEmitter(function, dialect).run();
+    text += "\n" + FunctionEmitter(function, dialect, readers).run();
+    entries.insert(function.entry);
+  }
+  if (readers == Readers::kPeople) {
+    text = with_short_signatures(without_needless_parentheses(
+        with_plain_names(text, entries, dialect.keeps_words_of_glsl())));
   }
   return dialect.prelude(text) + text;
 }

@@ -9,8 +9,12 @@
 
 namespace tapml::codegen {
 
+// For whom the code is: people want plain names and few parentheses (readable.h).
+enum class Readers : uint8_t { kCompilers, kPeople };
+
 // A source file with all functions (OpenCL C), or one function (GLSL: one shader a file).
-std::string emit_source(const std::vector<DeviceFunc>& functions, const Dialect& dialect);
+std::string emit_source(const std::vector<DeviceFunc>& functions, const Dialect& dialect,
+                        Readers readers = Readers::kCompilers);
 
 // OpenCL C of all functions as a module that the opencl device builds.
 ModuleBlob compile_opencl(const std::vector<DeviceFunc>& functions);

@@ -7,6 +7,7 @@
 
 #include "codegen/source/dialect.h"
 #include "codegen/source/glsl_helpers.h"
+#include "codegen/source/literal.h"
 #include "ir/exceptions.h"
 
 namespace tapml::codegen {
@@ -27,6 +28,8 @@ class Glsl : public Dialect, public VectorOperations {
         wide_words_(target.cpu_like_subgroups && int64_),
         exact_sqrt_(target.cpu_like_groups || target.cpu_like_subgroups),
         subgroup_width_(target.features.subgroups ? target.subgroup_width : 0) {}
+
+  bool keeps_words_of_glsl() const override { return true; }
 
   std::string prelude(const std::string& functions) const override {
     const std::string helpers = glsl_helpers(functions);
@@ -97,12 +100,9 @@ class Glsl : public Dialect, public VectorOperations {
     if (dtype == DType::kF64) {
       uint64_t bits;
       std::memcpy(&bits, &value, 8);
-      if (std::isfinite(value)) {
-        std::snprintf(text, sizeof text, "(%.17elf)", value);
-      } else {
-        std::snprintf(text, sizeof text, "packDouble2x32(uvec2(%uu, %uu))",
-                      static_cast<uint32_t>(bits), static_cast<uint32_t>(bits >> 32));
-      }
+      if (std::isfinite(value)) return decimal_operand(value, dtype, "lf");
+      std::snprintf(text, sizeof text, "packDouble2x32(uvec2(%uu, %uu))",
+                    static_cast<uint32_t>(bits), static_cast<uint32_t>(bits >> 32));
       return text;
     }
     float narrow = static_cast<float>(value);
@@ -110,11 +110,8 @@ class Glsl : public Dialect, public VectorOperations {
     if (dtype == DType::kF16) narrow = f16_to_f32(f32_to_f16(narrow));
     uint32_t bits;
     std::memcpy(&bits, &narrow, 4);
-    if (std::isfinite(narrow)) {
-      std::snprintf(text, sizeof text, "(%.9e)", static_cast<double>(narrow));
-    } else {
-      std::snprintf(text, sizeof text, "uintBitsToFloat(0x%08xu)", bits);
-    }
+    if (std::isfinite(narrow)) return decimal_operand(narrow, dtype, "");
+    std::snprintf(text, sizeof text, "uintBitsToFloat(0x%08xu)", bits);
     return text;
   }
 
@@ -297,6 +294,8 @@ class Glsl : public Dialect, public VectorOperations {
 
   std::string convert(const std::string& text, DType from, DType to) const override {
     if (from == to) return text;
+    // Narrow floats are held in f32.
+    if (to == DType::kF32 && (from == DType::kF16 || from == DType::kBF16)) return text;
     if (to == DType::kBF16 || to == DType::kF16) return round_narrow("float(" + text + ")", to);
     if (to == DType::kBool) {
       std::string zero = is_float(from) ? float_literal(0, from) : int_literal(0, from);

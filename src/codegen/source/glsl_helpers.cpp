@@ -47,7 +47,6 @@ float tapml_round_f16(float x) { return tapml_f16_of_bits(tapml_bits_of_f16(x));
 )"},
     {"tapml_hidden", R"(
 float tapml_hidden(float x, uint zero) { return uintBitsToFloat(floatBitsToUint(x) | zero); }
-vec4 tapml_hidden(vec4 x, uint zero) { return uintBitsToFloat(floatBitsToUint(x) | uvec4(zero)); }
 )"},
     {"tapml_hidden_wide", R"(
 double tapml_hidden_wide(double x, uint zero) {
@@ -261,6 +260,11 @@ bool calls_helper(const std::string& text, const std::string& name) {
 
 std::string glsl_helpers(const std::string& body) {
   std::string used;
+  if (calls_helper(body, "tapml_hidden") && body.find("vec4") != std::string::npos) {
+    used =
+        "vec4 tapml_hidden(vec4 x, uint zero) {\n"
+        "  return uintBitsToFloat(floatBitsToUint(x) | uvec4(zero));\n}\n";
+  }
   for (auto helper = std::rbegin(kGlslHelpers); helper != std::rend(kGlslHelpers); ++helper) {
     if (calls_helper(body, helper->name) || calls_helper(used, helper->name)) {
       used = std::string(helper->text + 1) + used;

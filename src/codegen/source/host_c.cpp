@@ -1,21 +1,24 @@
 // C17 for the host's compiler, as skeletons of kernels show it (topdown/skeleton): the cpu's own
 // code comes from LLVM. Kernels are functions over a range of work items.
+#include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <iterator>
 
 #include "codegen/source/dialect.h"
+#include "codegen/source/literal.h"
 #include "ir/exceptions.h"
+#include "ir/intrinsics.h"
 
 namespace tapml::codegen {
 
 namespace {
 
+using namespace std::string_literals;
+
 class HostC : public Dialect {
  public:
   // What the functions call, and nothing else.
   std::string prelude(const std::string& functions) const override {
-    std::string text = "#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n";
     std::string helpers;
     // Backwards: a helper calls those in front of it.
     for (auto helper = std::rbegin(kHelpers); helper != std::rend(kHelpers); ++helper) {
@@ -36,7 +39,16 @@ class HostC : public Dialect {
       helpers +=
           "typedef struct { " + type_name(dtype) + " x, y, z, w; } " + vector_type(dtype) + ";\n";
     }
-    return text + helpers;
+    const std::string all = functions + helpers;
+    auto mentions = [&](const std::string& word) { return all.find(word) != std::string::npos; };
+    std::string headers;
+    const bool calls = std::ranges::any_of(
+        intrinsic_table(), [&](const IntrinsicInfo& info) { return mentions(info.name + "("s); });
+    if (calls || mentions("rint(") || mentions("fmaf(") || mentions("INFINITY") || mentions("NAN"))
+      headers += "#include <math.h>\n";
+    if (mentions("bool ") || mentions("true") || mentions("false"))
+      headers += "#include <stdbool.h>\n";
+    return headers + "#include <stdint.h>\n" + helpers;
   }
 
   std::string type_name(DType dtype) const override {
@@ -80,15 +92,7 @@ class HostC : public Dialect {
   std::string float_literal(double value, DType dtype) const override {
     if (std::isnan(value)) return "NAN";
     if (std::isinf(value)) return value < 0 ? "(-INFINITY)" : "INFINITY";
-    if (dtype == DType::kBF16) value = bf16_to_f32(f32_to_bf16(static_cast<float>(value)));
-    if (dtype == DType::kF16) value = f16_to_f32(f32_to_f16(static_cast<float>(value)));
-    char text[64];
-    if (dtype == DType::kF64) {
-      std::snprintf(text, sizeof text, "(%a)", value);
-    } else {
-      std::snprintf(text, sizeof text, "(%af)", static_cast<double>(static_cast<float>(value)));
-    }
-    return text;
+    return decimal_operand(value, dtype, dtype == DType::kF64 ? "" : "f");
   }
 
   std::string begin_kernel(const DeviceFunc& function, const std::vector<std::string>& buffers,
@@ -110,7 +114,6 @@ class HostC : public Dialect {
     for (size_t i = 0; i < scalars.size(); ++i) {
       text += "  const int64_t " + scalars[i] + " = scalars[" + std::to_string(i) + "];\n";
     }
-    for (size_t i = 0; i < scalars.size(); ++i) text += "  (void)" + scalars[i] + ";\n";
     return text + "  for (int64_t " + item + " = begin; " + item + " < end; ++" + item + ") {\n";
   }
   std::string end_kernel() const override { return "  }\n}\n"; }
@@ -175,6 +178,8 @@ class HostC : public Dialect {
 
   std::string convert(const std::string& text, DType from, DType to) const override {
     if (from == to) return text;
+    // Narrow floats are held in f32.
+    if (to == DType::kF32 && (from == DType::kF16 || from == DType::kBF16)) return text;
     if (to == DType::kBF16 || to == DType::kF16) return round_narrow("(float)(" + text + ")", to);
     if (is_float(from) && is_integer(to)) {
       return conversion(from == DType::kF64 ? DType::kF64 : DType::kF32, to) + "(" + text + ")";

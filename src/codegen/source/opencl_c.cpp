@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "codegen/source/dialect.h"
+#include "codegen/source/literal.h"
 #include "ir/exceptions.h"
 #include "ir/intrinsics.h"
 
@@ -21,28 +22,25 @@ std::string float_bits(float value) {
 
 class OpenClC : public Dialect, public VectorOperations {
  public:
+  // What the functions call, and nothing else.
   std::string prelude(const std::string& functions) const override {
     const bool subgroups = functions.find("tapml_in_subgroups(") != std::string::npos;
-    const std::string first = subgroups ? kSubgroups : "";
-    return first +
-           "float tapml_round_bf16(float x) {\n"
-           "  uint bits = as_uint(x);\n"
-           "  uint rounded = bits + 0x7fffu + ((bits >> 16) & 1u);\n"
-           "  return as_float((x != x ? bits | 0x400000u : rounded) & 0xffff0000u);\n"
-           "}\n"
-           "float tapml_round_f16(float x) {\n"
-           "  ushort h;\n"
-           "  vstore_half_rte(x, 0, (half*)&h);\n"
-           "  return vload_half(0, (const half*)&h);\n"
-           "}\n"
-           "ushort tapml_bits_of_f16(float x) {\n"
-           "  ushort h;\n"
-           "  vstore_half_rte(x, 0, (half*)&h);\n"
-           "  return h;\n"
-           "}\n"
-           "float tapml_f16_of_bits(ushort h) { return vload_half(0, (const half*)&h); }\n" +
-           conversions("float", "f32") + "#ifdef cl_khr_fp64\n" + conversions("double", "f64") +
-           "#endif\n";
+    std::string text = subgroups ? kSubgroups : "";
+    auto calls = [&](const std::string& name) {
+      return functions.find(name + "(") != std::string::npos;
+    };
+    for (const auto& [name, helper] : kHelpers) {
+      if (calls(name)) text += helper;
+    }
+    for (const auto& [from, name] : {std::pair{"float", "f32"}, std::pair{"double", "f64"}}) {
+      for (const char* to : {"char", "short", "int", "long", "uchar", "ushort", "uint", "ulong"}) {
+        const std::string conversion = std::string("tapml_") + name + "_to_" + to;
+        if (!calls(conversion)) continue;
+        text += std::string(to) + " " + conversion + "(" + from + " x) { return x != x ? (" + to +
+                ")0 : convert_" + to + "_sat_rtz(x); }\n";
+      }
+    }
+    return text;
   }
 
   std::string type_name(DType dtype) const override {
@@ -86,23 +84,20 @@ class OpenClC : public Dialect, public VectorOperations {
 
   std::string float_literal(double value, DType dtype) const override {
     if (dtype == DType::kF64) {
-      char text[64];
       if (!std::isfinite(value)) {
+        char text[64];
         uint64_t bits;
         std::memcpy(&bits, &value, 8);
         std::snprintf(text, sizeof text, "as_double(0x%016lxul)", static_cast<unsigned long>(bits));
-      } else {
-        std::snprintf(text, sizeof text, "(%a)", value);
+        return text;
       }
-      return text;
+      return decimal_operand(value, dtype, "");
     }
     float narrow = static_cast<float>(value);
     if (dtype == DType::kBF16) narrow = bf16_to_f32(f32_to_bf16(narrow));
     if (dtype == DType::kF16) narrow = f16_to_f32(f32_to_f16(narrow));
-    if (!std::isfinite(narrow)) return float_bits(narrow);
-    char text[64];
-    std::snprintf(text, sizeof text, "(%af)", static_cast<double>(narrow));
-    return text;
+    if (std::isinf(narrow)) return narrow < 0 ? "(-INFINITY)" : "INFINITY";
+    return std::isnan(narrow) ? float_bits(narrow) : decimal_operand(narrow, dtype, "f");
   }
 
   std::string begin_kernel(const DeviceFunc& function, const std::vector<std::string>& buffers,
@@ -283,6 +278,8 @@ class OpenClC : public Dialect, public VectorOperations {
 
   std::string convert(const std::string& text, DType from, DType to) const override {
     if (from == to) return text;
+    // Narrow floats are held in f32.
+    if (to == DType::kF32 && (from == DType::kF16 || from == DType::kBF16)) return text;
     if (to == DType::kBF16 || to == DType::kF16) {
       return round_narrow("(float)(" + text + ")", to);
     }
@@ -400,14 +397,32 @@ class OpenClC : public Dialect, public VectorOperations {
       "#define tapml_thread(width) get_local_id(0)\n"
       "#endif\n";
 
-  static std::string conversions(const char* from, const char* name) {
-    std::string text;
-    for (const char* to : {"char", "short", "int", "long", "uchar", "ushort", "uint", "ulong"}) {
-      text += std::string(to) + " tapml_" + name + "_to_" + to + "(" + from +
-              " x) { return x != x ? (" + to + ")0 : convert_" + to + "_sat_rtz(x); }\n";
-    }
-    return text;
-  }
+  struct Helper {
+    const char* name;
+    const char* text;
+  };
+  static constexpr Helper kHelpers[] = {
+      {"tapml_round_bf16",
+       "float tapml_round_bf16(float x) {\n"
+       "  uint bits = as_uint(x);\n"
+       "  uint rounded = bits + 0x7fffu + ((bits >> 16) & 1u);\n"
+       "  return as_float((x != x ? bits | 0x400000u : rounded) & 0xffff0000u);\n"
+       "}\n"},
+      {"tapml_round_f16",
+       "float tapml_round_f16(float x) {\n"
+       "  ushort h;\n"
+       "  vstore_half_rte(x, 0, (half*)&h);\n"
+       "  return vload_half(0, (const half*)&h);\n"
+       "}\n"},
+      {"tapml_bits_of_f16",
+       "ushort tapml_bits_of_f16(float x) {\n"
+       "  ushort h;\n"
+       "  vstore_half_rte(x, 0, (half*)&h);\n"
+       "  return h;\n"
+       "}\n"},
+      {"tapml_f16_of_bits",
+       "float tapml_f16_of_bits(ushort h) { return vload_half(0, (const half*)&h); }\n"},
+  };
 
   std::string memory_type(DType dtype) const {
     if (dtype == DType::kF16) return "half";

@@ -86,10 +86,12 @@ std::string Operations::binary(const PrimExpr& e, const std::string& a, const st
     case ExprKind::kMax:
       return extremum(e.kind(), a, b, dtype);
     case ExprKind::kFloorDiv:
-      if (plain && !is_power_of_two(e.operand(1))) return infix("/");
+      if (plain && (readable_ || !is_power_of_two(e.operand(1)))) return infix("/");
       return division(e, a, b, {true, true}, index);
     case ExprKind::kFloorMod:
-      if (plain && !is_power_of_two(e.operand(1))) return dialect_.remainder(a, b, dtype);
+      if (plain && readable_) return infix("%");
+      if (plain && (readable_ || !is_power_of_two(e.operand(1))))
+        return dialect_.remainder(a, b, dtype);
       return division(e, a, b, {false, true}, index);
     default:
       throw_internal("unexpected expression", e->name);

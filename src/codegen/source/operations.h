@@ -21,8 +21,9 @@ class Operations {
  public:
   // `temporary` gives a name to a value that is used more than once; names and literals stay.
   using Temporary = std::function<std::string(const std::string& text, DType dtype)>;
-  Operations(const Dialect& dialect, Temporary temporary)
-      : dialect_(dialect), temporary_(std::move(temporary)) {}
+  // `readable`: quotients by powers of two are written as such, and not as shifts.
+  Operations(const Dialect& dialect, Temporary temporary, bool readable = false)
+      : dialect_(dialect), temporary_(std::move(temporary)), readable_(readable) {}
 
   // `plain`: a quotient or remainder whose operands are not negative, the divisor positive.
   std::string binary(const PrimExpr& e, const std::string& a, const std::string& b, bool index,
@@ -44,6 +45,7 @@ class Operations {
 
   const Dialect& dialect_;
   Temporary temporary_;
+  bool readable_;
 };
 
 }  // namespace tapml::codegen

@@ -52,9 +52,10 @@ void run_jobs(std::vector<ShaderJob>& jobs, int threads, const WorkWatcher& watc
 
 }  // namespace
 
-std::string emit_glsl(const DeviceFunc& function, const target::Description& target) {
+std::string emit_glsl(const DeviceFunc& function, const target::Description& target,
+                      Readers readers) {
   try {
-    return emit_source({function}, *glsl_dialect(target));
+    return emit_source({function}, *glsl_dialect(target), readers);
   } catch (const CompilerException& exception) {
     Error error = exception.error();
     if (error.where.empty()) error.where = "kernel " + function.entry;

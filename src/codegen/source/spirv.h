@@ -8,6 +8,7 @@
 
 #include "base/work.h"
 #include "codegen/lower/device_func.h"
+#include "codegen/source/emitter.h"
 #include "exec/executable.h"
 #include "target/target.h"
 
@@ -17,7 +18,8 @@ inline constexpr const char* kSpirvFormat = "spirv";
 
 // GLSL of one function. PlatformError (kLimit) where it needs what the target has not: integers or
 // floats of 64 bits, functions of f64, more scalars than push constants take.
-std::string emit_glsl(const DeviceFunc& function, const target::Description& target);
+std::string emit_glsl(const DeviceFunc& function, const target::Description& target,
+                      Readers readers = Readers::kCompilers);
 
 // SPIR-V 1.3 by shaderc, with what with_promises (spirv_words.h) adds, of GLSL from anywhere. Empty
 // where it does not compile: `log` then has the compiler's text, which calls the source `name`.

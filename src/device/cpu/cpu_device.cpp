@@ -1,12 +1,10 @@
 #include "device/cpu/cpu_device.h"
 
-#include <unistd.h>
-
-#include <fstream>
 #include <limits>
 #include <utility>
 
 #include "base/host/cpu_features.h"
+#include "base/host/machine_info.h"
 #include "base/host/thread_pool.h"
 #include "device/cpu/float_environment.h"
 #include "device/cpu/library/library_module.h"
@@ -111,33 +109,11 @@ class CpuQueue final : public DeviceQueue {
   const bool under_test_;
 };
 
-std::string processor_name() {
-  std::ifstream file("/proc/cpuinfo");
-  std::string line;
-  bool is_x86 = false;
-  while (std::getline(file, line)) {
-    const size_t colon = line.find(": ");
-    is_x86 |= line.starts_with("vendor_id");
-    if (line.starts_with("model name") && colon != std::string::npos) {
-      const std::string name = line.substr(colon + 2);
-      // What emulates single programs shows them the machine's own /proc.
-      return is_x86 && std::string_view(cpu_architecture()) != "x86-64" ? "emulated on " + name
-                                                                        : name;
-    }
-  }
-  return "unknown processor";
-}
-
-int64_t physical_memory() {
-  int64_t pages = sysconf(_SC_PHYS_PAGES);
-  int64_t page = sysconf(_SC_PAGESIZE);
-  return pages > 0 && page > 0 ? pages * page : 0;
-}
-
 DeviceInfo describe(int threads) {
   DeviceInfo info;
   info.platform = "cpu";
-  info.name = processor_name();
+  const MachineInfo machine = machine_info();
+  info.name = machine.processor;
   info.kind = DeviceKind::kProcessor;
   info.cpu = cpu_architecture();
   for (const std::string& feature : cpu_features()) {
@@ -145,7 +121,7 @@ DeviceInfo describe(int threads) {
   }
   // Work groups mean nothing here, so that any size is within the limit.
   info.limits.max_workgroup_threads = std::numeric_limits<int32_t>::max();
-  info.limits.max_allocation_bytes = physical_memory();
+  info.limits.max_allocation_bytes = machine.memory_bytes;
   info.limits.threads = threads;
   for (int i = 0; i <= static_cast<int>(DType::kF64); ++i) {
     auto dtype = static_cast<DType>(i);

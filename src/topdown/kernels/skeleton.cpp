@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "codegen/lower/index_signs.h"
+#include "codegen/lower/name_coordinates.h"
 #include "codegen/lower/narrow_index.h"
 #include "codegen/source/emitter.h"
 #include "codegen/source/spirv.h"
@@ -19,6 +21,7 @@ namespace tapml::topdown {
 namespace {
 
 constexpr const char* kComment = "// ";
+constexpr codegen::Readers kPeople = codegen::Readers::kPeople;
 
 std::string commented(const std::string& text, const std::string& indent) {
   std::string result;
@@ -54,7 +57,8 @@ std::vector<tir::Param> named_tensors(const tir::PrimFunc& func,
 struct Header {
   std::string text;  // up to its closing parenthesis
   std::vector<std::string> tensors;
-  VarMap scalars;
+  std::vector<Var> scalars;
+  VarMap values;  // of the function's scalars
 };
 
 Header header_of(const tir::PrimFunc& func, const std::string& name,
@@ -69,7 +73,8 @@ Header header_of(const tir::PrimFunc& func, const std::string& name,
   const tir::PrimFunc& named = *tir::as_prim_func(read.functions.at(name).get());
   for (const tir::Param& param : named.params) header.tensors.push_back(param.buffer->name);
   for (size_t i = 0; i < func.scalars.size(); ++i) {
-    header.scalars[func.scalars[i].get()] = named.scalars.at(i);
+    header.scalars.push_back(named.scalars.at(i));
+    header.values[func.scalars[i].get()] = named.scalars.at(i);
   }
   header.text.erase(header.text.rfind(')') + 1);
   return header;
@@ -80,11 +85,12 @@ std::string launch_line(const codegen::DeviceFunc& launch, const Header& header)
   for (int32_t index : launch.buffer_indices) {
     names += (names.empty() ? "" : ", ") + header.tensors.at(static_cast<size_t>(index));
   }
-  for (const Var& scalar : launch.scalars) {
-    names += (names.empty() ? "" : ", ") + text::print(header.scalars.at(scalar.get()));
+  for (int32_t index : launch.scalar_indices) {
+    names +=
+        (names.empty() ? "" : ", ") + text::print(header.scalars.at(static_cast<size_t>(index)));
   }
   return "launch " + launch.entry + "(" + names + ") over " +
-         text::print(substitute(launch.invocations(), header.scalars)) + " in groups of " +
+         text::print(substitute(launch.invocations(), header.values)) + " in groups of " +
          std::to_string(launch.workgroup_threads);
 }
 
@@ -105,11 +111,19 @@ Plain plain_launches(const tir::PrimFunc& func, const std::string& name,
   const Header header = header_of(func, name, named_tensors(func, lowered));
   plain.header = header.text + "\n";
   for (codegen::DeviceFunc& launch : lowered.launches) {
-    plain.header += launch_line(launch, header) + "\n";
     if (target.description.code == target::CodeKind::kGlsl) {
       const bool wide = target.description.features.compute_dtypes.contains(DType::kI64);
+      // Narrow scalars are others than those that the extent has.
+      const codegen::IndexSigns signs(launch);
+      std::vector<size_t> positive;
+      for (size_t i = 0; i < launch.scalars.size(); ++i) {
+        if (signs.positive(launch.scalars[i])) positive.push_back(i);
+      }
       codegen::narrow_index(launch, wide, "kernel " + name + " on " + target.text, true);
+      for (size_t i : positive) launch.positive.push_back(launch.scalars.at(i));
     }
+    codegen::name_coordinates(launch);
+    plain.header += launch_line(launch, header) + "\n";
     plain.launches.push_back(std::move(launch));
   }
   return plain;
@@ -119,10 +133,10 @@ Plain plain_launches(const tir::PrimFunc& func, const std::string& name,
 std::string shaders(const std::vector<codegen::DeviceFunc>& launches,
                     const target::Description& target) {
   constexpr std::string_view kVersion = "#version 450\n";
-  if (launches.size() == 1) return codegen::emit_glsl(launches[0], target);
+  if (launches.size() == 1) return codegen::emit_glsl(launches[0], target, kPeople);
   std::string text(kVersion);
   for (size_t i = 0; i < launches.size(); ++i) {
-    std::string shader = codegen::emit_glsl(launches[i], target);
+    std::string shader = codegen::emit_glsl(launches[i], target, kPeople);
     if (shader.starts_with(kVersion)) shader.erase(0, kVersion.size());
     text += (i == 0 ? "#if" : "#elif") + std::string(" TAPML_LAUNCH == ") + std::to_string(i) +
             "\n" + shader;
@@ -146,12 +160,13 @@ std::string kernel_skeleton(const Module& fixed, const std::string& name,
   std::string body;
   const bool in_c = description.code == target::CodeKind::kNative;
   if (in_c) {
-    body = codegen::emit_source(plain.launches, codegen::host_c_dialect());
+    body = codegen::emit_source(plain.launches, codegen::host_c_dialect(), kPeople);
   } else if (description.code == target::CodeKind::kGlsl) {
     body = shaders(plain.launches, description);
   } else {
-    body = codegen::emit_source(plain.launches, codegen::opencl_c_dialect());
+    body = codegen::emit_source(plain.launches, codegen::opencl_c_dialect(), kPeople);
   }
+  body.erase(0, body.find_first_not_of('\n'));
   const std::string language = in_c                                          ? "C"
                                : description.code == target::CodeKind::kGlsl ? "GLSL"
                                                                              : "OpenCL C";

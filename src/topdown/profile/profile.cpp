@@ -49,6 +49,7 @@ void Profiler::add(const runtime::TimedCall& call) {
   profile.work.exact = work.exact;
   profile.work.flops += work.flops;
   profile.work.bytes += work.bytes;
+  profile.functions.insert(site.function);
   for (const std::string& layer : site.origin) {
     std::vector<std::string>& layers = profile.layers;
     if (std::find(layers.begin(), layers.end(), layer) == layers.end()) layers.push_back(layer);

@@ -1,6 +1,7 @@
 // Where a run spends its time: calls, seconds, work and layers of every kernel.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct KernelProfile {
   double seconds = 0;
   Work work;                        // of all calls
   std::vector<std::string> layers;  // that the calls came from, in order of appearance
+  std::set<std::string> functions;  // of the model, that made them
 
   // Share of what the ceilings allow: the time that flops and bytes need at least, over the time.
   // 0 where it is not known.

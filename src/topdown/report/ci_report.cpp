@@ -18,6 +18,7 @@ CiCase kernel_case(const KernelVerdict& verdict, const std::string& outcome, boo
   CiCase one;
   one.name = verdict.group ? test_name(verdict) + ": " + verdict.kernel : verdict.kernel;
   one.layers = origin_summary(verdict.origin);
+  one.used_in = used_in(verdict);
   one.result = passed ? CiCase::Result::kPassed : CiCase::Result::kFailed;
   one.outcome = outcome;
   const bool masked = verdict.worst.target.mask_mismatches > 0;
@@ -323,10 +324,11 @@ std::string markdown_summary(const CiReport& report) {
   std::string text = "## " + markdown_cell(report.title) + "\n\n**" + report.line.text() +
                      "**: " + markdown_cell(report.verdict) + "\n";
   const std::string head =
-      "\n| | layers | error | bound | outcome |\n| --- | --- | --- | --- | --- |\n";
+      "\n| | in | layers | error | bound | outcome |\n| --- | --- | --- | --- | --- | --- |\n";
   auto row = [](const CiCase& one) {
-    return "| " + markdown_cell(one.name) + " | " + markdown_cell(one.layers) + " | " + one.error +
-           " | " + one.bound + " | " + markdown_cell(one.outcome) +
+    return "| " + markdown_cell(one.name) + " | " + markdown_cell(one.used_in) + " | " +
+           markdown_cell(one.layers) + " | " + one.error + " | " + one.bound + " | " +
+           markdown_cell(one.outcome) +
            (one.remarks.empty() ? "" : "; " + markdown_cell(one.remarks)) + " |\n";
   };
   std::string failed, rest;

@@ -16,6 +16,7 @@ namespace tapml::topdown {
 struct CiCase {
   enum class Result : uint8_t { kPassed, kFailed, kSkipped };
   std::string name, layers;
+  std::string used_in;  // used_in() of a kernel
   Result result = Result::kPassed;
   std::string outcome;  // "differs", "migrated", ...
   std::string error, bound;

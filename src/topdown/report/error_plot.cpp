@@ -11,9 +11,11 @@ namespace tapml::topdown {
 
 namespace {
 
-constexpr double kPlotLeft = 64, kPlotRight = 12, kPlotTop = 40, kPlotHeight = 240,
-                 kPlotBottom = 44;
-constexpr double kLeastStep = 4, kMostWidth = 4000, kUsualWidth = 960, kLeastWidth = 640;
+constexpr double kPlotLeft = 64, kPlotRight = 12, kPlotTop = 40, kPlotHeight = 200,
+                 kPlotBottom = 24;
+// A row of the plot; more calls than fit go on in the next one.
+constexpr double kLeastStep = 4, kRowWidth = 1200, kLeastWidth = 640;
+constexpr auto kMostPoints = static_cast<size_t>((kRowWidth - kPlotLeft - kPlotRight) / kLeastStep);
 // What is smaller is drawn on the lowest line, with the zeros.
 constexpr double kLeastDecade = -9, kMostDecade = 12;
 
@@ -39,9 +41,7 @@ class Plot {
  public:
   Plot(const std::vector<PageKernel>& kernels, std::vector<Point> points)
       : kernels_(kernels), points_(std::move(points)) {
-    const double wanted = kLeastStep * static_cast<double>(points_.size());
-    width_ = std::clamp(kPlotLeft + wanted + kPlotRight, kUsualWidth, kMostWidth);
-    step_ = (width_ - kPlotLeft - kPlotRight) / static_cast<double>(points_.size());
+    split();
     // The decades that hold the finite ratios, and 1.
     for (const Point& point : points_) {
       const double ratio = point.group->ratio;
@@ -53,13 +53,54 @@ class Plot {
     high_ = std::min(high_, kMostDecade);
   }
 
-  std::string html() const {
-    return svg(width_, kPlotTop + kPlotHeight + kPlotBottom, std::max(kLeastWidth, width_ * 2 / 3),
-               "Error over bound of the calls in the order of the run, on a logarithmic scale",
-               bands() + axes() + marks());
+  std::string html() {
+    std::string rows = element("p",
+                               "The largest error over its bound of each call, in the order "
+                               "of the run, by layer; on a logarithmic scale.");
+    for (const Row& row : rows_) {
+      begin_ = row.begin;
+      end_ = row.end;
+      rows += svg(kRowWidth, kPlotTop + kPlotHeight + kPlotBottom, kLeastWidth,
+                  "Error over bound of the calls of " + function(begin_) +
+                      " in the order of the run, on a logarithmic scale",
+                  bands() + axes() + marks());
+    }
+    return element("div", rows);
   }
 
  private:
+  struct Row {
+    size_t begin = 0, end = 0;  // of the points
+  };
+
+  bool same_layer(size_t a, size_t b) const {
+    return points_[a].place == points_[b].place && function(a) == function(b);
+  }
+
+  // A function of the model begins a row; rows end between layers where these fit into one. Short
+  // functions share a row.
+  void split() {
+    for (size_t first = 0; first < points_.size();) {
+      size_t end = first + 1;
+      while (end < points_.size() && function(end) == function(first)) ++end;
+      const size_t size = end - first;
+      const size_t pieces = (size + kMostPoints - 1) / kMostPoints;
+      const bool joins =
+          !rows_.empty() && rows_.back().end - rows_.back().begin + size <= kMostPoints / 2;
+      if (joins) rows_.back().end = end;
+      for (size_t piece = 0; piece < pieces && !joins; ++piece) {
+        // Even pieces, moved to the end of a layer.
+        const size_t begin = piece == 0 ? first : rows_.back().end;
+        size_t stop = piece + 1 == pieces ? end : first + size * (piece + 1) / pieces;
+        size_t layer = stop;
+        while (stop < end && layer > begin + 1 && same_layer(layer - 1, stop)) --layer;
+        if (stop < end && layer > begin + 1) stop = layer;
+        rows_.push_back({begin, stop});
+      }
+      first = end;
+    }
+  }
+
   // The line above the decades is for infinity, the one below them for zero.
   double lines() const { return high_ - low_ + 2; }
   double y_of_line(double line) const { return kPlotTop + kPlotHeight * (1 - line / lines()); }
@@ -68,13 +109,18 @@ class Plot {
     const double decade = ratio > 0 ? std::log10(ratio) : low_ - 1;
     return decade < low_ ? y_of_line(0) : y_of_line(std::min(decade, high_) - low_ + 1);
   }
-  double x_of(size_t point) const { return kPlotLeft + step_ * static_cast<double>(point); }
+  double step() const {
+    return (kRowWidth - kPlotLeft - kPlotRight) / static_cast<double>(end_ - begin_);
+  }
+  double x_of(size_t point) const {
+    return kPlotLeft + step() * static_cast<double>(point - begin_);
+  }
 
   std::string axes() const {
     std::string text;
     auto mark = [&](double line, const std::string& label, const char* css_class) {
       const double y = y_of_line(line);
-      text += svg_line(kPlotLeft, y, width_ - kPlotRight, y, css_class);
+      text += svg_line(kPlotLeft, y, kRowWidth - kPlotRight, y, css_class);
       text += svg_text(kPlotLeft - 6, y + 4, label, "tick", "end");
     };
     mark(0, "0", "axis");
@@ -89,9 +135,7 @@ class Plot {
     const bool infinite = std::ranges::any_of(
         points_, [](const Point& point) { return !std::isfinite(point.group->ratio); });
     if (infinite) mark(lines(), "NaN, inf", "grid");
-    text += svg_text(kPlotLeft, kPlotTop + kPlotHeight + kPlotBottom - 6,
-                     "calls in the order of the run, by layer", "label");
-    text += svg_text(4, 12, "largest error / bound", "label");
+    text += svg_text(4, 12, "error / bound", "label");
     return text;
   }
 
@@ -99,12 +143,9 @@ class Plot {
   std::string bands() const {
     std::string text;
     bool shaded = false;
-    for (size_t first = 0; first < points_.size();) {
+    for (size_t first = begin_; first < end_;) {
       size_t last = first;
-      while (last + 1 < points_.size() && points_[last + 1].place == points_[first].place &&
-             function(last + 1) == function(first)) {
-        ++last;
-      }
+      while (last + 1 < end_ && same_layer(last + 1, first)) ++last;
       const double x = x_of(first), width = x_of(last + 1) - x;
       if (shaded) text += svg_rect(x, kPlotTop, width, kPlotHeight, "band");
       shaded = !shaded;
@@ -113,7 +154,7 @@ class Plot {
       if (7 * static_cast<double>(name.size()) <= width) {
         text += svg_text(x + width / 2, kPlotTop + kPlotHeight + 16, name, "tick", "middle");
       }
-      if (first == 0 || function(first) != function(first - 1)) {
+      if (first == begin_ || function(first) != function(first - 1)) {
         text += svg_line(x, kPlotTop - 14, x, kPlotTop + kPlotHeight, "axis");
         if (7 * static_cast<double>(function(first).size()) + 8 <= room_of_function(first)) {
           text += svg_text(x + 4, kPlotTop - 6, function(first), "label");
@@ -126,17 +167,17 @@ class Plot {
   // Of the calls from `point` on that the same function makes.
   double room_of_function(size_t point) const {
     size_t end = point;
-    while (end < points_.size() && function(end) == function(point)) ++end;
+    while (end < end_ && function(end) == function(point)) ++end;
     return x_of(end) - x_of(point);
   }
   const std::string& function(size_t point) const { return points_[point].group->function; }
 
   std::string marks() const {
     std::string text;
-    for (size_t i = 0; i < points_.size(); ++i) {
+    for (size_t i = begin_; i < end_; ++i) {
       const CallGroup& group = *points_[i].group;
       const PageKernel& kernel = kernels_[points_[i].kernel];
-      const double x = x_of(i) + step_ / 2, y = y_of(group.ratio);
+      const double x = x_of(i) + step() / 2, y = y_of(group.ratio);
       const bool outside = !(group.ratio <= 1);
       // A cross and not a point: seen without its colour.
       const std::string mark = outside ? element("path",
@@ -161,7 +202,8 @@ class Plot {
 
   const std::vector<PageKernel>& kernels_;
   std::vector<Point> points_;
-  double width_ = kUsualWidth, step_ = kLeastStep;
+  std::vector<Row> rows_;
+  size_t begin_ = 0, end_ = 0;  // of the row that is drawn
   double low_ = -1, high_ = 1;
 };
 

@@ -50,16 +50,19 @@ std::string source_remark(const KernelVerdict& verdict) {
   return text.empty() ? "" : void_element("br") + escaped(text);
 }
 
-// Cells of a row: number, kernel with its layers, outcome, calls, shapes, error, bound, ratio, ULP,
-// logits error, implementation, time.
+// Cells of a row: number, kernel with its layers, functions that call it, outcome, calls, shapes,
+// error, bound, ratio, ULP, logits error, implementation, time.
 std::string kernel_row(const PageKernel& kernel, size_t index, bool hybrids) {
   auto cell = [](const std::string& inner) { return element("td", inner); };
+  // What may be broken where the window is narrow.
+  auto loose = [](const std::string& inner) { return element("td", {{"class", "loose"}}, inner); };
   std::string name = code(kernel.name);
   const Origin& layers = kernel.verdict ? kernel.verdict->origin : kernel.layers;
   if (!layers.empty()) {
     name += element("div", {{"class", "layers"}}, escaped(layers_text(layers)));
   }
   std::string row = cell(std::to_string(index + 1)) + cell(name) +
+                    cell(escaped(used_in(kernel.groups))) +
                     cell(chip(kernel) + " " +
                          (kernel.wrong() ? link(failure_anchor(index), escaped(kernel.outcome))
                                          : escaped(kernel.outcome)) +
@@ -67,7 +70,7 @@ std::string kernel_row(const PageKernel& kernel, size_t index, bool hybrids) {
   if (kernel.verdict) {
     const KernelVerdict& v = *kernel.verdict;
     const bool judged = was_judged(v);
-    row += cell(std::to_string(v.calls)) + cell(shapes_cell(v)) + cell(judged ? error_of(v) : "") +
+    row += cell(std::to_string(v.calls)) + loose(shapes_cell(v)) + cell(judged ? error_of(v) : "") +
            cell(judged ? number(v.worst.allowed) : "") +
            cell(judged ? number(v.worst.target.max_ratio) : "") +
            cell(judged ? number(v.worst.target.max_ulp) : "");
@@ -78,7 +81,7 @@ std::string kernel_row(const PageKernel& kernel, size_t index, bool hybrids) {
     const bool ran = kernel.hybrid != nullptr && kernel.hybrid->positions > 0;
     row += cell(ran ? number(kernel.hybrid->max_abs) : "");
   }
-  row += cell(kernel.verdict ? escaped(kernel.verdict->provider) : "") +
+  row += loose(kernel.verdict ? escaped(kernel.verdict->provider) : "") +
          cell(kernel.verdict ? seconds(kernel.verdict->seconds) : "");
   return element("tr", {{"id", kernel_anchor(index)}, {"class", kernel.wrong() ? "wrong" : ""}},
                  row) +
@@ -150,8 +153,8 @@ std::string kernel_table(const std::vector<PageKernel>& kernels) {
   if (kernels.empty()) return element("p", "No kernel was tried.");
   const bool hybrids =
       std::ranges::any_of(kernels, [](const PageKernel& kernel) { return kernel.hybrid; });
-  std::vector<std::string> heads = {"#",     "kernel", "outcome",       "calls", "shapes",
-                                    "error", "bound",  "error / bound", "ULP"};
+  std::vector<std::string> heads = {"#",      "kernel", "in",    "outcome",       "calls",
+                                    "shapes", "error",  "bound", "error / bound", "ULP"};
   if (hybrids) heads.emplace_back("logits error");
   heads.emplace_back("implementation");
   heads.emplace_back("test took");

@@ -1,8 +1,7 @@
 #include "topdown/report/layer_table.h"
 
-#include <cstdio>
-
-#include "base/host/terminal.h"
+#include "base/host/table.h"
+#include "base/units.h"
 #include "topdown/report/html.h"
 #include "topdown/report/report_parts.h"
 
@@ -17,12 +16,6 @@ namespace {
 
 // Whether the model ran with anything of it on the target.
 bool ran(const LayerStep& layer) { return layer.hybrid.positions > 0; }
-
-std::string megabytes(int64_t bytes) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f MB", 1e-6 * static_cast<double>(bytes));
-  return text;
-}
 
 std::string names_text(const std::vector<std::string>& names) {
   std::string text;
@@ -40,21 +33,27 @@ std::string layer_outcome(const LayerStep& layer) {
          (layer.left.size() == 1 ? " kernels stays" : " kernels stay");
 }
 
-std::vector<std::string> layer_lines(const std::vector<LayerStep>& layers, bool colors) {
-  std::vector<std::string> lines = {pad("layer", 34) + " " + pad("calls", 6) + " " +
-                                    pad("error", 9) + " " + pad("bound", 9) + " outcome"};
+std::vector<std::string> layer_lines(const std::vector<LayerStep>& layers, size_t width,
+                                     bool colors) {
+  std::vector<TableRow> rows;
   for (const LayerStep& layer : layers) {
     const Style style = !layer.tried         ? Style::kDim
                         : layer.left.empty() ? Style::kGreen
                                              : Style::kRed;
-    lines.push_back(pad(layer.layer, 34) + " " +
-                    pad(ran(layer) ? std::to_string(layer.dispatched) : "", 6) + " " +
-                    pad(ran(layer) ? number(layer.hybrid.max_abs) : "", 9) + " " +
-                    pad(ran(layer) ? number(layer.hybrid.bound) : "", 9) + " " +
-                    styled(layer_outcome(layer), style, colors) +
-                    (layer.left.empty() ? "" : ": " + names_text(layer.left)));
+    rows.push_back({layer.layer,
+                    ran(layer) ? std::to_string(layer.dispatched) : "",
+                    ran(layer) ? number(layer.hybrid.max_abs) : "",
+                    ran(layer) ? number(layer.hybrid.bound) : "",
+                    {layer_outcome(layer), style},
+                    names_text(layer.left)});
   }
-  return lines;
+  return table_lines({{.name = "layer"},
+                      {.name = "calls", .number = true},
+                      {.name = "error", .number = true},
+                      {.name = "bound", .number = true},
+                      {.name = "outcome"},
+                      {.name = "stay on the source", .below = true}},
+                     rows, width, colors);
 }
 
 std::string layer_table(const std::vector<LayerStep>& layers) {
@@ -70,7 +69,7 @@ std::string layer_table(const std::vector<LayerStep>& layers) {
          ran(layer) ? number(layer.hybrid.bound) : "",
          ran(layer) ? number(layer.hybrid.kl_max) : "",
          ran(layer) ? std::to_string(layer.dispatched) : "",
-         megabytes(layer.copies.bytes_to_target) + ", " + megabytes(layer.copies.bytes_from_target),
+         size_text(layer.copies.bytes_to_target) + ", " + size_text(layer.copies.bytes_from_target),
          escaped(names_text(layer.left))},
         true);
   }

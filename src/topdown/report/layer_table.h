@@ -14,8 +14,9 @@ KernelState state_of(const LayerStep& layer);
 // "moved", "2 of 9 kernels stay", "stays" or "not tried".
 std::string layer_outcome(const LayerStep& layer);
 
-// For a terminal: a header and a line a layer. `colors` marks the outcomes.
-std::vector<std::string> layer_lines(const std::vector<LayerStep>& layers, bool colors);
+// For a terminal of `width` columns: a header and a row a layer. `colors` marks the outcomes.
+std::vector<std::string> layer_lines(const std::vector<LayerStep>& layers, size_t width,
+                                     bool colors);
 
 // For a page; empty where there are no layers.
 std::string layer_table(const std::vector<LayerStep>& layers);

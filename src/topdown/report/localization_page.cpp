@@ -50,7 +50,7 @@ void accuse(PageKernel& kernel, const Culprit& culprit, const std::string& targe
 
 std::string localization_html(const Localization& localization, const std::string& model,
                               const std::string& prompt, const std::string& command,
-                              const CommandOptions& options) {
+                              const CommandOptions& options, const RunFacts& run) {
   PageContent content;
   content.command = "localize";
   content.title = model + ": " + localization.source + " to " + localization.target;
@@ -93,6 +93,7 @@ std::string localization_html(const Localization& localization, const std::strin
   content.devices = {{"source", localization.source, localization.source_info},
                      {"target", localization.target, localization.target_info}};
   content.command_line = command;
+  content.run = run;
   return report_page(content);
 }
 

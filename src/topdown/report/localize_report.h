@@ -7,6 +7,7 @@
 #include "io/json.h"
 #include "topdown/localize/localize.h"
 #include "topdown/report/command_line.h"
+#include "topdown/report/run_facts.h"
 
 namespace tapml::topdown {
 
@@ -34,6 +35,6 @@ std::string reproducer_command(const Culprit& culprit, const std::string& target
 // One self-contained page.
 std::string localization_html(const Localization& localization, const std::string& model,
                               const std::string& prompt, const std::string& command,
-                              const CommandOptions& options);
+                              const CommandOptions& options, const RunFacts& run = {});
 
 }  // namespace tapml::topdown

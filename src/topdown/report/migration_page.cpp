@@ -104,6 +104,7 @@ std::string migration_html(const Migration& migration, const ReportTexts& texts)
   content.devices = {{"source", migration.source, migration.source_info},
                      {"target", migration.target, migration.target_info}};
   content.command_line = texts.command;
+  content.run = texts.run;
   content.above = texts.above;
   return report_page(content);
 }

@@ -3,6 +3,7 @@
 
 #include "topdown/report/html.h"
 #include "topdown/report/layer_table.h"
+#include "topdown/report/page_content.h"
 #include "topdown/report/page_shell.h"
 #include "topdown/report/report.h"
 #include "topdown/report/report_files.h"
@@ -36,7 +37,6 @@ class Page {
     if (!rows_.empty()) sections.add("kernels", "Kernels on every target", kernels());
     sections.add("layers", "Layers on every target", layers());
     sections.add("texts", "Texts", continuations());
-    sections.add("environment", "Environment", environment());
     PageHead head;
     head.command = "migrate";
     head.title = texts_.targets.at(0).model + ": " + migrations_.targets.at(0).source + " to " +
@@ -44,6 +44,7 @@ class Page {
     head.line = verdict_line(migrations_);
     head.verdict = migrations_verdict(migrations_);
     head.counts = counts();
+    head.facts = run_facts_part(texts_.run, devices(), texts_.command);
     return page_shell(head, sections);
   }
 
@@ -142,17 +143,13 @@ class Page {
     return parts;
   }
 
-  std::string environment() const {
-    auto row = [](const std::string& role, const std::string& target, const DeviceInfo& info) {
-      return table_row({role, escaped(target), escaped(info.name), escaped(info.version)}, true);
-    };
+  std::vector<PageDevice> devices() const {
     const Migration& first = migrations_.targets[0];
-    std::string rows = row("source", first.source, first.source_info);
+    std::vector<PageDevice> all = {{"source", first.source, first.source_info}};
     for (const Migration& one : migrations_.targets) {
-      rows += row("target", one.target, one.target_info);
+      all.push_back({"target", one.target, one.target_info});
     }
-    return table({"", "target", "device", "version"}, rows) +
-           element("pre", escaped(texts_.command));
+    return all;
   }
 
   const Migrations& migrations_;

@@ -9,6 +9,7 @@
 #include "topdown/replay/kernel_source.h"
 #include "topdown/replay/kernel_speed.h"
 #include "topdown/replay/replay.h"
+#include "topdown/report/run_facts.h"
 #include "topdown/verdict/model_check.h"
 #include "topdown/verdict/verdict_line.h"
 
@@ -71,6 +72,7 @@ struct PageContent {
   double seconds = 0;
   std::vector<PageDevice> devices;
   std::string command_line;
+  RunFacts run;
   std::string above;  // file of the page that leads to this one; empty: none does
 };
 

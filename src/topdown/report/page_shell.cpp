@@ -49,7 +49,7 @@ std::string page_shell(const PageHead& page, const Sections& sections) {
       element("p", {{"class", "counts"}},
               element("strong", escaped(page.line.text())) + void_element("br") +
                   escaped(page.counts)) +
-      sections.html();
+      page.facts + sections.html();
   return "<!doctype html>\n" +
          element("html", {{"lang", "en"}}, element("head", head) + "\n" + element("body", body)) +
          "\n";

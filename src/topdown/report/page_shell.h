@@ -26,6 +26,7 @@ struct PageHead {
   VerdictLine line;
   std::string verdict;  // one sentence
   std::string counts;   // below the line
+  std::string facts;    // markup: run_facts_part()
 };
 
 // One self-contained page.

@@ -22,8 +22,8 @@ constexpr const char* kDarkColors = R"(@media screen and (prefers-color-scheme:d
 )";
 constexpr const char* kRules = R"(*{box-sizing:border-box}
 html{-webkit-text-size-adjust:100%}
-body{font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;margin:0 auto;
-max-width:1240px;padding:1rem 1rem 4rem;color:var(--ink);background:var(--page)}
+body{font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;margin:0;
+padding:1rem clamp(1rem,2vw,3rem) 4rem;color:var(--ink);background:var(--page)}
 h1{font-size:1.35rem;line-height:1.3;margin:.6rem 0;overflow-wrap:anywhere}
 h2{font-size:1.1rem;margin:2.4rem 0 .6rem;padding-top:.4rem;border-top:1px solid var(--line)}
 h3{font-size:1rem;margin:1.6rem 0 .5rem;overflow-wrap:anywhere}
@@ -40,6 +40,9 @@ font-weight:600;border-left:.4rem solid}
 .verdict.ok{background:var(--ok);color:var(--okink);border-color:var(--okink)}
 .verdict.bad{background:var(--badsoft);color:var(--badtext);border-color:var(--bad)}
 .counts{color:var(--soft)}
+p{max-width:90rem}
+.run{display:grid;grid-template-columns:max-content minmax(0,1fr);gap:.1rem .9rem;margin:.6rem 0;font-size:.88rem}
+.run dt{color:var(--soft)}.run dd{margin:0;overflow-wrap:anywhere}
 .scroll{overflow-x:auto;margin:.5rem 0;max-width:100%}
 svg{display:block;width:100%;height:auto}
 table{border-collapse:collapse;font-size:.84rem;min-width:100%}
@@ -74,7 +77,10 @@ a.chip:hover,a.chip:focus{outline:2px solid var(--link)}
 .model td{white-space:nowrap}
 .h0{fill:var(--h0)}.h1{fill:var(--h1)}.h2{fill:var(--h2)}.h3{fill:var(--h3)}.h4{fill:var(--h4)}
 .h5{fill:var(--h5)}.h6{fill:var(--h6)}.h7{fill:var(--h7)}
+@media (max-width:1500px){.kernels td,.kernels th{padding:.3rem .4rem}.kernels thead th{white-space:normal}
+.kernels .layers{min-width:11rem}.kernels .loose{white-space:normal}}
 @media (max-width:600px){body{padding:.6rem .7rem 3rem;font-size:14px}
+.run{grid-template-columns:1fr;gap:0}.run dd{margin:0 0 .35rem}
 .facts th{white-space:normal}
 .map thead,.map td:empty{display:none}.map tr{display:block;border-bottom:1px solid var(--line);padding:.2rem 0}
 .map th,.map td{display:block;border:0;padding:.1rem 0}

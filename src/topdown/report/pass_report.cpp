@@ -115,7 +115,8 @@ Json pass_bisection_json(const PassBisection& bisection) {
 }
 
 std::string pass_bisection_html(const PassBisection& bisection, const std::string& model,
-                                const std::string& prompt, const std::string& command) {
+                                const std::string& prompt, const std::string& command,
+                                const RunFacts& run) {
   PageContent content;
   content.command = "localize --bisect passes";
   content.title = model + ": passes, " + bisection.source + " to " + bisection.target;
@@ -136,6 +137,7 @@ std::string pass_bisection_html(const PassBisection& bisection, const std::strin
   content.seconds = bisection.seconds;
   content.devices = {{"target", bisection.target, bisection.target_info}};
   content.command_line = command;
+  content.run = run;
   return report_page(content);
 }
 

@@ -6,6 +6,7 @@
 
 #include "io/json.h"
 #include "topdown/localize/bisect_passes.h"
+#include "topdown/report/run_facts.h"
 
 namespace tapml::topdown {
 
@@ -23,6 +24,7 @@ std::string pass_verdict(const PassBisection& bisection);
 
 // One self-contained page.
 std::string pass_bisection_html(const PassBisection& bisection, const std::string& model,
-                                const std::string& prompt, const std::string& command);
+                                const std::string& prompt, const std::string& command,
+                                const RunFacts& run = {});
 
 }  // namespace tapml::topdown

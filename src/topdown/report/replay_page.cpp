@@ -75,6 +75,7 @@ std::string replay_html(const Replayed& replayed, const std::string& command,
   content.seconds = replayed.seconds;
   content.devices = {{"target", replayed.target, replayed.target_info}};
   content.command_line = command;
+  content.run = replayed.run;
   return report_page(content);
 }
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "base/host/terminal.h"
+#include "base/units.h"
 #include "io/error_json.h"
 #include "topdown/report/report_parts.h"
 #include "topdown/report/speed_table.h"
@@ -68,29 +68,68 @@ std::string indented(const std::string& text) {
   return result;
 }
 
-std::string verdict_header() {
-  return pad("kernel", 34) + " " + pad("layers", 40) + " " + pad("calls", 5) + " " +
-         pad("shapes", 22) + " " + pad("error", 9) + " " + pad("bound", 9) + " " +
-         pad("verdict", 14) + " time";
+namespace {
+
+std::string joined_lines(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += (&line == lines.data() ? "" : "\n") + line;
+  return text;
 }
 
-std::string verdict_row(const KernelVerdict& verdict, const std::string& outcome, bool colors) {
-  bool good = outcome == "migrated" || outcome == "pass";
-  std::string shown = pad(outcome, 14);
+}  // namespace
+
+TableLayout verdict_table(const std::vector<std::string>& names, size_t width, bool colors) {
+  // Rows come one after the other: as wide as they usually are.
+  std::vector<TableRow> sample;
+  for (const std::string& name : names) {
+    sample.push_back({name, "prefill", "999", "1.00e-07", "1.00e-07", "migrated", "0.10 s",
+                      "[1, 12, 192] [1, 1, 192]",
+                      "layers.{0..29}.post_attention_layernorm, layers.{0..29}.mlp"});
+  }
+  return {{{.name = "kernel"},
+           {.name = "in"},
+           {.name = "calls", .number = true},
+           {.name = "error", .number = true},
+           {.name = "bound", .number = true},
+           {.name = "verdict"},
+           {.name = "time", .number = true},
+           {.name = "shapes", .below = true},
+           {.name = "layers", .below = true}},
+          sample,
+          width,
+          colors};
+}
+
+std::string verdict_header(const TableLayout& table) { return joined_lines(table.header()); }
+
+std::string verdict_row(const TableLayout& table, const KernelVerdict& verdict,
+                        const std::string& outcome) {
+  const bool good = outcome == "migrated" || outcome == "pass";
   // Nothing but the source's output was there to judge by.
-  if (verdict.against_source) shown += " (source only)";
-  double error = verdict.worst.target.mask_mismatches > 0 ? NAN : verdict.worst.target.max_abs;
-  return pad(test_name(verdict), 34) + " " + pad(layers_text(verdict), 40) + " " +
-         pad(std::to_string(verdict.calls), 5) + " " + pad(shapes_text(verdict), 22) + " " +
-         pad(std::isnan(error) ? "nan/inf" : number(error), 9) + " " +
-         pad(number(verdict.worst.allowed), 9) + " " +
-         styled(shown, good ? Style::kGreen : Style::kRed, colors) + " " + seconds(verdict.seconds);
+  const std::string shown = outcome + (verdict.against_source ? " (source only)" : "");
+  const double error =
+      verdict.worst.target.mask_mismatches > 0 ? NAN : verdict.worst.target.max_abs;
+  return joined_lines(table.row({test_name(verdict),
+                                 used_in(verdict),
+                                 std::to_string(verdict.calls),
+                                 std::isnan(error) ? "nan/inf" : number(error),
+                                 number(verdict.worst.allowed),
+                                 {shown, good ? Style::kGreen : Style::kRed},
+                                 seconds(verdict.seconds),
+                                 shapes_text(verdict),
+                                 layers_text(verdict)}));
 }
 
-std::string untested_row(const KernelUse& kernel, bool colors) {
-  return pad(kernel.kernel, 34) + " " + pad(layers_text(kernel.origin), 40) + " " + pad("0", 5) +
-         " " + pad("", 22) + " " + pad("", 9) + " " + pad("", 9) + " " +
-         styled("untested", Style::kRed, colors);
+std::string untested_row(const TableLayout& table, const KernelUse& kernel) {
+  return joined_lines(table.row({kernel.kernel,
+                                 "",
+                                 "0",
+                                 "",
+                                 "",
+                                 {"untested", Style::kRed},
+                                 "",
+                                 "",
+                                 layers_text(kernel.origin)}));
 }
 
 namespace {
@@ -249,6 +288,7 @@ Json migration_json(const Migration& migration, const ReportTexts& texts) {
   Json json = migration_json(migration);
   json.set("source_text", Json::string(texts.source_text));
   json.set("target_text", Json::string(texts.target_text));
+  json.set("run", run_json(texts.run, texts.command));
   return json;
 }
 
@@ -346,10 +386,7 @@ std::string copies_text(const Migration& migration) {
   for (const MigrationStep& step : migration.steps) sum += step.copies;
   for (const LayerStep& layer : migration.layers) sum += layer.copies;
   const auto part = [](int64_t copies, int64_t bytes, const char* way) {
-    char text[96];
-    std::snprintf(text, sizeof text, "%lld %s (%.1f MB)", static_cast<long long>(copies), way,
-                  1e-6 * static_cast<double>(bytes));
-    return std::string(text);
+    return std::to_string(copies) + " " + way + " (" + size_text(bytes) + ")";
   };
   return "copies between the two in hybrid runs: " +
          part(sum.to_target, sum.bytes_to_target, "to the target") + ", " +

@@ -4,16 +4,21 @@
 #include <string>
 #include <vector>
 
+#include "base/host/table.h"
 #include "io/json.h"
 #include "topdown/migrate/migration.h"
 #include "topdown/report/command_line.h"
+#include "topdown/report/run_facts.h"
 
 namespace tapml::topdown {
 
-// One row a kernel: kernel, model layers behind it, calls, shapes, largest error against the judge
-// with its bound, verdict, time. For a terminal; `colors` marks the verdicts.
-std::string verdict_header();
-std::string verdict_row(const KernelVerdict& verdict, const std::string& outcome, bool colors);
+// One row a kernel: kernel, functions of the model that call it, calls, largest error against the
+// judge with its bound, verdict, time, shapes, model layers behind it. For a terminal of `width`
+// columns and kernels of these names; `colors` marks the verdicts. Rows have no end of line.
+TableLayout verdict_table(const std::vector<std::string>& names, size_t width, bool colors);
+std::string verdict_header(const TableLayout& table);
+std::string verdict_row(const TableLayout& table, const KernelVerdict& verdict,
+                        const std::string& outcome);
 
 Json verdict_json(const KernelVerdict& verdict);
 Json step_json(const MigrationStep& step);
@@ -27,6 +32,7 @@ struct ReportTexts {
   std::string prompt;
   std::string source_text, target_text;  // continuations
   std::string command;
+  RunFacts run;
   // Beside the page lies a folder for each kernel whose tests fail, with its failing call
   // (write_failures).
   bool failures = false;
@@ -35,7 +41,7 @@ struct ReportTexts {
   // File of the page of all targets, from the folder of this one; empty: there is one target.
   std::string above;
 };
-// With "source_text" and "target_text".
+// With "source_text", "target_text" and "run".
 Json migration_json(const Migration& migration, const ReportTexts& texts);
 
 // One sentence: whether it is complete.
@@ -54,7 +60,7 @@ std::string migration_html(const Migration& migration, const ReportTexts& texts)
 Status write_failures(const Migration& migration, const std::string& folder);
 
 // A row of the same table for a kernel without a test.
-std::string untested_row(const KernelUse& kernel, bool colors);
+std::string untested_row(const TableLayout& table, const KernelUse& kernel);
 
 // What a replay found.
 struct Replayed {
@@ -67,6 +73,7 @@ struct Replayed {
   SpeedTable speed;  // empty: not measured
   std::vector<TimelineSpan> timeline;
   double seconds = 0;
+  RunFacts run;
 
   Verdict verdict() const;
   bool passed() const { return verdict() == Verdict::kPass; }

@@ -35,6 +35,7 @@ Json migrations_json(const Migrations& migrations, const MigrationsTexts& texts)
                        {"verdict", Json::string(verdict_word(migrations.verdict()))},
                        {"kernels", Json::array(std::move(kernels))},
                        {"targets", Json::array(std::move(targets))},
+                       {"run", run_json(texts.run, texts.command)},
                        {"seconds", real(migrations.seconds)}});
 }
 

@@ -14,6 +14,7 @@ struct MigrationsTexts {
   std::vector<ReportTexts> targets;  // one a target
   std::vector<std::string> folders;  // of the targets' pages, beside that of all (target_folders)
   std::string command;               // that did all of it
+  RunFacts run = {};
 };
 
 // A self-contained page with the targets side by side.

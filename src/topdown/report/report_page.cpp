@@ -67,17 +67,6 @@ std::string remark_lines(const std::vector<std::string>& remarks) {
   return lines;
 }
 
-std::string environment(const PageContent& content) {
-  std::string rows;
-  for (const PageDevice& device : content.devices) {
-    rows += table_row({escaped(device.role), escaped(device.target), escaped(device.info.name),
-                       escaped(device.info.version)},
-                      true);
-  }
-  return table({"", "target", "device", "version"}, rows) +
-         element("pre", escaped(content.command_line));
-}
-
 }  // namespace
 
 const char* state_sign(KernelState state) {
@@ -156,12 +145,12 @@ std::string report_page(const PageContent& content) {
   sections.add("texts", "Texts", text_parts(content.texts));
   sections.add("timeline", "Timeline",
                remark_lines(content.remarks) + timeline_chart(content.timeline));
-  sections.add("environment", "Environment", environment(content));
   return page_shell({.command = content.command,
                      .title = content.title,
                      .line = content.line,
                      .verdict = content.verdict,
-                     .counts = counts_text(content)},
+                     .counts = counts_text(content),
+                     .facts = run_facts_part(content.run, content.devices, content.command_line)},
                     sections);
 }
 

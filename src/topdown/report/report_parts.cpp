@@ -19,11 +19,6 @@ std::string seconds(double value) {
   return text;
 }
 
-std::string pad(std::string text, size_t width) {
-  if (text.size() > width) text = text.substr(0, width - 2) + "..";
-  return text + std::string(width - text.size(), ' ');
-}
-
 std::string tests_text(const std::vector<KernelVerdict>& verdicts) {
   const auto groups = std::ranges::count_if(
       verdicts, [](const KernelVerdict& verdict) { return verdict.group.has_value(); });
@@ -42,6 +37,23 @@ std::string shapes_text(const KernelVerdict& verdict) {
   }
   return text;
 }
+
+std::string used_in(const std::set<std::string>& functions) {
+  if (functions == std::set<std::string>{"decode", "prefill"}) return "both";
+  std::string text;
+  for (const std::string& function : functions) text += (text.empty() ? "" : "+") + function;
+  return text;
+}
+
+std::string used_in(const std::vector<CallGroup>& groups) {
+  std::set<std::string> functions;
+  for (const CallGroup& group : groups) {
+    if (!group.function.empty()) functions.insert(group.function);
+  }
+  return used_in(functions);
+}
+
+std::string used_in(const KernelVerdict& verdict) { return used_in(verdict.groups); }
 
 std::string layers_text(const KernelVerdict& verdict) { return layers_text(verdict.origin); }
 

@@ -1,6 +1,7 @@
 // Numbers, and names as all reports show them.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,13 +12,17 @@
 
 namespace tapml::topdown {
 
-std::string number(double value);                 // "1.25e-03"
-std::string seconds(double value);                // "0.12 s"
-std::string pad(std::string text, size_t width);  // blanks behind, or cut
+std::string number(double value);   // "1.25e-03"
+std::string seconds(double value);  // "0.12 s"
 // "5 kernels and 2 groups": what there are verdicts of.
 std::string tests_text(const std::vector<KernelVerdict>& verdicts);
 std::string shapes_text(const KernelVerdict& verdict);
 std::string layers_text(const Origin& origin);
+// Which functions of the model call a kernel: "prefill", "decode", "both" of these, else their
+// names with "+" between them.
+std::string used_in(const std::set<std::string>& functions);
+std::string used_in(const std::vector<CallGroup>& groups);
+std::string used_in(const KernelVerdict& verdict);
 std::string layers_text(const KernelVerdict& verdict);
 
 Json real(double value);  // JSON has no infinity: a text then

@@ -22,10 +22,8 @@ KernelRow& row_of(std::vector<KernelRow>& rows, const std::string& kernel, size_
   return *row;
 }
 
-std::string styled_cell(const std::string& text, size_t width, bool good, bool tried, bool colors) {
-  const std::string padded = pad(text, width);
-  if (!tried) return styled(padded, Style::kDim, colors);
-  return styled(padded, good ? Style::kGreen : Style::kRed, colors);
+TableCell outcome_cell(const std::string& text, bool good, bool tried) {
+  return {text, !tried ? Style::kDim : good ? Style::kGreen : Style::kRed};
 }
 
 }  // namespace
@@ -80,42 +78,37 @@ std::string model_outcome(const Migration& migration) {
   return migration.tie ? "a tie" : "another text";
 }
 
-std::vector<std::string> side_by_side(const Migrations& migrations, bool colors) {
-  constexpr size_t kNarrowest = 14, kWidest = 32;
-  std::vector<size_t> widths;
-  std::string header = pad("kernel", 34) + " " + pad("layers", 40);
+std::vector<std::string> side_by_side(const Migrations& migrations, size_t width, bool colors) {
+  std::vector<TableColumn> columns = {{.name = "kernel"}, {.name = "in"}};
   for (const Migration& migration : migrations.targets) {
-    widths.push_back(std::clamp(migration.target.size(), kNarrowest, kWidest));
-    header += " " + pad(migration.target, widths.back());
+    columns.push_back({.name = migration.target});
   }
-  std::vector<std::string> lines = {header};
+  columns.push_back({.name = "layers", .below = true});
+  std::vector<TableRow> rows;
   for (const KernelRow& row : kernel_rows(migrations)) {
-    std::string line =
-        pad(row.kernel, 34) + " " + pad(row.verdict ? layers_text(*row.verdict) : "", 40);
-    for (size_t t = 0; t < row.cells.size(); ++t) {
-      const TargetCell& cell = row.cells[t];
-      line += " " + styled_cell(cell.outcome, widths[t], cell.state == KernelState::kPassed,
-                                cell.state != KernelState::kUntested, colors);
+    TableRow cells = {row.kernel, row.verdict ? used_in(*row.verdict) : ""};
+    for (const TargetCell& cell : row.cells) {
+      cells.push_back(outcome_cell(cell.outcome, cell.state == KernelState::kPassed,
+                                   cell.state != KernelState::kUntested));
     }
-    lines.push_back(std::move(line));
+    cells.emplace_back(row.verdict ? layers_text(*row.verdict) : "");
+    rows.push_back(std::move(cells));
   }
   for (const LayerRow& row : layer_rows(migrations)) {
-    std::string line = pad("layer", 34) + " " + pad(row.layer, 40);
-    for (size_t t = 0; t < row.cells.size(); ++t) {
-      const LayerStep* layer = row.cells[t];
-      line += " " + styled_cell(layer ? layer_outcome(*layer) : "not tried", widths[t],
-                                layer && layer->left.empty(), layer && layer->tried, colors);
+    TableRow cells = {"layer " + row.layer, ""};
+    for (const LayerStep* layer : row.cells) {
+      cells.push_back(outcome_cell(layer ? layer_outcome(*layer) : "not tried",
+                                   layer && layer->left.empty(), layer && layer->tried));
     }
-    lines.push_back(std::move(line));
+    rows.push_back(std::move(cells));
   }
-  std::string line = pad("whole model", 34) + " " + pad("all", 40);
-  for (size_t t = 0; t < widths.size(); ++t) {
-    const Migration& migration = migrations.targets[t];
-    line += " " + styled_cell(model_outcome(migration), widths[t], migration.whole_passed(),
-                              migration.target_ran || migration.error, colors);
+  TableRow whole = {"whole model", ""};
+  for (const Migration& migration : migrations.targets) {
+    whole.push_back(outcome_cell(model_outcome(migration), migration.whole_passed(),
+                                 migration.target_ran || migration.error));
   }
-  lines.push_back(std::move(line));
-  return lines;
+  rows.push_back(std::move(whole));
+  return table_lines(columns, rows, width, colors);
 }
 
 std::string migrations_verdict(const Migrations& migrations) {

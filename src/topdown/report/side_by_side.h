@@ -38,9 +38,9 @@ std::vector<LayerRow> layer_rows(const Migrations& migrations);
 // "fails", "not run", or that the platform failed.
 std::string model_outcome(const Migration& migration);
 
-// A table for a terminal: a row a kernel or layer, and one for the whole model, a column a target.
-// `colors` marks the outcomes.
-std::vector<std::string> side_by_side(const Migrations& migrations, bool colors);
+// A table for a terminal of `width` columns: a row a kernel or layer, and one for the whole model,
+// a column a target. `colors` marks the outcomes.
+std::vector<std::string> side_by_side(const Migrations& migrations, size_t width, bool colors);
 
 // One sentence on all targets.
 std::string migrations_verdict(const Migrations& migrations);

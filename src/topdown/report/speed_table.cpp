@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/units.h"
 #include "topdown/report/html.h"
 #include "topdown/report/report_parts.h"
 
@@ -13,10 +14,6 @@ std::string format(const char* pattern, double value) {
   char text[48];
   std::snprintf(text, sizeof text, pattern, value);
   return text;
-}
-
-std::string time_text(double seconds) {
-  return seconds < 1e-3 ? format("%.1f µs", 1e6 * seconds) : format("%.2f ms", 1e3 * seconds);
 }
 
 // Whether the ceiling of arithmetic is the nearer one.

@@ -4,6 +4,13 @@
 
 namespace tapml::topdown {
 
+namespace {
+
+// Letters of drawings get this much larger in wide windows.
+constexpr double kMostScale = 1.4;
+
+}  // namespace
+
 std::string svg_number(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.2f", value);
@@ -18,7 +25,7 @@ std::string svg(double width, double height, double least_width, const std::stri
   return element("div", {{"class", "scroll"}},
                  element("svg",
                          {{"viewBox", "0 0 " + svg_number(width) + " " + svg_number(height)},
-                          {"style", "max-width:" + svg_number(width) +
+                          {"style", "max-width:" + svg_number(kMostScale * width) +
                                         "px;min-width:" + svg_number(least_width) + "px"},
                           {"role", "img"},
                           {"aria-label", about}},

@@ -1,0 +1,8 @@
+// What is built here.
+#pragma once
+
+namespace tapml {
+
+inline constexpr const char* kVersion = "0.1.0";
+
+}  // namespace tapml
