@@ -460,7 +460,7 @@ TEST(Migrate, AWatcherIsToldHowFarTheWorkIs) {
   Asked options = short_run();
   std::mutex mutex;  // kernels are compiled on several threads
   std::map<std::string, int64_t> most;
-  options.watcher = [&](const Work& work) {
+  options.watcher = [&](const tapml::Work& work) {
     const std::lock_guard lock(mutex);
     EXPECT_GE(work.done, 0) << work.what;
     EXPECT_LE(work.done, work.total) << work.what;
