@@ -460,7 +460,7 @@ TEST(Migrate, AWatcherIsToldHowFarTheWorkIs) {
   Asked options = short_run();
   std::mutex mutex;  // kernels are compiled on several threads
   std::map<std::string, int64_t> most;
-  options.watcher = [&](const Work& work) {
+  options.watcher = [&](const tapml::Work& work) {
     const std::lock_guard lock(mutex);
     EXPECT_GE(work.done, 0) << work.what;
     EXPECT_LE(work.done, work.total) << work.what;
@@ -468,7 +468,8 @@ TEST(Migrate, AWatcherIsToldHowFarTheWorkIs) {
     total = std::max(total, work.total);
   };
   EXPECT_TRUE(migrated(options).passed());
-  for (const char* what : {"passes", "schedule", "compile", "decode", "reference", "launch"}) {
+  for (const char* what :
+       {"passes", "schedule", "compile", "decode", "convert", "reference", "launch"}) {
     EXPECT_GT(most[what], 0) << what;
   }
   EXPECT_GT(most["reference"], 10) << "the operators of the model";
