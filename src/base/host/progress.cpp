@@ -148,7 +148,8 @@ struct Progress::State {
   // Only notes it: the ticker shows it.
   void take(const Work& work) {
     std::lock_guard lock(mutex);
-    if (!running || (work.total > 0 && work.done >= work.total)) return end_part();
+    const bool counted = work.total > 0 || work.done == 0;
+    if (!running || (counted && work.done >= work.total)) return end_part();
     if (part.what != work.what || work.done < part.done) {
       part.what = work.what;
       part.unit = work.unit;

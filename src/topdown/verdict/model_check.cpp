@@ -67,7 +67,13 @@ class EvaluatedModel {
       pools_.push_back(value_of(
           HostTensor::zeros(model.kv.dtype, {pages, page, model.kv.kv_heads, model.kv.head_dim})));
     }
-    for (const std::string& name : model.weights) weights_.push_back(value_of(weights.at(name)));
+    const int64_t all = std::ssize(model.weights);
+    for (const std::string& name : model.weights) {
+      tell(options.watcher, {"convert", std::ssize(weights_), all, "weights"});
+      if (options.poll) options.poll();
+      weights_.push_back(value_of(weights.at(name)));
+    }
+    tell(options.watcher, {"convert", all, all, "weights"});
     // What a pass has moved there goes behind the weights.
     if (module.functions.contains("prepare")) {
       const interp::Value made = interp::call(module, "prepare", weights_, options);

@@ -136,6 +136,7 @@ TEST(ProgressTest, PlainCountsTheWorkOfAPhaseWithoutSteps) {
   watcher({.what = "send", .done = 16 << 20, .total = 64 << 20, .unit = "bytes"});
   progress.tick();
   watcher({.what = "send", .done = 64 << 20, .total = 64 << 20, .unit = "bytes"});
+  watcher({.what = "upload", .done = 0, .total = 0, .unit = "bytes"});  // of nothing: it has ended
   screen.time = 4030;
   progress.tick();
   EXPECT_EQ(screen.text,
