@@ -24,6 +24,8 @@ class OpenClC : public Dialect, public VectorOperations {
  public:
   // What the functions call, and nothing else.
   std::string prelude(const std::string& functions) const override {
+    // Drivers refuse an empty text; a module whose kernels compute nothing has no functions.
+    if (functions.empty()) return "// No kernels.\n";
     const bool subgroups = functions.find("tapml_in_subgroups(") != std::string::npos;
     std::string text = subgroups ? kSubgroups : "";
     auto calls = [&](const std::string& name) {
