@@ -1,6 +1,7 @@
 // Text of the other side, which people read on their terminals: nothing in it acts on one.
 #include <gtest/gtest.h>
 
+#include <condition_variable>
 #include <mutex>
 
 #include "raw_client.h"
@@ -55,10 +56,12 @@ TEST(ShownText, OfADeviceIsPrintable) {
 TEST(ShownText, OfAClientIsOneLineOfTheServersLog) {
   std::vector<std::string> lines;
   std::mutex lock;
+  std::condition_variable came;
   rpc::ServerOptions options;
   options.log = [&](const std::string& line) {
     const std::lock_guard guard(lock);
     lines.push_back(line);
+    came.notify_one();
   };
   RawClient client(options);
   client.send([](flatbuffers::FlatBufferBuilder& builder) {
@@ -66,7 +69,9 @@ TEST(ShownText, OfAClientIsOneLineOfTheServersLog) {
                                    rpc::kCapabilityMachine, kHostile);
   });
   ASSERT_EQ(client.next(), wire::Answer::Welcome);
-  const std::lock_guard guard(lock);
+  // The welcome is sent before the line is written.
+  std::unique_lock guard(lock);
+  came.wait_for(guard, std::chrono::seconds(5), [&] { return !lines.empty(); });
   ASSERT_EQ(lines.size(), 1U);
   EXPECT_EQ(lines[0], "opened \\x1b[2Jname\\x0d\\xc2\\x9b\\n\\xff");
 }
