@@ -15,7 +15,7 @@ namespace chrono = std::chrono;
 
 SessionRef open(const std::string& text, const std::string& token_file, const std::string& tls_ca,
                 bool cache, const std::vector<std::string>& libraries,
-                std::optional<double> request_seconds) {
+                std::optional<double> request_seconds, bool insecure) {
   if (request_seconds && !(*request_seconds > 0 && *request_seconds <= 1e6)) {
     throw_user("not a time to wait", "device(request_seconds=...)", "seconds above 0, or None",
                std::to_string(*request_seconds));
@@ -29,6 +29,7 @@ SessionRef open(const std::string& text, const std::string& token_file, const st
     app::RemoteOptions remote;
     remote.token_file = token_file;
     remote.tls_ca = tls_ca;
+    remote.insecure = insecure;
     remote.request_seconds = request_seconds.value_or(0);
     // Asked by the thread that waits: Python interrupts its main thread alone.
     remote.interrupted = [] { return interrupt_of_this_thread().load(); };
@@ -176,7 +177,7 @@ A device, in this process or at a place, opened.
 methods may be called from several threads at once. Closing a session closes everything on it.)doc")
       .def_property_readonly(
           "target", [](const OpenSession& open) { return open.target().text; },
-          "The target as it was written: ``\"opencl:device=0@unix:/run/x\"``.")
+          "The target as it was written: ``\"opencl:device=0@unix:device.sock\"``.")
       .def_property_readonly(
           "platform", [](const OpenSession& open) { return open.target().description.platform; },
           "``\"cpu\"``, ``\"opencl\"``, ...")
@@ -203,7 +204,8 @@ does nothing.)doc")
       .def("__exit__", [](OpenSession& open, const py::args&) { open.close(); })
       .def("__repr__", &repr);
   module.def("open_session", &open, py::arg("target"), py::arg("token_file"), py::arg("tls_ca"),
-             py::arg("cache"), py::arg("libraries"), py::arg("request_seconds") = py::none());
+             py::arg("cache"), py::arg("libraries"), py::arg("request_seconds") = py::none(),
+             py::arg("insecure") = false);
   module.def("devices_json", &devices_json);
 }
 

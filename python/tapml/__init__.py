@@ -53,23 +53,24 @@ __all__ = [
 def device(target: str, *, token_file: str | _os.PathLike[str] | None = None,
            tls_ca: str | _os.PathLike[str] | None = None, cache: bool = True,
            libraries: Sequence[str | _os.PathLike[str]] = (),
-           request_seconds: float | None = None) -> Session:
+           request_seconds: float | None = None, insecure: bool = False) -> Session:
     """Opens a device.
 
     ``target`` is ``kind[:key=value,...][@place]``: ``"cpu:threads=1"``, ``"opencl"``,
-    ``"vulkan@unix:/run/x"``, ``"cpu@pipe:ssh board tapml rpc serve --stdio"``. A server's token is
-    read from ``token_file``, else from TAPML_RPC_TOKEN; root certificates of encrypted places from
+    ``"vulkan@unix:device.sock"``, ``"cpu@pipe:ssh board tapml rpc serve --stdio"``. A server's token is
+    read from ``token_file`` (one token, or lines ``ENDPOINT TOKEN``), else from TAPML_RPC_TOKEN; without
+    TLS it goes beyond this machine only with ``insecure``. Root certificates of encrypted places from
     ``tls_ca``, else from TAPML_RPC_CA, else they are the system's. ``cache`` lets drivers keep programs that
     they built; ``libraries`` are shared objects of routines for the cpu of this process. At a place a
     request may take ``request_seconds``, then it is given up with TimeoutError and the session goes
     on; None waits as long as the server shows signs of life. Ctrl-C ends every wait for it.
 
-    Raises UserError for a text that is no target or a wrong token, AbsentError for a platform that
-    is not there, LostError where nobody answers.
+    Raises UserError for a text that is no target, a wrong token or an endpoint that it may not go to,
+    AbsentError for a platform that is not there, LostError where nobody answers.
     """
     return _tapml.open_session(target, _os.fspath(token_file) if token_file else "",
                                _os.fspath(tls_ca) if tls_ca else "", cache,
-                               [_os.fspath(library) for library in libraries], request_seconds)
+                               [_os.fspath(library) for library in libraries], request_seconds, insecure)
 
 
 def _kind(kind: str, at: str | None, options: Mapping[str, Any], token_file: Any) -> Session:

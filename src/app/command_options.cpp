@@ -8,6 +8,7 @@ topdown::CommandOptions command_options(const LibraryFiles& libraries, const Rem
   options.libraries = libraries.files;
   options.token_file = remote.token_file;
   options.tls_ca = remote.tls_ca;
+  options.insecure = remote.insecure;
   options.in_process = isolation.in_process;
   if (isolation.kernel_seconds != IsolationOptions{}.kernel_seconds) {
     options.kernel_seconds = isolation.kernel_seconds;

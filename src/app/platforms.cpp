@@ -44,9 +44,7 @@ std::unique_ptr<runtime::Session> open_session(target::Target& target, const Cac
     return session;
   }
   if (has_own_process(target)) {
-    RemoteOptions here = remote;
-    here.token_file.clear();
-    return open_remote_session(unwrap(start_wasm_worker()), target, here);
+    return open_remote_session(unwrap(start_wasm_worker()), target, remote);
   }
   auto session = unwrap(runtime::LocalSession::create(open_device(target, cache, libraries)));
   session->set_watcher(remote.watcher);

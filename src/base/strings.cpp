@@ -1,6 +1,9 @@
 #include "base/strings.h"
 
+#include <algorithm>
 #include <cstdint>
+
+#include "base/printable.h"
 
 namespace tapml {
 
@@ -36,15 +39,18 @@ std::string in_quotes(std::string_view text, size_t most) {
     size_t length = utf8_sequence_length(text, i);
     if (i + (length == 0 ? 1 : length) > most) return out + "...\"";
     auto c = static_cast<uint8_t>(text[i]);
-    if (length == 0 || c < 0x20 || c == 0x7f) {
+    if (length == 0 || control_character_length(text, i) > 0) {
       if (c == '\n') {
         out += "\\n";
       } else if (c == '\t') {
         out += "\\t";
       } else {
-        out += {'\\', 'x', kHex[c >> 4], kHex[c & 15]};
+        for (size_t k = 0; k < std::max<size_t>(length, 1); ++k) {
+          const auto byte = static_cast<uint8_t>(text[i + k]);
+          out += {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
+        }
       }
-      ++i;
+      i += std::max<size_t>(length, 1);
       continue;
     }
     if (c == '"' || c == '\\') out += '\\';

@@ -43,7 +43,8 @@ void add_options(CLI::App& command, app::LibraryFiles& options) {
 
 void add_token_option(CLI::App& command, app::RemoteOptions& options) {
   command.add_option("--token-file", options.token_file,
-                     "File with the token of the server; without it TAPML_RPC_TOKEN");
+                     "File with the server's token, or with lines ENDPOINT TOKEN; without it "
+                     "TAPML_RPC_TOKEN");
 }
 
 void add_options(CLI::App& command, app::RemoteOptions& options) {
@@ -51,6 +52,8 @@ void add_options(CLI::App& command, app::RemoteOptions& options) {
   command.add_option("--tls-ca", options.tls_ca,
                      "File with the root certificates to trust (PEM) at tls:host:port; without it "
                      "TAPML_RPC_CA, else the system's");
+  command.add_flag("--insecure", options.insecure,
+                   "Send the token beyond this machine without encryption too");
   command
       .add_option("--request-seconds", options.request_seconds,
                   "Longest request to a device at a place; 0: as long as it shows signs of life")

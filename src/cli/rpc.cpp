@@ -11,8 +11,10 @@
 #include "app/platforms.h"
 #include "app/remote.h"
 #include "app/standard_streams.h"
+#include "app/tokens.h"
 #include "base/host/table.h"
 #include "base/log.h"
+#include "base/printable.h"
 #include "base/strings.h"
 #include "base/units.h"
 #include "base/version.h"
@@ -59,7 +61,7 @@ rpc::ListenOptions listen_options(const ServeOptions& options) {
   listen.call = std::chrono::seconds(options.call_seconds);
   rpc::ServerOptions& server = listen.server;
   server.limits.idle = std::chrono::seconds(options.idle_seconds);
-  server.token = read_token(options.remote);
+  server.token = Tokens::read(options.remote.token_file).own();
   if (!options.memory.empty()) {
     server.limits.memory_bytes = parse_size(options.memory, "--memory");
   }
@@ -148,11 +150,7 @@ struct StatusOptions {
 // What another machine says, on this terminal.
 std::string plain(const Json* text) {
   if (text == nullptr || text->kind() != JsonKind::kString) return "?";
-  std::string shown = text->as_string();
-  for (char& c : shown) {
-    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = '?';
-  }
-  return shown;
+  return printable_line(text->as_string());
 }
 
 int64_t number_of(const Json& json, const std::string& name) {
@@ -163,10 +161,10 @@ int64_t number_of(const Json& json, const std::string& name) {
 int status(const StatusOptions& options, const Output& output) {
   const rpc::Place place = unwrap(rpc::parse_place(options.place));
   rpc::ConnectOptions connect;
-  connect.token = read_token(options.remote);
+  connect.token = Tokens::read(options.remote.token_file).of(place);
   connect.interrupted = options.remote.interrupted;
   const auto until = handshake_end(options.remote);
-  const auto channel = open_channel(place, options.remote, until);
+  const auto channel = open_channel(place, options.remote, !connect.token.empty(), until);
   connect.handshake = handshake_left(until);
   const std::string text = unwrap(rpc::query_status(*channel, connect));
   const Json json = unwrap(parse_json(text, place.text()));
@@ -195,7 +193,7 @@ int status(const StatusOptions& options, const Output& output) {
 
 void add_serve(CLI::App& rpc, const Registration& registration) {
   auto* command = rpc.add_subcommand("serve", "Serve the devices of this machine");
-  command->footer("Example: tapml rpc serve --listen unix:device.sock");
+  command->footer("Example: tapml rpc serve --listen unix:$XDG_RUNTIME_DIR/device.sock");
   auto options = std::make_shared<ServeOptions>();
   command->add_option("--listen", options->listen,
                       "tcp:host:port (port 0: a free one), tls:host:port or unix:path");
@@ -237,7 +235,7 @@ void add_serve(CLI::App& rpc, const Registration& registration) {
 
 void add_status(CLI::App& rpc, const Registration& registration) {
   auto* command = rpc.add_subcommand("status", "Ask a server for its version and devices");
-  command->footer("Example: tapml rpc status unix:device.sock");
+  command->footer("Example: tapml rpc status unix:$XDG_RUNTIME_DIR/device.sock");
   auto options = std::make_shared<StatusOptions>();
   command
       ->add_option("place", options->place, "host:port, tls:host:port, unix:path or pipe:command")

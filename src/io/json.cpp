@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/printable.h"
 #include "base/strings.h"
 
 namespace tapml {
@@ -37,9 +38,11 @@ void write_string(std::string& out, std::string_view text) {
       out += "\\t";
     } else if (c == '\r') {
       out += "\\r";
-    } else if (static_cast<unsigned char>(c) < 0x20) {
+    } else if (control_character_length(text, i) > 0) {
+      // Of C1 the second byte is the number. A terminal acts on these, and on DEL.
       char escape[8];
-      std::snprintf(escape, sizeof(escape), "\\u%04x", static_cast<unsigned>(c));
+      std::snprintf(escape, sizeof(escape), "\\u%04x",
+                    static_cast<unsigned>(static_cast<unsigned char>(text[i + length - 1])));
       out += escape;
     } else {
       out += text.substr(i, length);

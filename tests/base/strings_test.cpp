@@ -10,6 +10,7 @@ namespace {
 TEST(StringsTest, QuotedEscapesAndCuts) {
   EXPECT_EQ(in_quotes("plain"), "\"plain\"");
   EXPECT_EQ(in_quotes("a\"b\\c\n\x01\x7f\xff"), "\"a\\\"b\\\\c\\n\\x01\\x7f\\xff\"");
+  EXPECT_EQ(in_quotes("\u009b31m\u00a0"), "\"\\xc2\\x9b31m\u00a0\"");
   EXPECT_EQ(in_quotes("abcdef", 3), "\"abc...\"");
   EXPECT_EQ(in_quotes("abc", 3), "\"abc\"");
   // No half of a character stays at the cut.

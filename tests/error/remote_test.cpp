@@ -23,6 +23,35 @@ TEST(RemoteErrors, PlacesAreCheckedAndNobodyAnswersIsThePlatform) {
   expect_failure({"rpc", "status", "unix:/no/such/socket"}, 4, {"nothing listens"});
 }
 
+TEST(RemoteErrors, ATokenGoesWhereItIsSafeOnly) {
+  TempFolder folder;
+  testing::write_bytes(folder / "token", "secret\n");
+  testing::write_bytes(folder / "tokens", "tls:board.local:9000 one\n192.0.2.1:9000 two\n");
+  const auto status = [&](const std::string& endpoint, const std::string& file,
+                          std::vector<std::string> more = {}) {
+    std::vector<std::string> line = {"rpc", "status", endpoint, "--token-file", folder / file};
+    line.insert(line.end(), more.begin(), more.end());
+    return line;
+  };
+  for (const char* file : {"token", "tokens"}) {
+    expect_failure(
+        status("192.0.2.1:9000", file), 2,
+        {"without encryption", "tcp:192.0.2.1:9000", "tls:192.0.2.1:9000", "ssh -L", "--insecure"});
+  }
+  expect_failure({"run", kDemoModel, "--target", "cpu@192.0.2.1:9000", "--prompt", "x",
+                  "--token-file", folder / "token"},
+                 2, {"without encryption"});
+  // Sent all the same; nobody answers.
+  expect_failure(status("192.0.2.1:9000", "token", {"--insecure", "--request-seconds", "0.2"}), 4,
+                 {"192.0.2.1:9000"});
+  expect_failure(status("127.0.0.1:1", "token"), 4, {"nothing listens"});
+  expect_failure(status("127.0.0.1:1", "tokens"), 2,
+                 {"no token for this endpoint", "tcp:127.0.0.1:1",
+                  "tls:board.local:9000, tcp:192.0.2.1:9000"});
+  expect_failure({"rpc", "serve", "--listen", "localhost:0", "--token-file", folder / "tokens"}, 2,
+                 {"a server has one token"});
+}
+
 TEST(RemoteErrors, WhereToServeHasToBeClear) {
   TempFolder folder;
   expect_failure({"rpc", "serve"}, 2, {"--listen", "--stdio"});

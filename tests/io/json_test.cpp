@@ -231,6 +231,13 @@ TEST(JsonDumpTest, AnyBytesGiveValidJson) {
   EXPECT_EQ(back.as_string().substr(128, 3), "\xef\xbf\xbd");
 }
 
+TEST(JsonDumpTest, WhatATerminalActsOnIsEscaped) {
+  const std::string text = "\x1b\x7f\u0080\u009b\u009f\u00a0";
+  const std::string dumped = Json::string(text).dump();
+  EXPECT_EQ(dumped, "\"\\u001b\\u007f\\u0080\\u009b\\u009f\u00a0\"");
+  EXPECT_EQ(parse_json(dumped, "dump")->as_string(), text);
+}
+
 TEST(JsonBuildTest, SetReplacesAndPushAppends) {
   Json value = Json::object();
   value.set("a", Json::integer(1));

@@ -71,6 +71,12 @@ def test_targets(tmp_path):
         tapml.cpu(at=f"unix:{tmp_path}/nobody")
     with pytest.raises(tapml.UserError):
         tapml.device(f"cpu@unix:{tmp_path}/nobody", token_file=tmp_path / "no_token")
+    (tmp_path / "token").write_text("secret\n")
+    with pytest.raises(tapml.UserError, match="without encryption"):
+        tapml.device("cpu@192.0.2.1:9000", token_file=tmp_path / "token")
+    with pytest.raises(tapml.PlatformError):
+        tapml.device("cpu@192.0.2.1:9000", token_file=tmp_path / "token", insecure=True,
+                     request_seconds=0.2)
 
 
 def test_files(tmp_path):

@@ -481,6 +481,7 @@ TEST(CommandLine, QuotesEveryWordAndRepeatsTheOptions) {
   options.libraries = {"a.so", "b.so"};
   options.token_file = "token";
   options.tls_ca = "ca.pem";
+  options.insecure = true;
   options.kernel_seconds = 0.5;
   options.plants = {"a_1:crash", "b_:hang"};
   EXPECT_EQ(
@@ -488,12 +489,12 @@ TEST(CommandLine, QuotesEveryWordAndRepeatsTheOptions) {
       "tapml localize 'models/demo' --quantize 'q4f32' --from 'cpu' --to "
       "'opencl@pipe:ssh board' --prompt 'Emma' --max-tokens 2 --patterns 'it'\\''s.txt' "
       "--library 'a.so' --library 'b.so' --kernels 'own kernels' --tolerance 'loose.json' "
-      "--token-file 'token' --tls-ca 'ca.pem' --kernel-timeout 0.5 "
+      "--token-file 'token' --tls-ca 'ca.pem' --insecure --kernel-timeout 0.5 "
       "--plant 'a_1:crash' --plant 'b_:hang'");
   // Nothing ends a call in this process.
   options.in_process = true;
   EXPECT_NE(model_command("localize", "m", "cpu", "cpu", "Emma", options)
-                .find("'ca.pem' --in-process --plant"),
+                .find("'ca.pem' --insecure --in-process --plant"),
             std::string::npos);
   KernelVerdict own = verdict("b_2", 0, 40);
   own.provider = "user:kernels/b.cl";

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "base/strings.h"
+#include "io/host/child_environment.h"
 #include "io/host/descriptor.h"
 
 namespace tapml {
@@ -54,7 +55,8 @@ Result<CommandResult> run_command(std::vector<std::string> arguments,
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   pid_t child = -1;
-  const int error = ::posix_spawnp(&child, argv[0], &actions, &attributes, argv.data(), environ);
+  const int error = ::posix_spawnp(&child, argv[0], &actions, &attributes, argv.data(),
+                                   child_environment().data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   write_end.close();

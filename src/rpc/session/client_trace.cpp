@@ -84,7 +84,7 @@ Result<std::vector<TraceEvent>> ClientSession::take_trace() noexcept {
       if (++taken > runtime::TraceLog::kMostEvents || name_bytes > kMostNameBytes) {
         return fail(protocol_error("a trace of more events than a session keeps"));
       }
-      events.push_back({static_cast<TraceEvent::Kind>(event->kind()), true, text_of(name),
+      events.push_back({static_cast<TraceEvent::Kind>(event->kind()), true, shown_text(name),
                         here(event->start()), event->duration(), event->bytes()});
     }
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/printable.h"
 #include "rpc/session/limited_device.h"
 #include "runtime/session_errors.h"
 
@@ -102,8 +103,10 @@ std::vector<std::string> ServerCore::log_of(const Error& error) const {
 }
 
 void ServerCore::say(const std::string& line) const {
-  note(line);
-  if (options_.log) options_.log(line);
+  // A client's names are in it.
+  const std::string shown = printable_line(line);
+  note(shown);
+  if (options_.log) options_.log(shown);
 }
 
 Status ServerCore::handshake() noexcept {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/printable.h"
 #include "rpc/session/server_session.h"
 
 namespace tapml::rpc {
@@ -46,6 +47,10 @@ std::string text_of(const flatbuffers::String* text) {
   return text ? std::string(text->data(), text->size()) : std::string();
 }
 
+std::string shown_text(const flatbuffers::String* text) {
+  return text ? printable(std::string_view(text->data(), text->size())) : std::string();
+}
+
 std::string text_of(const flatbuffers::String* text, CopyBudget& copies) {
   return text && copies.take(text->size()) ? text_of(text) : std::string();
 }
@@ -75,16 +80,16 @@ Result<Error> get_error(const wire::Failure& failure, CopyBudget& copies) {
                                                        : PlatformFault::kCompile)) {
     error.fault = static_cast<PlatformFault>(fault);
   }
-  error.message = text_of(failure.message(), copies);
-  error.where = text_of(failure.where(), copies);
-  error.expected = text_of(failure.expected(), copies);
-  error.found = text_of(failure.found(), copies);
-  error.hint = text_of(failure.hint(), copies);
+  error.message = printable(text_of(failure.message(), copies));
+  error.where = printable(text_of(failure.where(), copies));
+  error.expected = printable(text_of(failure.expected(), copies));
+  error.found = printable(text_of(failure.found(), copies));
+  error.hint = printable(text_of(failure.hint(), copies));
   if (failure.log() && failure.log()->size() > 0) {
     error.where +=
         std::string(error.where.empty() ? "" : "\n") + "the last lines of the log there:";
     for (const auto* line : *failure.log()) {
-      const std::string text = text_of(line, copies);
+      const std::string text = printable_line(text_of(line, copies));
       if (copies.overdrawn()) break;
       error.where += "\n  " + text;
     }
@@ -109,11 +114,11 @@ flatbuffers::Offset<wire::Device> put_device(flatbuffers::FlatBufferBuilder& bui
 
 DeviceInfo get_device(const wire::Device& device) {
   DeviceInfo info;
-  info.platform = text_of(device.platform());
-  info.name = text_of(device.name());
-  info.version = text_of(device.version());
-  info.cpu = text_of(device.cpu());
-  info.cpu_features = text_of(device.cpu_features());
+  info.platform = shown_text(device.platform());
+  info.name = shown_text(device.name());
+  info.version = shown_text(device.version());
+  info.cpu = shown_text(device.cpu());
+  info.cpu_features = shown_text(device.cpu_features());
   Limits& limits = info.limits;
   limits.max_workgroup_threads = device.max_workgroup_threads();
   limits.max_local_memory = device.max_local_memory();

@@ -102,6 +102,8 @@ inline Error shared_parts_error() {
 
 // Empty for a text that is not there.
 std::string text_of(const flatbuffers::String* text);
+// The same of a text that people will read, perhaps on a terminal (base/printable.h).
+std::string shown_text(const flatbuffers::String* text);
 // Empty too where the budget is overdrawn.
 std::string text_of(const flatbuffers::String* text, CopyBudget& copies);
 

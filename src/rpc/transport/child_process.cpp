@@ -9,9 +9,7 @@
 #include <thread>
 
 #include "base/strings.h"
-
-// NOLINTNEXTLINE(readability-redundant-declaration): POSIX declares it nowhere
-extern char** environ;
+#include "io/host/child_environment.h"
 
 namespace tapml::rpc {
 
@@ -95,7 +93,8 @@ Result<std::unique_ptr<Channel>> start_program(std::vector<std::string> argument
   posix_spawnattr_setsigdefault(&attributes, &broken_pipe);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   pid_t child = -1;
-  const int error = ::posix_spawnp(&child, argv[0], &actions, &attributes, argv.data(), environ);
+  const int error = ::posix_spawnp(&child, argv[0], &actions, &attributes, argv.data(),
+                                   child_environment().data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {

@@ -10,7 +10,8 @@
 
 namespace tapml::rpc {
 
-// Starts `command`, split at blanks, found on PATH; no shell. Its standard error is ours. The
+// Starts `command`, split at blanks, found on PATH; no shell. Its standard error is ours, and so is
+// its environment, but for TAPML_RPC_TOKEN. The
 // channel's end is the program's: it sees its input end, and is killed when it does not go.
 // PlatformError kAbsent where it cannot be started.
 Result<std::unique_ptr<Channel>> start_command(const std::string& command) noexcept;

@@ -3,17 +3,23 @@
 #include <fcntl.h>
 
 #include <cerrno>
+#include <thread>
 
+#include "base/strings.h"
 #include "rpc/transport/child_process.h"
 #include "rpc/transport/socket.h"
 #include "rpc/transport/stream_channel.h"
 #include "rpc/transport/tls_stream.h"
+#include "runtime/session_errors.h"
 
 namespace tapml::rpc {
 
 namespace {
 
 constexpr std::chrono::seconds kTlsHandshake{10};
+// Without a deadline: how long to try at a queue that is full, and how often.
+constexpr std::chrono::seconds kFullQueue{10};
+constexpr std::chrono::milliseconds kTryAgain{10};
 
 // Of one address; the errno of a try that failed.
 struct Dialled {
@@ -26,9 +32,25 @@ Result<Dialled> dial(const SocketAddress& address, const std::string& place,
   Dialled result;
   TAPML_ASSIGN(result.socket, open_socket(address, true, place));
   const int fd = result.socket.get();
+  const runtime::Deadline full = deadline.value_or(std::chrono::steady_clock::now() + kFullQueue);
   if (::connect(fd, address.get(), address.size) == 0) return result;
   result.error = errno;
   // A Unix socket whose queue is full says EAGAIN and cannot be waited for.
+  while (result.error == EAGAIN) {
+    if (interrupted && interrupted()) {
+      return fail(platform_error(PlatformFault::kCancelled, "connecting was interrupted", place));
+    }
+    if (runtime::passed(full)) {
+      result.error = ETIMEDOUT;
+      return result;
+    }
+    std::this_thread::sleep_for(kTryAgain);
+    if (::connect(fd, address.get(), address.size) == 0) {
+      result.error = 0;
+      return result;
+    }
+    result.error = errno;
+  }
   if (result.error != EINPROGRESS && result.error != EINTR) return result;
   if (Status ready = wait_socket(fd, true, deadline, interrupted, place); !ready) {
     if (ready.error().fault != PlatformFault::kTimeout) return fail(std::move(ready).error());
@@ -49,6 +71,19 @@ Error dial_error(int error, const Place& place) {
       PlatformFault::kAbsent,
       (nobody ? "nothing listens there: " : "cannot connect: ") + errno_text(error), place.text(),
       nobody ? "start it there: tapml rpc serve --listen " + place.text() : "");
+}
+
+// Why nothing secret is sent to `address`.
+Error unprotected(const SocketAddress& address, const Place& place) {
+  Place encrypted = place;
+  encrypted.tls = true;
+  return user_error(
+      "the token is not sent without encryption beyond this machine",
+      "endpoint " + in_quotes(place.text()), "TLS, a loopback address, unix:path or pipe:command",
+      "the address " + address.text() + " over plain TCP",
+      "serve with --tls-cert and connect to " + encrypted.text() +
+          ", forward the port (ssh -L) and connect to 127.0.0.1, or give --insecure on a network "
+          "that you trust");
 }
 
 Result<std::unique_ptr<Channel>> secure(FileDescriptor socket, const Place& place,
@@ -74,12 +109,17 @@ Result<std::unique_ptr<Channel>> connect(const Place& place, runtime::Deadline d
   TAPML_ASSIGN(const auto addresses, resolve(place, deadline, interrupted));
   int error = 0;
   for (const SocketAddress& address : addresses) {
+    // The address counts, and not how its name is spelled.
+    if (trust.secret && !place.tls && !address.is_loopback() && !address.is_unspecified()) {
+      return fail(unprotected(address, place));
+    }
     TAPML_ASSIGN(Dialled dialled, dial(address, place.text(), deadline, interrupted));
     error = dialled.error;
     if (error != 0) continue;
     const int fd = dialled.socket.get();
     ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
     tune_connection(fd);
+    if (place.kind == Place::Kind::kUnix) TAPML_TRY(check_server_owner(fd, place.text()));
     if (place.tls) return secure(std::move(dialled.socket), place, trust, deadline, interrupted);
     return make_stream_channel(std::move(dialled.socket), place.text());
   }

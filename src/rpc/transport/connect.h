@@ -27,13 +27,15 @@ Result<Place> parse_place(std::string_view text);
 // Whom a client believes that it is the host of an encrypted place.
 struct TlsTrust {
   std::string ca_file;  // PEM, root certificates; empty: the system's
+  bool secret = false;  // what will be sent is secret: no plain TCP beyond loopback
 };
 
 // Asked by a thread that waits; true ends the wait with kCancelled. Empty: nothing does.
 using Interrupted = std::function<bool()>;
 
 // PlatformError: kAbsent (nothing listens, no such host), kTimeout; for TLS also kProtocol (the
-// other side speaks none), and UserError for a certificate that does not do. A pipe's command is
+// other side speaks none), and UserError for a certificate that does not do and for an address
+// that a secret may not go to. A pipe's command is
 // started; it speaks the protocol on its standard input and output, and is ended with the channel.
 // A TLS handshake without a deadline has 10 seconds.
 Result<std::unique_ptr<Channel>> connect(const Place& place, runtime::Deadline deadline = {},

@@ -11,10 +11,12 @@
 #include <optional>
 #include <vector>
 
+#include "base/printable.h"
 #include "rpc/transport/listener.h"
 #include "rpc/transport/session_places.h"
 #include "rpc/transport/stream_channel.h"
 #include "rpc/transport/tls_relay.h"
+#include "rpc/transport/unfinished_handshakes.h"
 #include "rpc/transport/worker.h"
 
 namespace tapml::rpc {
@@ -27,8 +29,9 @@ constexpr std::chrono::milliseconds kTick{50};  // between two looks at `stop` a
 constexpr std::chrono::milliseconds kLingering{1000};
 constexpr std::chrono::milliseconds kFarewell{100};  // for a client that does not read
 constexpr size_t kMostLingering = 64;
-// Connections without a hello yet. They are no sessions: whoever says nothing keeps nobody out.
-constexpr size_t kMostPending = 64;
+// Relays of connections that are no sessions, or no more: unfinished ones, and those that still
+// say why they end.
+constexpr size_t kMostIdleRelays = 192;
 // How long a process may take to give back what its session had. A driver's queue finishes its work
 // before it goes, and work may never end.
 constexpr std::chrono::milliseconds kMostTeardown{2000};
@@ -48,8 +51,15 @@ class ProcessServer final : public Server {
       : places_(std::move(places)),
         listener_(std::move(listener)),
         place_(std::move(place)),
-        options_(options) {
-    if (tls) relays_.emplace(std::move(tls), options.server.limits.handshake, options.server.log);
+        options_(options),
+        unfinished_(options.unfinished, options.unfinished_of_peer) {
+    // Of this process and of those that it forks: clients' names are in the lines.
+    if (options.server.log) {
+      options_.server.log = [write = options.server.log](const std::string& line) {
+        write(printable_line(line));
+      };
+    }
+    if (tls) relays_.emplace(std::move(tls), options.server.limits.handshake, options_.server.log);
   }
 
   const Place& place() const noexcept override { return place_; }
@@ -60,7 +70,7 @@ class ProcessServer final : public Server {
  private:
   void accept_all() noexcept;
   Error too_many_sessions() const;
-  void make_room() noexcept;
+  void make_room(const std::string& peer) noexcept;
   FileDescriptor decrypt(FileDescriptor client) noexcept;
   void close_all() noexcept;
   void wait_for_news() noexcept;
@@ -79,6 +89,7 @@ class ProcessServer final : public Server {
   Place place_;
   ListenOptions options_;
   std::optional<TlsRelays> relays_;
+  UnfinishedHandshakes unfinished_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<Lingering> lingering_;
   std::vector<pollfd> polled_;  // listener, then workers, then lingering
@@ -142,6 +153,7 @@ void ProcessServer::check_workers() noexcept {
       continue;
     }
     places_->leave(worker->number());
+    unfinished_.remove(worker->number());
     log(worker->end_text());
     part(std::move(worker->connection()), worker->farewell(), worker->last_lines());
   }
@@ -180,6 +192,7 @@ void ProcessServer::accept_all() noexcept {
       if (errno == EMFILE || errno == ENFILE) accept_again_ = Clock::now() + 10 * kTick;
       return;
     }
+    const std::string peer = peer_key(connection.in.get());
     if (relays_) connection.in = decrypt(std::move(connection.in));
     if (!connection.in.valid()) continue;
     if (places_->taken() == places_->most()) {
@@ -188,8 +201,12 @@ void ProcessServer::accept_all() noexcept {
       part(std::move(connection), &full);
       continue;
     }
-    make_room();
-    if (auto adopted = adopt(std::move(connection)); !adopted) log(adopted.error().message);
+    make_room(peer);
+    if (auto adopted = adopt(std::move(connection)); !adopted) {
+      log(adopted.error().message);
+      continue;
+    }
+    unfinished_.add(workers_.back()->number(), peer);
   }
 }
 
@@ -200,25 +217,26 @@ Error ProcessServer::too_many_sessions() const {
       place_.text(), "try again later, or raise its --sessions");
 }
 
-// For one more connection without a hello: the oldest goes first.
-void ProcessServer::make_room() noexcept {
-  size_t pending = 0;
-  Worker* oldest = nullptr;
-  for (const auto& worker : workers_) {
-    if (worker->killed() || places_->has(worker->number())) continue;
-    ++pending;
-    if (!oldest) oldest = worker.get();
-  }
-  if (pending < kMostPending) return;
-  oldest->kill(platform_error(
-      PlatformFault::kLimit, "too many connections came that said nothing, and this was the oldest",
-      place_.text(), "connect again, and say hello at once"));
+// For one more connection of `peer`, which has not said hello yet.
+void ProcessServer::make_room(const std::string& peer) noexcept {
+  unfinished_.remove_if([&](int64_t number) { return places_->has(number); });
+  const std::optional<int64_t> number = unfinished_.gives_way(peer);
+  if (!number) return;
+  unfinished_.remove(*number);
+  const auto worker =
+      std::ranges::find_if(workers_, [&](const auto& one) { return one->number() == *number; });
+  if (worker == workers_.end()) return;
+  (*worker)->kill(platform_error(PlatformFault::kLimit,
+                                 "too many connections came that said nothing, and this was the "
+                                 "oldest",
+                                 place_.text(), "connect again, and say hello at once"));
 }
 
 // The plain side of an encrypted connection; not valid where there is no process for it.
 FileDescriptor ProcessServer::decrypt(FileDescriptor client) noexcept {
-  const size_t most = static_cast<size_t>(places_->most()) + kMostPending + kMostLingering;
-  auto plain = relays_->start(std::move(client), most, [this] { close_all(); });
+  // Whoever begins slowly must not keep others out: the oldest that has no session goes.
+  relays_->make_room(kMostIdleRelays, [this](int64_t number) { return places_->has(number); });
+  auto plain = relays_->start(std::move(client), next_number_, [this] { close_all(); });
   if (plain) return std::move(*plain);
   log("a connection is refused: " + plain.error().message);
   return {};

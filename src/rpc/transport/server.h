@@ -16,7 +16,10 @@ struct ListenOptions {
   std::string tls_certificate, tls_key;
   // Listening beyond this machine takes a token, and TLS or this.
   bool insecure = false;
-  int64_t sessions = 64;                    // at once; more are refused with kLimit
+  int64_t sessions = 64;  // at once; more are refused with kLimit
+  // Connections without a hello with the right token: of all peers, and of one (an address). Beyond
+  // that the oldest gives way.
+  size_t unfinished = 128, unfinished_of_peer = 64;
   std::chrono::milliseconds call{300'000};  // longest request; then its process is killed
   int64_t process_bytes = 0;                // address space of a process; 0: no limit
   bool ends_with_parent = false;            // as if `stop` was set, when the parent process ends

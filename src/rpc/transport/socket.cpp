@@ -4,9 +4,11 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <pwd.h>
 #include <sys/un.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -16,6 +18,8 @@
 #include <optional>
 #include <system_error>
 #include <thread>
+
+#include "base/strings.h"
 
 namespace tapml::rpc {
 
@@ -31,11 +35,34 @@ bool SocketAddress::is_loopback() const noexcept {
     case AF_INET6: {
       sockaddr_in6 address = {};
       std::memcpy(&address, &storage, sizeof address);
-      return std::memcmp(&address.sin6_addr, &in6addr_loopback, sizeof(in6_addr)) == 0;
+      const in6_addr& bytes = address.sin6_addr;
+      if (IN6_IS_ADDR_V4MAPPED(&bytes)) return bytes.s6_addr[12] == 127;
+      return std::memcmp(&bytes, &in6addr_loopback, sizeof(in6_addr)) == 0;
     }
     default:
       return false;
   }
+}
+
+bool SocketAddress::is_unspecified() const noexcept {
+  if (storage.ss_family == AF_INET) {
+    sockaddr_in address = {};
+    std::memcpy(&address, &storage, sizeof address);
+    return address.sin_addr.s_addr == htonl(INADDR_ANY);
+  }
+  if (storage.ss_family != AF_INET6) return false;
+  sockaddr_in6 address = {};
+  std::memcpy(&address, &storage, sizeof address);
+  return IN6_IS_ADDR_UNSPECIFIED(&address.sin6_addr);
+}
+
+std::string SocketAddress::text() const {
+  char host[NI_MAXHOST] = "";
+  if (storage.ss_family == AF_UNIX ||
+      ::getnameinfo(get(), size, host, sizeof host, nullptr, 0, NI_NUMERICHOST) != 0) {
+    return "";
+  }
+  return host;
 }
 
 Result<std::vector<SocketAddress>> resolve(const Place& place, bool listening) noexcept {
@@ -144,6 +171,41 @@ Status wait_socket(int fd, bool writing, runtime::Deadline deadline, const Inter
     TAPML_TRY(next_slice(deadline, interrupted, place, slice));
   } while (wait_ready(fd, writing, -1, slice) == Ready::kTimeout);
   return {};
+}
+
+namespace {
+
+// "ann (1000)"
+std::string user_text(uid_t user) {
+  std::array<char, 4096> names;
+  passwd entry = {};
+  passwd* found = nullptr;
+  const std::string number = std::to_string(user);
+  if (::getpwuid_r(user, &entry, names.data(), names.size(), &found) != 0 || found == nullptr) {
+    return "user " + number;
+  }
+  return std::string(found->pw_name) + " (" + number + ")";
+}
+
+}  // namespace
+
+Status check_owner(uid_t owner, uid_t user, const std::string& place) {
+  if (owner == user || owner == 0) return {};
+  return fail(user_error(
+      "the socket's server belongs to another user, who would get the token and the model",
+      "endpoint " + in_quotes(place), "a server of " + user_text(user) + " or of root",
+      "one of " + user_text(owner),
+      "serve in a folder that only you can write to: unix:$XDG_RUNTIME_DIR/device.sock"));
+}
+
+Status check_server_owner(int socket, const std::string& place) {
+  ucred server = {};
+  socklen_t size = sizeof server;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &server, &size) != 0) {
+    return fail(platform_error(PlatformFault::kLost,
+                               "the system does not say who listens: " + errno_text(errno), place));
+  }
+  return check_owner(server.uid, ::geteuid(), place);
 }
 
 Result<FileDescriptor> open_socket(const SocketAddress& address, bool nonblocking,

@@ -98,6 +98,8 @@ class Relay {
       const Step step = tls_->handshake();
       if (step == Step::kDone) return {};
       if (step != Step::kWantRead && step != Step::kWantWrite) return fail(tls_->error());
+      // A client that sends without end is not in time either.
+      if (Clock::now() >= until) return fail(late());
       if (!wait_for_client(step == Step::kWantWrite, until)) return fail(late());
     }
   }
@@ -203,16 +205,23 @@ class Relay {
 
 }  // namespace
 
-Result<pid_t> TlsRelays::fork_process(size_t most) noexcept {
-  if (processes_.size() >= most) {
-    return fail(platform_error(PlatformFault::kLimit, "too many encrypted connections at once"));
-  }
+Result<pid_t> TlsRelays::fork_process(int64_t session) noexcept {
   const pid_t process = ::fork();
   if (process < 0) {
     return fail(platform_error(PlatformFault::kLimit, "no process for TLS: " + errno_text(errno)));
   }
-  if (process > 0) processes_.push_back(process);
+  if (process > 0) relays_.push_back({process, session});
   return process;
+}
+
+void TlsRelays::make_room(size_t most,
+                          const std::function<bool(int64_t session)>& running) noexcept {
+  const auto idle = [&](const Process& one) { return !running(one.session); };
+  if (static_cast<size_t>(std::ranges::count_if(relays_, idle)) < most) return;
+  const auto oldest = std::ranges::find_if(relays_, idle);
+  if (oldest == relays_.end()) return;
+  end(oldest->process);
+  relays_.erase(oldest);
 }
 
 void TlsRelays::serve(FileDescriptor client, FileDescriptor plain, pid_t server) noexcept {
@@ -224,21 +233,23 @@ void TlsRelays::serve(FileDescriptor client, FileDescriptor plain, pid_t server)
 }
 
 void TlsRelays::reap() noexcept {
-  std::erase_if(processes_, [](pid_t process) {
-    const pid_t done = ::waitpid(process, nullptr, WNOHANG);
-    return done == process || (done < 0 && errno != EINTR);
+  std::erase_if(relays_, [](const Process& one) {
+    const pid_t done = ::waitpid(one.process, nullptr, WNOHANG);
+    return done == one.process || (done < 0 && errno != EINTR);
   });
+}
+
+void TlsRelays::end(pid_t process) noexcept {
+  ::kill(process, SIGKILL);
+  while (::waitpid(process, nullptr, 0) < 0 && errno == EINTR) {
+  }
 }
 
 void TlsRelays::end_all(std::chrono::milliseconds patience) noexcept {
   const auto until = Clock::now() + patience;
-  for (reap(); !processes_.empty() && Clock::now() < until; reap()) ::poll(nullptr, 0, 5);
-  for (const pid_t process : processes_) {
-    ::kill(process, SIGKILL);
-    while (::waitpid(process, nullptr, 0) < 0 && errno == EINTR) {
-    }
-  }
-  processes_.clear();
+  for (reap(); !relays_.empty() && Clock::now() < until; reap()) ::poll(nullptr, 0, 5);
+  for (const Process& one : relays_) end(one.process);
+  relays_.clear();
 }
 
 }  // namespace tapml::rpc

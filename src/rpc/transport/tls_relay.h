@@ -24,9 +24,12 @@ class TlsRelays {
       : context_(std::move(context)), handshake_(handshake), log_(std::move(log)) {}
 
   // The plain end of a relay for `client`; `forget` is called in its process, to close what is not
-  // its own. kLimit where there is no process to have, or more than `most` run.
+  // its own. kLimit where there is no process to have.
   template <class Forget>
-  Result<FileDescriptor> start(FileDescriptor client, size_t most, Forget&& forget);
+  Result<FileDescriptor> start(FileDescriptor client, int64_t session, Forget&& forget);
+  // For one more: ends the oldest of those whose session is not `running(session)`, where `most`
+  // of them are there.
+  void make_room(size_t most, const std::function<bool(int64_t session)>& running) noexcept;
   // Those that have ended are gone.
   void reap() noexcept;
   // Waits for all; ends those that are there after `patience`.
@@ -34,24 +37,29 @@ class TlsRelays {
   // In another process.
   void forget() noexcept {
     context_.reset();
-    processes_.clear();
+    relays_.clear();
   }
 
  private:
-  Result<pid_t> fork_process(size_t most) noexcept;
+  struct Process {
+    pid_t process;
+    int64_t session;
+  };
+  static void end(pid_t process) noexcept;
+  Result<pid_t> fork_process(int64_t session) noexcept;
   [[noreturn]] void serve(FileDescriptor client, FileDescriptor plain, pid_t server) noexcept;
 
   std::unique_ptr<TlsContext> context_;
   std::chrono::milliseconds handshake_;
   Log log_;
-  std::vector<pid_t> processes_;
+  std::vector<Process> relays_;  // the oldest first
 };
 
 template <class Forget>
-Result<FileDescriptor> TlsRelays::start(FileDescriptor client, size_t most, Forget&& forget) {
+Result<FileDescriptor> TlsRelays::start(FileDescriptor client, int64_t session, Forget&& forget) {
   TAPML_ASSIGN(auto pair, make_socket_pair());
   const pid_t server = ::getpid();
-  TAPML_ASSIGN(const pid_t process, fork_process(most));
+  TAPML_ASSIGN(const pid_t process, fork_process(session));
   if (process != 0) return std::move(pair.first);
   pair.first.reset();
   forget();

@@ -25,6 +25,7 @@ std::string shared_words(const CommandOptions& options) {
   add(line, "--tolerance", options.tolerance);
   add(line, "--token-file", options.token_file);
   add(line, "--tls-ca", options.tls_ca);
+  if (options.insecure) line += " --insecure";
   if (options.in_process) line += " --in-process";
   if (options.kernel_seconds && !options.in_process) {
     char text[32];

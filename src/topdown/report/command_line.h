@@ -23,6 +23,7 @@ struct CommandOptions {
   ReplayOptions launches;        // of replay
   std::vector<std::string> libraries;
   std::string token_file, tls_ca;
+  bool insecure = false;
   bool in_process = false;
   std::optional<double> kernel_seconds;
   std::vector<std::string> plants;  // KERNEL:KIND

@@ -353,9 +353,13 @@ TEST_P(Served, EachRequestOfAFrameHasItsOwnTime) {
 }
 
 // A socket that speaks for itself.
-FileDescriptor raw_connection(const Place& place) {
+FileDescriptor raw_connection(const Place& place, const std::string& from = "") {
   auto address = resolve(place, false);
   auto socket = open_socket(address->front(), false, "test");
+  if (!from.empty()) {
+    const auto own = resolve(*parse_place(from + ":0"), false);
+    EXPECT_EQ(::bind(socket->get(), own->front().get(), own->front().size), 0);
+  }
   EXPECT_EQ(::connect(socket->get(), address->front().get(), address->front().size), 0);
   return std::move(*socket);
 }
@@ -412,6 +416,42 @@ TEST_P(Served, ConnectionsThatSayNothingKeepNobodyOut) {
   expect_fault(open_session(server.place()), PlatformFault::kLimit,
                {"as many sessions as it may, 2"});
   EXPECT_TRUE(a.run("fine"));
+}
+
+// More than the server has processes for: the ends of TLS among them, which never begin.
+TEST_P(Served, AFloodOfSilentConnectionsLetsOthersIn) {
+  ListenOptions options;
+  options.sessions = 2;
+  ServerProcess server = serve(options);
+  Client a(server.place());
+  ASSERT_TRUE(a.run("fine"));
+  std::vector<FileDescriptor> silent;
+  for (int i = 0; i < 300; ++i) silent.push_back(raw_connection(server.place()));
+  const auto start = Clock::now();
+  Client b(server.place());
+  EXPECT_TRUE(b.run("fine"));
+  EXPECT_LT(Clock::now() - start, std::chrono::seconds(8));  // a handshake has 10
+  EXPECT_TRUE(ends_before(silent.front(), Clock::now() + std::chrono::seconds(5)));
+  EXPECT_TRUE(a.run("fine"));
+  silent.clear();
+  EXPECT_TRUE(becomes_true([&] { return server.workers().size() == 2; }));
+}
+
+TEST_P(Served, SilentConnectionsOfOnePeerDoNotPushOutOthers) {
+  if (way() == "unix") GTEST_SKIP() << "all of a Unix socket are one peer";
+  ListenOptions options;
+  options.unfinished = 8;
+  options.unfinished_of_peer = 4;
+  ServerProcess server = serve(options);
+  const FileDescriptor patient = raw_connection(server.place(), "127.0.0.2");
+  EXPECT_TRUE(becomes_true([&] { return server.workers().size() == 1; }));
+  std::vector<FileDescriptor> silent;
+  for (int i = 0; i < 20; ++i) silent.push_back(raw_connection(server.place()));
+  EXPECT_TRUE(ends_before(silent[0], Clock::now() + std::chrono::seconds(5)));
+  EXPECT_TRUE(becomes_true([&] { return server.workers().size() == 1 + 4; }));
+  EXPECT_FALSE(ends_before(patient, Clock::now() + milliseconds(200)));
+  EXPECT_FALSE(ends_before(silent.back(), Clock::now() + milliseconds(100)));
+  EXPECT_TRUE(Client(server.place()).run("fine"));
 }
 
 TEST_P(Served, WhatIsNoFrameEndsItsConnection) {
