@@ -13,6 +13,8 @@
 #include <cstring>
 #include <memory>
 
+#include "io/host/mapped_ranges.h"
+
 namespace tapml::rpc {
 
 namespace {
@@ -91,6 +93,7 @@ void describe_frame(CrashNotes::Frame& frame, uintptr_t address) {
 // The signal first, the rest as far as it goes: looking a symbol up may hang where the crash came
 // inside of the loader, and the alarm ends that.
 void on_crash(int signal, siginfo_t* info, void* context) {
+  if (mend_mapping(signal, *info)) return;  // a file's fault, reported where the file is used
   CrashNotes* notes = g_crash_notes;
   int none = 0;
   if (notes != nullptr && notes->signal.compare_exchange_strong(none, signal)) {
