@@ -14,6 +14,7 @@
 #include <memory>
 
 #include "io/host/mapped_ranges.h"
+#include "rpc/transport/process_limits.h"
 
 namespace tapml::rpc {
 
@@ -100,6 +101,7 @@ void on_crash(int signal, siginfo_t* info, void* context) {
     ::alarm(2);
     const bool has_address = signal == SIGSEGV || signal == SIGBUS;
     if (has_address) notes->address = reinterpret_cast<uintptr_t>(info->si_addr);
+    notes->data_bytes = process_data_bytes();
     describe_launch(*notes, has_address, context);
     notes->instruction.address = instruction_of(context);
     describe_frame(notes->instruction, notes->instruction.address);
