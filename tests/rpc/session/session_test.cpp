@@ -242,7 +242,7 @@ TEST(RemoteSession, AllModulesOfASessionAreLimitedTogether) {
   TestRemote remote(limits);
   ModuleBlob blob = native_blob();
   blob.bytes.resize(100);
-  const ModuleId first((*remote).new_handle());
+  const ModuleId first{(*remote).new_handle()};
   EXPECT_TRUE((*remote).load_module(first, blob));
   EXPECT_TRUE((*remote).load_module(ModuleId{(*remote).new_handle()}, blob));
   const Status status = (*remote).load_module(ModuleId{(*remote).new_handle()}, blob);
