@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "io/host/mapped_ranges.h"
 #include "ir/exceptions.h"
 
 namespace tapml::python {
@@ -61,7 +62,14 @@ auto without_interpreter(Work&& work) {
   InterruptScope interrupt;
   auto run = [&]() -> Returned {
     py::gil_scoped_release unlocked;
-    return work();
+    if constexpr (std::is_void_v<Returned>) {
+      work();
+      unwrap(check_lost_files());
+    } else {
+      Returned returned = work();
+      unwrap(check_lost_files());  // of a file that was cut while it was in use
+      return returned;
+    }
   };
   try {
     if constexpr (std::is_void_v<Returned>) {

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "api/impl.h"
+#include "io/host/mapped_ranges.h"
 #include "llm/conversation.h"
 
 using namespace tapml;  // NOLINT: names of the C interface have a prefix of their own
@@ -96,6 +97,7 @@ tapml_status tapml_engine_load(tapml_session* session, const char* folder,
   if (!chosen) return failed(chosen.error());
   return guarded("tapml_engine_load", [&] {
     auto loaded = load(*session->session, folder, chosen->context);
+    if (Status files = check_lost_files(); !files) return failed(files.error());
     if (!loaded) return failed(loaded.error());
     *engine = new tapml_engine{std::move(*loaded)};
     return TAPML_OK;
@@ -143,6 +145,7 @@ tapml_status tapml_engine_generate(tapml_engine* engine, const char* prompt, siz
   engine->answer.clear();
   const tapml_status status = guarded("tapml_engine_generate", [&] {
     auto turn = engine->conversation->say(text_of(prompt, bytes), turn_options);
+    if (Status files = check_lost_files(); !files) return failed(files.error());
     if (!turn) return failed(turn.error());
     if (generation) {
       const tapml_generation result = {form->size,

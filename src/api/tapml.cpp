@@ -6,6 +6,7 @@
 #include "device/open.h"
 #include "exec/executable_file.h"
 #include "io/host/files.h"
+#include "io/host/mapped_ranges.h"
 #include "runtime/host/shared_object.h"
 
 using namespace tapml;  // NOLINT: names of the C interface have a prefix of their own
@@ -139,6 +140,7 @@ tapml_status tapml_program_load(tapml_session* session, const char* path, tapml_
   }
   auto vm = runtime::VirtualMachine::create(*session->session, executable, session->functions);
   if (!vm) return failed(vm.error());
+  if (Status files = check_lost_files(); !files) return failed(files.error());
   *program = new tapml_program{std::move(executable), std::move(*vm)};
   return TAPML_OK;
 }
@@ -164,6 +166,7 @@ tapml_status tapml_program_call(tapml_program* program, const char* function,
     values.emplace_back(std::move(*tensor));
   }
   auto returned = program->vm->call(function, values);
+  if (Status files = check_lost_files(); !files) return failed(files.error());
   if (!returned) return failed(returned.error());
   auto found = std::make_unique<tapml_result>();
   if (Status status = collect(*returned, found->tensors); !status) return failed(status.error());

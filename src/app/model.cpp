@@ -11,6 +11,7 @@
 #include "frontend/huggingface/folder.h"
 #include "frontend/huggingface/foreign.h"
 #include "io/host/files.h"
+#include "io/host/mapped_ranges.h"
 #include "ir/exceptions.h"
 #include "llm/package.h"
 #include "llm/tokenizer/tokenizer_folder.h"
@@ -227,10 +228,13 @@ std::unique_ptr<llm::Engine> make_engine(const ReadyModel& model) {
     auto engine = unwrap(llm::Engine::create(*model.session, model.executable, model.weights,
                                              {.weights_in_place = true}));
     model.attach(engine->machine());
+    unwrap(check_mapped_files());
     return engine;
   }
-  return unwrap(
+  auto engine = unwrap(
       llm::Engine::create(unwrap(model.session->open_machine(model.executable)), model.weights));
+  unwrap(check_mapped_files());
+  return engine;
 }
 
 }  // namespace tapml::app

@@ -20,6 +20,7 @@
 #include "cli/sizes.h"
 #include "cli/suite_completeness.h"
 #include "io/host/files.h"
+#include "io/host/mapped_ranges.h"
 #include "io/safetensors.h"
 #include "ir/exceptions.h"
 #include "llm/engine.h"
@@ -164,6 +165,7 @@ int carve(runtime::Machine& machine, const Source& source, const CarveCommand& c
   // not all.
   std::string incomplete = why_incomplete(status, wrong);
   if (incomplete.empty() && command.edge) incomplete = "edge cases were not added";
+  if (Status files = check_mapped_files(); !files) incomplete = files.error().message;
   topdown::Suite suite = carver.take(incomplete);
   unwrap(folder.finish(suite));
   // Nothing can be sampled of NaN: that is how such a run ends.

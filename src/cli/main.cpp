@@ -8,6 +8,7 @@
 #include "base/suggest.h"
 #include "base/version.h"
 #include "cli/command.h"
+#include "io/host/mapped_ranges.h"
 #include "ir/exceptions.h"
 
 namespace {
@@ -101,6 +102,8 @@ int main(int argc, char** argv) {
     return output.error(command_line_error(app, e));
   }
   auto code = guard([&] { return selected(); });
+  // Whatever went wrong with zeros instead of weights, the file is why.
+  if (Status files = check_lost_files(); !files) code = fail(files.error());
   if (!code) return output.error(code.error());
   return interrupted() ? cli::kInterrupted : *code;
 }

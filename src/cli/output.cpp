@@ -4,6 +4,8 @@
 #include "base/host/terminal.h"
 #include "cli/command.h"
 #include "io/error_json.h"
+#include "io/host/mapped_ranges.h"
+#include "ir/exceptions.h"
 
 namespace tapml::cli {
 
@@ -11,6 +13,8 @@ namespace {
 
 // U+0000 is text, too.
 void write_whole(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+void print_document(const Json& document) { std::printf("%s\n", document.dump(2).c_str()); }
 
 }  // namespace
 
@@ -38,7 +42,9 @@ void Output::text(const std::string& text) const {
 }
 
 void Output::document(const Json& document) const {
-  if (json) std::printf("%s\n", document.dump(2).c_str());
+  // No result is told of a file that changed under it.
+  unwrap(check_mapped_files());
+  if (json) print_document(document);
 }
 
 void Output::last_line(const std::string& text) const {
@@ -48,7 +54,7 @@ void Output::last_line(const std::string& text) const {
 
 int Output::error(const Error& error) const {
   if (json) {
-    document(Json::object({{"error", error_json(error)}}));
+    print_document(Json::object({{"error", error_json(error)}}));
     return exit_code(error);
   }
   if (interrupted()) {

@@ -31,6 +31,8 @@ namespace tapml::cli {
 
 namespace {
 
+constexpr int64_t kLeastProcessMemory = int64_t{64} << 20;
+
 std::atomic<bool> g_stop_serving = false;
 
 void on_stop(int) { g_stop_serving = true; }
@@ -46,7 +48,7 @@ void install_stop_handler() {
 }
 
 struct ServeOptions {
-  std::string listen, memory, keep = "4GiB", tls_certificate, tls_key;
+  std::string listen, memory, process_memory, keep = "4GiB", tls_certificate, tls_key;
   RemoteOptions remote;
   bool stdio = false, insecure = false, quiet = false;
   int64_t sessions = 64, call_seconds = 300, idle_seconds = 600;
@@ -64,6 +66,13 @@ rpc::ListenOptions listen_options(const ServeOptions& options) {
   server.token = Tokens::read(options.remote.token_file).own();
   if (!options.memory.empty()) {
     server.limits.memory_bytes = parse_size(options.memory, "--memory");
+  }
+  if (!options.process_memory.empty()) {
+    listen.process_bytes = parse_size(options.process_memory, "--process-memory");
+    if (listen.process_bytes < kLeastProcessMemory) {
+      throw_user("a session's process cannot work with so little memory", "--process-memory",
+                 "at least " + size_text(kLeastProcessMemory), size_text(listen.process_bytes));
+    }
   }
   server.open_device = [](const std::string& target) { return open_served_device(target); };
   server.compressor = rpc::make_zstd();
@@ -220,6 +229,9 @@ void add_serve(CLI::App& rpc, const Registration& registration) {
       ->capture_default_str();
   command->add_option("--memory", options->memory,
                       "Bytes that a session's buffers take at most, as in 4GiB");
+  command->add_option("--process-memory", options->process_memory,
+                      "Most data and private mappings of a session's process; the machine's "
+                      "memory without it");
   command
       ->add_option("--keep", options->keep,
                    "Bytes of weights and modules that are kept on disk for later sessions; 0: none")

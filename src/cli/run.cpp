@@ -11,6 +11,7 @@
 #include "cli/options.h"
 #include "cli/trace.h"
 #include "io/host/files.h"
+#include "io/host/mapped_ranges.h"
 #include "io/safetensors.h"
 #include "ir/exceptions.h"
 #include "llm/engine.h"
@@ -85,7 +86,9 @@ int run(RunOptions options, const Output& output) {
   generate.keep_logits = !options.dump_logits.empty();
   // A line that is drawn anew and the text would be in each other's way.
   const bool shares_terminal = progress.live() && is_terminal(STDOUT_FILENO);
+  Status files;
   generate.on_token = [&](int32_t token) {
+    if (files = check_lost_files(); !files) return false;  // it would be nonsense from here on
     if (shares_terminal) progress.end("first token");
     output.text(decoder.push(token));
     return !interrupted();
@@ -94,6 +97,7 @@ int run(RunOptions options, const Output& output) {
   engine->set_watcher(progress.watcher());
   progress.begin("generate");
   llm::Generation generation = unwrap(engine->generate(prompt, generate));
+  unwrap(files);
   progress.end();
   output.text(decoder.finish());
   output.line("");

@@ -69,6 +69,8 @@ TEST(RemoteErrors, WhereToServeHasToBeClear) {
   expect_failure({"rpc", "serve", "--listen", "localhost:0", "--memory", "lots"}, 2,
                  {"a size cannot be read"});
   expect_failure({"rpc", "serve", "--listen", "localhost:0", "--sessions", "0"}, 2, {"sessions"});
+  expect_failure({"rpc", "serve", "--listen", "localhost:0", "--process-memory", "1MB"}, 2,
+                 {"--process-memory", "at least 64.0 MiB", "1.00 MiB"});
   for (const std::string listen : {"tls:127.0.0.1:0", "tls:0.0.0.0:0"}) {
     expect_failure({"rpc", "serve", "--listen", listen}, 2, {"--tls-cert FILE", "neither"});
   }

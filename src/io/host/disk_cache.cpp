@@ -17,9 +17,12 @@
 #include <mutex>
 #include <tuple>
 
-#include "base/checksum.h"
+#include "base/hmac.h"
+#include "base/log.h"
 #include "io/host/descriptor.h"
 #include "io/host/files.h"
+#include "io/host/key_file.h"
+#include "io/host/private_folder.h"
 
 namespace tapml {
 
@@ -28,11 +31,14 @@ namespace {
 namespace fs = std::filesystem;
 
 // The folder of this layout of entries; another layout gets another folder.
-constexpr const char* kVersionFolder = "v1";
+constexpr const char* kVersionFolder = "v2";
+constexpr const char* kEarlierFolder = "v1";
+constexpr const char* kKeyFile = "key";
 constexpr const char* kCountersFile = "counters";
 constexpr const char* kBoundFile = "max-bytes";
 constexpr std::array<char, 8> kMagic = {'T', 'A', 'P', 'M', 'L', 'C', 'E', '\n'};
-constexpr size_t kHeaderSize = 24;  // magic, size, checksum of key and bytes
+constexpr size_t kSumAt = 16;
+constexpr size_t kHeaderSize = kSumAt + sizeof(Sha256Digest);  // magic, size, code of both
 constexpr time_t kStaleSeconds = 3600;
 
 std::optional<std::vector<std::byte>> read_whole(const std::string& path) {
@@ -50,10 +56,25 @@ std::optional<std::vector<std::byte>> read_whole(const std::string& path) {
   return bytes;
 }
 
-// The key counts too, so that an entry under another name is not taken for it.
-uint64_t entry_checksum(const std::string& key, std::span<const std::byte> bytes) {
-  std::array<uint64_t, 2> parts = {checksum64(std::as_bytes(std::span(key))), checksum64(bytes)};
-  return checksum64(std::as_bytes(std::span(parts)));
+// The entry's name counts too, so that an entry under another name is not taken for it; its length
+// is that of a message's first part, so that no other name and bytes are the same message.
+Sha256Digest entry_code(const HmacKey& secret, const std::string& name,
+                        std::span<const std::byte> bytes) {
+  const std::array<uint64_t, 2> sizes = {name.size(), bytes.size()};
+  return hmac_sha256(secret,
+                     {std::as_bytes(std::span(sizes)), std::as_bytes(std::span(name)), bytes});
+}
+
+// Whether it is what was put under the name by a process that has the secret.
+bool is_entry(const HmacKey& secret, const std::string& name, std::span<const std::byte> bytes) {
+  if (bytes.size() < kHeaderSize) return false;
+  if (std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0) return false;
+  uint64_t size = 0;
+  std::memcpy(&size, bytes.data() + kMagic.size(), sizeof size);
+  if (size != bytes.size() - kHeaderSize) return false;
+  Sha256Digest code;
+  std::memcpy(code.data(), bytes.data() + kSumAt, sizeof code);
+  return same_digest(code, entry_code(secret, name, bytes.subspan(kHeaderSize)));
 }
 
 bool is_key(std::string_view key) {
@@ -73,6 +94,10 @@ void read_numbers(std::string_view text, std::array<int64_t, N>& numbers) {
     number = value;
     at = stop;
   }
+}
+
+std::string fault_text(const FolderFault& fault) {
+  return fault.hint.empty() ? fault.reason : fault.reason + "; " + fault.hint;
 }
 
 struct CacheEntry {
@@ -98,6 +123,7 @@ struct DiskCache::State {
   std::atomic<int64_t> hits{0}, misses{0};
   bool checked = false, readable = false, writable = false;
   bool warned = false;
+  HmacKey secret = {};
   int64_t grown = 0;  // bytes that were put since the last look at the bound
 
   fs::path entries_folder() const { return fs::path(options.folder) / kVersionFolder; }
@@ -112,30 +138,28 @@ struct DiskCache::State {
     options.warn(options.what + " " + options.folder + " is not used: " + why);
   }
 
-  // Why what is at the folder's path cannot be used; empty where it can, and where nothing is there
-  // yet. Code from it will run, so nobody else may write there.
-  std::string fault() const {
-    if (options.folder.empty()) return "no folder for it is known";
-    struct stat info = {};
-    if (::stat(options.folder.c_str(), &info) != 0) {
-      return errno == ENOENT ? "" : std::strerror(errno);
-    }
-    if (!S_ISDIR(info.st_mode)) return "it is not a folder";
-    if (info.st_uid != ::geteuid()) return "it belongs to another user";
-    if (info.st_mode & S_IWOTH) return "everybody may write to it";
-    return "";
+  // Why what is at the folder's path cannot be used; nothing where it can, and where nothing is
+  // there yet. Code from it will run, so nobody else may write there.
+  std::optional<FolderFault> fault() const {
+    if (options.folder.empty()) return FolderFault{"", "no folder for it is known", ""};
+    return find_folder_fault(options.folder);
   }
 
   // Makes the folder where it is missing.
   void open() {
     if (std::exchange(checked, true)) return;
     if (options.folder.empty()) return give_up("no folder for it is known");
+    // Before anything is made in a folder that may be anyone's.
+    if (const auto found = fault()) return give_up(fault_text(*found));
     std::error_code error;
     fs::create_directories(fs::path(options.folder).parent_path(), error);
     if (::mkdir(options.folder.c_str(), 0700) != 0 && errno != EEXIST) {
       return give_up(std::strerror(errno));
     }
-    if (std::string why = fault(); !why.empty()) return give_up(why);
+    if (const auto found = fault()) return give_up(fault_text(*found));
+    auto key = open_key_file(options.folder + "/" + kKeyFile);
+    if (const auto* why = std::get_if<std::string>(&key)) return give_up(*why);
+    secret = std::get<HmacKey>(key);
     readable = writable = true;
     if (::mkdir(entries_folder().c_str(), 0700) != 0 && errno != EEXIST) {
       give_up(std::strerror(errno));
@@ -246,10 +270,12 @@ DiskCache::~DiskCache() {
 
 std::optional<std::vector<std::byte>> DiskCache::get(const std::string& key) {
   std::string path;
+  HmacKey secret;
   {
     std::lock_guard lock(state_->mutex);
     state_->open();
     if (!state_->readable || !is_key(key)) return {};
+    secret = state_->secret;
     path = state_->entry_path(key).string();
   }
   auto bytes = read_whole(path);
@@ -257,16 +283,8 @@ std::optional<std::vector<std::byte>> DiskCache::get(const std::string& key) {
     ++state_->misses;
     return {};
   }
-  uint64_t size = 0, checksum = 0;
-  bool whole =
-      bytes->size() >= kHeaderSize && std::memcmp(bytes->data(), kMagic.data(), kMagic.size()) == 0;
-  if (whole) {
-    std::memcpy(&size, bytes->data() + 8, sizeof size);
-    std::memcpy(&checksum, bytes->data() + 16, sizeof checksum);
-    whole = size == bytes->size() - kHeaderSize &&
-            checksum == entry_checksum(key, std::span(*bytes).subspan(kHeaderSize));
-  }
-  if (!whole) {
+  if (!is_entry(secret, key, *bytes)) {
+    log_warning("an entry of " + state_->options.what + " was altered and is removed: " + path);
     ::unlink(path.c_str());
     ++state_->misses;
     return {};
@@ -282,10 +300,11 @@ void DiskCache::put(const std::string& key, std::span<const std::byte> bytes) {
   state_->open();
   if (!state_->writable || !is_key(key)) return;
   std::array<std::byte, kHeaderSize> head;
-  uint64_t size = bytes.size(), checksum = entry_checksum(key, bytes);
+  const uint64_t size = bytes.size();
+  const Sha256Digest code = entry_code(state_->secret, key, bytes);
   std::memcpy(head.data(), kMagic.data(), kMagic.size());
-  std::memcpy(head.data() + 8, &size, sizeof size);
-  std::memcpy(head.data() + 16, &checksum, sizeof checksum);
+  std::memcpy(head.data() + kMagic.size(), &size, sizeof size);
+  std::memcpy(head.data() + kSumAt, code.data(), sizeof code);
   if (int error = state_->write(state_->entry_path(key), head, bytes)) {
     return state_->give_up(std::strerror(error));
   }
@@ -299,7 +318,8 @@ int64_t DiskCache::misses() const { return state_->misses; }
 Status DiskCache::check() {
   std::lock_guard lock(state_->mutex);
   const DiskCacheOptions& options = state_->options;
-  std::string why = state_->fault();
+  const auto found = state_->fault();
+  std::string why = found ? found->reason : "";
   // Without the right to list it, it would look empty.
   const fs::path entries = state_->entries_folder();
   if (why.empty() && ::access(entries.c_str(), R_OK | X_OK) != 0 && errno != ENOENT) {
@@ -311,7 +331,8 @@ Status DiskCache::check() {
                            "HOME, XDG_CACHE_HOME or TAPML_CACHE", why));
   }
   return fail(user_error(options.what + " cannot be used", options.folder,
-                         "a folder of one's own that nobody else can write to", why));
+                         "a folder of one's own that nobody else can write to", why,
+                         found ? found->hint : ""));
 }
 
 DiskCache::Summary DiskCache::summary() {
@@ -334,6 +355,7 @@ Result<int64_t> DiskCache::clear() {
   auto count = static_cast<int64_t>(state_->list().size());
   std::error_code error;
   fs::remove_all(state_->entries_folder(), error);
+  if (!error) fs::remove_all(fs::path(state_->options.folder) / kEarlierFolder, error);
   if (!error) fs::remove(state_->options.folder + "/" + kCountersFile, error);
   if (error) {
     return fail(user_error("the compile cache cannot be cleared", state_->options.folder,

@@ -1,6 +1,8 @@
 // A folder of results that can be computed again: by key, bounded in size, the least recently used
 // go first. Several processes may use one folder at once; a crash leaves nothing that is taken for
-// an entry; an entry that was altered is dropped.
+// an entry. Each entry has a code (HMAC-SHA256) by a key that only this user has, `key` in the
+// folder: an entry that was altered, or made by whoever lacks the key, is dropped. A folder that
+// others can write to, or put another one in the place of (io/host/private_folder), is not used.
 #pragma once
 
 #include <cstdint>

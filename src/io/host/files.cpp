@@ -14,6 +14,7 @@
 
 #include "base/strings.h"
 #include "io/host/descriptor.h"
+#include "io/host/mapped_ranges.h"
 
 namespace tapml {
 
@@ -53,14 +54,15 @@ Error read_error(const std::string& path, int error) {
 struct OpenFile {
   std::unique_ptr<Descriptor> descriptor;
   size_t size = 0;
+  struct stat info = {};
 };
 
 Result<OpenFile> open_regular(const std::string& path) {
   // Non-blocking: opening a pipe must not wait for a writer that never comes.
   int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return fail(read_error(path, errno));
-  OpenFile file{std::make_unique<Descriptor>(fd), 0};
-  struct stat info = {};
+  OpenFile file{std::make_unique<Descriptor>(fd)};
+  struct stat& info = file.info;
   if (::fstat(fd, &info) != 0) return fail(read_error(path, errno));
   if (!S_ISREG(info.st_mode)) {
     return fail(user_error(path + " is not a regular file", path, "a file",
@@ -93,11 +95,8 @@ Result<MappedFile> map_file(const std::string& path) {
     }
     return fail(read_error(path, errno));
   }
-  size_t size = file.size;
-  return MappedFile{{static_cast<const std::byte*>(memory), size},
-                    std::shared_ptr<const void>(memory, [size](const void* block) {
-                      ::munmap(const_cast<void*>(block), size);
-                    })};
+  return MappedFile{{static_cast<const std::byte*>(memory), file.size},
+                    watch_mapping(memory, file.size, path, file.info)};
 }
 
 Result<std::string> read_text_file(const std::string& path, size_t max_bytes) {

@@ -16,7 +16,9 @@ struct MappedFile {
   std::shared_ptr<const void> owner;  // unmaps when the last copy goes
 };
 
-// Read-only mapping. UserError when the file is missing, not a regular file, or unreadable.
+// Read-only mapping, watched (io/host/mapped_ranges): what the file loses while it is mapped reads
+// as zeros, and check_mapped_files() reports it. UserError when the file is missing, not a regular
+// file, or unreadable.
 Result<MappedFile> map_file(const std::string& path);
 // The whole file as text; `max_bytes` guards against nonsense.
 Result<std::string> read_text_file(const std::string& path, size_t max_bytes = size_t{1} << 30);

@@ -81,6 +81,27 @@ Result<std::vector<std::byte>> ServerCore::take_blob(uint64_t id) noexcept {
   return std::move(blob.data);
 }
 
+Status ServerCore::check_code(uint64_t bytes) const noexcept {
+  const uint64_t most = options_.limits.code_bytes;
+  if (bytes <= most && code_bytes_ <= most - bytes) return {};
+  return fail(platform_error(PlatformFault::kLimit,
+                             "modules and executables of " + std::to_string(bytes) +
+                                 " bytes; the session has " + std::to_string(code_bytes_) +
+                                 " already and may have " + std::to_string(most),
+                             "the server", "release what is not used any more"));
+}
+
+void ServerCore::count_code(std::unordered_map<uint64_t, uint64_t>& held, uint64_t id,
+                            uint64_t bytes) noexcept {
+  if (const auto found = held.find(id); found != held.end()) {
+    code_bytes_ -= found->second;
+    held.erase(found);
+  }
+  if (bytes == 0) return;
+  held.emplace(id, bytes);
+  code_bytes_ += bytes;
+}
+
 // Another token has other keys for the same content: it is not told what this one sent.
 std::string ServerCore::content_key(const Sha256Digest& hash) const {
   Sha256 key;

@@ -134,6 +134,11 @@ class ServerCore {
   Result<std::shared_ptr<runtime::Storage>> buffer(uint64_t id) noexcept;
   Status begin_blob(uint64_t id, int64_t bytes, const std::optional<Sha256Digest>& hash) noexcept;
   Result<std::vector<std::byte>> take_blob(uint64_t id) noexcept;
+  // Whether the session may hold so much code more.
+  Status check_code(uint64_t bytes) const noexcept;
+  // `held` has so many bytes of `id` from now on, or none any more (0).
+  void count_code(std::unordered_map<uint64_t, uint64_t>& held, uint64_t id,
+                  uint64_t bytes) noexcept;
   std::string content_key(const Sha256Digest& hash) const;
   // What is kept of so many bytes with the hash; nothing where it is not, or not so any more.
   std::optional<std::vector<std::byte>> find_content(const Sha256Digest& hash,
@@ -186,6 +191,9 @@ class ServerCore {
   uint64_t released_ = 0;  // buffers, so far
   std::unordered_map<uint64_t, Blob> blobs_;
   uint64_t blob_bytes_ = 0;  // of all of them
+  // Of the modules and machines that the client has names for.
+  std::unordered_map<uint64_t, uint64_t> module_bytes_, machine_bytes_;
+  uint64_t code_bytes_ = 0;  // of all of them
   std::unordered_map<uint64_t, std::shared_ptr<ServedMachine>> machines_;
   ServedCall* call_ = nullptr;  // at hand
   runtime::Deadline deadline_;  // of the request at hand

@@ -88,6 +88,7 @@ void ServerCore::release(wire::HandleKind kind, uint64_t id) noexcept {
       break;
     case wire::HandleKind::Module:
       session_->unload_module(runtime::ModuleId{id});
+      count_code(module_bytes_, id, 0);
       break;
     case wire::HandleKind::Stream:
       session_->destroy_stream(runtime::StreamId{id});
@@ -97,6 +98,7 @@ void ServerCore::release(wire::HandleKind kind, uint64_t id) noexcept {
       break;
     case wire::HandleKind::Machine:
       machines_.erase(id);
+      count_code(machine_bytes_, id, 0);
       if (call_ && call_->stands && call_->machine == id) {
         call_->request = 0;
         call_->stands = false;

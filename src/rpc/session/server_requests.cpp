@@ -40,6 +40,7 @@ Status ServerCore::handle(const wire::LoadModule& request) noexcept {
   TAPML_ASSIGN(std::vector<std::byte> bytes, take_blob(request.blob()));
   TAPML_TRY(awaited());
   TAPML_TRY(check_new(HandleKind::Module, id));
+  TAPML_TRY(check_code(bytes.size()));
   ModuleBlob blob;
   blob.bytes = std::move(bytes);
   blob.platform = text_of(request.platform(), copies_);
@@ -53,6 +54,7 @@ Status ServerCore::handle(const wire::LoadModule& request) noexcept {
   TAPML_TRY(session_->load_module(ModuleId{id}, blob, deadline_));
   note("module " + std::to_string(id) + ": " + std::to_string(blob.bytes.size()) + " bytes for " +
        blob.platform + ", " + std::to_string(blob.entries.size()) + " kernels");
+  count_code(module_bytes_, id, blob.bytes.size());
   names(HandleKind::Module).emplace(id, std::nullopt);
   ++handles_;
   return {};
@@ -253,6 +255,7 @@ Status ServerCore::handle(const wire::OpenMachine& request) noexcept {
   TAPML_ASSIGN(std::vector<std::byte> bytes, take_blob(request.blob()));
   TAPML_TRY(awaited());
   TAPML_TRY(check_new(HandleKind::Machine, id));
+  TAPML_TRY(check_code(bytes.size()));
   auto image = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
   TAPML_ASSIGN(ExecutableFile file, read_executable(*image, image, "the executable sent"));
   auto executable = std::make_shared<const Executable>(std::move(file.executable));
@@ -261,6 +264,7 @@ Status ServerCore::handle(const wire::OpenMachine& request) noexcept {
                runtime::VirtualMachine::create(*session_, std::move(executable), {}, deadline_));
   machines_[id] = std::make_shared<ServedMachine>();
   machines_[id]->machine = std::move(machine);
+  count_code(machine_bytes_, id, image->size());
   names(HandleKind::Machine).emplace(id, std::nullopt);
   ++handles_;
   return {};

@@ -23,6 +23,7 @@ struct ServerLimits {
   uint64_t head_bytes = uint64_t{4} << 20;      // of one message
   uint64_t payload_bytes = uint64_t{64} << 20;  // of one frame; larger tensors come in chunks
   uint64_t module_bytes = uint64_t{1} << 30;    // of one module or executable
+  uint64_t code_bytes = uint64_t{4} << 30;      // of all that a session holds together
   int64_t memory_bytes = 0;                     // of all buffers together; 0: the device's limit
   size_t handles = 1 << 20;                     // alive at once, of all kinds
   std::chrono::milliseconds handshake{10'000};  // from the connection to a valid hello

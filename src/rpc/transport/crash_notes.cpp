@@ -13,6 +13,9 @@
 #include <cstring>
 #include <memory>
 
+#include "io/host/mapped_ranges.h"
+#include "rpc/transport/process_limits.h"
+
 namespace tapml::rpc {
 
 namespace {
@@ -91,12 +94,14 @@ void describe_frame(CrashNotes::Frame& frame, uintptr_t address) {
 // The signal first, the rest as far as it goes: looking a symbol up may hang where the crash came
 // inside of the loader, and the alarm ends that.
 void on_crash(int signal, siginfo_t* info, void* context) {
+  if (mend_mapping(signal, *info)) return;  // a file's fault, reported where the file is used
   CrashNotes* notes = g_crash_notes;
   int none = 0;
   if (notes != nullptr && notes->signal.compare_exchange_strong(none, signal)) {
     ::alarm(2);
     const bool has_address = signal == SIGSEGV || signal == SIGBUS;
     if (has_address) notes->address = reinterpret_cast<uintptr_t>(info->si_addr);
+    notes->data_bytes = process_data_bytes();
     describe_launch(*notes, has_address, context);
     notes->instruction.address = instruction_of(context);
     describe_frame(notes->instruction, notes->instruction.address);

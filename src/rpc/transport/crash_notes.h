@@ -19,6 +19,7 @@ struct CrashNotes {
     char symbol[160] = {};
   };
   std::atomic<int> signal = 0;  // 0: none came
+  int64_t data_bytes = 0;       // data and private mappings of the process then
   uintptr_t address = 0;        // that was used, of SIGSEGV and SIGBUS
   Frame instruction;            // where it happened
   // Of the launch that ran: its entry, and the argument that the address lies at (-1: none), so far

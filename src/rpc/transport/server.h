@@ -21,8 +21,8 @@ struct ListenOptions {
   // that the oldest gives way.
   size_t unfinished = 128, unfinished_of_peer = 64;
   std::chrono::milliseconds call{300'000};  // longest request; then its process is killed
-  int64_t process_bytes = 0;                // address space of a process; 0: no limit
-  bool ends_with_parent = false;            // as if `stop` was set, when the parent process ends
+  int64_t process_bytes = 0;      // data and private mappings of a process; 0: the machine's memory
+  bool ends_with_parent = false;  // as if `stop` was set, when the parent process ends
   // That the device which server.open_device opens keeps, for what is said of crashes; null: none.
   const runtime::LaunchNote* launch_note = nullptr;
 };

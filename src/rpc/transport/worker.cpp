@@ -11,6 +11,8 @@
 #include <new>
 
 #include "base/log.h"
+#include "base/units.h"
+#include "rpc/transport/process_limits.h"
 #include "rpc/transport/stream_channel.h"
 
 namespace tapml::rpc {
@@ -33,12 +35,24 @@ void limit_resource(__rlimit_resource_t resource, rlim_t most) {
   ::setrlimit(resource, &limit);
 }
 
-void become_worker(pid_t server, const ListenOptions& options) {
+void become_worker(pid_t server) {
   leave_server(server, "tapml session");
   limit_resource(RLIMIT_NOFILE, kOpenFiles);
-  if (options.process_bytes > 0) {
-    limit_resource(RLIMIT_AS, static_cast<rlim_t>(options.process_bytes));
-  }
+}
+
+WorkerPage* g_worker_page = nullptr;  // of this process, for its handler below
+
+// Notes that there was no memory; without a handler the allocation then fails as any other.
+void on_no_memory() {
+  g_worker_page->no_memory.store(true);
+  std::set_new_handler(nullptr);
+}
+
+// Whether a process that crashed had what it may have: of one that asks for more and more, the last
+// request is the one that was refused.
+bool ran_out(const WorkerPage& page) {
+  const int64_t most = page.memory_limit.load();
+  return page.no_memory.load() || (most > 0 && page.crash.data_bytes >= most - most / 8);
 }
 
 }  // namespace
@@ -98,11 +112,19 @@ void Worker::forget() noexcept {
 
 void Worker::serve(const ListenOptions& options) noexcept {
   alive_.reset();
-  become_worker(server_, options);
+  become_worker(server_);
+  page_->memory_limit.store(limit_process_memory(options.process_bytes));
+  g_worker_page = page_;
+  ProcessorTime processor(options.call);
   install_crash_handler(page_->crash, options.launch_note);
   ServerOptions server = options.server;
   WorkerPage* page = page_;
-  server.activity = [page](bool running) {
+  server.activity = [page, &processor](bool running) {
+    if (running) {
+      processor.begin();
+      page->no_memory.store(false);
+      std::set_new_handler(on_no_memory);
+    }
     if (running && page->request_began.load() == 0) keep_crash_handler();
     page->request_began.store(running ? steady_nanoseconds() : 0);
   };
@@ -170,14 +192,30 @@ void Worker::note_end(int status) noexcept {
   } else if (WIFSIGNALED(status)) {
     const bool noted = page_->crash.signal.load() != 0;
     const bool crashed = noted || is_crash_signal(WTERMSIG(status));
-    const std::string text = noted ? crash_text(page_->crash) : signal_name(WTERMSIG(status));
+    std::string text = noted ? crash_text(page_->crash) : signal_name(WTERMSIG(status));
+    if (WTERMSIG(status) == SIGXCPU) {
+      farewell_ = platform_error(PlatformFault::kTimeout,
+                                 "the session's process used more processor time than a request "
+                                 "may take",
+                                 "the server", "--call-seconds of the server is the limit");
+      cut_off_ = page_->inside_frame.load();
+      return;
+    }
+    const bool no_memory = crashed && ran_out(*page_);
+    if (no_memory) {
+      text = "it ran out of memory, having " + size_text(page_->crash.data_bytes) +
+             " of data and private mappings, at most " + size_text(page_->memory_limit.load()) +
+             ": " + text;
+    }
     farewell_ = platform_error(
         crashed ? PlatformFault::kCrash : PlatformFault::kLost,
         crashed ? "the session's process crashed: " + text
                 : "the session's process was ended by " + text,
         "the server",
-        crashed ? "the server and its other sessions go on; a new session can be opened at once"
-                : "someone ended it, or the machine ran out of memory");
+        no_memory ? "a kernel that allocates without end, or too low a limit "
+                    "(--process-memory of tapml rpc serve)"
+        : crashed ? "the server and its other sessions go on; a new session can be opened at once"
+                  : "someone ended it, or the machine ran out of memory");
   } else if (WIFEXITED(status) && WEXITSTATUS(status) != 0) {
     farewell_ = platform_error(
         PlatformFault::kCrash,

@@ -16,6 +16,8 @@ struct WorkerPage {
   std::atomic<bool> inside_frame = false;  // a frame is sent in part
   std::atomic<int64_t> request_began = 0;  // steady clock's nanoseconds; 0: none runs
   std::atomic<int64_t> session_ended = 0;  // the same; from then on the process gives things back
+  std::atomic<int64_t> memory_limit = 0;   // of data and private mappings; 0: none
+  std::atomic<bool> no_memory = false;     // an allocation of the current request was refused
   CrashNotes crash;
   RecentLines log;
 };

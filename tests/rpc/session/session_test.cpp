@@ -236,6 +236,24 @@ TEST(RemoteSession, ModulesAreLimited) {
   EXPECT_TRUE((*remote).load_module(ModuleId{(*remote).new_handle()}, blob)) << "blobs are gone";
 }
 
+TEST(RemoteSession, AllModulesOfASessionAreLimitedTogether) {
+  rpc::ServerLimits limits;
+  limits.code_bytes = 250;
+  TestRemote remote(limits);
+  ModuleBlob blob = native_blob();
+  blob.bytes.resize(100);
+  const ModuleId first{(*remote).new_handle()};
+  EXPECT_TRUE((*remote).load_module(first, blob));
+  EXPECT_TRUE((*remote).load_module(ModuleId{(*remote).new_handle()}, blob));
+  const Status status = (*remote).load_module(ModuleId{(*remote).new_handle()}, blob);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().fault, PlatformFault::kLimit);
+  testing::expect_parts(status.error(), {"100 bytes", "200 already", "250"});
+  // What is released makes room, and the session goes on.
+  (*remote).unload_module(first);
+  EXPECT_TRUE((*remote).load_module(ModuleId{(*remote).new_handle()}, blob));
+}
+
 // A device whose launches take as long as the test wants.
 class Gate {
  public:

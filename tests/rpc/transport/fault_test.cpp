@@ -134,7 +134,7 @@ TEST_F(Faults, AReplayedFrameEndsTheSession) {
 }
 
 TEST_F(Faults, MemoryThatTheProcessMayNotHaveIsOutOfMemory) {
-  if (testing::kSanitized) GTEST_SKIP() << "address space cannot be limited under a sanitizer";
+  if (testing::kSanitized) GTEST_SKIP() << "memory cannot be limited under a sanitizer";
   ListenOptions options;
   options.process_bytes = int64_t{2} << 30;
   ServerProcess server = serve(options);
@@ -150,6 +150,26 @@ TEST_F(Faults, MemoryThatTheProcessMayNotHaveIsOutOfMemory) {
     // The session goes on.
     EXPECT_TRUE(client.run("fine"));
   }
+  expect_nothing_left(server);
+}
+
+TEST_F(Faults, AKernelThatAllocatesWithoutEndRunsOutOfMemory) {
+  if (testing::kSanitized) GTEST_SKIP() << "memory cannot be limited under a sanitizer";
+  ListenOptions options;
+  options.process_bytes = int64_t{256} << 20;
+  ServerProcess server = serve(options);
+  for (const char* entry : {"allocate", "allocate_c"}) {
+    Client client(server.place());
+    ASSERT_TRUE(client.session);
+    expect_fault(client.run(entry), PlatformFault::kCrash,
+                 {"the session's process crashed: it ran out of memory", "at most 256 MiB: SIG",
+                  "--process-memory"});
+  }
+  // A crash with memory to spare is not taken for one.
+  Client client(server.place());
+  const Status crash = client.run("abort");
+  ASSERT_FALSE(crash);
+  EXPECT_EQ(crash.error().message.find("memory"), std::string::npos) << crash.error().to_string();
   expect_nothing_left(server);
 }
 

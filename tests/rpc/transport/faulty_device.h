@@ -57,6 +57,7 @@ class FaultyDevice final : public runtime::Device {
       // NOLINTNEXTLINE(performance-no-int-to-ptr): an address that is sure not to be mapped
       if (entry == "crash") *reinterpret_cast<volatile int*>(unmapped_) = 1;
       if (entry == "abort") std::abort();
+      if (entry == "allocate" || entry == "allocate_c") allocate_without_end(entry == "allocate");
       if (entry == "exit") ::_exit(3);
       if (entry == "hang") {
         for (std::atomic<int> round = 0;; ++round) {
@@ -78,6 +79,15 @@ class FaultyDevice final : public runtime::Device {
     ~Queue() override { std::ignore = synchronize(); }
 
    private:
+    // Of C++, whose refused allocation ends the process, or of C, which uses what it did not get.
+    static void allocate_without_end(bool by_new) noexcept {
+      constexpr size_t kPiece = 1 << 20;
+      for (;;) {
+        auto* piece =
+            static_cast<volatile char*>(by_new ? ::operator new(kPiece) : std::malloc(kPiece));
+        for (size_t i = 0; i < kPiece; i += 4096) piece[i] = 1;
+      }
+    }
     bool hangs_ = false;
     std::unique_ptr<runtime::DeviceQueue> queue_;
     volatile uintptr_t unmapped_ = 64;
