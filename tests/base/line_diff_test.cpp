@@ -7,12 +7,12 @@
 namespace tapml {
 namespace {
 
-using Lines = std::vector<std::string_view>;
+using TextLines = std::vector<std::string_view>;
 
 // What becomes of `before` by the changes; their places in `after` are checked on the way.
-Lines changed_lines(const Lines& before, const Lines& after,
-                    const std::vector<LineChange>& changes) {
-  Lines result;
+TextLines changed_lines(const TextLines& before, const TextLines& after,
+                        const std::vector<LineChange>& changes) {
+  TextLines result;
   size_t i = 0;
   for (const LineChange& change : changes) {
     EXPECT_LE(i, change.old_begin);
@@ -32,7 +32,7 @@ size_t edits_of(const std::vector<LineChange>& changes) {
 }
 
 TEST(LineDiff, SaysWhatBecameOfWhat) {
-  const Lines before = split_lines("a\nb\nc\nd\ne\n");
+  const TextLines before = split_lines("a\nb\nc\nd\ne\n");
   EXPECT_TRUE(diff_lines(before, before).empty());
   EXPECT_EQ(diff_lines(before, split_lines("a\nX\nc\ne\nf\n")),
             (std::vector<LineChange>{{1, 2, 1, 2}, {3, 4, 3, 3}, {5, 5, 4, 5}}));
@@ -52,13 +52,13 @@ TEST(LineDiff, WhatItSaysMakesTheSecondTextOfTheFirst) {
   for (int round = 0; round < 3000; ++round) {
     const int64_t letters = random.between(1, 6);
     auto lines = [&] {
-      Lines some(static_cast<size_t>(random.between(0, 14)));
+      TextLines some(static_cast<size_t>(random.between(0, 14)));
       for (std::string_view& line : some) {
         line = kLetters[static_cast<size_t>(random.between(0, letters - 1))];
       }
       return some;
     };
-    const Lines before = lines(), after = lines();
+    const TextLines before = lines(), after = lines();
     const std::vector<LineChange> changes = diff_lines(before, after);
     ASSERT_EQ(changed_lines(before, after, changes), after) << "round " << round;
     for (size_t c = 1; c < changes.size(); ++c) {
@@ -69,8 +69,8 @@ TEST(LineDiff, WhatItSaysMakesTheSecondTextOfTheFirst) {
 
 // Every line twice: nothing but Myers' search is at work, and finds a shortest way.
 TEST(LineDiff, IsShortWithoutLinesThatStandOnce) {
-  const Lines before = split_lines("a\nb\nc\na\nb\nb\na\n"),
-              after = split_lines("c\nb\na\nb\na\nc\n");
+  const TextLines before = split_lines("a\nb\nc\na\nb\nb\na\n"),
+                  after = split_lines("c\nb\na\nb\na\nc\n");
   const std::vector<LineChange> changes = diff_lines(before, after);
   EXPECT_EQ(changed_lines(before, after, changes), after);
   EXPECT_EQ(edits_of(changes), 5u) << "the example of the paper";
@@ -80,7 +80,7 @@ TEST(LineDiff, IsShortWithoutLinesThatStandOnce) {
 TEST(LineDiff, LongTexts) {
   std::vector<std::string> store;
   store.reserve(250000);
-  Lines before, after;
+  TextLines before, after;
   for (int i = 0; i < 100000; ++i) {
     store.push_back("line " + std::to_string(i));
     before.push_back(store.back());
@@ -93,8 +93,8 @@ TEST(LineDiff, LongTexts) {
   EXPECT_EQ(edits_of(diff_lines(before, after)), 100000u);
   // The same few lines in another order: it gives up, and still says what is true.
   RandomStream random(3, "long");
-  Lines some(60000), other(60000);
-  for (Lines* lines : {&some, &other}) {
+  TextLines some(60000), other(60000);
+  for (TextLines* lines : {&some, &other}) {
     for (std::string_view& line : *lines) line = before[static_cast<size_t>(random.between(0, 40))];
   }
   EXPECT_EQ(changed_lines(some, other, diff_lines(some, other)), other);
