@@ -55,7 +55,8 @@ TEST_F(CompileMemory, BytesForValues) {
 TEST_F(CompileMemory, TensorsWithTheirBytes) {
   ProgramResult result = compile({"--memory", "n=10"});
   ASSERT_EQ(result.exit_code, 0) << result.all();
-  for (const char* part : {"main: peak n*32 = 320 bytes", "n*16 = 160 bytes: a (n*16 = 160 bytes), c ("}) {
+  for (const char* part :
+       {"main: peak n*32 = 320 bytes", "n*16 = 160 bytes: a (n*16 = 160 bytes), c ("}) {
     EXPECT_NE(result.all().find(part), std::string::npos) << part << "\n" << result.all();
   }
 }
