@@ -24,7 +24,7 @@ struct Asked : MigrateOptions {
 
 inline Migration migrated(Asked options, std::unique_ptr<runtime::Session> to,
                           const std::vector<int32_t>& prompt = kPrompt) {
-  options.cache = &kernel_cache();
+  if (!options.cache) options.cache = &kernel_cache();
   auto from = testing::open_session("cpu");
   const Platform source{target::parse_target("cpu"), from.get(), {}};
   return migrate(small_model().golden.model.module, small_model().golden.model.weights, prompt,

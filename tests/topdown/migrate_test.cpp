@@ -458,8 +458,10 @@ TEST(MigrationState, ThatOfAnotherMigrationIsRefusedBeforeAnyWork) {
 // Everything that may take long is counted.
 TEST(Migrate, AWatcherIsToldHowFarTheWorkIs) {
   Asked options = short_run();
-  options.cache = nullptr;  // so that there is something to compile
-  std::mutex mutex;         // kernels are compiled on several threads
+  const testing::TempFolder folder;  // empty, so that there is something to compile
+  pipeline::KernelCache cache(std::make_shared<DiskCache>(DiskCacheOptions{folder / "cache", {}}));
+  options.cache = &cache;
+  std::mutex mutex;  // kernels are compiled on several threads
   std::map<std::string, int64_t> most;
   options.watcher = [&](const tapml::Work& work) {
     const std::lock_guard lock(mutex);
