@@ -257,7 +257,7 @@ TEST_F(CompileCache, UnusableFolderIsSaidWhereItIsAskedFor) {
   std::filesystem::permissions(folder_ / "open", std::filesystem::perms::all);
   for (const auto& [folder, why] : {std::pair{folder_ / "file", "it is not a folder"},
                                     std::pair{folder_ / "file/in", "Not a directory"},
-                                    std::pair{folder_ / "open", "everybody may write to it"}}) {
+                                    std::pair{folder_ / "open", "everybody may write to "}}) {
     for (const std::vector<std::string>& more :
          {std::vector<std::string>{}, {"clear"}, {"--max-size", "1G"}}) {
       ProgramResult result =

@@ -381,7 +381,7 @@ void Progress::set_row(size_t index, ProgressRow row) {
   std::lock_guard lock(state_->mutex);
   if (index >= state_->rows.size()) return;
   state_->rows[index] = std::move(row);
-  state_->change();
+  state_->draw();  // each state is seen, however short
 }
 
 void Progress::finish(std::string_view summary) {
