@@ -83,5 +83,7 @@ void add_devices(Registration registration, const DeviceWork& work);
 void add_rpc(Registration registration);
 void add_kernel(Registration registration);
 void add_kernel_worker(Registration registration);
+void add_help(Registration registration);
+void add_completion(Registration registration);
 
 }  // namespace tapml::cli

@@ -23,6 +23,8 @@ void add_commands(Registration registration) {
   add_kernel(registration);
   add_kernel_worker(registration);
   add_cache(registration);
+  add_help(registration);
+  add_completion(registration);
 }
 
 }  // namespace tapml::cli
