@@ -169,7 +169,7 @@ void wait_for(runtime::Session& session, runtime::Deadline deadline) {
 }
 
 void bind_session(py::module_& module) {
-  py::class_<Snapshot> snapshot(module, "Snapshot", "A copy of all memory of a session.");
+  py::class_<Snapshot> copies(module, "Snapshot", "A copy of all memory of a session.");
   py::class_<OpenSession, SessionRef>(module, "Session", py::is_final(), R"doc(
 A device, in this process or at a place, opened.
 
