@@ -40,7 +40,7 @@ class Served : public ::testing::TestWithParam<const char*> {
     ::setenv("SSL_CERT_FILE", (folder_ / "root.pem").c_str(), 1);  // the system's roots
 #endif
   }
-  ~Served() override { ::unsetenv("SSL_CERT_FILE"); }
+  void TearDown() override { ::unsetenv("SSL_CERT_FILE"); }
 
   static std::string way() { return GetParam(); }
   ServerProcess serve(ListenOptions options = {}) const {
