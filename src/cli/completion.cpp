@@ -47,12 +47,6 @@ std::vector<Completed> commands_of(const CLI::App& program) {
   return all;
 }
 
-std::string words_of(const std::vector<Choice>& choices) {
-  std::string text;
-  for (const Choice& choice : choices) text += (text.empty() ? "" : " ") + choice.word;
-  return text;
-}
-
 std::string platforms() {
   std::string text;
   for (const target::Description& one : target::descriptions()) {
@@ -74,82 +68,82 @@ std::string find_command(const std::vector<Completed>& all, const char* words) {
          ") command=\"${command:+$command }$word\" ;;\n    esac\n  done\n";
 }
 
-std::string bash_script(const std::vector<Completed>& all) {
-  std::string text =
-      "# Completion of tapml in bash: source <(tapml completion bash)\n"
-      "_tapml() {\n"
-      "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}\n" +
-      find_command(all, "\"${COMP_WORDS[@]:1:COMP_CWORD-1}\"") +
-      "  case $previous in\n"
-      "    --target | --from | --to)\n"
-      "      COMPREPLY=($(compgen -W '" +
-      platforms() +
-      "' -- \"$current\"))\n"
-      "      return\n      ;;\n"
-      "  esac\n"
-      "  local commands= options=\n"
-      "  case $command in\n";
+// What the scripts of the two shells write in ways of their own.
+struct Shell {
+  const char* head;       // up to the first statement of the function
+  const char* words;      // those before the one that is written
+  const char* platforms;  // a statement that offers what {} stands for
+  const char* locals;     // of what is offered
+  std::string (*list)(const std::vector<Choice>& choices);
+  const char* tail;
+};
+
+std::string script_of(const Shell& shell, const std::vector<Completed>& all) {
+  std::string offer = shell.platforms;
+  offer.replace(offer.find("{}"), 2, platforms());
+  std::string text = shell.head + find_command(all, shell.words) +
+                     "  case $previous in\n    --target | --from | --to)\n      " + offer +
+                     "\n      return\n      ;;\n  esac\n" + shell.locals + "  case $command in\n";
   for (const Completed& one : all) {
-    text += "    '" + one.path + "')\n      commands='" + words_of(one.commands) +
-            "'\n      options='" + words_of(one.options) + "'\n      ;;\n";
+    text += "    '" + one.path + "')\n      commands=" + shell.list(one.commands) +
+            "\n      options=" + shell.list(one.options) + "\n      ;;\n";
   }
-  return text +
-         "  esac\n"
-         "  if [[ $current == -* ]]; then\n"
-         "    COMPREPLY=($(compgen -W \"$options\" -- \"$current\"))\n"
-         "  elif [[ -n $commands ]]; then\n"
-         "    COMPREPLY=($(compgen -W \"$commands\" -- \"$current\"))\n"
-         "  else\n"
-         "    COMPREPLY=($(compgen -f -- \"$current\"))\n"
-         "  fi\n"
-         "}\n"
-         "complete -o filenames -o bashdefault -F _tapml tapml\n";
+  return text + "  esac\n" + shell.tail;
 }
 
-// 'word:text' in single quotes, for _describe.
-std::string described(const Choice& choice) {
-  std::string text = "'" + choice.word + ":";
-  for (const char c : choice.text) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
-std::string described(const std::vector<Choice>& choices) {
+std::string bash_list(const std::vector<Choice>& choices) {
   std::string text;
-  for (const Choice& choice : choices) text += "\n        " + described(choice);
-  return text;
+  for (const Choice& choice : choices) text += (text.empty() ? "" : " ") + choice.word;
+  return "'" + text + "'";
 }
 
-std::string zsh_script(const std::vector<Completed>& all) {
-  std::string text =
-      "#compdef tapml\n"
-      "# Completion of tapml in zsh: source <(tapml completion zsh), or a file _tapml on $fpath.\n"
-      "_tapml() {\n"
-      "  local current=${words[CURRENT]} previous=${words[CURRENT-1]}\n" +
-      find_command(all, "\"${(@)words[2,CURRENT-1]}\"") +
-      "  case $previous in\n"
-      "    --target | --from | --to)\n"
-      "      compadd " +
-      platforms() +
-      "\n      return\n      ;;\n"
-      "  esac\n"
-      "  local -a commands options\n"
-      "  case $command in\n";
-  for (const Completed& one : all) {
-    text += "    '" + one.path + "')\n      commands=(" + described(one.commands) +
-            "\n      )\n      options=(" + described(one.options) + "\n      )\n      ;;\n";
+// ('word:text' ...), for _describe.
+std::string zsh_list(const std::vector<Choice>& choices) {
+  std::string text = "(";
+  for (const Choice& choice : choices) {
+    text += "\n        '" + choice.word + ":";
+    for (const char c : choice.text) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    text += "'";
   }
-  return text +
-         "  esac\n"
-         "  if [[ $current == -* ]]; then\n"
-         "    _describe -o option options\n"
-         "  elif (( $#commands )); then\n"
-         "    _describe command commands\n"
-         "  else\n"
-         "    _files\n"
-         "  fi\n"
-         "}\n"
-         "compdef _tapml tapml\n";
+  return text + "\n      )";
 }
+
+constexpr Shell kBash = {
+    "# Completion of tapml in bash: source <(tapml completion bash)\n"
+    "_tapml() {\n"
+    "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}\n",
+    "\"${COMP_WORDS[@]:1:COMP_CWORD-1}\"",
+    "COMPREPLY=($(compgen -W '{}' -- \"$current\"))",
+    "  local commands= options=\n",
+    bash_list,
+    "  if [[ $current == -* ]]; then\n"
+    "    COMPREPLY=($(compgen -W \"$options\" -- \"$current\"))\n"
+    "  elif [[ -n $commands ]]; then\n"
+    "    COMPREPLY=($(compgen -W \"$commands\" -- \"$current\"))\n"
+    "  else\n"
+    "    COMPREPLY=($(compgen -f -- \"$current\"))\n"
+    "  fi\n"
+    "}\n"
+    "complete -o filenames -o bashdefault -F _tapml tapml\n"};
+
+constexpr Shell kZsh = {
+    "#compdef tapml\n"
+    "# Completion of tapml in zsh: source <(tapml completion zsh), or a file _tapml on $fpath.\n"
+    "_tapml() {\n"
+    "  local current=${words[CURRENT]} previous=${words[CURRENT-1]}\n",
+    "\"${(@)words[2,CURRENT-1]}\"",
+    "compadd {}",
+    "  local -a commands options\n",
+    zsh_list,
+    "  if [[ $current == -* ]]; then\n"
+    "    _describe -o option options\n"
+    "  elif (( $#commands )); then\n"
+    "    _describe command commands\n"
+    "  else\n"
+    "    _files\n"
+    "  fi\n"
+    "}\n"
+    "compdef _tapml tapml\n"};
 
 }  // namespace
 
@@ -165,7 +159,7 @@ void add_completion(Registration registration) {
   app->callback([shell, registration] {
     registration.selected = [shell, registration] {
       const std::vector<Completed> all = commands_of(registration.app);
-      const std::string script = *shell == "bash" ? bash_script(all) : zsh_script(all);
+      const std::string script = script_of(*shell == "bash" ? kBash : kZsh, all);
       registration.output.text(script);
       registration.output.document(Json::object({{"script", Json::string(script)}}));
       return kDone;

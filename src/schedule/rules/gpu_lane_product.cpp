@@ -19,7 +19,7 @@ constexpr int64_t kColumns = 4;        // of a lane, whose elements lie along th
 constexpr int64_t kGroupsAtLeast = 4;  // below, lanes take fewer columns
 constexpr int64_t kFewPieces = 8;      // of fours along the sum; below, a tile is not worth it
 constexpr int64_t kRows = 4;           // of a tile
-constexpr int64_t kVectors = 16;       // of a lane that has columns of its own, in one row
+constexpr int64_t kVectors = 32;       // of a lane that has columns of its own, in one row
 constexpr int64_t kVectorsOfRows = 4;  // and in tiles of rows
 // lavapipe ends an invocation's loops after 65,535 steps of all of them.
 constexpr int64_t kMostSteps = 65'000;
