@@ -325,11 +325,7 @@ class Kernels {
     if (!any) return it->second;
     for (size_t i = dead.size(); i < loops.params.size(); ++i) buffers.push_back(loops.params[i]);
     tir::PrimFuncRef implementation = tir::make_prim_func(buffers, loops.body);
-    if (loops.attrs.contains(kWrittenAttr)) {
-      auto marked = std::make_shared<tir::PrimFunc>(*implementation);
-      marked->attrs[kWrittenAttr] = true;
-      implementation = marked;
-    }
+    if (loops.attrs.contains(kWrittenAttr)) implementation = mark_written(*implementation);
     // The scalars that no tensor gives any more come as a shape.
     VarMap to_spec;
     for (size_t i = 0; i < loops.params.size() && i < spec.params.size(); ++i) {

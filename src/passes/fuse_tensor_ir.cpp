@@ -36,11 +36,7 @@ class Composer {
     for (size_t i = between_.size(); i-- > 0;) body = tir::make_alloc(between_[i], body);
     tir::PrimFuncRef implementation = tir::make_prim_func(tir_params_, body);
     symbols_ = underived_scalars(*implementation);
-    if (written_) {
-      auto marked = std::make_shared<tir::PrimFunc>(*implementation);
-      marked->attrs[kWrittenAttr] = true;
-      implementation = marked;
-    }
+    if (written_) implementation = mark_written(*implementation);
     std::vector<Variable> params = spec_params_;
     if (!symbols_.empty()) {
       params.push_back(

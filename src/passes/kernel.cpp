@@ -105,6 +105,12 @@ std::string kernel_name(const relax::Function& spec, uint64_t hash_of_spec, uint
 
 }  // namespace
 
+tir::PrimFuncRef mark_written(const tir::PrimFunc& implementation) {
+  auto marked = std::make_shared<tir::PrimFunc>(implementation);
+  marked->attrs[kWrittenAttr] = true;
+  return marked;
+}
+
 std::string add_kernel(Module& module, relax::FunctionRef spec, tir::PrimFuncRef implementation) {
   const uint64_t hash = spec_hash(module, *spec);
   for (uint64_t attempt = 0;; ++attempt) {

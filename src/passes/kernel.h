@@ -29,6 +29,9 @@ bool is_kernel(const BaseFunction* function);
 const relax::Function& kernel_spec(const Module& module, const std::string& name);
 const tir::PrimFunc& kernel_implementation(const Module& module, const std::string& name);
 
+// A copy with kWrittenAttr.
+tir::PrimFuncRef mark_written(const tir::PrimFunc& implementation);
+
 // Hand-written tensor programs that a spec calls, each once, in order: with the spec and its
 // implementation they are what a kernel's text holds.
 std::vector<std::string> programs_of(const relax::Function& spec);

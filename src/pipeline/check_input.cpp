@@ -142,9 +142,7 @@ Module normal_input(const Module& module, const std::string& source, text::Sourc
   for (auto& [name, function] : normal.functions) {
     const tir::PrimFunc* program = tir::as_prim_func(function.get());
     if (!program || !program->attrs.contains(passes::kSpecAttr)) continue;
-    auto written = std::make_shared<tir::PrimFunc>(*program);
-    written->attrs[passes::kWrittenAttr] = true;
-    function = std::move(written);
+    function = passes::mark_written(*program);
   }
   return normal;
 }

@@ -30,12 +30,6 @@ std::string processor_name() {
   return "unknown processor";
 }
 
-int64_t physical_memory() {
-  const int64_t pages = sysconf(_SC_PHYS_PAGES);
-  const int64_t page = sysconf(_SC_PAGESIZE);
-  return pages > 0 && page > 0 ? pages * page : 0;
-}
-
 std::string system_name() {
   std::string name;
   std::ifstream file("/etc/os-release");
@@ -53,6 +47,12 @@ std::string system_name() {
 }
 
 }  // namespace
+
+int64_t physical_memory() noexcept {
+  const int64_t pages = sysconf(_SC_PHYS_PAGES);
+  const int64_t page = sysconf(_SC_PAGESIZE);
+  return pages > 0 && page > 0 ? pages * page : 0;
+}
 
 MachineInfo machine_info() {
   return {.processor = processor_name(),

@@ -15,4 +15,6 @@ struct MachineInfo {
 
 MachineInfo machine_info();
 
+int64_t physical_memory() noexcept;  // bytes; 0: not known
+
 }  // namespace tapml

@@ -9,6 +9,8 @@
 #include <thread>
 #include <tuple>
 
+#include "base/host/machine_info.h"
+
 namespace tapml::rpc {
 
 namespace {
@@ -28,9 +30,7 @@ int64_t group_memory() {
 }  // namespace
 
 int64_t machine_memory() noexcept {
-  const int64_t pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
-  const int64_t all = pages > 0 && page > 0 ? pages * page : 0;
-  const int64_t group = group_memory();
+  const int64_t all = physical_memory(), group = group_memory();
   return all > 0 && group > 0 ? std::min(all, group) : std::max(all, group);
 }
 
