@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <fstream>
 #include <thread>
 #include <tuple>
@@ -35,11 +36,6 @@ int64_t machine_memory() noexcept {
 }
 
 int64_t limit_process_memory(int64_t bytes) noexcept {
-  // Raising it needs no rights.
-  if (const int fd = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC); fd >= 0) {
-    std::ignore = ::write(fd, "500", 3);
-    ::close(fd);
-  }
   const int64_t most = bytes > 0 ? bytes : machine_memory();
   rlimit limit = {};
   if (most <= 0 || process_data_bytes() >= most) return 0;
@@ -48,6 +44,24 @@ int64_t limit_process_memory(int64_t bytes) noexcept {
   limit.rlim_cur = std::min(limit.rlim_cur, limit.rlim_max);
   if (::setrlimit(RLIMIT_DATA, &limit) != 0) return 0;
   return static_cast<int64_t>(limit.rlim_cur);
+}
+
+EndedFirst::EndedFirst() noexcept
+    : descriptor_(::open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC)) {
+  if (descriptor_ >= 0) std::ignore = ::pread(descriptor_, own_, sizeof own_ - 1, 0);
+}
+
+EndedFirst::~EndedFirst() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+// Raising it, and going back to where one was, needs no rights.
+void EndedFirst::begin() const noexcept {
+  if (descriptor_ >= 0) std::ignore = ::pwrite(descriptor_, "500", 3, 0);
+}
+
+void EndedFirst::end() const noexcept {
+  if (descriptor_ >= 0) std::ignore = ::pwrite(descriptor_, own_, std::strlen(own_), 0);
 }
 
 int64_t process_data_bytes() noexcept {

@@ -11,9 +11,26 @@ int64_t machine_memory() noexcept;
 
 // Limits data and private mappings of this process (RLIMIT_DATA) to `bytes`; 0: machine_memory().
 // What is mapped of files without writing to it, and shared memory, does not count: weights do not.
-// Also prefers this process where the system has no memory left and has to end one. Returns the
-// limit; 0 where none was set, because the process has more already (a sanitizer's shadow).
+// Returns the limit; 0 where none was set, because the process has more already (a sanitizer's
+// shadow).
 int64_t limit_process_memory(int64_t bytes) noexcept;
+
+// Where the system has no memory left and has to end a process, it ends first those that were
+// forked while such an object lived, and not their parent. Made by the parent while it may still
+// write what the system keeps of it (before close_memory(), confinement.h).
+class EndedFirst {
+ public:
+  EndedFirst() noexcept;
+  ~EndedFirst();
+  EndedFirst(const EndedFirst&) = delete;
+  // For one fork: begin() before it, end() after it in the parent.
+  void begin() const noexcept;
+  void end() const noexcept;
+
+ private:
+  int descriptor_ = -1;
+  char own_[16] = {};  // the parent's own value, as text
+};
 
 // Data and private mappings now; 0: not known. Async-signal-safe.
 int64_t process_data_bytes() noexcept;

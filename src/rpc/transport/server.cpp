@@ -9,11 +9,13 @@
 #include <cerrno>
 #include <csignal>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "base/printable.h"
+#include "rpc/transport/confinement.h"
 #include "rpc/transport/listener.h"
-#include "rpc/transport/session_places.h"
+#include "rpc/transport/process_limits.h"
 #include "rpc/transport/stream_channel.h"
 #include "rpc/transport/tls_relay.h"
 #include "rpc/transport/unfinished_handshakes.h"
@@ -45,11 +47,9 @@ struct Lingering {
 
 class ProcessServer final : public Server {
  public:
-  ProcessServer(std::unique_ptr<SessionPlaces> places, std::unique_ptr<Listener> listener,
-                Place place, const ListenOptions& options,
+  ProcessServer(std::unique_ptr<Listener> listener, Place place, const ListenOptions& options,
                 std::unique_ptr<TlsContext> tls = nullptr)
-      : places_(std::move(places)),
-        listener_(std::move(listener)),
+      : listener_(std::move(listener)),
         place_(std::move(place)),
         options_(options),
         unfinished_(options.unfinished, options.unfinished_of_peer) {
@@ -59,6 +59,9 @@ class ProcessServer final : public Server {
         write(printable_line(line));
       };
     }
+    // A session's process says this to its client; whether it is so is the server's to decide.
+    options_.server.admit = [this]() -> Status { return fail(too_many_sessions()); };
+    close_memory();
     if (tls) relays_.emplace(std::move(tls), options.server.limits.handshake, options_.server.log);
   }
 
@@ -75,6 +78,8 @@ class ProcessServer final : public Server {
   void close_all() noexcept;
   void wait_for_news() noexcept;
   void check_workers() noexcept;
+  void admit(Worker& worker) noexcept;
+  bool is_full() const { return std::ssize(admitted_) >= options_.sessions; }
   void drain() noexcept;
   // `lines`: the last of its log.
   void part(Connection connection, const Error* farewell,
@@ -84,10 +89,11 @@ class ProcessServer final : public Server {
     if (options_.server.log) options_.server.log(line);
   }
 
-  std::unique_ptr<SessionPlaces> places_;  // of sessions whose client has said a right hello
+  std::set<int64_t> admitted_;  // sessions whose client has said a right hello, by number
   std::unique_ptr<Listener> listener_;
   Place place_;
   ListenOptions options_;
+  EndedFirst ended_first_;  // the sessions' processes
   std::optional<TlsRelays> relays_;
   UnfinishedHandshakes unfinished_;
   std::vector<std::unique_ptr<Worker>> workers_;
@@ -117,7 +123,7 @@ void ProcessServer::wait_for_news() noexcept {
   polled_.clear();
   const bool accepting = listener_ && Clock::now() >= accept_again_;
   polled_.push_back({accepting ? listener_->get() : -1, POLLIN, 0});
-  for (const auto& worker : workers_) polled_.push_back({worker->alive(), POLLIN, 0});
+  for (const auto& worker : workers_) polled_.push_back({worker->control(), POLLIN, 0});
   for (const Lingering& one : lingering_) {
     polled_.push_back({one.connection.in.get(), POLLIN, 0});
   }
@@ -148,16 +154,24 @@ void ProcessServer::check_workers() noexcept {
                                       " ms; its process was ended",
                                   "the server"));
     }
-    if (!worker->ended(polled_[1 + i].revents != 0)) {
+    if (polled_[1 + i].revents != 0 && worker->asks()) admit(*worker);
+    if (!worker->ended()) {
       left.push_back(std::move(worker));
       continue;
     }
-    places_->leave(worker->number());
+    admitted_.erase(worker->number());
     unfinished_.remove(worker->number());
     log(worker->end_text());
     part(std::move(worker->connection()), worker->farewell(), worker->last_lines());
   }
   workers_ = std::move(left);
+}
+
+// Of sessions that ask at once each is admitted or refused in its turn.
+void ProcessServer::admit(Worker& worker) noexcept {
+  const bool admitted = admitted_.contains(worker.number()) || !is_full();
+  if (admitted) admitted_.insert(worker.number());
+  worker.answer(admitted);
 }
 
 void ProcessServer::part(Connection connection, const Error* farewell,
@@ -195,7 +209,7 @@ void ProcessServer::accept_all() noexcept {
     const std::string peer = peer_key(connection.in.get());
     if (relays_) connection.in = decrypt(std::move(connection.in));
     if (!connection.in.valid()) continue;
-    if (places_->taken() == places_->most()) {
+    if (is_full()) {
       const Error full = too_many_sessions();
       log("a connection is refused: " + full.message);
       part(std::move(connection), &full);
@@ -213,13 +227,13 @@ void ProcessServer::accept_all() noexcept {
 Error ProcessServer::too_many_sessions() const {
   return platform_error(
       PlatformFault::kLimit,
-      "the server has as many sessions as it may, " + std::to_string(places_->most()),
+      "the server has as many sessions as it may, " + std::to_string(options_.sessions),
       place_.text(), "try again later, or raise its --sessions");
 }
 
 // For one more connection of `peer`, which has not said hello yet.
 void ProcessServer::make_room(const std::string& peer) noexcept {
-  unfinished_.remove_if([&](int64_t number) { return places_->has(number); });
+  unfinished_.remove_if([&](int64_t number) { return admitted_.contains(number); });
   const std::optional<int64_t> number = unfinished_.gives_way(peer);
   if (!number) return;
   unfinished_.remove(*number);
@@ -235,7 +249,8 @@ void ProcessServer::make_room(const std::string& peer) noexcept {
 // The plain side of an encrypted connection; not valid where there is no process for it.
 FileDescriptor ProcessServer::decrypt(FileDescriptor client) noexcept {
   // Whoever begins slowly must not keep others out: the oldest that has no session goes.
-  relays_->make_room(kMostIdleRelays, [this](int64_t number) { return places_->has(number); });
+  relays_->make_room(kMostIdleRelays,
+                     [this](int64_t number) { return admitted_.contains(number); });
   auto plain = relays_->start(std::move(client), next_number_, [this] { close_all(); });
   if (plain) return std::move(*plain);
   log("a connection is refused: " + plain.error().message);
@@ -252,17 +267,13 @@ void ProcessServer::close_all() noexcept {
 Status ProcessServer::adopt(Connection connection) noexcept {
   Connection kept;  // to say why, where there is no process to have
   kept.in = FileDescriptor(::fcntl(connection.in.get(), F_DUPFD_CLOEXEC, 3));
-  ListenOptions options = options_;
-  // Asked in the session's process: several may say their hello at once, for one place.
-  options.server.admit = [this, number = next_number_]() -> Status {
-    if (!places_->take(number)) return fail(too_many_sessions());
-    return {};
-  };
-  auto worker = Worker::start(std::move(connection), next_number_, options, [this, &kept] {
+  ended_first_.begin();
+  auto worker = Worker::start(std::move(connection), next_number_, options_, [this, &kept] {
     kept = {};
     close_all();
     if (relays_) relays_->forget();
   });
+  ended_first_.end();
   if (!worker) {
     part(std::move(kept), &worker.error());
     return fail(std::move(worker.error()));
@@ -278,7 +289,7 @@ void ProcessServer::end_all() noexcept {
   for (const auto& worker : workers_) worker->kill(ending);
   for (const auto& worker : workers_) {
     worker->ended(true);
-    places_->leave(worker->number());
+    admitted_.erase(worker->number());
     log(worker->end_text());
     part(std::move(worker->connection()), worker->farewell());
   }
@@ -297,11 +308,9 @@ Result<std::unique_ptr<Server>> Server::listen(const Place& place,
     TAPML_ASSIGN(tls, TlsContext::for_server(options.tls_certificate, options.tls_key));
   }
   const bool anywhere = (place.tls || options.insecure) && !options.server.token.empty();
-  TAPML_ASSIGN(auto places, SessionPlaces::create(options.sessions));
   TAPML_ASSIGN(auto listener, Listener::open(place, anywhere));
   const Place chosen = listener->place();
-  return std::make_unique<ProcessServer>(std::move(places), std::move(listener), chosen, options,
-                                         std::move(tls));
+  return std::make_unique<ProcessServer>(std::move(listener), chosen, options, std::move(tls));
 }
 
 Status serve_descriptors(int in, int out, const ListenOptions& options,
@@ -309,8 +318,7 @@ Status serve_descriptors(int in, int out, const ListenOptions& options,
   Place place;
   place.kind = Place::Kind::kPipe;
   place.command = "(standard input and output)";
-  TAPML_ASSIGN(auto places, SessionPlaces::create(options.sessions));
-  ProcessServer server(std::move(places), nullptr, place, options);
+  ProcessServer server(nullptr, place, options);
   Connection connection;
   connection.in = FileDescriptor(in);
   if (out != in) connection.out = FileDescriptor(out);

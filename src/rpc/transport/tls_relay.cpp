@@ -8,8 +8,10 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <tuple>
 
 #include "rpc/session/server_session.h"
+#include "rpc/transport/confinement.h"
 #include "rpc/transport/stream_channel.h"
 #include "rpc/transport/worker.h"
 
@@ -226,6 +228,7 @@ void TlsRelays::make_room(size_t most,
 
 void TlsRelays::serve(FileDescriptor client, FileDescriptor plain, pid_t server) noexcept {
   leave_server(server, "tapml tls");
+  std::ignore = confine_process();  // where it cannot be had, the session's process says so
   const auto relay = std::make_unique<Relay>(std::move(client), std::move(plain));
   const Status status = relay->run(*context_, Clock::now() + handshake_);
   if (!status && log_) log_("a connection ended: " + status.error().message);

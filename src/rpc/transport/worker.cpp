@@ -3,15 +3,18 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <new>
+#include <tuple>
 
 #include "base/log.h"
 #include "base/units.h"
+#include "rpc/transport/confinement.h"
 #include "rpc/transport/process_limits.h"
 #include "rpc/transport/stream_channel.h"
 
@@ -38,6 +41,19 @@ void limit_resource(__rlimit_resource_t resource, rlim_t most) {
 void become_worker(pid_t server) {
   leave_server(server, "tapml session");
   limit_resource(RLIMIT_NOFILE, kOpenFiles);
+}
+
+constexpr char kAsking = '?', kAdmitted = '+', kRefused = '-';  // on the control socket
+
+// In a session's process: whether the server admits it.
+bool ask_server(const FileDescriptor& control) {
+  char answer = kAsking;
+  if (::send(control.get(), &answer, 1, MSG_NOSIGNAL) != 1) return false;
+  ssize_t count = 0;
+  do {
+    count = ::recv(control.get(), &answer, 1, 0);
+  } while (count < 0 && errno == EINTR);
+  return count == 1 && answer == kAdmitted;
 }
 
 WorkerPage* g_worker_page = nullptr;  // of this process, for its handler below
@@ -68,7 +84,7 @@ void leave_server(pid_t server, const char* name) noexcept {
   limit_resource(RLIMIT_CORE, 0);
 }
 
-Result<std::unique_ptr<Worker>> Worker::prepare(FileDescriptor& write_end) {
+Result<std::unique_ptr<Worker>> Worker::prepare(FileDescriptor& own_end) {
   std::unique_ptr<Worker> worker(new Worker());
   void* page = ::mmap(nullptr, sizeof(WorkerPage), PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -77,9 +93,9 @@ Result<std::unique_ptr<Worker>> Worker::prepare(FileDescriptor& write_end) {
                                "no memory for a session's process: " + errno_text(errno)));
   }
   worker->page_ = new (page) WorkerPage();
-  TAPML_ASSIGN(PipePair life, make_pipe());
-  worker->alive_ = std::move(life.read);
-  write_end = std::move(life.write);
+  TAPML_ASSIGN(auto ends, make_socket_pair());
+  worker->control_ = std::move(ends.first);
+  own_end = std::move(ends.second);
   return worker;
 }
 
@@ -102,22 +118,39 @@ Result<pid_t> Worker::fork_process() noexcept {
   return process;
 }
 
+bool Worker::asks() noexcept {
+  char byte = 0;
+  const ssize_t count = ::recv(control_.get(), &byte, 1, MSG_DONTWAIT);
+  closed_ = count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR);
+  return count == 1;
+}
+
+void Worker::answer(bool admitted) noexcept {
+  const char byte = admitted ? kAdmitted : kRefused;
+  std::ignore = ::send(control_.get(), &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 void Worker::forget() noexcept {
   connection_ = {};
-  alive_.reset();
+  control_.reset();
   process_ = 0;
   if (page_ != nullptr) ::munmap(page_, sizeof(WorkerPage));
   page_ = nullptr;
 }
 
-void Worker::serve(const ListenOptions& options) noexcept {
-  alive_.reset();
+void Worker::serve(const ListenOptions& options, const FileDescriptor& control) noexcept {
+  control_.reset();
   become_worker(server_);
   page_->memory_limit.store(limit_process_memory(options.process_bytes));
+  const Status confined = confine_process();
   g_worker_page = page_;
   ProcessorTime processor(options.call);
   install_crash_handler(page_->crash, options.launch_note);
   ServerOptions server = options.server;
+  server.admit = [&control, full = options.server.admit]() -> Status {
+    if (ask_server(control)) return {};
+    return full();
+  };
   WorkerPage* page = page_;
   server.activity = [page, &processor](bool running) {
     if (running) {
@@ -144,6 +177,7 @@ void Worker::serve(const ListenOptions& options) noexcept {
         if (level >= LogLevel::kWarning && log) log(std::string(message));
       },
       LogLevel::kInfo);
+  if (!confined) log_warning(confined.error().message);
   const ServerLimits& limits = options.server.limits;
   {
     StreamChannel channel(std::move(connection_.in), std::move(connection_.out), "the client",

@@ -37,7 +37,8 @@ struct Connection {
 class Worker {
  public:
   // In the server: the worker. In the forked process: never returns. `forget` is called there
-  // first, to close what is not the session's. kLimit where there is no process to have.
+  // first, to close what is not the session's. Before it welcomes its client the process asks to be
+  // admitted; it ends where it is not. kLimit where there is no process to have.
   template <class Forget>
   static Result<std::unique_ptr<Worker>> start(Connection connection, int64_t number,
                                                const ListenOptions& options, Forget&& forget);
@@ -45,8 +46,12 @@ class Worker {
   Worker(const Worker&) = delete;
 
   int64_t number() const noexcept { return number_; }
-  // Readable once the process has ended.
-  int alive() const noexcept { return alive_.get(); }
+  // Readable once the process has ended, or asks to be admitted.
+  int control() const noexcept { return control_.get(); }
+  // Whether it asks; to be called where control() is readable.
+  bool asks() noexcept;
+  // The answer.
+  void answer(bool admitted) noexcept;
   Connection& connection() noexcept { return connection_; }
   // Closes the server's ends, in another session's process.
   void forget() noexcept;
@@ -58,7 +63,8 @@ class Worker {
   // Ends the process and what it has started; `why` is for the client.
   void kill(const Error& why) noexcept;
   bool killed() const noexcept { return killed_for_.has_value(); }
-  // Whether the process has ended; waits for one whose end shows.
+  // Whether the process has ended; waits for one whose end shows, by what asks() found.
+  bool ended() noexcept { return ended(closed_); }
   bool ended(bool shows) noexcept;
   // What the client has to be told of the end, when it can be: null after an end in good order, and
   // where half a frame went out.
@@ -70,8 +76,8 @@ class Worker {
 
  private:
   Worker() = default;
-  static Result<std::unique_ptr<Worker>> prepare(FileDescriptor& write_end);
-  [[noreturn]] void serve(const ListenOptions& options) noexcept;
+  static Result<std::unique_ptr<Worker>> prepare(FileDescriptor& own_end);
+  [[noreturn]] void serve(const ListenOptions& options, const FileDescriptor& control) noexcept;
   runtime::Deadline noted(const std::atomic<int64_t>& time) const noexcept;
   void note_end(int status) noexcept;
   Result<pid_t> fork_process() noexcept;
@@ -80,7 +86,8 @@ class Worker {
   pid_t process_ = 0;  // 0: has ended, or is this one
   pid_t server_ = 0;
   Connection connection_;
-  FileDescriptor alive_;
+  FileDescriptor control_;  // the server's end
+  bool closed_ = false;     // the other end is
   WorkerPage* page_ = nullptr;
   std::optional<Error> killed_for_, farewell_;
   bool cut_off_ = false;  // inside of a frame
@@ -89,8 +96,8 @@ class Worker {
 template <class Forget>
 Result<std::unique_ptr<Worker>> Worker::start(Connection connection, int64_t number,
                                               const ListenOptions& options, Forget&& forget) {
-  FileDescriptor write_end;
-  TAPML_ASSIGN(auto worker, prepare(write_end));
+  FileDescriptor own_end;
+  TAPML_ASSIGN(auto worker, prepare(own_end));
   worker->number_ = number;
   worker->connection_ = std::move(connection);
   TAPML_ASSIGN(const pid_t process, worker->fork_process());
@@ -99,7 +106,7 @@ Result<std::unique_ptr<Worker>> Worker::start(Connection connection, int64_t num
     return worker;
   }
   forget();
-  worker->serve(options);
+  worker->serve(options, own_end);
 }
 
 }  // namespace tapml::rpc

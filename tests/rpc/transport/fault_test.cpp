@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "client.h"
+#include "confined.h"
 #include "server_process.h"
 #include "support/fault_proxy.h"
 #include "support/sanitized.h"
@@ -170,6 +171,18 @@ TEST_F(Faults, AKernelThatAllocatesWithoutEndRunsOutOfMemory) {
   const Status crash = client.run("abort");
   ASSERT_FALSE(crash);
   EXPECT_EQ(crash.error().message.find("memory"), std::string::npos) << crash.error().to_string();
+  expect_nothing_left(server);
+}
+
+TEST_F(Faults, AKernelCannotEndTheServerOrAnotherSession) {
+  // The signals would reach everything here, where a process is not confined.
+  if (!testing::can_confine()) FAIL() << "this system does not keep sessions apart";
+  ServerProcess server = serve();
+  Client other(server.place());
+  Client client(server.place());
+  EXPECT_TRUE(client.run("kill_others"));
+  EXPECT_TRUE(client.run("fine"));
+  EXPECT_TRUE(other.run("fine"));
   expect_nothing_left(server);
 }
 

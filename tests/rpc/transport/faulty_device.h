@@ -1,5 +1,5 @@
-// A device whose kernels do to their process what bad kernels do: crash, abort, exit, never end, at
-// once or, as of drivers whose launches return first, when they are waited for.
+// A device whose kernels do to their process what bad kernels do: crash, abort, exit, kill others,
+// never end, at once or, as of drivers whose launches return first, when they are waited for.
 #pragma once
 
 #include <unistd.h>
@@ -59,6 +59,7 @@ class FaultyDevice final : public runtime::Device {
       if (entry == "abort") std::abort();
       if (entry == "allocate" || entry == "allocate_c") allocate_without_end(entry == "allocate");
       if (entry == "exit") ::_exit(3);
+      if (entry == "kill_others") kill_others();
       if (entry == "hang") {
         for (std::atomic<int> round = 0;; ++round) {
         }
@@ -87,6 +88,12 @@ class FaultyDevice final : public runtime::Device {
             static_cast<volatile char*>(by_new ? ::operator new(kPiece) : std::malloc(kPiece));
         for (size_t i = 0; i < kPiece; i += 4096) piece[i] = 1;
       }
+    }
+    // The server, and all that the user has, which sessions beside this one are. Nothing is
+    // returned: who lives shows it.
+    static void kill_others() noexcept {
+      ::kill(::getppid(), SIGKILL);
+      ::kill(-1, SIGKILL);
     }
     bool hangs_ = false;
     std::unique_ptr<runtime::DeviceQueue> queue_;
