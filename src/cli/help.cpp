@@ -1,4 +1,4 @@
-// tapml help: what --help of a command prints.
+// tapml help: what --help of a command prints, and the tables of docs/cli.md.
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <vector>
@@ -6,18 +6,24 @@
 #include "base/strings.h"
 #include "base/suggest.h"
 #include "cli/command.h"
+#include "cli/help_text.h"
 #include "ir/exceptions.h"
 
 namespace tapml::cli {
 
 namespace {
 
-std::string help_of(const CLI::App& program, const std::vector<std::string>& words) {
-  const CLI::App* command = &program;
-  std::string name = program.get_name();
+// A command by its words, and its whole name: "tapml rpc serve".
+struct Named {
+  const CLI::App* command;
+  std::string name;
+};
+
+Named find_command(const CLI::App& program, const std::vector<std::string>& words) {
+  Named found{&program, program.get_name()};
   for (const std::string& word : words) {
-    const auto shown =
-        command->get_subcommands([](const CLI::App* one) { return !one->get_group().empty(); });
+    const auto shown = found.command->get_subcommands(
+        [](const CLI::App* one) { return !one->get_group().empty(); });
     std::vector<std::string_view> names;
     const CLI::App* next = nullptr;
     for (const CLI::App* one : shown) {
@@ -26,13 +32,18 @@ std::string help_of(const CLI::App& program, const std::vector<std::string>& wor
     }
     if (next == nullptr) {
       const std::string meant = suggestion(word, names);
-      throw_user("there is no such command", name,
+      throw_user("there is no such command", found.name,
                  names.empty() ? "no further word" : join_choices(names), in_quotes(word),
                  meant.empty() ? "tapml help" : meant);
     }
-    command = next;
-    name += " " + word;
+    found = {next, found.name + " " + word};
   }
+  return found;
+}
+
+std::string help_of(const CLI::App& program, const std::vector<std::string>& words, bool markdown) {
+  const auto [command, name] = find_command(program, words);
+  if (markdown) return markdown_help(*command, name);
   // CLI::App::help() would describe the command that was chosen: this one.
   return command->get_formatter()->make_help(command, name, CLI::AppFormatMode::Normal);
 }
@@ -44,10 +55,12 @@ void add_help(Registration registration) {
   app->footer("Example: tapml help migrate");
   auto words = std::make_shared<std::vector<std::string>>();
   app->add_option("COMMAND", *words, "The command, e.g. rpc serve; none: all commands");
+  auto markdown = std::make_shared<bool>(false);
+  app->add_flag("--markdown", *markdown, "Tables of options in Markdown, of all commands below");
   app->add_flag("--json", registration.output.json, "One JSON document on stdout");
-  app->callback([words, registration] {
-    registration.selected = [words, registration] {
-      const std::string help = help_of(registration.app, *words);
+  app->callback([words, markdown, registration] {
+    registration.selected = [words, markdown, registration] {
+      const std::string help = help_of(registration.app, *words, *markdown);
       registration.output.text(help);
       registration.output.document(Json::object({{"help", Json::string(help)}}));
       return kDone;

@@ -8,6 +8,7 @@
 #include "base/suggest.h"
 #include "base/version.h"
 #include "cli/command.h"
+#include "cli/help_text.h"
 #include "io/host/mapped_ranges.h"
 #include "ir/exceptions.h"
 
@@ -88,6 +89,7 @@ int main(int argc, char** argv) {
 
   CLI::App app("tapml brings machine-learning models up on new platforms, kernel by kernel.");
   app.name("tapml");
+  app.formatter(cli::help_formatter());
   app.require_subcommand(1);
   app.set_version_flag("--version", std::string("tapml ") + tapml::kVersion);
   cli::Runner selected;

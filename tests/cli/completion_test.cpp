@@ -1,4 +1,4 @@
-// tapml help and tapml completion: the script in its shell, with the shell's own parts replaced.
+// tapml completion: the script in its shell, with the shell's own parts replaced.
 #include <gtest/gtest.h>
 
 #include "io/host/command.h"
@@ -11,23 +11,6 @@ namespace {
 
 using testing::run_program;
 using testing::TempFolder;
-
-TEST(Help, IsWhatTheOptionPrints) {
-  const std::vector<std::vector<std::string>> commands = {
-      {"run"}, {"rpc"}, {"rpc", "serve"}, {"suite", "verify"}, {"completion"}};
-  for (const std::vector<std::string>& command : commands) {
-    std::vector<std::string> help = command, option = command;
-    help.insert(help.begin(), "help");
-    option.emplace_back("--help");
-    const testing::ProgramResult result = run_program(help);
-    EXPECT_EQ(result.exit_code, 0) << result.all();
-    EXPECT_EQ(result.out, run_program(option).out);
-  }
-  EXPECT_EQ(run_program({"help"}).out, run_program({"--help"}).out);
-  testing::expect_failure({"help", "migarte"}, 2, {"migarte", "did you mean 'migrate'?"});
-  testing::expect_failure({"help", "rpc", "run"}, 2, {"tapml rpc", "serve or status"});
-  testing::expect_failure({"help", "run", "x"}, 2, {"tapml run", "no further word"});
-}
 
 // What a shell offers behind `words`, the last of which is being written.
 class Completion : public ::testing::Test {

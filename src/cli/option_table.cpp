@@ -1,0 +1,127 @@
+#include "cli/option_table.h"
+
+#include <algorithm>
+#include <string>
+
+namespace tapml::cli {
+
+namespace {
+
+constexpr std::string_view kInput = "Input", kSampling = "Sampling", kTarget = "Target",
+                           kCompilation = "Compilation", kOutput = "Output", kLimits = "Limits",
+                           kAdvanced = "Advanced";
+
+constexpr OptionRow kRows[] = {
+    {"--prompt", kInput, "TEXT"},
+    {"--prompts", kInput, "FILE"},
+    {"--max-tokens", kInput, "N"},
+    {"--decode", kInput, "N"},
+    {"--batch", kInput, "N"},
+    {"--config", kInput, "FILE"},
+    {"--model", kInput, "DIR"},
+    {"--suite", kInput, "DIR"},
+    {"--tasks", kInput, "FILE"},
+    {"--inputs", kInput, "FILE"},
+    {"--function", kInput, "NAME"},
+    {"--args", kInput, "VALUE"},
+    {"--edge", kInput, ""},
+    {"--kernel", kInput, "NAME"},
+    {"--group", kInput, "N"},
+    {"--unquantized", kInput, ""},
+    {"--validation-tokens", kInput, "N"},
+    {"--passes", kInput, "PASS,..."},
+    {"opt --trace", kInput, "PROGRAM=FILE"},
+
+    {"--temperature", kSampling, "T"},
+    {"--top-k", kSampling, "K"},
+    {"--top-p", kSampling, "P"},
+    {"--seed", kSampling, "SEED"},
+
+    {"--target", kTarget, "TARGET"},
+    {"--from", kTarget, "TARGET"},
+    {"--to", kTarget, "TARGET"},
+    {"--reference", kTarget, "TARGET"},
+    {"--kernels", kTarget, "DIR"},
+    {"--library", kTarget, "FILE"},
+    {"--listen", kTarget, "ENDPOINT"},
+    {"--stdio", kTarget, ""},
+    {"--token-file", kTarget, "FILE"},
+    {"--tls-ca", kTarget, "FILE"},
+    {"--tls-cert", kTarget, "FILE"},
+    {"--tls-key", kTarget, "FILE"},
+    {"--insecure", kTarget, ""},
+
+    {"--quantize", kCompilation, "FORMAT"},
+    {"--patterns", kCompilation, "FILE"},
+    {"--skip-pass", kCompilation, "PASS,..."},
+    {"--bind", kCompilation, "FUNCTION.VARIABLE=N,..."},
+    {"exec --bind", kInput, "VARIABLE=N,..."},
+    {"--bound", kCompilation, "VARIABLE=N,..."},
+    {"--no-cache", kCompilation, ""},
+    {"--verify", kCompilation, ""},
+
+    {"--output", kOutput, "PATH"},
+    {"--package", kOutput, "DIR"},
+    {"--report", kOutput, "DIR"},
+    {"--junit", kOutput, "FILE"},
+    {"--markdown", kOutput, "FILE"},
+    {"devices --markdown", kOutput, ""},
+    {"help --markdown", kOutput, ""},
+    {"--json", kOutput, ""},
+    {"--dump-logits", kOutput, "FILE"},
+    {"--trace", kOutput, "FILE"},
+    {"--full", kOutput, ""},
+    {"--npz", kOutput, ""},
+    {"--quiet", kOutput, ""},
+    {"--weights", kOutput, ""},
+    {"--calls", kOutput, "N"},
+    {"--budget", kOutput, "SIZE"},
+    {"--memory", kOutput, "VARIABLE=N,..."},
+    {"--time-passes", kOutput, ""},
+    {"--report-phases", kOutput, "FILE"},
+    {"--dump-ir", kOutput, "DIR"},
+    {"--dump-diff", kOutput, ""},
+    {"--list-passes", kOutput, ""},
+    {"--measure", kOutput, ""},
+    {"--check", kOutput, ""},
+
+    {"--memory-limit", kLimits, "SIZE"},
+    {"--max-size", kLimits, "SIZE"},
+    {"--step-limit", kLimits, "N"},
+    {"--kernel-timeout", kLimits, "SECONDS"},
+    {"--request-seconds", kLimits, "SECONDS"},
+    {"--shrink-seconds", kLimits, "SECONDS"},
+    {"--sessions", kLimits, "N"},
+    {"--call-seconds", kLimits, "SECONDS"},
+    {"--idle-seconds", kLimits, "SECONDS"},
+    {"rpc serve --memory", kLimits, "SIZE"},
+    {"--process-memory", kLimits, "SIZE"},
+    {"--keep", kLimits, "SIZE"},
+
+    {"--order", kAdvanced, ""},
+    {"--granularity", kAdvanced, "WHAT"},
+    {"--keep-going", kAdvanced, ""},
+    {"--stop-at-first", kAdvanced, ""},
+    {"--state", kAdvanced, "DIR"},
+    {"--tolerance", kAdvanced, "FILE"},
+    {"--in-process", kAdvanced, ""},
+    {"--plant", kAdvanced, "KERNEL:KIND"},
+    {"--watch", kAdvanced, ""},
+    {"--launches", kAdvanced, "N"},
+    {"--launch-seed", kAdvanced, "SEED"},
+    {"--bisect", kAdvanced, ""},
+    {"--repeats", kAdvanced, "N"},
+    {"--help", kAdvanced, ""},
+    {"--version", kAdvanced, ""},
+};
+
+}  // namespace
+
+const OptionRow* find_option_row(std::string_view command, std::string_view name) {
+  const std::string own = std::string(command) + " " + std::string(name);
+  const OptionRow* found = std::ranges::find(kRows, std::string_view(own), &OptionRow::name);
+  if (found == std::end(kRows)) found = std::ranges::find(kRows, name, &OptionRow::name);
+  return found == std::end(kRows) ? nullptr : found;
+}
+
+}  // namespace tapml::cli
