@@ -32,9 +32,11 @@ dev: setup  ## build everything with assertions (build/dev/)
 	@$(configure_dev)
 	@cmake --build --preset dev
 
-test: dev  ## build and run all tests
+test: dev  ## build and run all tests; a test that is skipped must be on the list (tests/skips.txt)
 	@echo "== tests"
+	@rm -rf build/dev/test-results
 	@ctest --preset dev
+	@scripts/check_skips build/dev/test-results
 
 .PHONY: test-python
 test-python: setup  ## build the Python package and run its tests

@@ -76,7 +76,7 @@ function(tapml_test folder)
   set_tests_properties(
     ${folder}
     PROPERTIES LABELS ${test_LABEL} TIMEOUT ${test_TIMEOUT} WORKING_DIRECTORY "${CMAKE_BINARY_DIR}"
-               ENVIRONMENT "TAPML_CACHE=${CMAKE_BINARY_DIR}/test-cache")
+               ENVIRONMENT "TAPML_CACHE=${CMAKE_BINARY_DIR}/test-cache;GTEST_OUTPUT=json:${CMAKE_BINARY_DIR}/test-results/${folder}.json")
   set_property(GLOBAL APPEND PROPERTY TAPML_${test_LABEL}_TARGETS test_${folder})
 endfunction()
 
@@ -165,7 +165,11 @@ if(Python3_FOUND)
            COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/tests/scripts/run_tutorials_test.py")
   add_test(NAME fuzz_totals
            COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/tests/scripts/fuzz_totals_test.py")
-  set_tests_properties(rooms rooms_violations tutorials_runner fuzz_totals
+  add_test(NAME skips
+           COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/tests/scripts/check_skips_test.py")
+  add_test(NAME baselines
+           COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/tests/scripts/check_baselines_test.py")
+  set_tests_properties(rooms rooms_violations tutorials_runner fuzz_totals skips baselines
                        PROPERTIES LABELS unit TIMEOUT 60)
 
   add_test(NAME random_model
@@ -194,7 +198,8 @@ set_tests_properties(install_example PROPERTIES LABELS e2e TIMEOUT 300)
 # The Python package, with the build's own module.
 if(TARGET tapml_python)
   add_test(NAME python
-           COMMAND "${python_program}" -m pytest -q -p no:cacheprovider "${CMAKE_SOURCE_DIR}/tests/python")
+           COMMAND "${python_program}" -m pytest -q -p no:cacheprovider
+                 "--junitxml=${CMAKE_BINARY_DIR}/test-results/python.xml" "${CMAKE_SOURCE_DIR}/tests/python")
   set_tests_properties(
     python
     PROPERTIES LABELS e2e TIMEOUT 600
