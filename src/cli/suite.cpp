@@ -46,8 +46,6 @@ Progress patient(const Output& output) {
   return Progress::to_stderr(output.json, Progress::kPatience);
 }
 
-Json integer(size_t value) { return Json::integer(static_cast<int64_t>(value)); }
-
 // Those that a --kernel means.
 std::set<std::string> kernels_of(const Suite& suite, const std::string& wanted) {
   const std::vector<std::string> found =
@@ -79,10 +77,10 @@ int save(const Suite& suite, const std::string& folder, Progress& progress, cons
   output.line(folder + ": " + tests_text(suite) + ", " + std::to_string(suite.tensors.size()) +
               " tensors" + (dropped > 0 ? ", " + std::to_string(dropped) + " calls dropped" : ""));
   Json json = Json::object({{"suite", Json::string(folder)},
-                            {"kernels", integer(suite.kernels.size())},
-                            {"calls", integer(suite.calls.size())},
-                            {"groups", integer(suite.groups.size())},
-                            {"tensors", integer(suite.tensors.size())},
+                            {"kernels", Json::integer(std::ssize(suite.kernels))},
+                            {"calls", Json::integer(std::ssize(suite.calls))},
+                            {"groups", Json::integer(std::ssize(suite.groups))},
+                            {"tensors", Json::integer(std::ssize(suite.tensors))},
                             {"dropped", Json::integer(dropped)}});
   set_completeness(json, suite);
   output.document(json);
@@ -257,12 +255,12 @@ int verify(const SuiteCommand& command, const Output& output) {
   const topdown::VerdictLine verdict = topdown::verdict_line(check);
   Json json = Json::object({{"verdict", Json::string(topdown::verdict_word(verdict.verdict))},
                             {"faults", Json::array(std::move(faults))},
-                            {"kernels", integer(suite.kernels.size())},
-                            {"calls", integer(suite.calls.size())},
-                            {"groups", integer(suite.groups.size())},
+                            {"kernels", Json::integer(std::ssize(suite.kernels))},
+                            {"calls", Json::integer(std::ssize(suite.calls))},
+                            {"groups", Json::integer(std::ssize(suite.groups))},
                             {"tensors", Json::integer(check.tensors)},
                             {"bytes", Json::integer(check.bytes)},
-                            {"weights", integer(suite.weights.size())}});
+                            {"weights", Json::integer(std::ssize(suite.weights))}});
   set_completeness(json, suite);
   output.document(json);
   output.last_line(verdict.text());

@@ -26,8 +26,6 @@ using topdown::SuiteCall;
 using topdown::SuiteGroup;
 using topdown::SuiteKernel;
 
-Json integer(size_t value) { return Json::integer(static_cast<int64_t>(value)); }
-
 // Tensors of a call as a table, which is indented.
 class TensorTable {
  public:
@@ -91,11 +89,11 @@ std::string group_text(const Suite& suite, size_t index) {
 
 Json group_json(const Suite& suite, size_t index) {
   const SuiteGroup& group = suite.groups[index];
-  return Json::object({{"group", integer(index)},
+  return Json::object({{"group", Json::integer(static_cast<int64_t>(index))},
                        {"kernels", Json::array(texts(suite.kernels_of(group)))},
                        {"source", Json::string(group.source)},
                        {"carved_on", Json::string(group.carved_on)},
-                       {"calls", integer(group.calls.size())},
+                       {"calls", Json::integer(std::ssize(group.calls))},
                        {"times", Json::integer(group.times)},
                        {"layers", Json::string(origin_summary(topdown::origin_of(group)))},
                        {"inputs", Json::array(texts(names_of(group.inputs)))},
@@ -239,7 +237,7 @@ int list_suite(const std::string& folder, const Output& output) {
                      origin_summary(origin)});
     rows.push_back(Json::object({{"kernel", Json::string(kernel.name)},
                                  {"in", Json::string(topdown::used_in(functions))},
-                                 {"tests", integer(calls.size())},
+                                 {"tests", Json::integer(std::ssize(calls))},
                                  {"calls", Json::integer(times)},
                                  {"dropped", Json::integer(kernel.dropped)},
                                  {"bytes", Json::integer(size)},
@@ -280,10 +278,10 @@ int list_suite(const std::string& folder, const Output& output) {
                             {"model_folder", Json::string(suite.model_folder)},
                             {"quantization", Json::string(suite.quantization)},
                             {"boundary_policy", Json::string(suite.boundary_policy)},
-                            {"tests", integer(suite.calls.size())},
-                            {"tensors", integer(bytes.size())},
+                            {"tests", Json::integer(std::ssize(suite.calls))},
+                            {"tensors", Json::integer(std::ssize(bytes))},
                             {"bytes", Json::integer(total)},
-                            {"weights", integer(suite.weights.size())},
+                            {"weights", Json::integer(std::ssize(suite.weights))},
                             {"kernels", Json::array(std::move(rows))},
                             {"groups", Json::array(std::move(groups))}});
   set_completeness(json, suite);
