@@ -98,6 +98,8 @@ if(TARGET test_rpc)
 endif()
 tapml_test(api LABEL unit LINK tapml_embed ${all_rooms})
 tapml_test(language LABEL unit LINK ${all_rooms})
+# What is added from outside: a platform.
+tapml_test(extension LABEL unit LINK ${all_rooms})
 tapml_test(walk LABEL ops LINK ${all_rooms} TIMEOUT 1200)
 tapml_test(graphs LABEL ops LINK ${all_rooms} TIMEOUT 1200)
 tapml_test(math LABEL unit LINK tapml_device tapml_codegen tapml_passes tapml_schedule)

@@ -244,7 +244,8 @@ std::unique_ptr<DeviceTensor> make_tensor(const py::object& x, const SessionRef&
   auto session = open->use();
   TakenArray taken = take_array(x, dtype, where);
   runtime::LocalSession* local = session->local();
-  const bool host_memory = local && open->target().description.platform == "cpu";
+  // Machine code that a device of this process takes works on this process's memory.
+  const bool host_memory = local && !local->info().cpu.empty();
   const auto address = reinterpret_cast<uintptr_t>(taken.array.data);
   std::string why = taken.copied;
   if (why.empty() && !host_memory) why = why_not_visible(*open);

@@ -11,3 +11,11 @@
   PLATFORM(vulkan)                      \
   PLATFORM(wasm)                        \
   PLATFORM(null)
+
+namespace tapml {
+
+// What commands take where nobody names a target: to run a model, and to bring it up.
+inline constexpr const char* kDefaultPlatform = "cpu";
+inline constexpr const char* kDefaultNewPlatform = "opencl";
+
+}  // namespace tapml

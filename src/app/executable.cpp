@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "codegen/llvm/native.h"
-#include "exec/library_code.h"
+#include "codegen/code_generators.h"
 #include "exec/sections.h"
 #include "frontend/huggingface/folder.h"
 #include "frontend/huggingface/weights.h"
@@ -55,15 +54,16 @@ bool is_executable_file(const std::string& path) {
 
 ExecutableFile executable_file(const Executable& executable, const target::Target& target,
                                const Module& fixed, ModelSource source) {
+  const codegen::CodeGenerator& generator = codegen::generator_of(target);
   ExecutableFile file;
   file.executable = executable;
   for (ModuleBlob& blob : file.executable.modules) {
-    if (blob.platform == "cpu" && blob.format != kLibraryFormat) blob = codegen::link_shared(blob);
+    blob = generator.portable(blob);
   }
   file.source = std::move(source);
   file.compiler = pipeline::compiler_identity();
-  if (target.description.code == target::CodeKind::kNative) {
-    file.options.emplace_back("code", codegen::native_identity(target.description));
+  if (std::string made_by = generator.identity(target.description); !made_by.empty()) {
+    file.options.emplace_back("code", std::move(made_by));
   }
   file.options.emplace_back("target", target.text);
   file.module = text::print(fixed);

@@ -52,7 +52,8 @@ void serve_kernels(const LibraryFiles& libraries) {
   listen.server.open_device = [&](const std::string& target) {
     return guard([&] {
       auto device = unwrap(open_served_device(target, libraries.load(), true));
-      const bool in_process = device->info().platform == "cpu";
+      // Machine code that a device of this process takes runs here.
+      const bool in_process = !device->info().cpu.empty();
       return device::watch_launches(std::move(device), {in_process, &note, output});
     });
   };

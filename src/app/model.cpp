@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "abi/model_interface.h"
+#include "abi/platforms.h"
 #include "app/executable.h"
 #include "app/platforms.h"
 #include "base/clock.h"
@@ -182,7 +183,7 @@ ReadyModel make_ready(
       throw_user("--model goes with an executable only", "--model", "an executable as MODEL",
                  options.model);
     }
-    target::Target target = target::parse_target(options.target.value_or("cpu"));
+    target::Target target = target::parse_target(options.target.value_or(kDefaultPlatform));
     const device::HostLibraries libraries = options.libraries.load();
     auto session = open_session(target, options.cache, libraries, remote);
     LoadedModel model =

@@ -22,7 +22,8 @@ std::shared_ptr<runtime::Device> open_device(const target::Target& target,
   options.open_cache = [&] { return open_disk_cache(cache); };
   options.loader = make_kernel_loader();
   options.libraries = libraries;
-  return unwrap(device::open_device(target.description.platform, options));
+  return unwrap(target.open ? target.open(options)
+                            : device::open_device(target.description.platform, options));
 }
 
 }  // namespace
@@ -65,11 +66,12 @@ Result<std::shared_ptr<runtime::Device>> open_served_device(const std::string& t
   });
 }
 
-std::vector<PlatformStatus> list_platforms() {
+std::vector<PlatformStatus> list_platforms(const target::PlatformTable& table) {
   std::vector<PlatformStatus> list;
-  for (const target::Description& description : target::descriptions()) {
+  for (const target::Platform& platform : table) {
+    const target::Description& description = platform.description;
     PlatformStatus status{description.platform, description.doc, false, {}, ""};
-    target::Target target = target::parse_target(description.platform);
+    target::Target target = target::parse_target(description.platform, table);
     auto info = guard([&] {
       return has_own_process(target) ? open_session(target)->info()
                                      : open_device(target, {})->info();

@@ -40,7 +40,8 @@ struct PlatformStatus {
   DeviceInfo info;     // when here
   std::string reason;  // when not: why, and what to install
 };
-std::vector<PlatformStatus> list_platforms();
+std::vector<PlatformStatus> list_platforms(
+    const target::PlatformTable& table = target::platforms());
 // A device that a target names; throws where it is not there (open_session).
 PlatformStatus status_of(const std::string& target, const RemoteOptions& remote);
 Json platform_json(const PlatformStatus& status);

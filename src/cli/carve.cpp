@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "abi/platforms.h"
 #include "app/executable.h"
 #include "app/model.h"
 #include "app/platforms.h"
@@ -395,7 +396,7 @@ int carve_module(const CarveCommand& command, const Output& output) {
   Module module = pipeline::normal_input(
       text::parse(unwrap(read_text_file(path)), path, {.places = &places}), path, &places);
   progress.begin("compile");
-  target::Target target = target::parse_target(command.model.target.value_or("cpu"));
+  target::Target target = target::parse_target(command.model.target.value_or(kDefaultPlatform));
   const device::HostLibraries libraries = command.model.libraries.load();
   check_routine_calls(module, libraries, places);
   auto session = open_session(target, command.model.cache, libraries, command.model.remote);

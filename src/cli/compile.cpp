@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
+#include "abi/platforms.h"
 #include "app/cache.h"
 #include "app/executable.h"
 #include "app/libraries.h"
@@ -34,7 +35,7 @@ namespace tapml::cli {
 namespace {
 
 struct CompileOptions {
-  std::string model, config, target = "cpu", file, package;
+  std::string model, config, target = kDefaultPlatform, file, package;
   std::string bounds, memory, memory_limit, phases;
   std::vector<std::string> skip;
   bool times = false, verify = false, print_memory = false;

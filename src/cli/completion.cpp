@@ -49,8 +49,8 @@ std::vector<Completed> commands_of(const CLI::App& program) {
 
 std::string platforms() {
   std::string text;
-  for (const target::Description& one : target::descriptions()) {
-    text += (text.empty() ? "" : " ") + one.platform;
+  for (const target::Platform& one : target::platforms()) {
+    text += (text.empty() ? "" : " ") + one.description.platform;
   }
   return text;
 }

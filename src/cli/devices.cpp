@@ -26,26 +26,11 @@ struct PlatformRow {
   std::string platform, compiles, runs, emulated, conformance;
 };
 
-const char* compiles_to(const target::Description& description) {
-  switch (description.code) {
-    case target::CodeKind::kNative:
-      return description.processor.architecture == "wasm32" ? "WebAssembly, by LLVM"
-                                                            : "machine code, by LLVM";
-    case target::CodeKind::kOpenClC:
-      return "OpenCL C";
-    case target::CodeKind::kGlsl:
-      return "GLSL, to SPIR-V";
-    case target::CodeKind::kNone:
-      return "nothing";
-  }
-  return "";
-}
-
 // A GPU's platform whose driver computes on the processor, or another processor that this one
 // plays.
 bool is_emulated(const PlatformStatus& status, const target::Description& description) {
   std::string name = status.info.name;
-  if (description.code == target::CodeKind::kNative) return name.starts_with("emulated");
+  if (!description.gpu_like) return name.starts_with("emulated");
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return std::any_of(std::begin(kEmulators), std::end(kEmulators), [&](const char* emulator) {
@@ -113,7 +98,7 @@ int run(const Output& given, const Choices& choices, const DeviceWork& work) {
       Progress::kPatience);
   for (const PlatformStatus& status : statuses(choices)) {
     target::Target target = target::parse_target(status.platform);
-    PlatformRow row{status.platform, compiles_to(target.description), "not here", "", "not run"};
+    PlatformRow row{status.platform, target.description.compiles_to, "not here", "", "not run"};
     auto say = [&](const std::string& line) {
       output.line(wrapped(line, text_width(STDOUT_FILENO), 4));
     };
@@ -136,7 +121,7 @@ int run(const Output& given, const Choices& choices, const DeviceWork& work) {
       say("  computes: " + dtype_list(info.features.compute_dtypes));
       say("  stores: " + dtype_list(info.features.storage_dtypes));
       // A device that runs nothing has no speed.
-      const bool runs = target.description.code != target::CodeKind::kNone;
+      const bool runs = target.description.computes;
       std::unique_ptr<runtime::Session> session;
       if (choices.measured || choices.checked) {
         session = open_session(target, {}, {}, choices.remote);

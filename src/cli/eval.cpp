@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "abi/platforms.h"
 #include "app/model.h"
 #include "base/host/interrupt.h"
 #include "base/host/progress.h"
@@ -23,7 +24,7 @@ namespace {
 
 struct EvalCommand {
   ModelOptions model;  // whose target is one after the other of `targets`
-  std::vector<std::string> targets = {"cpu"};
+  std::vector<std::string> targets = {kDefaultPlatform};
   std::string tasks, reference;
   bool unquantized = false;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "abi/platforms.h"
 #include "app/argument_text.h"
 #include "app/platforms.h"
 #include "base/clock.h"
@@ -28,7 +29,7 @@ namespace {
 constexpr const char* kInterpreter = "interp";
 
 struct ExecOptions {
-  std::string module, function, target = "cpu", file;
+  std::string module, function, target = kDefaultPlatform, file;
   std::vector<std::string> args, bindings;
   bool whole = false;
   CacheOptions cache;

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
+#include "abi/platforms.h"
 #include "app/executable.h"
 #include "app/model.h"
 #include "base/host/interrupt.h"
@@ -31,11 +32,11 @@ namespace tapml::cli {
 namespace {
 
 struct SkeletonOptions {
-  std::string suite, kernel, target = "opencl", file;
+  std::string suite, kernel, target = kDefaultNewPlatform, file;
 };
 
 struct ShowOptions {
-  std::string model, folder, kernel, target = "cpu", file, quantize;
+  std::string model, folder, kernel, target = kDefaultPlatform, file, quantize;
   PatternOptions patterns;
   LibraryFiles libraries;
 };

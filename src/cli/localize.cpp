@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
+#include "abi/platforms.h"
 #include "app/isolation.h"
 #include "app/platforms.h"
 #include "app/same_platform.h"
@@ -32,8 +33,8 @@ namespace tapml::cli {
 namespace {
 
 struct LocalizeCommand {
-  std::string model, from = "cpu", to = "opencl", prompt, suite, report, kernels,
-                     bisect = "kernels";
+  std::string model, from = kDefaultPlatform, to = kDefaultNewPlatform, prompt, suite, report,
+                     kernels, bisect = "kernels";
   std::vector<std::string> plants;
   int64_t max_tokens = 4, repeats = 5;
   llm::SamplerOptions sampler;

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "abi/platforms.h"
 #include "app/isolation.h"
 #include "app/libraries.h"
 #include "app/model.h"
@@ -31,8 +32,8 @@ namespace tapml::cli {
 namespace {
 
 struct MigrateCommand {
-  std::string model, from = "cpu", prompt, report, plant, kernels;
-  std::vector<std::string> to = {"opencl"};
+  std::string model, from = kDefaultPlatform, prompt, report, plant, kernels;
+  std::vector<std::string> to = {kDefaultNewPlatform};
   int64_t max_tokens = 64, validation_tokens = 4;
   llm::SamplerOptions sampler;
   std::string order = "execution", state;
@@ -268,7 +269,7 @@ void add_migrate(Registration registration) {
   app->add_option("--from", command->from, "The trusted platform")->capture_default_str();
   app->add_option("--to", command->to, "The new platform; several times: several at once")
       ->allow_extra_args(false)
-      ->default_str("opencl");
+      ->default_str(kDefaultNewPlatform);
   app->add_option("--prompt", command->prompt, "Text to run")->required();
   app->add_option("--max-tokens", command->max_tokens, "Tokens of the continuations")
       ->check(CLI::Range(1, 1000000))

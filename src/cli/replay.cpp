@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <limits>
 
+#include "abi/platforms.h"
 #include "app/command_options.h"
 #include "app/isolation.h"
 #include "app/libraries.h"
@@ -39,7 +40,7 @@ namespace tapml::cli {
 namespace {
 
 struct ReplayOptions {
-  std::string suite, model, target = "cpu", kernel, plant, kernels, report;
+  std::string suite, model, target = kDefaultPlatform, kernel, plant, kernels, report;
   std::optional<int64_t> group;
   bool watch = false;
   CacheOptions cache;

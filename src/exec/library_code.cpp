@@ -21,9 +21,9 @@ void fields(A& a, LibraryCode& x) {
   a(x.outputs);
 }
 
-ModuleBlob write_library_module(const std::vector<LibraryCode>& code) {
+ModuleBlob write_library_module(const std::string& platform, const std::vector<LibraryCode>& code) {
   ModuleBlob blob;
-  blob.platform = "cpu";
+  blob.platform = platform;
   blob.format = kLibraryFormat;
   for (const LibraryCode& one : code) blob.entries.push_back(one.entry);
   ByteWriter writer;

@@ -1,4 +1,4 @@
-// Calls of library routines as the code of a module: format "library", platform "cpu".
+// Calls of library routines as the code of a module of format "library".
 #pragma once
 
 #include <string>
@@ -24,8 +24,9 @@ struct LibraryCode {
   std::vector<LibraryTensor> inputs, outputs;
 };
 
-// The module of these entries; the same entries give the same bytes.
-ModuleBlob write_library_module(const std::vector<LibraryCode>& code);
+// The module of these entries for a platform that calls routines; the same entries give the same
+// bytes.
+ModuleBlob write_library_module(const std::string& platform, const std::vector<LibraryCode>& code);
 // Its entries. UserError for bytes that write_library_module() did not make.
 Result<std::vector<LibraryCode>> read_library_module(const ModuleBlob& module);
 

@@ -5,13 +5,10 @@
 
 #include "arith/scalar_program.h"
 #include "base/clock.h"
+#include "codegen/code_generators.h"
 #include "codegen/lower/check_program.h"
-#include "codegen/lower/device_func.h"
 #include "codegen/lower/narrow_index.h"
 #include "codegen/lower/segment_tensors.h"
-#include "codegen/source/emitter.h"
-#include "codegen/source/spirv.h"
-#include "ir/exceptions.h"
 #include "passes/lower_math.h"
 #include "passes/memory/in_place.h"
 #include "pipeline/run.h"
@@ -40,20 +37,23 @@ bool may_alias(const tir::PrimFunc& func) {
 
 KernelBuilder::KernelBuilder(const target::Target& target, const ImplementOptions& options,
                              Executable& executable)
-    : target_(target), options_(options), executable_(executable) {}
+    : target_(target),
+      options_(options),
+      executable_(executable),
+      generator_(codegen::generator_of(target)) {}
 
-bool KernelBuilder::add_from_cache(Native& native, int32_t kernel,
+bool KernelBuilder::add_from_cache(Part& part, int32_t kernel,
                                    const std::vector<std::optional<int64_t>>& most, bool by_rules) {
   std::string text = executable_.kernels[static_cast<size_t>(kernel)].spec;
   if (!by_rules) text += "\nby the fallback's schedule";
   for (const std::optional<int64_t>& bound : most) {
     text += "\nat most " + (bound ? std::to_string(*bound) : "any");
   }
-  native.key = KernelCache::key(text, target_);
-  auto known = options_.cache->find(native.key);
+  part.key = KernelCache::key(text, target_);
+  auto known = options_.cache->find(part.key);
   if (!known) return false;
-  native.cached = true;
-  native.object = std::move(known->object);
+  part.cached = true;
+  part.code = std::move(known->code);
   known->implementation.kernel = kernel;
   executable_.implementations.push_back(std::move(known->implementation));
   return true;
@@ -65,13 +65,11 @@ void KernelBuilder::add(const tir::PrimFunc& func, int32_t kernel, const std::st
   generates_ = true;
   double start = seconds_now();
   const std::string& name = executable_.kernels[static_cast<size_t>(kernel)].name;
-  const bool is_native = target_.description.code == target::CodeKind::kNative;
-  const target::CodeKind kind = target_.description.code;
-  // OpenCL C of several kernels is one text.
-  const bool is_kept = is_native || kind == target::CodeKind::kGlsl ||
-                       (kind == target::CodeKind::kOpenClC && options_.module_per_kernel);
-  Native native;
-  native.implementation = executable_.implementations.size();
+  const bool is_kept =
+      generator_.kept() == codegen::Kept::kAll ||
+      (generator_.kept() == codegen::Kept::kOwnModules && options_.module_per_kernel);
+  Part part;
+  part.implementation = executable_.implementations.size();
   const bool by_rules = !options_.scheduled_by_rules || options_.scheduled_by_rules(name);
   auto schedule = [&] {
     return by_rules ? schedule::schedule_for(func, target_) : schedule::fallback(func, target_);
@@ -86,10 +84,9 @@ void KernelBuilder::add(const tir::PrimFunc& func, int32_t kernel, const std::st
   }
   // What a rewrite makes of a kernel has no key.
   const std::string written = provider_of_written(func);
-  if (is_kept && options_.cache && !rewritten && add_from_cache(native, kernel, most, by_rules)) {
-    if (!written.empty()) executable_.implementations[native.implementation].provider = written;
-    own_functions_.emplace_back(native.implementation, 0);
-    natives_.push_back(std::move(native));
+  if (is_kept && options_.cache && !rewritten && add_from_cache(part, kernel, most, by_rules)) {
+    if (!written.empty()) executable_.implementations[part.implementation].provider = written;
+    parts_.push_back(std::move(part));
     schedule_seconds_ += seconds_now() - start;
     return;
   }
@@ -106,25 +103,14 @@ void KernelBuilder::add(const tir::PrimFunc& func, int32_t kernel, const std::st
     add_launches(parts, parts.symbolic, false, name + "_parts", programs, implementation, code);
   }
   executable_.implementations.push_back(std::move(implementation));
-  if (is_native) {
-    for (const codegen::DeviceFunc& launch : code) {
-      if (options_.lowered) options_.lowered(launch);
-    }
-    if (!compiler_)
-      compiler_ = std::make_unique<codegen::NativeCompiler>(target_.description, options_.threads);
-    compiler_->add(name + ".o", std::move(code));
-  } else {
-    const bool alias = may_alias(func);
-    native.functions = code.size();
-    own_functions_.emplace_back(native.implementation, code.size());
-    for (codegen::DeviceFunc& launch : code) {
-      launch.may_alias = alias;
-      if (options_.lowered) options_.lowered(launch);
-      native.object.entries.push_back(launch.entry);
-      functions_.push_back(std::move(launch));
-    }
+  const bool alias = may_alias(func);
+  for (codegen::DeviceFunc& launch : code) {
+    launch.may_alias = alias;
+    if (options_.lowered) options_.lowered(launch);
   }
-  if (is_kept) natives_.push_back(std::move(native));
+  if (!compiler_) compiler_ = generator_.compiler(target_, options_.threads);
+  compiler_->add(name, std::move(code));
+  parts_.push_back(std::move(part));
   schedule_seconds_ += seconds_now() - start;
 }
 
@@ -181,8 +167,7 @@ void KernelBuilder::add_launches(const codegen::SegmentedFunc& segmented,
     }
     if (target_.description.index_bits == 32) {
       bool wide = target_.description.features.compute_dtypes.contains(DType::kI64);
-      bool must = target_.description.code == target::CodeKind::kGlsl;
-      codegen::narrow_index(launch, wide, where, must);
+      codegen::narrow_index(launch, wide, where, generator_.needs_narrow_index());
     }
     LaunchInfo info;
     info.entry = launch.entry;
@@ -213,8 +198,8 @@ void KernelBuilder::finish() {
   // Where libraries implement all, there is no code to link.
   if (generates_ || executable_.implementations.empty()) {
     std::vector<ModuleBlob> modules = generate();
-    for (size_t i = 0; i < own_functions_.size() && modules.size() > 1; ++i) {
-      executable_.implementations[own_functions_[i].first].module =
+    for (size_t i = 0; i < parts_.size() && modules.size() > 1; ++i) {
+      executable_.implementations[parts_[i].implementation].module =
           static_cast<int32_t>(executable_.modules.size() + i);
     }
     std::ranges::move(modules, std::back_inserter(executable_.modules));
@@ -222,94 +207,31 @@ void KernelBuilder::finish() {
   add_time(options_.instruments, "codegen", seconds_now() - start);
 }
 
-ModuleBlob KernelBuilder::generate_native() {
-  std::vector<codegen::NativeObject> made, all;
-  if (compiler_) made = compiler_->finish(options_.instruments.watcher);
-  size_t next = 0;
-  for (Native& native : natives_) {
-    if (native.cached) {
-      all.push_back(std::move(native.object));
-      continue;
-    }
-    all.push_back(std::move(made[next++]));
-    native.object = all.back();
-    keep(native);
-  }
-  ModuleBlob blob = codegen::archive_native(all, target_.description);
-  // Elsewhere only the system's own loader is counted on, not a linker in the process.
-  const bool here = target_.place.empty() && !target_.description.own_process;
-  return here ? blob : codegen::link_shared(blob);
-}
-
-void KernelBuilder::keep(const Native& native) {
-  if (native.key.empty()) return;
-  CachedKernel kernel{executable_.implementations[native.implementation], native.object};
+void KernelBuilder::keep(const Part& part) {
+  if (part.key.empty()) return;
+  CachedKernel kernel{executable_.implementations[part.implementation], part.code};
   kernel.implementation.kernel = 0;
-  options_.cache->keep(native.key, kernel);
-}
-
-std::vector<ModuleBlob> KernelBuilder::generate_spirv() {
-  const auto parts = codegen::compile_shaders(functions_, target_.description, options_.threads,
-                                              options_.instruments.watcher);
-  std::vector<ModuleBlob> blobs;
-  auto add_blob = [&] {
-    blobs.emplace_back();
-    blobs.back().platform = target_.description.platform;
-    blobs.back().format = codegen::kSpirvFormat;
-  };
-  if (natives_.empty()) add_blob();
-  size_t next = 0;
-  for (Native& native : natives_) {
-    codegen::NativeObject& object = native.object;
-    for (size_t i = 0; i < native.functions; ++i, ++next) {
-      object.bytes.insert(object.bytes.end(), parts[next].begin(), parts[next].end());
-    }
-    if (!native.cached) keep(native);
-    if (blobs.empty() || options_.module_per_kernel) add_blob();
-    ModuleBlob& blob = blobs.back();
-    blob.bytes.insert(blob.bytes.end(), object.bytes.begin(), object.bytes.end());
-    blob.entries.insert(blob.entries.end(), object.entries.begin(), object.entries.end());
-  }
-  return blobs;
-}
-
-std::vector<ModuleBlob> KernelBuilder::generate_opencl() {
-  if (natives_.empty()) return {codegen::compile_opencl(functions_)};
-  std::vector<ModuleBlob> blobs;
-  auto next = functions_.begin();
-  for (Native& native : natives_) {
-    const auto end = next + static_cast<std::ptrdiff_t>(native.functions);
-    ModuleBlob blob = codegen::compile_opencl({next, end});
-    next = end;
-    if (native.cached) {
-      blob.bytes = std::move(native.object.bytes);
-      blob.entries = std::move(native.object.entries);
-    } else {
-      native.object.bytes = blob.bytes;
-      keep(native);
-    }
-    blobs.push_back(std::move(blob));
-  }
-  return blobs;
+  options_.cache->keep(part.key, kernel);
 }
 
 std::vector<ModuleBlob> KernelBuilder::generate() {
-  switch (target_.description.code) {
-    case target::CodeKind::kNative:
-      return {generate_native()};
-    case target::CodeKind::kOpenClC:
-      return generate_opencl();
-    case target::CodeKind::kNone: {
-      ModuleBlob blob;
-      blob.platform = target_.description.platform;
-      blob.format = "none";
-      for (const auto& function : functions_) blob.entries.push_back(function.entry);
-      return {std::move(blob)};
+  std::vector<codegen::KernelCode> made, all;
+  if (compiler_) made = compiler_->finish(options_.instruments.watcher);
+  auto next = made.begin();
+  for (Part& part : parts_) {
+    if (!part.cached) {
+      part.code = std::move(*next++);
+      keep(part);
     }
-    case target::CodeKind::kGlsl:
-      return generate_spirv();
+    all.push_back(std::move(part.code));
   }
-  throw_internal("a kind of code that nothing generates", target_.description.platform);
+  const bool apart = options_.module_per_kernel && generator_.driver_builds_modules();
+  if (!apart || all.empty()) return {generator_.link(all, target_)};
+  std::vector<ModuleBlob> modules;
+  for (codegen::KernelCode& one : all) {
+    modules.push_back(generator_.link({std::move(one)}, target_));
+  }
+  return modules;
 }
 
 }  // namespace tapml::pipeline

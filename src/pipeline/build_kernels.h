@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/llvm/native.h"
+#include "codegen/code_generator.h"
 #include "codegen/lower/preparation.h"
 #include "codegen/lower/segment_tensors.h"
 #include "pipeline/compile.h"
@@ -12,9 +12,9 @@
 
 namespace tapml::pipeline {
 
-// Schedules, lowers and generates code for all kernels of one executable. Native code is made on
-// other threads while the next kernels are scheduled, or comes from the cache; the result does not
-// depend on either.
+// Schedules, lowers and generates code for all kernels of one executable. Code may be made on other
+// threads while the next kernels are scheduled, or come from the cache; the result does not depend
+// on either.
 class KernelBuilder {
  public:
   KernelBuilder(const target::Target& target, const ImplementOptions& options,
@@ -28,14 +28,12 @@ class KernelBuilder {
   void finish();
 
  private:
-  // A kernel whose code may be kept: `object` is there, or is made of its functions. Of a native
-  // one it is what the compiler makes, of a Vulkan one the part of a module.
-  struct Native {
+  // A kernel and its code, which is the cache's, or the compiler's once it has finished.
+  struct Part {
     std::string key;  // empty: not for the cache
     bool cached = false;
-    codegen::NativeObject object;
+    codegen::KernelCode code;
     size_t implementation = 0;
-    size_t functions = 0;  // how many of functions_ are its own
   };
 
   // Lowers one form of a kernel's program: launches into `implementation`, functions into `code`.
@@ -48,23 +46,18 @@ class KernelBuilder {
   // What of a lowered form can be done once, when weights are loaded.
   codegen::Preparation find_preparation(const codegen::SegmentedFunc& segmented,
                                         const codegen::LoweredKernel& lowered) const;
-  bool add_from_cache(Native& native, int32_t kernel,
-                      const std::vector<std::optional<int64_t>>& most, bool by_rules);
-  void keep(const Native& native);
-  // One module, or one for each of own_functions_.
+  bool add_from_cache(Part& part, int32_t kernel, const std::vector<std::optional<int64_t>>& most,
+                      bool by_rules);
+  void keep(const Part& part);
+  // One module, or one for each part.
   std::vector<ModuleBlob> generate();
-  ModuleBlob generate_native();
-  std::vector<ModuleBlob> generate_opencl();
-  std::vector<ModuleBlob> generate_spirv();
 
   const target::Target& target_;
   const ImplementOptions& options_;
   Executable& executable_;
-  std::unique_ptr<codegen::NativeCompiler> compiler_;  // made when it is needed
-  std::vector<Native> natives_;
-  std::vector<codegen::DeviceFunc> functions_;  // of targets that are not native
-  // Implementations and how many of functions_ each has, in that order.
-  std::vector<std::pair<size_t, size_t>> own_functions_;
+  const codegen::CodeGenerator& generator_;
+  std::unique_ptr<codegen::KernelCompiler> compiler_;  // made when it is needed
+  std::vector<Part> parts_;
   double schedule_seconds_ = 0;
   bool generates_ = false;  // some implementation is code of ours, if of no launch
 };

@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "base/host/build_id.h"
+#include "codegen/code_generators.h"
 #include "exec/fields.h"
 
 namespace tapml::pipeline {
@@ -22,11 +23,8 @@ std::string KernelCache::key(const std::string& kernel_text, const target::Targe
   static const std::string kProgram = std::string(kEntryVersion) + "\n" + compiler_identity();
   Sha256 hash;
   hash.update(kProgram);
-  if (target.description.code == target::CodeKind::kNative) {
-    hash.update("\n" + codegen::native_identity(target.description));
-  } else {
-    hash.update("\n" + target::device_identity(target.description));
-  }
+  const std::string made_by = codegen::generator_of(target).identity(target.description);
+  hash.update("\n" + (made_by.empty() ? target::device_identity(target.description) : made_by));
   // The same code runs at every place with such a processor.
   hash.update("\n" + target.text.substr(0, target.text.find('@')) + "\n");
   hash.update(kernel_text);
@@ -39,21 +37,21 @@ std::optional<CachedKernel> KernelCache::find(const std::string& key) {
   CachedKernel kernel;
   ByteReader reader(*bytes);
   reader(kernel.implementation);
-  reader(kernel.object.name);
-  reader(kernel.object.entries);
+  reader(kernel.code.name);
+  reader(kernel.code.entries);
   auto object = reader.raw(reader.integer(8));
   if (!reader.finish(key)) return {};
-  kernel.object.bytes.assign(object.begin(), object.end());
+  kernel.code.bytes.assign(object.begin(), object.end());
   return kernel;
 }
 
 void KernelCache::keep(const std::string& key, const CachedKernel& kernel) {
   ByteWriter writer;
   writer(kernel.implementation);
-  writer(kernel.object.name);
-  writer(kernel.object.entries);
-  writer.integer(kernel.object.bytes.size(), 8);
-  writer.raw(kernel.object.bytes);
+  writer(kernel.code.name);
+  writer(kernel.code.entries);
+  writer.integer(kernel.code.bytes.size(), 8);
+  writer.raw(kernel.code.bytes);
   disk_->put(key, writer.take());
 }
 

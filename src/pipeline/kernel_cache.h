@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "codegen/llvm/native.h"
+#include "codegen/code_generator.h"
 #include "exec/executable.h"
 #include "io/host/disk_cache.h"
 #include "target/target.h"
@@ -17,7 +17,7 @@ const std::string& compiler_identity();
 
 struct CachedKernel {
   Implementation implementation;  // kernel and module are the executable's business: 0
-  codegen::NativeObject object;
+  codegen::KernelCode code;
 };
 
 // By content: the key covers the kernel's text (specification and loops), the target, the

@@ -6,7 +6,10 @@ namespace tapml::pipeline {
 
 LibraryKernels::LibraryKernels(const target::Target& target, const ImplementOptions& options,
                                Executable& executable)
-    : options_(options), executable_(executable), chooser_(target, options.libraries) {}
+    : platform_(target.description.platform),
+      options_(options),
+      executable_(executable),
+      chooser_(target, options.libraries) {}
 
 bool LibraryKernels::add(const relax::Function& spec, const tir::PrimFunc& program,
                          int32_t kernel) {
@@ -58,7 +61,7 @@ void LibraryKernels::finish() {
   for (size_t i : implementations_) {
     executable_.implementations[i].module = static_cast<int32_t>(executable_.modules.size());
   }
-  executable_.modules.push_back(write_library_module(code_));
+  executable_.modules.push_back(write_library_module(platform_, code_));
 }
 
 }  // namespace tapml::pipeline

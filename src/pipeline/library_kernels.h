@@ -24,6 +24,7 @@ class LibraryKernels {
   const std::set<std::string>& kernels() const { return kernels_; }
 
  private:
+  const std::string platform_;
   const ImplementOptions& options_;
   Executable& executable_;
   library::Chooser chooser_;

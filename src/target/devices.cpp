@@ -86,8 +86,7 @@ void describe_device(Description& description, const std::string& name, const st
     description.workgroup_threads = device.workgroup_threads;
     description.subgroup_width = device.subgroup_width;
     description.cpu_like_groups = false;
-    description.cpu_like_subgroups =
-        device.cpu_like_subgroups && description.code == CodeKind::kGlsl;
+    description.cpu_like_subgroups = device.cpu_like_subgroups && description.lanes_on_processors;
     Features& features = description.features;
     features.subgroups = device.subgroup_width > 1;
     if (!device.f16) features.compute_dtypes.erase(DType::kF16);

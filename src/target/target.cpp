@@ -18,13 +18,20 @@ std::string join(const std::vector<std::string>& names) {
   return text;
 }
 
+const Platform* find_platform(const PlatformTable& table, std::string_view name) {
+  for (const Platform& platform : table) {
+    if (platform.description.platform == name) return &platform;
+  }
+  return nullptr;
+}
+
 bool is_subgroup_width(int64_t width) {
   return width > 1 && width <= kWidestSubgroup && std::has_single_bit(static_cast<uint64_t>(width));
 }
 
 }  // namespace
 
-Target parse_target(std::string_view text) {
+Target parse_target(std::string_view text, const PlatformTable& table) {
   Target target;
   target.text = std::string(text);
   std::string where = "target \"" + target.text + "\"";
@@ -35,14 +42,16 @@ Target parse_target(std::string_view text) {
     if (target.place.empty()) throw_user("empty place after '@'", where, "an address");
   }
   std::string_view kind = rest.substr(0, rest.find(':'));
-  const Description* description = find_description(kind);
-  if (!description) {
+  const Platform* platform = find_platform(table, kind);
+  if (!platform) {
     std::vector<std::string> names;
-    for (const Description& d : descriptions()) names.push_back(d.platform);
+    for (const Platform& one : table) names.push_back(one.description.platform);
     throw_user("unknown target \"" + std::string(kind) + "\"", where, "one of " + join(names),
                kind.empty() ? "nothing" : std::string(kind), "`tapml devices` lists what is here");
   }
-  target.description = *description;
+  target.description = platform->description;
+  target.generator = platform->generator;
+  target.open = platform->open;
   if (kind.size() == rest.size()) return target;
   std::string_view options = rest.substr(kind.size() + 1);
   const std::vector<std::string>& known = target.description.options;
@@ -111,7 +120,7 @@ void adopt_groups(Target& target, const DeviceInfo& info) {
     own.subgroup_width = own.features.subgroups ? width : 1;
   }
   if (target.choice("groups", {"auto", "cpu", "gpu"}) != "auto") return;
-  if (own.code == CodeKind::kGlsl) {
+  if (own.lanes_on_processors) {
     own.cpu_like_subgroups = is_processor && own.features.subgroups;
   } else {
     own.cpu_like_groups = is_processor;
@@ -132,7 +141,7 @@ void adopt_device(Target& target, const DeviceInfo& info) {
   // A server that does not say is taken to be as this machine is; loading code checks it.
   const Description& platform = target.description;
   if (platform.gpu_like) return adopt_groups(target, info);
-  if (platform.code != CodeKind::kNative || platform.own_process || info.cpu.empty()) return;
+  if (platform.processor.architecture.empty() || platform.own_process || info.cpu.empty()) return;
   const std::string where = "target \"" + target.text + "\"";
   Processor there = processor_of(info, where);
   Processor& own = target.description.processor;
@@ -180,10 +189,8 @@ int64_t Target::integer_option(const std::string& key, int64_t fallback, int64_t
 }
 
 const Description* find_description(std::string_view platform) {
-  for (const Description& description : descriptions()) {
-    if (description.platform == platform) return &description;
-  }
-  return nullptr;
+  const Platform* row = find_platform(platforms(), platform);
+  return row ? &row->description : nullptr;
 }
 
 }  // namespace tapml::target

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "arith/scalar_program.h"
-#include "codegen/llvm/native.h"
+#include "codegen/code_generators.h"
 #include "codegen/lower/device_func.h"
 #include "codegen/lower/narrow_index.h"
 #include "codegen/source/emitter.h"
@@ -66,7 +66,7 @@ class DeviceKernels {
     }
     for (codegen::DeviceFunc& launch : lowered.launches) {
       if (target_.description.index_bits == 32) {
-        const bool must = target_.description.code == target::CodeKind::kGlsl;
+        const bool must = codegen::generator_of(target_).needs_narrow_index();
         codegen::narrow_index(launch, true, name, must);
       }
       implementation.launches.push_back({launch.entry,
@@ -119,19 +119,9 @@ class DeviceKernels {
 
  private:
   ModuleBlob code() const {
-    switch (target_.description.code) {
-      case target::CodeKind::kNative:
-        return target_.description.platform == "wasm"
-                   ? codegen::link_shared(codegen::compile_native(functions_, target_.description))
-                   : codegen::compile_native(functions_, target_.description);
-      case target::CodeKind::kGlsl: {
-        ModuleBlob blob = codegen::compile_spirv(functions_, target_.description);
-        expect_valid_spirv(blob);
-        return blob;
-      }
-      default:
-        return codegen::compile_opencl(functions_);
-    }
+    ModuleBlob blob = codegen::compile_module(functions_, target_);
+    if (blob.format == codegen::kSpirvFormat) expect_valid_spirv(blob);
+    return blob;
   }
 
   static constexpr int64_t kGuard = 256;

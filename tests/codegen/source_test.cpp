@@ -1,6 +1,7 @@
 // The C-like emitter: OpenCL C text, and GLSL through shaderc and spirv-val.
 #include <gtest/gtest.h>
 
+#include "codegen/code_generators.h"
 #include "codegen/lower/narrow_index.h"
 #include "codegen/source/emitter.h"
 #include "codegen/source/spirv.h"
@@ -282,7 +283,7 @@ TEST(Glsl, EqualShadersAreMadeOnce) {
   narrow_index(function, true, "test", true);
   DeviceFunc other = function;
   other.entry = "other";
-  ModuleBlob blob = compile_spirv({function, other}, kVulkan);
+  ModuleBlob blob = compile_module({function, other}, target::parse_target("vulkan"));
   EXPECT_EQ(blob.entries, (std::vector<std::string>{"kernel_0", "other"}));
   testing::expect_valid_spirv(blob);
   auto entries = testing::spirv_entries(blob);

@@ -55,9 +55,7 @@ codegen::DeviceFunc launch_for(const tir::PrimFunc& func, const target::Target& 
 std::string emitted(const tir::PrimFunc& func, const std::string& text) {
   const target::Target target = target::parse_target(text);
   const codegen::DeviceFunc launch = launch_for(func, target);
-  return target.description.code == target::CodeKind::kGlsl
-             ? codegen::emit_glsl(launch, target.description)
-             : codegen::emit_source({launch}, codegen::opencl_c_dialect());
+  return codegen::generator_of(target).source_text({launch}, target);
 }
 
 void expect_source_parts(const std::string& source, const std::vector<std::string>& parts) {
@@ -215,7 +213,7 @@ TEST(Subgroups, OfAnotherWidthAreRefused) {
   if (!session) GTEST_SKIP() << "vulkan is not here";
   const target::Target target = target::parse_target("vulkan:subgroups=2");
   const tir::PrimFuncRef func = every_operation("f32", 2);
-  const ModuleBlob blob = codegen::compile_spirv({launch_for(*func, target)}, target.description);
+  const ModuleBlob blob = codegen::compile_module({launch_for(*func, target)}, target);
   expect_valid_spirv(blob);
   Status loaded = session->load_module(runtime::ModuleId{1}, blob);
   ASSERT_TRUE(loaded) << loaded.error().to_string();

@@ -1,9 +1,8 @@
 // What a device claims to compute, it computes; what is beyond its limits, it refuses.
 #include <algorithm>
 
+#include "codegen/code_generators.h"
 #include "codegen/lower/narrow_index.h"
-#include "codegen/source/emitter.h"
-#include "codegen/source/spirv.h"
 #include "conformance/generated_kernels.h"
 #include "conformance/platforms.h"
 #include "op/dtypes.h"
@@ -24,19 +23,13 @@ TAPML_CONFORMANCE(DtypeConformance);
 ModuleBlob module_of(std::vector<codegen::DeviceFunc> functions, const DeviceInfo& info) {
   target::Target target = target::parse_target(info.platform);
   target::adopt_device(target, info);
-  const target::Description& description = target.description;
-  switch (description.code) {
-    case target::CodeKind::kOpenClC:
-      return codegen::compile_opencl(functions);
-    case target::CodeKind::kGlsl:
-      for (codegen::DeviceFunc& function : functions) {
-        codegen::narrow_index(function, info.features.compute_dtypes.contains(DType::kI64),
-                              function.entry, true);
-      }
-      return codegen::compile_spirv(functions, description);
-    default:
-      return codegen::link_shared(codegen::compile_native(functions, description));
+  if (codegen::generator_of(target).needs_narrow_index()) {
+    for (codegen::DeviceFunc& function : functions) {
+      codegen::narrow_index(function, info.features.compute_dtypes.contains(DType::kI64),
+                            function.entry, true);
+    }
   }
+  return codegen::generator_of(target).portable(codegen::compile_module(functions, target));
 }
 
 // What the kernel of a dtype gives: twice the value; of bool the other one.

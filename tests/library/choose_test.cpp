@@ -173,7 +173,7 @@ TEST(Choose, ExecutablesAreChecked) {
   auto code = unwrap(read_library_module(*module));
   auto refused = [&](const std::string& part) {
     Executable bad = good;
-    bad.modules[at] = write_library_module(code);
+    bad.modules[at] = write_library_module("cpu", code);
     Status status = validate(bad);
     ASSERT_FALSE(status) << part;
     expect_parts(status.error(), {part});
@@ -201,7 +201,7 @@ TEST(Choose, ExecutablesAreChecked) {
   code = whole;
   code[0].inputs[0].dims[0] = ScalarProgram::constant(int64_t{1} << 40);
   Executable large = good;
-  large.modules[at] = write_library_module(code);
+  large.modules[at] = write_library_module("cpu", code);
   auto session = testing::cpu_session();
   auto vm = unwrap(runtime::VirtualMachine::create(*session, std::make_shared<Executable>(large)));
   std::vector<runtime::Value> args;

@@ -63,6 +63,30 @@ class CheckRooms(unittest.TestCase):
         self.assertIn("src/abi/platforms.h:1: src/device/none/open.cpp is missing", output)
         self.assertIn("src/device/other/open.cpp:1: no line PLATFORM(other) in src/abi/platforms.h", output)
 
+    def test_a_platform_is_named_in_its_folders_alone(self):
+        files = {
+            "src/abi/platforms.h": "  PLATFORM(cpu)\n  PLATFORM(null)\n" 'const char* kDefault = "cpu";\n',
+            "src/target/cpu/describe.cpp": 'd.platform = "cpu";\n',
+            "src/device/cpu/open.cpp": 'info.platform = "cpu";\n',
+            "src/target/null/describe.cpp": "// x\n",
+            "src/device/null/open.cpp": "// x\n",
+            "src/io/b.cpp": 'return "null";\n',
+            "src/text/c.cpp": '#include "cpu"\n// such as "cpu"\nreturn "a \\"cpu\\"" "cpus" "null or 0";\n',
+        }
+        rooms = TABLE.replace("| cli/", "| abi/ | e | base | here |\n| target/ | f | base | here |\n"
+                                        "| device/ | g | base | here |\n| cli/")
+        code, output = self.run_on(files, rooms)
+        self.assertNotIn("names the platform", output)
+        files["src/text/c.cpp"] = ('if (platform == "cpu") return;\nreturn "cpu:threads=1";\n'
+                                   'return "null";\nif (target.description.code == x) return;\n')
+        files["python/src/d.cpp"] = 'switch (CodeKind::kNative) {}\nreturn "cpu@host";\n'
+        code, output = self.run_on(files, rooms)
+        self.assertEqual(code, 1, output)
+        for line in ("src/text/c.cpp:1: names the platform cpu", "src/text/c.cpp:2: names the platform cpu",
+                     "src/text/c.cpp:3: names the platform null", "src/text/c.cpp:4: asks for a platform's kind",
+                     "python/src/d.cpp:1: asks for a platform's kind", "python/src/d.cpp:2: names the platform cpu"):
+            self.assertIn(line, output)
+
     def test_include_down_the_table(self):
         code, output = self.run_on({"src/io/b.cpp": '// x\n#include "text/c.h"\n'})
         self.assertEqual(code, 1, output)

@@ -34,11 +34,9 @@ Error llvm_error(const char* what, llvm::Error error) {
 class JitLoader : public runtime::KernelLoader {
  public:
   Result<std::shared_ptr<runtime::HostCode>> load(const ModuleBlob& blob) noexcept override {
-    if (blob.platform == "cpu" && blob.format == runtime::kSharedObjectFormat) {
-      return shared_objects_->load(blob);
-    }
-    if (blob.platform != "cpu" || blob.format != kArchiveFormat) {
-      return fail(internal_error("the cpu loader takes archives and shared objects",
+    if (blob.format == runtime::kSharedObjectFormat) return shared_objects_->load(blob);
+    if (blob.format != kArchiveFormat) {
+      return fail(internal_error("the loader takes archives and shared objects",
                                  blob.platform + " module of format " + blob.format));
     }
     TAPML_TRY(runtime::check_host_code(blob));

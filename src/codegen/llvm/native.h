@@ -8,38 +8,30 @@
 #include <vector>
 
 #include "base/work.h"
-#include "codegen/lower/device_func.h"
+#include "codegen/code_generator.h"
 #include "exec/executable.h"
 #include "runtime/kernel_loader.h"
 #include "target/target.h"
 
 namespace tapml::codegen {
 
-// A relocatable ELF object with the C entry (see runtime::CpuKernel) of every function of a kernel.
-struct NativeObject {
-  std::string name;
-  std::vector<std::string> entries;
-  std::vector<std::byte> bytes;
-};
-
-// What objects depend on beside the functions that they come from: LLVM's version, the processor,
-// its features, the options. Equal identities and functions give equal objects.
+// A kernel's code is a relocatable ELF object with the C entry (see runtime::CpuKernel) of every
+// function. What objects depend on beside the functions that they come from: LLVM's version, the
+// processor, its features, the options. Equal identities and functions give equal objects.
 std::string native_identity(const target::Description& description);
 
 // Compiles kernels on threads of its own while the caller makes more of them.
-class NativeCompiler {
+class NativeCompiler : public KernelCompiler {
  public:
   // `threads` counts the caller, which works too once it waits; 0: one a core.
   explicit NativeCompiler(const target::Description& description, int threads = 0);
-  ~NativeCompiler();  // what has not begun is dropped
+  ~NativeCompiler() override;  // what has not begun is dropped
   NativeCompiler(const NativeCompiler&) = delete;
   NativeCompiler& operator=(const NativeCompiler&) = delete;
 
-  // Takes the functions of a kernel. `name` is for messages and the object's own.
-  void add(std::string name, std::vector<DeviceFunc> functions);
-  // Waits for all, and returns the objects in the order of add(). Throws what the first kernel that
-  // failed threw. `watcher` is told, from any thread, how many are done.
-  std::vector<NativeObject> finish(const WorkWatcher& watcher = {});
+  // `kernel` is for messages and the object's name.
+  void add(std::string kernel, std::vector<DeviceFunc> launches) override;
+  std::vector<KernelCode> finish(const WorkWatcher& watcher = {}) override;
 
  private:
   struct State;
@@ -48,7 +40,7 @@ class NativeCompiler {
 
 // Objects as one module, format "elf-archive": a static library. The same objects give the same
 // bytes.
-ModuleBlob archive_native(const std::vector<NativeObject>& objects,
+ModuleBlob archive_native(const std::vector<KernelCode>& objects,
                           const target::Description& description);
 // All functions as one object in such a module.
 ModuleBlob compile_native(const std::vector<DeviceFunc>& functions,

@@ -20,7 +20,7 @@ namespace {
 
 struct Job {
   std::vector<DeviceFunc> functions;
-  NativeObject object;
+  KernelCode object;
   std::exception_ptr failure;
 };
 
@@ -88,11 +88,11 @@ NativeCompiler::~NativeCompiler() {
   for (std::thread& worker : state_->workers) worker.join();
 }
 
-void NativeCompiler::add(std::string name, std::vector<DeviceFunc> functions) {
+void NativeCompiler::add(std::string kernel, std::vector<DeviceFunc> launches) {
   Job job;
-  job.object.name = std::move(name);
-  for (const DeviceFunc& function : functions) job.object.entries.push_back(function.entry);
-  job.functions = std::move(functions);
+  job.object.name = std::move(kernel) + ".o";
+  job.object.entries = entries_of(launches);
+  job.functions = std::move(launches);
   {
     std::lock_guard lock(state_->mutex);
     state_->jobs.push_back(std::move(job));
@@ -100,7 +100,7 @@ void NativeCompiler::add(std::string name, std::vector<DeviceFunc> functions) {
   state_->wake.notify_one();
 }
 
-std::vector<NativeObject> NativeCompiler::finish(const WorkWatcher& watcher) {
+std::vector<KernelCode> NativeCompiler::finish(const WorkWatcher& watcher) {
   {
     std::lock_guard lock(state_->mutex);
     state_->watcher = &watcher;
@@ -110,7 +110,7 @@ std::vector<NativeObject> NativeCompiler::finish(const WorkWatcher& watcher) {
   std::unique_lock lock(state_->mutex);
   state_->wake.wait(lock, [this] { return state_->done == state_->jobs.size(); });
   state_->watcher = nullptr;
-  std::vector<NativeObject> objects;
+  std::vector<KernelCode> objects;
   for (Job& job : state_->jobs) {
     if (job.failure) std::rethrow_exception(job.failure);
     objects.push_back(std::move(job.object));
@@ -120,7 +120,7 @@ std::vector<NativeObject> NativeCompiler::finish(const WorkWatcher& watcher) {
   return objects;
 }
 
-ModuleBlob archive_native(const std::vector<NativeObject>& objects,
+ModuleBlob archive_native(const std::vector<KernelCode>& objects,
                           const target::Description& description) {
   ModuleBlob blob;
   blob.platform = description.platform;
@@ -128,7 +128,7 @@ ModuleBlob archive_native(const std::vector<NativeObject>& objects,
   blob.cpu = description.processor.architecture;
   blob.features = description.processor.features;
   std::vector<llvm::NewArchiveMember> members;
-  for (const NativeObject& object : objects) {
+  for (const KernelCode& object : objects) {
     blob.entries.insert(blob.entries.end(), object.entries.begin(), object.entries.end());
     members.emplace_back(llvm::MemoryBufferRef(
         llvm::StringRef(reinterpret_cast<const char*>(object.bytes.data()), object.bytes.size()),
@@ -146,9 +146,9 @@ ModuleBlob archive_native(const std::vector<NativeObject>& objects,
 
 ModuleBlob compile_native(const std::vector<DeviceFunc>& functions,
                           const target::Description& description) {
-  NativeObject object;
+  KernelCode object;
   object.name = "tapml.o";
-  for (const DeviceFunc& function : functions) object.entries.push_back(function.entry);
+  object.entries = entries_of(functions);
   object.bytes = ObjectCompiler(description).object(object.name, functions);
   return archive_native({object}, description);
 }

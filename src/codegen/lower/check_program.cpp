@@ -81,7 +81,7 @@ class ProgramCheck {
 
   // What lower_math left has no polynomial, and the target is not known to have it.
   void functions(const Stmt& body) {
-    if (target_.code == target::CodeKind::kNone || target_.accurate_math) return;
+    if (!target_.computes || target_.accurate_math) return;
     visit(body, {}, [&](const PrimExpr& root) {
       visit_expr(root, [&](const PrimExpr& e) {
         if (e.kind() != tapml::ExprKind::kCall) return;
@@ -101,7 +101,7 @@ class ProgramCheck {
   }
 
   void needs_groups(const std::string& what) const {
-    if (target_.gpu_like || target_.code == target::CodeKind::kNone) return;
+    if (target_.gpu_like || !target_.computes) return;
     refuse(what + ": the target has no work groups", "serial, parallel or vectorized loops", what);
   }
 

@@ -598,30 +598,23 @@ class FunctionEmitter {
 
 }  // namespace
 
-std::string emit_source(const std::vector<DeviceFunc>& functions, const Dialect& dialect,
-                        Readers readers) {
+std::string emit_functions(const std::vector<DeviceFunc>& functions, const Dialect& dialect,
+                           Readers readers) {
   std::string text;
   std::set<std::string> entries;
   for (const DeviceFunc& function : functions) {
     text += "\n" + FunctionEmitter(function, dialect, readers).run();
     entries.insert(function.entry);
   }
-  if (readers == Readers::kPeople) {
-    text = with_short_signatures(without_needless_parentheses(
-        with_plain_names(text, entries, dialect.keeps_words_of_glsl())));
-  }
-  return dialect.prelude(text) + text;
+  if (readers == Readers::kCompilers) return text;
+  return with_short_signatures(
+      without_needless_parentheses(with_plain_names(text, entries, dialect.keeps_words_of_glsl())));
 }
 
-ModuleBlob compile_opencl(const std::vector<DeviceFunc>& functions) {
-  std::string source = emit_source(functions, opencl_c_dialect());
-  ModuleBlob blob;
-  blob.platform = "opencl";
-  blob.format = "opencl-c";
-  auto bytes = std::as_bytes(std::span(source.data(), source.size()));
-  blob.bytes.assign(bytes.begin(), bytes.end());
-  for (const DeviceFunc& function : functions) blob.entries.push_back(function.entry);
-  return blob;
+std::string emit_source(const std::vector<DeviceFunc>& functions, const Dialect& dialect,
+                        Readers readers) {
+  const std::string text = emit_functions(functions, dialect, readers);
+  return dialect.prelude(text) + text;
 }
 
 }  // namespace tapml::codegen

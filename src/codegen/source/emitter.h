@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "codegen/source/dialect.h"
-#include "exec/executable.h"
 
 namespace tapml::codegen {
 
@@ -16,7 +15,9 @@ enum class Readers : uint8_t { kCompilers, kPeople };
 std::string emit_source(const std::vector<DeviceFunc>& functions, const Dialect& dialect,
                         Readers readers = Readers::kCompilers);
 
-// OpenCL C of all functions as a module that the opencl device builds.
-ModuleBlob compile_opencl(const std::vector<DeviceFunc>& functions);
+// The same without what stands in front of the functions (Dialect::prelude): texts of several
+// kernels that are put together have one.
+std::string emit_functions(const std::vector<DeviceFunc>& functions, const Dialect& dialect,
+                           Readers readers = Readers::kCompilers);
 
 }  // namespace tapml::codegen

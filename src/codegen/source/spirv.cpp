@@ -122,16 +122,4 @@ std::vector<std::vector<std::byte>> compile_shaders(const std::vector<DeviceFunc
   return parts;
 }
 
-ModuleBlob compile_spirv(const std::vector<DeviceFunc>& functions,
-                         const target::Description& target) {
-  ModuleBlob blob;
-  blob.platform = "vulkan";
-  blob.format = kSpirvFormat;
-  for (const std::vector<std::byte>& part : compile_shaders(functions, target)) {
-    blob.bytes.insert(blob.bytes.end(), part.begin(), part.end());
-  }
-  for (const DeviceFunc& function : functions) blob.entries.push_back(function.entry);
-  return blob;
-}
-
 }  // namespace tapml::codegen

@@ -43,8 +43,4 @@ std::vector<std::vector<std::byte>> compile_shaders(const std::vector<DeviceFunc
                                                     int threads = 0,
                                                     const WorkWatcher& watcher = {});
 
-// All functions as one module.
-ModuleBlob compile_spirv(const std::vector<DeviceFunc>& functions,
-                         const target::Description& target);
-
 }  // namespace tapml::codegen

@@ -45,31 +45,31 @@ int write_all(int descriptor, std::span<const std::byte> bytes) {
   return 0;
 }
 
-Error not_loaded(std::string why) {
+Error not_loaded(const ModuleBlob& blob, std::string why) {
   return platform_error(PlatformFault::kAbsent, "machine code does not load: " + std::move(why),
-                        "cpu");
+                        blob.platform);
 }
 
 class SharedObjectLoader : public KernelLoader {
  public:
   Result<std::shared_ptr<HostCode>> load(const ModuleBlob& blob) noexcept override {
-    if (blob.platform != "cpu" || blob.format != kSharedObjectFormat) {
-      return fail(internal_error("this loader takes shared objects for cpu",
+    if (blob.format != kSharedObjectFormat) {
+      return fail(internal_error("this loader takes shared objects",
                                  blob.platform + " module of format " + blob.format));
     }
     TAPML_TRY(check_host_code(blob));
     int descriptor = ::memfd_create("tapml", MFD_CLOEXEC);
-    if (descriptor < 0) return fail(not_loaded(std::strerror(errno)));
+    if (descriptor < 0) return fail(not_loaded(blob, std::strerror(errno)));
     if (int error = write_all(descriptor, blob.bytes)) {
       ::close(descriptor);
-      return fail(not_loaded(std::strerror(error)));
+      return fail(not_loaded(blob, std::strerror(error)));
     }
     std::string path = "/proc/self/fd/" + std::to_string(descriptor);
     void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!handle) {
       const char* why = ::dlerror();
       ::close(descriptor);
-      return fail(not_loaded(why ? why : "no reason given"));
+      return fail(not_loaded(blob, why ? why : "no reason given"));
     }
     return std::shared_ptr<HostCode>(std::make_shared<SharedObject>(handle, descriptor));
   }

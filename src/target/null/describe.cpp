@@ -6,6 +6,9 @@ namespace tapml::target {
 Description describe_null() {
   Description d;
   d.doc = "checks and counts calls, computes nothing";
+  d.code = "none";
+  d.compiles_to = "nothing";
+  d.computes = false;
   d.features.storage_dtypes = all_dtypes();
   d.features.compute_dtypes = all_dtypes();
   return d;

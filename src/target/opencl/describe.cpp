@@ -6,7 +6,8 @@ namespace tapml::target {
 Description describe_opencl() {
   Description d;
   d.doc = "OpenCL C 1.2 on the first device of the first platform";
-  d.code = CodeKind::kOpenClC;
+  d.code = "opencl-c";
+  d.compiles_to = "OpenCL C";
   d.gpu_like = true;
   d.cpu_like_groups = true;
   d.workgroup_threads = 64;

@@ -8,8 +8,10 @@ namespace tapml::target {
 Description describe_vulkan() {
   Description d;
   d.doc = "GLSL compute shaders as SPIR-V 1.3 on the first Vulkan device";
-  d.code = CodeKind::kGlsl;
+  d.code = "glsl";
+  d.compiles_to = "GLSL, to SPIR-V";
   d.gpu_like = true;
+  d.lanes_on_processors = true;
   d.fused_fma = false;
   d.workgroup_threads = 64;
   d.index_bits = 32;

@@ -7,7 +7,8 @@ namespace tapml::target {
 Description describe_wasm() {
   Description d;
   d.doc = "WebAssembly with SIMD by LLVM, in a process of its own under Node.js";
-  d.code = CodeKind::kNative;
+  d.code = "native";
+  d.compiles_to = "WebAssembly, by LLVM";
   d.fused_fma = false;
   d.local_buffer_bytes = 1 << 20;  // the worker's stack has 8 MiB
   set_processor(

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <set>
 
+#include "codegen/code_generators.h"
+#include "codegen/custom/custom_kernels.h"
 #include "codegen/lower/index_signs.h"
 #include "codegen/lower/name_coordinates.h"
 #include "codegen/lower/narrow_index.h"
-#include "codegen/source/emitter.h"
-#include "codegen/source/spirv.h"
 #include "ir/exceptions.h"
 #include "passes/kernel.h"
 #include "passes/lower_math.h"
@@ -21,7 +21,6 @@ namespace tapml::topdown {
 namespace {
 
 constexpr const char* kComment = "// ";
-constexpr codegen::Readers kPeople = codegen::Readers::kPeople;
 
 std::string commented(const std::string& text, const std::string& indent) {
   std::string result;
@@ -102,8 +101,8 @@ struct Plain {
 
 Plain plain_launches(const tir::PrimFunc& func, const std::string& name,
                      const target::Target& target, tir::PrimFuncRef scheduled) {
-  // The C library computes in double; what the others' functions compute nobody promises.
-  if (target.description.code != target::CodeKind::kNative) {
+  const codegen::CodeGenerator& generator = codegen::generator_of(target);
+  if (!codegen::custom_kernels_of(target).calls_functions()) {
     scheduled = passes::lower_math(*scheduled);
   }
   codegen::LoweredKernel lowered = codegen::lower_prim_func(*scheduled, name);
@@ -111,7 +110,7 @@ Plain plain_launches(const tir::PrimFunc& func, const std::string& name,
   const Header header = header_of(func, name, named_tensors(func, lowered));
   plain.header = header.text + "\n";
   for (codegen::DeviceFunc& launch : lowered.launches) {
-    if (target.description.code == target::CodeKind::kGlsl) {
+    if (generator.needs_narrow_index()) {
       const bool wide = target.description.features.compute_dtypes.contains(DType::kI64);
       // Narrow scalars are others than those that the extent has.
       const codegen::IndexSigns signs(launch);
@@ -129,21 +128,6 @@ Plain plain_launches(const tir::PrimFunc& func, const std::string& name,
   return plain;
 }
 
-// One file with the shaders of all launches: each is compiled with its TAPML_LAUNCH.
-std::string shaders(const std::vector<codegen::DeviceFunc>& launches,
-                    const target::Description& target) {
-  constexpr std::string_view kVersion = "#version 450\n";
-  if (launches.size() == 1) return codegen::emit_glsl(launches[0], target, kPeople);
-  std::string text(kVersion);
-  for (size_t i = 0; i < launches.size(); ++i) {
-    std::string shader = codegen::emit_glsl(launches[i], target, kPeople);
-    if (shader.starts_with(kVersion)) shader.erase(0, kVersion.size());
-    text += (i == 0 ? "#if" : "#elif") + std::string(" TAPML_LAUNCH == ") + std::to_string(i) +
-            "\n" + shader;
-  }
-  return text + "#endif\n";
-}
-
 }  // namespace
 
 std::string kernel_skeleton(const Module& fixed, const std::string& name,
@@ -157,21 +141,11 @@ std::string kernel_skeleton(const Module& fixed, const std::string& name,
       *find_attr<std::string>(passes::kernel_spec(fixed, name).attrs, passes::kImplementationAttr));
   std::string computes = text::print(spec);
   computes.erase(0, computes.find_first_not_of('\n', std::string("module").size()));
-  std::string body;
-  const bool in_c = description.code == target::CodeKind::kNative;
-  if (in_c) {
-    body = codegen::emit_source(plain.launches, codegen::host_c_dialect(), kPeople);
-  } else if (description.code == target::CodeKind::kGlsl) {
-    body = shaders(plain.launches, description);
-  } else {
-    body = codegen::emit_source(plain.launches, codegen::opencl_c_dialect(), kPeople);
-  }
+  std::string body = codegen::custom_kernels_of(target).skeleton(plain.launches, target);
   body.erase(0, body.find_first_not_of('\n'));
-  const std::string language = in_c                                          ? "C"
-                               : description.code == target::CodeKind::kGlsl ? "GLSL"
-                                                                             : "OpenCL C";
   return commented(
-             "Kernel " + name + " for " + description.platform + ", in " + language +
+             "Kernel " + name + " for " + description.platform + ", in " +
+                 description.user_kernels.language +
                  ". The lines from `prim def` to the last `launch` say\nhow it is called and are "
                  "read; the hash of its name may be left out (docs/user-kernels.md).\n\n",
              "") +

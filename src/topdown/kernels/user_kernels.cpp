@@ -10,7 +10,6 @@
 #include "ir/exceptions.h"
 #include "passes/kernel.h"
 #include "topdown/kernels/kernel_names.h"
-#include "topdown/kernels/user_module.h"
 
 namespace tapml::topdown {
 
@@ -54,7 +53,8 @@ std::string user_source_ending(const target::Target& target) {
   const target::Description& platform = target.description;
   if (!platform.user_kernels.ending.empty()) return platform.user_kernels.ending;
   std::string taken;
-  for (const target::Description& one : target::descriptions()) {
+  for (const target::Platform& known : target::platforms()) {
+    const target::Description& one = known.description;
     if (one.user_kernels.ending.empty()) continue;
     taken += (taken.empty() ? "" : ", ") + one.platform + " (" + one.user_kernels.language + ")";
   }
@@ -135,13 +135,15 @@ std::map<std::string, const UserSource*> UserKernels::kernels() const& {
 std::map<std::string, pipeline::ForeignKernel> UserKernels::compile(
     const Module& fixed, const target::Target& target,
     const std::function<bool()>& cancelled) const {
+  if (kernels_.empty()) return {};
+  const codegen::CustomKernels& language = codegen::custom_kernels_of(target);
   std::map<size_t, ModuleBlob> modules;  // by source
   std::map<std::string, pipeline::ForeignKernel> code;
   for (const auto& [kernel, number] : kernels_) {
     if (!fixed.functions.contains(kernel)) continue;
     const UserSource& source = sources_[number];
     if (!modules.contains(number)) {
-      modules[number] = compile_user_module(source, target, cancelled);
+      modules[number] = codegen::compile_custom_module(source, target, cancelled);
     }
     pipeline::ForeignKernel& foreign = code[kernel];
     foreign.module = modules[number];
@@ -160,9 +162,9 @@ std::map<std::string, pipeline::ForeignKernel> UserKernels::compile(
       implementation.workspaces.push_back(std::move(info));
     }
     for (size_t i = 0; i < source.launches.size(); ++i) {
-      const UserLaunch& launch = source.launches[i];
+      const codegen::CustomLaunch& launch = source.launches[i];
       LaunchInfo info;
-      info.entry = module_entry(source, i, target);
+      info.entry = language.entry(source, i);
       info.extent = arith::compile_scalar(launch.extent, scalars);
       info.workgroup_threads = launch.group;
       info.buffers = launch.buffers;
@@ -189,7 +191,8 @@ void UserKernels::check(const std::map<std::string, pipeline::ForeignKernel>& co
         throw_user("this source has no kernel " + entry, source.where(source.line),
                    "a function " + entry + ", as the header's launch says", error.message);
       }
-      refuse_user_source(source, target, error.found.empty() ? error.message : error.found);
+      codegen::refuse_custom_source(source, target,
+                                    error.found.empty() ? error.message : error.found);
     };
     done(session.load_module(id, module), "");
     for (const std::string& entry : module.entries) {

@@ -148,7 +148,7 @@ class HeaderReader {
   // launch ENTRY(x, y, n) over EXTENT [in groups of N]
   void read_launch(const HeaderLine& line) {
     const std::string form = "launch ENTRY(tensors, scalars) over EXTENT in groups of THREADS";
-    UserLaunch launch;
+    codegen::CustomLaunch launch;
     launch.line = line.number;
     const std::string& text = line.text;
     const size_t begin = text.find(kLaunch) + kLaunch.size();
@@ -185,7 +185,7 @@ class HeaderReader {
     source_.launches.push_back(std::move(launch));
   }
 
-  void read_arguments(const std::string& list, int line, UserLaunch& launch) const {
+  void read_arguments(const std::string& list, int line, codegen::CustomLaunch& launch) const {
     for (size_t begin = 0; begin <= list.size() && !trimmed(list).empty();) {
       const size_t end = std::min(list.find(',', begin), list.size());
       const std::string name = trimmed(std::string_view(list).substr(begin, end - begin));
@@ -224,7 +224,7 @@ class HeaderReader {
   // One function of the kernel's name takes everything; its work items are the elements of the
   // first output.
   void add_default_launch() {
-    UserLaunch launch;
+    codegen::CustomLaunch launch;
     launch.entry = source_.name;
     launch.group = kDefaultGroup;
     const std::vector<tir::Param> tensors = source_.tensors();
@@ -249,14 +249,6 @@ class HeaderReader {
 };
 
 }  // namespace
-
-std::vector<tir::Param> UserSource::tensors() const {
-  std::vector<tir::Param> all = signature->params;
-  std::stable_partition(all.begin(), all.end(), [](const tir::Param& param) {
-    return param.mode != AccessMode::kWorkspace;
-  });
-  return all;
-}
 
 UserSource parse_user_source(const std::string& file, const std::string& text) {
   return HeaderReader(file, text).run();

@@ -13,11 +13,11 @@ struct KernelSource {
   // In the platform's language, where that is text, as the user wrote it or as it was generated;
   // else empty.
   std::string code;
-  // Of `code`: "opencl-c", "glsl" (one shader a launch), "c", "assembly".
+  // Of `code`: the generator's (codegen/code_generator.h), or "assembly".
   std::string language;
   std::string provider;  // "schedule:<rule>", "library:<name>", "user:<file>"
 
-  std::string file_name() const;  // "kernel.cl", "kernel.comp", "kernel.c"
+  std::string ending;  // of a file with `code`: ".cl", ".comp", ".c", ".s"
 };
 
 // Implements kernel `name` of `fixed` alone, as `options` say; `user_sources` are those that

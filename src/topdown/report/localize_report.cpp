@@ -214,7 +214,7 @@ Status write_reproducer(const Culprit& culprit, const std::string& target,
     code = "`loops.txt` is the tensor program that the target runs";
   }
   if (!culprit.source.code.empty()) {
-    const std::string file = culprit.source.file_name();
+    const std::string file = "kernel" + culprit.source.ending;
     TAPML_TRY(write_text_atomic(folder + "/" + file, culprit.source.code));
     code +=
         code.empty() ? "`" + file + "` is its code, written by hand" : ", `" + file + "` its code";

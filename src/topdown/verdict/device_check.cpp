@@ -185,9 +185,7 @@ Found streams_wait_for_events(Session& session) {
 class Kernels {
  public:
   Kernels(Session& session, const target::Target& target)
-      : session_(session),
-        target_(target),
-        computes_(target.description.code != target::CodeKind::kNone) {}
+      : session_(session), target_(target), computes_(target.description.computes) {}
 
   void compile(const Module& module) {
     machine_ = unwrap(session_.open_machine(pipeline::compile(module, target_)));
