@@ -31,7 +31,7 @@ namespace tapml::cli {
 namespace {
 
 struct MigrateCommand {
-  std::string model, from = "cpu", prompt, report, plant, kernels;
+  std::string model, from = "cpu", prompt, report, inject_fault, custom_kernels;
   std::vector<std::string> to = {"opencl"};
   int64_t max_tokens = 64, validation_tokens = 4;
   llm::SamplerOptions sampler;
@@ -58,9 +58,10 @@ class Targets {
     for (const std::string& text : command.to) {
       topdown::MigrationTarget& target = targets_.emplace_back();
       target.platform.target = target::parse_target(text);
-      target.plant = topdown::plant_of(command.plant, text, command.to);
-      if (!command.kernels.empty()) {
-        target.user_sources = topdown::read_user_sources(command.kernels, target.platform.target);
+      target.plant = topdown::plant_of(command.inject_fault, text, command.to);
+      if (!command.custom_kernels.empty()) {
+        target.user_sources =
+            topdown::read_user_sources(command.custom_kernels, target.platform.target);
       }
     }
     for (size_t t = 0; t < targets_.size() && !command.state.empty(); ++t) {
@@ -123,10 +124,10 @@ std::string command_line(const MigrateCommand& command, const std::vector<std::s
          " --validation-tokens " + std::to_string(command.validation_tokens);
 }
 
-// Of the commands that the page shows. `plant`: into the target in question.
-topdown::CommandOptions options_of(const MigrateCommand& command, const std::string& plant) {
+// Of the commands that the page shows. `fault`: into the target in question.
+topdown::CommandOptions options_of(const MigrateCommand& command, const std::string& fault) {
   topdown::CommandOptions options = page_options(command);
-  if (!plant.empty()) options.plants = {plant};
+  if (!fault.empty()) options.plants = {fault};
   return options;
 }
 
@@ -245,7 +246,7 @@ int run(const MigrateCommand& command, const Output& output) {
   if (!command.report.empty() || output.json) {
     texts.run = topdown::run_facts(command.model, model.files.weights);
   }
-  texts.command = command_line(command, command.to, options_of(command, command.plant));
+  texts.command = command_line(command, command.to, options_of(command, command.inject_fault));
   for (size_t t = 0; t < migrations.targets.size(); ++t) {
     texts.targets.push_back(texts_of(command, model, targets.all()[t], migrations.targets[t]));
     texts.targets.back().run = texts.run;
@@ -274,7 +275,7 @@ void add_migrate(Registration registration) {
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   add_options(*app, command->sampler);
-  app->add_option("--kernels", command->kernels,
+  app->add_option("--custom-kernels,--kernels", command->custom_kernels,
                   "Folder of hand-written sources that take the place of kernels on the target");
   app->add_option("--report", command->report,
                   "Folder for report.html, report.json and the failing calls");
@@ -310,7 +311,7 @@ void add_migrate(Registration registration) {
   // A trace has one session, of this process.
   app->get_option("--trace")->excludes(app->get_option("--kernel-timeout"));
   app->add_option(
-      "--plant", command->plant,
+      "--inject-fault", command->inject_fault,
       "KERNEL:KIND, plants a bug into the target; TARGET/KERNEL:KIND into one of several");
   app->add_flag("--json", registration.output.json, "One JSON document on stdout");
   app->callback([command, registration] {

@@ -39,7 +39,7 @@ namespace tapml::cli {
 namespace {
 
 struct ReplayOptions {
-  std::string suite, model, target = "cpu", kernel, plant, kernels, report;
+  std::string suite, model, target = "cpu", kernel, inject_fault, custom_kernels, report;
   std::optional<int64_t> group;
   bool watch = false;
   CacheOptions cache;
@@ -56,12 +56,12 @@ topdown::CommandOptions options_again(const ReplayOptions& options) {
   topdown::CommandOptions again =
       command_options(options.libraries, options.remote, options.isolation);
   again.patterns = options.patterns.file;
-  again.kernels = options.kernels;
+  again.kernels = options.custom_kernels;
   again.tolerance = options.tolerance.file;
   again.model = options.model;
   again.group = options.group;
   again.launches = options.launches;
-  if (!options.plant.empty()) again.plants = {options.plant};
+  if (!options.inject_fault.empty()) again.plants = {options.inject_fault};
   return again;
 }
 
@@ -157,15 +157,15 @@ Wanted wanted_of(const topdown::Suite& suite, const ReplayOptions& options) {
                       : "it is part of a group: --group " + part_of);
 }
 
-// A bug in a kernel that is not run would show nothing.
-void expect_planted(const topdown::Suite& suite, const Wanted& wanted,
-                    const ReplayOptions& options) {
+// A fault in a kernel that is not run would show nothing.
+void expect_fault_runs(const topdown::Suite& suite, const Wanted& wanted,
+                       const ReplayOptions& options) {
   const std::string kernel =
-      topdown::planted_kernel(suite, topdown::parse_plant(options.plant).first);
+      topdown::planted_kernel(suite, topdown::parse_plant(options.inject_fault).first);
   if (wanted.compiled.contains(kernel)) return;
   std::string known;
   for (const std::string& name : wanted.compiled) known += (known.empty() ? "" : ", ") + name;
-  throw_user("the bug is for a kernel that is not run", "--plant " + options.plant,
+  throw_user("the fault is for a kernel that is not run", "--inject-fault " + options.inject_fault,
              "one of " + known, kernel, options.group ? "leave --group out" : "leave --kernel out");
 }
 
@@ -183,7 +183,7 @@ Module module_of(const Module& all, const std::set<std::string>& kernels) {
 
 int run(const ReplayOptions& options, const Output& output) {
   target::Target target = target::parse_target(options.target);
-  if (!options.plant.empty()) topdown::parse_plant(options.plant);
+  if (!options.inject_fault.empty()) topdown::parse_plant(options.inject_fault);
   options.ci.check();
   check_report_folder(options.report);
   const topdown::Tolerances tolerances = options.tolerance.load();
@@ -194,7 +194,8 @@ int run(const ReplayOptions& options, const Output& output) {
   PlatformUnderTest platform =
       open_under_test(target, options.libraries, remote, options.isolation);
   std::vector<topdown::UserSource> sources;
-  if (!options.kernels.empty()) sources = topdown::read_user_sources(options.kernels, target);
+  if (!options.custom_kernels.empty())
+    sources = topdown::read_user_sources(options.custom_kernels, target);
   progress.begin("read " + options.suite, 0, Progress::kPatience);
   topdown::Suite suite =
       unwrap(topdown::load_suite(options.suite, options.model, progress.watcher()));
@@ -205,7 +206,7 @@ int run(const ReplayOptions& options, const Output& output) {
   launches.seconds *= std::max(1.0, static_cast<double>(launches.launches) /
                                         static_cast<double>(topdown::ReplayOptions().launches));
   const Wanted wanted = wanted_of(suite, options);
-  if (!options.plant.empty()) expect_planted(suite, wanted, options);
+  if (!options.inject_fault.empty()) expect_fault_runs(suite, wanted, options);
   topdown::Replayed replayed;
   replayed.suite = options.suite;
   replayed.target = options.target;
@@ -226,10 +227,10 @@ int run(const ReplayOptions& options, const Output& output) {
   topdown::Sandbox sandbox(std::move(platform.platform), interrupted);
   if (options.watch) {
     progress.end();
-    watch_kernel(suite, judge, *wanted.compiled.begin(), options.kernels, sandbox, output);
+    watch_kernel(suite, judge, *wanted.compiled.begin(), options.custom_kernels, sandbox, output);
   }
-  if (!options.plant.empty()) {
-    auto [kernel, kind] = topdown::parse_plant(options.plant);
+  if (!options.inject_fault.empty()) {
+    auto [kernel, kind] = topdown::parse_plant(options.inject_fault);
     const topdown::PlantedKernel planted =
         topdown::plant(suite, judge, kernel, kind, sandbox, interrupted);
     implement.rewrite = [planted](const std::string& name, tir::PrimFuncRef scheduled) {
@@ -360,7 +361,7 @@ void add_replay(Registration registration) {
       "Only the kernels of this name, that begin so, or that a pattern with * and ? "
       "describes");
   auto* kernels =
-      command->add_option("--kernels", options->kernels,
+      command->add_option("--custom-kernels,--kernels", options->custom_kernels,
                           "Folder of hand-written sources that take the place of kernels");
   auto* group = command
                     ->add_option("--group", options->group,
@@ -379,7 +380,9 @@ void add_replay(Registration registration) {
       ->capture_default_str();
   command->add_option("--patterns", options->patterns.file,
                       "Text module of patterns that name routines of a library");
-  command->add_option("--plant", options->plant, "KERNEL:KIND, plants a bug into the target")
+  command
+      ->add_option("--inject-fault", options->inject_fault,
+                   "KERNEL:KIND, plants a bug into the target")
       ->excludes(watch);
   command->add_option("--report", options->report, "Folder for report.html and report.json")
       ->excludes(watch);
