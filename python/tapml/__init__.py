@@ -56,7 +56,7 @@ def device(target: str, *, token_file: str | _os.PathLike[str] | None = None,
            request_seconds: float | None = None, insecure: bool = False) -> Session:
     """Opens a device.
 
-    ``target`` is ``kind[:key=value,...][@place]``: ``"cpu:threads=1"``, ``"opencl"``,
+    ``target`` is ``kind[:key=value,...][@endpoint]``: ``"cpu:threads=1"``, ``"opencl"``,
     ``"vulkan@unix:device.sock"``, ``"cpu@pipe:ssh board tapml rpc serve --stdio"``. A server's token is
     read from ``token_file`` (one token, or lines ``ENDPOINT TOKEN``), else from TAPML_RPC_TOKEN; without
     TLS it goes beyond this machine only with ``insecure``. Root certificates of encrypted places from

@@ -255,37 +255,33 @@ void add_localize(Registration registration) {
   app->footer(
       "Example: tapml localize models/demo --from cpu --to opencl --prompt \"And God said\"");
   auto command = std::make_shared<LocalizeCommand>();
-  app->add_option("model", command->model, "Hugging Face model directory, or an executable")
+  app->add_option("model", command->model, "Hugging Face model directory, executable or package")
       ->required();
-  app->add_option("--from", command->from, "The trusted platform")->capture_default_str();
-  app->add_option("--to", command->to, "The platform on which the model is wrong")
+  app->add_option("--from", command->from, "Trusted platform")->capture_default_str();
+  app->add_option("--to", command->to, "Platform on which the model is wrong")
       ->capture_default_str();
-  app->add_option("--prompt", command->prompt, "Text on which it is wrong")->required();
-  app->add_option(
-      "--suite", command->suite,
-      "Carved tests of this model to start with; without it the prompt's run is carved");
+  app->add_option("--prompt", command->prompt, "Text for which the model is wrong")->required();
+  app->add_option("--suite", command->suite,
+                  "Carved tests of this model to use, instead of carving the prompt's run");
   app->add_option("--custom-kernels,--kernels", command->custom_kernels,
-                  "Folder of hand-written sources that take the place of kernels on the target");
-  app->add_option(
-         "--bisect", command->bisect,
-         "kernels: which of them are wrong on the platform; passes: which pass or choice of "
-         "the compiler makes the model wrong there")
+                  "Folder of sources that replace the target's kernels (docs/user-kernels.md)");
+  app->add_option("--bisect", command->bisect,
+                  "What to search for the fault: kernels, or passes of the compiler")
       ->check(CLI::IsMember({"kernels", "passes"}))
       ->capture_default_str();
   app->add_option("--max-tokens", command->max_tokens, "Decode steps of the run")
       ->check(CLI::Range(0, 1000000))
       ->capture_default_str();
   add_options(*app, command->sampler);
-  CLI::Option* repeats =
-      app->add_option("--repeats", command->repeats, "Runs of each culprit, to tell its rate");
+  CLI::Option* repeats = app->add_option("--repeats", command->repeats,
+                                         "Runs of each culprit, to measure how often it is wrong");
   repeats->check(CLI::Range(1, 1000))->capture_default_str();
   CLI::Option* shrink =
       app->add_option("--shrink-seconds", command->shrink_seconds,
-                      "For the smallest failing input of each culprit; 0: none is looked for");
+                      "Time to search the smallest failing input of each culprit (0: no search)");
   shrink->check(CLI::Range(0.0, 1e6))->capture_default_str();
   app->add_option("--report", command->report,
-                  "Folder for report.html, report.json and a reproducer for each culprit; with "
-                  "--bisect passes for the program before and after a wrong pass");
+                  "Folder for report.html, report.json and a reproducer of each culprit");
   add_options(*app, command->cache);
   add_options(*app, command->patterns);
   add_quantize_option(*app, command->quantize);
@@ -301,10 +297,10 @@ void add_localize(Registration registration) {
                          app->get_option("--top-p"),
                          app->get_option("--seed")};
   add_options(*app, command->isolation);
-  app->add_option("--inject-fault", command->faults,
-                  "KERNEL:KIND, plants a bug into the target, as often as there are bugs; "
-                  "PASS:wrong-operator with --bisect passes");
-  app->add_flag("--json", registration.output.json, "One JSON document on stdout");
+  app->add_option(
+      "--inject-fault", command->faults,
+      "Fault to inject into the target (repeatable), or PASS:wrong-operator for --bisect passes");
+  app->add_flag("--json", registration.output.json, "Print one JSON document on standard output");
   app->callback([command, registration] {
     registration.selected = [command, registration] { return run(*command, registration.output); };
   });

@@ -353,36 +353,33 @@ void add_replay(Registration registration) {
   auto options = std::make_shared<ReplayOptions>();
   command->add_option("suite", options->suite, "Folder of the suite")->required();
   command->add_option("--model", options->model,
-                      "Model directory, for weights by reference that have moved");
-  command->add_option("--target", options->target, "kind[:key=value,...][@place]")
+                      "Model directory of weights by reference that have moved");
+  command
+      ->add_option("--target", options->target, "Platform to test: kind[:key=value,...][@endpoint]")
       ->capture_default_str();
   auto* kernel = command->add_option(
       "--kernel", options->kernel,
-      "Only the kernels of this name, that begin so, or that a pattern with * and ? "
-      "describes");
-  auto* kernels =
-      command->add_option("--custom-kernels,--kernels", options->custom_kernels,
-                          "Folder of hand-written sources that take the place of kernels");
-  auto* group = command
-                    ->add_option("--group", options->group,
-                                 "Only this group of kernels, by its number in the suite")
+      "Kernels to test: a name, the beginning of names, or a pattern with * and ?");
+  auto* kernels = command->add_option(
+      "--custom-kernels,--kernels", options->custom_kernels,
+      "Folder of sources that replace the target's kernels (docs/user-kernels.md)");
+  auto* group = command->add_option("--group", options->group, "Number of the only group to test")
                     ->excludes(kernel);
   auto* watch = command->add_flag("--watch", options->watch,
-                                  "Judges the kernel again whenever a source is saved");
+                                  "Test the kernel again whenever a source is saved");
   watch->needs(kernel)->needs(kernels)->excludes(group);
   command
       ->add_option("--launches", options->launches.launches,
-                   "Launches of each kernel, over its calls, at least")
+                   "Fewest launches of each kernel, over all of its calls")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
-  command->add_option("--launch-seed", options->launches.seed, "Of the order of launches")
+  command->add_option("--launch-seed", options->launches.seed, "Seed of the order of launches")
       ->check(CLI::Range(int64_t{0}, std::numeric_limits<int64_t>::max()))
       ->capture_default_str();
-  command->add_option("--patterns", options->patterns.file,
-                      "Text module of patterns that name routines of a library");
-  command
-      ->add_option("--inject-fault", options->inject_fault,
-                   "KERNEL:KIND, plants a bug into the target")
+  command->add_option(
+      "--patterns", options->patterns.file,
+      "Text module of patterns that name routines of a library (docs/libraries.md)");
+  command->add_option("--inject-fault", options->inject_fault, "Fault to inject into the target")
       ->excludes(watch);
   command->add_option("--report", options->report, "Folder for report.html and report.json")
       ->excludes(watch);
@@ -394,7 +391,8 @@ void add_replay(Registration registration) {
   watch->excludes(command->get_option("--junit"))->excludes(command->get_option("--markdown"));
   options->tolerance.add_to(*command);
   add_options(*command, options->isolation);
-  command->add_flag("--json", registration.output.json, "One JSON document on stdout")
+  command
+      ->add_flag("--json", registration.output.json, "Print one JSON document on standard output")
       ->excludes(watch);
   command->callback([options, registration] {
     registration.selected = [options, registration] { return run(*options, registration.output); };

@@ -56,7 +56,7 @@ struct Description {
   bool own_process = false;       // served by a program of its own wherever it is
 };
 
-// `kind[:key=value,...][@place]`, for example "cpu:threads=1" or "opencl@host:9000".
+// `kind[:key=value,...][@endpoint]`, for example "cpu:threads=1" or "opencl@host:9000".
 struct Target {
   std::string text;  // as written
   Description description;
