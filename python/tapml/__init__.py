@@ -413,7 +413,7 @@ def migrate(model: LanguageModel | Path, source: Session,
     ``temperature`` (``top_p``, ``top_k``, ``seed`` as in ``Engine.generate``) tokens are drawn, and
     drawing migrates, too; where the two texts part then decides nothing. ``order`` is
     ``"execution"``, ``"cost"`` or ``"risk"``; ``granularity`` one or several of ``"kernel"``,
-    ``"layer"`` and groups ``"NAME=GLOB,GLOB"``, or ``"layer-by-layer"`` (docs/cli.md). ``stop_at_first`` ends behind the
+    ``"layer"`` and groups ``"NAME=GLOB,GLOB"``, or ``"layer-by-layer"`` (docs/migrate.md). ``stop_at_first`` ends behind the
     first kernel that stays. ``state`` is a folder that keeps what is done: the same call goes on
     there after an interruption. ``tolerance``, ``custom_kernels``, ``junit``, ``markdown``,
     ``in_process``, ``kernel_timeout`` as in ``replay``; ``report`` is a folder for report.html and report.json. ``inject_fault``
