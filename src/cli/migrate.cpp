@@ -94,7 +94,7 @@ class Targets {
     }
     if (absent == targets_.size()) throw_error(*first);
   }
-  // Of those that are the source again. A bug or kernels of one's own make another target.
+  // Of those that are the source again. An injected fault or custom kernels make another target.
   void warn_of_source(const target::Target& from, const DeviceInfo& info) const {
     for (const auto& [target, own] : infos_) {
       if (!target->plant.empty() || !target->user_sources.empty()) continue;

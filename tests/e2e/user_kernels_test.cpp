@@ -196,10 +196,11 @@ TEST_F(UserKernelProgram, AKernelThatFailsItsLaunchesIsTheOnlyOneThatIsNamed) {
       EXPECT_GE(row.find("launches")->find("wrong")->as_integer(), 1);
       EXPECT_TRUE(row.find("launches")->find("flaky")->as_bool());
     }
+    // --kernels is the short form of --custom-kernels.
     for (const char* command : {"migrate", "localize"}) {
-      result = run_program({command, kDemoModel, "--from", "cpu", "--to", "cpu:threads=1",
-                            "--prompt", "Emma was", "--max-tokens", "2", "--json",
-                            "--custom-kernels", folder_ / "."});
+      result =
+          run_program({command, kDemoModel, "--from", "cpu", "--to", "cpu:threads=1", "--prompt",
+                       "Emma was", "--max-tokens", "2", "--json", "--kernels", folder_ / "."});
       EXPECT_EQ(result.exit_code, 1) << command << "\n" << result.all();
       const Json json = result.json();
       EXPECT_EQ(testing::strings(json.find("culprits")), one) << command << "\n" << source;
